@@ -1,0 +1,81 @@
+# Each target does all its own set-up: a Python >= 3.11 and a C compiler are enough.
+#   make test            the tests            make repro   a timing study of lazy against dense
+#   make test-thorough   10,000+ examples     make bench   the table against scikit-learn
+
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+SOURCES := setup.py pyproject.toml $(wildcard lazynet/kernels/*.pyx lazynet/kernels/*.pxd lazynet/kernels/*.h)
+PYTEST := $(BIN)/python -m pytest
+
+.PHONY: help setup test test-thorough test-debug test-asan repro bench lint format dist-check clean
+help:
+	@sed -n 's/^#   //p' Makefile
+
+setup: $(VENV)/.installed
+
+$(VENV)/.created:
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "lazynet needs Python 3.11 or newer; say make PYTHON=/path/to/python3.11")'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	touch $@
+
+$(VENV)/.installed: $(VENV)/.created $(SOURCES)
+	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	touch $@
+
+test: setup
+	$(PYTEST) -q -n auto
+
+test-thorough: setup
+	HYPOTHESIS_PROFILE=thorough $(PYTEST) -q -n auto --thorough
+
+# The same tests with bounds checks on, and under the address sanitizer.  Both builds have an
+# environment of their own and leave the release build alone.
+test-debug:
+	$(MAKE) VENV=.venv-debug LAZYNET_BUILD=debug test-special
+test-asan:
+	$(MAKE) VENV=.venv-asan LAZYNET_BUILD=asan test-special
+
+ifeq ($(LAZYNET_BUILD),debug)
+BUILD_ENV := LAZYNET_DEBUG=1
+else ifeq ($(LAZYNET_BUILD),asan)
+BUILD_ENV := LAZYNET_SANITIZE=address
+# Python itself leaks by design; what is looked for is access outside arrays.
+RUN_ENV := ASAN_OPTIONS=detect_leaks=0 LD_PRELOAD=$$(cc -print-file-name=libasan.so)
+endif
+.PHONY: test-special
+test-special: $(VENV)/.created
+	$(BIN)/python -m pip install --quiet numpy scipy scikit-learn pytest hypothesis pytest-xdist
+	$(BUILD_ENV) $(BIN)/python -m pip install --quiet --no-deps --force-reinstall --no-cache-dir .
+	cd tests && $(RUN_ENV) ../$(BIN)/python -m pytest -q -n auto -c ../pyproject.toml --rootdir .. -p no:cacheprovider .
+
+repro: setup
+	$(BIN)/python -m paper_repro
+
+bench: setup
+	$(BIN)/python -m paper_repro.bench
+
+lint: setup
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: setup
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+# A built sdist and wheel install and import in an empty environment.
+dist-check: setup
+	rm -rf dist $(VENV)-dist
+	$(BIN)/python -m build --quiet
+	for artefact in dist/*.tar.gz dist/*.whl; do \
+	    rm -rf $(VENV)-dist && $(PYTHON) -m venv $(VENV)-dist && \
+	    $(VENV)-dist/bin/python -m pip install --quiet "$$artefact" && \
+	    (cd / && "$(CURDIR)/$(VENV)-dist/bin/python" -c "import lazynet; print(lazynet.__version__, 'from', '$$artefact')") \
+	    || exit 1; \
+	done
+	rm -rf $(VENV)-dist
+
+clean:
+	rm -rf build dist *.egg-info lazynet/kernels/*.so $(VENV) .venv-*

@@ -1,0 +1,39 @@
+"""Sparse linear models with an elastic net, at a cost in the nonzeros of each example.
+
+>>> from lazynet import Stepper
+>>> stepper = Stepper(1_000_000, loss="hinge", l1=0.01, schedule="constant", eta0=0.1)
+>>> _ = stepper.step(indices=[7], values=[1.0], target=+1)
+>>> round(stepper.weight(7), 6)
+0.099
+"""
+
+from lazynet._version import __version__
+from lazynet.estimators import LazyNetClassifier, LazyNetRegressor
+from lazynet.penalties import ElasticNet
+from lazynet.schedules import (
+    Constant,
+    FromArray,
+    FromCallable,
+    InverseSqrt,
+    InverseTime,
+    Pegasos,
+    Power,
+)
+from lazynet.stepping import Stepper
+from lazynet.verify import VerificationReport
+
+__all__ = [
+    "Constant",
+    "ElasticNet",
+    "FromArray",
+    "FromCallable",
+    "InverseSqrt",
+    "InverseTime",
+    "LazyNetClassifier",
+    "LazyNetRegressor",
+    "Pegasos",
+    "Power",
+    "Stepper",
+    "VerificationReport",
+    "__version__",
+]

@@ -1,0 +1,763 @@
+"""The scikit-learn face: a classifier and a regressor over the engines."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.utils import check_random_state
+from sklearn.utils.class_weight import compute_class_weight
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+
+from lazynet.data import as_csr, as_examples, check_order, check_rows
+from lazynet.engines import Engine, make_engine
+from lazynet.losses import LOSSES, get_loss
+from lazynet.penalties import ElasticNet
+from lazynet.rules import get_rule
+from lazynet.schedules import ScheduleLike, make_schedule
+from lazynet.state import Undo
+from lazynet.trainer import EpochRecord, Learner, Orders, Recipe, Stopping, run_pass, train
+from lazynet.verify import VerificationReport, verify
+
+_WARN_UNCONVERGED = (
+    "the objective was still improving by more than tol={tol:g} after max_iter={max_iter} epochs; "
+    "raise max_iter, or see history_ for how it went"
+)
+
+
+def _warn(message: str, category: type[Warning]) -> None:
+    import warnings
+
+    warnings.warn(message, category, stacklevel=3)
+
+
+class _LinearLearner(BaseEstimator):
+    """What the two estimators share: parameters, training, coefficients."""
+
+    #: whether a loss over margins can be trained
+    _takes_margin_losses: ClassVar[bool]
+
+    # Set by training.
+    n_features_in_: int
+    n_iter_: int
+    t_: int
+    history_: list[EpochRecord]
+    _engines: list[Engine]
+
+    def __init__(
+        self,
+        loss: str,
+        *,
+        l1: float,
+        l2: float,
+        rule: str,
+        schedule: ScheduleLike,
+        eta0: float,
+        power_t: float,
+        epsilon: float,
+        step_order: str,
+        max_iter: int,
+        tol: float | None,
+        n_iter_no_change: int,
+        fit_intercept: bool,
+        shuffle: bool,
+        random_state: int | np.random.RandomState | None,
+        warm_start: bool,
+        engine: str,
+        table_budget: int,
+        dense_predictions: bool,
+        record_history: bool,
+        verbose: int,
+    ) -> None:
+        self.loss = loss
+        self.l1 = l1
+        self.l2 = l2
+        self.rule = rule
+        self.schedule = schedule
+        self.eta0 = eta0
+        self.power_t = power_t
+        self.epsilon = epsilon
+        self.step_order = step_order
+        self.max_iter = max_iter
+        self.tol = tol
+        self.n_iter_no_change = n_iter_no_change
+        self.fit_intercept = fit_intercept
+        self.shuffle = shuffle
+        self.random_state = random_state
+        self.warm_start = warm_start
+        self.engine = engine
+        self.table_budget = table_budget
+        self.dense_predictions = dense_predictions
+        self.record_history = record_history
+        self.verbose = verbose
+
+    # --- parameters -----------------------------------------------------------------------
+
+    def _recipe(self) -> Recipe:
+        """The parameters, checked together."""
+        loss = get_loss(self.loss)
+        if loss.margin and not self._takes_margin_losses:
+            accepted = sorted(name for name, row in LOSSES.items() if not row.margin)
+            raise ValueError(
+                f"loss={self.loss!r} is for targets of -1 and +1; "
+                f"a regressor takes one of {accepted}"
+            )
+        _check_integer("max_iter", self.max_iter, 1)
+        _check_integer("n_iter_no_change", self.n_iter_no_change, 1)
+        if self.tol is not None and not (np.isfinite(self.tol) and self.tol >= 0):
+            raise ValueError(f"tol must be None, or finite and not negative, got {self.tol!r}")
+        if not (np.isfinite(self.epsilon) and self.epsilon >= 0):
+            raise ValueError(f"epsilon must be finite and not negative, got {self.epsilon!r}")
+        penalty = ElasticNet(self.l1, self.l2)
+        return Recipe(
+            loss,
+            penalty,
+            get_rule(self.rule),
+            make_schedule(self.schedule, self.eta0, self.power_t, self.l2),
+            self.step_order,
+            bool(self.fit_intercept),
+            float(self.epsilon),
+        )
+
+    def _new_engine(self, n_features: int) -> Engine:
+        return make_engine(
+            self.engine,
+            n_features,
+            table_budget=self.table_budget,
+            dense_predictions=self.dense_predictions,
+        )
+
+    # --- data -----------------------------------------------------------------------------
+
+    def _check_X(self, X: Any, reset: bool, **options: Any) -> Any:
+        """X as CSR, and whatever else ``validate_data`` was asked to check, as a tuple."""
+        already_csr = sparse.issparse(X) and X.format == "csr"
+        if already_csr:
+            # First of all: nothing else may read through indices that leave the matrix.
+            check_rows(X)
+        checked = validate_data(
+            self,
+            X,
+            accept_sparse="csr",
+            accept_large_sparse=True,
+            dtype=[np.float64, np.float32],
+            # check_rows has looked at every value already.
+            ensure_all_finite=not already_csr,
+            reset=reset,
+            **options,
+        )
+        X, *rest = checked if isinstance(checked, tuple) else (checked,)
+        if not already_csr and sparse.issparse(X):
+            X.sum_duplicates()
+        return as_csr(X), *rest
+
+    def _check_importances(
+        self, X: sparse.csr_matrix, sample_weight: ArrayLike | None
+    ) -> NDArray[np.float64] | None:
+        if sample_weight is None:
+            return None
+        return _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+
+    def _problems(self, X: Any, y: Any, weights: Any) -> list[tuple[NDArray[np.float64], Any]]:
+        """Targets and importances of each binary or regression problem."""
+        raise NotImplementedError
+
+    # --- training -------------------------------------------------------------------------
+
+    def _fit(
+        self,
+        X: sparse.csr_matrix,
+        y: Any,
+        weights: NDArray[np.float64] | None,
+        sample_order: ArrayLike | None,
+    ) -> Self:
+        recipe = self._recipe()
+        order = check_order(sample_order, X.shape[0])
+        problems = self._problems(X, y, weights)
+        engines = [self._new_engine(X.shape[1]) for _ in problems]
+        if self.warm_start and self.__sklearn_is_fitted__():
+            if len(self._engines) != len(engines) or self._engines[0].n_features != X.shape[1]:
+                raise ValueError(
+                    f"warm_start=True continues a model of {len(self._engines)} problem(s) with "
+                    f"{self._engines[0].n_features} features, but these data make {len(engines)} "
+                    f"with {X.shape[1]}; fit them with warm_start=False"
+                )
+            for new, old in zip(engines, self._engines, strict=True):
+                new.load(old.weights(), old.intercept)
+        learners = [
+            Learner(engine, as_examples(X, *problem), recipe)
+            for engine, problem in zip(engines, problems, strict=True)
+        ]
+        generator = check_random_state(self.random_state) if self.shuffle else None
+        stopping = Stopping(self.tol, self.n_iter_no_change)
+        t, history, stopped = train(
+            learners,
+            Orders(X.shape[0], order, generator),
+            t=0,
+            max_iter=self.max_iter,
+            stopping=stopping,
+            record=bool(self.record_history),
+            verbose=self.verbose,
+        )
+        # Only now that all went well does the estimator change.
+        coefficients = _stack(engines)
+        if not np.isfinite(coefficients).all():
+            raise FloatingPointError(f"the model overflowed by step {t}. Lower eta0.")
+        self._engines = engines
+        self._coefficients: NDArray[np.float64] | None = coefficients
+        self._generator = generator
+        self.t_ = t
+        self.history_ = history
+        self.n_iter_ = len(history) if history else self.max_iter
+        if self.tol is not None and not stopped:
+            _warn(
+                _WARN_UNCONVERGED.format(tol=self.tol, max_iter=self.max_iter), ConvergenceWarning
+            )
+        return self
+
+    def _partial_fit(
+        self,
+        X: sparse.csr_matrix,
+        y: Any,
+        weights: NDArray[np.float64] | None,
+        sample_order: ArrayLike | None,
+    ) -> Self:
+        recipe = self._recipe()
+        order = check_order(sample_order, X.shape[0])
+        problems = self._problems(X, y, weights)
+        begun = self.__sklearn_is_fitted__()
+        engines = self._engines if begun else [self._new_engine(X.shape[1]) for _ in problems]
+        t = self.t_ if begun else 0
+        generator = getattr(self, "_generator", None)
+        if self.shuffle and generator is None:
+            generator = check_random_state(self.random_state)
+        learners = [
+            Learner(engine, as_examples(X, *problem), recipe)
+            for engine, problem in zip(engines, problems, strict=True)
+        ]
+        undos = [Undo(engine, X.indices) for engine in engines]
+        try:
+            orders = Orders(X.shape[0], order, generator if self.shuffle else None)
+            for epoch in range(1 if order is None or order.ndim == 1 else len(order)):
+                t = run_pass(learners, orders.of(epoch), t)
+            if not all(np.isfinite(engine.weights_at(X.indices)).all() for engine in engines):
+                raise FloatingPointError(f"the model overflowed by step {t}. Lower eta0.")
+        except BaseException:
+            for undo in undos:
+                undo.rollback()
+            raise
+        for undo in undos:
+            undo.done()
+        self._engines = engines
+        self._coefficients = None
+        self._generator = generator
+        self.t_ = t
+        self.n_iter_ = getattr(self, "n_iter_", 0) + 1
+        self.history_ = getattr(self, "history_", [])
+        return self
+
+    # --- the model ------------------------------------------------------------------------
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_engines")
+
+    def _trained(self) -> list[Engine]:
+        try:
+            return self._engines
+        except AttributeError:
+            raise NotFittedError(
+                f"This {type(self).__name__} instance is not fitted yet: "
+                f"call fit or partial_fit first."
+            ) from None
+
+    @property
+    def coef_(self) -> NDArray[np.float64]:
+        """Weights, shape (1, n_features), or (n_classes, n_features) for several classes.
+
+        Brought current when asked for, so that ``partial_fit`` costs the nonzeros of its rows
+        and no more; read-only, because training does not read it back.
+        """
+        engines = self._trained()
+        if self._coefficients is None:
+            self._coefficients = _stack(engines)
+        return self._coefficients
+
+    @property
+    def intercept_(self) -> NDArray[np.float64]:
+        """The intercept of each row of ``coef_``; 0 without ``fit_intercept``."""
+        return np.array([engine.intercept for engine in self._trained()])
+
+    def _decision(self, X: Any) -> NDArray[np.float64]:
+        check_is_fitted(self)
+        if sparse.issparse(X) and X.format == "csr":
+            check_rows(X, only_range=True)
+        X = validate_data(
+            self,
+            X,
+            accept_sparse="csr",
+            accept_large_sparse=True,
+            dtype=[np.float64, np.float32],
+            reset=False,
+        )
+        return np.asarray(X @ self.coef_.T) + self.intercept_
+
+    def _verify(
+        self, X: Any, y: Any, weights: Any, max_rows: int, epochs: int
+    ) -> VerificationReport:
+        _check_integer("max_rows", max_rows, 1)
+        _check_integer("epochs", epochs, 1)
+        targets, importances = self._problems(X, y, weights)[0]
+        return verify(self._recipe(), self._new_engine, X, targets, importances, max_rows, epochs)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+class LazyNetClassifier(ClassifierMixin, _LinearLearner):
+    """Linear classification with an elastic net, trained one example at a time.
+
+    Minimises ``mean loss + l1 * sum|w| + l2/2 * sum w^2`` by stochastic gradient or proximal
+    steps.  A step costs the nonzeros of its example, and the weights are those of the dense
+    algorithm after every step.  Several classes are trained one against the rest.
+
+    Parameters
+    ----------
+    loss : str, default="log_loss"
+        "log_loss", "hinge", "squared_hinge", "modified_huber", or one of the regression losses
+        "squared_error", "absolute_error", "huber", "epsilon_insensitive" on targets -1 and +1.
+    l1, l2 : float, default=1e-6, 1e-6
+        Strengths of the penalty, any values >= 0.
+    rule : {"fobos", "sgd"}, default="fobos"
+        How a step shrinks: proximally (any rate), or by the subgradient (rates below 1 / l2).
+    schedule : str, array, or callable, default="inverse_sqrt"
+        The rate of step t = 0, 1, 2, ...: "constant" eta0, "inverse_time" eta0/(1+t),
+        "inverse_sqrt" eta0/sqrt(1+t), "power" eta0/(1+t)^power_t, "pegasos" 1/(l2 (2+t)), the rates
+        themselves, a function of t, or an object of ``lazynet.schedules``.
+    eta0 : float, default=0.5
+        Scale of the rate.
+    power_t : float, default=0.25
+        Exponent of schedule="power".
+    epsilon : float, default=0.1
+        Width of "huber" and "epsilon_insensitive".
+    step_order : {"gradient_first", "shrink_first"}, default="gradient_first"
+        w <- shrink(w - eta g x), or w <- shrink(w) - eta g x.
+    max_iter : int, default=100
+        Epochs at the most.
+    tol : float or None, default=1e-4
+        Stop when the objective has not improved on its best by ``tol`` for ``n_iter_no_change``
+        epochs in a row.  None: exactly ``max_iter`` epochs.
+    n_iter_no_change : int, default=3
+        See ``tol``.
+    fit_intercept : bool, default=True
+        Whether to learn an intercept, which is not penalised.
+    shuffle : bool, default=True
+        Visit the rows in a new random order in each epoch.  Without it and without an intercept,
+        row i of epoch e is step t = e*n + i.
+    random_state : int, RandomState or None, default=None
+        Seed of the shuffling.
+    class_weight : dict, "balanced" or None, default=None
+        What an example counts by its class.
+    warm_start : bool, default=False
+        Let ``fit`` start from the present weights; t starts at 0 again.
+    engine : {"clock", "tables", "dense"}, default="clock"
+        How the weights are kept: off the clock, in Lipton & Elkan's tables, or all current.
+    table_budget : int, default=65536
+        Steps that the tables hold before all weights are brought current (engine="tables").
+    dense_predictions : bool, default=False
+        Predict over all features as well (engine="dense").
+    record_history : bool, default=True
+        Evaluate the objective after every epoch for ``history_``.  False saves that pass over the
+        data where neither ``tol`` nor ``verbose`` needs it.
+    verbose : int, default=0
+        1: a line per epoch, and a progress bar on a terminal if tqdm is installed.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
+    intercept_ : ndarray of shape (1,) or (n_classes,)
+    classes_ : ndarray of shape (n_classes,)
+    n_iter_ : int
+        Epochs trained.
+    t_ : int
+        Steps taken: the number of the next step.
+    history_ : list of dict
+        Per epoch: ``epoch``, ``mean_loss``, ``objective`` (both over all examples with the weights
+        at the end of the epoch, penalty exact), ``nonzeros``, ``seconds`` (training alone).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy import sparse
+    >>> from lazynet import LazyNetClassifier
+    >>> X = sparse.random(200, 1000, density=0.02, format="csr", random_state=0)
+    >>> y = np.where(np.asarray(X[:, :500].sum(axis=1)).ravel() > 5, "yes", "no")
+    >>> model = LazyNetClassifier(l1=1e-4, eta0=2.0, random_state=0).fit(X, y)
+    >>> float(model.score(X, y)) > 0.95
+    True
+    >>> model.verify(X, y, max_rows=50).agrees
+    True
+    """
+
+    _takes_margin_losses = True
+    classes_: NDArray[Any]
+
+    def __init__(
+        self,
+        loss: str = "log_loss",
+        *,
+        l1: float = 1e-6,
+        l2: float = 1e-6,
+        rule: str = "fobos",
+        schedule: ScheduleLike = "inverse_sqrt",
+        eta0: float = 0.5,
+        power_t: float = 0.25,
+        epsilon: float = 0.1,
+        step_order: str = "gradient_first",
+        max_iter: int = 100,
+        tol: float | None = 1e-4,
+        n_iter_no_change: int = 3,
+        fit_intercept: bool = True,
+        shuffle: bool = True,
+        random_state: int | np.random.RandomState | None = None,
+        class_weight: dict[Any, float] | str | None = None,
+        warm_start: bool = False,
+        engine: str = "clock",
+        table_budget: int = 2**16,
+        dense_predictions: bool = False,
+        record_history: bool = True,
+        verbose: int = 0,
+    ) -> None:
+        super().__init__(
+            loss,
+            l1=l1,
+            l2=l2,
+            rule=rule,
+            schedule=schedule,
+            eta0=eta0,
+            power_t=power_t,
+            epsilon=epsilon,
+            step_order=step_order,
+            max_iter=max_iter,
+            tol=tol,
+            n_iter_no_change=n_iter_no_change,
+            fit_intercept=fit_intercept,
+            shuffle=shuffle,
+            random_state=random_state,
+            warm_start=warm_start,
+            engine=engine,
+            table_budget=table_budget,
+            dense_predictions=dense_predictions,
+            record_history=record_history,
+            verbose=verbose,
+        )
+        self.class_weight = class_weight
+
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        sample_order: ArrayLike | None = None,
+    ) -> Self:
+        """Train from zero weights (or the present ones, with ``warm_start``).
+
+        If it is interrupted or fails, the estimator is what it was before the call.
+
+        Parameters
+        ----------
+        X : sparse matrix or array of shape (n_samples, n_features)
+            A CSR matrix of float32 or float64 with int32 or int64 indices is read where it lies.
+        y : array of shape (n_samples,)
+            Class labels of any kind.
+        sample_weight : array of shape (n_samples,), optional
+            What each example counts: a factor of its loss.
+        sample_order : array of int, shape (n_steps,) or (n_epochs, n_steps), optional
+            The rows in the order to visit them, for every epoch or for each; overrides ``shuffle``.
+        """
+        X, y, classes = self._check_training(X, y, None, reset=True)
+        previous = getattr(self, "classes_", None)
+        if self.warm_start and previous is not None and not np.array_equal(previous, classes):
+            raise ValueError(
+                f"warm_start=True continues a model of the classes {previous}, "
+                f"but y has {classes}; fit it with warm_start=False"
+            )
+        weights = self._weigh(X, y, classes, sample_weight)
+        self._fit(X, (y, classes), weights, sample_order)
+        self.classes_ = classes
+        return self
+
+    def partial_fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        classes: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        sample_order: ArrayLike | None = None,
+    ) -> Self:
+        """Train on these rows once, at a cost in their nonzeros.
+
+        The first call names all ``classes``.  If it fails, the model is what it was before.
+        """
+        known = getattr(self, "classes_", None)
+        if classes is not None:
+            given = np.unique(np.asarray(classes))
+            if known is not None and not np.array_equal(known, given):
+                raise ValueError(f"classes={given} is not the same as on the last call: {known}")
+            known = given
+        if known is None:
+            raise ValueError("classes must be passed on the first call to partial_fit")
+        if isinstance(self.class_weight, str):
+            raise ValueError(
+                f"class_weight={self.class_weight!r} needs all of y and is not supported by "
+                f"partial_fit; pass a dict of weights"
+            )
+        begun = self.__sklearn_is_fitted__()
+        X, y, _ = self._check_training(X, y, known, reset=not begun)
+        weights = self._weigh(X, y, known, sample_weight)
+        self._partial_fit(X, (y, known), weights, sample_order)
+        self.classes_ = known
+        return self
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Signed distances w.x + b: shape (n_samples,), or (n_samples, n_classes) for several."""
+        decision = self._decision(X)
+        return decision.ravel() if decision.shape[1] == 1 else decision
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The class of each row."""
+        decision = self.decision_function(X)
+        if decision.ndim == 1:
+            return self.classes_[(decision > 0).astype(np.intp)]
+        return self.classes_[decision.argmax(axis=1)]
+
+    def _has_probability(self) -> bool:
+        if get_loss(self.loss).has_probability:
+            return True
+        accepted = sorted(name for name, row in LOSSES.items() if row.has_probability)
+        raise AttributeError(f"probabilities need loss to be one of {accepted}, got {self.loss!r}")
+
+    @available_if(_has_probability)
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Probabilities, shape (n_samples, n_classes), in the order of ``classes_``.
+
+        The logistic function for "log_loss"; (clip(p, -1, 1) + 1) / 2 for "modified_huber" (Zhang
+        2004).  Several classes: one against the rest, normalised.
+        """
+        decision = self._decision(X)
+        if self.loss == "log_loss":
+            positive = 0.5 * (1.0 + np.tanh(0.5 * decision))
+        else:
+            positive = (np.clip(decision, -1.0, 1.0) + 1.0) / 2.0
+        if positive.shape[1] == 1:
+            return np.hstack([1.0 - positive, positive])
+        total = positive.sum(axis=1, keepdims=True)
+        # All zero: no class claims the example, so all are equally likely.
+        positive[total[:, 0] == 0] = 1.0
+        return positive / positive.sum(axis=1, keepdims=True)
+
+    @available_if(_has_probability)
+    def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
+        """Logarithms of ``predict_proba``."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
+
+    def verify(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        max_rows: int = 200,
+        epochs: int = 1,
+    ) -> VerificationReport:
+        """Train the dense twin and the lazy model side by side on the first rows of X.
+
+        Both start from zero, take the rows as they lie with the parameters of this estimator,
+        and are compared after every step.  The twin is plain Python and visits every weight;
+        rows are halved until it can be done in seconds.  Nothing of the estimator changes.  With
+        several classes the first against the rest is compared.
+        """
+        probe = type(self)(**self.get_params())
+        X, y, classes = probe._check_training(X, y, None, reset=True)
+        weights = probe._weigh(X, y, classes, sample_weight)
+        return probe._verify(X, (y, classes), weights, max_rows, epochs)
+
+    def _check_training(
+        self, X: Any, y: Any, classes: NDArray[Any] | None, reset: bool
+    ) -> tuple[Any, Any, NDArray[Any]]:
+        recipe_checked_first = self._recipe()
+        del recipe_checked_first
+        X, y = self._check_X(X, reset, y=y)
+        check_classification_targets(y)
+        if classes is None:
+            classes = np.unique(y)
+            if len(classes) < 2:
+                raise ValueError(f"y must have at least two classes, got one class: {classes[0]!r}")
+        elif not np.isin(y, classes).all():
+            unknown = np.setdiff1d(y, classes)
+            raise ValueError(f"y has labels {unknown} that are not among the classes {classes}")
+        return X, y, classes
+
+    def _weigh(
+        self, X: Any, y: Any, classes: NDArray[Any], sample_weight: ArrayLike | None
+    ) -> NDArray[np.float64] | None:
+        weights = self._check_importances(X, sample_weight)
+        if self.class_weight is None:
+            return weights
+        by_class = compute_class_weight(self.class_weight, classes=classes, y=y)
+        by_row = by_class[np.searchsorted(classes, y)]
+        return by_row if weights is None else by_row * weights
+
+    def _problems(self, X: Any, y: Any, weights: Any) -> list[tuple[NDArray[np.float64], Any]]:
+        labels, classes = y
+        # Two classes are one problem, the second class positive.
+        positives = classes[1:] if len(classes) == 2 else classes
+        return [(np.where(labels == positive, 1.0, -1.0), weights) for positive in positives]
+
+
+class LazyNetRegressor(RegressorMixin, _LinearLearner):
+    """Linear regression with an elastic net, trained one example at a time.
+
+    Minimises ``mean loss + l1 * sum|w| + l2/2 * sum w^2``; the parameters and attributes are those
+    of :class:`LazyNetClassifier`, without ``class_weight``, and with
+
+    loss : str, default="squared_error"
+        "squared_error" (p - y)^2 / 2, "absolute_error", "huber", "epsilon_insensitive".
+    schedule, eta0 : default="power", 0.01
+        Squared error is easily made to diverge: a smaller rate that falls more slowly.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lazynet import LazyNetRegressor
+    >>> X = np.random.default_rng(0).standard_normal((200, 5))
+    >>> y = X @ [1.0, 0.0, -2.0, 0.0, 0.0]
+    >>> model = LazyNetRegressor(l1=1e-2, random_state=0).fit(X, y)
+    >>> model.coef_.round(1) + 0.0
+    array([[ 1.,  0., -2.,  0.,  0.]])
+    """
+
+    _takes_margin_losses = False
+
+    def __init__(
+        self,
+        loss: str = "squared_error",
+        *,
+        l1: float = 1e-6,
+        l2: float = 1e-6,
+        rule: str = "fobos",
+        schedule: ScheduleLike = "power",
+        eta0: float = 0.01,
+        power_t: float = 0.25,
+        epsilon: float = 0.1,
+        step_order: str = "gradient_first",
+        max_iter: int = 100,
+        tol: float | None = 1e-4,
+        n_iter_no_change: int = 3,
+        fit_intercept: bool = True,
+        shuffle: bool = True,
+        random_state: int | np.random.RandomState | None = None,
+        warm_start: bool = False,
+        engine: str = "clock",
+        table_budget: int = 2**16,
+        dense_predictions: bool = False,
+        record_history: bool = True,
+        verbose: int = 0,
+    ) -> None:
+        super().__init__(
+            loss,
+            l1=l1,
+            l2=l2,
+            rule=rule,
+            schedule=schedule,
+            eta0=eta0,
+            power_t=power_t,
+            epsilon=epsilon,
+            step_order=step_order,
+            max_iter=max_iter,
+            tol=tol,
+            n_iter_no_change=n_iter_no_change,
+            fit_intercept=fit_intercept,
+            shuffle=shuffle,
+            random_state=random_state,
+            warm_start=warm_start,
+            engine=engine,
+            table_budget=table_budget,
+            dense_predictions=dense_predictions,
+            record_history=record_history,
+            verbose=verbose,
+        )
+
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        sample_order: ArrayLike | None = None,
+    ) -> Self:
+        """Train from zero weights; see :meth:`LazyNetClassifier.fit`."""
+        X, y = self._check_training(X, y, reset=True)
+        return self._fit(X, y, self._check_importances(X, sample_weight), sample_order)
+
+    def partial_fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        sample_order: ArrayLike | None = None,
+    ) -> Self:
+        """Train on these rows once, at a cost in their nonzeros."""
+        X, y = self._check_training(X, y, reset=not self.__sklearn_is_fitted__())
+        return self._partial_fit(X, y, self._check_importances(X, sample_weight), sample_order)
+
+    def predict(self, X: Any) -> NDArray[np.float64]:
+        """w.x + b for each row."""
+        return self._decision(X).ravel()
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """The same as ``predict``."""
+        return self.predict(X)
+
+    def verify(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        max_rows: int = 200,
+        epochs: int = 1,
+    ) -> VerificationReport:
+        """Train the dense twin beside the lazy model; see :meth:`LazyNetClassifier.verify`."""
+        probe = type(self)(**self.get_params())
+        X, y = probe._check_training(X, y, reset=True)
+        weights = probe._check_importances(X, sample_weight)
+        return probe._verify(X, y, weights, max_rows, epochs)
+
+    def _check_training(self, X: Any, y: Any, reset: bool) -> tuple[Any, NDArray[np.float64]]:
+        self._recipe()
+        X, y = self._check_X(X, reset, y=y, y_numeric=True)
+        return X, np.ascontiguousarray(y, dtype=np.float64)
+
+    def _problems(self, X: Any, y: Any, weights: Any) -> list[tuple[NDArray[np.float64], Any]]:
+        return [(y, weights)]
+
+
+def _stack(engines: list[Engine]) -> NDArray[np.float64]:
+    coefficients = np.empty((len(engines), engines[0].n_features))
+    for row, engine in zip(coefficients, engines, strict=True):
+        engine.weights(out=row)
+    coefficients.flags.writeable = False
+    return coefficients
+
+
+def _check_integer(name: str, value: Any, least: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
+        raise TypeError(f"{name} must be an integer, got {value!r}")
+    if value < least:
+        raise ValueError(f"{name} must be at least {least}, got {value}")

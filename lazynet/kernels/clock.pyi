@@ -1,0 +1,21 @@
+import numpy as np
+from numpy.typing import NDArray
+
+from lazynet.kernels.examples import Examples, Steps, Task
+
+CLOCK_FIELDS: int
+INTERCEPT_FIELD: int
+
+def run(
+    examples: Examples,
+    steps: Steps,
+    task: Task,
+    stored: NDArray[np.float64],
+    fields: NDArray[np.float64],
+    first: int,
+) -> tuple[int, int]: ...
+def read(
+    stored: NDArray[np.float64], fields: NDArray[np.float64], weights: NDArray[np.float64]
+) -> None: ...
+def rebase(stored: NDArray[np.float64], fields: NDArray[np.float64]) -> None: ...
+def start(fields: NDArray[np.float64]) -> None: ...

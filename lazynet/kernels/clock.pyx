@@ -1,0 +1,165 @@
+"""The clock engine: one number per weight, two running scalars.
+
+Computes SGD or FoBoS with an elastic net, one example at a time (Lipton & Elkan, Algorithm 1 and
+Theorems 1 and 2, corrected), in the coordinate z of algorithms.md 4.3:
+
+    current(z) = sgn(z) [|z| - shift]+ * scale          stored(w) = sgn(w) (|w| / scale + shift)
+
+A step touches the nonzeros of its example; every other weight moves by the motion of the clock.
+There is no division, branch or transcendental per nonzero: the scale is multiplied once into
+the prediction and divided once into the step.
+
+Property: the weights after every step equal those of lazynet.reference.DenseReference
+(tests/test_engines.py), for any chunking bit for bit the same.
+"""
+
+from libc.math cimport isfinite
+from libc.stdint cimport int64_t
+
+from .clock cimport (
+    INTERCEPT,
+    N_CLOCK_FIELDS,
+    SCALE,
+    SHIFT,
+    WORK,
+    Clock,
+    advance_clock,
+    load_clock,
+    save_clock,
+    worn_out,
+)
+from .examples cimport (
+    AHEAD,
+    BAD_ROW,
+    FINISHED,
+    OVERFLOWED,
+    WORN_OUT,
+    Examples,
+    Status,
+    Steps,
+    Task,
+    in_range,
+    upcoming,
+)
+from .losses cimport N_LOSSES, loss_slope
+from .rows cimport SOUND, Csr, RowOps, soft
+
+CLOCK_FIELDS = N_CLOCK_FIELDS
+INTERCEPT_FIELD = INTERCEPT
+
+
+def run(
+    Examples examples,
+    Steps steps,
+    Task task,
+    double[::1] stored,   # IN/OUT: z
+    double[::1] fields,   # IN/OUT: the clock and the intercept
+    Py_ssize_t first,
+):
+    """Take the steps from ``first`` on; returns how the call ended and the first step not taken."""
+    cdef Csr* csr = &examples.csr
+    cdef const RowOps* ops = examples.ops
+    cdef Py_ssize_t n_steps = steps.order.shape[0]
+    cdef Py_ssize_t step = first, row, following, ahead
+    cdef Status status = FINISHED
+    cdef Clock clock
+    cdef double prediction, slope, move, work, intercept
+    cdef int sound
+    if stored.shape[0] != csr.n_columns:
+        raise ValueError(f"stored must have {csr.n_columns} entries, got {stored.shape[0]}")
+    if fields.shape[0] != N_CLOCK_FIELDS:
+        raise ValueError(f"fields must have {N_CLOCK_FIELDS} entries, got {fields.shape[0]}")
+    if examples.targets == NULL and csr.n_rows > 0:
+        raise ValueError("examples must have targets")
+    if not 0 <= task.loss < N_LOSSES:
+        raise ValueError(f"loss must be a code from 0 to {N_LOSSES - 1}, got {task.loss}")
+    if not 0 <= first < n_steps:
+        return <int> FINISHED, n_steps
+    cdef double* z = &stored[0] if stored.shape[0] else NULL
+    cdef const int64_t* order = &steps.order[0]
+    with nogil:
+        load_clock(&clock, &fields[0])
+        intercept = fields[INTERCEPT]
+        work = fields[WORK]
+        sound = in_range(csr, order[step]) and ops.row_defect(csr, order[step]) == SOUND
+        while step < n_steps:
+            if not sound:
+                status = BAD_ROW
+                break
+            row = order[step]
+            # Rows are checked one step before they are read, when they are first fetched.
+            following = upcoming(csr, order, n_steps, step + 1, -1)
+            sound = following >= 0 and ops.row_defect(csr, following) == SOUND
+            if not sound:
+                following = row
+            ahead = upcoming(csr, order, n_steps, step + AHEAD, row)
+
+            if clock.shift == 0.0:
+                prediction = ops.dot(csr, row, following, z)
+            else:
+                prediction = ops.soft_dot(csr, row, following, z, clock.shift)
+            prediction = prediction * clock.scale + intercept
+            slope = loss_slope(task.loss, prediction, examples.targets[row], task.epsilon)
+            if examples.importances != NULL:
+                slope *= examples.importances[row]
+            move = steps.rates[step] * slope
+            if not (isfinite(prediction) and isfinite(move)):
+                status = OVERFLOWED
+                break
+
+            if task.shrink_first:
+                advance_clock(
+                    &clock, steps.keep[step], steps.keep_low[step], steps.pull[step]
+                )
+            if move != 0.0:
+                if task.fit_intercept:
+                    intercept -= move
+                move = move / clock.scale
+                if clock.shift == 0.0:
+                    ops.update(csr, row, ahead, z, move)
+                else:
+                    ops.soft_update(csr, row, ahead, z, clock.shift, move)
+            if not task.shrink_first:
+                advance_clock(
+                    &clock, steps.keep[step], steps.keep_low[step], steps.pull[step]
+                )
+            work += <double> ops.row_length(csr, row)
+            step += 1
+            if worn_out(&clock, &task.wear, work):
+                status = WORN_OUT
+                break
+        save_clock(&clock, &fields[0])
+        fields[INTERCEPT] = intercept
+        fields[WORK] = work
+    return <int> status, step
+
+
+def read(const double[::1] stored, const double[::1] fields, double[::1] weights):
+    """weights <- current(z), leaving the clock as it is; ``weights`` may be ``stored`` itself."""
+    cdef Py_ssize_t j
+    cdef double scale, shift
+    if stored.shape[0] != weights.shape[0]:
+        raise ValueError(f"weights must have {stored.shape[0]} entries, got {weights.shape[0]}")
+    if fields.shape[0] != N_CLOCK_FIELDS:
+        raise ValueError(f"fields must have {N_CLOCK_FIELDS} entries, got {fields.shape[0]}")
+    scale = fields[SCALE]
+    shift = fields[SHIFT]
+    with nogil:
+        for j in range(stored.shape[0]):
+            weights[j] = soft(stored[j], shift) * scale
+
+
+def rebase(double[::1] stored, double[::1] fields):
+    """Bring every weight current and reset the clock; stored zeros must be visited too."""
+    read(stored, fields, stored)
+    start(fields)
+
+
+def start(double[::1] fields):
+    """Set the clock to its start; the intercept is kept."""
+    cdef Py_ssize_t field
+    if fields.shape[0] != N_CLOCK_FIELDS:
+        raise ValueError(f"fields must have {N_CLOCK_FIELDS} entries, got {fields.shape[0]}")
+    for field in range(N_CLOCK_FIELDS):
+        if field != INTERCEPT:
+            fields[field] = 1.0 if field == SCALE else 0.0

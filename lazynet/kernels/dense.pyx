@@ -1,0 +1,102 @@
+"""The dense engine: every weight at every step, compiled and vectorised.
+
+Computes what lazynet.reference.DenseReference computes, Lipton & Elkan's baseline: predict, move
+the weights of the example's nonzeros, shrink all d weights (algorithms.md 4.1).  O(d) per step.
+With ``spread`` the prediction and the move run over all d features too, which is the column of the
+paper's table in which nothing at all is sparse.
+
+Property: equal to the reference after every step (tests/test_engines.py).
+"""
+
+from libc.math cimport isfinite
+from libc.stdint cimport int64_t
+
+from .examples cimport (
+    AHEAD,
+    BAD_ROW,
+    FINISHED,
+    OVERFLOWED,
+    Examples,
+    Status,
+    Steps,
+    Task,
+    in_range,
+    upcoming,
+)
+from .losses cimport N_LOSSES, loss_slope
+from .rows cimport SOUND, Csr, RowOps
+
+cdef extern from "vectors.h" nogil:
+    void shrink_all "lazynet_shrink_all"(double* weights, Py_ssize_t n, double keep, double pull)
+    double full_dot "lazynet_full_dot"(const double* left, const double* right, Py_ssize_t n)
+    void full_update "lazynet_full_update"(
+        double* weights, const double* x, Py_ssize_t n, double step)
+
+
+def run(
+    Examples examples,
+    Steps steps,
+    Task task,
+    double[::1] weights,    # IN/OUT
+    double[::1] intercept,  # IN/OUT: one entry
+    double[::1] spread,     # scratch: d zeros to predict densely, empty to predict sparsely
+    Py_ssize_t first,
+):
+    """Take the steps from ``first`` on; returns how the call ended and the first step not taken."""
+    cdef Csr* csr = &examples.csr
+    cdef const RowOps* ops = examples.ops
+    cdef Py_ssize_t n_steps = steps.order.shape[0], d = csr.n_columns
+    cdef Py_ssize_t step = first, row, following, ahead
+    cdef Status status = FINISHED
+    cdef double prediction, slope, move
+    cdef bint spread_out = spread.shape[0] > 0
+    if weights.shape[0] != d:
+        raise ValueError(f"weights must have {d} entries, got {weights.shape[0]}")
+    if intercept.shape[0] != 1:
+        raise ValueError("intercept must have one entry")
+    if spread_out and spread.shape[0] != d:
+        raise ValueError(f"spread must have {d} entries or none, got {spread.shape[0]}")
+    if examples.targets == NULL and csr.n_rows > 0:
+        raise ValueError("examples must have targets")
+    if not 0 <= task.loss < N_LOSSES:
+        raise ValueError(f"loss must be a code from 0 to {N_LOSSES - 1}, got {task.loss}")
+    if not 0 <= first < n_steps:
+        return <int> FINISHED, n_steps
+    cdef double* w = &weights[0] if d else NULL
+    cdef double* x = &spread[0] if spread_out else NULL
+    cdef const int64_t* order = &steps.order[0]
+    with nogil:
+        while step < n_steps:
+            if not (in_range(csr, order[step]) and ops.row_defect(csr, order[step]) == SOUND):
+                status = BAD_ROW
+                break
+            row = order[step]
+            ahead = upcoming(csr, order, n_steps, step + AHEAD, row)
+            if spread_out:
+                ops.expand(csr, row, x, 1.0)
+                prediction = full_dot(w, x, d)
+            else:
+                prediction = ops.dot(csr, row, row, w)
+            prediction += intercept[0]
+            slope = loss_slope(task.loss, prediction, examples.targets[row], task.epsilon)
+            if examples.importances != NULL:
+                slope *= examples.importances[row]
+            move = steps.rates[step] * slope
+            if not (isfinite(prediction) and isfinite(move)):
+                if spread_out:
+                    ops.expand(csr, row, x, 0.0)
+                status = OVERFLOWED
+                break
+            if task.shrink_first:
+                shrink_all(w, d, steps.keep[step], steps.pull[step])
+            if spread_out:
+                full_update(w, x, d, move)
+                ops.expand(csr, row, x, 0.0)
+            elif move != 0.0:
+                ops.update(csr, row, ahead, w, move)
+            if task.fit_intercept:
+                intercept[0] -= move
+            if not task.shrink_first:
+                shrink_all(w, d, steps.keep[step], steps.pull[step])
+            step += 1
+    return <int> status, step

@@ -1,0 +1,57 @@
+from libc.stdint cimport int64_t
+
+from .clock cimport Wear
+from .rows cimport Csr, RowOps
+
+# How a kernel's call ended.
+cdef enum Status:
+    FINISHED = 0
+    WORN_OUT = 1     # all weights must be brought current before the next step
+    OVERFLOWED = 2   # this step's prediction or move is not finite; it was not taken
+    BAD_ROW = 3      # this step's row cannot be read safely; it was not taken
+
+
+cdef class Examples:
+    """X (CSR of any supported types), y and what each example counts for; never copied."""
+    cdef Csr csr
+    cdef const RowOps* ops
+    cdef const double* targets
+    cdef const double* importances  # NULL: every example counts 1
+    cdef object owners              # keeps the arrays alive
+
+
+cdef class Steps:
+    """A chunk of steps: which row, the rate, and the shrink |w| <- [a |w| - b]+ of each."""
+    cdef const int64_t[::1] order
+    cdef const double[::1] rates      # eta
+    cdef const double[::1] keep       # a, rounded ...
+    cdef const double[::1] keep_low   # ... and what the rounding lost
+    cdef const double[::1] pull       # b
+
+
+cdef class Task:
+    """What does not change from chunk to chunk: the loss, the step's form, when to sweep."""
+    cdef int loss
+    cdef double epsilon
+    cdef bint shrink_first
+    cdef bint fit_intercept
+    cdef Wear wear
+
+
+# The rows after the one at hand, for prefetching.  AHEAD rows later is soon enough for the
+# row's values and columns to arrive and not so soon that they are gone again.
+cdef enum:
+    AHEAD = 4
+
+
+cdef inline bint in_range(const Csr* csr, int64_t row) noexcept nogil:
+    return 0 <= row < csr.n_rows
+
+
+cdef inline Py_ssize_t upcoming(
+    const Csr* csr, const int64_t* order, Py_ssize_t n_steps, Py_ssize_t step, Py_ssize_t otherwise
+) noexcept nogil:
+    """The row of a later step, or ``otherwise`` where there is none that can be named."""
+    if step < n_steps and in_range(csr, order[step]):
+        return <Py_ssize_t> order[step]
+    return otherwise

@@ -1,0 +1,54 @@
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+DEFECTS: dict[int, str]
+STATUS_FINISHED: int
+STATUS_WORN_OUT: int
+STATUS_OVERFLOWED: int
+STATUS_BAD_ROW: int
+
+class Examples:
+    def __init__(
+        self,
+        values: NDArray[Any],
+        columns: NDArray[Any],
+        starts: NDArray[Any],
+        n_columns: int,
+        targets: NDArray[np.float64] | None = None,
+        importances: NDArray[np.float64] | None = None,
+    ) -> None: ...
+    @property
+    def n_rows(self) -> int: ...
+    @property
+    def n_columns(self) -> int: ...
+    @property
+    def n_values(self) -> int: ...
+    def first_defect(self, only_range: bool = False) -> tuple[int, int] | None: ...
+    def defect_of(self, row: int) -> int: ...
+
+class Steps:
+    def __init__(
+        self,
+        order: NDArray[np.int64],
+        rates: NDArray[np.float64],
+        keep: NDArray[np.float64],
+        keep_low: NDArray[np.float64],
+        pull: NDArray[np.float64],
+    ) -> None: ...
+    def __len__(self) -> int: ...
+    def row(self, step: int) -> int: ...
+
+class Task:
+    def __init__(
+        self,
+        loss: int,
+        epsilon: float,
+        shrink_first: bool,
+        fit_intercept: bool,
+        smallest_scale: float,
+        cushion: float,
+        largest_cushion: float,
+        enough_work: float,
+    ) -> None: ...

@@ -1,0 +1,38 @@
+# The row operations of rows.h and the scalars that go with them.
+from libc.stdint cimport int64_t
+
+cdef extern from "rows.h" nogil:
+    ctypedef struct Csr "lazynet_csr":
+        const void* values
+        const void* columns
+        const void* starts
+        Py_ssize_t n_rows
+        Py_ssize_t n_columns
+        Py_ssize_t n_values
+
+    enum Defect "lazynet_defect":
+        SOUND "LAZYNET_SOUND"
+        BAD_START "LAZYNET_BAD_START"
+        BAD_COLUMN "LAZYNET_BAD_COLUMN"
+        NOT_SORTED "LAZYNET_NOT_SORTED"
+        NOT_FINITE "LAZYNET_NOT_FINITE"
+
+    ctypedef struct RowOps "lazynet_row_ops":
+        int (*row_defect)(const Csr*, Py_ssize_t row) noexcept nogil
+        int (*row_blemish)(const Csr*, Py_ssize_t row) noexcept nogil
+        Py_ssize_t (*row_length)(const Csr*, Py_ssize_t row) noexcept nogil
+        double (*dot)(const Csr*, Py_ssize_t row, Py_ssize_t next, const double* weights) noexcept nogil
+        void (*update)(const Csr*, Py_ssize_t row, Py_ssize_t ahead, double* weights,
+                       double step) noexcept nogil
+        double (*soft_dot)(const Csr*, Py_ssize_t row, Py_ssize_t next, const double* stored,
+                           double shift) noexcept nogil
+        void (*soft_update)(const Csr*, Py_ssize_t row, Py_ssize_t ahead, double* stored,
+                            double shift, double step) noexcept nogil
+        void (*catch_up)(const Csr*, Py_ssize_t row, double* weights, int64_t* last,
+                         const double* scales, const double* shifts, int64_t now) noexcept nogil
+        void (*expand)(const Csr*, Py_ssize_t row, double* dense, double factor) noexcept nogil
+
+    const RowOps* row_ops_for "lazynet_row_ops_for"(int wide_values, int wide_indices)
+    double soft "lazynet_soft"(double z, double shift)
+    double caught_up "lazynet_caught_up"(double w, double p_psi, double b_psi, double p_now,
+                                         double b_now)

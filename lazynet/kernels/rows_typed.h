@@ -1,0 +1,197 @@
+/* The row operations for one pair of types; rows.h includes this file once for each pair. */
+
+typedef struct {
+    const LAZYNET_REAL *values;
+    const LAZYNET_INDEX *columns;
+    ptrdiff_t length;
+} LAZYNET_TYPED(row);
+
+LAZYNET_INLINE LAZYNET_TYPED(row) LAZYNET_TYPED(row_at)(const lazynet_csr *X, ptrdiff_t row) {
+    const LAZYNET_INDEX *starts = (const LAZYNET_INDEX *)X->starts;
+    ptrdiff_t start = (ptrdiff_t)starts[row];
+    LAZYNET_TYPED(row) view;
+    view.values = (const LAZYNET_REAL *)X->values + start;
+    view.columns = (const LAZYNET_INDEX *)X->columns + start;
+    view.length = (ptrdiff_t)starts[row + 1] - start;
+    return view;
+}
+
+/* The same, cut to what is worth fetching ahead; it may name memory that is not there, for the
+ * row has not been checked yet and a prefetch never faults. */
+LAZYNET_INLINE LAZYNET_TYPED(row) LAZYNET_TYPED(row_worth_fetching)(const lazynet_csr *X,
+                                                                    ptrdiff_t row) {
+    enum { WORTH_FETCHING = 1024 };
+    LAZYNET_TYPED(row) view = LAZYNET_TYPED(row_at)(X, row);
+    if (view.length < 0) view.length = 0;
+    if (view.length > WORTH_FETCHING) view.length = WORTH_FETCHING;
+    return view;
+}
+
+/* Would reading this row leave an array?  Two comparisons, then one unsigned maximum. */
+LAZYNET_CLONES static int LAZYNET_TYPED(row_defect)(const lazynet_csr *X, ptrdiff_t row) {
+    if (row < 0 || row >= X->n_rows) return LAZYNET_BAD_START;
+    const LAZYNET_INDEX *starts = (const LAZYNET_INDEX *)X->starts;
+    if (starts[row] < 0 || starts[row + 1] < starts[row] ||
+        (int64_t)starts[row + 1] > (int64_t)X->n_values)
+        return LAZYNET_BAD_START;
+    const LAZYNET_TYPED(row) at = LAZYNET_TYPED(row_at)(X, row);
+    LAZYNET_UNSIGNED largest = 0;
+#pragma omp simd reduction(max : largest)
+    for (ptrdiff_t k = 0; k < at.length; k++) {
+        LAZYNET_UNSIGNED column = (LAZYNET_UNSIGNED)at.columns[k];
+        largest = column > largest ? column : largest;
+    }
+    if (at.length > 0 && (uint64_t)largest >= (uint64_t)X->n_columns) return LAZYNET_BAD_COLUMN;
+    return LAZYNET_SOUND;
+}
+
+/* What else the door refuses, once per matrix: columns out of order, values not finite. */
+LAZYNET_CLONES static int LAZYNET_TYPED(row_blemish)(const lazynet_csr *X, ptrdiff_t row) {
+    const LAZYNET_TYPED(row) at = LAZYNET_TYPED(row_at)(X, row);
+    int unsorted = 0;
+#pragma omp simd reduction(| : unsorted)
+    for (ptrdiff_t k = 1; k < at.length; k++) unsorted |= at.columns[k - 1] >= at.columns[k];
+    if (unsorted) return LAZYNET_NOT_SORTED;
+    int not_finite = 0;
+#pragma omp simd reduction(| : not_finite)
+    for (ptrdiff_t k = 0; k < at.length; k++)
+        not_finite |= !(at.values[k] - at.values[k] == (LAZYNET_REAL)0);
+    return not_finite ? LAZYNET_NOT_FINITE : LAZYNET_SOUND;
+}
+
+static ptrdiff_t LAZYNET_TYPED(row_length)(const lazynet_csr *X, ptrdiff_t row) {
+    return LAZYNET_TYPED(row_at)(X, row).length;
+}
+
+/* sum over the row of x_j w_j, with w_j = soft(stored_j) or, without a shift, stored_j itself. */
+LAZYNET_INLINE double LAZYNET_TYPED(any_dot)(const lazynet_csr *X, ptrdiff_t row, ptrdiff_t next,
+                                             const double *stored, double shift, int shifted) {
+    const LAZYNET_TYPED(row) at = LAZYNET_TYPED(row_at)(X, row);
+    const LAZYNET_TYPED(row) coming = LAZYNET_TYPED(row_at)(X, next);
+    double lanes[LAZYNET_LANES] = {0};
+    ptrdiff_t shorter = at.length < coming.length ? at.length : coming.length;
+    ptrdiff_t k = 0;
+    for (; k + LAZYNET_LANES <= shorter; k += LAZYNET_LANES) {
+        for (int lane = 0; lane < LAZYNET_LANES; lane++)
+            LAZYNET_PREFETCH_WRITE(stored + coming.columns[k + lane]);
+#pragma omp simd
+        for (int lane = 0; lane < LAZYNET_LANES; lane++) {
+            double weight = stored[at.columns[k + lane]];
+            if (shifted) weight = lazynet_soft(weight, shift);
+            lanes[lane] += weight * (double)at.values[k + lane];
+        }
+    }
+    for (ptrdiff_t left = k; left < coming.length; left++)
+        LAZYNET_PREFETCH_WRITE(stored + coming.columns[left]);
+    for (; k + LAZYNET_LANES <= at.length; k += LAZYNET_LANES) {
+#pragma omp simd
+        for (int lane = 0; lane < LAZYNET_LANES; lane++) {
+            double weight = stored[at.columns[k + lane]];
+            if (shifted) weight = lazynet_soft(weight, shift);
+            lanes[lane] += weight * (double)at.values[k + lane];
+        }
+    }
+    double sum = ((lanes[0] + lanes[4]) + (lanes[2] + lanes[6])) +
+                 ((lanes[1] + lanes[5]) + (lanes[3] + lanes[7]));
+    for (; k < at.length; k++) {
+        double weight = stored[at.columns[k]];
+        if (shifted) weight = lazynet_soft(weight, shift);
+        sum += weight * (double)at.values[k];
+    }
+    return sum;
+}
+
+LAZYNET_INLINE double LAZYNET_TYPED(moved)(double stored, double shift, int shifted, double step,
+                                           LAZYNET_REAL value) {
+    if (!shifted) return stored - step * (double)value;
+    return lazynet_unsoft(lazynet_soft(stored, shift) - step * (double)value, shift);
+}
+
+/* w_j <- w_j - step x_j on the row, in the coordinate in which w_j is stored. */
+LAZYNET_INLINE void LAZYNET_TYPED(any_update)(const lazynet_csr *X, ptrdiff_t row,
+                                              ptrdiff_t ahead, double *stored, double shift,
+                                              double step, int shifted) {
+    enum { BLOCK = 16 };
+    const LAZYNET_TYPED(row) at = LAZYNET_TYPED(row_at)(X, row);
+    const LAZYNET_TYPED(row) later = LAZYNET_TYPED(row_worth_fetching)(X, ahead);
+    const char *value = (const char *)later.values;
+    const char *column = (const char *)later.columns;
+    const char *values_end = (const char *)(later.values + later.length);
+    const char *columns_end = (const char *)(later.columns + later.length);
+    ptrdiff_t k = 0;
+    for (; k + BLOCK <= at.length; k += BLOCK) {
+        for (size_t line = 0; line < BLOCK * sizeof(LAZYNET_REAL) / LAZYNET_CACHE_LINE; line++) {
+            if (value < values_end) LAZYNET_PREFETCH_READ(value);
+            value += LAZYNET_CACHE_LINE;
+        }
+        for (size_t line = 0; line < BLOCK * sizeof(LAZYNET_INDEX) / LAZYNET_CACHE_LINE; line++) {
+            if (column < columns_end) LAZYNET_PREFETCH_READ(column);
+            column += LAZYNET_CACHE_LINE;
+        }
+#pragma omp simd
+        for (int lane = 0; lane < BLOCK; lane++) {
+            ptrdiff_t j = (ptrdiff_t)at.columns[k + lane];
+            stored[j] = LAZYNET_TYPED(moved)(stored[j], shift, shifted, step, at.values[k + lane]);
+        }
+    }
+    for (; value < values_end; value += LAZYNET_CACHE_LINE) LAZYNET_PREFETCH_READ(value);
+    for (; column < columns_end; column += LAZYNET_CACHE_LINE) LAZYNET_PREFETCH_READ(column);
+#pragma omp simd
+    for (ptrdiff_t left = k; left < at.length; left++) {
+        ptrdiff_t j = (ptrdiff_t)at.columns[left];
+        stored[j] = LAZYNET_TYPED(moved)(stored[j], shift, shifted, step, at.values[left]);
+    }
+}
+
+LAZYNET_CLONES static double LAZYNET_TYPED(dot)(const lazynet_csr *X, ptrdiff_t row,
+                                                ptrdiff_t next, const double *weights) {
+    return LAZYNET_TYPED(any_dot)(X, row, next, weights, 0.0, 0);
+}
+
+LAZYNET_CLONES static void LAZYNET_TYPED(update)(const lazynet_csr *X, ptrdiff_t row,
+                                                 ptrdiff_t ahead, double *weights, double step) {
+    LAZYNET_TYPED(any_update)(X, row, ahead, weights, 0.0, step, 0);
+}
+
+LAZYNET_CLONES static double LAZYNET_TYPED(soft_dot)(const lazynet_csr *X, ptrdiff_t row,
+                                                     ptrdiff_t next, const double *stored,
+                                                     double shift) {
+    return LAZYNET_TYPED(any_dot)(X, row, next, stored, shift, 1);
+}
+
+LAZYNET_CLONES static void LAZYNET_TYPED(soft_update)(const lazynet_csr *X, ptrdiff_t row,
+                                                      ptrdiff_t ahead, double *stored,
+                                                      double shift, double step) {
+    LAZYNET_TYPED(any_update)(X, row, ahead, stored, shift, step, 1);
+}
+
+/* Bring the row's weights from their own step psi_j = last[j] to `now` (tables engine).  A psi
+ * that is not in the tables is taken for `now`: nothing is read outside them. */
+LAZYNET_CLONES static void LAZYNET_TYPED(catch_up)(const lazynet_csr *X, ptrdiff_t row,
+                                                   double *weights, int64_t *last,
+                                                   const double *scales, const double *shifts,
+                                                   int64_t now) {
+    const LAZYNET_TYPED(row) at = LAZYNET_TYPED(row_at)(X, row);
+    const double p_now = scales[now], b_now = shifts[now];
+#pragma omp simd
+    for (ptrdiff_t k = 0; k < at.length; k++) {
+        ptrdiff_t j = (ptrdiff_t)at.columns[k];
+        int64_t psi = (uint64_t)last[j] <= (uint64_t)now ? last[j] : now;
+        weights[j] = lazynet_caught_up(weights[j], scales[psi], shifts[psi], p_now, b_now);
+        last[j] = now;
+    }
+}
+
+/* dense_j <- factor x_j on the row: spread it out, or with factor 0 wipe it out again. */
+static void LAZYNET_TYPED(expand)(const lazynet_csr *X, ptrdiff_t row, double *dense,
+                                  double factor) {
+    const LAZYNET_TYPED(row) at = LAZYNET_TYPED(row_at)(X, row);
+    for (ptrdiff_t k = 0; k < at.length; k++)
+        dense[at.columns[k]] = factor * (double)at.values[k];
+}
+
+static const lazynet_row_ops LAZYNET_TYPED(row_ops) = {
+    LAZYNET_TYPED(row_defect),  LAZYNET_TYPED(row_blemish), LAZYNET_TYPED(row_length),
+    LAZYNET_TYPED(dot),         LAZYNET_TYPED(update),      LAZYNET_TYPED(soft_dot),
+    LAZYNET_TYPED(soft_update), LAZYNET_TYPED(catch_up),    LAZYNET_TYPED(expand),
+};

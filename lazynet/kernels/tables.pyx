@@ -1,0 +1,151 @@
+"""The tables engine: Lipton & Elkan as written, corrected.
+
+Each weight remembers psi_j, the first step whose shrink it has not had yet; two tables hold, for
+every step since they were begun, the product P of the steps' factors and the sum B.  Before an
+example is predicted its weights are brought current in constant time (Algorithm 1 with
+Theorems 1 and 2 as corrected in algorithms.md 3.2 and 5, errata E1-E10):
+
+    |w| <- [ |w| P(k) / P(psi) - P(k) (B(k) - B(psi)) ]+
+
+The tables have a space budget, after which all weights are brought current and the tables begun
+again.  They are also begun again before P becomes subnormal or B infinite, which the paper does
+not mention and without which the weights turn to NaN (algorithms.md 12.2).
+
+Property: the weights after every step equal those of lazynet.reference.DenseReference, for any
+budget (tests/test_engines.py).
+"""
+
+from libc.math cimport isfinite
+from libc.stdint cimport int64_t
+
+from .clock cimport (
+    INTERCEPT,
+    N_CLOCK_FIELDS,
+    SCALE,
+    SHIFT,
+    WORK,
+    Clock,
+    advance_clock,
+    load_clock,
+    save_clock,
+    worn_out,
+)
+from .examples cimport (
+    AHEAD,
+    BAD_ROW,
+    FINISHED,
+    OVERFLOWED,
+    WORN_OUT,
+    Examples,
+    Status,
+    Steps,
+    Task,
+    in_range,
+    upcoming,
+)
+from .losses cimport N_LOSSES, loss_slope
+from .rows cimport SOUND, Csr, RowOps, caught_up
+
+
+def run(
+    Examples examples,
+    Steps steps,
+    Task task,
+    double[::1] weights,  # IN/OUT: each as of its own psi
+    int64_t[::1] last,    # IN/OUT: psi, counted from the tables' beginning
+    double[::1] scales,   # IN/OUT: P, scales[0] = 1
+    double[::1] shifts,   # IN/OUT: B, shifts[0] = 0, lambda1 included
+    double[::1] fields,   # IN/OUT: the clock as of the newest entry, and the intercept
+    int64_t now,          # the newest entry
+    Py_ssize_t first,
+):
+    """Take the steps from ``first`` on; returns how it ended, the first step not taken, ``now``."""
+    cdef Csr* csr = &examples.csr
+    cdef const RowOps* ops = examples.ops
+    cdef Py_ssize_t n_steps = steps.order.shape[0]
+    cdef Py_ssize_t step = first, row, ahead
+    cdef int64_t newest = scales.shape[0] - 1
+    cdef Status status = FINISHED
+    cdef Clock clock
+    cdef double prediction, slope, move, work, intercept
+    if weights.shape[0] != csr.n_columns or last.shape[0] != csr.n_columns:
+        raise ValueError(f"weights and last must have {csr.n_columns} entries")
+    if scales.shape[0] < 2 or shifts.shape[0] != scales.shape[0]:
+        raise ValueError("scales and shifts must be equally long and hold at least two entries")
+    if not 0 <= now <= newest:
+        raise ValueError(f"now must lie in the tables, from 0 to {newest}, got {now}")
+    if fields.shape[0] != N_CLOCK_FIELDS:
+        raise ValueError(f"fields must have {N_CLOCK_FIELDS} entries, got {fields.shape[0]}")
+    if examples.targets == NULL and csr.n_rows > 0:
+        raise ValueError("examples must have targets")
+    if not 0 <= task.loss < N_LOSSES:
+        raise ValueError(f"loss must be a code from 0 to {N_LOSSES - 1}, got {task.loss}")
+    if not 0 <= first < n_steps:
+        return <int> FINISHED, n_steps, now
+    cdef double* w = &weights[0] if weights.shape[0] else NULL
+    cdef int64_t* psi = &last[0] if last.shape[0] else NULL
+    cdef const int64_t* order = &steps.order[0]
+    with nogil:
+        load_clock(&clock, &fields[0])
+        intercept = fields[INTERCEPT]
+        work = fields[WORK]
+        while step < n_steps:
+            if now == newest:
+                status = WORN_OUT
+                break
+            if not (in_range(csr, order[step]) and ops.row_defect(csr, order[step]) == SOUND):
+                status = BAD_ROW
+                break
+            row = order[step]
+            ahead = upcoming(csr, order, n_steps, step + AHEAD, row)
+            ops.catch_up(csr, row, w, psi, &scales[0], &shifts[0], now)
+            prediction = ops.dot(csr, row, row, w) + intercept
+            slope = loss_slope(task.loss, prediction, examples.targets[row], task.epsilon)
+            if examples.importances != NULL:
+                slope *= examples.importances[row]
+            move = steps.rates[step] * slope
+            if not (isfinite(prediction) and isfinite(move)):
+                status = OVERFLOWED
+                break
+            advance_clock(&clock, steps.keep[step], steps.keep_low[step], steps.pull[step])
+            now += 1
+            scales[now] = clock.scale
+            shifts[now] = clock.shift
+            if task.shrink_first:
+                ops.catch_up(csr, row, w, psi, &scales[0], &shifts[0], now)
+            # Gradient first: the weights keep psi = k, so that shrink k is had next time.
+            if move != 0.0:
+                ops.update(csr, row, ahead, w, move)
+                if task.fit_intercept:
+                    intercept -= move
+            work += <double> ops.row_length(csr, row)
+            step += 1
+            if worn_out(&clock, &task.wear, work):
+                status = WORN_OUT
+                break
+        save_clock(&clock, &fields[0])
+        fields[INTERCEPT] = intercept
+        fields[WORK] = work
+    return <int> status, step, now
+
+
+def read(
+    const double[::1] weights,
+    const int64_t[::1] last,
+    const double[::1] scales,
+    const double[::1] shifts,
+    int64_t now,
+    double[::1] current,  # OUT
+):
+    """current <- every weight brought to step ``now``; ``current`` may be ``weights`` itself."""
+    cdef Py_ssize_t j
+    cdef int64_t psi
+    if last.shape[0] != weights.shape[0] or current.shape[0] != weights.shape[0]:
+        raise ValueError(f"last and current must have {weights.shape[0]} entries")
+    if shifts.shape[0] != scales.shape[0] or not 0 <= now < scales.shape[0]:
+        raise ValueError("now must lie in the tables, and the tables be equally long")
+    for j in range(weights.shape[0]):
+        psi = last[j]
+        if not 0 <= psi <= now:
+            raise ValueError(f"last must lie between 0 and {now}, got {psi} for weight {j}")
+        current[j] = caught_up(weights[j], scales[psi], shifts[psi], scales[now], shifts[now])

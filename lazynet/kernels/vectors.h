@@ -1,0 +1,32 @@
+/* Whole-vector loops of the dense engine, for each vector unit as in rows.h. */
+#ifndef LAZYNET_VECTORS_H
+#define LAZYNET_VECTORS_H
+
+#include "rows.h"
+
+/* w <- sgn(w) [a |w| - b]+  for every weight. */
+LAZYNET_CLONES static void lazynet_shrink_all(double *weights, ptrdiff_t n, double keep,
+                                              double pull) {
+#pragma omp simd
+    for (ptrdiff_t j = 0; j < n; j++) {
+        double magnitude = fabs(weights[j]) * keep - pull;
+        weights[j] = copysign(magnitude > 0.0 ? magnitude : 0.0, weights[j]);
+    }
+}
+
+LAZYNET_CLONES static double lazynet_full_dot(const double *left, const double *right,
+                                              ptrdiff_t n) {
+    double sum = 0.0;
+#pragma omp simd reduction(+ : sum)
+    for (ptrdiff_t j = 0; j < n; j++) sum += left[j] * right[j];
+    return sum;
+}
+
+/* w <- w - step x  for every weight, x spread out. */
+LAZYNET_CLONES static void lazynet_full_update(double *weights, const double *x, ptrdiff_t n,
+                                               double step) {
+#pragma omp simd
+    for (ptrdiff_t j = 0; j < n; j++) weights[j] -= step * x[j];
+}
+
+#endif

@@ -1,0 +1,16 @@
+"""What is trusted: every weight at every step, in plain Python.
+
+Deliberately dense, deliberately slow, readable beside the papers, and importing nothing compiled.
+The functions work on floats and on exact fractions alike.
+
+``DenseReference``  trains as the papers describe it (``dense``)
+``losses``          value and slope of every loss
+``shrink``          one shrink of one weight
+``closed_forms``    what a gap of missed shrinks amounts to; also as the papers misprint it
+``lazy``            the clock and the tables in a page each, for reading and for exact tests
+"""
+
+from lazynet.reference.dense import DenseReference
+from lazynet.reference.lazy import PlainClock, PlainTables
+
+__all__ = ["DenseReference", "PlainClock", "PlainTables"]

@@ -1,0 +1,135 @@
+"""What a gap of missed shrinks amounts to: corrected, and as the papers print it.
+
+The weight |w| = x has missed the shrinks with the rates etas = (eta_psi, ..., eta_{k-1}); each
+function gives |w| as of step k.  algorithms.md 3 and 5; LE1 is the early text of Lipton & Elkan
+("612 times faster"), LE3 arXiv:1505.06449v3.  All functions work on exact fractions, and the
+misprints are kept because they are instructive: they are so nearly right that a comparison to four
+significant figures does not see them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+Gap = Callable[[Any, Sequence[Any], Any, Any], Any]
+
+
+def _clip(v: Any) -> Any:
+    return v if v > 0 else v * 0
+
+
+def _product(values: Sequence[Any]) -> Any:
+    result: Any = 1
+    for v in values:
+        result = result * v
+    return result
+
+
+# --- corrected -------------------------------------------------------------------------------
+
+
+def repeated(shrink: Callable[[Any, Any, Any, Any], Any]) -> Gap:
+    """The definition: one shrink after another."""
+
+    def gap(x: Any, etas: Sequence[Any], l1: Any, l2: Any) -> Any:
+        for eta in etas:
+            x = shrink(x, eta, l1, l2)
+        return x
+
+    return gap
+
+
+def l1_gap(x: Any, etas: Sequence[Any], l1: Any, l2: Any = 0) -> Any:
+    """LE1 Eq. 4, right as printed: x - l1 sum eta  (l2 = 0)."""
+    return _clip(x - l1 * sum(etas))
+
+
+def l2_gap_sgd(x: Any, etas: Sequence[Any], l1: Any, l2: Any) -> Any:
+    """Lemma 1, right as printed: x prod (1 - eta l2)  (l1 = 0)."""
+    return x * _product([1 - eta * l2 for eta in etas])
+
+
+def l2_gap_fobos(x: Any, etas: Sequence[Any], l1: Any, l2: Any) -> Any:
+    """LE1 Eq. 15, right as printed: x prod 1 / (1 + eta l2)  (l1 = 0)."""
+    return x * _product([1 / (1 + eta * l2) for eta in etas])
+
+
+def theorem_1(x: Any, etas: Sequence[Any], l1: Any, l2: Any) -> Any:
+    """SGD with elastic net, corrected: B(t) = B(t-1) + eta_t / P(t), with the NEW product."""
+    P, B = _running(x), _running(x) - 1
+    for eta in etas:
+        P = P * (1 - eta * l2)
+        B = B + eta / P
+    return _clip(x * P - l1 * P * B)
+
+
+def theorem_2(x: Any, etas: Sequence[Any], l1: Any, l2: Any) -> Any:
+    """FoBoS with elastic net, LE3: beta(t) = beta(t-1) + eta_t / Phi(t-1), with the OLD product."""
+    Phi, beta = _running(x), _running(x) - 1
+    for eta in etas:
+        beta = beta + eta / Phi
+        Phi = Phi / (1 + eta * l2)
+    return _clip(x * Phi - l1 * Phi * beta)
+
+
+def unified(keep: Callable[[Any, Any], Any]) -> Gap:
+    """Both rules in one formula, for l2 > 0: x rho - (l1 / l2) (1 - rho), rho = prod a."""
+
+    def gap(x: Any, etas: Sequence[Any], l1: Any, l2: Any) -> Any:
+        rho = _product([keep(eta, l2) for eta in etas])
+        return _clip(x * rho - l1 / l2 * (1 - rho))
+
+    return gap
+
+
+# --- as printed ------------------------------------------------------------------------------
+
+
+def printed_theorem_1_statement(x: Any, etas: Sequence[Any], l1: Any, l2: Any) -> Any:
+    """LE1 Eq. 10, same in LE3 (errata E1, E2): eta_t / P(t-1), and no l1 before B."""
+    P, B = _printed_tables(x, etas, l2)
+    return _clip(x * P - P * B)
+
+
+def printed_theorem_1_proof(x: Any, etas: Sequence[Any], l1: Any, l2: Any) -> Any:
+    """LE1 Eq. 14, same in LE3 (erratum E1): eta_t / P(t-1).
+
+    This is the exact closed form of another step, [ (1 - eta l2) (|w| - eta l1) ]+, and so
+    shrinks too little by about l1 l2 sum eta^2.
+    """
+    P, B = _printed_tables(x, etas, l2)
+    return _clip(x * P - l1 * P * B)
+
+
+def printed_theorem_1_eq_13(x: Any, etas: Sequence[Any], l1: Any, l2: Any) -> Any:
+    """LE1 Eq. 13 (erratum E3): the prefactor of B stops one factor early.
+
+    Right for a constant rate, where the slip cancels, and wrong otherwise.
+    """
+    P, B = _printed_tables(x, etas, l2)
+    one_short = P / (1 - etas[-1] * l2) if etas else P
+    return _clip(x * P - l1 * one_short * B)
+
+
+def printed_theorem_2(x: Any, etas: Sequence[Any], l1: Any, l2: Any) -> Any:
+    """LE1 Theorem 2 taken literally (erratum E6): B' divides by SGD's P where P' is meant."""
+    P, Phi, B = _running(x), _running(x), _running(x) - 1
+    for eta in etas:
+        B = B + eta / P
+        P = P * (1 - eta * l2)
+        Phi = Phi / (1 + eta * l2)
+    return _clip(x * Phi - l1 * Phi * B)
+
+
+def _running(x: Any) -> Any:
+    """1 in the type of x: P(-1), the product of no factors."""
+    return x * 0 + 1
+
+
+def _printed_tables(x: Any, etas: Sequence[Any], l2: Any) -> tuple[Any, Any]:
+    P, B = _running(x), _running(x) - 1
+    for eta in etas:
+        B = B + eta / P
+        P = P * (1 - eta * l2)
+    return P, B

@@ -1,0 +1,82 @@
+"""Stochastic gradient descent and FoBoS with an elastic net, every weight at every step.
+
+Lipton & Elkan, Algorithm 1 without the laziness; algorithms.md 2.2 and 4.1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from lazynet.reference.losses import LOSSES
+from lazynet.reference.shrink import SHRINKS
+
+
+class DenseReference:
+    """One example at a time; ``weights`` can be read after every step.
+
+    ``step_order="gradient_first"`` (the default): w <- shrink_t(w - eta_t g x).
+    ``step_order="shrink_first"``: w <- shrink_t(w) - eta_t g x, both at the same w.
+
+    >>> twin = DenseReference(2, loss="squared_error", rule="sgd", l1=1, schedule=lambda t: 0.5)
+    >>> twin.step([0], [1.0], target=4.0)
+    0.0
+    >>> twin.weights
+    [1.5, 0.0]
+    """
+
+    def __init__(
+        self,
+        n_features: int,
+        *,
+        loss: str = "log_loss",
+        rule: str = "fobos",
+        l1: Any = 0,
+        l2: Any = 0,
+        schedule: Callable[[int], Any] = lambda t: 1,
+        step_order: str = "gradient_first",
+        fit_intercept: bool = False,
+        epsilon: Any = 0.1,
+        zero: Any = 0.0,
+    ) -> None:
+        self.value, self.slope = LOSSES[loss]
+        self.shrink = SHRINKS[rule]
+        self.l1, self.l2 = l1, l2
+        self.schedule = schedule
+        self.step_order = step_order
+        self.fit_intercept = fit_intercept
+        self.epsilon = epsilon
+        self.weights = [zero] * n_features
+        self.intercept = zero
+        self.t = 0
+
+    def predict(self, indices: Iterable[int], values: Iterable[Any]) -> Any:
+        """w.x + b at the present weights."""
+        total = self.intercept
+        for j, x in zip(indices, values, strict=True):
+            total += self.weights[j] * x
+        return total
+
+    def step(
+        self, indices: Iterable[int], values: Iterable[Any], target: Any, weight: Any = 1
+    ) -> Any:
+        """Learn from one example; returns the prediction made before learning."""
+        indices, values = list(indices), list(values)
+        eta = self.schedule(self.t)
+        p = self.predict(indices, values)
+        g = weight * self.slope(p, target, self.epsilon)
+
+        if self.step_order == "shrink_first":
+            self._shrink_all(eta)
+        for j, x in zip(indices, values, strict=True):
+            self.weights[j] -= eta * g * x
+        if self.step_order == "gradient_first":
+            self._shrink_all(eta)
+
+        if self.fit_intercept:
+            self.intercept -= eta * g
+        self.t += 1
+        return p
+
+    def _shrink_all(self, eta: Any) -> None:
+        self.weights = [self.shrink(w, eta, self.l1, self.l2) for w in self.weights]

@@ -1,0 +1,137 @@
+"""One example at a time, and the weights readable at any moment: for notebooks and tests."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from lazynet.data import check_example
+from lazynet.engines import Wear, make_engine
+from lazynet.kernels.examples import Examples
+from lazynet.losses import get_loss
+from lazynet.penalties import ElasticNet
+from lazynet.rules import get_rule
+from lazynet.schedules import ScheduleLike, make_schedule
+from lazynet.trainer import Recipe
+
+_FIRST = np.zeros(1, dtype=np.int64)
+
+
+class Stepper:
+    """A linear model that learns one example at a time, at a cost in the example's nonzeros.
+
+    Parameters are those of the estimators.  ``engine`` is "clock", "tables" or "dense".
+
+    >>> stepper = Stepper(4, loss="squared_error", l1=0.1, schedule="constant", eta0=0.5)
+    >>> stepper.step([0, 2], [1.0, 2.0], target=1.0)
+    0.0
+    >>> stepper.weights
+    array([0.45, 0.  , 0.95, 0.  ])
+    >>> stepper.t, stepper.weight(2)
+    (1, 0.95)
+    """
+
+    def __init__(
+        self,
+        n_features: int,
+        *,
+        loss: str = "log_loss",
+        l1: float = 0.0,
+        l2: float = 0.0,
+        rule: str = "fobos",
+        schedule: ScheduleLike = "inverse_sqrt",
+        eta0: float = 0.5,
+        power_t: float = 0.25,
+        step_order: str = "gradient_first",
+        fit_intercept: bool = False,
+        epsilon: float = 0.1,
+        engine: str = "clock",
+        table_budget: int = 2**16,
+        dense_predictions: bool = False,
+        wear: Wear | None = None,
+    ) -> None:
+        if isinstance(n_features, bool) or not isinstance(n_features, (int, np.integer)):
+            raise TypeError(f"n_features must be an integer, got {n_features!r}")
+        if n_features < 0:
+            raise ValueError(f"n_features must not be negative, got {n_features}")
+        self.recipe = Recipe(
+            get_loss(loss),
+            ElasticNet(l1, l2),
+            get_rule(rule),
+            make_schedule(schedule, eta0, power_t, l2),
+            step_order,
+            fit_intercept,
+            epsilon,
+        )
+        self.engine = make_engine(
+            engine,
+            n_features,
+            table_budget=table_budget,
+            dense_predictions=dense_predictions,
+            wear=wear,
+        )
+        self.task = self.engine.wear.task(
+            n_features, self.recipe.loss, epsilon, step_order, fit_intercept
+        )
+        self.n_features = n_features
+        self.t = 0
+        self._prediction = np.zeros(1)
+
+    def step(
+        self,
+        indices: ArrayLike,
+        values: ArrayLike,
+        target: float,
+        weight: float = 1.0,
+    ) -> float:
+        """Learn from one example, given by its nonzeros; returns the prediction made before.
+
+        ``indices`` strictly increase.  Classification losses take -1 or +1 as the target.
+        """
+        columns, numbers = check_example(indices, values, self.n_features)
+        target, weight = float(target), float(weight)
+        if not np.isfinite(target):
+            raise ValueError(f"target must be finite, got {target}")
+        if self.recipe.loss.margin and target not in (-1.0, 1.0):
+            raise ValueError(
+                f"target must be -1 or +1 with loss={self.recipe.loss.name!r}, got {target}"
+            )
+        if not (np.isfinite(weight) and weight >= 0):
+            raise ValueError(f"weight must be finite and not negative, got {weight}")
+        steps = self.recipe.steps(_FIRST, self.t)
+        starts = np.array([0, len(columns)], dtype=columns.dtype)
+        examples = Examples(
+            numbers, columns, starts, self.n_features, np.array([target]), np.array([weight])
+        )
+        prediction = self._predict(columns, numbers)
+        self.engine.take(examples, steps, self.task, self.t)
+        self.t += 1
+        return prediction
+
+    def step_row(self, X: Any, row: int, target: float, weight: float = 1.0) -> float:
+        """Learn from row ``row`` of a CSR matrix."""
+        span = slice(X.indptr[row], X.indptr[row + 1])
+        return self.step(X.indices[span], X.data[span], target, weight)
+
+    def predict(self, indices: ArrayLike, values: ArrayLike) -> float:
+        """w.x + b at the present weights, at the cost of the nonzeros."""
+        return self._predict(*check_example(indices, values, self.n_features))
+
+    def _predict(self, columns: NDArray[Any], numbers: NDArray[Any]) -> float:
+        weights = self.engine.weights_at(columns)
+        return float(np.dot(weights, numbers.astype(np.float64))) + self.engine.intercept
+
+    @property
+    def weights(self) -> NDArray[np.float64]:
+        """All weights as of now, a new array; reading them changes nothing."""
+        return self.engine.weights()
+
+    def weight(self, j: int) -> float:
+        """One weight as of now, at constant cost."""
+        return float(self.engine.weights_at(np.array([j]))[0])
+
+    @property
+    def intercept(self) -> float:
+        return self.engine.intercept

@@ -1,0 +1,237 @@
+"""Epochs, chunks and history: drives any engine, one way through.
+
+    schedule -> rates -> rule -> (a, b) -> a chunk of steps -> engine -> weights
+
+Chunks are small enough that a signal is seen within a fraction of a second, and any split into
+chunks gives the same weights bit for bit.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TypedDict
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lazynet.engines import Engine
+from lazynet.kernels.examples import Examples, Steps
+from lazynet.kernels.losses import total_loss
+from lazynet.losses import Loss
+from lazynet.penalties import ElasticNet
+from lazynet.progress import Progress
+from lazynet.rules import Rule, lost_digits
+from lazynet.schedules import Schedule, checked_rates
+
+STEP_ORDERS = ("gradient_first", "shrink_first")
+# Numbers touched between two looks at the signals: some tens of milliseconds.
+_NUMBERS_PER_CHUNK = 2**22
+_LARGEST_CHUNK = 2**16
+
+
+class EpochRecord(TypedDict):
+    """One line of ``history_``."""
+
+    epoch: int
+    mean_loss: float
+    objective: float
+    nonzeros: int
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """What is minimised and by which steps."""
+
+    loss: Loss
+    penalty: ElasticNet
+    rule: Rule
+    schedule: Schedule
+    step_order: str = "gradient_first"
+    fit_intercept: bool = False
+    epsilon: float = 0.1
+
+    def __post_init__(self) -> None:
+        if self.step_order not in STEP_ORDERS:
+            raise ValueError(
+                f"step_order must be one of {list(STEP_ORDERS)}, got {self.step_order!r}"
+            )
+
+    def steps(self, order: NDArray[np.int64], t: int) -> Steps:
+        """The chunk of steps that visits the rows ``order``, starting with step ``t``."""
+        rates = checked_rates(self.schedule, t, t + len(order))
+        self.rule.check_rates(rates, self.penalty, t)
+        shrink = self.rule.shrink(rates, float(self.penalty.l1), float(self.penalty.l2))
+        return Steps(order, rates, shrink.keep, lost_digits(shrink), shrink.pull)
+
+
+@dataclass
+class Learner:
+    """One binary or regression problem in training: its engine and its own view of the data."""
+
+    engine: Engine
+    examples: Examples
+    recipe: Recipe
+
+    def __post_init__(self) -> None:
+        wear, recipe = self.engine.wear, self.recipe
+        self.task = wear.task(
+            self.engine.n_features,
+            recipe.loss,
+            recipe.epsilon,
+            recipe.step_order,
+            recipe.fit_intercept,
+        )
+
+    def evaluate(self, weights: NDArray[np.float64]) -> tuple[float, float, int]:
+        """Mean loss, objective with the exact penalty, nonzeros; leaves ``weights`` filled."""
+        self.engine.weights(out=weights)
+        n = self.examples.n_rows
+        total = 0.0
+        for start, stop in spans(n, self.rows_per_chunk(n)):
+            part, bad_row = total_loss(
+                self.examples,
+                weights,
+                self.engine.intercept,
+                self.recipe.loss.code,
+                self.recipe.epsilon,
+                start,
+                stop,
+            )
+            if bad_row >= 0:
+                raise ValueError(f"X: row {bad_row} changed during training and cannot be read")
+            total += part
+        mean = total / n
+        return mean, mean + self.recipe.penalty.value(weights), int(np.count_nonzero(weights))
+
+    def rows_per_chunk(self, n_rows: int) -> int:
+        cost = self.engine.cost_of_row(self.examples.n_values / max(n_rows, 1))
+        return int(np.clip(_NUMBERS_PER_CHUNK / max(cost, 1.0), 1, _LARGEST_CHUNK))
+
+
+def spans(n: int, size: int) -> Iterator[tuple[int, int]]:
+    """(0, size), (size, 2 size), ... up to n."""
+    for start in range(0, n, size):
+        yield start, min(start + size, n)
+
+
+def run_pass(
+    learners: Sequence[Learner],
+    order: NDArray[np.int64] | None,
+    t: int,
+    progress: Progress | None = None,
+) -> int:
+    """Let every learner visit the rows in ``order`` (None: as they lie); returns the next t."""
+    first = learners[0]
+    n_steps = first.examples.n_rows if order is None else len(order)
+    for start, stop in spans(n_steps, first.rows_per_chunk(first.examples.n_rows)):
+        rows = np.arange(start, stop) if order is None else order[start:stop]
+        steps = first.recipe.steps(rows, t + start)
+        for learner in learners:
+            learner.engine.take(learner.examples, steps, learner.task, t + start)
+        if progress is not None:
+            progress.advance(stop - start)
+    return t + n_steps
+
+
+class Stopping:
+    """No improvement of the best objective by ``tol`` for ``patience`` epochs in a row."""
+
+    def __init__(self, tol: float | None, patience: int) -> None:
+        self.tol, self.patience = tol, patience
+        self.best = np.inf
+        self.idle = 0
+
+    def after(self, objective: float) -> bool:
+        """Whether to stop after an epoch that ended with ``objective``."""
+        if self.tol is None:
+            return False
+        self.idle = self.idle + 1 if objective > self.best - self.tol else 0
+        self.best = min(self.best, objective)
+        return self.idle >= self.patience
+
+
+class Orders:
+    """The order of the rows in each epoch: as asked for, shuffled, or as they lie."""
+
+    def __init__(
+        self,
+        n_rows: int,
+        explicit: NDArray[np.int64] | None,
+        generator: np.random.RandomState | None,
+    ) -> None:
+        self.n_rows, self.explicit, self.generator = n_rows, explicit, generator
+
+    def of(self, epoch: int) -> NDArray[np.int64] | None:
+        if self.explicit is not None:
+            if self.explicit.ndim == 1:
+                return self.explicit
+            if epoch >= len(self.explicit):
+                raise ValueError(
+                    f"sample_order has {len(self.explicit)} epochs, but epoch {epoch} was asked "
+                    f"for; give one row for each of max_iter epochs, or a single order for all"
+                )
+            return self.explicit[epoch]
+        if self.generator is not None:
+            return self.generator.permutation(self.n_rows).astype(np.int64, copy=False)
+        return None
+
+
+def train(
+    learners: Sequence[Learner],
+    orders: Orders,
+    *,
+    t: int,
+    max_iter: int,
+    stopping: Stopping,
+    record: bool,
+    verbose: int,
+) -> tuple[int, list[EpochRecord], bool]:
+    """Train for up to ``max_iter`` epochs; returns the next t, the history, whether it stopped.
+
+    With several learners, all see the same order and the figures are sums over them.
+    """
+    history: list[EpochRecord] = []
+    evaluate = record or verbose > 0 or stopping.tol is not None
+    weights = np.empty(learners[0].engine.n_features)
+    for epoch in range(max_iter):
+        order = orders.of(epoch)
+        progress = Progress(orders.n_rows, verbose > 0, f"epoch {epoch + 1}")
+        began = time.perf_counter()
+        try:
+            t = run_pass(learners, order, t, progress)
+        finally:
+            progress.close()
+        seconds = time.perf_counter() - began
+        if not evaluate:
+            continue
+        mean_loss = objective = 0.0
+        nonzeros = 0
+        for learner in learners:
+            parts = learner.evaluate(weights)
+            mean_loss, objective = mean_loss + parts[0], objective + parts[1]
+            nonzeros += parts[2]
+        if not np.isfinite(objective):
+            raise FloatingPointError(
+                f"the model overflowed by step {t}: its objective is {objective}. "
+                f"Lower eta0, or scale the features to comparable sizes."
+            )
+        history.append(
+            EpochRecord(
+                epoch=epoch,
+                mean_loss=mean_loss,
+                objective=objective,
+                nonzeros=nonzeros,
+                seconds=seconds,
+            )
+        )
+        if verbose > 0:
+            print(
+                f"epoch {epoch + 1:4d}  objective {objective:.6g}  mean loss {mean_loss:.6g}  "
+                f"nonzeros {nonzeros}  {seconds:.3f} s"
+            )
+        if stopping.after(objective):
+            return t, history, True
+    return t, history, False

@@ -1,0 +1,182 @@
+"""The lazy model and its dense twin side by side on somebody's own data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from lazynet.data import as_examples
+from lazynet.engines import Engine
+from lazynet.reference import DenseReference
+from lazynet.tolerance import ErrorBudget
+from lazynet.trainer import Learner, Recipe
+
+# Weights the plain Python twin may visit: a few seconds.
+_VISITS = 4_000_000
+
+
+@dataclass(frozen=True)
+class Difference:
+    """The greatest difference of its kind and where it arose."""
+
+    amount: float
+    step: int
+    feature: int
+    lazy: float
+    dense: float
+
+    def __str__(self) -> str:
+        if self.step < 0:
+            return "0"
+        return (
+            f"{self.amount:.3g} after step {self.step} in weight {self.feature} "
+            f"(lazy {self.lazy!r}, dense {self.dense!r})"
+        )
+
+
+NO_DIFFERENCE = Difference(0.0, -1, -1, 0.0, 0.0)
+
+
+@dataclass(frozen=True)
+class VerificationReport:
+    """What ``estimator.verify`` found; ``str()`` of it is meant for people.
+
+    ``agrees`` is whether every weight stayed within the derived bound after every step.
+    """
+
+    engine: str
+    rows: int
+    features: int
+    steps: int
+    steps_compared: int
+    absolute: Difference
+    relative: Difference
+    ulps: Difference
+    largest_weight: float
+    bound: float
+    agrees: bool
+
+    def __str__(self) -> str:
+        verdict = "agree" if self.agrees else "DISAGREE"
+        partial = (
+            ""
+            if self.steps_compared == self.steps
+            else f"\n  compared up to     step {self.steps_compared}: beyond it a prediction "
+            f"meets a kink of the loss, or the run diverges, and rounding may decide"
+        )
+        return (
+            f"engine {self.engine!r} and the dense twin {verdict} after every one of "
+            f"{self.steps_compared} steps ({self.rows} rows, {self.features} features in them)\n"
+            f"  largest weight     {self.largest_weight:.6g}\n"
+            f"  greatest absolute  {self.absolute}\n"
+            f"  greatest relative  {self.relative}\n"
+            f"  greatest in ulps   {self.ulps}\n"
+            f"  derived bound      {self.bound:.3g} (Euclidean, all weights together)" + partial
+        )
+
+
+def verify(
+    recipe: Recipe,
+    new_engine: Callable[[int], Engine],
+    X: sparse.csr_matrix,
+    y: NDArray[np.float64],
+    importances: NDArray[np.float64] | None,
+    max_rows: int,
+    epochs: int,
+) -> VerificationReport:
+    """Train both on the first rows of X, from zero weights, comparing after every step.
+
+    Features that none of the rows has stay zero in both, so only the others are carried.
+    """
+    n_rows = _affordable_rows(X, max_rows, epochs)
+    head = X[:n_rows]
+    features = np.unique(head.indices)
+    columns = np.searchsorted(features, head.indices).astype(head.indices.dtype)
+    head = sparse.csr_matrix((head.data, columns, head.indptr), shape=(n_rows, len(features)))
+    y = np.ascontiguousarray(y[:n_rows])
+    weights_of_rows = None if importances is None else np.ascontiguousarray(importances[:n_rows])
+
+    engine = new_engine(len(features))
+    learner = Learner(engine, as_examples(head, y, weights_of_rows), recipe)
+    options: dict[str, Any] = dict(
+        loss=recipe.loss.name,
+        rule=recipe.rule.name,
+        l1=recipe.penalty.l1,
+        l2=recipe.penalty.l2,
+        step_order=recipe.step_order,
+        fit_intercept=recipe.fit_intercept,
+        epsilon=recipe.epsilon,
+    )
+    budget = ErrorBudget(**options)
+    twin = DenseReference(len(features), schedule=recipe.schedule, **options)
+
+    worst = dict.fromkeys(("absolute", "relative", "ulps"), NO_DIFFERENCE)
+    largest, agrees, compared = 0.0, True, 0
+    for t in range(n_rows * epochs):
+        row = t % n_rows
+        span = slice(head.indptr[row], head.indptr[row + 1])
+        indices, values = head.indices[span], head.data[span].astype(float)
+        importance = 1.0 if weights_of_rows is None else float(weights_of_rows[row])
+        before = [twin.weights[j] for j in indices]
+        eta = recipe.schedule(t)
+        prediction = twin.step(indices, values, float(y[row]), importance)
+        learner.engine.take(learner.examples, recipe.steps(np.array([row]), t), learner.task, t)
+        dense, lazy = np.array(twin.weights), learner.engine.weights()
+        budget.after_step(
+            eta,
+            values.tolist(),
+            weights=dense.tolist(),
+            prediction=prediction,
+            slope=twin.slope(prediction, float(y[row]), recipe.epsilon),
+            target=float(y[row]),
+            importance=importance,
+            touched_weights=before,
+            intercept=twin.intercept,
+        )
+        if not budget.comparable:
+            break
+        compared += 1
+        gap = np.abs(lazy - dense)
+        size = np.maximum(np.abs(lazy), np.abs(dense))
+        largest = max(largest, float(size.max(initial=0.0)))
+        together = np.hypot(np.linalg.norm(gap), engine.intercept - twin.intercept)
+        agrees = agrees and bool(together <= budget.bound)
+        if gap.max(initial=0.0) > 0:
+            scales = {
+                "absolute": gap,
+                "relative": gap / np.where(size > 0, size, 1.0),
+                "ulps": gap / np.spacing(size),
+            }
+            for kind, amounts in scales.items():
+                j = int(np.argmax(amounts))
+                if amounts[j] > worst[kind].amount:
+                    worst[kind] = Difference(
+                        float(amounts[j]), t, int(features[j]), float(lazy[j]), float(dense[j])
+                    )
+    return VerificationReport(
+        engine=engine.name,
+        rows=n_rows,
+        features=len(features),
+        steps=n_rows * epochs,
+        steps_compared=compared,
+        largest_weight=largest,
+        bound=budget.bound,
+        agrees=agrees and compared > 0,
+        **worst,
+    )
+
+
+def _affordable_rows(X: sparse.csr_matrix, max_rows: int, epochs: int) -> int:
+    """As many first rows as the plain Python twin can take in a few seconds, at least one."""
+    rows = min(max_rows, X.shape[0])
+    while rows > 1:
+        features = len(np.unique(X.indices[: X.indptr[rows]]))
+        if rows * epochs * features <= _VISITS:
+            break
+        rows = rows // 2
+    return rows
