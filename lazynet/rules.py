@@ -84,7 +84,8 @@ class Rule:
         if penalty.l1 and not largest * float(penalty.l1) < LARGEST_SHRINK:
             raise ValueError(
                 f"eta must be less than {LARGEST_SHRINK / penalty.l1:.6g} with "
-                f"l1={penalty.l1:.6g}; the schedule gives {largest:.6g} at step {first + int(rates.argmax())}"
+                f"l1={penalty.l1:.6g}; the schedule gives {largest:.6g} "
+                f"at step {first + int(rates.argmax())}"
             )
 
 

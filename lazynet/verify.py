@@ -12,9 +12,8 @@ from scipy import sparse
 
 from lazynet.data import as_examples
 from lazynet.engines import Engine
-from lazynet.reference import DenseReference
-from lazynet.tolerance import ErrorBudget
 from lazynet.trainer import Learner, Recipe
+from lazynet.twin import BoundedTwin
 
 # Weights the plain Python twin may visit: a few seconds.
 _VISITS = 4_000_000
@@ -112,40 +111,24 @@ def verify(
         fit_intercept=recipe.fit_intercept,
         epsilon=recipe.epsilon,
     )
-    budget = ErrorBudget(**options)
-    twin = DenseReference(len(features), schedule=recipe.schedule, **options)
+    twin = BoundedTwin(len(features), schedule=recipe.schedule, **options)
 
     worst = dict.fromkeys(("absolute", "relative", "ulps"), NO_DIFFERENCE)
     largest, agrees, compared = 0.0, True, 0
     for t in range(n_rows * epochs):
         row = t % n_rows
         span = slice(head.indptr[row], head.indptr[row + 1])
-        indices, values = head.indices[span], head.data[span].astype(float)
         importance = 1.0 if weights_of_rows is None else float(weights_of_rows[row])
-        before = [twin.weights[j] for j in indices]
-        eta = recipe.schedule(t)
-        prediction = twin.step(indices, values, float(y[row]), importance)
+        twin.step(head.indices[span], head.data[span].astype(np.float64), float(y[row]), importance)
         learner.engine.take(learner.examples, recipe.steps(np.array([row]), t), learner.task, t)
-        dense, lazy = np.array(twin.weights), learner.engine.weights()
-        budget.after_step(
-            eta,
-            values.tolist(),
-            weights=dense.tolist(),
-            prediction=prediction,
-            slope=twin.slope(prediction, float(y[row]), recipe.epsilon),
-            target=float(y[row]),
-            importance=importance,
-            touched_weights=before,
-            intercept=twin.intercept,
-        )
-        if not budget.comparable:
+        if not twin.comparable:
             break
         compared += 1
+        dense, lazy = twin.weights, engine.weights()
+        agrees = agrees and twin.distance(lazy, engine.intercept) <= twin.bound
         gap = np.abs(lazy - dense)
         size = np.maximum(np.abs(lazy), np.abs(dense))
         largest = max(largest, float(size.max(initial=0.0)))
-        together = np.hypot(np.linalg.norm(gap), engine.intercept - twin.intercept)
-        agrees = agrees and bool(together <= budget.bound)
         if gap.max(initial=0.0) > 0:
             scales = {
                 "absolute": gap,
@@ -165,7 +148,7 @@ def verify(
         steps=n_rows * epochs,
         steps_compared=compared,
         largest_weight=largest,
-        bound=budget.bound,
+        bound=twin.bound,
         agrees=agrees and compared > 0,
         **worst,
     )

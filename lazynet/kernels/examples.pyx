@@ -55,7 +55,9 @@ cdef bint is_wide(object array, str name, object narrow, object wide) except -1:
         return True
     if array.dtype == narrow:
         return False
-    raise TypeError(f"{name} must be {narrow} or {wide}, got {array.dtype}")
+    raise TypeError(
+        f"{name} must be {np.dtype(narrow)} or {np.dtype(wide)}, got {array.dtype}"
+    )
 
 
 cdef class Examples:

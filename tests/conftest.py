@@ -1,0 +1,33 @@
+"""Hypothesis profiles, and the tests that take minutes.
+
+make test             the fast profile, without the thorough tests
+make test-thorough    10,000 examples a property, and the thorough tests
+"""
+
+import os
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+# Problems are drawn from many parts, and shared machines are slow at times.
+_COMMON = dict(
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+    print_blob=True,
+)
+settings.register_profile("fast", max_examples=25, **_COMMON)
+settings.register_profile("thorough", max_examples=10_000, **_COMMON)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fast"))
+
+
+def pytest_addoption(parser):
+    parser.addoption("--thorough", action="store_true", help="run the tests that take minutes")
+
+
+def pytest_collection_modifyitems(config, items):
+    if config.getoption("--thorough"):
+        return
+    skip = pytest.mark.skip(reason="takes minutes: make test-thorough")
+    for item in items:
+        if "thorough" in item.keywords:
+            item.add_marker(skip)

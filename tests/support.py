@@ -1,0 +1,54 @@
+"""What several test files build."""
+
+import numpy as np
+
+from lazynet.losses import get_loss
+from lazynet.penalties import ElasticNet
+from lazynet.rules import get_rule
+from lazynet.schedules import Constant
+from lazynet.trainer import Recipe
+
+
+def recipe(
+    *,
+    loss="log_loss",
+    l1=0.0,
+    l2=0.0,
+    rule="fobos",
+    schedule=None,
+    eta0=0.1,
+    step_order="gradient_first",
+    fit_intercept=False,
+):
+    """A recipe with a constant rate, unless told otherwise."""
+    return Recipe(
+        get_loss(loss),
+        ElasticNet(l1, l2),
+        get_rule(rule),
+        Constant(eta0) if schedule is None else schedule,
+        step_order,
+        fit_intercept,
+    )
+
+
+def task_for(engine, chosen):
+    """The kernel's task for an engine and a recipe."""
+    return engine.wear.task(
+        engine.n_features,
+        chosen.loss,
+        chosen.epsilon,
+        chosen.step_order,
+        chosen.fit_intercept,
+    )
+
+
+def clock_task(n_features, **options):
+    """A task with the default wear."""
+    from lazynet.engines import ClockEngine
+
+    return task_for(ClockEngine(n_features), recipe(**options))
+
+
+def rows(n):
+    """0 .. n-1 as the kernels take it."""
+    return np.arange(n, dtype=np.int64)

@@ -1,0 +1,207 @@
+"""A kernel never reads outside an array, whatever it is handed; run under the sanitizer too."""
+
+import contextlib
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support import recipe, rows, task_for
+
+from lazynet.engines import ENGINES, make_engine
+from lazynet.kernels import clock, dense, losses, tables
+from lazynet.kernels.examples import Examples, Steps, Task
+
+DEFAULT_TASK = (0, 0.1, False, False, 0.5, 1.0, 1.0, 1.0)
+INTEGERS = st.one_of(st.integers(-5, 15), st.sampled_from([2**31 - 1, -(2**31), 1000]))
+
+
+def steps_of(order, chosen=None):
+    return (chosen or recipe()).steps(np.asarray(order, dtype=np.int64), 0)
+
+
+def examples_of(data, indices, indptr, n_columns, y=None):
+    n_rows = len(indptr) - 1
+    return Examples(
+        np.asarray(data, dtype=float),
+        np.asarray(indices, dtype=np.int32),
+        np.asarray(indptr, dtype=np.int32),
+        n_columns,
+        np.ones(n_rows) if y is None else y,
+    )
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@given(data=st.data())
+def test_engines_survive_hostile_matrices_and_orders(engine, data):
+    """Any indices, row starts and order: an error or a result, never a stray read."""
+    indices = data.draw(st.lists(INTEGERS, max_size=12))
+    indptr = data.draw(st.lists(INTEGERS, min_size=1, max_size=8))
+    order = data.draw(st.lists(INTEGERS, max_size=10))
+    n_columns = data.draw(st.integers(0, 8))
+    examples = examples_of(np.ones(len(indices)), indices, indptr, n_columns)
+    built = make_engine(engine, n_columns)
+    chosen = recipe(l1=0.1)
+    with contextlib.suppress(ValueError):
+        built.take(examples, steps_of(order, chosen), task_for(built, chosen))
+    assert built.weights().shape == (n_columns,)
+
+
+@given(data=st.data())
+def test_the_objective_survives_hostile_matrices(data):
+    """The same for the pass over the data that evaluates the loss."""
+    indices = data.draw(st.lists(INTEGERS, max_size=12))
+    indptr = data.draw(st.lists(INTEGERS, min_size=1, max_size=8))
+    start, stop = data.draw(INTEGERS), data.draw(INTEGERS)
+    examples = examples_of(np.ones(len(indices)), indices, indptr, 6)
+    total, bad_row = losses.total_loss(examples, np.zeros(6), 0.0, 0, 0.1, start, stop)
+    assert np.isfinite(total)
+    assert bad_row >= -1
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(
+    ("indices", "indptr", "order", "why"),
+    [
+        ([0, 9], [0, 1, 2], [0, 1], "column index outside"),
+        ([0, -1], [0, 1, 2], [0, 1], "column index outside"),
+        ([0, 1], [0, 2, 1], [0, 1], "indptr"),
+        ([0, 1], [0, 1, 7], [0, 1], "indptr"),
+        ([0, 1], [-3, 1, 2], [0, 1], "indptr"),
+        ([0, 1], [0, 1, 2], [0, 2], "indptr|no such row"),
+        ([0, 1], [0, 1, 2], [-1, 0], "indptr|no such row"),
+    ],
+)
+def test_a_bad_row_is_named_with_its_step(engine, indices, indptr, order, why):
+    """The steps before it are taken, the bad one is not, and the message says which."""
+    built = make_engine(engine, 2)
+    with pytest.raises(ValueError, match="cannot be read at step") as caught:
+        built.take(
+            examples_of([1.0, 1.0], indices, indptr, 2), steps_of(order), task_for(built, recipe())
+        )
+    assert any(word in str(caught.value) for word in why.split("|"))
+
+
+def test_memory_that_changes_under_training_is_noticed():
+    """The door has checked the matrix; the kernel checks each row again before it reads it."""
+    columns = np.array([0, 1], dtype=np.int32)
+    examples = Examples(np.ones(2), columns, np.array([0, 1, 2], dtype=np.int32), 2, np.ones(2))
+    assert examples.first_defect() is None
+    columns[1] = 10**6
+    built = make_engine("clock", 2)
+    with pytest.raises(ValueError, match="row 1 cannot be read"):
+        built.take(examples, steps_of([0, 1]), task_for(built, recipe()))
+
+
+def test_examples_refuse_arrays_that_do_not_fit():
+    """Every length and type is checked before a pointer is taken."""
+    values, columns, starts = np.ones(2), rows(2), rows(2)
+    with pytest.raises(TypeError, match="data must be float32 or float64"):
+        Examples(np.ones(2, dtype=int), columns, starts, 2)
+    with pytest.raises(TypeError, match="indices must be int32 or int64"):
+        Examples(values, columns.astype(np.int16), starts, 2)
+    with pytest.raises(TypeError, match="one type"):
+        Examples(values, columns, starts.astype(np.int32), 2)
+    with pytest.raises(TypeError, match="one-dimensional"):
+        Examples(np.ones((2, 1)), columns, starts, 2)
+    with pytest.raises(ValueError, match="equally long"):
+        Examples(np.ones(3), columns, starts, 2)
+    with pytest.raises(ValueError, match="indptr must not be empty"):
+        Examples(values, columns, rows(0), 2)
+    with pytest.raises(ValueError, match="n_columns"):
+        Examples(values, columns, starts, -1)
+    with pytest.raises(ValueError, match="targets must have one entry per row"):
+        Examples(values, columns, starts, 2, np.ones(5))
+    with pytest.raises(ValueError, match="importances must have one entry per row"):
+        Examples(values, columns, starts, 2, np.ones(1), np.ones(2))
+
+
+def test_steps_refuse_arrays_of_different_lengths():
+    """Five arrays, one length."""
+    with pytest.raises(ValueError, match="must have 3 entries"):
+        Steps(rows(3), np.ones(3), np.ones(3), np.ones(3), np.ones(2))
+    assert len(Steps(rows(3), *[np.ones(3)] * 4)) == 3
+
+
+def test_kernels_refuse_state_that_does_not_fit():
+    """Called by hand with arrays of the wrong length, kernels raise before they begin."""
+    examples = examples_of([1.0], [0], [0, 1], 2)
+    steps, task = steps_of([0]), Task(*DEFAULT_TASK)
+    fields = np.zeros(clock.CLOCK_FIELDS)
+    two, three = np.zeros(2), np.zeros(3)
+    with pytest.raises(ValueError, match="stored must have 2 entries"):
+        clock.run(examples, steps, task, three, fields, 0)
+    with pytest.raises(ValueError, match="fields must have"):
+        clock.run(examples, steps, task, two, three, 0)
+    with pytest.raises(ValueError, match="fields must have"):
+        clock.read(two, three, two)
+    with pytest.raises(ValueError, match="fields must have"):
+        clock.start(three)
+    with pytest.raises(ValueError, match="weights must have 2 entries"):
+        clock.read(two, fields, three)
+    with pytest.raises(ValueError, match="weights must have 2 entries"):
+        dense.run(examples, steps, task, three, np.zeros(1), np.zeros(0), 0)
+    with pytest.raises(ValueError, match="intercept must have one entry"):
+        dense.run(examples, steps, task, two, np.zeros(0), np.zeros(0), 0)
+    with pytest.raises(ValueError, match="spread must have 2 entries or none"):
+        dense.run(examples, steps, task, two, np.zeros(1), three, 0)
+    with pytest.raises(ValueError, match="weights and last must have 2 entries"):
+        tables.run(examples, steps, task, two, rows(3), three, three, fields, 0, 0)
+    with pytest.raises(ValueError, match="equally long"):
+        tables.run(examples, steps, task, two, rows(2), three, two, fields, 0, 0)
+    with pytest.raises(ValueError, match="now must lie in the tables"):
+        tables.run(examples, steps, task, two, rows(2), three, three, fields, 3, 0)
+    with pytest.raises(ValueError, match="last must lie between"):
+        tables.read(two, np.array([0, 9]), three, three, 1, two)
+    with pytest.raises(ValueError, match="weights must have 2 entries"):
+        losses.total_loss(examples, three, 0.0, 0, 0.1, 0, 1)
+
+
+def test_a_step_number_outside_the_tables_is_not_followed():
+    """psi is read from memory that a caller could have filled with anything."""
+    examples = examples_of([1.0], [0], [0, 1], 1)
+    fields = np.zeros(clock.CLOCK_FIELDS)
+    clock.start(fields)
+    weights = np.array([2.0])
+    scales, shifts = np.ones(3), np.zeros(3)
+    for psi in (10**12, -(10**12)):
+        status, step, _ = tables.run(
+            examples, steps_of([0]), Task(*DEFAULT_TASK), weights, np.array([psi]), scales, shifts,
+            fields, 0, 0,
+        )  # fmt: skip
+        assert (status, step) == (0, 1)
+
+
+@pytest.mark.parametrize("loss", [-1, 99])
+def test_an_unknown_loss_code_is_refused(loss):
+    """A code outside the table is an error, not the last arm of a switch."""
+    examples = examples_of([1.0], [0], [0, 1], 1)
+    task = Task(loss, *DEFAULT_TASK[1:])
+    fields = np.zeros(clock.CLOCK_FIELDS)
+    calls = [
+        lambda: clock.run(examples, steps_of([0]), task, np.zeros(1), fields, 0),
+        lambda: dense.run(
+            examples, steps_of([0]), task, np.zeros(1), np.zeros(1), np.zeros(0), 0
+        ),
+        lambda: tables.run(
+            examples, steps_of([0]), task, np.zeros(1), rows(1), np.ones(2), np.zeros(2), fields,
+            0, 0,
+        ),
+        lambda: losses.total_loss(examples, np.zeros(1), 0.0, loss, 0.1, 0, 1),
+    ]  # fmt: skip
+    for call in calls:
+        with pytest.raises(ValueError, match="loss must be a code"):
+            call()
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_matrix_without_rows_columns_or_steps(engine):
+    """Nothing to read is nothing read."""
+    chosen = recipe(l1=0.1)
+    for shape in ((0, 3), (3, 0), (0, 0)):
+        built = make_engine(engine, shape[1])
+        examples = examples_of([], [], np.zeros(shape[0] + 1), shape[1])
+        order = np.arange(shape[0])
+        built.take(examples, steps_of(order, chosen), task_for(built, chosen))
+        built.take(examples, steps_of([], chosen), task_for(built, chosen))
+        assert built.weights().shape == (shape[1],)
