@@ -53,5 +53,8 @@ setup(
         annotate=ANNOTATE,
         build_dir=f"{BUILD_BASE}/cython",
     ),
-    options={"build": {"build_base": BUILD_BASE}},
+    options={
+        "build": {"build_base": BUILD_BASE},
+        "build_ext": {"parallel": os.cpu_count() or 1},
+    },
 )

@@ -12,22 +12,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from lazynet.kernels.examples import DEFECTS, Examples
-
-_REMEDY = {
-    "column indices": (
-        " lazynet reads X where it lies and changes nothing in it: call X.sum_duplicates(), "
-        "which sorts the indices of every row and merges repeated ones."
-    ),
-}
+from lazynet.kernels.examples import DEFECT_NOT_FINITE, DEFECT_NOT_SORTED, DEFECTS, Examples
 
 
 def index_arrays(X: sparse.csr_matrix) -> tuple[NDArray[Any], NDArray[Any]]:
-    """indices and indptr of one type, as they lie if SciPy made them."""
+    """indices and indptr of one type: as they lie if SciPy made them, else both as int64."""
     columns, starts = X.indices, X.indptr
     if columns.dtype != starts.dtype:
-        wide = np.int64 if X.nnz > np.iinfo(np.int32).max else columns.dtype
-        columns, starts = columns.astype(wide, copy=False), starts.astype(wide, copy=False)
+        columns, starts = columns.astype(np.int64), starts.astype(np.int64)
     return columns, starts
 
 
@@ -41,34 +33,63 @@ def as_examples(
     return Examples(X.data, columns, starts, X.shape[1], y, sample_weight)
 
 
-def check_rows(X: sparse.csr_matrix, *, only_range: bool = False, name: str = "X") -> None:
-    """Refuse a CSR matrix that a kernel cannot use, naming the row and what is wrong with it.
+def touched_columns(X: sparse.csr_matrix) -> NDArray[Any]:
+    """The column of every stored value; behind the last row there may be spare room."""
+    return X.indices[X.indptr[0] : X.indptr[-1]]
 
-    ``only_range`` asks only that no index leaves the matrix, which is what predicting needs.
+
+def usable_rows(X: sparse.csr_matrix, *, only_range: bool = False) -> sparse.csr_matrix:
+    """X itself where a kernel can use it, a sorted copy where only the order of columns is amiss.
+
+    (scikit-learn's vectorizers return rows whose columns are not in order.)  Whatever else is
+    amiss is refused, naming the row.  ``only_range`` asks only that no index leaves the matrix,
+    which is what predicting needs.
     """
-    if X.dtype not in (np.float32, np.float64):
+    values = X.data
+    if values.dtype not in (np.float32, np.float64):
         # Integers and the like are converted later; what matters now is the structure.
-        X = sparse.csr_matrix(
-            (np.zeros(len(X.data), dtype=np.float32), X.indices, X.indptr), shape=X.shape
-        )
+        values = np.zeros(len(values), dtype=np.float32)
     columns, starts = index_arrays(X)
     if len(starts) != X.shape[0] + 1:
         raise ValueError(
-            f"{name}: indptr must have one entry more than there are rows ({X.shape[0] + 1}), "
+            f"X: indptr must have one entry more than there are rows ({X.shape[0] + 1}), "
             f"got {len(starts)}"
         )
-    defect = Examples(X.data, columns, starts, X.shape[1]).first_defect(only_range)
+    defect = Examples(values, columns, starts, X.shape[1]).first_defect(only_range)
     if defect is None:
-        return
+        return X
     row, code = defect
-    why = DEFECTS[code]
-    if "finite" in why or "NaN" in why:
-        raise ValueError(f"Input {name} contains NaN or infinity, first in row {row}.")
-    remedy = next((text for key, text in _REMEDY.items() if key in why), "")
-    raise ValueError(
-        f"{name}: row {row} cannot be used: {why}; accepted are indices from 0 to "
-        f"{X.shape[1] - 1}, strictly increasing in each row.{remedy}"
-    )
+    if code == DEFECT_NOT_FINITE:
+        raise ValueError(f"Input X contains NaN or infinity, first in row {row}.")
+    if code != DEFECT_NOT_SORTED:
+        raise ValueError(
+            f"X: row {row} cannot be used: {DEFECTS[code]}; accepted are column indices from 0 "
+            f"to {X.shape[1] - 1}, and row starts in indptr that rise from 0 to {len(values)}"
+        )
+    # Rows behind this one have not been looked at yet, and SciPy is about to read them all.
+    usable_rows(X, only_range=True)
+    merged = sparse.csr_matrix((X.data.copy(), columns.copy(), starts.copy()), shape=X.shape)
+    merged.sum_duplicates()
+    return usable_rows(merged)
+
+
+def check_convertible(X: Any) -> None:
+    """Refuse indices that leave a matrix in another format before SciPy follows them."""
+    if X.format == "csc":
+        # The columns of X are the rows of its transpose, and these are checked alike.
+        usable_rows(
+            sparse.csr_matrix((X.data, X.indices, X.indptr), shape=X.shape[::-1], copy=False),
+            only_range=True,
+        )
+    elif X.format == "coo":
+        for name, numbers, size in (("row", X.row, X.shape[0]), ("col", X.col, X.shape[1])):
+            if len(numbers) and not 0 <= numbers.min() <= numbers.max() < size:
+                raise ValueError(
+                    f"X: its {name} indices must lie between 0 and {size - 1}, "
+                    f"got {numbers.min()} to {numbers.max()}"
+                )
+    elif X.format == "bsr":
+        X.check_format(full_check=True)
 
 
 def as_csr(X: Any) -> sparse.csr_matrix:

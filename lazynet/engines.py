@@ -7,7 +7,6 @@ dense    every weight at every step, compiled
 
 from __future__ import annotations
 
-import copy
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -27,6 +26,7 @@ from lazynet.kernels.examples import (
     Task,
 )
 from lazynet.losses import Loss
+from lazynet.params import check_integer
 from lazynet.state import Undo
 
 
@@ -148,9 +148,13 @@ class Engine:
             if first >= n_steps:
                 return
 
-    def copy(self) -> Engine:
-        """An independent engine with the same state."""
-        return copy.deepcopy(self)
+    def check_finite(self, touched: NDArray[Any], t: int) -> None:
+        """Refuse a model that overflowed by step ``t`` in one of the ``touched`` weights."""
+        if not (np.isfinite(self.weights_at(touched)).all() and np.isfinite(self.intercept)):
+            raise FloatingPointError(
+                f"the model overflowed by step {t}: a weight is not a finite number. "
+                f"Lower eta0, or scale the features to comparable sizes."
+            )
 
 
 class ClockEngine(Engine):
@@ -217,10 +221,6 @@ class TablesEngine(Engine):
 
     def __init__(self, n_features: int, budget: int = 2**16, wear: Wear | None = None) -> None:
         super().__init__(n_features, wear)
-        if isinstance(budget, bool) or not isinstance(budget, (int, np.integer)):
-            raise TypeError(f"table_budget must be an integer, got {budget!r}")
-        if budget < 1:
-            raise ValueError(f"table_budget must be at least 1, got {budget}")
         self.current = np.zeros(n_features)
         self.last = np.zeros(n_features, dtype=np.int64)
         self.scales = np.ones(budget + 1)
@@ -354,6 +354,13 @@ ENGINES: dict[str, type[Engine]] = {
 }
 
 
+def check_engine(name: str, table_budget: int) -> None:
+    """Refuse what ``make_engine`` could not make."""
+    if not isinstance(name, str) or name not in ENGINES:
+        raise ValueError(f"engine must be one of {sorted(ENGINES)}, got {name!r}")
+    check_integer("table_budget", table_budget, 1)
+
+
 def make_engine(
     name: str,
     n_features: int,
@@ -363,10 +370,9 @@ def make_engine(
     wear: Wear | None = None,
 ) -> Engine:
     """A new engine, all weights zero."""
+    check_engine(name, table_budget)
     if name == "clock":
         return ClockEngine(n_features, wear)
     if name == "tables":
         return TablesEngine(n_features, table_budget, wear)
-    if name == "dense":
-        return DenseEngine(n_features, dense_predictions, wear)
-    raise ValueError(f"engine must be one of {sorted(ENGINES)}, got {name!r}")
+    return DenseEngine(n_features, dense_predictions, wear)

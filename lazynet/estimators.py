@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
+from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.utils import check_random_state
@@ -15,26 +19,23 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from lazynet.data import as_csr, as_examples, check_order, check_rows
-from lazynet.engines import Engine, make_engine
+from lazynet.data import (
+    as_csr,
+    as_examples,
+    check_convertible,
+    check_order,
+    touched_columns,
+    usable_rows,
+)
+from lazynet.engines import Engine, check_engine, make_engine
 from lazynet.losses import LOSSES, get_loss
+from lazynet.params import check_integer, check_number
 from lazynet.penalties import ElasticNet
 from lazynet.rules import get_rule
 from lazynet.schedules import ScheduleLike, make_schedule
-from lazynet.state import Undo
+from lazynet.state import undone_on_failure
 from lazynet.trainer import EpochRecord, Learner, Orders, Recipe, Stopping, run_pass, train
 from lazynet.verify import VerificationReport, verify
-
-_WARN_UNCONVERGED = (
-    "the objective was still improving by more than tol={tol:g} after max_iter={max_iter} epochs; "
-    "raise max_iter, or see history_ for how it went"
-)
-
-
-def _warn(message: str, category: type[Warning]) -> None:
-    import warnings
-
-    warnings.warn(message, category, stacklevel=3)
 
 
 class _LinearLearner(BaseEstimator):
@@ -47,6 +48,7 @@ class _LinearLearner(BaseEstimator):
     n_features_in_: int
     n_iter_: int
     t_: int
+    eta0_: float
     history_: list[EpochRecord]
     _engines: list[Engine]
 
@@ -58,7 +60,7 @@ class _LinearLearner(BaseEstimator):
         l2: float,
         rule: str,
         schedule: ScheduleLike,
-        eta0: float,
+        eta0: float | None,
         power_t: float,
         epsilon: float,
         step_order: str,
@@ -99,8 +101,8 @@ class _LinearLearner(BaseEstimator):
 
     # --- parameters -----------------------------------------------------------------------
 
-    def _recipe(self) -> Recipe:
-        """The parameters, checked together."""
+    def _recipe(self, eta0: float = 1.0) -> Recipe:
+        """The parameters, checked together; ``eta0`` is what None stands for."""
         loss = get_loss(self.loss)
         if loss.margin and not self._takes_margin_losses:
             accepted = sorted(name for name, row in LOSSES.items() if not row.margin)
@@ -108,22 +110,34 @@ class _LinearLearner(BaseEstimator):
                 f"loss={self.loss!r} is for targets of -1 and +1; "
                 f"a regressor takes one of {accepted}"
             )
-        _check_integer("max_iter", self.max_iter, 1)
-        _check_integer("n_iter_no_change", self.n_iter_no_change, 1)
-        if self.tol is not None and not (np.isfinite(self.tol) and self.tol >= 0):
-            raise ValueError(f"tol must be None, or finite and not negative, got {self.tol!r}")
-        if not (np.isfinite(self.epsilon) and self.epsilon >= 0):
-            raise ValueError(f"epsilon must be finite and not negative, got {self.epsilon!r}")
-        penalty = ElasticNet(self.l1, self.l2)
+        check_integer("max_iter", self.max_iter, 1)
+        check_integer("n_iter_no_change", self.n_iter_no_change, 1)
+        if self.tol is not None:
+            check_number("tol", self.tol, least=0)
+        check_engine(self.engine, self.table_budget)
         return Recipe(
             loss,
-            penalty,
+            ElasticNet(self.l1, self.l2),
             get_rule(self.rule),
-            make_schedule(self.schedule, self.eta0, self.power_t, self.l2),
+            make_schedule(
+                self.schedule, eta0 if self.eta0 is None else self.eta0, self.power_t, self.l2
+            ),
             self.step_order,
             bool(self.fit_intercept),
-            float(self.epsilon),
+            self.epsilon,
         )
+
+    def _scale_of_rates(self, X: sparse.csr_matrix, weights: NDArray[np.float64] | None) -> float:
+        """eta0, or the largest for which no gradient step on a row of X overshoots."""
+        if self.eta0 is not None:
+            return float(self.eta0)
+        loss = get_loss(self.loss)
+        # A loss whose slope is bounded cannot diverge, however much an example counts; holding
+        # the rate down to suit one heavy example would only keep the others from learning.
+        counts = weights if loss.unbounded_slope else None
+        norm = as_examples(X, None, counts).largest_squared_norm(float(self.fit_intercept))
+        curvature = loss.curvature or 1.0
+        return 1.0 / (curvature * norm) if norm > 0 else 1.0
 
     def _new_engine(self, n_features: int) -> Engine:
         return make_engine(
@@ -140,22 +154,22 @@ class _LinearLearner(BaseEstimator):
         already_csr = sparse.issparse(X) and X.format == "csr"
         if already_csr:
             # First of all: nothing else may read through indices that leave the matrix.
-            check_rows(X)
+            X = usable_rows(X)
+        elif sparse.issparse(X):
+            check_convertible(X)
         checked = validate_data(
             self,
             X,
             accept_sparse="csr",
             accept_large_sparse=True,
             dtype=[np.float64, np.float32],
-            # check_rows has looked at every value already.
+            # usable_rows has looked at every value already.
             ensure_all_finite=not already_csr,
             reset=reset,
             **options,
         )
         X, *rest = checked if isinstance(checked, tuple) else (checked,)
-        if not already_csr and sparse.issparse(X):
-            X.sum_duplicates()
-        return as_csr(X), *rest
+        return usable_rows(as_csr(X)) if not already_csr else X, *rest
 
     def _check_importances(
         self, X: sparse.csr_matrix, sample_weight: ArrayLike | None
@@ -176,8 +190,10 @@ class _LinearLearner(BaseEstimator):
         y: Any,
         weights: NDArray[np.float64] | None,
         sample_order: ArrayLike | None,
-    ) -> Self:
-        recipe = self._recipe()
+    ) -> bool:
+        """Train anew; returns whether ``tol`` was reached."""
+        eta0 = self._scale_of_rates(X, weights)
+        recipe = self._recipe(eta0)
         order = check_order(sample_order, X.shape[0])
         problems = self._problems(X, y, weights)
         engines = [self._new_engine(X.shape[1]) for _ in problems]
@@ -205,21 +221,51 @@ class _LinearLearner(BaseEstimator):
             record=bool(self.record_history),
             verbose=self.verbose,
         )
-        # Only now that all went well does the estimator change.
         coefficients = _stack(engines)
-        if not np.isfinite(coefficients).all():
-            raise FloatingPointError(f"the model overflowed by step {t}. Lower eta0.")
+        intercepts = np.array([engine.intercept for engine in engines])
+        for values in (coefficients, intercepts):
+            # Not np.isfinite(values).all(), which would make another array of their size.
+            if not (np.isfinite(values.min()) and np.isfinite(values.max())):
+                raise FloatingPointError(
+                    f"the model overflowed by step {t}: a weight is not a finite number. "
+                    f"Lower eta0, or scale the features to comparable sizes."
+                )
         self._engines = engines
         self._coefficients: NDArray[np.float64] | None = coefficients
         self._generator = generator
         self.t_ = t
+        self.eta0_ = eta0
         self.history_ = history
         self.n_iter_ = len(history) if history else self.max_iter
+        return stopped
+
+    @contextmanager
+    def _unchanged_on_failure(self) -> Iterator[None]:
+        """Whatever ends the block early, Ctrl-C included, leaves the estimator as it was."""
+        attributes = dict(self.__dict__)
+        generators = [
+            generator
+            for generator in (self.random_state, attributes.get("_generator"))
+            if isinstance(generator, np.random.RandomState)
+        ]
+        states = [generator.get_state() for generator in generators]
+        try:
+            yield
+        except BaseException:
+            self.__dict__.clear()
+            self.__dict__.update(attributes)
+            for generator, state in zip(generators, states, strict=True):
+                generator.set_state(state)
+            raise
+
+    def _warn_unless(self, stopped: bool) -> None:
         if self.tol is not None and not stopped:
-            _warn(
-                _WARN_UNCONVERGED.format(tol=self.tol, max_iter=self.max_iter), ConvergenceWarning
+            warnings.warn(
+                f"the objective was still improving by more than tol={self.tol:g} after "
+                f"max_iter={self.max_iter} epochs; raise max_iter, or see history_ for how it went",
+                ConvergenceWarning,
+                stacklevel=3,
             )
-        return self
 
     def _partial_fit(
         self,
@@ -228,11 +274,14 @@ class _LinearLearner(BaseEstimator):
         weights: NDArray[np.float64] | None,
         sample_order: ArrayLike | None,
     ) -> Self:
-        recipe = self._recipe()
+        begun = self.__sklearn_is_fitted__()
+        eta0 = self.eta0_ if begun else self._scale_of_rates(X, weights)
+        recipe = self._recipe(eta0)
         order = check_order(sample_order, X.shape[0])
         problems = self._problems(X, y, weights)
-        begun = self.__sklearn_is_fitted__()
         engines = self._engines if begun else [self._new_engine(X.shape[1]) for _ in problems]
+        if engines[0].name != self.engine:
+            engines = [self._continued(engine) for engine in engines]
         t = self.t_ if begun else 0
         generator = getattr(self, "_generator", None)
         if self.shuffle and generator is None:
@@ -241,26 +290,27 @@ class _LinearLearner(BaseEstimator):
             Learner(engine, as_examples(X, *problem), recipe)
             for engine, problem in zip(engines, problems, strict=True)
         ]
-        undos = [Undo(engine, X.indices) for engine in engines]
-        try:
-            orders = Orders(X.shape[0], order, generator if self.shuffle else None)
+        orders = Orders(X.shape[0], order, generator if self.shuffle else None)
+        touched = touched_columns(X)
+        with undone_on_failure(engines, touched):
             for epoch in range(1 if order is None or order.ndim == 1 else len(order)):
                 t = run_pass(learners, orders.of(epoch), t)
-            if not all(np.isfinite(engine.weights_at(X.indices)).all() for engine in engines):
-                raise FloatingPointError(f"the model overflowed by step {t}. Lower eta0.")
-        except BaseException:
-            for undo in undos:
-                undo.rollback()
-            raise
-        for undo in undos:
-            undo.done()
+            for engine in engines:
+                engine.check_finite(touched, t)
         self._engines = engines
         self._coefficients = None
         self._generator = generator
         self.t_ = t
+        self.eta0_ = eta0
         self.n_iter_ = getattr(self, "n_iter_", 0) + 1
         self.history_ = getattr(self, "history_", [])
         return self
+
+    def _continued(self, engine: Engine) -> Engine:
+        """The same weights in an engine of the kind that is asked for now."""
+        new = self._new_engine(engine.n_features)
+        new.load(engine.weights(), engine.intercept)
+        return new
 
     # --- the model ------------------------------------------------------------------------
 
@@ -295,8 +345,8 @@ class _LinearLearner(BaseEstimator):
 
     def _decision(self, X: Any) -> NDArray[np.float64]:
         check_is_fitted(self)
-        if sparse.issparse(X) and X.format == "csr":
-            check_rows(X, only_range=True)
+        if sparse.issparse(X):
+            usable_rows(X, only_range=True) if X.format == "csr" else check_convertible(X)
         X = validate_data(
             self,
             X,
@@ -310,10 +360,11 @@ class _LinearLearner(BaseEstimator):
     def _verify(
         self, X: Any, y: Any, weights: Any, max_rows: int, epochs: int
     ) -> VerificationReport:
-        _check_integer("max_rows", max_rows, 1)
-        _check_integer("epochs", epochs, 1)
+        check_integer("max_rows", max_rows, 1)
+        check_integer("epochs", epochs, 1)
         targets, importances = self._problems(X, y, weights)[0]
-        return verify(self._recipe(), self._new_engine, X, targets, importances, max_rows, epochs)
+        recipe = self._recipe(self._scale_of_rates(X, weights))
+        return verify(recipe, self._new_engine, X, targets, importances, max_rows, epochs)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -341,8 +392,12 @@ class LazyNetClassifier(ClassifierMixin, _LinearLearner):
         The rate of step t = 0, 1, 2, ...: "constant" eta0, "inverse_time" eta0/(1+t),
         "inverse_sqrt" eta0/sqrt(1+t), "power" eta0/(1+t)^power_t, "pegasos" 1/(l2 (2+t)), the rates
         themselves, a function of t, or an object of ``lazynet.schedules``.
-    eta0 : float, default=0.5
-        Scale of the rate.
+    eta0 : float or None, default=None
+        Scale of the rate.  None: as large as it can be without a step overshooting on any row of
+        the first call, 1 / (c * max |x|^2), c the largest curvature of the loss (1 where it has
+        kinks) and |x|^2 the squared norm of a row, with the intercept's 1.  (Where the slope of
+        the loss is unbounded, times the sample weight.)  Streams whose first rows are not typical
+        should give it.
     power_t : float, default=0.25
         Exponent of schedule="power".
     epsilon : float, default=0.1
@@ -388,6 +443,8 @@ class LazyNetClassifier(ClassifierMixin, _LinearLearner):
         Epochs trained.
     t_ : int
         Steps taken: the number of the next step.
+    eta0_ : float
+        The scale of the rate that was used.
     history_ : list of dict
         Per epoch: ``epoch``, ``mean_loss``, ``objective`` (both over all examples with the weights
         at the end of the epoch, penalty exact), ``nonzeros``, ``seconds`` (training alone).
@@ -417,7 +474,7 @@ class LazyNetClassifier(ClassifierMixin, _LinearLearner):
         l2: float = 1e-6,
         rule: str = "fobos",
         schedule: ScheduleLike = "inverse_sqrt",
-        eta0: float = 0.5,
+        eta0: float | None = None,
         power_t: float = 0.25,
         epsilon: float = 0.1,
         step_order: str = "gradient_first",
@@ -482,16 +539,18 @@ class LazyNetClassifier(ClassifierMixin, _LinearLearner):
         sample_order : array of int, shape (n_steps,) or (n_epochs, n_steps), optional
             The rows in the order to visit them, for every epoch or for each; overrides ``shuffle``.
         """
-        X, y, classes = self._check_training(X, y, None, reset=True)
-        previous = getattr(self, "classes_", None)
-        if self.warm_start and previous is not None and not np.array_equal(previous, classes):
-            raise ValueError(
-                f"warm_start=True continues a model of the classes {previous}, "
-                f"but y has {classes}; fit it with warm_start=False"
-            )
-        weights = self._weigh(X, y, classes, sample_weight)
-        self._fit(X, (y, classes), weights, sample_order)
-        self.classes_ = classes
+        with self._unchanged_on_failure():
+            X, y, classes = self._check_training(X, y, None, reset=True)
+            previous = getattr(self, "classes_", None)
+            if self.warm_start and previous is not None and not np.array_equal(previous, classes):
+                raise ValueError(
+                    f"warm_start=True continues a model of the classes {previous}, "
+                    f"but y has {classes}; fit it with warm_start=False"
+                )
+            weights = self._weigh(X, y, classes, sample_weight)
+            stopped = self._fit(X, (y, classes), weights, sample_order)
+            self.classes_ = classes
+        self._warn_unless(stopped)
         return self
 
     def partial_fit(
@@ -519,11 +578,14 @@ class LazyNetClassifier(ClassifierMixin, _LinearLearner):
                 f"class_weight={self.class_weight!r} needs all of y and is not supported by "
                 f"partial_fit; pass a dict of weights"
             )
-        begun = self.__sklearn_is_fitted__()
-        X, y, _ = self._check_training(X, y, known, reset=not begun)
-        weights = self._weigh(X, y, known, sample_weight)
-        self._partial_fit(X, (y, known), weights, sample_order)
-        self.classes_ = known
+        if len(known) < 2:
+            raise ValueError(f"classes must name at least two classes, got {known}")
+        with self._unchanged_on_failure():
+            begun = self.__sklearn_is_fitted__()
+            X, y, _ = self._check_training(X, y, known, reset=not begun)
+            weights = self._weigh(X, y, known, sample_weight)
+            self._partial_fit(X, (y, known), weights, sample_order)
+            self.classes_ = known
         return self
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
@@ -552,12 +614,15 @@ class LazyNetClassifier(ClassifierMixin, _LinearLearner):
         2004).  Several classes: one against the rest, normalised.
         """
         decision = self._decision(X)
+        binary = decision.shape[1] == 1
+        # Both classes from their own side, so that small probabilities keep their digits.
+        sides = np.hstack([-decision, decision]) if binary else decision
         if self.loss == "log_loss":
-            positive = 0.5 * (1.0 + np.tanh(0.5 * decision))
+            positive = expit(sides)
         else:
-            positive = (np.clip(decision, -1.0, 1.0) + 1.0) / 2.0
-        if positive.shape[1] == 1:
-            return np.hstack([1.0 - positive, positive])
+            positive = (np.clip(sides, -1.0, 1.0) + 1.0) / 2.0
+        if binary:
+            return positive
         total = positive.sum(axis=1, keepdims=True)
         # All zero: no class claims the example, so all are equally likely.
         positive[total[:, 0] == 0] = 1.0
@@ -592,8 +657,7 @@ class LazyNetClassifier(ClassifierMixin, _LinearLearner):
     def _check_training(
         self, X: Any, y: Any, classes: NDArray[Any] | None, reset: bool
     ) -> tuple[Any, Any, NDArray[Any]]:
-        recipe_checked_first = self._recipe()
-        del recipe_checked_first
+        self._recipe()
         X, y = self._check_X(X, reset, y=y)
         check_classification_targets(y)
         if classes is None:
@@ -612,6 +676,10 @@ class LazyNetClassifier(ClassifierMixin, _LinearLearner):
         if self.class_weight is None:
             return weights
         by_class = compute_class_weight(self.class_weight, classes=classes, y=y)
+        if not (np.isfinite(by_class).all() and (by_class >= 0).all()):
+            raise ValueError(
+                f"class_weight must be finite and not negative, got {self.class_weight!r}"
+            )
         by_row = by_class[np.searchsorted(classes, y)]
         return by_row if weights is None else by_row * weights
 
@@ -630,8 +698,8 @@ class LazyNetRegressor(RegressorMixin, _LinearLearner):
 
     loss : str, default="squared_error"
         "squared_error" (p - y)^2 / 2, "absolute_error", "huber", "epsilon_insensitive".
-    schedule, eta0 : default="power", 0.01
-        Squared error is easily made to diverge: a smaller rate that falls more slowly.
+    schedule : default="power"
+        With power_t=0.25: rates that fall more slowly.
 
     Examples
     --------
@@ -654,7 +722,7 @@ class LazyNetRegressor(RegressorMixin, _LinearLearner):
         l2: float = 1e-6,
         rule: str = "fobos",
         schedule: ScheduleLike = "power",
-        eta0: float = 0.01,
+        eta0: float | None = None,
         power_t: float = 0.25,
         epsilon: float = 0.1,
         step_order: str = "gradient_first",
@@ -703,8 +771,12 @@ class LazyNetRegressor(RegressorMixin, _LinearLearner):
         sample_order: ArrayLike | None = None,
     ) -> Self:
         """Train from zero weights; see :meth:`LazyNetClassifier.fit`."""
-        X, y = self._check_training(X, y, reset=True)
-        return self._fit(X, y, self._check_importances(X, sample_weight), sample_order)
+        with self._unchanged_on_failure():
+            X, y = self._check_training(X, y, reset=True)
+            weights = self._check_importances(X, sample_weight)
+            stopped = self._fit(X, y, weights, sample_order)
+        self._warn_unless(stopped)
+        return self
 
     def partial_fit(
         self,
@@ -714,16 +786,14 @@ class LazyNetRegressor(RegressorMixin, _LinearLearner):
         sample_order: ArrayLike | None = None,
     ) -> Self:
         """Train on these rows once, at a cost in their nonzeros."""
-        X, y = self._check_training(X, y, reset=not self.__sklearn_is_fitted__())
-        return self._partial_fit(X, y, self._check_importances(X, sample_weight), sample_order)
+        with self._unchanged_on_failure():
+            X, y = self._check_training(X, y, reset=not self.__sklearn_is_fitted__())
+            weights = self._check_importances(X, sample_weight)
+            return self._partial_fit(X, y, weights, sample_order)
 
     def predict(self, X: Any) -> NDArray[np.float64]:
         """w.x + b for each row."""
         return self._decision(X).ravel()
-
-    def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """The same as ``predict``."""
-        return self.predict(X)
 
     def verify(
         self,
@@ -754,10 +824,3 @@ def _stack(engines: list[Engine]) -> NDArray[np.float64]:
         engine.weights(out=row)
     coefficients.flags.writeable = False
     return coefficients
-
-
-def _check_integer(name: str, value: Any, least: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
-        raise TypeError(f"{name} must be an integer, got {value!r}")
-    if value < least:
-        raise ValueError(f"{name} must be at least {least}, got {value}")

@@ -27,6 +27,7 @@ class Loss:
     kinks: tuple[tuple[float, float], ...] = ()
     has_probability: bool = False
     uses_epsilon: bool = False
+    unbounded_slope: bool = False
 
 
 _ROWS = (
@@ -38,12 +39,18 @@ _ROWS = (
         "hinge", 1, True, "max(0, 1 - m)", "linear support vector machine",
         curvature=None, kinks=((1.0, 0.0),),
     ),
-    Loss("squared_hinge", 2, True, "max(0, 1 - m)^2", "L2 support vector machine", curvature=2.0),
+    Loss(
+        "squared_hinge", 2, True, "max(0, 1 - m)^2", "L2 support vector machine",
+        curvature=2.0, unbounded_slope=True,
+    ),
     Loss(
         "modified_huber", 3, True, "max(0, 1 - m)^2 if m >= -1 else -4m", "Zhang 2004",
         curvature=2.0, has_probability=True,
     ),
-    Loss("squared_error", 4, False, "(p - y)^2 / 2", "least squares", curvature=1.0),
+    Loss(
+        "squared_error", 4, False, "(p - y)^2 / 2", "least squares",
+        curvature=1.0, unbounded_slope=True,
+    ),
     Loss(
         "absolute_error", 5, False, "|p - y|", "median regression",
         curvature=None, kinks=((0.0, 0.0),),

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
-from numbers import Real
 
 import numpy as np
 from numpy.typing import NDArray
+
+from lazynet.kernels.objective import weight_sums
+from lazynet.params import check_number
 
 
 @dataclass(frozen=True)
@@ -22,15 +23,12 @@ class ElasticNet:
     l2: float = 0.0
 
     def __post_init__(self) -> None:
-        for name in ("l1", "l2"):
-            strength = getattr(self, name)
-            if not isinstance(strength, Real) or isinstance(strength, bool):
-                raise TypeError(f"{name} must be a number, got {strength!r}")
-            if not (math.isfinite(strength) and float(strength) >= 0):
-                raise ValueError(f"{name} must be finite and not negative, got {strength!r}")
+        check_number("l1", self.l1, least=0)
+        check_number("l2", self.l2, least=0)
 
     def value(self, weights: NDArray[np.float64]) -> float:
         """The exact penalty of ``weights``."""
-        absolute = float(np.abs(weights).sum()) if self.l1 else 0.0
-        squared = float(np.dot(weights, weights)) if self.l2 else 0.0
-        return self.l1 * absolute + 0.5 * self.l2 * squared
+        absolute, squared = weight_sums(weights)
+        # A strength of 0 costs nothing, even where the sum has overflowed.
+        parts = (self.l1 * absolute if self.l1 else 0.0, self.l2 * squared if self.l2 else 0.0)
+        return float(parts[0] + 0.5 * parts[1])

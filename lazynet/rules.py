@@ -71,21 +71,19 @@ class Rule:
     def check_rates(self, rates: NDArray[np.float64], penalty: ElasticNet, first: int) -> None:
         """Refuse rates under which the rule breaks down; ``first`` is the step of rates[0]."""
         # Python floats: an overflow to infinity is caught by the comparison, without a warning.
-        largest = float(rates.max(initial=0.0))
-        if penalty.l2 and not largest * float(penalty.l2) < self.decay_below:
-            allowed = self.decay_below / penalty.l2
-            step = first + int(rates.argmax())
+        largest, l1, l2 = float(rates.max(initial=0.0)), float(penalty.l1), float(penalty.l2)
+        step = first + (int(rates.argmax()) if len(rates) else 0)
+        if l2 and not largest * l2 < self.decay_below:
             raise ValueError(
-                f"eta must be less than {allowed:.6g} with rule={self.name!r} and "
-                f"l2={penalty.l2:.6g}, for {self.why}; the schedule gives {largest:.6g} at step "
-                f"{step}. Lower eta0 or l2"
+                f"eta must be less than {self.decay_below / l2:.6g} with rule={self.name!r} and "
+                f"l2={l2:.6g}, for {self.why}; the schedule gives {largest:.6g} at step {step}. "
+                "Lower eta0 or l2"
                 + (", or use rule='fobos', which allows any rate." if self.name == "sgd" else ".")
             )
-        if penalty.l1 and not largest * float(penalty.l1) < LARGEST_SHRINK:
+        if l1 and not largest * l1 < LARGEST_SHRINK:
             raise ValueError(
-                f"eta must be less than {LARGEST_SHRINK / penalty.l1:.6g} with "
-                f"l1={penalty.l1:.6g}; the schedule gives {largest:.6g} "
-                f"at step {first + int(rates.argmax())}"
+                f"eta must be less than {LARGEST_SHRINK / l1:.6g} with l1={l1:.6g}; "
+                f"the schedule gives {largest:.6g} at step {step}. Lower eta0 or l1."
             )
 
 

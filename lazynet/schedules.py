@@ -7,13 +7,14 @@ callable is asked once per step.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+from lazynet.params import check_number
 
 
 @runtime_checkable
@@ -31,13 +32,6 @@ class Schedule(Protocol):
 
 #: What the estimators accept as ``schedule``.
 ScheduleLike = str | Schedule | Callable[[int], float] | Sequence[float] | NDArray[np.floating]
-
-
-def _positive(name: str, value: float) -> None:
-    if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
-        raise TypeError(f"{name} must be a number, got {value!r}")
-    if not (math.isfinite(value) and value > 0):
-        raise ValueError(f"{name} must be finite and positive, got {value!r}")
 
 
 class _Formula:
@@ -64,7 +58,7 @@ class Constant(_Formula):
     eta0: float = 0.1
 
     def __post_init__(self) -> None:
-        _positive("eta0", self.eta0)
+        check_number("eta0", self.eta0, above=0)
 
     def _formula(self, t: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.full(len(t), float(self.eta0))
@@ -81,7 +75,7 @@ class InverseTime(_Formula):
     eta0: float = 1.0
 
     def __post_init__(self) -> None:
-        _positive("eta0", self.eta0)
+        check_number("eta0", self.eta0, above=0)
 
     def _formula(self, t: NDArray[np.float64]) -> NDArray[np.float64]:
         return self.eta0 / (1.0 + t)
@@ -98,7 +92,7 @@ class InverseSqrt(_Formula):
     eta0: float = 0.5
 
     def __post_init__(self) -> None:
-        _positive("eta0", self.eta0)
+        check_number("eta0", self.eta0, above=0)
 
     def _formula(self, t: NDArray[np.float64]) -> NDArray[np.float64]:
         return self.eta0 / np.sqrt(1.0 + t)
@@ -116,9 +110,8 @@ class Power(_Formula):
     power_t: float = 0.25
 
     def __post_init__(self) -> None:
-        _positive("eta0", self.eta0)
-        if not math.isfinite(self.power_t):
-            raise ValueError(f"power_t must be finite, got {self.power_t!r}")
+        check_number("eta0", self.eta0, above=0)
+        check_number("power_t", self.power_t)
 
     def _formula(self, t: NDArray[np.float64]) -> NDArray[np.float64]:
         return self.eta0 / (1.0 + t) ** self.power_t
@@ -139,8 +132,8 @@ class Pegasos(_Formula):
     t0: float = 2.0
 
     def __post_init__(self) -> None:
-        _positive("strength", self.strength)
-        _positive("t0", self.t0)
+        check_number("strength", self.strength, above=0)
+        check_number("t0", self.t0, above=0)
 
     def _formula(self, t: NDArray[np.float64]) -> NDArray[np.float64]:
         return 1.0 / (self.strength * (self.t0 + t))
@@ -158,7 +151,7 @@ class FromArray:
     _array: NDArray[np.float64] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        array = np.array(self.values, dtype=np.float64)
+        array = _as_rates(self.values)
         if array.ndim != 1:
             raise ValueError(f"schedule as an array must have one dimension, got {array.ndim}")
         _check_rates(array, 0)
@@ -188,12 +181,25 @@ class FromCallable:
     function: Callable[[int], float]
 
     def rates(self, start: int, stop: int) -> NDArray[np.float64]:
-        values = np.array([float(self.function(t)) for t in range(start, stop)])
+        values = _as_rates([self.function(t) for t in range(start, stop)])
+        if values.ndim != 1:
+            raise TypeError("schedule must give one number per step")
         _check_rates(values, start)
         return values
 
     def __call__(self, t: int) -> float:
         return float(self.rates(t, t + 1)[0])
+
+
+def _as_rates(values: ArrayLike) -> NDArray[np.float64]:
+    """A fresh array of floats, or an error that names the argument."""
+    try:
+        array = np.array(values)
+    except ValueError as error:
+        raise ValueError(f"schedule must give one number per step: {error}") from None
+    if array.dtype.kind not in "fiu" and array.size:
+        raise TypeError(f"schedule must give real numbers, got {array.dtype}")
+    return array.astype(np.float64)
 
 
 def _check_rates(values: NDArray[np.float64], start: int) -> None:
@@ -219,7 +225,7 @@ def make_schedule(
     InverseTime(eta0=2.0)
     """
     if isinstance(schedule, str):
-        _positive("eta0", eta0)
+        check_number("eta0", eta0, above=0)
         if schedule == "constant":
             return Constant(eta0)
         if schedule == "inverse_time":
@@ -237,6 +243,11 @@ def make_schedule(
         raise ValueError(
             f"schedule must be one of {list(SCHEDULES)}, an array of rates, or a callable of the "
             f"step number, got {schedule!r}"
+        )
+    if isinstance(schedule, type):
+        raise TypeError(
+            f"schedule must be an object, got the class {schedule.__name__}: "
+            f"write {schedule.__name__}(...)"
         )
     if isinstance(schedule, Schedule):
         return schedule

@@ -7,6 +7,8 @@ copy, they are copied just before.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -68,3 +70,17 @@ class Undo:
     def done(self) -> None:
         """Keep what the engine did."""
         self.engine.undo = None
+
+
+@contextmanager
+def undone_on_failure(engines: Sequence[Engine], touched: NDArray[Any]) -> Iterator[None]:
+    """Whatever ends the block early, Ctrl-C included, leaves the engines as they were."""
+    undos = [Undo(engine, touched) for engine in engines]
+    try:
+        yield
+    except BaseException:
+        for undo in undos:
+            undo.rollback()
+        raise
+    for undo in undos:
+        undo.done()

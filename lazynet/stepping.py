@@ -11,9 +11,11 @@ from lazynet.data import check_example
 from lazynet.engines import Wear, make_engine
 from lazynet.kernels.examples import Examples
 from lazynet.losses import get_loss
+from lazynet.params import check_integer
 from lazynet.penalties import ElasticNet
 from lazynet.rules import get_rule
 from lazynet.schedules import ScheduleLike, make_schedule
+from lazynet.state import undone_on_failure
 from lazynet.trainer import Recipe
 
 _FIRST = np.zeros(1, dtype=np.int64)
@@ -52,10 +54,7 @@ class Stepper:
         dense_predictions: bool = False,
         wear: Wear | None = None,
     ) -> None:
-        if isinstance(n_features, bool) or not isinstance(n_features, (int, np.integer)):
-            raise TypeError(f"n_features must be an integer, got {n_features!r}")
-        if n_features < 0:
-            raise ValueError(f"n_features must not be negative, got {n_features}")
+        check_integer("n_features", n_features, 0)
         self.recipe = Recipe(
             get_loss(loss),
             ElasticNet(l1, l2),
@@ -106,7 +105,9 @@ class Stepper:
             numbers, columns, starts, self.n_features, np.array([target]), np.array([weight])
         )
         prediction = self._predict(columns, numbers)
-        self.engine.take(examples, steps, self.task, self.t)
+        with undone_on_failure([self.engine], columns):
+            self.engine.take(examples, steps, self.task, self.t)
+            self.engine.check_finite(columns, self.t)
         self.t += 1
         return prediction
 

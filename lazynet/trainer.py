@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 
 from lazynet.engines import Engine
 from lazynet.kernels.examples import Examples, Steps
-from lazynet.kernels.losses import total_loss
+from lazynet.kernels.objective import total_loss
 from lazynet.losses import Loss
+from lazynet.params import check_number
 from lazynet.penalties import ElasticNet
 from lazynet.progress import Progress
 from lazynet.rules import Rule, lost_digits
@@ -28,7 +29,8 @@ from lazynet.schedules import Schedule, checked_rates
 STEP_ORDERS = ("gradient_first", "shrink_first")
 # Numbers touched between two looks at the signals: some tens of milliseconds.
 _NUMBERS_PER_CHUNK = 2**22
-_LARGEST_CHUNK = 2**16
+# Beyond this the arrays of a chunk no longer stay in the cache while they are made and used.
+_LARGEST_CHUNK = 2**13
 
 
 class EpochRecord(TypedDict):
@@ -58,6 +60,7 @@ class Recipe:
             raise ValueError(
                 f"step_order must be one of {list(STEP_ORDERS)}, got {self.step_order!r}"
             )
+        check_number("epsilon", self.epsilon, least=0)
 
     def steps(self, order: NDArray[np.int64], t: int) -> Steps:
         """The chunk of steps that visits the rows ``order``, starting with step ``t``."""

@@ -3,6 +3,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+DEFECT_NOT_SORTED: int
+DEFECT_NOT_FINITE: int
 DEFECTS: dict[int, str]
 STATUS_FINISHED: int
 STATUS_WORN_OUT: int
@@ -26,6 +28,7 @@ class Examples:
     @property
     def n_values(self) -> int: ...
     def first_defect(self, only_range: bool = False) -> tuple[int, int] | None: ...
+    def largest_squared_norm(self, extra: float = 0.0) -> float: ...
     def defect_of(self, row: int) -> int: ...
 
 class Steps:

@@ -15,6 +15,9 @@ STATUS_WORN_OUT = WORN_OUT
 STATUS_OVERFLOWED = OVERFLOWED
 STATUS_BAD_ROW = BAD_ROW
 
+DEFECT_NOT_SORTED = NOT_SORTED
+DEFECT_NOT_FINITE = NOT_FINITE
+
 # Why a row cannot be used, by the code that the kernels give.
 DEFECTS = {
     BAD_START: "its start in indptr leaves the arrays or lies behind its end",
@@ -128,6 +131,11 @@ cdef class Examples:
         """
         cdef Py_ssize_t row
         cdef int defect = SOUND
+        cdef bint sound
+        with nogil:
+            sound = self.ops.all_sound(&self.csr)
+        if sound:
+            return None
         with nogil:
             for row in range(self.csr.n_rows):
                 defect = self.ops.row_defect(&self.csr, row)
@@ -136,6 +144,20 @@ cdef class Examples:
                 if defect != SOUND:
                     break
         return None if defect == SOUND else (row, defect)
+
+    def largest_squared_norm(self, double extra=0.0):
+        """The largest of s_i (|x_i|^2 + extra) over rows that can be read, s_i the importance."""
+        cdef Py_ssize_t row
+        cdef double norm, largest = 0.0
+        with nogil:
+            for row in range(self.csr.n_rows):
+                if self.ops.row_defect(&self.csr, row) != SOUND:
+                    continue
+                norm = self.ops.squared_norm(&self.csr, row) + extra
+                if self.importances != NULL:
+                    norm *= self.importances[row]
+                largest = max(largest, norm)
+        return largest
 
     def defect_of(self, Py_ssize_t row):
         """Why reading ``row`` would leave an array, as a code of DEFECTS, or 0."""

@@ -21,7 +21,9 @@
 #if defined(__GNUC__) && !defined(__clang__) && __GNUC__ >= 12 && defined(__x86_64__) && \
     defined(__gnu_linux__) && !defined(__SANITIZE_ADDRESS__) && !defined(LAZYNET_DEBUG)
 #define LAZYNET_CLONES \
-    __attribute__((target_clones("default", "arch=x86-64-v3", "arch=x86-64-v4"), noinline))
+    __attribute__((target_clones("default", "arch=x86-64-v3", "arch=x86-64-v4"), noinline, unused))
+#elif defined(__GNUC__) || defined(__clang__)
+#define LAZYNET_CLONES __attribute__((unused))
 #else
 #define LAZYNET_CLONES
 #endif
@@ -81,9 +83,11 @@ LAZYNET_INLINE double lazynet_caught_up(double w, double p_psi, double b_psi, do
  * row's weights and the update the later row's values while they compute.  Interleaved, these
  * prefetches hide the latency of memory; in a burst they fill the line buffers and stall. */
 typedef struct {
+    int (*all_sound)(const lazynet_csr *);
     int (*row_defect)(const lazynet_csr *, ptrdiff_t row);
     int (*row_blemish)(const lazynet_csr *, ptrdiff_t row);
     ptrdiff_t (*row_length)(const lazynet_csr *, ptrdiff_t row);
+    double (*squared_norm)(const lazynet_csr *, ptrdiff_t row);
     double (*dot)(const lazynet_csr *, ptrdiff_t row, ptrdiff_t next, const double *weights);
     void (*update)(const lazynet_csr *, ptrdiff_t row, ptrdiff_t ahead, double *weights,
                    double step);

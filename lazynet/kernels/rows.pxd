@@ -18,9 +18,11 @@ cdef extern from "rows.h" nogil:
         NOT_FINITE "LAZYNET_NOT_FINITE"
 
     ctypedef struct RowOps "lazynet_row_ops":
+        int (*all_sound)(const Csr*) noexcept nogil
         int (*row_defect)(const Csr*, Py_ssize_t row) noexcept nogil
         int (*row_blemish)(const Csr*, Py_ssize_t row) noexcept nogil
         Py_ssize_t (*row_length)(const Csr*, Py_ssize_t row) noexcept nogil
+        double (*squared_norm)(const Csr*, Py_ssize_t row) noexcept nogil
         double (*dot)(const Csr*, Py_ssize_t row, Py_ssize_t next, const double* weights) noexcept nogil
         void (*update)(const Csr*, Py_ssize_t row, Py_ssize_t ahead, double* weights,
                        double step) noexcept nogil

@@ -27,40 +27,105 @@ LAZYNET_INLINE LAZYNET_TYPED(row) LAZYNET_TYPED(row_worth_fetching)(const lazyne
     return view;
 }
 
-/* Would reading this row leave an array?  Two comparisons, then one unsigned maximum. */
-LAZYNET_CLONES static int LAZYNET_TYPED(row_defect)(const lazynet_csr *X, ptrdiff_t row) {
-    if (row < 0 || row >= X->n_rows) return LAZYNET_BAD_START;
+/* The largest of n columns, as unsigned numbers: a negative one is larger than any.  Whole blocks
+ * only; the last one overlaps the one before, so that a short row has no tail of single steps. */
+LAZYNET_INLINE LAZYNET_UNSIGNED LAZYNET_TYPED(largest_column)(const LAZYNET_INDEX *columns,
+                                                              ptrdiff_t n) {
+    enum { BLOCK = 16 };
+    LAZYNET_UNSIGNED largest = 0;
+    if (n < BLOCK) {
+        for (ptrdiff_t k = 0; k < n; k++) {
+            LAZYNET_UNSIGNED column = (LAZYNET_UNSIGNED)columns[k];
+            largest = column > largest ? column : largest;
+        }
+        return largest;
+    }
+    for (ptrdiff_t k = 0; k < n; k += BLOCK) {
+        const LAZYNET_INDEX *block = columns + (k + BLOCK <= n ? k : n - BLOCK);
+#pragma omp simd reduction(max : largest)
+        for (int lane = 0; lane < BLOCK; lane++) {
+            LAZYNET_UNSIGNED column = (LAZYNET_UNSIGNED)block[lane];
+            largest = column > largest ? column : largest;
+        }
+    }
+    return largest;
+}
+
+LAZYNET_INLINE int LAZYNET_TYPED(start_defect)(const lazynet_csr *X, ptrdiff_t row) {
     const LAZYNET_INDEX *starts = (const LAZYNET_INDEX *)X->starts;
-    if (starts[row] < 0 || starts[row + 1] < starts[row] ||
-        (int64_t)starts[row + 1] > (int64_t)X->n_values)
+    return starts[row] < 0 || starts[row + 1] < starts[row] ||
+           (int64_t)starts[row + 1] > (int64_t)X->n_values;
+}
+
+/* Would reading this row leave an array? */
+LAZYNET_CLONES static int LAZYNET_TYPED(row_defect)(const lazynet_csr *X, ptrdiff_t row) {
+    if (row < 0 || row >= X->n_rows || LAZYNET_TYPED(start_defect)(X, row))
         return LAZYNET_BAD_START;
     const LAZYNET_TYPED(row) at = LAZYNET_TYPED(row_at)(X, row);
-    LAZYNET_UNSIGNED largest = 0;
-#pragma omp simd reduction(max : largest)
-    for (ptrdiff_t k = 0; k < at.length; k++) {
-        LAZYNET_UNSIGNED column = (LAZYNET_UNSIGNED)at.columns[k];
-        largest = column > largest ? column : largest;
-    }
-    if (at.length > 0 && (uint64_t)largest >= (uint64_t)X->n_columns) return LAZYNET_BAD_COLUMN;
+    if (at.length > 0 && (uint64_t)LAZYNET_TYPED(largest_column)(at.columns, at.length) >=
+                             (uint64_t)X->n_columns)
+        return LAZYNET_BAD_COLUMN;
     return LAZYNET_SOUND;
 }
 
-/* What else the door refuses, once per matrix: columns out of order, values not finite. */
-LAZYNET_CLONES static int LAZYNET_TYPED(row_blemish)(const lazynet_csr *X, ptrdiff_t row) {
+/* What else the door refuses: columns out of order, values not finite. */
+static int LAZYNET_TYPED(row_blemish)(const lazynet_csr *X, ptrdiff_t row) {
     const LAZYNET_TYPED(row) at = LAZYNET_TYPED(row_at)(X, row);
-    int unsorted = 0;
-#pragma omp simd reduction(| : unsorted)
-    for (ptrdiff_t k = 1; k < at.length; k++) unsorted |= at.columns[k - 1] >= at.columns[k];
-    if (unsorted) return LAZYNET_NOT_SORTED;
-    int not_finite = 0;
-#pragma omp simd reduction(| : not_finite)
+    for (ptrdiff_t k = 1; k < at.length; k++)
+        if (at.columns[k - 1] >= at.columns[k]) return LAZYNET_NOT_SORTED;
     for (ptrdiff_t k = 0; k < at.length; k++)
-        not_finite |= !(at.values[k] - at.values[k] == (LAZYNET_REAL)0);
-    return not_finite ? LAZYNET_NOT_FINITE : LAZYNET_SOUND;
+        if (!(at.values[k] - at.values[k] == (LAZYNET_REAL)0)) return LAZYNET_NOT_FINITE;
+    return LAZYNET_SOUND;
+}
+
+/* Is the whole matrix free of defects and blemishes?  The same questions, asked in long runs over
+ * all rows at once, as fast as memory gives the arrays; which row is to blame is asked only when
+ * the answer is no. */
+LAZYNET_CLONES static int LAZYNET_TYPED(all_sound)(const lazynet_csr *X) {
+    const LAZYNET_INDEX *starts = (const LAZYNET_INDEX *)X->starts;
+    if (X->n_rows == 0) return 1;
+    for (ptrdiff_t row = 0; row < X->n_rows; row++)
+        if (LAZYNET_TYPED(start_defect)(X, row)) return 0;
+    const ptrdiff_t first = (ptrdiff_t)starts[0];
+    const ptrdiff_t n = (ptrdiff_t)starts[X->n_rows] - first;
+    if (n == 0) return 1;
+    const LAZYNET_INDEX *columns = (const LAZYNET_INDEX *)X->columns + first;
+    const LAZYNET_REAL *values = (const LAZYNET_REAL *)X->values + first;
+    enum { BLOCK = 4096 }; /* read from memory once, from the nearest cache twice */
+    ptrdiff_t descents = 0;
+    for (ptrdiff_t start = 0; start < n; start += BLOCK) {
+        const ptrdiff_t stop = start + BLOCK < n ? start + BLOCK : n;
+        LAZYNET_UNSIGNED largest = LAZYNET_TYPED(largest_column)(columns + start, stop - start);
+        if ((uint64_t)largest >= (uint64_t)X->n_columns) return 0;
+        LAZYNET_INDEX descents_here = 0;
+#pragma omp simd reduction(+ : descents_here)
+        for (ptrdiff_t k = start > 0 ? start : 1; k < stop; k++)
+            descents_here += columns[k - 1] >= columns[k];
+        descents += (ptrdiff_t)descents_here;
+        int finite = 1;
+#pragma omp simd reduction(& : finite)
+        for (ptrdiff_t k = start; k < stop; k++)
+            finite &= values[k] - values[k] == (LAZYNET_REAL)0;
+        if (!finite) return 0;
+    }
+    /* A descent is fine where a new row begins. */
+    for (ptrdiff_t row = 1; row < X->n_rows; row++) {
+        const ptrdiff_t k = (ptrdiff_t)starts[row] - first;
+        if (starts[row + 1] > starts[row] && k > 0) descents -= columns[k - 1] >= columns[k];
+    }
+    return descents == 0;
 }
 
 static ptrdiff_t LAZYNET_TYPED(row_length)(const lazynet_csr *X, ptrdiff_t row) {
     return LAZYNET_TYPED(row_at)(X, row).length;
+}
+
+static double LAZYNET_TYPED(squared_norm)(const lazynet_csr *X, ptrdiff_t row) {
+    const LAZYNET_TYPED(row) at = LAZYNET_TYPED(row_at)(X, row);
+    double sum = 0.0;
+#pragma omp simd reduction(+ : sum)
+    for (ptrdiff_t k = 0; k < at.length; k++) sum += (double)at.values[k] * (double)at.values[k];
+    return sum;
 }
 
 /* sum over the row of x_j w_j, with w_j = soft(stored_j) or, without a shift, stored_j itself. */
@@ -191,7 +256,15 @@ static void LAZYNET_TYPED(expand)(const lazynet_csr *X, ptrdiff_t row, double *d
 }
 
 static const lazynet_row_ops LAZYNET_TYPED(row_ops) = {
-    LAZYNET_TYPED(row_defect),  LAZYNET_TYPED(row_blemish), LAZYNET_TYPED(row_length),
-    LAZYNET_TYPED(dot),         LAZYNET_TYPED(update),      LAZYNET_TYPED(soft_dot),
-    LAZYNET_TYPED(soft_update), LAZYNET_TYPED(catch_up),    LAZYNET_TYPED(expand),
+    .all_sound = LAZYNET_TYPED(all_sound),
+    .row_defect = LAZYNET_TYPED(row_defect),
+    .row_blemish = LAZYNET_TYPED(row_blemish),
+    .row_length = LAZYNET_TYPED(row_length),
+    .squared_norm = LAZYNET_TYPED(squared_norm),
+    .dot = LAZYNET_TYPED(dot),
+    .update = LAZYNET_TYPED(update),
+    .soft_dot = LAZYNET_TYPED(soft_dot),
+    .soft_update = LAZYNET_TYPED(soft_update),
+    .catch_up = LAZYNET_TYPED(catch_up),
+    .expand = LAZYNET_TYPED(expand),
 };

@@ -29,4 +29,17 @@ LAZYNET_CLONES static void lazynet_full_update(double *weights, const double *x,
     for (ptrdiff_t j = 0; j < n; j++) weights[j] -= step * x[j];
 }
 
+/* sum |w| and sum w^2 in one pass. */
+LAZYNET_CLONES static void lazynet_sums(const double *weights, ptrdiff_t n, double *absolute,
+                                        double *squared) {
+    double of_absolutes = 0.0, of_squares = 0.0;
+#pragma omp simd reduction(+ : of_absolutes, of_squares)
+    for (ptrdiff_t j = 0; j < n; j++) {
+        of_absolutes += fabs(weights[j]);
+        of_squares += weights[j] * weights[j];
+    }
+    *absolute = of_absolutes;
+    *squared = of_squares;
+}
+
 #endif

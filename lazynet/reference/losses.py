@@ -39,7 +39,8 @@ def hinge_slope(p: Any, y: Any, epsilon: Any) -> Any:
 
 
 def squared_hinge(p: Any, y: Any, epsilon: Any) -> Any:
-    return max(0, 1 - p * y) ** 2
+    gap = max(0, 1 - p * y)
+    return gap * gap  # not ** 2, which is an error where the product is infinite
 
 
 def squared_hinge_slope(p: Any, y: Any, epsilon: Any) -> Any:
@@ -47,7 +48,7 @@ def squared_hinge_slope(p: Any, y: Any, epsilon: Any) -> Any:
 
 
 def modified_huber(p: Any, y: Any, epsilon: Any) -> Any:
-    return max(0, 1 - p * y) ** 2 if p * y >= -1 else -4 * p * y
+    return squared_hinge(p, y, epsilon) if p * y >= -1 else -4 * p * y
 
 
 def modified_huber_slope(p: Any, y: Any, epsilon: Any) -> Any:

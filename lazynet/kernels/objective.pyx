@@ -1,0 +1,69 @@
+"""The parts of the objective: mean loss + l1 * sum|w| + l2/2 * sum w^2, exact, without a copy."""
+
+from .examples cimport Examples
+from .losses cimport N_LOSSES, loss_value
+from .rows cimport SOUND
+
+cdef extern from "vectors.h" nogil:
+    void sums "lazynet_sums"(
+        const double* weights, Py_ssize_t n, double* absolute, double* squared)
+
+
+def weight_sums(const double[::1] weights):
+    """sum |w| and sum w^2."""
+    cdef double absolute = 0.0, squared = 0.0
+    if weights.shape[0] > 0:
+        with nogil:
+            sums(&weights[0], weights.shape[0], &absolute, &squared)
+    return absolute, squared
+
+
+def total_loss(
+    Examples examples,
+    const double[::1] weights,
+    double intercept,
+    int loss,
+    double epsilon,
+    Py_ssize_t start,
+    Py_ssize_t stop,
+):
+    """Sum of s_i l(w x_i + b, y_i) over the rows from ``start`` to ``stop``, s_i the importance.
+
+    Returns the sum and the first row that could not be read, -1 if all could.
+    """
+    cdef Py_ssize_t row
+    cdef double total = 0.0, lost = 0.0, term, new_total, prediction
+    if examples.targets == NULL and examples.csr.n_rows > 0:
+        raise ValueError("examples must have targets")
+    if not 0 <= loss < N_LOSSES:
+        raise ValueError(f"loss must be a code from 0 to {N_LOSSES - 1}, got {loss}")
+    if weights.shape[0] != examples.csr.n_columns:
+        raise ValueError(
+            f"weights must have {examples.csr.n_columns} entries, got {weights.shape[0]}"
+        )
+    start = max(start, 0)
+    stop = min(stop, examples.csr.n_rows)
+    if start >= stop:
+        return 0.0, -1
+    cdef const double* first_weight = &weights[0] if weights.shape[0] else NULL
+    cdef int defect = examples.ops.row_defect(&examples.csr, start)
+    cdef Py_ssize_t following
+    with nogil:
+        row = start
+        while row < stop and defect == SOUND:
+            # A row is checked before it is named as the next one to fetch.
+            following = row + 1 if row + 1 < stop else row
+            defect = examples.ops.row_defect(&examples.csr, following)
+            prediction = intercept + examples.ops.dot(
+                &examples.csr, row, following if defect == SOUND else row, first_weight
+            )
+            term = loss_value(loss, prediction, examples.targets[row], epsilon)
+            if examples.importances != NULL:
+                term *= examples.importances[row]
+            # Kahan: the objective decides when to stop, so it should not drift with n.
+            term -= lost
+            new_total = total + term
+            lost = (new_total - total) - term
+            total = new_total
+            row += 1
+    return total, -1 if defect == SOUND else row

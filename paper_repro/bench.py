@@ -1,0 +1,204 @@
+"""``python -m paper_repro.bench``: what the clock costs, and what the others do.
+
+One thread, a corpus of Medline's shape, logistic loss, FoBoS, one epoch.  Prints what was measured
+and what each line is expected to reach.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+import tracemalloc
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+from sklearn.linear_model import SGDClassifier
+
+from lazynet import LazyNetClassifier
+from paper_repro.corpus import MEDLINE_FEATURES, Corpus, medline
+from paper_repro.measure import Spread, in_turns, machine, ratio
+from paper_repro.runs import ETA0, L1, L2, Epoch, recipe
+
+WIDER = 16
+DENSE_EXAMPLES = 200
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line of the table: two competitors, and the bound on the ratio of their times."""
+
+    label: str
+    slow: str
+    fast: str
+    bound: float
+    at_most: bool
+
+    def verdict(self, measured: Spread) -> str:
+        holds = measured.median <= self.bound if self.at_most else measured.median >= self.bound
+        return "holds" if holds else "MISSED"
+
+    def expected(self) -> str:
+        return f"{'<=' if self.at_most else '>='} {self.bound:g}"
+
+
+LINES = (
+    Line("elastic net (clock) / the same kernel, no penalty", "clock", "no penalty", 1.35, True),
+    Line("scikit-learn SGD, elastic net: fit / clock: fit", "sklearn en", "clock fit", 4.0, False),
+    Line("scikit-learn SGD, no penalty: fit / clock: fit", "sklearn none", "clock fit", 1.0, False),
+    Line("tables / clock", "tables", "clock", 2.5, False),
+    Line("dense (vectorised) / clock", "dense", "clock", 150.0, False),
+    Line(f"clock, {WIDER}x the features / clock", "clock wide", "clock", 2.0, True),
+)
+
+
+def sklearn_fit(corpus: Corpus, penalty: str | None, shuffle: bool) -> Callable[[], float]:
+    """One epoch of scikit-learn with the same loss, rates and strengths; seconds per example."""
+
+    def run() -> float:
+        alpha = L1 + L2
+        model = SGDClassifier(
+            loss="log_loss",
+            penalty=penalty,
+            alpha=alpha,
+            l1_ratio=L1 / alpha,
+            learning_rate="invscaling",
+            power_t=0.5,
+            eta0=ETA0,
+            max_iter=1,
+            tol=None,
+            shuffle=shuffle,
+            random_state=0,
+        )
+        began = time.perf_counter()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model.fit(corpus.X, corpus.y)
+        return (time.perf_counter() - began) / corpus.X.shape[0]
+
+    return run
+
+
+def lazynet_fit(corpus: Corpus, shuffle: bool, record: bool) -> Callable[[], float]:
+    """The same by LazyNetClassifier, with or without evaluating the objective at the end."""
+
+    def run() -> float:
+        model = LazyNetClassifier(
+            l1=L1,
+            l2=L2,
+            eta0=ETA0,
+            max_iter=1,
+            tol=None,
+            shuffle=shuffle,
+            random_state=0,
+            record_history=record,
+        )
+        began = time.perf_counter()
+        model.fit(corpus.X, corpus.y)
+        return (time.perf_counter() - began) / corpus.X.shape[0]
+
+    return run
+
+
+def measure(corpus: Corpus, wide: Corpus, shuffle: bool, repeats: int) -> tuple[str, bool]:
+    """One table, as text, and whether every line of it holds."""
+    n = corpus.X.shape[0]
+    order = np.random.default_rng(0).permutation(n) if shuffle else None
+    clock = Epoch(corpus, "clock", recipe(), order)
+    clock_wide = Epoch(wide, "clock", recipe(), order)
+    dense = Epoch(corpus, "dense", recipe(), order, min(n, DENSE_EXAMPLES))
+    prefix = replace(dense, engine="clock")
+    tables = Epoch(corpus, "tables", recipe(), order)
+    narrow = Corpus(corpus.X.astype(np.float32), corpus.y, corpus.seed)
+    seconds = in_turns(
+        {
+            "clock": clock,
+            "no penalty": Epoch(corpus, "clock", recipe(l1=0.0, l2=0.0), order),
+            "tables": tables,
+            "dense": dense,
+            "dense predictions": replace(dense, dense_predictions=True),
+            "clock wide": clock_wide,
+            "clock fit": lazynet_fit(corpus, shuffle, record=False),
+            "sklearn en": sklearn_fit(corpus, "elasticnet", shuffle),
+            "sklearn none": sklearn_fit(corpus, None, shuffle),
+            "clock fit, history": lazynet_fit(corpus, shuffle, record=True),
+            "clock, float32": Epoch(narrow, "clock", recipe(), order),
+        },
+        repeats,
+    )
+    prefix()
+    lines = [
+        "| one epoch, logistic loss, FoBoS, rows "
+        + ("shuffled" if shuffle else "as they lie")
+        + " | median ratio (range) | expected | |",
+        "|---|---|---|---|",
+    ]
+    all_hold = True
+    for line in LINES:
+        found = ratio(seconds, line.slow, line.fast)
+        all_hold = all_hold and line.verdict(found) == "holds"
+        lines.append(f"| {line.label} | {found} | {line.expected()} | {line.verdict(found)} |")
+    for label, slow, fast in (
+        ("dense, dense predictions too / clock", "dense predictions", "clock"),
+        ("clock: fit with the objective in history_ / without", "clock fit, history", "clock fit"),
+        ("clock: fit / the epoch alone", "clock fit", "clock"),
+        ("clock, float32 values / float64", "clock, float32", "clock"),
+    ):
+        lines.append(f"| {label} | {ratio(seconds, slow, fast)} | | |")
+    lines += [
+        "",
+        f"clock: {Spread.of([s * 1e9 for s in seconds['clock']])} ns per example, "
+        f"{statistics_per_nonzero(seconds['clock'], corpus)} ns per nonzero; reading all weights "
+        f"at the end takes {clock.read_seconds * 1e3:.2g} ms ({corpus.X.shape[1]:,} features) and "
+        f"{clock_wide.read_seconds * 1e3:.2g} ms ({wide.X.shape[1]:,})",
+        f"same weights: max |clock - tables| = {np.abs(clock.weights - tables.weights).max():.2g} "
+        f"after {n:,} steps, max |clock - dense| = "
+        f"{np.abs(prefix.weights - dense.weights).max():.2g} after {dense.n_examples} "
+        f"(largest weight {np.abs(clock.weights).max():.3g})",
+    ]
+    return "\n".join(lines), all_hold
+
+
+def statistics_per_nonzero(seconds: list[float], corpus: Corpus) -> str:
+    per_row = corpus.X.nnz / corpus.X.shape[0]
+    return str(Spread.of([s * 1e9 / per_row for s in seconds]))
+
+
+def memory(corpus: Corpus) -> str:
+    """Bytes per feature that ``fit`` needs at its peak, beyond X and the coefficients."""
+    y = corpus.y
+    tracemalloc.start()
+    model = LazyNetClassifier(l1=L1, l2=L2, eta0=ETA0, max_iter=2, tol=None).fit(corpus.X, y)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    coefficients = model.coef_.nbytes
+    features = corpus.X.shape[1]
+    return (
+        f"memory: fit on {features:,} features peaks at {peak / 1e6:.1f} MB beyond X and y, of "
+        f"which {coefficients / 1e6:.1f} MB are the coefficients it returns: "
+        f"{(peak - coefficients) / features:.2f} bytes per feature"
+    )
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m paper_repro.bench", description=__doc__)
+    parser.add_argument("--examples", type=int, default=100_000)
+    parser.add_argument("--features", type=int, default=MEDLINE_FEATURES)
+    parser.add_argument("--repeats", type=int, default=7)
+    parser.add_argument("--seed", type=int, default=0)
+    options = parser.parse_args()
+    print(machine())
+    corpus = medline(options.examples, options.features, seed=options.seed)
+    wide = medline(options.examples, WIDER * options.features, seed=options.seed)
+    print(f"corpus: {corpus.describe()}\n  wide: {wide.describe()}\n")
+    text, all_hold = measure(corpus, wide, False, options.repeats)
+    print(text + "\n", flush=True)
+    shuffled, _ = measure(corpus, wide, True, options.repeats)
+    print(shuffled + "\n")
+    print(memory(wide))
+    return 0 if all_hold else 1
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
