@@ -150,7 +150,12 @@ class Engine:
 
     def check_finite(self, touched: NDArray[Any], t: int) -> None:
         """Refuse a model that overflowed by step ``t`` in one of the ``touched`` weights."""
-        if not (np.isfinite(self.weights_at(touched)).all() and np.isfinite(self.intercept)):
+        block = 2**16
+        finite = np.isfinite(self.intercept) and all(
+            np.isfinite(self.weights_at(touched[start : start + block])).all()
+            for start in range(0, len(touched), block)
+        )
+        if not finite:
             raise FloatingPointError(
                 f"the model overflowed by step {t}: a weight is not a finite number. "
                 f"Lower eta0, or scale the features to comparable sizes."

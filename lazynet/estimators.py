@@ -114,6 +114,9 @@ class _LinearLearner(BaseEstimator):
         check_integer("n_iter_no_change", self.n_iter_no_change, 1)
         if self.tol is not None:
             check_number("tol", self.tol, least=0)
+        if self.eta0 is not None:
+            check_number("eta0", self.eta0, above=0)
+        check_number("power_t", self.power_t)
         check_engine(self.engine, self.table_budget)
         return Recipe(
             loss,
@@ -137,7 +140,9 @@ class _LinearLearner(BaseEstimator):
         counts = weights if loss.unbounded_slope else None
         norm = as_examples(X, None, counts).largest_squared_norm(float(self.fit_intercept))
         curvature = loss.curvature or 1.0
-        return 1.0 / (curvature * norm) if norm > 0 else 1.0
+        # A rate that nobody asked for should not be one that the rule refuses.
+        most = get_rule(self.rule).largest_rate(ElasticNet(self.l1, self.l2)) / 2
+        return min(1.0 / (curvature * norm) if norm > 0 else 1.0, most)
 
     def _new_engine(self, n_features: int) -> Engine:
         return make_engine(
@@ -275,7 +280,8 @@ class _LinearLearner(BaseEstimator):
         sample_order: ArrayLike | None,
     ) -> Self:
         begun = self.__sklearn_is_fitted__()
-        eta0 = self.eta0_ if begun else self._scale_of_rates(X, weights)
+        keep = begun and self.eta0 is None
+        eta0 = self.eta0_ if keep else self._scale_of_rates(X, weights)
         recipe = self._recipe(eta0)
         order = check_order(sample_order, X.shape[0])
         problems = self._problems(X, y, weights)
@@ -388,7 +394,7 @@ class LazyNetClassifier(ClassifierMixin, _LinearLearner):
         Strengths of the penalty, any values >= 0.
     rule : {"fobos", "sgd"}, default="fobos"
         How a step shrinks: proximally (any rate), or by the subgradient (rates below 1 / l2).
-    schedule : str, array, or callable, default="inverse_sqrt"
+    schedule : str, array, or callable, default="power"
         The rate of step t = 0, 1, 2, ...: "constant" eta0, "inverse_time" eta0/(1+t),
         "inverse_sqrt" eta0/sqrt(1+t), "power" eta0/(1+t)^power_t, "pegasos" 1/(l2 (2+t)), the rates
         themselves, a function of t, or an object of ``lazynet.schedules``.
@@ -473,7 +479,7 @@ class LazyNetClassifier(ClassifierMixin, _LinearLearner):
         l1: float = 1e-6,
         l2: float = 1e-6,
         rule: str = "fobos",
-        schedule: ScheduleLike = "inverse_sqrt",
+        schedule: ScheduleLike = "power",
         eta0: float | None = None,
         power_t: float = 0.25,
         epsilon: float = 0.1,
@@ -698,8 +704,6 @@ class LazyNetRegressor(RegressorMixin, _LinearLearner):
 
     loss : str, default="squared_error"
         "squared_error" (p - y)^2 / 2, "absolute_error", "huber", "epsilon_insensitive".
-    schedule : default="power"
-        With power_t=0.25: rates that fall more slowly.
 
     Examples
     --------

@@ -68,6 +68,15 @@ class Rule:
     why: str
     source: str
 
+    def largest_rate(self, penalty: ElasticNet) -> float:
+        """Rates must be less than this."""
+        limits = [LARGEST_SHRINK]
+        if penalty.l2:
+            limits.append(self.decay_below / float(penalty.l2))
+        if penalty.l1:
+            limits.append(LARGEST_SHRINK / float(penalty.l1))
+        return min(limits)
+
     def check_rates(self, rates: NDArray[np.float64], penalty: ElasticNet, first: int) -> None:
         """Refuse rates under which the rule breaks down; ``first`` is the step of rates[0]."""
         # Python floats: an overflow to infinity is caught by the comparison, without a warning.

@@ -43,7 +43,7 @@ class Stepper:
         l1: float = 0.0,
         l2: float = 0.0,
         rule: str = "fobos",
-        schedule: ScheduleLike = "inverse_sqrt",
+        schedule: ScheduleLike = "power",
         eta0: float = 0.5,
         power_t: float = 0.25,
         step_order: str = "gradient_first",

@@ -87,6 +87,7 @@ def lazynet_fit(corpus: Corpus, shuffle: bool, record: bool) -> Callable[[], flo
         model = LazyNetClassifier(
             l1=L1,
             l2=L2,
+            schedule="inverse_sqrt",
             eta0=ETA0,
             max_iter=1,
             tol=None,

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from support import recipe, rows, task_for
 
 from lazynet.engines import ENGINES, make_engine
-from lazynet.kernels import clock, dense, losses, tables
+from lazynet.kernels import clock, dense, objective, tables
 from lazynet.kernels.examples import Examples, Steps, Task
 
 DEFAULT_TASK = (0, 0.1, False, False, 0.5, 1.0, 1.0, 1.0)
@@ -54,7 +54,7 @@ def test_the_objective_survives_hostile_matrices(data):
     indptr = data.draw(st.lists(INTEGERS, min_size=1, max_size=8))
     start, stop = data.draw(INTEGERS), data.draw(INTEGERS)
     examples = examples_of(np.ones(len(indices)), indices, indptr, 6)
-    total, bad_row = losses.total_loss(examples, np.zeros(6), 0.0, 0, 0.1, start, stop)
+    total, bad_row = objective.total_loss(examples, np.zeros(6), 0.0, 0, 0.1, start, stop)
     assert np.isfinite(total)
     assert bad_row >= -1
 
@@ -154,7 +154,7 @@ def test_kernels_refuse_state_that_does_not_fit():
     with pytest.raises(ValueError, match="last must lie between"):
         tables.read(two, np.array([0, 9]), three, three, 1, two)
     with pytest.raises(ValueError, match="weights must have 2 entries"):
-        losses.total_loss(examples, three, 0.0, 0, 0.1, 0, 1)
+        objective.total_loss(examples, three, 0.0, 0, 0.1, 0, 1)
 
 
 def test_a_step_number_outside_the_tables_is_not_followed():
@@ -187,7 +187,7 @@ def test_an_unknown_loss_code_is_refused(loss):
             examples, steps_of([0]), task, np.zeros(1), rows(1), np.ones(2), np.zeros(2), fields,
             0, 0,
         ),
-        lambda: losses.total_loss(examples, np.zeros(1), 0.0, loss, 0.1, 0, 1),
+        lambda: objective.total_loss(examples, np.zeros(1), 0.0, loss, 0.1, 0, 1),
     ]  # fmt: skip
     for call in calls:
         with pytest.raises(ValueError, match="loss must be a code"):

@@ -1,0 +1,166 @@
+"""Ctrl-C in the middle of training: it is heard soon, and nothing has happened to the estimator."""
+
+import os
+import pickle
+import signal
+import threading
+import time
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from lazynet import LazyNetClassifier, LazyNetRegressor
+from lazynet.engines import ENGINES
+
+# A second is what is promised; shared machines may be busy.
+SOON = 5.0
+# Nobody would wait for so many epochs of data that take a noticeable part of a second each.
+FOREVER = 10**9
+
+
+class TellsWhenUnderWay:
+    """A constant rate that sets ``under_way`` once the run is some chunks of steps old."""
+
+    def __init__(self, rate, chunks=4):
+        self.rate, self.chunks, self.under_way = rate, chunks, threading.Event()
+
+    def rates(self, start, stop):
+        self.chunks -= 1
+        if self.chunks == 0:
+            self.under_way.set()
+        return np.full(stop - start, self.rate)
+
+    def __call__(self, t):
+        return self.rate
+
+
+@pytest.fixture(autouse=True)
+def python_hears_ctrl_c():
+    """The handler that an interactive session has, whatever the test runner has put in place."""
+    previous = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, previous)
+
+
+def interrupt(schedule, call, *arguments, **options):
+    """Press Ctrl-C once the call is under way; returns the seconds until it was heard."""
+    pressed = []
+
+    def press():
+        if schedule.under_way.wait(timeout=60.0):
+            pressed.append(time.monotonic())
+            os.kill(os.getpid(), signal.SIGINT)
+
+    thread = threading.Thread(target=press)
+    thread.start()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            call(*arguments, **options)
+        heard = time.monotonic()
+    finally:
+        thread.join()
+    return heard - pressed[0]
+
+
+def make_data(n, d, per_row, seed=0):
+    """Rows of ``per_row`` nonzeros each, and two classes."""
+    rng = np.random.default_rng(seed)
+    # One column from each of per_row equal parts of the features, so that columns increase.
+    part = d // per_row
+    columns = rng.integers(0, part, (n, per_row)) + part * np.arange(per_row)
+    starts = np.arange(n + 1) * per_row
+    X = sparse.csr_matrix((rng.standard_normal(n * per_row), columns.ravel(), starts), shape=(n, d))
+    return X, np.arange(n) % 2
+
+
+def state_of(model):
+    """Everything a fitted model consists of, as bytes; the weights straight from the engines."""
+    return dict(
+        counts=(sorted(vars(model)), model.t_, model.n_iter_, model.n_features_in_),
+        coefficients=(model.coef_.tobytes(), model.intercept_.tobytes()),
+        history=pickle.dumps(model.history_),
+        engines=[
+            [a.tobytes() for a in (engine.weights(), *engine.per_weight())]
+            + [a.tobytes() for a in engine.discarded_by_sweep()]
+            + [pickle.dumps(engine.scalars())]
+            for engine in model._engines
+        ],
+    )
+
+
+def assert_undisturbed(model, before, X, y):
+    """The model is as it was, bit for bit, and can be trained on."""
+    assert state_of(model) == before
+    t = model.t_
+    model.set_params(schedule="constant", shuffle=False, warm_start=False)
+    assert model.partial_fit(X[:5], y[:5]).t_ == t + 5
+    assert state_of(model) != before
+
+
+def fitted(Estimator, X, y, **options):
+    """An estimator that has learnt something."""
+    model = Estimator(l1=1e-3, l2=1e-3, eta0=1e-3, shuffle=False, **options)
+    return model.set_params(max_iter=2, tol=None).fit(X, y)
+
+
+@pytest.mark.parametrize("tol", [None, 0.0])
+@pytest.mark.parametrize("warm_start", [False, True])
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("Estimator", [LazyNetClassifier, LazyNetRegressor])
+def test_interrupted_fit(Estimator, engine, warm_start, tol):
+    """A fit of endless epochs stops within a second, and the previous model is still there."""
+    X, y = make_data(n=2000, d=5000, per_row=50)
+    model = fitted(Estimator, X, y, engine=engine)
+    before = state_of(model)
+    schedule = TellsWhenUnderWay(1e-4)
+    model.set_params(
+        schedule=schedule,
+        max_iter=FOREVER,
+        tol=tol,
+        n_iter_no_change=FOREVER,
+        warm_start=warm_start,
+    )
+    assert interrupt(schedule, model.fit, X, y) < SOON
+    assert_undisturbed(model, before, X, y)
+
+
+@pytest.mark.parametrize("n_classes", [2, 4])
+@pytest.mark.parametrize("engine", ENGINES)
+def test_interrupted_partial_fit_that_touches_every_weight(engine, n_classes):
+    """A long pass over a few long rows stops within a second and is taken back."""
+    X, _ = make_data(n=16, d=100_000, per_row=50_000)
+    y = np.arange(16) % n_classes
+    model = fitted(LazyNetClassifier, X, y, engine=engine)
+    before = state_of(model)
+    schedule = TellsWhenUnderWay(1e-4)
+    model.set_params(schedule=schedule)
+    order = np.tile(np.arange(16), 250_000)
+    assert interrupt(schedule, model.partial_fit, X, y, sample_order=order) < SOON
+    assert_undisturbed(model, before, X, y)
+
+
+@pytest.mark.parametrize("table_budget", [50, 2**16])
+@pytest.mark.parametrize("engine", ENGINES)
+def test_interrupted_partial_fit_that_touches_few_weights(engine, table_budget):
+    """The same where only the touched weights were put aside, with and without sweeps."""
+    X, y = make_data(n=20, d=500_000, per_row=5_000)
+    model = fitted(LazyNetRegressor, X, y, engine=engine, table_budget=table_budget)
+    before = state_of(model)
+    schedule = TellsWhenUnderWay(1e-5)
+    # Pulled hard enough for the clock to wear out.
+    model.set_params(schedule=schedule, l1=100.0 if table_budget == 50 else 1e-3)
+    order = np.tile(np.arange(20), 200_000)
+    assert interrupt(schedule, model.partial_fit, X, y, sample_order=order) < SOON
+    assert_undisturbed(model, before, X, y)
+
+
+def test_interrupted_first_fit():
+    """An estimator that has never been trained has still not been."""
+    X, y = make_data(n=2000, d=5000, per_row=50)
+    schedule = TellsWhenUnderWay(1e-4)
+    model = LazyNetClassifier(schedule=schedule, max_iter=FOREVER, tol=None)
+    assert interrupt(schedule, model.fit, X, y) < SOON
+    assert not hasattr(model, "coef_")
+    assert not hasattr(model, "classes_")
+    model.set_params(schedule="constant", max_iter=1).fit(X, y)
