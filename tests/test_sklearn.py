@@ -638,8 +638,9 @@ def test_warm_start_continues_from_the_weights_with_t_at_zero():
     X, y = make_data()
     rates = InverseSqrt(0.5).rates(0, 2 * len(y))
     # The dense engine keeps the weights themselves, so nothing is rounded in between.
-    options = dict(engine="dense", l1=1e-2, eta0=0.5, tol=None, shuffle=False)
-    warm = LazyNetClassifier(warm_start=True, max_iter=2, **options).fit(X, y).fit(X, y)
+    options = dict(engine="dense", l1=1e-2, tol=None, shuffle=False)
+    warm = LazyNetClassifier(schedule=InverseSqrt(0.5), warm_start=True, max_iter=2, **options)
+    warm.fit(X, y).fit(X, y)
     twice = FromArray(np.concatenate([rates, rates]))
     through = LazyNetClassifier(schedule=twice, max_iter=4, **options).fit(X, y)
     assert same_bits(warm.coef_, through.coef_)
