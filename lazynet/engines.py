@@ -29,6 +29,9 @@ from lazynet.losses import Loss
 from lazynet.params import check_integer
 from lazynet.state import Undo
 
+#: Steps that the tables hold unless told otherwise: the million examples of the paper fit.
+DEFAULT_BUDGET = 2**20
+
 
 @dataclass(frozen=True)
 class Wear:
@@ -224,12 +227,16 @@ class TablesEngine(Engine):
     name = "tables"
     touches_only_nonzeros = True
 
-    def __init__(self, n_features: int, budget: int = 2**16, wear: Wear | None = None) -> None:
+    def __init__(
+        self, n_features: int, budget: int = DEFAULT_BUDGET, wear: Wear | None = None
+    ) -> None:
         super().__init__(n_features, wear)
         self.current = np.zeros(n_features)
         self.last = np.zeros(n_features, dtype=np.int64)
-        self.scales = np.ones(budget + 1)
-        self.shifts = np.zeros(budget + 1)
+        # Memory is used as the tables fill, not before.
+        self.scales = np.empty(budget + 1)
+        self.shifts = np.empty(budget + 1)
+        self.scales[0], self.shifts[0] = 1.0, 0.0
         self.fields = np.zeros(clock_kernel.CLOCK_FIELDS)
         clock_kernel.start(self.fields)
         self.now = 0
@@ -370,7 +377,7 @@ def make_engine(
     name: str,
     n_features: int,
     *,
-    table_budget: int = 2**16,
+    table_budget: int = DEFAULT_BUDGET,
     dense_predictions: bool = False,
     wear: Wear | None = None,
 ) -> Engine:

@@ -27,7 +27,7 @@ from lazynet.data import (
     touched_columns,
     usable_rows,
 )
-from lazynet.engines import Engine, check_engine, make_engine
+from lazynet.engines import DEFAULT_BUDGET, Engine, check_engine, make_engine
 from lazynet.losses import LOSSES, get_loss
 from lazynet.params import check_integer, check_number
 from lazynet.penalties import ElasticNet
@@ -430,7 +430,7 @@ class LazyNetClassifier(ClassifierMixin, _LinearLearner):
         Let ``fit`` start from the present weights; t starts at 0 again.
     engine : {"clock", "tables", "dense"}, default="clock"
         How the weights are kept: off the clock, in Lipton & Elkan's tables, or all current.
-    table_budget : int, default=65536
+    table_budget : int, default=1048576
         Steps that the tables hold before all weights are brought current (engine="tables").
     dense_predictions : bool, default=False
         Predict over all features as well (engine="dense").
@@ -493,7 +493,7 @@ class LazyNetClassifier(ClassifierMixin, _LinearLearner):
         class_weight: dict[Any, float] | str | None = None,
         warm_start: bool = False,
         engine: str = "clock",
-        table_budget: int = 2**16,
+        table_budget: int = DEFAULT_BUDGET,
         dense_predictions: bool = False,
         record_history: bool = True,
         verbose: int = 0,
@@ -738,7 +738,7 @@ class LazyNetRegressor(RegressorMixin, _LinearLearner):
         random_state: int | np.random.RandomState | None = None,
         warm_start: bool = False,
         engine: str = "clock",
-        table_budget: int = 2**16,
+        table_budget: int = DEFAULT_BUDGET,
         dense_predictions: bool = False,
         record_history: bool = True,
         verbose: int = 0,

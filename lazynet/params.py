@@ -15,7 +15,10 @@ def check_number(
     """A finite number, at least ``least`` and greater than ``above``."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, (Real, np.number)):
         raise TypeError(f"{name} must be a number, got {value!r}")
-    number = float(value)
+    try:
+        number = float(value)
+    except OverflowError:
+        number = math.inf
     if above is not None and not (math.isfinite(number) and number > above):
         what = "positive" if above == 0 else f"greater than {above:g}"
         raise ValueError(f"{name} must be finite and {what}, got {value!r}")

@@ -126,9 +126,10 @@ def get_rule(name: str) -> Rule:
 
 
 def lost_digits(shrink: Shrink) -> NDArray[np.float64]:
-    """What rounding took from ``keep``: keep + lost_digits = a to about twice the precision.
+    """What rounding took from ``keep``: keep + lost_digits = 1 - decay to twice the precision.
 
-    Where a < 1/2 nothing is owed: keep is then known to full relative precision itself.
+    Where a < 1/2 nothing is owed: the weights then halve at every step, and a roundoff of a that
+    does not grow with the steps is all that can be seen.
     """
     keep = np.asarray(shrink.keep)
     # 1 - keep is exact for keep in [1/2, 1] (Sterbenz).

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from numbers import Real
 from typing import Protocol, runtime_checkable
 
 import numpy as np
@@ -197,6 +198,8 @@ def _as_rates(values: ArrayLike) -> NDArray[np.float64]:
         array = np.array(values)
     except ValueError as error:
         raise ValueError(f"schedule must give one number per step: {error}") from None
+    if array.dtype == object and all(isinstance(value, Real) for value in array.flat):
+        array = array.astype(np.float64)  # exact fractions and the like
     if array.dtype.kind not in "fiu" and array.size:
         raise TypeError(f"schedule must give real numbers, got {array.dtype}")
     return array.astype(np.float64)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lazynet.data import check_example
-from lazynet.engines import Wear, make_engine
+from lazynet.engines import DEFAULT_BUDGET, Wear, make_engine
 from lazynet.kernels.examples import Examples
 from lazynet.losses import get_loss
 from lazynet.params import check_integer
@@ -50,7 +50,7 @@ class Stepper:
         fit_intercept: bool = False,
         epsilon: float = 0.1,
         engine: str = "clock",
-        table_budget: int = 2**16,
+        table_budget: int = DEFAULT_BUDGET,
         dense_predictions: bool = False,
         wear: Wear | None = None,
     ) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lazynet.data import as_examples
-from lazynet.engines import make_engine
+from lazynet.engines import DEFAULT_BUDGET, make_engine
 from lazynet.losses import get_loss
 from lazynet.penalties import ElasticNet
 from lazynet.rules import get_rule
@@ -42,6 +42,7 @@ class Epoch:
     order: NDArray[np.int64] | None = None
     n_examples: int | None = None
     dense_predictions: bool = False
+    table_budget: int = DEFAULT_BUDGET
     read_seconds: float = 0.0
 
     def __call__(self) -> float:
@@ -50,7 +51,12 @@ class Epoch:
         if self.n_examples is not None:
             order = np.arange(X.shape[0]) if order is None else order
             order = order[: self.n_examples]
-        engine = make_engine(self.engine, X.shape[1], dense_predictions=self.dense_predictions)
+        engine = make_engine(
+            self.engine,
+            X.shape[1],
+            dense_predictions=self.dense_predictions,
+            table_budget=self.table_budget,
+        )
         # Memory is handed out by the system on first use; that is not the engine's doing.
         for array in engine.per_weight():
             array.fill(0)

@@ -7,10 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
+from support import recipe, rows, task_for
 
 from lazynet import FromArray, Stepper
 from lazynet.data import as_examples
 from lazynet.engines import ENGINES, TablesEngine, Wear, make_engine
+from lazynet.kernels.objective import total_loss
 from lazynet.losses import LOSSES, get_loss
 from lazynet.penalties import ElasticNet
 from lazynet.reference import PlainClock, PlainTables
@@ -128,6 +130,31 @@ def test_any_types_of_values_and_indices_give_the_same_bits(engine, data):
             results.append(run_in_chunks(problem, built, [], X=X).weights())
     for other in results[1:]:
         np.testing.assert_array_equal(results[0], other)
+
+
+@pytest.mark.parametrize("index", [np.int32, np.int64])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("engine", ENGINES)
+def test_every_vector_unit_gives_the_same_bits(engine, dtype, index):
+    """The generic loops, AVX2, AVX-512, gathers: as far as this machine has them."""
+    generator = np.random.default_rng(0)
+    X = sparse.random(60, 500, density=0.15, format="csr", rng=generator, dtype=dtype)
+    X.sort_indices()
+    X.indices, X.indptr = X.indices.astype(index), X.indptr.astype(index)
+    y = np.where(generator.random(60) < 0.5, -1.0, 1.0)
+    chosen = recipe(l1=1e-3, l2=1e-2, fit_intercept=True)
+    weights, levels = [], set()
+    for wanted in range(5):
+        examples = as_examples(X, y)
+        levels.add(examples.at_level(wanted))
+        assert examples.first_defect() is None
+        built = make_engine(engine, 500, table_budget=25)
+        built.take(examples, chosen.steps(rows(60), 0), task_for(built, chosen))
+        loss, _ = total_loss(examples, built.weights(), built.intercept, 0, 0.1, 0, 60)
+        weights.append(np.append(built.weights(), [built.intercept, loss]))
+    assert 0 in levels
+    for other in weights[1:]:
+        np.testing.assert_array_equal(weights[0], other)
 
 
 @given(problem=problems(), few=BUDGETS, many=BUDGETS)

@@ -66,6 +66,8 @@ def problems(draw: Any, rule: str, step_order: str, below_one: bool = False) -> 
         rates = st.fractions(0, F(11, 12), max_denominator=12).map(lambda share: share / l2)
     else:
         rates = st.fractions(0, 2, max_denominator=8)
+        if l2:
+            rates |= st.just(1 / l2)  # the wipe itself, at which SGD has a = 0
     steps = st.builds(
         Step,
         row=st.dictionaries(st.integers(0, len(start) - 1), WEIGHTS),

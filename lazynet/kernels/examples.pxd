@@ -17,6 +17,8 @@ cdef class Examples:
     cdef const RowOps* ops
     cdef const double* targets
     cdef const double* importances  # NULL: every example counts 1
+    cdef bint wide_values
+    cdef bint wide_indices
     cdef object owners              # keeps the arrays alive
 
 

@@ -8,7 +8,7 @@ from libc.stdint cimport int32_t, int64_t
 
 import numpy as np
 
-from .rows cimport BAD_COLUMN, BAD_START, NOT_FINITE, NOT_SORTED, SOUND, row_ops_for
+from .rows cimport BAD_COLUMN, BAD_START, NOT_FINITE, NOT_SORTED, SOUND, best_level, row_ops_for
 
 STATUS_FINISHED = FINISHED
 STATUS_WORN_OUT = WORN_OUT
@@ -70,8 +70,9 @@ cdef class Examples:
     """
 
     def __init__(self, values, columns, starts, n_columns, targets=None, importances=None):
-        cdef bint wide_values = is_wide(values, "data", np.float32, np.float64)
-        cdef bint wide_indices = is_wide(columns, "indices", np.int32, np.int64)
+        cdef bint wide_values, wide_indices
+        wide_values = is_wide(values, "data", np.float32, np.float64)
+        wide_indices = is_wide(columns, "indices", np.int32, np.int64)
         cdef const double[::1] numbers
         if is_wide(starts, "indptr", np.int32, np.int64) != wide_indices:
             raise TypeError(
@@ -92,7 +93,8 @@ cdef class Examples:
         self.csr.n_rows = starts.shape[0] - 1
         self.csr.n_columns = n_columns
         self.csr.n_values = values.shape[0]
-        self.ops = row_ops_for(wide_values, wide_indices)
+        self.ops = row_ops_for(wide_values, wide_indices, best_level())
+        self.wide_values, self.wide_indices = wide_values, wide_indices
         self.targets = NULL
         self.importances = NULL
         for name, array in (("targets", targets), ("importances", importances)):
@@ -111,6 +113,15 @@ cdef class Examples:
             else:
                 self.importances = &numbers[0]
         self.owners = (values, columns, starts, targets, importances)
+
+    def at_level(self, int level):
+        """Use the loops of a lower vector level, 0 the generic one; returns the level in use.
+
+        For tests: every level gives the same bits.
+        """
+        level = max(0, min(level, best_level()))
+        self.ops = row_ops_for(self.wide_values, self.wide_indices, level)
+        return level
 
     @property
     def n_rows(self):

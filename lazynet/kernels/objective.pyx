@@ -1,6 +1,6 @@
 """The parts of the objective: mean loss + l1 * sum|w| + l2/2 * sum w^2, exact, without a copy."""
 
-from .examples cimport Examples
+from .examples cimport AHEAD, Examples
 from .losses cimport N_LOSSES, loss_value
 from .rows cimport SOUND
 
@@ -46,16 +46,15 @@ def total_loss(
     if start >= stop:
         return 0.0, -1
     cdef const double* first_weight = &weights[0] if weights.shape[0] else NULL
-    cdef int defect = examples.ops.row_defect(&examples.csr, start)
-    cdef Py_ssize_t following
+    cdef int defect = SOUND
     with nogil:
         row = start
-        while row < stop and defect == SOUND:
-            # A row is checked before it is named as the next one to fetch.
-            following = row + 1 if row + 1 < stop else row
-            defect = examples.ops.row_defect(&examples.csr, following)
-            prediction = intercept + examples.ops.dot(
-                &examples.csr, row, following if defect == SOUND else row, first_weight
+        while row < stop:
+            defect = examples.ops.row_defect(&examples.csr, row)
+            if defect != SOUND:
+                break
+            prediction = intercept + examples.ops.scan(
+                &examples.csr, row, row + AHEAD if row + AHEAD < stop else row, first_weight
             )
             term = loss_value(loss, prediction, examples.targets[row], epsilon)
             if examples.importances != NULL:

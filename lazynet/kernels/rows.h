@@ -3,13 +3,13 @@
  * Why C and not Cython: these loops are where the time goes, and two things that decide their
  * speed cannot be said in Cython.  `#pragma omp simd` lets the compiler vectorise one loop whose
  * scatter it could not prove free of overlap (columns of a row are distinct: checked at the
- * door), without -ffast-math for the module.  `target_clones` compiles each loop for the generic
- * machine, AVX2 and AVX-512 and lets the loader choose, so a generic wheel reaches the vector
- * units of the machine that it lands on.
+ * door), without -ffast-math for the module.  And each loop is compiled several times over, for
+ * the generic machine and for its vector units, and chosen when it is used, so that a generic
+ * wheel reaches the units of the machine that it lands on.
  *
  * Sums run in eight fixed lanes, whatever the vector width, and contraction to fused
- * multiply-adds is off: a row gives the same bits however it is aligned in memory, which is
- * what makes any split into chunks bit for bit the same.
+ * multiply-adds is off: a row gives the same bits on every unit and however it is aligned in
+ * memory, which is what makes any split into chunks bit for bit the same.
  */
 #ifndef LAZYNET_ROWS_H
 #define LAZYNET_ROWS_H
@@ -19,13 +19,10 @@
 #include <stdint.h>
 
 #if defined(__GNUC__) && !defined(__clang__) && __GNUC__ >= 12 && defined(__x86_64__) && \
-    defined(__gnu_linux__) && !defined(__SANITIZE_ADDRESS__) && !defined(LAZYNET_DEBUG)
-#define LAZYNET_CLONES \
-    __attribute__((target_clones("default", "arch=x86-64-v3", "arch=x86-64-v4"), noinline, unused))
-#elif defined(__GNUC__) || defined(__clang__)
-#define LAZYNET_CLONES __attribute__((unused))
+    defined(__gnu_linux__) && !defined(LAZYNET_DEBUG)
+#define LAZYNET_LEVELS 4
 #else
-#define LAZYNET_CLONES
+#define LAZYNET_LEVELS 1
 #endif
 
 #if defined(__GNUC__) || defined(__clang__)
@@ -89,6 +86,7 @@ typedef struct {
     ptrdiff_t (*row_length)(const lazynet_csr *, ptrdiff_t row);
     double (*squared_norm)(const lazynet_csr *, ptrdiff_t row);
     double (*dot)(const lazynet_csr *, ptrdiff_t row, ptrdiff_t next, const double *weights);
+    double (*scan)(const lazynet_csr *, ptrdiff_t row, ptrdiff_t ahead, const double *weights);
     void (*update)(const lazynet_csr *, ptrdiff_t row, ptrdiff_t ahead, double *weights,
                    double step);
     double (*soft_dot)(const lazynet_csr *, ptrdiff_t row, ptrdiff_t next, const double *stored,
@@ -100,46 +98,66 @@ typedef struct {
     void (*expand)(const lazynet_csr *, ptrdiff_t row, double *dense, double factor);
 } lazynet_row_ops;
 
-#define LAZYNET_PASTE_(a, b, c) a##_##b##_##c
-#define LAZYNET_PASTE(a, b, c) LAZYNET_PASTE_(a, b, c)
-#define LAZYNET_TYPED(name) LAZYNET_PASTE(lazynet_##name, LAZYNET_REAL_NAME, LAZYNET_INDEX_NAME)
+#define LAZYNET_PASTE_(a, b, c, d) a##_##b##_##c##_##d
+#define LAZYNET_PASTE(a, b, c, d) LAZYNET_PASTE_(a, b, c, d)
+#define LAZYNET_TYPED(name) \
+    LAZYNET_PASTE(lazynet_##name, LAZYNET_REAL_NAME, LAZYNET_INDEX_NAME, LAZYNET_LEVEL_NAME)
 
-#define LAZYNET_REAL float
-#define LAZYNET_REAL_NAME f32
-#define LAZYNET_INDEX int32_t
-#define LAZYNET_UNSIGNED uint32_t
-#define LAZYNET_INDEX_NAME i32
-#include "rows_typed.h"
-#undef LAZYNET_INDEX
-#undef LAZYNET_UNSIGNED
-#undef LAZYNET_INDEX_NAME
-#define LAZYNET_INDEX int64_t
-#define LAZYNET_UNSIGNED uint64_t
-#define LAZYNET_INDEX_NAME i64
-#include "rows_typed.h"
-#undef LAZYNET_REAL
-#undef LAZYNET_REAL_NAME
-#define LAZYNET_REAL double
-#define LAZYNET_REAL_NAME f64
-#include "rows_typed.h"
-#undef LAZYNET_INDEX
-#undef LAZYNET_UNSIGNED
-#undef LAZYNET_INDEX_NAME
-#define LAZYNET_INDEX int32_t
-#define LAZYNET_UNSIGNED uint32_t
-#define LAZYNET_INDEX_NAME i32
-#include "rows_typed.h"
-#undef LAZYNET_INDEX
-#undef LAZYNET_UNSIGNED
-#undef LAZYNET_INDEX_NAME
-#undef LAZYNET_REAL
-#undef LAZYNET_REAL_NAME
+#define LAZYNET_LEVEL_NAME generic
+#include "rows_level.h"
+#undef LAZYNET_LEVEL_NAME
 
-LAZYNET_INLINE const lazynet_row_ops *lazynet_row_ops_for(int wide_values, int wide_indices) {
-    if (wide_values) {
-        return wide_indices ? &lazynet_row_ops_f64_i64 : &lazynet_row_ops_f64_i32;
-    }
-    return wide_indices ? &lazynet_row_ops_f32_i64 : &lazynet_row_ops_f32_i32;
+#if LAZYNET_LEVELS > 1
+#pragma GCC push_options
+#pragma GCC target("arch=x86-64-v3")
+#define LAZYNET_LEVEL_NAME v3
+#include "rows_level.h"
+#undef LAZYNET_LEVEL_NAME
+#pragma GCC pop_options
+
+#pragma GCC push_options
+#pragma GCC target("arch=x86-64-v4")
+#define LAZYNET_LEVEL_NAME v4
+#include "rows_level.h"
+#undef LAZYNET_LEVEL_NAME
+#pragma GCC pop_options
+
+/* The same with gather instructions.  They are slower than single loads on many processors (AMD's,
+ * and Intel's since the mitigation of 2023) and a tenth faster overall on those that have 16-bit
+ * floats, which are newer than the flaw. */
+#pragma GCC push_options
+#pragma GCC target("arch=x86-64-v4,tune=icelake-server")
+#define LAZYNET_LEVEL_NAME gather
+#include "rows_level.h"
+#undef LAZYNET_LEVEL_NAME
+#pragma GCC pop_options
+#endif
+
+#define LAZYNET_BY_TYPE(level)                                                   \
+    (wide_values ? wide_indices ? &lazynet_row_ops_f64_i64_##level               \
+                                : &lazynet_row_ops_f64_i32_##level               \
+     : wide_indices ? &lazynet_row_ops_f32_i64_##level                           \
+                    : &lazynet_row_ops_f32_i32_##level)
+
+/* The highest level that this machine can run. */
+LAZYNET_INLINE int lazynet_best_level(void) {
+#if LAZYNET_LEVELS > 1
+    if (__builtin_cpu_supports("x86-64-v4"))
+        return __builtin_cpu_supports("avx512fp16") ? 3 : 2;
+    if (__builtin_cpu_supports("x86-64-v3")) return 1;
+#endif
+    return 0;
+}
+
+LAZYNET_INLINE const lazynet_row_ops *lazynet_row_ops_for(int wide_values, int wide_indices,
+                                                          int level) {
+#if LAZYNET_LEVELS > 1
+    if (level == 3) return LAZYNET_BY_TYPE(gather);
+    if (level == 2) return LAZYNET_BY_TYPE(v4);
+    if (level == 1) return LAZYNET_BY_TYPE(v3);
+#endif
+    (void)level;
+    return LAZYNET_BY_TYPE(generic);
 }
 
 #endif

@@ -24,6 +24,8 @@ cdef extern from "rows.h" nogil:
         Py_ssize_t (*row_length)(const Csr*, Py_ssize_t row) noexcept nogil
         double (*squared_norm)(const Csr*, Py_ssize_t row) noexcept nogil
         double (*dot)(const Csr*, Py_ssize_t row, Py_ssize_t next, const double* weights) noexcept nogil
+        double (*scan)(const Csr*, Py_ssize_t row, Py_ssize_t ahead,
+                       const double* weights) noexcept nogil
         void (*update)(const Csr*, Py_ssize_t row, Py_ssize_t ahead, double* weights,
                        double step) noexcept nogil
         double (*soft_dot)(const Csr*, Py_ssize_t row, Py_ssize_t next, const double* stored,
@@ -34,7 +36,9 @@ cdef extern from "rows.h" nogil:
                          const double* scales, const double* shifts, int64_t now) noexcept nogil
         void (*expand)(const Csr*, Py_ssize_t row, double* dense, double factor) noexcept nogil
 
-    const RowOps* row_ops_for "lazynet_row_ops_for"(int wide_values, int wide_indices)
+    const RowOps* row_ops_for "lazynet_row_ops_for"(
+        int wide_values, int wide_indices, int level)
+    int best_level "lazynet_best_level"()
     double soft "lazynet_soft"(double z, double shift)
     double caught_up "lazynet_caught_up"(double w, double p_psi, double b_psi, double p_now,
                                          double b_now)

@@ -1,4 +1,4 @@
-/* The row operations for one pair of types; rows.h includes this file once for each pair. */
+/* The row operations for one pair of types; rows_level.h includes this file per pair. */
 
 typedef struct {
     const LAZYNET_REAL *values;
@@ -27,27 +27,26 @@ LAZYNET_INLINE LAZYNET_TYPED(row) LAZYNET_TYPED(row_worth_fetching)(const lazyne
     return view;
 }
 
-/* The largest of n columns, as unsigned numbers: a negative one is larger than any.  Whole blocks
- * only; the last one overlaps the one before, so that a short row has no tail of single steps. */
+LAZYNET_INLINE LAZYNET_UNSIGNED LAZYNET_TYPED(larger)(LAZYNET_UNSIGNED a, LAZYNET_INDEX b) {
+    return (LAZYNET_UNSIGNED)b > a ? (LAZYNET_UNSIGNED)b : a;
+}
+
+/* The largest of n columns, as unsigned numbers: a negative one is larger than any.  The last
+ * block overlaps the one before, so that a short row has no tail of single steps. */
 LAZYNET_INLINE LAZYNET_UNSIGNED LAZYNET_TYPED(largest_column)(const LAZYNET_INDEX *columns,
                                                               ptrdiff_t n) {
     enum { BLOCK = 16 };
     LAZYNET_UNSIGNED largest = 0;
     if (n < BLOCK) {
-        for (ptrdiff_t k = 0; k < n; k++) {
-            LAZYNET_UNSIGNED column = (LAZYNET_UNSIGNED)columns[k];
-            largest = column > largest ? column : largest;
-        }
+        for (ptrdiff_t k = 0; k < n; k++) largest = LAZYNET_TYPED(larger)(largest, columns[k]);
         return largest;
     }
-    for (ptrdiff_t k = 0; k < n; k += BLOCK) {
-        const LAZYNET_INDEX *block = columns + (k + BLOCK <= n ? k : n - BLOCK);
+    const ptrdiff_t whole = n - n % BLOCK;
 #pragma omp simd reduction(max : largest)
-        for (int lane = 0; lane < BLOCK; lane++) {
-            LAZYNET_UNSIGNED column = (LAZYNET_UNSIGNED)block[lane];
-            largest = column > largest ? column : largest;
-        }
-    }
+    for (ptrdiff_t k = 0; k < whole; k++) largest = LAZYNET_TYPED(larger)(largest, columns[k]);
+#pragma omp simd reduction(max : largest)
+    for (int lane = 0; lane < BLOCK; lane++)
+        largest = LAZYNET_TYPED(larger)(largest, columns[n - BLOCK + lane]);
     return largest;
 }
 
@@ -58,7 +57,7 @@ LAZYNET_INLINE int LAZYNET_TYPED(start_defect)(const lazynet_csr *X, ptrdiff_t r
 }
 
 /* Would reading this row leave an array? */
-LAZYNET_CLONES static int LAZYNET_TYPED(row_defect)(const lazynet_csr *X, ptrdiff_t row) {
+static int LAZYNET_TYPED(row_defect)(const lazynet_csr *X, ptrdiff_t row) {
     if (row < 0 || row >= X->n_rows || LAZYNET_TYPED(start_defect)(X, row))
         return LAZYNET_BAD_START;
     const LAZYNET_TYPED(row) at = LAZYNET_TYPED(row_at)(X, row);
@@ -81,7 +80,7 @@ static int LAZYNET_TYPED(row_blemish)(const lazynet_csr *X, ptrdiff_t row) {
 /* Is the whole matrix free of defects and blemishes?  The same questions, asked in long runs over
  * all rows at once, as fast as memory gives the arrays; which row is to blame is asked only when
  * the answer is no. */
-LAZYNET_CLONES static int LAZYNET_TYPED(all_sound)(const lazynet_csr *X) {
+static int LAZYNET_TYPED(all_sound)(const lazynet_csr *X) {
     const LAZYNET_INDEX *starts = (const LAZYNET_INDEX *)X->starts;
     if (X->n_rows == 0) return 1;
     for (ptrdiff_t row = 0; row < X->n_rows; row++)
@@ -92,7 +91,7 @@ LAZYNET_CLONES static int LAZYNET_TYPED(all_sound)(const lazynet_csr *X) {
     const LAZYNET_INDEX *columns = (const LAZYNET_INDEX *)X->columns + first;
     const LAZYNET_REAL *values = (const LAZYNET_REAL *)X->values + first;
     enum { BLOCK = 4096 }; /* read from memory once, from the nearest cache twice */
-    ptrdiff_t descents = 0;
+    ptrdiff_t descents = 0, row = 1;
     for (ptrdiff_t start = 0; start < n; start += BLOCK) {
         const ptrdiff_t stop = start + BLOCK < n ? start + BLOCK : n;
         LAZYNET_UNSIGNED largest = LAZYNET_TYPED(largest_column)(columns + start, stop - start);
@@ -102,16 +101,16 @@ LAZYNET_CLONES static int LAZYNET_TYPED(all_sound)(const lazynet_csr *X) {
         for (ptrdiff_t k = start > 0 ? start : 1; k < stop; k++)
             descents_here += columns[k - 1] >= columns[k];
         descents += (ptrdiff_t)descents_here;
-        int finite = 1;
-#pragma omp simd reduction(& : finite)
-        for (ptrdiff_t k = start; k < stop; k++)
-            finite &= values[k] - values[k] == (LAZYNET_REAL)0;
-        if (!finite) return 0;
-    }
-    /* A descent is fine where a new row begins. */
-    for (ptrdiff_t row = 1; row < X->n_rows; row++) {
-        const ptrdiff_t k = (ptrdiff_t)starts[row] - first;
-        if (starts[row + 1] > starts[row] && k > 0) descents -= columns[k - 1] >= columns[k];
+        /* A descent is fine where a new row begins. */
+        for (; row < X->n_rows && (ptrdiff_t)starts[row] - first < stop; row++) {
+            const ptrdiff_t k = (ptrdiff_t)starts[row] - first;
+            if (k > 0 && starts[row + 1] > starts[row])
+                descents -= columns[k - 1] >= columns[k];
+        }
+        LAZYNET_REAL zero = 0; /* stays so unless a value is NaN or infinite */
+#pragma omp simd reduction(+ : zero)
+        for (ptrdiff_t k = start; k < stop; k++) zero += values[k] * (LAZYNET_REAL)0;
+        if (!(zero == (LAZYNET_REAL)0)) return 0;
     }
     return descents == 0;
 }
@@ -128,34 +127,73 @@ static double LAZYNET_TYPED(squared_norm)(const lazynet_csr *X, ptrdiff_t row) {
     return sum;
 }
 
-/* sum over the row of x_j w_j, with w_j = soft(stored_j) or, without a shift, stored_j itself. */
+/* What is left to fetch of a later row; `fetch` asks for as much of it as `elements` take up. */
+typedef struct {
+    const char *value, *values_end, *column, *columns_end;
+} LAZYNET_TYPED(stream);
+
+LAZYNET_INLINE LAZYNET_TYPED(stream) LAZYNET_TYPED(stream_of)(const lazynet_csr *X,
+                                                              ptrdiff_t row) {
+    const LAZYNET_TYPED(row) later = LAZYNET_TYPED(row_worth_fetching)(X, row);
+    LAZYNET_TYPED(stream) stream;
+    stream.value = (const char *)later.values;
+    stream.values_end = (const char *)(later.values + later.length);
+    stream.column = (const char *)later.columns;
+    stream.columns_end = (const char *)(later.columns + later.length);
+    return stream;
+}
+
+LAZYNET_INLINE void LAZYNET_TYPED(fetch)(LAZYNET_TYPED(stream) *stream, size_t elements) {
+    for (size_t line = 0; line < elements * sizeof(LAZYNET_REAL) / LAZYNET_CACHE_LINE; line++) {
+        if (stream->value < stream->values_end) LAZYNET_PREFETCH_READ(stream->value);
+        stream->value += LAZYNET_CACHE_LINE;
+    }
+    for (size_t line = 0; line < elements * sizeof(LAZYNET_INDEX) / LAZYNET_CACHE_LINE; line++) {
+        if (stream->column < stream->columns_end) LAZYNET_PREFETCH_READ(stream->column);
+        stream->column += LAZYNET_CACHE_LINE;
+    }
+}
+
+LAZYNET_INLINE void LAZYNET_TYPED(fetch_rest)(LAZYNET_TYPED(stream) *stream) {
+    for (; stream->value < stream->values_end; stream->value += LAZYNET_CACHE_LINE)
+        LAZYNET_PREFETCH_READ(stream->value);
+    for (; stream->column < stream->columns_end; stream->column += LAZYNET_CACHE_LINE)
+        LAZYNET_PREFETCH_READ(stream->column);
+}
+
+/* Eight products x_j w_j into as many lanes, with w_j = soft(stored_j) or, without a shift,
+ * stored_j itself. */
+LAZYNET_INLINE void LAZYNET_TYPED(add_products)(double *lanes, const LAZYNET_REAL *values,
+                                                const LAZYNET_INDEX *columns,
+                                                const double *stored, double shift,
+                                                int shifted) {
+#pragma omp simd
+    for (int lane = 0; lane < LAZYNET_LANES; lane++) {
+        double weight = stored[columns[lane]];
+        if (shifted) weight = lazynet_soft(weight, shift);
+        lanes[lane] += weight * (double)values[lane];
+    }
+}
+
+/* sum over the row of x_j w_j */
 LAZYNET_INLINE double LAZYNET_TYPED(any_dot)(const lazynet_csr *X, ptrdiff_t row, ptrdiff_t next,
                                              const double *stored, double shift, int shifted) {
     const LAZYNET_TYPED(row) at = LAZYNET_TYPED(row_at)(X, row);
     const LAZYNET_TYPED(row) coming = LAZYNET_TYPED(row_at)(X, next);
     double lanes[LAZYNET_LANES] = {0};
-    ptrdiff_t shorter = at.length < coming.length ? at.length : coming.length;
+    const ptrdiff_t shorter = at.length < coming.length ? at.length : coming.length;
     ptrdiff_t k = 0;
     for (; k + LAZYNET_LANES <= shorter; k += LAZYNET_LANES) {
         for (int lane = 0; lane < LAZYNET_LANES; lane++)
             LAZYNET_PREFETCH_WRITE(stored + coming.columns[k + lane]);
-#pragma omp simd
-        for (int lane = 0; lane < LAZYNET_LANES; lane++) {
-            double weight = stored[at.columns[k + lane]];
-            if (shifted) weight = lazynet_soft(weight, shift);
-            lanes[lane] += weight * (double)at.values[k + lane];
-        }
+        LAZYNET_TYPED(add_products)
+        (lanes, at.values + k, at.columns + k, stored, shift, shifted);
     }
     for (ptrdiff_t left = k; left < coming.length; left++)
         LAZYNET_PREFETCH_WRITE(stored + coming.columns[left]);
-    for (; k + LAZYNET_LANES <= at.length; k += LAZYNET_LANES) {
-#pragma omp simd
-        for (int lane = 0; lane < LAZYNET_LANES; lane++) {
-            double weight = stored[at.columns[k + lane]];
-            if (shifted) weight = lazynet_soft(weight, shift);
-            lanes[lane] += weight * (double)at.values[k + lane];
-        }
-    }
+    for (; k + LAZYNET_LANES <= at.length; k += LAZYNET_LANES)
+        LAZYNET_TYPED(add_products)
+        (lanes, at.values + k, at.columns + k, stored, shift, shifted);
     double sum = ((lanes[0] + lanes[4]) + (lanes[2] + lanes[6])) +
                  ((lanes[1] + lanes[5]) + (lanes[3] + lanes[7]));
     for (; k < at.length; k++) {
@@ -178,29 +216,17 @@ LAZYNET_INLINE void LAZYNET_TYPED(any_update)(const lazynet_csr *X, ptrdiff_t ro
                                               double step, int shifted) {
     enum { BLOCK = 16 };
     const LAZYNET_TYPED(row) at = LAZYNET_TYPED(row_at)(X, row);
-    const LAZYNET_TYPED(row) later = LAZYNET_TYPED(row_worth_fetching)(X, ahead);
-    const char *value = (const char *)later.values;
-    const char *column = (const char *)later.columns;
-    const char *values_end = (const char *)(later.values + later.length);
-    const char *columns_end = (const char *)(later.columns + later.length);
+    LAZYNET_TYPED(stream) stream = LAZYNET_TYPED(stream_of)(X, ahead);
     ptrdiff_t k = 0;
     for (; k + BLOCK <= at.length; k += BLOCK) {
-        for (size_t line = 0; line < BLOCK * sizeof(LAZYNET_REAL) / LAZYNET_CACHE_LINE; line++) {
-            if (value < values_end) LAZYNET_PREFETCH_READ(value);
-            value += LAZYNET_CACHE_LINE;
-        }
-        for (size_t line = 0; line < BLOCK * sizeof(LAZYNET_INDEX) / LAZYNET_CACHE_LINE; line++) {
-            if (column < columns_end) LAZYNET_PREFETCH_READ(column);
-            column += LAZYNET_CACHE_LINE;
-        }
+        LAZYNET_TYPED(fetch)(&stream, BLOCK);
 #pragma omp simd
         for (int lane = 0; lane < BLOCK; lane++) {
             ptrdiff_t j = (ptrdiff_t)at.columns[k + lane];
             stored[j] = LAZYNET_TYPED(moved)(stored[j], shift, shifted, step, at.values[k + lane]);
         }
     }
-    for (; value < values_end; value += LAZYNET_CACHE_LINE) LAZYNET_PREFETCH_READ(value);
-    for (; column < columns_end; column += LAZYNET_CACHE_LINE) LAZYNET_PREFETCH_READ(column);
+    LAZYNET_TYPED(fetch_rest)(&stream);
 #pragma omp simd
     for (ptrdiff_t left = k; left < at.length; left++) {
         ptrdiff_t j = (ptrdiff_t)at.columns[left];
@@ -208,23 +234,43 @@ LAZYNET_INLINE void LAZYNET_TYPED(any_update)(const lazynet_csr *X, ptrdiff_t ro
     }
 }
 
-LAZYNET_CLONES static double LAZYNET_TYPED(dot)(const lazynet_csr *X, ptrdiff_t row,
+static double LAZYNET_TYPED(dot)(const lazynet_csr *X, ptrdiff_t row,
                                                 ptrdiff_t next, const double *weights) {
     return LAZYNET_TYPED(any_dot)(X, row, next, weights, 0.0, 0);
 }
 
-LAZYNET_CLONES static void LAZYNET_TYPED(update)(const lazynet_csr *X, ptrdiff_t row,
+/* The same sum where no update follows: it fetches the later row itself. */
+static double LAZYNET_TYPED(scan)(const lazynet_csr *X, ptrdiff_t row,
+                                                 ptrdiff_t ahead, const double *weights) {
+    enum { BLOCK = 2 * LAZYNET_LANES };
+    const LAZYNET_TYPED(row) at = LAZYNET_TYPED(row_at)(X, row);
+    LAZYNET_TYPED(stream) stream = LAZYNET_TYPED(stream_of)(X, ahead);
+    double lanes[LAZYNET_LANES] = {0}, sum = 0.0;
+    ptrdiff_t k = 0;
+    for (; k + BLOCK <= at.length; k += BLOCK) {
+        LAZYNET_TYPED(fetch)(&stream, BLOCK);
+        LAZYNET_TYPED(add_products)(lanes, at.values + k, at.columns + k, weights, 0.0, 0);
+        LAZYNET_TYPED(add_products)
+        (lanes, at.values + k + LAZYNET_LANES, at.columns + k + LAZYNET_LANES, weights, 0.0, 0);
+    }
+    LAZYNET_TYPED(fetch_rest)(&stream);
+    for (int lane = 0; lane < LAZYNET_LANES; lane++) sum += lanes[lane];
+    for (; k < at.length; k++) sum += weights[at.columns[k]] * (double)at.values[k];
+    return sum;
+}
+
+static void LAZYNET_TYPED(update)(const lazynet_csr *X, ptrdiff_t row,
                                                  ptrdiff_t ahead, double *weights, double step) {
     LAZYNET_TYPED(any_update)(X, row, ahead, weights, 0.0, step, 0);
 }
 
-LAZYNET_CLONES static double LAZYNET_TYPED(soft_dot)(const lazynet_csr *X, ptrdiff_t row,
+static double LAZYNET_TYPED(soft_dot)(const lazynet_csr *X, ptrdiff_t row,
                                                      ptrdiff_t next, const double *stored,
                                                      double shift) {
     return LAZYNET_TYPED(any_dot)(X, row, next, stored, shift, 1);
 }
 
-LAZYNET_CLONES static void LAZYNET_TYPED(soft_update)(const lazynet_csr *X, ptrdiff_t row,
+static void LAZYNET_TYPED(soft_update)(const lazynet_csr *X, ptrdiff_t row,
                                                       ptrdiff_t ahead, double *stored,
                                                       double shift, double step) {
     LAZYNET_TYPED(any_update)(X, row, ahead, stored, shift, step, 1);
@@ -232,7 +278,7 @@ LAZYNET_CLONES static void LAZYNET_TYPED(soft_update)(const lazynet_csr *X, ptrd
 
 /* Bring the row's weights from their own step psi_j = last[j] to `now` (tables engine).  A psi
  * that is not in the tables is taken for `now`: nothing is read outside them. */
-LAZYNET_CLONES static void LAZYNET_TYPED(catch_up)(const lazynet_csr *X, ptrdiff_t row,
+static void LAZYNET_TYPED(catch_up)(const lazynet_csr *X, ptrdiff_t row,
                                                    double *weights, int64_t *last,
                                                    const double *scales, const double *shifts,
                                                    int64_t now) {
@@ -262,6 +308,7 @@ static const lazynet_row_ops LAZYNET_TYPED(row_ops) = {
     .row_length = LAZYNET_TYPED(row_length),
     .squared_norm = LAZYNET_TYPED(squared_norm),
     .dot = LAZYNET_TYPED(dot),
+    .scan = LAZYNET_TYPED(scan),
     .update = LAZYNET_TYPED(update),
     .soft_dot = LAZYNET_TYPED(soft_dot),
     .soft_update = LAZYNET_TYPED(soft_update),

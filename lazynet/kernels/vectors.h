@@ -1,8 +1,20 @@
-/* Whole-vector loops of the dense engine, for each vector unit as in rows.h. */
+/* Loops over all weights: for the dense engine and the penalty. */
 #ifndef LAZYNET_VECTORS_H
 #define LAZYNET_VECTORS_H
 
-#include "rows.h"
+#include <math.h>
+#include <stddef.h>
+
+/* One function for each vector unit, chosen by the loader. */
+#if defined(__GNUC__) && !defined(__clang__) && __GNUC__ >= 12 && defined(__x86_64__) && \
+    defined(__gnu_linux__) && !defined(__SANITIZE_ADDRESS__) && !defined(LAZYNET_DEBUG)
+#define LAZYNET_CLONES \
+    __attribute__((target_clones("default", "arch=x86-64-v3", "arch=x86-64-v4"), noinline, unused))
+#elif defined(__GNUC__) || defined(__clang__)
+#define LAZYNET_CLONES __attribute__((unused))
+#else
+#define LAZYNET_CLONES
+#endif
 
 /* w <- sgn(w) [a |w| - b]+  for every weight. */
 LAZYNET_CLONES static void lazynet_shrink_all(double *weights, ptrdiff_t n, double keep,
