@@ -55,7 +55,7 @@ def fobos(eta: Any, l1: Any, l2: Any) -> Shrink:
     """
     growth = eta * l2
     keep = 1 / (1 + growth)
-    return Shrink(keep, growth / (1 + growth), eta * l1 / (1 + growth))
+    return Shrink(keep, growth * keep, eta * l1 * keep)
 
 
 @dataclass(frozen=True)
@@ -81,19 +81,23 @@ class Rule:
         """Refuse rates under which the rule breaks down; ``first`` is the step of rates[0]."""
         # Python floats: an overflow to infinity is caught by the comparison, without a warning.
         largest, l1, l2 = float(rates.max(initial=0.0)), float(penalty.l1), float(penalty.l2)
-        step = first + (int(rates.argmax()) if len(rates) else 0)
-        if l2 and not largest * l2 < self.decay_below:
+        # A strength of zero allows any rate, even one whose product with it is not a number.
+        l2_fits = not l2 or largest * l2 < self.decay_below
+        l1_fits = not l1 or largest * l1 < LARGEST_SHRINK
+        if l1_fits and l2_fits:
+            return
+        step = first + int(rates.argmax())
+        if not l2_fits:
             raise ValueError(
                 f"eta must be less than {self.decay_below / l2:.6g} with rule={self.name!r} and "
                 f"l2={l2:.6g}, for {self.why}; the schedule gives {largest:.6g} at step {step}. "
                 "Lower eta0 or l2"
                 + (", or use rule='fobos', which allows any rate." if self.name == "sgd" else ".")
             )
-        if l1 and not largest * l1 < LARGEST_SHRINK:
-            raise ValueError(
-                f"eta must be less than {LARGEST_SHRINK / l1:.6g} with l1={l1:.6g}; "
-                f"the schedule gives {largest:.6g} at step {step}. Lower eta0 or l1."
-            )
+        raise ValueError(
+            f"eta must be less than {LARGEST_SHRINK / l1:.6g} with l1={l1:.6g}; "
+            f"the schedule gives {largest:.6g} at step {step}. Lower eta0 or l1."
+        )
 
 
 _ROWS = (
@@ -132,5 +136,7 @@ def lost_digits(shrink: Shrink) -> NDArray[np.float64]:
     does not grow with the steps is all that can be seen.
     """
     keep = np.asarray(shrink.keep)
+    if keep.min(initial=1.0) >= 0.5:
+        return (1.0 - keep) - shrink.decay
     # 1 - keep is exact for keep in [1/2, 1] (Sterbenz).
     return np.where(keep >= 0.5, (1.0 - keep) - shrink.decay, 0.0)

@@ -206,8 +206,9 @@ def _as_rates(values: ArrayLike) -> NDArray[np.float64]:
 
 
 def _check_rates(values: NDArray[np.float64], start: int) -> None:
-    bad = ~(np.isfinite(values) & (values >= 0))
-    if bad.any():
+    # NaN fails both comparisons.
+    if not (values.min(initial=0.0) >= 0 and values.max(initial=0.0) < np.inf):
+        bad = ~(np.isfinite(values) & (values >= 0))
         where = int(np.argmax(bad))
         raise ValueError(
             f"schedule must give finite rates that are not negative, "

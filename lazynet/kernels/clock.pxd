@@ -15,6 +15,7 @@ cdef enum:
 cdef struct Clock:
     double scale
     double scale_low
+    double inverse    # 1 / scale, so that a step divides once and not for every use
     double shift
     double shift_low
 
@@ -30,6 +31,7 @@ cdef struct Wear:
 cdef inline void load_clock(Clock* clock, const double* fields) noexcept nogil:
     clock.scale = fields[SCALE]
     clock.scale_low = fields[SCALE_LOW]
+    clock.inverse = 1.0 / clock.scale
     clock.shift = fields[SHIFT]
     clock.shift_low = fields[SHIFT_LOW]
 
@@ -56,10 +58,11 @@ cdef inline void advance_clock(
         error += clock.scale * keep_low + clock.scale_low * keep
         clock.scale = product + error
         clock.scale_low = error - (clock.scale - product)
+        clock.inverse = 1.0 / clock.scale
     if pull != 0.0:
-        quotient = pull / clock.scale
+        quotient = pull * clock.inverse
         remainder = fma(-quotient, clock.scale, pull) - quotient * clock.scale_low
-        remainder = remainder / clock.scale + clock.shift_low
+        remainder = remainder * clock.inverse + clock.shift_low
         # Two-sum: exact whichever is larger.
         total = clock.shift + quotient
         part = total - clock.shift

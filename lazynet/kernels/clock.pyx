@@ -42,7 +42,7 @@ from .examples cimport (
     upcoming,
 )
 from .losses cimport N_LOSSES, loss_slope
-from .rows cimport SOUND, Csr, RowOps, soft
+from .rows cimport SOUND, Csr, RowOps, prefetch, soft
 
 CLOCK_FIELDS = N_CLOCK_FIELDS
 INTERCEPT_FIELD = INTERCEPT
@@ -93,6 +93,7 @@ def run(
             if not sound:
                 following = row
             ahead = upcoming(csr, order, n_steps, step + AHEAD, row)
+            prefetch(examples.targets + ahead)
 
             if clock.shift == 0.0:
                 prediction = ops.dot(csr, row, following, z)
@@ -114,7 +115,7 @@ def run(
             if move != 0.0:
                 if task.fit_intercept:
                     intercept -= move
-                move = move / clock.scale
+                move *= clock.inverse
                 if clock.shift == 0.0:
                     ops.update(csr, row, ahead, z, move)
                 else:

@@ -39,6 +39,7 @@ cdef extern from "rows.h" nogil:
     const RowOps* row_ops_for "lazynet_row_ops_for"(
         int wide_values, int wide_indices, int level)
     int best_level "lazynet_best_level"()
+    void prefetch "LAZYNET_PREFETCH_READ"(const void* address)
     double soft "lazynet_soft"(double z, double shift)
     double caught_up "lazynet_caught_up"(double w, double p_psi, double b_psi, double p_now,
                                          double b_now)
