@@ -165,7 +165,26 @@ class Engine:
             )
 
 
-class ClockEngine(Engine):
+class _OnTheClock(Engine):
+    """What the lazy engines share: the clock's scalars, with the intercept among them."""
+
+    touches_only_nonzeros = True
+
+    def __init__(self, n_features: int, wear: Wear | None = None) -> None:
+        super().__init__(n_features, wear)
+        self.fields = np.zeros(clock_kernel.CLOCK_FIELDS)
+        clock_kernel.start(self.fields)
+
+    @property
+    def intercept(self) -> float:
+        return float(self.fields[clock_kernel.INTERCEPT_FIELD])
+
+    @intercept.setter
+    def intercept(self, value: float) -> None:
+        self.fields[clock_kernel.INTERCEPT_FIELD] = value
+
+
+class ClockEngine(_OnTheClock):
     """One number per weight and two running scalars; exact, and the fastest.
 
     >>> engine = ClockEngine(2)
@@ -174,13 +193,10 @@ class ClockEngine(Engine):
     """
 
     name = "clock"
-    touches_only_nonzeros = True
 
     def __init__(self, n_features: int, wear: Wear | None = None) -> None:
         super().__init__(n_features, wear)
         self.stored = np.zeros(n_features)
-        self.fields = np.zeros(clock_kernel.CLOCK_FIELDS)
-        clock_kernel.start(self.fields)
 
     def _run(self, examples: Examples, steps: Steps, task: Task, first: int) -> tuple[int, int]:
         return clock_kernel.run(examples, steps, task, self.stored, self.fields, first)
@@ -207,25 +223,16 @@ class ClockEngine(Engine):
         clock_kernel.read(current, self.fields, current)
         return current
 
-    @property
-    def intercept(self) -> float:
-        return float(self.fields[clock_kernel.INTERCEPT_FIELD])
-
-    @intercept.setter
-    def intercept(self, value: float) -> None:
-        self.fields[clock_kernel.INTERCEPT_FIELD] = value
-
     def load(self, weights: NDArray[np.float64], intercept: float) -> None:
         np.copyto(self.stored, weights)
         clock_kernel.start(self.fields)
         self.intercept = intercept
 
 
-class TablesEngine(Engine):
+class TablesEngine(_OnTheClock):
     """Lipton & Elkan's own form: a step number per weight, P and B per step, a space budget."""
 
     name = "tables"
-    touches_only_nonzeros = True
 
     def __init__(
         self, n_features: int, budget: int = DEFAULT_BUDGET, wear: Wear | None = None
@@ -237,8 +244,6 @@ class TablesEngine(Engine):
         self.scales = np.empty(budget + 1)
         self.shifts = np.empty(budget + 1)
         self.scales[0], self.shifts[0] = 1.0, 0.0
-        self.fields = np.zeros(clock_kernel.CLOCK_FIELDS)
-        clock_kernel.start(self.fields)
         self.now = 0
 
     def _run(self, examples: Examples, steps: Steps, task: Task, first: int) -> tuple[int, int]:
@@ -289,14 +294,6 @@ class TablesEngine(Engine):
         current = self.current[indices]
         tables_kernel.read(current, self.last[indices], self.scales, self.shifts, self.now, current)
         return current
-
-    @property
-    def intercept(self) -> float:
-        return float(self.fields[clock_kernel.INTERCEPT_FIELD])
-
-    @intercept.setter
-    def intercept(self, value: float) -> None:
-        self.fields[clock_kernel.INTERCEPT_FIELD] = value
 
     def load(self, weights: NDArray[np.float64], intercept: float) -> None:
         np.copyto(self.current, weights)

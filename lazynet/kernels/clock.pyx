@@ -38,10 +38,11 @@ from .examples cimport (
     Status,
     Steps,
     Task,
+    check_runnable,
     in_range,
     upcoming,
 )
-from .losses cimport N_LOSSES, loss_slope
+from .losses cimport loss_slope
 from .rows cimport SOUND, Csr, RowOps, prefetch, soft
 
 CLOCK_FIELDS = N_CLOCK_FIELDS
@@ -69,10 +70,7 @@ def run(
         raise ValueError(f"stored must have {csr.n_columns} entries, got {stored.shape[0]}")
     if fields.shape[0] != N_CLOCK_FIELDS:
         raise ValueError(f"fields must have {N_CLOCK_FIELDS} entries, got {fields.shape[0]}")
-    if examples.targets == NULL and csr.n_rows > 0:
-        raise ValueError("examples must have targets")
-    if not 0 <= task.loss < N_LOSSES:
-        raise ValueError(f"loss must be a code from 0 to {N_LOSSES - 1}, got {task.loss}")
+    check_runnable(examples, task.loss)
     if not 0 <= first < n_steps:
         return <int> FINISHED, n_steps
     cdef double* z = &stored[0] if stored.shape[0] else NULL

@@ -20,10 +20,11 @@ from .examples cimport (
     Status,
     Steps,
     Task,
+    check_runnable,
     in_range,
     upcoming,
 )
-from .losses cimport N_LOSSES, loss_slope
+from .losses cimport loss_slope
 from .rows cimport SOUND, Csr, RowOps
 
 cdef extern from "vectors.h" nogil:
@@ -56,10 +57,7 @@ def run(
         raise ValueError("intercept must have one entry")
     if spread_out and spread.shape[0] != d:
         raise ValueError(f"spread must have {d} entries or none, got {spread.shape[0]}")
-    if examples.targets == NULL and csr.n_rows > 0:
-        raise ValueError("examples must have targets")
-    if not 0 <= task.loss < N_LOSSES:
-        raise ValueError(f"loss must be a code from 0 to {N_LOSSES - 1}, got {task.loss}")
+    check_runnable(examples, task.loss)
     if not 0 <= first < n_steps:
         return <int> FINISHED, n_steps
     cdef double* w = &weights[0] if d else NULL

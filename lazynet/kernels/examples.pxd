@@ -40,6 +40,10 @@ cdef class Task:
     cdef Wear wear
 
 
+# Raises unless the examples have targets and the loss is one of the table.
+cdef int check_runnable(Examples examples, int loss) except -1
+
+
 # The rows after the one at hand, for prefetching.  AHEAD rows later is soon enough for the
 # row's values and columns to arrive and not so soon that they are gone again.
 cdef enum:

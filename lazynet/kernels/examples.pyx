@@ -8,6 +8,7 @@ from libc.stdint cimport int32_t, int64_t
 
 import numpy as np
 
+from .losses cimport N_LOSSES
 from .rows cimport BAD_COLUMN, BAD_START, NOT_FINITE, NOT_SORTED, SOUND, best_level, row_ops_for
 
 STATUS_FINISHED = FINISHED
@@ -173,6 +174,14 @@ cdef class Examples:
     def defect_of(self, Py_ssize_t row):
         """Why reading ``row`` would leave an array, as a code of DEFECTS, or 0."""
         return self.ops.row_defect(&self.csr, row)
+
+
+cdef int check_runnable(Examples examples, int loss) except -1:
+    if examples.targets == NULL and examples.csr.n_rows > 0:
+        raise ValueError("examples must have targets")
+    if not 0 <= loss < N_LOSSES:
+        raise ValueError(f"loss must be a code from 0 to {N_LOSSES - 1}, got {loss}")
+    return 0
 
 
 cdef class Steps:

@@ -1,7 +1,7 @@
 """The parts of the objective: mean loss + l1 * sum|w| + l2/2 * sum w^2, exact, without a copy."""
 
-from .examples cimport AHEAD, Examples
-from .losses cimport N_LOSSES, loss_value
+from .examples cimport AHEAD, Examples, check_runnable
+from .losses cimport loss_value
 from .rows cimport SOUND
 
 cdef extern from "vectors.h" nogil:
@@ -33,10 +33,7 @@ def total_loss(
     """
     cdef Py_ssize_t row
     cdef double total = 0.0, lost = 0.0, term, new_total, prediction
-    if examples.targets == NULL and examples.csr.n_rows > 0:
-        raise ValueError("examples must have targets")
-    if not 0 <= loss < N_LOSSES:
-        raise ValueError(f"loss must be a code from 0 to {N_LOSSES - 1}, got {loss}")
+    check_runnable(examples, loss)
     if weights.shape[0] != examples.csr.n_columns:
         raise ValueError(
             f"weights must have {examples.csr.n_columns} entries, got {weights.shape[0]}"

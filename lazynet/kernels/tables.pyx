@@ -40,10 +40,11 @@ from .examples cimport (
     Status,
     Steps,
     Task,
+    check_runnable,
     in_range,
     upcoming,
 )
-from .losses cimport N_LOSSES, loss_slope
+from .losses cimport loss_slope
 from .rows cimport SOUND, Csr, RowOps, caught_up
 
 
@@ -76,10 +77,7 @@ def run(
         raise ValueError(f"now must lie in the tables, from 0 to {newest}, got {now}")
     if fields.shape[0] != N_CLOCK_FIELDS:
         raise ValueError(f"fields must have {N_CLOCK_FIELDS} entries, got {fields.shape[0]}")
-    if examples.targets == NULL and csr.n_rows > 0:
-        raise ValueError("examples must have targets")
-    if not 0 <= task.loss < N_LOSSES:
-        raise ValueError(f"loss must be a code from 0 to {N_LOSSES - 1}, got {task.loss}")
+    check_runnable(examples, task.loss)
     if not 0 <= first < n_steps:
         return <int> FINISHED, n_steps, now
     cdef double* w = &weights[0] if weights.shape[0] else NULL
