@@ -38,6 +38,18 @@ def touched_columns(X: sparse.csr_matrix) -> NDArray[Any]:
     return X.indices[X.indptr[0] : X.indptr[-1]]
 
 
+def plain_arrays(X: sparse.csr_matrix) -> sparse.csr_matrix:
+    """X itself, or a view of it whose three arrays are as the kernels take them."""
+    given = (X.data, X.indices, X.indptr)
+    arrays = [np.ascontiguousarray(array) for array in (X.data, *index_arrays(X))]
+    if all(new is old for new, old in zip(arrays, given, strict=True)):
+        return X
+    # Not the constructor, which would look for smaller index types and copy.
+    view = sparse.csr_matrix(X.shape, dtype=X.dtype)
+    view.data, view.indices, view.indptr = arrays
+    return view
+
+
 def usable_rows(X: sparse.csr_matrix, *, only_range: bool = False) -> sparse.csr_matrix:
     """X itself where a kernel can use it, a sorted copy where only the order of columns is amiss.
 
@@ -45,17 +57,19 @@ def usable_rows(X: sparse.csr_matrix, *, only_range: bool = False) -> sparse.csr
     amiss is refused, naming the row.  ``only_range`` asks only that no index leaves the matrix,
     which is what predicting needs.
     """
+    if X.ndim != 2:
+        raise ValueError(f"X must have two dimensions, got {X.ndim}")
+    X = plain_arrays(X)
     values = X.data
     if values.dtype not in (np.float32, np.float64):
         # Integers and the like are converted later; what matters now is the structure.
         values = np.zeros(len(values), dtype=np.float32)
-    columns, starts = index_arrays(X)
-    if len(starts) != X.shape[0] + 1:
+    if len(X.indptr) != X.shape[0] + 1:
         raise ValueError(
             f"X: indptr must have one entry more than there are rows ({X.shape[0] + 1}), "
-            f"got {len(starts)}"
+            f"got {len(X.indptr)}"
         )
-    defect = Examples(values, columns, starts, X.shape[1]).first_defect(only_range)
+    defect = Examples(values, X.indices, X.indptr, X.shape[1]).first_defect(only_range)
     if defect is None:
         return X
     row, code = defect
@@ -68,13 +82,17 @@ def usable_rows(X: sparse.csr_matrix, *, only_range: bool = False) -> sparse.csr
         )
     # Rows behind this one have not been looked at yet, and SciPy is about to read them all.
     usable_rows(X, only_range=True)
-    merged = sparse.csr_matrix((X.data.copy(), columns.copy(), starts.copy()), shape=X.shape)
+    # Small integers would overflow where two of them are merged.
+    numbers = X.data.copy() if X.dtype.kind == "f" else X.data.astype(np.float64)
+    merged = sparse.csr_matrix((numbers, X.indices.copy(), X.indptr.copy()), shape=X.shape)
     merged.sum_duplicates()
     return usable_rows(merged)
 
 
 def check_convertible(X: Any) -> None:
     """Refuse indices that leave a matrix in another format before SciPy follows them."""
+    if X.ndim != 2:
+        raise ValueError(f"X must have two dimensions, got {X.ndim}")
     if X.format == "csc":
         # The columns of X are the rows of its transpose, and these are checked alike.
         usable_rows(
@@ -119,7 +137,8 @@ def check_order(sample_order: ArrayLike | None, n_rows: int) -> NDArray[np.int64
             f"sample_order must hold row numbers from 0 to {n_rows - 1}, "
             f"got {order.min()} to {order.max()}"
         )
-    return np.ascontiguousarray(order, dtype=np.int64)
+    # A copy: nobody can change it while a kernel follows it.
+    return np.array(order, dtype=np.int64, order="C")
 
 
 def check_example(

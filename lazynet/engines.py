@@ -121,10 +121,6 @@ class Engine:
         """Start from these weights."""
         raise NotImplementedError
 
-    def cost_of_row(self, nonzeros_per_row: float) -> float:
-        """About how many numbers a step touches; chunks are made so that a signal is soon seen."""
-        return nonzeros_per_row
-
     # --- what they share ---
 
     def take(self, examples: Examples, steps: Steps, task: Task, t: int = 0) -> None:
@@ -267,6 +263,21 @@ class TablesEngine(_OnTheClock):
         )
         self._begin()
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Of the tables only what is written: the rest is memory that was never used."""
+        state = dict(self.__dict__)
+        for name in ("scales", "shifts"):
+            state[name] = state[name][: self.now + 1].copy()
+        return {**state, "budget": len(self.scales) - 1}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        budget = state.pop("budget")
+        self.__dict__.update(state)
+        for name in ("scales", "shifts"):
+            table = np.empty(budget + 1)
+            table[: self.now + 1] = state[name]
+            setattr(self, name, table)
+
     def _begin(self) -> None:
         self.last[:] = 0
         self.now = 0
@@ -352,9 +363,6 @@ class DenseEngine(Engine):
     def load(self, weights: NDArray[np.float64], intercept: float) -> None:
         np.copyto(self.current, weights)
         self.intercept = intercept
-
-    def cost_of_row(self, nonzeros_per_row: float) -> float:
-        return float(self.n_features) + nonzeros_per_row
 
 
 #: The engines by name.

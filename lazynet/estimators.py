@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
-from scipy.special import expit
+from scipy.special import expit, log_expit
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.utils import check_random_state
@@ -134,11 +134,18 @@ class _LinearLearner(BaseEstimator):
         """eta0, or the largest for which no gradient step on a row of X overshoots."""
         if self.eta0 is not None:
             return float(self.eta0)
+        if not isinstance(self.schedule, str) or self.schedule == "pegasos":
+            return 1.0  # these have a scale of their own
         loss = get_loss(self.loss)
         # A loss whose slope is bounded cannot diverge, however much an example counts; holding
         # the rate down to suit one heavy example would only keep the others from learning.
         counts = weights if loss.unbounded_slope else None
         norm = as_examples(X, None, counts).largest_squared_norm(float(self.fit_intercept))
+        if not np.isfinite(norm):
+            raise ValueError(
+                "X has rows whose squared norm is not a finite number, so no rate suits them; "
+                "scale the features to comparable sizes, or give eta0"
+            )
         curvature = loss.curvature or 1.0
         # A rate that nobody asked for should not be one that the rule refuses.
         most = get_rule(self.rule).largest_rate(ElasticNet(self.l1, self.l2)) / 2
@@ -168,13 +175,13 @@ class _LinearLearner(BaseEstimator):
             accept_sparse="csr",
             accept_large_sparse=True,
             dtype=[np.float64, np.float32],
-            # usable_rows has looked at every value already.
-            ensure_all_finite=not already_csr,
+            # usable_rows has looked at every value already, if it could.
+            ensure_all_finite=not (already_csr and X.dtype in (np.float32, np.float64)),
             reset=reset,
             **options,
         )
         X, *rest = checked if isinstance(checked, tuple) else (checked,)
-        return usable_rows(as_csr(X)) if not already_csr else X, *rest
+        return X if already_csr else usable_rows(as_csr(X)), *rest
 
     def _check_importances(
         self, X: sparse.csr_matrix, sample_weight: ArrayLike | None
@@ -200,6 +207,11 @@ class _LinearLearner(BaseEstimator):
         eta0 = self._scale_of_rates(X, weights)
         recipe = self._recipe(eta0)
         order = check_order(sample_order, X.shape[0])
+        listed = self.max_iter if order is None or order.ndim == 1 else len(order)
+        if self.tol is None and listed < self.max_iter:
+            raise ValueError(
+                f"sample_order has {listed} epochs, fewer than max_iter={self.max_iter}"
+            )
         problems = self._problems(X, y, weights)
         engines = [self._new_engine(X.shape[1]) for _ in problems]
         if self.warm_start and self.__sklearn_is_fitted__():
@@ -215,7 +227,7 @@ class _LinearLearner(BaseEstimator):
             Learner(engine, as_examples(X, *problem), recipe)
             for engine, problem in zip(engines, problems, strict=True)
         ]
-        generator = check_random_state(self.random_state) if self.shuffle else None
+        generator = self._new_generator() if self.shuffle else None
         stopping = Stopping(self.tol, self.n_iter_no_change)
         t, history, stopped = train(
             learners,
@@ -236,6 +248,7 @@ class _LinearLearner(BaseEstimator):
                     f"Lower eta0, or scale the features to comparable sizes."
                 )
         self._engines = engines
+        self._engine_options = self._options_of_engine()
         self._coefficients: NDArray[np.float64] | None = coefficients
         self._generator = generator
         self.t_ = t
@@ -243,6 +256,12 @@ class _LinearLearner(BaseEstimator):
         self.history_ = history
         self.n_iter_ = len(history) if history else self.max_iter
         return stopped
+
+    def _new_generator(self) -> np.random.RandomState:
+        """For the shuffling: one's own, or seeded from NumPy's global one."""
+        if self.random_state is None:
+            return np.random.RandomState(np.random.randint(2**31))  # noqa: NPY002
+        return check_random_state(self.random_state)
 
     @contextmanager
     def _unchanged_on_failure(self) -> Iterator[None]:
@@ -286,12 +305,12 @@ class _LinearLearner(BaseEstimator):
         order = check_order(sample_order, X.shape[0])
         problems = self._problems(X, y, weights)
         engines = self._engines if begun else [self._new_engine(X.shape[1]) for _ in problems]
-        if engines[0].name != self.engine:
+        if begun and self._engine_options != self._options_of_engine():
             engines = [self._continued(engine) for engine in engines]
         t = self.t_ if begun else 0
         generator = getattr(self, "_generator", None)
         if self.shuffle and generator is None:
-            generator = check_random_state(self.random_state)
+            generator = self._new_generator()
         learners = [
             Learner(engine, as_examples(X, *problem), recipe)
             for engine, problem in zip(engines, problems, strict=True)
@@ -303,14 +322,18 @@ class _LinearLearner(BaseEstimator):
                 t = run_pass(learners, orders.of(epoch), t)
             for engine in engines:
                 engine.check_finite(touched, t)
-        self._engines = engines
-        self._coefficients = None
-        self._generator = generator
-        self.t_ = t
-        self.eta0_ = eta0
-        self.n_iter_ = getattr(self, "n_iter_", 0) + 1
-        self.history_ = getattr(self, "history_", [])
+            self._engines = engines
+            self._engine_options = self._options_of_engine()
+            self._coefficients = None
+            self._generator = generator
+            self.t_ = t
+            self.eta0_ = eta0
+            self.n_iter_ = getattr(self, "n_iter_", 0) + 1
+            self.history_ = getattr(self, "history_", [])
         return self
+
+    def _options_of_engine(self) -> tuple[Any, ...]:
+        return (self.engine, self.table_budget, self.dense_predictions)
 
     def _continued(self, engine: Engine) -> Engine:
         """The same weights in an engine of the kind that is asked for now."""
@@ -450,7 +473,7 @@ class LazyNetClassifier(ClassifierMixin, _LinearLearner):
     t_ : int
         Steps taken: the number of the next step.
     eta0_ : float
-        The scale of the rate that was used.
+        The scale of the rate that was used, where ``schedule`` is a name that takes one.
     history_ : list of dict
         Per epoch: ``epoch``, ``mean_loss``, ``objective`` (both over all examples with the weights
         at the end of the epoch, penalty exact), ``nonzeros``, ``seconds`` (training alone).
@@ -637,6 +660,9 @@ class LazyNetClassifier(ClassifierMixin, _LinearLearner):
     @available_if(_has_probability)
     def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
         """Logarithms of ``predict_proba``."""
+        decision = self._decision(X)
+        if self.loss == "log_loss" and decision.shape[1] == 1:
+            return log_expit(np.hstack([-decision, decision]))
         with np.errstate(divide="ignore"):
             return np.log(self.predict_proba(X))
 

@@ -13,7 +13,7 @@ def check_number(
     name: str, value: Any, *, least: float = -math.inf, above: float | None = None
 ) -> float:
     """A finite number, at least ``least`` and greater than ``above``."""
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (Real, np.number)):
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, Real):
         raise TypeError(f"{name} must be a number, got {value!r}")
     try:
         number = float(value)

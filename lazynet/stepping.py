@@ -113,6 +113,8 @@ class Stepper:
 
     def step_row(self, X: Any, row: int, target: float, weight: float = 1.0) -> float:
         """Learn from row ``row`` of a CSR matrix."""
+        if not 0 <= row < X.shape[0]:
+            raise IndexError(f"row must lie between 0 and {X.shape[0] - 1}, got {row}")
         span = slice(X.indptr[row], X.indptr[row + 1])
         return self.step(X.indices[span], X.data[span], target, weight)
 
@@ -131,6 +133,8 @@ class Stepper:
 
     def weight(self, j: int) -> float:
         """One weight as of now, at constant cost."""
+        if not 0 <= j < self.n_features:
+            raise IndexError(f"j must lie between 0 and {self.n_features - 1}, got {j}")
         return float(self.engine.weights_at(np.array([j]))[0])
 
     @property

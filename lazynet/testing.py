@@ -16,6 +16,7 @@ The tolerance is derived from the number of steps and the unit roundoff (``lazyn
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -35,7 +36,6 @@ from lazynet.engines import Wear
 from lazynet.losses import LOSSES
 from lazynet.reference import DenseReference
 from lazynet.rules import RULES
-from lazynet.trainer import STEP_ORDERS
 from lazynet.twin import BoundedTwin
 
 __all__ = [
@@ -112,9 +112,15 @@ class Problem:
         """The schedule as a function of the step."""
         return float(self.rates[t])
 
-    def twin(self) -> BoundedTwin:
-        """A fresh dense twin that carries the bound along."""
-        return BoundedTwin(self.n_features, schedule=self.rate, **self.options)
+    def twin(self, largest_cushion: float = math.inf) -> BoundedTwin:
+        """A fresh dense twin that carries the bound along.
+
+        ``largest_cushion`` is how large scale * shift becomes before the implementation brings
+        all weights current; the bound is the tighter for it.
+        """
+        return BoundedTwin(
+            self.n_features, schedule=self.rate, largest_cushion=largest_cushion, **self.options
+        )
 
     def example(self, step: int) -> tuple[list[int], list[float], float, float]:
         """indices, values, target and importance of the example at ``step``."""
@@ -237,15 +243,16 @@ def problems(
     draw: st.DrawFn,
     losses: Sequence[str] = tuple(LOSSES),
     rules: Sequence[str] = tuple(RULES),
-    step_orders: Sequence[str] = STEP_ORDERS,
+    step_orders: Sequence[str] = ("gradient_first",),
+    intercepts: Sequence[bool] = (False,),
     max_features: int = 7,
     max_steps: int = 30,
 ) -> Problem:
-    """A whole problem; narrow it with the arguments to what an implementation supports."""
+    """A whole problem; widen or narrow it with the arguments to what an implementation supports."""
     loss = draw(st.sampled_from(list(losses)))
     rule = draw(st.sampled_from(list(rules)))
     step_order = draw(st.sampled_from(list(step_orders)))
-    fit_intercept = draw(st.booleans())
+    fit_intercept = draw(st.sampled_from(list(intercepts)))
     X = draw(sparse_matrices(max_features=max_features))
     n_rows = X.shape[0]
     order = draw(orders(n_rows, max_steps))

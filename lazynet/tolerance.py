@@ -15,6 +15,7 @@ within the bound of the jump may legitimately fall on either side: the compariso
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -52,6 +53,8 @@ class ErrorBudget:
     step_order: str = "gradient_first"
     fit_intercept: bool = False
     epsilon: float = 0.1
+    #: a lazy form that sweeps in time never stores beside a larger cushion than this
+    largest_cushion: float = math.inf
 
     def __post_init__(self) -> None:
         self.bound = 0.0
@@ -81,7 +84,7 @@ class ErrorBudget:
         x = np.asarray(values, dtype=float)
         w = np.asarray(weights, dtype=float)
         keep, _, pull = self._rule.shrink(eta, self.l1, self.l2)
-        self.cushion = keep * self.cushion + pull
+        self.cushion = min(keep * self.cushion + pull, self.largest_cushion)
         norm = float(np.sqrt(np.dot(x, x) + self.fit_intercept))
         largest = float(np.abs(w).max(initial=0.0))
         before = np.full(len(x), largest) if touched_weights is None else np.abs(touched_weights)

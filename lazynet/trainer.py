@@ -2,8 +2,8 @@
 
     schedule -> rates -> rule -> (a, b) -> a chunk of steps -> engine -> weights
 
-Chunks are small enough that a signal is seen within a fraction of a second, and any split into
-chunks gives the same weights bit for bit.
+A kernel returns after some tens of milliseconds at the latest, so that a signal is soon seen, and
+any split into chunks gives the same weights bit for bit.
 """
 
 from __future__ import annotations
@@ -27,9 +27,7 @@ from lazynet.rules import Rule, lost_digits
 from lazynet.schedules import Schedule, checked_rates
 
 STEP_ORDERS = ("gradient_first", "shrink_first")
-# Numbers touched between two looks at the signals: some tens of milliseconds.
-_NUMBERS_PER_CHUNK = 2**22
-# Beyond this the arrays of a chunk no longer stay in the cache while they are made and used.
+# Steps of a chunk: beyond this its arrays no longer stay in the cache while they are used.
 _LARGEST_CHUNK = 2**13
 
 
@@ -93,25 +91,22 @@ class Learner:
         self.engine.weights(out=weights)
         n = self.examples.n_rows
         total = 0.0
-        for start, stop in spans(n, self.rows_per_chunk(n)):
-            part, bad_row = total_loss(
+        row = 0
+        while row < n:
+            part, row, unreadable = total_loss(
                 self.examples,
                 weights,
                 self.engine.intercept,
                 self.recipe.loss.code,
                 self.recipe.epsilon,
-                start,
-                stop,
+                row,
+                n,
             )
-            if bad_row >= 0:
-                raise ValueError(f"X: row {bad_row} changed during training and cannot be read")
+            if unreadable:
+                raise ValueError(f"X: row {row} changed during training and cannot be read")
             total += part
         mean = total / n
         return mean, mean + self.recipe.penalty.value(weights), int(np.count_nonzero(weights))
-
-    def rows_per_chunk(self, n_rows: int) -> int:
-        cost = self.engine.cost_of_row(self.examples.n_values / max(n_rows, 1))
-        return int(np.clip(_NUMBERS_PER_CHUNK / max(cost, 1.0), 1, _LARGEST_CHUNK))
 
 
 def spans(n: int, size: int) -> Iterator[tuple[int, int]]:
@@ -129,7 +124,7 @@ def run_pass(
     """Let every learner visit the rows in ``order`` (None: as they lie); returns the next t."""
     first = learners[0]
     n_steps = first.examples.n_rows if order is None else len(order)
-    for start, stop in spans(n_steps, first.rows_per_chunk(first.examples.n_rows)):
+    for start, stop in spans(n_steps, _LARGEST_CHUNK):
         rows = np.arange(start, stop) if order is None else order[start:stop]
         steps = first.recipe.steps(rows, t + start)
         for learner in learners:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -24,10 +25,15 @@ class BoundedTwin:
     """
 
     def __init__(
-        self, n_features: int, *, schedule: Callable[[int], float], **options: Any
+        self,
+        n_features: int,
+        *,
+        schedule: Callable[[int], float],
+        largest_cushion: float = math.inf,
+        **options: Any,
     ) -> None:
         self.dense = DenseReference(n_features, schedule=schedule, **options)
-        self.budget = ErrorBudget(**options)
+        self.budget = ErrorBudget(**options, largest_cushion=largest_cushion)
         self.epsilon = options.get("epsilon", 0.1)
 
     def step(

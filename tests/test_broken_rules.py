@@ -11,6 +11,7 @@ from lazynet.engines import ClockEngine, Wear
 from lazynet.kernels import clock as clock_kernel
 from lazynet.reference import PlainClock, PlainTables
 from lazynet.testing import assert_matches_twin, problems
+from lazynet.trainer import STEP_ORDERS
 from lazynet.verify import verify
 
 # --- broken lazy forms, in Python ------------------------------------------------------------
@@ -132,7 +133,7 @@ def assert_caught(build):
         suppress_health_check=list(HealthCheck),
         report_multiple_bugs=False,
     )
-    @given(problem=problems())
+    @given(problem=problems(step_orders=STEP_ORDERS, intercepts=(False, True)))
     def property_holds(problem):
         assert_matches_twin(build(problem), problem)
 

@@ -21,6 +21,7 @@ from lazynet.testing import assert_matches_twin, problems, wears
 from lazynet.trainer import STEP_ORDERS, Recipe
 
 BUDGETS = st.integers(1, 40)
+BOTH = (False, True)
 
 
 def stepper_for(problem, **options):
@@ -65,26 +66,27 @@ def run_in_chunks(problem, engine, cuts, X=None, read_between=False):
 @given(data=st.data())
 def test_every_step_equals_the_dense_twin(engine, rule, step_order, loss, data):
     """The first promise, over the whole table, with any rebases and any budget."""
-    problem = data.draw(problems([loss], [rule], [step_order]))
+    problem = data.draw(problems([loss], [rule], [step_order], BOTH))
+    wear = data.draw(wears())
     stepper = stepper_for(
         problem,
         engine=engine,
-        wear=data.draw(wears()),
+        wear=wear,
         table_budget=data.draw(BUDGETS),
         dense_predictions=data.draw(st.booleans()),
     )
-    assert_matches_twin(stepper, problem)
+    assert_matches_twin(stepper, problem, twin=problem.twin(wear.largest_cushion))
 
 
 @pytest.mark.parametrize("form", [PlainClock, PlainTables])
-@given(problem=problems())
+@given(problem=problems(step_orders=STEP_ORDERS, intercepts=BOTH))
 def test_the_plain_lazy_forms_equal_the_dense_twin(form, problem):
     """The pages for reading, in floating point."""
     lazy = form(problem.n_features, schedule=problem.rate, **problem.options)
     assert_matches_twin(lazy, problem)
 
 
-@given(problem=problems())
+@given(problem=problems(step_orders=STEP_ORDERS, intercepts=BOTH))
 def test_most_steps_are_compared(problem):
     """The derived bound stays below a millionth of the weights: it is not an empty promise."""
     compared = assert_matches_twin(stepper_for(problem), problem)
@@ -99,7 +101,7 @@ def test_most_steps_are_compared(problem):
 @given(data=st.data())
 def test_any_split_into_chunks_gives_the_same_bits(engine, data):
     """Chunks, and reading the weights between them, change no bit."""
-    problem = data.draw(problems())
+    problem = data.draw(problems(step_orders=STEP_ORDERS, intercepts=BOTH))
     cuts = data.draw(st.lists(st.integers(0, len(problem.order))))
     options = dict(
         wear=data.draw(wears()),
@@ -118,7 +120,7 @@ def test_any_split_into_chunks_gives_the_same_bits(engine, data):
 @given(data=st.data())
 def test_any_types_of_values_and_indices_give_the_same_bits(engine, data):
     """float32 or float64, int32 or int64: the values are what counts."""
-    problem = data.draw(problems())
+    problem = data.draw(problems(step_orders=STEP_ORDERS, intercepts=BOTH))
     narrow = problem.X.astype(np.float32)
     results = []
     for dtype in (np.float32, np.float64):
@@ -150,14 +152,15 @@ def test_every_vector_unit_gives_the_same_bits(engine, dtype, index):
         assert examples.first_defect() is None
         built = make_engine(engine, 500, table_budget=25)
         built.take(examples, chosen.steps(rows(60), 0), task_for(built, chosen))
-        loss, _ = total_loss(examples, built.weights(), built.intercept, 0, 0.1, 0, 60)
-        weights.append(np.append(built.weights(), [built.intercept, loss]))
+        loss, _, _ = total_loss(examples, built.weights(), built.intercept, 0, 0.1, 0, 60)
+        norm = examples.largest_squared_norm()
+        weights.append(np.append(built.weights(), [built.intercept, loss, norm]))
     assert 0 in levels
     for other in weights[1:]:
         np.testing.assert_array_equal(weights[0], other)
 
 
-@given(problem=problems(), few=BUDGETS, many=BUDGETS)
+@given(problem=problems(step_orders=STEP_ORDERS, intercepts=BOTH), few=BUDGETS, many=BUDGETS)
 def test_any_budget_of_the_tables_gives_the_same_weights(problem, few, many):
     """A flush changes nothing but rounding: two budgets differ by two bounds at most."""
     twin = problem.twin()
@@ -180,7 +183,7 @@ def test_any_budget_of_the_tables_gives_the_same_weights(problem, few, many):
 @given(data=st.data())
 def test_single_weights_read_as_all_of_them(engine, data):
     """Reading some weights is reading all and picking, bit for bit."""
-    problem = data.draw(problems())
+    problem = data.draw(problems(step_orders=STEP_ORDERS, intercepts=BOTH))
     built = make_engine(engine, problem.n_features, wear=data.draw(wears()))
     run_in_chunks(problem, built, [])
     picked = np.array(data.draw(st.lists(st.integers(0, problem.n_features - 1))), dtype=np.int64)
@@ -191,7 +194,7 @@ def test_single_weights_read_as_all_of_them(engine, data):
 @given(data=st.data())
 def test_a_sweep_changes_no_weight_beyond_rounding(engine, data):
     """algorithms.md 4.5, property 4: at most 4 units of a weight and 6 of the cushion."""
-    problem = data.draw(problems())
+    problem = data.draw(problems(step_orders=STEP_ORDERS, intercepts=BOTH))
     built = make_engine(engine, problem.n_features)
     run_in_chunks(problem, built, [])
     scale, shift = built.fields[0], built.fields[2]
@@ -232,16 +235,43 @@ def test_the_tables_begin_again_before_they_overflow():
     """algorithms.md 12.2: eta = 1, l2 = 0.5 makes B infinite at step 1023 of the paper's tables."""
     engine = TablesEngine(1, budget=10_000)
     engine.load(np.array([1.0]), 0.0)
-    stepper = Stepper(
-        1, rule="sgd", l1=1e-9, l2=0.5, schedule="constant", eta0=1.0, engine="tables",
-        table_budget=10_000,
-    )  # fmt: skip
-    for _ in range(1200):
-        stepper.step([], [], 1.0)
-        assert np.isfinite(stepper.engine.scales[: stepper.engine.now + 1]).all()
-        assert np.isfinite(stepper.engine.shifts[: stepper.engine.now + 1]).all()
-    stepper.step([0], [1.0], 1.0)
-    assert 0 < stepper.weight(0) < 1
+    chosen = recipe(rule="sgd", l1=1e-9, l2=0.5, eta0=1.0)
+    nothing = as_examples(sparse.csr_matrix((1, 1)), np.ones(1))
+    for step in range(1200):
+        engine.take(nothing, chosen.steps(rows(1), step), task_for(engine, chosen))
+        assert np.isfinite(engine.scales[: engine.now + 1]).all()
+        assert np.isfinite(engine.shifts[: engine.now + 1]).all()
+        # 2^-k - 2e-9 (1 - 2^-k), until it is clipped.
+        rest = 0.5 ** (step + 1)
+        truth = max(rest - 2e-9 * (1 - rest), 0.0)
+        assert engine.weights()[0] == pytest.approx(truth, rel=1e-6, abs=1e-24)
+
+
+def test_a_step_with_an_overwhelming_pull_keeps_its_digits():
+    """Shrink first: the move is stored after the pull, beside a shift that may be huge."""
+    for engine in ENGINES:
+        for l1 in (1.0, 1e4, 1e12, 1e17):
+            stepper = Stepper(
+                1, loss="squared_error", l1=l1, schedule="constant", eta0=1.0, engine=engine,
+                step_order="shrink_first",
+            )  # fmt: skip
+            stepper.step([0], [0.3], target=1.0)
+            assert abs(stepper.weight(0) - 0.3) <= 2.0**-53 * 6 * min(l1, 1024.0)
+
+
+def test_a_long_call_pauses_and_goes_on():
+    """More numbers than one call touches: the kernel returns in between, the run is the same."""
+    X = sparse.csr_matrix(np.ones((2, 3_000_000), dtype=np.float32))
+    chosen = recipe(l1=1e-3)
+    weights = []
+    for chunks in ([[0, 1] * 3], [[0], [1], [0], [1], [0], [1]]):
+        built, t = make_engine("clock", X.shape[1]), 0
+        for chunk in chunks:
+            order = np.array(chunk, dtype=np.int64)
+            built.take(as_examples(X, np.ones(2)), chosen.steps(order, t), task_for(built, chosen))
+            t += len(chunk)
+        weights.append(built.weights())
+    np.testing.assert_array_equal(*weights)
 
 
 def test_rebases_are_few_where_the_penalty_is_light():

@@ -164,3 +164,18 @@ def test_interrupted_first_fit():
     assert not hasattr(model, "coef_")
     assert not hasattr(model, "classes_")
     model.set_params(schedule="constant", max_iter=1).fit(X, y)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_rows_of_very_different_lengths(engine):
+    """A chunk of nothing but the longest row takes ten seconds; Ctrl-C does not wait for it."""
+    long, rest = 500_000, 2000
+    columns = np.concatenate([np.arange(long), np.zeros(rest)]).astype(np.int32)
+    starts = np.concatenate([[0], long + np.arange(rest + 1)])
+    X = sparse.csr_matrix((np.ones(len(columns)), columns, starts), shape=(rest + 1, long))
+    schedule = TellsWhenUnderWay(1e-9, chunks=1)
+    model = LazyNetClassifier(
+        schedule=schedule, engine=engine, tol=None, max_iter=FOREVER, record_history=False
+    )
+    order = np.zeros(8000, dtype=np.int64)
+    assert interrupt(schedule, model.fit, X, np.arange(rest + 1) % 2, sample_order=order) < SOON

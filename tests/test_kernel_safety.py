@@ -54,9 +54,22 @@ def test_the_objective_survives_hostile_matrices(data):
     indptr = data.draw(st.lists(INTEGERS, min_size=1, max_size=8))
     start, stop = data.draw(INTEGERS), data.draw(INTEGERS)
     examples = examples_of(np.ones(len(indices)), indices, indptr, 6)
-    total, bad_row = objective.total_loss(examples, np.zeros(6), 0.0, 0, 0.1, start, stop)
+    total, row, unreadable = objective.total_loss(examples, np.zeros(6), 0.0, 0, 0.1, start, stop)
     assert np.isfinite(total)
-    assert bad_row >= -1
+    assert unreadable in (True, False)
+    assert not unreadable or 0 <= row < len(indptr) - 1
+
+
+def test_a_negative_column_is_seen_in_the_widest_matrix():
+    """As an unsigned number it could pass for a column of a matrix with more than 2^32."""
+    for defects_of in (Examples.first_defect, lambda examples: examples.defect_of(0)):
+        examples = Examples(
+            np.ones(1),
+            np.array([-1], dtype=np.int32),
+            np.array([0, 1], dtype=np.int32),
+            2**32 + 1,
+        )
+        assert defects_of(examples)
 
 
 @pytest.mark.parametrize("engine", ENGINES)

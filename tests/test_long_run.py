@@ -14,7 +14,6 @@ from support import task_for
 
 from lazynet.data import as_examples
 from lazynet.engines import make_engine
-from lazynet.kernels.examples import Steps
 from lazynet.losses import get_loss
 from lazynet.penalties import ElasticNet
 from lazynet.rules import RULES, get_rule
@@ -81,7 +80,7 @@ def run(name, X, chosen):
 
 
 def worst_errors(n_steps, strengths, schedules):
-    """engine -> the greatest error over all recipes, by the largest weight of each."""
+    """engine -> the greatest error over all recipes, by 1 + the largest weight of each."""
     X, recipes = touches(n_steps), recipes_over(strengths, schedules)
     truth = extended_precision(X, recipes)
     largest = np.abs(truth).max(axis=1)
@@ -136,7 +135,6 @@ def idle(engine, eta, l1, l2, rule, n_steps, block):
     chosen = Recipe(get_loss("log_loss"), ElasticNet(l1, l2), get_rule(rule), Constant(eta))
     X = sparse.csr_matrix((1, N_WEIGHTS))
     steps = chosen.steps(np.zeros(block, dtype=np.int64), 0)
-    assert isinstance(steps, Steps)
     for _ in range(n_steps // block):
         engine.take(as_examples(X, np.ones(1)), steps, task_for(engine, chosen))
 

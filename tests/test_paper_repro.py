@@ -82,6 +82,6 @@ def test_the_studies_run(command):
         text=True,
         cwd=Path(__file__).parent.parent,
     )
-    assert "Traceback" not in run.stderr
+    assert run.returncode == 0, run.stderr
     assert "same weights" in run.stdout
     assert "nan" not in run.stdout

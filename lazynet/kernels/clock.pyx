@@ -19,11 +19,14 @@ from libc.stdint cimport int64_t
 from .clock cimport (
     INTERCEPT,
     N_CLOCK_FIELDS,
+    PENDING,
+    PENDING_MOVE,
     SCALE,
     SHIFT,
     WORK,
     Clock,
     advance_clock,
+    beyond_limits,
     load_clock,
     save_clock,
     worn_out,
@@ -33,6 +36,8 @@ from .examples cimport (
     BAD_ROW,
     FINISHED,
     OVERFLOWED,
+    PATIENCE,
+    PAUSED,
     WORN_OUT,
     Examples,
     Status,
@@ -61,7 +66,7 @@ def run(
     cdef Csr* csr = &examples.csr
     cdef const RowOps* ops = examples.ops
     cdef Py_ssize_t n_steps = steps.order.shape[0]
-    cdef Py_ssize_t step = first, row, following, ahead
+    cdef Py_ssize_t step = first, row, following, ahead, length, touched = 0
     cdef Status status = FINISHED
     cdef Clock clock
     cdef double prediction, slope, move, work, intercept
@@ -93,23 +98,34 @@ def run(
             ahead = upcoming(csr, order, n_steps, step + AHEAD, row)
             prefetch(examples.targets + ahead)
 
-            if clock.shift == 0.0:
-                prediction = ops.dot(csr, row, following, z)
+            if fields[PENDING] != 0.0:
+                # The first half of this step was taken before the sweep.
+                move = fields[PENDING_MOVE]
+                fields[PENDING] = 0.0
             else:
-                prediction = ops.soft_dot(csr, row, following, z, clock.shift)
-            prediction = prediction * clock.scale + intercept
-            slope = loss_slope(task.loss, prediction, examples.targets[row], task.epsilon)
-            if examples.importances != NULL:
-                slope *= examples.importances[row]
-            move = steps.rates[step] * slope
-            if not (isfinite(prediction) and isfinite(move)):
-                status = OVERFLOWED
-                break
+                if clock.shift == 0.0:
+                    prediction = ops.dot(csr, row, following, z)
+                else:
+                    prediction = ops.soft_dot(csr, row, following, z, clock.shift)
+                prediction = prediction * clock.scale + intercept
+                slope = loss_slope(task.loss, prediction, examples.targets[row], task.epsilon)
+                if examples.importances != NULL:
+                    slope *= examples.importances[row]
+                move = steps.rates[step] * slope
+                if not (isfinite(prediction) and isfinite(move)):
+                    status = OVERFLOWED
+                    break
+                if task.shrink_first:
+                    advance_clock(
+                        &clock, steps.keep[step], steps.keep_low[step], steps.pull[step]
+                    )
+                    if beyond_limits(&clock, &task.wear):
+                        # What is stored now would lose its digits beside so large a shift.
+                        fields[PENDING] = 1.0
+                        fields[PENDING_MOVE] = move
+                        status = WORN_OUT
+                        break
 
-            if task.shrink_first:
-                advance_clock(
-                    &clock, steps.keep[step], steps.keep_low[step], steps.pull[step]
-                )
             if move != 0.0:
                 if task.fit_intercept:
                     intercept -= move
@@ -122,10 +138,15 @@ def run(
                 advance_clock(
                     &clock, steps.keep[step], steps.keep_low[step], steps.pull[step]
                 )
-            work += <double> ops.row_length(csr, row)
+            length = ops.row_length(csr, row)
+            work += <double> length
+            touched += length
             step += 1
             if worn_out(&clock, &task.wear, work):
                 status = WORN_OUT
+                break
+            if touched > PATIENCE:
+                status = PAUSED
                 break
         save_clock(&clock, &fields[0])
         fields[INTERCEPT] = intercept
@@ -155,10 +176,10 @@ def rebase(double[::1] stored, double[::1] fields):
 
 
 def start(double[::1] fields):
-    """Set the clock to its start; the intercept is kept."""
+    """Set the clock to its start; the intercept and a pending half step are kept."""
     cdef Py_ssize_t field
     if fields.shape[0] != N_CLOCK_FIELDS:
         raise ValueError(f"fields must have {N_CLOCK_FIELDS} entries, got {fields.shape[0]}")
     for field in range(N_CLOCK_FIELDS):
-        if field != INTERCEPT:
+        if field not in (INTERCEPT, PENDING, PENDING_MOVE):
             fields[field] = 1.0 if field == SCALE else 0.0

@@ -16,6 +16,8 @@ from .examples cimport (
     BAD_ROW,
     FINISHED,
     OVERFLOWED,
+    PATIENCE,
+    PAUSED,
     Examples,
     Status,
     Steps,
@@ -47,7 +49,7 @@ def run(
     cdef Csr* csr = &examples.csr
     cdef const RowOps* ops = examples.ops
     cdef Py_ssize_t n_steps = steps.order.shape[0], d = csr.n_columns
-    cdef Py_ssize_t step = first, row, following, ahead
+    cdef Py_ssize_t step = first, row, ahead, touched = 0
     cdef Status status = FINISHED
     cdef double prediction, slope, move
     cdef bint spread_out = spread.shape[0] > 0
@@ -97,4 +99,8 @@ def run(
             if not task.shrink_first:
                 shrink_all(w, d, steps.keep[step], steps.pull[step])
             step += 1
+            touched += d + ops.row_length(csr, row)
+            if touched > PATIENCE:
+                status = PAUSED
+                break
     return <int> status, step

@@ -9,6 +9,7 @@ cdef enum Status:
     WORN_OUT = 1     # all weights must be brought current before the next step
     OVERFLOWED = 2   # this step's prediction or move is not finite; it was not taken
     BAD_ROW = 3      # this step's row cannot be read safely; it was not taken
+    PAUSED = 4       # enough for one call: time to look at the signals
 
 
 cdef class Examples:
@@ -48,6 +49,10 @@ cdef int check_runnable(Examples examples, int loss) except -1
 # row's values and columns to arrive and not so soon that they are gone again.
 cdef enum:
     AHEAD = 4
+
+# Numbers that one call touches at most, a last row excepted: some tens of milliseconds.
+cdef enum:
+    PATIENCE = 8388608
 
 
 cdef inline bint in_range(const Csr* csr, int64_t row) noexcept nogil:

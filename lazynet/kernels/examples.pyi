@@ -10,6 +10,7 @@ STATUS_FINISHED: int
 STATUS_WORN_OUT: int
 STATUS_OVERFLOWED: int
 STATUS_BAD_ROW: int
+STATUS_PAUSED: int
 
 class Examples:
     def __init__(

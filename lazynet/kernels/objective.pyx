@@ -1,6 +1,6 @@
 """The parts of the objective: mean loss + l1 * sum|w| + l2/2 * sum w^2, exact, without a copy."""
 
-from .examples cimport AHEAD, Examples, check_runnable
+from .examples cimport AHEAD, PATIENCE, Examples, check_runnable
 from .losses cimport loss_value
 from .rows cimport SOUND
 
@@ -27,11 +27,12 @@ def total_loss(
     Py_ssize_t start,
     Py_ssize_t stop,
 ):
-    """Sum of s_i l(w x_i + b, y_i) over the rows from ``start`` to ``stop``, s_i the importance.
+    """Sum of s_i l(w x_i + b, y_i) over rows from ``start`` towards ``stop``, s_i the importance.
 
-    Returns the sum and the first row that could not be read, -1 if all could.
+    Returns the sum, the first row not in it (earlier than ``stop`` after some tens of
+    milliseconds), and whether that row could not be read.
     """
-    cdef Py_ssize_t row
+    cdef Py_ssize_t row, touched = 0
     cdef double total = 0.0, lost = 0.0, term, new_total, prediction
     check_runnable(examples, loss)
     if weights.shape[0] != examples.csr.n_columns:
@@ -41,12 +42,12 @@ def total_loss(
     start = max(start, 0)
     stop = min(stop, examples.csr.n_rows)
     if start >= stop:
-        return 0.0, -1
+        return 0.0, stop, False
     cdef const double* first_weight = &weights[0] if weights.shape[0] else NULL
     cdef int defect = SOUND
     with nogil:
         row = start
-        while row < stop:
+        while row < stop and touched <= PATIENCE:
             defect = examples.ops.row_defect(&examples.csr, row)
             if defect != SOUND:
                 break
@@ -61,5 +62,6 @@ def total_loss(
             new_total = total + term
             lost = (new_total - total) - term
             total = new_total
+            touched += examples.ops.row_length(&examples.csr, row)
             row += 1
-    return total, -1 if defect == SOUND else row
+    return total, row, defect != SOUND

@@ -50,6 +50,12 @@ LAZYNET_INLINE LAZYNET_UNSIGNED LAZYNET_TYPED(largest_column)(const LAZYNET_INDE
     return largest;
 }
 
+/* Also of a matrix with more columns than the type of its indices can count. */
+LAZYNET_INLINE int LAZYNET_TYPED(too_large)(const lazynet_csr *X, LAZYNET_UNSIGNED column) {
+    const LAZYNET_UNSIGNED greatest_index = (LAZYNET_UNSIGNED)~(LAZYNET_UNSIGNED)0 >> 1;
+    return column > greatest_index || (uint64_t)column >= (uint64_t)X->n_columns;
+}
+
 LAZYNET_INLINE int LAZYNET_TYPED(start_defect)(const lazynet_csr *X, ptrdiff_t row) {
     const LAZYNET_INDEX *starts = (const LAZYNET_INDEX *)X->starts;
     return starts[row] < 0 || starts[row + 1] < starts[row] ||
@@ -61,8 +67,8 @@ static int LAZYNET_TYPED(row_defect)(const lazynet_csr *X, ptrdiff_t row) {
     if (row < 0 || row >= X->n_rows || LAZYNET_TYPED(start_defect)(X, row))
         return LAZYNET_BAD_START;
     const LAZYNET_TYPED(row) at = LAZYNET_TYPED(row_at)(X, row);
-    if (at.length > 0 && (uint64_t)LAZYNET_TYPED(largest_column)(at.columns, at.length) >=
-                             (uint64_t)X->n_columns)
+    if (at.length > 0 &&
+        LAZYNET_TYPED(too_large)(X, LAZYNET_TYPED(largest_column)(at.columns, at.length)))
         return LAZYNET_BAD_COLUMN;
     return LAZYNET_SOUND;
 }
@@ -94,8 +100,9 @@ static int LAZYNET_TYPED(all_sound)(const lazynet_csr *X) {
     ptrdiff_t descents = 0, row = 1;
     for (ptrdiff_t start = 0; start < n; start += BLOCK) {
         const ptrdiff_t stop = start + BLOCK < n ? start + BLOCK : n;
-        LAZYNET_UNSIGNED largest = LAZYNET_TYPED(largest_column)(columns + start, stop - start);
-        if ((uint64_t)largest >= (uint64_t)X->n_columns) return 0;
+        if (LAZYNET_TYPED(too_large)(X, LAZYNET_TYPED(largest_column)(columns + start,
+                                                                      stop - start)))
+            return 0;
         LAZYNET_INDEX descents_here = 0;
 #pragma omp simd reduction(+ : descents_here)
         for (ptrdiff_t k = start > 0 ? start : 1; k < stop; k++)
@@ -121,9 +128,16 @@ static ptrdiff_t LAZYNET_TYPED(row_length)(const lazynet_csr *X, ptrdiff_t row) 
 
 static double LAZYNET_TYPED(squared_norm)(const lazynet_csr *X, ptrdiff_t row) {
     const LAZYNET_TYPED(row) at = LAZYNET_TYPED(row_at)(X, row);
-    double sum = 0.0;
-#pragma omp simd reduction(+ : sum)
-    for (ptrdiff_t k = 0; k < at.length; k++) sum += (double)at.values[k] * (double)at.values[k];
+    double lanes[LAZYNET_LANES] = {0}, sum = 0.0;
+    ptrdiff_t k = 0;
+    for (; k + LAZYNET_LANES <= at.length; k += LAZYNET_LANES)
+#pragma omp simd
+        for (int lane = 0; lane < LAZYNET_LANES; lane++) {
+            double value = (double)at.values[k + lane];
+            lanes[lane] += value * value;
+        }
+    for (int lane = 0; lane < LAZYNET_LANES; lane++) sum += lanes[lane];
+    for (; k < at.length; k++) sum += (double)at.values[k] * (double)at.values[k];
     return sum;
 }
 

@@ -35,6 +35,8 @@ from .examples cimport (
     BAD_ROW,
     FINISHED,
     OVERFLOWED,
+    PATIENCE,
+    PAUSED,
     WORN_OUT,
     Examples,
     Status,
@@ -64,7 +66,7 @@ def run(
     cdef Csr* csr = &examples.csr
     cdef const RowOps* ops = examples.ops
     cdef Py_ssize_t n_steps = steps.order.shape[0]
-    cdef Py_ssize_t step = first, row, ahead
+    cdef Py_ssize_t step = first, row, ahead, length, touched = 0
     cdef int64_t newest = scales.shape[0] - 1
     cdef Status status = FINISHED
     cdef Clock clock
@@ -116,10 +118,15 @@ def run(
                 ops.update(csr, row, ahead, w, move)
                 if task.fit_intercept:
                     intercept -= move
-            work += <double> ops.row_length(csr, row)
+            length = ops.row_length(csr, row)
+            work += <double> length
+            touched += length
             step += 1
             if worn_out(&clock, &task.wear, work):
                 status = WORN_OUT
+                break
+            if touched > PATIENCE:
+                status = PAUSED
                 break
         save_clock(&clock, &fields[0])
         fields[INTERCEPT] = intercept
@@ -136,14 +143,18 @@ def read(
     double[::1] current,  # OUT
 ):
     """current <- every weight brought to step ``now``; ``current`` may be ``weights`` itself."""
-    cdef Py_ssize_t j
-    cdef int64_t psi
+    cdef Py_ssize_t j = 0
+    cdef int64_t psi = 0
     if last.shape[0] != weights.shape[0] or current.shape[0] != weights.shape[0]:
         raise ValueError(f"last and current must have {weights.shape[0]} entries")
     if shifts.shape[0] != scales.shape[0] or not 0 <= now < scales.shape[0]:
         raise ValueError("now must lie in the tables, and the tables be equally long")
-    for j in range(weights.shape[0]):
-        psi = last[j]
-        if not 0 <= psi <= now:
-            raise ValueError(f"last must lie between 0 and {now}, got {psi} for weight {j}")
-        current[j] = caught_up(weights[j], scales[psi], shifts[psi], scales[now], shifts[now])
+    with nogil:
+        while j < weights.shape[0]:
+            psi = last[j]
+            if not 0 <= psi <= now:
+                break
+            current[j] = caught_up(weights[j], scales[psi], shifts[psi], scales[now], shifts[now])
+            j += 1
+    if j < weights.shape[0]:
+        raise ValueError(f"last must lie between 0 and {now}, got {psi} for weight {j}")

@@ -15,7 +15,7 @@ Function = Callable[[Any, Any, Any], Any]
 
 
 def _sign(v: Any) -> int:
-    return (v > 0) - (v < 0)
+    return 1 if v > 0 else -1 if v < 0 else 0
 
 
 def log_loss(p: float, y: float, epsilon: float) -> float:
