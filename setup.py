@@ -56,5 +56,6 @@ setup(
     options={
         "build": {"build_base": BUILD_BASE},
         "build_ext": {"parallel": os.cpu_count() or 1},
+        "sdist": {"template": ".manifest.in"},
     },
 )

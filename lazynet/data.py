@@ -126,12 +126,12 @@ def check_order(sample_order: ArrayLike | None, n_rows: int) -> NDArray[np.int64
     if sample_order is None:
         return None
     order = np.asarray(sample_order)
+    if order.size == 0:
+        raise ValueError("sample_order must not be empty")
     if order.dtype.kind not in "iu":
         raise TypeError(f"sample_order must hold integers, got {order.dtype}")
     if order.ndim not in (1, 2):
         raise ValueError(f"sample_order must have one or two dimensions, got {order.ndim}")
-    if order.size == 0:
-        raise ValueError("sample_order must not be empty")
     if order.min() < 0 or order.max() >= n_rows:
         raise ValueError(
             f"sample_order must hold row numbers from 0 to {n_rows - 1}, "

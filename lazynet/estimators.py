@@ -414,7 +414,8 @@ class LazyNetClassifier(ClassifierMixin, _LinearLearner):
         "log_loss", "hinge", "squared_hinge", "modified_huber", or one of the regression losses
         "squared_error", "absolute_error", "huber", "epsilon_insensitive" on targets -1 and +1.
     l1, l2 : float, default=1e-6, 1e-6
-        Strengths of the penalty, any values >= 0.
+        Strengths of the penalty, any values >= 0.  In scikit-learn's terms l1 = alpha * l1_ratio
+        and l2 = alpha * (1 - l1_ratio).
     rule : {"fobos", "sgd"}, default="fobos"
         How a step shrinks: proximally (any rate), or by the subgradient (rates below 1 / l2).
     schedule : str, array, or callable, default="power"
@@ -437,7 +438,8 @@ class LazyNetClassifier(ClassifierMixin, _LinearLearner):
         Epochs at the most.
     tol : float or None, default=1e-4
         Stop when the objective has not improved on its best by ``tol`` for ``n_iter_no_change``
-        epochs in a row.  None: exactly ``max_iter`` epochs.
+        epochs in a row.  ``tol`` is absolute, as in scikit-learn: scale a regression target, or
+        ``tol`` with it.  None: exactly ``max_iter`` epochs.
     n_iter_no_change : int, default=3
         See ``tol``.
     fit_intercept : bool, default=True

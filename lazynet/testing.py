@@ -144,8 +144,8 @@ def assert_matches_twin(
     """Step both through ``problem`` and compare all weights after every step.
 
     ``implementation`` has ``step(indices, values, target, weight)``; ``read`` gives its weights.
-    An ``intercept`` is compared too where there is one.  Returns the number of steps compared,
-    which falls short of all of them where rounding may decide a branch.
+    Where the problem fits an intercept, ``implementation.intercept`` is compared too.  Returns the
+    number of steps compared, short of all where rounding may decide a branch.
     """
     twin = problem.twin() if twin is None else twin
     for step in range(len(problem.order)):
@@ -155,15 +155,26 @@ def assert_matches_twin(
             return step
         implementation.step(*example)
         weights = np.asarray(read(implementation), dtype=np.float64)
-        intercept = float(getattr(implementation, "intercept", twin.intercept))
+        own_intercept = getattr(implementation, "intercept", None)
+        if own_intercept is None and problem.fit_intercept:
+            raise AssertionError(
+                "the problem fits an intercept and the implementation has no attribute "
+                "`intercept`: add one, or draw problems(intercepts=[False])"
+            )
+        intercept = twin.intercept if own_intercept is None else float(own_intercept)
         distance = twin.distance(weights, intercept)
         # Written so that NaN fails.
         if not distance <= twin.bound:
             j = int(np.argmax(np.nan_to_num(np.abs(weights - twin.weights), nan=np.inf)))
             raise AssertionError(
                 f"after step {step} the weights are {distance:.3g} away from the dense twin's, "
-                f"rounding explains {twin.bound:.3g}; weight {j} is {weights[j]!r}, "
-                f"the twin's {twin.weights[j]!r} (intercepts {intercept!r}, {twin.intercept!r})"
+                f"{distance / twin.bound:.3g} times the {twin.bound:.3g} that rounding explains; "
+                f"weight {j} is {float(weights[j])!r}, the twin's {float(twin.weights[j])!r}"
+                + (
+                    f" (intercepts {intercept!r}, {twin.intercept!r})"
+                    if problem.fit_intercept
+                    else ""
+                )
             )
     return len(problem.order)
 

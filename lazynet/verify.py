@@ -81,7 +81,8 @@ class VerificationReport:
             f"  greatest absolute  {self.absolute}\n"
             f"  greatest relative  {self.relative}\n"
             f"  greatest in ulps   {self.ulps}\n"
-            f"  derived bound      {self.bound:.3g} (Euclidean, all weights together)" + partial
+            f"  derived bound      {self.bound:.3g} for all differences together (Euclidean norm); "
+            f"a weight that is about to vanish may differ in many of its own digits" + partial
         )
 
 

@@ -32,6 +32,10 @@ def main() -> None:
     corpus = medline(options.examples, options.features, options.nonzeros, seed=options.seed)
     ideal = options.features / (corpus.X.nnz / options.examples)
     print(f"corpus: {corpus.describe()}; features per nonzero: {ideal:.0f}\n")
+    print(
+        "Ratios of times: dense updates and predictions / lazy, and dense updates with sparse\n"
+        "predictions / lazy; published: the same two from Lipton & Elkan, arXiv:1505.06449v3.\n"
+    )
     print("| rule | engine | examples per second | dense / it | sparse predictions | published |")
     print("|---|---|---|---|---|---|")
     differences = []

@@ -18,7 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#if defined(__GNUC__) && !defined(__clang__) && __GNUC__ >= 12 && defined(__x86_64__) && \
+#if defined(__GNUC__) && !defined(__clang__) && __GNUC__ >= 9 && defined(__x86_64__) && \
     defined(__gnu_linux__) && !defined(LAZYNET_DEBUG)
 #define LAZYNET_LEVELS 4
 #else
@@ -109,14 +109,15 @@ typedef struct {
 
 #if LAZYNET_LEVELS > 1
 #pragma GCC push_options
-#pragma GCC target("arch=x86-64-v3")
+#pragma GCC target("avx2,bmi,bmi2,f16c,fma,lzcnt,movbe")
 #define LAZYNET_LEVEL_NAME v3
 #include "rows_level.h"
 #undef LAZYNET_LEVEL_NAME
 #pragma GCC pop_options
 
 #pragma GCC push_options
-#pragma GCC target("arch=x86-64-v4")
+#pragma GCC target("avx2,bmi,bmi2,f16c,fma,lzcnt,movbe")
+#pragma GCC target("avx512f,avx512bw,avx512cd,avx512dq,avx512vl")
 #define LAZYNET_LEVEL_NAME v4
 #include "rows_level.h"
 #undef LAZYNET_LEVEL_NAME
@@ -126,7 +127,8 @@ typedef struct {
  * and Intel's since the mitigation of 2023) and a tenth faster overall on those that have 16-bit
  * floats, which are newer than the flaw. */
 #pragma GCC push_options
-#pragma GCC target("arch=x86-64-v4,tune=icelake-server")
+#pragma GCC target("avx2,bmi,bmi2,f16c,fma,lzcnt,movbe")
+#pragma GCC target("avx512f,avx512bw,avx512cd,avx512dq,avx512vl,tune=icelake-server")
 #define LAZYNET_LEVEL_NAME gather
 #include "rows_level.h"
 #undef LAZYNET_LEVEL_NAME
@@ -142,11 +144,20 @@ typedef struct {
 /* The highest level that this machine can run. */
 LAZYNET_INLINE int lazynet_best_level(void) {
 #if LAZYNET_LEVELS > 1
-    if (__builtin_cpu_supports("x86-64-v4"))
-        return __builtin_cpu_supports("avx512fp16") ? 3 : 2;
-    if (__builtin_cpu_supports("x86-64-v3")) return 1;
+    if (!(__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2") &&
+          __builtin_cpu_supports("fma")))
+        return 0;
+    if (!(__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+          __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
+          __builtin_cpu_supports("avx512vl")))
+        return 1;
+#if __GNUC__ >= 12 /* the first to know this one */
+    if (__builtin_cpu_supports("avx512fp16")) return 3;
 #endif
+    return 2;
+#else
     return 0;
+#endif
 }
 
 LAZYNET_INLINE const lazynet_row_ops *lazynet_row_ops_for(int wide_values, int wide_indices,

@@ -6,10 +6,10 @@
 #include <stddef.h>
 
 /* One function for each vector unit, chosen by the loader. */
-#if defined(__GNUC__) && !defined(__clang__) && __GNUC__ >= 12 && defined(__x86_64__) && \
+#if defined(__GNUC__) && !defined(__clang__) && __GNUC__ >= 9 && defined(__x86_64__) && \
     defined(__gnu_linux__) && !defined(__SANITIZE_ADDRESS__) && !defined(LAZYNET_DEBUG)
 #define LAZYNET_CLONES \
-    __attribute__((target_clones("default", "arch=x86-64-v3", "arch=x86-64-v4"), noinline, unused))
+    __attribute__((target_clones("default", "avx2", "avx512f"), noinline, unused))
 #elif defined(__GNUC__) || defined(__clang__)
 #define LAZYNET_CLONES __attribute__((unused))
 #else
