@@ -48,7 +48,7 @@ cdef int check_runnable(Examples examples, int loss) except -1
 # The rows after the one at hand, for prefetching.  AHEAD rows later is soon enough for the
 # row's values and columns to arrive and not so soon that they are gone again.
 cdef enum:
-    AHEAD = 4
+    AHEAD = 3
 
 # Numbers that one call touches at most, a last row excepted: some tens of milliseconds.
 cdef enum:
