@@ -20,15 +20,13 @@ FOREVER = 10**9
 
 
 class TellsWhenUnderWay:
-    """A constant rate that sets ``under_way`` once the run is some chunks of steps old."""
+    """A constant rate that sets ``under_way`` when the run has come to its first steps."""
 
-    def __init__(self, rate, chunks=4):
-        self.rate, self.chunks, self.under_way = rate, chunks, threading.Event()
+    def __init__(self, rate):
+        self.rate, self.under_way = rate, threading.Event()
 
     def rates(self, start, stop):
-        self.chunks -= 1
-        if self.chunks == 0:
-            self.under_way.set()
+        self.under_way.set()
         return np.full(stop - start, self.rate)
 
     def __call__(self, t):
@@ -49,6 +47,8 @@ def interrupt(schedule, call, *arguments, **options):
 
     def press():
         if schedule.under_way.wait(timeout=60.0):
+            # Long enough for steps to be taken, so that there is something to take back.
+            time.sleep(0.2)
             pressed.append(time.monotonic())
             os.kill(os.getpid(), signal.SIGINT)
 
@@ -173,7 +173,7 @@ def test_rows_of_very_different_lengths(engine):
     columns = np.concatenate([np.arange(long), np.zeros(rest)]).astype(np.int32)
     starts = np.concatenate([[0], long + np.arange(rest + 1)])
     X = sparse.csr_matrix((np.ones(len(columns)), columns, starts), shape=(rest + 1, long))
-    schedule = TellsWhenUnderWay(1e-9, chunks=1)
+    schedule = TellsWhenUnderWay(1e-9)
     model = LazyNetClassifier(
         schedule=schedule, engine=engine, tol=None, max_iter=FOREVER, record_history=False
     )
