@@ -110,17 +110,6 @@ def check_convertible(X: Any) -> None:
         X.check_format(full_check=True)
 
 
-def as_csr(X: Any) -> sparse.csr_matrix:
-    """X in CSR form; a dense array keeps only its nonzeros."""
-    if sparse.issparse(X):
-        if X.format == "csr":
-            return X
-        converted = X.tocsr()
-        converted.sum_duplicates()
-        return converted
-    return sparse.csr_matrix(np.asarray(X))
-
-
 def check_order(sample_order: ArrayLike | None, n_rows: int) -> NDArray[np.int64] | None:
     """An explicit order of the rows: one for every epoch, or one row of them for each."""
     if sample_order is None:

@@ -20,7 +20,6 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from lazynet.data import (
-    as_csr,
     as_examples,
     check_convertible,
     check_order,
@@ -181,7 +180,10 @@ class _LinearLearner(BaseEstimator):
             **options,
         )
         X, *rest = checked if isinstance(checked, tuple) else (checked,)
-        return X if already_csr else usable_rows(as_csr(X)), *rest
+        if not already_csr:
+            # Converted, from another sparse format or from a dense array.
+            X = usable_rows(X if sparse.issparse(X) else sparse.csr_matrix(X))
+        return X, *rest
 
     def _check_importances(
         self, X: sparse.csr_matrix, sample_weight: ArrayLike | None
@@ -213,16 +215,16 @@ class _LinearLearner(BaseEstimator):
                 f"sample_order has {listed} epochs, fewer than max_iter={self.max_iter}"
             )
         problems = self._problems(X, y, weights)
-        engines = [self._new_engine(X.shape[1]) for _ in problems]
         if self.warm_start and self.__sklearn_is_fitted__():
-            if len(self._engines) != len(engines) or self._engines[0].n_features != X.shape[1]:
+            if len(self._engines) != len(problems) or self._engines[0].n_features != X.shape[1]:
                 raise ValueError(
                     f"warm_start=True continues a model of {len(self._engines)} problem(s) with "
-                    f"{self._engines[0].n_features} features, but these data make {len(engines)} "
+                    f"{self._engines[0].n_features} features, but these data make {len(problems)} "
                     f"with {X.shape[1]}; fit them with warm_start=False"
                 )
-            for new, old in zip(engines, self._engines, strict=True):
-                new.load(old.weights(), old.intercept)
+            engines = [self._continued(engine) for engine in self._engines]
+        else:
+            engines = [self._new_engine(X.shape[1]) for _ in problems]
         learners = [
             Learner(engine, as_examples(X, *problem), recipe)
             for engine, problem in zip(engines, problems, strict=True)
