@@ -45,9 +45,9 @@ from .examples cimport (
     Task,
     check_runnable,
     in_range,
+    move_of,
     upcoming,
 )
-from .losses cimport loss_slope
 from .rows cimport SOUND, Csr, RowOps, prefetch, soft
 
 CLOCK_FIELDS = N_CLOCK_FIELDS
@@ -69,7 +69,7 @@ def run(
     cdef Py_ssize_t step = first, row, following, ahead, length, touched = 0
     cdef Status status = FINISHED
     cdef Clock clock
-    cdef double prediction, slope, move, work, intercept
+    cdef double prediction, move, work, intercept
     cdef int sound
     if stored.shape[0] != csr.n_columns:
         raise ValueError(f"stored must have {csr.n_columns} entries, got {stored.shape[0]}")
@@ -108,10 +108,7 @@ def run(
                 else:
                     prediction = ops.soft_dot(csr, row, following, z, clock.shift)
                 prediction = prediction * clock.scale + intercept
-                slope = loss_slope(task.loss, prediction, examples.targets[row], task.epsilon)
-                if examples.importances != NULL:
-                    slope *= examples.importances[row]
-                move = steps.rates[step] * slope
+                move = move_of(examples, task, row, prediction, steps.rates[step])
                 if not (isfinite(prediction) and isfinite(move)):
                     status = OVERFLOWED
                     break

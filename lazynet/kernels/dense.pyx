@@ -24,9 +24,9 @@ from .examples cimport (
     Task,
     check_runnable,
     in_range,
+    move_of,
     upcoming,
 )
-from .losses cimport loss_slope
 from .rows cimport SOUND, Csr, RowOps
 
 cdef extern from "vectors.h" nogil:
@@ -51,7 +51,7 @@ def run(
     cdef Py_ssize_t n_steps = steps.order.shape[0], d = csr.n_columns
     cdef Py_ssize_t step = first, row, ahead, touched = 0
     cdef Status status = FINISHED
-    cdef double prediction, slope, move
+    cdef double prediction, move
     cdef bint spread_out = spread.shape[0] > 0
     if weights.shape[0] != d:
         raise ValueError(f"weights must have {d} entries, got {weights.shape[0]}")
@@ -78,10 +78,7 @@ def run(
             else:
                 prediction = ops.dot(csr, row, row, w)
             prediction += intercept[0]
-            slope = loss_slope(task.loss, prediction, examples.targets[row], task.epsilon)
-            if examples.importances != NULL:
-                slope *= examples.importances[row]
-            move = steps.rates[step] * slope
+            move = move_of(examples, task, row, prediction, steps.rates[step])
             if not (isfinite(prediction) and isfinite(move)):
                 if spread_out:
                     ops.expand(csr, row, x, 0.0)

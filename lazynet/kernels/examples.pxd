@@ -1,6 +1,7 @@
 from libc.stdint cimport int64_t
 
 from .clock cimport Wear
+from .losses cimport loss_slope
 from .rows cimport Csr, RowOps
 
 # How a kernel's call ended.
@@ -66,3 +67,13 @@ cdef inline Py_ssize_t upcoming(
     if step < n_steps and in_range(csr, order[step]):
         return <Py_ssize_t> order[step]
     return otherwise
+
+
+cdef inline double move_of(
+    Examples examples, Task task, Py_ssize_t row, double prediction, double rate
+) noexcept nogil:
+    """eta s l'(p, y): how far the step goes along the example."""
+    cdef double slope = loss_slope(task.loss, prediction, examples.targets[row], task.epsilon)
+    if examples.importances != NULL:
+        slope *= examples.importances[row]
+    return rate * slope

@@ -133,10 +133,6 @@ cdef class Examples:
     def n_columns(self):
         return self.csr.n_columns
 
-    @property
-    def n_values(self):
-        return self.csr.n_values
-
     def first_defect(self, bint only_range=False):
         """The first row that cannot be used and why, or None: (row, code of DEFECTS).
 

@@ -44,9 +44,9 @@ from .examples cimport (
     Task,
     check_runnable,
     in_range,
+    move_of,
     upcoming,
 )
-from .losses cimport loss_slope
 from .rows cimport SOUND, Csr, RowOps, caught_up
 
 
@@ -70,7 +70,7 @@ def run(
     cdef int64_t newest = scales.shape[0] - 1
     cdef Status status = FINISHED
     cdef Clock clock
-    cdef double prediction, slope, move, work, intercept
+    cdef double prediction, move, work, intercept
     if weights.shape[0] != csr.n_columns or last.shape[0] != csr.n_columns:
         raise ValueError(f"weights and last must have {csr.n_columns} entries")
     if scales.shape[0] < 2 or shifts.shape[0] != scales.shape[0]:
@@ -100,10 +100,7 @@ def run(
             ahead = upcoming(csr, order, n_steps, step + AHEAD, row)
             ops.catch_up(csr, row, w, psi, &scales[0], &shifts[0], now)
             prediction = ops.dot(csr, row, row, w) + intercept
-            slope = loss_slope(task.loss, prediction, examples.targets[row], task.epsilon)
-            if examples.importances != NULL:
-                slope *= examples.importances[row]
-            move = steps.rates[step] * slope
+            move = move_of(examples, task, row, prediction, steps.rates[step])
             if not (isfinite(prediction) and isfinite(move)):
                 status = OVERFLOWED
                 break
