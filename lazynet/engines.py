@@ -315,22 +315,38 @@ class TablesEngine(_OnTheClock):
 class DenseEngine(Engine):
     """Every weight at every step, compiled and vectorised: what the lazy engines are held against.
 
-    With ``dense_predictions`` the prediction and the gradient run over all features too.
+    With ``dense_predictions`` the prediction and the gradient run over all features too.  Without
+    ``vectorised`` the loops over all weights take one at a time, to the same bits: what the
+    vector units are worth.
     """
 
     name = "dense"
     touches_only_nonzeros = False
 
     def __init__(
-        self, n_features: int, dense_predictions: bool = False, wear: Wear | None = None
+        self,
+        n_features: int,
+        dense_predictions: bool = False,
+        wear: Wear | None = None,
+        vectorised: bool = True,
     ) -> None:
         super().__init__(n_features, wear)
+        self.vectorised = vectorised
         self.current = np.zeros(n_features)
         self.bias = np.zeros(1)
         self.spread = np.zeros(n_features if dense_predictions else 0)
 
     def _run(self, examples: Examples, steps: Steps, task: Task, first: int) -> tuple[int, int]:
-        return dense_kernel.run(examples, steps, task, self.current, self.bias, self.spread, first)
+        return dense_kernel.run(
+            examples,
+            steps,
+            task,
+            self.current,
+            self.bias,
+            self.spread,
+            self.vectorised,
+            first,
+        )
 
     def _sweep(self) -> None:
         """Nothing is ever behind."""
@@ -384,6 +400,7 @@ def make_engine(
     *,
     table_budget: int = DEFAULT_BUDGET,
     dense_predictions: bool = False,
+    vectorised: bool = True,
     wear: Wear | None = None,
 ) -> Engine:
     """A new engine, all weights zero."""
@@ -392,4 +409,4 @@ def make_engine(
         return ClockEngine(n_features, wear)
     if name == "tables":
         return TablesEngine(n_features, table_budget, wear)
-    return DenseEngine(n_features, dense_predictions, wear)
+    return DenseEngine(n_features, dense_predictions, wear, vectorised)

@@ -134,6 +134,28 @@ def test_any_types_of_values_and_indices_give_the_same_bits(engine, data):
         np.testing.assert_array_equal(results[0], other)
 
 
+@given(data=st.data())
+def test_the_dense_loops_give_the_same_bits_without_vector_units(data):
+    """One weight at a time or several: only the time differs."""
+    problem = data.draw(problems(step_orders=STEP_ORDERS, intercepts=BOTH))
+    dense_predictions = data.draw(st.booleans())
+    scalar, vectorised = (
+        run_in_chunks(
+            problem,
+            make_engine(
+                "dense",
+                problem.n_features,
+                dense_predictions=dense_predictions,
+                vectorised=vectorised,
+            ),
+            [],
+        )
+        for vectorised in (False, True)
+    )
+    np.testing.assert_array_equal(scalar.weights(), vectorised.weights())
+    assert scalar.intercept == vectorised.intercept
+
+
 @pytest.mark.parametrize("index", [np.int32, np.int64])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("engine", ENGINES)

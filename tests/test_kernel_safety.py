@@ -153,11 +153,11 @@ def test_kernels_refuse_state_that_does_not_fit():
     with pytest.raises(ValueError, match="weights must have 2 entries"):
         clock.read(two, fields, three)
     with pytest.raises(ValueError, match="weights must have 2 entries"):
-        dense.run(examples, steps, task, three, np.zeros(1), np.zeros(0), 0)
+        dense.run(examples, steps, task, three, np.zeros(1), np.zeros(0), True, 0)
     with pytest.raises(ValueError, match="intercept must have one entry"):
-        dense.run(examples, steps, task, two, np.zeros(0), np.zeros(0), 0)
+        dense.run(examples, steps, task, two, np.zeros(0), np.zeros(0), True, 0)
     with pytest.raises(ValueError, match="spread must have 2 entries or none"):
-        dense.run(examples, steps, task, two, np.zeros(1), three, 0)
+        dense.run(examples, steps, task, two, np.zeros(1), three, True, 0)
     with pytest.raises(ValueError, match="weights and last must have 2 entries"):
         tables.run(examples, steps, task, two, rows(3), three, three, fields, 0, 0)
     with pytest.raises(ValueError, match="equally long"):
@@ -194,7 +194,7 @@ def test_an_unknown_loss_code_is_refused(loss):
     calls = [
         lambda: clock.run(examples, steps_of([0]), task, np.zeros(1), fields, 0),
         lambda: dense.run(
-            examples, steps_of([0]), task, np.zeros(1), np.zeros(1), np.zeros(0), 0
+            examples, steps_of([0]), task, np.zeros(1), np.zeros(1), np.zeros(0), True, 0
         ),
         lambda: tables.run(
             examples, steps_of([0]), task, np.zeros(1), rows(1), np.ones(2), np.zeros(2), fields,

@@ -10,5 +10,6 @@ def run(
     weights: NDArray[np.float64],
     intercept: NDArray[np.float64],
     spread: NDArray[np.float64],
+    vectorised: bool,
     first: int,
 ) -> tuple[int, int]: ...

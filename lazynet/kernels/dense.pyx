@@ -30,10 +30,13 @@ from .examples cimport (
 from .rows cimport SOUND, Csr, RowOps
 
 cdef extern from "vectors.h" nogil:
-    void shrink_all "lazynet_shrink_all"(double* weights, Py_ssize_t n, double keep, double pull)
-    double full_dot "lazynet_full_dot"(const double* left, const double* right, Py_ssize_t n)
-    void full_update "lazynet_full_update"(
-        double* weights, const double* x, Py_ssize_t n, double step)
+    ctypedef struct DenseLoops "lazynet_dense_loops":
+        void (*shrink_all)(double* weights, Py_ssize_t n, double keep, double pull) noexcept nogil
+        double (*full_dot)(
+            const double* left, const double* right, Py_ssize_t n) noexcept nogil
+        void (*full_update)(
+            double* weights, const double* x, Py_ssize_t n, double step) noexcept nogil
+    DenseLoops dense_loops_of "lazynet_dense_loops_of"(bint vectorised)
 
 
 def run(
@@ -43,6 +46,7 @@ def run(
     double[::1] weights,    # IN/OUT
     double[::1] intercept,  # IN/OUT: one entry
     double[::1] spread,     # scratch: d zeros to predict densely, empty to predict sparsely
+    bint vectorised,        # whether the loops over all weights use vector units
     Py_ssize_t first,
 ):
     """Take the steps from ``first`` on; returns how the call ended and the first step not taken."""
@@ -53,6 +57,7 @@ def run(
     cdef Status status = FINISHED
     cdef double prediction, move
     cdef bint spread_out = spread.shape[0] > 0
+    cdef DenseLoops loops = dense_loops_of(vectorised)
     if weights.shape[0] != d:
         raise ValueError(f"weights must have {d} entries, got {weights.shape[0]}")
     if intercept.shape[0] != 1:
@@ -74,7 +79,7 @@ def run(
             ahead = upcoming(csr, order, n_steps, step + AHEAD, row)
             if spread_out:
                 ops.expand(csr, row, x, 1.0)
-                prediction = full_dot(w, x, d)
+                prediction = loops.full_dot(w, x, d)
             else:
                 prediction = ops.dot(csr, row, row, w)
             prediction += intercept[0]
@@ -85,16 +90,16 @@ def run(
                 status = OVERFLOWED
                 break
             if task.shrink_first:
-                shrink_all(w, d, steps.keep[step], steps.pull[step])
+                loops.shrink_all(w, d, steps.keep[step], steps.pull[step])
             if spread_out:
-                full_update(w, x, d, move)
+                loops.full_update(w, x, d, move)
                 ops.expand(csr, row, x, 0.0)
             elif move != 0.0:
                 ops.update(csr, row, ahead, w, move)
             if task.fit_intercept:
                 intercept[0] -= move
             if not task.shrink_first:
-                shrink_all(w, d, steps.keep[step], steps.pull[step])
+                loops.shrink_all(w, d, steps.keep[step], steps.pull[step])
             step += 1
             touched += d + ops.row_length(csr, row)
             if touched > PATIENCE:

@@ -16,35 +16,52 @@
 #define LAZYNET_CLONES
 #endif
 
-/* w <- sgn(w) [a |w| - b]+  for every weight. */
-LAZYNET_CLONES static void lazynet_shrink_all(double *weights, ptrdiff_t n, double keep,
-                                              double pull) {
-#pragma omp simd
-    for (ptrdiff_t j = 0; j < n; j++) {
-        double magnitude = fabs(weights[j]) * keep - pull;
-        weights[j] = copysign(magnitude > 0.0 ? magnitude : 0.0, weights[j]);
-    }
-}
+#if defined(__GNUC__) || defined(__clang__)
+#define LAZYNET_UNUSED __attribute__((unused))
+#else
+#define LAZYNET_UNUSED
+#endif
 
-/* Sums run in eight fixed lanes, as in rows.h: the same bits on every vector unit. */
-LAZYNET_CLONES static double lazynet_full_dot(const double *left, const double *right,
-                                              ptrdiff_t n) {
-    enum { LANES = 8 };
-    double lanes[LANES] = {0}, sum = 0.0;
-    ptrdiff_t j = 0;
-    for (; j + LANES <= n; j += LANES)
-#pragma omp simd
-        for (int lane = 0; lane < LANES; lane++) lanes[lane] += left[j + lane] * right[j + lane];
-    for (int lane = 0; lane < LANES; lane++) sum += lanes[lane];
-    for (; j < n; j++) sum += left[j] * right[j];
-    return sum;
-}
+/* For the question what vector units are worth: the same loops, one number at a time. */
+#if defined(__GNUC__) && !defined(__clang__)
+#define LAZYNET_SCALAR \
+    __attribute__((optimize("no-tree-vectorize", "no-tree-slp-vectorize"), noinline, unused))
+#define LAZYNET_NO_SIMD
+#elif defined(__clang__)
+#define LAZYNET_SCALAR __attribute__((noinline, unused))
+#define LAZYNET_NO_SIMD _Pragma("clang loop vectorize(disable)")
+#else
+#define LAZYNET_SCALAR
+#define LAZYNET_NO_SIMD
+#endif
 
-/* w <- w - step x  for every weight, x spread out. */
-LAZYNET_CLONES static void lazynet_full_update(double *weights, const double *x, ptrdiff_t n,
-                                               double step) {
-#pragma omp simd
-    for (ptrdiff_t j = 0; j < n; j++) weights[j] -= step * x[j];
+typedef struct {
+    void (*shrink_all)(double *weights, ptrdiff_t n, double keep, double pull);
+    double (*full_dot)(const double *left, const double *right, ptrdiff_t n);
+    void (*full_update)(double *weights, const double *x, ptrdiff_t n, double step);
+} lazynet_dense_loops;
+
+#define LAZYNET_LOOP_KIND LAZYNET_CLONES
+#define LAZYNET_LOOP(name) lazynet_##name
+#define LAZYNET_SIMD _Pragma("omp simd")
+#include "vectors_loops.h"
+#undef LAZYNET_LOOP_KIND
+#undef LAZYNET_LOOP
+#undef LAZYNET_SIMD
+
+#define LAZYNET_LOOP_KIND LAZYNET_SCALAR
+#define LAZYNET_LOOP(name) lazynet_##name##_scalar
+#define LAZYNET_SIMD LAZYNET_NO_SIMD
+#include "vectors_loops.h"
+#undef LAZYNET_LOOP_KIND
+#undef LAZYNET_LOOP
+#undef LAZYNET_SIMD
+
+LAZYNET_UNUSED static lazynet_dense_loops lazynet_dense_loops_of(int vectorised) {
+    lazynet_dense_loops vector = {lazynet_shrink_all, lazynet_full_dot, lazynet_full_update};
+    lazynet_dense_loops scalar = {lazynet_shrink_all_scalar, lazynet_full_dot_scalar,
+                                  lazynet_full_update_scalar};
+    return vectorised ? vector : scalar;
 }
 
 /* sum |w| and sum w^2 in one pass. */
