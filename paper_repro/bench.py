@@ -17,9 +17,12 @@ import numpy as np
 from sklearn.linear_model import SGDClassifier
 
 from lazynet import LazyNetClassifier
+from paper_repro.competitors.base import ETA0, L1, L2
 from paper_repro.corpus import MEDLINE_FEATURES, Corpus, medline
-from paper_repro.measure import Spread, in_turns, machine, ratio
-from paper_repro.runs import ETA0, L1, L2, Epoch, recipe
+from paper_repro.machine import describe_machine, provenance
+from paper_repro.measure import in_turns
+from paper_repro.runs import Epoch, recipe
+from paper_repro.score import Spread, ratios
 
 WIDER = 16
 DENSE_EXAMPLES = 200
@@ -139,7 +142,7 @@ def measure(corpus: Corpus, wide: Corpus, shuffle: bool, repeats: int) -> str:
     prefix = replace(dense, engine="clock")
     tables = Epoch(corpus, "tables", recipe(), order)
     ours, theirs = lazynet_fit(corpus, shuffle, False), sklearn_fit(corpus, "elasticnet", shuffle)
-    narrow = Corpus(corpus.X.astype(np.float32), corpus.y, corpus.seed)
+    narrow = Corpus(corpus.X.astype(np.float32), corpus.y, corpus.origin)
     seconds = in_turns(
         {
             "clock": clock,
@@ -170,7 +173,7 @@ def measure(corpus: Corpus, wide: Corpus, shuffle: bool, repeats: int) -> str:
         "|---|---|---|---|",
     ]
     for line in LINES:
-        found = ratio(seconds, line.slow, line.fast)
+        found = ratios(seconds[line.slow], seconds[line.fast])
         marks = f"{line.expected()} | {line.verdict(found)}" if judged else "|"
         lines.append(f"| {line.label} | {found} | {marks} |")
     for label, slow, fast in (
@@ -180,7 +183,7 @@ def measure(corpus: Corpus, wide: Corpus, shuffle: bool, repeats: int) -> str:
         ("tables of 4,096 steps / clock", "tables small", "clock"),
         ("clock, float32 values / float64", "clock, float32", "clock"),
     ):
-        lines.append(f"| {label} | {ratio(seconds, slow, fast)} | | |")
+        lines.append(f"| {label} | {ratios(seconds[slow], seconds[fast])} | | |")
     lines += [
         "",
         f"clock: {Spread.of([s * 1e9 for s in seconds['clock']])} ns per example, "
@@ -223,7 +226,7 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=7)
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
-    print(machine())
+    print(describe_machine(provenance()))
     corpus = medline(options.examples, options.features, seed=options.seed)
     wide = medline(options.examples, WIDER * options.features, seed=options.seed)
     print(f"corpus: {corpus.describe()}\n  wide: {wide.describe()}\n")

@@ -3,53 +3,89 @@
 Lipton & Elkan measured on 1,000,000 Medline abstracts with 260,941 features and 88.54 nonzeros
 per example on average.  What decides the speed of a sparse learner is exactly that shape: how
 many features there are, how many of them one example has, and how often the same ones come
-back (which decides what stays in cache).  The generator reproduces the three and streams, so
-that the corpus needs little more memory than the matrix it fills.
+back (which decides what stays in cache).  The generator reproduces the three, and fills the
+matrix in place, block by block, so that it needs little more memory than the matrix.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from scipy.special import ndtri
+from sklearn.datasets import load_svmlight_file
+
+if TYPE_CHECKING:
+    from paper_repro.study import Settings
 
 MEDLINE_FEATURES = 260_941
 MEDLINE_NONZEROS = 88.54
 
-# Mandelbrot's f(r) ~ (r + OFFSET)^-EXPONENT; the values are the ones usually quoted for English.
-ZIPF_EXPONENT = 1.07
+# Mandelbrot's f(r) ~ (r + OFFSET)^-EXPONENT with the values usually quoted for English, the
+# exponent rounded to 1 + 1/16: its powers are square roots of square roots, which every machine
+# computes to the same bit, and with them the same corpus from the same seed.
+ZIPF_EXPONENT = 1.0625
 ZIPF_OFFSET = 2.7
 # Spread of the logarithm of a document's length.
 LENGTH_SIGMA = 0.45
-# The planted model: this share of the vocabulary carries a weight, and labels are flipped
-# with this probability.
-PLANTED_SHARE = 0.01
+# The planted model: this share of the vocabulary carries a weight, but not the most frequent
+# words, which every document has; labels are flipped with this probability.
+PLANTED_SHARE = 0.1
+STOP_WORDS = 0.001
 LABEL_NOISE = 0.05
-_ROWS_PER_BLOCK = 10_000
+_ROWS_PER_BLOCK = 2_000
 
 
 @dataclass(frozen=True)
 class Corpus:
-    """Counts in CSR form, labels of -1 and +1, and the seed they were made from."""
+    """Counts in CSR form, labels of -1 and +1, and where they come from."""
 
     X: sparse.csr_matrix
     y: NDArray[np.float64]
-    seed: int
+    origin: str
 
     def describe(self) -> str:
         rows, columns = self.X.shape
         return (
             f"{rows:,} examples x {columns:,} features, "
-            f"{self.X.nnz / rows:.2f} nonzeros per example, seed {self.seed}"
+            f"{self.X.nnz / rows:.2f} nonzeros per example, {self.origin}"
         )
+
+    def statistics(self) -> dict[str, Any]:
+        """The shape in numbers, as JSON can hold them."""
+        rows, columns = self.X.shape
+        per_row = np.diff(self.X.indptr)
+        documents = np.sort(np.bincount(self.X.indices, minlength=columns))[::-1]
+        return {
+            "origin": self.origin,
+            "examples": rows,
+            "features": columns,
+            "nonzeros": int(self.X.nnz),
+            "nonzeros_per_example": self.X.nnz / rows,
+            "nonzeros_deviation": float(per_row.std()),
+            "nonzeros_range": [int(per_row.min()), int(per_row.max())],
+            "features_per_nonzero": columns * rows / self.X.nnz,
+            "features_seen": int(np.count_nonzero(documents)),
+            "share_of_top_percent": float(documents[: max(1, columns // 100)].sum() / self.X.nnz),
+            "largest_value": float(self.X.data.max()),
+            "positive_share": float((self.y > 0).mean()),
+            "bytes": self.X.data.nbytes + self.X.indices.nbytes + self.X.indptr.nbytes,
+        }
 
 
 def word_probabilities(n_features: int) -> NDArray[np.float64]:
     """Zipf-Mandelbrot probabilities by rank, most frequent first."""
-    weights = (np.arange(1, n_features + 1) + ZIPF_OFFSET) ** -ZIPF_EXPONENT
-    return weights / weights.sum()
+    shifted = np.arange(1, n_features + 1) + ZIPF_OFFSET
+    sixteenth_root = np.sqrt(np.sqrt(np.sqrt(np.sqrt(shifted))))
+    weights = 1.0 / (shifted * sixteenth_root)
+    # Summed one by one: the order of np.sum differs between machines.
+    return weights / np.cumsum(weights)[-1]
 
 
 def expected_distinct(probabilities: NDArray[np.float64], n_tokens: float) -> float:
@@ -64,11 +100,17 @@ def tokens_for(probabilities: NDArray[np.float64], nonzeros: float) -> float:
             f"nonzeros must lie between 0 and half of the {len(probabilities)} features, "
             f"got {nonzeros}"
         )
-    # The mean over log-normal lengths, by quantiles: lengths vary, and distinct words saturate.
-    quantiles = np.exp(LENGTH_SIGMA * _normal_quantiles(33))
+    # The mean over the log-normal lengths by Gauss-Hermite quadrature.
+    nodes, weights = np.polynomial.hermite_e.hermegauss(15)
+    factors, shares = np.exp(LENGTH_SIGMA * nodes), weights / weights.sum()
 
     def mean_distinct(median: float) -> float:
-        return float(np.mean([expected_distinct(probabilities, median * q) for q in quantiles]))
+        return float(
+            sum(
+                share * expected_distinct(probabilities, median * factor)
+                for share, factor in zip(shares, factors, strict=True)
+            )
+        )
 
     low, high = 0.5, 4.0
     while mean_distinct(high) < nonzeros:
@@ -76,7 +118,8 @@ def tokens_for(probabilities: NDArray[np.float64], nonzeros: float) -> float:
     for _ in range(40):
         middle = (low + high) / 2
         low, high = (middle, high) if mean_distinct(middle) < nonzeros else (low, middle)
-    return (low + high) / 2
+    # Rounded, so that the last bits of exp and log, which differ between machines, do not count.
+    return round((low + high) / 2, 6)
 
 
 def medline(
@@ -86,8 +129,11 @@ def medline(
     *,
     seed: int = 0,
     dtype: type = np.float64,
+    on_rows: Callable[[int], object] | None = None,
 ) -> Corpus:
-    """Generate ``n_examples`` documents; the same seed gives the same corpus.
+    """Generate ``n_examples`` documents; the same seed gives the same corpus on any machine.
+
+    ``on_rows`` is told of every block how many rows it had.
 
     >>> corpus = medline(200, n_features=5_000, nonzeros=20, seed=1)
     >>> corpus.X.shape
@@ -102,35 +148,122 @@ def medline(
     feature_of_rank = generator.permutation(n_features).astype(np.int64)
     weights = np.zeros(n_features)
     planted = generator.random(n_features) < PLANTED_SHARE
+    planted[feature_of_rank[: int(np.ceil(STOP_WORDS * n_features))]] = False
     weights[planted] = generator.standard_normal(int(planted.sum()))
+    # What an average document has: about half of the labels are +1.
+    mean_tokens = median_tokens * np.exp(LENGTH_SIGMA**2 / 2)
+    threshold = mean_tokens * float(probabilities @ weights[feature_of_rank])
 
-    counts, indices, row_lengths, labels = [], [], [], []
+    filling = _Filling(n_examples, int(n_examples * nonzeros), dtype)
+    labels = np.empty(n_examples)
     for start in range(0, n_examples, _ROWS_PER_BLOCK):
         rows = min(_ROWS_PER_BLOCK, n_examples - start)
-        spread = np.exp(LENGTH_SIGMA * generator.standard_normal(rows))
-        lengths = np.maximum(1, np.rint(median_tokens * spread)).astype(np.int64)
+        lengths = _lengths(generator, rows, median_tokens)
         ranks = np.searchsorted(cumulative, generator.random(int(lengths.sum())), side="right")
         row_of_token = np.repeat(np.arange(rows, dtype=np.int64), lengths)
-        keys, repeats = np.unique(
+        keys, counts = np.unique(
             row_of_token * n_features + feature_of_rank[ranks], return_counts=True
         )
-        block_rows, block_columns = np.divmod(keys, n_features)
-        margins = np.bincount(block_rows, weights[block_columns] * repeats, minlength=rows)
+        block_rows, columns = np.divmod(keys, n_features)
+        filling.add(counts, columns, np.bincount(block_rows, minlength=rows))
+        margins = np.bincount(block_rows, weights[columns] * counts, minlength=rows)
         flips = generator.random(rows) < LABEL_NOISE
-        labels.append(np.where((margins > 0) ^ flips, 1.0, -1.0))
-        counts.append(repeats.astype(dtype))
-        indices.append(block_columns.astype(np.int32))
-        row_lengths.append(np.bincount(block_rows, minlength=rows))
-    pointers = np.concatenate([[0], np.cumsum(np.concatenate(row_lengths))])
-    X = sparse.csr_matrix(
-        (np.concatenate(counts), np.concatenate(indices), pointers.astype(np.int32)),
-        shape=(n_examples, n_features),
-    )
-    return Corpus(X, np.concatenate(labels), seed)
+        labels[start : start + rows] = np.where((margins > threshold) ^ flips, 1.0, -1.0)
+        if on_rows is not None:
+            on_rows(rows)
+    return Corpus(filling.matrix(n_features), labels, f"generated from seed {seed}")
 
 
-def _normal_quantiles(n: int) -> NDArray[np.float64]:
-    from statistics import NormalDist
+@lru_cache(maxsize=1)
+def from_settings(settings: Settings) -> Corpus:
+    """What a study runs on: the file it was given, or the generated corpus."""
+    if settings.data is not None:
+        return from_svmlight(settings.data, settings.label)
+    return medline(settings.examples, settings.features, settings.nonzeros, seed=settings.seed)
 
-    normal = NormalDist()
-    return np.array([normal.inv_cdf((i + 0.5) / n) for i in range(n)])
+
+def from_svmlight(path: str | Path, label: str | None = None) -> Corpus:
+    """A file in svmlight form; ``label`` against all others, by default the most frequent one.
+
+    Two labels are taken as they are, the greater one as +1.  A file whose lines begin with
+    several labels, separated by commas, is read as such.
+    """
+    X, targets = _read_svmlight(Path(path))
+    names = sorted({name for row in targets for name in row})
+    if len(names) < 2:
+        raise ValueError(f"{Path(path).name}: there must be two labels or more, found {names}")
+    if label is None:
+        counts = {name: sum(name in row for row in targets) for name in names}
+        chosen = names[-1] if len(names) == 2 else max(names, key=lambda name: counts[name])
+    else:
+        try:
+            chosen = float(label)
+        except ValueError:
+            raise ValueError(f"label must be a number, got {label!r}") from None
+    if chosen not in names:
+        raise ValueError(
+            f"label must be one of the {len(names)} in {Path(path).name} "
+            f"({', '.join(f'{name:g}' for name in names[:10])}, ...), got {label}"
+        )
+    y = np.array([1.0 if chosen in row else -1.0 for row in targets])
+    return Corpus(X, y, f"{Path(path).name}, label {chosen:g} against the rest")
+
+
+def _read_svmlight(path: Path) -> tuple[sparse.csr_matrix, list[tuple[float, ...]]]:
+    try:
+        X, y = load_svmlight_file(str(path))
+    except ValueError as error:
+        try:
+            X, several = load_svmlight_file(str(path), multilabel=True)
+        except ValueError:
+            raise ValueError(f"{path.name} is not an svmlight file: {error}") from error
+        return X, [tuple(row) for row in several]
+    return X, [(float(value),) for value in y]
+
+
+def _lengths(generator: np.random.Generator, rows: int, median: float) -> NDArray[np.int64]:
+    """Log-normal lengths, one from each of ``rows`` equally likely intervals, in random order.
+
+    Independent draws would let the average of a small corpus wander by percents.
+    """
+    uniform = (generator.permutation(rows) + generator.random(rows)) / rows
+    lengths = np.rint(median * np.exp(LENGTH_SIGMA * ndtri(uniform)))
+    return np.maximum(1, lengths).astype(np.int64)
+
+
+class _Filling:
+    """The three arrays of a CSR matrix while they grow, with room reserved ahead."""
+
+    def __init__(self, n_rows: int, expected: int, dtype: type) -> None:
+        # Memory that is reserved but not written costs nothing where the system pages.
+        room = expected + expected // 50 + 1000
+        self.values: NDArray[Any] = np.empty(room, dtype=dtype)
+        self.columns = np.empty(room, dtype=np.int32)
+        self.starts = np.zeros(n_rows + 1, dtype=np.int64)
+        self.used = 0
+        self.rows = 0
+
+    def add(self, values: NDArray[Any], columns: NDArray[Any], per_row: NDArray[Any]) -> None:
+        stop = self.used + len(values)
+        if stop > len(self.values):
+            self._resize(stop + stop // 10)
+        self.values[self.used : stop] = values
+        self.columns[self.used : stop] = columns
+        rows = self.rows + len(per_row)
+        self.starts[self.rows + 1 : rows + 1] = self.used + np.cumsum(per_row)
+        self.used, self.rows = stop, rows
+
+    def matrix(self, n_features: int) -> sparse.csr_matrix:
+        self._resize(self.used)
+        index_type = np.int32 if self.used <= np.iinfo(np.int32).max else np.int64
+        X = sparse.csr_matrix((self.rows, n_features), dtype=self.values.dtype)
+        X.data = self.values
+        X.indices = self.columns.astype(index_type, copy=False)
+        X.indptr = self.starts.astype(index_type)
+        X.has_canonical_format = True
+        return X
+
+    def _resize(self, size: int) -> None:
+        # In place: the system moves pages, or cuts the end off, without a second copy.
+        self.values.resize(size, refcheck=False)
+        self.columns.resize(size, refcheck=False)

@@ -1,0 +1,48 @@
+"""Who is timed: four tiers, one file each, with a lazy and a dense learner made the same way.
+
+dicts          pure Python over dictionaries, as in Lipton & Elkan's early text
+scipy_rows     pure Python over the rows of a SciPy matrix, as in their third version
+numpy_vectors  vectorised NumPy: what a competent user writes today
+compiled       lazynet's engines
+
+Within a tier everything is alike but the laziness; a new tier is a new file and a line here.
+"""
+
+from __future__ import annotations
+
+from paper_repro.competitors import compiled, dicts, numpy_vectors, scipy_rows
+from paper_repro.competitors.base import Competitor, Problem
+
+#: tier -> its competitors by name
+TIERS: dict[str, dict[str, type[Competitor]]] = {
+    tier: {competitor.name: competitor for competitor in module.COMPETITORS}
+    for tier, module in (
+        ("dicts", dicts),
+        ("scipy", scipy_rows),
+        ("numpy", numpy_vectors),
+        ("compiled", compiled),
+    )
+}
+
+#: What the tiers are, in a few words.
+DESCRIPTIONS = {
+    "dicts": "pure Python, dictionaries",
+    "scipy": "pure Python, SciPy rows",
+    "numpy": "vectorised NumPy",
+    "compiled": "compiled (lazynet)",
+}
+
+#: Their forms: the two lazy ones first.
+TABLES, CLOCK = "lazy, tables", "lazy, clock"
+SPARSE_PREDICTIONS, DENSE = "dense, sparse predictions", "dense"
+
+__all__ = [
+    "CLOCK",
+    "DENSE",
+    "DESCRIPTIONS",
+    "SPARSE_PREDICTIONS",
+    "TABLES",
+    "TIERS",
+    "Competitor",
+    "Problem",
+]

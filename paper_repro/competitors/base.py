@@ -1,0 +1,91 @@
+"""What the competitors have in common: the problem, and how they are run.
+
+All learn by logistic regression with an elastic net at the rates eta0 / sqrt(t + 1), gradient
+first, the intercept without a penalty, and begin from the same weights at the same step.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+L1 = L2 = 1e-6
+ETA0 = 0.05
+
+
+@dataclass(frozen=True)
+class Problem:
+    """The rows to learn from, what is minimised, and where to begin."""
+
+    X: sparse.csr_matrix
+    y: NDArray[np.float64]
+    rule: str
+    weights: NDArray[np.float64]
+    intercept: float = 0.0
+    t: int = 0
+    l1: float = L1
+    l2: float = L2
+    eta0: float = ETA0
+
+    def rate(self, t: int) -> float:
+        return self.eta0 / math.sqrt(t + 1)
+
+    def shrink(self, eta: float) -> tuple[float, float]:
+        """keep and pull of |w| <- [keep |w| - pull]+ : SGD's or FoBoS's step on the penalty."""
+        if self.rule == "sgd":
+            return 1.0 - eta * self.l2, eta * self.l1
+        keep = 1.0 / (1.0 + eta * self.l2)
+        return keep, keep * eta * self.l1
+
+    def first(self, rows: int) -> Problem:
+        return replace(self, X=self.X[:rows], y=self.y[:rows])
+
+
+def slope(prediction: float, label: float) -> float:
+    """The derivative of log(1 + exp(-y p)) in p."""
+    margin = label * prediction
+    if margin > 0:
+        decayed = math.exp(-margin)
+        return -label * decayed / (1.0 + decayed)
+    return -label / (1.0 + math.exp(margin))
+
+
+class Competitor(ABC):
+    """A learner that is timed.
+
+    A subclass converts the problem's rows to its own form when it is made, which is not timed;
+    ``begin`` puts it at the problem's weights and step, and ``learn`` is what is timed.
+    """
+
+    name: ClassVar[str]
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+        self.n_features = problem.X.shape[1]
+        self.labels = problem.y.tolist()
+
+    @abstractmethod
+    def begin(self) -> None:
+        """Start from the problem's weights, intercept and step."""
+
+    @abstractmethod
+    def learn(self, stop: int) -> None:
+        """Visit the rows 0 ... stop - 1, once each, in this order."""
+
+    @abstractmethod
+    def weights(self) -> NDArray[np.float64]:
+        """All weights, brought current."""
+
+    def seconds(self, rows: int) -> float:
+        """How long ``learn`` takes from a fresh beginning."""
+        self.begin()
+        began = time.perf_counter()
+        self.learn(rows)
+        return time.perf_counter() - began

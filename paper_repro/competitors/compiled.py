@@ -1,0 +1,101 @@
+"""lazynet's engines: the tables, the clock, and the dense loops with and without vector units."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lazynet.data import as_examples
+from lazynet.engines import DEFAULT_BUDGET, make_engine
+from lazynet.losses import get_loss
+from lazynet.penalties import ElasticNet
+from lazynet.rules import get_rule
+from lazynet.schedules import InverseSqrt
+from lazynet.trainer import Learner, Recipe, run_pass
+from paper_repro.competitors.base import Competitor, Problem
+
+
+class _Engine(Competitor):
+    engine: ClassVar[str]
+    options: ClassVar[dict[str, Any]] = {}
+
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(problem)
+        self.recipe = Recipe(
+            get_loss("log_loss"),
+            ElasticNet(problem.l1, problem.l2),
+            get_rule(problem.rule),
+            InverseSqrt(problem.eta0),
+            fit_intercept=True,
+        )
+        engine = make_engine(
+            self.engine, self.n_features, table_budget=DEFAULT_BUDGET, **self.options
+        )
+        # Memory is handed out by the system on first use; that is not the engine's doing.
+        for array in engine.per_weight():
+            array.fill(0)
+        self.learner = Learner(engine, as_examples(problem.X, problem.y), self.recipe)
+        self.order = np.arange(problem.X.shape[0])
+
+    def begin(self) -> None:
+        self.learner.engine.load(self.problem.weights, self.problem.intercept)
+
+    def learn(self, stop: int) -> None:
+        run_pass([self.learner], self.order[:stop], self.problem.t)
+
+    def weights(self) -> NDArray[np.float64]:
+        return self.learner.engine.weights()
+
+    @property
+    def intercept(self) -> float:
+        return self.learner.engine.intercept
+
+
+class Tables(_Engine):
+    """Lipton & Elkan's lazy updates, corrected."""
+
+    name = "lazy, tables"
+    engine = "tables"
+
+
+class Clock(_Engine):
+    """One stored number a weight, two running scalars."""
+
+    name = "lazy, clock"
+    engine = "clock"
+
+
+class SparsePredictions(_Engine):
+    """Predicts over the nonzeros; shrinks every weight, several at a time."""
+
+    name = "dense, sparse predictions"
+    engine = "dense"
+
+
+class Dense(_Engine):
+    """Predicts, learns and shrinks over all features, several at a time."""
+
+    name = "dense"
+    engine = "dense"
+    options: ClassVar = {"dense_predictions": True}
+
+
+class ScalarSparsePredictions(_Engine):
+    """Predicts over the nonzeros; shrinks every weight, one at a time."""
+
+    name = "dense, sparse predictions, scalar"
+    engine = "dense"
+    options: ClassVar = {"vectorised": False}
+
+
+class ScalarDense(_Engine):
+    """Predicts, learns and shrinks over all features, one at a time."""
+
+    name = "dense, scalar"
+    engine = "dense"
+    options: ClassVar = {"dense_predictions": True, "vectorised": False}
+
+
+COMPETITORS = (Tables, Clock, SparsePredictions, Dense, ScalarSparsePredictions, ScalarDense)

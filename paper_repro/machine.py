@@ -1,0 +1,118 @@
+"""What a figure was measured on: processor, caches, versions, and the commit of the code."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import platform
+import subprocess
+from collections.abc import Mapping
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+PACKAGES = ("numpy", "scipy", "scikit-learn", "lazynet-linear")
+_HERE = Path(__file__).parent
+
+
+def provenance() -> dict[str, Any]:
+    """All that decides what a measurement gives, as JSON can hold it."""
+    return {
+        "machine": {
+            "processor": processor(),
+            "cores": os.cpu_count(),
+            "memory_gb": _memory_gb(),
+            "caches": _caches(),
+            "system": f"{platform.system()} {platform.machine()}",
+        },
+        "versions": {
+            "Python": platform.python_version(),
+            **{name: _version(name) for name in PACKAGES},
+        },
+        "commit": _git("rev-parse", "HEAD") or "unknown",
+        "modified": bool(_git("status", "--porcelain", "--", "lazynet", "paper_repro/*.py")),
+        "code": _fingerprint(),
+    }
+
+
+def describe_machine(document: Mapping[str, Any]) -> str:
+    """The machine and the versions of a document in one line."""
+    machine, versions = document["machine"], document["versions"]
+    packages = ", ".join(f"{name} {number}" for name, number in versions.items())
+    caches = "".join(f", {name} {size}" for name, size in machine["caches"].items())
+    memory = f", {machine['memory_gb']} GB" if machine["memory_gb"] else ""
+    return (
+        f"{machine['processor']}, {machine['cores']} cores{caches}{memory}, "
+        f"{machine['system']}; {packages}; commit {document['commit'][:10]}"
+        + (" with changes" if document["modified"] else "")
+    )
+
+
+def processor() -> str:
+    try:
+        for line in Path("/proc/cpuinfo").read_text().splitlines():
+            if line.startswith("model name"):
+                return line.split(":", 1)[1].strip()
+    except OSError:
+        pass
+    return platform.processor() or platform.machine()
+
+
+def available_bytes() -> int | None:
+    """Memory that can be had without swapping, where the system says so."""
+    try:
+        for line in Path("/proc/meminfo").read_text().splitlines():
+            if line.startswith("MemAvailable:"):
+                return int(line.split()[1]) * 1024
+    except OSError:
+        pass
+    return None
+
+
+def _memory_gb() -> int | None:
+    try:
+        return round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9)
+    except (AttributeError, ValueError, OSError):
+        return None
+
+
+def _caches() -> dict[str, str]:
+    """Sizes of the first core's data caches, where Linux tells them."""
+    found = {}
+    for folder in sorted(Path("/sys/devices/system/cpu/cpu0/cache").glob("index*")):
+        try:
+            level, kind, size = (
+                (folder / name).read_text().strip() for name in ("level", "type", "size")
+            )
+        except OSError:
+            continue
+        if kind != "Instruction":
+            found[f"L{level}"] = size
+    return found
+
+
+def _version(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return "not installed"
+
+
+def _git(*arguments: str) -> str | None:
+    try:
+        done = subprocess.run(
+            ["git", *arguments], cwd=_HERE.parent, capture_output=True, text=True, timeout=10
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return done.stdout.strip() if done.returncode == 0 else None
+
+
+def _fingerprint() -> str:
+    """Changes with any line of the code that measures or is measured."""
+    digest = hashlib.sha256()
+    for folder in (_HERE, _HERE.parent / "lazynet"):
+        for path in sorted(folder.rglob("*")):
+            if path.suffix in {".py", ".pyx", ".pxd", ".h"}:
+                digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]

@@ -1,0 +1,82 @@
+"""What a study is: cells that are measured one by one, and a page and a figure made from them.
+
+A study is written as three plain steps, so that a run can stop between any two cells and go on
+later, and so that pages and figures can be made again from the recorded numbers alone:
+
+    cells(settings)   what is to be measured, as named pieces of some seconds each
+    page(document)    the tables and the text, from what was recorded
+    draw(document)    the figure, from the same
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from paper_repro.corpus import MEDLINE_FEATURES, MEDLINE_NONZEROS
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Record = dict[str, Any]
+Records = Mapping[str, Record]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a run is asked for; a run that was interrupted goes on only under the same settings."""
+
+    examples: int = 100_000
+    features: int = MEDLINE_FEATURES
+    nonzeros: float = MEDLINE_NONZEROS
+    #: Rounds in which all competitors of a group take their turns.
+    repeats: int = 7
+    #: What one competitor's turn should last.
+    seconds: float = 0.3
+    seed: int = 0
+    #: An svmlight file in place of the generated corpus, and the label to tell from the others.
+    data: str | None = None
+    label: str | None = None
+    #: Everything at its published size.
+    full: bool = False
+
+
+QUICK = Settings()
+FULL = Settings(examples=1_000_000, seconds=2.0, full=True)
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One piece of a study: what it is called, how it is measured, and about how long it takes.
+
+    ``run`` is given the records of the cells before it, and returns one that JSON can hold.
+    """
+
+    key: str
+    run: Callable[[Records], Record]
+    cost: float = 1.0
+
+
+class Report(ABC):
+    """A page and a figure, made from a document of recorded numbers and nothing else."""
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+
+    @abstractmethod
+    def page(self, document: Mapping[str, Any]) -> str:
+        """Tables and text in Markdown, without the title and without the machine."""
+
+    @abstractmethod
+    def draw(self, document: Mapping[str, Any]) -> Figure:
+        """The figure."""
+
+
+class Study(Report):
+    """One question: what is to be measured, and the report on it."""
+
+    @abstractmethod
+    def cells(self, settings: Settings) -> Sequence[Cell]:
+        """What is to be measured, in this order."""
