@@ -1,6 +1,7 @@
 # Each target does all its own set-up: a Python >= 3.11 and a C compiler are enough.
-#   make test            the tests            make repro   a timing study of lazy against dense
-#   make test-thorough   10,000+ examples     make bench   the table against scikit-learn
+#   make test            the tests            make repro          the papers' tables, in minutes
+#   make test-thorough   10,000+ examples     make repro FULL=1   the same at their size, an hour
+#   make bench           the table against scikit-learn
 
 PYTHON ?= python3
 VENV ?= .venv
@@ -51,7 +52,7 @@ test-special: $(VENV)/.created
 	cd tests && $(RUN_ENV) ../$(BIN)/python -m pytest -q -n auto -c ../pyproject.toml --rootdir .. -p no:cacheprovider .
 
 repro: setup
-	$(BIN)/python -m paper_repro
+	$(BIN)/python -m paper_repro $(if $(FULL),--full)
 
 bench: setup
 	$(BIN)/python -m paper_repro.bench

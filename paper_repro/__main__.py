@@ -1,78 +1,102 @@
-"""``python -m paper_repro``: lazy against dense on a corpus of Medline's shape.
+"""``python -m paper_repro``: Lipton & Elkan's timing study and what belongs to it, rerun.
 
-Each rule is trained by the paper's tables, by the clock and by the dense loop, all compiled; the
-ratios stand beside the published ones, and the weights of all three are compared in the same run.
+Without names all studies run, one after the other.  Each writes NAME.json (every raw repeat, with
+machine, versions, seeds and commit), NAME.md and NAME.svg; README.md beside them is their index.
+An interrupted run goes on where it was.  Two more commands have options of their own:
+
+    python -m paper_repro medline FILES...   real abstracts, from PubMed's XML
+    python -m paper_repro readme             the table in the README from the committed results
 """
 
 from __future__ import annotations
 
 import argparse
+import sys
+from dataclasses import fields, replace
+from pathlib import Path
 
-import numpy as np
-
-from paper_repro.corpus import MEDLINE_FEATURES, MEDLINE_NONZEROS, medline
-from paper_repro.measure import Spread, in_turns, machine, ratio
-from paper_repro.runs import Epoch, recipe
-
-# Lipton & Elkan, arXiv:1505.06449v3: dense updates / lazy updates, and with sparse predictions.
-PUBLISHED = {"sgd": (2096, 1410), "fobos": (1876, 1399)}
+from paper_repro.study import FULL, QUICK, Settings
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m paper_repro", description=__doc__)
-    parser.add_argument("--examples", type=int, default=20_000, help="for the lazy engines")
-    parser.add_argument("--dense-examples", type=int, default=200, help="for the dense ones")
-    parser.add_argument("--features", type=int, default=MEDLINE_FEATURES)
-    parser.add_argument("--nonzeros", type=float, default=MEDLINE_NONZEROS)
-    parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument("--seed", type=int, default=0)
-    options = parser.parse_args()
+def main(argv: list[str] | None = None) -> int:
+    arguments = sys.argv[1:] if argv is None else argv
+    if arguments[:1] == ["medline"]:
+        from paper_repro.pubmed import command
 
-    print(machine())
-    corpus = medline(options.examples, options.features, options.nonzeros, seed=options.seed)
-    ideal = options.features / (corpus.X.nnz / options.examples)
-    print(f"corpus: {corpus.describe()}; features per nonzero: {ideal:.0f}\n")
-    print(
-        "Ratios of times: dense updates and predictions / lazy, and dense updates with sparse\n"
-        "predictions / lazy; published: the same two from Lipton & Elkan, arXiv:1505.06449v3.\n"
+        return command.main(arguments[1:])
+    if arguments == ["readme"]:
+        from paper_repro import readme
+
+        return readme.main()
+    return run_studies(arguments)
+
+
+def run_studies(arguments: list[str]) -> int:
+    """Run the studies that were named, or all."""
+    from paper_repro.index import write_index
+    from paper_repro.results import RESULTS, Stopped, run
+    from paper_repro.studies import STUDIES
+
+    options = _parser(list(STUDIES)).parse_args(arguments)
+    for name in options.studies:
+        if name not in STUDIES:
+            print(f"there is no study {name!r}; there are {', '.join(STUDIES)}", file=sys.stderr)
+            return 2
+    settings = _settings(options)
+    out = options.out or (RESULTS if settings.full else RESULTS / "quick")
+    try:
+        for name in options.studies or STUDIES:
+            study = STUDIES[name]
+            document = run(study, settings, out, fresh=options.fresh)
+            print(f"# {study.title}\n\n{study.page(document)}\n", flush=True)
+        print(write_index(out))
+    except Stopped as stopped:
+        print(f"\n{stopped}", file=sys.stderr)
+        return 130
+    except (ValueError, OSError) as error:
+        print(f"python -m paper_repro: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def _settings(options: argparse.Namespace) -> Settings:
+    chosen = {
+        field.name: value
+        for field in fields(Settings)
+        if (value := getattr(options, field.name, None)) is not None
+    }
+    return replace(FULL if options.full else QUICK, **chosen)
+
+
+def _parser(studies: list[str]) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m paper_repro",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    print("| rule | engine | examples per second | dense / it | sparse predictions | published |")
-    print("|---|---|---|---|---|---|")
-    differences = []
-    for rule, (published, published_sparse) in PUBLISHED.items():
-        chosen = recipe(rule)
-        few = min(options.dense_examples, options.examples)
-        dense = Epoch(corpus, "dense", chosen, n_examples=few)
-        both = Epoch(corpus, "dense", chosen, n_examples=few, dense_predictions=True)
-        competitors = {
-            "clock": Epoch(corpus, "clock", chosen),
-            "tables": Epoch(corpus, "tables", chosen),
-            "dense, sparse predictions": dense,
-            "dense": both,
-        }
-        seconds = in_turns(competitors, options.repeats)
-        for engine in competitors:
-            speed = Spread.of([1 / s for s in seconds[engine]])
-            lazy = not engine.startswith("dense")
-            against = ratio(seconds, "dense", engine) if lazy else ""
-            sparse = ratio(seconds, "dense, sparse predictions", engine) if lazy else ""
-            paper = f"{published}, {published_sparse}" if engine == "tables" else ""
-            print(f"| {rule} | {engine} | {speed} | {against} | {sparse} | {paper} |", flush=True)
-        for engine in ("clock", "tables"):
-            lazy_run = Epoch(corpus, engine, chosen, n_examples=few)
-            lazy_run()
-            scale = np.abs(dense.weights).max()
-            gap = np.abs(lazy_run.weights - dense.weights).max() / scale
-            differences.append(f"{rule} {engine} {gap:.2g}")
-    print(
-        f"\nLazy and dense computed the same weights: greatest difference after "
-        f"{few} examples, relative to the largest weight: {', '.join(differences)}."
+    parser.add_argument(
+        "studies", nargs="*", metavar="STUDY", help=f"{', '.join(studies)}; all unless named"
     )
-    print(
-        "The published ratios are of interpreted Python, where an operation on a feature costs "
-        "hundreds of times what it costs here; a vectorised dense loop is hard to beat by as much."
+    size = parser.add_mutually_exclusive_group()
+    size.add_argument(
+        "--quick", action="store_true", help="minutes, 100,000 examples (this is the default)"
     )
+    size.add_argument("--full", action="store_true", help="1,000,000 examples, longer turns")
+    parser.add_argument("--data", metavar="FILE", help="an svmlight file in place of the corpus")
+    parser.add_argument("--label", help="which of its labels to tell from the rest")
+    parser.add_argument("--out", type=Path, help="folder of the results")
+    parser.add_argument("--fresh", action="store_true", help="forget an interrupted run")
+    for name, kind, text in (
+        ("examples", int, "examples to generate"),
+        ("features", int, "features of the generated corpus"),
+        ("nonzeros", float, "nonzeros per example, on average"),
+        ("repeats", int, "rounds in which everybody takes a turn"),
+        ("seconds", float, "about how long a turn lasts"),
+        ("seed", int, "of the corpus"),
+    ):
+        parser.add_argument(f"--{name}", type=kind, help=text)
+    return parser
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

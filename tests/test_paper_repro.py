@@ -1,52 +1,40 @@
-"""The corpus has the shape it claims, and the studies run on tiny sizes."""
+"""The reruns of the papers' tables: how they measure, what they say, and that they go on."""
 
+import os
+import re
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-corpus = pytest.importorskip("paper_repro.corpus", reason="only in a checkout")
-from paper_repro.measure import Spread, in_turns, ratio  # noqa: E402
+pytest.importorskip("matplotlib")
+pytest.importorskip("tqdm")
+pytest.importorskip("paper_repro.results", reason="only in a checkout")
+from paper_repro import readme
+from paper_repro.__main__ import main
+from paper_repro.competitors import DESCRIPTIONS, TIERS
+from paper_repro.measure import in_turns, turns
+from paper_repro.published import IDEAL, PUBLISHED
+from paper_repro.results import load
+from paper_repro.score import Spread, coverage, equality, ratios
+from paper_repro.studies import STUDIES
+from paper_repro.studies.table import rows_of_a_turn
+
+ROOT = Path(__file__).parent.parent
+TINY = [
+    "--examples=300",
+    "--features=400",
+    "--nonzeros=8",
+    "--repeats=2",
+    "--seconds=0.002",
+]
 
 
-def test_the_corpus_has_medlines_shape():
-    """Features as asked, nonzeros within a percent on average, counts, labels of both kinds."""
-    made = corpus.medline(3000, seed=1)
-    rows, features = made.X.shape
-    assert (rows, features) == (3000, corpus.MEDLINE_FEATURES)
-    assert made.X.nnz / rows == pytest.approx(corpus.MEDLINE_NONZEROS, rel=0.02)
-    assert made.X.has_canonical_format
-    assert (made.X.data >= 1).all()
-    assert np.array_equal(made.X.data, np.rint(made.X.data))
-    assert 0.2 < (made.y > 0).mean() < 0.8
-
-
-def test_word_frequencies_follow_zipf_and_mandelbrot():
-    """Between the ranks, frequencies fall by the law that was asked for."""
-    probabilities = corpus.word_probabilities(10_000)
-    assert probabilities.sum() == pytest.approx(1)
-    made = corpus.medline(4000, 10_000, 60.0, seed=3)
-    tokens = np.asarray(made.X.sum(axis=0)).ravel()
-    frequencies = np.sort(tokens)[::-1] / tokens.sum()
-    for rank in (0, 10, 100, 1000):
-        assert frequencies[rank] == pytest.approx(probabilities[rank], rel=0.25)
-
-
-def test_a_seed_makes_the_corpus():
-    """The same seed the same corpus, another seed another, and blocks do not show."""
-    first, again, other = (corpus.medline(500, 2000, 15.0, seed=s) for s in (7, 7, 8))
-    assert np.array_equal(first.X.indices, again.X.indices)
-    assert np.array_equal(first.X.data, again.X.data)
-    assert np.array_equal(first.y, again.y)
-    assert not np.array_equal(first.X.indptr, other.X.indptr)
-
-
-def test_more_words_than_there_are_is_refused():
-    """A document cannot have more different words than the vocabulary."""
-    with pytest.raises(ValueError, match="nonzeros must lie between"):
-        corpus.medline(10, 100, 80.0)
+# --- measuring -------------------------------------------------------------------------------
 
 
 def test_competitors_take_turns():
@@ -63,25 +51,203 @@ def test_competitors_take_turns():
     seconds = in_turns({"a": competitor("a", 3.0), "b": competitor("b", 1.0)}, repeats=2)
     assert calls == ["a", "b", "b", "a", "a", "b"]
     assert seconds == {"a": [3.0, 3.0], "b": [1.0, 1.0]}
-    assert ratio(seconds, "a", "b") == Spread(3.0, 3.0, 3.0)
+    assert ratios(seconds["a"], seconds["b"]) == Spread(3.0, 3.0, 3.0)
+
+
+def test_nobody_is_always_first():
+    """Each begins a round in turn."""
+    assert [turns("abc", k)[0] for k in range(4)] == ["a", "b", "c", "a"]
+    assert sorted(turns("abc", 2)) == ["a", "b", "c"]
+
+
+def test_the_range_covers_the_median_as_often_as_is_said():
+    """Counted over many samples of a skewed distribution."""
+    samples = np.random.default_rng(0).exponential(size=(20_000, 5))
+    covered = (samples.min(axis=1) <= np.log(2)) & (np.log(2) <= samples.max(axis=1))
+    assert covered.mean() == pytest.approx(coverage(5), abs=0.005)
+
+
+def test_a_turn_has_as_many_examples_as_it_should_last():
+    """For the slow and for the fast, and never none or more than there are."""
+
+    class Learner:
+        def __init__(self, each):
+            self.each = each
+
+        def seconds(self, rows):
+            return 1e-4 + rows * self.each
+
+    assert rows_of_a_turn(lambda _: Learner(5.0), 1000, 0.3) == 1
+    assert rows_of_a_turn(lambda _: Learner(0.01), 1000, 0.3) == pytest.approx(30, abs=2)
+    assert rows_of_a_turn(lambda _: Learner(1e-7), 1000, 0.3) == 1000
+
+
+def test_equality_is_about_all_weights():
+    """The greatest difference, and how many weights differ in four significant figures."""
+    expected = np.array([2.0, -1e-3, 0.0, 1.0])
+    same = equality(expected.copy(), expected)
+    assert (same["relative"], same["four_figures"], same["nonzero"]) == (0.0, 0, 3)
+    found = expected + np.array([1e-12, 1e-6, 0.0, 0.0])
+    other = equality(found, expected)
+    assert other["absolute"] == pytest.approx(1e-6)
+    assert other["relative"] == pytest.approx(5e-7)
+    assert other["four_figures"] == 1
+
+
+def test_the_published_figures_are_those_of_the_paper():
+    """612 (613 by the printed rates), over 2000, over 1400, and 2947."""
+    assert round(IDEAL, 2) == 2947.15
+    assert PUBLISHED["dicts", "fobos"].sparse_ratio == pytest.approx(613.4, abs=0.05)
+    assert PUBLISHED["scipy", "sgd"].dense_ratio == pytest.approx(2096, abs=0.5)
+    assert PUBLISHED["scipy", "sgd"].sparse_ratio == pytest.approx(1410, abs=0.5)
+    assert PUBLISHED["scipy", "fobos"].dense_ratio == pytest.approx(1876, abs=0.5)
+    assert PUBLISHED["scipy", "fobos"].sparse_ratio == pytest.approx(1399, abs=0.5)
+
+
+# --- the study -------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    """The main study and the corpus, run small."""
+    out = tmp_path_factory.mktemp("results")
+    assert main(["corpus", "table", "--out", str(out), *TINY]) == 0
+    return out
+
+
+def test_the_table_has_every_tier_and_the_papers_figures(finished):
+    """Theirs, ours, the ratio, the machine."""
+    page = (finished / "table.md").read_text()
+    for expected in (*DESCRIPTIONS.values(), "2,096", "1,876", "1,410", "1,399", "613", "2,947"):
+        assert expected in page
+    document = load("table", finished)
+    assert document["machine"]["processor"] in page
+    assert "nan" not in page
+    assert "inf" not in re.findall(r"\w+", page)
+    for tier, competitors in TIERS.items():
+        for name in competitors:
+            assert re.search(rf"\| {tier} \| FoBoS \| {name} \| [\d,]+ \|", page)
+
+
+def test_lazy_and_dense_weights_are_equal_in_every_tier(finished):
+    """In the run that is timed; and a difference would be seen."""
+    records = load("table", finished)["records"]
+    compared = 0
+    for key, record in records.items():
+        if key.endswith("same weights"):
+            for found in (*record["against dense"].values(), record["against compiled"]):
+                assert found["weights"] == 400
+                assert found["relative"] <= 1e-10
+                assert found["four_figures"] == 0
+                compared += 1
+    assert compared >= 4 * 2 * 4
+
+
+def test_the_corpus_page_says_what_was_asked_and_found(finished):
+    """Examples, features, nonzeros and the curve."""
+    page = (finished / "corpus.md").read_text()
+    assert "| examples | 300 | 300 |" in page
+    assert "| features | 400 | 400 |" in page
+    found = re.search(r"\| nonzeros per example \| 8 \| ([\d.]+) \|", page)
+    assert float(found[1]) == pytest.approx(8, rel=0.03)
+
+
+def test_the_index_leads_to_the_studies(finished):
+    """A page to begin with."""
+    index = (finished / "README.md").read_text()
+    assert "(table.md)" in index
+    assert "(corpus.md)" in index
+    assert "of the largest weight" in index
+
+
+def test_an_svmlight_file_takes_the_place_of_the_corpus(tmp_path, capsys):
+    """Any file, any label of it."""
+    lines = [f"{i % 3} {1 + i % 7}:1 {10 + i % 11}:2.5" for i in range(60)]
+    path = tmp_path / "own.svm"
+    path.write_text("\n".join(lines))
+    options = ["--data", str(path), "--label", "2", "--repeats", "1", "--seconds", "0.001"]
+    assert main(["corpus", "table", "--out", str(tmp_path / "out"), *options]) == 0
+    assert "own.svm, label 2 against the rest" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
-    "command",
+    ("options", "complaint", "code"),
     [
-        ["paper_repro", "--examples", "300", "--dense-examples", "20", "--nonzeros", "20"],
-        ["paper_repro.bench", "--examples", "300"],
+        (["tabel"], "there is no study 'tabel'; there are corpus, table", 2),
+        (["table", "--data", "nowhere.svm"], "nowhere.svm", 1),
+        (["corpus", "--nonzeros", "1e9"], "nonzeros must lie between", 1),
     ],
-    ids=["repro", "bench"],
 )
-def test_the_studies_run(command):
+def test_mistakes_are_told_in_a_line(options, complaint, code, tmp_path, capsys):
+    """What is wrong, and no traceback."""
+    assert main([*options, "--out", str(tmp_path)]) == code
+    assert complaint in capsys.readouterr().err
+
+
+def test_ctrl_c_loses_nothing(tmp_path):
+    """The first run is stopped from outside in the middle; the second goes on behind it."""
+    command = [sys.executable, "-m", "paper_repro", "table", "--out", str(tmp_path), *TINY]
+    journal = tmp_path / "table.partial.jsonl"
+    environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
+    with subprocess.Popen(
+        command, cwd=ROOT, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        env=environment,
+    ) as first:  # fmt: skip
+        deadline = time.monotonic() + 60
+        while not (journal.exists() and journal.read_text().count("\n") > 6):
+            assert time.monotonic() < deadline
+            assert first.poll() is None
+            time.sleep(0.005)
+        first.send_signal(signal.SIGINT)
+        _, told = first.communicate(timeout=60)
+    assert first.returncode == 130
+    assert "the same command goes on from there" in told
+    assert "Traceback" not in told
+    kept = journal.read_text().count('"key"')
+    assert kept >= 5
+    second = subprocess.run(
+        command, cwd=ROOT, text=True, capture_output=True, env=environment, check=True
+    )
+    assert f"{kept} of " in second.stdout
+    assert load("table", tmp_path)["resumed"] == 1
+
+
+# --- the README ------------------------------------------------------------------------------
+
+
+def test_only_what_stands_between_the_marks_is_replaced():
+    """And a README without marks is an error."""
+    text = f"before\n{readme.BEGIN}\nold\n{readme.END}\nafter\n"
+    assert readme.with_table(text, "new") == text.replace("old", "new")
+    with pytest.raises(ValueError, match="must hold the marks"):
+        readme.with_table("nothing", "new")
+
+
+def test_the_readme_has_the_committed_results():
+    """Its table says what paper_repro/results says; if not: python -m paper_repro readme."""
+    text = readme.README.read_text(encoding="utf-8")
+    assert readme.with_table(text, readme.table()) == text
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_committed_pages_and_figures_follow_from_their_numbers(name, tmp_path):
+    """Nothing in them was written by hand."""
+    from paper_repro.results import RESULTS, whole_page
+
+    document = load(name, RESULTS)
+    assert document is not None
+    assert whole_page(STUDIES[name], document) == (RESULTS / f"{name}.md").read_text("utf-8")
+
+
+def test_the_bench_runs():
     """From the command line, on a corpus of nothing, with the proof of equal weights."""
     run = subprocess.run(
-        [sys.executable, "-m", *command, "--features", "3000", "--repeats", "1"],
+        [sys.executable, "-m", "paper_repro.bench", "--examples", "300", "--features", "3000",
+         "--repeats", "1"],
         capture_output=True,
         text=True,
-        cwd=Path(__file__).parent.parent,
-    )
+        cwd=ROOT,
+    )  # fmt: skip
     assert run.returncode == 0, run.stderr
     assert "same weights" in run.stdout
     assert "nan" not in run.stdout

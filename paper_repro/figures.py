@@ -1,0 +1,75 @@
+"""One style for all figures: labelled directly, readable in grey, small as SVG.
+
+Series differ by grey level, line style and marker together, so that a black-and-white print and
+an eye that sees no colour lose nothing.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+STYLE: Any = {
+    "font.family": "sans-serif",
+    "font.size": 9.0,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.linewidth": 0.6,
+    "axes.titlesize": 10.0,
+    "axes.titlelocation": "left",
+    "axes.grid": False,
+    "xtick.major.width": 0.6,
+    "ytick.major.width": 0.6,
+    "xtick.minor.width": 0.4,
+    "ytick.minor.width": 0.4,
+    "lines.linewidth": 1.6,
+    "lines.markersize": 4.5,
+    # Text stays text, and the same figure is the same file.
+    "svg.fonttype": "none",
+    "svg.hashsalt": "lazynet",
+}
+
+#: A look for every kind of competitor, the same in all figures.
+LOOKS: dict[str, dict[str, Any]] = {
+    "clock": dict(color="#0b3c6f", marker="o", linestyle="-"),
+    "tables": dict(color="#3f7fb5", marker="s", linestyle="-"),
+    "dense": dict(color="#c4622d", marker="^", linestyle="--"),
+    "sparse predictions": dict(color="#e3a46f", marker="v", linestyle="--"),
+    "paper": dict(color="black", marker="D", linestyle="none", markerfacecolor="white"),
+    "law": dict(color="0.45", linestyle=":", linewidth=1.2),
+}
+
+
+def styled() -> Any:
+    """The context in which figures are drawn and saved."""
+    return mpl.rc_context(STYLE)
+
+
+def new(columns: int = 1, rows: int = 1, width: float = 7.5, height: float = 3.6) -> Any:
+    """A figure and its axes: one Axes, or an array of them."""
+    figure = Figure(figsize=(width, height), layout="constrained")
+    return figure, figure.subplots(rows, columns)
+
+
+def label_end(
+    ax: Axes, x: float, y: float, text: str, look: str, *, dx: float = 5.0, dy: float = 0.0
+) -> None:
+    """Name a line where it ends, in its own colour."""
+    ax.annotate(
+        text,
+        (x, y),
+        xytext=(dx, dy),
+        textcoords="offset points",
+        va="center",
+        color=LOOKS[look]["color"],
+        annotation_clip=False,
+    )
+
+
+def save(figure: Figure, path: Path) -> None:
+    """As SVG, without the date, so that the same numbers give the same file."""
+    figure.savefig(path, format="svg", metadata={"Date": None, "Creator": None})

@@ -1,0 +1,38 @@
+"""The page that a reviewer opens first: what was rerun, what was found, and where it is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from paper_repro.machine import describe_machine
+from paper_repro.pubmed.page import MedlinePage
+from paper_repro.results import load, write_whole
+from paper_repro.studies import STUDIES
+from paper_repro.studies.table import Measured, equality_sentence, summary
+from paper_repro.study import Report
+
+REPORTS: dict[str, Report] = {**STUDIES, MedlinePage.name: MedlinePage()}
+
+
+def write_index(out: Path) -> str:
+    """README.md in ``out``, from the studies that have been finished there; returns its text."""
+    found = {name: load(name, out) for name in REPORTS}
+    text = _index({name: document for name, document in found.items() if document is not None})
+    write_whole(out / "README.md", text)
+    return f"{text}\nAll of it, with figures and raw numbers: {out}"
+
+
+def _index(documents: dict[str, Any]) -> str:
+    parts = ["# What was rerun\n"]
+    if "table" in documents:
+        measured = Measured(documents["table"])
+        parts += [summary(measured) + "\n", equality_sentence(measured) + "\n"]
+        parts.append("![Times faster than dense updates](table.svg)\n")
+    parts.append("| study | measured | on |\n|---|---|---|")
+    for name, document in documents.items():
+        parts.append(
+            f"| [{REPORTS[name].title}]({name}.md) | {document['finished'][:10]} "
+            f"| {describe_machine(document)} |"
+        )
+    return "\n".join(parts) + "\n"

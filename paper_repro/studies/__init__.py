@@ -1,0 +1,10 @@
+"""The studies, one file each; a new one is a new file and a line here."""
+
+from __future__ import annotations
+
+from paper_repro.studies.shape import Shape
+from paper_repro.studies.table import Table
+from paper_repro.study import Study
+
+#: In the order in which they run.
+STUDIES: dict[str, Study] = {study.name: study for study in (Shape(), Table())}

@@ -1,0 +1,596 @@
+"""Study ``table``: Lipton & Elkan's timing tables, in four tiers of implementation."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cache, partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy import sparse
+
+from paper_repro import figures
+from paper_repro.competitors import (
+    CLOCK,
+    DENSE,
+    DESCRIPTIONS,
+    SPARSE_PREDICTIONS,
+    TABLES,
+    TIERS,
+    Competitor,
+    Problem,
+)
+from paper_repro.competitors.compiled import Clock
+from paper_repro.competitors.compiled import Dense as CompiledDense
+from paper_repro.corpus import Corpus, from_settings
+from paper_repro.measure import turns
+from paper_repro.published import FEATURES, IDEAL, NONZEROS, PUBLISHED
+from paper_repro.score import Spread, coverage, duration, equality, ratios, significant
+from paper_repro.study import Cell, Record, Records, Settings, Study
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+RULES = ("sgd", "fobos")
+RULE_NAMES = {"sgd": "SGD", "fobos": "FoBoS"}
+#: Converted rows of the interpreted tiers are large: ten kilobytes each as dictionaries.
+MOST_ROWS = {"dicts": 50_000, "scipy": 100_000}
+#: The weights of a tier are compared after as many examples as dense updates manage in so
+#: many turns, within these bounds.
+EQUALITY_TURNS, EQUALITY_ROWS = 10, (10, 1000)
+#: A ratio within this factor of the printed one is said to reproduce it.
+SAME_ORDER = 2.0
+
+
+class Table(Study):
+    """Lazy against dense updates, like for like within each tier."""
+
+    name = "table"
+    title = "Lazy against dense updates: the papers' tables, rerun"
+
+    def cells(self, settings: Settings) -> Sequence[Cell]:
+        bench = Workbench(settings)
+        turn = settings.seconds
+        cells = [
+            Cell("corpus", lambda _: bench.corpus().statistics(), 5.0),
+            Cell("memory bandwidth", lambda _: bandwidth(settings), 2.0),
+            Cell("element of a row", lambda _: bench.element_of_a_row()),
+        ]
+        for tier, competitors in TIERS.items():
+            for rule in RULES:
+                group = f"{tier}/{rule}"
+                round_cost = len(competitors) * turn
+                cells.append(
+                    Cell(f"{group}/warm-up", partial(bench.warm_up, tier, rule), 2 * round_cost)
+                )
+                cells += [
+                    Cell(f"{group}/round {k}", partial(bench.round, tier, rule, k), round_cost)
+                    for k in range(1, settings.repeats + 1)
+                ]
+                cells.append(
+                    Cell(
+                        f"{group}/same weights",
+                        partial(bench.same_weights, tier, rule),
+                        2 * EQUALITY_TURNS * turn,
+                    )
+                )
+            cells.append(Cell(f"{tier}/empty rows", partial(bench.empty_rows, tier), turn))
+        return cells
+
+    def page(self, document: Mapping[str, Any]) -> str:
+        return page(Measured(document))
+
+    def draw(self, document: Mapping[str, Any]) -> Figure:
+        return draw(Measured(document))
+
+
+# --- measuring -------------------------------------------------------------------------------
+
+
+class Workbench:
+    """The corpus, where every run begins, and the competitors of the group that is measured."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.start: Callable[[str], Problem] = cache(self._start)
+        self._group: tuple[str, str] | None = None
+        self._competitors: dict[str, Competitor] = {}
+
+    def corpus(self) -> Corpus:
+        return from_settings(self.settings)
+
+    def _start(self, rule: str) -> Problem:
+        """Where a pass over the corpus leads: most weights are not zero there, as in the middle
+        of a long run, and dense updates have real work with each."""
+        corpus = self.corpus()
+        fresh = Problem(corpus.X, corpus.y, rule, np.zeros(corpus.X.shape[1]))
+        first = Clock(fresh)
+        first.begin()
+        first.learn(len(corpus.y))
+        return replace(fresh, weights=first.weights(), intercept=first.intercept, t=len(corpus.y))
+
+    def available(self, tier: str) -> int:
+        return min(MOST_ROWS.get(tier, len(self.corpus().y)), len(self.corpus().y))
+
+    def make(self, tier: str, rule: str, name: str, rows: int) -> Competitor:
+        return TIERS[tier][name](self.start(rule).first(rows))
+
+    def warm_up(self, tier: str, rule: str, _: Records) -> Record:
+        """How many examples make a turn of each competitor; not a measurement."""
+        return {
+            name: rows_of_a_turn(
+                partial(self.make, tier, rule, name), self.available(tier), self.settings.seconds
+            )
+            for name in TIERS[tier]
+        }
+
+    def group(self, tier: str, rule: str, rows: Mapping[str, int]) -> dict[str, Competitor]:
+        """The group's competitors with as many rows as they were found to need."""
+        if self._group != (tier, rule):
+            self._competitors.clear()
+            self._competitors = {
+                name: self.make(tier, rule, name, count) for name, count in rows.items()
+            }
+            self._group = (tier, rule)
+            for name, competitor in self._competitors.items():
+                competitor.seconds(min(rows[name], 2))
+        return self._competitors
+
+    def round(self, tier: str, rule: str, repeat: int, records: Records) -> Record:
+        """Seconds per example of everybody, one after the other."""
+        rows = records[f"{tier}/{rule}/warm-up"]
+        competitors = self.group(tier, rule, rows)
+        return {
+            name: competitors[name].seconds(rows[name]) / rows[name]
+            for name in turns(list(competitors), repeat)
+        }
+
+    def same_weights(self, tier: str, rule: str, records: Records) -> Record:
+        """All weights of everybody after the same examples, held against the tier's dense twin."""
+        dense_rate = records[f"{tier}/{rule}/round 1"][DENSE]
+        least, most = EQUALITY_ROWS
+        wanted = int(EQUALITY_TURNS * self.settings.seconds / dense_rate)
+        rows = min(max(least, min(most, wanted)), self.available(tier))
+        weights = {}
+        for name in TIERS[tier]:
+            learner = self.make(tier, rule, name, rows)
+            learner.begin()
+            learner.learn(rows)
+            weights[name] = learner.weights()
+        compiled = CompiledDense(self.start(rule).first(rows))
+        compiled.begin()
+        compiled.learn(rows)
+        return {
+            "rows": rows,
+            "against dense": {
+                name: equality(weights[name], weights[DENSE]) for name in weights if name != DENSE
+            },
+            "against compiled": equality(weights[DENSE], compiled.weights()),
+        }
+
+    def empty_rows(self, tier: str, _: Records) -> Record:
+        """Seconds per example of the lazy learners when examples have no features at all."""
+        problem = self.start("fobos").first(min(2000, self.available(tier)))
+        empty = replace(problem, X=sparse.csr_matrix(problem.X.shape))
+        rows = len(problem.y)
+        learners = {name: TIERS[tier][name](empty) for name in (TABLES, CLOCK)}
+        rounds = [
+            {name: learner.seconds(rows) / rows for name, learner in learners.items()}
+            for _ in range(self.settings.repeats + 1)
+        ]
+        return {name: [each[name] for each in rounds[1:]] for name in learners}
+
+    def element_of_a_row(self) -> Record:
+        """Seconds to look one element up in a row of a SciPy matrix by its index."""
+        row = self.corpus().X[0]
+        wanted = range(0, row.shape[1], max(1, row.shape[1] // 2000))
+        found = []
+        for _ in range(self.settings.repeats):
+            began = time.perf_counter()
+            for j in wanted:
+                row[0, j]
+            found.append((time.perf_counter() - began) / len(wanted))
+        return {"seconds": found}
+
+
+def rows_of_a_turn(make: Callable[[int], Competitor], available: int, seconds: float) -> int:
+    """How many examples take about so many seconds; at least one."""
+    rows = 1
+    while True:
+        took = make(rows).seconds(rows)
+        if took >= seconds / 10 or rows == available:
+            return max(1, min(available, round(rows * seconds / max(took, 1e-9))))
+        rows = min(available, rows * 10)
+
+
+def bandwidth(settings: Settings) -> Record:
+    """Bytes a second that an in-place multiplication moves: one double read, one written."""
+
+    def measure(size: int) -> list[float]:
+        array = np.ones(size)
+        found = []
+        for _ in range(settings.repeats + 1):
+            passes = max(1, int(2e7 / size))
+            began = time.perf_counter()
+            for _ in range(passes):
+                np.multiply(array, 1.0, out=array)
+            found.append(16 * size * passes / (time.perf_counter() - began))
+        return found[1:]
+
+    return {"weights": measure(settings.features), "memory": measure(32_000_000)}
+
+
+# --- reading what was measured ---------------------------------------------------------------
+
+
+class Measured:
+    """A document of the study, asked in its own words."""
+
+    def __init__(self, document: Mapping[str, Any]) -> None:
+        self.records = document["records"]
+        self.settings = document["settings"]
+        self.corpus = self.records["corpus"]
+        self.repeats = self.settings["repeats"]
+
+    def seconds(self, tier: str, rule: str, name: str) -> list[float]:
+        """Seconds per example, round by round."""
+        return [self.records[f"{tier}/{rule}/round {k}"][name] for k in range(1, self.repeats + 1)]
+
+    def median(self, tier: str, rule: str, name: str) -> float:
+        return Spread.of(self.seconds(tier, rule, name)).median
+
+    def ratio(self, tier: str, rule: str, slow: str, fast: str) -> Spread:
+        return ratios(self.seconds(tier, rule, slow), self.seconds(tier, rule, fast))
+
+    def rows(self, tier: str, rule: str, name: str) -> int:
+        return int(self.records[f"{tier}/{rule}/warm-up"][name])
+
+    def equal(self, tier: str, rule: str) -> Any:
+        return self.records[f"{tier}/{rule}/same weights"]
+
+    def per_feature(self, tier: str, rule: str, name: str = DENSE) -> float:
+        """Seconds that dense updates spend on a feature."""
+        return self.median(tier, rule, name) / self.corpus["features"]
+
+    def per_nonzero(self, tier: str, rule: str, name: str = TABLES) -> float:
+        """Seconds that lazy updates spend on a nonzero, with all that an example costs besides."""
+        return self.median(tier, rule, name) / self.corpus["nonzeros_per_example"]
+
+    def overhead(self, tier: str, name: str = TABLES) -> float:
+        """Seconds that an example without features costs."""
+        return Spread.of(self.records[f"{tier}/empty rows"][name]).median
+
+    def bytes_per_second(self, where: str) -> float:
+        return Spread.of(self.records["memory bandwidth"][where]).median
+
+
+def groups() -> Iterator[tuple[str, str]]:
+    for tier in TIERS:
+        for rule in RULES:
+            yield tier, rule
+
+
+# --- the page --------------------------------------------------------------------------------
+
+
+def page(measured: Measured) -> str:
+    return "\n\n".join(
+        [
+            setting_sentence(measured),
+            summary(measured),
+            "## What reproduces, and why the rest does not",
+            *verdicts(measured),
+            unit_costs(measured),
+            "## The same weights",
+            equality_sentence(measured),
+            equality_table(measured),
+            "## Every implementation",
+            _measuring_text(measured),
+            every_row(measured),
+        ]
+    )
+
+
+def setting_sentence(measured: Measured) -> str:
+    corpus = measured.corpus
+    return (
+        f"Logistic regression with an elastic net, one example at a time, on "
+        f"{corpus['examples']:,} examples with {corpus['features']:,} features and "
+        f"{corpus['nonzeros_per_example']:.2f} nonzeros each on average ({corpus['origin']}). "
+        f"Features by nonzeros, what sparsity alone could yield: "
+        f"**{corpus['features_per_nonzero']:,.0f}**; in the paper {IDEAL:,.0f}. "
+        "Ratios are times of dense updates by times of lazy ones; *printed* are Lipton & Elkan's: "
+        "for the first tier those of their early text, for the second those of version 3."
+    )
+
+
+def summary(measured: Measured) -> str:
+    """One row a tier and rule; also the README's table."""
+    lines = [
+        "| | rule | lazy, examples/s | dense / lazy | printed "
+        "| dense with sparse predictions / lazy | printed | dense / clock |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    for tier, rule in groups():
+        printed = PUBLISHED.get((tier, rule))
+        lazy = 1 / measured.median(tier, rule, TABLES)
+        lines.append(
+            f"| {DESCRIPTIONS[tier]} | {RULE_NAMES[rule]} | {significant(lazy)} "
+            f"| **{significant(measured.ratio(tier, rule, DENSE, TABLES).median)}** "
+            f"| {_printed(printed.dense_ratio if printed else None)} "
+            f"| **{significant(measured.ratio(tier, rule, SPARSE_PREDICTIONS, TABLES).median)}** "
+            f"| {_printed(printed.sparse_ratio if printed else None)} "
+            f"| {significant(measured.ratio(tier, rule, DENSE, CLOCK).median)} |"
+        )
+    return "\n".join(lines)
+
+
+def _printed(ratio: float | None) -> str:
+    return "" if ratio is None else f"{ratio:,.0f}"
+
+
+def verdicts(measured: Measured) -> list[str]:
+    """What the numbers say, in words; nothing here is known before they are."""
+    return [
+        "\n".join(_reproduced(measured)),
+        _interpreted(measured),
+        _looked_up(measured),
+        _vectorised(measured),
+        _compiled(measured),
+    ]
+
+
+def _reproduced(measured: Measured) -> Iterator[str]:
+    for (tier, rule), printed in PUBLISHED.items():
+        for label, slow, ratio in (
+            ("dense updates", DENSE, printed.dense_ratio),
+            ("dense updates with sparse predictions", SPARSE_PREDICTIONS, printed.sparse_ratio),
+        ):
+            if ratio is None:
+                continue
+            found = measured.ratio(tier, rule, slow, TABLES)
+            yield (
+                f"- {DESCRIPTIONS[tier]}, {RULE_NAMES[rule]}, {label}: printed "
+                f"{ratio:,.0f}, here {found}: {_verdict(found.median / ratio)}"
+            )
+
+
+def _verdict(factor: float) -> str:
+    if 1 / SAME_ORDER <= factor <= SAME_ORDER:
+        return f"reproduces (within a factor of {SAME_ORDER:g})"
+    if factor > 1:
+        return f"{significant(factor, 2)} times larger here"
+    return f"{significant(1 / factor, 2)} times smaller here"
+
+
+def _interpreted(measured: Measured) -> str:
+    """Where interpreted code stands between the ideal and the measured ratio."""
+    parts = []
+    for tier in ("dicts", "scipy"):
+        printed = PUBLISHED[tier, "fobos"]
+        feature = measured.per_feature(tier, "fobos", SPARSE_PREDICTIONS)
+        nonzero = measured.per_nonzero(tier, "fobos")
+        parts.append(
+            f"with {DESCRIPTIONS[tier]} a dense update spends {duration(feature)} on a feature "
+            f"and a lazy one {duration(nonzero)} on a nonzero, {significant(nonzero / feature, 2)} "
+            f"times as much (by the printed times: {significant(IDEAL / printed.sparse_ratio, 2)})"
+        )
+    return (
+        f"**Interpreted tiers.** The ideal {measured.corpus['features_per_nonzero']:,.0f} would "
+        f"need a lazy update to spend no more on a nonzero than a dense one on a feature. It "
+        f"spends more, because it brings the weight current and stores it besides predicting and "
+        f"learning. For FoBoS and sparse predictions: {'; '.join(parts)}. The measured ratio is "
+        f"the ideal divided by that factor, so where the factor is the printed one, the ratio is "
+        f"too: the speed of machine and interpreter cancels."
+    )
+
+
+def _looked_up(measured: Measured) -> str:
+    """Why version 3's dense updates may have been slower than those of this page."""
+    printed = PUBLISHED["scipy", "fobos"]
+    assert printed.dense is not None
+    predicting = (printed.dense - printed.sparse_predictions) / FEATURES
+    element = Spread.of(measured.records["element of a row"]["seconds"]).median
+    ours = measured.per_feature("scipy", "fobos") - measured.per_feature(
+        "scipy", "fobos", SPARSE_PREDICTIONS
+    )
+    lazy = measured.median("scipy", "fobos", TABLES)
+    ratio = element * measured.corpus["features"] / lazy
+    return (
+        f"By the times printed for SciPy rows, dense predictions alone cost "
+        f"{duration(predicting)} for each feature, too long for a multiplication and an addition "
+        f"in any interpreter; here, where the row is spread out first, dense predictions and "
+        f"gradients add {duration(ours)}. Looking an element up in a SciPy row takes "
+        f"{duration(element)} on this machine; dense predictions that did it would by themselves "
+        f"take {significant(ratio)} times as long as a lazy update. What the authors' loop did "
+        f"for a feature is not in the paper, and it decides this ratio."
+    )
+
+
+def _vectorised(measured: Measured) -> str:
+    overhead, whole = measured.overhead("numpy"), measured.median("numpy", "fobos", TABLES)
+    feature = measured.per_feature("numpy", "fobos", SPARSE_PREDICTIONS)
+    interpreted = measured.per_feature("scipy", "fobos", SPARSE_PREDICTIONS)
+    ratio = measured.ratio("numpy", "fobos", DENSE, TABLES)
+    return (
+        f"**Vectorised NumPy.** Here the ratio is {ratio}. The interpreter is now paid for an "
+        f"example, no longer for a feature: a lazy update takes {duration(whole)}, and "
+        f"{duration(overhead)} of it ({overhead / whole:.0%}) for an example that has no features "
+        f"at all. The dense update does a feature in {duration(feature)}, "
+        f"{significant(interpreted / feature, 2)} times faster than one by one. The interpreter "
+        f"taxes what is sparse, and the dense loop hardly at all."
+    )
+
+
+def _compiled(measured: Measured) -> str:
+    tables = measured.ratio("compiled", "fobos", DENSE, TABLES)
+    clock = measured.ratio("compiled", "fobos", DENSE, CLOCK)
+    units = measured.ratio("compiled", "fobos", f"{SPARSE_PREDICTIONS}, scalar", SPARSE_PREDICTIONS)
+    scalar = measured.ratio("compiled", "fobos", f"{DENSE}, scalar", CLOCK)
+    moved = 16 / measured.per_feature("compiled", "fobos", SPARSE_PREDICTIONS)
+    copied, memory = measured.bytes_per_second("weights"), measured.bytes_per_second("memory")
+    return (
+        f"**Compiled.** Without an interpreter on either side the tables win by {tables} and the "
+        f"clock by {clock}. Dense updates go through memory in order and in whole vectors, lazy "
+        f"ones from one place to another: vector units alone make the dense shrink "
+        f"{units} times faster, and without them the clock would win by {scalar}. That loop moves "
+        f"{significant(moved / 1e9)} GB/s; NumPy's in-place multiplication moves "
+        f"{significant(copied / 1e9)} GB/s on an array of the same size and "
+        f"{significant(memory / 1e9)} GB/s on one that no cache holds, which is all that dense "
+        f"updates would get with many times as many features."
+    )
+
+
+def unit_costs(measured: Measured) -> str:
+    """The ratio taken apart: time per feature, time per nonzero."""
+    lines = [
+        "| FoBoS | dense: per feature | lazy: per nonzero | lazy: an example without features "
+        "| features by nonzeros x per feature / per nonzero |",
+        "|---|---|---|---|---|",
+    ]
+    for (tier, rule), printed in PUBLISHED.items():
+        if rule == "fobos":
+            dense = printed.dense or printed.sparse_predictions
+            lines.append(
+                f"| {DESCRIPTIONS[tier]}, as printed | {duration(dense / FEATURES)} "
+                f"| {duration(printed.lazy / NONZEROS)} | | {dense / printed.lazy:,.0f} |"
+            )
+    for tier in TIERS:
+        feature, nonzero = measured.per_feature(tier, "fobos"), measured.per_nonzero(tier, "fobos")
+        lines.append(
+            f"| {DESCRIPTIONS[tier]} | {duration(feature)} | {duration(nonzero)} "
+            f"| {duration(measured.overhead(tier))} "
+            f"| {significant(measured.corpus['features_per_nonzero'] * feature / nonzero)} |"
+        )
+    return "\n".join(lines)
+
+
+def equality_sentence(measured: Measured) -> str:
+    worst = max(
+        found["relative"]
+        for tier, rule in groups()
+        for found in measured.equal(tier, rule)["against dense"].values()
+    )
+    return (
+        "In the same run, from the same weights and over the same examples, every implementation "
+        "of a tier is held against the tier's dense one, over all weights. The paper reports "
+        "agreement to 4 significant figures; here the greatest difference anywhere is "
+        f"**{worst:.1e}** of the largest weight."
+    )
+
+
+def equality_table(measured: Measured) -> str:
+    lines = [
+        "| | rule | examples | weights, of them not zero | greatest difference, tables "
+        "| clock | by the largest weight | differ in 4 significant figures "
+        "| dense here / compiled dense |",
+        "|---|---|---|---|---|---|---|---|---|",
+    ]
+    for tier, rule in groups():
+        equal = measured.equal(tier, rule)
+        tables, clock = equal["against dense"][TABLES], equal["against dense"][CLOCK]
+        lines.append(
+            f"| {DESCRIPTIONS[tier]} | {RULE_NAMES[rule]} | {equal['rows']:,} "
+            f"| {tables['weights']:,}, {tables['nonzero']:,} | {tables['absolute']:.3g} "
+            f"| {clock['absolute']:.3g} | {max(tables['relative'], clock['relative']):.2g} "
+            f"| {tables['four_figures'] + clock['four_figures']} "
+            f"| {equal['against compiled']['relative']:.2g} |"
+        )
+    return "\n".join(lines)
+
+
+def _measuring_text(measured: Measured) -> str:
+    return (
+        f"Everybody begins where a pass over the corpus has led, takes turns with the others of "
+        f"the tier, and visits the number of examples given, over and over, in {measured.repeats} "
+        f"rounds. Given are the median over the rounds and in brackets the range, which covers the "
+        f"true median with a probability of {coverage(measured.repeats):.1%}; ratios are taken "
+        f"round by round. Bringing all weights current at the end of a pass is not in the times of "
+        f"the lazy ones."
+    )
+
+
+def every_row(measured: Measured) -> str:
+    lines = [
+        "| | rule | implementation | examples | examples/s | time per example | dense / it "
+        "| dense with sparse predictions / it |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    for tier, rule in groups():
+        for name in TIERS[tier]:
+            speed = Spread.of([1 / s for s in measured.seconds(tier, rule, name)])
+            lines.append(
+                f"| {tier} | {RULE_NAMES[rule]} | {name} | {measured.rows(tier, rule, name):,} "
+                f"| {speed} | {duration(measured.median(tier, rule, name))} "
+                f"| {measured.ratio(tier, rule, DENSE, name)} "
+                f"| {measured.ratio(tier, rule, SPARSE_PREDICTIONS, name)} |"
+            )
+    return "\n".join(lines)
+
+
+# --- the figure ------------------------------------------------------------------------------
+
+
+def draw(measured: Measured) -> Figure:
+    """Ratios on a log axis: the tables, the clock and what was printed, for both dense twins."""
+    figure, axes = figures.new(columns=2, width=8.2, height=3.8)
+    rows = [(tier, rule) for tier, rule in groups()]
+    for ax, slow, title in (
+        (axes[0], DENSE, "dense / lazy"),
+        (axes[1], SPARSE_PREDICTIONS, "dense with sparse predictions / lazy"),
+    ):
+        for y, (tier, rule) in enumerate(reversed(rows)):
+            ax.axhline(y, color="0.9", linewidth=0.8, zorder=0)
+            for name, look in ((TABLES, "tables"), (CLOCK, "clock")):
+                found = measured.ratio(tier, rule, slow, name)
+                style = figures.LOOKS[look]
+                ax.plot([found.least, found.most], [y, y], color=style["color"], linewidth=1.2)
+                ax.plot(found.median, y, color=style["color"], marker=style["marker"])
+                if y == 0:
+                    ax.annotate(
+                        look,
+                        (found.median, y),
+                        xytext=(0, -7),
+                        textcoords="offset points",
+                        ha="center",
+                        va="top",
+                        color=style["color"],
+                    )
+            printed = PUBLISHED.get((tier, rule))
+            ratio = printed and (printed.dense_ratio if slow == DENSE else printed.sparse_ratio)
+            if ratio:
+                ax.plot(ratio, y, **{**figures.LOOKS["paper"], "markersize": 6.5}, zorder=0.5)
+                ax.annotate(
+                    f"printed {ratio:,.0f}",
+                    (ratio, y),
+                    xytext=(0, 6),
+                    textcoords="offset points",
+                    ha="center",
+                    va="bottom",
+                    fontsize=7.5,
+                    bbox=dict(facecolor="white", edgecolor="none", pad=0.5),
+                )
+        ideal = measured.corpus["features_per_nonzero"]
+        ax.axvline(ideal, **figures.LOOKS["law"])
+        ax.annotate(
+            f"features by nonzeros: {ideal:,.0f} ",
+            (ideal, len(rows) - 0.4),
+            ha="right",
+            va="center",
+            color="0.35",
+            fontsize=7.5,
+        )
+        ax.set_xscale("log")
+        ax.set_ylim(-0.9, len(rows) - 0.2)
+        ax.set_title(title)
+        ax.set_yticks(range(len(rows)))
+        ax.tick_params(axis="y", length=0)
+        ax.spines["left"].set_visible(False)
+    axes[0].set_yticklabels(
+        [f"{DESCRIPTIONS[tier]}, {RULE_NAMES[rule]}" for tier, rule in reversed(rows)]
+    )
+    axes[1].set_yticklabels([])
+    figure.supxlabel("times faster than dense updates", fontsize=9)
+    return figure

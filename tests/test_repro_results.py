@@ -1,0 +1,133 @@
+"""Studies: what is measured is kept, whatever ends a run, and results are written whole."""
+
+import errno
+import json
+from dataclasses import replace
+
+import pytest
+
+pytest.importorskip("matplotlib")
+pytest.importorskip("tqdm")
+pytest.importorskip("paper_repro.results", reason="only in a checkout")
+from paper_repro import figures, results
+from paper_repro.results import Stopped, load, run, write_whole
+from paper_repro.study import QUICK, Cell, Study
+
+
+class Counting(Study):
+    """Five cells that say when they ran; one of them may fail."""
+
+    name = "counting"
+    title = "Counting"
+
+    def __init__(self, failing=None, error=KeyboardInterrupt):
+        self.failing, self.error = failing, error
+        self.ran = []
+
+    def cells(self, settings):
+        def cell(key):
+            def measure(records):
+                if key == self.failing:
+                    raise self.error
+                self.ran.append(key)
+                return {"before": len(records), "value": (1.5, 2.5)}
+
+            return Cell(key, measure)
+
+        return [cell(key) for key in "abcde"]
+
+    def page(self, document):
+        return f"| cells |\n|---|\n| {len(document['records'])} |"
+
+    def draw(self, document):
+        figure, ax = figures.new()
+        ax.plot([record["before"] for record in document["records"].values()])
+        return figure
+
+
+def test_a_study_writes_numbers_page_and_figure(tmp_path):
+    """Three files that say what, on what, from which code."""
+    document = run(Counting(), QUICK, tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "counting.json",
+        "counting.md",
+        "counting.svg",
+    ]
+    assert load("counting", tmp_path) == document == json.loads(json.dumps(document))
+    assert document["records"]["c"] == {"before": 2, "value": [1.5, 2.5]}
+    assert {"machine", "versions", "commit", "settings", "finished"} <= set(document)
+    page = (tmp_path / "counting.md").read_text()
+    assert "| 5 |" in page
+    assert document["machine"]["processor"] in page
+    assert "<svg" in (tmp_path / "counting.svg").read_text()
+
+
+def test_an_interrupted_run_goes_on_where_it_was(tmp_path):
+    """Nothing is measured twice, and the document tells of the interruption."""
+    with pytest.raises(Stopped, match=r"2 of 5 pieces .* the same command goes on"):
+        run(Counting(failing="c"), QUICK, tmp_path)
+    assert not (tmp_path / "counting.json").exists()
+    again = Counting()
+    document = run(again, QUICK, tmp_path)
+    assert again.ran == ["c", "d", "e"]
+    assert document["resumed"] == 1
+    assert list(document["records"]) == list("abcde")
+    assert "resumed 1 times" in (tmp_path / "counting.md").read_text()
+    assert not list(tmp_path.glob("*.partial.jsonl"))
+
+
+def test_a_failing_cell_keeps_those_before_it(tmp_path):
+    """An error is an error, and no reason to measure again."""
+    with pytest.raises(MemoryError):
+        run(Counting(failing="d", error=MemoryError), QUICK, tmp_path)
+    again = Counting()
+    run(again, QUICK, tmp_path)
+    assert again.ran == ["d", "e"]
+
+
+def test_a_line_that_was_cut_off_is_measured_again(tmp_path):
+    """As a power cut leaves the journal."""
+    with pytest.raises(Stopped):
+        run(Counting(failing="d"), QUICK, tmp_path)
+    journal = tmp_path / "counting.partial.jsonl"
+    journal.write_text(journal.read_text()[:-10])
+    again = Counting()
+    run(again, QUICK, tmp_path)
+    assert again.ran == ["c", "d", "e"]
+
+
+@pytest.mark.parametrize("what", ["settings", "code", "wish"])
+def test_records_of_another_run_are_not_mixed_in(tmp_path, monkeypatch, what):
+    """Other settings, other code, or the wish to begin anew."""
+    with pytest.raises(Stopped):
+        run(Counting(failing="c"), QUICK, tmp_path)
+    if what == "code":
+        monkeypatch.setattr("paper_repro.machine._fingerprint", lambda: "other")
+    settings = replace(QUICK, seed=1) if what == "settings" else QUICK
+    again = Counting()
+    document = run(again, settings, tmp_path, fresh=what == "wish")
+    assert again.ran == list("abcde")
+    assert document["resumed"] == 0
+
+
+def test_a_full_disk_leaves_what_was_there(tmp_path, monkeypatch):
+    """Neither the older results nor the journal are lost."""
+    older = run(Counting(), QUICK, tmp_path)
+
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(results.os, "replace", full)
+    with pytest.raises(OSError, match="No space left"):
+        write_whole(tmp_path / "counting.json", "{}")
+    assert load("counting", tmp_path) == older
+    assert not list(tmp_path.glob("*.tmp"))
+
+
+def test_the_same_numbers_give_the_same_figure(tmp_path):
+    """So that a changed file means a changed result."""
+    first = run(Counting(), QUICK, tmp_path / "1")
+    results.write(Counting(), first, tmp_path / "1")
+    before = (tmp_path / "1" / "counting.svg").read_bytes()
+    results.write(Counting(), first, tmp_path / "1")
+    assert (tmp_path / "1" / "counting.svg").read_bytes() == before
