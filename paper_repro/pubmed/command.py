@@ -1,0 +1,130 @@
+"""``python -m paper_repro medline``: PubMed files in, what is in them and what can be learned out.
+
+Counts the words of the abstracts in PubMed XML files (.xml or .xml.gz: exports from the web site,
+or the yearly baseline of the NLM, which --download fetches), and trains a sparse model for each
+of the most frequent MeSH headings.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any
+
+_NLM = "that of the NLM"
+
+
+def main(argv: list[str] | None = None) -> int:
+    """0, or 1 if there was nothing to learn from, or 130 after Ctrl-C."""
+    parser = _parser()
+    options = parser.parse_args(argv)
+    if not options.files and not options.download:
+        parser.error("name files, or give --download N")
+    try:
+        return _run(options)
+    except ModuleNotFoundError as missing:
+        if missing.name not in ("lxml", "tqdm", "matplotlib"):
+            raise
+        problem = f"{missing.name} is needed here: pip install lxml matplotlib tqdm"
+    except (ValueError, OSError, RuntimeError) as error:
+        problem = str(error)
+    except KeyboardInterrupt:
+        print(f"{parser.prog}: interrupted; a download goes on from here", file=sys.stderr)
+        return 130
+    print(f"{parser.prog}: {problem}", file=sys.stderr)
+    return 1
+
+
+def _run(options: argparse.Namespace) -> int:
+    # Not at the top: these need what only this command does.
+    from paper_repro.pubmed.bag import collect
+    from paper_repro.pubmed.download import NLM_BASELINE, download
+    from paper_repro.pubmed.page import MedlinePage
+    from paper_repro.pubmed.save import save, stem_of
+    from paper_repro.pubmed.study import learned, study, summary, table
+    from paper_repro.results import RESULTS, finished, write
+
+    if options.save is not None:
+        stem_of(options.save)  # a wrong name should not cost the time until it is used
+    files = list(options.files)
+    if options.download:
+        mirror = NLM_BASELINE if options.mirror is None else options.mirror
+        files += download(options.download, options.folder, mirror)
+    with _bar(files) as bar:
+        bag = collect(
+            files,
+            min_document_frequency=options.min_df,
+            on_file=lambda _, n_bytes: bar.update(n_bytes),
+        )
+    choice: dict[str, Any] = dict(label=options.label, top=options.top_labels)
+    figures = study(bag, **choice, seed=options.seed)
+    print(summary(figures))
+    if options.save is not None:
+        paths = save(bag.indexed(), options.save, **choice)
+        print(f"\nsaved, of the citations with MeSH headings: {', '.join(map(str, paths))}")
+    if not figures["labels"]:
+        raise ValueError("too few citations with MeSH headings to learn from")
+    print(f"\n{learned(figures)}\n")
+    print(table(figures))
+    if "verified" in figures:
+        verified = figures["verified"]
+        print(f"\nLazy against dense, on {verified['name']!r}: {verified['report']}")
+    settings = {"files": [file.name for file in files], "min_df": options.min_df, **choice}
+    document = finished(MedlinePage(), settings, {"medline": figures})
+    out = options.out or RESULTS / "quick"
+    out.mkdir(parents=True, exist_ok=True)
+    write(MedlinePage(), document, out)
+    print(f"\nwritten with its curves: {out / 'medline.md'}")
+    return 0
+
+
+def _bar(files: list[Path]) -> Any:
+    """Bytes of all files, shown on a terminal only."""
+    from tqdm import tqdm
+
+    total = sum(path.stat().st_size for path in files if path.is_file())
+    return tqdm(total=total, desc="reading", unit="B", unit_scale=True, leave=False, disable=None)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m paper_repro medline",
+        description=(__doc__ or "").split("\n\n", 1)[1],
+    )
+    parser.add_argument("files", nargs="*", type=Path, metavar="FILE", help=".xml or .xml.gz")
+    parser.add_argument(
+        "--download", type=int, metavar="N", help="fetch the first N files of the baseline"
+    )
+    parser.add_argument(
+        "--folder",
+        type=Path,
+        default=Path("pubmed-baseline"),
+        help="where downloads go (default: %(default)s)",
+    )
+    parser.add_argument("--mirror", metavar="URL", help=f"folder to fetch from (default: {_NLM})")
+    parser.add_argument(
+        "--min-df",
+        type=int,
+        default=2,
+        metavar="N",
+        help="leave out words that fewer citations have (default: %(default)s)",
+    )
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument("--label", metavar="HEADING", help='one MeSH heading, "D006801" or "Humans"')
+    which.add_argument(
+        "--top-labels",
+        type=int,
+        default=10,
+        metavar="K",
+        help="the K most frequent headings (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--save",
+        type=Path,
+        metavar="NAME.svm",
+        help="write the counts and labels as svmlight (.svm or .svm.gz)",
+    )
+    parser.add_argument("--out", type=Path, help="folder of the report")
+    parser.add_argument("--seed", type=int, default=0, help="of split and training")
+    return parser

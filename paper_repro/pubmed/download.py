@@ -1,0 +1,200 @@
+"""Files of the PubMed baseline from the NLM, each checked against the MD5 sum beside it."""
+
+from __future__ import annotations
+
+import hashlib
+import http.client
+import re
+import ssl
+import time
+import urllib.error
+import urllib.request
+from pathlib import Path
+from typing import Any
+from urllib.parse import urljoin, urlsplit
+
+from tqdm import tqdm
+
+NLM_BASELINE = "https://ftp.ncbi.nlm.nih.gov/pubmed/baseline/"
+
+# A name and nothing else: what is not of this form never becomes a path here.
+_LISTED = re.compile(r"""href=["'](pubmed\d{2}n\d{4}\.xml\.gz)["']""", re.ASCII)
+_MD5 = re.compile(r"\b[0-9a-f]{32}\b")
+_BLOCK = 1 << 16
+_SMALL = 1 << 24
+# Statuses with which a server asks for patience.
+_TEMPORARY = (408, 429, 500, 502, 503, 504)
+
+
+class DownloadFailed(RuntimeError):
+    """A file could not be had; the message says which, and what to do."""
+
+
+class _Lost(Exception):
+    """The connection broke; what has come so far is good."""
+
+
+# What a connection can end with.
+_BROKEN = (
+    _Lost,
+    http.client.HTTPException,
+    urllib.error.URLError,
+    ConnectionError,
+    ssl.SSLError,
+)
+
+
+def download(
+    n: int,
+    folder: str | Path,
+    base_url: str = NLM_BASELINE,
+    *,
+    tries: int = 5,
+    pause: float = 2.0,
+    timeout: float = 60.0,
+) -> list[Path]:
+    """The first ``n`` files of the baseline in ``folder``, fetched as far as they are not there.
+
+    An interrupted download leaves NAME.part and is resumed by the next call.  A connection that
+    breaks is tried ``tries`` times, after growing pauses that start at ``pause`` seconds.
+    """
+    if n < 1:
+        raise ValueError(f"the number of files must be at least 1, got {n}")
+    if urlsplit(base_url).scheme not in ("http", "https"):
+        raise ValueError(f"only http and https addresses are read, got {base_url!r}")
+    site = _Site(base_url if base_url.endswith("/") else f"{base_url}/", tries, pause, timeout)
+    names = sorted(set(_LISTED.findall(site.text(""))))[:n]
+    if not names:
+        raise DownloadFailed(
+            f"{site.base_url} lists no file with a name like pubmed25n0001.xml.gz; "
+            f"is it the address of a folder of the baseline?"
+        )
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    return [_ensure(site, folder, name) for name in names]
+
+
+def _ensure(site: _Site, folder: Path, name: str) -> Path:
+    """The file under its name, with the MD5 sum that the site gives."""
+    path, part = folder / name, folder / f"{name}.part"
+    listed = _MD5.search(site.text(f"{name}.md5").lower())
+    if listed is None:
+        raise DownloadFailed(f"{site.base_url}{name}.md5 holds no MD5 sum; try again later")
+    wanted = listed.group()
+    if path.exists() and _md5(path) == wanted:
+        return path
+    # A part that is complete already, or was of another year's file of this name, counts as a try.
+    for _ in range(2):
+        if not (part.exists() and _md5(part) == wanted):
+            site.fetch(name, part)
+        if _md5(part) == wanted:
+            part.replace(path)
+            return path
+        part.unlink()
+    raise DownloadFailed(
+        f"{path}: what comes from {site.base_url}{name} twice did not have the MD5 sum {wanted}; "
+        f"the file may be being replaced there: try again later, or another mirror"
+    )
+
+
+def _md5(path: Path) -> str:
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, lambda: hashlib.md5(usedforsecurity=False)).hexdigest()
+
+
+class _Site:
+    """A folder on a web server."""
+
+    def __init__(self, base_url: str, tries: int, pause: float, timeout: float) -> None:
+        self.base_url, self.tries, self.pause, self.timeout = base_url, tries, pause, timeout
+        # Not build_opener(): it would follow a server to ftp addresses.
+        self.opener = urllib.request.OpenerDirector()
+        for handler in (
+            urllib.request.ProxyHandler,
+            urllib.request.HTTPHandler,
+            urllib.request.HTTPSHandler,
+            urllib.request.HTTPDefaultErrorHandler,
+            urllib.request.HTTPRedirectHandler,
+            urllib.request.HTTPErrorProcessor,
+            urllib.request.UnknownHandler,
+        ):
+            self.opener.add_handler(handler())
+
+    def text(self, name: str) -> str:
+        """A small file."""
+
+        def read() -> str:
+            with self._open(name) as response:
+                return response.read(_SMALL).decode("utf-8", "replace")
+
+        return self._patiently(name, read)
+
+    def fetch(self, name: str, part: Path) -> None:
+        """A large file, from where ``part`` ends."""
+        self._patiently(name, lambda: self._continue(name, part))
+
+    def _continue(self, name: str, part: Path) -> None:
+        have = part.stat().st_size if part.exists() else 0
+        try:
+            response = self._open(name, have)
+        except urllib.error.HTTPError as error:
+            if error.code != 416 or not have:
+                raise
+            # The part is longer than the file.
+            have, response = 0, self._open(name)
+        with response:
+            resumed = response.status == 206
+            if resumed and not response.headers.get("Content-Range", "").startswith(
+                f"bytes {have}-"
+            ):
+                part.unlink(missing_ok=True)
+                raise _Lost("the server sent another part than was asked for")
+            have = have if resumed else 0
+            length = response.headers.get("Content-Length")
+            total = have + int(length) if length else None
+            with (
+                open(part, "ab" if resumed else "wb") as file,
+                tqdm(
+                    total=total,
+                    initial=have,
+                    desc=name,
+                    unit="B",
+                    unit_scale=True,
+                    leave=False,
+                    disable=None,
+                ) as bar,
+            ):
+                while block := response.read(_BLOCK):
+                    file.write(block)
+                    bar.update(len(block))
+                    have += len(block)
+        # A connection that is closed early looks like the end of the file.
+        if total is not None and have < total:
+            raise _Lost(f"the connection broke after {have:,} of {total:,} bytes")
+
+    def _open(self, name: str, offset: int = 0) -> Any:
+        request = urllib.request.Request(urljoin(self.base_url, name))
+        if offset:
+            request.add_header("Range", f"bytes={offset}-")
+        return self.opener.open(request, timeout=self.timeout)
+
+    def _patiently(self, name: str, attempt: Any) -> Any:
+        """The attempt's result, once a connection holds until its end."""
+        pauses = [self.pause * 2**i for i in range(self.tries - 1)]
+        for pause in [*pauses, None]:
+            try:
+                return attempt()
+            except urllib.error.HTTPError as error:
+                problem, hopeless = f"{error.code} {error.reason}", error.code not in _TEMPORARY
+            except TimeoutError:
+                problem, hopeless = f"no answer for {self.timeout:g} seconds", False
+            # Not every OSError: a full disk is one, and no better for waiting.
+            except _BROKEN as error:
+                problem, hopeless = str(getattr(error, "reason", error)), False
+            if hopeless or pause is None:
+                break
+            time.sleep(pause)
+        raise DownloadFailed(
+            f"{self.base_url}{name}: {problem}; look at the address and the connection and start "
+            f"again: what has come so far is kept"
+        )

@@ -1,0 +1,64 @@
+"""A bag of words as files that other programs read: svmlight, and what its numbers stand for."""
+
+from __future__ import annotations
+
+import gzip
+import os
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from sklearn.datasets import dump_svmlight_file
+
+from paper_repro.pubmed.bag import Bag
+
+_ENDINGS = (".svm", ".svm.gz")
+
+
+def save(bag: Bag, name: str | Path, *, label: str | None = None, top: int = 10) -> list[Path]:
+    """Write NAME.svm (or NAME.svm.gz), NAME.vocab.txt and NAME.labels.txt, and return their paths.
+
+    With ``label`` the targets are +1 and -1; otherwise each row has the numbers of those of the
+    ``top`` most frequent descriptors that it is indexed with: 0 for the first line of the labels.
+    Feature 1 is the first line of the vocabulary.
+    """
+    path = Path(name)
+    stem = stem_of(path)
+    y: Any
+    if label is None:
+        y, labels = bag.top_labels(top)
+    else:
+        y, labels = bag.target(label), [bag.descriptors[bag.column(label)]]
+    paths = [path, path.with_name(f"{stem}.vocab.txt"), path.with_name(f"{stem}.labels.txt")]
+    with ExitStack() as stack:
+        files = [stack.enter_context(whole_file(each)) for each in paths]
+        matrix: Any = files[0]
+        if path.suffix == ".gz":
+            # Without name and time, so that the same bag gives the same bytes.
+            matrix = stack.enter_context(gzip.GzipFile("", "wb", fileobj=files[0], mtime=0))
+        dump_svmlight_file(bag.X, y, matrix, zero_based=False, multilabel=label is None)
+        files[1].writelines(f"{word}\n".encode() for word in bag.vocabulary)
+        files[2].writelines(f"{ui}\t{descriptor}\n".encode() for ui, descriptor in labels)
+    return paths
+
+
+def stem_of(path: Path) -> str:
+    """The name without its ending, which must be one that can be written."""
+    for ending in _ENDINGS:
+        if path.name.endswith(ending) and path.name != ending:
+            return path.name.removesuffix(ending)
+    raise ValueError(f"the name must end in {' or '.join(_ENDINGS)}, got {str(path)!r}")
+
+
+@contextmanager
+def whole_file(path: Path) -> Iterator[BinaryIO]:
+    """A file to write that gets its name when the block ends well, and vanishes otherwise."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        with open(temporary, "xb") as file:
+            yield file
+        os.replace(temporary, path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise

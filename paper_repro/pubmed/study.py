@@ -1,0 +1,191 @@
+"""What a linear model learns from abstracts: to tell which MeSH headings they are indexed with."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.feature_extraction.text import TfidfTransformer
+from sklearn.metrics import accuracy_score, average_precision_score, f1_score
+from sklearn.model_selection import GridSearchCV, train_test_split
+
+from lazynet import LazyNetClassifier
+from paper_repro.curves import curves
+from paper_repro.pubmed.bag import Bag
+
+TEST_SHARE = 0.25
+# l1 is chosen by cross-validation within the training part, from these shares of the strength
+# at which no weight leaves 0.
+L1_SHARES = (0.3, 0.1, 0.03, 0.01)
+# Rows are of length 1: the largest rate that is safe is 2, but the logistic slope is bounded, and
+# starting higher gets there in fewer epochs.
+TRAINING: dict[str, Any] = dict(l2=1e-6, schedule="inverse_sqrt", eta0=10.0, max_iter=1000)
+FOLDS = 3
+# Fewer training examples of a class than this say nothing about it.
+LEAST_OF_A_CLASS = 2 * FOLDS
+_FREQUENT = 10
+_WORDS = 5
+
+
+def study(bag: Bag, *, label: str | None = None, top: int = 10, seed: int = 0) -> dict[str, Any]:
+    """Figures about the bag, and about models for one label or for the ``top`` most frequent.
+
+    The figures are numbers, strings, lists and dicts only, ready for JSON.
+    """
+    indexed = bag.indexed()
+    counts = bag.label_counts()
+    figures: dict[str, Any] = {
+        "corpus": {
+            **bag.tally.as_dict(),
+            "nonzeros_per_citation": bag.X.nnz / bag.X.shape[0],
+            "indexed": indexed.X.shape[0],
+            "descriptors": len(bag.descriptors),
+            "frequent": [
+                [*bag.descriptors[i], int(counts[i])] for i in bag.most_frequent(_FREQUENT)
+            ],
+        },
+        "curves": curves(bag.X),
+        "seed": seed,
+        "labels": [],
+    }
+    columns = bag.most_frequent(top).tolist() if label is None else [bag.column(label)]
+    if indexed.X.shape[0] < 2:
+        return figures
+    train, test = train_test_split(
+        np.arange(indexed.X.shape[0]), test_size=TEST_SHARE, random_state=seed
+    )
+    weighting = TfidfTransformer(sublinear_tf=True).fit(indexed.X[train])
+    parts = weighting.transform(indexed.X[train]), weighting.transform(indexed.X[test])
+    figures["examples"] = {"training": len(train), "test": len(test)}
+    for column in columns:
+        ui, name = bag.descriptors[column]
+        y = indexed.target(ui or name)
+        row = {"ui": ui, "name": name, "positives": int((y > 0).sum())}
+        model, result = _learn(parts, (y[train], y[test]), bag.vocabulary, seed)
+        figures["labels"].append(row | result)
+        if model is not None and "verified" not in figures:
+            report = model.verify(parts[0], y[train])
+            figures["verified"] = {
+                "name": name,
+                "agrees": bool(report.agrees),
+                "report": str(report),
+            }
+    return figures
+
+
+def _learn(
+    parts: tuple[sparse.csr_matrix, sparse.csr_matrix],
+    targets: tuple[NDArray[np.float64], NDArray[np.float64]],
+    vocabulary: list[str],
+    seed: int,
+) -> tuple[LazyNetClassifier | None, dict[str, Any]]:
+    """Train for one label, and measure on the examples put aside."""
+    (X, X_test), (y, y_test) = parts, targets
+    of_a_class = [int((y == sign).sum()) for sign in (+1, -1)]
+    if min(of_a_class) < LEAST_OF_A_CLASS:
+        kind = "with" if of_a_class[0] < of_a_class[1] else "without"
+        return None, {"not_trained": f"too few to learn from: {min(of_a_class)} {kind} it"}
+    positive = y > 0
+    strongest = np.abs(X.T @ (positive - positive.mean())).max() / len(y)
+    search = GridSearchCV(
+        LazyNetClassifier(**TRAINING, random_state=seed),
+        {"l1": [share * strongest for share in L1_SHARES]},
+        scoring="neg_log_loss",
+        cv=FOLDS,
+    ).fit(X, y)
+    model = search.best_estimator_
+    weights = model.coef_[0]
+    predicted = model.predict(X_test)
+    positives = int((y_test > 0).sum())
+    # Of examples of one class only, neither measure of the positive ones is defined.
+    both_kinds = 0 < positives < len(y_test)
+    return model, {
+        "accuracy": float(accuracy_score(y_test, predicted)),
+        "majority": max(positives, len(y_test) - positives) / len(y_test),
+        "f1": float(f1_score(y_test, predicted, zero_division=0)) if both_kinds else None,
+        "average_precision": (
+            float(average_precision_score(y_test, model.decision_function(X_test)))
+            if both_kinds
+            else None
+        ),
+        "share_of_positives": positives / len(y_test),
+        "l1": float(model.l1),
+        "nonzero_weights": int(np.count_nonzero(weights)),
+        "words_for": _strongest(weights, vocabulary),
+        "words_against": _strongest(-weights, vocabulary),
+    }
+
+
+def _strongest(weights: NDArray[np.float64], vocabulary: list[str]) -> list[str]:
+    """The words with the largest positive weights."""
+    first = np.argsort(-weights, kind="stable")[:_WORDS]
+    return [vocabulary[i] for i in first if weights[i] > 0]
+
+
+def summary(figures: dict[str, Any]) -> str:
+    """What was read, as text for people."""
+    corpus = figures["corpus"]
+    lines = [
+        ("files", f"{corpus['files']:,}"),
+        ("citations", f"{corpus['seen']:,}"),
+        *((f"  {reason}", f"{count:,}") for reason, count in sorted(corpus["skipped"].items())),
+        ("  older versions", f"{corpus['superseded']:,}"),
+        ("  deleted", f"{corpus['deleted']:,}"),
+        ("  kept", f"{corpus['kept']:,}"),
+        ("words", f"{corpus['words_before']:,}"),
+        ("  in enough citations", f"{corpus['words']:,}"),
+        ("different words per citation", f"{corpus['nonzeros_per_citation']:.1f}"),
+        ("with MeSH headings", f"{corpus['indexed']:,}"),
+        ("different MeSH headings", f"{corpus['descriptors']:,}"),
+    ]
+    width = max(len(name) for name, _ in lines)
+    digits = max(len(value) for _, value in lines)
+    text = [f"{name:<{width}}  {value:>{digits}}" for name, value in lines]
+    if corpus["damaged"]:
+        text += ["", "damaged, or not readable; what was read before the damage is counted:"]
+        text += [f"  {path}: {problem}" for path, problem in corpus["damaged"]]
+    if corpus["frequent"]:
+        text += ["", "most frequent headings:"]
+        text += [f"  {count:>{digits},}  {ui:<11} {name}" for ui, name, count in corpus["frequent"]]
+    return "\n".join(text)
+
+
+def learned(figures: dict[str, Any]) -> str:
+    """How the models were trained and are to be judged, as text for people."""
+    examples = figures.get("examples")
+    if examples is None:
+        return "Too few citations with MeSH headings to learn from."
+    return (
+        f"A model for each heading, trained on {examples['training']:,} citations and measured "
+        f"on {examples['test']:,} others.\nBetter than nothing is an accuracy above 'majority' "
+        f"and an average precision above 'chance'."
+    )
+
+
+def table(figures: dict[str, Any]) -> str:
+    """What was learned, in Markdown."""
+    lines = [
+        "| heading | positive | accuracy | majority | F1 | average precision | chance "
+        "| nonzero weights | words for it | against it |",
+        "|---|---|---|---|---|---|---|---|---|---|",
+    ]
+    for row in figures["labels"]:
+        begins = f"| {row['name']} ({row['ui']}) | {row['positives']:,} "
+        if "not_trained" in row:
+            lines.append(f"{begins}| {row['not_trained']} | | | | | | | |")
+            continue
+        measured = " | ".join(
+            "" if value is None else f"{value:.3f}"
+            for value in (
+                row["accuracy"],
+                row["majority"],
+                row["f1"],
+                row["average_precision"],
+                row["share_of_positives"],
+            )
+        )
+        words = f"{', '.join(row['words_for'])} | {', '.join(row['words_against'])}"
+        lines.append(f"{begins}| {measured} | {row['nonzero_weights']:,} | {words} |")
+    return "\n".join(lines)
