@@ -55,7 +55,7 @@ repro: setup
 	$(BIN)/python -m paper_repro $(if $(FULL),--full)
 
 bench: setup
-	$(BIN)/python -m paper_repro.bench
+	$(BIN)/python -m paper_repro bench
 
 lint: setup
 	$(BIN)/ruff check .

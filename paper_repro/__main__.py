@@ -1,11 +1,11 @@
 """``python -m paper_repro``: Lipton & Elkan's timing study and what belongs to it, rerun.
 
-Without names all studies run, one after the other.  Each writes NAME.json (every raw repeat, with
-machine, versions, seeds and commit), NAME.md and NAME.svg; README.md beside them is their index.
-An interrupted run goes on where it was.  Two more commands have options of their own:
+Without names all studies but ``bench`` run, one after the other.  Each writes NAME.json (every
+raw repeat, with machine, versions, seeds and commit), NAME.md and NAME.svg; README.md beside them
+is their index.  An interrupted run goes on where it was.  Two more commands:
 
     python -m paper_repro medline FILES...   real abstracts, from PubMed's XML
-    python -m paper_repro readme             the table in the README from the committed results
+    python -m paper_repro readme             the README's tables from the committed results
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ def run_studies(arguments: list[str]) -> int:
     settings = _settings(options)
     out = options.out or (RESULTS if settings.full else RESULTS / "quick")
     try:
-        for name in options.studies or STUDIES:
-            study = STUDIES[name]
+        chosen = options.studies or [n for n, s in STUDIES.items() if not s.only_when_named]
+        for study in (STUDIES[name] for name in chosen):
             document = run(study, settings, out, fresh=options.fresh)
             print(f"# {study.title}\n\n{study.page(document)}\n", flush=True)
         print(write_index(out))
@@ -74,9 +74,7 @@ def _parser(studies: list[str]) -> argparse.ArgumentParser:
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument(
-        "studies", nargs="*", metavar="STUDY", help=f"{', '.join(studies)}; all unless named"
-    )
+    parser.add_argument("studies", nargs="*", metavar="STUDY", help=f"of {', '.join(studies)}")
     size = parser.add_mutually_exclusive_group()
     size.add_argument(
         "--quick", action="store_true", help="minutes, 100,000 examples (this is the default)"

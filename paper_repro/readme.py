@@ -1,44 +1,69 @@
-"""The README's speedup table, made from the committed results."""
+"""The README's tables, made from the committed results."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from paper_repro.machine import describe_machine
 from paper_repro.results import RESULTS, load, write_whole
-from paper_repro.studies.table import Measured, equality_sentence, setting_sentence, summary
+from paper_repro.studies import bench, table
 
 README = Path(__file__).parent.parent / "README.md"
-BEGIN = "<!-- from paper_repro/results/table.json by: python -m paper_repro readme -->"
-END = "<!-- end -->"
 
 
-def main() -> int:
-    """Rewrite what stands between the two marks."""
-    write_whole(README, with_table(README.read_text(encoding="utf-8"), table()))
-    print(f"{README.name}: table written")
-    return 0
-
-
-def table() -> str:
-    """The table, what it was measured on, and the proof beside it."""
-    document = load("table", RESULTS)
-    if document is None:
-        raise ValueError(f"there is no {RESULTS / 'table.json'}: run make repro FULL=1 first")
-    measured = Measured(document)
+def speedups(document: Any) -> str:
+    """Lazy against dense, with the proof beside it."""
+    measured = table.Measured(document)
     return "\n\n".join(
         [
-            setting_sentence(measured),
-            summary(measured),
-            f"{equality_sentence(measured)} Measured on {describe_machine(document)}.",
+            table.setting_sentence(measured),
+            table.summary(measured),
+            table.equality_sentence(measured),
         ]
     )
 
 
-def with_table(text: str, new: str) -> str:
-    """The text with what stands between the marks replaced."""
-    before, begin, rest = text.partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not (begin and end):
-        raise ValueError(f"the README must hold the marks {BEGIN!r} and {END!r}")
-    return f"{before}{begin}\n{new}\n{end}{after}"
+def epochs(document: Any) -> str:
+    """The clock against scikit-learn and the others."""
+    return bench.Bench().page(document)
+
+
+#: study -> what the README shows of it
+BLOCKS: dict[str, Callable[[Any], str]] = {"table": speedups, "bench": epochs}
+
+
+def main() -> int:
+    """Rewrite what stands between the marks."""
+    write_whole(README, renewed(README.read_text(encoding="utf-8")))
+    print(f"{README.name}: {', '.join(BLOCKS)} written")
+    return 0
+
+
+def renewed(text: str) -> str:
+    """The README's text with every block as the results have it."""
+    for name, show in BLOCKS.items():
+        document = load(name, RESULTS)
+        if document is None:
+            raise ValueError(f"there is no {RESULTS / name}.json to make the README's table from")
+        measured_on = f"Measured on {describe_machine(document)}."
+        text = with_block(text, name, f"{show(document)}\n\n{measured_on}")
+    return text
+
+
+def with_block(text: str, name: str, new: str) -> str:
+    """The text with what stands between the marks of a study replaced."""
+    begin, end = marks(name)
+    before, found, rest = text.partition(begin)
+    _, closed, after = rest.partition(end)
+    if not (found and closed):
+        raise ValueError(f"the README must hold the marks {begin!r} and {end!r}")
+    return f"{before}{begin}\n\n{new}\n\n{end}{after}"
+
+
+def marks(name: str) -> tuple[str, str]:
+    return (
+        f"<!-- {name}: from paper_repro/results/{name}.json by python -m paper_repro readme -->",
+        f"<!-- end of {name} -->",
+    )

@@ -19,13 +19,13 @@ from paper_repro.competitors.base import ETA0, L1, L2
 from paper_repro.corpus import Corpus
 
 
-def recipe(rule: str = "fobos", l1: float = L1, l2: float = L2) -> Recipe:
+def recipe(rule: str = "fobos", l1: float = L1, l2: float = L2, eta0: float = ETA0) -> Recipe:
     """Logistic regression with an elastic net."""
     return Recipe(
         get_loss("log_loss"),
         ElasticNet(l1, l2),
         get_rule(rule),
-        InverseSqrt(ETA0),
+        InverseSqrt(eta0),
         fit_intercept=True,
     )
 

@@ -77,6 +77,9 @@ class Report(ABC):
 class Study(Report):
     """One question: what is to be measured, and the report on it."""
 
+    #: Whether it runs only when it is asked for by name.
+    only_when_named: ClassVar[bool] = False
+
     @abstractmethod
     def cells(self, settings: Settings) -> Sequence[Cell]:
         """What is to be measured, in this order."""

@@ -160,6 +160,18 @@ def test_the_index_leads_to_the_studies(finished):
     assert "of the largest weight" in index
 
 
+def test_the_bench_says_what_holds(tmp_path, capsys):
+    """Every line with its ratio, the bounds judged, the weights compared."""
+    assert main(["bench", "--out", str(tmp_path), *TINY]) == 0
+    page = capsys.readouterr().out
+    assert len(re.findall(r"\| (?:holds|MISSED) \|", page)) == 6
+    assert page.count("scikit-learn SGD, elastic net / clock") == 2
+    assert "nan" not in page
+    same = load("bench", tmp_path)["records"]["same weights"]
+    assert same["tables"]["relative"] <= 1e-10
+    assert same["dense"]["relative"] <= 1e-10
+
+
 def test_an_svmlight_file_takes_the_place_of_the_corpus(tmp_path, capsys):
     """Any file, any label of it."""
     lines = [f"{i % 3} {1 + i % 7}:1 {10 + i % 11}:2.5" for i in range(60)]
@@ -173,7 +185,7 @@ def test_an_svmlight_file_takes_the_place_of_the_corpus(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("options", "complaint", "code"),
     [
-        (["tabel"], "there is no study 'tabel'; there are corpus, table", 2),
+        (["tabel"], "there is no study 'tabel'; there are corpus", 2),
         (["table", "--data", "nowhere.svm"], "nowhere.svm", 1),
         (["corpus", "--nonzeros", "1e9"], "nonzeros must lie between", 1),
     ],
@@ -217,16 +229,17 @@ def test_ctrl_c_loses_nothing(tmp_path):
 
 def test_only_what_stands_between_the_marks_is_replaced():
     """And a README without marks is an error."""
-    text = f"before\n{readme.BEGIN}\nold\n{readme.END}\nafter\n"
-    assert readme.with_table(text, "new") == text.replace("old", "new")
+    begin, end = readme.marks("table")
+    text = f"before\n{begin}\n\nold\n\n{end}\nafter\n"
+    assert readme.with_block(text, "table", "new") == text.replace("old", "new")
     with pytest.raises(ValueError, match="must hold the marks"):
-        readme.with_table("nothing", "new")
+        readme.with_block("nothing", "table", "new")
 
 
 def test_the_readme_has_the_committed_results():
-    """Its table says what paper_repro/results says; if not: python -m paper_repro readme."""
+    """Its tables say what paper_repro/results says; if not: python -m paper_repro readme."""
     text = readme.README.read_text(encoding="utf-8")
-    assert readme.with_table(text, readme.table()) == text
+    assert readme.renewed(text) == text
 
 
 @pytest.mark.parametrize("name", STUDIES)
@@ -237,17 +250,3 @@ def test_committed_pages_and_figures_follow_from_their_numbers(name, tmp_path):
     document = load(name, RESULTS)
     assert document is not None
     assert whole_page(STUDIES[name], document) == (RESULTS / f"{name}.md").read_text("utf-8")
-
-
-def test_the_bench_runs():
-    """From the command line, on a corpus of nothing, with the proof of equal weights."""
-    run = subprocess.run(
-        [sys.executable, "-m", "paper_repro.bench", "--examples", "300", "--features", "3000",
-         "--repeats", "1"],
-        capture_output=True,
-        text=True,
-        cwd=ROOT,
-    )  # fmt: skip
-    assert run.returncode == 0, run.stderr
-    assert "same weights" in run.stdout
-    assert "nan" not in run.stdout

@@ -9,12 +9,9 @@ from numpy.typing import NDArray
 
 from lazynet.data import as_examples
 from lazynet.engines import DEFAULT_BUDGET, make_engine
-from lazynet.losses import get_loss
-from lazynet.penalties import ElasticNet
-from lazynet.rules import get_rule
-from lazynet.schedules import InverseSqrt
-from lazynet.trainer import Learner, Recipe, run_pass
+from lazynet.trainer import Learner, run_pass
 from paper_repro.competitors.base import Competitor, Problem
+from paper_repro.runs import recipe
 
 
 class _Engine(Competitor):
@@ -23,20 +20,14 @@ class _Engine(Competitor):
 
     def __init__(self, problem: Problem) -> None:
         super().__init__(problem)
-        self.recipe = Recipe(
-            get_loss("log_loss"),
-            ElasticNet(problem.l1, problem.l2),
-            get_rule(problem.rule),
-            InverseSqrt(problem.eta0),
-            fit_intercept=True,
-        )
+        chosen = recipe(problem.rule, problem.l1, problem.l2, problem.eta0)
         engine = make_engine(
             self.engine, self.n_features, table_budget=DEFAULT_BUDGET, **self.options
         )
         # Memory is handed out by the system on first use; that is not the engine's doing.
         for array in engine.per_weight():
             array.fill(0)
-        self.learner = Learner(engine, as_examples(problem.X, problem.y), self.recipe)
+        self.learner = Learner(engine, as_examples(problem.X, problem.y), chosen)
         self.order = np.arange(problem.X.shape[0])
 
     def begin(self) -> None:

@@ -1,0 +1,342 @@
+"""Study ``bench``: what the clock costs, and what scikit-learn and the other engines take."""
+
+from __future__ import annotations
+
+import time
+import tracemalloc
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.linear_model import SGDClassifier
+
+from lazynet import LazyNetClassifier
+from paper_repro import figures
+from paper_repro.competitors.base import ETA0, L1, L2
+from paper_repro.corpus import Corpus, from_settings, medline
+from paper_repro.measure import turns
+from paper_repro.runs import Epoch, recipe
+from paper_repro.score import Spread, coverage, equality, ratios
+from paper_repro.study import Cell, Record, Records, Settings, Study
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+WIDER = 16
+DENSE_EXAMPLES = 200
+EPOCHS = 4
+ORDERS = {"as they lie": False, "in random order": True}
+SMALL_TABLES = 4096
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line of the table: two competitors, and the bound on the ratio of their times."""
+
+    label: str
+    slow: str
+    fast: str
+    bound: float | None = None
+    at_most: bool = False
+
+    def verdict(self, measured: Spread) -> str:
+        """What the package sets out to reach, and whether it does."""
+        if self.bound is None:
+            return "|"
+        holds = measured.median <= self.bound if self.at_most else measured.median >= self.bound
+        sign = "<=" if self.at_most else ">="
+        return f"{sign} {self.bound:g} | {'holds' if holds else 'MISSED'}"
+
+
+LINES = (
+    Line("elastic net (clock) / the same kernel, no penalty", "clock", "no penalty", 1.35, True),
+    Line("scikit-learn SGD, elastic net / clock", "sklearn en", "clock in fit", 4.0),
+    Line("scikit-learn SGD, no penalty / clock", "sklearn none", "clock in fit", 1.0),
+    Line("tables / clock", "tables", "clock", 2.5),
+    Line("dense (vectorised) / clock", "dense", "clock", 150.0),
+    Line(f"clock, {WIDER}x the features / clock", "clock wide", "clock", 2.0, True),
+    Line("dense, dense predictions too / clock", "dense predictions", "clock"),
+    Line("scikit-learn, elastic net / clock, whole fits of one epoch", "sklearn fit", "clock fit"),
+    Line("clock with the objective in history_ / without", "clock in fit, history", "clock in fit"),
+    Line(f"tables of {SMALL_TABLES:,} steps / clock", "tables small", "clock"),
+    Line("clock, float32 values / float64", "clock, float32", "clock"),
+)
+
+
+class Bench(Study):
+    """One thread, one epoch, logistic loss, FoBoS: ratios of times."""
+
+    name = "bench"
+    title = "What an epoch costs: the clock, scikit-learn, the other engines"
+    only_when_named = True
+
+    def cells(self, settings: Settings) -> Sequence[Cell]:
+        bench = Workbench(settings)
+        return [
+            Cell("corpus", bench.corpora),
+            *(
+                Cell(f"{order}/round {k}", partial(bench.round, order, k), 15.0)
+                for order in ORDERS
+                for k in range(settings.repeats + 1)
+            ),
+            Cell("same weights", bench.same_weights),
+            Cell("memory", bench.memory, 2.0),
+        ]
+
+    def page(self, document: Mapping[str, Any]) -> str:
+        measured = Measured(document)
+        return "\n\n".join(
+            [_setting(measured), *(table(measured, order) for order in ORDERS), _rest(measured)]
+        )
+
+    def draw(self, document: Mapping[str, Any]) -> Figure:
+        return draw(Measured(document))
+
+
+# --- measuring -------------------------------------------------------------------------------
+
+
+class Workbench:
+    """The corpora, and everybody who takes turns on them."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+
+    @cached_property
+    def corpus(self) -> Corpus:
+        return from_settings(self.settings)
+
+    @cached_property
+    def wide(self) -> Corpus:
+        rows, columns = self.corpus.X.shape
+        nonzeros = self.corpus.X.nnz / rows
+        return medline(rows, WIDER * columns, nonzeros, seed=self.settings.seed)
+
+    def corpora(self, _: Records) -> Record:
+        return {"corpus": self.corpus.statistics(), "wide": self.wide.statistics()}
+
+    def competitors(self, shuffle: bool) -> dict[str, Callable[[], float]]:
+        corpus, n = self.corpus, self.corpus.X.shape[0]
+        order = np.random.default_rng(0).permutation(n) if shuffle else None
+        clock = Epoch(corpus, "clock", recipe(), order)
+        dense = Epoch(corpus, "dense", recipe(), order, min(n, DENSE_EXAMPLES))
+        tables = Epoch(corpus, "tables", recipe(), order)
+        ours, theirs = lazynet_fit(corpus, shuffle), sklearn_fit(corpus, "elasticnet", shuffle)
+        narrow = Corpus(corpus.X.astype(np.float32), corpus.y, corpus.origin)
+        return {
+            "clock": clock,
+            "no penalty": Epoch(corpus, "clock", recipe(l1=0.0, l2=0.0), order),
+            "tables": tables,
+            "tables small": replace(tables, table_budget=SMALL_TABLES),
+            "dense": dense,
+            "dense predictions": replace(dense, dense_predictions=True),
+            "clock wide": Epoch(self.wide, "clock", recipe(), order),
+            "clock in fit": epoch_of(ours, n),
+            "clock in fit, history": epoch_of(lazynet_fit(corpus, shuffle, record=True), n),
+            "sklearn en": epoch_of(theirs, n),
+            "sklearn none": epoch_of(sklearn_fit(corpus, None, shuffle), n),
+            "clock fit": whole(ours, n),
+            "sklearn fit": whole(theirs, n),
+            "clock, float32": Epoch(narrow, "clock", recipe(), order),
+        }
+
+    def round(self, order: str, repeat: int, _: Records) -> Record:
+        """Seconds per example of everybody; round 0 is not counted."""
+        competitors = self.competitors(ORDERS[order])
+        return {name: competitors[name]() for name in turns(list(competitors), repeat)}
+
+    def same_weights(self, _: Records) -> Record:
+        """The clock against the tables after an epoch, against the dense loop after some rows."""
+        n = self.corpus.X.shape[0]
+        few = min(n, DENSE_EXAMPLES)
+
+        def weights(engine: str, rows: int) -> NDArray[np.float64]:
+            epoch = Epoch(self.corpus, engine, recipe(), n_examples=rows)
+            epoch()
+            return epoch.weights
+
+        return {
+            "few": few,
+            "tables": equality(weights("clock", n), weights("tables", n)),
+            "dense": equality(weights("clock", few), weights("dense", few)),
+        }
+
+    def memory(self, _: Records) -> Record:
+        """Bytes that ``fit`` needs at its peak, beyond X and y."""
+        tracemalloc.start()
+        model = LazyNetClassifier(l1=L1, l2=L2, eta0=ETA0, max_iter=2, tol=None)
+        model.fit(self.wide.X, self.wide.y)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        return {
+            "features": self.wide.X.shape[1],
+            "peak": peak,
+            "coefficients": model.coef_.nbytes,
+        }
+
+
+def epoch_of(fit: Callable[[int], object], n_examples: int) -> Callable[[], float]:
+    """Seconds per example of an epoch inside ``fit``: what EPOCHS more of them add, each.
+
+    What ``fit`` does once - checking the input above all - is in neither side of a ratio.
+    """
+
+    def run() -> float:
+        return (_seconds(fit, 1 + EPOCHS) - _seconds(fit, 1)) / EPOCHS / n_examples
+
+    return run
+
+
+def whole(fit: Callable[[int], object], n_examples: int) -> Callable[[], float]:
+    """Seconds per example of a whole ``fit`` of one epoch."""
+    return lambda: _seconds(fit, 1) / n_examples
+
+
+def _seconds(fit: Callable[[int], object], epochs: int) -> float:
+    began = time.perf_counter()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        fit(epochs)
+    return time.perf_counter() - began
+
+
+def sklearn_fit(corpus: Corpus, penalty: str | None, shuffle: bool) -> Callable[[int], object]:
+    """scikit-learn with the same loss, rates and strengths."""
+    alpha = L1 + L2
+
+    def fit(epochs: int) -> object:
+        model = SGDClassifier(
+            loss="log_loss",
+            penalty=penalty,
+            alpha=alpha,
+            l1_ratio=L1 / alpha,
+            learning_rate="invscaling",
+            power_t=0.5,
+            eta0=ETA0,
+            max_iter=epochs,
+            tol=None,
+            shuffle=shuffle,
+            random_state=0,
+        )
+        return model.fit(corpus.X, corpus.y)
+
+    return fit
+
+
+def lazynet_fit(corpus: Corpus, shuffle: bool, record: bool = False) -> Callable[[int], object]:
+    """The same by LazyNetClassifier, with or without evaluating the objective every epoch."""
+
+    def fit(epochs: int) -> object:
+        model = LazyNetClassifier(
+            l1=L1,
+            l2=L2,
+            schedule="inverse_sqrt",
+            eta0=ETA0,
+            max_iter=epochs,
+            tol=None,
+            shuffle=shuffle,
+            random_state=0,
+            record_history=record,
+        )
+        return model.fit(corpus.X, corpus.y)
+
+    return fit
+
+
+# --- reading what was measured ---------------------------------------------------------------
+
+
+class Measured:
+    """A document of the study, asked in its own words."""
+
+    def __init__(self, document: Mapping[str, Any]) -> None:
+        self.records = document["records"]
+        self.repeats = document["settings"]["repeats"]
+        self.corpus = self.records["corpus"]["corpus"]
+
+    def seconds(self, order: str, name: str) -> list[float]:
+        return [self.records[f"{order}/round {k}"][name] for k in range(1, self.repeats + 1)]
+
+    def ratio(self, order: str, line: Line) -> Spread:
+        return ratios(self.seconds(order, line.slow), self.seconds(order, line.fast))
+
+
+def _setting(measured: Measured) -> str:
+    corpus = measured.corpus
+    return (
+        f"One thread, {corpus['examples']:,} documents with {corpus['features']:,} features and "
+        f"{corpus['nonzeros_per_example']:.2f} nonzeros each on average ({corpus['origin']}). Each "
+        f"line is the ratio of two times taken in turns in one run: its median over "
+        f"{measured.repeats} rounds and its range, which covers the true median with a probability "
+        f"of {coverage(measured.repeats):.1%}. *Expected* is what the package sets out to reach "
+        f"on rows as they lie; in random order every competitor waits for memory, and most ratios "
+        f'are smaller. "In fit" is what one more epoch adds to `fit`, so that checking the input '
+        f"is in neither side."
+    )
+
+
+def table(measured: Measured, order: str) -> str:
+    """The ratios of one order of the rows; bounds are for rows as they lie."""
+    judged = not ORDERS[order]
+    lines = [
+        f"| one epoch, logistic loss, FoBoS, rows {order} | median ratio (range) | expected | |",
+        "|---|---|---|---|",
+    ]
+    for line in LINES:
+        found = measured.ratio(order, line)
+        lines.append(f"| {line.label} | {found} | {line.verdict(found) if judged else '|'} |")
+    return "\n".join(lines)
+
+
+def _rest(measured: Measured) -> str:
+    clock = Spread.of([s * 1e9 for s in measured.seconds("as they lie", "clock")])
+    per_row = measured.corpus["nonzeros_per_example"]
+    each = Spread(clock.median / per_row, clock.least / per_row, clock.most / per_row)
+    memory, same = measured.records["memory"], measured.records["same weights"]
+    beyond = memory["peak"] - memory["coefficients"]
+    return "\n\n".join(
+        [
+            f"The clock takes {clock} ns per example, {each} ns per nonzero.",
+            f"The same weights: the greatest difference is {same['tables']['relative']:.2g} of the "
+            f"largest weight between clock and tables after {measured.corpus['examples']:,} steps, "
+            f"and {same['dense']['relative']:.2g} between clock and dense after {same['few']:,}.",
+            f"Memory: `fit` on {memory['features']:,} features peaks at {memory['peak'] / 1e6:.1f} "
+            f"MB beyond X and y, of which {memory['coefficients'] / 1e6:.1f} MB are the "
+            f"coefficients that it returns: {beyond / memory['features']:.2f} bytes per feature "
+            f"besides.",
+        ]
+    )
+
+
+def draw(measured: Measured) -> Figure:
+    """The lines with a bound: ratio and range, for both orders, and the bound."""
+    figure, ax = figures.new(width=7.5, height=3.2)
+    lines = [line for line in LINES if line.bound is not None][::-1]
+    looks = {"as they lie": figures.LOOKS["clock"], "in random order": figures.LOOKS["dense"]}
+    for y, line in enumerate(lines):
+        ax.axhline(y, color="0.9", linewidth=0.8, zorder=0)
+        for shift, (order, look) in zip((0.13, -0.13), looks.items(), strict=True):
+            found = measured.ratio(order, line)
+            ax.plot([found.least, found.most], [y + shift] * 2, color=look["color"], linewidth=1.2)
+            ax.plot(found.median, y + shift, color=look["color"], marker=look["marker"])
+            if y == len(lines) - 1:
+                ax.annotate(
+                    f"rows {order}",
+                    (found.most, y + shift),
+                    xytext=(8, 6 if shift > 0 else -3),
+                    textcoords="offset points",
+                    va="center",
+                    color=look["color"],
+                )
+        ax.plot(line.bound, y, color="black", marker=5 if line.at_most else 4, markersize=7)
+    ax.set_xscale("log")
+    ax.set_yticks(range(len(lines)), [line.label for line in lines])
+    ax.set_ylim(-0.6, len(lines) - 0.3)
+    ax.tick_params(axis="y", length=0)
+    ax.spines["left"].set_visible(False)
+    ax.set_xlabel("ratio of times; black: the bound, which opens to the side that is allowed")
+    return figure

@@ -1,0 +1,434 @@
+"""Study ``scaling``: what a step costs, against features, nonzeros and steps.
+
+Three promises of lazy updates: the time of a step does not depend on how many features there are,
+it is proportional to the nonzeros, and the tables keep two numbers for every step, the clock none.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from statistics import median
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lazynet.data import as_examples
+from lazynet.engines import Engine, make_engine
+from lazynet.losses import get_loss
+from lazynet.penalties import ElasticNet
+from lazynet.rules import get_rule
+from lazynet.schedules import InverseSqrt
+from lazynet.trainer import Learner, Recipe, run_pass
+from paper_repro import figures, machine
+from paper_repro.competitors import CLOCK, SPARSE_PREDICTIONS, TABLES, TIERS, Problem
+from paper_repro.corpus import MEDLINE_FEATURES
+from paper_repro.measure import in_turns, turns
+from paper_repro.score import Spread, duration, significant
+from paper_repro.studies.crossover import Turn, times_in_words, uniform_problem
+from paper_repro.study import Cell, Record, Records, Settings, Study
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+FEATURES = tuple(10**k for k in range(4, 9))
+NONZEROS = tuple(4**k for k in range(7))
+FEWEST_STEPS, STEPS_PER_EXAMPLE = 1000, 10
+ROWS = 20_000
+#: Rows of the second part have so many nonzeros together, so that all sizes meet the same cache.
+NONZEROS_OF_ALL_ROWS = 400_000
+#: The start, the engine's two arrays and as much again for everybody else.
+BYTES_PER_FEATURE = 2 * 3 * 8
+NUMPY_CLOCK = "NumPy, lazy, clock"
+BY_FEATURES = (CLOCK, TABLES, SPARSE_PREDICTIONS)
+BY_NONZEROS = (CLOCK, TABLES, NUMPY_CLOCK)
+ENGINES = {CLOCK: "clock", TABLES: "tables"}
+QUICK_ROUNDS = 3
+
+
+class Scaling(Study):
+    """Time and memory of a step against each of the three sizes by itself."""
+
+    name = "scaling"
+    title = "What a step costs: features, nonzeros, steps"
+
+    def cells(self, settings: Settings) -> Sequence[Cell]:
+        turn = settings.seconds / 10 * (rounds(settings) + 2)
+        return [
+            *(
+                Cell(
+                    f"features/{size}",
+                    partial(measure_features, settings, size),
+                    3 * turn + 1e-7 * size * rounds(settings),
+                )
+                for size in feature_sizes(settings)
+            ),
+            *(
+                Cell(f"nonzeros/{size}", partial(measure_nonzeros, settings, size), 3 * turn)
+                for size in nonzero_sizes(settings)
+            ),
+            *(
+                Cell(
+                    f"steps/{size}",
+                    partial(measure_steps, settings, size),
+                    0.1 + 1e-7 * size * rounds(settings),
+                )
+                for size in step_sizes(settings)
+            ),
+        ]
+
+    def page(self, document: Mapping[str, Any]) -> str:
+        return page(Measured(document))
+
+    def draw(self, document: Mapping[str, Any]) -> Figure:
+        return draw(Measured(document))
+
+
+# --- measuring -------------------------------------------------------------------------------
+
+
+def rounds(settings: Settings) -> int:
+    return settings.repeats if settings.full else min(settings.repeats, QUICK_ROUNDS)
+
+
+def feature_sizes(settings: Settings) -> list[int]:
+    """By tens to a hundred million, unless a small run is asked for."""
+    if settings.features >= FEATURES[1]:
+        return list(FEATURES)
+    least = math.ceil(settings.nonzeros)
+    return sorted({max(least, settings.features // 10), settings.features})
+
+
+def nonzero_sizes(settings: Settings) -> list[int]:
+    return [size for size in NONZEROS if size <= settings.features]
+
+
+def step_sizes(settings: Settings) -> list[int]:
+    """By tens to a multiple of the examples: the table budget of long runs."""
+    sizes = [FEWEST_STEPS]
+    while sizes[-1] * 10 <= STEPS_PER_EXAMPLE * settings.examples:
+        sizes.append(sizes[-1] * 10)
+    return sizes
+
+
+def measure_features(settings: Settings, features: int, _: Records) -> Record:
+    """Seconds per example at so many features; one engine at a time, because they are large."""
+    needed, available = BYTES_PER_FEATURE * features, machine.available_bytes()
+    if available is not None and available < needed:
+        return {
+            "skipped": f"{needed / 1e9:.2g} GB of memory needed, {available / 1e9:.2g} GB available"
+        }
+    problem = uniform_problem(
+        rows=min(ROWS, settings.examples),
+        features=features,
+        nonzeros=settings.nonzeros,
+        seed=settings.seed,
+    )
+    return {"seconds": {name: alone(problem, name, settings) for name in BY_FEATURES}}
+
+
+def alone(problem: Problem, name: str, settings: Settings) -> list[float]:
+    """Seconds per example of a compiled competitor that lives no longer than this call."""
+    turn = Turn(TIERS["compiled"][name](problem), settings.seconds / 10)
+    return in_turns({name: turn}, rounds(settings))[name]
+
+
+def measure_nonzeros(settings: Settings, nonzeros: int, _: Records) -> Record:
+    """Seconds per example with so many nonzeros."""
+    problem = uniform_problem(
+        rows=max(4, min(5 * ROWS, settings.examples, NONZEROS_OF_ALL_ROWS // nonzeros)),
+        features=settings.features,
+        nonzeros=nonzeros,
+        seed=settings.seed,
+    )
+    kinds = {**TIERS["compiled"], NUMPY_CLOCK: TIERS["numpy"][CLOCK]}
+    visits = {name: Turn(kinds[name](problem), settings.seconds / 10) for name in BY_NONZEROS}
+    return {"seconds": in_turns(visits, rounds(settings))}
+
+
+def measure_steps(settings: Settings, steps: int, _: Records) -> Record:
+    """Bytes that the lazy engines hold after so many steps, and seconds per step."""
+    problem = uniform_problem(
+        rows=max(4, min(ROWS, settings.examples)),
+        features=settings.features,
+        nonzeros=1,
+        seed=settings.seed,
+    )
+    order = np.resize(np.arange(len(problem.y)), steps)
+    learners = {name: _learner(problem, engine, steps) for name, engine in ENGINES.items()}
+    seconds = in_turns(
+        {
+            name: partial(_seconds_per_step, learner, problem, order)
+            for name, learner in learners.items()
+        },
+        rounds(settings),
+    )
+    return {
+        "seconds": seconds,
+        "bytes": {name: state_bytes(learner.engine) for name, learner in learners.items()},
+    }
+
+
+def _learner(problem: Problem, engine: str, budget: int) -> Learner:
+    return Learner(
+        make_engine(engine, problem.X.shape[1], table_budget=budget),
+        as_examples(problem.X, problem.y),
+        Recipe(
+            get_loss("log_loss"),
+            ElasticNet(problem.l1, problem.l2),
+            get_rule(problem.rule),
+            InverseSqrt(problem.eta0),
+            fit_intercept=True,
+        ),
+    )
+
+
+def _seconds_per_step(learner: Learner, problem: Problem, order: NDArray[np.int64]) -> float:
+    learner.engine.load(problem.weights, problem.intercept)
+    began = time.perf_counter()
+    run_pass([learner], order, problem.t)
+    return (time.perf_counter() - began) / len(order)
+
+
+def state_bytes(engine: Engine) -> dict[str, int]:
+    """What the engine needs to go on: for every weight, and for every step so far."""
+    return {
+        "weights": sum(array.nbytes for array in engine.per_weight()),
+        "steps": sum(array.nbytes for array in engine.discarded_by_sweep()),
+    }
+
+
+# --- reading what was measured ---------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Line:
+    """Seconds per example as overhead + nonzeros x slope."""
+
+    overhead: float
+    slope: float
+    #: Greatest difference between the line and a measurement, by the measurement.
+    misfit: float
+
+    def at(self, nonzeros: float) -> float:
+        return self.overhead + nonzeros * self.slope
+
+
+def fit_line(nonzeros: Sequence[float], seconds: Sequence[float]) -> Line:
+    """Least squares of relative errors: a step of 50 ns counts as much as one of 50 µs."""
+    sizes, times = np.array(nonzeros, dtype=float), np.array(seconds)
+    slope, overhead = np.polyfit(sizes, times, 1, w=1.0 / times)
+    misfit = np.abs((overhead + slope * sizes) / times - 1.0).max()
+    return Line(float(overhead), float(slope), float(misfit))
+
+
+class Measured:
+    """A document of the study, asked in its own words."""
+
+    def __init__(self, document: Mapping[str, Any]) -> None:
+        self.settings = document["settings"]
+        self.parts: dict[str, dict[int, Record]] = {"features": {}, "nonzeros": {}, "steps": {}}
+        self.skipped: dict[int, str] = {}
+        for name, record in document["records"].items():
+            part, size = name.split("/")
+            if "skipped" in record:
+                self.skipped[int(size)] = record["skipped"]
+            else:
+                self.parts[part][int(size)] = record
+
+    def sizes(self, part: str) -> list[int]:
+        return sorted(self.parts[part])
+
+    def spread(self, part: str, size: int, name: str) -> Spread:
+        return Spread.of(self.parts[part][size]["seconds"][name])
+
+    def medians(self, part: str, name: str) -> list[float]:
+        return [
+            median(self.parts[part][size]["seconds"][name]) for size in self.sizes(part)
+        ]
+
+    def line(self, name: str) -> Line | None:
+        sizes = self.sizes("nonzeros")
+        return fit_line(sizes, self.medians("nonzeros", name)) if len(sizes) > 1 else None
+
+    def bytes(self, steps: int, name: str) -> dict[str, int]:
+        found: dict[str, int] = self.parts["steps"][steps]["bytes"][name]
+        return found
+
+    def total_bytes(self, name: str) -> list[int]:
+        return [sum(self.bytes(steps, name).values()) for steps in self.sizes("steps")]
+
+
+# --- the page --------------------------------------------------------------------------------
+
+
+def page(measured: Measured) -> str:
+    return "\n\n".join(
+        [
+            "lazynet's engines, FoBoS with an elastic net, columns drawn uniformly: no word comes "
+            "back more often than another, which is the worst case for caches. Given are the "
+            "median over the rounds and in brackets their range.",
+            "## Features",
+            features_text(measured),
+            features_table(measured),
+            "## Nonzeros",
+            nonzeros_text(measured),
+            nonzeros_table(measured),
+            lines_table(measured),
+            "## Steps",
+            steps_text(measured),
+            steps_table(measured),
+        ]
+    )
+
+
+def features_text(measured: Measured) -> str:
+    sizes = measured.sizes("features")
+    if not sizes:
+        return "No size fitted into memory."
+    growth = {
+        name: times[-1] / times[0]
+        for name in BY_FEATURES
+        if (times := measured.medians("features", name))
+    }
+    return (
+        f"{measured.settings['nonzeros']:g} nonzeros per example. From {sizes[0]:,} to "
+        f"{sizes[-1]:,} features, {significant(sizes[-1] / sizes[0])} times as many, an example "
+        f"takes the clock {significant(growth[CLOCK])} times as long, the tables "
+        f"{significant(growth[TABLES])} times, and dense updates with sparse predictions "
+        f"{significant(growth[SPARSE_PREDICTIONS])} times. The lazy ones do the same work "
+        "throughout; what they wait for is the memory, once the weights outgrow the caches."
+    )
+
+
+def features_table(measured: Measured) -> str:
+    lines = ["| features | " + " | ".join(BY_FEATURES) + " |", "|---" * 4 + "|"]
+    for size in measured.sizes("features"):
+        found = [_times(measured.spread("features", size, name)) for name in BY_FEATURES]
+        lines.append(f"| {size:,} | {' | '.join(found)} |")
+    for size, reason in sorted(measured.skipped.items()):
+        lines.append(f"| {size:,} | skipped: {reason} | | |")
+    return "\n".join(lines)
+
+
+def nonzeros_text(measured: Measured) -> str:
+    clock, tables = measured.line(CLOCK), measured.line(TABLES)
+    if clock is None or tables is None:
+        return "Too few sizes for a line."
+    return (
+        f"{measured.settings['features']:,} features. The clock takes "
+        f"{duration(clock.overhead)} for an example and {duration(clock.slope)} more for each of "
+        f"its nonzeros, the tables {duration(tables.overhead)} and {duration(tables.slope)}. "
+        "The lines are fitted to the relative errors."
+    )
+
+
+def nonzeros_table(measured: Measured) -> str:
+    lines = ["| nonzeros | " + " | ".join(BY_NONZEROS) + " |", "|---" * 4 + "|"]
+    for size in measured.sizes("nonzeros"):
+        found = [_times(measured.spread("nonzeros", size, name)) for name in BY_NONZEROS]
+        lines.append(f"| {size:,} | {' | '.join(found)} |")
+    return "\n".join(lines)
+
+
+def lines_table(measured: Measured) -> str:
+    lines = [
+        "| line through these | per example | per nonzero | greatest misfit |",
+        "|---|---|---|---|",
+    ]
+    for name in BY_NONZEROS:
+        if line := measured.line(name):
+            lines.append(
+                f"| {name} | {duration(line.overhead)} | {duration(line.slope)} "
+                f"| {line.misfit:.0%} |"
+            )
+    return "\n".join(lines)
+
+
+def steps_text(measured: Measured) -> str:
+    last = measured.sizes("steps")[-1]
+    tables, clock = measured.bytes(last, TABLES), measured.bytes(last, CLOCK)
+    return (
+        f"One nonzero per example, {measured.settings['features']:,} features, a space budget "
+        f"that is never reached. After {last:,} steps the tables hold {_size(tables['weights'])} "
+        f"for the weights and {_size(tables['steps'])} for the steps, "
+        f"{significant(tables['steps'] / last)} bytes each: two floating-point numbers a step, as "
+        f"the paper says. The clock holds {_size(clock['weights'])} for the weights and "
+        f"{'nothing' if not clock['steps'] else _size(clock['steps'])} for the steps."
+    )
+
+
+def steps_table(measured: Measured) -> str:
+    lines = [
+        "| steps | state of the clock | state of the tables | clock, time per step "
+        "| tables, time per step |",
+        "|---|---|---|---|---|",
+    ]
+    for steps in measured.sizes("steps"):
+        held = [_size(sum(measured.bytes(steps, name).values())) for name in (CLOCK, TABLES)]
+        took = [_times(measured.spread("steps", steps, name)) for name in (CLOCK, TABLES)]
+        lines.append(f"| {steps:,} | {' | '.join(held + took)} |")
+    return "\n".join(lines)
+
+
+def _times(found: Spread) -> str:
+    return f"{duration(found.median)} ({duration(found.least)} - {duration(found.most)})"
+
+
+def _size(count: float) -> str:
+    """Bytes in the unit in which they can be read."""
+    for unit, size in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if count >= size:
+            return f"{significant(count / size)} {unit}"
+    return f"{count:g} bytes"
+
+
+# --- the figure ------------------------------------------------------------------------------
+
+#: competitor -> what it is called in the figure, its look, and where its name stands by its line
+_LABELS: dict[str, tuple[str, str]] = {
+    CLOCK: ("clock", "clock"),
+    TABLES: ("tables", "tables"),
+    SPARSE_PREDICTIONS: ("dense, sparse\npredictions", "sparse predictions"),
+    NUMPY_CLOCK: ("NumPy's clock", "law"),
+}
+
+
+def draw(measured: Measured) -> Figure:
+    """Time against features and against nonzeros, memory against steps."""
+    figure, (left, middle, right) = figures.new(columns=3, width=9.6, height=3.5)
+    _draw_features(left, measured)
+    _draw_nonzeros(middle, measured)
+    _draw_steps(right, measured)
+    return figure  # type: ignore[no-any-return]
+
+
+def _draw_features(ax: Axes, measured: Measured) -> None:
+    sizes = measured.sizes("features")
+    for name in BY_FEATURES:
+        _plot(ax, sizes, measured.medians("features", name), name)
+    _panel(ax, "Time: features hardly matter", "features", "time per example")
+    times_in_words(ax)
+
+
+def _draw_nonzeros(ax: Axes, measured: Measured) -> None:
+    sizes = measured.sizes("nonzeros")
+    for name in BY_NONZEROS:
+        _plot(ax, sizes, measured.medians("nonzeros", name), name)
+        if line := measured.line(name):
+            fine = np.geomspace(sizes[0], sizes[-1], 50)
+            ax.plot(fine, [line.at(size) for size in fine], **figures.LOOKS["law"])
+    _panel(ax, "Time: nonzeros do", "nonzeros per example", "time per example")
+    times_in_words(ax)
+
+
+def _draw_steps(ax: Axes, measured: Measured) -> None:
+    sizes = measured.sizes("steps")
+    for name in (CLOCK, TABLES):
+        _plot(ax, sizes, measured.total_bytes(name), name)
+    _panel(ax, "Memory: tables grow, the clock does not", "steps", "bytes of state")
