@@ -19,6 +19,7 @@ import pytest
 from sklearn.datasets import load_svmlight_file
 
 pytest.importorskip("lxml")
+pytest.importorskip("matplotlib")
 pytest.importorskip("tqdm")
 pytest.importorskip("paper_repro.pubmed", reason="only in a checkout")
 from paper_repro.pubmed import save as saving
@@ -759,10 +760,11 @@ def test_figures_are_made_for_other_programs(learnable):
 
 
 def test_the_command_does_it_all(learnable, write, tmp_path, capsys):
-    """Reads, counts, saves, learns, verifies, and says what was damaged."""
+    """Reads, counts, saves, learns, verifies, reports, and says what was damaged."""
     broken = write(b"", "broken.xml")
     saved = tmp_path / "out.svm.gz"
-    assert main([str(learnable), str(broken), "--top-labels", "2", "--save", str(saved)]) == 0
+    options = ["--top-labels", "2", "--save", str(saved), "--out", str(tmp_path / "report")]
+    assert main([str(learnable), str(broken), *options]) == 0
     out, err = capsys.readouterr()
     for expected in (
         r"citations +80\n",
@@ -776,6 +778,10 @@ def test_the_command_does_it_all(learnable, write, tmp_path, capsys):
     assert "nan" not in out
     assert err == ""
     assert load_svmlight_file(str(saved), multilabel=True)[0].shape[0] == 80
+    page = (tmp_path / "report" / "medline.md").read_text()
+    assert "some.xml.gz, broken.xml" in page
+    assert "Mice (D051379) | 40 | 1.000" in page
+    assert "<svg" in (tmp_path / "report" / "medline.svg").read_text()
 
 
 def test_the_command_downloads(site, tmp_path, capsys, learnable, monkeypatch):
@@ -783,7 +789,10 @@ def test_the_command_downloads(site, tmp_path, capsys, learnable, monkeypatch):
     monkeypatch.chdir(tmp_path)
     body = learnable.read_bytes()
     site.files |= {NAMES[0]: body, f"{NAMES[0]}.md5": hashlib.md5(body).hexdigest().encode()}
-    assert main(["--download", "1", "--mirror", site.url, "--label", "D051379"]) == 0
+    assert (
+        main(["--download", "1", "--mirror", site.url, "--label", "D051379", "--out", "report"])
+        == 0
+    )
     assert (tmp_path / "pubmed-baseline" / NAMES[0]).exists()
     assert "Mice (D051379)" in capsys.readouterr().out
 
