@@ -13,6 +13,8 @@ import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from paper_repro.score import duration
+
 STYLE: Any = {
     "font.family": "sans-serif",
     "font.size": 9.0,
@@ -37,8 +39,8 @@ STYLE: Any = {
 LOOKS: dict[str, dict[str, Any]] = {
     "clock": dict(color="#0b3c6f", marker="o", linestyle="-"),
     "tables": dict(color="#3f7fb5", marker="s", linestyle="-"),
-    "dense": dict(color="#c4622d", marker="^", linestyle="--"),
-    "sparse predictions": dict(color="#e3a46f", marker="v", linestyle="--"),
+    "dense": dict(color="#a8481a", marker="^", linestyle="--"),
+    "sparse predictions": dict(color="#c0803f", marker="v", linestyle="--"),
     "paper": dict(color="black", marker="D", linestyle="none", markerfacecolor="white"),
     "law": dict(color="0.45", linestyle=":", linewidth=1.2),
 }
@@ -68,6 +70,17 @@ def label_end(
         color=LOOKS[look]["color"],
         annotation_clip=False,
     )
+
+
+def times_in_words(ax: Axes) -> None:
+    """Ticks of a time axis as 1 µs, 1 ms."""
+    ax.yaxis.set_major_formatter(lambda seconds, _: _short(seconds))
+    ax.yaxis.set_minor_formatter(lambda *_: "")
+
+
+def _short(seconds: float) -> str:
+    number, unit = duration(seconds).split()
+    return f"{float(number.replace(',', '')):g} {unit}"
 
 
 def save(figure: Figure, path: Path) -> None:

@@ -17,12 +17,11 @@ pytest.importorskip("paper_repro.results", reason="only in a checkout")
 from paper_repro import readme
 from paper_repro.__main__ import main
 from paper_repro.competitors import DESCRIPTIONS, TIERS
-from paper_repro.measure import in_turns, turns
+from paper_repro.measure import Turn, in_turns, turns
 from paper_repro.published import IDEAL, PUBLISHED
 from paper_repro.results import load
 from paper_repro.score import Spread, coverage, equality, ratios
 from paper_repro.studies import STUDIES
-from paper_repro.studies.table import rows_of_a_turn
 
 ROOT = Path(__file__).parent.parent
 TINY = [
@@ -67,19 +66,33 @@ def test_the_range_covers_the_median_as_often_as_is_said():
     assert covered.mean() == pytest.approx(coverage(5), abs=0.005)
 
 
-def test_a_turn_has_as_many_examples_as_it_should_last():
-    """For the slow and for the fast, and never none or more than there are."""
+class Ticking:
+    """Takes so many seconds for an example, and a little for beginning; a hundred rows."""
 
-    class Learner:
-        def __init__(self, each):
-            self.each = each
+    labels = (1.0,) * 100
 
-        def seconds(self, rows):
-            return 1e-4 + rows * self.each
+    def __init__(self, each):
+        self.each = each
+        self.visited = 0
 
-    assert rows_of_a_turn(lambda _: Learner(5.0), 1000, 0.3) == 1
-    assert rows_of_a_turn(lambda _: Learner(0.01), 1000, 0.3) == pytest.approx(30, abs=2)
-    assert rows_of_a_turn(lambda _: Learner(1e-7), 1000, 0.3) == 1000
+    def seconds(self, rows):
+        assert 1 <= rows <= 100
+        self.visited += rows
+        return 1e-6 + rows * self.each
+
+
+@pytest.mark.parametrize(
+    ("each", "examples"), [(5.0, 1), (0.01, 30), (0.002, 100), (1e-4, 3000), (1e-5, 29_000)]
+)
+def test_a_turn_has_as_many_examples_as_it_should_last(each, examples):
+    """For the slow and for the fast; more than there are rows means whole passes over them."""
+    learner = Ticking(each)
+    turn = Turn(learner, 0.3)
+    assert turn() == pytest.approx(each, rel=0.01)
+    assert turn.examples == pytest.approx(examples, rel=0.1)
+    learner.visited = 0
+    turn()
+    assert learner.visited == turn.examples
 
 
 def test_equality_is_about_all_weights():

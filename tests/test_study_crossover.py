@@ -17,9 +17,9 @@ from paper_repro.studies.crossover import (
     Measured,
     crossing,
     key,
-    uniform_problem,
 )
 from paper_repro.study import Settings
+from paper_repro.uniform import uniform_problem
 
 TINY = Settings(examples=50, features=300, nonzeros=8, repeats=1, seconds=0.002)
 

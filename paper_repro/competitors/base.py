@@ -45,6 +45,9 @@ class Problem:
         return keep, keep * eta * self.l1
 
     def first(self, rows: int) -> Problem:
+        """The same on the first rows only."""
+        if rows >= len(self.y):
+            return self
         return replace(self, X=self.X[:rows], y=self.y[:rows])
 
 

@@ -9,12 +9,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from itertools import pairwise
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy import sparse
 
 from paper_repro import figures
 from paper_repro.competitors import (
@@ -24,12 +22,11 @@ from paper_repro.competitors import (
     SPARSE_PREDICTIONS,
     TABLES,
     TIERS,
-    Competitor,
-    Problem,
 )
-from paper_repro.measure import in_turns
-from paper_repro.score import Spread, duration, ratios, significant
+from paper_repro.measure import Turn, in_turns
+from paper_repro.score import Spread, ratios, significant
 from paper_repro.study import Cell, Record, Records, Settings, Study
+from paper_repro.uniform import uniform_problem
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -42,14 +39,11 @@ NAMES = (CLOCK, TABLES, SPARSE_PREDICTIONS, DENSE)
 LAZY, ALL_FEATURES = (TABLES, CLOCK), (DENSE, SPARSE_PREDICTIONS)
 #: The claim in numbers: ahead up to this density, and so many times faster at a thousandth.
 CONSIDERABLY_LESS, TREMENDOUSLY = 0.1, 10.0
-QUICK_ROUNDS = 3
 #: Rows are visited again and again; these bounds keep them small and yet different.  Compiled
 #: loops need longer passes, for what a pass costs by itself to vanish.
 FEWEST_ROWS, MOST_ROWS = 4, 20_000
 PASS_NONZEROS = {"compiled": 2_000_000}
 LEAST_PASS_NONZEROS = 100_000
-#: Small beside what the rows teach, and far too large for the penalty to bring to 0 in a turn.
-WEIGHT_SIZE = 0.01
 
 
 class Crossover(Study):
@@ -59,7 +53,7 @@ class Crossover(Study):
     title = "At what density dense updates catch up"
 
     def cells(self, settings: Settings) -> Sequence[Cell]:
-        cost = (rounds(settings) + 2) * len(NAMES) * settings.seconds / 10
+        cost = (settings.repeats + 2) * len(NAMES) * settings.seconds / 10
         return [
             Cell(key(tier, nonzeros), partial(measure, settings, tier, nonzeros), cost)
             for tier in TIERS
@@ -74,10 +68,6 @@ class Crossover(Study):
 
 
 # --- measuring -------------------------------------------------------------------------------
-
-
-def rounds(settings: Settings) -> int:
-    return settings.repeats if settings.full else min(settings.repeats, QUICK_ROUNDS)
 
 
 def features_of(settings: Settings) -> int:
@@ -99,7 +89,7 @@ def measure(settings: Settings, tier: str, nonzeros: int, _: Records) -> Record:
     features = features_of(settings)
     budget = PASS_NONZEROS.get(tier, LEAST_PASS_NONZEROS)
     problem = uniform_problem(
-        rows=min(MOST_ROWS, max(FEWEST_ROWS, budget // nonzeros)),
+        rows=max(FEWEST_ROWS, min(MOST_ROWS, settings.examples, budget // nonzeros)),
         features=features,
         nonzeros=nonzeros,
         seed=settings.seed,
@@ -108,63 +98,9 @@ def measure(settings: Settings, tier: str, nonzeros: int, _: Records) -> Record:
     return {
         "features": features,
         "nonzeros": nonzeros,
-        "seconds": in_turns(visits, rounds(settings)),
+        "seconds": in_turns(visits, settings.repeats),
         "examples": {name: visit.examples for name, visit in visits.items()},
     }
-
-
-class Turn:
-    """Lets a competitor visit its rows over and over for about so many seconds."""
-
-    def __init__(self, competitor: Competitor, seconds: float) -> None:
-        self.competitor, self.seconds = competitor, seconds
-        self.examples = 0
-
-    def __call__(self) -> float:
-        """Seconds per example; the first call finds out how many examples make a turn."""
-        if not self.examples:
-            self.examples = self._examples_of_a_turn()
-        return self._visit(self.examples) / self.examples
-
-    def _examples_of_a_turn(self) -> int:
-        examples = 1
-        while (took := self._visit(examples)) < self.seconds / 4:
-            examples = self._whole_passes(4 * examples)
-        return self._whole_passes(max(1, round(examples * self.seconds / took)))
-
-    def _whole_passes(self, examples: int) -> int:
-        rows = len(self.competitor.labels)
-        return examples if examples < rows else examples // rows * rows
-
-    def _visit(self, examples: int) -> float:
-        rows = min(examples, len(self.competitor.labels))
-        return sum(self.competitor.seconds(rows) for _ in range(examples // rows))
-
-
-def uniform_problem(*, rows: int, features: int, nonzeros: float, seed: int) -> Problem:
-    """FoBoS on rows without structure, from weights of which none is 0.
-
-    Rows have length 1 on average, so that nothing diverges at any density.
-    """
-    generator = np.random.default_rng(seed)
-    X = uniform_rows(generator, rows, features, nonzeros)
-    y = np.where(generator.random(rows) < 0.5, -1.0, 1.0)
-    # A pattern, repeated: drawing a hundred million numbers would take longer than measuring.
-    pattern = WEIGHT_SIZE * generator.standard_normal(min(features, 2**16))
-    return Problem(X, y, "fobos", np.resize(pattern, features))
-
-
-def uniform_rows(
-    generator: np.random.Generator, rows: int, features: int, nonzeros: float
-) -> sparse.csr_matrix:
-    """Real values in columns drawn uniformly, ``nonzeros`` of them a row on average."""
-    ends = np.rint(nonzeros * np.arange(rows + 1)).astype(np.int64)
-    columns = np.empty(ends[-1], dtype=np.int32)
-    for start, end in pairwise(ends):
-        drawn = generator.choice(features, end - start, replace=False, shuffle=False)
-        columns[start:end] = np.sort(drawn)
-    values = generator.standard_normal(len(columns)) / math.sqrt(nonzeros)
-    return sparse.csr_matrix((values, columns, ends), shape=(rows, features))
 
 
 # --- reading what was measured ---------------------------------------------------------------
@@ -384,7 +320,7 @@ def _draw_tier(ax: Axes, measured: Measured, tier: str) -> None:
     for name in NAMES:
         look = figures.LOOKS[LOOK_OF[name]]
         ax.loglog(measured.densities, measured.medians(tier, name), **{**look, "markersize": 3.5})
-    times_in_words(ax)
+    figures.times_in_words(ax)
     ax.margins(y=0.1)
     ax.set_title(DESCRIPTIONS[tier])
     ax.axvline(QUARTER, color="0.45", linewidth=0.7, zorder=0)
@@ -404,15 +340,21 @@ def _draw_tier(ax: Axes, measured: Measured, tier: str) -> None:
 
 
 def _label_lines(ax: Axes, measured: Measured, tier: str) -> None:
-    """The lazy and the dense pair on either side, where both still are apart."""
-    for pair, density in ((ALL_FEATURES, measured.densities[0]), (LAZY, THOUSANDTH)):
-        at = measured.nearest(density)
-        lower, upper = sorted(pair, key=lambda name: measured.medians(tier, name)[at])
-        for name, up in ((upper, True), (lower, False)):
+    """The dense and the lazy pair by name, on either side and clear of all that the names span."""
+    start, middle = 0, measured.nearest(THOUSANDTH)
+    end = measured.nearest(10 * THOUSANDTH)
+    for pair, at, of_upper, of_lower in (
+        (ALL_FEATURES, start, (start, end), (start, end)),
+        (LAZY, middle, (start, middle), (middle, end)),
+    ):
+        there = {name: measured.medians(tier, name)[at] for name in pair}
+        lower, upper = sorted(pair, key=there.__getitem__)
+        for name, up, (first, last) in ((upper, True, of_upper), (lower, False, of_lower)):
+            spanned = measured.medians(tier, name)[first : last + 1]
             to_the_left = pair is LAZY and up
             ax.annotate(
                 name,
-                (measured.densities[at], measured.medians(tier, name)[at]),
+                (measured.densities[at], max(spanned) if up else min(spanned)),
                 xytext=(-3 if to_the_left else 3, 5 if up else -5),
                 textcoords="offset points",
                 ha="right" if to_the_left else "left",
@@ -446,14 +388,3 @@ def _mark_crossings(ax: Axes, measured: Measured, tier: str) -> None:
 def _between(xs: Sequence[float], ys: Sequence[float], x: float) -> float:
     """y at x on the line that is drawn through the points on log axes."""
     return float(np.exp(np.interp(np.log(x), np.log(xs), np.log(ys))))
-
-
-def times_in_words(ax: Axes) -> None:
-    """Ticks of a time axis as 1 µs, 1 ms."""
-    ax.yaxis.set_major_formatter(lambda seconds, _: _short(seconds))
-    ax.yaxis.set_minor_formatter(lambda *_: "")
-
-
-def _short(seconds: float) -> str:
-    number, unit = duration(seconds).split()
-    return f"{float(number.replace(',', '')):g} {unit}"

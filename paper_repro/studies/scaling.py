@@ -26,11 +26,10 @@ from lazynet.schedules import InverseSqrt
 from lazynet.trainer import Learner, Recipe, run_pass
 from paper_repro import figures, machine
 from paper_repro.competitors import CLOCK, SPARSE_PREDICTIONS, TABLES, TIERS, Problem
-from paper_repro.corpus import MEDLINE_FEATURES
-from paper_repro.measure import in_turns, turns
+from paper_repro.measure import Turn, in_turns
 from paper_repro.score import Spread, duration, significant
-from paper_repro.studies.crossover import Turn, times_in_words, uniform_problem
 from paper_repro.study import Cell, Record, Records, Settings, Study
+from paper_repro.uniform import uniform_problem
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -48,7 +47,6 @@ NUMPY_CLOCK = "NumPy, lazy, clock"
 BY_FEATURES = (CLOCK, TABLES, SPARSE_PREDICTIONS)
 BY_NONZEROS = (CLOCK, TABLES, NUMPY_CLOCK)
 ENGINES = {CLOCK: "clock", TABLES: "tables"}
-QUICK_ROUNDS = 3
 
 
 class Scaling(Study):
@@ -58,13 +56,13 @@ class Scaling(Study):
     title = "What a step costs: features, nonzeros, steps"
 
     def cells(self, settings: Settings) -> Sequence[Cell]:
-        turn = settings.seconds / 10 * (rounds(settings) + 2)
+        turn = settings.seconds / 10 * (settings.repeats + 2)
         return [
             *(
                 Cell(
                     f"features/{size}",
                     partial(measure_features, settings, size),
-                    3 * turn + 1e-7 * size * rounds(settings),
+                    3 * turn + 1e-7 * size * settings.repeats,
                 )
                 for size in feature_sizes(settings)
             ),
@@ -76,7 +74,7 @@ class Scaling(Study):
                 Cell(
                     f"steps/{size}",
                     partial(measure_steps, settings, size),
-                    0.1 + 1e-7 * size * rounds(settings),
+                    0.1 + 1e-7 * size * settings.repeats,
                 )
                 for size in step_sizes(settings)
             ),
@@ -90,10 +88,6 @@ class Scaling(Study):
 
 
 # --- measuring -------------------------------------------------------------------------------
-
-
-def rounds(settings: Settings) -> int:
-    return settings.repeats if settings.full else min(settings.repeats, QUICK_ROUNDS)
 
 
 def feature_sizes(settings: Settings) -> list[int]:
@@ -124,7 +118,7 @@ def measure_features(settings: Settings, features: int, _: Records) -> Record:
             "skipped": f"{needed / 1e9:.2g} GB of memory needed, {available / 1e9:.2g} GB available"
         }
     problem = uniform_problem(
-        rows=min(ROWS, settings.examples),
+        rows=min(5 * ROWS if settings.full else ROWS, settings.examples),
         features=features,
         nonzeros=settings.nonzeros,
         seed=settings.seed,
@@ -135,7 +129,7 @@ def measure_features(settings: Settings, features: int, _: Records) -> Record:
 def alone(problem: Problem, name: str, settings: Settings) -> list[float]:
     """Seconds per example of a compiled competitor that lives no longer than this call."""
     turn = Turn(TIERS["compiled"][name](problem), settings.seconds / 10)
-    return in_turns({name: turn}, rounds(settings))[name]
+    return in_turns({name: turn}, settings.repeats)[name]
 
 
 def measure_nonzeros(settings: Settings, nonzeros: int, _: Records) -> Record:
@@ -148,7 +142,7 @@ def measure_nonzeros(settings: Settings, nonzeros: int, _: Records) -> Record:
     )
     kinds = {**TIERS["compiled"], NUMPY_CLOCK: TIERS["numpy"][CLOCK]}
     visits = {name: Turn(kinds[name](problem), settings.seconds / 10) for name in BY_NONZEROS}
-    return {"seconds": in_turns(visits, rounds(settings))}
+    return {"seconds": in_turns(visits, settings.repeats)}
 
 
 def measure_steps(settings: Settings, steps: int, _: Records) -> Record:
@@ -166,7 +160,7 @@ def measure_steps(settings: Settings, steps: int, _: Records) -> Record:
             name: partial(_seconds_per_step, learner, problem, order)
             for name, learner in learners.items()
         },
-        rounds(settings),
+        settings.repeats,
     )
     return {
         "seconds": seconds,
@@ -248,9 +242,7 @@ class Measured:
         return Spread.of(self.parts[part][size]["seconds"][name])
 
     def medians(self, part: str, name: str) -> list[float]:
-        return [
-            median(self.parts[part][size]["seconds"][name]) for size in self.sizes(part)
-        ]
+        return [median(self.parts[part][size]["seconds"][name]) for size in self.sizes(part)]
 
     def line(self, name: str) -> Line | None:
         sizes = self.sizes("nonzeros")
@@ -357,8 +349,8 @@ def steps_text(measured: Measured) -> str:
         f"One nonzero per example, {measured.settings['features']:,} features, a space budget "
         f"that is never reached. After {last:,} steps the tables hold {_size(tables['weights'])} "
         f"for the weights and {_size(tables['steps'])} for the steps, "
-        f"{significant(tables['steps'] / last)} bytes each: two floating-point numbers a step, as "
-        f"the paper says. The clock holds {_size(clock['weights'])} for the weights and "
+        f"{significant(tables['steps'] / last)} bytes each (the paper counts two floating-point "
+        f"numbers, 16 bytes). The clock holds {_size(clock['weights'])} for the weights and "
         f"{'nothing' if not clock['steps'] else _size(clock['steps'])} for the steps."
     )
 
@@ -390,13 +382,18 @@ def _size(count: float) -> str:
 
 # --- the figure ------------------------------------------------------------------------------
 
-#: competitor -> what it is called in the figure, its look, and where its name stands by its line
-_LABELS: dict[str, tuple[str, str]] = {
-    CLOCK: ("clock", "clock"),
-    TABLES: ("tables", "tables"),
-    SPARSE_PREDICTIONS: ("dense, sparse\npredictions", "sparse predictions"),
-    NUMPY_CLOCK: ("NumPy's clock", "law"),
+_LOOKS = {
+    CLOCK: figures.LOOKS["clock"],
+    TABLES: figures.LOOKS["tables"],
+    SPARSE_PREDICTIONS: figures.LOOKS["sparse predictions"],
+    NUMPY_CLOCK: dict(color="0.35", marker="D", linestyle="-."),
 }
+#: Where a name stands by its point of a line: distance in points, and which side of it is there.
+_ABOVE = dict(xytext=(-3, 6), ha="right", va="bottom")
+_OVER_LEFT = dict(xytext=(0, 6), ha="right", va="bottom")
+_OVER = dict(xytext=(0, 9), ha="left", va="bottom")
+_UNDER = dict(xytext=(3, -6), ha="left", va="top")
+_BEFORE = dict(xytext=(-12, 2), ha="right", va="center")
 
 
 def draw(measured: Measured) -> Figure:
@@ -410,25 +407,68 @@ def draw(measured: Measured) -> Figure:
 
 def _draw_features(ax: Axes, measured: Measured) -> None:
     sizes = measured.sizes("features")
-    for name in BY_FEATURES:
-        _plot(ax, sizes, measured.medians("features", name), name)
-    _panel(ax, "Time: features hardly matter", "features", "time per example")
-    times_in_words(ax)
+    for name, at, side in (
+        (CLOCK, 0.25, _UNDER),
+        (TABLES, 1.0, _OVER_LEFT),
+        (SPARSE_PREDICTIONS, 0.75, _BEFORE),
+    ):
+        _line(ax, sizes, measured.medians("features", name), name)
+        _name(ax, sizes, measured.medians("features", name), name, at, side)
+    nonzeros = measured.settings["nonzeros"]
+    _panel(ax, f"Time, at {nonzeros:g} nonzeros", "features", "time per example")
+    figures.times_in_words(ax)
 
 
 def _draw_nonzeros(ax: Axes, measured: Measured) -> None:
     sizes = measured.sizes("nonzeros")
-    for name in BY_NONZEROS:
-        _plot(ax, sizes, measured.medians("nonzeros", name), name)
-        if line := measured.line(name):
-            fine = np.geomspace(sizes[0], sizes[-1], 50)
-            ax.plot(fine, [line.at(size) for size in fine], **figures.LOOKS["law"])
-    _panel(ax, "Time: nonzeros do", "nonzeros per example", "time per example")
-    times_in_words(ax)
+    for name, at, side in ((CLOCK, 0.5, _UNDER), (TABLES, 0.5, _ABOVE), (NUMPY_CLOCK, 0.0, _OVER)):
+        _line(ax, sizes, measured.medians("nonzeros", name), name)
+        _name(ax, sizes, measured.medians("nonzeros", name), name, at, side)
+    features = measured.settings["features"]
+    _panel(ax, f"Time, at {features:,} features", "nonzeros per example", "time per example")
+    figures.times_in_words(ax)
 
 
 def _draw_steps(ax: Axes, measured: Measured) -> None:
     sizes = measured.sizes("steps")
-    for name in (CLOCK, TABLES):
-        _plot(ax, sizes, measured.total_bytes(name), name)
-    _panel(ax, "Memory: tables grow, the clock does not", "steps", "bytes of state")
+    for name, at, side in ((CLOCK, 0.5, _UNDER), (TABLES, 1.0, _BEFORE)):
+        _line(ax, sizes, measured.total_bytes(name), name)
+        _name(ax, sizes, measured.total_bytes(name), name, at, side)
+    _panel(ax, f"Memory, at {measured.settings['features']:,} features", "steps", "state")
+    held = [*measured.total_bytes(CLOCK), *measured.total_bytes(TABLES)]
+    # Whole powers of ten, so that there is more than one to read from.
+    ax.set_ylim(10.0 ** math.floor(math.log10(min(held))), 10.0 ** math.ceil(math.log10(max(held))))
+    ax.yaxis.set_major_formatter(lambda count, _: _size(count).replace(".00", "").replace(".0", ""))
+    ax.yaxis.set_minor_formatter(lambda *_: "")
+
+
+def _line(ax: Axes, sizes: Sequence[float], values: Sequence[float], name: str) -> None:
+    ax.loglog(sizes, values, **{**_LOOKS[name], "markersize": 3.5})
+
+
+def _name(
+    ax: Axes,
+    sizes: Sequence[float],
+    values: Sequence[float],
+    name: str,
+    at: float,
+    side: Mapping[str, Any],
+) -> None:
+    """Name a line by the point that is so far along it."""
+    if not sizes:
+        return
+    point = round(at * (len(sizes) - 1))
+    ax.annotate(
+        name.replace("dense, ", "dense,\n"),
+        (sizes[point], values[point]),
+        textcoords="offset points",
+        color=_LOOKS[name]["color"],
+        **side,
+    )
+
+
+def _panel(ax: Axes, title: str, x: str, y: str) -> None:
+    ax.set_title(title)
+    ax.set_xlabel(x)
+    ax.set_ylabel(y)
+    ax.margins(y=0.12)

@@ -25,7 +25,7 @@ from paper_repro.competitors import (
 from paper_repro.competitors.compiled import Clock
 from paper_repro.competitors.compiled import Dense as CompiledDense
 from paper_repro.corpus import Corpus, from_settings
-from paper_repro.measure import turns
+from paper_repro.measure import Turn, turns
 from paper_repro.published import FEATURES, IDEAL, NONZEROS, PUBLISHED
 from paper_repro.score import Spread, coverage, duration, equality, ratios, significant
 from paper_repro.study import Cell, Record, Records, Settings, Study
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 RULES = ("sgd", "fobos")
 RULE_NAMES = {"sgd": "SGD", "fobos": "FoBoS"}
 #: Converted rows of the interpreted tiers are large: ten kilobytes each as dictionaries.
-MOST_ROWS = {"dicts": 50_000, "scipy": 100_000}
+MOST_ROWS = {"dicts": 10_000, "scipy": 20_000}
 #: The weights of a tier are compared after as many examples as dense updates manage in so
 #: many turns, within these bounds.
 EQUALITY_TURNS, EQUALITY_ROWS = 10, (10, 1000)
@@ -98,7 +98,7 @@ class Workbench:
         self.settings = settings
         self.start: Callable[[str], Problem] = cache(self._start)
         self._group: tuple[str, str] | None = None
-        self._competitors: dict[str, Competitor] = {}
+        self._turns: dict[str, Turn] = {}
 
     def corpus(self) -> Corpus:
         return from_settings(self.settings)
@@ -121,33 +121,29 @@ class Workbench:
 
     def warm_up(self, tier: str, rule: str, _: Records) -> Record:
         """How many examples make a turn of each competitor; not a measurement."""
-        return {
-            name: rows_of_a_turn(
-                partial(self.make, tier, rule, name), self.available(tier), self.settings.seconds
-            )
-            for name in TIERS[tier]
-        }
+        turns_of = self.group(tier, rule)
+        for turn in turns_of.values():
+            turn()
+        return {name: turn.examples for name, turn in turns_of.items()}
 
-    def group(self, tier: str, rule: str, rows: Mapping[str, int]) -> dict[str, Competitor]:
-        """The group's competitors with as many rows as they were found to need."""
+    def group(self, tier: str, rule: str) -> dict[str, Turn]:
+        """The turns of everybody in a group; only one group at a time is in memory."""
         if self._group != (tier, rule):
-            self._competitors.clear()
-            self._competitors = {
-                name: self.make(tier, rule, name, count) for name, count in rows.items()
+            self._turns.clear()
+            rows = self.available(tier)
+            self._turns = {
+                name: Turn(self.make(tier, rule, name, rows), self.settings.seconds)
+                for name in TIERS[tier]
             }
             self._group = (tier, rule)
-            for name, competitor in self._competitors.items():
-                competitor.seconds(min(rows[name], 2))
-        return self._competitors
+        return self._turns
 
     def round(self, tier: str, rule: str, repeat: int, records: Records) -> Record:
         """Seconds per example of everybody, one after the other."""
-        rows = records[f"{tier}/{rule}/warm-up"]
-        competitors = self.group(tier, rule, rows)
-        return {
-            name: competitors[name].seconds(rows[name]) / rows[name]
-            for name in turns(list(competitors), repeat)
-        }
+        turns_of = self.group(tier, rule)
+        for name, examples in records[f"{tier}/{rule}/warm-up"].items():
+            turns_of[name].examples = examples
+        return {name: turns_of[name]() for name in turns(list(turns_of), repeat)}
 
     def same_weights(self, tier: str, rule: str, records: Records) -> Record:
         """All weights of everybody after the same examples, held against the tier's dense twin."""
@@ -211,16 +207,6 @@ class Workbench:
                 row[0, j]
             found.append((time.perf_counter() - began) / len(wanted))
         return {"seconds": found}
-
-
-def rows_of_a_turn(make: Callable[[int], Competitor], available: int, seconds: float) -> int:
-    """How many examples take about so many seconds; at least one."""
-    rows = 1
-    while True:
-        took = make(rows).seconds(rows)
-        if took >= seconds / 10 or rows == available:
-            return max(1, min(available, round(rows * seconds / max(took, 1e-9))))
-        rows = min(available, rows * 10)
 
 
 # --- reading what was measured ---------------------------------------------------------------
@@ -510,11 +496,10 @@ def equality_table(measured: Measured) -> str:
 def _measuring_text(measured: Measured) -> str:
     return (
         f"Everybody begins where a pass over the corpus has led, takes turns with the others of "
-        f"the tier, and visits the number of examples given, over and over, in {measured.repeats} "
-        f"rounds. Given are the median over the rounds and in brackets the range, which covers the "
-        f"true median with a probability of {coverage(measured.repeats):.1%}; ratios are taken "
-        f"round by round. Bringing all weights current at the end of a pass is not in the times of "
-        f"the lazy ones."
+        f"the tier, and visits the number of examples given, in {measured.repeats} rounds. Given "
+        f"are the median over the rounds and in brackets the range, which covers the true median "
+        f"with a probability of {coverage(measured.repeats):.1%}; ratios are taken round by round. "
+        f"Bringing all weights current at the end of a pass is not in the times of the lazy ones."
     )
 
 
