@@ -24,17 +24,25 @@ def main(argv: list[str] | None = None) -> int:
         from paper_repro.pubmed import command
 
         return command.main(arguments[1:])
-    if arguments == ["readme"]:
-        from paper_repro import readme
+    try:
+        if arguments == ["readme"]:
+            from paper_repro import readme
 
-        return readme.main()
-    return run_studies(arguments)
+            return readme.main()
+        return run_studies(arguments)
+    except (ValueError, OSError, ArithmeticError) as error:
+        problem, code = f"python -m paper_repro: {error}", 1
+    except KeyboardInterrupt as interrupted:
+        problem, code = str(interrupted) or "interrupted", 130
+    print(f"\n{problem}", file=sys.stderr)
+    return code
 
 
 def run_studies(arguments: list[str]) -> int:
     """Run the studies that were named, or all."""
+    from paper_repro.corpus import from_settings
     from paper_repro.index import write_index
-    from paper_repro.results import RESULTS, Stopped, run
+    from paper_repro.results import RESULTS, run
     from paper_repro.studies import STUDIES
 
     options = _parser(list(STUDIES)).parse_args(arguments)
@@ -44,18 +52,13 @@ def run_studies(arguments: list[str]) -> int:
             return 2
     settings = _settings(options)
     out = options.out or (RESULTS if settings.full else RESULTS / "quick")
-    try:
-        chosen = options.studies or [n for n, s in STUDIES.items() if not s.only_when_named]
-        for study in (STUDIES[name] for name in chosen):
-            document = run(study, settings, out, fresh=options.fresh)
-            print(f"# {study.title}\n\n{study.page(document)}\n", flush=True)
-        print(write_index(out))
-    except Stopped as stopped:
-        print(f"\n{stopped}", file=sys.stderr)
-        return 130
-    except (ValueError, OSError) as error:
-        print(f"python -m paper_repro: {error}", file=sys.stderr)
-        return 1
+    chosen = options.studies or [n for n, study in STUDIES.items() if not study.only_when_named]
+    if settings.data is not None:
+        from_settings(settings)  # a file that cannot be read should not cost the time until then
+    for study in (STUDIES[name] for name in chosen):
+        document = run(study, settings, out, fresh=options.fresh)
+        print(f"# {study.title}\n\n{study.page(document)}\n", flush=True)
+    print(write_index(out))
     return 0
 
 

@@ -39,6 +39,7 @@ LENGTH_SIGMA = 0.45
 PLANTED_SHARE = 0.1
 STOP_WORDS = 0.001
 LABEL_NOISE = 0.05
+FEWEST_NONZEROS = 3
 _ROWS_PER_BLOCK = 2_000
 
 
@@ -95,10 +96,11 @@ def expected_distinct(probabilities: NDArray[np.float64], n_tokens: float) -> fl
 
 def tokens_for(probabilities: NDArray[np.float64], nonzeros: float) -> float:
     """The median document length at which the corpus has ``nonzeros`` distinct words a row."""
-    if not 0 < nonzeros < len(probabilities) / 2:
+    # Fewer than that, and documents of at least one word would be too long on average.
+    if not FEWEST_NONZEROS <= nonzeros < len(probabilities) / 2:
         raise ValueError(
-            f"nonzeros must lie between 0 and half of the {len(probabilities)} features, "
-            f"got {nonzeros}"
+            f"nonzeros must lie between {FEWEST_NONZEROS} and half of the {len(probabilities)} "
+            f"features, got {nonzeros}"
         )
     # The mean over the log-normal lengths by Gauss-Hermite quadrature.
     nodes, weights = np.polynomial.hermite_e.hermegauss(15)
@@ -189,6 +191,10 @@ def from_svmlight(path: str | Path, label: str | None = None) -> Corpus:
     several labels, separated by commas, is read as such.
     """
     X, targets = _read_svmlight(Path(path))
+    if not X.nnz:
+        raise ValueError(f"{Path(path).name}: there must be features that are not zero")
+    if not np.isfinite(X.data).all():
+        raise ValueError(f"{Path(path).name}: features must be finite, found NaN or infinity")
     names = sorted({name for row in targets for name in row})
     if len(names) < 2:
         raise ValueError(f"{Path(path).name}: there must be two labels or more, found {names}")

@@ -6,7 +6,7 @@ an eye that sees no colour lose nothing.
 
 from __future__ import annotations
 
-from pathlib import Path
+import io
 from typing import Any
 
 import matplotlib as mpl
@@ -83,6 +83,8 @@ def _short(seconds: float) -> str:
     return f"{float(number.replace(',', '')):g} {unit}"
 
 
-def save(figure: Figure, path: Path) -> None:
-    """As SVG, without the date, so that the same numbers give the same file."""
-    figure.savefig(path, format="svg", metadata={"Date": None, "Creator": None})
+def as_svg(figure: Figure) -> str:
+    """Without the date, so that the same numbers give the same file."""
+    text = io.StringIO()
+    figure.savefig(text, format="svg", metadata={"Date": None, "Creator": None})
+    return text.getvalue()

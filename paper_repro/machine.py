@@ -109,10 +109,10 @@ def _git(*arguments: str) -> str | None:
 
 
 def _fingerprint() -> str:
-    """Changes with any line of the code that measures or is measured."""
+    """Changes with any line of the code that measures or is measured, and with its compilation."""
     digest = hashlib.sha256()
     for folder in (_HERE, _HERE.parent / "lazynet"):
         for path in sorted(folder.rglob("*")):
-            if path.suffix in {".py", ".pyx", ".pxd", ".h"}:
+            if path.suffix in {".py", ".pyx", ".pxd", ".h", ".so", ".pyd"}:
                 digest.update(path.read_bytes())
     return digest.hexdigest()[:16]

@@ -6,6 +6,7 @@ within a repeat, and what is reported of them is the median and the range.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol, TypeVar
 
@@ -13,38 +14,53 @@ T = TypeVar("T")
 
 
 class Timed(Protocol):
-    """What can be timed: a learner that visits its first ``rows`` rows from a fresh beginning."""
+    """What can be timed: a learner that goes through its rows, in pieces."""
 
-    labels: list[float]
+    n_rows: int
 
-    def seconds(self, rows: int) -> float: ...
+    def begin(self) -> None: ...
+    def learn(self, start: int, stop: int) -> None: ...
 
 
 class Turn:
-    """Lets a competitor visit its rows over and over for about so many seconds."""
+    """Lets a learner go on for about so many seconds, over its rows again and again.
 
-    def __init__(self, competitor: Timed, seconds: float, examples: int = 0) -> None:
-        self.competitor, self.seconds, self.examples = competitor, seconds, examples
+    It begins once.  To begin anew for every turn would scatter an interpreter's objects over the
+    memory, and with every turn dense updates would be slower than those of a single run.
+    """
+
+    def __init__(self, learner: Timed, seconds: float) -> None:
+        self.learner, self.seconds = learner, seconds
+        self.examples = 0
+        self.position: int | None = None
 
     def __call__(self) -> float:
         """Seconds per example; the first call finds out how many examples make a turn."""
+        if self.position is None:
+            self.learner.begin()
+            self.position = 0
         if not self.examples:
             self.examples = self._examples_of_a_turn()
-        return self._visit(self.examples) / self.examples
+        return self._go_on(self.examples) / self.examples
 
     def _examples_of_a_turn(self) -> int:
         examples = 1
-        while (took := self._visit(examples)) < self.seconds / 4:
-            examples = self._whole_passes(4 * examples)
-        return self._whole_passes(max(1, round(examples * self.seconds / took)))
+        while (took := self._go_on(examples)) < self.seconds / 4:
+            examples *= 4
+        return max(1, round(examples * self.seconds / took))
 
-    def _whole_passes(self, examples: int) -> int:
-        rows = len(self.competitor.labels)
-        return examples if examples < rows else examples // rows * rows
-
-    def _visit(self, examples: int) -> float:
-        rows = min(examples, len(self.competitor.labels))
-        return sum(self.competitor.seconds(rows) for _ in range(examples // rows))
+    def _go_on(self, examples: int) -> float:
+        """How long so many examples take, from where the last ones ended."""
+        took, position, left = 0.0, self.position or 0, examples
+        while left:
+            stop = min(position + left, self.learner.n_rows)
+            began = time.perf_counter()
+            self.learner.learn(position, stop)
+            took += time.perf_counter() - began
+            left -= stop - position
+            position = stop % self.learner.n_rows
+        self.position = position
+        return took
 
 
 def turns(names: Sequence[T], repeat: int) -> list[T]:

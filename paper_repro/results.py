@@ -1,12 +1,14 @@
 """The one writer: runs a study cell by cell, keeps what is measured, writes JSON, page and figure.
 
 Every record goes to a journal on disk before the next cell begins.  Whatever ends a run - Ctrl-C,
-a full disk, a power cut - the next run with the same settings, code and machine goes on behind
-the last record.  Finished results replace older ones whole or not at all.
+a full disk, a power cut - the next run with the same settings, data, code and machine goes on
+behind the last record; runs that differ in any of these have journals of their own.  A finished
+result replaces an older one file by file, each whole or not at all, the numbers first.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from collections.abc import Mapping
@@ -14,7 +16,7 @@ from contextlib import suppress
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from threadpoolctl import threadpool_limits
 from tqdm import tqdm
@@ -23,22 +25,23 @@ from paper_repro import figures
 from paper_repro.machine import describe_machine, provenance
 from paper_repro.study import Record, Report, Settings, Study
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
 RESULTS = Path(__file__).parent / "results"
+#: What makes two runs the same run.
+IDENTITY = ("study", "settings", "data", "machine", "versions", "code")
 
 
-class Stopped(Exception):
+class Stopped(KeyboardInterrupt):
     """A run was interrupted; what was measured is kept."""
 
 
 class Journal:
     """The records of a run that is under way, one line of JSON each."""
 
-    def __init__(self, path: Path, header: Mapping[str, Any]) -> None:
-        self.path = path
+    def __init__(self, out: Path, header: Mapping[str, Any]) -> None:
         self.header = json.loads(json.dumps(header))
+        identity = json.dumps({name: self.header[name] for name in IDENTITY}, sort_keys=True)
+        digest = hashlib.sha256(identity.encode()).hexdigest()[:8]
+        self.path = out / f"{header['study']}.{digest}.partial.jsonl"
         self.records: dict[str, Record] = {}
         self.resumed = 0
 
@@ -48,23 +51,16 @@ class Journal:
             lines = self.path.read_text().splitlines()
         except FileNotFoundError:
             return
-        found = [_parsed(line) for line in lines]
-        if not found or found[0] is None or not self._same_run(found[0].get("header", {})):
-            return
-        for entry in found[1:]:
+        for entry in map(_parsed, lines):
             if entry is None:  # the line that was being written when the run ended
                 break
-            if "resumed" in entry:
+            if "header" in entry:
+                # The code that measured the first record is what the document tells of.
+                self.header = entry["header"]
+            elif "resumed" in entry:
                 self.resumed = entry["resumed"]
             else:
                 self.records[entry["key"]] = entry["record"]
-
-    def _same_run(self, header: Mapping[str, Any]) -> bool:
-        """Whether records made under that header may stand beside those made under this one."""
-        return all(
-            header.get(name) == self.header[name]
-            for name in ("study", "settings", "machine", "versions", "code")
-        )
 
     def begin(self) -> None:
         """Write anew what is known; from here on every record is appended."""
@@ -74,11 +70,11 @@ class Journal:
         if self.resumed:
             entries.append({"resumed": self.resumed})
         entries += [{"key": key, "record": record} for key, record in self.records.items()]
-        write_whole(self.path, "".join(json.dumps(entry) + "\n" for entry in entries))
+        write_whole(self.path, "".join(_line(entry) for entry in entries))
 
     def add(self, key: str, record: Record) -> None:
         with self.path.open("a") as lines:
-            lines.write(json.dumps({"key": key, "record": record}) + "\n")
+            lines.write(_line({"key": key, "record": record}))
             lines.flush()
             os.fsync(lines.fileno())
         # As a resumed run would read it: tuples are lists.
@@ -88,17 +84,37 @@ class Journal:
 def run(study: Study, settings: Settings, out: Path = RESULTS, *, fresh: bool = False) -> Any:
     """Measure what is still missing, write the results, and return them as one document."""
     out.mkdir(parents=True, exist_ok=True)
-    header = {"study": study.name, "settings": asdict(settings), **provenance()}
-    journal = Journal(out / f"{study.name}.partial.jsonl", header)
-    if not fresh:
-        journal.recover()
-    journal.begin()
+    header = {
+        "study": study.name,
+        "settings": asdict(settings),
+        "data": _digest(settings.data),
+        **provenance(),
+    }
+    journal = Journal(out, header)
+    try:
+        if not fresh:
+            journal.recover()
+        journal.begin()
+        _measure(study, settings, journal)
+        document = finished(study, settings, journal.header, journal.records, journal.resumed)
+        write(study, document, out)
+        journal.path.unlink()
+    except KeyboardInterrupt:
+        raise Stopped(
+            f"interrupted: {len(journal.records)} of {len(study.cells(settings))} pieces of the "
+            f"study {study.name!r} are measured and kept; the same command goes on from there"
+        ) from None
+    return document
+
+
+def _measure(study: Study, settings: Settings, journal: Journal) -> None:
+    """Run the cells that have no record yet, everybody on one thread."""
     cells = study.cells(settings)
     left = [cell for cell in cells if cell.key not in journal.records]
     if len(left) < len(cells):
         print(f"{study.name}: {len(cells) - len(left)} of {len(cells)} pieces are measured already")
-    # Everybody on one thread: NumPy's matrix products would take more.
     with (
+        # NumPy's matrix products would take more threads than that.
         threadpool_limits(1),
         tqdm(
             total=sum(cell.cost for cell in left),
@@ -111,29 +127,24 @@ def run(study: Study, settings: Settings, out: Path = RESULTS, *, fresh: bool = 
     ):
         for cell in left:
             bar.set_description_str(f"{study.name}: {cell.key}")
-            try:
-                journal.add(cell.key, cell.run(journal.records))
-            except KeyboardInterrupt:
-                raise Stopped(
-                    f"interrupted: {len(journal.records)} of {len(cells)} pieces of the study "
-                    f"{study.name!r} are measured and kept; the same command goes on from there"
-                ) from None
+            journal.add(cell.key, cell.run(journal.records))
             bar.update(cell.cost)
-    document = finished(study, asdict(settings), journal.records, journal.resumed)
-    write(study, document, out)
-    journal.path.unlink()
-    return document
 
 
 def finished(
-    report: Report, settings: Mapping[str, Any], records: Mapping[str, Record], resumed: int = 0
+    report: Report,
+    settings: Settings | Mapping[str, Any],
+    header: Mapping[str, Any],
+    records: Mapping[str, Record],
+    resumed: int = 0,
 ) -> dict[str, Any]:
     """All that is known of a run, as one document."""
+    chosen = asdict(settings) if isinstance(settings, Settings) else dict(settings)
     return {
+        **header,
         "study": report.name,
         "title": report.title,
-        "settings": dict(settings),
-        **provenance(),
+        "settings": chosen,
         "finished": datetime.now(UTC).isoformat(timespec="seconds"),
         "resumed": resumed,
         "records": dict(records),
@@ -141,11 +152,16 @@ def finished(
 
 
 def write(report: Report, document: Mapping[str, Any], out: Path) -> None:
-    """NAME.svg, NAME.md and NAME.json in ``out``; the figure and the page follow from the JSON."""
-    with figures.styled():
-        write_figure(out / f"{report.name}.svg", report.draw(document))
-    write_whole(out / f"{report.name}.md", whole_page(report, document))
-    write_whole(out / f"{report.name}.json", json.dumps(document, indent=1) + "\n")
+    """NAME.json, NAME.md and NAME.svg in ``out``; page and figure follow from the numbers."""
+    out.mkdir(parents=True, exist_ok=True)
+    # All of it is made before anything is replaced.
+    texts = {
+        "json": json.dumps(document, indent=1, allow_nan=False) + "\n",
+        "md": whole_page(report, document),
+        "svg": drawing(report, document),
+    }
+    for ending, text in texts.items():
+        write_whole(out / f"{report.name}.{ending}", text)
 
 
 def load(name: str, out: Path = RESULTS) -> Any:
@@ -158,29 +174,33 @@ def load(name: str, out: Path = RESULTS) -> Any:
 
 def whole_page(report: Report, document: Mapping[str, Any]) -> str:
     """The report's page with its title, its figure, and what it was measured on."""
-    resumed = document["resumed"]
+    times = document["resumed"]
     return "\n".join(
         [
             f"# {report.title}\n",
             report.page(document).strip() + "\n",
             f"![{report.title}]({report.name}.svg)\n",
             f"Measured on {describe_machine(document)}; finished {document['finished'][:10]}"
-            + (f", resumed {resumed} times." if resumed else ".")
-            + f" Raw repeats, seeds and settings: [{report.name}.json]({report.name}.json).\n",
+            + (f", resumed {times} time{'s' * (times > 1)}." if times else ".")
+            + f" All numbers, seeds and settings: [{report.name}.json]({report.name}.json).\n",
         ]
     )
 
 
-def write_figure(path: Path, figure: Figure) -> None:
-    figures.save(figure, temporary := path.with_suffix(".tmp.svg"))
-    os.replace(temporary, path)
+def drawing(report: Report, document: Mapping[str, Any]) -> str:
+    """The report's figure as SVG."""
+    with figures.styled():
+        return figures.as_svg(report.draw(document))
 
 
 def write_whole(path: Path, text: str) -> None:
     """Replace ``path`` by ``text`` whole, or leave it as it was."""
     temporary = path.with_name(path.name + ".tmp")
     try:
-        temporary.write_text(text, encoding="utf-8")
+        with temporary.open("w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
         os.replace(temporary, path)
     except BaseException:
         with suppress(FileNotFoundError):
@@ -188,8 +208,20 @@ def write_whole(path: Path, text: str) -> None:
         raise
 
 
+def _line(entry: Any) -> str:
+    return json.dumps(entry, allow_nan=False) + "\n"
+
+
 def _parsed(line: str) -> Any:
     try:
         return json.loads(line)
     except json.JSONDecodeError:
         return None
+
+
+def _digest(path: str | None) -> str | None:
+    """What tells a file from one that has taken its name."""
+    if path is None:
+        return None
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

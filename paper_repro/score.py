@@ -12,14 +12,16 @@ from numpy.typing import NDArray
 
 #: Two numbers that agree to four significant figures differ by less than this part of themselves.
 FOUR_FIGURES = 5e-5
+#: Weights that should be the same differ by no more than this part of the largest.
+SAME = 1e-10
 
 
 @dataclass(frozen=True)
 class Spread:
     """A median and the range around it.
 
-    Over n independent repeats the range covers the true median with probability 1 - 2^(1-n),
-    whatever the distribution: 98.4 % for seven.
+    Over n repeats that are independent and alike the range covers the true median with
+    probability 1 - 2^(1-n), whatever the distribution: 98.4 % for seven.
     """
 
     median: float
@@ -44,8 +46,14 @@ def coverage(repeats: int) -> float:
     return 1.0 - 2.0 ** (1 - repeats)
 
 
-def equality(found: NDArray[np.float64], expected: NDArray[np.float64]) -> dict[str, float | int]:
-    """How nearly the same two weight vectors are.
+class UnequalWeights(ArithmeticError):
+    """Two learners that should compute the same did not: their times mean nothing."""
+
+
+def equality(
+    found: NDArray[np.float64], expected: NDArray[np.float64], who: str
+) -> dict[str, float | int]:
+    """How nearly the same two weight vectors are; refuses those that are not.
 
     ``relative`` is the greatest difference by the largest weight.  ``four_figures`` counts the
     weights that differ in their own fourth significant figure or before.
@@ -53,12 +61,17 @@ def equality(found: NDArray[np.float64], expected: NDArray[np.float64]) -> dict[
     differences = np.abs(found - expected)
     largest = float(np.abs(expected).max(initial=0.0))
     greatest = float(differences.max(initial=0.0))
+    relative = greatest / largest if largest else greatest
+    if not relative <= SAME:  # NaN included
+        raise UnequalWeights(
+            f"{who}: weights differ by {relative:.2g} of the largest, more than {SAME:g}"
+        )
     return {
         "weights": len(expected),
         "nonzero": int(np.count_nonzero(expected)),
         "largest": largest,
         "absolute": greatest,
-        "relative": greatest / largest if largest else greatest,
+        "relative": relative,
         "four_figures": int((differences > FOUR_FIGURES * np.abs(expected)).sum()),
     }
 

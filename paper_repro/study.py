@@ -10,6 +10,7 @@ later, and so that pages and figures can be made again from the recorded numbers
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -42,9 +43,18 @@ class Settings:
     #: Everything at its published size.
     full: bool = False
 
+    def __post_init__(self) -> None:
+        for name in ("examples", "features", "repeats"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
+        if not 0 < self.seconds < math.inf:
+            raise ValueError(f"seconds must be positive and finite, got {self.seconds}")
+        if self.seed < 0:
+            raise ValueError(f"seed must not be negative, got {self.seed}")
+
 
 QUICK = Settings()
-FULL = Settings(examples=1_000_000, seconds=2.0, full=True)
+FULL = Settings(examples=1_000_000, seconds=1.0, full=True)
 
 
 @dataclass(frozen=True)

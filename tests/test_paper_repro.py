@@ -20,7 +20,7 @@ from paper_repro.competitors import DESCRIPTIONS, TIERS
 from paper_repro.measure import Turn, in_turns, turns
 from paper_repro.published import IDEAL, PUBLISHED
 from paper_repro.results import load
-from paper_repro.score import Spread, coverage, equality, ratios
+from paper_repro.score import Spread, UnequalWeights, coverage, equality, ratios
 from paper_repro.studies import STUDIES
 
 ROOT = Path(__file__).parent.parent
@@ -67,44 +67,55 @@ def test_the_range_covers_the_median_as_often_as_is_said():
 
 
 class Ticking:
-    """Takes so many seconds for an example, and a little for beginning; a hundred rows."""
+    """A learner of a hundred rows that takes so many seconds for each, on a clock of its own."""
 
-    labels = (1.0,) * 100
+    n_rows = 100
 
-    def __init__(self, each):
-        self.each = each
-        self.visited = 0
+    def __init__(self, each, monkeypatch):
+        self.each, self.now, self.began, self.visited = each, 0.0, 0, []
+        monkeypatch.setattr("paper_repro.measure.time.perf_counter", lambda: self.now)
 
-    def seconds(self, rows):
-        assert 1 <= rows <= 100
-        self.visited += rows
-        return 1e-6 + rows * self.each
+    def begin(self):
+        self.began += 1
+
+    def learn(self, start, stop):
+        assert 0 <= start < stop <= 100
+        self.visited += range(start, stop)
+        self.now += (stop - start) * self.each
 
 
 @pytest.mark.parametrize(
-    ("each", "examples"), [(5.0, 1), (0.01, 30), (0.002, 100), (1e-4, 3000), (1e-5, 29_000)]
+    ("each", "examples"), [(5.0, 1), (0.01, 30), (0.002, 150), (1e-4, 3000), (1e-5, 30_000)]
 )
-def test_a_turn_has_as_many_examples_as_it_should_last(each, examples):
-    """For the slow and for the fast; more than there are rows means whole passes over them."""
-    learner = Ticking(each)
+def test_a_turn_has_as_many_examples_as_it_should_last(each, examples, monkeypatch):
+    """For the slow and for the fast, over the rows again and again where there are too few."""
+    learner = Ticking(each, monkeypatch)
     turn = Turn(learner, 0.3)
-    assert turn() == pytest.approx(each, rel=0.01)
-    assert turn.examples == pytest.approx(examples, rel=0.1)
-    learner.visited = 0
-    turn()
-    assert learner.visited == turn.examples
+    assert turn() == pytest.approx(each)
+    assert turn.examples == pytest.approx(examples, rel=0.01)
+    visited = len(learner.visited)
+    assert turn() == pytest.approx(each)
+    assert len(learner.visited) == visited + turn.examples
+    assert learner.visited == [i % 100 for i in range(len(learner.visited))]
+    assert learner.began == 1
 
 
 def test_equality_is_about_all_weights():
     """The greatest difference, and how many weights differ in four significant figures."""
-    expected = np.array([2.0, -1e-3, 0.0, 1.0])
-    same = equality(expected.copy(), expected)
+    expected = np.array([2.0, -1e-12, 0.0, 1.0])
+    same = equality(expected.copy(), expected, "these")
     assert (same["relative"], same["four_figures"], same["nonzero"]) == (0.0, 0, 3)
-    found = expected + np.array([1e-12, 1e-6, 0.0, 0.0])
-    other = equality(found, expected)
-    assert other["absolute"] == pytest.approx(1e-6)
-    assert other["relative"] == pytest.approx(5e-7)
+    other = equality(expected + np.array([1e-11, 1e-15, 0.0, 0.0]), expected, "those")
+    assert other["absolute"] == pytest.approx(1e-11)
+    assert other["relative"] == pytest.approx(5e-12)
     assert other["four_figures"] == 1
+
+
+@pytest.mark.parametrize("wrong", [1.0 + 1e-9, np.nan, np.inf])
+def test_weights_that_differ_end_the_run(wrong):
+    """Times of learners that compute different things are not printed."""
+    with pytest.raises(UnequalWeights, match="dicts: weights differ by"):
+        equality(np.array([wrong, 1.0]), np.ones(2), "dicts")
 
 
 def test_the_published_figures_are_those_of_the_paper():
@@ -143,7 +154,7 @@ def test_the_table_has_every_tier_and_the_papers_figures(finished):
 
 
 def test_lazy_and_dense_weights_are_equal_in_every_tier(finished):
-    """In the run that is timed; and a difference would be seen."""
+    """In the run that is timed."""
     records = load("table", finished)["records"]
     compared = 0
     for key, record in records.items():
@@ -201,25 +212,42 @@ def test_an_svmlight_file_takes_the_place_of_the_corpus(tmp_path, capsys):
         (["tabel"], "there is no study 'tabel'; there are corpus", 2),
         (["table", "--data", "nowhere.svm"], "nowhere.svm", 1),
         (["corpus", "--nonzeros", "1e9"], "nonzeros must lie between", 1),
+        (["corpus", "--nonzeros", "1"], "nonzeros must lie between", 1),
+        (["table", "--repeats", "0"], "repeats must be at least 1, got 0", 1),
+        (["table", "--examples", "-3"], "examples must be at least 1", 1),
+        (["table", "--features", "0"], "features must be at least 1", 1),
+        (["table", "--seconds", "nan"], "seconds must be positive", 1),
+        (["table", "--seconds", "-1"], "seconds must be positive", 1),
+        (["table", "--seed", "-1"], "seed must not be negative", 1),
     ],
 )
 def test_mistakes_are_told_in_a_line(options, complaint, code, tmp_path, capsys):
-    """What is wrong, and no traceback."""
+    """What is wrong, no traceback, and nothing measured in vain."""
     assert main([*options, "--out", str(tmp_path)]) == code
     assert complaint in capsys.readouterr().err
+    assert not list(tmp_path.glob("*.json"))
+
+
+def test_weights_that_differ_are_told(tmp_path, monkeypatch, capsys):
+    """By tier, rule and name; a table is not written."""
+    monkeypatch.setattr(
+        "paper_repro.competitors.dicts.Clock.weights", lambda learner: np.array(learner.w) + 1e-6
+    )
+    assert main(["table", "--out", str(tmp_path), *TINY]) == 1
+    assert "dicts, sgd: lazy, clock and dense: weights differ by" in capsys.readouterr().err
+    assert not list(tmp_path.glob("table.json"))
 
 
 def test_ctrl_c_loses_nothing(tmp_path):
     """The first run is stopped from outside in the middle; the second goes on behind it."""
     command = [sys.executable, "-m", "paper_repro", "table", "--out", str(tmp_path), *TINY]
-    journal = tmp_path / "table.partial.jsonl"
     environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
     with subprocess.Popen(
         command, cwd=ROOT, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         env=environment,
     ) as first:  # fmt: skip
         deadline = time.monotonic() + 60
-        while not (journal.exists() and journal.read_text().count("\n") > 6):
+        while sum(path.read_text().count('"key"') for path in tmp_path.glob("*.jsonl")) < 6:
             assert time.monotonic() < deadline
             assert first.poll() is None
             time.sleep(0.005)
@@ -228,13 +256,15 @@ def test_ctrl_c_loses_nothing(tmp_path):
     assert first.returncode == 130
     assert "the same command goes on from there" in told
     assert "Traceback" not in told
+    (journal,) = tmp_path.glob("*.jsonl")
     kept = journal.read_text().count('"key"')
-    assert kept >= 5
+    assert kept >= 6
     second = subprocess.run(
         command, cwd=ROOT, text=True, capture_output=True, env=environment, check=True
     )
     assert f"{kept} of " in second.stdout
     assert load("table", tmp_path)["resumed"] == 1
+    assert not journal.exists()
 
 
 # --- the README ------------------------------------------------------------------------------

@@ -271,6 +271,7 @@ def test_undeclared_entities_are_refused(write, head, record):
         (bytes(range(256)), "not XML"),
         (b"<!-- nothing -->", "not XML: no element found: line 1"),
         (b"<html><body>Not found</body></html>", "outermost element is 'html'"),
+        (b'<PubmedArticleSet xmlns="u"/>', "of the namespace 'u'"),
         (export(article(1))[:-30], "broken XML: line 3, column"),
         (export(article(1)) + b"<more/>", "broken XML: line 5, column"),
         (export(article(1, "<b>x</i>")), "broken XML: line 3, column .*[mM]ismatch"),
@@ -803,7 +804,9 @@ def test_the_command_downloads(site, tmp_path, capsys, learnable, monkeypatch):
         (["nowhere.xml"], "nowhere.xml: No such file"),
         (["--label", "Mise"], "near: D051379 Mice"),
         (["--save", "x.txt"], r"must end in \.svm"),
-        (["--min-df", "0"], "at least 1"),
+        (["--min-df", "0"], "--min-df must be at least 1, got 0"),
+        (["--top-labels", "-1"], "--top-labels must be at least 1"),
+        (["--download", "0"], "--download must be at least 1"),
         (["--download", "1", "--mirror", "ftp://host/"], "only http and https"),
     ],
 )

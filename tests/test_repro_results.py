@@ -10,8 +10,15 @@ pytest.importorskip("matplotlib")
 pytest.importorskip("tqdm")
 pytest.importorskip("paper_repro.results", reason="only in a checkout")
 from paper_repro import figures, results
-from paper_repro.results import Stopped, load, run, write_whole
+from paper_repro.results import Stopped, load, run
 from paper_repro.study import QUICK, Cell, Study
+
+
+def raising(error):
+    def fail(*_):
+        raise error
+
+    return fail
 
 
 class Counting(Study):
@@ -72,7 +79,7 @@ def test_an_interrupted_run_goes_on_where_it_was(tmp_path):
     assert again.ran == ["c", "d", "e"]
     assert document["resumed"] == 1
     assert list(document["records"]) == list("abcde")
-    assert "resumed 1 times" in (tmp_path / "counting.md").read_text()
+    assert "resumed 1 time." in (tmp_path / "counting.md").read_text()
     assert not list(tmp_path.glob("*.partial.jsonl"))
 
 
@@ -89,39 +96,88 @@ def test_a_line_that_was_cut_off_is_measured_again(tmp_path):
     """As a power cut leaves the journal."""
     with pytest.raises(Stopped):
         run(Counting(failing="d"), QUICK, tmp_path)
-    journal = tmp_path / "counting.partial.jsonl"
+    (journal,) = tmp_path.glob("*.jsonl")
     journal.write_text(journal.read_text()[:-10])
     again = Counting()
     run(again, QUICK, tmp_path)
     assert again.ran == ["c", "d", "e"]
 
 
-@pytest.mark.parametrize("what", ["settings", "code", "wish"])
-def test_records_of_another_run_are_not_mixed_in(tmp_path, monkeypatch, what):
-    """Other settings, other code, or the wish to begin anew."""
+@pytest.mark.parametrize("what", ["settings", "code", "data"])
+def test_runs_that_differ_have_journals_of_their_own(tmp_path, monkeypatch, what):
+    """Neither is mixed into the other, and neither is lost."""
+    data = tmp_path / "some.svm"
+    data.write_text("1 1:1")
+    settings = replace(QUICK, data=str(data))
+    with monkeypatch.context() as patch:
+        with pytest.raises(Stopped):
+            run(Counting(failing="c"), settings, tmp_path)
+        if what == "code":
+            patch.setattr("paper_repro.machine._fingerprint", lambda: "other")
+        if what == "data":
+            data.write_text("1 1:2")
+        other = Counting()
+        changed = replace(settings, seed=1) if what == "settings" else settings
+        document = run(other, changed, tmp_path)
+    assert other.ran == list("abcde")
+    assert document["resumed"] == 0
+    data.write_text("1 1:1")
+    again = Counting()
+    run(again, settings, tmp_path)
+    assert again.ran == ["c", "d", "e"]
+
+
+def test_a_run_can_begin_anew(tmp_path):
+    """Where that is asked for."""
     with pytest.raises(Stopped):
         run(Counting(failing="c"), QUICK, tmp_path)
-    if what == "code":
-        monkeypatch.setattr("paper_repro.machine._fingerprint", lambda: "other")
-    settings = replace(QUICK, seed=1) if what == "settings" else QUICK
     again = Counting()
-    document = run(again, settings, tmp_path, fresh=what == "wish")
+    assert run(again, QUICK, tmp_path, fresh=True)["resumed"] == 0
     assert again.ran == list("abcde")
-    assert document["resumed"] == 0
+
+
+def test_ctrl_c_while_results_are_written(tmp_path, monkeypatch):
+    """Older results stay whole, and everything that was measured is kept."""
+    older = run(Counting(), QUICK, tmp_path)
+    with monkeypatch.context() as patch:
+        patch.setattr(Counting, "draw", raising(KeyboardInterrupt))
+        with pytest.raises(Stopped, match="5 of 5 pieces"):
+            run(Counting(), QUICK, tmp_path)
+    assert load("counting", tmp_path) == older
+    again = Counting()
+    run(again, QUICK, tmp_path)
+    assert again.ran == []
+    assert not list(tmp_path.glob("*.tmp"))
 
 
 def test_a_full_disk_leaves_what_was_there(tmp_path, monkeypatch):
     """Neither the older results nor the journal are lost."""
     older = run(Counting(), QUICK, tmp_path)
+    full = raising(OSError(errno.ENOSPC, "No space left on device"))
+    with monkeypatch.context() as patch:
 
-    def full(*_):
-        raise OSError(errno.ENOSPC, "No space left on device")
+        def disk_fills_up(*arguments):
+            patch.setattr(results.os, "fsync", full)
+            return write(*arguments)
 
-    monkeypatch.setattr(results.os, "replace", full)
-    with pytest.raises(OSError, match="No space left"):
-        write_whole(tmp_path / "counting.json", "{}")
+        write = results.write
+        patch.setattr(results, "write", disk_fills_up)
+        with pytest.raises(OSError, match="No space left"):
+            run(Counting(), QUICK, tmp_path)
     assert load("counting", tmp_path) == older
+    again = Counting()
+    run(again, QUICK, tmp_path)
+    assert again.ran == []
     assert not list(tmp_path.glob("*.tmp"))
+
+
+def test_a_number_that_is_none_is_not_recorded(tmp_path):
+    """JSON has no word for it, and a page should not show it."""
+    study = Counting()
+    cells = study.cells(QUICK)
+    study.cells = lambda _: [Cell("a", lambda _: {"value": float("nan")}), *cells[1:]]
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        run(study, QUICK, tmp_path)
 
 
 def test_the_same_numbers_give_the_same_figure(tmp_path):

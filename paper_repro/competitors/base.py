@@ -7,7 +7,6 @@ first, the intercept without a penalty, and begin from the same weights at the s
 from __future__ import annotations
 
 import math
-import time
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from typing import ClassVar
@@ -71,7 +70,7 @@ class Competitor(ABC):
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
-        self.n_features = problem.X.shape[1]
+        self.n_rows, self.n_features = problem.X.shape
         self.labels = problem.y.tolist()
 
     @abstractmethod
@@ -79,16 +78,9 @@ class Competitor(ABC):
         """Start from the problem's weights, intercept and step."""
 
     @abstractmethod
-    def learn(self, stop: int) -> None:
-        """Visit the rows 0 ... stop - 1, once each, in this order."""
+    def learn(self, start: int, stop: int) -> None:
+        """Go on with the rows start ... stop - 1, once each, in this order."""
 
     @abstractmethod
     def weights(self) -> NDArray[np.float64]:
         """All weights, brought current."""
-
-    def seconds(self, rows: int) -> float:
-        """How long ``learn`` takes from a fresh beginning."""
-        self.begin()
-        began = time.perf_counter()
-        self.learn(rows)
-        return time.perf_counter() - began

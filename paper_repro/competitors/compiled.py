@@ -32,9 +32,10 @@ class _Engine(Competitor):
 
     def begin(self) -> None:
         self.learner.engine.load(self.problem.weights, self.problem.intercept)
+        self.t = self.problem.t
 
-    def learn(self, stop: int) -> None:
-        run_pass([self.learner], self.order[:stop], self.problem.t)
+    def learn(self, start: int, stop: int) -> None:
+        self.t = run_pass([self.learner], self.order[start:stop], self.t)
 
     def weights(self) -> NDArray[np.float64]:
         return self.learner.engine.weights()

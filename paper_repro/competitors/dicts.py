@@ -33,9 +33,9 @@ class Dense(_Dicts):
 
     name = "dense"
 
-    def learn(self, stop: int) -> None:
+    def learn(self, start: int, stop: int) -> None:
         w, d = self.w, self.n_features
-        for x, y in zip(self.rows[:stop], self.labels, strict=False):
+        for x, y in zip(self.rows[start:stop], self.labels[start:stop], strict=True):
             eta = self.problem.rate(self.t)
             keep, pull = self.problem.shrink(eta)
             prediction = self.intercept
@@ -55,9 +55,9 @@ class SparsePredictions(_Dicts):
 
     name = "dense, sparse predictions"
 
-    def learn(self, stop: int) -> None:
+    def learn(self, start: int, stop: int) -> None:
         w, d = self.w, self.n_features
-        for x, y in zip(self.rows[:stop], self.labels, strict=False):
+        for x, y in zip(self.rows[start:stop], self.labels[start:stop], strict=True):
             eta = self.problem.rate(self.t)
             keep, pull = self.problem.shrink(eta)
             prediction = self.intercept
@@ -83,9 +83,9 @@ class Tables(_Dicts):
         self.psi = [0] * self.n_features
         self.P, self.B = [1.0], [0.0]
 
-    def learn(self, stop: int) -> None:
+    def learn(self, start: int, stop: int) -> None:
         w, psi, P, B = self.w, self.psi, self.P, self.B
-        for x, y in zip(self.rows[:stop], self.labels, strict=False):
+        for x, y in zip(self.rows[start:stop], self.labels[start:stop], strict=True):
             eta = self.problem.rate(self.t)
             keep, pull = self.problem.shrink(eta)
             now = len(P) - 1
@@ -121,9 +121,9 @@ class Clock(_Dicts):
         super().begin()
         self.scale, self.shift = 1.0, 0.0
 
-    def learn(self, stop: int) -> None:
+    def learn(self, start: int, stop: int) -> None:
         stored, scale, shift = self.w, self.scale, self.shift
-        for x, y in zip(self.rows[:stop], self.labels, strict=False):
+        for x, y in zip(self.rows[start:stop], self.labels[start:stop], strict=True):
             eta = self.problem.rate(self.t)
             keep, pull = self.problem.shrink(eta)
             prediction = self.intercept

@@ -7,6 +7,9 @@ from numpy.typing import NDArray
 
 from paper_repro.competitors.base import Competitor, Problem, slope
 
+#: Steps that the tables hold; then all weights are brought current and they begin again.
+BUDGET = 2**20
+
 
 class _Vectors(Competitor):
     w: NDArray[np.float64]
@@ -46,9 +49,9 @@ class Dense(_Dense):
 
     name = "dense"
 
-    def learn(self, stop: int) -> None:
+    def learn(self, start: int, stop: int) -> None:
         w, x, starts = self.w, self.spread, self.starts
-        for i in range(stop):
+        for i in range(start, stop):
             columns = self.columns[starts[i] : starts[i + 1]]
             x[columns] = self.values[starts[i] : starts[i + 1]]
             eta = self.problem.rate(self.t)
@@ -66,9 +69,9 @@ class SparsePredictions(_Dense):
 
     name = "dense, sparse predictions"
 
-    def learn(self, stop: int) -> None:
+    def learn(self, start: int, stop: int) -> None:
         w, starts = self.w, self.starts
-        for i in range(stop):
+        for i in range(start, stop):
             columns = self.columns[starts[i] : starts[i + 1]]
             values = self.values[starts[i] : starts[i + 1]]
             eta = self.problem.rate(self.t)
@@ -87,15 +90,14 @@ class Tables(_Vectors):
     def begin(self) -> None:
         super().begin()
         self.psi = np.zeros(self.n_features, dtype=np.int64)
-        steps = len(self.labels) + 1
-        self.P, self.B = np.empty(steps), np.empty(steps)
+        self.P, self.B = np.empty(BUDGET + 1), np.empty(BUDGET + 1)
         self.P[0], self.B[0] = 1.0, 0.0
         self.now = 0
 
-    def learn(self, stop: int) -> None:
+    def learn(self, start: int, stop: int) -> None:
         w, psi, P, B, starts = self.w, self.psi, self.P, self.B, self.starts
         now = self.now
-        for i in range(stop):
+        for i in range(start, stop):
             columns = self.columns[starts[i] : starts[i + 1]]
             values = self.values[starts[i] : starts[i + 1]]
             eta = self.problem.rate(self.t)
@@ -109,9 +111,19 @@ class Tables(_Vectors):
             P[now + 1] = P[now] * keep
             B[now + 1] = B[now] + pull / P[now + 1]
             now += 1
+            if now == BUDGET:
+                self.now = now
+                self.flush()
+                now = self.now
             self.intercept -= step
             self.t += 1
         self.now = now
+
+    def flush(self) -> None:
+        """Bring every weight current and begin the tables again."""
+        self.w[:] = self.weights()
+        self.psi[:] = 0
+        self.now = 0
 
     def weights(self) -> NDArray[np.float64]:
         P, B, psi, now = self.P, self.B, self.psi, self.now
@@ -128,10 +140,10 @@ class Clock(_Vectors):
         super().begin()
         self.scale, self.shift = 1.0, 0.0
 
-    def learn(self, stop: int) -> None:
+    def learn(self, start: int, stop: int) -> None:
         stored, starts = self.w, self.starts
         scale, shift = self.scale, self.shift
-        for i in range(stop):
+        for i in range(start, stop):
             columns = self.columns[starts[i] : starts[i + 1]]
             values = self.values[starts[i] : starts[i + 1]]
             eta = self.problem.rate(self.t)

@@ -1,6 +1,6 @@
 """Pure Python over a SciPy matrix: an example is a row of it, weights are a NumPy array.
 
-Every number is met one by one, as a NumPy scalar.
+Every value and weight is met one by one, as a NumPy scalar; indices are Python's integers.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ class Dense(_Rows):
 
     name = "dense"
 
-    def learn(self, stop: int) -> None:
+    def learn(self, start: int, stop: int) -> None:
         w, d = self.w, self.n_features
-        for i in range(stop):
+        for i in range(start, stop):
             x, y = self.problem.X[i].toarray()[0], self.labels[i]
             eta = self.problem.rate(self.t)
             keep, pull = self.problem.shrink(eta)
@@ -53,17 +53,18 @@ class SparsePredictions(_Rows):
 
     name = "dense, sparse predictions"
 
-    def learn(self, stop: int) -> None:
+    def learn(self, start: int, stop: int) -> None:
         w, d = self.w, self.n_features
-        for i in range(stop):
+        for i in range(start, stop):
             row, y = self.problem.X[i], self.labels[i]
+            columns = row.indices.tolist()
             eta = self.problem.rate(self.t)
             keep, pull = self.problem.shrink(eta)
             prediction = self.intercept
-            for j, value in zip(row.indices, row.data, strict=True):
+            for j, value in zip(columns, row.data, strict=True):
                 prediction += w[j] * value
             step = eta * slope(prediction, y)
-            for j, value in zip(row.indices, row.data, strict=True):
+            for j, value in zip(columns, row.data, strict=True):
                 w[j] -= step * value
             for j in range(d):
                 magnitude = keep * abs(w[j]) - pull
@@ -82,22 +83,23 @@ class Tables(_Rows):
         self.psi = np.zeros(self.n_features, dtype=np.int64)
         self.P, self.B = [1.0], [0.0]
 
-    def learn(self, stop: int) -> None:
+    def learn(self, start: int, stop: int) -> None:
         w, psi, P, B = self.w, self.psi, self.P, self.B
-        for i in range(stop):
+        for i in range(start, stop):
             row, y = self.problem.X[i], self.labels[i]
+            columns = row.indices.tolist()
             eta = self.problem.rate(self.t)
             keep, pull = self.problem.shrink(eta)
             now = len(P) - 1
             prediction = self.intercept
-            for j, value in zip(row.indices, row.data, strict=True):
+            for j, value in zip(columns, row.data, strict=True):
                 then = psi[j]
                 magnitude = abs(w[j]) * P[now] / P[then] - P[now] * (B[now] - B[then])
                 w[j] = copysign(magnitude, w[j]) if magnitude > 0.0 else 0.0
                 psi[j] = now
                 prediction += w[j] * value
             step = eta * slope(prediction, y)
-            for j, value in zip(row.indices, row.data, strict=True):
+            for j, value in zip(columns, row.data, strict=True):
                 w[j] -= step * value
             P.append(P[now] * keep)
             B.append(B[now] + pull / P[now + 1])
@@ -119,21 +121,22 @@ class Clock(_Rows):
         super().begin()
         self.scale, self.shift = 1.0, 0.0
 
-    def learn(self, stop: int) -> None:
+    def learn(self, start: int, stop: int) -> None:
         stored, scale, shift = self.w, self.scale, self.shift
-        for i in range(stop):
+        for i in range(start, stop):
             row, y = self.problem.X[i], self.labels[i]
+            columns = row.indices.tolist()
             eta = self.problem.rate(self.t)
             keep, pull = self.problem.shrink(eta)
             prediction = self.intercept
             current = []
-            for j, value in zip(row.indices, row.data, strict=True):
+            for j, value in zip(columns, row.data, strict=True):
                 magnitude = (abs(stored[j]) - shift) * scale
                 weight = copysign(magnitude, stored[j]) if magnitude > 0.0 else 0.0
                 current.append(weight)
                 prediction += weight * value
             step = eta * slope(prediction, y)
-            for j, value, weight in zip(row.indices, row.data, current, strict=True):
+            for j, value, weight in zip(columns, row.data, current, strict=True):
                 moved = weight - step * value
                 stored[j] = copysign(abs(moved) / scale + shift, moved) if moved else 0.0
             scale *= keep

@@ -19,7 +19,7 @@ def main(argv: list[str] | None = None) -> int:
     """0, or 1 if there was nothing to learn from, or 130 after Ctrl-C."""
     parser = _parser()
     options = parser.parse_args(argv)
-    if not options.files and not options.download:
+    if not options.files and options.download is None:
         parser.error("name files, or give --download N")
     try:
         return _run(options)
@@ -38,6 +38,8 @@ def main(argv: list[str] | None = None) -> int:
 
 def _run(options: argparse.Namespace) -> int:
     # Not at the top: these need what only this command does.
+    from paper_repro.index import write_index
+    from paper_repro.machine import provenance
     from paper_repro.pubmed.bag import collect
     from paper_repro.pubmed.download import NLM_BASELINE, download
     from paper_repro.pubmed.page import MedlinePage
@@ -45,10 +47,13 @@ def _run(options: argparse.Namespace) -> int:
     from paper_repro.pubmed.study import learned, study, summary, table
     from paper_repro.results import RESULTS, finished, write
 
+    for name in ("download", "min_df", "top_labels"):
+        if (value := getattr(options, name)) is not None and value < 1:
+            raise ValueError(f"--{name.replace('_', '-')} must be at least 1, got {value}")
     if options.save is not None:
         stem_of(options.save)  # a wrong name should not cost the time until it is used
     files = list(options.files)
-    if options.download:
+    if options.download is not None:
         mirror = NLM_BASELINE if options.mirror is None else options.mirror
         files += download(options.download, options.folder, mirror)
     with _bar(files) as bar:
@@ -71,10 +76,10 @@ def _run(options: argparse.Namespace) -> int:
         verified = figures["verified"]
         print(f"\nLazy against dense, on {verified['name']!r}: {verified['report']}")
     settings = {"files": [file.name for file in files], "min_df": options.min_df, **choice}
-    document = finished(MedlinePage(), settings, {"medline": figures})
+    document = finished(MedlinePage(), settings, provenance(), {"medline": figures})
     out = options.out or RESULTS / "quick"
-    out.mkdir(parents=True, exist_ok=True)
     write(MedlinePage(), document, out)
+    write_index(out)
     print(f"\nwritten with its curves: {out / 'medline.md'}")
     return 0
 

@@ -135,20 +135,9 @@ class _Site:
 
     def _continue(self, name: str, part: Path) -> None:
         have = part.stat().st_size if part.exists() else 0
-        try:
-            response = self._open(name, have)
-        except urllib.error.HTTPError as error:
-            if error.code != 416 or not have:
-                raise
-            # The part is longer than the file.
-            have, response = 0, self._open(name)
+        response = self._open_at(name, have)
         with response:
             resumed = response.status == 206
-            if resumed and not response.headers.get("Content-Range", "").startswith(
-                f"bytes {have}-"
-            ):
-                part.unlink(missing_ok=True)
-                raise _Lost("the server sent another part than was asked for")
             have = have if resumed else 0
             length = response.headers.get("Content-Length")
             total = have + int(length) if length else None
@@ -171,6 +160,21 @@ class _Site:
         # A connection that is closed early looks like the end of the file.
         if total is not None and have < total:
             raise _Lost(f"the connection broke after {have:,} of {total:,} bytes")
+
+    def _open_at(self, name: str, offset: int) -> Any:
+        """From this byte on, or from the beginning where the server has it no other way."""
+        try:
+            response = self._open(name, offset)
+        except urllib.error.HTTPError as error:
+            # 416: the part is longer than the file.
+            if error.code != 416 or not offset:
+                raise
+            return self._open(name)
+        there = response.headers.get("Content-Range", "")
+        if response.status == 206 and not there.startswith(f"bytes {offset}-"):
+            response.close()
+            return self._open(name)
+        return response
 
     def _open(self, name: str, offset: int = 0) -> Any:
         request = urllib.request.Request(urljoin(self.base_url, name))

@@ -89,7 +89,12 @@ class CheckedBytes:
             f"declare none, and what one stands for may be harmful",
         )
 
-    def _check_root(self, name: str, _: Any) -> None:
+    def _check_root(self, name: str, attributes: dict[str, str]) -> None:
+        if "xmlns" in attributes:
+            raise DamagedFile(
+                self.path,
+                f"its elements are of the namespace {attributes['xmlns']!r}, not PubMed's",
+            )
         if name not in ROOTS:
             raise DamagedFile(
                 self.path, f"the outermost element is {name!r}, in a PubMed export {ROOTS[0]!r}"

@@ -91,7 +91,7 @@ class Accuracy(Study):
     """Rounding over a million steps, tables that overflow, and a misprint."""
 
     name = "accuracy"
-    title = "How exact: a million steps against extended precision"
+    title = "How exact: long runs against extended precision"
 
     def cells(self, settings: Settings) -> Sequence[Cell]:
         reason = too_narrow()

@@ -20,7 +20,7 @@ class Shape(Study):
     """Features, nonzeros and frequencies, as asked and as found."""
 
     name = "corpus"
-    title = "The corpus: the shape of a million abstracts, from a seed"
+    title = "The corpus: its shape as asked and as found"
 
     def cells(self, settings: Settings) -> Sequence[Cell]:
         def shape(_: Any) -> Record:
