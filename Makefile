@@ -1,6 +1,6 @@
 # Each target does all its own set-up: a Python >= 3.11 and a C compiler are enough.
 #   make test            the tests            make repro          the papers' tables, in minutes
-#   make test-thorough   10,000+ examples     make repro FULL=1   the same at their size, an hour
+#   make test-thorough   10,000+ examples     make repro FULL=1   a million examples
 #   make bench           the table against scikit-learn
 
 PYTHON ?= python3

@@ -29,10 +29,8 @@ def _index(documents: dict[str, Any]) -> str:
         measured = Measured(documents["table"])
         parts += [summary(measured) + "\n", equality_sentence(measured) + "\n"]
         parts.append("![Times faster than dense updates](table.svg)\n")
-    parts.append("| study | measured | on |\n|---|---|---|")
+    parts.append("| study | finished |\n|---|---|")
     for name, document in documents.items():
-        parts.append(
-            f"| [{REPORTS[name].title}]({name}.md) | {document['finished'][:10]} "
-            f"| {describe_machine(document)} |"
-        )
-    return "\n".join(parts) + "\n"
+        parts.append(f"| [{REPORTS[name].title}]({name}.md) | {document['finished'][:10]} |")
+    machines = sorted({describe_machine(document) for document in documents.values()})
+    return "\n".join([*parts, "", *(f"Measured on {machine}." for machine in machines)]) + "\n"

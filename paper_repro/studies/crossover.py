@@ -268,9 +268,10 @@ def verdict(measured: Measured, tier: str) -> str:
     )
     return (
         f"**{DESCRIPTIONS[tier]}: the claim {_judgement(measured, tier, reach[TABLES])}.** The "
-        f"faster of the two dense forms {_catches_up(measured, reach[TABLES])} the tables and "
-        f"{_catches_up(measured, reach[CLOCK])} the clock. At {_share(measured, QUARTER)} it takes "
-        f"{quarter} times as long as the two, at {_share(measured, THOUSANDTH)} {thousandth} times."
+        f"faster of the two dense forms catches up with the tables "
+        f"{_where(measured, reach[TABLES])} and with the clock {_where(measured, reach[CLOCK])}. "
+        f"At {_share(measured, QUARTER)} it takes {quarter} times as long as the two, at "
+        f"{_share(measured, THOUSANDTH)} {thousandth} times."
     )
 
 
@@ -286,12 +287,10 @@ def _judgement(measured: Measured, tier: str, reach: float) -> str:
     return "does not hold"
 
 
-def _catches_up(measured: Measured, reach: float) -> str:
+def _where(measured: Measured, reach: float) -> str:
     if reach == math.inf:
-        return "never catches up with"
-    if reach == 0:
-        return f"is from {measured.densities[0]:g} on ahead of"
-    return f"catches up at {significant(reach, 2)} with"
+        return "at no density"
+    return f"below {measured.densities[0]:g}" if reach == 0 else f"at {significant(reach, 2)}"
 
 
 # --- the figure ------------------------------------------------------------------------------
