@@ -15,8 +15,11 @@ from lazynet.penalties import ElasticNet
 from lazynet.rules import get_rule
 from lazynet.schedules import InverseSqrt
 from lazynet.trainer import Learner, Recipe, run_pass
-from paper_repro.competitors.base import ETA0, L1, L2
 from paper_repro.corpus import Corpus
+
+#: The strengths and the rate that everybody is timed with.
+L1 = L2 = 1e-6
+ETA0 = 0.05
 
 
 def recipe(rule: str = "fobos", l1: float = L1, l2: float = L2, eta0: float = ETA0) -> Recipe:

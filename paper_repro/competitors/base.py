@@ -15,8 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-L1 = L2 = 1e-6
-ETA0 = 0.05
+from paper_repro.runs import ETA0, L1, L2
 
 
 @dataclass(frozen=True)

@@ -16,10 +16,9 @@ from sklearn.linear_model import SGDClassifier
 
 from lazynet import LazyNetClassifier
 from paper_repro import figures
-from paper_repro.competitors.base import ETA0, L1, L2
 from paper_repro.corpus import Corpus, from_settings, medline
 from paper_repro.measure import turns
-from paper_repro.runs import Epoch, recipe
+from paper_repro.runs import ETA0, L1, L2, Epoch, recipe
 from paper_repro.score import Spread, equality, ratios
 from paper_repro.study import Cell, Record, Records, Settings, Study
 
@@ -322,20 +321,29 @@ def draw(measured: Measured) -> Figure:
             found = measured.ratio(order, line)
             ax.plot([found.least, found.most], [y + shift] * 2, color=look["color"], linewidth=1.2)
             ax.plot(found.median, y + shift, color=look["color"], marker=look["marker"])
-            if y == len(lines) - 1:
+            if y == len(lines) - 2:
                 ax.annotate(
                     f"rows {order}",
                     (found.most, y + shift),
-                    xytext=(8, 6 if shift > 0 else -3),
+                    xytext=(8, 2 if shift > 0 else -2),
                     textcoords="offset points",
                     va="center",
                     color=look["color"],
                 )
-        ax.plot(line.bound, y, color="black", marker=5 if line.at_most else 4, markersize=7)
+        ax.plot(line.bound, y, color="black", marker="|", markersize=13, markeredgewidth=1.5)
+        ax.annotate(
+            f"{'at most' if line.at_most else 'at least'} {line.bound:g}",
+            (line.bound, y),
+            xytext=(0, -8),
+            textcoords="offset points",
+            ha="left" if line.at_most else "right",
+            va="top",
+            fontsize=7.5,
+        )
     ax.set_xscale("log")
     ax.set_yticks(range(len(lines)), [line.label for line in lines])
     ax.set_ylim(-0.6, len(lines) - 0.3)
     ax.tick_params(axis="y", length=0)
     ax.spines["left"].set_visible(False)
-    ax.set_xlabel("ratio of times; black: the bound, which opens to the side that is allowed")
+    ax.set_xlabel("ratio of times; black: what is expected")
     return figure
