@@ -42,7 +42,7 @@ def run_studies(arguments: list[str]) -> int:
     """Run the studies that were named, or all."""
     from paper_repro.corpus import from_settings
     from paper_repro.index import write_index
-    from paper_repro.results import RESULTS, run
+    from paper_repro.results import RESULTS, run_all
     from paper_repro.studies import STUDIES
 
     options = _parser(list(STUDIES)).parse_args(arguments)
@@ -55,8 +55,8 @@ def run_studies(arguments: list[str]) -> int:
     chosen = options.studies or [n for n, study in STUDIES.items() if not study.only_when_named]
     if settings.data is not None:
         from_settings(settings)  # a file that cannot be read should not cost the time until then
-    for study in (STUDIES[name] for name in chosen):
-        document = run(study, settings, out, fresh=options.fresh)
+    studies = [STUDIES[name] for name in chosen]
+    for study, document in run_all(studies, settings, out, fresh=options.fresh):
         print(f"# {study.title}\n\n{study.page(document)}\n", flush=True)
     print(write_index(out))
     return 0

@@ -9,7 +9,6 @@ matrix in place, block by block, so that it needs little more memory than the ma
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -50,13 +49,6 @@ class Corpus:
     X: sparse.csr_matrix
     y: NDArray[np.float64]
     origin: str
-
-    def describe(self) -> str:
-        rows, columns = self.X.shape
-        return (
-            f"{rows:,} examples x {columns:,} features, "
-            f"{self.X.nnz / rows:.2f} nonzeros per example, {self.origin}"
-        )
 
     def statistics(self) -> dict[str, Any]:
         """The shape in numbers, as JSON can hold them."""
@@ -131,11 +123,8 @@ def medline(
     *,
     seed: int = 0,
     dtype: type = np.float64,
-    on_rows: Callable[[int], object] | None = None,
 ) -> Corpus:
     """Generate ``n_examples`` documents; the same seed gives the same corpus on any machine.
-
-    ``on_rows`` is told of every block how many rows it had.
 
     >>> corpus = medline(200, n_features=5_000, nonzeros=20, seed=1)
     >>> corpus.X.shape
@@ -171,8 +160,6 @@ def medline(
         margins = np.bincount(block_rows, weights[columns] * counts, minlength=rows)
         flips = generator.random(rows) < LABEL_NOISE
         labels[start : start + rows] = np.where((margins > threshold) ^ flips, 1.0, -1.0)
-        if on_rows is not None:
-            on_rows(rows)
     return Corpus(filling.matrix(n_features), labels, f"generated from seed {seed}")
 
 
@@ -191,7 +178,7 @@ def from_svmlight(path: str | Path, label: str | None = None) -> Corpus:
     several labels, separated by commas, is read as such.
     """
     X, targets = _read_svmlight(Path(path))
-    if not X.nnz:
+    if not X.count_nonzero():
         raise ValueError(f"{Path(path).name}: there must be features that are not zero")
     if not np.isfinite(X.data).all():
         raise ValueError(f"{Path(path).name}: features must be finite, found NaN or infinity")

@@ -18,12 +18,12 @@ REPORTS: dict[str, Report] = {**STUDIES, MedlinePage.name: MedlinePage()}
 def write_index(out: Path) -> str:
     """README.md in ``out``, from the studies that have been finished there; returns its text."""
     found = {name: load(name, out) for name in REPORTS}
-    text = _index({name: document for name, document in found.items() if document is not None})
+    text = index_of({name: document for name, document in found.items() if document is not None})
     write_whole(out / "README.md", text)
     return f"{text}\nAll of it, with figures and raw numbers: {out}"
 
 
-def _index(documents: dict[str, Any]) -> str:
+def index_of(documents: dict[str, Any]) -> str:
     parts = ["# What was rerun\n"]
     if "table" in documents:
         measured = Measured(documents["table"])

@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from datetime import UTC, datetime
@@ -23,7 +23,7 @@ from tqdm import tqdm
 
 from paper_repro import figures
 from paper_repro.machine import describe_machine, provenance
-from paper_repro.study import Record, Report, Settings, Study
+from paper_repro.study import Cell, Record, Report, Settings, Study
 
 RESULTS = Path(__file__).parent / "results"
 #: What makes two runs the same run.
@@ -62,15 +62,17 @@ class Journal:
             else:
                 self.records[entry["key"]] = entry["record"]
 
-    def begin(self) -> None:
-        """Write anew what is known; from here on every record is appended."""
-        if self.records:
+    def begin(self, cells: Sequence[Cell]) -> list[Cell]:
+        """Write anew what is known, and return the cells that are left, to be appended."""
+        left = [cell for cell in cells if cell.key not in self.records]
+        if self.records and left:
             self.resumed += 1
         entries: list[Any] = [{"header": self.header}]
         if self.resumed:
             entries.append({"resumed": self.resumed})
         entries += [{"key": key, "record": record} for key, record in self.records.items()]
         write_whole(self.path, "".join(_line(entry) for entry in entries))
+        return left
 
     def add(self, key: str, record: Record) -> None:
         with self.path.open("a") as lines:
@@ -81,8 +83,27 @@ class Journal:
         self.records[key] = json.loads(json.dumps(record))
 
 
+def run_all(
+    studies: Sequence[Study], settings: Settings, out: Path = RESULTS, *, fresh: bool = False
+) -> Iterator[tuple[Study, Any]]:
+    """Each study with its document.  Journals stay until the last one is finished, so that an
+    interrupted row of studies begins with the one that was under way."""
+    journals = []
+    for study in studies:
+        document, journal = _run(study, settings, out, fresh)
+        journals.append(journal)
+        yield study, document
+    for journal in journals:
+        journal.path.unlink(missing_ok=True)
+
+
 def run(study: Study, settings: Settings, out: Path = RESULTS, *, fresh: bool = False) -> Any:
     """Measure what is still missing, write the results, and return them as one document."""
+    [(_, document)] = run_all([study], settings, out, fresh=fresh)
+    return document
+
+
+def _run(study: Study, settings: Settings, out: Path, fresh: bool) -> tuple[Any, Journal]:
     out.mkdir(parents=True, exist_ok=True)
     header = {
         "study": study.name,
@@ -94,23 +115,20 @@ def run(study: Study, settings: Settings, out: Path = RESULTS, *, fresh: bool = 
     try:
         if not fresh:
             journal.recover()
-        journal.begin()
-        _measure(study, settings, journal)
+        cells = study.cells(settings)
+        _measure(study, journal, cells, journal.begin(cells))
         document = finished(study, settings, journal.header, journal.records, journal.resumed)
         write(study, document, out)
-        journal.path.unlink()
     except KeyboardInterrupt:
         raise Stopped(
             f"interrupted: {len(journal.records)} of {len(study.cells(settings))} pieces of the "
             f"study {study.name!r} are measured and kept; the same command goes on from there"
         ) from None
-    return document
+    return document, journal
 
 
-def _measure(study: Study, settings: Settings, journal: Journal) -> None:
+def _measure(study: Study, journal: Journal, cells: Sequence[Cell], left: Sequence[Cell]) -> None:
     """Run the cells that have no record yet, everybody on one thread."""
-    cells = study.cells(settings)
-    left = [cell for cell in cells if cell.key not in journal.records]
     if len(left) < len(cells):
         print(f"{study.name}: {len(cells) - len(left)} of {len(cells)} pieces are measured already")
     with (

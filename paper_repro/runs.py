@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lazynet.data import as_examples
-from lazynet.engines import DEFAULT_BUDGET, make_engine
+from lazynet.engines import DEFAULT_BUDGET, Engine, make_engine
 from lazynet.losses import get_loss
 from lazynet.penalties import ElasticNet
 from lazynet.rules import get_rule
@@ -33,6 +33,12 @@ def recipe(rule: str = "fobos", l1: float = L1, l2: float = L2, eta0: float = ET
     )
 
 
+def touch_memory(engine: Engine) -> None:
+    """Have the system hand out an engine's memory, which it does on first use."""
+    for array in engine.per_weight():
+        array.fill(0)
+
+
 @dataclass
 class Epoch:
     """One pass of ``engine`` over the first ``n_examples`` rows; call it for its seconds."""
@@ -44,7 +50,6 @@ class Epoch:
     n_examples: int | None = None
     dense_predictions: bool = False
     table_budget: int = DEFAULT_BUDGET
-    read_seconds: float = 0.0
 
     def __call__(self) -> float:
         X, y = self.corpus.X, self.corpus.y
@@ -58,15 +63,10 @@ class Epoch:
             dense_predictions=self.dense_predictions,
             table_budget=self.table_budget,
         )
-        # Memory is handed out by the system on first use; that is not the engine's doing.
-        for array in engine.per_weight():
-            array.fill(0)
+        touch_memory(engine)
         learner = Learner(engine, as_examples(X, y), self.recipe)
         began = time.perf_counter()
         steps = run_pass([learner], order, 0)
         seconds = time.perf_counter() - began
-        self.weights = np.zeros(X.shape[1])
-        began = time.perf_counter()
-        engine.weights(out=self.weights)
-        self.read_seconds = time.perf_counter() - began
+        self.weights = engine.weights()
         return seconds / steps

@@ -47,6 +47,12 @@ class Settings:
         for name in ("examples", "features", "repeats"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
+        if not 0 < self.nonzeros <= self.features:
+            raise ValueError(
+                f"nonzeros must lie between 0 and the {self.features} features, got {self.nonzeros}"
+            )
+        if self.label is not None and self.data is None:
+            raise ValueError("label belongs to a file: give data too")
         if not 0 < self.seconds < math.inf:
             raise ValueError(f"seconds must be positive and finite, got {self.seconds}")
         if self.seed < 0:

@@ -133,7 +133,7 @@ def test_two_labels_are_taken_as_they_are(svmlight):
     read = corpus.from_svmlight(svmlight("0 1:2 3:1\n1 2:1\n0 3:4\n", "some.svm.gz"))
     assert read.X.toarray().tolist() == [[2, 0, 1], [0, 1, 0], [0, 0, 4]]
     assert read.y.tolist() == [-1, 1, -1]
-    assert "some.svm.gz, label 1" in read.describe()
+    assert "some.svm.gz, label 1" in read.origin
 
 
 def test_of_several_labels_the_most_frequent_is_told_from_the_rest(svmlight):
@@ -156,6 +156,8 @@ def test_a_row_may_have_several_labels(svmlight):
         ("1 1:1\n1 2:1\n", None, "two labels or more"),
         ("1 1:1\n2 2:1\n", "7", "label must be one of the 2 in some.svm"),
         ("1 1:1\n2 2:1\n", "x", "label must be a number"),
+        ("1 1:0\n2 2:0\n", None, "features that are not zero"),
+        ("1 1:nan\n2 2:1\n", None, "features must be finite"),
         ("hello world\n", None, "some.svm is not an svmlight file"),
     ],
 )

@@ -17,11 +17,12 @@ pytest.importorskip("paper_repro.results", reason="only in a checkout")
 from paper_repro import readme
 from paper_repro.__main__ import main
 from paper_repro.competitors import DESCRIPTIONS, TIERS
+from paper_repro.index import REPORTS, index_of
 from paper_repro.measure import Turn, in_turns, turns
 from paper_repro.published import IDEAL, PUBLISHED
-from paper_repro.results import load
+from paper_repro.results import RESULTS, load, whole_page
 from paper_repro.score import Spread, UnequalWeights, coverage, equality, ratios
-from paper_repro.studies import STUDIES
+from paper_repro.studies.table import verdict
 
 ROOT = Path(__file__).parent.parent
 TINY = [
@@ -116,6 +117,21 @@ def test_weights_that_differ_end_the_run(wrong):
     """Times of learners that compute different things are not printed."""
     with pytest.raises(UnequalWeights, match="dicts: weights differ by"):
         equality(np.array([wrong, 1.0]), np.ones(2), "dicts")
+
+
+@pytest.mark.parametrize(
+    ("factor", "words"),
+    [
+        (1.2, "nearly the same share (1.2 times larger)"),
+        (0.75, "nearly the same share (1.3 times smaller)"),
+        (0.5, "a share 2.0 times smaller, of the same order"),
+        (3.0, "a share 3.0 times larger, of the same order"),
+        (0.05, "a share 20 times smaller"),
+    ],
+)
+def test_what_is_said_of_a_ratio(factor, words):
+    """Always by how much it differs."""
+    assert verdict(factor) == words
 
 
 def test_the_published_figures_are_those_of_the_paper():
@@ -219,6 +235,10 @@ def test_an_svmlight_file_takes_the_place_of_the_corpus(tmp_path, capsys):
         (["table", "--seconds", "nan"], "seconds must be positive", 1),
         (["table", "--seconds", "-1"], "seconds must be positive", 1),
         (["table", "--seed", "-1"], "seed must not be negative", 1),
+        (["scaling", "--nonzeros", "1e9"], "nonzeros must lie between 0 and the 260941", 1),
+        (["scaling", "--nonzeros", "nan"], "nonzeros must lie between", 1),
+        (["scaling", "--nonzeros", "0"], "nonzeros must lie between", 1),
+        (["corpus", "--label", "3"], "give data too", 1),
     ],
 )
 def test_mistakes_are_told_in_a_line(options, complaint, code, tmp_path, capsys):
@@ -285,11 +305,26 @@ def test_the_readme_has_the_committed_results():
     assert readme.renewed(text) == text
 
 
-@pytest.mark.parametrize("name", STUDIES)
-def test_committed_pages_and_figures_follow_from_their_numbers(name, tmp_path):
+@pytest.mark.parametrize("name", REPORTS)
+def test_committed_pages_follow_from_their_numbers(name):
     """Nothing in them was written by hand."""
-    from paper_repro.results import RESULTS, whole_page
-
     document = load(name, RESULTS)
     assert document is not None
-    assert whole_page(STUDIES[name], document) == (RESULTS / f"{name}.md").read_text("utf-8")
+    assert whole_page(REPORTS[name], document) == (RESULTS / f"{name}.md").read_text("utf-8")
+
+
+def test_the_committed_index_follows_from_them():
+    """Nor in that."""
+    documents = {name: load(name, RESULTS) for name in REPORTS}
+    assert index_of(documents) == (RESULTS / "README.md").read_text("utf-8")
+
+
+def test_the_committed_weights_were_equal():
+    """In every tier of the run that the README shows, for both rules."""
+    records = load("table", RESULTS)["records"]
+    found = [record for key, record in records.items() if key.endswith("/same weights")]
+    assert len(found) == 8
+    for record in found:
+        for compared in record["against dense"].values():
+            assert compared["relative"] <= 1e-10
+            assert compared["four_figures"] == 0

@@ -10,7 +10,7 @@ pytest.importorskip("matplotlib")
 pytest.importorskip("tqdm")
 pytest.importorskip("paper_repro.results", reason="only in a checkout")
 from paper_repro import figures, results
-from paper_repro.results import Stopped, load, run
+from paper_repro.results import Stopped, load, run, run_all
 from paper_repro.study import QUICK, Cell, Study
 
 
@@ -103,7 +103,48 @@ def test_a_line_that_was_cut_off_is_measured_again(tmp_path):
     assert again.ran == ["c", "d", "e"]
 
 
-@pytest.mark.parametrize("what", ["settings", "code", "data"])
+def test_a_row_of_studies_begins_with_the_one_that_was_interrupted(tmp_path):
+    """Those before it are not measured again, though they were finished."""
+    other = type("Other", (Counting,), {"name": "other"})
+    with pytest.raises(Stopped):
+        list(run_all([Counting(), other(failing="b")], QUICK, tmp_path))
+    first, second = Counting(), other()
+    documents = [document for _, document in run_all([first, second], QUICK, tmp_path)]
+    assert (first.ran, second.ran) == ([], ["b", "c", "d", "e"])
+    assert [document["resumed"] for document in documents] == [0, 1]
+    assert not list(tmp_path.glob("*.jsonl"))
+
+
+def test_a_bar_tells_how_much_is_left(tmp_path, monkeypatch):
+    """In proportion to the cells' costs, and only on a terminal."""
+    bars = []
+
+    class Bar:
+        def __init__(self, **options):
+            self.options, self.done = options, 0.0
+            bars.append(self)
+
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *_):
+            return None
+
+        def set_description_str(self, text):
+            assert text.startswith("counting: ")
+
+        def update(self, cost):
+            self.done += cost
+
+    monkeypatch.setattr(results, "tqdm", Bar)
+    run(Counting(), QUICK, tmp_path)
+    [bar] = bars
+    assert bar.done == bar.options["total"] == 5.0
+    assert bar.options["disable"] is None  # what tqdm calls: unless on a terminal
+    assert "{remaining}" in bar.options["bar_format"]
+
+
+@pytest.mark.parametrize("what", ["settings", "code", "data", "versions"])
 def test_runs_that_differ_have_journals_of_their_own(tmp_path, monkeypatch, what):
     """Neither is mixed into the other, and neither is lost."""
     data = tmp_path / "some.svm"
@@ -114,6 +155,8 @@ def test_runs_that_differ_have_journals_of_their_own(tmp_path, monkeypatch, what
             run(Counting(failing="c"), settings, tmp_path)
         if what == "code":
             patch.setattr("paper_repro.machine._fingerprint", lambda: "other")
+        if what == "versions":
+            patch.setattr("paper_repro.machine._version", lambda _: "other")
         if what == "data":
             data.write_text("1 1:2")
         other = Counting()

@@ -11,7 +11,14 @@ Within a tier everything is alike but the laziness; a new tier is a new file and
 from __future__ import annotations
 
 from paper_repro.competitors import compiled, dicts, numpy_vectors, scipy_rows
-from paper_repro.competitors.base import Competitor, Problem
+from paper_repro.competitors.base import (
+    CLOCK,
+    DENSE,
+    SPARSE_PREDICTIONS,
+    TABLES,
+    Competitor,
+    Problem,
+)
 
 #: tier -> its competitors by name
 TIERS: dict[str, dict[str, type[Competitor]]] = {
@@ -32,14 +39,14 @@ DESCRIPTIONS = {
     "compiled": "compiled (lazynet)",
 }
 
-#: Their forms: the two lazy ones first.
-TABLES, CLOCK = "lazy, tables", "lazy, clock"
-SPARSE_PREDICTIONS, DENSE = "dense, sparse predictions", "dense"
+#: The rules that they learn by.
+RULES = {"sgd": "SGD", "fobos": "FoBoS"}
 
 __all__ = [
     "CLOCK",
     "DENSE",
     "DESCRIPTIONS",
+    "RULES",
     "SPARSE_PREDICTIONS",
     "TABLES",
     "TIERS",

@@ -17,6 +17,10 @@ from scipy import sparse
 
 from paper_repro.runs import ETA0, L1, L2
 
+#: The forms that every tier has.
+TABLES, CLOCK = "lazy, tables", "lazy, clock"
+SPARSE_PREDICTIONS, DENSE = "dense, sparse predictions", "dense"
+
 
 @dataclass(frozen=True)
 class Problem:
@@ -66,6 +70,7 @@ class Competitor(ABC):
     """
 
     name: ClassVar[str]
+    intercept: float
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem

@@ -8,10 +8,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lazynet.data import as_examples
-from lazynet.engines import DEFAULT_BUDGET, make_engine
+from lazynet.engines import make_engine
 from lazynet.trainer import Learner, run_pass
-from paper_repro.competitors.base import Competitor, Problem
-from paper_repro.runs import recipe
+from paper_repro.competitors.base import (
+    CLOCK,
+    DENSE,
+    SPARSE_PREDICTIONS,
+    TABLES,
+    Competitor,
+    Problem,
+)
+from paper_repro.runs import recipe, touch_memory
 
 
 class _Engine(Competitor):
@@ -21,55 +28,48 @@ class _Engine(Competitor):
     def __init__(self, problem: Problem) -> None:
         super().__init__(problem)
         chosen = recipe(problem.rule, problem.l1, problem.l2, problem.eta0)
-        engine = make_engine(
-            self.engine, self.n_features, table_budget=DEFAULT_BUDGET, **self.options
-        )
-        # Memory is handed out by the system on first use; that is not the engine's doing.
-        for array in engine.per_weight():
-            array.fill(0)
+        engine = make_engine(self.engine, self.n_features, **self.options)
+        touch_memory(engine)
         self.learner = Learner(engine, as_examples(problem.X, problem.y), chosen)
         self.order = np.arange(problem.X.shape[0])
 
     def begin(self) -> None:
         self.learner.engine.load(self.problem.weights, self.problem.intercept)
-        self.t = self.problem.t
+        self.intercept, self.t = self.problem.intercept, self.problem.t
 
     def learn(self, start: int, stop: int) -> None:
         self.t = run_pass([self.learner], self.order[start:stop], self.t)
+        self.intercept = self.learner.engine.intercept
 
     def weights(self) -> NDArray[np.float64]:
         return self.learner.engine.weights()
-
-    @property
-    def intercept(self) -> float:
-        return self.learner.engine.intercept
 
 
 class Tables(_Engine):
     """Lipton & Elkan's lazy updates, corrected."""
 
-    name = "lazy, tables"
+    name = TABLES
     engine = "tables"
 
 
 class Clock(_Engine):
     """One stored number a weight, two running scalars."""
 
-    name = "lazy, clock"
+    name = CLOCK
     engine = "clock"
 
 
 class SparsePredictions(_Engine):
     """Predicts over the nonzeros; shrinks every weight, several at a time."""
 
-    name = "dense, sparse predictions"
+    name = SPARSE_PREDICTIONS
     engine = "dense"
 
 
 class Dense(_Engine):
     """Predicts, learns and shrinks over all features, several at a time."""
 
-    name = "dense"
+    name = DENSE
     engine = "dense"
     options: ClassVar = {"dense_predictions": True}
 
@@ -77,7 +77,7 @@ class Dense(_Engine):
 class ScalarSparsePredictions(_Engine):
     """Predicts over the nonzeros; shrinks every weight, one at a time."""
 
-    name = "dense, sparse predictions, scalar"
+    name = f"{SPARSE_PREDICTIONS}, scalar"
     engine = "dense"
     options: ClassVar = {"vectorised": False}
 
@@ -85,7 +85,7 @@ class ScalarSparsePredictions(_Engine):
 class ScalarDense(_Engine):
     """Predicts, learns and shrinks over all features, one at a time."""
 
-    name = "dense, scalar"
+    name = f"{DENSE}, scalar"
     engine = "dense"
     options: ClassVar = {"dense_predictions": True, "vectorised": False}
 

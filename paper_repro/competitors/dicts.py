@@ -8,7 +8,15 @@ from math import copysign
 import numpy as np
 from numpy.typing import NDArray
 
-from paper_repro.competitors.base import Competitor, Problem, slope
+from paper_repro.competitors.base import (
+    CLOCK,
+    DENSE,
+    SPARSE_PREDICTIONS,
+    TABLES,
+    Competitor,
+    Problem,
+    slope,
+)
 
 
 class _Dicts(Competitor):
@@ -31,7 +39,7 @@ class _Dicts(Competitor):
 class Dense(_Dicts):
     """Predicts and learns over all features, whether the example has them or not."""
 
-    name = "dense"
+    name = DENSE
 
     def learn(self, start: int, stop: int) -> None:
         w, d = self.w, self.n_features
@@ -53,7 +61,7 @@ class Dense(_Dicts):
 class SparsePredictions(_Dicts):
     """Predicts and takes the gradient over the example's features; shrinks every weight."""
 
-    name = "dense, sparse predictions"
+    name = SPARSE_PREDICTIONS
 
     def learn(self, start: int, stop: int) -> None:
         w, d = self.w, self.n_features
@@ -76,7 +84,7 @@ class SparsePredictions(_Dicts):
 class Tables(_Dicts):
     """Lipton & Elkan's lazy updates: psi for every weight, P and B for every step."""
 
-    name = "lazy, tables"
+    name = TABLES
 
     def begin(self) -> None:
         super().begin()
@@ -115,7 +123,7 @@ class Tables(_Dicts):
 class Clock(_Dicts):
     """The same on the clock: one stored number a weight, two running scalars."""
 
-    name = "lazy, clock"
+    name = CLOCK
 
     def begin(self) -> None:
         super().begin()

@@ -5,7 +5,15 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from paper_repro.competitors.base import Competitor, Problem, slope
+from paper_repro.competitors.base import (
+    CLOCK,
+    DENSE,
+    SPARSE_PREDICTIONS,
+    TABLES,
+    Competitor,
+    Problem,
+    slope,
+)
 
 #: Steps that the tables hold; then all weights are brought current and they begin again.
 BUDGET = 2**20
@@ -47,7 +55,7 @@ class _Dense(_Vectors):
 class Dense(_Dense):
     """Predicts and learns over all features; the row is spread out first."""
 
-    name = "dense"
+    name = DENSE
 
     def learn(self, start: int, stop: int) -> None:
         w, x, starts = self.w, self.spread, self.starts
@@ -67,7 +75,7 @@ class Dense(_Dense):
 class SparsePredictions(_Dense):
     """Predicts and takes the gradient over the row's nonzeros; shrinks every weight."""
 
-    name = "dense, sparse predictions"
+    name = SPARSE_PREDICTIONS
 
     def learn(self, start: int, stop: int) -> None:
         w, starts = self.w, self.starts
@@ -85,7 +93,7 @@ class SparsePredictions(_Dense):
 class Tables(_Vectors):
     """Lipton & Elkan's lazy updates: psi for every weight, P and B for every step."""
 
-    name = "lazy, tables"
+    name = TABLES
 
     def begin(self) -> None:
         super().begin()
@@ -134,7 +142,7 @@ class Tables(_Vectors):
 class Clock(_Vectors):
     """The same on the clock: one stored number a weight, two running scalars."""
 
-    name = "lazy, clock"
+    name = CLOCK
 
     def begin(self) -> None:
         super().begin()

@@ -10,7 +10,7 @@ from math import copysign
 import numpy as np
 from numpy.typing import NDArray
 
-from paper_repro.competitors.base import Competitor, slope
+from paper_repro.competitors.base import CLOCK, DENSE, SPARSE_PREDICTIONS, TABLES, Competitor, slope
 
 
 class _Rows(Competitor):
@@ -28,7 +28,7 @@ class _Rows(Competitor):
 class Dense(_Rows):
     """Predicts and learns over all features; the row is spread out first."""
 
-    name = "dense"
+    name = DENSE
 
     def learn(self, start: int, stop: int) -> None:
         w, d = self.w, self.n_features
@@ -51,7 +51,7 @@ class Dense(_Rows):
 class SparsePredictions(_Rows):
     """Predicts and takes the gradient over the row's nonzeros; shrinks every weight."""
 
-    name = "dense, sparse predictions"
+    name = SPARSE_PREDICTIONS
 
     def learn(self, start: int, stop: int) -> None:
         w, d = self.w, self.n_features
@@ -76,7 +76,7 @@ class SparsePredictions(_Rows):
 class Tables(_Rows):
     """Lipton & Elkan's lazy updates: psi for every weight, P and B for every step."""
 
-    name = "lazy, tables"
+    name = TABLES
 
     def begin(self) -> None:
         super().begin()
@@ -115,7 +115,7 @@ class Tables(_Rows):
 class Clock(_Rows):
     """The same on the clock: one stored number a weight, two running scalars."""
 
-    name = "lazy, clock"
+    name = CLOCK
 
     def begin(self) -> None:
         super().begin()

@@ -30,7 +30,7 @@ def main(argv: list[str] | None = None) -> int:
     except (ValueError, OSError, RuntimeError) as error:
         problem = str(error)
     except KeyboardInterrupt:
-        print(f"{parser.prog}: interrupted; a download goes on from here", file=sys.stderr)
+        print(f"{parser.prog}: interrupted; what is downloaded is kept", file=sys.stderr)
         return 130
     print(f"{parser.prog}: {problem}", file=sys.stderr)
     return 1

@@ -29,6 +29,7 @@ from lazynet.schedules import Constant, InverseSqrt, InverseTime, Schedule
 from lazynet.tolerance import UNIT_ROUNDOFF
 from lazynet.trainer import Learner, Recipe, run_pass
 from paper_repro import figures
+from paper_repro.competitors import RULES
 from paper_repro.extended import (
     after_each_gap,
     one_weight,
@@ -44,7 +45,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 ENGINES = ("dense", "tables", "clock")
-RULE_NAMES = {"sgd": "SGD", "fobos": "FoBoS"}
 MOST_STEPS = 1_000_000
 #: With fewer, the rarest things do not happen and the checkpoints have no room.
 FEWEST_STEPS = 1000
@@ -109,7 +109,7 @@ class Accuracy(Study):
                     partial(long_run, gradients, rule, SCHEDULES[rate], strengths),
                     12 * million,
                 )
-                for rule, rate in product(RULE_NAMES, SCHEDULES)
+                for rule, rate in product(RULES, SCHEDULES)
             ),
             *(
                 Cell(
@@ -117,7 +117,7 @@ class Accuracy(Study):
                     partial(unwatched_run, gradients, rule, rate, l2),
                     2 * min(million, overflow_expected(rate, l2) / MOST_STEPS),
                 )
-                for rule, (rate, l2) in product(RULE_NAMES, UNWATCHED)
+                for rule, (rate, l2) in product(RULES, UNWATCHED)
             ),
             Cell("theorem 1", theorem_1_errors),
         ]
@@ -391,13 +391,13 @@ def _long_run_text(setting: Mapping[str, Any]) -> str:
 
 def long_run_table(records: Records) -> str:
     lines = ["| rule | engine | greatest error | at rate | l1 | l2 |", "|---|---|---|---|---|---|"]
-    for rule, engine in product(RULE_NAMES, ENGINES):
+    for rule, engine in product(RULES, ENGINES):
         error, rate = max(
             (records[f"long run/{rule}/{rate}"][engine]["error"][-1], rate) for rate in SCHEDULES
         )
         where = records[f"long run/{rule}/{rate}"][engine]
         lines.append(
-            f"| {RULE_NAMES[rule]} | {engine} | {error:.1e} | {rate} "
+            f"| {RULES[rule]} | {engine} | {error:.1e} | {rate} "
             f"| {where['l1'][-1]:g} | {where['l2'][-1]:g} |"
         )
     return "\n".join(lines)
@@ -420,11 +420,11 @@ def unwatched_table(records: Records) -> str:
         "| lazynet's tables, greatest error seen |",
         "|---|---|---|---|---|---|---|---|---|",
     ]
-    for rule, (rate, l2) in product(RULE_NAMES, UNWATCHED):
+    for rule, (rate, l2) in product(RULES, UNWATCHED):
         found = records[unwatched_key(rule, rate, l2)]
         cells = [_step(found[what]) for what in ("B infinite", "P subnormal", "wrong", "NaN")]
         lines.append(
-            f"| {RULE_NAMES[rule]} | {rate:g} | {l2:g} | {found['steps']:,} | {' | '.join(cells)} "
+            f"| {RULES[rule]} | {rate:g} | {l2:g} | {found['steps']:,} | {' | '.join(cells)} "
             f"| {_error(found['lazynet error'][-1])} |"
         )
     return "\n".join(lines)
@@ -504,7 +504,7 @@ def _draw_reason(reason: str) -> Figure:
 
 
 def _draw_long_run(ax: Axes, records: Records) -> None:
-    runs = [records[f"long run/{rule}/{rate}"] for rule, rate in product(RULE_NAMES, SCHEDULES)]
+    runs = [records[f"long run/{rule}/{rate}"] for rule, rate in product(RULES, SCHEDULES)]
     steps = runs[0]["checkpoints"]
     ax.axhline(UNIT_ROUNDOFF, **figures.LOOKS["law"])
     _say(ax, steps[-1], UNIT_ROUNDOFF, "one rounding of a double", "0.35", above=False, ha="right")

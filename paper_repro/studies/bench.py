@@ -271,8 +271,8 @@ def _setting(measured: Measured) -> str:
         f"{corpus['nonzeros_per_example']:.2f} nonzeros each on average ({corpus['origin']}). Each "
         f"line is the ratio of two times taken in turns in one run: its median over "
         f"{measured.repeats} rounds and its range. *Expected* is what the package sets out to "
-        f"reach on rows as they lie; in random order every competitor waits for memory, and most "
-        f'ratios are smaller. "In fit" is what one more epoch adds to `fit`, so that checking '
+        f"reach on rows as they lie; in random order every competitor waits "
+        f'for memory. "In fit" is what one more epoch adds to `fit`, so that checking '
         f"the input is in neither side."
     )
 

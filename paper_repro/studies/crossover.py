@@ -94,12 +94,12 @@ def measure(settings: Settings, tier: str, nonzeros: int, _: Records) -> Record:
         nonzeros=nonzeros,
         seed=settings.seed,
     )
-    visits = {name: Turn(TIERS[tier][name](problem), settings.seconds / 10) for name in NAMES}
+    turns = {name: Turn(TIERS[tier][name](problem), settings.seconds / 10) for name in NAMES}
     return {
         "features": features,
         "nonzeros": nonzeros,
-        "seconds": in_turns(visits, settings.repeats),
-        "examples": {name: visit.examples for name, visit in visits.items()},
+        "seconds": in_turns(turns, settings.repeats),
+        "examples": {name: turn.examples for name, turn in turns.items()},
     }
 
 
@@ -197,7 +197,7 @@ def _setting(measured: Measured) -> str:
         "taken to mean that, of dense updates with and without sparse predictions, the tables are "
         f"ahead up to a density of {CONSIDERABLY_LESS:g} and {TREMENDOUSLY:g} times faster at "
         f"{_share(measured, THOUSANDTH)}.\n\nThese are the densities at which dense updates catch "
-        f"up; below them the lazy ones are faster. Given are the median over {measured.rounds} "
+        f"up for good. Given are the median over {measured.rounds} "
         "rounds and in brackets their range."
     )
 
@@ -359,6 +359,7 @@ def _label_lines(ax: Axes, measured: Measured, tier: str) -> None:
                 ha="right" if to_the_left else "left",
                 va="bottom" if up else "top",
                 color=figures.LOOKS[LOOK_OF[name]]["color"],
+                fontsize=8,
             )
 
 

@@ -19,14 +19,11 @@ from numpy.typing import NDArray
 
 from lazynet.data import as_examples
 from lazynet.engines import Engine, make_engine
-from lazynet.losses import get_loss
-from lazynet.penalties import ElasticNet
-from lazynet.rules import get_rule
-from lazynet.schedules import InverseSqrt
-from lazynet.trainer import Learner, Recipe, run_pass
+from lazynet.trainer import Learner, run_pass
 from paper_repro import figures, machine
 from paper_repro.competitors import CLOCK, SPARSE_PREDICTIONS, TABLES, TIERS, Problem
 from paper_repro.measure import Turn, in_turns
+from paper_repro.runs import recipe
 from paper_repro.score import Spread, duration, significant
 from paper_repro.study import Cell, Record, Records, Settings, Study
 from paper_repro.uniform import uniform_problem
@@ -141,8 +138,8 @@ def measure_nonzeros(settings: Settings, nonzeros: int, _: Records) -> Record:
         seed=settings.seed,
     )
     kinds = {**TIERS["compiled"], NUMPY_CLOCK: TIERS["numpy"][CLOCK]}
-    visits = {name: Turn(kinds[name](problem), settings.seconds / 10) for name in BY_NONZEROS}
-    return {"seconds": in_turns(visits, settings.repeats)}
+    turns = {name: Turn(kinds[name](problem), settings.seconds / 10) for name in BY_NONZEROS}
+    return {"seconds": in_turns(turns, settings.repeats)}
 
 
 def measure_steps(settings: Settings, steps: int, _: Records) -> Record:
@@ -172,13 +169,7 @@ def _learner(problem: Problem, engine: str, budget: int) -> Learner:
     return Learner(
         make_engine(engine, problem.X.shape[1], table_budget=budget),
         as_examples(problem.X, problem.y),
-        Recipe(
-            get_loss("log_loss"),
-            ElasticNet(problem.l1, problem.l2),
-            get_rule(problem.rule),
-            InverseSqrt(problem.eta0),
-            fit_intercept=True,
-        ),
+        recipe(problem.rule, problem.l1, problem.l2, problem.eta0),
     )
 
 
@@ -226,6 +217,7 @@ class Measured:
 
     def __init__(self, document: Mapping[str, Any]) -> None:
         self.settings = document["settings"]
+        self.rounds: int = self.settings["repeats"]
         self.parts: dict[str, dict[int, Record]] = {"features": {}, "nonzeros": {}, "steps": {}}
         self.skipped: dict[int, str] = {}
         for name, record in document["records"].items():
@@ -264,7 +256,7 @@ def page(measured: Measured) -> str:
         [
             "lazynet's engines, FoBoS with an elastic net, columns drawn uniformly: no word comes "
             "back more often than another, which is the worst case for caches. Given are the "
-            "median over the rounds and in brackets their range.",
+            f"median over {measured.rounds} rounds and in brackets their range.",
             "## Features",
             features_text(measured),
             features_table(measured),
