@@ -88,3 +88,17 @@ class Competitor(ABC):
     @abstractmethod
     def weights(self) -> NDArray[np.float64]:
         """All weights, brought current."""
+
+
+class OnArray(Competitor):
+    """Weights, or what stands for them, in a NumPy array."""
+
+    w: NDArray[np.float64]
+
+    def begin(self) -> None:
+        self.w = self.problem.weights.copy()
+        self.intercept = self.problem.intercept
+        self.t = self.problem.t
+
+    def weights(self) -> NDArray[np.float64]:
+        return self.w.copy()

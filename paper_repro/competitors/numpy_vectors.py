@@ -10,7 +10,7 @@ from paper_repro.competitors.base import (
     DENSE,
     SPARSE_PREDICTIONS,
     TABLES,
-    Competitor,
+    OnArray,
     Problem,
     slope,
 )
@@ -19,22 +19,12 @@ from paper_repro.competitors.base import (
 BUDGET = 2**20
 
 
-class _Vectors(Competitor):
-    w: NDArray[np.float64]
-
+class _Vectors(OnArray):
     def __init__(self, problem: Problem) -> None:
         super().__init__(problem)
         X = problem.X
         # Slicing the three arrays of the matrix is far cheaper than slicing the matrix.
         self.columns, self.values, self.starts = X.indices, X.data, X.indptr.tolist()
-
-    def begin(self) -> None:
-        self.w = self.problem.weights.copy()
-        self.intercept = self.problem.intercept
-        self.t = self.problem.t
-
-    def weights(self) -> NDArray[np.float64]:
-        return self.w.copy()
 
 
 class _Dense(_Vectors):

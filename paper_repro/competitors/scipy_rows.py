@@ -10,22 +10,10 @@ from math import copysign
 import numpy as np
 from numpy.typing import NDArray
 
-from paper_repro.competitors.base import CLOCK, DENSE, SPARSE_PREDICTIONS, TABLES, Competitor, slope
+from paper_repro.competitors.base import CLOCK, DENSE, SPARSE_PREDICTIONS, TABLES, OnArray, slope
 
 
-class _Rows(Competitor):
-    w: NDArray[np.float64]
-
-    def begin(self) -> None:
-        self.w = self.problem.weights.copy()
-        self.intercept = self.problem.intercept
-        self.t = self.problem.t
-
-    def weights(self) -> NDArray[np.float64]:
-        return self.w.copy()
-
-
-class Dense(_Rows):
+class Dense(OnArray):
     """Predicts and learns over all features; the row is spread out first."""
 
     name = DENSE
@@ -48,7 +36,7 @@ class Dense(_Rows):
             self.t += 1
 
 
-class SparsePredictions(_Rows):
+class SparsePredictions(OnArray):
     """Predicts and takes the gradient over the row's nonzeros; shrinks every weight."""
 
     name = SPARSE_PREDICTIONS
@@ -73,7 +61,7 @@ class SparsePredictions(_Rows):
             self.t += 1
 
 
-class Tables(_Rows):
+class Tables(OnArray):
     """Lipton & Elkan's lazy updates: psi for every weight, P and B for every step."""
 
     name = TABLES
@@ -112,7 +100,7 @@ class Tables(_Rows):
         return np.copysign(np.maximum(magnitudes, 0.0), self.w)
 
 
-class Clock(_Rows):
+class Clock(OnArray):
     """The same on the clock: one stored number a weight, two running scalars."""
 
     name = CLOCK
