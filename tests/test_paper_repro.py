@@ -260,12 +260,19 @@ def test_weights_that_differ_are_told(tmp_path, monkeypatch, capsys):
 
 def test_ctrl_c_loses_nothing(tmp_path):
     """The first run is stopped from outside in the middle; the second goes on behind it."""
-    command = [sys.executable, "-m", "paper_repro", "table", "--out", str(tmp_path), *TINY]
+    longer = ["--repeats=12", "--seconds=0.005"]
+    command = [sys.executable, "-m", "paper_repro", "table", "--out", str(tmp_path), *TINY, *longer]
     environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
     with subprocess.Popen(
-        command, cwd=ROOT, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        command,
+        cwd=ROOT,
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
         env=environment,
-    ) as first:  # fmt: skip
+        # Where tests run in the background, children would inherit that it is ignored.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    ) as first:
         deadline = time.monotonic() + 60
         while sum(path.read_text().count('"key"') for path in tmp_path.glob("*.jsonl")) < 6:
             assert time.monotonic() < deadline
