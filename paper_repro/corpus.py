@@ -172,7 +172,8 @@ def from_settings(settings: Settings) -> Corpus:
 
 
 def from_svmlight(path: str | Path, label: str | None = None) -> Corpus:
-    """A file in svmlight form; ``label`` against all others, by default the most frequent one.
+    """A file in svmlight form; ``label`` against all others, by default the one that is nearest to
+    half of the rows.
 
     Two labels are taken as they are, the greater one as +1.  A file whose lines begin with
     several labels, separated by commas, is read as such.
@@ -187,7 +188,11 @@ def from_svmlight(path: str | Path, label: str | None = None) -> Corpus:
         raise ValueError(f"{Path(path).name}: there must be two labels or more, found {names}")
     if label is None:
         counts = {name: sum(name in row for row in targets) for name in names}
-        chosen = names[-1] if len(names) == 2 else max(names, key=lambda name: counts[name])
+        chosen = (
+            names[-1]
+            if len(names) == 2
+            else min(names, key=lambda name: (abs(counts[name] - len(targets) / 2), -counts[name]))
+        )
     else:
         try:
             chosen = float(label)

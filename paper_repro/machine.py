@@ -11,6 +11,8 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+import lazynet
+
 PACKAGES = ("numpy", "scipy", "scikit-learn", "lazynet-linear")
 _HERE = Path(__file__).parent
 
@@ -95,7 +97,7 @@ def _version(name: str) -> str:
     try:
         return version(name)
     except PackageNotFoundError:
-        return "not installed"
+        return lazynet.__version__ if name == "lazynet-linear" else "not installed"
 
 
 def _git(*arguments: str) -> str | None:

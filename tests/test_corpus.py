@@ -136,11 +136,13 @@ def test_two_labels_are_taken_as_they_are(svmlight):
     assert "some.svm.gz, label 1" in read.origin
 
 
-def test_of_several_labels_the_most_frequent_is_told_from_the_rest(svmlight):
+def test_of_several_labels_the_one_nearest_to_half_is_told_from_the_rest(svmlight):
     """Unless another one is asked for."""
     path = svmlight("3 1:1\n2 1:1\n2 2:1\n1 2:1\n")
     assert corpus.from_svmlight(path).y.tolist() == [-1, 1, 1, -1]
     assert corpus.from_svmlight(path, "1").y.tolist() == [-1, -1, -1, 1]
+    path = svmlight("0,1 1:1\n0,1 2:1\n0 1:2\n0 2:1\n0,2 1:1\n")
+    assert corpus.from_svmlight(path).y.tolist() == [1, 1, -1, -1, -1]
 
 
 def test_a_row_may_have_several_labels(svmlight):

@@ -122,11 +122,11 @@ def test_weights_that_differ_end_the_run(wrong):
 @pytest.mark.parametrize(
     ("factor", "words"),
     [
-        (1.2, "nearly the same share (1.2 times larger)"),
-        (0.75, "nearly the same share (1.3 times smaller)"),
-        (0.5, "a share 2.0 times smaller, of the same order"),
-        (3.0, "a share 3.0 times larger, of the same order"),
-        (0.05, "a share 20 times smaller"),
+        (1.2, "reproduced (1.2 times larger)"),
+        (0.75, "reproduced (1.3 times smaller)"),
+        (0.5, "not reproduced (2.0 times smaller, of the same order)"),
+        (2.8, "not reproduced (2.8 times larger, of the same order)"),
+        (0.05, "not reproduced (20 times smaller)"),
     ],
 )
 def test_what_is_said_of_a_ratio(factor, words):

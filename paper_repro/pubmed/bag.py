@@ -56,6 +56,7 @@ class Bag:
     mesh: sparse.csr_matrix
     descriptors: list[tuple[str, str]]
     tally: Tally
+    min_document_frequency: int
 
     def indexed(self) -> Bag:
         """The citations that have headings.  Those without have not been read by an indexer yet,
@@ -149,6 +150,7 @@ def collect(
         mesh,
         descriptors,
         tally,
+        min_document_frequency,
     )
 
 

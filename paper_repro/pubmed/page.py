@@ -32,7 +32,7 @@ class MedlinePage(Report):
                 f"Lazy and dense, on the same rows:\n\n```\n{figures['verified']['report']}\n```"
                 if "verified" in figures
                 else "",
-                "The curve beside the found one is the law by which the generated corpus is made.",
+                "In the figure the second curve is the law by which the generated corpus is made.",
             ]
         )
 

@@ -39,6 +39,7 @@ def study(bag: Bag, *, label: str | None = None, top: int = 10, seed: int = 0) -
     figures: dict[str, Any] = {
         "corpus": {
             **bag.tally.as_dict(),
+            "min_df": bag.min_document_frequency,
             "nonzeros_per_citation": bag.X.nnz / bag.X.shape[0],
             "indexed": indexed.X.shape[0],
             "descriptors": len(bag.descriptors),
@@ -86,7 +87,8 @@ def _learn(
     of_a_class = [int((y == sign).sum()) for sign in (+1, -1)]
     if min(of_a_class) < LEAST_OF_A_CLASS:
         kind = "with" if of_a_class[0] < of_a_class[1] else "without"
-        return None, {"not_trained": f"too few to learn from: {min(of_a_class)} {kind} it"}
+        found = f"{min(of_a_class)} of the training citations are {kind} it"
+        return None, {"not_trained": f"too few to learn from: {found}"}
     positive = y > 0
     strongest = np.abs(X.T @ (positive - positive.mean())).max() / len(y)
     search = GridSearchCV(
@@ -135,7 +137,7 @@ def summary(figures: dict[str, Any]) -> str:
         ("  deleted", f"{corpus['deleted']:,}"),
         ("  kept", f"{corpus['kept']:,}"),
         ("words", f"{corpus['words_before']:,}"),
-        ("  in enough citations", f"{corpus['words']:,}"),
+        (f"  in {corpus['min_df']} citations or more", f"{corpus['words']:,}"),
         ("different words per citation", f"{corpus['nonzeros_per_citation']:.1f}"),
         ("with MeSH headings", f"{corpus['indexed']:,}"),
         ("different MeSH headings", f"{corpus['descriptors']:,}"),

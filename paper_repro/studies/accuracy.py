@@ -390,7 +390,10 @@ def _long_run_text(setting: Mapping[str, Any]) -> str:
 
 
 def long_run_table(records: Records) -> str:
-    lines = ["| rule | engine | greatest error | at rate | l1 | l2 |", "|---|---|---|---|---|---|"]
+    lines = [
+        "| rule | engine | greatest error | schedule of the rate | l1 | l2 |",
+        "|---|---|---|---|---|---|",
+    ]
     for rule, engine in product(RULES, ENGINES):
         error, rate = max(
             (records[f"long run/{rule}/{rate}"][engine]["error"][-1], rate) for rate in SCHEDULES
@@ -417,7 +420,7 @@ def _unwatched_text() -> str:
 def unwatched_table(records: Records) -> str:
     lines = [
         "| rule | rate | l2 | steps | B infinite | P subnormal | weight wrong | weight NaN "
-        "| lazynet's tables, greatest error seen |",
+        "| lazynet's tables, greatest error seen, by the largest weight |",
         "|---|---|---|---|---|---|---|---|---|",
     ]
     for rule, (rate, l2) in product(RULES, UNWATCHED):
@@ -453,7 +456,7 @@ def _seen(l1: float, l2: float, found: Mapping[str, Any]) -> str:
     at = next(
         (n for n, e in zip(found["gaps"], found["proof"], strict=True) if e > FOUR_FIGURES), None
     )
-    seen = "at no gap" if at is None else f"from a gap of {at:,} on"
+    seen = f"at no gap up to {found['gaps'][-1]:,}" if at is None else f"from a gap of {at:,} on"
     return f"with l1 = {l1:g}, l2 = {l2:g} they show it {seen}"
 
 
@@ -467,10 +470,17 @@ def theorem_table(records: Records) -> str:
         for at, gap in shown_gaps(found["gaps"]):
             errors = [f"{found[form][at]:.1e}" for form in FORMS]
             lines.append(f"| {l1:g} | {l2:g} | {gap:,} | {' | '.join(errors)} |")
-    longest = ", ".join(
-        f"{records['theorem 1'][gap_key(*each)]['longest']:,}" for each in GAP_PENALTIES
+    return "\n".join(lines) + "\n\n" + " ".join(_life(records, *each) for each in GAP_PENALTIES)
+
+
+def _life(records: Records, l1: float, l2: float) -> str:
+    longest = records["theorem 1"][gap_key(l1, l2)]["longest"]
+    end = (
+        "not zero yet, and longer ones were not tried"
+        if longest == LONGEST_GAP
+        else "about to vanish"
     )
-    return "\n".join(lines) + f"\n\nGaps after which the weight is not zero yet: at most {longest}."
+    return f"With l1 = {l1:g}, l2 = {l2:g} the weight is {end} after {longest:,} steps."
 
 
 def shown_gaps(gaps: Sequence[int]) -> Iterator[tuple[int, int]]:

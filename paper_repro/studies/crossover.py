@@ -228,7 +228,7 @@ def _crossing_text(measured: Measured, found: Spread) -> str:
 
 def _density(measured: Measured, density: float) -> str:
     if density == math.inf:
-        return f"never (up to {measured.densities[-1]:g})"
+        return f"above {measured.densities[-1]:g}"
     if density == 0:
         return f"below {measured.densities[0]:g}"
     return significant(density, 2)
