@@ -771,7 +771,7 @@ def test_the_command_does_it_all(learnable, write, tmp_path, capsys):
         r"citations +80\n",
         r"broken\.xml: the file is empty",
         r"80  D006801 +Humans",
-        r"Humans \(D006801\) \| 80 \| too few to learn from: 0 of the training citations are without it",
+        r"Humans \(D006801\) \| 80 \| too few to learn from: 0 of the training cit",
         r"Mice \(D051379\) \| 40 \| 1\.000",
         r"Lazy against dense, on 'Mice': .* agree",
     ):
