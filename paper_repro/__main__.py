@@ -84,7 +84,10 @@ def _parser(studies: list[str]) -> argparse.ArgumentParser:
     )
     size.add_argument("--full", action="store_true", help="1,000,000 examples, longer turns")
     parser.add_argument("--data", metavar="FILE", help="an svmlight file in place of the corpus")
-    parser.add_argument("--label", help="which of its labels to tell from the rest")
+    parser.add_argument(
+        "--label",
+        help="which label to tell from the rest (default: nearest to half)",
+    )
     parser.add_argument("--out", type=Path, help="folder of the results")
     parser.add_argument("--fresh", action="store_true", help="forget an interrupted run")
     for name, kind, text in (

@@ -9,7 +9,7 @@ from paper_repro.machine import describe_machine
 from paper_repro.pubmed.page import MedlinePage
 from paper_repro.results import load, write_whole
 from paper_repro.studies import STUDIES
-from paper_repro.studies.table import Measured, equality_sentence, summary
+from paper_repro.studies.table import Measured, equality_sentence, setting_sentence, summary
 from paper_repro.study import Report
 
 REPORTS: dict[str, Report] = {**STUDIES, MedlinePage.name: MedlinePage()}
@@ -27,7 +27,11 @@ def index_of(documents: dict[str, Any]) -> str:
     parts = ["# What was rerun\n"]
     if "table" in documents:
         measured = Measured(documents["table"])
-        parts += [summary(measured) + "\n", equality_sentence(measured) + "\n"]
+        parts += [
+            setting_sentence(measured) + "\n",
+            summary(measured) + "\n",
+            equality_sentence(measured) + "\n",
+        ]
         parts.append("![Times faster than dense updates](table.svg)\n")
     parts.append("| study | finished |\n|---|---|")
     for name, document in documents.items():

@@ -20,6 +20,7 @@ def speedups(document: Any) -> str:
         [
             table.setting_sentence(measured),
             table.summary(measured),
+            table.reproduced(measured),
             table.equality_sentence(measured),
         ]
     )

@@ -13,7 +13,7 @@ import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -90,7 +90,11 @@ def run_all(
     interrupted row of studies begins with the one that was under way."""
     journals = []
     for study in studies:
-        document, journal = _run(study, settings, out, fresh)
+        chosen = settings
+        if settings.data is not None and not study.on_corpus:
+            print(f"{study.name}: makes its own rows and does not use {settings.data}")
+            chosen = replace(settings, data=None, label=None)
+        document, journal = _run(study, chosen, out, fresh)
         journals.append(journal)
         yield study, document
     for journal in journals:

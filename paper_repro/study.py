@@ -95,6 +95,8 @@ class Study(Report):
 
     #: Whether it runs only when it is asked for by name.
     only_when_named: ClassVar[bool] = False
+    #: Whether it looks at the corpus, or at the file that is given in its place.
+    on_corpus: ClassVar[bool] = True
 
     @abstractmethod
     def cells(self, settings: Settings) -> Sequence[Cell]:

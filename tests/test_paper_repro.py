@@ -158,7 +158,14 @@ def finished(tmp_path_factory):
 def test_the_table_has_every_tier_and_the_papers_figures(finished):
     """Theirs, ours, the ratio, the machine."""
     page = (finished / "table.md").read_text()
-    for expected in (*DESCRIPTIONS.values(), "2,096", "1,876", "1,410", "1,399", "613", "2,947"):
+    for expected in (
+        *DESCRIPTIONS.values(),
+        "over 2000",
+        "over 1400",
+        "612",
+        "2,947",
+        "l1 = 1e-06",
+    ):
         assert expected in page
     document = load("table", finished)
     assert document["machine"]["processor"] in page
@@ -220,6 +227,16 @@ def test_an_svmlight_file_takes_the_place_of_the_corpus(tmp_path, capsys):
     options = ["--data", str(path), "--label", "2", "--repeats", "1", "--seconds", "0.001"]
     assert main(["corpus", "table", "--out", str(tmp_path / "out"), *options]) == 0
     assert "own.svm, label 2 against the rest" in capsys.readouterr().out
+
+
+def test_a_study_of_its_own_rows_says_so(tmp_path, capsys):
+    """And does not record a file that it has not read."""
+    path = tmp_path / "own.svm"
+    path.write_text("1 1:1\n0 2:1\n")
+    options = ["--data", str(path), *TINY, "--repeats=1"]
+    assert main(["crossover", "--out", str(tmp_path / "out"), *options]) == 0
+    assert "makes its own rows and does not use" in capsys.readouterr().out
+    assert load("crossover", tmp_path / "out")["settings"]["data"] is None
 
 
 @pytest.mark.parametrize(

@@ -92,6 +92,7 @@ class Accuracy(Study):
 
     name = "accuracy"
     title = "How exact: long runs against extended precision"
+    on_corpus = False
 
     def cells(self, settings: Settings) -> Sequence[Cell]:
         reason = too_narrow()

@@ -56,9 +56,9 @@ LINES = (
     Line("scikit-learn SGD, elastic net / clock", "sklearn en", "clock in fit", 4.0),
     Line("scikit-learn SGD, no penalty / clock", "sklearn none", "clock in fit", 1.0),
     Line("tables / clock", "tables", "clock", 2.5),
-    Line("dense (vectorised) / clock", "dense", "clock", 150.0),
+    Line("dense with sparse predictions / clock", "dense", "clock", 150.0),
     Line(f"clock, {WIDER}x the features / clock", "clock wide", "clock", 2.0, True),
-    Line("dense, dense predictions too / clock", "dense predictions", "clock"),
+    Line("dense / clock", "dense predictions", "clock"),
     Line("scikit-learn, elastic net / clock, whole fits of one epoch", "sklearn fit", "clock fit"),
     Line("clock with the objective in history_ / without", "clock in fit, history", "clock in fit"),
     Line(f"tables of {SMALL_TABLES:,} steps / clock", "tables small", "clock"),
@@ -270,10 +270,11 @@ def _setting(measured: Measured) -> str:
         f"One thread, {corpus['examples']:,} documents with {corpus['features']:,} features and "
         f"{corpus['nonzeros_per_example']:.2f} nonzeros each on average ({corpus['origin']}). Each "
         f"line is the ratio of two times taken in turns in one run: its median over "
-        f"{measured.repeats} rounds and its range. *Expected* is what the package sets out to "
-        f"reach on rows as they lie; in random order every competitor waits "
-        f'for memory. "In fit" is what one more epoch adds to `fit`, so that checking '
-        f"the input is in neither side."
+        f"{measured.repeats} rounds and its range (logistic loss, l1 = {L1:g}, l2 = {L2:g}, rates "
+        f"{ETA0:g} / sqrt(t + 1)). *Expected* is what the package sets out to reach on rows as "
+        f"they lie; in random order every competitor waits for memory. The lines with scikit-learn "
+        f"compare what one more epoch adds to `fit`, so that checking the input is in neither "
+        f"side, unless whole fits are named."
     )
 
 

@@ -51,6 +51,7 @@ class Crossover(Study):
 
     name = "crossover"
     title = "At what density dense updates catch up"
+    on_corpus = False
 
     def cells(self, settings: Settings) -> Sequence[Cell]:
         cost = (settings.repeats + 2) * len(NAMES) * settings.seconds / 10

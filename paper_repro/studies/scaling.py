@@ -51,6 +51,7 @@ class Scaling(Study):
 
     name = "scaling"
     title = "What a step costs: features, nonzeros, steps"
+    on_corpus = False
 
     def cells(self, settings: Settings) -> Sequence[Cell]:
         turn = settings.seconds / 10 * (settings.repeats + 2)

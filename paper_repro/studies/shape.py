@@ -68,7 +68,7 @@ def _statistics(found: Mapping[str, Any], settings: Mapping[str, Any], generated
         "nonzeros in the most frequent 1 % of features": f"{found['share_of_top_percent']:.1%}",
         "largest count": f"{found['largest_value']:g}",
         "examples of label +1": f"{found['positive_share']:.1%}",
-        "matrix": f"{found['bytes'] / 1e6:,.3g} MB",
+        "matrix": f"{found['bytes'] / 1e9:.3g} GB",
     }
     lines = ["| | asked | found |", "|---|---|---|"]
     lines += [f"| {label} | {asked.get(label, '')} | {value} |" for label, value in rows.items()]
