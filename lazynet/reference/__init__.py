@@ -8,6 +8,9 @@ The functions work on floats and on exact fractions alike.
 ``shrink``          one shrink of one weight
 ``closed_forms``    what a gap of missed shrinks amounts to; also as the papers misprint it
 ``lazy``            the clock and the tables in a page each, for reading and for exact tests
+``averages``        the mean of all iterates: summed up, and lazily on the clock
+``dekel``           Dekel's SGD with averaged and with centered predictors
+``rescaling``       the classic trick for l2: weights as a scale times a vector
 """
 
 from lazynet.reference.dense import DenseReference

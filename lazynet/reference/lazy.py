@@ -25,7 +25,7 @@ def fobos_map(eta: Any, l1: Any, l2: Any) -> tuple[Any, Any]:
 MAPS: dict[str, Callable[[Any, Any, Any], tuple[Any, Any]]] = {"sgd": sgd_map, "fobos": fobos_map}
 
 
-class _Lazy:
+class PlainLazy:
     """One step of a lazy learner; what a weight is stored as is left to the subclass."""
 
     def __init__(
@@ -93,7 +93,7 @@ class _Lazy:
         return p
 
 
-class PlainClock(_Lazy):
+class PlainClock(PlainLazy):
     """algorithms.md 4.3: z = sgn(w) (|w| / scale + shift), and two scalars that move.
 
     >>> from lazynet.reference import DenseReference
@@ -141,7 +141,7 @@ class PlainClock(_Lazy):
         self.reset()
 
 
-class PlainTables(_Lazy):
+class PlainTables(PlainLazy):
     """Lipton & Elkan, corrected: psi per weight, P and B per step, a space budget.
 
     Requires a > 0 at every step.

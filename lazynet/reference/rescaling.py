@@ -1,0 +1,56 @@
+"""The classic trick for an l2 penalty: weights as a scale times a vector; algorithms.md 6.
+
+From the note "Sparse Features and L2 Regularization" (2012, with credit to Smola and Bottou).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lazynet.reference.lazy import PlainLazy
+
+
+class PlainRescaled(PlainLazy):
+    """w = c v, where a shrink of all weights is one multiplication of c.
+
+    The step, simultaneous in the shrink and the gradient (``step_order="shrink_first"``), is
+
+        c <- (1 - eta lambda) c        v <- v - (eta / c) grad        with the NEW c
+
+    The note's formula divides by (1 - eta) c, without the lambda, and takes the gradient at the
+    index i instead of the target y_i.  This is the clock without a shift.
+
+    >>> from lazynet.reference import DenseReference
+    >>> options = dict(loss="hinge", rule="sgd", l2=2.0, schedule=lambda t: 0.25,
+    ...                step_order="shrink_first")
+    >>> lazy, dense = PlainRescaled(1, **options), DenseReference(1, **options)
+    >>> for _ in range(2):
+    ...     _ = lazy.step([0], [1.0], 1), dense.step([0], [1.0], 1)
+    >>> lazy.weights == dense.weights == [0.375]
+    True
+    """
+
+    def __init__(self, n_features: int, **options: Any) -> None:
+        super().__init__(n_features, **options)
+        if self.l1:
+            raise ValueError(f"rescaling knows no l1 penalty, got l1={self.l1}")
+        self.v = [self.zero] * n_features
+        self.c = self.zero + 1
+
+    def load(self, j: int) -> Any:
+        return self.c * self.v[j]
+
+    def store(self, j: int, w: Any) -> None:
+        self.v[j] = w / self.c
+
+    def advance(self, a: Any, b: Any) -> None:
+        if a == 0:  # eta lambda = 1: nothing is left of any weight, and c cannot be divided by
+            self.v = [self.zero] * self.n_features
+            self.c = self.zero + 1
+            return
+        self.c *= a
+
+    def rebase(self) -> None:
+        """Give c back to the vector; nothing visible changes."""
+        self.v = self.weights
+        self.c = self.zero + 1
