@@ -7,10 +7,11 @@ from typing import Any
 
 from paper_repro.machine import describe_machine
 from paper_repro.pubmed.page import MedlinePage
-from paper_repro.results import load, write_whole
+from paper_repro.results import load
 from paper_repro.studies import STUDIES
 from paper_repro.studies.table import Measured, equality_sentence, setting_sentence, summary
 from paper_repro.study import Report
+from paper_repro.whole import write_whole
 
 REPORTS: dict[str, Report] = {**STUDIES, MedlinePage.name: MedlinePage()}
 

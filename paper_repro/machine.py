@@ -51,21 +51,21 @@ def describe_machine(document: Mapping[str, Any]) -> str:
 
 
 def processor() -> str:
-    try:
-        for line in Path("/proc/cpuinfo").read_text().splitlines():
-            if line.startswith("model name"):
-                return line.split(":", 1)[1].strip()
-    except OSError:
-        pass
-    return platform.processor() or platform.machine()
+    return _told("/proc/cpuinfo", "model name") or platform.processor() or platform.machine()
 
 
 def available_bytes() -> int | None:
     """Memory that can be had without swapping, where the system says so."""
+    kilobytes = _told("/proc/meminfo", "MemAvailable")
+    return None if kilobytes is None else int(kilobytes.split()[0]) * 1024
+
+
+def _told(path: str, name: str) -> str | None:
+    """What one of Linux's files says behind a name and a colon."""
     try:
-        for line in Path("/proc/meminfo").read_text().splitlines():
-            if line.startswith("MemAvailable:"):
-                return int(line.split()[1]) * 1024
+        for line in Path(path).read_text().splitlines():
+            if line.startswith(name):
+                return line.split(":", 1)[1].strip()
     except OSError:
         pass
     return None

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from paper_repro.machine import describe_machine
-from paper_repro.results import RESULTS, load, write_whole
+from paper_repro.results import RESULTS, load
 from paper_repro.studies import bench, table
+from paper_repro.whole import write_whole
 
 README = Path(__file__).parent.parent / "README.md"
 

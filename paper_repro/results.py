@@ -12,7 +12,6 @@ import hashlib
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -24,6 +23,7 @@ from tqdm import tqdm
 from paper_repro import figures
 from paper_repro.machine import describe_machine, provenance
 from paper_repro.study import Cell, Record, Report, Settings, Study
+from paper_repro.whole import write_whole
 
 RESULTS = Path(__file__).parent / "results"
 #: What makes two runs the same run.
@@ -213,21 +213,6 @@ def drawing(report: Report, document: Mapping[str, Any]) -> str:
     """The report's figure as SVG."""
     with figures.styled():
         return figures.as_svg(report.draw(document))
-
-
-def write_whole(path: Path, text: str) -> None:
-    """Replace ``path`` by ``text`` whole, or leave it as it was."""
-    temporary = path.with_name(path.name + ".tmp")
-    try:
-        with temporary.open("w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    except BaseException:
-        with suppress(FileNotFoundError):
-            temporary.unlink()
-        raise
 
 
 def _line(entry: Any) -> str:

@@ -34,20 +34,7 @@ OMEGAS = {
 
 def naive(problem, omega):
     """Every weight summed after every step, from the problem's start."""
-    made = DenseAverage(
-        len(problem.start),
-        loss="hinge",
-        rule=problem.rule,
-        l1=problem.l1,
-        l2=problem.l2,
-        schedule=lambda t: problem.steps[t].eta,
-        step_order=problem.step_order,
-        fit_intercept=problem.fit_intercept,
-        zero=F(0),
-        omega=OMEGAS[omega],
-    )
-    made.weights = list(problem.start)
-    return made
+    return problem.learner(DenseAverage, omega=OMEGAS[omega])
 
 
 @each_order

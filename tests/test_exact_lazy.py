@@ -49,7 +49,7 @@ class Problem(NamedTuple):
             zero=F(0),
             **options,
         )
-        if kind is DenseReference:
+        if issubclass(kind, DenseReference):
             learner.weights = list(self.start)
         else:
             for j, w in enumerate(self.start):

@@ -16,16 +16,8 @@ from lazynet.reference.losses import LOSSES
 Model = tuple[list[Any], Any]
 
 
-class DenseDekel:
-    """Every weight and every average at every step, Eq. 3 and 5, with rows centered in so many
-    words.
-
-    >>> twin = DenseDekel(1, loss="hinge", strength=1)
-    >>> for _ in range(2):
-    ...     _ = twin.step([0], [2.0], target=1)
-    >>> twin.last(), twin.average()
-    (([1.0], 0.5), ([1.5], 0.75))
-    """
+class _Dekel:
+    """What is learned, and from where rows are seen."""
 
     def __init__(
         self,
@@ -38,11 +30,26 @@ class DenseDekel:
         zero: Any = 0.0,
     ) -> None:
         self.slope = LOSSES[loss][1]
-        self.strength, self.epsilon = strength, epsilon
+        self.strength, self.epsilon, self.zero = strength, epsilon, zero
         self.mean = [zero] * n_features if mean is None else list(mean)
-        self.weights, self.intercept = [zero] * n_features, zero
-        self.weight_sums, self.intercept_sum = [zero] * n_features, zero
         self.t = 0
+
+
+class DenseDekel(_Dekel):
+    """Every weight and every average at every step, Eq. 3 and 5, with rows centered in so many
+    words.
+
+    >>> twin = DenseDekel(1, loss="hinge", strength=1)
+    >>> for _ in range(2):
+    ...     _ = twin.step([0], [2.0], target=1)
+    >>> twin.last(), twin.average()
+    (([1.0], 0.5), ([1.5], 0.75))
+    """
+
+    def __init__(self, n_features: int, **options: Any) -> None:
+        super().__init__(n_features, **options)
+        self.weights, self.intercept = [self.zero] * n_features, self.zero
+        self.weight_sums, self.intercept_sum = [self.zero] * n_features, self.zero
 
     def step(self, indices: Iterable[int], values: Iterable[Any], target: Any) -> Any:
         """Learn from one example; returns the prediction made before learning."""
@@ -77,7 +84,7 @@ class DenseDekel:
         return list(weights), intercept - offset
 
 
-class PlainDekel:
+class PlainDekel(_Dekel):
     """The same at the cost of the nonzeros: Algorithms 1 to 3, corrected.
 
     With g_t the slopes, v = sum g x and a = sum g are all that SGD needs; u = sum h_{t-1} g x with
@@ -87,23 +94,11 @@ class PlainDekel:
     which its prelude has taken already.
     """
 
-    def __init__(
-        self,
-        n_features: int,
-        *,
-        loss: str = "log_loss",
-        strength: Any = 1,
-        mean: Sequence[Any] | None = None,
-        epsilon: Any = 0.1,
-        zero: Any = 0.0,
-    ) -> None:
-        self.slope = LOSSES[loss][1]
-        self.strength, self.epsilon, self.zero = strength, epsilon, zero
-        self.mean = [zero] * n_features if mean is None else list(mean)
-        self.theta = 1 + sum((m * m for m in self.mean), zero)
-        self.v, self.u = [zero] * n_features, [zero] * n_features
-        self.a = self.c = self.h = self.z = self.r = self.s = zero
-        self.t = 0
+    def __init__(self, n_features: int, **options: Any) -> None:
+        super().__init__(n_features, **options)
+        self.theta = 1 + sum((m * m for m in self.mean), self.zero)
+        self.v, self.u = [self.zero] * n_features, [self.zero] * n_features
+        self.a = self.c = self.h = self.z = self.r = self.s = self.zero
 
     def step(self, indices: Iterable[int], values: Iterable[Any], target: Any) -> Any:
         """Learn from one example; returns the prediction made before learning."""

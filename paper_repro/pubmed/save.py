@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import gzip
-import os
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 from sklearn.datasets import dump_svmlight_file
 
 from paper_repro.pubmed.bag import Bag
+from paper_repro.whole import whole_file
 
 _ENDINGS = (".svm", ".svm.gz")
 
@@ -49,16 +48,3 @@ def stem_of(path: Path) -> str:
         if path.name.endswith(ending) and path.name != ending:
             return path.name.removesuffix(ending)
     raise ValueError(f"the name must end in {' or '.join(_ENDINGS)}, got {str(path)!r}")
-
-
-@contextmanager
-def whole_file(path: Path) -> Iterator[BinaryIO]:
-    """A file to write that gets its name when the block ends well, and vanishes otherwise."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        with open(temporary, "xb") as file:
-            yield file
-        os.replace(temporary, path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
