@@ -8,6 +8,8 @@
 """
 
 from lazynet._version import __version__
+from lazynet.asgd import ASGDClassifier, ASGDRegressor
+from lazynet.averaging import FromStep, PolynomialDecay
 from lazynet.estimators import LazyNetClassifier, LazyNetRegressor
 from lazynet.penalties import ElasticNet
 from lazynet.schedules import (
@@ -23,15 +25,19 @@ from lazynet.stepping import Stepper
 from lazynet.verify import VerificationReport
 
 __all__ = [
+    "ASGDClassifier",
+    "ASGDRegressor",
     "Constant",
     "ElasticNet",
     "FromArray",
     "FromCallable",
+    "FromStep",
     "InverseSqrt",
     "InverseTime",
     "LazyNetClassifier",
     "LazyNetRegressor",
     "Pegasos",
+    "PolynomialDecay",
     "Power",
     "Stepper",
     "VerificationReport",

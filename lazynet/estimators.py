@@ -3,30 +3,17 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
-from scipy.special import expit, log_expit
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
-from sklearn.utils import check_random_state
-from sklearn.utils.class_weight import compute_class_weight
-from sklearn.utils.metaestimators import available_if
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from lazynet.data import (
-    as_examples,
-    check_convertible,
-    check_order,
-    touched_columns,
-    usable_rows,
-)
+from lazynet.averaging import AverageLike, make_averaging
+from lazynet.data import as_examples, check_order, touched_columns
 from lazynet.engines import DEFAULT_BUDGET, Engine, check_engine, make_engine
+from lazynet.linear import SparseClassifier, SparseLinear, SparseRegressor
 from lazynet.losses import LOSSES, get_loss
 from lazynet.params import check_integer, check_number
 from lazynet.penalties import ElasticNet
@@ -37,7 +24,7 @@ from lazynet.trainer import EpochRecord, Learner, Orders, Recipe, Stopping, run_
 from lazynet.verify import VerificationReport, verify
 
 
-class _LinearLearner(BaseEstimator):
+class _LinearLearner(SparseLinear):
     """What the two estimators share: parameters, training, coefficients."""
 
     #: whether a loss over margins can be trained
@@ -73,6 +60,7 @@ class _LinearLearner(BaseEstimator):
         engine: str,
         table_budget: int,
         dense_predictions: bool,
+        average: AverageLike,
         record_history: bool,
         verbose: int,
     ) -> None:
@@ -95,13 +83,20 @@ class _LinearLearner(BaseEstimator):
         self.engine = engine
         self.table_budget = table_budget
         self.dense_predictions = dense_predictions
+        self.average = average
         self.record_history = record_history
         self.verbose = verbose
 
     # --- parameters -----------------------------------------------------------------------
 
-    def _recipe(self, eta0: float = 1.0) -> Recipe:
-        """The parameters, checked together; ``eta0`` is what None stands for."""
+    def _check_parameters(self) -> None:
+        self._recipe()
+
+    def _recipe(self, eta0: float = 1.0, n_steps: int | None = 0) -> Recipe:
+        """The parameters, checked together; ``eta0`` is what None stands for.
+
+        ``n_steps`` is the length of the whole run, None where it is not known.
+        """
         loss = get_loss(self.loss)
         if loss.margin and not self._takes_margin_losses:
             accepted = sorted(name for name, row in LOSSES.items() if not row.margin)
@@ -116,7 +111,8 @@ class _LinearLearner(BaseEstimator):
         if self.eta0 is not None:
             check_number("eta0", self.eta0, above=0)
         check_number("power_t", self.power_t)
-        check_engine(self.engine, self.table_budget)
+        averaging = make_averaging(self.average, n_steps)
+        check_engine(self.engine, self.table_budget, averaging is not None, self.l1)
         return Recipe(
             loss,
             ElasticNet(self.l1, self.l2),
@@ -127,6 +123,7 @@ class _LinearLearner(BaseEstimator):
             self.step_order,
             bool(self.fit_intercept),
             self.epsilon,
+            averaging,
         )
 
     def _scale_of_rates(self, X: sparse.csr_matrix, weights: NDArray[np.float64] | None) -> float:
@@ -156,45 +153,8 @@ class _LinearLearner(BaseEstimator):
             n_features,
             table_budget=self.table_budget,
             dense_predictions=self.dense_predictions,
+            average=make_averaging(self.average, 0) is not None,
         )
-
-    # --- data -----------------------------------------------------------------------------
-
-    def _check_X(self, X: Any, reset: bool, **options: Any) -> Any:
-        """X as CSR, and whatever else ``validate_data`` was asked to check, as a tuple."""
-        already_csr = sparse.issparse(X) and X.format == "csr"
-        if already_csr:
-            # First of all: nothing else may read through indices that leave the matrix.
-            X = usable_rows(X)
-        elif sparse.issparse(X):
-            check_convertible(X)
-        checked = validate_data(
-            self,
-            X,
-            accept_sparse="csr",
-            accept_large_sparse=True,
-            dtype=[np.float64, np.float32],
-            # usable_rows has looked at every value already, if it could.
-            ensure_all_finite=not (already_csr and X.dtype in (np.float32, np.float64)),
-            reset=reset,
-            **options,
-        )
-        X, *rest = checked if isinstance(checked, tuple) else (checked,)
-        if not already_csr:
-            # Converted, from another sparse format or from a dense array.
-            X = usable_rows(X if sparse.issparse(X) else sparse.csr_matrix(X))
-        return X, *rest
-
-    def _check_importances(
-        self, X: sparse.csr_matrix, sample_weight: ArrayLike | None
-    ) -> NDArray[np.float64] | None:
-        if sample_weight is None:
-            return None
-        return _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-
-    def _problems(self, X: Any, y: Any, weights: Any) -> list[tuple[NDArray[np.float64], Any]]:
-        """Targets and importances of each binary or regression problem."""
-        raise NotImplementedError
 
     # --- training -------------------------------------------------------------------------
 
@@ -207,8 +167,9 @@ class _LinearLearner(BaseEstimator):
     ) -> bool:
         """Train anew; returns whether ``tol`` was reached."""
         eta0 = self._scale_of_rates(X, weights)
-        recipe = self._recipe(eta0)
         order = check_order(sample_order, X.shape[0])
+        epoch = X.shape[0] if order is None else order.shape[-1]
+        recipe = self._recipe(eta0, epoch * self.max_iter if self.tol is None else None)
         listed = self.max_iter if order is None or order.ndim == 1 else len(order)
         if self.tol is None and listed < self.max_iter:
             raise ValueError(
@@ -223,6 +184,8 @@ class _LinearLearner(BaseEstimator):
                     f"with {X.shape[1]}; fit them with warm_start=False"
                 )
             engines = [self._continued(engine) for engine in self._engines]
+            for engine in engines:
+                engine.load(engine.weights(), engine.intercept)  # an average begins anew
         else:
             engines = [self._new_engine(X.shape[1]) for _ in problems]
         learners = [
@@ -241,7 +204,7 @@ class _LinearLearner(BaseEstimator):
             verbose=self.verbose,
         )
         coefficients = _stack(engines)
-        intercepts = np.array([engine.intercept for engine in engines])
+        intercepts = np.array([engine.model_intercept for engine in engines])
         for values in (coefficients, intercepts):
             # Not np.isfinite(values).all(), which would make another array of their size.
             if not (np.isfinite(values.min()) and np.isfinite(values.max())):
@@ -258,31 +221,6 @@ class _LinearLearner(BaseEstimator):
         self.history_ = history
         self.n_iter_ = len(history) if history else self.max_iter
         return stopped
-
-    def _new_generator(self) -> np.random.RandomState:
-        """For the shuffling: one's own, or seeded from NumPy's global one."""
-        if self.random_state is None:
-            return np.random.RandomState(np.random.randint(2**31))  # noqa: NPY002
-        return check_random_state(self.random_state)
-
-    @contextmanager
-    def _unchanged_on_failure(self) -> Iterator[None]:
-        """Whatever ends the block early, Ctrl-C included, leaves the estimator as it was."""
-        attributes = dict(self.__dict__)
-        generators = [
-            generator
-            for generator in (self.random_state, attributes.get("_generator"))
-            if isinstance(generator, np.random.RandomState)
-        ]
-        states = [generator.get_state() for generator in generators]
-        try:
-            yield
-        except BaseException:
-            self.__dict__.clear()
-            self.__dict__.update(attributes)
-            for generator, state in zip(generators, states, strict=True):
-                generator.set_state(state)
-            raise
 
     def _warn_unless(self, stopped: bool) -> None:
         if self.tol is not None and not stopped:
@@ -303,7 +241,7 @@ class _LinearLearner(BaseEstimator):
         begun = self.__sklearn_is_fitted__()
         keep = begun and self.eta0 is None
         eta0 = self.eta0_ if keep else self._scale_of_rates(X, weights)
-        recipe = self._recipe(eta0)
+        recipe = self._recipe(eta0, None)
         order = check_order(sample_order, X.shape[0])
         problems = self._problems(X, y, weights)
         engines = self._engines if begun else [self._new_engine(X.shape[1]) for _ in problems]
@@ -335,12 +273,13 @@ class _LinearLearner(BaseEstimator):
         return self
 
     def _options_of_engine(self) -> tuple[Any, ...]:
-        return (self.engine, self.table_budget, self.dense_predictions)
+        averaged = make_averaging(self.average, 0) is not None
+        return (self.engine, self.table_budget, self.dense_predictions, averaged)
 
     def _continued(self, engine: Engine) -> Engine:
         """The same weights in an engine of the kind that is asked for now."""
         new = self._new_engine(engine.n_features)
-        new.load(engine.weights(), engine.intercept)
+        new.go_on_from(engine)
         return new
 
     # --- the model ------------------------------------------------------------------------
@@ -361,8 +300,9 @@ class _LinearLearner(BaseEstimator):
     def coef_(self) -> NDArray[np.float64]:
         """Weights, shape (1, n_features), or (n_classes, n_features) for several classes.
 
-        Brought current when asked for, so that ``partial_fit`` costs the nonzeros of its rows
-        and no more; read-only, because training does not read it back.
+        With ``average`` they are the averages of the iterates, once any has counted.  Brought
+        current when asked for, so that ``partial_fit`` costs the nonzeros of its rows and no more;
+        read-only, because training does not read it back.
         """
         engines = self._trained()
         if self._coefficients is None:
@@ -372,21 +312,29 @@ class _LinearLearner(BaseEstimator):
     @property
     def intercept_(self) -> NDArray[np.float64]:
         """The intercept of each row of ``coef_``; 0 without ``fit_intercept``."""
+        return np.array([engine.model_intercept for engine in self._trained()])
+
+    @property
+    def last_coef_(self) -> NDArray[np.float64]:
+        """The weights after the last step, of the shape of ``coef_``.
+
+        The same numbers without ``average``.  Under an l1 penalty these are sparse and their
+        averages are not: what a feature was worth at any time is in the average for good.
+        """
+        engines = self._trained()
+        if not any(engine.averaging for engine in engines):
+            return self.coef_
+        return _stacked([engine.weights() for engine in engines])
+
+    @property
+    def last_intercept_(self) -> NDArray[np.float64]:
+        """The intercept of each row of ``last_coef_``."""
         return np.array([engine.intercept for engine in self._trained()])
 
-    def _decision(self, X: Any) -> NDArray[np.float64]:
-        check_is_fitted(self)
-        if sparse.issparse(X):
-            usable_rows(X, only_range=True) if X.format == "csr" else check_convertible(X)
-        X = validate_data(
-            self,
-            X,
-            accept_sparse="csr",
-            accept_large_sparse=True,
-            dtype=[np.float64, np.float32],
-            reset=False,
-        )
-        return np.asarray(X @ self.coef_.T) + self.intercept_
+    @property
+    def support_(self) -> NDArray[np.bool_]:
+        """Which weights are not zero after the last step, of the shape of ``coef_``."""
+        return self.last_coef_ != 0.0
 
     def _verify(
         self, X: Any, y: Any, weights: Any, max_rows: int, epochs: int
@@ -397,13 +345,8 @@ class _LinearLearner(BaseEstimator):
         recipe = self._recipe(self._scale_of_rates(X, weights))
         return verify(recipe, self._new_engine, X, targets, importances, max_rows, epochs)
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
 
-
-class LazyNetClassifier(ClassifierMixin, _LinearLearner):
+class LazyNetClassifier(SparseClassifier, _LinearLearner):
     """Linear classification with an elastic net, trained one example at a time.
 
     Minimises ``mean loss + l1 * sum|w| + l2/2 * sum w^2`` by stochastic gradient or proximal
@@ -455,12 +398,18 @@ class LazyNetClassifier(ClassifierMixin, _LinearLearner):
         What an example counts by its class.
     warm_start : bool, default=False
         Let ``fit`` start from the present weights; t starts at 0 again.
-    engine : {"clock", "tables", "dense"}, default="clock"
-        How the weights are kept: off the clock, in Lipton & Elkan's tables, or all current.
+    engine : {"clock", "tables", "rescaled", "dense"}, default="clock"
+        How the weights are kept: off the clock, in Lipton & Elkan's tables, as a scale times a
+        vector (l1=0 only), or all current.
     table_budget : int, default=1048576
         Steps that the tables hold before all weights are brought current (engine="tables").
     dense_predictions : bool, default=False
         Predict over all features as well (engine="dense").
+    average : bool, int, "suffix" or "polynomial", default=False
+        Predict with the exact mean of the weights after every step instead of the last ones: True,
+        of all steps; k, from step k = 1, 2, ... on; "suffix", over the last half of the steps
+        (needs ``tol=None``); "polynomial", polynomial-decay averaging, or another object of
+        ``lazynet.averaging``.  A step still costs its nonzeros, under an l1 penalty too.
     record_history : bool, default=True
         Evaluate the objective after every epoch for ``history_``.  False saves that pass over the
         data where neither ``tol`` nor ``verbose`` needs it.
@@ -471,6 +420,10 @@ class LazyNetClassifier(ClassifierMixin, _LinearLearner):
     ----------
     coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
     intercept_ : ndarray of shape (1,) or (n_classes,)
+    last_coef_, last_intercept_ : ndarray
+        The weights after the last step, where ``coef_`` holds averages.
+    support_ : ndarray of bool, of the shape of ``coef_``
+        Where ``last_coef_`` is not zero.
     classes_ : ndarray of shape (n_classes,)
     n_iter_ : int
         Epochs trained.
@@ -479,8 +432,9 @@ class LazyNetClassifier(ClassifierMixin, _LinearLearner):
     eta0_ : float
         The scale of the rate that was used, where ``schedule`` is a name that takes one.
     history_ : list of dict
-        Per epoch: ``epoch``, ``mean_loss``, ``objective`` (both over all examples with the weights
-        at the end of the epoch, penalty exact), ``nonzeros``, ``seconds`` (training alone).
+        Per epoch: ``epoch``, ``mean_loss``, ``objective`` (both over all examples with ``coef_`` as
+        of the end of the epoch, penalty exact), ``nonzeros`` (of ``last_coef_``), ``seconds``
+        (training alone).
 
     Examples
     --------
@@ -522,6 +476,7 @@ class LazyNetClassifier(ClassifierMixin, _LinearLearner):
         engine: str = "clock",
         table_budget: int = DEFAULT_BUDGET,
         dense_predictions: bool = False,
+        average: AverageLike = False,
         record_history: bool = True,
         verbose: int = 0,
     ) -> None:
@@ -545,6 +500,7 @@ class LazyNetClassifier(ClassifierMixin, _LinearLearner):
             engine=engine,
             table_budget=table_budget,
             dense_predictions=dense_predictions,
+            average=average,
             record_history=record_history,
             verbose=verbose,
         )
@@ -621,55 +577,6 @@ class LazyNetClassifier(ClassifierMixin, _LinearLearner):
             self.classes_ = known
         return self
 
-    def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """Signed distances w.x + b: shape (n_samples,), or (n_samples, n_classes) for several."""
-        decision = self._decision(X)
-        return decision.ravel() if decision.shape[1] == 1 else decision
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """The class of each row."""
-        decision = self.decision_function(X)
-        if decision.ndim == 1:
-            return self.classes_[(decision > 0).astype(np.intp)]
-        return self.classes_[decision.argmax(axis=1)]
-
-    def _has_probability(self) -> bool:
-        if get_loss(self.loss).has_probability:
-            return True
-        accepted = sorted(name for name, row in LOSSES.items() if row.has_probability)
-        raise AttributeError(f"probabilities need loss to be one of {accepted}, got {self.loss!r}")
-
-    @available_if(_has_probability)
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Probabilities, shape (n_samples, n_classes), in the order of ``classes_``.
-
-        The logistic function for "log_loss"; (clip(p, -1, 1) + 1) / 2 for "modified_huber" (Zhang
-        2004).  Several classes: one against the rest, normalised.
-        """
-        decision = self._decision(X)
-        binary = decision.shape[1] == 1
-        # Both classes from their own side, so that small probabilities keep their digits.
-        sides = np.hstack([-decision, decision]) if binary else decision
-        if self.loss == "log_loss":
-            positive = expit(sides)
-        else:
-            positive = (np.clip(sides, -1.0, 1.0) + 1.0) / 2.0
-        if binary:
-            return positive
-        total = positive.sum(axis=1, keepdims=True)
-        # All zero: no class claims the example, so all are equally likely.
-        positive[total[:, 0] == 0] = 1.0
-        return positive / positive.sum(axis=1, keepdims=True)
-
-    @available_if(_has_probability)
-    def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
-        """Logarithms of ``predict_proba``."""
-        decision = self._decision(X)
-        if self.loss == "log_loss" and decision.shape[1] == 1:
-            return log_expit(np.hstack([-decision, decision]))
-        with np.errstate(divide="ignore"):
-            return np.log(self.predict_proba(X))
-
     def verify(
         self,
         X: Any,
@@ -690,43 +597,8 @@ class LazyNetClassifier(ClassifierMixin, _LinearLearner):
         weights = probe._weigh(X, y, classes, sample_weight)
         return probe._verify(X, (y, classes), weights, max_rows, epochs)
 
-    def _check_training(
-        self, X: Any, y: Any, classes: NDArray[Any] | None, reset: bool
-    ) -> tuple[Any, Any, NDArray[Any]]:
-        self._recipe()
-        X, y = self._check_X(X, reset, y=y)
-        check_classification_targets(y)
-        if classes is None:
-            classes = np.unique(y)
-            if len(classes) < 2:
-                raise ValueError(f"y must have at least two classes, got one class: {classes[0]!r}")
-        elif not np.isin(y, classes).all():
-            unknown = np.setdiff1d(y, classes)
-            raise ValueError(f"y has labels {unknown} that are not among the classes {classes}")
-        return X, y, classes
 
-    def _weigh(
-        self, X: Any, y: Any, classes: NDArray[Any], sample_weight: ArrayLike | None
-    ) -> NDArray[np.float64] | None:
-        weights = self._check_importances(X, sample_weight)
-        if self.class_weight is None:
-            return weights
-        by_class = compute_class_weight(self.class_weight, classes=classes, y=y)
-        if not (np.isfinite(by_class).all() and (by_class >= 0).all()):
-            raise ValueError(
-                f"class_weight must be finite and not negative, got {self.class_weight!r}"
-            )
-        by_row = by_class[np.searchsorted(classes, y)]
-        return by_row if weights is None else by_row * weights
-
-    def _problems(self, X: Any, y: Any, weights: Any) -> list[tuple[NDArray[np.float64], Any]]:
-        labels, classes = y
-        # Two classes are one problem, the second class positive.
-        positives = classes[1:] if len(classes) == 2 else classes
-        return [(np.where(labels == positive, 1.0, -1.0), weights) for positive in positives]
-
-
-class LazyNetRegressor(RegressorMixin, _LinearLearner):
+class LazyNetRegressor(SparseRegressor, _LinearLearner):
     """Linear regression with an elastic net, trained one example at a time.
 
     Minimises ``mean loss + l1 * sum|w| + l2/2 * sum w^2``; the parameters and attributes are those
@@ -770,6 +642,7 @@ class LazyNetRegressor(RegressorMixin, _LinearLearner):
         engine: str = "clock",
         table_budget: int = DEFAULT_BUDGET,
         dense_predictions: bool = False,
+        average: AverageLike = False,
         record_history: bool = True,
         verbose: int = 0,
     ) -> None:
@@ -793,6 +666,7 @@ class LazyNetRegressor(RegressorMixin, _LinearLearner):
             engine=engine,
             table_budget=table_budget,
             dense_predictions=dense_predictions,
+            average=average,
             record_history=record_history,
             verbose=verbose,
         )
@@ -825,10 +699,6 @@ class LazyNetRegressor(RegressorMixin, _LinearLearner):
             weights = self._check_importances(X, sample_weight)
             return self._partial_fit(X, y, weights, sample_order)
 
-    def predict(self, X: Any) -> NDArray[np.float64]:
-        """w.x + b for each row."""
-        return self._decision(X).ravel()
-
     def verify(
         self,
         X: Any,
@@ -843,18 +713,16 @@ class LazyNetRegressor(RegressorMixin, _LinearLearner):
         weights = probe._check_importances(X, sample_weight)
         return probe._verify(X, y, weights, max_rows, epochs)
 
-    def _check_training(self, X: Any, y: Any, reset: bool) -> tuple[Any, NDArray[np.float64]]:
-        self._recipe()
-        X, y = self._check_X(X, reset, y=y, y_numeric=True)
-        return X, np.ascontiguousarray(y, dtype=np.float64)
-
-    def _problems(self, X: Any, y: Any, weights: Any) -> list[tuple[NDArray[np.float64], Any]]:
-        return [(y, weights)]
-
 
 def _stack(engines: list[Engine]) -> NDArray[np.float64]:
     coefficients = np.empty((len(engines), engines[0].n_features))
     for row, engine in zip(coefficients, engines, strict=True):
-        engine.weights(out=row)
+        engine.model(out=row)
     coefficients.flags.writeable = False
     return coefficients
+
+
+def _stacked(rows: list[NDArray[np.float64]]) -> NDArray[np.float64]:
+    stacked = np.vstack(rows)
+    stacked.flags.writeable = False
+    return stacked

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from lazynet.averaging import AverageLike, make_averaging
 from lazynet.data import check_example
-from lazynet.engines import DEFAULT_BUDGET, Wear, make_engine
+from lazynet.engines import DEFAULT_BUDGET, Wear, check_engine, make_engine
 from lazynet.kernels.examples import Examples
 from lazynet.losses import get_loss
 from lazynet.params import check_integer
@@ -24,7 +25,8 @@ _FIRST = np.zeros(1, dtype=np.int64)
 class Stepper:
     """A linear model that learns one example at a time, at a cost in the example's nonzeros.
 
-    Parameters are those of the estimators.  ``engine`` is "clock", "tables" or "dense".
+    Parameters are those of the estimators.  ``engine`` is "clock", "tables" or "dense".  With
+    ``average`` the mean of the iterates can be read as well; predictions are of the last one.
 
     >>> stepper = Stepper(4, loss="squared_error", l1=0.1, schedule="constant", eta0=0.5)
     >>> stepper.step([0, 2], [1.0, 2.0], target=1.0)
@@ -52,6 +54,7 @@ class Stepper:
         engine: str = "clock",
         table_budget: int = DEFAULT_BUDGET,
         dense_predictions: bool = False,
+        average: AverageLike = False,
         wear: Wear | None = None,
     ) -> None:
         check_integer("n_features", n_features, 0)
@@ -63,12 +66,15 @@ class Stepper:
             step_order,
             fit_intercept,
             epsilon,
+            make_averaging(average, None),
         )
+        check_engine(engine, table_budget, self.recipe.averaging is not None, l1)
         self.engine = make_engine(
             engine,
             n_features,
             table_budget=table_budget,
             dense_predictions=dense_predictions,
+            average=self.recipe.averaging is not None,
             wear=wear,
         )
         self.task = self.engine.wear.task(
@@ -140,3 +146,13 @@ class Stepper:
     @property
     def intercept(self) -> float:
         return self.engine.intercept
+
+    @property
+    def averages(self) -> NDArray[np.float64]:
+        """The mean of every weight over the iterates that count; the weights while none has."""
+        return self.engine.model()
+
+    @property
+    def average_intercept(self) -> float:
+        """The mean of the intercept over the same iterates."""
+        return self.engine.model_intercept

@@ -16,6 +16,7 @@ from typing import TypedDict
 import numpy as np
 from numpy.typing import NDArray
 
+from lazynet.averaging import Averaging, checked_counts
 from lazynet.engines import Engine
 from lazynet.kernels.examples import Examples, Steps
 from lazynet.kernels.objective import total_loss
@@ -52,6 +53,7 @@ class Recipe:
     step_order: str = "gradient_first"
     fit_intercept: bool = False
     epsilon: float = 0.1
+    averaging: Averaging | None = None
 
     def __post_init__(self) -> None:
         if self.step_order not in STEP_ORDERS:
@@ -62,10 +64,12 @@ class Recipe:
 
     def steps(self, order: NDArray[np.int64], t: int) -> Steps:
         """The chunk of steps that visits the rows ``order``, starting with step ``t``."""
-        rates = checked_rates(self.schedule, t, t + len(order))
+        stop = t + len(order)
+        rates = checked_rates(self.schedule, t, stop)
         self.rule.check_rates(rates, self.penalty, t)
         shrink = self.rule.shrink(rates, float(self.penalty.l1), float(self.penalty.l2))
-        return Steps(order, rates, shrink.keep, lost_digits(shrink), shrink.pull)
+        counts = None if self.averaging is None else checked_counts(self.averaging, t, stop)
+        return Steps(order, rates, shrink.keep, lost_digits(shrink), shrink.pull, counts)
 
 
 @dataclass
@@ -87,8 +91,11 @@ class Learner:
         )
 
     def evaluate(self, weights: NDArray[np.float64]) -> tuple[float, float, int]:
-        """Mean loss, objective with the exact penalty, nonzeros; leaves ``weights`` filled."""
-        self.engine.weights(out=weights)
+        """Mean loss and objective, penalty exact, of what predicts; nonzeros of the last weights.
+
+        ``weights`` is room for as many.
+        """
+        self.engine.model(out=weights)
         n = self.examples.n_rows
         total = 0.0
         row = 0
@@ -96,7 +103,7 @@ class Learner:
             part, row, unreadable = total_loss(
                 self.examples,
                 weights,
-                self.engine.intercept,
+                self.engine.model_intercept,
                 self.recipe.loss.code,
                 self.recipe.epsilon,
                 row,
@@ -106,7 +113,11 @@ class Learner:
                 raise ValueError(f"X: row {row} changed during training and cannot be read")
             total += part
         mean = total / n
-        return mean, mean + self.recipe.penalty.value(weights), int(np.count_nonzero(weights))
+        objective = mean + self.recipe.penalty.value(weights)
+        if self.engine.averaging:
+            # An average of sparse weights is dense: what is sparse is the last of them.
+            self.engine.weights(out=weights)
+        return mean, objective, int(np.count_nonzero(weights))
 
 
 def spans(n: int, size: int) -> Iterator[tuple[int, int]]:

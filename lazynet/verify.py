@@ -15,6 +15,8 @@ from lazynet.engines import Engine
 from lazynet.trainer import Learner, Recipe
 from lazynet.twin import BoundedTwin
 
+# How far averages may be apart, by 1 + the largest: that of the property in the tests.
+AVERAGES_AGREE = 1e-10
 # Weights the plain Python twin may visit: a few seconds.
 _VISITS = 4_000_000
 
@@ -60,6 +62,8 @@ class VerificationReport:
     largest_weight: float
     bound: float
     agrees: bool
+    #: where iterates are averaged, the same for the averages
+    average: Difference | None = None
 
     def __str__(self) -> str:
         if self.steps_compared == 0:
@@ -82,7 +86,9 @@ class VerificationReport:
             f"  greatest relative  {self.relative}\n"
             f"  greatest in ulps   {self.ulps}\n"
             f"  derived bound      {self.bound:.3g} for all differences together (Euclidean norm); "
-            f"a weight that is about to vanish may differ in many of its own digits" + partial
+            f"a weight that is about to vanish may differ in many of its own digits"
+            + ("" if self.average is None else f"\n  greatest in average  {self.average}")
+            + partial
         )
 
 
@@ -125,6 +131,8 @@ def verify(
         **options,
     )
 
+    averaging, average = recipe.averaging, None if recipe.averaging is None else NO_DIFFERENCE
+    sums, total = np.zeros(len(features)), 0.0
     worst = dict.fromkeys(("absolute", "relative", "ulps"), NO_DIFFERENCE)
     largest, agrees, compared = 0.0, True, 0
     for t in range(n_rows * epochs):
@@ -149,11 +157,17 @@ def verify(
                 "ulps": gap / np.spacing(size),
             }
             for kind, amounts in scales.items():
-                j = int(np.argmax(amounts))
-                if amounts[j] > worst[kind].amount:
-                    worst[kind] = Difference(
-                        float(amounts[j]), t, int(features[j]), float(lazy[j]), float(dense[j])
-                    )
+                difference = _largest(amounts, t, features, lazy, dense)
+                if difference.amount > worst[kind].amount:
+                    worst[kind] = difference
+        if averaging is not None:
+            omega = float(averaging.counts(t, t + 1)[0])
+            sums, total = sums + omega * dense, total + omega
+            mean, found = sums / total if total else dense, engine.model()
+            difference = _largest(np.abs(found - mean), t, features, found, mean)
+            if difference.amount > (average or NO_DIFFERENCE).amount:
+                average = difference
+            agrees = agrees and difference.amount <= AVERAGES_AGREE * (1.0 + np.abs(mean).max())
     return VerificationReport(
         engine=engine.name,
         rows=n_rows,
@@ -162,9 +176,23 @@ def verify(
         steps_compared=compared,
         largest_weight=largest,
         bound=twin.bound,
-        agrees=agrees,
+        agrees=bool(agrees),
+        average=average,
         **worst,
     )
+
+
+def _largest(
+    amounts: NDArray[np.float64],
+    step: int,
+    features: NDArray[Any],
+    lazy: NDArray[np.float64],
+    dense: NDArray[np.float64],
+) -> Difference:
+    if not len(amounts):
+        return NO_DIFFERENCE
+    j = int(np.argmax(amounts))
+    return Difference(float(amounts[j]), step, int(features[j]), float(lazy[j]), float(dense[j]))
 
 
 def _affordable_rows(X: sparse.csr_matrix, max_rows: int, epochs: int) -> int:

@@ -122,3 +122,42 @@ def after_each_gap(
         w = SHRINKS[rule](w, wide(rate), wide(l1), wide(l2))
         found.append(w)
     return found
+
+
+def dekel_in_long_double(
+    X: sparse.csr_matrix,
+    y: NDArray[np.float64],
+    order: NDArray[np.int64],
+    loss: str,
+    l2: float,
+    mean: NDArray[np.float64],
+) -> list[tuple[NDArray[np.longdouble], np.longdouble]]:
+    """Dekel's centered SGD as he defines it, and the average of its iterates: step by step over
+    centered rows, every weight summed after every step.
+
+    Weights and intercept for rows as they are, of the last iterate and of the average.
+    """
+    slope = SLOPES_IN_LONG_DOUBLE[loss]
+    center = mean.astype(np.longdouble)
+    # The intercept is one weight more, of a feature that is 1 everywhere.
+    rows = np.hstack([X.toarray().astype(np.longdouble) - center, np.ones((X.shape[0], 1))])
+    weights = np.zeros(rows.shape[1], dtype=np.longdouble)
+    sums = weights.copy()
+    strength = np.longdouble(l2)
+    for t, row in enumerate(order, start=1):
+        x = rows[row]
+        g = slope(np.dot(weights, x), np.longdouble(y[row]))
+        weights -= weights / t
+        weights -= g / (strength * t) * x
+        sums += weights
+    models = []
+    for found in (weights, sums / len(order)):
+        models.append((found[:-1], found[-1] - np.dot(found[:-1], center)))
+    return models
+
+
+SLOPES_IN_LONG_DOUBLE: dict[str, Any] = {
+    "log_loss": lambda p, y: -y / (1 + np.exp(p * y)),
+    "squared_error": lambda p, y: p - y,
+    "absolute_error": lambda p, y: np.sign(p - y),
+}

@@ -2,11 +2,15 @@
 
 import numpy as np
 
+from lazynet.engines import ENGINES
 from lazynet.losses import get_loss
 from lazynet.penalties import ElasticNet
 from lazynet.rules import get_rule
 from lazynet.schedules import Constant
 from lazynet.trainer import Recipe
+
+#: The engines that every penalty can be trained with.
+ELASTIC_ENGINES = [name for name, engine in ENGINES.items() if engine.takes_l1]
 
 
 def recipe(

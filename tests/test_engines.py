@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
-from support import recipe, rows, task_for
+from support import ELASTIC_ENGINES, recipe, rows, task_for
 
 from lazynet import FromArray, Stepper
 from lazynet.data import as_examples
-from lazynet.engines import ENGINES, TablesEngine, Wear, make_engine
+from lazynet.engines import TablesEngine, Wear, make_engine
 from lazynet.kernels.objective import total_loss
 from lazynet.losses import LOSSES, get_loss
 from lazynet.penalties import ElasticNet
@@ -62,7 +62,7 @@ def run_in_chunks(problem, engine, cuts, X=None, read_between=False):
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("step_order", STEP_ORDERS)
 @pytest.mark.parametrize("rule", RULES)
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("engine", ELASTIC_ENGINES)
 @given(data=st.data())
 def test_every_step_equals_the_dense_twin(engine, rule, step_order, loss, data):
     """The first promise, over the whole table, with any rebases and any budget."""
@@ -97,7 +97,7 @@ def test_most_steps_are_compared(problem):
         assert compared == len(problem.order)
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("engine", ELASTIC_ENGINES)
 @given(data=st.data())
 def test_any_split_into_chunks_gives_the_same_bits(engine, data):
     """Chunks, and reading the weights between them, change no bit."""
@@ -116,7 +116,7 @@ def test_any_split_into_chunks_gives_the_same_bits(engine, data):
     assert whole.intercept == split.intercept
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("engine", ELASTIC_ENGINES)
 @given(data=st.data())
 def test_any_types_of_values_and_indices_give_the_same_bits(engine, data):
     """float32 or float64, int32 or int64: the values are what counts."""
@@ -158,7 +158,7 @@ def test_the_dense_loops_give_the_same_bits_without_vector_units(data):
 
 @pytest.mark.parametrize("index", [np.int32, np.int64])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("engine", ELASTIC_ENGINES)
 def test_every_vector_unit_gives_the_same_bits(engine, dtype, index):
     """The generic loops, AVX2, AVX-512, gathers: as far as this machine has them."""
     generator = np.random.default_rng(0)
@@ -201,7 +201,7 @@ def test_any_budget_of_the_tables_gives_the_same_weights(problem, few, many):
         assert gap <= 2 * twin.bound
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("engine", ELASTIC_ENGINES)
 @given(data=st.data())
 def test_single_weights_read_as_all_of_them(engine, data):
     """Reading some weights is reading all and picking, bit for bit."""
@@ -226,7 +226,7 @@ def test_a_sweep_changes_no_weight_beyond_rounding(engine, data):
     assert np.all(np.abs(built.weights() - before) <= slack)
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("engine", ELASTIC_ENGINES)
 def test_long_rows_take_the_vector_path(engine):
     """Rows longer than any vector and block, not a multiple of them, with a tail."""
     generator = np.random.default_rng(0)
@@ -271,7 +271,7 @@ def test_the_tables_begin_again_before_they_overflow():
 
 def test_a_step_with_an_overwhelming_pull_keeps_its_digits():
     """Shrink first: the move is stored after the pull, beside a shift that may be huge."""
-    for engine in ENGINES:
+    for engine in ELASTIC_ENGINES:
         for l1 in (1.0, 1e4, 1e12, 1e17):
             stepper = Stepper(
                 1, loss="squared_error", l1=l1, schedule="constant", eta0=1.0, engine=engine,

@@ -14,10 +14,11 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import SGDClassifier
+from support import ELASTIC_ENGINES
 
 from lazynet import Constant, FromArray, LazyNetClassifier, LazyNetRegressor, Stepper
 from lazynet.data import as_examples, usable_rows
-from lazynet.engines import ENGINES, Wear, make_engine
+from lazynet.engines import Wear, make_engine
 from lazynet.losses import LOSSES, get_loss
 from lazynet.penalties import ElasticNet
 from lazynet.rules import get_rule
@@ -99,7 +100,7 @@ def assert_refused(model, method, data, error, *patterns, **options):
 
 
 METHODS = pytest.mark.parametrize("method", ["fit", "partial_fit"])
-EVERY_ENGINE = pytest.mark.parametrize("engine", ENGINES)
+EVERY_ENGINE = pytest.mark.parametrize("engine", ELASTIC_ENGINES)
 
 
 # --- accepted ------------------------------------------------------------------------------

@@ -9,9 +9,9 @@ import time
 import numpy as np
 import pytest
 from scipy import sparse
+from support import ELASTIC_ENGINES
 
 from lazynet import LazyNetClassifier, LazyNetRegressor
-from lazynet.engines import ENGINES
 
 # A second is what is promised; shared machines may be busy.
 SOON = 5.0
@@ -106,7 +106,7 @@ def fitted(Estimator, X, y, **options):
 
 @pytest.mark.parametrize("tol", [None, 0.0])
 @pytest.mark.parametrize("warm_start", [False, True])
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("engine", ELASTIC_ENGINES)
 @pytest.mark.parametrize("Estimator", [LazyNetClassifier, LazyNetRegressor])
 def test_interrupted_fit(Estimator, engine, warm_start, tol):
     """A fit of endless epochs stops within a second, and the previous model is still there."""
@@ -126,7 +126,7 @@ def test_interrupted_fit(Estimator, engine, warm_start, tol):
 
 
 @pytest.mark.parametrize("n_classes", [2, 4])
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("engine", ELASTIC_ENGINES)
 def test_interrupted_partial_fit_that_touches_every_weight(engine, n_classes):
     """A long pass over a few long rows stops within a second and is taken back."""
     X, _ = make_data(n=16, d=100_000, per_row=50_000)
@@ -141,7 +141,7 @@ def test_interrupted_partial_fit_that_touches_every_weight(engine, n_classes):
 
 
 @pytest.mark.parametrize("table_budget", [50, 2**16])
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("engine", ELASTIC_ENGINES)
 def test_interrupted_partial_fit_that_touches_few_weights(engine, table_budget):
     """The same where only the touched weights were put aside, with and without sweeps."""
     X, y = make_data(n=20, d=500_000, per_row=5_000)
@@ -166,7 +166,7 @@ def test_interrupted_first_fit():
     model.set_params(schedule="constant", max_iter=1).fit(X, y)
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("engine", ELASTIC_ENGINES)
 def test_rows_of_very_different_lengths(engine):
     """A chunk of nothing but the longest row takes ten seconds; Ctrl-C does not wait for it."""
     long, rest = 500_000, 2000

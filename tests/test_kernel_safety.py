@@ -6,13 +6,14 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support import recipe, rows, task_for
+from support import ELASTIC_ENGINES, recipe, rows, task_for
 
-from lazynet.engines import ENGINES, make_engine
+from lazynet.engines import make_engine
 from lazynet.kernels import clock, dense, objective, tables
 from lazynet.kernels.examples import Examples, Steps, Task
 
-DEFAULT_TASK = (0, 0.1, False, False, 0.5, 1.0, 1.0, 1.0)
+DEFAULT_TASK = (0, 0.1, False, False, 0.5, 1.0, 1.0, 1.0, 1.0, 1.0)
+NONE = np.zeros(0)
 INTEGERS = st.one_of(st.integers(-5, 15), st.sampled_from([2**31 - 1, -(2**31), 1000]))
 
 
@@ -31,7 +32,7 @@ def examples_of(data, indices, indptr, n_columns, y=None):
     )
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("engine", ELASTIC_ENGINES)
 @given(data=st.data())
 def test_engines_survive_hostile_matrices_and_orders(engine, data):
     """Any indices, row starts and order: an error or a result, never a stray read."""
@@ -72,7 +73,7 @@ def test_a_negative_column_is_seen_in_the_widest_matrix():
         assert defects_of(examples)
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("engine", ELASTIC_ENGINES)
 @pytest.mark.parametrize(
     ("indices", "indptr", "order", "why"),
     [
@@ -153,11 +154,11 @@ def test_kernels_refuse_state_that_does_not_fit():
     with pytest.raises(ValueError, match="weights must have 2 entries"):
         clock.read(two, fields, three)
     with pytest.raises(ValueError, match="weights must have 2 entries"):
-        dense.run(examples, steps, task, three, np.zeros(1), np.zeros(0), True, 0)
+        dense.run(examples, steps, task, three, np.zeros(1), NONE, NONE, NONE, True, 0)
     with pytest.raises(ValueError, match="intercept must have one entry"):
-        dense.run(examples, steps, task, two, np.zeros(0), np.zeros(0), True, 0)
+        dense.run(examples, steps, task, two, NONE, NONE, NONE, NONE, True, 0)
     with pytest.raises(ValueError, match="spread must have 2 entries or none"):
-        dense.run(examples, steps, task, two, np.zeros(1), three, True, 0)
+        dense.run(examples, steps, task, two, np.zeros(1), three, NONE, NONE, True, 0)
     with pytest.raises(ValueError, match="weights and last must have 2 entries"):
         tables.run(examples, steps, task, two, rows(3), three, three, fields, 0, 0)
     with pytest.raises(ValueError, match="equally long"):
@@ -194,7 +195,7 @@ def test_an_unknown_loss_code_is_refused(loss):
     calls = [
         lambda: clock.run(examples, steps_of([0]), task, np.zeros(1), fields, 0),
         lambda: dense.run(
-            examples, steps_of([0]), task, np.zeros(1), np.zeros(1), np.zeros(0), True, 0
+            examples, steps_of([0]), task, np.zeros(1), np.zeros(1), NONE, NONE, NONE, True, 0
         ),
         lambda: tables.run(
             examples, steps_of([0]), task, np.zeros(1), rows(1), np.ones(2), np.zeros(2), fields,
@@ -207,7 +208,7 @@ def test_an_unknown_loss_code_is_refused(loss):
             call()
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("engine", ELASTIC_ENGINES)
 def test_a_matrix_without_rows_columns_or_steps(engine):
     """Nothing to read is nothing read."""
     chosen = recipe(l1=0.1)

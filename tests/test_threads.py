@@ -7,14 +7,14 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 from scipy import sparse
-from support import recipe, rows, task_for
+from support import ELASTIC_ENGINES, recipe, rows, task_for
 
 from lazynet import LazyNetClassifier
 from lazynet.data import as_examples
-from lazynet.engines import ENGINES, make_engine
+from lazynet.engines import make_engine
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("engine", ELASTIC_ENGINES)
 def test_another_thread_runs_during_a_chunk(engine):
     """While one long chunk is in the kernel, Python code elsewhere makes progress."""
     X = sparse.random(1000, 200, density=0.2, format="csr", random_state=0)
@@ -47,7 +47,7 @@ def test_another_thread_runs_during_a_chunk(engine):
     assert counted > 5
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("engine", ELASTIC_ENGINES)
 def test_threads_give_the_same_weights_as_one(engine):
     """No state is shared between calls."""
     X = sparse.random(300, 100, density=0.1, format="csr", random_state=1)

@@ -45,6 +45,20 @@ cdef inline void save_clock(const Clock* clock, double* fields) noexcept nogil:
     fields[SHIFT_LOW] = clock.shift_low
 
 
+cdef inline void start_clock(double* fields) noexcept nogil:
+    """Set the clock to its start; the intercept and a pending half step are kept."""
+    fields[SCALE] = 1.0
+    fields[SCALE_LOW] = fields[SHIFT] = fields[SHIFT_LOW] = fields[WORK] = 0.0
+
+
+cdef inline double two_sum(double a, double b, double* error) noexcept nogil:
+    """a + b rounded, and what the rounding lost: exact whichever is larger."""
+    cdef double total = a + b
+    cdef double part = total - a
+    error[0] = (a - (total - part)) + (b - part)
+    return total
+
+
 cdef inline void advance_clock(
     Clock* clock, double keep, double keep_low, double pull
 ) noexcept nogil:
@@ -54,7 +68,7 @@ cdef inline void advance_clock(
     inputs, 1 - a and b, each rounded once: relative to the decay and to the pull, not to a.  All
     for a dozen multiplications and no transcendental call.
     """
-    cdef double product, error, quotient, remainder, total, part
+    cdef double product, error, quotient, remainder, total
     if keep != 1.0 or keep_low != 0.0:
         product = clock.scale * keep
         error = fma(clock.scale, keep, -product)
@@ -66,10 +80,8 @@ cdef inline void advance_clock(
         quotient = pull * clock.inverse
         remainder = fma(-quotient, clock.scale, pull) - quotient * clock.scale_low
         remainder = remainder * clock.inverse + clock.shift_low
-        # Two-sum: exact whichever is larger.
-        total = clock.shift + quotient
-        part = total - clock.shift
-        error = (clock.shift - (total - part)) + (quotient - part) + remainder
+        total = two_sum(clock.shift, quotient, &error)
+        error += remainder
         clock.shift = total + error
         clock.shift_low = error - (clock.shift - total)
 

@@ -1,6 +1,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from lazynet.kernels.averages import Average
 from lazynet.kernels.examples import Examples, Steps, Task
 
 CLOCK_FIELDS: int
@@ -13,6 +14,7 @@ def run(
     stored: NDArray[np.float64],
     fields: NDArray[np.float64],
     first: int,
+    average: Average | None = None,
 ) -> tuple[int, int]: ...
 def read(
     stored: NDArray[np.float64], fields: NDArray[np.float64], weights: NDArray[np.float64]

@@ -9,6 +9,9 @@ A step touches the nonzeros of its example; every other weight moves by the moti
 There is no division, branch or transcendental per nonzero: the scale is multiplied once into
 the prediction and divided once into the step.
 
+With an ``Average`` the same steps also keep, per weight, what the average of the iterates needs
+(averages.pyx); ``stored`` then holds cells of two numbers.
+
 Property: the weights after every step equal those of lazynet.reference.DenseReference
 (tests/test_engines.py), for any chunking bit for bit the same.
 """
@@ -16,6 +19,7 @@ Property: the weights after every step equal those of lazynet.reference.DenseRef
 from libc.math cimport isfinite
 from libc.stdint cimport int64_t
 
+from .averages cimport Average, check_counts, count_iterate, past_is_worn, COUNTED
 from .clock cimport (
     INTERCEPT,
     N_CLOCK_FIELDS,
@@ -29,6 +33,7 @@ from .clock cimport (
     beyond_limits,
     load_clock,
     save_clock,
+    start_clock,
     worn_out,
 )
 from .examples cimport (
@@ -48,7 +53,7 @@ from .examples cimport (
     move_of,
     upcoming,
 )
-from .rows cimport SOUND, Csr, RowOps, prefetch, soft
+from .rows cimport SOUND, Csr, Past, RowOps, prefetch, soft
 
 CLOCK_FIELDS = N_CLOCK_FIELDS
 INTERCEPT_FIELD = INTERCEPT
@@ -58,9 +63,10 @@ def run(
     Examples examples,
     Steps steps,
     Task task,
-    double[::1] stored,   # IN/OUT: z
+    double[::1] stored,   # IN/OUT: z, or the cells {z, before}
     double[::1] fields,   # IN/OUT: the clock and the intercept
     Py_ssize_t first,
+    Average average=None, # IN/OUT: the past of the clock, where iterates are averaged
 ):
     """Take the steps from ``first`` on; returns how the call ended and the first step not taken."""
     cdef Csr* csr = &examples.csr
@@ -71,13 +77,25 @@ def run(
     cdef Clock clock
     cdef double prediction, move, work, intercept
     cdef int sound
-    if stored.shape[0] != csr.n_columns:
-        raise ValueError(f"stored must have {csr.n_columns} entries, got {stored.shape[0]}")
+    cdef bint averaged = average is not None
+    cdef Py_ssize_t n_stored = 2 * csr.n_columns if averaged else csr.n_columns
+    cdef Past past
+    cdef const double* counts = NULL
+    cdef double* totals = NULL
+    if stored.shape[0] != n_stored:
+        raise ValueError(f"stored must have {n_stored} entries, got {stored.shape[0]}")
     if fields.shape[0] != N_CLOCK_FIELDS:
         raise ValueError(f"fields must have {N_CLOCK_FIELDS} entries, got {fields.shape[0]}")
     check_runnable(examples, task.loss)
     if not 0 <= first < n_steps:
         return <int> FINISHED, n_steps
+    if averaged:
+        check_counts(steps.counts, n_steps)
+        counts = &steps.counts[0]
+        totals = &average.fields[0]
+        past = average.past()
+        if past.n >= past.room:
+            return <int> WORN_OUT, first
     cdef double* z = &stored[0] if stored.shape[0] else NULL
     cdef const int64_t* order = &steps.order[0]
     with nogil:
@@ -103,7 +121,9 @@ def run(
                 move = fields[PENDING_MOVE]
                 fields[PENDING] = 0.0
             else:
-                if clock.shift == 0.0:
+                if averaged:
+                    prediction = ops.pair_dot(csr, row, following, z, clock.shift)
+                elif clock.shift == 0.0:
                     prediction = ops.dot(csr, row, following, z)
                 else:
                     prediction = ops.soft_dot(csr, row, following, z, clock.shift)
@@ -127,7 +147,12 @@ def run(
                 if task.fit_intercept:
                     intercept -= move
                 move *= clock.inverse
-                if clock.shift == 0.0:
+                if averaged:
+                    if clock.shift == 0.0:
+                        ops.pair_update(csr, row, ahead, z, -move, -move * past.scales[past.n])
+                    else:
+                        ops.averaged_update(csr, row, ahead, z, clock.shift, move, &past)
+                elif clock.shift == 0.0:
                     ops.update(csr, row, ahead, z, move)
                 else:
                     ops.soft_update(csr, row, ahead, z, clock.shift, move)
@@ -135,11 +160,15 @@ def run(
                 advance_clock(
                     &clock, steps.keep[step], steps.keep_low[step], steps.pull[step]
                 )
+            if averaged and counts[step] != 0.0:
+                count_iterate(&past, totals, &clock, counts[step], intercept)
             length = ops.row_length(csr, row)
             work += <double> length
             touched += length
             step += 1
-            if worn_out(&clock, &task.wear, work):
+            if worn_out(&clock, &task.wear, work) or (
+                averaged and past_is_worn(&past, &clock, &task.reach, work)
+            ):
                 status = WORN_OUT
                 break
             if touched > PATIENCE:
@@ -148,6 +177,8 @@ def run(
         save_clock(&clock, &fields[0])
         fields[INTERCEPT] = intercept
         fields[WORK] = work
+        if averaged:
+            totals[COUNTED] = <double> past.n
     return <int> status, step
 
 
@@ -174,9 +205,6 @@ def rebase(double[::1] stored, double[::1] fields):
 
 def start(double[::1] fields):
     """Set the clock to its start; the intercept and a pending half step are kept."""
-    cdef Py_ssize_t field
     if fields.shape[0] != N_CLOCK_FIELDS:
         raise ValueError(f"fields must have {N_CLOCK_FIELDS} entries, got {fields.shape[0]}")
-    for field in range(N_CLOCK_FIELDS):
-        if field not in (INTERCEPT, PENDING, PENDING_MOVE):
-            fields[field] = 1.0 if field == SCALE else 0.0
+    start_clock(&fields[0])

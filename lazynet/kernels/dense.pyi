@@ -10,6 +10,8 @@ def run(
     weights: NDArray[np.float64],
     intercept: NDArray[np.float64],
     spread: NDArray[np.float64],
+    sums: NDArray[np.float64],
+    totals: NDArray[np.float64],
     vectorised: bool,
     first: int,
 ) -> tuple[int, int]: ...

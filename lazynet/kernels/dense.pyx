@@ -3,7 +3,8 @@
 Computes what lazynet.reference.DenseReference computes, Lipton & Elkan's baseline: predict, move
 the weights of the example's nonzeros, shrink all d weights (algorithms.md 4.1).  O(d) per step.
 With ``spread`` the prediction and the move run over all d features too, which is the column of the
-paper's table in which nothing at all is sparse.
+paper's table in which nothing at all is sparse.  With ``sums`` every weight is added up after
+every step: the naive average of the iterates.
 
 Property: equal to the reference after every step (tests/test_engines.py).
 """
@@ -11,6 +12,7 @@ Property: equal to the reference after every step (tests/test_engines.py).
 from libc.math cimport isfinite
 from libc.stdint cimport int64_t
 
+from .averages cimport N_AVERAGE_FIELDS, check_counts, count_totals
 from .examples cimport (
     AHEAD,
     BAD_ROW,
@@ -46,6 +48,8 @@ def run(
     double[::1] weights,    # IN/OUT
     double[::1] intercept,  # IN/OUT: one entry
     double[::1] spread,     # scratch: d zeros to predict densely, empty to predict sparsely
+    double[::1] sums,       # IN/OUT: sum of omega w for every weight, empty without an average
+    double[::1] totals,     # IN/OUT: what has counted (averages.pxd), empty likewise
     bint vectorised,        # whether the loops over all weights use vector units
     Py_ssize_t first,
 ):
@@ -56,7 +60,7 @@ def run(
     cdef Py_ssize_t step = first, row, ahead, touched = 0
     cdef Status status = FINISHED
     cdef double prediction, move
-    cdef bint spread_out = spread.shape[0] > 0
+    cdef bint spread_out = spread.shape[0] > 0, averaged = totals.shape[0] > 0
     cdef DenseLoops loops = dense_loops_of(vectorised)
     if weights.shape[0] != d:
         raise ValueError(f"weights must have {d} entries, got {weights.shape[0]}")
@@ -64,11 +68,16 @@ def run(
         raise ValueError("intercept must have one entry")
     if spread_out and spread.shape[0] != d:
         raise ValueError(f"spread must have {d} entries or none, got {spread.shape[0]}")
+    if averaged and (sums.shape[0] != d or totals.shape[0] != N_AVERAGE_FIELDS):
+        raise ValueError(f"sums must have {d} entries, totals {N_AVERAGE_FIELDS}")
     check_runnable(examples, task.loss)
     if not 0 <= first < n_steps:
         return <int> FINISHED, n_steps
+    if averaged:
+        check_counts(steps.counts, n_steps)
     cdef double* w = &weights[0] if d else NULL
     cdef double* x = &spread[0] if spread_out else NULL
+    cdef double* sum_w = &sums[0] if sums.shape[0] else NULL
     cdef const int64_t* order = &steps.order[0]
     with nogil:
         while step < n_steps:
@@ -100,6 +109,10 @@ def run(
                 intercept[0] -= move
             if not task.shrink_first:
                 loops.shrink_all(w, d, steps.keep[step], steps.pull[step])
+            if averaged and steps.counts[step] != 0.0:
+                # Minus a move against the weights themselves.
+                loops.full_update(sum_w, w, d, -steps.counts[step])
+                count_totals(&totals[0], steps.counts[step], intercept[0])
             step += 1
             touched += d + ops.row_length(csr, row)
             if touched > PATIENCE:

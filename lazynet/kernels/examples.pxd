@@ -1,5 +1,6 @@
 from libc.stdint cimport int64_t
 
+from .averages cimport Reach
 from .clock cimport Wear
 from .losses cimport loss_slope
 from .rows cimport Csr, RowOps
@@ -31,6 +32,7 @@ cdef class Steps:
     cdef const double[::1] keep       # a, rounded ...
     cdef const double[::1] keep_low   # ... and what the rounding lost
     cdef const double[::1] pull       # b
+    cdef const double[::1] counts     # omega, where iterates are averaged, else None
 
 
 cdef class Task:
@@ -40,6 +42,7 @@ cdef class Task:
     cdef bint shrink_first
     cdef bint fit_intercept
     cdef Wear wear
+    cdef Reach reach
 
 
 # Raises unless the examples have targets and the loss is one of the table.

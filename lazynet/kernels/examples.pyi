@@ -39,6 +39,7 @@ class Steps:
         keep: NDArray[np.float64],
         keep_low: NDArray[np.float64],
         pull: NDArray[np.float64],
+        counts: NDArray[np.float64] | None = None,
     ) -> None: ...
     def __len__(self) -> int: ...
     def row(self, step: int) -> int: ...
@@ -54,4 +55,6 @@ class Task:
         cushion: float,
         largest_cushion: float,
         enough_work: float,
+        glad_reach: float,
+        greatest_reach: float,
     ) -> None: ...

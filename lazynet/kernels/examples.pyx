@@ -184,14 +184,15 @@ cdef int check_runnable(Examples examples, int loss) except -1:
 cdef class Steps:
     """The scalars of consecutive steps, each array with one entry per step."""
 
-    def __init__(self, order, rates, keep, keep_low, pull):
+    def __init__(self, order, rates, keep, keep_low, pull, counts=None):
         self.order = order
         self.rates = rates
         self.keep = keep
         self.keep_low = keep_low
         self.pull = pull
-        for array in (rates, keep, keep_low, pull):
-            if array.shape[0] != order.shape[0]:
+        self.counts = counts
+        for array in (rates, keep, keep_low, pull, counts):
+            if array is not None and array.shape[0] != order.shape[0]:
                 raise ValueError(
                     f"every array of steps must have {order.shape[0]} entries, "
                     f"got {array.shape[0]}"
@@ -220,6 +221,8 @@ cdef class Task:
         double cushion,
         double largest_cushion,
         double enough_work,
+        double glad_reach,
+        double greatest_reach,
     ):
         self.loss = loss
         self.epsilon = epsilon
@@ -228,4 +231,6 @@ cdef class Task:
         self.wear.smallest_scale = smallest_scale
         self.wear.cushion = cushion
         self.wear.largest_cushion = largest_cushion
-        self.wear.enough_work = enough_work
+        self.wear.enough_work = self.reach.enough_work = enough_work
+        self.reach.glad = glad_reach
+        self.reach.greatest = greatest_reach

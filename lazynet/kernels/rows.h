@@ -17,6 +17,7 @@
 #include <math.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #if defined(__GNUC__) && !defined(__clang__) && __GNUC__ >= 9 && defined(__x86_64__) && \
     defined(__gnu_linux__) && !defined(LAZYNET_DEBUG)
@@ -36,6 +37,7 @@
 #endif
 
 #define LAZYNET_LANES 8
+#define LAZYNET_FOR_EACH_LANE(DO) DO(0) DO(1) DO(2) DO(3) DO(4) DO(5) DO(6) DO(7)
 #define LAZYNET_CACHE_LINE 64
 
 /* A CSR matrix of any supported types; `row_ops` knows which. */
@@ -75,6 +77,45 @@ LAZYNET_INLINE double lazynet_caught_up(double w, double p_psi, double b_psi, do
     return copysign(magnitude > 0.0 ? magnitude : 0.0, w);
 }
 
+/* What a clock has been through since it was set, for averages of the iterates (algorithms.md 7):
+ * of each iterate that counted its shift, and the prefix sums
+ *
+ *     scales[n] = sum_{i <= n} omega_i scale_i      pulls[n] = sum_{i <= n} omega_i scale_i shift_i
+ */
+typedef struct {
+    double *shifts;
+    double *scales; /* S0, from n = 0 on */
+    double *pulls;  /* S1, likewise */
+    ptrdiff_t n;    /* iterates that have counted */
+    ptrdiff_t room; /* and how many can */
+} lazynet_past;
+
+/* How many of the iterates that counted have a shift below `magnitude`: so long was a weight that
+ * is stored so alive.  Shifts never fall.  The halves are the same whatever is looked for, and no
+ * branch depends on it: several searches run side by side. */
+LAZYNET_INLINE ptrdiff_t lazynet_iterates_alive(const lazynet_past *past, double magnitude) {
+    ptrdiff_t alive = 0;
+    for (ptrdiff_t left = past->n, half; left > 1; left -= half) {
+        half = left / 2;
+        alive += past->shifts[alive + half - 1] < magnitude ? half : 0;
+    }
+    return past->n > 0 ? alive + (past->shifts[alive] < magnitude) : 0;
+}
+
+/* The sum of a weight over the first n iterates of the past, if it was stored as z all along and
+ * alive; its own past is what `before` of an averaged cell takes off. */
+LAZYNET_INLINE double lazynet_sum_alive(const lazynet_past *past, double z, ptrdiff_t n) {
+    return past->scales[n] * z - past->pulls[n] * (double)((z > 0.0) - (z < 0.0));
+}
+
+/* Weights found to have vanished since they were stored, put aside until there are enough. */
+#define LAZYNET_BLOCK 16
+typedef struct {
+    double z[LAZYNET_BLOCK];
+    ptrdiff_t cell[LAZYNET_BLOCK];
+    ptrdiff_t n;
+} lazynet_dead;
+
 /* One row operation for each kernel need.  `next` is the row after this one and `ahead` the row
  * a few steps later, both known because the order is known: the dot product fetches the next
  * row's weights and the update the later row's values while they compute.  Interleaved, these
@@ -93,6 +134,12 @@ typedef struct {
                        double shift);
     void (*soft_update)(const lazynet_csr *, ptrdiff_t row, ptrdiff_t ahead, double *stored,
                         double shift, double step);
+    double (*pair_dot)(const lazynet_csr *, ptrdiff_t row, ptrdiff_t next, const double *cells,
+                       double shift);
+    void (*pair_update)(const lazynet_csr *, ptrdiff_t row, ptrdiff_t ahead, double *cells,
+                        double first, double second);
+    void (*averaged_update)(const lazynet_csr *, ptrdiff_t row, ptrdiff_t ahead, double *cells,
+                            double shift, double step, const lazynet_past *past);
     void (*catch_up)(const lazynet_csr *, ptrdiff_t row, double *weights, int64_t *last,
                      const double *scales, const double *shifts, int64_t now);
     void (*expand)(const lazynet_csr *, ptrdiff_t row, double *dense, double factor);
@@ -102,6 +149,10 @@ typedef struct {
 #define LAZYNET_PASTE(a, b, c, d) LAZYNET_PASTE_(a, b, c, d)
 #define LAZYNET_TYPED(name) \
     LAZYNET_PASTE(lazynet_##name, LAZYNET_REAL_NAME, LAZYNET_INDEX_NAME, LAZYNET_LEVEL_NAME)
+
+#define LAZYNET_LEVELLED_(name, level) lazynet_##name##_##level
+#define LAZYNET_LEVELLED__(name, level) LAZYNET_LEVELLED_(name, level)
+#define LAZYNET_LEVELLED(name) LAZYNET_LEVELLED__(name, LAZYNET_LEVEL_NAME)
 
 #define LAZYNET_LEVEL_NAME generic
 #include "rows_level.h"

@@ -17,6 +17,13 @@ cdef extern from "rows.h" nogil:
         NOT_SORTED "LAZYNET_NOT_SORTED"
         NOT_FINITE "LAZYNET_NOT_FINITE"
 
+    ctypedef struct Past "lazynet_past":
+        double* shifts
+        double* scales
+        double* pulls
+        Py_ssize_t n
+        Py_ssize_t room
+
     ctypedef struct RowOps "lazynet_row_ops":
         int (*all_sound)(const Csr*) noexcept nogil
         int (*row_defect)(const Csr*, Py_ssize_t row) noexcept nogil
@@ -32,6 +39,12 @@ cdef extern from "rows.h" nogil:
                            double shift) noexcept nogil
         void (*soft_update)(const Csr*, Py_ssize_t row, Py_ssize_t ahead, double* stored,
                             double shift, double step) noexcept nogil
+        double (*pair_dot)(const Csr*, Py_ssize_t row, Py_ssize_t next, const double* cells,
+                           double shift) noexcept nogil
+        void (*pair_update)(const Csr*, Py_ssize_t row, Py_ssize_t ahead, double* cells,
+                            double first, double second) noexcept nogil
+        void (*averaged_update)(const Csr*, Py_ssize_t row, Py_ssize_t ahead, double* cells,
+                                double shift, double step, const Past* past) noexcept nogil
         void (*catch_up)(const Csr*, Py_ssize_t row, double* weights, int64_t* last,
                          const double* scales, const double* shifts, int64_t now) noexcept nogil
         void (*expand)(const Csr*, Py_ssize_t row, double* dense, double factor) noexcept nogil
@@ -43,3 +56,5 @@ cdef extern from "rows.h" nogil:
     double soft "lazynet_soft"(double z, double shift)
     double caught_up "lazynet_caught_up"(double w, double p_psi, double b_psi, double p_now,
                                          double b_now)
+    Py_ssize_t iterates_alive "lazynet_iterates_alive"(const Past* past, double magnitude)
+    double sum_alive "lazynet_sum_alive"(const Past* past, double z, Py_ssize_t n)

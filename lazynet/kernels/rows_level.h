@@ -1,5 +1,29 @@
 /* The row operations of one level, for each pair of types; rows.h includes this file per level. */
 
+/* For each of the dead: from the iterate on at which it vanished, its cell counts as zero. */
+static void LAZYNET_LEVELLED(bury)(lazynet_dead *dead, double *cells, const lazynet_past *past) {
+    ptrdiff_t alive[LAZYNET_BLOCK];
+    enum { FEW = 4 };
+    if (dead->n < FEW)
+        for (ptrdiff_t i = 0; i < dead->n; i++)
+            alive[i] = lazynet_iterates_alive(past, fabs(dead->z[i]));
+    else {
+        /* The search of lazynet_iterates_alive for all of them at once. */
+        for (ptrdiff_t i = 0; i < LAZYNET_BLOCK; i++) alive[i] = 0;
+        for (ptrdiff_t left = past->n, half; left > 1; left -= half) {
+            half = left / 2;
+#pragma omp simd
+            for (ptrdiff_t i = 0; i < LAZYNET_BLOCK; i++)
+                alive[i] += past->shifts[alive[i] + half - 1] < fabs(dead->z[i]) ? half : 0;
+        }
+        for (ptrdiff_t i = 0; i < dead->n && past->n > 0; i++)
+            alive[i] += past->shifts[alive[i]] < fabs(dead->z[i]);
+    }
+    for (ptrdiff_t i = 0; i < dead->n; i++)
+        cells[dead->cell[i] + 1] -= lazynet_sum_alive(past, dead->z[i], alive[i]);
+    dead->n = 0;
+}
+
 #define LAZYNET_REAL float
 #define LAZYNET_REAL_NAME f32
 #define LAZYNET_INDEX int32_t

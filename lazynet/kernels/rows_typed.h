@@ -176,14 +176,14 @@ LAZYNET_INLINE void LAZYNET_TYPED(fetch_rest)(LAZYNET_TYPED(stream) *stream) {
 }
 
 /* Eight products x_j w_j into as many lanes, with w_j = soft(stored_j) or, without a shift,
- * stored_j itself. */
+ * stored_j itself.  Of `stride` numbers per weight the first is meant. */
 LAZYNET_INLINE void LAZYNET_TYPED(add_products)(double *lanes, const LAZYNET_REAL *values,
                                                 const LAZYNET_INDEX *columns,
-                                                const double *stored, double shift,
-                                                int shifted) {
+                                                const double *stored, ptrdiff_t stride,
+                                                double shift, int shifted) {
 #pragma omp simd
     for (int lane = 0; lane < LAZYNET_LANES; lane++) {
-        double weight = stored[columns[lane]];
+        double weight = stored[stride * columns[lane]];
         if (shifted) weight = lazynet_soft(weight, shift);
         lanes[lane] += weight * (double)values[lane];
     }
@@ -191,7 +191,8 @@ LAZYNET_INLINE void LAZYNET_TYPED(add_products)(double *lanes, const LAZYNET_REA
 
 /* sum over the row of x_j w_j */
 LAZYNET_INLINE double LAZYNET_TYPED(any_dot)(const lazynet_csr *X, ptrdiff_t row, ptrdiff_t next,
-                                             const double *stored, double shift, int shifted) {
+                                             const double *stored, ptrdiff_t stride, double shift,
+                                             int shifted) {
     const LAZYNET_TYPED(row) at = LAZYNET_TYPED(row_at)(X, row);
     const LAZYNET_TYPED(row) coming = LAZYNET_TYPED(row_at)(X, next);
     double lanes[LAZYNET_LANES] = {0};
@@ -199,19 +200,19 @@ LAZYNET_INLINE double LAZYNET_TYPED(any_dot)(const lazynet_csr *X, ptrdiff_t row
     ptrdiff_t k = 0;
     for (; k + LAZYNET_LANES <= shorter; k += LAZYNET_LANES) {
         for (int lane = 0; lane < LAZYNET_LANES; lane++)
-            LAZYNET_PREFETCH_WRITE(stored + coming.columns[k + lane]);
+            LAZYNET_PREFETCH_WRITE(stored + stride * coming.columns[k + lane]);
         LAZYNET_TYPED(add_products)
-        (lanes, at.values + k, at.columns + k, stored, shift, shifted);
+        (lanes, at.values + k, at.columns + k, stored, stride, shift, shifted);
     }
     for (ptrdiff_t left = k; left < coming.length; left++)
-        LAZYNET_PREFETCH_WRITE(stored + coming.columns[left]);
+        LAZYNET_PREFETCH_WRITE(stored + stride * coming.columns[left]);
     for (; k + LAZYNET_LANES <= at.length; k += LAZYNET_LANES)
         LAZYNET_TYPED(add_products)
-        (lanes, at.values + k, at.columns + k, stored, shift, shifted);
+        (lanes, at.values + k, at.columns + k, stored, stride, shift, shifted);
     double sum = ((lanes[0] + lanes[4]) + (lanes[2] + lanes[6])) +
                  ((lanes[1] + lanes[5]) + (lanes[3] + lanes[7]));
     for (; k < at.length; k++) {
-        double weight = stored[at.columns[k]];
+        double weight = stored[stride * at.columns[k]];
         if (shifted) weight = lazynet_soft(weight, shift);
         sum += weight * (double)at.values[k];
     }
@@ -250,7 +251,7 @@ LAZYNET_INLINE void LAZYNET_TYPED(any_update)(const lazynet_csr *X, ptrdiff_t ro
 
 static double LAZYNET_TYPED(dot)(const lazynet_csr *X, ptrdiff_t row,
                                                 ptrdiff_t next, const double *weights) {
-    return LAZYNET_TYPED(any_dot)(X, row, next, weights, 0.0, 0);
+    return LAZYNET_TYPED(any_dot)(X, row, next, weights, 1, 0.0, 0);
 }
 
 /* The same sum where no update follows: it fetches the later row itself. */
@@ -263,9 +264,9 @@ static double LAZYNET_TYPED(scan)(const lazynet_csr *X, ptrdiff_t row,
     ptrdiff_t k = 0;
     for (; k + BLOCK <= at.length; k += BLOCK) {
         LAZYNET_TYPED(fetch)(&stream, BLOCK);
-        LAZYNET_TYPED(add_products)(lanes, at.values + k, at.columns + k, weights, 0.0, 0);
+        LAZYNET_TYPED(add_products)(lanes, at.values + k, at.columns + k, weights, 1, 0.0, 0);
         LAZYNET_TYPED(add_products)
-        (lanes, at.values + k + LAZYNET_LANES, at.columns + k + LAZYNET_LANES, weights, 0.0, 0);
+        (lanes, at.values + k + LAZYNET_LANES, at.columns + k + LAZYNET_LANES, weights, 1, 0.0, 0);
     }
     LAZYNET_TYPED(fetch_rest)(&stream);
     for (int lane = 0; lane < LAZYNET_LANES; lane++) sum += lanes[lane];
@@ -281,13 +282,121 @@ static void LAZYNET_TYPED(update)(const lazynet_csr *X, ptrdiff_t row,
 static double LAZYNET_TYPED(soft_dot)(const lazynet_csr *X, ptrdiff_t row,
                                                      ptrdiff_t next, const double *stored,
                                                      double shift) {
-    return LAZYNET_TYPED(any_dot)(X, row, next, stored, shift, 1);
+    return LAZYNET_TYPED(any_dot)(X, row, next, stored, 1, shift, 1);
 }
 
 static void LAZYNET_TYPED(soft_update)(const lazynet_csr *X, ptrdiff_t row,
                                                       ptrdiff_t ahead, double *stored,
                                                       double shift, double step) {
     LAZYNET_TYPED(any_update)(X, row, ahead, stored, shift, step, 1);
+}
+
+/* --- two numbers per weight, side by side: a cell is {stored_j, before_j} ---------------------- */
+
+static double LAZYNET_TYPED(pair_dot)(const lazynet_csr *X, ptrdiff_t row, ptrdiff_t next,
+                                      const double *cells, double shift) {
+    if (shift == 0.0) return LAZYNET_TYPED(any_dot)(X, row, next, cells, 2, 0.0, 0);
+    return LAZYNET_TYPED(any_dot)(X, row, next, cells, 2, shift, 1);
+}
+
+/* cell_j <- cell_j + {first, second} x_j on the row. */
+static void LAZYNET_TYPED(pair_update)(const lazynet_csr *X, ptrdiff_t row, ptrdiff_t ahead,
+                                       double *cells, double first, double second) {
+    enum { BLOCK = 16 };
+    const LAZYNET_TYPED(row) at = LAZYNET_TYPED(row_at)(X, row);
+    LAZYNET_TYPED(stream) stream = LAZYNET_TYPED(stream_of)(X, ahead);
+    for (ptrdiff_t k = 0; k < at.length; k += BLOCK) {
+        const ptrdiff_t stop = k + BLOCK < at.length ? k + BLOCK : at.length;
+        LAZYNET_TYPED(fetch)(&stream, BLOCK);
+#pragma omp simd
+        for (ptrdiff_t i = k; i < stop; i++) {
+            double *cell = cells + 2 * (ptrdiff_t)at.columns[i];
+            double value = (double)at.values[i];
+            cell[0] += first * value;
+            cell[1] += second * value;
+        }
+    }
+    LAZYNET_TYPED(fetch_rest)(&stream);
+}
+
+/* w_j <- w_j - step x_j for the first `length` of 16 nonzeros, and what belongs to the time before.
+ *
+ * With n iterates counted, a change of z by dz and of its sign by ds adds S0(n) dz - S1(n) ds to
+ * before_j.  Where the weight is alive, z = v + sgn(v) shift, v moves by -step x, and this is
+ *
+ *     S0(n) (-step x) + (S0(n) shift - S1(n)) ds
+ *
+ * A weight that has vanished since it was stored counts as zero from the iterate on at which it
+ * did: these are left to `dead`. */
+LAZYNET_INLINE void LAZYNET_TYPED(averaged_block)(const LAZYNET_REAL *values,
+                                                  const LAZYNET_INDEX *columns, ptrdiff_t length,
+                                                  double *cells, double shift, double step,
+                                                  double drift, double sign_sum, double *olds,
+                                                  double *vanished) {
+    double news[2 * LAZYNET_LANES];
+#pragma omp simd
+    for (int lane = 0; lane < LAZYNET_LANES; lane++) {
+        const ptrdiff_t at = 2 * (ptrdiff_t)columns[lane];
+        const double value = (double)values[lane], old = cells[at], size = fabs(old);
+        const double moved = lazynet_soft(old, shift) - step * value;
+        const double old_sign = size > shift ? copysign(sign_sum, old) : 0.0;
+        news[2 * lane] = lazynet_unsoft(moved, shift);
+        news[2 * lane + 1] =
+            cells[at + 1] + (drift * value + (copysign(sign_sum, moved) - old_sign));
+        olds[lane] = old;
+        vanished[lane] += size > shift ? 0.0 : size;
+    }
+    /* A cell at a time: half as many stores as numbers. */
+    for (ptrdiff_t lane = 0; lane < length; lane++)
+        memcpy(cells + 2 * (ptrdiff_t)columns[lane], news + 2 * lane, 2 * sizeof(double));
+}
+
+static void LAZYNET_TYPED(averaged_update)(const lazynet_csr *X, ptrdiff_t row, ptrdiff_t ahead,
+                                           double *cells, double shift, double step,
+                                           const lazynet_past *past) {
+    enum { CHUNK = 128 };
+    const LAZYNET_TYPED(row) at = LAZYNET_TYPED(row_at)(X, row);
+    LAZYNET_TYPED(stream) stream = LAZYNET_TYPED(stream_of)(X, ahead);
+    const double scale_sum = past->scales[past->n];
+    const double sign_sum = scale_sum * shift - past->pulls[past->n];
+    const double drift = -step * scale_sum;
+    lazynet_dead dead = {.n = 0};
+    for (ptrdiff_t start = 0; start < at.length; start += CHUNK) {
+        const ptrdiff_t stop = start + CHUNK < at.length ? start + CHUNK : at.length;
+        double olds[CHUNK], vanished[LAZYNET_LANES] = {0};
+        ptrdiff_t k = start;
+        for (; k + LAZYNET_LANES <= stop; k += LAZYNET_LANES) {
+            if (k % (2 * LAZYNET_LANES) == 0) LAZYNET_TYPED(fetch)(&stream, 2 * LAZYNET_LANES);
+            LAZYNET_TYPED(averaged_block)
+            (at.values + k, at.columns + k, LAZYNET_LANES, cells, shift, step, drift,
+             sign_sum, olds + (k - start), vanished);
+        }
+        if (k < stop) {
+            /* The rest, filled up with nonzeros that are computed and not stored. */
+            LAZYNET_REAL values[LAZYNET_LANES];
+            LAZYNET_INDEX columns[LAZYNET_LANES];
+            for (ptrdiff_t lane = 0; lane < LAZYNET_LANES; lane++) {
+                const ptrdiff_t from = k + lane < stop ? k + lane : k;
+                values[lane] = at.values[from];
+                columns[lane] = at.columns[from];
+            }
+            LAZYNET_TYPED(averaged_block)
+            (values, columns, stop - k, cells, shift, step, drift, sign_sum, olds + (k - start),
+             vanished);
+        }
+        for (int lane = 0; lane < LAZYNET_LANES; lane++) {
+            if (vanished[lane] == 0.0) continue;
+            for (k = start + lane; k < stop; k += LAZYNET_LANES) {
+                const double old = olds[k - start];
+                dead.z[dead.n] = old;
+                dead.cell[dead.n] = 2 * (ptrdiff_t)at.columns[k];
+                dead.n += !(fabs(old) > shift) & (old != 0.0);
+                if (dead.n == LAZYNET_BLOCK) LAZYNET_LEVELLED(bury)(&dead, cells, past);
+            }
+        }
+    }
+    LAZYNET_TYPED(fetch_rest)(&stream);
+    if (dead.n > 0) LAZYNET_LEVELLED(bury)(&dead, cells, past);
 }
 
 /* Bring the row's weights from their own step psi_j = last[j] to `now` (tables engine).  A psi
@@ -326,6 +435,9 @@ static const lazynet_row_ops LAZYNET_TYPED(row_ops) = {
     .update = LAZYNET_TYPED(update),
     .soft_dot = LAZYNET_TYPED(soft_dot),
     .soft_update = LAZYNET_TYPED(soft_update),
+    .pair_dot = LAZYNET_TYPED(pair_dot),
+    .pair_update = LAZYNET_TYPED(pair_update),
+    .averaged_update = LAZYNET_TYPED(averaged_update),
     .catch_up = LAZYNET_TYPED(catch_up),
     .expand = LAZYNET_TYPED(expand),
 };

@@ -1,0 +1,326 @@
+"""Averaged SGD on centered rows that stay sparse: Dekel's ASGD and CASGD as estimators."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+
+from lazynet.data import as_examples, check_order
+from lazynet.dekel import DekelLearner, Model
+from lazynet.linear import SparseClassifier, SparseLinear, SparseRegressor
+from lazynet.losses import LOSSES, get_loss
+from lazynet.params import check_integer, check_number
+from lazynet.progress import Progress
+from lazynet.trainer import spans
+
+# Steps between two advances of the progress bar.
+_STEPS_PER_CALL = 2**16
+
+
+class _AveragedSGD(SparseLinear):
+    """What the two estimators share."""
+
+    #: whether a loss over margins can be trained
+    _takes_margin_losses: ClassVar[bool]
+
+    # Set by training.
+    mean_: NDArray[np.float64] | None
+    t_: int
+    n_iter_: int
+    _learners: list[DekelLearner]
+
+    def __init__(
+        self,
+        loss: str,
+        *,
+        l2: float,
+        average: bool,
+        center: bool,
+        epsilon: float,
+        max_iter: int,
+        replace: bool,
+        random_state: int | np.random.RandomState | None,
+        verbose: int,
+    ) -> None:
+        self.loss = loss
+        self.l2 = l2
+        self.average = average
+        self.center = center
+        self.epsilon = epsilon
+        self.max_iter = max_iter
+        self.replace = replace
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _check_parameters(self) -> None:
+        loss = get_loss(self.loss)
+        if loss.margin and not self._takes_margin_losses:
+            accepted = sorted(name for name, row in LOSSES.items() if not row.margin)
+            raise ValueError(
+                f"loss={self.loss!r} is for targets of -1 and +1; "
+                f"a regressor takes one of {accepted}"
+            )
+        check_number("l2", self.l2, above=0)
+        check_number("epsilon", self.epsilon, least=0)
+        check_integer("max_iter", self.max_iter, 1)
+
+    def _fit(
+        self,
+        X: sparse.csr_matrix,
+        y: Any,
+        weights: NDArray[np.float64] | None,
+        sample_order: ArrayLike | None,
+    ) -> None:
+        order = check_order(sample_order, X.shape[0])
+        if order is not None and order.ndim != 1:
+            raise ValueError(f"sample_order must list all steps in one dimension, got {order.ndim}")
+        n_steps = self.max_iter * X.shape[0] if order is None else len(order)
+        mean = np.asarray(X.mean(axis=0)).ravel().astype(np.float64) if self.center else None
+        problems = self._problems(X, y, weights)
+        learners = [
+            DekelLearner(X.shape[1], get_loss(self.loss), self.l2, mean, self.epsilon)
+            for _ in problems
+        ]
+        examples = [as_examples(X, *problem) for problem in problems]
+        generator = self._new_generator()
+        progress = Progress(n_steps, self.verbose > 0, "steps")
+        try:
+            for start, stop in spans(n_steps, X.shape[0] if order is None else n_steps):
+                if order is not None:
+                    rows = order
+                elif self.replace:
+                    rows = generator.randint(X.shape[0], size=stop - start, dtype=np.int64)
+                else:
+                    rows = generator.permutation(X.shape[0]).astype(np.int64, copy=False)
+                for begin, end in spans(len(rows), _STEPS_PER_CALL):
+                    for learner, problem in zip(learners, examples, strict=True):
+                        learner.take(problem, rows[begin:end])
+                    progress.advance(end - begin)
+        finally:
+            progress.close()
+        for learner in learners:
+            for values, intercept in (learner.last(), learner.average()):
+                if not (np.isfinite(values).all() and np.isfinite(intercept)):
+                    raise FloatingPointError(
+                        f"the model overflowed by step {n_steps}: a weight is not a finite "
+                        f"number. Raise l2, or scale the features to comparable sizes."
+                    )
+        self._learners = learners
+        self._averaged = bool(self.average)
+        self.mean_ = mean
+        self.t_ = n_steps
+        self.n_iter_ = max(1, n_steps // X.shape[0])
+
+    # --- the model ------------------------------------------------------------------------
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_learners")
+
+    def _models(self, average: bool) -> list[Model]:
+        return [learner.average() if average else learner.last() for learner in self._learners]
+
+    @property
+    def coef_(self) -> NDArray[np.float64]:
+        """Weights, shape (1, n_features), or (n_classes, n_features) for several classes."""
+        return np.vstack([weights for weights, _ in self._models(self._averaged)])
+
+    @property
+    def intercept_(self) -> NDArray[np.float64]:
+        """The intercept of each row of ``coef_``, for rows as they are."""
+        return np.array([intercept for _, intercept in self._models(self._averaged)])
+
+    @property
+    def last_coef_(self) -> NDArray[np.float64]:
+        """The weights after the last step, of the shape of ``coef_``."""
+        return np.vstack([weights for weights, _ in self._models(False)])
+
+    @property
+    def last_intercept_(self) -> NDArray[np.float64]:
+        """The intercept of each row of ``last_coef_``."""
+        return np.array([intercept for _, intercept in self._models(False)])
+
+
+class ASGDClassifier(SparseClassifier, _AveragedSGD):
+    """Linear classification by averaged SGD, on rows that are centered without becoming dense.
+
+    Dekel's ASGD and CASGD (2016): minimises ``mean loss + l2/2 * (|w|^2 + b^2)`` with steps of
+    rate 1/(l2 t) on rows drawn with replacement, and predicts with the mean of all iterates.  T
+    steps cost O(n_features + T k), k the nonzeros of a row: neither averaging nor centering costs
+    more.  Several classes are trained one against the rest.
+
+    For an l1 penalty, other rates, or streams, use ``LazyNetClassifier(average=True)``.
+
+    Parameters
+    ----------
+    loss : str, default="log_loss"
+        Any loss of :class:`LazyNetClassifier`; Dekel's note has "log_loss", "hinge",
+        "squared_error" and "absolute_error".  The first steps are as long as 1/l2: a loss whose
+        slope is unbounded overshoots unless l2 is of the order of the rows' squared norms.
+    l2 : float, default=1e-3
+        Strength of the penalty, greater than 0, and the scale of the rates.  The beginning of the
+        run, when steps are long, is forgotten once l2 * T is large.
+    average : bool, default=True
+        Predict with the mean of the iterates 1, ..., T; without, with the last of them.
+    center : bool, default=True
+        Train on x - mean, the mean over the rows of ``fit``.  ``intercept_`` is for rows as they
+        are.  The weights do not change when a constant is added to a feature.
+    epsilon : float, default=0.1
+        Width of "huber" and "epsilon_insensitive".
+    max_iter : int, default=100
+        T = max_iter * n_samples steps.
+    replace : bool, default=True
+        Draw the rows with replacement, as the note does; False: each once in every epoch.
+    random_state : int, RandomState or None, default=None
+        Seed of the drawing.
+    class_weight : dict, "balanced" or None, default=None
+        What an example counts by its class.
+    verbose : int, default=0
+        1: a progress bar on a terminal if tqdm is installed.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
+    intercept_ : ndarray of shape (1,) or (n_classes,)
+    last_coef_, last_intercept_ : ndarray
+        Those after the last step.
+    mean_ : ndarray of shape (n_features,), or None
+        Where the rows were centered.
+    classes_ : ndarray of shape (n_classes,)
+    t_ : int
+        Steps taken.
+    n_iter_ : int
+        The same in epochs.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy import sparse
+    >>> from lazynet import ASGDClassifier
+    >>> X = sparse.random(200, 1000, density=0.02, format="csr", random_state=0)
+    >>> y = np.where(np.asarray(X[:, :500].sum(axis=1)).ravel() > 5, "yes", "no")
+    >>> model = ASGDClassifier(l2=1e-3, random_state=0).fit(X, y)
+    >>> float(model.score(X, y)) > 0.95
+    True
+    """
+
+    _takes_margin_losses = True
+
+    def __init__(
+        self,
+        loss: str = "log_loss",
+        *,
+        l2: float = 1e-3,
+        average: bool = True,
+        center: bool = True,
+        epsilon: float = 0.1,
+        max_iter: int = 100,
+        replace: bool = True,
+        random_state: int | np.random.RandomState | None = None,
+        class_weight: dict[Any, float] | str | None = None,
+        verbose: int = 0,
+    ) -> None:
+        super().__init__(
+            loss,
+            l2=l2,
+            average=average,
+            center=center,
+            epsilon=epsilon,
+            max_iter=max_iter,
+            replace=replace,
+            random_state=random_state,
+            verbose=verbose,
+        )
+        self.class_weight = class_weight
+
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        sample_order: ArrayLike | None = None,
+    ) -> Self:
+        """Train from zero weights; interrupted, the estimator is what it was before the call.
+
+        Parameters
+        ----------
+        X : sparse matrix or array of shape (n_samples, n_features)
+        y : array of shape (n_samples,)
+            Class labels of any kind.
+        sample_weight : array of shape (n_samples,), optional
+            What each example counts: a factor of its loss.
+        sample_order : array of int, shape (n_steps,), optional
+            The rows of all steps, instead of drawing ``max_iter * n_samples`` of them.
+        """
+        with self._unchanged_on_failure():
+            X, y, classes = self._check_training(X, y, None, reset=True)
+            weights = self._weigh(X, y, classes, sample_weight)
+            self._fit(X, (y, classes), weights, sample_order)
+            self.classes_ = classes
+        return self
+
+
+class ASGDRegressor(SparseRegressor, _AveragedSGD):
+    """Linear regression by averaged SGD, on rows that are centered without becoming dense.
+
+    Dekel's ASGD and CASGD; parameters and attributes are those of :class:`ASGDClassifier`,
+    without ``class_weight``, and with
+
+    loss : str, default="absolute_error"
+        "absolute_error", "squared_error" (p - y)^2 / 2, "huber", "epsilon_insensitive".
+    l2 : float, default=1e-2
+        As there.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lazynet import ASGDRegressor
+    >>> X = np.random.default_rng(0).standard_normal((500, 3)) + 10.0
+    >>> y = X @ [1.0, 0.0, -2.0] + 5.0
+    >>> model = ASGDRegressor(random_state=0).fit(X, y)
+    >>> model.coef_.round(1) + 0.0
+    array([[ 1.,  0., -2.]])
+    """
+
+    _takes_margin_losses = False
+
+    def __init__(
+        self,
+        loss: str = "absolute_error",
+        *,
+        l2: float = 1e-2,
+        average: bool = True,
+        center: bool = True,
+        epsilon: float = 0.1,
+        max_iter: int = 100,
+        replace: bool = True,
+        random_state: int | np.random.RandomState | None = None,
+        verbose: int = 0,
+    ) -> None:
+        super().__init__(
+            loss,
+            l2=l2,
+            average=average,
+            center=center,
+            epsilon=epsilon,
+            max_iter=max_iter,
+            replace=replace,
+            random_state=random_state,
+            verbose=verbose,
+        )
+
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        sample_order: ArrayLike | None = None,
+    ) -> Self:
+        """Train from zero weights; see :meth:`ASGDClassifier.fit`."""
+        with self._unchanged_on_failure():
+            X, y = self._check_training(X, y, reset=True)
+            weights = self._check_importances(X, sample_weight)
+            self._fit(X, y, weights, sample_order)
+        return self

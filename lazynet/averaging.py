@@ -1,0 +1,108 @@
+"""Which iterates an average counts, and how much: omega_i for i = 1, 2, ..., after step i."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lazynet.params import check_integer
+
+#: What the estimators take for ``average``, the numbers aside.
+NAMES = ("polynomial", "suffix")
+
+
+class Averaging(Protocol):
+    """How much the iterates after the steps ``start``, ..., ``stop - 1`` count."""
+
+    def counts(self, start: int, stop: int) -> NDArray[np.float64]:
+        """omega of each, finite and not negative."""
+        ...
+
+
+@dataclass(frozen=True)
+class FromStep:
+    """The mean of the iterates from the ``first`` on, all of them by default.
+
+    >>> FromStep(3).counts(0, 5)
+    array([0., 0., 1., 1., 1.])
+    """
+
+    first: int = 1
+
+    def counts(self, start: int, stop: int) -> NDArray[np.float64]:
+        return np.asarray(np.arange(start + 1, stop + 1) >= self.first, dtype=np.float64)
+
+
+@dataclass(frozen=True)
+class PolynomialDecay:
+    """Polynomial-decay averaging, Shamir & Zhang (2013): what is long past counts little.
+
+    Their recursion, avg <- (1 - c) avg + c w with c = (degree + 1) / (i + degree), is the mean
+    in which iterate i counts i (i + 1) ... (i + degree - 1).
+
+    >>> PolynomialDecay(1).counts(0, 4)
+    array([1., 2., 3., 4.])
+    >>> PolynomialDecay(3).counts(0, 3)
+    array([ 6., 24., 60.])
+    """
+
+    degree: int = 3
+
+    def __post_init__(self) -> None:
+        check_integer("degree", self.degree, 0)
+
+    def counts(self, start: int, stop: int) -> NDArray[np.float64]:
+        i = np.arange(start + 1, stop + 1, dtype=np.float64)
+        counts = np.ones(stop - start)
+        for k in range(self.degree):
+            counts *= i + k
+        return counts
+
+
+AverageLike = bool | int | str | Averaging
+
+
+def make_averaging(average: AverageLike, n_steps: int | None) -> Averaging | None:
+    """What ``average`` stands for; ``n_steps`` is the length of the run, where it is known.
+
+    >>> make_averaging(True, None), make_averaging("suffix", 1000)
+    (FromStep(first=1), FromStep(first=501))
+    """
+    if isinstance(average, str):
+        if average == "polynomial":
+            return PolynomialDecay()
+        if average == "suffix":
+            if n_steps is None:
+                raise ValueError(
+                    "average='suffix' needs to know the last step from the beginning: set "
+                    "tol=None, so that all max_iter epochs are run, and use fit; or give the "
+                    "step to average from, average=k"
+                )
+            return FromStep(n_steps // 2 + 1)
+    elif isinstance(average, (bool, np.bool_)):
+        return FromStep() if average else None
+    elif isinstance(average, (int, np.integer)):
+        first = check_integer("average", average, 0)
+        return FromStep(first) if first else None
+    elif hasattr(average, "counts"):
+        return average
+    raise ValueError(
+        f"average must be False, True, the step to average from, one of {list(NAMES)}, or an "
+        f"object of lazynet.averaging, got {average!r}"
+    )
+
+
+def checked_counts(averaging: Averaging, start: int, stop: int) -> NDArray[np.float64]:
+    """``averaging.counts`` as the kernels take it; refuses what is no weighing."""
+    counts = np.ascontiguousarray(averaging.counts(start, stop), dtype=np.float64)
+    if counts.shape != (stop - start,):
+        raise ValueError(
+            f"average.counts({start}, {stop}) must give {stop - start} numbers, "
+            f"got shape {counts.shape}"
+        )
+    if not (np.isfinite(counts).all() and counts.min(initial=0.0) >= 0.0):
+        raise ValueError(f"average.counts({start}, {stop}) must be finite and not negative")
+    return counts

@@ -1,0 +1,100 @@
+"""Dekel's SGD, averaged SGD and centered averaged SGD over the compiled kernel.
+
+One learner keeps the sums from which all four models can be read: the last iterate or the average
+of all, each with the rows as they are or centered at a mean.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lazynet.engines import take_until_done
+from lazynet.kernels import dekel as kernel
+from lazynet.kernels.examples import Examples
+from lazynet.losses import Loss
+
+Model = tuple[NDArray[np.float64], float]
+
+
+class DekelLearner:
+    """SGD on l2/2 (|w|^2 + b^2) + mean loss at the rate 1 / (l2 t), at a cost in the nonzeros.
+
+    ``mean`` is where the rows are centered; None leaves them as they are.
+
+    >>> from lazynet.kernels.examples import Examples
+    >>> from lazynet.losses import get_loss
+    >>> learner = DekelLearner(1, get_loss("hinge"), l2=1.0)
+    >>> row = Examples(np.array([2.0]), np.zeros(1, np.int32), np.array([0, 1], np.int32), 1,
+    ...                np.ones(1))
+    >>> learner.take(row, np.zeros(2, dtype=np.int64))
+    >>> learner.last(), learner.average()
+    ((array([1.]), 0.5), (array([1.5]), 0.75))
+    """
+
+    def __init__(
+        self,
+        n_features: int,
+        loss: Loss,
+        l2: float,
+        mean: NDArray[np.float64] | None = None,
+        epsilon: float = 0.1,
+    ) -> None:
+        self.loss, self.l2, self.epsilon = loss, float(l2), epsilon
+        self.mean = np.zeros(0) if mean is None else np.ascontiguousarray(mean, dtype=np.float64)
+        self.theta = 1.0 + float(self.mean @ self.mean)
+        self.cells = np.zeros((n_features, 2))
+        self.fields = np.zeros(kernel.DEKEL_FIELDS)
+
+    @property
+    def t(self) -> int:
+        """Steps taken."""
+        return int(self.fields[kernel.STEPS_FIELD])
+
+    def take(self, examples: Examples, order: NDArray[np.int64]) -> None:
+        """Learn from the rows in this order."""
+
+        def run(first: int) -> tuple[int, int]:
+            return kernel.run(
+                examples,
+                order,
+                self.loss.code,
+                self.epsilon,
+                self.l2,
+                self.mean,
+                self.theta,
+                self.cells,
+                self.fields,
+                first,
+            )
+
+        take_until_done(
+            run,
+            len(order),
+            self.t,
+            examples,
+            row_of=lambda step: int(order[step]),
+            advice="Raise l2, or scale the features to comparable sizes.",
+        )
+
+    def last(self) -> Model:
+        """Weights and intercept after the last step, for rows as they are."""
+        return self._model(self.cells[:, 0], kernel.A_FIELD, self._projection)
+
+    def average(self) -> Model:
+        """The mean of both over all steps, which begin at t = 1."""
+        h = self.fields[kernel.H_FIELD]
+        sums = h * self.cells[:, 0] - self.cells[:, 1]
+        return self._model(sums, kernel.C_FIELD, float(self.fields[kernel.S_FIELD]))
+
+    @property
+    def _projection(self) -> float:
+        """r = a (1 + |mean|^2) - z: the intercept's sum, for rows as they are."""
+        return float(self.fields[kernel.A_FIELD] * self.theta - self.fields[kernel.Z_FIELD])
+
+    def _model(self, sums: NDArray[np.float64], offset: int, intercept: float) -> Model:
+        if not self.t:
+            return np.zeros(len(self.cells)), 0.0
+        if len(self.mean):
+            sums = sums - self.fields[offset] * self.mean
+        return -sums / (self.l2 * self.t), -intercept / (self.l2 * self.t)

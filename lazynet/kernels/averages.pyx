@@ -1,0 +1,127 @@
+"""Exact averages of the iterates, also where l1 makes weights vanish; algorithms.md 7.
+
+Computes sum_i omega_i w_i over the iterates i that have counted, of every weight, at the cost of
+the nonzeros.  While nothing touches it a weight is sgn(z) [|z| - shift]+ scale, a curve that
+meets zero at most once, so that with the prefix sums S0 = sum omega scale and S1 = sum omega
+scale shift of the clock's past
+
+    sum = z S0(m) - sgn(z) S1(m) - before         m: the iterates with a shift below |z|
+
+where ``before`` takes off what was before z was stored.  A cell is {z, before}; the kernel of the
+clock keeps both (``averaged_update`` of rows.h).  When the clock is set anew, or its past is full,
+every sum is folded into ``before``.
+
+Property: equal to lazynet.reference.averages.DenseAverage, which adds up every weight after every
+step (tests/test_averages.py).
+"""
+
+from libc.math cimport fabs
+
+from .clock cimport N_CLOCK_FIELDS, SCALE, SHIFT, start_clock
+from .rows cimport Past, iterates_alive, soft, sum_alive
+
+AVERAGE_FIELDS = N_AVERAGE_FIELDS
+COUNTED_FIELD = COUNTED
+TOTAL_FIELD = TOTAL
+INTERCEPT_SUM_FIELD = INTERCEPT_SUM
+
+
+cdef class Average:
+    """The arrays of a clock's past: ``shifts``, and the prefix sums, one longer."""
+
+    def __init__(self, shifts, scales, pulls, fields):
+        self.shifts = shifts
+        self.scales = scales
+        self.pulls = pulls
+        self.fields = fields
+        room = self.shifts.shape[0]
+        if room < 1 or self.scales.shape[0] != room + 1 or self.pulls.shape[0] != room + 1:
+            raise ValueError(
+                f"shifts must hold at least one entry, and scales and pulls one more, got "
+                f"{room}, {self.scales.shape[0]} and {self.pulls.shape[0]}"
+            )
+        if self.fields.shape[0] != N_AVERAGE_FIELDS:
+            raise ValueError(
+                f"fields must have {N_AVERAGE_FIELDS} entries, got {self.fields.shape[0]}"
+            )
+        if not 0 <= self.fields[COUNTED] <= room:
+            raise ValueError(
+                f"the iterates that counted must lie between 0 and {room}, "
+                f"got {self.fields[COUNTED]}"
+            )
+
+    cdef Past past(self) noexcept:
+        cdef Past past
+        past.shifts, past.scales, past.pulls = &self.shifts[0], &self.scales[0], &self.pulls[0]
+        past.n = <Py_ssize_t> self.fields[COUNTED]
+        past.room = self.shifts.shape[0]
+        return past
+
+
+cdef int check_counts(const double[::1] counts, Py_ssize_t n_steps) except -1:
+    if counts is None or counts.shape[0] != n_steps:
+        raise ValueError("steps must say what each of them counts in the average")
+    return 0
+
+
+cdef inline double sum_of(const Past* past, double z, double before) noexcept nogil:
+    """The weighed sum of the weight in a cell over all iterates that have counted."""
+    if z == 0.0:
+        return -before
+    cdef Py_ssize_t n = past.n
+    if n > 0 and not fabs(z) > past.shifts[n - 1]:
+        n = iterates_alive(past, fabs(z))
+    return sum_alive(past, z, n) - before
+
+
+cdef int check_cells(const double[:, ::1] cells, const double[::1] fields) except -1:
+    if cells.shape[1] != 2:
+        raise ValueError(f"cells must have two numbers per weight, got {cells.shape[1]}")
+    if fields.shape[0] != N_CLOCK_FIELDS:
+        raise ValueError(f"fields must have {N_CLOCK_FIELDS} entries, got {fields.shape[0]}")
+    return 0
+
+
+def read(const double[:, ::1] cells, const double[::1] fields, double[::1] weights):
+    """weights <- the weights as of now."""
+    cdef Py_ssize_t j
+    cdef double scale, shift
+    check_cells(cells, fields)
+    if weights.shape[0] != cells.shape[0]:
+        raise ValueError(f"weights must have {cells.shape[0]} entries, got {weights.shape[0]}")
+    scale, shift = fields[SCALE], fields[SHIFT]
+    with nogil:
+        for j in range(cells.shape[0]):
+            weights[j] = soft(cells[j, 0], shift) * scale
+
+
+def sums(const double[:, ::1] cells, Average average, double[::1] out):
+    """out <- sum_i omega_i w_i of every weight; nothing is changed."""
+    cdef Py_ssize_t j
+    cdef Past past = average.past()
+    if cells.shape[1] != 2 or out.shape[0] != cells.shape[0]:
+        raise ValueError(f"out must have {cells.shape[0]} entries, got {out.shape[0]}")
+    with nogil:
+        for j in range(cells.shape[0]):
+            out[j] = sum_of(&past, cells[j, 0], cells[j, 1])
+
+
+def fold(double[:, ::1] cells, double[::1] fields, Average average):
+    """Bring every weight current, turn its sum into ``before``, and set the clock anew."""
+    cdef Py_ssize_t j
+    cdef Past past = average.past()
+    cdef double scale, shift
+    check_cells(cells, fields)
+    scale, shift = fields[SCALE], fields[SHIFT]
+    with nogil:
+        for j in range(cells.shape[0]):
+            cells[j, 1] = -sum_of(&past, cells[j, 0], cells[j, 1])
+            cells[j, 0] = soft(cells[j, 0], shift) * scale
+    start_clock(&fields[0])
+    begin(average)
+
+
+def begin(Average average):
+    """Let the past of the clock begin now; totals are kept."""
+    average.fields[COUNTED] = average.fields[SCALES_LOW] = average.fields[PULLS_LOW] = 0.0
+    average.scales[0] = average.pulls[0] = 0.0

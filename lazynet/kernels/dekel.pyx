@@ -1,0 +1,126 @@
+"""Dekel's averaged and centered learners: T steps in O(d + T k).
+
+Computes SGD on lambda/2 (|w|^2 + b^2) + mean loss at the rate 1 / (lambda t), the averages of its
+iterates, and both for rows centered at ``mean`` (arXiv:1612.09147, Algorithms 1 to 3, corrected in
+algorithms.md 7).  Per feature two sums are kept, v = sum g x and u = sum h_old g x, with g the
+slopes and h the harmonic numbers; everything else is a scalar:
+
+    a = sum g     c = sum a_t / t     z = v.mean     r = a (1 + |mean|^2) - z     s = sum r_t / t
+
+Property: equal to lazynet.reference.dekel.DenseDekel, which centers every row and adds up every
+weight after every step (tests/test_dekel.py).
+"""
+
+from libc.math cimport isfinite
+from libc.stdint cimport int64_t
+
+from .averages cimport add_to
+from .examples cimport (
+    AHEAD,
+    BAD_ROW,
+    FINISHED,
+    OVERFLOWED,
+    PATIENCE,
+    PAUSED,
+    Examples,
+    Status,
+    check_runnable,
+    in_range,
+    upcoming,
+)
+from .losses cimport loss_slope
+from .rows cimport SOUND, Csr, RowOps
+
+# Behind each running sum stand the digits that its rounding lost.
+cdef enum:
+    STEPS = 0
+    A = 1
+    Z = 3
+    H = 5
+    C = 7
+    S = 9
+    N_FIELDS = 11
+
+DEKEL_FIELDS = N_FIELDS
+STEPS_FIELD = STEPS
+A_FIELD = A
+Z_FIELD = Z
+H_FIELD = H
+C_FIELD = C
+S_FIELD = S
+
+
+def run(
+    Examples examples,
+    const int64_t[::1] order,    # the rows to visit
+    int loss,
+    double epsilon,
+    double strength,             # lambda
+    const double[::1] mean,      # the center, empty for rows as they are
+    double theta,                # 1 + |mean|^2
+    double[:, ::1] cells,        # IN/OUT: {v, u} of every feature
+    double[::1] fields,          # IN/OUT: t, and the scalar sums
+    Py_ssize_t first,
+):
+    """Take the steps from ``first`` on; returns how the call ended and the first step not taken."""
+    cdef Csr* csr = &examples.csr
+    cdef const RowOps* ops = examples.ops
+    cdef Py_ssize_t n_steps = order.shape[0]
+    cdef Py_ssize_t step = first, row, following, ahead, touched = 0
+    cdef Status status = FINISHED
+    cdef bint centered = mean.shape[0] > 0
+    cdef double t, q = 0.0, r, prediction, slope
+    if cells.shape[0] != csr.n_columns or cells.shape[1] != 2:
+        raise ValueError(f"cells must have {csr.n_columns} rows of two numbers")
+    if centered and mean.shape[0] != csr.n_columns:
+        raise ValueError(f"mean must have {csr.n_columns} entries or none, got {mean.shape[0]}")
+    if fields.shape[0] != N_FIELDS:
+        raise ValueError(f"fields must have {N_FIELDS} entries, got {fields.shape[0]}")
+    if not strength > 0.0:
+        raise ValueError(f"strength must be positive, got {strength}")
+    check_runnable(examples, loss)
+    if not 0 <= first < n_steps:
+        return <int> FINISHED, n_steps
+    cdef double* cell = &cells[0, 0] if csr.n_columns else NULL
+    cdef const double* center = &mean[0] if centered else NULL
+    cdef double* sums = &fields[0]
+    with nogil:
+        while step < n_steps:
+            if not (in_range(csr, order[step]) and ops.row_defect(csr, order[step]) == SOUND):
+                status = BAD_ROW
+                break
+            row = order[step]
+            following = upcoming(csr, &order[0], n_steps, step + 1, row)
+            if ops.row_defect(csr, following) != SOUND:
+                following = row
+            ahead = upcoming(csr, &order[0], n_steps, step + AHEAD, row)
+            t = sums[STEPS]
+            prediction = ops.pair_dot(csr, row, following, cell, 0.0)
+            if centered:
+                q = ops.dot(csr, row, following, center)
+                prediction -= sums[A] * q
+            r = sums[A] * theta - sums[Z]
+            # All weights are zero before the first step.
+            prediction = -(prediction + r) / (strength * t) if t > 0.0 else 0.0
+            slope = loss_slope(loss, prediction, examples.targets[row], epsilon)
+            if examples.importances != NULL:
+                slope *= examples.importances[row]
+            if not (isfinite(prediction) and isfinite(slope)):
+                status = OVERFLOWED
+                break
+            t += 1.0
+            sums[STEPS] = t
+            if slope != 0.0:
+                # u takes the harmonic number of the step before.
+                ops.pair_update(csr, row, ahead, cell, slope, sums[H] * slope)
+                add_to(&sums[A], &sums[A + 1], slope)
+                add_to(&sums[Z], &sums[Z + 1], slope * q)
+            add_to(&sums[H], &sums[H + 1], 1.0 / t)
+            add_to(&sums[C], &sums[C + 1], sums[A] / t)
+            add_to(&sums[S], &sums[S + 1], (sums[A] * theta - sums[Z]) / t)
+            touched += ops.row_length(csr, row)
+            step += 1
+            if touched > PATIENCE:
+                status = PAUSED
+                break
+    return <int> status, step

@@ -1,0 +1,129 @@
+"""The rescaling engine: weights as a scale times a vector, the classic trick for an l2 penalty.
+
+Computes SGD or FoBoS with l1 = 0, one example at a time, as in the note "Sparse Features and L2
+Regularization" (2012; Smola, Bottou), corrected (algorithms.md 6): w = c v, and a shrink of all
+weights is one multiplication,
+
+    c <- a c        v <- v - (eta l' / c) x        with the c at the moment of the update
+
+Where a = 0 (eta lambda = 1) nothing is left of any weight, and c begins again at 1.  This is the
+clock without a shift, and without the lost digits that the clock keeps: its error grows with the
+number of steps like that of the dense loop.
+
+Property: equal to lazynet.reference.DenseReference and to the clock after every step
+(tests/test_rescaling.py).
+"""
+
+from libc.math cimport fabs, isfinite
+from libc.stdint cimport int64_t
+
+from .examples cimport (
+    AHEAD,
+    BAD_ROW,
+    FINISHED,
+    OVERFLOWED,
+    PATIENCE,
+    PAUSED,
+    WORN_OUT,
+    Examples,
+    Status,
+    Steps,
+    Task,
+    check_runnable,
+    in_range,
+    move_of,
+    upcoming,
+)
+from .rows cimport SOUND, Csr, RowOps
+
+cdef enum:
+    SCALE = 0
+    INTERCEPT = 1
+    PENDING = 2       # 1 between the halves of a step, when a sweep is due there ...
+    PENDING_MOVE = 3  # ... and the move that is still to be made
+    N_FIELDS = 4
+
+RESCALED_FIELDS = N_FIELDS
+SCALE_FIELD = SCALE
+INTERCEPT_FIELD = INTERCEPT
+
+
+cdef inline bint out_of_range(double scale, double smallest) noexcept nogil:
+    """A product that cannot be divided by much longer; 0 and NaN among them."""
+    return not smallest <= fabs(scale) <= 1.0 / smallest
+
+
+def run(
+    Examples examples,
+    Steps steps,
+    Task task,
+    double[::1] vector,   # IN/OUT: v
+    double[::1] fields,   # IN/OUT: c and the intercept
+    Py_ssize_t first,
+):
+    """Take the steps from ``first`` on; returns how the call ended and the first step not taken."""
+    cdef Csr* csr = &examples.csr
+    cdef const RowOps* ops = examples.ops
+    cdef Py_ssize_t n_steps = steps.order.shape[0]
+    cdef Py_ssize_t step = first, row, following, ahead, touched = 0
+    cdef Status status = FINISHED
+    cdef double prediction, move, scale, intercept
+    if vector.shape[0] != csr.n_columns:
+        raise ValueError(f"vector must have {csr.n_columns} entries, got {vector.shape[0]}")
+    if fields.shape[0] != N_FIELDS:
+        raise ValueError(f"fields must have {N_FIELDS} entries, got {fields.shape[0]}")
+    check_runnable(examples, task.loss)
+    if not 0 <= first < n_steps:
+        return <int> FINISHED, n_steps
+    for step in range(first, n_steps):
+        if steps.pull[step] != 0.0:
+            raise ValueError("engine='rescaled' knows no l1 penalty: l1 must be 0")
+    step = first
+    cdef double* v = &vector[0] if vector.shape[0] else NULL
+    cdef const int64_t* order = &steps.order[0]
+    with nogil:
+        scale = fields[SCALE]
+        intercept = fields[INTERCEPT]
+        while step < n_steps:
+            if not (in_range(csr, order[step]) and ops.row_defect(csr, order[step]) == SOUND):
+                status = BAD_ROW
+                break
+            row = order[step]
+            following = upcoming(csr, order, n_steps, step + 1, row)
+            if ops.row_defect(csr, following) != SOUND:
+                following = row
+            ahead = upcoming(csr, order, n_steps, step + AHEAD, row)
+            if fields[PENDING] != 0.0:
+                # The first half of this step was taken before the sweep.
+                move = fields[PENDING_MOVE]
+                fields[PENDING] = 0.0
+            else:
+                prediction = ops.dot(csr, row, following, v) * scale + intercept
+                move = move_of(examples, task, row, prediction, steps.rates[step])
+                if not (isfinite(prediction) and isfinite(move)):
+                    status = OVERFLOWED
+                    break
+                if task.shrink_first:
+                    scale *= steps.keep[step]
+                    if out_of_range(scale, task.wear.smallest_scale):
+                        fields[PENDING] = 1.0
+                        fields[PENDING_MOVE] = move
+                        status = WORN_OUT
+                        break
+            if move != 0.0:
+                if task.fit_intercept:
+                    intercept -= move
+                ops.update(csr, row, ahead, v, move / scale)
+            if not task.shrink_first:
+                scale *= steps.keep[step]
+            touched += ops.row_length(csr, row)
+            step += 1
+            if out_of_range(scale, task.wear.smallest_scale):
+                status = WORN_OUT
+                break
+            if touched > PATIENCE:
+                status = PAUSED
+                break
+        fields[SCALE] = scale
+        fields[INTERCEPT] = intercept
+    return <int> status, step

@@ -1,0 +1,220 @@
+"""What every linear estimator shares: the door for X and y, and what is done with coefficients."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+from scipy.special import expit, log_expit
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.class_weight import compute_class_weight
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+
+from lazynet.data import check_convertible, usable_rows
+from lazynet.losses import LOSSES, get_loss
+
+
+class SparseLinear(BaseEstimator):
+    """Rows in, w.x + b out; ``coef_`` and ``intercept_`` have one row per binary problem."""
+
+    loss: str
+    random_state: int | np.random.RandomState | None
+    n_features_in_: int
+
+    def _check_parameters(self) -> None:
+        """Refuse parameters that do not go together, before anything is read."""
+        raise NotImplementedError
+
+    def _check_X(self, X: Any, reset: bool, **options: Any) -> Any:
+        """X as CSR, and whatever else ``validate_data`` was asked to check, as a tuple."""
+        already_csr = sparse.issparse(X) and X.format == "csr"
+        if already_csr:
+            # First of all: nothing else may read through indices that leave the matrix.
+            X = usable_rows(X)
+        elif sparse.issparse(X):
+            check_convertible(X)
+        checked = validate_data(
+            self,
+            X,
+            accept_sparse="csr",
+            accept_large_sparse=True,
+            dtype=[np.float64, np.float32],
+            # usable_rows has looked at every value already, if it could.
+            ensure_all_finite=not (already_csr and X.dtype in (np.float32, np.float64)),
+            reset=reset,
+            **options,
+        )
+        X, *rest = checked if isinstance(checked, tuple) else (checked,)
+        if not already_csr:
+            # Converted, from another sparse format or from a dense array.
+            X = usable_rows(X if sparse.issparse(X) else sparse.csr_matrix(X))
+        return X, *rest
+
+    def _check_importances(
+        self, X: sparse.csr_matrix, sample_weight: ArrayLike | None
+    ) -> NDArray[np.float64] | None:
+        if sample_weight is None:
+            return None
+        return _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+
+    def _problems(self, X: Any, y: Any, weights: Any) -> list[tuple[NDArray[np.float64], Any]]:
+        """Targets and importances of each binary or regression problem."""
+        raise NotImplementedError
+
+    def _new_generator(self) -> np.random.RandomState:
+        """For the shuffling: one's own, or seeded from NumPy's global one."""
+        if self.random_state is None:
+            return np.random.RandomState(np.random.randint(2**31))  # noqa: NPY002
+        return check_random_state(self.random_state)
+
+    @contextmanager
+    def _unchanged_on_failure(self) -> Iterator[None]:
+        """Whatever ends the block early, Ctrl-C included, leaves the estimator as it was."""
+        attributes = dict(self.__dict__)
+        generators = [
+            generator
+            for generator in (self.random_state, attributes.get("_generator"))
+            if isinstance(generator, np.random.RandomState)
+        ]
+        states = [generator.get_state() for generator in generators]
+        try:
+            yield
+        except BaseException:
+            self.__dict__.clear()
+            self.__dict__.update(attributes)
+            for generator, state in zip(generators, states, strict=True):
+                generator.set_state(state)
+            raise
+
+    def _decision(self, X: Any) -> NDArray[np.float64]:
+        check_is_fitted(self)
+        if sparse.issparse(X):
+            usable_rows(X, only_range=True) if X.format == "csr" else check_convertible(X)
+        X = validate_data(
+            self,
+            X,
+            accept_sparse="csr",
+            accept_large_sparse=True,
+            dtype=[np.float64, np.float32],
+            reset=False,
+        )
+        return np.asarray(X @ self.coef_.T) + self.intercept_
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+class SparseClassifier(ClassifierMixin, SparseLinear):
+    """Classes from the side of the hyperplane; several classes one against the rest."""
+
+    classes_: NDArray[Any]
+    class_weight: dict[Any, float] | str | None
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Signed distances w.x + b: shape (n_samples,), or (n_samples, n_classes) for several."""
+        decision = self._decision(X)
+        return decision.ravel() if decision.shape[1] == 1 else decision
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The class of each row."""
+        decision = self.decision_function(X)
+        if decision.ndim == 1:
+            return self.classes_[(decision > 0).astype(np.intp)]
+        return self.classes_[decision.argmax(axis=1)]
+
+    def _has_probability(self) -> bool:
+        if get_loss(self.loss).has_probability:
+            return True
+        accepted = sorted(name for name, row in LOSSES.items() if row.has_probability)
+        raise AttributeError(f"probabilities need loss to be one of {accepted}, got {self.loss!r}")
+
+    @available_if(_has_probability)
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Probabilities, shape (n_samples, n_classes), in the order of ``classes_``.
+
+        The logistic function for "log_loss"; (clip(p, -1, 1) + 1) / 2 for "modified_huber" (Zhang
+        2004).  Several classes: one against the rest, normalised.
+        """
+        decision = self._decision(X)
+        binary = decision.shape[1] == 1
+        # Both classes from their own side, so that small probabilities keep their digits.
+        sides = np.hstack([-decision, decision]) if binary else decision
+        if self.loss == "log_loss":
+            positive = expit(sides)
+        else:
+            positive = (np.clip(sides, -1.0, 1.0) + 1.0) / 2.0
+        if binary:
+            return positive
+        total = positive.sum(axis=1, keepdims=True)
+        # All zero: no class claims the example, so all are equally likely.
+        positive[total[:, 0] == 0] = 1.0
+        return positive / positive.sum(axis=1, keepdims=True)
+
+    @available_if(_has_probability)
+    def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
+        """Logarithms of ``predict_proba``."""
+        decision = self._decision(X)
+        if self.loss == "log_loss" and decision.shape[1] == 1:
+            return log_expit(np.hstack([-decision, decision]))
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
+
+    def _check_training(
+        self, X: Any, y: Any, classes: NDArray[Any] | None, reset: bool
+    ) -> tuple[Any, Any, NDArray[Any]]:
+        self._check_parameters()
+        X, y = self._check_X(X, reset, y=y)
+        check_classification_targets(y)
+        if classes is None:
+            classes = np.unique(y)
+            if len(classes) < 2:
+                raise ValueError(f"y must have at least two classes, got one class: {classes[0]!r}")
+        elif not np.isin(y, classes).all():
+            unknown = np.setdiff1d(y, classes)
+            raise ValueError(f"y has labels {unknown} that are not among the classes {classes}")
+        return X, y, classes
+
+    def _weigh(
+        self, X: Any, y: Any, classes: NDArray[Any], sample_weight: ArrayLike | None
+    ) -> NDArray[np.float64] | None:
+        weights = self._check_importances(X, sample_weight)
+        if self.class_weight is None:
+            return weights
+        by_class = compute_class_weight(self.class_weight, classes=classes, y=y)
+        if not (np.isfinite(by_class).all() and (by_class >= 0).all()):
+            raise ValueError(
+                f"class_weight must be finite and not negative, got {self.class_weight!r}"
+            )
+        by_row = by_class[np.searchsorted(classes, y)]
+        return by_row if weights is None else by_row * weights
+
+    def _problems(self, X: Any, y: Any, weights: Any) -> list[tuple[NDArray[np.float64], Any]]:
+        labels, classes = y
+        # Two classes are one problem, the second class positive.
+        positives = classes[1:] if len(classes) == 2 else classes
+        return [(np.where(labels == positive, 1.0, -1.0), weights) for positive in positives]
+
+
+class SparseRegressor(RegressorMixin, SparseLinear):
+    """w.x + b itself."""
+
+    def predict(self, X: Any) -> NDArray[np.float64]:
+        """w.x + b for each row."""
+        return self._decision(X).ravel()
+
+    def _check_training(self, X: Any, y: Any, reset: bool) -> tuple[Any, NDArray[np.float64]]:
+        self._check_parameters()
+        X, y = self._check_X(X, reset, y=y, y_numeric=True)
+        return X, np.ascontiguousarray(y, dtype=np.float64)
+
+    def _problems(self, X: Any, y: Any, weights: Any) -> list[tuple[NDArray[np.float64], Any]]:
+        return [(y, weights)]
