@@ -75,6 +75,7 @@ class DekelLearner:
             examples,
             row_of=lambda step: int(order[step]),
             advice="Raise l2, or scale the features to comparable sizes.",
+            sweep=lambda: kernel.begin_h_again(self.cells, self.fields),
         )
 
     def last(self) -> Model:

@@ -7,6 +7,8 @@ an eye that sees no colour lose nothing.
 from __future__ import annotations
 
 import io
+import math
+from collections.abc import Mapping
 from typing import Any
 
 import matplotlib as mpl
@@ -70,6 +72,19 @@ def label_end(
         color=LOOKS[look]["color"],
         annotation_clip=False,
     )
+
+
+def label_apart(ax: Axes, x: float, ends: Mapping[str, float], look_of: Mapping[str, str]) -> None:
+    """Name lines where they end, and move names apart that would lie upon each other."""
+    figure = ax.get_figure(root=True)
+    assert figure is not None
+    figure.draw_without_rendering()
+    lowest = -math.inf
+    for name in sorted(ends, key=ends.__getitem__):
+        own = 72.0 / figure.dpi * float(ax.transData.transform((x, ends[name]))[1])
+        height = max(own, lowest)
+        label_end(ax, x, ends[name], name, look_of[name], dy=height - own)
+        lowest = height + 11.0
 
 
 def times_in_words(ax: Axes) -> None:

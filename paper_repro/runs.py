@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from lazynet.averaging import FromStep
 from lazynet.data import as_examples
 from lazynet.engines import DEFAULT_BUDGET, Engine, make_engine
 from lazynet.losses import get_loss
@@ -22,14 +23,22 @@ L1 = L2 = 1e-6
 ETA0 = 0.05
 
 
-def recipe(rule: str = "fobos", l1: float = L1, l2: float = L2, eta0: float = ETA0) -> Recipe:
-    """Logistic regression with an elastic net."""
+def recipe(
+    rule: str = "fobos",
+    l1: float = L1,
+    l2: float = L2,
+    eta0: float = ETA0,
+    *,
+    average: bool = False,
+) -> Recipe:
+    """Logistic regression with an elastic net; with ``average`` all iterates are averaged."""
     return Recipe(
         get_loss("log_loss"),
         ElasticNet(l1, l2),
         get_rule(rule),
         InverseSqrt(eta0),
         fit_intercept=True,
+        averaging=FromStep() if average else None,
     )
 
 
@@ -62,6 +71,7 @@ class Epoch:
             X.shape[1],
             dense_predictions=self.dense_predictions,
             table_budget=self.table_budget,
+            average=self.recipe.averaging is not None,
         )
         touch_memory(engine)
         learner = Learner(engine, as_examples(X, y), self.recipe)

@@ -11,6 +11,7 @@ H_FIELD: int
 C_FIELD: int
 S_FIELD: int
 
+def begin_h_again(cells: NDArray[np.float64], fields: NDArray[np.float64]) -> None: ...
 def run(
     examples: Examples,
     order: NDArray[np.int64],

@@ -7,6 +7,10 @@ slopes and h the harmonic numbers; everything else is a scalar:
 
     a = sum g     c = sum a_t / t     z = v.mean     r = a (1 + |mean|^2) - z     s = sum r_t / t
 
+Only h v - u is ever used, and it loses digits as h v grows.  So now and then, at powers of two that
+are so far apart that it costs no more than the steps between them, h v is taken off u and h begins
+again at 0.
+
 Property: equal to lazynet.reference.dekel.DenseDekel, which centers every row and adds up every
 weight after every step (tests/test_dekel.py).
 """
@@ -22,6 +26,7 @@ from .examples cimport (
     OVERFLOWED,
     PATIENCE,
     PAUSED,
+    WORN_OUT,
     Examples,
     Status,
     check_runnable,
@@ -41,6 +46,10 @@ cdef enum:
     S = 9
     N_FIELDS = 11
 
+# Steps before the first time that h begins again.
+cdef enum:
+    PATIENT_STEPS = 65536
+
 DEKEL_FIELDS = N_FIELDS
 STEPS_FIELD = STEPS
 A_FIELD = A
@@ -48,6 +57,25 @@ Z_FIELD = Z
 H_FIELD = H
 C_FIELD = C
 S_FIELD = S
+
+
+cdef inline bint h_begins_again(double steps, Py_ssize_t n_columns) noexcept nogil:
+    """Whether ``steps`` is a power of two, and large enough that all weights may be visited."""
+    cdef int64_t t = <int64_t> steps
+    return t & (t - 1) == 0 and t >= PATIENT_STEPS and t >= n_columns
+
+
+def begin_h_again(double[:, ::1] cells, double[::1] fields):
+    """u <- u - h v, h <- 0: the same model, counted from here."""
+    cdef Py_ssize_t j
+    cdef double h
+    if cells.shape[1] != 2 or fields.shape[0] != N_FIELDS:
+        raise ValueError(f"cells must have two numbers per feature, fields {N_FIELDS} entries")
+    h = fields[H]
+    with nogil:
+        for j in range(cells.shape[0]):
+            cells[j, 1] -= h * cells[j, 0]
+    fields[H] = fields[H + 1] = 0.0
 
 
 def run(
@@ -120,6 +148,9 @@ def run(
             add_to(&sums[S], &sums[S + 1], (sums[A] * theta - sums[Z]) / t)
             touched += ops.row_length(csr, row)
             step += 1
+            if h_begins_again(t, csr.n_columns):
+                status = WORN_OUT
+                break
             if touched > PATIENCE:
                 status = PAUSED
                 break

@@ -37,8 +37,16 @@
 #endif
 
 #define LAZYNET_LANES 8
-#define LAZYNET_FOR_EACH_LANE(DO) DO(0) DO(1) DO(2) DO(3) DO(4) DO(5) DO(6) DO(7)
 #define LAZYNET_CACHE_LINE 64
+
+/* Vectors whose parts can be exchanged by name. */
+#if (defined(__clang__) || (defined(__GNUC__) && __GNUC__ >= 12))
+#define LAZYNET_SHUFFLES 1
+typedef double lazynet_two __attribute__((vector_size(16)));
+typedef double lazynet_four __attribute__((vector_size(32)));
+#else
+#define LAZYNET_SHUFFLES 0
+#endif
 
 /* A CSR matrix of any supported types; `row_ops` knows which. */
 typedef struct {
@@ -110,6 +118,7 @@ LAZYNET_INLINE double lazynet_sum_alive(const lazynet_past *past, double z, ptrd
 
 /* Weights found to have vanished since they were stored, put aside until there are enough. */
 #define LAZYNET_BLOCK 16
+#define LAZYNET_CELLS 4 /* as many as load_four takes apart */
 typedef struct {
     double z[LAZYNET_BLOCK];
     ptrdiff_t cell[LAZYNET_BLOCK];

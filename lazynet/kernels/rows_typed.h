@@ -319,7 +319,31 @@ static void LAZYNET_TYPED(pair_update)(const lazynet_csr *X, ptrdiff_t row, ptrd
     LAZYNET_TYPED(fetch_rest)(&stream);
 }
 
-/* w_j <- w_j - step x_j for the first `length` of 16 nonzeros, and what belongs to the time before.
+/* Four cells, taken apart: their first numbers and their second ones.  A cell is one load of 16
+ * bytes, and whole vectors are written, which the loads that follow can be served from. */
+LAZYNET_INLINE void LAZYNET_TYPED(load_four)(const double *cells, const LAZYNET_INDEX *columns,
+                                             double *firsts, double *seconds) {
+#if LAZYNET_SHUFFLES
+    lazynet_two cell[4];
+    memcpy(&cell[0], cells + 2 * (ptrdiff_t)columns[0], sizeof cell[0]);
+    memcpy(&cell[1], cells + 2 * (ptrdiff_t)columns[1], sizeof cell[1]);
+    memcpy(&cell[2], cells + 2 * (ptrdiff_t)columns[2], sizeof cell[2]);
+    memcpy(&cell[3], cells + 2 * (ptrdiff_t)columns[3], sizeof cell[3]);
+    const lazynet_four even = __builtin_shufflevector(cell[0], cell[2], 0, 1, 2, 3);
+    const lazynet_four odd = __builtin_shufflevector(cell[1], cell[3], 0, 1, 2, 3);
+    const lazynet_four first = __builtin_shufflevector(even, odd, 0, 4, 2, 6);
+    const lazynet_four second = __builtin_shufflevector(even, odd, 1, 5, 3, 7);
+    memcpy(firsts, &first, sizeof first);
+    memcpy(seconds, &second, sizeof second);
+#else
+    for (int k = 0; k < 4; k++) {
+        firsts[k] = cells[2 * (ptrdiff_t)columns[k]];
+        seconds[k] = cells[2 * (ptrdiff_t)columns[k] + 1];
+    }
+#endif
+}
+
+/* w_j <- w_j - step x_j for the first `length` of 4 nonzeros, and what belongs to the time before.
  *
  * With n iterates counted, a change of z by dz and of its sign by ds adds S0(n) dz - S1(n) ds to
  * before_j.  Where the weight is alive, z = v + sgn(v) shift, v moves by -step x, and this is
@@ -333,18 +357,17 @@ LAZYNET_INLINE void LAZYNET_TYPED(averaged_block)(const LAZYNET_REAL *values,
                                                   double *cells, double shift, double step,
                                                   double drift, double sign_sum, double *olds,
                                                   double *vanished) {
-    double news[2 * LAZYNET_LANES];
+    double befores[LAZYNET_CELLS], news[2 * LAZYNET_CELLS];
+    LAZYNET_TYPED(load_four)(cells, columns, olds, befores);
 #pragma omp simd
-    for (int lane = 0; lane < LAZYNET_LANES; lane++) {
-        const ptrdiff_t at = 2 * (ptrdiff_t)columns[lane];
-        const double value = (double)values[lane], old = cells[at], size = fabs(old);
+    for (int lane = 0; lane < LAZYNET_CELLS; lane++) {
+        const double value = (double)values[lane], old = olds[lane], size = fabs(old);
         const double moved = lazynet_soft(old, shift) - step * value;
-        const double old_sign = size > shift ? copysign(sign_sum, old) : 0.0;
+        const double alive = size > shift ? 1.0 : 0.0; /* a factor, and never a branch */
+        const double sign_change = copysign(sign_sum, moved) - alive * copysign(sign_sum, old);
         news[2 * lane] = lazynet_unsoft(moved, shift);
-        news[2 * lane + 1] =
-            cells[at + 1] + (drift * value + (copysign(sign_sum, moved) - old_sign));
-        olds[lane] = old;
-        vanished[lane] += size > shift ? 0.0 : size;
+        news[2 * lane + 1] = befores[lane] + (drift * value + sign_change);
+        vanished[lane] += size - alive * size;
     }
     /* A cell at a time: half as many stores as numbers. */
     for (ptrdiff_t lane = 0; lane < length; lane++)
@@ -363,19 +386,19 @@ static void LAZYNET_TYPED(averaged_update)(const lazynet_csr *X, ptrdiff_t row, 
     lazynet_dead dead = {.n = 0};
     for (ptrdiff_t start = 0; start < at.length; start += CHUNK) {
         const ptrdiff_t stop = start + CHUNK < at.length ? start + CHUNK : at.length;
-        double olds[CHUNK], vanished[LAZYNET_LANES] = {0};
+        double olds[CHUNK], vanished[LAZYNET_CELLS] = {0};
         ptrdiff_t k = start;
-        for (; k + LAZYNET_LANES <= stop; k += LAZYNET_LANES) {
-            if (k % (2 * LAZYNET_LANES) == 0) LAZYNET_TYPED(fetch)(&stream, 2 * LAZYNET_LANES);
+        for (; k + LAZYNET_CELLS <= stop; k += LAZYNET_CELLS) {
+            if (k % LAZYNET_BLOCK == 0) LAZYNET_TYPED(fetch)(&stream, LAZYNET_BLOCK);
             LAZYNET_TYPED(averaged_block)
-            (at.values + k, at.columns + k, LAZYNET_LANES, cells, shift, step, drift,
+            (at.values + k, at.columns + k, LAZYNET_CELLS, cells, shift, step, drift,
              sign_sum, olds + (k - start), vanished);
         }
         if (k < stop) {
             /* The rest, filled up with nonzeros that are computed and not stored. */
-            LAZYNET_REAL values[LAZYNET_LANES];
-            LAZYNET_INDEX columns[LAZYNET_LANES];
-            for (ptrdiff_t lane = 0; lane < LAZYNET_LANES; lane++) {
+            LAZYNET_REAL values[LAZYNET_CELLS];
+            LAZYNET_INDEX columns[LAZYNET_CELLS];
+            for (ptrdiff_t lane = 0; lane < LAZYNET_CELLS; lane++) {
                 const ptrdiff_t from = k + lane < stop ? k + lane : k;
                 values[lane] = at.values[from];
                 columns[lane] = at.columns[from];
@@ -384,9 +407,9 @@ static void LAZYNET_TYPED(averaged_update)(const lazynet_csr *X, ptrdiff_t row, 
             (values, columns, stop - k, cells, shift, step, drift, sign_sum, olds + (k - start),
              vanished);
         }
-        for (int lane = 0; lane < LAZYNET_LANES; lane++) {
+        for (int lane = 0; lane < LAZYNET_CELLS; lane++) {
             if (vanished[lane] == 0.0) continue;
-            for (k = start + lane; k < stop; k += LAZYNET_LANES) {
+            for (k = start + lane; k < stop; k += LAZYNET_CELLS) {
                 const double old = olds[k - start];
                 dead.z[dead.n] = old;
                 dead.cell[dead.n] = 2 * (ptrdiff_t)at.columns[k];

@@ -8,7 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lazynet.data import as_examples
+from lazynet.dekel import DekelLearner
 from lazynet.engines import make_engine
+from lazynet.losses import get_loss
 from lazynet.trainer import Learner, run_pass
 from paper_repro.competitors.base import (
     CLOCK,
@@ -17,8 +19,15 @@ from paper_repro.competitors.base import (
     TABLES,
     Competitor,
     Problem,
+    slope,
 )
 from paper_repro.runs import recipe, touch_memory
+
+#: The forms that average their iterates, lazily and in so many words.
+LAZY_AVERAGE, NAIVE_AVERAGE = "clock, averaged", "dense, averaged"
+LAZY_CENTERED, NAIVE_CENTERED = "CASGD", "naive CASGD"
+#: lambda of the centered ones: their rates are 1 / (lambda t).
+CENTERED_STRENGTH = 1e-2
 
 
 class _Engine(Competitor):
@@ -27,7 +36,13 @@ class _Engine(Competitor):
 
     def __init__(self, problem: Problem) -> None:
         super().__init__(problem)
-        chosen = recipe(problem.rule, problem.l1, problem.l2, problem.eta0)
+        chosen = recipe(
+            problem.rule,
+            problem.l1,
+            problem.l2,
+            problem.eta0,
+            average=self.options.get("average", False),
+        )
         engine = make_engine(self.engine, self.n_features, **self.options)
         touch_memory(engine)
         self.learner = Learner(engine, as_examples(problem.X, problem.y), chosen)
@@ -90,4 +105,81 @@ class ScalarDense(_Engine):
     options: ClassVar = {"dense_predictions": True, "vectorised": False}
 
 
+class AveragedClock(_Engine):
+    """The clock with the exact average of its iterates."""
+
+    name = LAZY_AVERAGE
+    engine = "clock"
+    options: ClassVar = {"average": True}
+
+    def averages(self) -> NDArray[np.float64]:
+        """The mean of every weight over all iterates."""
+        return self.learner.engine.model()
+
+
+class AveragedDense(AveragedClock):
+    """Every weight shrunk and added to a sum, several at a time."""
+
+    name = NAIVE_AVERAGE
+    engine = "dense"
+
+
+class CenteredAverage(Competitor):
+    """Dekel's CASGD: averaged, and centered without touching the features that a row lacks."""
+
+    name = LAZY_CENTERED
+
+    def begin(self) -> None:
+        problem = self.problem
+        mean = np.asarray(problem.X.mean(axis=0)).ravel()
+        self.learner = DekelLearner(self.n_features, get_loss("log_loss"), CENTERED_STRENGTH, mean)
+        self.learner.cells.fill(0)
+        self.examples = as_examples(problem.X, problem.y)
+        self.order = np.arange(problem.X.shape[0])
+
+    def learn(self, start: int, stop: int) -> None:
+        self.learner.take(self.examples, self.order[start:stop])
+
+    def weights(self) -> NDArray[np.float64]:
+        return self.learner.last()[0]
+
+    def averages(self) -> NDArray[np.float64]:
+        """The mean of every weight over all iterates."""
+        return self.learner.average()[0]
+
+
+class NaiveCenteredAverage(Competitor):
+    """The same in so many words: every row centered, every weight added up, by NumPy's loops."""
+
+    name = NAIVE_CENTERED
+
+    def begin(self) -> None:
+        self.mean = np.asarray(self.problem.X.mean(axis=0)).ravel()
+        self.w, self.sums = np.zeros(self.n_features), np.zeros(self.n_features)
+        self.x, self.intercept, self.t = np.empty(self.n_features), 0.0, 0
+
+    def learn(self, start: int, stop: int) -> None:
+        X, w, x = self.problem.X, self.w, self.x
+        for row in range(start, stop):
+            span = slice(X.indptr[row], X.indptr[row + 1])
+            np.negative(self.mean, out=x)
+            x[X.indices[span]] += X.data[span]
+            g = slope(float(w @ x) + self.intercept, self.labels[row])
+            self.t += 1
+            keep, step = 1.0 - 1.0 / self.t, g / (CENTERED_STRENGTH * self.t)
+            w *= keep
+            x *= step
+            w -= x
+            self.sums += w
+            self.intercept = keep * self.intercept - step
+
+    def weights(self) -> NDArray[np.float64]:
+        return self.w.copy()
+
+    def averages(self) -> NDArray[np.float64]:
+        """The mean of every weight over all iterates."""
+        return self.sums / max(self.t, 1)
+
+
+AVERAGING = (AveragedClock, AveragedDense, CenteredAverage, NaiveCenteredAverage)
 COMPETITORS = (Tables, Clock, SparsePredictions, Dense, ScalarSparsePredictions, ScalarDense)

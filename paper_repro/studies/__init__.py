@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from paper_repro.studies.accuracy import Accuracy
+from paper_repro.studies.averaging import Averaging
 from paper_repro.studies.bench import Bench
 from paper_repro.studies.crossover import Crossover
 from paper_repro.studies.scaling import Scaling
@@ -12,5 +13,6 @@ from paper_repro.study import Study
 
 #: In the order in which they run.
 STUDIES: dict[str, Study] = {
-    study.name: study for study in (Shape(), Table(), Crossover(), Scaling(), Accuracy(), Bench())
+    study.name: study
+    for study in (Shape(), Table(), Crossover(), Scaling(), Accuracy(), Averaging(), Bench())
 }

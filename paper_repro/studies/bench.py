@@ -30,6 +30,8 @@ DENSE_EXAMPLES = 200
 EPOCHS = 4
 ORDERS = {"as they lie": False, "in random order": True}
 SMALL_TABLES = 4096
+#: A penalty under which most weights vanish.
+STRONG_L1 = 1e-4
 
 
 @dataclass(frozen=True)
@@ -58,7 +60,14 @@ LINES = (
     Line("tables / clock", "tables", "clock", 2.5),
     Line("dense with sparse predictions / clock", "dense", "clock", 150.0),
     Line(f"clock, {WIDER}x the features / clock", "clock wide", "clock", 2.0, True),
+    Line("clock with exact averages / clock", "averaged", "clock", 1.6, True),
     Line("dense / clock", "dense predictions", "clock"),
+    Line("clock with exact averages / clock, both without l1", "averaged l2", "clock l2"),
+    Line(
+        f"clock with exact averages / clock, both with l1 = {STRONG_L1:g}",
+        "averaged strong",
+        "clock strong",
+    ),
     Line("scikit-learn, elastic net / clock, whole fits of one epoch", "sklearn fit", "clock fit"),
     Line("clock with the objective in history_ / without", "clock in fit, history", "clock in fit"),
     Line(f"tables of {SMALL_TABLES:,} steps / clock", "tables small", "clock"),
@@ -140,6 +149,11 @@ class Workbench:
             "sklearn none": epoch_of(sklearn_fit(corpus, None, shuffle), n),
             "clock fit": whole(ours, n),
             "sklearn fit": whole(theirs, n),
+            "averaged": Epoch(corpus, "clock", recipe(average=True), order),
+            "clock l2": Epoch(corpus, "clock", recipe(l1=0.0), order),
+            "averaged l2": Epoch(corpus, "clock", recipe(l1=0.0, average=True), order),
+            "clock strong": Epoch(corpus, "clock", recipe(l1=STRONG_L1), order),
+            "averaged strong": Epoch(corpus, "clock", recipe(l1=STRONG_L1, average=True), order),
             "clock, float32": Epoch(narrow, "clock", recipe(), order),
         }
 
