@@ -1,4 +1,6 @@
-"""Dekel's SGD, averaged SGD and centered averaged SGD (arXiv:1612.09147); algorithms.md 7.
+"""Dekel's SGD, averaged SGD and centered averaged SGD; algorithms.md 7.
+
+"Linear Learning with Sparse Data" (arXiv:1612.09147).
 
 The objective is lambda / 2 (|w|^2 + b^2) + mean loss, the rate 1 / (lambda t) with t = 1, 2, ...,
 and the intercept b is penalised like a weight.  Averages run over the iterates 1 ... T.  Centered

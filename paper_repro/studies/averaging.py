@@ -499,13 +499,13 @@ def _cost(measured: Measured) -> str:
     return (
         f"Rows of {measured.nonzeros:g} nonzeros in columns drawn uniformly. *{NAIVE_AVERAGE}* is "
         f"the compiled dense loop that adds every weight to a sum after every step, "
-        f"*{NAIVE_CENTERED}* centers every row and adds up every weight by NumPy's loops. From {sizes[0]:,} to "
-        f"{sizes[-1]:,} features, {grown:,.0f} times as many, the time of a step grows "
-        f"{growth[LAZY_AVERAGE]} times with the lazy average and {growth[NAIVE_AVERAGE]} times "
-        f"where every weight is added up; {growth[LAZY_CENTERED]} times for {LAZY_CENTERED} and "
-        f"{growth[NAIVE_CENTERED]} times for {NAIVE_CENTERED}: O(d + T k) against O(T d), but for the "
-        f"latency of memory. In the same run the averages of both are held against each other: "
-        f"the greatest difference is {measured.worst_equality:.2g} of the largest."
+        f"*{NAIVE_CENTERED}* centers every row and adds up every weight by NumPy's loops. From "
+        f"{sizes[0]:,} to {sizes[-1]:,} features, {grown:,.0f} times as many, the time of a step "
+        f"grows {growth[LAZY_AVERAGE]} times with the lazy average and {growth[NAIVE_AVERAGE]} "
+        f"times where every weight is added up; {growth[LAZY_CENTERED]} times for {LAZY_CENTERED} "
+        f"and {growth[NAIVE_CENTERED]} times for {NAIVE_CENTERED}: O(d + T k) against O(T d), but "
+        f"for the latency of memory. In the same run the averages of both are held against each "
+        f"other: the greatest difference is {measured.worst_equality:.2g} of the largest."
     )
 
 
