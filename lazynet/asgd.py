@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Iterable
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
 
 from lazynet.data import as_examples, check_order
 from lazynet.dekel import DekelLearner, Model
+from lazynet.kernels.examples import Examples
+from lazynet.kernels.objective import total_loss
 from lazynet.linear import SparseClassifier, SparseLinear, SparseRegressor
 from lazynet.losses import LOSSES, get_loss
 from lazynet.params import check_integer, check_number
 from lazynet.progress import Progress
 from lazynet.trainer import spans
 
+# Weights and intercepts of all binary problems.
+Models = tuple[NDArray[np.float64], NDArray[np.float64]]
 # Steps between two advances of the progress bar.
 _STEPS_PER_CALL = 2**16
 
@@ -30,7 +38,8 @@ class _AveragedSGD(SparseLinear):
     mean_: NDArray[np.float64] | None
     t_: int
     n_iter_: int
-    _learners: list[DekelLearner]
+    _last: Models
+    _model: Models
 
     def __init__(
         self,
@@ -66,6 +75,10 @@ class _AveragedSGD(SparseLinear):
         check_number("l2", self.l2, above=0)
         check_number("epsilon", self.epsilon, least=0)
         check_integer("max_iter", self.max_iter, 1)
+        for name in ("average", "center", "replace"):
+            value = getattr(self, name)
+            if not isinstance(value, (bool, np.bool_)):
+                raise ValueError(f"{name} must be True or False, got {value!r}")
 
     def _fit(
         self,
@@ -101,46 +114,89 @@ class _AveragedSGD(SparseLinear):
                     progress.advance(end - begin)
         finally:
             progress.close()
-        for learner in learners:
-            for values, intercept in (learner.last(), learner.average()):
-                if not (np.isfinite(values).all() and np.isfinite(intercept)):
-                    raise FloatingPointError(
-                        f"the model overflowed by step {n_steps}: a weight is not a finite "
-                        f"number. Raise l2, or scale the features to comparable sizes."
-                    )
-        self._learners = learners
-        self._averaged = bool(self.average)
+        last, averages = (
+            _stacked(learner.last() for learner in learners),
+            _stacked(learner.average() for learner in learners),
+        )
+        for weights, intercepts in (last, averages):
+            if not (np.isfinite(weights).all() and np.isfinite(intercepts).all()):
+                raise FloatingPointError(
+                    f"the model overflowed by step {n_steps}: a weight is not a finite "
+                    f"number. Raise l2, or scale the features to comparable sizes."
+                )
+        self._last, self._model = last, averages if self.average else last
         self.mean_ = mean
         self.t_ = n_steps
         self.n_iter_ = max(1, n_steps // X.shape[0])
+        self._warn_if_useless(examples)
+
+    def _warn_if_useless(self, examples: list[Examples]) -> None:
+        """The first steps are 1 / l2 long; say so if the model has not recovered from them."""
+        for problem, weights, intercept in zip(examples, *self._model, strict=True):
+            # Of the centered objective, in which the intercept is that of the center.
+            center = intercept if self.mean_ is None else intercept + float(weights @ self.mean_)
+            penalty = self.l2 / 2 * (float(weights @ weights) + center**2)
+            trained = self._mean_loss(problem, weights, intercept) + penalty
+            untrained = self._mean_loss(problem, np.zeros_like(weights), 0.0)
+            if not trained <= untrained:
+                warnings.warn(
+                    f"after {self.t_} steps the model is still worse than no model at all (its "
+                    f"objective is {trained:.3g}, that of zero weights {untrained:.3g}): steps "
+                    f"begin with a length of 1 / l2. Scale the rows to length 1, or raise l2 or "
+                    f"max_iter; where the slope of the loss is unbounded, l2 must be of the order "
+                    f"of the rows' squared norms",
+                    ConvergenceWarning,
+                    stacklevel=4,
+                )
+                return
+
+    def _mean_loss(
+        self, examples: Examples, weights: NDArray[np.float64], intercept: float
+    ) -> float:
+        total, row = 0.0, 0
+        while row < examples.n_rows:
+            part, row, _ = total_loss(
+                examples, np.ascontiguousarray(weights), float(intercept),
+                get_loss(self.loss).code, self.epsilon, row, examples.n_rows,
+            )  # fmt: skip
+            total += part
+        return total / examples.n_rows
 
     # --- the model ------------------------------------------------------------------------
 
     def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_learners")
+        return hasattr(self, "_model")
 
-    def _models(self, average: bool) -> list[Model]:
-        return [learner.average() if average else learner.last() for learner in self._learners]
+    def _trained(self, which: str) -> Models:
+        check_is_fitted(self)
+        return getattr(self, which)
 
     @property
     def coef_(self) -> NDArray[np.float64]:
         """Weights, shape (1, n_features), or (n_classes, n_features) for several classes."""
-        return np.vstack([weights for weights, _ in self._models(self._averaged)])
+        return self._trained("_model")[0]
 
     @property
     def intercept_(self) -> NDArray[np.float64]:
         """The intercept of each row of ``coef_``, for rows as they are."""
-        return np.array([intercept for _, intercept in self._models(self._averaged)])
+        return self._trained("_model")[1]
 
     @property
     def last_coef_(self) -> NDArray[np.float64]:
         """The weights after the last step, of the shape of ``coef_``."""
-        return np.vstack([weights for weights, _ in self._models(False)])
+        return self._trained("_last")[0]
 
     @property
     def last_intercept_(self) -> NDArray[np.float64]:
         """The intercept of each row of ``last_coef_``."""
-        return np.array([intercept for _, intercept in self._models(False)])
+        return self._trained("_last")[1]
+
+
+def _stacked(models: Iterable[Model]) -> Models:
+    weights, intercepts = zip(*models, strict=True)
+    stacked, offsets = np.vstack(weights), np.array(intercepts)
+    stacked.flags.writeable = offsets.flags.writeable = False
+    return stacked, offsets
 
 
 class ASGDClassifier(SparseClassifier, _AveragedSGD):
@@ -151,7 +207,9 @@ class ASGDClassifier(SparseClassifier, _AveragedSGD):
     steps cost O(n_features + T k), k the nonzeros of a row: neither averaging nor centering costs
     more.  Several classes are trained one against the rest.
 
-    For an l1 penalty, other rates, or streams, use ``LazyNetClassifier(average=True)``.
+    Rows should be scaled to length 1, or their features to comparable sizes: the first steps are
+    1/l2 long, and a plain average remembers them.  For an l1 penalty, other rates, other averages,
+    or streams, use ``LazyNetClassifier(average=...)``.
 
     Parameters
     ----------
@@ -269,7 +327,9 @@ class ASGDRegressor(SparseRegressor, _AveragedSGD):
     without ``class_weight``, and with
 
     loss : str, default="absolute_error"
-        "absolute_error", "squared_error" (p - y)^2 / 2, "huber", "epsilon_insensitive".
+        "absolute_error", "huber", "epsilon_insensitive", or "squared_error" (p - y)^2 / 2, which
+        overshoots unless l2 is of the order of the rows' squared norms: for it,
+        ``LazyNetRegressor(average="polynomial")`` is the better choice.
     l2 : float, default=1e-2
         As there.
 

@@ -78,8 +78,9 @@ def make_averaging(average: AverageLike, n_steps: int | None) -> Averaging | Non
             if n_steps is None:
                 raise ValueError(
                     "average='suffix' needs to know the last step from the beginning: set "
-                    "tol=None, so that all max_iter epochs are run, and use fit; or give the "
-                    "step to average from, average=k"
+                    "tol=None, so that fit runs all max_iter epochs; where the last step is not "
+                    "known, average='polynomial' forgets what is long past, and average=k begins "
+                    "at step k"
                 )
             return FromStep(n_steps // 2 + 1)
     elif isinstance(average, (bool, np.bool_)):

@@ -226,7 +226,8 @@ class _LinearLearner(SparseLinear):
         if self.tol is not None and not stopped:
             warnings.warn(
                 f"the objective was still improving by more than tol={self.tol:g} after "
-                f"max_iter={self.max_iter} epochs; raise max_iter, or see history_ for how it went",
+                f"max_iter={self.max_iter} epochs; raise max_iter, or eta0 (which is "
+                f"{self.eta0_:.3g}) if the rates are small, or see history_ for how it went",
                 ConvergenceWarning,
                 stacklevel=3,
             )

@@ -1,10 +1,13 @@
 """Dekel's learners, compiled, and the estimators over them: equal to centering and adding up."""
 
+import warnings
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from test_averages import apart
 
 from lazynet import ASGDClassifier, ASGDRegressor
@@ -14,8 +17,6 @@ from lazynet.kernels import dekel as kernel
 from lazynet.losses import LOSSES, get_loss
 from lazynet.reference.dekel import DenseDekel, PlainDekel
 from lazynet.testing import sparse_matrices, targets
-from lazynet.tolerance import UNIT_ROUNDOFF
-from paper_repro.extended import dekel_in_long_double, too_narrow
 
 DEKEL_LOSSES = ("absolute_error", "squared_error", "hinge", "log_loss")
 
@@ -107,48 +108,6 @@ def test_before_the_first_step_and_after_one():
     learner.take(as_examples(sparse.csr_matrix([[2.0, 0.0]]), np.ones(1)), np.zeros(1, np.int64))
     assert apart(learner.last()[0], learner.average()[0]) == 0.0
     assert learner.last()[0].tolist() == [0.75, 0.0]
-
-
-def long_run(n_steps):
-    """How far compiled CASGD is from long double, by the largest weight, for three losses."""
-    generator = np.random.default_rng(0)
-    d, n = 6, 200
-    X = sparse.random(n, d, density=0.4, format="csr", random_state=0)
-    X.sort_indices()
-    X.data = generator.standard_normal(X.nnz) + 0.5
-    y = np.where(X @ np.arange(-2.5, 3.0) + generator.standard_normal(n) > 0, 1.0, -1.0)
-    order = generator.integers(0, n, n_steps)
-    mean = np.asarray(X.mean(axis=0)).ravel()
-    errors = {}
-    for loss, l2 in (("log_loss", 1e-3), ("squared_error", 5.0), ("absolute_error", 1e-2)):
-        learner = DekelLearner(d, get_loss(loss), l2, mean)
-        learner.take(as_examples(X, y), order)
-        truth = dekel_in_long_double(X, y, order, loss, l2, mean)
-        for found, expected in zip((learner.last(), learner.average()), truth, strict=True):
-            found, expected = np.append(*found), np.append(*expected)
-            error = float(np.abs(found - expected).max() / np.abs(expected).max())
-            errors[loss] = max(errors.get(loss, 0.0), error)
-    return errors
-
-
-needs_long_double = pytest.mark.skipif(too_narrow() is not None, reason=str(too_narrow()))
-
-
-@needs_long_double
-def test_a_hundred_thousand_steps_against_long_double():
-    """A tenth of a roundoff per step, past the step at which h begins again."""
-    n_steps = 100_000
-    for error in long_run(n_steps).values():
-        assert error <= 0.1 * UNIT_ROUNDOFF * n_steps
-
-
-@needs_long_double
-@pytest.mark.thorough
-def test_a_million_steps_against_long_double():
-    """Within 1e-11 of extended precision."""
-    errors = long_run(1_000_000)
-    print({loss: f"{error:.2g}" for loss, error in errors.items()})
-    assert max(errors.values()) <= 1e-11
 
 
 # --- the tests are tested ---------------------------------------------------------------------
@@ -327,3 +286,29 @@ def test_average_false_predicts_with_the_last_iterate():
     np.testing.assert_array_equal(last.coef_, averaged.last_coef_)
     np.testing.assert_array_equal(last.intercept_, averaged.last_intercept_)
     assert not np.array_equal(last.coef_, averaged.coef_)
+
+
+def test_a_model_that_is_worse_than_none_is_reported():
+    """Long first steps that a short run does not outlast; a sound model says nothing."""
+    generator = np.random.default_rng(0)
+    X = generator.standard_normal((200, 3))
+    y = X @ [1.0, 0.0, -2.0]
+    with pytest.warns(ConvergenceWarning, match="worse than no model at all"):
+        ASGDRegressor("squared_error", l2=0.1, random_state=0).fit(X, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ASGDRegressor(random_state=0).fit(X, y)
+
+
+@pytest.mark.parametrize("name", ["average", "center", "replace"])
+def test_switches_are_true_or_false(name):
+    """What LazyNetClassifier takes for ``average`` means nothing here."""
+    X, y = data()
+    with pytest.raises(ValueError, match=f"{name} must be True or False, got 'suffix'"):
+        ASGDClassifier(**{name: "suffix"}).fit(X, y)
+
+
+def test_an_unfitted_model_has_no_coefficients():
+    """As scikit-learn says it."""
+    with pytest.raises(NotFittedError, match="not fitted yet"):
+        ASGDClassifier().coef_  # noqa: B018

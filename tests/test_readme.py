@@ -71,14 +71,29 @@ def test_the_stepper_example():
     assert namespace["stepper"].weight(7) == 0.95
 
 
+def printed_and_shown(first_line, capsys):
+    """What a snippet prints, and what stands below it, line by line."""
+    snippet = snippet_with(first_line)
+    exec(snippet, {})
+    shown = README.read_text().split(snippet)[1].split("```")[2]
+    return capsys.readouterr().out.splitlines(), shown.strip().splitlines()
+
+
+def numbers_in(line):
+    return [float(number.replace(",", "")) for number in re.findall(r"\d[\d.,]*", line)]
+
+
 def test_the_first_example_prints_what_is_shown(capsys):
     """Accuracy, number of weights and verdict, to what another machine's logarithms may change."""
-    exec(snippet_with("LazyNetClassifier("), {})
-    printed = capsys.readouterr().out.splitlines()
-    shown = README.read_text().split(snippet_with("LazyNetClassifier("))[1].split("```")[2]
-    numbers = [
-        [float(number.replace(",", "")) for number in re.findall(r"[\d.,]*\d", line)]
-        for line in (printed[0], shown.strip().splitlines()[0])
-    ]
-    assert numbers[0] == pytest.approx(numbers[1], rel=1e-3)
-    assert printed[1] == shown.strip().splitlines()[1]
+    printed, shown = printed_and_shown("sparse.random(20_000", capsys)
+    assert numbers_in(printed[0]) == pytest.approx(numbers_in(shown[0]), rel=1e-3)
+    assert printed[1] == shown[1]
+
+
+def test_the_averages_print_what_is_shown(capsys):
+    """Accuracies and supports, likewise."""
+    printed, shown = printed_and_shown("sparse.random(12_000", capsys)
+    assert len(printed) == len(shown) == 3
+    for line, expected in zip(printed, shown, strict=True):
+        assert line.split(":")[0] == expected.split(":")[0]
+        assert numbers_in(line) == pytest.approx(numbers_in(expected), rel=5e-3)
