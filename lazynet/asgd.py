@@ -91,7 +91,8 @@ class _AveragedSGD(SparseLinear):
         if order is not None and order.ndim != 1:
             raise ValueError(f"sample_order must list all steps in one dimension, got {order.ndim}")
         n_steps = self.max_iter * X.shape[0] if order is None else len(order)
-        mean = np.asarray(X.mean(axis=0)).ravel().astype(np.float64) if self.center else None
+        # Not X.mean, which adds up float32 values as such.
+        mean = (np.ones(X.shape[0]) @ X) / X.shape[0] if self.center else None
         problems = self._problems(X, y, weights)
         learners = [
             DekelLearner(X.shape[1], get_loss(self.loss), self.l2, mean, self.epsilon)
@@ -224,7 +225,8 @@ class ASGDClassifier(SparseClassifier, _AveragedSGD):
         Predict with the mean of the iterates 1, ..., T; without, with the last of them.
     center : bool, default=True
         Train on x - mean, the mean over the rows of ``fit``.  ``intercept_`` is for rows as they
-        are.  The weights do not change when a constant is added to a feature.
+        are.  A constant that is added to a feature changes no weight, up to rounding, which grows
+        with the squared norm of the mean.
     epsilon : float, default=0.1
         Width of "huber" and "epsilon_insensitive".
     max_iter : int, default=100

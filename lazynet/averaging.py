@@ -32,6 +32,9 @@ class FromStep:
 
     first: int = 1
 
+    def __post_init__(self) -> None:
+        check_integer("first", self.first, 0)
+
     def counts(self, start: int, stop: int) -> NDArray[np.float64]:
         return np.asarray(np.arange(start + 1, stop + 1) >= self.first, dtype=np.float64)
 
@@ -57,8 +60,9 @@ class PolynomialDecay:
     def counts(self, start: int, stop: int) -> NDArray[np.float64]:
         i = np.arange(start + 1, stop + 1, dtype=np.float64)
         counts = np.ones(stop - start)
-        for k in range(self.degree):
-            counts *= i + k
+        with np.errstate(over="ignore"):  # refused as infinite, by whoever asked
+            for k in range(self.degree):
+                counts *= i + k
         return counts
 
 
@@ -88,7 +92,7 @@ def make_averaging(average: AverageLike, n_steps: int | None) -> Averaging | Non
     elif isinstance(average, (int, np.integer)):
         first = check_integer("average", average, 0)
         return FromStep(first) if first else None
-    elif hasattr(average, "counts"):
+    elif hasattr(average, "counts") and not isinstance(average, type):
         return average
     raise ValueError(
         f"average must be False, True, the step to average from, one of {list(NAMES)}, or an "

@@ -52,9 +52,10 @@ class Wear:
     cushion: float = 1.0
     largest_cushion: float = 2.0**10
     nonzeros_per_weight: float = 16.0
-    #: the same two bounds for 1 / scale and for the shift, where iterates are averaged
-    reach: float = 2.0**10
-    largest_reach: float = 2.0**20
+    #: the same two bounds where iterates are averaged: for S0 max(1 / scale, shift) by all that has
+    #: counted, S0 the sum of the scales since the last sweep (kernels/averages.pxd)
+    reach: float = 2.0**6
+    largest_reach: float = 2.0**10
 
     def task(
         self, n_features: int, loss: Loss, epsilon: float, step_order: str, fit_intercept: bool

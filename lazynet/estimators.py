@@ -21,7 +21,7 @@ from lazynet.rules import get_rule
 from lazynet.schedules import ScheduleLike, make_schedule
 from lazynet.state import undone_on_failure
 from lazynet.trainer import EpochRecord, Learner, Orders, Recipe, Stopping, run_pass, train
-from lazynet.verify import VerificationReport, verify
+from lazynet.verify import VerificationReport, affordable_rows, verify
 
 
 class _LinearLearner(SparseLinear):
@@ -111,11 +111,12 @@ class _LinearLearner(SparseLinear):
         if self.eta0 is not None:
             check_number("eta0", self.eta0, above=0)
         check_number("power_t", self.power_t)
+        penalty = ElasticNet(self.l1, self.l2)
         averaging = make_averaging(self.average, n_steps)
         check_engine(self.engine, self.table_budget, averaging is not None, self.l1)
         return Recipe(
             loss,
-            ElasticNet(self.l1, self.l2),
+            penalty,
             get_rule(self.rule),
             make_schedule(
                 self.schedule, eta0 if self.eta0 is None else self.eta0, self.power_t, self.l2
@@ -183,9 +184,7 @@ class _LinearLearner(SparseLinear):
                     f"{self._engines[0].n_features} features, but these data make {len(problems)} "
                     f"with {X.shape[1]}; fit them with warm_start=False"
                 )
-            engines = [self._continued(engine) for engine in self._engines]
-            for engine in engines:
-                engine.load(engine.weights(), engine.intercept)  # an average begins anew
+            engines = [self._continued(engine, average=False) for engine in self._engines]
         else:
             engines = [self._new_engine(X.shape[1]) for _ in problems]
         learners = [
@@ -247,7 +246,8 @@ class _LinearLearner(SparseLinear):
         problems = self._problems(X, y, weights)
         engines = self._engines if begun else [self._new_engine(X.shape[1]) for _ in problems]
         if begun and self._engine_options != self._options_of_engine():
-            engines = [self._continued(engine) for engine in engines]
+            same_weighing = self._engine_options[0] == self._options_of_engine()[0]
+            engines = [self._continued(engine, same_weighing) for engine in engines]
         t = self.t_ if begun else 0
         generator = getattr(self, "_generator", None)
         if self.shuffle and generator is None:
@@ -274,13 +274,16 @@ class _LinearLearner(SparseLinear):
         return self
 
     def _options_of_engine(self) -> tuple[Any, ...]:
-        averaged = make_averaging(self.average, 0) is not None
-        return (self.engine, self.table_budget, self.dense_predictions, averaged)
+        weighing = make_averaging(self.average, 0)
+        return (weighing, self.engine, self.table_budget, self.dense_predictions)
 
-    def _continued(self, engine: Engine) -> Engine:
-        """The same weights in an engine of the kind that is asked for now."""
+    def _continued(self, engine: Engine, average: bool) -> Engine:
+        """The same weights, and average if asked, in an engine of the kind that is wanted now."""
         new = self._new_engine(engine.n_features)
-        new.go_on_from(engine)
+        if average:
+            new.go_on_from(engine)
+        else:
+            new.load(engine.weights(), engine.intercept)
         return new
 
     # --- the model ------------------------------------------------------------------------
@@ -343,7 +346,8 @@ class _LinearLearner(SparseLinear):
         check_integer("max_rows", max_rows, 1)
         check_integer("epochs", epochs, 1)
         targets, importances = self._problems(X, y, weights)[0]
-        recipe = self._recipe(self._scale_of_rates(X, weights))
+        n_steps = affordable_rows(X, max_rows, epochs) * epochs
+        recipe = self._recipe(self._scale_of_rates(X, weights), n_steps)
         return verify(recipe, self._new_engine, X, targets, importances, max_rows, epochs)
 
 
@@ -398,7 +402,8 @@ class LazyNetClassifier(SparseClassifier, _LinearLearner):
     class_weight : dict, "balanced" or None, default=None
         What an example counts by its class.
     warm_start : bool, default=False
-        Let ``fit`` start from the present weights; t starts at 0 again.
+        Let ``fit`` start from the weights after the last step; t starts at 0 again, and an average
+        anew.
     engine : {"clock", "tables", "rescaled", "dense"}, default="clock"
         How the weights are kept: off the clock, in Lipton & Elkan's tables, as a scale times a
         vector (l1=0 only), or all current.
@@ -410,7 +415,10 @@ class LazyNetClassifier(SparseClassifier, _LinearLearner):
         Predict with the exact mean of the weights after every step instead of the last ones: True,
         of all steps; k, from step k = 1, 2, ... on; "suffix", over the last half of the steps
         (needs ``tol=None``); "polynomial", polynomial-decay averaging, or another object of
-        ``lazynet.averaging``.  A step still costs its nonzeros, under an l1 penalty too.
+        ``lazynet.averaging``.  A step still costs its nonzeros, under an l1 penalty too, unless it
+        wipes out a good part of every weight (eta * l2 of order 1): then all weights must be
+        visited every few dozen steps.  While no step has counted, ``coef_`` are the last weights.
+        Changed between calls of ``partial_fit``, it begins a new average.
     record_history : bool, default=True
         Evaluate the objective after every epoch for ``history_``.  False saves that pass over the
         data where neither ``tol`` nor ``verbose`` needs it.

@@ -87,7 +87,12 @@ class VerificationReport:
             f"  greatest in ulps   {self.ulps}\n"
             f"  derived bound      {self.bound:.3g} for all differences together (Euclidean norm); "
             f"a weight that is about to vanish may differ in many of its own digits"
-            + ("" if self.average is None else f"\n  greatest in average  {self.average}")
+            + (
+                ""
+                if self.average is None
+                else f"\n  greatest in average  {self.average}; "
+                f"the bound is {AVERAGES_AGREE:g} of 1 + the largest"
+            )
             + partial
         )
 
@@ -105,7 +110,7 @@ def verify(
 
     Features that none of the rows has stay zero in both, so only the others are carried.
     """
-    n_rows = _affordable_rows(X, max_rows, epochs)
+    n_rows = affordable_rows(X, max_rows, epochs)
     head = X[:n_rows]
     features = np.unique(head.indices)
     columns = np.searchsorted(features, head.indices).astype(head.indices.dtype)
@@ -132,7 +137,7 @@ def verify(
     )
 
     averaging, average = recipe.averaging, None if recipe.averaging is None else NO_DIFFERENCE
-    sums, total = np.zeros(len(features)), 0.0
+    sums, intercept_sum, total = np.zeros(len(features)), 0.0, 0.0
     worst = dict.fromkeys(("absolute", "relative", "ulps"), NO_DIFFERENCE)
     largest, agrees, compared = 0.0, True, 0
     for t in range(n_rows * epochs):
@@ -163,11 +168,18 @@ def verify(
         if averaging is not None:
             omega = float(averaging.counts(t, t + 1)[0])
             sums, total = sums + omega * dense, total + omega
+            intercept_sum += omega * twin.intercept
+            intercept = intercept_sum / total if total else twin.intercept
+            agrees = agrees and abs(engine.model_intercept - intercept) <= AVERAGES_AGREE * (
+                1.0 + abs(intercept)
+            )
             mean, found = sums / total if total else dense, engine.model()
             difference = _largest(np.abs(found - mean), t, features, found, mean)
             if difference.amount > (average or NO_DIFFERENCE).amount:
                 average = difference
-            agrees = agrees and difference.amount <= AVERAGES_AGREE * (1.0 + np.abs(mean).max())
+            agrees = agrees and difference.amount <= AVERAGES_AGREE * (
+                1.0 + np.abs(mean).max(initial=0.0)
+            )
     return VerificationReport(
         engine=engine.name,
         rows=n_rows,
@@ -195,7 +207,7 @@ def _largest(
     return Difference(float(amounts[j]), step, int(features[j]), float(lazy[j]), float(dense[j]))
 
 
-def _affordable_rows(X: sparse.csr_matrix, max_rows: int, epochs: int) -> int:
+def affordable_rows(X: sparse.csr_matrix, max_rows: int, epochs: int) -> int:
     """As many first rows as the plain Python twin can take in a few seconds, at least one."""
     rows = min(max_rows, X.shape[0])
     while rows > 1:

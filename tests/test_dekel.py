@@ -312,3 +312,10 @@ def test_an_unfitted_model_has_no_coefficients():
     """As scikit-learn says it."""
     with pytest.raises(NotFittedError, match="not fitted yet"):
         ASGDClassifier().coef_  # noqa: B018
+
+
+def test_the_mean_of_float32_rows_is_taken_in_float64():
+    """Two hundred thousand equal values have that value as their mean."""
+    X = sparse.csr_matrix(np.full((200_000, 1), 3.1, dtype=np.float32))
+    model = ASGDRegressor(max_iter=1, random_state=0).fit(X, np.arange(200_000.0))
+    assert model.mean_[0] == pytest.approx(float(np.float32(3.1)), rel=1e-12)

@@ -58,9 +58,13 @@ cdef inline void count_iterate(
     count_totals(fields, omega, intercept)
 
 
-# Beside a large stored value the sums of a weight lose digits: as many as |z| is larger than the
-# weight.  So the reach of the clock, how far |z| = |w| / scale + shift exceeds |w|, is bounded:
-# gladly at a small value once the nonzeros have paid for the sweep, at a greater one in any case.
+# A sum is what is left of numbers as large as S0 |z|, and |z| = |w| / scale + shift may be much
+# larger than |w|.  So the reach of the past,
+#
+#     S0 max(1 / scale, shift) / (sum of omega over everything that has counted),
+#
+# which times the roundoff bounds the error of an average by the weight, is kept small: gladly at
+# the first of two bounds, once the nonzeros have paid for a sweep, and in any case below the second.
 cdef struct Reach:
     double glad
     double greatest
@@ -68,9 +72,24 @@ cdef struct Reach:
 
 
 cdef inline bint past_is_worn(
-    const Past* past, const Clock* clock, const Reach* reach, double work
+    const Past* past,
+    const double* fields,
+    const Clock* clock,
+    const Reach* reach,
+    double work,
+    double keep,
+    double pull,
 ) noexcept nogil:
-    cdef double farthest = max(clock.inverse, clock.shift)
-    if past.n >= past.room or farthest > reach.greatest:
+    """Whether to fold before a step that shrinks by ``keep`` and ``pull``: one that decays a lot
+    stores beside a scale, or moves by a length, for which what has been summed is too much."""
+    cdef double farthest, bound
+    if past.n == 0:
+        return False
+    if past.n >= past.room:
         return True
-    return work > reach.enough_work and farthest > reach.glad
+    # Of the clock after the step, and all of it times keep.
+    farthest = past.scales[past.n] * max(clock.inverse, clock.shift * keep + pull * clock.inverse)
+    bound = fields[TOTAL] * keep
+    if farthest > reach.greatest * bound:
+        return True
+    return work > reach.enough_work and farthest > reach.glad * bound

@@ -94,8 +94,6 @@ def run(
         counts = &steps.counts[0]
         totals = &average.fields[0]
         past = average.past()
-        if past.n >= past.room:
-            return <int> WORN_OUT, first
     cdef double* z = &stored[0] if stored.shape[0] else NULL
     cdef const int64_t* order = &steps.order[0]
     with nogil:
@@ -106,6 +104,11 @@ def run(
         while step < n_steps:
             if not sound:
                 status = BAD_ROW
+                break
+            if averaged and past_is_worn(
+                &past, totals, &clock, &task.reach, work, steps.keep[step], steps.pull[step]
+            ):
+                status = WORN_OUT
                 break
             row = order[step]
             # Rows are checked one step before they are read, when they are first fetched.
@@ -166,9 +169,7 @@ def run(
             work += <double> length
             touched += length
             step += 1
-            if worn_out(&clock, &task.wear, work) or (
-                averaged and past_is_worn(&past, &clock, &task.reach, work)
-            ):
+            if worn_out(&clock, &task.wear, work):
                 status = WORN_OUT
                 break
             if touched > PATIENCE:
