@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,7 +17,7 @@ from lazynet.dekel import DekelLearner, Model
 from lazynet.kernels.examples import Examples
 from lazynet.kernels.objective import total_loss
 from lazynet.linear import SparseClassifier, SparseLinear, SparseRegressor
-from lazynet.losses import LOSSES, get_loss
+from lazynet.losses import get_loss
 from lazynet.params import check_integer, check_number
 from lazynet.progress import Progress
 from lazynet.trainer import spans
@@ -30,9 +30,6 @@ _STEPS_PER_CALL = 2**16
 
 class _AveragedSGD(SparseLinear):
     """What the two estimators share."""
-
-    #: whether a loss over margins can be trained
-    _takes_margin_losses: ClassVar[bool]
 
     # Set by training.
     mean_: NDArray[np.float64] | None
@@ -65,13 +62,7 @@ class _AveragedSGD(SparseLinear):
         self.verbose = verbose
 
     def _check_parameters(self) -> None:
-        loss = get_loss(self.loss)
-        if loss.margin and not self._takes_margin_losses:
-            accepted = sorted(name for name, row in LOSSES.items() if not row.margin)
-            raise ValueError(
-                f"loss={self.loss!r} is for targets of -1 and +1; "
-                f"a regressor takes one of {accepted}"
-            )
+        self._check_loss()
         check_number("l2", self.l2, above=0)
         check_number("epsilon", self.epsilon, least=0)
         check_integer("max_iter", self.max_iter, 1)
@@ -266,8 +257,6 @@ class ASGDClassifier(SparseClassifier, _AveragedSGD):
     True
     """
 
-    _takes_margin_losses = True
-
     def __init__(
         self,
         loss: str = "log_loss",
@@ -345,8 +334,6 @@ class ASGDRegressor(SparseRegressor, _AveragedSGD):
     >>> model.coef_.round(1) + 0.0
     array([[ 1.,  0., -2.]])
     """
-
-    _takes_margin_losses = False
 
     def __init__(
         self,

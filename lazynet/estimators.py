@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,7 +14,7 @@ from lazynet.averaging import AverageLike, make_averaging
 from lazynet.data import as_examples, check_order, touched_columns
 from lazynet.engines import DEFAULT_BUDGET, Engine, check_engine, make_engine
 from lazynet.linear import SparseClassifier, SparseLinear, SparseRegressor
-from lazynet.losses import LOSSES, get_loss
+from lazynet.losses import get_loss
 from lazynet.params import check_integer, check_number
 from lazynet.penalties import ElasticNet
 from lazynet.rules import get_rule
@@ -26,9 +26,6 @@ from lazynet.verify import VerificationReport, affordable_rows, verify
 
 class _LinearLearner(SparseLinear):
     """What the two estimators share: parameters, training, coefficients."""
-
-    #: whether a loss over margins can be trained
-    _takes_margin_losses: ClassVar[bool]
 
     # Set by training.
     n_features_in_: int
@@ -97,13 +94,7 @@ class _LinearLearner(SparseLinear):
 
         ``n_steps`` is the length of the whole run, None where it is not known.
         """
-        loss = get_loss(self.loss)
-        if loss.margin and not self._takes_margin_losses:
-            accepted = sorted(name for name, row in LOSSES.items() if not row.margin)
-            raise ValueError(
-                f"loss={self.loss!r} is for targets of -1 and +1; "
-                f"a regressor takes one of {accepted}"
-            )
+        loss = self._check_loss()
         check_integer("max_iter", self.max_iter, 1)
         check_integer("n_iter_no_change", self.n_iter_no_change, 1)
         if self.tol is not None:
@@ -459,9 +450,6 @@ class LazyNetClassifier(SparseClassifier, _LinearLearner):
     True
     """
 
-    _takes_margin_losses = True
-    classes_: NDArray[Any]
-
     def __init__(
         self,
         loss: str = "log_loss",
@@ -626,8 +614,6 @@ class LazyNetRegressor(SparseRegressor, _LinearLearner):
     >>> model.coef_.round(1) + 0.0
     array([[ 1.,  0., -2.,  0.,  0.]])
     """
-
-    _takes_margin_losses = False
 
     def __init__(
         self,

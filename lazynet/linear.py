@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,11 +18,14 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from lazynet.data import check_convertible, usable_rows
-from lazynet.losses import LOSSES, get_loss
+from lazynet.losses import LOSSES, Loss, get_loss
 
 
 class SparseLinear(BaseEstimator):
     """Rows in, w.x + b out; ``coef_`` and ``intercept_`` have one row per binary problem."""
+
+    #: whether a loss over margins can be trained
+    _takes_margin_losses: ClassVar[bool]
 
     loss: str
     random_state: int | np.random.RandomState | None
@@ -31,6 +34,16 @@ class SparseLinear(BaseEstimator):
     def _check_parameters(self) -> None:
         """Refuse parameters that do not go together, before anything is read."""
         raise NotImplementedError
+
+    def _check_loss(self) -> Loss:
+        loss = get_loss(self.loss)
+        if loss.margin and not self._takes_margin_losses:
+            accepted = sorted(name for name, row in LOSSES.items() if not row.margin)
+            raise ValueError(
+                f"loss={self.loss!r} is for targets of -1 and +1; "
+                f"a regressor takes one of {accepted}"
+            )
+        return loss
 
     def _check_X(self, X: Any, reset: bool, **options: Any) -> Any:
         """X as CSR, and whatever else ``validate_data`` was asked to check, as a tuple."""
@@ -116,6 +129,7 @@ class SparseLinear(BaseEstimator):
 class SparseClassifier(ClassifierMixin, SparseLinear):
     """Classes from the side of the hyperplane; several classes one against the rest."""
 
+    _takes_margin_losses = True
     classes_: NDArray[Any]
     class_weight: dict[Any, float] | str | None
 
@@ -206,6 +220,8 @@ class SparseClassifier(ClassifierMixin, SparseLinear):
 
 class SparseRegressor(RegressorMixin, SparseLinear):
     """w.x + b itself."""
+
+    _takes_margin_losses = False
 
     def predict(self, X: Any) -> NDArray[np.float64]:
         """w.x + b for each row."""

@@ -60,6 +60,14 @@ def available_bytes() -> int | None:
     return None if kilobytes is None else int(kilobytes.split()[0]) * 1024
 
 
+def memory_shortage(needed: int) -> str | None:
+    """What to say where there is not so much memory to be had, or None where there is."""
+    available = available_bytes()
+    if available is None or available >= needed:
+        return None
+    return f"{needed / 1e9:.2g} GB of memory needed, {available / 1e9:.2g} GB available"
+
+
 def _told(path: str, name: str) -> str | None:
     """What one of Linux's files says behind a name and a colon."""
     try:

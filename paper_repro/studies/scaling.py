@@ -110,11 +110,9 @@ def step_sizes(settings: Settings) -> list[int]:
 
 def measure_features(settings: Settings, features: int, _: Records) -> Record:
     """Seconds per example at so many features; one engine at a time, because they are large."""
-    needed, available = BYTES_PER_FEATURE * features, machine.available_bytes()
-    if available is not None and available < needed:
-        return {
-            "skipped": f"{needed / 1e9:.2g} GB of memory needed, {available / 1e9:.2g} GB available"
-        }
+    shortage = machine.memory_shortage(BYTES_PER_FEATURE * features)
+    if shortage is not None:
+        return {"skipped": shortage}
     problem = uniform_problem(
         rows=min(5 * ROWS if settings.full else ROWS, settings.examples),
         features=features,
