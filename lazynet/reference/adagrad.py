@@ -1,0 +1,122 @@
+"""AdaGrad with an elastic net, Duchi, Hazan & Singer (2011), composite form; algorithms.md 10.
+
+A coordinate's rate changes only when the coordinate is touched, so that the shrinks it misses in
+between all have one rate, and their composition is known.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+from lazynet.reference.losses import LOSSES
+from lazynet.reference.shrink import fobos_shrink
+
+
+class _AdaGrad:
+    """Rates alpha / (delta + sqrt G_j), G_j the sum of the squared gradients of coordinate j."""
+
+    def __init__(
+        self,
+        n_features: int,
+        *,
+        loss: str = "log_loss",
+        l1: float = 0.0,
+        l2: float = 0.0,
+        alpha: float = 0.1,
+        delta: float = 1e-6,
+        fit_intercept: bool = False,
+        epsilon: float = 0.1,
+    ) -> None:
+        self.slope = LOSSES[loss][1]
+        self.l1, self.l2, self.alpha, self.delta = l1, l2, alpha, delta
+        self.fit_intercept, self.epsilon = fit_intercept, epsilon
+        self.w, self.G = [0.0] * n_features, [0.0] * n_features
+        self.intercept, self.intercept_G = 0.0, 0.0
+        self.t = 0
+
+    def rate(self, G: float) -> float:
+        return self.alpha / (self.delta + math.sqrt(G))
+
+    def _move(self, j: int, g: float) -> None:
+        if g:
+            self.G[j] += g * g
+            self.w[j] -= self.rate(self.G[j]) * g
+
+    def _move_intercept(self, g: float) -> None:
+        if self.fit_intercept and g:
+            self.intercept_G += g * g
+            self.intercept -= self.rate(self.intercept_G) * g
+
+
+class DenseAdaGrad(_AdaGrad):
+    """Gradients first, then every weight shrinks by FoBoS with its own rate.
+
+    >>> twin = DenseAdaGrad(1, loss="squared_error", l1=0.5, alpha=1.0, delta=0.0)
+    >>> _ = twin.step([0], [1.0], 4.0)
+    >>> twin.weights  # 1, less 0.5 / 4
+    [0.875]
+    """
+
+    @property
+    def weights(self) -> list[float]:
+        return list(self.w)
+
+    def step(
+        self, indices: Iterable[int], values: Iterable[float], target: float, weight: float = 1.0
+    ) -> float:
+        """Learn from one example; returns the prediction made before learning."""
+        example = list(zip(indices, values, strict=True))
+        p = sum((self.w[j] * x for j, x in example), self.intercept)
+        slope = weight * self.slope(p, target, self.epsilon)
+        for j, x in example:
+            self._move(j, slope * x)
+        self._move_intercept(slope)
+        self.w = [
+            fobos_shrink(w, self.rate(G), self.l1, self.l2) if w else w
+            for w, G in zip(self.w, self.G, strict=True)
+        ]
+        self.t += 1
+        return p
+
+
+class PlainAdaGrad(_AdaGrad):
+    """The same at the cost of the nonzeros: n missed shrinks at the rate eta are one,
+
+        |w| <- [ |w| exp(-l) + (l1 / l2) expm1(-l) ]+        l = n log1p(eta l2)
+
+    without an l2 penalty |w| <- [ |w| - n eta l1 ]+.
+    """
+
+    def __init__(self, n_features: int, **options: object) -> None:
+        super().__init__(n_features, **options)  # type: ignore[arg-type]
+        self.psi = [0] * n_features
+
+    def weight(self, j: int) -> float:
+        """One weight as of now, at the cost of that one."""
+        w, missed, eta = self.w[j], self.t - self.psi[j], self.rate(self.G[j]) if self.w[j] else 0.0
+        if self.l2:
+            decay = missed * math.log1p(eta * self.l2)
+            magnitude = abs(w) * math.exp(-decay) + self.l1 / self.l2 * math.expm1(-decay)
+        else:
+            magnitude = abs(w) - missed * eta * self.l1
+        return math.copysign(max(magnitude, 0.0), w)
+
+    @property
+    def weights(self) -> list[float]:
+        return [self.weight(j) for j in range(len(self.w))]
+
+    def step(
+        self, indices: Iterable[int], values: Iterable[float], target: float, weight: float = 1.0
+    ) -> float:
+        """Learn from one example; returns the prediction made before learning."""
+        example = list(zip(indices, values, strict=True))
+        for j, _ in example:
+            self.w[j], self.psi[j] = self.weight(j), self.t
+        p = sum((self.w[j] * x for j, x in example), self.intercept)
+        slope = weight * self.slope(p, target, self.epsilon)
+        for j, x in example:
+            self._move(j, slope * x)
+        self._move_intercept(slope)
+        self.t += 1
+        return p

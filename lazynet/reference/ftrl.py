@@ -1,0 +1,82 @@
+"""FTRL-Proximal, McMahan et al. (2013); algorithms.md 11.3.
+
+Follow the proximally regularised leader with a rate per coordinate.  A weight is a function of two
+sums over its own gradients: lazy by nature.  l1 and l2 act once, not once per step: they are not
+comparable with those of FoBoS or RDA.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+from lazynet.reference.losses import LOSSES
+
+
+class DenseFTRL:
+    """Per coordinate z and n, both zero at the start:
+
+        w = 0 if |z| <= l1, else -(z - l1 sgn z) / ((beta + sqrt n) / alpha + l2)
+        sigma = (sqrt(n + g^2) - sqrt n) / alpha        z += g - sigma w        n += g^2
+
+    The intercept is a coordinate without penalties.
+
+    >>> twin = DenseFTRL(1, loss="squared_error", l1=1.0, alpha=1.0, beta=0.0)
+    >>> _ = twin.step([0], [1.0], 4.0)
+    >>> twin.weights  # (4 - 1) / 4
+    [0.75]
+    """
+
+    def __init__(
+        self,
+        n_features: int,
+        *,
+        loss: str = "log_loss",
+        l1: float = 0.0,
+        l2: float = 0.0,
+        alpha: float = 0.1,
+        beta: float = 1.0,
+        fit_intercept: bool = False,
+        epsilon: float = 0.1,
+    ) -> None:
+        self.slope = LOSSES[loss][1]
+        self.l1, self.l2, self.alpha, self.beta = l1, l2, alpha, beta
+        self.fit_intercept, self.epsilon = fit_intercept, epsilon
+        # The intercept is the last coordinate.
+        self.z, self.n = [0.0] * (n_features + 1), [0.0] * (n_features + 1)
+        self.t = 0
+
+    def weight(self, j: int) -> float:
+        """One weight, at the cost of that one."""
+        is_intercept = j == len(self.z) - 1
+        l1, l2 = (0.0, 0.0) if is_intercept else (self.l1, self.l2)
+        z, n = self.z[j], self.n[j]
+        if abs(z) <= l1:
+            return 0.0
+        return -(z - math.copysign(l1, z)) / ((self.beta + math.sqrt(n)) / self.alpha + l2)
+
+    @property
+    def weights(self) -> list[float]:
+        return [self.weight(j) for j in range(len(self.z) - 1)]
+
+    @property
+    def intercept(self) -> float:
+        return self.weight(len(self.z) - 1)
+
+    def step(
+        self, indices: Iterable[int], values: Iterable[float], target: float, weight: float = 1.0
+    ) -> float:
+        """Learn from one example; returns the prediction made before learning."""
+        example = list(zip(indices, values, strict=True))
+        if self.fit_intercept:
+            example.append((len(self.z) - 1, 1.0))
+        p = sum((self.weight(j) * x for j, x in example), 0.0)
+        slope = weight * self.slope(p, target, self.epsilon)
+        for j, x in example:
+            g = slope * x
+            root = math.sqrt(self.n[j] + g * g)
+            sigma = (root - math.sqrt(self.n[j])) / self.alpha
+            self.z[j] += g - sigma * self.weight(j)
+            self.n[j] += g * g
+        self.t += 1
+        return p
