@@ -161,10 +161,6 @@ class Engine:
     def intercept(self) -> float:
         raise NotImplementedError
 
-    @intercept.setter
-    def intercept(self, value: float) -> None:
-        raise NotImplementedError
-
     def load(self, weights: NDArray[np.float64], intercept: float) -> None:
         """Start from these weights; an average begins anew."""
         raise NotImplementedError

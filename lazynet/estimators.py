@@ -15,9 +15,10 @@ from lazynet.data import as_examples, check_order, touched_columns
 from lazynet.engines import DEFAULT_BUDGET, Engine, check_engine, make_engine
 from lazynet.linear import SparseClassifier, SparseLinear, SparseRegressor
 from lazynet.losses import get_loss
+from lazynet.online import OwnStateEngine
 from lazynet.params import check_integer, check_number
 from lazynet.penalties import ElasticNet
-from lazynet.rules import get_rule
+from lazynet.rules import RULES, AnyRule, Rule, check_own_state, make_rule
 from lazynet.schedules import ScheduleLike, make_schedule
 from lazynet.state import undone_on_failure
 from lazynet.trainer import EpochRecord, Learner, Orders, Recipe, Stopping, run_pass, train
@@ -58,6 +59,9 @@ class _LinearLearner(SparseLinear):
         table_budget: int,
         dense_predictions: bool,
         average: AverageLike,
+        gamma: float | None,
+        rho: float | None,
+        beta: float | None,
         record_history: bool,
         verbose: int,
     ) -> None:
@@ -81,6 +85,9 @@ class _LinearLearner(SparseLinear):
         self.table_budget = table_budget
         self.dense_predictions = dense_predictions
         self.average = average
+        self.gamma = gamma
+        self.rho = rho
+        self.beta = beta
         self.record_history = record_history
         self.verbose = verbose
 
@@ -105,10 +112,22 @@ class _LinearLearner(SparseLinear):
         penalty = ElasticNet(self.l1, self.l2)
         averaging = make_averaging(self.average, n_steps)
         check_engine(self.engine, self.table_budget, averaging is not None, self.l1)
+        rule = self._rule()
+        if not isinstance(rule, Rule):
+            check_own_state(
+                rule,
+                schedule=self.schedule,
+                power_t=self.power_t,
+                step_order=self.step_order,
+                engine=self.engine,
+                dense_predictions=self.dense_predictions,
+                averaging=averaging is not None,
+            )
+            rule.parameters(penalty)
         return Recipe(
             loss,
             penalty,
-            get_rule(self.rule),
+            rule,
             make_schedule(
                 self.schedule, eta0 if self.eta0 is None else self.eta0, self.power_t, self.l2
             ),
@@ -118,10 +137,16 @@ class _LinearLearner(SparseLinear):
             averaging,
         )
 
+    def _rule(self) -> AnyRule:
+        return make_rule(self.rule, eta0=self.eta0, gamma=self.gamma, rho=self.rho, beta=self.beta)
+
     def _scale_of_rates(self, X: sparse.csr_matrix, weights: NDArray[np.float64] | None) -> float:
         """eta0, or the largest for which no gradient step on a row of X overshoots."""
         if self.eta0 is not None:
             return float(self.eta0)
+        rule = self._rule()
+        if not isinstance(rule, Rule):
+            return 1.0  # nobody asks
         if not isinstance(self.schedule, str) or self.schedule == "pegasos":
             return 1.0  # these have a scale of their own
         loss = get_loss(self.loss)
@@ -136,10 +161,13 @@ class _LinearLearner(SparseLinear):
             )
         curvature = loss.curvature or 1.0
         # A rate that nobody asked for should not be one that the rule refuses.
-        most = get_rule(self.rule).largest_rate(ElasticNet(self.l1, self.l2)) / 2
+        most = rule.largest_rate(ElasticNet(self.l1, self.l2)) / 2
         return min(1.0 / (curvature * norm) if norm > 0 else 1.0, most)
 
     def _new_engine(self, n_features: int) -> Engine:
+        rule = self._rule()
+        if not isinstance(rule, Rule):
+            return rule.new_engine(n_features, ElasticNet(self.l1, self.l2))
         return make_engine(
             self.engine,
             n_features,
@@ -239,6 +267,7 @@ class _LinearLearner(SparseLinear):
         if begun and self._engine_options != self._options_of_engine():
             same_weighing = self._engine_options[0] == self._options_of_engine()[0]
             engines = [self._continued(engine, same_weighing) for engine in engines]
+        rule = self._rule()
         t = self.t_ if begun else 0
         generator = getattr(self, "_generator", None)
         if self.shuffle and generator is None:
@@ -250,6 +279,9 @@ class _LinearLearner(SparseLinear):
         orders = Orders(X.shape[0], order, generator if self.shuffle else None)
         touched = touched_columns(X)
         with undone_on_failure(engines, touched):
+            for engine in engines:
+                if isinstance(engine, OwnStateEngine) and not isinstance(rule, Rule):
+                    engine.parameters = rule.parameters(recipe.penalty)
             for epoch in range(1 if order is None or order.ndim == 1 else len(order)):
                 t = run_pass(learners, orders.of(epoch), t)
             for engine in engines:
@@ -266,7 +298,9 @@ class _LinearLearner(SparseLinear):
 
     def _options_of_engine(self) -> tuple[Any, ...]:
         weighing = make_averaging(self.average, 0)
-        return (weighing, self.engine, self.table_budget, self.dense_predictions)
+        rule = self._rule()
+        kind = "affine" if isinstance(rule, Rule) else rule.name
+        return (weighing, kind, self.engine, self.table_budget, self.dense_predictions)
 
     def _continued(self, engine: Engine, average: bool) -> Engine:
         """The same weights, and average if asked, in an engine of the kind that is wanted now."""
@@ -337,6 +371,8 @@ class _LinearLearner(SparseLinear):
         check_integer("max_rows", max_rows, 1)
         check_integer("epochs", epochs, 1)
         targets, importances = self._problems(X, y, weights)[0]
+        if not isinstance(self._rule(), Rule):
+            raise ValueError(f"verify knows the rules {sorted(RULES)}, got rule={self.rule!r}")
         n_steps = affordable_rows(X, max_rows, epochs) * epochs
         recipe = self._recipe(self._scale_of_rates(X, weights), n_steps)
         return verify(recipe, self._new_engine, X, targets, importances, max_rows, epochs)
@@ -357,8 +393,11 @@ class LazyNetClassifier(SparseClassifier, _LinearLearner):
     l1, l2 : float, default=1e-6, 1e-6
         Strengths of the penalty, any values >= 0.  In scikit-learn's terms l1 = alpha * l1_ratio
         and l2 = alpha * (1 - l1_ratio).
-    rule : {"fobos", "sgd"}, default="fobos"
-        How a step shrinks: proximally (any rate), or by the subgradient (rates below 1 / l2).
+    rule : {"fobos", "sgd", "rda", "ftrl"}, default="fobos"
+        How a step shrinks: proximally (any rate), or by the subgradient (rates below 1 / l2).  Or
+        another way to learn altogether, with rates of its own in place of ``schedule``: "rda",
+        regularised dual averaging (``gamma``, ``rho``); "ftrl", FTRL-Proximal (``eta0``, ``beta``),
+        whose l1 and l2 act once and not once per step.
     schedule : str, array, or callable, default="power"
         The rate of step t = 0, 1, 2, ...: "constant" eta0, "inverse_time" eta0/(1+t),
         "inverse_sqrt" eta0/sqrt(1+t), "power" eta0/(1+t)^power_t, "pegasos" 1/(l2 (2+t)), the rates
@@ -410,6 +449,12 @@ class LazyNetClassifier(SparseClassifier, _LinearLearner):
         wipes out a good part of every weight (eta * l2 of order 1): then all weights must be
         visited every few dozen steps.  While no step has counted, ``coef_`` are the last weights.
         Changed between calls of ``partial_fit``, it begins a new average.
+    gamma, rho : float or None, default=None
+        Of rule="rda": the strength gamma / sqrt(t) of the proximal term (None: 1), and of an l1
+        penalty gamma rho / sqrt(t) beside l1 (None: 0).
+    beta : float or None, default=None
+        Of rule="ftrl": the rate of a coordinate is eta0 / (beta + sqrt(sum g^2)) (None: 1; eta0
+        None: 0.1).
     record_history : bool, default=True
         Evaluate the objective after every epoch for ``history_``.  False saves that pass over the
         data where neither ``tol`` nor ``verbose`` needs it.
@@ -474,6 +519,9 @@ class LazyNetClassifier(SparseClassifier, _LinearLearner):
         table_budget: int = DEFAULT_BUDGET,
         dense_predictions: bool = False,
         average: AverageLike = False,
+        gamma: float | None = None,
+        rho: float | None = None,
+        beta: float | None = None,
         record_history: bool = True,
         verbose: int = 0,
     ) -> None:
@@ -498,6 +546,9 @@ class LazyNetClassifier(SparseClassifier, _LinearLearner):
             table_budget=table_budget,
             dense_predictions=dense_predictions,
             average=average,
+            gamma=gamma,
+            rho=rho,
+            beta=beta,
             record_history=record_history,
             verbose=verbose,
         )
@@ -638,6 +689,9 @@ class LazyNetRegressor(SparseRegressor, _LinearLearner):
         table_budget: int = DEFAULT_BUDGET,
         dense_predictions: bool = False,
         average: AverageLike = False,
+        gamma: float | None = None,
+        rho: float | None = None,
+        beta: float | None = None,
         record_history: bool = True,
         verbose: int = 0,
     ) -> None:
@@ -662,6 +716,9 @@ class LazyNetRegressor(SparseRegressor, _LinearLearner):
             table_budget=table_budget,
             dense_predictions=dense_predictions,
             average=average,
+            gamma=gamma,
+            rho=rho,
+            beta=beta,
             record_history=record_history,
             verbose=verbose,
         )

@@ -14,11 +14,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from lazynet.online import AveragingParameters, FTRLEngine, LeaderParameters, RDAEngine
+from lazynet.params import check_number
 from lazynet.penalties import ElasticNet
 
 # Beyond this the scalars of the clock would leave the range of doubles (algorithms.md 4.4).
@@ -67,6 +69,10 @@ class Rule:
     decay_below: float
     why: str
     source: str
+    #: whether the rule takes its rates from a schedule and runs on the engines of all shrinks
+    affine: ClassVar[bool] = True
+    #: which of the estimators' parameters of rules it takes
+    takes: ClassVar[frozenset[str]] = frozenset()
 
     def largest_rate(self, penalty: ElasticNet) -> float:
         """Rates must be less than this."""
@@ -121,12 +127,119 @@ _ROWS = (
 RULES: dict[str, Rule] = {rule.name: rule for rule in _ROWS}
 
 
+@dataclass(frozen=True)
+class DualAveraging:
+    """Regularised dual averaging, Xiao (2010): proximal steps on the mean of all gradients.
+
+    ``gamma`` is the strength of the proximal term, gamma / sqrt(t), in place of a rate, ``rho``
+    that of an l1 penalty that fades with it.
+    """
+
+    gamma: float = 1.0
+    rho: float = 0.0
+    name: ClassVar[str] = "rda"
+    affine: ClassVar[bool] = False
+    takes: ClassVar[frozenset[str]] = frozenset({"gamma", "rho"})
+
+    def __post_init__(self) -> None:
+        check_number("gamma", self.gamma, above=0)
+        check_number("rho", self.rho, least=0)
+
+    def parameters(self, penalty: ElasticNet) -> AveragingParameters:
+        return AveragingParameters(
+            float(penalty.l1), float(penalty.l2), float(self.gamma), float(self.rho)
+        )
+
+    def new_engine(self, n_features: int, penalty: ElasticNet) -> RDAEngine:
+        """A new engine, all weights zero."""
+        return RDAEngine(n_features, self.parameters(penalty))
+
+
+@dataclass(frozen=True)
+class FollowTheLeader:
+    """FTRL-Proximal, McMahan et al. (2013): the rate of a coordinate is alpha / (beta + sqrt(n)),
+    n the sum of its squared gradients.  l1 and l2 act once, not once per step.
+    """
+
+    eta0: float = 0.1
+    beta: float = 1.0
+    name: ClassVar[str] = "ftrl"
+    affine: ClassVar[bool] = False
+    takes: ClassVar[frozenset[str]] = frozenset({"eta0", "beta"})
+
+    def __post_init__(self) -> None:
+        check_number("eta0", self.eta0, above=0)
+        check_number("beta", self.beta, least=0)
+
+    def parameters(self, penalty: ElasticNet) -> LeaderParameters:
+        if not self.beta and not penalty.l2:
+            raise ValueError(
+                "beta and l2 must not both be 0 with rule='ftrl': the first rate is eta0 / beta"
+            )
+        return LeaderParameters(
+            float(penalty.l1), float(penalty.l2), float(self.eta0), float(self.beta)
+        )
+
+    def new_engine(self, n_features: int, penalty: ElasticNet) -> FTRLEngine:
+        """A new engine, all weights zero."""
+        return FTRLEngine(n_features, self.parameters(penalty))
+
+
+AnyRule = Rule | DualAveraging | FollowTheLeader
+#: Rules with a state of their own by name.
+OWN_RULES: dict[str, type[DualAveraging] | type[FollowTheLeader]] = {
+    DualAveraging.name: DualAveraging,
+    FollowTheLeader.name: FollowTheLeader,
+}
+
+
 def get_rule(name: str) -> Rule:
-    """The row called ``name``."""
+    """The row of the affine family called ``name``."""
     try:
         return RULES[name]
     except (KeyError, TypeError):
         raise ValueError(f"rule must be one of {sorted(RULES)}, got {name!r}") from None
+
+
+def make_rule(name: str, **given: Any) -> AnyRule:
+    """The rule called ``name`` with the parameters that are given, those that are not None.
+
+    Refuses a parameter that the rule does not use, ``eta0`` excepted in the affine family, where
+    it belongs to the schedule.
+
+    >>> make_rule("rda", gamma=2.0, rho=None)
+    DualAveraging(gamma=2.0, rho=0.0)
+    """
+    if not isinstance(name, str) or name not in RULES | OWN_RULES:
+        raise ValueError(f"rule must be one of {sorted(RULES | OWN_RULES)}, got {name!r}")
+    kind = RULES.get(name) or OWN_RULES[name]
+    given = {key: value for key, value in given.items() if value is not None}
+    if isinstance(kind, Rule):
+        given.pop("eta0", None)
+    for key in given:
+        if key not in kind.takes:
+            users = sorted(rule for rule, other in OWN_RULES.items() if key in other.takes)
+            raise ValueError(
+                f"{key} is not used by rule={name!r}"
+                + (f" but by {users}" if users else "")
+                + "; leave it at its default"
+            )
+    return kind if isinstance(kind, Rule) else kind(**given)
+
+
+def check_own_state(rule: AnyRule, **given: Any) -> None:
+    """Refuse what a rule with a state of its own has no use for, unless it is at its default."""
+    defaults = dict(
+        schedule="power", power_t=0.25, step_order="gradient_first", engine="clock",
+        dense_predictions=False, averaging=False,
+    )  # fmt: skip
+    for key, value in given.items():
+        if value is not defaults[key] and value != defaults[key]:
+            name = "average" if key == "averaging" else key
+            raise ValueError(
+                f"{name} is not used by rule={rule.name!r}, which has a state of its own; leave it "
+                f"at its default"
+            )
 
 
 def lost_digits(shrink: Shrink) -> NDArray[np.float64]:

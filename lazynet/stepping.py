@@ -9,12 +9,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from lazynet.averaging import AverageLike, make_averaging
 from lazynet.data import check_example
-from lazynet.engines import DEFAULT_BUDGET, Wear, check_engine, make_engine
+from lazynet.engines import DEFAULT_BUDGET, Engine, Wear, check_engine, make_engine
 from lazynet.kernels.examples import Examples
 from lazynet.losses import get_loss
 from lazynet.params import check_integer
 from lazynet.penalties import ElasticNet
-from lazynet.rules import get_rule
+from lazynet.rules import Rule, check_own_state, make_rule
 from lazynet.schedules import ScheduleLike, make_schedule
 from lazynet.state import undone_on_failure
 from lazynet.trainer import Recipe
@@ -55,28 +55,37 @@ class Stepper:
         table_budget: int = DEFAULT_BUDGET,
         dense_predictions: bool = False,
         average: AverageLike = False,
+        gamma: float | None = None,
+        rho: float | None = None,
+        beta: float | None = None,
         wear: Wear | None = None,
     ) -> None:
         check_integer("n_features", n_features, 0)
         self.recipe = Recipe(
             get_loss(loss),
             ElasticNet(l1, l2),
-            get_rule(rule),
+            make_rule(rule, eta0=eta0 if rule == "ftrl" else None, gamma=gamma, rho=rho, beta=beta),
             make_schedule(schedule, eta0, power_t, l2),
             step_order,
             fit_intercept,
             epsilon,
             make_averaging(average, None),
         )
-        check_engine(engine, table_budget, self.recipe.averaging is not None, l1)
-        self.engine = make_engine(
-            engine,
-            n_features,
-            table_budget=table_budget,
-            dense_predictions=dense_predictions,
-            average=self.recipe.averaging is not None,
-            wear=wear,
-        )
+        averaged = self.recipe.averaging is not None
+        self.engine: Engine
+        if isinstance(self.recipe.rule, Rule):
+            check_engine(engine, table_budget, averaged, l1)
+            self.engine = make_engine(
+                engine,
+                n_features,
+                table_budget=table_budget,
+                dense_predictions=dense_predictions,
+                average=averaged,
+                wear=wear,
+            )
+        else:
+            check_own_state(self.recipe.rule, averaging=averaged, engine=engine)
+            self.engine = self.recipe.rule.new_engine(n_features, self.recipe.penalty)
         self.task = self.engine.wear.task(
             n_features, self.recipe.loss, epsilon, step_order, fit_intercept
         )

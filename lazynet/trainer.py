@@ -24,7 +24,7 @@ from lazynet.losses import Loss
 from lazynet.params import check_number
 from lazynet.penalties import ElasticNet
 from lazynet.progress import Progress
-from lazynet.rules import Rule, lost_digits
+from lazynet.rules import AnyRule, Rule, lost_digits
 from lazynet.schedules import Schedule, checked_rates
 
 STEP_ORDERS = ("gradient_first", "shrink_first")
@@ -48,7 +48,7 @@ class Recipe:
 
     loss: Loss
     penalty: ElasticNet
-    rule: Rule
+    rule: AnyRule
     schedule: Schedule
     step_order: str = "gradient_first"
     fit_intercept: bool = False
@@ -65,6 +65,9 @@ class Recipe:
     def steps(self, order: NDArray[np.int64], t: int) -> Steps:
         """The chunk of steps that visits the rows ``order``, starting with step ``t``."""
         stop = t + len(order)
+        if not isinstance(self.rule, Rule):
+            one, zero = np.ones(len(order)), np.zeros(len(order))
+            return Steps(order, one, one, zero, zero)
         rates = checked_rates(self.schedule, t, stop)
         self.rule.check_rates(rates, self.penalty, t)
         shrink = self.rule.shrink(rates, float(self.penalty.l1), float(self.penalty.l2))

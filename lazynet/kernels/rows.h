@@ -125,6 +125,14 @@ typedef struct {
     ptrdiff_t n;
 } lazynet_dead;
 
+/* FTRL-Proximal's scalars (algorithms.md 11.3). */
+typedef struct {
+    double l1;
+    double alpha;
+    double inverse_alpha;
+    double damping; /* beta + alpha l2 */
+} lazynet_leader;
+
 /* One row operation for each kernel need.  `next` is the row after this one and `ahead` the row
  * a few steps later, both known because the order is known: the dot product fetches the next
  * row's weights and the update the later row's values while they compute.  Interleaved, these
@@ -149,6 +157,10 @@ typedef struct {
                         double first, double second);
     void (*averaged_update)(const lazynet_csr *, ptrdiff_t row, ptrdiff_t ahead, double *cells,
                             double shift, double step, const lazynet_past *past);
+    double (*leader_dot)(const lazynet_csr *, ptrdiff_t row, ptrdiff_t next, const double *cells,
+                         const lazynet_leader *leader);
+    void (*leader_update)(const lazynet_csr *, ptrdiff_t row, ptrdiff_t ahead, double *cells,
+                          const lazynet_leader *leader, double slope);
     void (*catch_up)(const lazynet_csr *, ptrdiff_t row, double *weights, int64_t *last,
                      const double *scales, const double *shifts, int64_t now);
     void (*expand)(const lazynet_csr *, ptrdiff_t row, double *dense, double factor);

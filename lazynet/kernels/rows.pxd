@@ -24,6 +24,12 @@ cdef extern from "rows.h" nogil:
         Py_ssize_t n
         Py_ssize_t room
 
+    ctypedef struct Leader "lazynet_leader":
+        double l1
+        double alpha
+        double inverse_alpha
+        double damping
+
     ctypedef struct RowOps "lazynet_row_ops":
         int (*all_sound)(const Csr*) noexcept nogil
         int (*row_defect)(const Csr*, Py_ssize_t row) noexcept nogil
@@ -45,6 +51,10 @@ cdef extern from "rows.h" nogil:
                             double first, double second) noexcept nogil
         void (*averaged_update)(const Csr*, Py_ssize_t row, Py_ssize_t ahead, double* cells,
                                 double shift, double step, const Past* past) noexcept nogil
+        double (*leader_dot)(const Csr*, Py_ssize_t row, Py_ssize_t next, const double* cells,
+                             const Leader* leader) noexcept nogil
+        void (*leader_update)(const Csr*, Py_ssize_t row, Py_ssize_t ahead, double* cells,
+                              const Leader* leader, double slope) noexcept nogil
         void (*catch_up)(const Csr*, Py_ssize_t row, double* weights, int64_t* last,
                          const double* scales, const double* shifts, int64_t now) noexcept nogil
         void (*expand)(const Csr*, Py_ssize_t row, double* dense, double factor) noexcept nogil

@@ -343,6 +343,17 @@ LAZYNET_INLINE void LAZYNET_TYPED(load_four)(const double *cells, const LAZYNET_
 #endif
 }
 
+/* Up to four nonzeros filled up with the first of them, so that loops are of one length; what is
+ * computed for the others is not stored. */
+LAZYNET_INLINE void LAZYNET_TYPED(fill_four)(const LAZYNET_TYPED(row) *at, ptrdiff_t k,
+                                             LAZYNET_REAL *values, LAZYNET_INDEX *columns) {
+    for (ptrdiff_t lane = 0; lane < LAZYNET_CELLS; lane++) {
+        const ptrdiff_t from = k + lane < at->length ? k + lane : k;
+        values[lane] = at->values[from];
+        columns[lane] = at->columns[from];
+    }
+}
+
 /* w_j <- w_j - step x_j for the first `length` of 4 nonzeros, and what belongs to the time before.
  *
  * With n iterates counted, a change of z by dz and of its sign by ds adds S0(n) dz - S1(n) ds to
@@ -395,14 +406,9 @@ static void LAZYNET_TYPED(averaged_update)(const lazynet_csr *X, ptrdiff_t row, 
              sign_sum, olds + (k - start), vanished);
         }
         if (k < stop) {
-            /* The rest, filled up with nonzeros that are computed and not stored. */
             LAZYNET_REAL values[LAZYNET_CELLS];
             LAZYNET_INDEX columns[LAZYNET_CELLS];
-            for (ptrdiff_t lane = 0; lane < LAZYNET_CELLS; lane++) {
-                const ptrdiff_t from = k + lane < stop ? k + lane : k;
-                values[lane] = at.values[from];
-                columns[lane] = at.columns[from];
-            }
+            LAZYNET_TYPED(fill_four)(&at, k, values, columns);
             LAZYNET_TYPED(averaged_block)
             (values, columns, stop - k, cells, shift, step, drift, sign_sum, olds + (k - start),
              vanished);
@@ -420,6 +426,86 @@ static void LAZYNET_TYPED(averaged_update)(const lazynet_csr *X, ptrdiff_t row, 
     }
     LAZYNET_TYPED(fetch_rest)(&stream);
     if (dead.n > 0) LAZYNET_LEVELLED(bury)(&dead, cells, past);
+}
+
+/* --- FTRL-Proximal: a cell is {z_j, s_j}, s_j the root of the sum of squared gradients --------- */
+
+/* The weight of a cell is  -soft(z, l1) alpha / (damping + s),  damping = beta + alpha l2. */
+LAZYNET_INLINE void LAZYNET_TYPED(leader_four)(const LAZYNET_INDEX *columns, const double *cells,
+                                               const lazynet_leader *leader, double *z, double *s,
+                                               double *weights) {
+    LAZYNET_TYPED(load_four)(cells, columns, z, s);
+#pragma omp simd
+    for (int lane = 0; lane < LAZYNET_CELLS; lane++)
+        weights[lane] = (0.0 - lazynet_soft(z[lane], leader->l1)) * leader->alpha /
+                        (leader->damping + s[lane]);
+}
+
+static double LAZYNET_TYPED(leader_dot)(const lazynet_csr *X, ptrdiff_t row, ptrdiff_t next,
+                                        const double *cells, const lazynet_leader *leader) {
+    const LAZYNET_TYPED(row) at = LAZYNET_TYPED(row_at)(X, row);
+    const LAZYNET_TYPED(row) coming = LAZYNET_TYPED(row_worth_fetching)(X, next);
+    double z[LAZYNET_CELLS], s[LAZYNET_CELLS], weights[LAZYNET_CELLS], sum = 0.0;
+    double lanes[LAZYNET_CELLS] = {0};
+    ptrdiff_t k = 0, fetched = 0;
+    for (; k + LAZYNET_CELLS <= at.length; k += LAZYNET_CELLS) {
+        for (; fetched < k + LAZYNET_CELLS && fetched < coming.length; fetched++)
+            LAZYNET_PREFETCH_WRITE(cells + 2 * coming.columns[fetched]);
+        LAZYNET_TYPED(leader_four)(at.columns + k, cells, leader, z, s, weights);
+#pragma omp simd
+        for (int lane = 0; lane < LAZYNET_CELLS; lane++)
+            lanes[lane] += weights[lane] * (double)at.values[k + lane];
+    }
+    for (; fetched < coming.length; fetched++)
+        LAZYNET_PREFETCH_WRITE(cells + 2 * coming.columns[fetched]);
+    if (k < at.length) {
+        LAZYNET_REAL values[LAZYNET_CELLS];
+        LAZYNET_INDEX columns[LAZYNET_CELLS];
+        LAZYNET_TYPED(fill_four)(&at, k, values, columns);
+        LAZYNET_TYPED(leader_four)(columns, cells, leader, z, s, weights);
+        for (int lane = 0; lane < at.length - k; lane++)
+            lanes[lane] += weights[lane] * (double)values[lane];
+    }
+    for (int lane = 0; lane < LAZYNET_CELLS; lane++) sum += lanes[lane];
+    return sum;
+}
+
+/* With g_j = slope x_j:  s' = sqrt(s^2 + g^2)   z <- z + g - (s' - s) / alpha w   s <- s' */
+LAZYNET_INLINE void LAZYNET_TYPED(leader_block)(const LAZYNET_REAL *values,
+                                                const LAZYNET_INDEX *columns, ptrdiff_t length,
+                                                double *cells, const lazynet_leader *leader,
+                                                double slope) {
+    double z[LAZYNET_CELLS], s[LAZYNET_CELLS], weights[LAZYNET_CELLS], news[2 * LAZYNET_CELLS];
+    LAZYNET_TYPED(leader_four)(columns, cells, leader, z, s, weights);
+#pragma omp simd
+    for (int lane = 0; lane < LAZYNET_CELLS; lane++) {
+        const double g = slope * (double)values[lane];
+        const double root = sqrt(s[lane] * s[lane] + g * g);
+        news[2 * lane] = z[lane] + (g - (root - s[lane]) * leader->inverse_alpha * weights[lane]);
+        news[2 * lane + 1] = root;
+    }
+    for (ptrdiff_t lane = 0; lane < length; lane++)
+        memcpy(cells + 2 * (ptrdiff_t)columns[lane], news + 2 * lane, 2 * sizeof(double));
+}
+
+static void LAZYNET_TYPED(leader_update)(const lazynet_csr *X, ptrdiff_t row, ptrdiff_t ahead,
+                                         double *cells, const lazynet_leader *leader,
+                                         double slope) {
+    const LAZYNET_TYPED(row) at = LAZYNET_TYPED(row_at)(X, row);
+    LAZYNET_TYPED(stream) stream = LAZYNET_TYPED(stream_of)(X, ahead);
+    ptrdiff_t k = 0;
+    for (; k + LAZYNET_CELLS <= at.length; k += LAZYNET_CELLS) {
+        if (k % LAZYNET_BLOCK == 0) LAZYNET_TYPED(fetch)(&stream, LAZYNET_BLOCK);
+        LAZYNET_TYPED(leader_block)
+        (at.values + k, at.columns + k, LAZYNET_CELLS, cells, leader, slope);
+    }
+    LAZYNET_TYPED(fetch_rest)(&stream);
+    if (k < at.length) {
+        LAZYNET_REAL values[LAZYNET_CELLS];
+        LAZYNET_INDEX columns[LAZYNET_CELLS];
+        LAZYNET_TYPED(fill_four)(&at, k, values, columns);
+        LAZYNET_TYPED(leader_block)(values, columns, at.length - k, cells, leader, slope);
+    }
 }
 
 /* Bring the row's weights from their own step psi_j = last[j] to `now` (tables engine).  A psi
@@ -461,6 +547,8 @@ static const lazynet_row_ops LAZYNET_TYPED(row_ops) = {
     .pair_dot = LAZYNET_TYPED(pair_dot),
     .pair_update = LAZYNET_TYPED(pair_update),
     .averaged_update = LAZYNET_TYPED(averaged_update),
+    .leader_dot = LAZYNET_TYPED(leader_dot),
+    .leader_update = LAZYNET_TYPED(leader_update),
     .catch_up = LAZYNET_TYPED(catch_up),
     .expand = LAZYNET_TYPED(expand),
 };

@@ -1,0 +1,157 @@
+"""Engines of the rules that are no shrink of all weights: a state of their own, lazy by nature."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lazynet.engines import Engine, Wear
+from lazynet.kernels import ftrl as ftrl_kernel
+from lazynet.kernels import rda as rda_kernel
+from lazynet.kernels.examples import Examples, Steps, Task
+
+
+class OwnStateEngine(Engine):
+    """Weights that are computed from a state when they are asked for; nothing is ever behind."""
+
+    touches_only_nonzeros = True
+    #: the strengths and scalars of the rule
+    parameters: Any
+
+    def _sweep(self) -> None:
+        """Nothing to be done."""
+
+
+class AveragingParameters(NamedTuple):
+    """Of regularised dual averaging."""
+
+    l1: float
+    l2: float
+    gamma: float
+    rho: float
+
+
+class RDAEngine(OwnStateEngine):
+    """Regularised dual averaging: the sum of the gradients, and how many there were.
+
+    >>> engine = RDAEngine(2, AveragingParameters(0.1, 0.0, 1.0, 0.0))
+    >>> engine.load(np.array([1.0, 0.0]), 0.5)
+    >>> engine.weights(), engine.intercept
+    (array([1., 0.]), 0.5)
+    """
+
+    name = "rda"
+    parameters: AveragingParameters
+
+    def __init__(
+        self, n_features: int, parameters: AveragingParameters, wear: Wear | None = None
+    ) -> None:
+        super().__init__(n_features, wear)
+        self.parameters = parameters
+        self.sums = np.zeros(n_features)
+        self.fields = np.zeros(rda_kernel.RDA_FIELDS)
+
+    def _run(self, examples: Examples, steps: Steps, task: Task, first: int) -> tuple[int, int]:
+        return rda_kernel.run(
+            examples, steps, task, *self.parameters, self.sums, self.fields, first
+        )
+
+    def per_weight(self) -> list[NDArray[Any]]:
+        return [self.sums]
+
+    def scalars(self) -> Any:
+        return self.fields.copy(), self.parameters
+
+    def set_scalars(self, scalars: Any) -> None:
+        self.fields[:], self.parameters = scalars
+
+    def weights(self, out: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
+        out = np.empty(self.n_features) if out is None else out
+        rda_kernel.read(self.sums, self.fields, *self.parameters, out)
+        return out
+
+    def weights_at(self, indices: NDArray[Any]) -> NDArray[np.float64]:
+        current = self.sums[indices]
+        rda_kernel.read(current, self.fields, *self.parameters, current)
+        return current
+
+    @property
+    def intercept(self) -> float:
+        return rda_kernel.intercept(self.fields, self.parameters.gamma)
+
+    def load(self, weights: NDArray[np.float64], intercept: float) -> None:
+        """Start as if one gradient had been seen, the one that gives these weights."""
+        l1, l2, gamma, rho = self.parameters
+        self.sums[:] = weights * (l2 + gamma) + np.sign(weights) * (l1 + gamma * rho)
+        started = bool(intercept or np.any(weights))
+        self.fields[:] = float(started), intercept * gamma
+
+
+class LeaderParameters(NamedTuple):
+    """Of FTRL-Proximal."""
+
+    l1: float
+    l2: float
+    alpha: float
+    beta: float
+
+
+class FTRLEngine(OwnStateEngine):
+    """FTRL-Proximal: two numbers per weight, from which it is computed.
+
+    >>> engine = FTRLEngine(2, LeaderParameters(0.1, 0.0, 0.1, 1.0))
+    >>> engine.load(np.array([1.0, 0.0]), 0.5)
+    >>> engine.weights().round(12) + 0.0, round(engine.intercept, 12)
+    (array([1., 0.]), 0.5)
+    """
+
+    name = "ftrl"
+    parameters: LeaderParameters
+
+    def __init__(
+        self, n_features: int, parameters: LeaderParameters, wear: Wear | None = None
+    ) -> None:
+        super().__init__(n_features, wear)
+        self.parameters = parameters
+        self.cells = np.zeros((n_features, 2))
+        self.intercept_cell = np.zeros(2)
+
+    def _run(self, examples: Examples, steps: Steps, task: Task, first: int) -> tuple[int, int]:
+        return ftrl_kernel.run(
+            examples, steps, task, *self.parameters, self.cells, self.intercept_cell, first
+        )
+
+    def per_weight(self) -> list[NDArray[Any]]:
+        return [self.cells]
+
+    def scalars(self) -> Any:
+        return self.intercept_cell.copy(), self.parameters
+
+    def set_scalars(self, scalars: Any) -> None:
+        self.intercept_cell[:], self.parameters = scalars
+
+    def weights(self, out: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
+        out = np.empty(self.n_features) if out is None else out
+        ftrl_kernel.read(self.cells, *self.parameters, out)
+        return out
+
+    def weights_at(self, indices: NDArray[Any]) -> NDArray[np.float64]:
+        current = np.empty(len(indices))
+        ftrl_kernel.read(self.cells[indices], *self.parameters, current)
+        return current
+
+    @property
+    def intercept(self) -> float:
+        free = self.parameters._replace(l1=0.0, l2=0.0)
+        current = np.empty(1)
+        ftrl_kernel.read(self.intercept_cell.reshape(1, 2), *free, current)
+        return float(current[0])
+
+    def load(self, weights: NDArray[np.float64], intercept: float) -> None:
+        """Start with these weights and no gradients seen."""
+        l1, l2, alpha, beta = self.parameters
+        self.cells[:, 0] = -(beta / alpha + l2) * weights - l1 * np.sign(weights)
+        self.cells[:, 1] = 0.0
+        self.intercept_cell[:] = -beta / alpha * intercept, 0.0

@@ -1,0 +1,316 @@
+"""Rules with a state of their own, compiled: equal to their references after every step."""
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+from support import rows, task_for
+from test_averages import apart, corpus
+from test_sklearn import make_data
+
+from lazynet import LazyNetClassifier, LazyNetRegressor, Stepper
+from lazynet.data import as_examples
+from lazynet.kernels import ftrl as ftrl_kernel
+from lazynet.kernels import rda as rda_kernel
+from lazynet.kernels.examples import Examples
+from lazynet.losses import LOSSES, get_loss
+from lazynet.online import FTRLEngine, RDAEngine
+from lazynet.penalties import ElasticNet
+from lazynet.reference.ftrl import DenseFTRL
+from lazynet.reference.rda import DenseRDA
+from lazynet.rules import make_rule
+from lazynet.schedules import Constant
+from lazynet.testing import problems
+from lazynet.trainer import Learner, Recipe, run_pass
+
+STRENGTHS = st.sampled_from([0.0, 1e-8, 1e-3, 0.1, 1.0, 10.0])
+RULES = ("rda", "ftrl")
+
+
+@st.composite
+def parameters(draw, rule):
+    """What the rule takes, far and wide."""
+    penalty = dict(l1=draw(STRENGTHS), l2=draw(STRENGTHS))
+    if rule == "rda":
+        own = dict(gamma=draw(st.sampled_from([0.05, 1.0, 50.0])))
+        return penalty | own | dict(rho=draw(st.sampled_from([0.0, 0.01, 1.0])))
+    return penalty | dict(
+        eta0=draw(st.sampled_from([0.01, 0.1, 2.0])), beta=draw(st.sampled_from([0.1, 1.0, 20.0]))
+    )
+
+
+def reference(rule, problem, chosen):
+    options = dict(loss=problem.loss, epsilon=problem.epsilon, fit_intercept=problem.fit_intercept)
+    if rule == "rda":
+        return DenseRDA(problem.n_features, **options, **chosen)
+    chosen = {"alpha" if key == "eta0" else key: value for key, value in chosen.items()}
+    return DenseFTRL(problem.n_features, **options, **chosen)
+
+
+def stepper(rule, problem, chosen):
+    options = dict(loss=problem.loss, epsilon=problem.epsilon, fit_intercept=problem.fit_intercept)
+    return Stepper(problem.n_features, rule=rule, **options, **chosen)
+
+
+def near_a_kink(problem, prediction, target):
+    loss = LOSSES[problem.loss]
+    at = prediction * target if loss.margin else prediction - target
+    return any(
+        abs(at - (constant + factor * problem.epsilon)) <= 1e-9 * (1 + abs(at) + abs(target))
+        for constant, factor in loss.kinks
+    )
+
+
+def assert_matches_reference(problem, twin, lazy):
+    """To 1e-10 of 1 + the largest, until rounding may decide a step or the run diverges."""
+    for step in range(len(problem.order)):
+        example = problem.example(step)
+        prediction = twin.step(*example)
+        if near_a_kink(problem, prediction, example[2]) or not abs(prediction) < 1e6:
+            return
+        lazy.step(*example)
+        assert apart(lazy.weights, twin.weights) <= 1e-10
+        assert apart(lazy.intercept, twin.intercept) <= 1e-10
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("rule", RULES)
+@given(data=st.data())
+def test_every_step_equals_the_reference(rule, loss, data):
+    """Any sparsity, importances, strengths, with and without an intercept."""
+    problem = data.draw(problems([loss], intercepts=(False, True)))
+    chosen = data.draw(parameters(rule))
+    assert_matches_reference(
+        problem, reference(rule, problem, chosen), stepper(rule, problem, chosen)
+    )
+
+
+def learner(rule, X, y, **given):
+    chosen = make_rule(rule, **given)
+    penalty = ElasticNet(1e-3, 1e-4)
+    recipe = Recipe(get_loss("log_loss"), penalty, chosen, Constant(1.0), fit_intercept=True)
+    return Learner(chosen.new_engine(X.shape[1], penalty), as_examples(X, y), recipe)
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_any_split_into_chunks_gives_the_same_bits(rule):
+    """On rows longer than any vector, with reading in between."""
+    X, y = corpus()
+    whole, split = learner(rule, X, y), learner(rule, X, y)
+    run_pass([whole], None, 0)
+    for start in range(0, 400, 37):
+        run_pass([split], np.arange(start, min(start + 37, 400)), start)
+        split.engine.weights(), split.engine.intercept
+    np.testing.assert_array_equal(whole.engine.weights(), split.engine.weights())
+    assert whole.engine.intercept == split.engine.intercept
+
+
+@pytest.mark.parametrize("values", [np.float32, np.float64])
+@pytest.mark.parametrize("indices", [np.int32, np.int64])
+@pytest.mark.parametrize("rule", RULES)
+def test_every_vector_level_gives_the_same_bits(rule, values, indices):
+    """The machine's best loops and the generic ones; the reference agrees with both."""
+    X, y = corpus()
+    X = X.astype(values)
+    seen = {}
+    for level in range(8):
+        each = learner(rule, X, y)
+        examples = Examples(
+            X.data, X.indices.astype(indices), X.indptr.astype(indices), X.shape[1], y
+        )
+        used = examples.at_level(level)
+        each.engine.take(examples, each.recipe.steps(rows(400), 0), each.task)
+        seen[used] = each.engine.weights()
+    for weights in seen.values():
+        np.testing.assert_array_equal(weights, seen[0])
+    kind = {"rda": DenseRDA, "ftrl": DenseFTRL}[rule]
+    twin = kind(X.shape[1], l1=1e-3, l2=1e-4, fit_intercept=True)
+    for i in range(400):
+        twin.step(X[i].indices.tolist(), X[i].data.tolist(), y[i])
+    assert apart(seen[0], twin.weights) <= 1e-12
+
+
+# --- the tests are tested -----------------------------------------------------------------------
+
+
+class ForgetsTheFadingPenalty(RDAEngine):
+    """rho taken for 0 when weights are read."""
+
+    def weights(self, out=None):
+        engine = copy.copy(self)
+        engine.parameters = self.parameters._replace(rho=0.0)
+        return RDAEngine.weights(engine, out)
+
+
+class PenalisesTheIntercept(FTRLEngine):
+    """An intercept with l1 and l2."""
+
+    @property
+    def intercept(self):
+        current = np.empty(1)
+        ftrl_kernel.read(self.intercept_cell.reshape(1, 2), *self.parameters, current)
+        return float(current[0])
+
+
+class UsesTheSquares(FTRLEngine):
+    """n in the place of its root, when weights are read."""
+
+    def weights(self, out=None):
+        engine = copy.deepcopy(self)
+        engine.cells[:, 1] **= 2
+        return FTRLEngine.weights(engine, out)
+
+
+@pytest.mark.parametrize("broken", [ForgetsTheFadingPenalty, PenalisesTheIntercept, UsesTheSquares])
+def test_broken_engines_are_caught(broken):
+    """By the property above."""
+
+    @settings(
+        max_examples=1000, phases=[Phase.generate], database=None, derandomize=True, deadline=None,
+        suppress_health_check=list(HealthCheck),
+    )  # fmt: skip
+    @given(data=st.data())
+    def equal(data):
+        problem = data.draw(problems(["squared_error"], intercepts=[True]))
+        chosen = data.draw(parameters(broken.name))
+        lazy = stepper(broken.name, problem, chosen)
+        lazy.engine = broken(problem.n_features, lazy.engine.parameters)
+        assert_matches_reference(problem, reference(broken.name, problem, chosen), lazy)
+
+    with pytest.raises(AssertionError):
+        equal()
+
+
+# --- engines ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_copies_learn_on_alike(rule):
+    """Pickled in the middle."""
+    X, y = corpus()
+    first = learner(rule, X, y)
+    run_pass([first], None, 0)
+    second = learner(rule, X, y)
+    second.engine = pickle.loads(pickle.dumps(first.engine))
+    for each in (first, second):
+        run_pass([each], None, 400)
+    np.testing.assert_array_equal(first.engine.weights(), second.engine.weights())
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_a_bad_row_takes_the_whole_call_back(rule):
+    """Weights, intercept and parameters are what they were."""
+    X, y = make_data()
+    model = LazyNetClassifier(rule=rule, random_state=0).partial_fit(X, y, classes=[0, 1])
+    before = model.coef_.copy(), model.intercept_
+    model.set_params(l1=0.5)
+    with pytest.raises(FloatingPointError):
+        model.partial_fit(X * 1e200, y)
+    np.testing.assert_array_equal(model._engines[0].weights(), before[0].ravel())
+    np.testing.assert_array_equal(model.intercept_, before[1])
+
+
+def test_kernels_refuse_state_that_does_not_fit():
+    """Lengths and scalars, before anything is read."""
+    examples = as_examples(sparse.csr_matrix((1, 2)), np.ones(1))
+    each = learner("rda", sparse.csr_matrix((1, 2)), np.ones(1))
+    steps, task = each.recipe.steps(rows(1), 0), task_for(each.engine, each.recipe)
+    two, fields = np.zeros(2), np.zeros(rda_kernel.RDA_FIELDS)
+    for call, message in (
+        (lambda: rda_kernel.run(examples, steps, task, 0, 0, 0, 0, two, fields, 0), "gamma must"),
+        (lambda: rda_kernel.run(examples, steps, task, 0, 0, 1, 0, np.zeros(3), fields, 0), "sums"),
+        (lambda: rda_kernel.run(examples, steps, task, 0, 0, 1, 0, two, np.zeros(9), 0), "fields"),
+        (lambda: rda_kernel.read(two, fields, 0, 0, 1, 0, np.zeros(3)), "weights must have 2"),
+        (lambda: ftrl_kernel.run(examples, steps, task, 0, 0, 0, 1, np.zeros((2, 2)), two, 0),
+         "alpha must be"),
+        (lambda: ftrl_kernel.run(examples, steps, task, 0, 0, 1, 0, np.zeros((2, 2)), two, 0),
+         "beta"),
+        (lambda: ftrl_kernel.run(examples, steps, task, 0, 0, 1, 1, np.zeros((3, 2)), two, 0),
+         "cells must have 2 rows"),
+        (lambda: ftrl_kernel.read(np.zeros((2, 2)), 0, 0, 1, 1, np.zeros(3)), "weights must have"),
+    ):  # fmt: skip
+        with pytest.raises(ValueError, match=message):
+            call()
+
+
+# --- estimators ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n_classes", [0, 2, 3])
+@pytest.mark.parametrize("rule", RULES)
+def test_fit_is_stepping_by_hand(rule, n_classes):
+    """Unshuffled, for regression, two classes and several."""
+    X, y = make_data(n_classes=n_classes)
+    kind = LazyNetClassifier if n_classes else LazyNetRegressor
+    given = dict(gamma=3.0, rho=0.01) if rule == "rda" else dict(eta0=0.2, beta=0.5)
+    given |= dict(l1=1e-2, l2=1e-3)
+    model = kind(rule=rule, max_iter=2, tol=None, shuffle=False, **given).fit(X, y)
+    own = dict(given)
+    if "eta0" in own:
+        own["alpha"] = own.pop("eta0")
+    positives = [None] if not n_classes else [1] if n_classes == 2 else [0, 1, 2]
+    for k, positive in enumerate(positives):
+        loss = "squared_error" if positive is None else "log_loss"
+        twin = {"rda": DenseRDA, "ftrl": DenseFTRL}[rule](
+            X.shape[1], loss=loss, fit_intercept=True, **own
+        )
+        for _ in range(2):
+            for i in range(X.shape[0]):
+                target = y[i] if positive is None else 1.0 if y[i] == positive else -1.0
+                twin.step(X[i].indices.tolist(), X[i].data.tolist(), float(target))
+        assert apart(model.coef_[k], twin.weights) <= 1e-11
+        assert apart(model.intercept_[k], twin.intercept) <= 1e-11
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_they_learn(rule):
+    """A separable problem, and fewer weights with a stronger l1."""
+    X, y = make_data(n=200)
+    light, heavy = (
+        LazyNetClassifier(
+            rule=rule, l1=l1, eta0=0.5 if rule == "ftrl" else None, max_iter=30, random_state=0,
+            tol=None,
+        ).fit(X, y)
+        for l1 in ((1e-4, 0.05) if rule == "rda" else (1e-3, 20.0))
+    )  # fmt: skip
+    assert light.score(X, y) > 0.9
+    assert np.count_nonzero(heavy.coef_) < np.count_nonzero(light.coef_)
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_a_warm_start_begins_at_the_weights(rule):
+    """The state is one that gives them."""
+    X, y = make_data()
+    model = LazyNetClassifier(rule=rule, l1=1e-3, max_iter=5, tol=None, random_state=0).fit(X, y)
+    engine = model._continued(model._engines[0], average=False)
+    assert apart(engine.weights(), model.coef_.ravel()) <= 1e-15
+    assert apart(engine.intercept, model.intercept_[0]) <= 1e-15
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (dict(rule="rda", eta0=0.1), "eta0 is not used by rule='rda' but by"),
+        (dict(rule="rda", beta=1.0), "beta is not used by rule='rda' but by"),
+        (dict(rule="fobos", gamma=1.0), "gamma is not used by rule='fobos' but by"),
+        (dict(rule="sgd", beta=1.0), "beta is not used by rule='sgd'"),
+        (dict(rule="ftrl", rho=0.1), "rho is not used by rule='ftrl'"),
+        (dict(rule="ftrl", schedule="constant"), "schedule is not used by rule='ftrl'"),
+        (dict(rule="rda", power_t=0.5), "power_t is not used"),
+        (dict(rule="rda", step_order="shrink_first"), "step_order is not used"),
+        (dict(rule="rda", engine="dense"), "engine is not used"),
+        (dict(rule="rda", average=True), "average is not used"),
+        (dict(rule="rda", gamma=0.0), "gamma must be finite and positive"),
+        (dict(rule="ftrl", beta=0.0, l2=0.0), "beta and l2 must not both be 0"),
+        (dict(rule="nothing"), "rule must be one of .'fobos', 'ftrl', 'rda', 'sgd'."),
+    ],
+)
+def test_parameters_that_do_not_go_together_are_refused(options, message):
+    """Before anything is trained."""
+    X, y = make_data()
+    with pytest.raises(ValueError, match=message):
+        LazyNetClassifier(**options).fit(X, y)
