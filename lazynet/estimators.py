@@ -18,7 +18,15 @@ from lazynet.losses import get_loss
 from lazynet.online import OwnStateEngine
 from lazynet.params import check_integer, check_number
 from lazynet.penalties import ElasticNet
-from lazynet.rules import RULES, AnyRule, Rule, check_own_state, make_rule
+from lazynet.rules import (
+    RULES,
+    AnyRule,
+    DualAveraging,
+    FollowTheLeader,
+    Rule,
+    check_own_state,
+    make_rule,
+)
 from lazynet.schedules import ScheduleLike, make_schedule
 from lazynet.state import undone_on_failure
 from lazynet.trainer import EpochRecord, Learner, Orders, Recipe, Stopping, run_pass, train
@@ -62,6 +70,8 @@ class _LinearLearner(SparseLinear):
         gamma: float | None,
         rho: float | None,
         beta: float | None,
+        period: int | None,
+        threshold: float | None,
         record_history: bool,
         verbose: int,
     ) -> None:
@@ -88,6 +98,8 @@ class _LinearLearner(SparseLinear):
         self.gamma = gamma
         self.rho = rho
         self.beta = beta
+        self.period = period
+        self.threshold = threshold
         self.record_history = record_history
         self.verbose = verbose
 
@@ -138,14 +150,22 @@ class _LinearLearner(SparseLinear):
         )
 
     def _rule(self) -> AnyRule:
-        return make_rule(self.rule, eta0=self.eta0, gamma=self.gamma, rho=self.rho, beta=self.beta)
+        return make_rule(
+            self.rule,
+            eta0=self.eta0,
+            gamma=self.gamma,
+            rho=self.rho,
+            beta=self.beta,
+            period=self.period,
+            threshold=self.threshold,
+        )
 
     def _scale_of_rates(self, X: sparse.csr_matrix, weights: NDArray[np.float64] | None) -> float:
         """eta0, or the largest for which no gradient step on a row of X overshoots."""
         if self.eta0 is not None:
             return float(self.eta0)
         rule = self._rule()
-        if not isinstance(rule, Rule):
+        if isinstance(rule, (DualAveraging, FollowTheLeader)):
             return 1.0  # nobody asks
         if not isinstance(self.schedule, str) or self.schedule == "pegasos":
             return 1.0  # these have a scale of their own
@@ -161,8 +181,10 @@ class _LinearLearner(SparseLinear):
             )
         curvature = loss.curvature or 1.0
         # A rate that nobody asked for should not be one that the rule refuses.
-        most = rule.largest_rate(ElasticNet(self.l1, self.l2)) / 2
-        return min(1.0 / (curvature * norm) if norm > 0 else 1.0, most)
+        scale = 1.0 / (curvature * norm) if norm > 0 else 1.0
+        if isinstance(rule, Rule):
+            scale = min(scale, rule.largest_rate(ElasticNet(self.l1, self.l2)) / 2)
+        return scale
 
     def _new_engine(self, n_features: int) -> Engine:
         rule = self._rule()
@@ -371,7 +393,7 @@ class _LinearLearner(SparseLinear):
         check_integer("max_rows", max_rows, 1)
         check_integer("epochs", epochs, 1)
         targets, importances = self._problems(X, y, weights)[0]
-        if not isinstance(self._rule(), Rule):
+        if self._rule().name not in RULES:
             raise ValueError(f"verify knows the rules {sorted(RULES)}, got rule={self.rule!r}")
         n_steps = affordable_rows(X, max_rows, epochs) * epochs
         recipe = self._recipe(self._scale_of_rates(X, weights), n_steps)
@@ -393,11 +415,12 @@ class LazyNetClassifier(SparseClassifier, _LinearLearner):
     l1, l2 : float, default=1e-6, 1e-6
         Strengths of the penalty, any values >= 0.  In scikit-learn's terms l1 = alpha * l1_ratio
         and l2 = alpha * (1 - l1_ratio).
-    rule : {"fobos", "sgd", "rda", "ftrl"}, default="fobos"
+    rule : {"fobos", "sgd", "truncated_gradient", "rda", "ftrl"}, default="fobos"
         How a step shrinks: proximally (any rate), or by the subgradient (rates below 1 / l2).  Or
         another way to learn altogether, with rates of its own in place of ``schedule``: "rda",
         regularised dual averaging (``gamma``, ``rho``); "ftrl", FTRL-Proximal (``eta0``, ``beta``),
-        whose l1 and l2 act once and not once per step.
+        whose l1 and l2 act once and not once per step.  Or "truncated_gradient", the subgradient
+        step with l1 as gravity (``period``, ``threshold``).
     schedule : str, array, or callable, default="power"
         The rate of step t = 0, 1, 2, ...: "constant" eta0, "inverse_time" eta0/(1+t),
         "inverse_sqrt" eta0/sqrt(1+t), "power" eta0/(1+t)^power_t, "pegasos" 1/(l2 (2+t)), the rates
@@ -455,6 +478,9 @@ class LazyNetClassifier(SparseClassifier, _LinearLearner):
     beta : float or None, default=None
         Of rule="ftrl": the rate of a coordinate is eta0 / (beta + sqrt(sum g^2)) (None: 1; eta0
         None: 0.1).
+    period, threshold : int and float or None, default=None
+        Of rule="truncated_gradient": every ``period`` steps (None: 1) weights of at most
+        ``threshold`` (None: any) move towards zero by eta * period * l1.  A threshold needs l2=0.
     record_history : bool, default=True
         Evaluate the objective after every epoch for ``history_``.  False saves that pass over the
         data where neither ``tol`` nor ``verbose`` needs it.
@@ -522,6 +548,8 @@ class LazyNetClassifier(SparseClassifier, _LinearLearner):
         gamma: float | None = None,
         rho: float | None = None,
         beta: float | None = None,
+        period: int | None = None,
+        threshold: float | None = None,
         record_history: bool = True,
         verbose: int = 0,
     ) -> None:
@@ -549,6 +577,8 @@ class LazyNetClassifier(SparseClassifier, _LinearLearner):
             gamma=gamma,
             rho=rho,
             beta=beta,
+            period=period,
+            threshold=threshold,
             record_history=record_history,
             verbose=verbose,
         )
@@ -692,6 +722,8 @@ class LazyNetRegressor(SparseRegressor, _LinearLearner):
         gamma: float | None = None,
         rho: float | None = None,
         beta: float | None = None,
+        period: int | None = None,
+        threshold: float | None = None,
         record_history: bool = True,
         verbose: int = 0,
     ) -> None:
@@ -719,6 +751,8 @@ class LazyNetRegressor(SparseRegressor, _LinearLearner):
             gamma=gamma,
             rho=rho,
             beta=beta,
+            period=period,
+            threshold=threshold,
             record_history=record_history,
             verbose=verbose,
         )

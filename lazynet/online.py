@@ -1,4 +1,4 @@
-"""Engines of the rules that are no shrink of all weights: a state of their own, lazy by nature."""
+"""Engines of the rules that are not one shrink for all weights: each has a state of its own."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from lazynet.engines import Engine, Wear
 from lazynet.kernels import ftrl as ftrl_kernel
 from lazynet.kernels import rda as rda_kernel
+from lazynet.kernels import truncated as truncated_kernel
 from lazynet.kernels.examples import Examples, Steps, Task
 
 
@@ -21,7 +22,7 @@ class OwnStateEngine(Engine):
     parameters: Any
 
     def _sweep(self) -> None:
-        """Nothing to be done."""
+        """Nothing is ever behind."""
 
 
 class AveragingParameters(NamedTuple):
@@ -155,3 +156,66 @@ class FTRLEngine(OwnStateEngine):
         self.cells[:, 0] = -(beta / alpha + l2) * weights - l1 * np.sign(weights)
         self.cells[:, 1] = 0.0
         self.intercept_cell[:] = -beta / alpha * intercept, 0.0
+
+
+class TruncatedParameters(NamedTuple):
+    """Of the truncated gradient with a threshold; gravity comes with the steps."""
+
+    threshold: float
+
+
+class TruncatedEngine(OwnStateEngine):
+    """Truncated gradient with a threshold: a stamp per weight, of gravity's sum when it was stored.
+
+    >>> engine = TruncatedEngine(2, TruncatedParameters(0.5))
+    >>> engine.weights()
+    array([0., 0.])
+    """
+
+    name = "truncated_gradient"
+    parameters: TruncatedParameters
+
+    def __init__(
+        self, n_features: int, parameters: TruncatedParameters, wear: Wear | None = None
+    ) -> None:
+        super().__init__(n_features, wear)
+        self.parameters = parameters
+        self.cells = np.zeros((n_features, 2))
+        self.fields = np.zeros(truncated_kernel.TRUNCATED_FIELDS)
+
+    def _run(self, examples: Examples, steps: Steps, task: Task, first: int) -> tuple[int, int]:
+        return truncated_kernel.run(
+            examples, steps, task, self.parameters.threshold, self.cells, self.fields, first
+        )
+
+    def _sweep(self) -> None:
+        """Bring every weight current, and let gravity be summed anew."""
+        self.load(self.weights(), self.intercept)
+
+    def per_weight(self) -> list[NDArray[Any]]:
+        return [self.cells]
+
+    def scalars(self) -> Any:
+        return self.fields.copy(), self.parameters
+
+    def set_scalars(self, scalars: Any) -> None:
+        self.fields[:], self.parameters = scalars
+
+    def weights(self, out: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
+        out = np.empty(self.n_features) if out is None else out
+        truncated_kernel.read(self.cells, self.fields, self.parameters.threshold, out)
+        return out
+
+    def weights_at(self, indices: NDArray[Any]) -> NDArray[np.float64]:
+        current = np.empty(len(indices))
+        truncated_kernel.read(self.cells[indices], self.fields, self.parameters.threshold, current)
+        return current
+
+    @property
+    def intercept(self) -> float:
+        return float(self.fields[truncated_kernel.INTERCEPT_FIELD])
+
+    def load(self, weights: NDArray[np.float64], intercept: float) -> None:
+        self.cells[:, 0], self.cells[:, 1] = weights, 0.0
+        self.fields[:] = 0.0
+        self.fields[truncated_kernel.INTERCEPT_FIELD] = intercept

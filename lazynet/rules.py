@@ -12,15 +12,23 @@ them the error grows with the number of steps: algorithms.md 12.1.)
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lazynet.online import AveragingParameters, FTRLEngine, LeaderParameters, RDAEngine
-from lazynet.params import check_number
+from lazynet.online import (
+    AveragingParameters,
+    FTRLEngine,
+    LeaderParameters,
+    RDAEngine,
+    TruncatedEngine,
+    TruncatedParameters,
+)
+from lazynet.params import check_integer, check_number
 from lazynet.penalties import ElasticNet
 
 # Beyond this the scalars of the clock would leave the range of doubles (algorithms.md 4.4).
@@ -69,10 +77,19 @@ class Rule:
     decay_below: float
     why: str
     source: str
+    #: the pull is due every so many steps, and then as strong as all of them
+    period: int = 1
     #: whether the rule takes its rates from a schedule and runs on the engines of all shrinks
     affine: ClassVar[bool] = True
     #: which of the estimators' parameters of rules it takes
     takes: ClassVar[frozenset[str]] = frozenset()
+
+    def steps_of(self, rates: NDArray[np.float64], penalty: ElasticNet, first: int) -> Shrink:
+        """The shrinks of the steps from ``first`` on."""
+        shrink = self.shrink(rates, float(penalty.l1), float(penalty.l2))
+        if self.period == 1:
+            return shrink
+        return shrink._replace(pull=collected(shrink.pull, self.period, first))
 
     def largest_rate(self, penalty: ElasticNet) -> float:
         """Rates must be less than this."""
@@ -80,7 +97,7 @@ class Rule:
         if penalty.l2:
             limits.append(self.decay_below / float(penalty.l2))
         if penalty.l1:
-            limits.append(LARGEST_SHRINK / float(penalty.l1))
+            limits.append(LARGEST_SHRINK / float(penalty.l1) / self.period)
         return min(limits)
 
     def check_rates(self, rates: NDArray[np.float64], penalty: ElasticNet, first: int) -> None:
@@ -89,7 +106,7 @@ class Rule:
         largest, l1, l2 = float(rates.max(initial=0.0)), float(penalty.l1), float(penalty.l2)
         # A strength of zero allows any rate, even one whose product with it is not a number.
         l2_fits = not l2 or largest * l2 < self.decay_below
-        l1_fits = not l1 or largest * l1 < LARGEST_SHRINK
+        l1_fits = not l1 or largest * l1 * self.period < LARGEST_SHRINK
         if l1_fits and l2_fits:
             return
         step = first + int(rates.argmax())
@@ -104,6 +121,16 @@ class Rule:
             f"eta must be less than {LARGEST_SHRINK / l1:.6g} with l1={l1:.6g}; "
             f"the schedule gives {largest:.6g} at step {step}. Lower eta0 or l1."
         )
+
+
+def collected(pulls: NDArray[np.float64], period: int, first: int) -> NDArray[np.float64]:
+    """Pulls that are due every ``period`` steps, each as strong as if it were due at all of them.
+
+    >>> collected(np.array([1.0, 2.0, 3.0, 4.0]), 2, first=0)
+    array([0., 4., 0., 8.])
+    """
+    due = (np.arange(first, first + len(pulls)) + 1) % period == 0
+    return np.where(due, period * pulls, 0.0)
 
 
 _ROWS = (
@@ -185,11 +212,48 @@ class FollowTheLeader:
         return FTRLEngine(n_features, self.parameters(penalty))
 
 
-AnyRule = Rule | DualAveraging | FollowTheLeader
+@dataclass(frozen=True)
+class Truncation:
+    """Truncated gradient, Langford, Li & Zhang (2009), with a threshold: every ``period`` steps
+    weights within it move towards zero by eta * period * l1.
+    """
+
+    threshold: float
+    period: int = 1
+    name: ClassVar[str] = "truncated_gradient"
+    affine: ClassVar[bool] = False
+    takes: ClassVar[frozenset[str]] = frozenset({"threshold", "period"})
+
+    def __post_init__(self) -> None:
+        check_integer("period", self.period, 1)
+        if self.threshold != math.inf:
+            check_number("threshold", self.threshold, least=0)
+
+    def parameters(self, penalty: ElasticNet) -> TruncatedParameters:
+        if penalty.l2:
+            raise ValueError(
+                f"l2 must be 0 with rule='truncated_gradient' and a threshold, got "
+                f"l2={penalty.l2:g}: a weight that decays would cross the threshold unseen"
+            )
+        return TruncatedParameters(float(self.threshold))
+
+    def new_engine(self, n_features: int, penalty: ElasticNet) -> TruncatedEngine:
+        """A new engine, all weights zero."""
+        return TruncatedEngine(n_features, self.parameters(penalty))
+
+    def without_threshold(self) -> Rule:
+        """The rule of the affine family that this is when nothing is beyond the threshold."""
+        return replace(
+            RULES["sgd"], name=self.name, period=self.period, source="Langford, Li & Zhang (2009)"
+        )
+
+
+AnyRule = Rule | DualAveraging | FollowTheLeader | Truncation
 #: Rules with a state of their own by name.
-OWN_RULES: dict[str, type[DualAveraging] | type[FollowTheLeader]] = {
+OWN_RULES: dict[str, type[DualAveraging] | type[FollowTheLeader] | type[Truncation]] = {
     DualAveraging.name: DualAveraging,
     FollowTheLeader.name: FollowTheLeader,
+    Truncation.name: Truncation,
 }
 
 
@@ -214,7 +278,7 @@ def make_rule(name: str, **given: Any) -> AnyRule:
         raise ValueError(f"rule must be one of {sorted(RULES | OWN_RULES)}, got {name!r}")
     kind = RULES.get(name) or OWN_RULES[name]
     given = {key: value for key, value in given.items() if value is not None}
-    if isinstance(kind, Rule):
+    if isinstance(kind, Rule) or kind is Truncation:
         given.pop("eta0", None)
     for key in given:
         if key not in kind.takes:
@@ -224,7 +288,12 @@ def make_rule(name: str, **given: Any) -> AnyRule:
                 + (f" but by {users}" if users else "")
                 + "; leave it at its default"
             )
-    return kind if isinstance(kind, Rule) else kind(**given)
+    if isinstance(kind, Rule):
+        return kind
+    if kind is Truncation:
+        rule = Truncation(**{"threshold": math.inf, **given})
+        return rule if rule.threshold < math.inf else rule.without_threshold()
+    return kind(**given)
 
 
 def check_own_state(rule: AnyRule, **given: Any) -> None:
@@ -233,6 +302,8 @@ def check_own_state(rule: AnyRule, **given: Any) -> None:
         schedule="power", power_t=0.25, step_order="gradient_first", engine="clock",
         dense_predictions=False, averaging=False,
     )  # fmt: skip
+    if isinstance(rule, Truncation):  # its rates come from a schedule
+        given = {key: value for key, value in given.items() if key not in ("schedule", "power_t")}
     for key, value in given.items():
         if value is not defaults[key] and value != defaults[key]:
             name = "average" if key == "averaging" else key

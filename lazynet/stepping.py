@@ -58,13 +58,23 @@ class Stepper:
         gamma: float | None = None,
         rho: float | None = None,
         beta: float | None = None,
+        period: int | None = None,
+        threshold: float | None = None,
         wear: Wear | None = None,
     ) -> None:
         check_integer("n_features", n_features, 0)
         self.recipe = Recipe(
             get_loss(loss),
             ElasticNet(l1, l2),
-            make_rule(rule, eta0=eta0 if rule == "ftrl" else None, gamma=gamma, rho=rho, beta=beta),
+            make_rule(
+                rule,
+                eta0=eta0 if rule == "ftrl" else None,
+                gamma=gamma,
+                rho=rho,
+                beta=beta,
+                period=period,
+                threshold=threshold,
+            ),
             make_schedule(schedule, eta0, power_t, l2),
             step_order,
             fit_intercept,

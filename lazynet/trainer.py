@@ -24,7 +24,14 @@ from lazynet.losses import Loss
 from lazynet.params import check_number
 from lazynet.penalties import ElasticNet
 from lazynet.progress import Progress
-from lazynet.rules import AnyRule, Rule, lost_digits
+from lazynet.rules import (
+    AnyRule,
+    DualAveraging,
+    FollowTheLeader,
+    Truncation,
+    collected,
+    lost_digits,
+)
 from lazynet.schedules import Schedule, checked_rates
 
 STEP_ORDERS = ("gradient_first", "shrink_first")
@@ -65,12 +72,15 @@ class Recipe:
     def steps(self, order: NDArray[np.int64], t: int) -> Steps:
         """The chunk of steps that visits the rows ``order``, starting with step ``t``."""
         stop = t + len(order)
-        if not isinstance(self.rule, Rule):
-            one, zero = np.ones(len(order)), np.zeros(len(order))
+        one, zero = np.ones(len(order)), np.zeros(len(order))
+        if isinstance(self.rule, (DualAveraging, FollowTheLeader)):
             return Steps(order, one, one, zero, zero)
         rates = checked_rates(self.schedule, t, stop)
+        if isinstance(self.rule, Truncation):
+            pull = collected(rates * float(self.penalty.l1), self.rule.period, t)
+            return Steps(order, rates, one, zero, pull)
         self.rule.check_rates(rates, self.penalty, t)
-        shrink = self.rule.shrink(rates, float(self.penalty.l1), float(self.penalty.l2))
+        shrink = self.rule.steps_of(rates, self.penalty, t)
         counts = None if self.averaging is None else checked_counts(self.averaging, t, stop)
         return Steps(order, rates, shrink.keep, lost_digits(shrink), shrink.pull, counts)
 

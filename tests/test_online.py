@@ -306,7 +306,10 @@ def test_a_warm_start_begins_at_the_weights(rule):
         (dict(rule="rda", average=True), "average is not used"),
         (dict(rule="rda", gamma=0.0), "gamma must be finite and positive"),
         (dict(rule="ftrl", beta=0.0, l2=0.0), "beta and l2 must not both be 0"),
-        (dict(rule="nothing"), "rule must be one of .'fobos', 'ftrl', 'rda', 'sgd'."),
+        (
+            dict(rule="nothing"),
+            "rule must be one of .'fobos', 'ftrl', 'rda', 'sgd', 'truncated_gradient'.",
+        ),
     ],
 )
 def test_parameters_that_do_not_go_together_are_refused(options, message):

@@ -30,29 +30,25 @@ from .examples cimport (
     move_of,
     upcoming,
 )
-from .rows cimport SOUND, Csr, Leader, RowOps, soft
+from .rows cimport SOUND, CellRule, Csr, RowOps, leader_weight
 
 
-cdef inline double weight_of(double z, double s, const Leader* leader) noexcept nogil:
-    # Not -soft: a weight of zero has no sign.
-    return (0.0 - soft(z, leader.l1)) * leader.alpha / (leader.damping + s)
-
-
-cdef inline void move_cell(double* cell, double g, const Leader* leader) noexcept nogil:
-    cdef double weight = weight_of(cell[0], cell[1], leader)
+cdef inline void move_cell(double* cell, double g, const CellRule* leader) noexcept nogil:
+    cdef double weight = leader_weight(cell[0], cell[1], leader)
     cdef double root = sqrt(cell[1] * cell[1] + g * g)
     cell[0] += g - (root - cell[1]) * leader.inverse_alpha * weight
     cell[1] = root
 
 
-cdef Leader leader_of(double l1, double l2, double alpha, double beta) except *:
-    cdef Leader leader
+cdef CellRule leader_of(double l1, double l2, double alpha, double beta) except *:
+    cdef CellRule leader
     if not alpha > 0.0:
         raise ValueError(f"alpha must be positive, got {alpha}")
     leader.l1 = l1
     leader.alpha = alpha
     leader.inverse_alpha = 1.0 / alpha
     leader.damping = beta + alpha * l2
+    leader.gravity = leader.threshold = 0.0
     if not leader.damping > 0.0:
         raise ValueError(f"beta + alpha * l2 must be positive, got {leader.damping}")
     return leader
@@ -76,8 +72,8 @@ def run(
     cdef Py_ssize_t n_steps = steps.order.shape[0]
     cdef Py_ssize_t step = first, row, following, ahead, touched = 0
     cdef Status status = FINISHED
-    cdef Leader leader = leader_of(l1, l2, alpha, beta)
-    cdef Leader free = leader_of(0.0, 0.0, alpha, beta)
+    cdef CellRule leader = leader_of(l1, l2, alpha, beta)
+    cdef CellRule free = leader_of(0.0, 0.0, alpha, beta)
     cdef double prediction, slope
     if cells.shape[0] != csr.n_columns or cells.shape[1] != 2 or intercept_cell.shape[0] != 2:
         raise ValueError(f"cells must have {csr.n_columns} rows of two numbers, the intercept's two")
@@ -99,7 +95,7 @@ def run(
             ahead = upcoming(csr, order, n_steps, step + AHEAD, row)
             prediction = ops.leader_dot(csr, row, following, cell, &leader)
             if task.fit_intercept:
-                prediction += weight_of(own[0], own[1], &free)
+                prediction += leader_weight(own[0], own[1], &free)
             slope = move_of(examples, task, row, prediction, 1.0)
             if not (isfinite(prediction) and isfinite(slope)):
                 status = OVERFLOWED
@@ -121,9 +117,9 @@ def read(
 ):
     """weights <- the weights as of now."""
     cdef Py_ssize_t j
-    cdef Leader leader = leader_of(l1, l2, alpha, beta)
+    cdef CellRule leader = leader_of(l1, l2, alpha, beta)
     if cells.shape[1] != 2 or weights.shape[0] != cells.shape[0]:
         raise ValueError(f"weights must have {cells.shape[0]} entries, got {weights.shape[0]}")
     with nogil:
         for j in range(cells.shape[0]):
-            weights[j] = weight_of(cells[j, 0], cells[j, 1], &leader)
+            weights[j] = leader_weight(cells[j, 0], cells[j, 1], &leader)

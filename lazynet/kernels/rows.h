@@ -125,13 +125,29 @@ typedef struct {
     ptrdiff_t n;
 } lazynet_dead;
 
-/* FTRL-Proximal's scalars (algorithms.md 11.3). */
+/* The scalars of the rules whose weights are computed from a cell of two numbers. */
+enum { LAZYNET_LEADER, LAZYNET_TRUNCATED };
 typedef struct {
+    /* FTRL-Proximal, algorithms.md 11.3 */
     double l1;
     double alpha;
     double inverse_alpha;
     double damping; /* beta + alpha l2 */
-} lazynet_leader;
+    /* truncated gradient, algorithms.md 8 */
+    double gravity; /* the sum of all truncations so far */
+    double threshold;
+} lazynet_cell_rule;
+
+LAZYNET_INLINE double lazynet_leader_weight(double z, double s, const lazynet_cell_rule *rule) {
+    /* Not -soft: a weight of zero has no sign. */
+    return (0.0 - lazynet_soft(z, rule->l1)) * rule->alpha / (rule->damping + s);
+}
+
+LAZYNET_INLINE double lazynet_truncated_weight(double w, double stamp,
+                                               const lazynet_cell_rule *rule) {
+    const double shrunk = lazynet_soft(w, rule->gravity - stamp);
+    return fabs(w) > rule->threshold ? w : shrunk;
+}
 
 /* One row operation for each kernel need.  `next` is the row after this one and `ahead` the row
  * a few steps later, both known because the order is known: the dot product fetches the next
@@ -158,9 +174,13 @@ typedef struct {
     void (*averaged_update)(const lazynet_csr *, ptrdiff_t row, ptrdiff_t ahead, double *cells,
                             double shift, double step, const lazynet_past *past);
     double (*leader_dot)(const lazynet_csr *, ptrdiff_t row, ptrdiff_t next, const double *cells,
-                         const lazynet_leader *leader);
+                         const lazynet_cell_rule *rule);
     void (*leader_update)(const lazynet_csr *, ptrdiff_t row, ptrdiff_t ahead, double *cells,
-                          const lazynet_leader *leader, double slope);
+                          const lazynet_cell_rule *rule, double step);
+    double (*truncated_dot)(const lazynet_csr *, ptrdiff_t row, ptrdiff_t next,
+                            const double *cells, const lazynet_cell_rule *rule);
+    void (*truncated_update)(const lazynet_csr *, ptrdiff_t row, ptrdiff_t ahead, double *cells,
+                             const lazynet_cell_rule *rule, double step);
     void (*catch_up)(const lazynet_csr *, ptrdiff_t row, double *weights, int64_t *last,
                      const double *scales, const double *shifts, int64_t now);
     void (*expand)(const lazynet_csr *, ptrdiff_t row, double *dense, double factor);

@@ -24,11 +24,13 @@ cdef extern from "rows.h" nogil:
         Py_ssize_t n
         Py_ssize_t room
 
-    ctypedef struct Leader "lazynet_leader":
+    ctypedef struct CellRule "lazynet_cell_rule":
         double l1
         double alpha
         double inverse_alpha
         double damping
+        double gravity
+        double threshold
 
     ctypedef struct RowOps "lazynet_row_ops":
         int (*all_sound)(const Csr*) noexcept nogil
@@ -52,9 +54,13 @@ cdef extern from "rows.h" nogil:
         void (*averaged_update)(const Csr*, Py_ssize_t row, Py_ssize_t ahead, double* cells,
                                 double shift, double step, const Past* past) noexcept nogil
         double (*leader_dot)(const Csr*, Py_ssize_t row, Py_ssize_t next, const double* cells,
-                             const Leader* leader) noexcept nogil
+                             const CellRule* rule) noexcept nogil
         void (*leader_update)(const Csr*, Py_ssize_t row, Py_ssize_t ahead, double* cells,
-                              const Leader* leader, double slope) noexcept nogil
+                              const CellRule* rule, double step) noexcept nogil
+        double (*truncated_dot)(const Csr*, Py_ssize_t row, Py_ssize_t next, const double* cells,
+                                const CellRule* rule) noexcept nogil
+        void (*truncated_update)(const Csr*, Py_ssize_t row, Py_ssize_t ahead, double* cells,
+                                 const CellRule* rule, double step) noexcept nogil
         void (*catch_up)(const Csr*, Py_ssize_t row, double* weights, int64_t* last,
                          const double* scales, const double* shifts, int64_t now) noexcept nogil
         void (*expand)(const Csr*, Py_ssize_t row, double* dense, double factor) noexcept nogil
@@ -68,3 +74,7 @@ cdef extern from "rows.h" nogil:
                                          double b_now)
     Py_ssize_t iterates_alive "lazynet_iterates_alive"(const Past* past, double magnitude)
     double sum_alive "lazynet_sum_alive"(const Past* past, double z, Py_ssize_t n)
+    double leader_weight "lazynet_leader_weight"(
+        double z, double s, const CellRule* rule)
+    double truncated_weight "lazynet_truncated_weight"(
+        double w, double stamp, const CellRule* rule)

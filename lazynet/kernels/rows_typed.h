@@ -428,41 +428,48 @@ static void LAZYNET_TYPED(averaged_update)(const lazynet_csr *X, ptrdiff_t row, 
     if (dead.n > 0) LAZYNET_LEVELLED(bury)(&dead, cells, past);
 }
 
-/* --- FTRL-Proximal: a cell is {z_j, s_j}, s_j the root of the sum of squared gradients --------- */
+/* --- rules whose weights are computed from a cell where they are needed ------------------------- */
 
-/* The weight of a cell is  -soft(z, l1) alpha / (damping + s),  damping = beta + alpha l2. */
-LAZYNET_INLINE void LAZYNET_TYPED(leader_four)(const LAZYNET_INDEX *columns, const double *cells,
-                                               const lazynet_leader *leader, double *z, double *s,
-                                               double *weights) {
-    LAZYNET_TYPED(load_four)(cells, columns, z, s);
+/* The weights of four cells.
+ *
+ * Leader, {z, s}: -soft(z, l1) alpha / (damping + s); s is the root of the sum of squared gradients.
+ * Truncated, {w, stamp}: within the threshold, w less what gravity has summed up to since the stamp. */
+LAZYNET_INLINE void LAZYNET_TYPED(weights_of_four)(const LAZYNET_INDEX *columns,
+                                                   const double *cells,
+                                                   const lazynet_cell_rule *rule, int kind,
+                                                   double *firsts, double *seconds,
+                                                   double *weights) {
+    LAZYNET_TYPED(load_four)(cells, columns, firsts, seconds);
 #pragma omp simd
     for (int lane = 0; lane < LAZYNET_CELLS; lane++)
-        weights[lane] = (0.0 - lazynet_soft(z[lane], leader->l1)) * leader->alpha /
-                        (leader->damping + s[lane]);
+        weights[lane] = kind == LAZYNET_LEADER
+                            ? lazynet_leader_weight(firsts[lane], seconds[lane], rule)
+                            : lazynet_truncated_weight(firsts[lane], seconds[lane], rule);
 }
 
-static double LAZYNET_TYPED(leader_dot)(const lazynet_csr *X, ptrdiff_t row, ptrdiff_t next,
-                                        const double *cells, const lazynet_leader *leader) {
+LAZYNET_INLINE double LAZYNET_TYPED(any_cell_dot)(const lazynet_csr *X, ptrdiff_t row,
+                                                  ptrdiff_t next, const double *cells,
+                                                  const lazynet_cell_rule *rule, int kind) {
     const LAZYNET_TYPED(row) at = LAZYNET_TYPED(row_at)(X, row);
     const LAZYNET_TYPED(row) coming = LAZYNET_TYPED(row_worth_fetching)(X, next);
-    double z[LAZYNET_CELLS], s[LAZYNET_CELLS], weights[LAZYNET_CELLS], sum = 0.0;
+    double first[LAZYNET_CELLS], second[LAZYNET_CELLS], weights[LAZYNET_CELLS], sum = 0.0;
     double lanes[LAZYNET_CELLS] = {0};
     ptrdiff_t k = 0, fetched = 0;
     for (; k + LAZYNET_CELLS <= at.length; k += LAZYNET_CELLS) {
         for (; fetched < k + LAZYNET_CELLS && fetched < coming.length; fetched++)
-            LAZYNET_PREFETCH_WRITE(cells + 2 * coming.columns[fetched]);
-        LAZYNET_TYPED(leader_four)(at.columns + k, cells, leader, z, s, weights);
+            LAZYNET_PREFETCH_WRITE(cells + 2 * (ptrdiff_t)coming.columns[fetched]);
+        LAZYNET_TYPED(weights_of_four)(at.columns + k, cells, rule, kind, first, second, weights);
 #pragma omp simd
         for (int lane = 0; lane < LAZYNET_CELLS; lane++)
             lanes[lane] += weights[lane] * (double)at.values[k + lane];
     }
     for (; fetched < coming.length; fetched++)
-        LAZYNET_PREFETCH_WRITE(cells + 2 * coming.columns[fetched]);
+        LAZYNET_PREFETCH_WRITE(cells + 2 * (ptrdiff_t)coming.columns[fetched]);
     if (k < at.length) {
         LAZYNET_REAL values[LAZYNET_CELLS];
         LAZYNET_INDEX columns[LAZYNET_CELLS];
         LAZYNET_TYPED(fill_four)(&at, k, values, columns);
-        LAZYNET_TYPED(leader_four)(columns, cells, leader, z, s, weights);
+        LAZYNET_TYPED(weights_of_four)(columns, cells, rule, kind, first, second, weights);
         for (int lane = 0; lane < at.length - k; lane++)
             lanes[lane] += weights[lane] * (double)values[lane];
     }
@@ -470,42 +477,68 @@ static double LAZYNET_TYPED(leader_dot)(const lazynet_csr *X, ptrdiff_t row, ptr
     return sum;
 }
 
-/* With g_j = slope x_j:  s' = sqrt(s^2 + g^2)   z <- z + g - (s' - s) / alpha w   s <- s' */
-LAZYNET_INLINE void LAZYNET_TYPED(leader_block)(const LAZYNET_REAL *values,
-                                                const LAZYNET_INDEX *columns, ptrdiff_t length,
-                                                double *cells, const lazynet_leader *leader,
-                                                double slope) {
-    double z[LAZYNET_CELLS], s[LAZYNET_CELLS], weights[LAZYNET_CELLS], news[2 * LAZYNET_CELLS];
-    LAZYNET_TYPED(leader_four)(columns, cells, leader, z, s, weights);
+/* Leader, with g_j = step x_j:  s' = sqrt(s^2 + g^2)   z <- z + g - (s' - s) / alpha w   s <- s'
+ * Truncated:  w <- w - step x_j, stamped with what gravity has summed up to. */
+LAZYNET_INLINE void LAZYNET_TYPED(any_cell_block)(const LAZYNET_REAL *values,
+                                                  const LAZYNET_INDEX *columns, ptrdiff_t length,
+                                                  double *cells, const lazynet_cell_rule *rule,
+                                                  double step, int kind) {
+    double first[LAZYNET_CELLS], second[LAZYNET_CELLS], weights[LAZYNET_CELLS];
+    double news[2 * LAZYNET_CELLS];
+    LAZYNET_TYPED(weights_of_four)(columns, cells, rule, kind, first, second, weights);
 #pragma omp simd
     for (int lane = 0; lane < LAZYNET_CELLS; lane++) {
-        const double g = slope * (double)values[lane];
-        const double root = sqrt(s[lane] * s[lane] + g * g);
-        news[2 * lane] = z[lane] + (g - (root - s[lane]) * leader->inverse_alpha * weights[lane]);
-        news[2 * lane + 1] = root;
+        const double g = step * (double)values[lane];
+        const double root = sqrt(second[lane] * second[lane] + g * g);
+        const double pull = (root - second[lane]) * rule->inverse_alpha * weights[lane];
+        news[2 * lane] = kind == LAZYNET_LEADER ? first[lane] + (g - pull) : weights[lane] - g;
+        news[2 * lane + 1] = kind == LAZYNET_LEADER ? root : rule->gravity;
     }
     for (ptrdiff_t lane = 0; lane < length; lane++)
         memcpy(cells + 2 * (ptrdiff_t)columns[lane], news + 2 * lane, 2 * sizeof(double));
 }
 
-static void LAZYNET_TYPED(leader_update)(const lazynet_csr *X, ptrdiff_t row, ptrdiff_t ahead,
-                                         double *cells, const lazynet_leader *leader,
-                                         double slope) {
+LAZYNET_INLINE void LAZYNET_TYPED(any_cell_update)(const lazynet_csr *X, ptrdiff_t row,
+                                                   ptrdiff_t ahead, double *cells,
+                                                   const lazynet_cell_rule *rule, double step,
+                                                   int kind) {
     const LAZYNET_TYPED(row) at = LAZYNET_TYPED(row_at)(X, row);
     LAZYNET_TYPED(stream) stream = LAZYNET_TYPED(stream_of)(X, ahead);
     ptrdiff_t k = 0;
     for (; k + LAZYNET_CELLS <= at.length; k += LAZYNET_CELLS) {
         if (k % LAZYNET_BLOCK == 0) LAZYNET_TYPED(fetch)(&stream, LAZYNET_BLOCK);
-        LAZYNET_TYPED(leader_block)
-        (at.values + k, at.columns + k, LAZYNET_CELLS, cells, leader, slope);
+        LAZYNET_TYPED(any_cell_block)
+        (at.values + k, at.columns + k, LAZYNET_CELLS, cells, rule, step, kind);
     }
     LAZYNET_TYPED(fetch_rest)(&stream);
     if (k < at.length) {
         LAZYNET_REAL values[LAZYNET_CELLS];
         LAZYNET_INDEX columns[LAZYNET_CELLS];
         LAZYNET_TYPED(fill_four)(&at, k, values, columns);
-        LAZYNET_TYPED(leader_block)(values, columns, at.length - k, cells, leader, slope);
+        LAZYNET_TYPED(any_cell_block)(values, columns, at.length - k, cells, rule, step, kind);
     }
+}
+
+static double LAZYNET_TYPED(leader_dot)(const lazynet_csr *X, ptrdiff_t row, ptrdiff_t next,
+                                        const double *cells, const lazynet_cell_rule *rule) {
+    return LAZYNET_TYPED(any_cell_dot)(X, row, next, cells, rule, LAZYNET_LEADER);
+}
+
+static void LAZYNET_TYPED(leader_update)(const lazynet_csr *X, ptrdiff_t row, ptrdiff_t ahead,
+                                         double *cells, const lazynet_cell_rule *rule,
+                                         double step) {
+    LAZYNET_TYPED(any_cell_update)(X, row, ahead, cells, rule, step, LAZYNET_LEADER);
+}
+
+static double LAZYNET_TYPED(truncated_dot)(const lazynet_csr *X, ptrdiff_t row, ptrdiff_t next,
+                                           const double *cells, const lazynet_cell_rule *rule) {
+    return LAZYNET_TYPED(any_cell_dot)(X, row, next, cells, rule, LAZYNET_TRUNCATED);
+}
+
+static void LAZYNET_TYPED(truncated_update)(const lazynet_csr *X, ptrdiff_t row, ptrdiff_t ahead,
+                                            double *cells, const lazynet_cell_rule *rule,
+                                            double step) {
+    LAZYNET_TYPED(any_cell_update)(X, row, ahead, cells, rule, step, LAZYNET_TRUNCATED);
 }
 
 /* Bring the row's weights from their own step psi_j = last[j] to `now` (tables engine).  A psi
@@ -549,6 +582,8 @@ static const lazynet_row_ops LAZYNET_TYPED(row_ops) = {
     .averaged_update = LAZYNET_TYPED(averaged_update),
     .leader_dot = LAZYNET_TYPED(leader_dot),
     .leader_update = LAZYNET_TYPED(leader_update),
+    .truncated_dot = LAZYNET_TYPED(truncated_dot),
+    .truncated_update = LAZYNET_TYPED(truncated_update),
     .catch_up = LAZYNET_TYPED(catch_up),
     .expand = LAZYNET_TYPED(expand),
 };
