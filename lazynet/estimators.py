@@ -20,9 +20,8 @@ from lazynet.params import check_integer, check_number
 from lazynet.penalties import ElasticNet
 from lazynet.rules import (
     RULES,
+    WITHOUT_SCHEDULE,
     AnyRule,
-    DualAveraging,
-    FollowTheLeader,
     Rule,
     check_own_state,
     make_rule,
@@ -70,6 +69,7 @@ class _LinearLearner(SparseLinear):
         gamma: float | None,
         rho: float | None,
         beta: float | None,
+        delta: float | None,
         period: int | None,
         threshold: float | None,
         record_history: bool,
@@ -98,6 +98,7 @@ class _LinearLearner(SparseLinear):
         self.gamma = gamma
         self.rho = rho
         self.beta = beta
+        self.delta = delta
         self.period = period
         self.threshold = threshold
         self.record_history = record_history
@@ -156,6 +157,7 @@ class _LinearLearner(SparseLinear):
             gamma=self.gamma,
             rho=self.rho,
             beta=self.beta,
+            delta=self.delta,
             period=self.period,
             threshold=self.threshold,
         )
@@ -165,7 +167,7 @@ class _LinearLearner(SparseLinear):
         if self.eta0 is not None:
             return float(self.eta0)
         rule = self._rule()
-        if isinstance(rule, (DualAveraging, FollowTheLeader)):
+        if isinstance(rule, WITHOUT_SCHEDULE):
             return 1.0  # nobody asks
         if not isinstance(self.schedule, str) or self.schedule == "pegasos":
             return 1.0  # these have a scale of their own
@@ -303,7 +305,7 @@ class _LinearLearner(SparseLinear):
         with undone_on_failure(engines, touched):
             for engine in engines:
                 if isinstance(engine, OwnStateEngine) and not isinstance(rule, Rule):
-                    engine.parameters = rule.parameters(recipe.penalty)
+                    engine.retune(rule.parameters(recipe.penalty))
             for epoch in range(1 if order is None or order.ndim == 1 else len(order)):
                 t = run_pass(learners, orders.of(epoch), t)
             for engine in engines:
@@ -415,12 +417,13 @@ class LazyNetClassifier(SparseClassifier, _LinearLearner):
     l1, l2 : float, default=1e-6, 1e-6
         Strengths of the penalty, any values >= 0.  In scikit-learn's terms l1 = alpha * l1_ratio
         and l2 = alpha * (1 - l1_ratio).
-    rule : {"fobos", "sgd", "truncated_gradient", "rda", "ftrl"}, default="fobos"
+    rule : {"fobos", "sgd", "truncated_gradient", "rda", "ftrl", "adagrad"}, default="fobos"
         How a step shrinks: proximally (any rate), or by the subgradient (rates below 1 / l2).  Or
         another way to learn altogether, with rates of its own in place of ``schedule``: "rda",
-        regularised dual averaging (``gamma``, ``rho``); "ftrl", FTRL-Proximal (``eta0``, ``beta``),
-        whose l1 and l2 act once and not once per step.  Or "truncated_gradient", the subgradient
-        step with l1 as gravity (``period``, ``threshold``).
+        regularised dual averaging (``gamma``, ``rho``); "ftrl", FTRL-Proximal (``eta0``,
+        ``beta``), whose l1 and l2 act once and not once per step; "adagrad", with a lazy elastic
+        net (``eta0``, ``delta``).  Or "truncated_gradient", the subgradient step with l1 as
+        gravity (``period``, ``threshold``).
     schedule : str, array, or callable, default="power"
         The rate of step t = 0, 1, 2, ...: "constant" eta0, "inverse_time" eta0/(1+t),
         "inverse_sqrt" eta0/sqrt(1+t), "power" eta0/(1+t)^power_t, "pegasos" 1/(l2 (2+t)), the rates
@@ -478,6 +481,9 @@ class LazyNetClassifier(SparseClassifier, _LinearLearner):
     beta : float or None, default=None
         Of rule="ftrl": the rate of a coordinate is eta0 / (beta + sqrt(sum g^2)) (None: 1; eta0
         None: 0.1).
+    delta : float or None, default=None
+        Of rule="adagrad": the rate of a coordinate is eta0 / (delta + sqrt(sum g^2)) (None: 1e-6;
+        eta0 None: 0.1).
     period, threshold : int and float or None, default=None
         Of rule="truncated_gradient": every ``period`` steps (None: 1) weights of at most
         ``threshold`` (None: any) move towards zero by eta * period * l1.  A threshold needs l2=0.
@@ -548,6 +554,7 @@ class LazyNetClassifier(SparseClassifier, _LinearLearner):
         gamma: float | None = None,
         rho: float | None = None,
         beta: float | None = None,
+        delta: float | None = None,
         period: int | None = None,
         threshold: float | None = None,
         record_history: bool = True,
@@ -577,6 +584,7 @@ class LazyNetClassifier(SparseClassifier, _LinearLearner):
             gamma=gamma,
             rho=rho,
             beta=beta,
+            delta=delta,
             period=period,
             threshold=threshold,
             record_history=record_history,
@@ -722,6 +730,7 @@ class LazyNetRegressor(SparseRegressor, _LinearLearner):
         gamma: float | None = None,
         rho: float | None = None,
         beta: float | None = None,
+        delta: float | None = None,
         period: int | None = None,
         threshold: float | None = None,
         record_history: bool = True,
@@ -751,6 +760,7 @@ class LazyNetRegressor(SparseRegressor, _LinearLearner):
             gamma=gamma,
             rho=rho,
             beta=beta,
+            delta=delta,
             period=period,
             threshold=threshold,
             record_history=record_history,

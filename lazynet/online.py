@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lazynet.engines import Engine, Wear
+from lazynet.kernels import adagrad as adagrad_kernel
 from lazynet.kernels import ftrl as ftrl_kernel
 from lazynet.kernels import rda as rda_kernel
 from lazynet.kernels import truncated as truncated_kernel
@@ -23,6 +24,10 @@ class OwnStateEngine(Engine):
 
     def _sweep(self) -> None:
         """Nothing is ever behind."""
+
+    def retune(self, parameters: Any) -> None:
+        """Go on with other strengths and scalars."""
+        self.parameters = parameters
 
 
 class AveragingParameters(NamedTuple):
@@ -219,3 +224,94 @@ class TruncatedEngine(OwnStateEngine):
         self.cells[:, 0], self.cells[:, 1] = weights, 0.0
         self.fields[:] = 0.0
         self.fields[truncated_kernel.INTERCEPT_FIELD] = intercept
+
+
+class AdaptiveParameters(NamedTuple):
+    """Of AdaGrad."""
+
+    l1: float
+    l2: float
+    alpha: float
+    delta: float
+
+
+class AdaGradEngine(OwnStateEngine):
+    """AdaGrad with a lazy elastic net: weight, root of its squared gradients, and when it was
+    brought current.
+
+    >>> engine = AdaGradEngine(2, AdaptiveParameters(0.1, 0.0, 0.1, 1e-6))
+    >>> engine.weights()
+    array([0., 0.])
+    """
+
+    name = "adagrad"
+    parameters: AdaptiveParameters
+
+    def __init__(
+        self, n_features: int, parameters: AdaptiveParameters, wear: Wear | None = None
+    ) -> None:
+        super().__init__(n_features, wear)
+        self.parameters = parameters
+        self.cells = np.zeros((n_features, 2))
+        self.last = np.zeros(n_features, dtype=np.int64)
+        self.intercept_cell = np.zeros(2)
+        self.now = 0
+
+    def _run(self, examples: Examples, steps: Steps, task: Task, first: int) -> tuple[int, int]:
+        status, first, self.now = adagrad_kernel.run(
+            examples,
+            steps,
+            task,
+            *self.parameters,
+            self.cells,
+            self.last,
+            self.intercept_cell,
+            self.now,
+            first,
+        )
+        return status, first
+
+    def _sweep(self) -> None:
+        """Bring every weight current, as new penalties require."""
+        self.cells[:, 0] = self.weights()
+        self.last[:] = self.now
+
+    def _is_finite_at(self, indices: NDArray[Any]) -> bool:
+        return bool(np.isfinite(self.cells[indices]).all())
+
+    def retune(self, parameters: AdaptiveParameters) -> None:
+        """Go on with other strengths: what has been missed is had with the old ones."""
+        if parameters != self.parameters:
+            self._sweep_undoably()
+            self.parameters = parameters
+
+    def per_weight(self) -> list[NDArray[Any]]:
+        return [self.cells, self.last]
+
+    def scalars(self) -> Any:
+        return self.intercept_cell.copy(), self.now, self.parameters
+
+    def set_scalars(self, scalars: Any) -> None:
+        self.intercept_cell[:], self.now, self.parameters = scalars
+
+    def weights(self, out: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
+        out = np.empty(self.n_features) if out is None else out
+        adagrad_kernel.read(self.cells, self.last, self.now, *self.parameters, out)
+        return out
+
+    def weights_at(self, indices: NDArray[Any]) -> NDArray[np.float64]:
+        current = np.empty(len(indices))
+        adagrad_kernel.read(
+            self.cells[indices], self.last[indices], self.now, *self.parameters, current
+        )
+        return current
+
+    @property
+    def intercept(self) -> float:
+        return float(self.intercept_cell[0])
+
+    def load(self, weights: NDArray[np.float64], intercept: float) -> None:
+        """Start with these weights and no gradients seen."""
+        self.cells[:, 0], self.cells[:, 1] = weights, 0.0
+        self.last[:], self.now = 0, 0
+        self.intercept_cell[:] = intercept, 0.0

@@ -21,6 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lazynet.online import (
+    AdaGradEngine,
+    AdaptiveParameters,
     AveragingParameters,
     FTRLEngine,
     LeaderParameters,
@@ -213,6 +215,32 @@ class FollowTheLeader:
 
 
 @dataclass(frozen=True)
+class Adaptive:
+    """AdaGrad, Duchi, Hazan & Singer (2011), composite form: the rate of a coordinate is
+    eta0 / (delta + sqrt(sum g^2)), and FoBoS with it.
+    """
+
+    eta0: float = 0.1
+    delta: float = 1e-6
+    name: ClassVar[str] = "adagrad"
+    affine: ClassVar[bool] = False
+    takes: ClassVar[frozenset[str]] = frozenset({"eta0", "delta"})
+
+    def __post_init__(self) -> None:
+        check_number("eta0", self.eta0, above=0)
+        check_number("delta", self.delta, above=0)
+
+    def parameters(self, penalty: ElasticNet) -> AdaptiveParameters:
+        return AdaptiveParameters(
+            float(penalty.l1), float(penalty.l2), float(self.eta0), float(self.delta)
+        )
+
+    def new_engine(self, n_features: int, penalty: ElasticNet) -> AdaGradEngine:
+        """A new engine, all weights zero."""
+        return AdaGradEngine(n_features, self.parameters(penalty))
+
+
+@dataclass(frozen=True)
 class Truncation:
     """Truncated gradient, Langford, Li & Zhang (2009), with a threshold: every ``period`` steps
     weights within it move towards zero by eta * period * l1.
@@ -248,11 +276,16 @@ class Truncation:
         )
 
 
-AnyRule = Rule | DualAveraging | FollowTheLeader | Truncation
+AnyRule = Rule | DualAveraging | FollowTheLeader | Adaptive | Truncation
+#: Those whose rates are their own, and not those of a schedule.
+WITHOUT_SCHEDULE = (DualAveraging, FollowTheLeader, Adaptive)
 #: Rules with a state of their own by name.
-OWN_RULES: dict[str, type[DualAveraging] | type[FollowTheLeader] | type[Truncation]] = {
+OWN_RULES: dict[
+    str, type[DualAveraging] | type[FollowTheLeader] | type[Adaptive] | type[Truncation]
+] = {
     DualAveraging.name: DualAveraging,
     FollowTheLeader.name: FollowTheLeader,
+    Adaptive.name: Adaptive,
     Truncation.name: Truncation,
 }
 

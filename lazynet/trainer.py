@@ -25,9 +25,8 @@ from lazynet.params import check_number
 from lazynet.penalties import ElasticNet
 from lazynet.progress import Progress
 from lazynet.rules import (
+    WITHOUT_SCHEDULE,
     AnyRule,
-    DualAveraging,
-    FollowTheLeader,
     Truncation,
     collected,
     lost_digits,
@@ -73,7 +72,7 @@ class Recipe:
         """The chunk of steps that visits the rows ``order``, starting with step ``t``."""
         stop = t + len(order)
         one, zero = np.ones(len(order)), np.zeros(len(order))
-        if isinstance(self.rule, (DualAveraging, FollowTheLeader)):
+        if isinstance(self.rule, WITHOUT_SCHEDULE):
             return Steps(order, one, one, zero, zero)
         rates = checked_rates(self.schedule, t, stop)
         if isinstance(self.rule, Truncation):

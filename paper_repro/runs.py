@@ -13,7 +13,7 @@ from lazynet.data import as_examples
 from lazynet.engines import DEFAULT_BUDGET, Engine, make_engine
 from lazynet.losses import get_loss
 from lazynet.penalties import ElasticNet
-from lazynet.rules import get_rule
+from lazynet.rules import Rule, make_rule
 from lazynet.schedules import InverseSqrt
 from lazynet.trainer import Learner, Recipe, run_pass
 from paper_repro.corpus import Corpus
@@ -35,7 +35,7 @@ def recipe(
     return Recipe(
         get_loss("log_loss"),
         ElasticNet(l1, l2),
-        get_rule(rule),
+        make_rule(rule),
         InverseSqrt(eta0),
         fit_intercept=True,
         averaging=FromStep() if average else None,
@@ -66,13 +66,7 @@ class Epoch:
         if self.n_examples is not None:
             order = np.arange(X.shape[0]) if order is None else order
             order = order[: self.n_examples]
-        engine = make_engine(
-            self.engine,
-            X.shape[1],
-            dense_predictions=self.dense_predictions,
-            table_budget=self.table_budget,
-            average=self.recipe.averaging is not None,
-        )
+        engine = self._new_engine(X.shape[1])
         touch_memory(engine)
         learner = Learner(engine, as_examples(X, y), self.recipe)
         began = time.perf_counter()
@@ -80,3 +74,14 @@ class Epoch:
         seconds = time.perf_counter() - began
         self.weights = engine.weights()
         return seconds / steps
+
+    def _new_engine(self, n_features: int) -> Engine:
+        if not isinstance(self.recipe.rule, Rule):
+            return self.recipe.rule.new_engine(n_features, self.recipe.penalty)
+        return make_engine(
+            self.engine,
+            n_features,
+            dense_predictions=self.dense_predictions,
+            table_budget=self.table_budget,
+            average=self.recipe.averaging is not None,
+        )

@@ -1,5 +1,6 @@
 """Rules with a state of their own, compiled: equal to their references after every step."""
 
+import contextlib
 import copy
 import pickle
 
@@ -20,6 +21,7 @@ from lazynet.kernels.examples import Examples
 from lazynet.losses import LOSSES, get_loss
 from lazynet.online import FTRLEngine, RDAEngine
 from lazynet.penalties import ElasticNet
+from lazynet.reference.adagrad import DenseAdaGrad
 from lazynet.reference.ftrl import DenseFTRL
 from lazynet.reference.rda import DenseRDA
 from lazynet.rules import make_rule
@@ -28,7 +30,8 @@ from lazynet.testing import problems
 from lazynet.trainer import Learner, Recipe, run_pass
 
 STRENGTHS = st.sampled_from([0.0, 1e-8, 1e-3, 0.1, 1.0, 10.0])
-RULES = ("rda", "ftrl")
+RULES = ("rda", "ftrl", "adagrad")
+REFERENCES = {"rda": DenseRDA, "ftrl": DenseFTRL, "adagrad": DenseAdaGrad}
 
 
 @st.composite
@@ -38,6 +41,9 @@ def parameters(draw, rule):
     if rule == "rda":
         own = dict(gamma=draw(st.sampled_from([0.05, 1.0, 50.0])))
         return penalty | own | dict(rho=draw(st.sampled_from([0.0, 0.01, 1.0])))
+    if rule == "adagrad":
+        own = dict(eta0=draw(st.sampled_from([0.01, 0.1, 2.0])))
+        return penalty | own | dict(delta=draw(st.sampled_from([1e-6, 0.1, 20.0])))
     return penalty | dict(
         eta0=draw(st.sampled_from([0.01, 0.1, 2.0])), beta=draw(st.sampled_from([0.1, 1.0, 20.0]))
     )
@@ -45,10 +51,8 @@ def parameters(draw, rule):
 
 def reference(rule, problem, chosen):
     options = dict(loss=problem.loss, epsilon=problem.epsilon, fit_intercept=problem.fit_intercept)
-    if rule == "rda":
-        return DenseRDA(problem.n_features, **options, **chosen)
     chosen = {"alpha" if key == "eta0" else key: value for key, value in chosen.items()}
-    return DenseFTRL(problem.n_features, **options, **chosen)
+    return REFERENCES[rule](problem.n_features, **options, **chosen)
 
 
 def stepper(rule, problem, chosen):
@@ -127,8 +131,7 @@ def test_every_vector_level_gives_the_same_bits(rule, values, indices):
         seen[used] = each.engine.weights()
     for weights in seen.values():
         np.testing.assert_array_equal(weights, seen[0])
-    kind = {"rda": DenseRDA, "ftrl": DenseFTRL}[rule]
-    twin = kind(X.shape[1], l1=1e-3, l2=1e-4, fit_intercept=True)
+    twin = REFERENCES[rule](X.shape[1], l1=1e-3, l2=1e-4, fit_intercept=True)
     for i in range(400):
         twin.step(X[i].indices.tolist(), X[i].data.tolist(), y[i])
     assert apart(seen[0], twin.weights) <= 1e-12
@@ -237,6 +240,43 @@ def test_kernels_refuse_state_that_does_not_fit():
             call()
 
 
+@given(data=st.data())
+@pytest.mark.parametrize("rule", [*RULES, "truncated_gradient"])
+def test_engines_survive_hostile_matrices_and_orders(rule, data):
+    """Any indices, row starts and order: an error or a result, never a stray read."""
+    numbers = st.one_of(st.integers(-5, 15), st.sampled_from([2**31 - 1, -(2**31), 1000]))
+    indices = data.draw(st.lists(numbers, max_size=12))
+    indptr = data.draw(st.lists(numbers, min_size=1, max_size=8))
+    order = np.array(data.draw(st.lists(numbers, max_size=10)), dtype=np.int64)
+    n_columns = data.draw(st.integers(0, 8))
+    examples = Examples(
+        np.ones(len(indices)), np.array(indices, dtype=np.int32),
+        np.array(indptr, dtype=np.int32), n_columns, np.ones(len(indptr) - 1),
+    )  # fmt: skip
+    given_ = dict(threshold=0.5) if rule == "truncated_gradient" else {}
+    chosen, penalty = make_rule(rule, **given_), ElasticNet(0.1, 0.0)
+    engine = chosen.new_engine(n_columns, penalty)
+    recipe = Recipe(get_loss("log_loss"), penalty, chosen, Constant(0.1))
+    with contextlib.suppress(ValueError):
+        engine.take(examples, recipe.steps(order, 0), task_for(engine, recipe))
+    assert engine.weights().shape == (n_columns,)
+
+
+@given(cells=st.lists(st.floats(), min_size=6, max_size=6), last=st.integers(-(2**62), 2**62))
+def test_adagrad_survives_any_state(cells, last):
+    """Weights, roots and step numbers that no run leaves behind."""
+    penalty = ElasticNet(0.1, 0.1)
+    chosen = make_rule("adagrad")
+    engine = chosen.new_engine(3, penalty)
+    engine.cells[:] = np.array(cells).reshape(3, 2)
+    engine.last[:] = last
+    recipe = Recipe(get_loss("log_loss"), penalty, chosen, Constant(0.1))
+    X = sparse.csr_matrix(np.ones((2, 3)))
+    with contextlib.suppress(FloatingPointError):
+        engine.take(as_examples(X, np.ones(2)), recipe.steps(rows(2), 0), task_for(engine, recipe))
+    assert engine.weights().shape == (3,)
+
+
 # --- estimators ---------------------------------------------------------------------------------
 
 
@@ -246,7 +286,11 @@ def test_fit_is_stepping_by_hand(rule, n_classes):
     """Unshuffled, for regression, two classes and several."""
     X, y = make_data(n_classes=n_classes)
     kind = LazyNetClassifier if n_classes else LazyNetRegressor
-    given = dict(gamma=3.0, rho=0.01) if rule == "rda" else dict(eta0=0.2, beta=0.5)
+    given = {
+        "rda": dict(gamma=3.0, rho=0.01),
+        "ftrl": dict(eta0=0.2, beta=0.5),
+        "adagrad": dict(eta0=0.2, delta=0.5),
+    }[rule]
     given |= dict(l1=1e-2, l2=1e-3)
     model = kind(rule=rule, max_iter=2, tol=None, shuffle=False, **given).fit(X, y)
     own = dict(given)
@@ -255,9 +299,7 @@ def test_fit_is_stepping_by_hand(rule, n_classes):
     positives = [None] if not n_classes else [1] if n_classes == 2 else [0, 1, 2]
     for k, positive in enumerate(positives):
         loss = "squared_error" if positive is None else "log_loss"
-        twin = {"rda": DenseRDA, "ftrl": DenseFTRL}[rule](
-            X.shape[1], loss=loss, fit_intercept=True, **own
-        )
+        twin = REFERENCES[rule](X.shape[1], loss=loss, fit_intercept=True, **own)
         for _ in range(2):
             for i in range(X.shape[0]):
                 target = y[i] if positive is None else 1.0 if y[i] == positive else -1.0
@@ -275,7 +317,7 @@ def test_they_learn(rule):
             rule=rule, l1=l1, eta0=0.5 if rule == "ftrl" else None, max_iter=30, random_state=0,
             tol=None,
         ).fit(X, y)
-        for l1 in ((1e-4, 0.05) if rule == "rda" else (1e-3, 20.0))
+        for l1 in ((1e-3, 20.0) if rule == "ftrl" else (1e-4, 0.05))
     )  # fmt: skip
     assert light.score(X, y) > 0.9
     assert np.count_nonzero(heavy.coef_) < np.count_nonzero(light.coef_)
@@ -306,10 +348,9 @@ def test_a_warm_start_begins_at_the_weights(rule):
         (dict(rule="rda", average=True), "average is not used"),
         (dict(rule="rda", gamma=0.0), "gamma must be finite and positive"),
         (dict(rule="ftrl", beta=0.0, l2=0.0), "beta and l2 must not both be 0"),
-        (
-            dict(rule="nothing"),
-            "rule must be one of .'fobos', 'ftrl', 'rda', 'sgd', 'truncated_gradient'.",
-        ),
+        (dict(rule="adagrad", beta=0.1), "beta is not used by rule='adagrad'"),
+        (dict(rule="adagrad", delta=0.0), "delta must be finite and positive"),
+        (dict(rule="nothing"), "rule must be one of .'adagrad', 'fobos', 'ftrl', 'rda', 'sgd',"),
     ],
 )
 def test_parameters_that_do_not_go_together_are_refused(options, message):

@@ -13,6 +13,7 @@ Property: equal to lazynet.reference.ftrl.DenseFTRL after every step (tests/test
 
 from libc.math cimport isfinite, sqrt
 from libc.stdint cimport int64_t
+from libc.string cimport memset
 
 from .examples cimport (
     AHEAD,
@@ -42,13 +43,13 @@ cdef inline void move_cell(double* cell, double g, const CellRule* leader) noexc
 
 cdef CellRule leader_of(double l1, double l2, double alpha, double beta) except *:
     cdef CellRule leader
+    memset(&leader, 0, sizeof(CellRule))
     if not alpha > 0.0:
         raise ValueError(f"alpha must be positive, got {alpha}")
     leader.l1 = l1
     leader.alpha = alpha
     leader.inverse_alpha = 1.0 / alpha
     leader.damping = beta + alpha * l2
-    leader.gravity = leader.threshold = 0.0
     if not leader.damping > 0.0:
         raise ValueError(f"beta + alpha * l2 must be positive, got {leader.damping}")
     return leader

@@ -126,13 +126,18 @@ typedef struct {
 } lazynet_dead;
 
 /* The scalars of the rules whose weights are computed from a cell of two numbers. */
-enum { LAZYNET_LEADER, LAZYNET_TRUNCATED };
+enum { LAZYNET_LEADER, LAZYNET_TRUNCATED, LAZYNET_ADAGRAD };
 typedef struct {
     /* FTRL-Proximal, algorithms.md 11.3 */
     double l1;
     double alpha;
     double inverse_alpha;
     double damping; /* beta + alpha l2 */
+    /* AdaGrad, algorithms.md 10; alpha and l1 as above */
+    double l2;
+    double delta;
+    double ratio;  /* l1 / l2, or 0 without an l2 penalty ... */
+    double linear; /* ... and then l1, which is 0 with one */
     /* truncated gradient, algorithms.md 8 */
     double gravity; /* the sum of all truncations so far */
     double threshold;
@@ -141,6 +146,17 @@ typedef struct {
 LAZYNET_INLINE double lazynet_leader_weight(double z, double s, const lazynet_cell_rule *rule) {
     /* Not -soft: a weight of zero has no sign. */
     return (0.0 - lazynet_soft(z, rule->l1)) * rule->alpha / (rule->damping + s);
+}
+
+/* A weight after so many missed shrinks at its own rate: |w| + (|w| + l1 / l2) expm1(-l), where
+ * l = missed log1p(eta l2). */
+LAZYNET_INLINE double lazynet_adagrad_weight(double w, double s, double missed,
+                                             const lazynet_cell_rule *rule) {
+    if (w == 0.0) return 0.0;
+    const double eta = rule->alpha / (rule->delta + s), size = fabs(w);
+    const double lost = expm1(-missed * log1p(eta * rule->l2));
+    const double left = size + (size + rule->ratio) * lost - missed * eta * rule->linear;
+    return left > 0.0 ? copysign(left, w) : 0.0;
 }
 
 LAZYNET_INLINE double lazynet_truncated_weight(double w, double stamp,
@@ -181,6 +197,10 @@ typedef struct {
                             const double *cells, const lazynet_cell_rule *rule);
     void (*truncated_update)(const lazynet_csr *, ptrdiff_t row, ptrdiff_t ahead, double *cells,
                              const lazynet_cell_rule *rule, double step);
+    void (*adagrad_catch_up)(const lazynet_csr *, ptrdiff_t row, ptrdiff_t next, double *cells,
+                             int64_t *last, int64_t now, const lazynet_cell_rule *rule);
+    void (*adagrad_update)(const lazynet_csr *, ptrdiff_t row, ptrdiff_t ahead, double *cells,
+                           const lazynet_cell_rule *rule, double slope);
     void (*catch_up)(const lazynet_csr *, ptrdiff_t row, double *weights, int64_t *last,
                      const double *scales, const double *shifts, int64_t now);
     void (*expand)(const lazynet_csr *, ptrdiff_t row, double *dense, double factor);

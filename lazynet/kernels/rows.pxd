@@ -29,6 +29,10 @@ cdef extern from "rows.h" nogil:
         double alpha
         double inverse_alpha
         double damping
+        double l2
+        double delta
+        double ratio
+        double linear
         double gravity
         double threshold
 
@@ -61,6 +65,10 @@ cdef extern from "rows.h" nogil:
                                 const CellRule* rule) noexcept nogil
         void (*truncated_update)(const Csr*, Py_ssize_t row, Py_ssize_t ahead, double* cells,
                                  const CellRule* rule, double step) noexcept nogil
+        void (*adagrad_catch_up)(const Csr*, Py_ssize_t row, Py_ssize_t next, double* cells,
+                                 int64_t* last, int64_t now, const CellRule* rule) noexcept nogil
+        void (*adagrad_update)(const Csr*, Py_ssize_t row, Py_ssize_t ahead, double* cells,
+                               const CellRule* rule, double slope) noexcept nogil
         void (*catch_up)(const Csr*, Py_ssize_t row, double* weights, int64_t* last,
                          const double* scales, const double* shifts, int64_t now) noexcept nogil
         void (*expand)(const Csr*, Py_ssize_t row, double* dense, double factor) noexcept nogil
@@ -78,3 +86,5 @@ cdef extern from "rows.h" nogil:
         double z, double s, const CellRule* rule)
     double truncated_weight "lazynet_truncated_weight"(
         double w, double stamp, const CellRule* rule)
+    double adagrad_weight "lazynet_adagrad_weight"(
+        double w, double s, double missed, const CellRule* rule)

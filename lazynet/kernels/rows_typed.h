@@ -433,7 +433,8 @@ static void LAZYNET_TYPED(averaged_update)(const lazynet_csr *X, ptrdiff_t row, 
 /* The weights of four cells.
  *
  * Leader, {z, s}: -soft(z, l1) alpha / (damping + s); s is the root of the sum of squared gradients.
- * Truncated, {w, stamp}: within the threshold, w less what gravity has summed up to since the stamp. */
+ * Truncated, {w, stamp}: within the threshold, w less what gravity has summed up to since the stamp.
+ * AdaGrad, {w, s}: w, once it has been caught up with. */
 LAZYNET_INLINE void LAZYNET_TYPED(weights_of_four)(const LAZYNET_INDEX *columns,
                                                    const double *cells,
                                                    const lazynet_cell_rule *rule, int kind,
@@ -444,7 +445,9 @@ LAZYNET_INLINE void LAZYNET_TYPED(weights_of_four)(const LAZYNET_INDEX *columns,
     for (int lane = 0; lane < LAZYNET_CELLS; lane++)
         weights[lane] = kind == LAZYNET_LEADER
                             ? lazynet_leader_weight(firsts[lane], seconds[lane], rule)
-                            : lazynet_truncated_weight(firsts[lane], seconds[lane], rule);
+                        : kind == LAZYNET_TRUNCATED
+                            ? lazynet_truncated_weight(firsts[lane], seconds[lane], rule)
+                            : firsts[lane];
 }
 
 LAZYNET_INLINE double LAZYNET_TYPED(any_cell_dot)(const lazynet_csr *X, ptrdiff_t row,
@@ -478,7 +481,8 @@ LAZYNET_INLINE double LAZYNET_TYPED(any_cell_dot)(const lazynet_csr *X, ptrdiff_
 }
 
 /* Leader, with g_j = step x_j:  s' = sqrt(s^2 + g^2)   z <- z + g - (s' - s) / alpha w   s <- s'
- * Truncated:  w <- w - step x_j, stamped with what gravity has summed up to. */
+ * Truncated:  w <- w - step x_j, stamped with what gravity has summed up to.
+ * AdaGrad:  s' = sqrt(s^2 + g^2)   w <- w - alpha / (delta + s') g   s <- s' */
 LAZYNET_INLINE void LAZYNET_TYPED(any_cell_block)(const LAZYNET_REAL *values,
                                                   const LAZYNET_INDEX *columns, ptrdiff_t length,
                                                   double *cells, const lazynet_cell_rule *rule,
@@ -491,8 +495,12 @@ LAZYNET_INLINE void LAZYNET_TYPED(any_cell_block)(const LAZYNET_REAL *values,
         const double g = step * (double)values[lane];
         const double root = sqrt(second[lane] * second[lane] + g * g);
         const double pull = (root - second[lane]) * rule->inverse_alpha * weights[lane];
-        news[2 * lane] = kind == LAZYNET_LEADER ? first[lane] + (g - pull) : weights[lane] - g;
-        news[2 * lane + 1] = kind == LAZYNET_LEADER ? root : rule->gravity;
+        /* Where nothing has ever been learned, delta + s' may be as small as delta. */
+        const double rate = rule->alpha / (rule->delta + root);
+        news[2 * lane] = kind == LAZYNET_LEADER      ? first[lane] + (g - pull)
+                         : kind == LAZYNET_TRUNCATED ? weights[lane] - g
+                                                     : weights[lane] - rate * g;
+        news[2 * lane + 1] = kind == LAZYNET_TRUNCATED ? rule->gravity : root;
     }
     for (ptrdiff_t lane = 0; lane < length; lane++)
         memcpy(cells + 2 * (ptrdiff_t)columns[lane], news + 2 * lane, 2 * sizeof(double));
@@ -541,6 +549,81 @@ static void LAZYNET_TYPED(truncated_update)(const lazynet_csr *X, ptrdiff_t row,
     LAZYNET_TYPED(any_cell_update)(X, row, ahead, cells, rule, step, LAZYNET_TRUNCATED);
 }
 
+/* Bring four weights of AdaGrad to the present.  Where the rate times l2 and the decay are small, as
+ * they are nearly always, log1p and expm1 are their series, for all four at once; otherwise those of
+ * the library, one by one. */
+LAZYNET_INLINE void LAZYNET_TYPED(adagrad_four)(const LAZYNET_INDEX *columns, ptrdiff_t length,
+                                                double *cells, int64_t *last, int64_t now,
+                                                const lazynet_cell_rule *rule) {
+    const double most = 0.25, share = 128.0; /* decay at most 1/4, eta l2 at most 1/512 */
+    double w[LAZYNET_CELLS], s[LAZYNET_CELLS], missed[LAZYNET_CELLS], news[LAZYNET_CELLS];
+    double largest = 0.0;
+    LAZYNET_TYPED(load_four)(cells, columns, w, s);
+#if LAZYNET_SHUFFLES
+    const lazynet_four gaps = {(double)(now - last[columns[0]]), (double)(now - last[columns[1]]),
+                               (double)(now - last[columns[2]]), (double)(now - last[columns[3]])};
+    memcpy(missed, &gaps, sizeof gaps);
+#else
+    for (int lane = 0; lane < LAZYNET_CELLS; lane++)
+        missed[lane] = (double)(now - last[columns[lane]]);
+#endif
+#pragma omp simd reduction(max : largest)
+    for (int lane = 0; lane < LAZYNET_CELLS; lane++) {
+        const double eta = rule->alpha / (rule->delta + s[lane]), size = fabs(w[lane]);
+        const double y = eta * rule->l2;
+        const double series = 1.0 / 3 - y * (1.0 / 4 - y * (1.0 / 5 - y * (1.0 / 6)));
+        const double x = -missed[lane] * (y - y * y * (1.0 / 2 - y * series));
+        /* x + x^2/2! + ... + x^12/12!, in pairs and pairs of pairs, for a short chain */
+        const double x2 = x * x, x4 = x2 * x2;
+        const double low = (1.0 + x * (1.0 / 2)) + x2 * (1.0 / 6 + x * (1.0 / 24));
+        const double middle = (1.0 / 120 + x * (1.0 / 720)) + x2 * (1.0 / 5040 + x * (1.0 / 40320));
+        const double high = (1.0 / 362880 + x * (1.0 / 3628800)) +
+                            x2 * (1.0 / 39916800 + x * (1.0 / 479001600));
+        const double lost = x * (low + x4 * (middle + x4 * high));
+        const double left = size + (size + rule->ratio) * lost - missed[lane] * eta * rule->linear;
+        /* A weight of zero stays so, whatever its rate, which is largest before the first touch. */
+        const double reach = share * y > -x ? share * y : -x;
+        const double farthest = size > 0.0 ? reach : 0.0;
+        const double kept = size > 0.0 ? left : 0.0;
+        news[lane] = kept > 0.0 ? copysign(kept, w[lane]) : 0.0;
+        largest = farthest > largest ? farthest : largest;
+    }
+    if (!(largest <= most))
+        for (int lane = 0; lane < LAZYNET_CELLS; lane++)
+            news[lane] = lazynet_adagrad_weight(w[lane], s[lane], missed[lane], rule);
+    for (ptrdiff_t lane = 0; lane < length; lane++) {
+        cells[2 * (ptrdiff_t)columns[lane]] = news[lane];
+        last[columns[lane]] = now;
+    }
+}
+
+static void LAZYNET_TYPED(adagrad_catch_up)(const lazynet_csr *X, ptrdiff_t row, ptrdiff_t next,
+                                            double *cells, int64_t *last, int64_t now,
+                                            const lazynet_cell_rule *rule) {
+    const LAZYNET_TYPED(row) at = LAZYNET_TYPED(row_at)(X, row);
+    const LAZYNET_TYPED(row) coming = LAZYNET_TYPED(row_worth_fetching)(X, next);
+    ptrdiff_t k = 0, fetched = 0;
+    for (; k + LAZYNET_CELLS <= at.length; k += LAZYNET_CELLS) {
+        for (; fetched < k + LAZYNET_CELLS && fetched < coming.length; fetched++)
+            LAZYNET_PREFETCH_WRITE(last + coming.columns[fetched]);
+        LAZYNET_TYPED(adagrad_four)(at.columns + k, LAZYNET_CELLS, cells, last, now, rule);
+    }
+    for (; fetched < coming.length; fetched++)
+        LAZYNET_PREFETCH_WRITE(last + coming.columns[fetched]);
+    if (k < at.length) {
+        LAZYNET_REAL values[LAZYNET_CELLS];
+        LAZYNET_INDEX columns[LAZYNET_CELLS];
+        LAZYNET_TYPED(fill_four)(&at, k, values, columns);
+        LAZYNET_TYPED(adagrad_four)(columns, at.length - k, cells, last, now, rule);
+    }
+}
+
+static void LAZYNET_TYPED(adagrad_update)(const lazynet_csr *X, ptrdiff_t row, ptrdiff_t ahead,
+                                          double *cells, const lazynet_cell_rule *rule,
+                                          double slope) {
+    LAZYNET_TYPED(any_cell_update)(X, row, ahead, cells, rule, slope, LAZYNET_ADAGRAD);
+}
+
 /* Bring the row's weights from their own step psi_j = last[j] to `now` (tables engine).  A psi
  * that is not in the tables is taken for `now`: nothing is read outside them. */
 static void LAZYNET_TYPED(catch_up)(const lazynet_csr *X, ptrdiff_t row,
@@ -584,6 +667,8 @@ static const lazynet_row_ops LAZYNET_TYPED(row_ops) = {
     .leader_update = LAZYNET_TYPED(leader_update),
     .truncated_dot = LAZYNET_TYPED(truncated_dot),
     .truncated_update = LAZYNET_TYPED(truncated_update),
+    .adagrad_catch_up = LAZYNET_TYPED(adagrad_catch_up),
+    .adagrad_update = LAZYNET_TYPED(adagrad_update),
     .catch_up = LAZYNET_TYPED(catch_up),
     .expand = LAZYNET_TYPED(expand),
 };

@@ -12,6 +12,7 @@ Property: equal to lazynet.reference.truncated.DenseTruncated after every step
 
 from libc.math cimport isfinite
 from libc.stdint cimport int64_t
+from libc.string cimport memset
 
 from .examples cimport (
     AHEAD,
@@ -44,7 +45,7 @@ INTERCEPT_FIELD = INTERCEPT
 
 cdef CellRule rule_of(double gravity, double threshold) noexcept:
     cdef CellRule rule
-    rule.l1 = rule.alpha = rule.inverse_alpha = rule.damping = 0.0
+    memset(&rule, 0, sizeof(CellRule))
     rule.gravity, rule.threshold = gravity, threshold
     return rule
 

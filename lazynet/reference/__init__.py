@@ -10,6 +10,11 @@ The functions work on floats and on exact fractions alike.
 ``lazy``            the clock and the tables in a page each, for reading and for exact tests
 ``averages``        the mean of all iterates: summed up, and lazily on the clock
 ``dekel``           Dekel's SGD with averaged and with centered predictors
+``truncated``       truncated gradient: gravity every K steps, up to a threshold
+``rda``             regularised dual averaging
+``ftrl``            FTRL-Proximal
+``adagrad``         AdaGrad with an elastic net, dense and lazy
+``carpenter``       Carpenter's scheme, which is inexact
 ``rescaling``       the classic trick for l2: weights as a scale times a vector
 """
 

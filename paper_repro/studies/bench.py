@@ -61,6 +61,9 @@ LINES = (
     Line("dense with sparse predictions / clock", "dense", "clock", 150.0),
     Line(f"clock, {WIDER}x the features / clock", "clock wide", "clock", 2.0, True),
     Line("clock with exact averages / clock", "averaged", "clock", 1.6, True),
+    Line("RDA / clock", "rda", "clock", 2.0, True),
+    Line("FTRL-Proximal / clock", "ftrl", "clock", 2.0, True),
+    Line("AdaGrad / clock", "adagrad", "clock", 2.0, True),
     Line("dense / clock", "dense predictions", "clock"),
     Line("clock with exact averages / clock, both without l1", "averaged l2", "clock l2"),
     Line(
@@ -154,6 +157,10 @@ class Workbench:
             "averaged l2": Epoch(corpus, "clock", recipe(l1=0.0, average=True), order),
             "clock strong": Epoch(corpus, "clock", recipe(l1=STRONG_L1), order),
             "averaged strong": Epoch(corpus, "clock", recipe(l1=STRONG_L1, average=True), order),
+            **{
+                rule: Epoch(corpus, "clock", recipe(rule), order)
+                for rule in ("rda", "ftrl", "adagrad")
+            },
             "clock, float32": Epoch(narrow, "clock", recipe(), order),
         }
 
@@ -327,7 +334,7 @@ def _rest(measured: Measured) -> str:
 
 def draw(measured: Measured) -> Figure:
     """The lines with a bound: ratio and range, for both orders, and the bound."""
-    figure, ax = figures.new(width=7.5, height=3.2)
+    figure, ax = figures.new(width=7.5, height=4.4)
     lines = [line for line in LINES if line.bound is not None][::-1]
     looks = {"as they lie": figures.LOOKS["clock"], "in random order": figures.LOOKS["dense"]}
     for y, line in enumerate(lines):
