@@ -15,6 +15,7 @@ The functions work on floats and on exact fractions alike.
 ``ftrl``            FTRL-Proximal
 ``adagrad``         AdaGrad with an elastic net, dense and lazy
 ``carpenter``       Carpenter's scheme, which is inexact
+``stabilised``      Ma & Zheng's stabilised truncated SGD
 ``rescaling``       the classic trick for l2: weights as a scale times a vector
 """
 
