@@ -81,8 +81,6 @@ class Rule:
     source: str
     #: the pull is due every so many steps, and then as strong as all of them
     period: int = 1
-    #: whether the rule takes its rates from a schedule and runs on the engines of all shrinks
-    affine: ClassVar[bool] = True
     #: which of the estimators' parameters of rules it takes
     takes: ClassVar[frozenset[str]] = frozenset()
 
@@ -167,7 +165,6 @@ class DualAveraging:
     gamma: float = 1.0
     rho: float = 0.0
     name: ClassVar[str] = "rda"
-    affine: ClassVar[bool] = False
     takes: ClassVar[frozenset[str]] = frozenset({"gamma", "rho"})
 
     def __post_init__(self) -> None:
@@ -193,7 +190,6 @@ class FollowTheLeader:
     eta0: float = 0.1
     beta: float = 1.0
     name: ClassVar[str] = "ftrl"
-    affine: ClassVar[bool] = False
     takes: ClassVar[frozenset[str]] = frozenset({"eta0", "beta"})
 
     def __post_init__(self) -> None:
@@ -223,7 +219,6 @@ class Adaptive:
     eta0: float = 0.1
     delta: float = 1e-6
     name: ClassVar[str] = "adagrad"
-    affine: ClassVar[bool] = False
     takes: ClassVar[frozenset[str]] = frozenset({"eta0", "delta"})
 
     def __post_init__(self) -> None:
@@ -249,7 +244,6 @@ class Truncation:
     threshold: float
     period: int = 1
     name: ClassVar[str] = "truncated_gradient"
-    affine: ClassVar[bool] = False
     takes: ClassVar[frozenset[str]] = frozenset({"threshold", "period"})
 
     def __post_init__(self) -> None:
