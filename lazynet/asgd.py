@@ -15,12 +15,11 @@ from sklearn.utils.validation import check_is_fitted
 from lazynet.data import as_examples, check_order
 from lazynet.dekel import DekelLearner, Model
 from lazynet.kernels.examples import Examples
-from lazynet.kernels.objective import total_loss
 from lazynet.linear import SparseClassifier, SparseLinear, SparseRegressor
 from lazynet.losses import get_loss
 from lazynet.params import check_integer, check_number
 from lazynet.progress import Progress
-from lazynet.trainer import spans
+from lazynet.trainer import mean_loss, spans
 
 # Weights and intercepts of all binary problems.
 Models = tuple[NDArray[np.float64], NDArray[np.float64]]
@@ -77,7 +76,8 @@ class _AveragedSGD(SparseLinear):
         y: Any,
         weights: NDArray[np.float64] | None,
         sample_order: ArrayLike | None,
-    ) -> None:
+    ) -> str | None:
+        """Train anew; returns what there is to warn of."""
         order = check_order(sample_order, X.shape[0])
         if order is not None and order.ndim != 1:
             raise ValueError(f"sample_order must list all steps in one dimension, got {order.ndim}")
@@ -110,8 +110,8 @@ class _AveragedSGD(SparseLinear):
             _stacked(learner.last() for learner in learners),
             _stacked(learner.average() for learner in learners),
         )
-        for weights, intercepts in (last, averages):
-            if not (np.isfinite(weights).all() and np.isfinite(intercepts).all()):
+        for numbers in (*last, *averages):
+            if not np.isfinite(numbers).all():
                 raise FloatingPointError(
                     f"the model overflowed by step {n_steps}: a weight is not a finite "
                     f"number. Raise l2, or scale the features to comparable sizes."
@@ -120,39 +120,32 @@ class _AveragedSGD(SparseLinear):
         self.mean_ = mean
         self.t_ = n_steps
         self.n_iter_ = max(1, n_steps // X.shape[0])
-        self._warn_if_useless(examples)
+        return self._warning(examples)
 
-    def _warn_if_useless(self, examples: list[Examples]) -> None:
-        """The first steps are 1 / l2 long; say so if the model has not recovered from them."""
+    def _warning(self, examples: list[Examples]) -> str | None:
+        """The first steps are 1 / l2 long: what to say if the model has not recovered from them."""
+        loss = get_loss(self.loss)
         for problem, weights, intercept in zip(examples, *self._model, strict=True):
             # Of the centered objective, in which the intercept is that of the center.
             center = intercept if self.mean_ is None else intercept + float(weights @ self.mean_)
             penalty = self.l2 / 2 * (float(weights @ weights) + center**2)
-            trained = self._mean_loss(problem, weights, intercept) + penalty
-            untrained = self._mean_loss(problem, np.zeros_like(weights), 0.0)
-            if not trained <= untrained:
-                warnings.warn(
+            trained, untrained = (
+                mean_loss(problem, of, float(b), loss, self.epsilon)
+                for of, b in ((weights, intercept), (np.zeros_like(weights), 0.0))
+            )
+            if not trained + penalty <= untrained:
+                return (
                     f"after {self.t_} steps the model is still worse than no model at all (its "
-                    f"objective is {trained:.3g}, that of zero weights {untrained:.3g}): steps "
-                    f"begin with a length of 1 / l2. Scale the rows to length 1, or raise l2 or "
-                    f"max_iter; where the slope of the loss is unbounded, l2 must be of the order "
-                    f"of the rows' squared norms",
-                    ConvergenceWarning,
-                    stacklevel=4,
+                    f"objective is {trained + penalty:.3g}, that of zero weights {untrained:.3g}): "
+                    f"steps begin with a length of 1 / l2. Scale the rows to length 1, or raise l2 "
+                    f"or max_iter; where the slope of the loss is unbounded, l2 must be of the "
+                    f"order of the rows' squared norms"
                 )
-                return
+        return None
 
-    def _mean_loss(
-        self, examples: Examples, weights: NDArray[np.float64], intercept: float
-    ) -> float:
-        total, row = 0.0, 0
-        while row < examples.n_rows:
-            part, row, _ = total_loss(
-                examples, np.ascontiguousarray(weights), float(intercept),
-                get_loss(self.loss).code, self.epsilon, row, examples.n_rows,
-            )  # fmt: skip
-            total += part
-        return total / examples.n_rows
+    def _warn(self, warning: str | None) -> None:
+        if warning is not None:
+            warnings.warn(warning, ConvergenceWarning, stacklevel=3)
 
     # --- the model ------------------------------------------------------------------------
 
@@ -306,8 +299,9 @@ class ASGDClassifier(SparseClassifier, _AveragedSGD):
         with self._unchanged_on_failure():
             X, y, classes = self._check_training(X, y, None, reset=True)
             weights = self._weigh(X, y, classes, sample_weight)
-            self._fit(X, (y, classes), weights, sample_order)
+            warning = self._fit(X, (y, classes), weights, sample_order)
             self.classes_ = classes
+        self._warn(warning)
         return self
 
 
@@ -371,5 +365,6 @@ class ASGDRegressor(SparseRegressor, _AveragedSGD):
         with self._unchanged_on_failure():
             X, y = self._check_training(X, y, reset=True)
             weights = self._check_importances(X, sample_weight)
-            self._fit(X, y, weights, sample_order)
+            warning = self._fit(X, y, weights, sample_order)
+        self._warn(warning)
         return self

@@ -20,7 +20,6 @@ from lazynet.params import check_integer, check_number
 from lazynet.penalties import ElasticNet
 from lazynet.rules import (
     RULES,
-    WITHOUT_SCHEDULE,
     AnyRule,
     Rule,
     check_own_state,
@@ -167,7 +166,7 @@ class _LinearLearner(SparseLinear):
         if self.eta0 is not None:
             return float(self.eta0)
         rule = self._rule()
-        if isinstance(rule, WITHOUT_SCHEDULE):
+        if not rule.scheduled:
             return 1.0  # nobody asks
         if not isinstance(self.schedule, str) or self.schedule == "pegasos":
             return 1.0  # these have a scale of their own
@@ -377,7 +376,7 @@ class _LinearLearner(SparseLinear):
         engines = self._trained()
         if not any(engine.averaging for engine in engines):
             return self.coef_
-        return _stacked([engine.weights() for engine in engines])
+        return _stack(engines, last=True)
 
     @property
     def last_intercept_(self) -> NDArray[np.float64]:
@@ -810,15 +809,9 @@ class LazyNetRegressor(SparseRegressor, _LinearLearner):
         return probe._verify(X, y, weights, max_rows, epochs)
 
 
-def _stack(engines: list[Engine]) -> NDArray[np.float64]:
+def _stack(engines: list[Engine], last: bool = False) -> NDArray[np.float64]:
     coefficients = np.empty((len(engines), engines[0].n_features))
     for row, engine in zip(coefficients, engines, strict=True):
-        engine.model(out=row)
+        engine.weights(out=row) if last else engine.model(out=row)
     coefficients.flags.writeable = False
     return coefficients
-
-
-def _stacked(rows: list[NDArray[np.float64]]) -> NDArray[np.float64]:
-    stacked = np.vstack(rows)
-    stacked.flags.writeable = False
-    return stacked

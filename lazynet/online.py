@@ -22,6 +22,24 @@ class OwnStateEngine(Engine):
     #: the strengths and scalars of the rule
     parameters: Any
 
+    def __init__(self, n_features: int, parameters: Any, wear: Wear | None = None) -> None:
+        super().__init__(n_features, wear)
+        self.parameters = parameters
+
+    def _read(self, which: Any, out: NDArray[np.float64]) -> None:
+        """The weights ``which`` as of now, an index of arrays."""
+        raise NotImplementedError
+
+    def weights(self, out: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
+        out = np.empty(self.n_features) if out is None else out
+        self._read(slice(None), out)
+        return out
+
+    def weights_at(self, indices: NDArray[Any]) -> NDArray[np.float64]:
+        current = np.empty(len(indices))
+        self._read(indices, current)
+        return current
+
     def _sweep(self) -> None:
         """Nothing is ever behind."""
 
@@ -54,8 +72,7 @@ class RDAEngine(OwnStateEngine):
     def __init__(
         self, n_features: int, parameters: AveragingParameters, wear: Wear | None = None
     ) -> None:
-        super().__init__(n_features, wear)
-        self.parameters = parameters
+        super().__init__(n_features, parameters, wear)
         self.sums = np.zeros(n_features)
         self.fields = np.zeros(rda_kernel.RDA_FIELDS)
 
@@ -73,15 +90,8 @@ class RDAEngine(OwnStateEngine):
     def set_scalars(self, scalars: Any) -> None:
         self.fields[:], self.parameters = scalars
 
-    def weights(self, out: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
-        out = np.empty(self.n_features) if out is None else out
-        rda_kernel.read(self.sums, self.fields, *self.parameters, out)
-        return out
-
-    def weights_at(self, indices: NDArray[Any]) -> NDArray[np.float64]:
-        current = self.sums[indices]
-        rda_kernel.read(current, self.fields, *self.parameters, current)
-        return current
+    def _read(self, which: Any, out: NDArray[np.float64]) -> None:
+        rda_kernel.read(self.sums[which], self.fields, *self.parameters, out)
 
     @property
     def intercept(self) -> float:
@@ -119,8 +129,7 @@ class FTRLEngine(OwnStateEngine):
     def __init__(
         self, n_features: int, parameters: LeaderParameters, wear: Wear | None = None
     ) -> None:
-        super().__init__(n_features, wear)
-        self.parameters = parameters
+        super().__init__(n_features, parameters, wear)
         self.cells = np.zeros((n_features, 2))
         self.intercept_cell = np.zeros(2)
 
@@ -138,15 +147,8 @@ class FTRLEngine(OwnStateEngine):
     def set_scalars(self, scalars: Any) -> None:
         self.intercept_cell[:], self.parameters = scalars
 
-    def weights(self, out: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
-        out = np.empty(self.n_features) if out is None else out
-        ftrl_kernel.read(self.cells, *self.parameters, out)
-        return out
-
-    def weights_at(self, indices: NDArray[Any]) -> NDArray[np.float64]:
-        current = np.empty(len(indices))
-        ftrl_kernel.read(self.cells[indices], *self.parameters, current)
-        return current
+    def _read(self, which: Any, out: NDArray[np.float64]) -> None:
+        ftrl_kernel.read(self.cells[which], *self.parameters, out)
 
     @property
     def intercept(self) -> float:
@@ -183,8 +185,7 @@ class TruncatedEngine(OwnStateEngine):
     def __init__(
         self, n_features: int, parameters: TruncatedParameters, wear: Wear | None = None
     ) -> None:
-        super().__init__(n_features, wear)
-        self.parameters = parameters
+        super().__init__(n_features, parameters, wear)
         self.cells = np.zeros((n_features, 2))
         self.fields = np.zeros(truncated_kernel.TRUNCATED_FIELDS)
 
@@ -206,15 +207,8 @@ class TruncatedEngine(OwnStateEngine):
     def set_scalars(self, scalars: Any) -> None:
         self.fields[:], self.parameters = scalars
 
-    def weights(self, out: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
-        out = np.empty(self.n_features) if out is None else out
-        truncated_kernel.read(self.cells, self.fields, self.parameters.threshold, out)
-        return out
-
-    def weights_at(self, indices: NDArray[Any]) -> NDArray[np.float64]:
-        current = np.empty(len(indices))
-        truncated_kernel.read(self.cells[indices], self.fields, self.parameters.threshold, current)
-        return current
+    def _read(self, which: Any, out: NDArray[np.float64]) -> None:
+        truncated_kernel.read(self.cells[which], self.fields, self.parameters.threshold, out)
 
     @property
     def intercept(self) -> float:
@@ -250,8 +244,7 @@ class AdaGradEngine(OwnStateEngine):
     def __init__(
         self, n_features: int, parameters: AdaptiveParameters, wear: Wear | None = None
     ) -> None:
-        super().__init__(n_features, wear)
-        self.parameters = parameters
+        super().__init__(n_features, parameters, wear)
         self.cells = np.zeros((n_features, 2))
         self.last = np.zeros(n_features, dtype=np.int64)
         self.intercept_cell = np.zeros(2)
@@ -294,17 +287,8 @@ class AdaGradEngine(OwnStateEngine):
     def set_scalars(self, scalars: Any) -> None:
         self.intercept_cell[:], self.now, self.parameters = scalars
 
-    def weights(self, out: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
-        out = np.empty(self.n_features) if out is None else out
-        adagrad_kernel.read(self.cells, self.last, self.now, *self.parameters, out)
-        return out
-
-    def weights_at(self, indices: NDArray[Any]) -> NDArray[np.float64]:
-        current = np.empty(len(indices))
-        adagrad_kernel.read(
-            self.cells[indices], self.last[indices], self.now, *self.parameters, current
-        )
-        return current
+    def _read(self, which: Any, out: NDArray[np.float64]) -> None:
+        adagrad_kernel.read(self.cells[which], self.last[which], self.now, *self.parameters, out)
 
     @property
     def intercept(self) -> float:

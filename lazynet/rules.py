@@ -20,6 +20,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from lazynet.engines import Wear
 from lazynet.online import (
     AdaGradEngine,
     AdaptiveParameters,
@@ -81,11 +82,14 @@ class Rule:
     source: str
     #: the pull is due every so many steps, and then as strong as all of them
     period: int = 1
+    #: whether its rates come from a schedule
+    scheduled: ClassVar[bool] = True
     #: which of the estimators' parameters of rules it takes
     takes: ClassVar[frozenset[str]] = frozenset()
 
-    def steps_of(self, rates: NDArray[np.float64], penalty: ElasticNet, first: int) -> Shrink:
-        """The shrinks of the steps from ``first`` on."""
+    def shrinks(self, rates: NDArray[np.float64], penalty: ElasticNet, first: int) -> Shrink:
+        """Those of the steps from ``first`` on; refuses rates that the rule cannot have."""
+        self.check_rates(rates, penalty, first)
         shrink = self.shrink(rates, float(penalty.l1), float(penalty.l2))
         if self.period == 1:
             return shrink
@@ -154,8 +158,18 @@ _ROWS = (
 RULES: dict[str, Rule] = {rule.name: rule for rule in _ROWS}
 
 
+class _OfItsOwn:
+    """A rule whose rates and penalties are no matter of the steps."""
+
+    scheduled: ClassVar[bool] = False
+
+    def shrinks(self, rates: NDArray[np.float64], penalty: ElasticNet, first: int) -> Shrink:
+        """None."""
+        return Shrink(np.ones(len(rates)), np.zeros(len(rates)), np.zeros(len(rates)))
+
+
 @dataclass(frozen=True)
-class DualAveraging:
+class DualAveraging(_OfItsOwn):
     """Regularised dual averaging, Xiao (2010): proximal steps on the mean of all gradients.
 
     ``gamma`` is the strength of the proximal term, gamma / sqrt(t), in place of a rate, ``rho``
@@ -176,13 +190,15 @@ class DualAveraging:
             float(penalty.l1), float(penalty.l2), float(self.gamma), float(self.rho)
         )
 
-    def new_engine(self, n_features: int, penalty: ElasticNet) -> RDAEngine:
+    def new_engine(
+        self, n_features: int, penalty: ElasticNet, wear: Wear | None = None
+    ) -> RDAEngine:
         """A new engine, all weights zero."""
-        return RDAEngine(n_features, self.parameters(penalty))
+        return RDAEngine(n_features, self.parameters(penalty), wear)
 
 
 @dataclass(frozen=True)
-class FollowTheLeader:
+class FollowTheLeader(_OfItsOwn):
     """FTRL-Proximal, McMahan et al. (2013): the rate of a coordinate is alpha / (beta + sqrt(n)),
     n the sum of its squared gradients.  l1 and l2 act once, not once per step.
     """
@@ -205,13 +221,15 @@ class FollowTheLeader:
             float(penalty.l1), float(penalty.l2), float(self.eta0), float(self.beta)
         )
 
-    def new_engine(self, n_features: int, penalty: ElasticNet) -> FTRLEngine:
+    def new_engine(
+        self, n_features: int, penalty: ElasticNet, wear: Wear | None = None
+    ) -> FTRLEngine:
         """A new engine, all weights zero."""
-        return FTRLEngine(n_features, self.parameters(penalty))
+        return FTRLEngine(n_features, self.parameters(penalty), wear)
 
 
 @dataclass(frozen=True)
-class Adaptive:
+class Adaptive(_OfItsOwn):
     """AdaGrad, Duchi, Hazan & Singer (2011), composite form: the rate of a coordinate is
     eta0 / (delta + sqrt(sum g^2)), and FoBoS with it.
     """
@@ -230,9 +248,11 @@ class Adaptive:
             float(penalty.l1), float(penalty.l2), float(self.eta0), float(self.delta)
         )
 
-    def new_engine(self, n_features: int, penalty: ElasticNet) -> AdaGradEngine:
+    def new_engine(
+        self, n_features: int, penalty: ElasticNet, wear: Wear | None = None
+    ) -> AdaGradEngine:
         """A new engine, all weights zero."""
-        return AdaGradEngine(n_features, self.parameters(penalty))
+        return AdaGradEngine(n_features, self.parameters(penalty), wear)
 
 
 @dataclass(frozen=True)
@@ -244,6 +264,7 @@ class Truncation:
     threshold: float
     period: int = 1
     name: ClassVar[str] = "truncated_gradient"
+    scheduled: ClassVar[bool] = True
     takes: ClassVar[frozenset[str]] = frozenset({"threshold", "period"})
 
     def __post_init__(self) -> None:
@@ -259,9 +280,15 @@ class Truncation:
             )
         return TruncatedParameters(float(self.threshold))
 
-    def new_engine(self, n_features: int, penalty: ElasticNet) -> TruncatedEngine:
+    def new_engine(
+        self, n_features: int, penalty: ElasticNet, wear: Wear | None = None
+    ) -> TruncatedEngine:
         """A new engine, all weights zero."""
-        return TruncatedEngine(n_features, self.parameters(penalty))
+        return TruncatedEngine(n_features, self.parameters(penalty), wear)
+
+    def shrinks(self, rates: NDArray[np.float64], penalty: ElasticNet, first: int) -> Shrink:
+        """What gravity takes after each of the steps, of the weights that it concerns."""
+        return self.without_threshold().shrinks(rates, penalty, first)
 
     def without_threshold(self) -> Rule:
         """The rule of the affine family that this is when nothing is beyond the threshold."""
@@ -271,8 +298,6 @@ class Truncation:
 
 
 AnyRule = Rule | DualAveraging | FollowTheLeader | Adaptive | Truncation
-#: Those whose rates are their own, and not those of a schedule.
-WITHOUT_SCHEDULE = (DualAveraging, FollowTheLeader, Adaptive)
 #: Rules with a state of their own by name.
 OWN_RULES: dict[
     str, type[DualAveraging] | type[FollowTheLeader] | type[Adaptive] | type[Truncation]
@@ -295,8 +320,8 @@ def get_rule(name: str) -> Rule:
 def make_rule(name: str, **given: Any) -> AnyRule:
     """The rule called ``name`` with the parameters that are given, those that are not None.
 
-    Refuses a parameter that the rule does not use, ``eta0`` excepted in the affine family, where
-    it belongs to the schedule.
+    Refuses a parameter that the rule does not use, ``eta0`` excepted where it belongs to a
+    schedule.
 
     >>> make_rule("rda", gamma=2.0, rho=None)
     DualAveraging(gamma=2.0, rho=0.0)
@@ -305,7 +330,7 @@ def make_rule(name: str, **given: Any) -> AnyRule:
         raise ValueError(f"rule must be one of {sorted(RULES | OWN_RULES)}, got {name!r}")
     kind = RULES.get(name) or OWN_RULES[name]
     given = {key: value for key, value in given.items() if value is not None}
-    if isinstance(kind, Rule) or kind is Truncation:
+    if kind.scheduled:
         given.pop("eta0", None)
     for key in given:
         if key not in kind.takes:
@@ -329,7 +354,7 @@ def check_own_state(rule: AnyRule, **given: Any) -> None:
         schedule="power", power_t=0.25, step_order="gradient_first", engine="clock",
         dense_predictions=False, averaging=False,
     )  # fmt: skip
-    if isinstance(rule, Truncation):  # its rates come from a schedule
+    if rule.scheduled:
         given = {key: value for key, value in given.items() if key not in ("schedule", "power_t")}
     for key, value in given.items():
         if value is not defaults[key] and value != defaults[key]:

@@ -97,7 +97,7 @@ class Stepper:
             )
         else:
             check_own_state(self.recipe.rule, averaging=averaged, engine=engine)
-            self.engine = self.recipe.rule.new_engine(n_features, self.recipe.penalty)
+            self.engine = self.recipe.rule.new_engine(n_features, self.recipe.penalty, wear)
         self.task = self.engine.wear.task(
             n_features, self.recipe.loss, epsilon, step_order, fit_intercept
         )

@@ -24,13 +24,7 @@ from lazynet.losses import Loss
 from lazynet.params import check_number
 from lazynet.penalties import ElasticNet
 from lazynet.progress import Progress
-from lazynet.rules import (
-    WITHOUT_SCHEDULE,
-    AnyRule,
-    Truncation,
-    collected,
-    lost_digits,
-)
+from lazynet.rules import AnyRule, lost_digits
 from lazynet.schedules import Schedule, checked_rates
 
 STEP_ORDERS = ("gradient_first", "shrink_first")
@@ -71,15 +65,9 @@ class Recipe:
     def steps(self, order: NDArray[np.int64], t: int) -> Steps:
         """The chunk of steps that visits the rows ``order``, starting with step ``t``."""
         stop = t + len(order)
-        one, zero = np.ones(len(order)), np.zeros(len(order))
-        if isinstance(self.rule, WITHOUT_SCHEDULE):
-            return Steps(order, one, one, zero, zero)
-        rates = checked_rates(self.schedule, t, stop)
-        if isinstance(self.rule, Truncation):
-            pull = collected(rates * float(self.penalty.l1), self.rule.period, t)
-            return Steps(order, rates, one, zero, pull)
-        self.rule.check_rates(rates, self.penalty, t)
-        shrink = self.rule.steps_of(rates, self.penalty, t)
+        scheduled = self.rule.scheduled
+        rates = checked_rates(self.schedule, t, stop) if scheduled else np.ones(len(order))
+        shrink = self.rule.shrinks(rates, self.penalty, t)
         counts = None if self.averaging is None else checked_counts(self.averaging, t, stop)
         return Steps(order, rates, shrink.keep, lost_digits(shrink), shrink.pull, counts)
 
@@ -108,28 +96,36 @@ class Learner:
         ``weights`` is room for as many.
         """
         self.engine.model(out=weights)
-        n = self.examples.n_rows
-        total = 0.0
-        row = 0
-        while row < n:
-            part, row, unreadable = total_loss(
-                self.examples,
-                weights,
-                self.engine.model_intercept,
-                self.recipe.loss.code,
-                self.recipe.epsilon,
-                row,
-                n,
-            )
-            if unreadable:
-                raise ValueError(f"X: row {row} changed during training and cannot be read")
-            total += part
-        mean = total / n
+        mean = mean_loss(
+            self.examples,
+            weights,
+            self.engine.model_intercept,
+            self.recipe.loss,
+            self.recipe.epsilon,
+        )
         objective = mean + self.recipe.penalty.value(weights)
         if self.engine.averaging:
             # An average of sparse weights is dense: what is sparse is the last of them.
             self.engine.weights(out=weights)
         return mean, objective, int(np.count_nonzero(weights))
+
+
+def mean_loss(
+    examples: Examples,
+    weights: NDArray[np.float64],
+    intercept: float,
+    loss: Loss,
+    epsilon: float,
+) -> float:
+    """Over all examples, each as often as it counts."""
+    n = examples.n_rows
+    total, row = 0.0, 0
+    while row < n:
+        part, row, unreadable = total_loss(examples, weights, intercept, loss.code, epsilon, row, n)
+        if unreadable:
+            raise ValueError(f"X: row {row} changed during training and cannot be read")
+        total += part
+    return total / n
 
 
 def spans(n: int, size: int) -> Iterator[tuple[int, int]]:

@@ -3,6 +3,7 @@
 import copy
 import itertools
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -121,17 +122,7 @@ def test_the_dense_engine_adds_up_every_weight(data):
 
 
 def averaged_recipe(problem, averaging):
-    plain = recipe_for(problem)
-    return Recipe(
-        plain.loss,
-        plain.penalty,
-        plain.rule,
-        plain.schedule,
-        plain.step_order,
-        plain.fit_intercept,
-        plain.epsilon,
-        averaging,
-    )
+    return replace(recipe_for(problem), averaging=averaging)
 
 
 @given(data=st.data())

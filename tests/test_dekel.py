@@ -319,3 +319,15 @@ def test_the_mean_of_float32_rows_is_taken_in_float64():
     X = sparse.csr_matrix(np.full((200_000, 1), 3.1, dtype=np.float32))
     model = ASGDRegressor(max_iter=1, random_state=0).fit(X, np.arange(200_000.0))
     assert model.mean_[0] == pytest.approx(float(np.float32(3.1)), rel=1e-12)
+
+
+def test_a_warning_that_is_an_error_costs_nothing():
+    """The model is there by then."""
+    generator = np.random.default_rng(0)
+    X = generator.standard_normal((200, 3))
+    model = ASGDRegressor("squared_error", l2=0.1, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(ConvergenceWarning):
+            model.fit(X, X @ [1.0, 0.0, -2.0])
+    assert model.t_ == 20_000

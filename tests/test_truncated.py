@@ -221,3 +221,22 @@ def test_parameters_that_do_not_go_together_are_refused(options, message):
     X, y = make_data()
     with pytest.raises(ValueError, match=message):
         LazyNetClassifier(**{"rule": "truncated_gradient", **options}).fit(X, y)
+
+
+def test_a_pull_beyond_the_range_of_doubles_is_refused():
+    """With a threshold as without."""
+    X, y = make_data()
+    for threshold in (None, 1.0):
+        model = LazyNetClassifier(
+            rule="truncated_gradient", l1=1e200, l2=0.0, threshold=threshold, schedule="constant",
+            eta0=1e100,
+        )  # fmt: skip
+        with pytest.raises(ValueError, match=r"eta must be less than .* with l1=1e\+200"):
+            model.fit(X, y)
+
+
+def test_the_stepper_hands_its_wear_on():
+    """To engines of a state of their own as well."""
+    wear = Wear(largest_cushion=0.01)
+    stepper = Stepper(2, rule="truncated_gradient", threshold=1.0, wear=wear)
+    assert stepper.engine.wear is wear

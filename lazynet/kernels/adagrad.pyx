@@ -18,7 +18,6 @@ from libc.stdint cimport int64_t
 from libc.string cimport memset
 
 from .examples cimport (
-    AHEAD,
     BAD_ROW,
     FINISHED,
     OVERFLOWED,
@@ -28,12 +27,12 @@ from .examples cimport (
     Status,
     Steps,
     Task,
+    Visit,
     check_runnable,
-    in_range,
     move_of,
-    upcoming,
+    visit,
 )
-from .rows cimport SOUND, CellRule, Csr, RowOps, adagrad_weight
+from .rows cimport CellRule, Csr, RowOps, adagrad_weight
 
 
 cdef CellRule rule_of(double l1, double l2, double alpha, double delta) except *:
@@ -65,8 +64,9 @@ def run(
     cdef Csr* csr = &examples.csr
     cdef const RowOps* ops = examples.ops
     cdef Py_ssize_t n_steps = steps.order.shape[0]
-    cdef Py_ssize_t step = first, row, following, ahead, touched = 0
+    cdef Py_ssize_t step = first, touched = 0
     cdef Status status = FINISHED
+    cdef Visit at
     cdef CellRule rule = rule_of(l1, l2, alpha, delta)
     cdef double prediction, slope
     if cells.shape[0] != csr.n_columns or cells.shape[1] != 2 or intercept_cell.shape[0] != 2:
@@ -81,30 +81,26 @@ def run(
     cdef double* own = &intercept_cell[0]
     cdef const int64_t* order = &steps.order[0]
     with nogil:
+        at.checked = -1
         while step < n_steps:
-            if not (in_range(csr, order[step]) and ops.row_defect(csr, order[step]) == SOUND):
+            if not visit(&at, examples, order, n_steps, step):
                 status = BAD_ROW
                 break
-            row = order[step]
-            following = upcoming(csr, order, n_steps, step + 1, row)
-            if ops.row_defect(csr, following) != SOUND:
-                following = row
-            ahead = upcoming(csr, order, n_steps, step + AHEAD, row)
-            ops.adagrad_catch_up(csr, row, following, cell, psi, now, &rule)
-            prediction = ops.pair_dot(csr, row, following, cell, 0.0)
+            ops.adagrad_catch_up(csr, at.row, at.following, cell, psi, now, &rule)
+            prediction = ops.pair_dot(csr, at.row, at.following, cell, 0.0)
             if task.fit_intercept:
                 prediction += own[0]
-            slope = move_of(examples, task, row, prediction, 1.0)
+            slope = move_of(examples, task, at.row, prediction, 1.0)
             if not (isfinite(prediction) and isfinite(slope)):
                 status = OVERFLOWED
                 break
             if slope != 0.0:
-                ops.adagrad_update(csr, row, ahead, cell, &rule, slope)
+                ops.adagrad_update(csr, at.row, at.ahead, cell, &rule, slope)
                 if task.fit_intercept:
                     own[1] = sqrt(own[1] * own[1] + slope * slope)
                     own[0] -= rule.alpha / (rule.delta + own[1]) * slope
             now += 1
-            touched += ops.row_length(csr, row)
+            touched += ops.row_length(csr, at.row)
             step += 1
             if touched > PATIENCE:
                 status = PAUSED

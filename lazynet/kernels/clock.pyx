@@ -19,7 +19,7 @@ Property: the weights after every step equal those of lazynet.reference.DenseRef
 from libc.math cimport isfinite
 from libc.stdint cimport int64_t
 
-from .averages cimport Average, check_counts, count_iterate, past_is_worn, COUNTED
+from .averages cimport COUNTED, Average, check_counts, count_iterate, past_is_worn
 from .clock cimport (
     INTERCEPT,
     N_CLOCK_FIELDS,

@@ -20,7 +20,6 @@ from libc.stdint cimport int64_t
 
 from .averages cimport add_to
 from .examples cimport (
-    AHEAD,
     BAD_ROW,
     FINISHED,
     OVERFLOWED,
@@ -29,12 +28,12 @@ from .examples cimport (
     WORN_OUT,
     Examples,
     Status,
+    Visit,
     check_runnable,
-    in_range,
-    upcoming,
+    slope_of,
+    visit,
 )
-from .losses cimport loss_slope
-from .rows cimport SOUND, Csr, RowOps
+from .rows cimport Csr, RowOps
 
 # Behind each running sum stand the digits that its rounding lost.
 cdef enum:
@@ -94,8 +93,9 @@ def run(
     cdef Csr* csr = &examples.csr
     cdef const RowOps* ops = examples.ops
     cdef Py_ssize_t n_steps = order.shape[0]
-    cdef Py_ssize_t step = first, row, following, ahead, touched = 0
+    cdef Py_ssize_t step = first, touched = 0
     cdef Status status = FINISHED
+    cdef Visit at
     cdef bint centered = mean.shape[0] > 0
     cdef double t, q = 0.0, r, prediction, slope
     if cells.shape[0] != csr.n_columns or cells.shape[1] != 2:
@@ -113,26 +113,20 @@ def run(
     cdef const double* center = &mean[0] if centered else NULL
     cdef double* sums = &fields[0]
     with nogil:
+        at.checked = -1
         while step < n_steps:
-            if not (in_range(csr, order[step]) and ops.row_defect(csr, order[step]) == SOUND):
+            if not visit(&at, examples, &order[0], n_steps, step):
                 status = BAD_ROW
                 break
-            row = order[step]
-            following = upcoming(csr, &order[0], n_steps, step + 1, row)
-            if ops.row_defect(csr, following) != SOUND:
-                following = row
-            ahead = upcoming(csr, &order[0], n_steps, step + AHEAD, row)
             t = sums[STEPS]
-            prediction = ops.pair_dot(csr, row, following, cell, 0.0)
+            prediction = ops.pair_dot(csr, at.row, at.following, cell, 0.0)
             if centered:
-                q = ops.dot(csr, row, following, center)
+                q = ops.dot(csr, at.row, at.following, center)
                 prediction -= sums[A] * q
             r = sums[A] * theta - sums[Z]
             # All weights are zero before the first step.
             prediction = -(prediction + r) / (strength * t) if t > 0.0 else 0.0
-            slope = loss_slope(loss, prediction, examples.targets[row], epsilon)
-            if examples.importances != NULL:
-                slope *= examples.importances[row]
+            slope = slope_of(examples, loss, epsilon, at.row, prediction)
             if not (isfinite(prediction) and isfinite(slope)):
                 status = OVERFLOWED
                 break
@@ -140,13 +134,13 @@ def run(
             sums[STEPS] = t
             if slope != 0.0:
                 # u takes the harmonic number of the step before.
-                ops.pair_update(csr, row, ahead, cell, slope, sums[H] * slope)
+                ops.pair_update(csr, at.row, at.ahead, cell, slope, sums[H] * slope)
                 add_to(&sums[A], &sums[A + 1], slope)
                 add_to(&sums[Z], &sums[Z + 1], slope * q)
             add_to(&sums[H], &sums[H + 1], 1.0 / t)
             add_to(&sums[C], &sums[C + 1], sums[A] / t)
             add_to(&sums[S], &sums[S + 1], (sums[A] * theta - sums[Z]) / t)
-            touched += ops.row_length(csr, row)
+            touched += ops.row_length(csr, at.row)
             step += 1
             if h_begins_again(t, csr.n_columns):
                 status = WORN_OUT

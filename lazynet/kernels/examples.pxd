@@ -3,7 +3,7 @@ from libc.stdint cimport int64_t
 from .averages cimport Reach
 from .clock cimport Wear
 from .losses cimport loss_slope
-from .rows cimport Csr, RowOps
+from .rows cimport SOUND, Csr, RowOps
 
 # How a kernel's call ended.
 cdef enum Status:
@@ -72,11 +72,49 @@ cdef inline Py_ssize_t upcoming(
     return otherwise
 
 
+# The rows that a step has to do with.
+cdef struct Visit:
+    Py_ssize_t row        # its own
+    Py_ssize_t following  # that of the next step, or its own where that cannot be read
+    Py_ssize_t ahead      # that of AHEAD steps later, not looked at yet, or its own
+    Py_ssize_t checked    # a row that is known to be readable; -1 before the first
+
+
+cdef inline bint visit(
+    Visit* at, Examples examples, const int64_t* order, Py_ssize_t n_steps, Py_ssize_t step
+) noexcept nogil:
+    """Find the rows of ``step``; false where its own cannot be read, and must not be.
+
+    Each row is looked at once: as the following one, or when it is the first of a call.
+    """
+    cdef Csr* csr = &examples.csr
+    cdef const RowOps* ops = examples.ops
+    at.row = upcoming(csr, order, n_steps, step, -1)
+    if at.row < 0 or (at.row != at.checked and ops.row_defect(csr, at.row) != SOUND):
+        return False
+    at.checked = at.row
+    at.following = upcoming(csr, order, n_steps, step + 1, at.row)
+    if at.following != at.row:
+        if ops.row_defect(csr, at.following) == SOUND:
+            at.checked = at.following
+        else:
+            at.following = at.row
+    at.ahead = upcoming(csr, order, n_steps, step + AHEAD, at.row)
+    return True
+
+
+cdef inline double slope_of(
+    Examples examples, int loss, double epsilon, Py_ssize_t row, double prediction
+) noexcept nogil:
+    """s l'(p, y): the slope of the example's loss, as often as the example counts."""
+    cdef double slope = loss_slope(loss, prediction, examples.targets[row], epsilon)
+    if examples.importances != NULL:
+        slope *= examples.importances[row]
+    return slope
+
+
 cdef inline double move_of(
     Examples examples, Task task, Py_ssize_t row, double prediction, double rate
 ) noexcept nogil:
     """eta s l'(p, y): how far the step goes along the example."""
-    cdef double slope = loss_slope(task.loss, prediction, examples.targets[row], task.epsilon)
-    if examples.importances != NULL:
-        slope *= examples.importances[row]
-    return rate * slope
+    return rate * slope_of(examples, task.loss, task.epsilon, row, prediction)

@@ -16,7 +16,6 @@ from libc.stdint cimport int64_t
 from libc.string cimport memset
 
 from .examples cimport (
-    AHEAD,
     BAD_ROW,
     FINISHED,
     OVERFLOWED,
@@ -26,12 +25,12 @@ from .examples cimport (
     Status,
     Steps,
     Task,
+    Visit,
     check_runnable,
-    in_range,
     move_of,
-    upcoming,
+    visit,
 )
-from .rows cimport SOUND, CellRule, Csr, RowOps, leader_weight
+from .rows cimport CellRule, Csr, RowOps, leader_weight
 
 
 cdef inline void move_cell(double* cell, double g, const CellRule* leader) noexcept nogil:
@@ -71,8 +70,9 @@ def run(
     cdef Csr* csr = &examples.csr
     cdef const RowOps* ops = examples.ops
     cdef Py_ssize_t n_steps = steps.order.shape[0]
-    cdef Py_ssize_t step = first, row, following, ahead, touched = 0
+    cdef Py_ssize_t step = first, touched = 0
     cdef Status status = FINISHED
+    cdef Visit at
     cdef CellRule leader = leader_of(l1, l2, alpha, beta)
     cdef CellRule free = leader_of(0.0, 0.0, alpha, beta)
     cdef double prediction, slope
@@ -85,27 +85,23 @@ def run(
     cdef double* own = &intercept_cell[0]
     cdef const int64_t* order = &steps.order[0]
     with nogil:
+        at.checked = -1
         while step < n_steps:
-            if not (in_range(csr, order[step]) and ops.row_defect(csr, order[step]) == SOUND):
+            if not visit(&at, examples, order, n_steps, step):
                 status = BAD_ROW
                 break
-            row = order[step]
-            following = upcoming(csr, order, n_steps, step + 1, row)
-            if ops.row_defect(csr, following) != SOUND:
-                following = row
-            ahead = upcoming(csr, order, n_steps, step + AHEAD, row)
-            prediction = ops.leader_dot(csr, row, following, cell, &leader)
+            prediction = ops.leader_dot(csr, at.row, at.following, cell, &leader)
             if task.fit_intercept:
                 prediction += leader_weight(own[0], own[1], &free)
-            slope = move_of(examples, task, row, prediction, 1.0)
+            slope = move_of(examples, task, at.row, prediction, 1.0)
             if not (isfinite(prediction) and isfinite(slope)):
                 status = OVERFLOWED
                 break
             if slope != 0.0:
-                ops.leader_update(csr, row, ahead, cell, &leader, slope)
+                ops.leader_update(csr, at.row, at.ahead, cell, &leader, slope)
                 if task.fit_intercept:
                     move_cell(own, slope, &free)
-            touched += ops.row_length(csr, row)
+            touched += ops.row_length(csr, at.row)
             step += 1
             if touched > PATIENCE:
                 status = PAUSED

@@ -15,7 +15,6 @@ from libc.math cimport isfinite, sqrt
 from libc.stdint cimport int64_t
 
 from .examples cimport (
-    AHEAD,
     BAD_ROW,
     FINISHED,
     OVERFLOWED,
@@ -25,12 +24,12 @@ from .examples cimport (
     Status,
     Steps,
     Task,
+    Visit,
     check_runnable,
-    in_range,
     move_of,
-    upcoming,
+    visit,
 )
-from .rows cimport SOUND, Csr, RowOps, soft
+from .rows cimport Csr, RowOps, soft
 
 cdef enum:
     SEEN = 0           # t: gradients so far
@@ -79,8 +78,9 @@ def run(
     cdef Csr* csr = &examples.csr
     cdef const RowOps* ops = examples.ops
     cdef Py_ssize_t n_steps = steps.order.shape[0]
-    cdef Py_ssize_t step = first, row, following, ahead, touched = 0
+    cdef Py_ssize_t step = first, touched = 0
     cdef Status status = FINISHED
+    cdef Visit at
     cdef Averaging rda = averaging_of(l1, l2, gamma, rho)
     cdef double prediction, slope, t
     if sums.shape[0] != csr.n_columns:
@@ -94,30 +94,26 @@ def run(
     cdef double* scalars = &fields[0]
     cdef const int64_t* order = &steps.order[0]
     with nogil:
+        at.checked = -1
         while step < n_steps:
-            if not (in_range(csr, order[step]) and ops.row_defect(csr, order[step]) == SOUND):
+            if not visit(&at, examples, order, n_steps, step):
                 status = BAD_ROW
                 break
-            row = order[step]
-            following = upcoming(csr, order, n_steps, step + 1, row)
-            if ops.row_defect(csr, following) != SOUND:
-                following = row
-            ahead = upcoming(csr, order, n_steps, step + AHEAD, row)
             t = scalars[SEEN]
-            prediction = ops.soft_dot(csr, row, following, v, shift_at(t, &rda))
+            prediction = ops.soft_dot(csr, at.row, at.following, v, shift_at(t, &rda))
             prediction = prediction * scale_at(t, rda.l2, &rda)
             if task.fit_intercept:
                 prediction += scalars[INTERCEPT_SUM] * scale_at(t, 0.0, &rda)
-            slope = move_of(examples, task, row, prediction, 1.0)
+            slope = move_of(examples, task, at.row, prediction, 1.0)
             if not (isfinite(prediction) and isfinite(slope)):
                 status = OVERFLOWED
                 break
             scalars[SEEN] = t + 1.0
             if slope != 0.0:
-                ops.update(csr, row, ahead, v, slope)
+                ops.update(csr, at.row, at.ahead, v, slope)
                 if task.fit_intercept:
                     scalars[INTERCEPT_SUM] -= slope
-            touched += ops.row_length(csr, row)
+            touched += ops.row_length(csr, at.row)
             step += 1
             if touched > PATIENCE:
                 status = PAUSED

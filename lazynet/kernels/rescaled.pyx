@@ -18,7 +18,6 @@ from libc.math cimport fabs, isfinite
 from libc.stdint cimport int64_t
 
 from .examples cimport (
-    AHEAD,
     BAD_ROW,
     FINISHED,
     OVERFLOWED,
@@ -29,12 +28,12 @@ from .examples cimport (
     Status,
     Steps,
     Task,
+    Visit,
     check_runnable,
-    in_range,
     move_of,
-    upcoming,
+    visit,
 )
-from .rows cimport SOUND, Csr, RowOps
+from .rows cimport Csr, RowOps
 
 cdef enum:
     SCALE = 0
@@ -65,8 +64,9 @@ def run(
     cdef Csr* csr = &examples.csr
     cdef const RowOps* ops = examples.ops
     cdef Py_ssize_t n_steps = steps.order.shape[0]
-    cdef Py_ssize_t step = first, row, following, ahead, touched = 0
+    cdef Py_ssize_t step = first, touched = 0
     cdef Status status = FINISHED
+    cdef Visit at
     cdef double prediction, move, scale, intercept
     if vector.shape[0] != csr.n_columns:
         raise ValueError(f"vector must have {csr.n_columns} entries, got {vector.shape[0]}")
@@ -84,22 +84,18 @@ def run(
     with nogil:
         scale = fields[SCALE]
         intercept = fields[INTERCEPT]
+        at.checked = -1
         while step < n_steps:
-            if not (in_range(csr, order[step]) and ops.row_defect(csr, order[step]) == SOUND):
+            if not visit(&at, examples, order, n_steps, step):
                 status = BAD_ROW
                 break
-            row = order[step]
-            following = upcoming(csr, order, n_steps, step + 1, row)
-            if ops.row_defect(csr, following) != SOUND:
-                following = row
-            ahead = upcoming(csr, order, n_steps, step + AHEAD, row)
             if fields[PENDING] != 0.0:
                 # The first half of this step was taken before the sweep.
                 move = fields[PENDING_MOVE]
                 fields[PENDING] = 0.0
             else:
-                prediction = ops.dot(csr, row, following, v) * scale + intercept
-                move = move_of(examples, task, row, prediction, steps.rates[step])
+                prediction = ops.dot(csr, at.row, at.following, v) * scale + intercept
+                move = move_of(examples, task, at.row, prediction, steps.rates[step])
                 if not (isfinite(prediction) and isfinite(move)):
                     status = OVERFLOWED
                     break
@@ -113,10 +109,10 @@ def run(
             if move != 0.0:
                 if task.fit_intercept:
                     intercept -= move
-                ops.update(csr, row, ahead, v, move / scale)
+                ops.update(csr, at.row, at.ahead, v, move / scale)
             if not task.shrink_first:
                 scale *= steps.keep[step]
-            touched += ops.row_length(csr, row)
+            touched += ops.row_length(csr, at.row)
             step += 1
             if out_of_range(scale, task.wear.smallest_scale):
                 status = WORN_OUT

@@ -4,7 +4,6 @@ from numpy.typing import NDArray
 from lazynet.kernels.examples import Examples, Steps, Task
 
 TRUNCATED_FIELDS: int
-GRAVITY_FIELD: int
 INTERCEPT_FIELD: int
 
 def run(

@@ -15,7 +15,6 @@ from libc.stdint cimport int64_t
 from libc.string cimport memset
 
 from .examples cimport (
-    AHEAD,
     BAD_ROW,
     FINISHED,
     OVERFLOWED,
@@ -26,12 +25,12 @@ from .examples cimport (
     Status,
     Steps,
     Task,
+    Visit,
     check_runnable,
-    in_range,
     move_of,
-    upcoming,
+    visit,
 )
-from .rows cimport SOUND, CellRule, Csr, RowOps, truncated_weight
+from .rows cimport CellRule, Csr, RowOps, truncated_weight
 
 cdef enum:
     GRAVITY = 0     # G
@@ -39,7 +38,6 @@ cdef enum:
     N_FIELDS = 2
 
 TRUNCATED_FIELDS = N_FIELDS
-GRAVITY_FIELD = GRAVITY
 INTERCEPT_FIELD = INTERCEPT
 
 
@@ -66,8 +64,9 @@ def run(
     cdef Csr* csr = &examples.csr
     cdef const RowOps* ops = examples.ops
     cdef Py_ssize_t n_steps = steps.order.shape[0]
-    cdef Py_ssize_t step = first, row, following, ahead, touched = 0
+    cdef Py_ssize_t step = first, touched = 0
     cdef Status status = FINISHED
+    cdef Visit at
     cdef CellRule rule
     cdef double prediction, move, intercept
     if cells.shape[0] != csr.n_columns or cells.shape[1] != 2:
@@ -82,26 +81,22 @@ def run(
     cdef const int64_t* order = &steps.order[0]
     with nogil:
         intercept = fields[INTERCEPT]
+        at.checked = -1
         while step < n_steps:
-            if not (in_range(csr, order[step]) and ops.row_defect(csr, order[step]) == SOUND):
+            if not visit(&at, examples, order, n_steps, step):
                 status = BAD_ROW
                 break
-            row = order[step]
-            following = upcoming(csr, order, n_steps, step + 1, row)
-            if ops.row_defect(csr, following) != SOUND:
-                following = row
-            ahead = upcoming(csr, order, n_steps, step + AHEAD, row)
-            prediction = ops.truncated_dot(csr, row, following, cell, &rule) + intercept
-            move = move_of(examples, task, row, prediction, steps.rates[step])
+            prediction = ops.truncated_dot(csr, at.row, at.following, cell, &rule) + intercept
+            move = move_of(examples, task, at.row, prediction, steps.rates[step])
             if not (isfinite(prediction) and isfinite(move)):
                 status = OVERFLOWED
                 break
             if move != 0.0:
-                ops.truncated_update(csr, row, ahead, cell, &rule, move)
+                ops.truncated_update(csr, at.row, at.ahead, cell, &rule, move)
                 if task.fit_intercept:
                     intercept -= move
             rule.gravity += steps.pull[step]
-            touched += ops.row_length(csr, row)
+            touched += ops.row_length(csr, at.row)
             step += 1
             if rule.gravity > task.wear.largest_cushion:
                 # Beside a large sum the difference of two stamps loses its digits.

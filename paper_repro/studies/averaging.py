@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from statistics import median
 from typing import TYPE_CHECKING, Any
@@ -233,15 +233,7 @@ def _curves(rows: Split, recipe: Recipe, seed: int) -> tuple[Record, Any]:
 
 def _trained(rows: Split, recipe: Recipe, weighing: Weighing, seed: int) -> Callable[[int], Any]:
     """An engine that goes on to so many passes when it is called, on the orders of ``rows``."""
-    chosen = Recipe(
-        recipe.loss,
-        recipe.penalty,
-        recipe.rule,
-        recipe.schedule,
-        recipe.step_order,
-        recipe.fit_intercept,
-        averaging=weighing,
-    )
+    chosen = replace(recipe, averaging=weighing)
     engine = make_engine("clock", rows.X.shape[1], average=True)
     learner = Learner(engine, as_examples(rows.X, rows.y), chosen)
     epoch = t = 0
@@ -302,9 +294,8 @@ def few_rows(settings: Settings) -> tuple[sparse.csr_matrix, NDArray[np.float64]
     """The first training rows, with the features that they have, both labels among the first."""
     rows = split(settings)
     X, y = rows.X[:STOPPED_ROWS], rows.y[:STOPPED_ROWS]
-    order = np.argsort(np.arange(len(y)) * (y > 0) + np.arange(len(y)) * (y <= 0), kind="stable")
     first = [int(np.argmax(y > 0)), int(np.argmax(y <= 0))]
-    order = np.array([*first, *(row for row in order if row not in first)])
+    order = np.array([*first, *(row for row in range(len(y)) if row not in first)])
     return X[order][:, np.unique(X.indices)].tocsr(), y[order]
 
 
