@@ -23,7 +23,7 @@ from lazynet import (
 )
 from lazynet.averaging import make_averaging
 from lazynet.data import as_examples
-from lazynet.engines import AveragedClockEngine, Wear, make_engine
+from lazynet.engines import AveragedClockEngine, DenseEngine, Wear, make_engine
 from lazynet.kernels import averages as kernel
 from lazynet.kernels import clock as clock_kernel
 from lazynet.kernels.averages import Average
@@ -327,9 +327,26 @@ class AveragesTheLastIntercept(AveragedClockEngine):
         return self.intercept
 
 
+class AddsUpTheLastAlone(DenseEngine):
+    """The naive average with the weights in the place of their sums."""
+
+    def __init__(self, n_features, wear, _):
+        super().__init__(n_features, wear=wear, average=True)
+
+    def _sums(self, out):
+        out[:] = self.current
+
+
 @pytest.mark.parametrize(
     "broken",
-    [ForgetsToFold, IgnoresTheDead, DropsTheSign, CountsOneTooMany, AveragesTheLastIntercept],
+    [
+        AddsUpTheLastAlone,
+        ForgetsToFold,
+        IgnoresTheDead,
+        DropsTheSign,
+        CountsOneTooMany,
+        AveragesTheLastIntercept,
+    ],
 )
 def test_broken_engines_are_caught(broken):
     """By the property above, on some problem."""

@@ -15,11 +15,12 @@ from test_sklearn import make_data
 
 from lazynet import LazyNetClassifier, LazyNetRegressor, Stepper
 from lazynet.data import as_examples
+from lazynet.kernels import adagrad as adagrad_kernel
 from lazynet.kernels import ftrl as ftrl_kernel
 from lazynet.kernels import rda as rda_kernel
 from lazynet.kernels.examples import Examples
 from lazynet.losses import LOSSES, get_loss
-from lazynet.online import FTRLEngine, RDAEngine
+from lazynet.online import AdaGradEngine, FTRLEngine, RDAEngine
 from lazynet.penalties import ElasticNet
 from lazynet.reference.adagrad import DenseAdaGrad
 from lazynet.reference.ftrl import DenseFTRL
@@ -168,7 +169,26 @@ class UsesTheSquares(FTRLEngine):
         return FTRLEngine.weights(engine, out)
 
 
-@pytest.mark.parametrize("broken", [ForgetsTheFadingPenalty, PenalisesTheIntercept, UsesTheSquares])
+class NeverCatchesUp(AdaGradEngine):
+    """Weights as of when they were touched last."""
+
+    def _read(self, which, out):
+        out[:] = self.cells[which][:, 0]
+
+
+class ForgetsWhen(AdaGradEngine):
+    """Every shrink since the beginning, whatever has been had of them."""
+
+    def _read(self, which, out):
+        adagrad_kernel.read(
+            self.cells[which], 0 * self.last[which], self.now, *self.parameters, out
+        )
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [NeverCatchesUp, ForgetsWhen, ForgetsTheFadingPenalty, PenalisesTheIntercept, UsesTheSquares],
+)
 def test_broken_engines_are_caught(broken):
     """By the property above."""
 

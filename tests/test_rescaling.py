@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 from support import recipe, rows, task_for
@@ -12,7 +12,7 @@ from test_engines import stepper_for
 
 from lazynet import LazyNetClassifier, Stepper
 from lazynet.data import as_examples
-from lazynet.engines import RescaledEngine, make_engine
+from lazynet.engines import RescaledEngine, Wear, make_engine
 from lazynet.kernels import rescaled as kernel
 from lazynet.kernels.examples import Steps
 from lazynet.rules import RULES
@@ -72,6 +72,48 @@ def test_through_rates_of_one_over_l2_and_above(eta_l2, step_order):
         shrunk_first = step_order == "shrink_first"
         weights = keep * weights - move if shrunk_first else keep * (weights - move)
         np.testing.assert_allclose(engine.weights(), weights, rtol=1e-14, atol=1e-14)
+
+
+class SweepsWithoutTheScale(RescaledEngine):
+    """Begins again at c = 1 and leaves the vector as it was."""
+
+    def _sweep(self):
+        self.scale = 1.0
+
+
+class ReadsTheVector(RescaledEngine):
+    """v in the place of c v."""
+
+    def weights(self, out=None):
+        return self.vector.copy()
+
+
+class ShrinksWhatIsLoaded(RescaledEngine):
+    """A sweep that multiplies twice."""
+
+    def _sweep(self):
+        self.vector *= self.scale
+        super()._sweep()
+
+
+@pytest.mark.parametrize("broken", [SweepsWithoutTheScale, ReadsTheVector, ShrinksWhatIsLoaded])
+def test_broken_engines_are_caught(broken):
+    """By the property, where sweeps are frequent."""
+    wear = Wear(smallest_scale=0.9)
+
+    @settings(
+        max_examples=1000, phases=[Phase.generate], database=None, derandomize=True, deadline=None,
+        suppress_health_check=list(HealthCheck),
+    )  # fmt: skip
+    @given(problem=problems(step_orders=STEP_ORDERS))
+    def equal(problem):
+        problem = without_l1(problem)
+        stepper = stepper_for(problem, engine="rescaled", wear=wear)
+        stepper.engine = broken(problem.n_features, wear)
+        assert_matches_twin(stepper, problem)
+
+    with pytest.raises(AssertionError, match="away from the dense twin"):
+        equal()
 
 
 def test_the_printed_formula_is_not_what_is_compiled():
