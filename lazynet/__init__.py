@@ -21,6 +21,7 @@ from lazynet.schedules import (
     Pegasos,
     Power,
 )
+from lazynet.stabilised import StabilisedSGDClassifier
 from lazynet.stepping import Stepper
 from lazynet.verify import VerificationReport
 
@@ -39,6 +40,7 @@ __all__ = [
     "Pegasos",
     "PolynomialDecay",
     "Power",
+    "StabilisedSGDClassifier",
     "Stepper",
     "VerificationReport",
     "__version__",

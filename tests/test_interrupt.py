@@ -11,7 +11,7 @@ import pytest
 from scipy import sparse
 from support import ELASTIC_ENGINES
 
-from lazynet import LazyNetClassifier, LazyNetRegressor
+from lazynet import LazyNetClassifier, LazyNetRegressor, StabilisedSGDClassifier
 
 # A second is what is promised; shared machines may be busy.
 SOON = 5.0
@@ -179,3 +179,20 @@ def test_rows_of_very_different_lengths(engine):
     )
     order = np.zeros(8000, dtype=np.int64)
     assert interrupt(schedule, model.fit, X, np.arange(rest + 1) % 2, sample_order=order) < SOON
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_interrupted_paths(n_jobs):
+    """Stabilised SGD, whose paths are in threads: they stop too, and the model is as it was."""
+    X, y = make_data(n=2000, d=5000, per_row=50)
+    model = StabilisedSGDClassifier(max_iter=2, n_jobs=n_jobs, random_state=0).fit(X, y)
+    before = pickle.dumps(model)
+    running = threading.active_count()
+    schedule = TellsWhenUnderWay(1e-4)
+    # Nothing is ever purged: the run would not end.
+    endless = dict(schedule=schedule, max_iter=10**6, stability=0.0)
+    model.set_params(**endless)
+    assert interrupt(schedule, model.fit, X, y) < SOON
+    assert threading.active_count() == running
+    model.set_params(schedule="inverse_sqrt", max_iter=2, stability=0.7)
+    assert pickle.dumps(model) == before

@@ -26,6 +26,7 @@ from lazynet import (
     InverseSqrt,
     LazyNetClassifier,
     LazyNetRegressor,
+    StabilisedSGDClassifier,
     Stepper,
 )
 from lazynet.losses import LOSSES
@@ -75,6 +76,7 @@ LONG_FIRST_STEPS = (
         LazyNetRegressor(average=True),
         ASGDClassifier(),
         ASGDRegressor(),
+        StabilisedSGDClassifier(),
     ],
     expected_failed_checks=lambda estimator: (
         EXPECTED_FAILURES | {"check_class_weight_classifiers": LONG_FIRST_STEPS}

@@ -168,6 +168,23 @@ cdef class Examples:
                 largest = max(largest, norm)
         return largest
 
+    def squared_norms(self):
+        """|x_i|^2 of every row; 0 for rows that cannot be read."""
+        norms = np.zeros(self.csr.n_rows)
+        cdef double[::1] out = norms
+        cdef Py_ssize_t row
+        with nogil:
+            for row in range(self.csr.n_rows):
+                if self.ops.row_defect(&self.csr, row) == SOUND:
+                    out[row] = self.ops.squared_norm(&self.csr, row)
+        return norms
+
+    def length_of(self, Py_ssize_t row):
+        """How many values of ``row`` are stored; 0 where it cannot be read."""
+        if self.ops.row_defect(&self.csr, row) != SOUND:
+            return 0
+        return self.ops.row_length(&self.csr, row)
+
     def defect_of(self, Py_ssize_t row):
         """Why reading ``row`` would leave an array, as a code of DEFECTS, or 0."""
         return self.ops.row_defect(&self.csr, row)

@@ -189,6 +189,9 @@ typedef struct {
                         double first, double second);
     void (*averaged_update)(const lazynet_csr *, ptrdiff_t row, ptrdiff_t ahead, double *cells,
                             double shift, double step, const lazynet_past *past);
+    ptrdiff_t (*informed_update)(const lazynet_csr *, ptrdiff_t row, ptrdiff_t ahead,
+                                 double *cells, double shift, double step, int64_t *informed,
+                                 ptrdiff_t n);
     double (*leader_dot)(const lazynet_csr *, ptrdiff_t row, ptrdiff_t next, const double *cells,
                          const lazynet_cell_rule *rule);
     void (*leader_update)(const lazynet_csr *, ptrdiff_t row, ptrdiff_t ahead, double *cells,

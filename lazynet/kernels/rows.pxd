@@ -57,6 +57,9 @@ cdef extern from "rows.h" nogil:
                             double first, double second) noexcept nogil
         void (*averaged_update)(const Csr*, Py_ssize_t row, Py_ssize_t ahead, double* cells,
                                 double shift, double step, const Past* past) noexcept nogil
+        Py_ssize_t (*informed_update)(const Csr*, Py_ssize_t row, Py_ssize_t ahead, double* cells,
+                                      double shift, double step, int64_t* informed,
+                                      Py_ssize_t n) noexcept nogil
         double (*leader_dot)(const Csr*, Py_ssize_t row, Py_ssize_t next, const double* cells,
                              const CellRule* rule) noexcept nogil
         void (*leader_update)(const Csr*, Py_ssize_t row, Py_ssize_t ahead, double* cells,

@@ -428,6 +428,31 @@ static void LAZYNET_TYPED(averaged_update)(const lazynet_csr *X, ptrdiff_t row, 
     if (dead.n > 0) LAZYNET_LEVELLED(bury)(&dead, cells, past);
 }
 
+/* --- bursts: a cell is {z_j, k_j}, k_j how often j was informed, or -1 once it is purged ---------- */
+
+/* w_j <- w_j - step x_j on what is left of the row, k_j <- k_j + 1; the columns that were informed
+ * for the first time are appended to `informed`, which has room for the whole row.  Returns how many
+ * there are now.  Nothing branches on what a cell holds. */
+static ptrdiff_t LAZYNET_TYPED(informed_update)(const lazynet_csr *X, ptrdiff_t row,
+                                                ptrdiff_t ahead, double *cells, double shift,
+                                                double step, int64_t *informed, ptrdiff_t n) {
+    const LAZYNET_TYPED(row) at = LAZYNET_TYPED(row_at)(X, row);
+    LAZYNET_TYPED(stream) stream = LAZYNET_TYPED(stream_of)(X, ahead);
+    for (ptrdiff_t k = 0; k < at.length; k++) {
+        if (k % LAZYNET_BLOCK == 0) LAZYNET_TYPED(fetch)(&stream, LAZYNET_BLOCK);
+        double *cell = cells + 2 * (ptrdiff_t)at.columns[k];
+        const double z = cell[0], count = cell[1];
+        const int counts = (count >= 0.0) & (at.values[k] != (LAZYNET_REAL)0);
+        const double moved = LAZYNET_TYPED(moved)(z, shift, 1, step, at.values[k]);
+        informed[n] = (int64_t)at.columns[k];
+        n += counts & (count == 0.0);
+        cell[0] = counts ? moved : z;
+        cell[1] = count + (double)counts;
+    }
+    LAZYNET_TYPED(fetch_rest)(&stream);
+    return n;
+}
+
 /* --- rules whose weights are computed from a cell where they are needed ------------------------- */
 
 /* The weights of four cells.
@@ -663,6 +688,7 @@ static const lazynet_row_ops LAZYNET_TYPED(row_ops) = {
     .pair_dot = LAZYNET_TYPED(pair_dot),
     .pair_update = LAZYNET_TYPED(pair_update),
     .averaged_update = LAZYNET_TYPED(averaged_update),
+    .informed_update = LAZYNET_TYPED(informed_update),
     .leader_dot = LAZYNET_TYPED(leader_dot),
     .leader_update = LAZYNET_TYPED(leader_update),
     .truncated_dot = LAZYNET_TYPED(truncated_dot),

@@ -3,7 +3,8 @@
 algorithms.md 13, the paper's version.  Several chains of SGD run through their own permutations in
 bursts; after each burst a weight is truncated in proportion to how often it was informed; after a
 stage of bursts, features that did not survive often enough are purged for good.  Reconstructed from
-the prose: the available text has lost its formulas.
+the prose: the available text has lost its formulas.  Two things are added: an intercept, which is
+neither truncated nor purged, and features that occur in no row do not count as features.
 """
 
 from __future__ import annotations
@@ -78,7 +79,8 @@ class StabilisedReference:
 
     ``draws(chain)`` gives the rows that a chain visits, without end; ``epochs`` is how many times
     the number of rows each of them draws at least.  Afterwards ``weights`` are the mean of the
-    chains, ``stable`` the features that were never purged, and ``trace`` has a line per stage.
+    chains, ``stable`` the features that were never purged, ``frequency`` how often each survived
+    when it was last judged, and ``trace`` has a line per stage.
     """
 
     def __init__(
@@ -97,17 +99,20 @@ class StabilisedReference:
         nu: int = 1,
         epochs: float = 20.0,
         universal: bool = False,
+        fit_intercept: bool = False,
         epsilon: float = 0.1,
     ) -> None:
         self.slope: Any = LOSSES[loss][1]
         self.n_features, self.schedule, self.epsilon = n_features, schedule, epsilon
         self.bursts_per_stage, self.k0, self.theta, self.nu = bursts_per_stage, k0, theta, nu
         self.beta0, self.gamma, self.pi0 = beta0, gamma, pi0
-        self.epochs, self.universal = epochs, universal
+        self.epochs, self.universal, self.fit_intercept = epochs, universal, fit_intercept
         self.chains = [[0.0] * n_features for _ in range(n_chains)]
+        self.intercepts = [0.0] * n_chains
         self.t = [0] * n_chains
         self.stable = set(range(n_features))
         self.informed, self.rejected = [0] * n_features, [0] * n_features
+        self.frequency = [math.nan] * n_features
         self.trace: list[Stage] = []
 
     @property
@@ -115,10 +120,19 @@ class StabilisedReference:
         """The mean of the chains."""
         return [sum(chain) / len(self.chains) for chain in zip(*self.chains, strict=True)]
 
+    @property
+    def intercept(self) -> float:
+        """The mean of theirs."""
+        return sum(self.intercepts) / len(self.intercepts)
+
     def fit(
         self, examples: Sequence[Example], draws: Callable[[int], Iterator[int]]
     ) -> StabilisedReference:
         rows = [draws(chain) for chain in range(len(self.chains))]
+        self.stable = {
+            j for indices, values, _ in examples for j, x in zip(indices, values, strict=True) if x
+        }
+        n_occurring = len(self.stable)
         pool: list[float] | None = None
         beta, size = self.beta0, max(1, math.ceil(self.k0))
         while min(self.t) < self.epochs * len(examples) and self.stable:
@@ -127,7 +141,7 @@ class StabilisedReference:
             for chain in range(len(self.chains)):
                 for _ in range(self.bursts_per_stage):
                     counts = self.burst(chain, examples, rows[chain], size)
-                    ratios = self.ratios(chain, counts)
+                    ratios = self.ratios(chain, counts, size)
                     own = base_gravity(ratios, beta) if gravity is None else gravity
                     rejections += self.truncate(chain, counts, own, size)
                     pool += ratios
@@ -136,8 +150,8 @@ class StabilisedReference:
             self.trace.append(Stage(gravity, beta, realised, size, frozenset(self.stable)))
             if self.stable:
                 left = len(self.stable)
-                beta = rejection_rate(left / self.n_features, self.beta0, self.gamma)
-                size = burst_size(self.k0, self.n_features, left, self.theta)
+                beta = rejection_rate(left / n_occurring, self.beta0, self.gamma)
+                size = burst_size(self.k0, n_occurring, left, self.theta)
         return self
 
     def burst(
@@ -150,18 +164,22 @@ class StabilisedReference:
             example = [
                 (j, x) for j, x in zip(indices, values, strict=True) if j in self.stable and x
             ]
-            g = self.slope(sum(w[j] * x for j, x in example), target, self.epsilon)
+            prediction = sum(w[j] * x for j, x in example) + self.intercepts[chain]
+            g = self.slope(prediction, target, self.epsilon)
             eta = self.schedule(self.t[chain])
             self.t[chain] += 1
+            if self.fit_intercept:
+                self.intercepts[chain] -= eta * g
             if g:
                 for j, x in example:
                     w[j] -= eta * g * x
                     counts[j] = counts.get(j, 0) + 1
         return counts
 
-    def ratios(self, chain: int, counts: dict[int, int]) -> list[float]:
-        """|w_j| / k_j of the informed, before they are truncated."""
-        return [abs(self.chains[chain][j]) / k for j, k in counts.items()]
+    def ratios(self, chain: int, counts: dict[int, int], size: int) -> list[float]:
+        """|w_j| / k_j of the informed before they are truncated; / K if gravity is universal."""
+        w = self.chains[chain]
+        return [abs(w[j]) / (size if self.universal else k) for j, k in counts.items()]
 
     def truncate(self, chain: int, counts: dict[int, int], gravity: float, size: int) -> int:
         """Towards zero by gravity for each time informed; how many vanished.
@@ -171,7 +189,8 @@ class StabilisedReference:
         w, vanished = self.chains[chain], 0
         strengths = dict.fromkeys(self.stable, size) if self.universal else counts
         for j, k in strengths.items():
-            left = abs(w[j]) - gravity * k
+            # Asked of the ratio, so that the one that gravity was taken from vanishes for certain.
+            left = 0.0 if abs(w[j]) / k <= gravity else abs(w[j]) - gravity * k
             w[j] = math.copysign(left, w[j]) if left > 0 else 0.0
         for j in counts:
             self.informed[j] += 1
@@ -186,6 +205,7 @@ class StabilisedReference:
             if self.informed[j] < max(self.nu, 1):
                 continue  # too little is known: kept, and carried over
             survived = 1.0 - self.rejected[j] / self.informed[j]
+            self.frequency[j] = survived
             self.informed[j] = self.rejected[j] = 0
             if survived < self.pi0:
                 self.stable.discard(j)

@@ -1,0 +1,315 @@
+"""Stabilised truncated SGD as an estimator: sparse models that choose the same features again."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any, Self
+
+import numpy as np
+from joblib import effective_n_jobs  # type: ignore[import-untyped]
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
+
+from lazynet.data import as_examples, touched_columns
+from lazynet.linear import SparseClassifier
+from lazynet.losses import get_loss
+from lazynet.params import check_integer, check_number
+from lazynet.progress import Progress
+from lazynet.schedules import ScheduleLike, make_schedule
+from lazynet.stages import Permutations, Plan, Problem, StabilisedLearner, StageRecord, Workers
+
+_GRAVITIES = ("universal", "informative")
+# With a bounded slope no step can diverge, and short steps leave the margins small for long.
+_LONG_STEPS = 8.0
+
+
+class StabilisedSGDClassifier(SparseClassifier):
+    """Linear classification by SGD that keeps the features which survive truncation every time.
+
+    Ma & Zheng's stabilised truncated SGD (2017): several paths of SGD visit the rows in
+    permutations of their own.  After every burst of steps, gravity pulls the weights towards zero,
+    as far as it takes to set a given share of them to zero; after a stage of bursts, features that
+    survived too few of the bursts informing them are purged for good.  The model is the mean of the
+    paths.  A burst costs the nonzeros of its rows, whatever the number of features.  Several
+    classes are trained one against the rest.
+
+    The defaults are not those of the authors' script, under which nothing may be left: they do
+    well on all of the data of ``python -m paper_repro stability``, whose page compares the two.  A
+    higher ``rejection_rate`` gives sparser models.
+
+    Parameters
+    ----------
+    loss : str, default="hinge"
+        Any loss of :class:`LazyNetClassifier`; the paper has "hinge" and "log_loss".
+    n_paths : int, default=4
+        Paths (M).
+    max_iter : int, default=20
+        Epochs of every path.
+    burst_size : int, default=1000
+        Steps of a burst in the first stage (K0).  Later ones have
+        ``ceil(burst_size * log(p / (theta * d)))``, d of p features being left.
+    bursts_per_stage : int, default=5
+        Bursts of every path between two judgements (n_K).
+    rejection_rate : float, default=0.3
+        Share of the informed weights that a truncation sets to zero while all features are left
+        (beta0), less than 1.
+    annealing : float, default=-9.0
+        How that share falls as features are purged (gamma), from -20 to 20: 0 in proportion to what
+        is left, below 0 later than that, above 0 sooner.
+    stability : float, default=0.7
+        Share of the bursts informing it that a feature must survive to be kept (pi0).
+    theta : float, default=0.5
+        See ``burst_size``; between 0 and 1, the smaller, the longer bursts become.
+    min_informed : int, default=1
+        Bursts that must have informed a feature before it is judged (nu); until then what is known
+        of it is carried over.
+    gravity : {"universal", "informative"}, default="universal"
+        Truncate all weights alike (Algorithm 1), or each by how often it was informed in the burst
+        (Algorithm 2, the paper's choice: rare features profit from it at the cost of frequent
+        ones).
+    schedule, power_t, epsilon
+        As in :class:`LazyNetClassifier`; "inverse_sqrt" by default.
+    eta0 : float or None, default=None
+        Scale of the rate.  None: 8 / (c * |x|^2), c the largest curvature of the loss (1 where it
+        has kinks) and |x|^2 the median squared norm of the rows, with the intercept's 1; where the
+        slope of the loss is unbounded, 1 / (c * |x|^2) with the largest of them.
+    fit_intercept : bool, default=True
+        Whether to learn an intercept, which is neither truncated nor purged.
+    random_state : int, RandomState or None, default=None
+        Seed of the permutations.
+    class_weight : dict, "balanced" or None, default=None
+        What an example counts by its class.
+    n_jobs : int or None, default=None
+        Threads that the paths are dealt out to; None is one, -1 all processors.  The model is the
+        same for any number.
+    verbose : int, default=0
+        1: a progress bar on a terminal if tqdm is installed.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
+    intercept_ : ndarray of shape (1,) or (n_classes,)
+    support_ : ndarray of bool, of the shape of ``coef_``
+        Where ``coef_`` is not zero.
+    stable_ : ndarray of bool, of the shape of ``coef_``
+        Features that occur and were never purged.
+    selection_frequency_ : ndarray, of the shape of ``coef_``
+        The share of the bursts informing it that a feature survived when it was last judged; NaN
+        where it never was.
+    trace_ : list of dict
+        Per stage: ``problem`` (row of ``coef_``), ``stage``, ``steps`` of each path so far,
+        ``rejection_rate``, ``realised_rate``, ``gravity`` (None in the first stage, where each
+        burst takes its own), ``burst_size``, ``n_stable``, and ``purged``, the features that it
+        purged.
+    classes_ : ndarray of shape (n_classes,)
+    eta0_ : float
+        The scale of the rate that was used, where ``schedule`` is a name that takes one.
+    n_iter_ : int
+        Epochs of every path, rounded up.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy import sparse
+    >>> from lazynet import StabilisedSGDClassifier
+    >>> X = sparse.random(2000, 500, density=0.05, format="csr", random_state=0)
+    >>> y = np.asarray(X[:, :5].sum(axis=1) - X[:, 5:10].sum(axis=1)).ravel() > 0
+    >>> model = StabilisedSGDClassifier(rejection_rate=0.8, random_state=0).fit(X, y)
+    >>> np.flatnonzero(model.support_[0])
+    array([0, 1, 2, 3, 4, 5, 6, 7, 8, 9])
+    """
+
+    def __init__(
+        self,
+        loss: str = "hinge",
+        *,
+        n_paths: int = 4,
+        max_iter: int = 20,
+        burst_size: int = 1000,
+        bursts_per_stage: int = 5,
+        rejection_rate: float = 0.3,
+        annealing: float = -9.0,
+        stability: float = 0.7,
+        theta: float = 0.5,
+        min_informed: int = 1,
+        gravity: str = "universal",
+        schedule: ScheduleLike = "inverse_sqrt",
+        eta0: float | None = None,
+        power_t: float = 0.25,
+        epsilon: float = 0.1,
+        fit_intercept: bool = True,
+        random_state: int | np.random.RandomState | None = None,
+        class_weight: dict[Any, float] | str | None = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.loss = loss
+        self.n_paths = n_paths
+        self.max_iter = max_iter
+        self.burst_size = burst_size
+        self.bursts_per_stage = bursts_per_stage
+        self.rejection_rate = rejection_rate
+        self.annealing = annealing
+        self.stability = stability
+        self.theta = theta
+        self.min_informed = min_informed
+        self.gravity = gravity
+        self.schedule = schedule
+        self.eta0 = eta0
+        self.power_t = power_t
+        self.epsilon = epsilon
+        self.fit_intercept = fit_intercept
+        self.random_state = random_state
+        self.class_weight = class_weight
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def _check_parameters(self) -> None:
+        self._check_loss()
+        check_integer("n_paths", self.n_paths, 1)
+        check_integer("max_iter", self.max_iter, 1)
+        check_number("epsilon", self.epsilon, least=0)
+        check_number("power_t", self.power_t)
+        if self.eta0 is not None:
+            check_number("eta0", self.eta0, above=0)
+        if self.n_jobs is not None and check_integer("n_jobs", self.n_jobs, -(2**31)) == 0:
+            raise ValueError("n_jobs must not be 0: give a number of threads, or -1")
+        if self.gravity not in _GRAVITIES:
+            raise ValueError(f"gravity must be one of {list(_GRAVITIES)}, got {self.gravity!r}")
+        if isinstance(self.schedule, str) and self.schedule == "pegasos":
+            raise ValueError(
+                "schedule='pegasos' is 1/(l2 (2+t)), and there is no l2 here; "
+                "use 'inverse_sqrt' or 'inverse_time' with eta0"
+            )
+        make_schedule(self.schedule, self.eta0 or 1.0, self.power_t, 0.0)
+        self._plan()
+
+    def _plan(self) -> Plan:
+        return Plan(
+            bursts_per_stage=self.bursts_per_stage,
+            burst_size=self.burst_size,
+            rejection_rate=self.rejection_rate,
+            annealing=self.annealing,
+            stability=self.stability,
+            theta=self.theta,
+            min_informed=self.min_informed,
+            universal=self.gravity == "universal",
+        )
+
+    def _scale_of_rates(self, X: sparse.csr_matrix) -> float:
+        """eta0, or what suits a row of middle length."""
+        if self.eta0 is not None:
+            return float(self.eta0)
+        loss = get_loss(self.loss)
+        norms = as_examples(X).squared_norms()
+        norms = norms[norms > 0] + float(self.fit_intercept)
+        if not len(norms):
+            return 1.0
+        norm = float(norms.max() if loss.unbounded_slope else np.median(norms) / _LONG_STEPS)
+        if not np.isfinite(norm):
+            raise ValueError(
+                "X has rows whose squared norm is not a finite number, so no rate suits them; "
+                "scale the features to comparable sizes, or give eta0"
+            )
+        return 1.0 / ((loss.curvature or 1.0) * norm)
+
+    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Train from zero weights; interrupted, the estimator is what it was before the call.
+
+        Parameters
+        ----------
+        X : sparse matrix or array of shape (n_samples, n_features)
+        y : array of shape (n_samples,)
+            Class labels of any kind.
+        sample_weight : array of shape (n_samples,), optional
+            What each example counts: a factor of its loss.
+        """
+        with self._unchanged_on_failure():
+            X, y, classes = self._check_training(X, y, None, reset=True)
+            weights = self._weigh(X, y, classes, sample_weight)
+            learners = self._fit(X, (y, classes), weights)
+            self.classes_ = classes
+        purged = [row for row, learner in enumerate(learners) if not learner.n_stable]
+        if purged:
+            self._warn_of_purged(purged)
+        return self
+
+    def _fit(
+        self, X: sparse.csr_matrix, y: Any, weights: NDArray[np.float64] | None
+    ) -> list[StabilisedLearner]:
+        eta0 = self._scale_of_rates(X)
+        loss, plan = get_loss(self.loss), self._plan()
+        schedule = make_schedule(self.schedule, eta0, self.power_t, 0.0)
+        problems = self._problems(X, y, weights)
+        occurs = np.zeros(X.shape[1], dtype=bool)
+        occurs[touched_columns(X) if X.data.all() else X.nonzero()[1]] = True
+        seeds = np.random.SeedSequence(int(self._new_generator().randint(2**31)))
+        n_steps = self.max_iter * X.shape[0]
+        trace: list[StageRecord] = []
+        learners = []
+        progress = Progress(len(problems) * n_steps, self.verbose > 0, "steps of each path")
+        threads = min(effective_n_jobs(self.n_jobs), self.n_paths)
+        try:
+            with Workers(threads) as workers:
+                for row, of_problem in enumerate(problems):
+                    learner = StabilisedLearner(
+                        Problem(
+                            as_examples(X, *of_problem),
+                            loss,
+                            float(self.epsilon),
+                            bool(self.fit_intercept),
+                        ),
+                        plan,
+                        schedule,
+                        [
+                            Permutations(X.shape[0], np.random.default_rng(seed))
+                            for seed in seeds.spawn(self.n_paths)
+                        ],
+                        occurs,
+                        row,
+                    )
+                    while learner.t < n_steps and learner.n_stable:
+                        before = learner.t
+                        trace.append(learner.take_stage(workers))
+                        progress.advance(learner.t - before)
+                    learners.append(learner)
+        finally:
+            progress.close()
+        coefficients = np.vstack([learner.weights() for learner in learners])
+        intercepts = np.array([learner.intercept for learner in learners])
+        if not (np.isfinite(coefficients).all() and np.isfinite(intercepts).all()):
+            raise FloatingPointError(
+                "the model overflowed: a weight is not a finite number. "
+                "Lower eta0, or scale the features to comparable sizes."
+            )
+        self.coef_, self.intercept_ = coefficients, intercepts
+        self.support_ = coefficients != 0.0
+        self.stable_ = np.vstack([learner.stable for learner in learners])
+        self.selection_frequency_ = np.vstack([learner.frequency for learner in learners])
+        self.trace_ = trace
+        self.eta0_ = eta0
+        self.n_iter_ = max(1, math.ceil(max(learner.t for learner in learners) / X.shape[0]))
+        return learners
+
+    def _warn_of_purged(self, rows: list[int]) -> None:
+        if not any(stage["n_stable"] or len(stage["purged"]) for stage in self.trace_):
+            warnings.warn(
+                "no feature occurs: X has no values but zeros, and the model is zero",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+            return
+        where = "" if len(self.coef_) == 1 else f" of {len(rows)} of {len(self.coef_)} classes"
+        warnings.warn(
+            f"all features{where} were purged: the model is zero but for its intercept. "
+            f"Lower stability (now {self.stability:g}) or rejection_rate (now "
+            f"{self.rejection_rate:g}), or raise burst_size (now {self.burst_size}); trace_ says "
+            f"what each stage purged",
+            ConvergenceWarning,
+            stacklevel=3,
+        )
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "coef_")

@@ -1,0 +1,420 @@
+"""Ma & Zheng's stabilised truncated SGD over the compiled bursts: paths, stages, the purge.
+
+Several paths of SGD go through permutations of their own in bursts.  After each burst the weights
+are truncated, all alike or in proportion to how often they were informed; after a stage of bursts,
+features that did not survive often enough are purged from all paths for good.  Paths share nothing
+during a stage, so that they run side by side, and any number of threads gives the same model.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from types import TracebackType
+from typing import Protocol, Self, TypedDict
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lazynet.engines import take_until_done
+from lazynet.kernels import bursts as kernel
+from lazynet.kernels.examples import Examples
+from lazynet.losses import Loss
+from lazynet.params import check_integer, check_number
+from lazynet.schedules import Schedule, checked_rates
+
+#: Records that a path has room for at first.
+_FIRST_ROOM = 2**12
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How bursts are truncated and stages judged; in brackets the paper's symbols."""
+
+    #: bursts of each path in a stage (n_K)
+    bursts_per_stage: int
+    #: steps of a burst in the first stage; later ones grow as features are purged (K0)
+    burst_size: int
+    #: share of the ratios |w| / k that a truncation rejects while all features are left (beta0)
+    rejection_rate: float
+    #: how that share falls as features are purged; 0 in proportion, below 0 later, above 0 sooner
+    #: (gamma)
+    annealing: float
+    #: share of the bursts informing it that a feature must survive (pi0)
+    stability: float
+    #: the smaller, the longer bursts become (Theta)
+    theta: float
+    #: bursts that must have informed a feature before it is judged (nu)
+    min_informed: int
+    #: gravity for all weights alike (Algorithm 1), not by how often they were informed
+    universal: bool
+
+    def __post_init__(self) -> None:
+        check_integer("bursts_per_stage", self.bursts_per_stage, 1)
+        check_integer("burst_size", self.burst_size, 1)
+        check_integer("min_informed", self.min_informed, 1)
+        for name in ("rejection_rate", "stability"):
+            if check_number(name, getattr(self, name), least=0) > 1:
+                raise ValueError(f"{name} must be at most 1, got {getattr(self, name)!r}")
+        if self.rejection_rate == 1:
+            raise ValueError("rejection_rate must be less than 1: at 1 every weight is rejected")
+        if not -20 <= check_number("annealing", self.annealing) <= 20:
+            raise ValueError(f"annealing must lie between -20 and 20, got {self.annealing!r}")
+        if not 0 < check_number("theta", self.theta, above=0) < 1:
+            raise ValueError(f"theta must be less than 1, got {self.theta!r}")
+
+    def rejected_share(self, left: float) -> float:
+        """Eq. 12: beta while a share ``left`` of the features is left."""
+        beta0, gamma = self.rejection_rate, self.annealing
+        if abs(gamma) < 1e-8:
+            return beta0 * left
+        if gamma > 0:
+            return beta0 * (math.exp(-gamma * (1 - left)) - (1 - left) * math.exp(-gamma))
+        return beta0 * math.log1p(-gamma * left) / math.log1p(-gamma)
+
+    def size(self, n_features: int, left: int) -> int:
+        """Steps of a burst while ``left`` of the features are left."""
+        return max(1, math.ceil(self.burst_size * math.log(n_features / (self.theta * left))))
+
+
+class StageRecord(TypedDict):
+    """One line of ``trace_``."""
+
+    problem: int  # row of the coefficients
+    stage: int
+    steps: int  # of each path, by the end of the stage
+    rejection_rate: float  # asked for
+    realised_rate: float  # weights that vanished, of those that were informed
+    gravity: float | None  # None: in the first stage each burst takes its own
+    burst_size: int
+    n_stable: int
+    purged: NDArray[np.int64]  # the features that this stage purged
+
+
+class RowStream(Protocol):
+    """The rows that a path visits, without end."""
+
+    def take(self, count: int) -> NDArray[np.int64]:
+        """The next so many."""
+        ...
+
+
+class Permutations:
+    """One permutation of the rows after the other.
+
+    >>> stream = Permutations(3, np.random.default_rng(0))
+    >>> sorted(stream.take(2).tolist() + stream.take(1).tolist())
+    [0, 1, 2]
+    """
+
+    def __init__(self, n_rows: int, generator: np.random.Generator) -> None:
+        self.n_rows, self.generator = n_rows, generator
+        self.left = np.zeros(0, dtype=np.int64)
+
+    def take(self, count: int) -> NDArray[np.int64]:
+        """The next so many rows."""
+        parts = [self.left]
+        while sum(map(len, parts)) < count:
+            parts.append(self.generator.permutation(self.n_rows).astype(np.int64, copy=False))
+        rows = np.concatenate(parts) if len(parts) > 1 else self.left
+        self.left = rows[count:]
+        return rows[:count]
+
+
+def base_gravity(ratios: NDArray[np.float64], beta: float) -> float:
+    """Eq. 11: the least g that rejects a share ``beta`` of the ratios.
+
+    >>> base_gravity(np.array([3.0, 1.0, 2.0, 4.0]), 0.5)
+    2.0
+    """
+    if not len(ratios) or beta <= 0:
+        return 0.0
+    rank = max(math.ceil(beta * len(ratios)), 1) - 1
+    return float(np.partition(ratios, rank)[rank])
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What is learned: the rows, the loss, whether with an intercept."""
+
+    examples: Examples
+    loss: Loss
+    epsilon: float = 0.1
+    fit_intercept: bool = False
+
+
+@dataclass(frozen=True)
+class Orders:
+    """What every path does in the stage at hand."""
+
+    rates: NDArray[np.float64]
+    size: int
+    beta: float
+    gravity: float | None
+    universal: bool
+
+
+class Interrupted(Exception):
+    """A path was told to stop."""
+
+
+class Path:
+    """One path: its weights, the rows that it visits, and what its bursts have informed."""
+
+    def __init__(self, n_features: int, rows: RowStream) -> None:
+        self.rows = rows
+        self.cells = np.zeros((n_features, 2))
+        self.fields = np.zeros(kernel.BURST_FIELDS)
+        self.records = kernel.Records(*_record_arrays(_FIRST_ROOM))
+
+    def weights(self) -> NDArray[np.float64]:
+        """All of them as of now."""
+        z, shift = self.cells[:, 0], self.fields[kernel.SHIFT_FIELD]
+        return z - np.clip(z, -shift, shift)
+
+    @property
+    def intercept(self) -> float:
+        return float(self.fields[kernel.INTERCEPT_FIELD])
+
+    def ratios(self) -> NDArray[np.float64]:
+        """Those on record."""
+        return self.records.ratios[: self.records.n]
+
+    def n_vanished(self) -> int:
+        """How many of those on record were truncated to zero."""
+        return int(np.count_nonzero(self.records.vanished[: self.records.n]))
+
+    def take_stage(
+        self,
+        problem: Problem,
+        orders: Orders,
+        t: int,
+        stop: threading.Event,
+        observe: Callable[[], None] | None = None,
+    ) -> None:
+        """The bursts of one stage; ``observe`` is called after every step, truncations included."""
+        records = self.records
+        records.clear()
+        rows = self.rows.take(len(orders.rates))
+
+        def run(first: int) -> tuple[int, int]:
+            if stop.is_set():
+                raise Interrupted
+            end = len(rows) if observe is None else first + 1
+            status, step = kernel.run(
+                problem.examples,
+                rows[:end],
+                orders.rates[:end],
+                problem.loss.code,
+                problem.epsilon,
+                problem.fit_intercept,
+                orders.size,
+                -1.0 if orders.gravity is None else orders.gravity,
+                orders.universal,
+                self.cells,
+                self.fields,
+                records,
+                first,
+            )
+            if status == kernel.STATUS_NO_ROOM:
+                least = records.n + problem.examples.length_of(int(rows[step]))
+                records.extend(*_record_arrays(2 * least))
+            elif status == kernel.STATUS_UNTRUNCATED:
+                self._truncate_by_own_ratios(orders)
+            if observe is not None and step > first:
+                observe()
+            return status, step
+
+        take_until_done(
+            run,
+            len(rows),
+            t,
+            problem.examples,
+            row_of=lambda step: int(rows[step]),
+            advice="Lower eta0, or scale the features to comparable sizes.",
+            sweep=lambda: kernel.sweep(self.cells, self.fields),
+        )
+
+    def _truncate_by_own_ratios(self, orders: Orders) -> None:
+        """End a burst of the first stage, which has none before it to take its gravity from."""
+        records, state = self.records, (self.cells, self.fields)
+        ratios = np.empty(records.n - records.began)
+        kernel.ratios(records, *state, orders.size, orders.universal, ratios)
+        own = base_gravity(ratios, orders.beta)
+        kernel.truncate(records, *state, own, orders.size, orders.universal)
+
+
+def _record_arrays(
+    room: int,
+) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.uint8]]:
+    return np.empty(room, np.int64), np.empty(room), np.empty(room, np.uint8)
+
+
+class Workers:
+    """Threads that the paths are dealt out to, this one among them."""
+
+    def __init__(self, n_threads: int) -> None:
+        self.n_threads = n_threads
+        self.stop = threading.Event()
+        self.pool = ThreadPoolExecutor(n_threads - 1) if n_threads > 1 else None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.stop.set()
+        if self.pool is not None:
+            self.pool.shutdown(wait=True, cancel_futures=True)
+
+    def each(self, paths: Sequence[Path], task: Callable[[Path], None]) -> None:
+        """Do it for every path; the first error ends the others."""
+
+        def share(first: int) -> None:
+            try:
+                for path in paths[first :: self.n_threads]:
+                    task(path)
+            except BaseException:
+                self.stop.set()
+                raise
+
+        if self.pool is None:
+            return share(0)
+        others = [self.pool.submit(share, first) for first in range(1, self.n_threads)]
+        waits: list[Callable[[], None]] = [partial(share, 0), *(other.result for other in others)]
+        failures = []
+        for wait in waits:
+            try:
+                wait()
+            except Interrupted:
+                pass  # somebody else failed
+            except Exception as failure:
+                failures.append(failure)
+        if failures:
+            raise failures[0]
+        return None
+
+
+class StabilisedLearner:
+    """One binary problem: its paths, and what is known of every feature.
+
+    >>> from lazynet.data import as_examples
+    >>> from lazynet.losses import get_loss
+    >>> from lazynet.schedules import InverseSqrt
+    >>> from scipy import sparse
+    >>> X, y = sparse.csr_matrix([[1.0, 0.0], [-1.0, 0.0]]), np.array([1.0, -1.0])
+    >>> problem = Problem(as_examples(X, y), get_loss("hinge"))
+    >>> plan = Plan(2, 4, 0.0, 0.0, 0.5, 0.5, 1, False)
+    >>> streams = [Permutations(2, np.random.default_rng(seed)) for seed in range(2)]
+    >>> learner = StabilisedLearner(problem, plan, InverseSqrt(1.0), streams, X.getnnz(axis=0) > 0)
+    >>> with Workers(1) as workers:
+    ...     stage = learner.take_stage(workers)
+    >>> learner.weights(), stage["n_stable"]
+    (array([1., 0.]), 1)
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        plan: Plan,
+        schedule: Schedule,
+        streams: Sequence[RowStream],
+        occurs: NDArray[np.bool_],
+        number: int = 0,
+    ) -> None:
+        d = len(occurs)
+        self.number = number
+        self.problem, self.plan, self.schedule = problem, plan, schedule
+        self.paths = [Path(d, rows) for rows in streams]
+        self.n_occurring = self.n_stable = int(np.count_nonzero(occurs))
+        self.stable = occurs.copy()
+        self.informed, self.rejected = np.zeros(d, np.int32), np.zeros(d, np.int32)
+        self.frequency = np.full(d, np.nan)
+        self.t = self.n_stages = 0
+        self.beta, self.size = plan.rejection_rate, plan.burst_size
+        self.gravity: float | None = None
+
+    def take_stage(
+        self, workers: Workers, observe: Callable[[], None] | None = None
+    ) -> StageRecord:
+        """One stage of all paths, and its judgement; ``observe`` after every step of the first."""
+        plan, paths = self.plan, self.paths
+        n_steps = plan.bursts_per_stage * self.size
+        orders = Orders(
+            checked_rates(self.schedule, self.t, self.t + n_steps),
+            self.size,
+            self.beta,
+            self.gravity,
+            plan.universal,
+        )
+        workers.each(
+            paths,
+            lambda path: path.take_stage(
+                self.problem,
+                orders,
+                self.t,
+                workers.stop,
+                observe if path is paths[0] else None,
+            ),
+        )
+        self.t += n_steps
+        purged = self._judge()
+        pool = np.concatenate([path.ratios() for path in paths])
+        record = StageRecord(
+            problem=self.number,
+            stage=self.n_stages,
+            steps=self.t,
+            rejection_rate=self.beta,
+            realised_rate=sum(path.n_vanished() for path in paths) / max(len(pool), 1),
+            gravity=self.gravity,
+            burst_size=self.size,
+            n_stable=self.n_stable,
+            purged=purged,
+        )
+        self.n_stages += 1
+        if self.n_stable:
+            self.beta = plan.rejected_share(self.n_stable / self.n_occurring)
+            self.size = plan.size(self.n_occurring, self.n_stable)
+            self.gravity = base_gravity(pool, self.beta)
+        return record
+
+    def _judge(self) -> NDArray[np.int64]:
+        """Purge what has not survived often enough; returns what was purged."""
+        purged = []
+        for path in self.paths:
+            kernel.tally(path.records, self.informed, self.rejected)
+        for path in self.paths:
+            unfit = np.empty(path.records.n, np.int64)
+            n = kernel.judge(
+                path.records,
+                self.plan.min_informed,
+                self.plan.stability,
+                self.informed,
+                self.rejected,
+                self.frequency,
+                unfit,
+            )
+            purged.append(unfit[:n])
+        features = np.sort(np.concatenate(purged))
+        self.stable[features] = False
+        self.n_stable -= len(features)
+        for path in self.paths:
+            kernel.purge(features, path.cells)
+        return features
+
+    def weights(self) -> NDArray[np.float64]:
+        """The mean of the paths."""
+        return np.mean([path.weights() for path in self.paths], axis=0)
+
+    @property
+    def intercept(self) -> float:
+        """The mean of theirs."""
+        return sum(path.intercept for path in self.paths) / len(self.paths)
