@@ -21,6 +21,7 @@ from lazynet.schedules import (
     Pegasos,
     Power,
 )
+from lazynet.selection import SelectionReport, plot_selection, selection_stability
 from lazynet.stabilised import StabilisedSGDClassifier
 from lazynet.stepping import Stepper
 from lazynet.verify import VerificationReport
@@ -40,8 +41,11 @@ __all__ = [
     "Pegasos",
     "PolynomialDecay",
     "Power",
+    "SelectionReport",
     "StabilisedSGDClassifier",
     "Stepper",
     "VerificationReport",
     "__version__",
+    "plot_selection",
+    "selection_stability",
 ]

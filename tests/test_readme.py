@@ -97,3 +97,11 @@ def test_the_averages_print_what_is_shown(capsys):
     for line, expected in zip(printed, shown, strict=True):
         assert line.split(":")[0] == expected.split(":")[0]
         assert numbers_in(line) == pytest.approx(numbers_in(expected), rel=5e-3)
+
+
+def test_the_selections_print_what_is_shown(capsys):
+    """Errors, nonzeros and kappas, likewise."""
+    printed, shown = printed_and_shown("sparse.random(2_000", capsys)
+    assert len(printed) == len(shown) == 2
+    for line, expected in zip(printed, shown, strict=True):
+        assert numbers_in(line) == pytest.approx(numbers_in(expected), rel=5e-2)

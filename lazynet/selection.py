@@ -1,0 +1,250 @@
+"""Selection diagnostics: which features an algorithm chooses, and whether it chooses them again.
+
+One function trains an estimator under many seeds or orders and says how test error, number of
+nonzeros and the chosen features vary; one plot shows it, for one algorithm or for several beside
+each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from joblib import Parallel, delayed
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+from sklearn.base import clone, is_classifier
+from sklearn.metrics import mean_squared_error, zero_one_loss
+from sklearn.pipeline import Pipeline
+from sklearn.utils import check_random_state
+
+from lazynet.params import check_integer
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+@dataclass(frozen=True)
+class SelectionReport:
+    """What many runs of one algorithm found."""
+
+    #: misclassified share of the test rows, or mean squared error, of every run; empty without test
+    errors: NDArray[np.float64]
+    #: features with a weight in any class, of every run
+    nonzeros: NDArray[np.int64]
+    #: Cohen's kappa of every pair of runs
+    kappas: NDArray[np.float64]
+    #: the share of runs that chose each feature
+    frequency: NDArray[np.float64]
+
+    def __str__(self) -> str:
+        """Means and standard deviations.
+
+        >>> print(SelectionReport(np.array([0.1, 0.3]), np.array([4, 6]), np.ones(1), np.ones(5)))
+        2 runs: test error 0.2 (sd 0.141), 5 nonzeros (sd 1.41), kappa 1 (sd 0)
+        """
+        error = f"test error {_mean_and_sd(self.errors)}, " if len(self.errors) else ""
+        nonzeros = _mean_and_sd(self.nonzeros).replace(" ", " nonzeros ", 1)
+        kappa = f", kappa {_mean_and_sd(self.kappas)}" if len(self.kappas) else ""
+        return f"{len(self.nonzeros)} runs: {error}{nonzeros}{kappa}"
+
+    def plot(self) -> Figure:
+        """``plot_selection`` of this one."""
+        return plot_selection({"": self})
+
+
+def _mean_and_sd(values: NDArray[Any]) -> str:
+    spread = values.std(ddof=1) if len(values) > 1 else 0.0
+    return f"{values.mean():.3g} (sd {spread:.3g})"
+
+
+def kappa(first: ArrayLike, second: ArrayLike) -> float:
+    """Cohen's kappa of two selections of features: agreement beyond chance, 1 if they are equal.
+
+    >>> kappa([True, True, False, False], [True, False, True, False])
+    0.0
+    """
+    both = sparse.csr_matrix(np.stack([np.asarray(first, bool), np.asarray(second, bool)]))
+    return float(pairwise_kappa(both)[0])
+
+
+def pairwise_kappa(selected: sparse.csr_matrix) -> NDArray[np.float64]:
+    """That of every pair of rows, each a selection of the columns."""
+    selected = sparse.csr_matrix(selected, dtype=np.int64)
+    p = selected.shape[1]
+    left, right = np.triu_indices(selected.shape[0], 1)
+    both = (selected @ selected.T).toarray()
+    sizes = both.diagonal()
+    common, a, b = both[left, right], sizes[left], sizes[right]
+    # By whole numbers: what is equal is equal, whatever the size.
+    agreed = p + 2 * common - a - b
+    by_chance = a * b + (p - a) * (p - b)
+    room = p * p - by_chance
+    return np.where(room == 0, 1.0, (p * agreed - by_chance) / np.where(room == 0, 1, room))
+
+
+def selection_stability(
+    estimator: Any,
+    X: Any,
+    y: ArrayLike,
+    X_test: Any = None,
+    y_test: ArrayLike | None = None,
+    *,
+    n_runs: int = 50,
+    sample_orders: Sequence[ArrayLike] | None = None,
+    random_state: int | np.random.RandomState | None = 0,
+    n_jobs: int | None = None,
+) -> SelectionReport:
+    """Train ``estimator`` again and again under other seeds, or orders, and compare what it chose.
+
+    Parameters
+    ----------
+    estimator : estimator or Pipeline
+        Anything with ``coef_`` and a ``random_state`` that decides the order of the rows; not
+        changed.  A feature is chosen if its weight is not zero in any class; where the model is an
+        average, in the weights after the last step (``support_``).
+    X, y : training rows and their targets
+    X_test, y_test : rows to test on, optional
+    n_runs : int, default=50
+        Runs, each with a seed of its own.
+    sample_orders : sequence of arrays, optional
+        An order of the rows for each run, in place of seeds: passed to ``fit`` as ``sample_order``.
+    random_state : int, RandomState or None, default=0
+        What the seeds are drawn from.
+    n_jobs : int or None, default=None
+        Runs at the same time, in threads: kernels release the GIL.  None is one, -1 all processors.
+
+    Examples
+    --------
+    >>> from lazynet import LazyNetClassifier
+    >>> X = sparse.random(300, 50, density=0.2, format="csr", random_state=0)
+    >>> y = np.asarray(X[:, :5].sum(axis=1)).ravel() > 0.5
+    >>> model = LazyNetClassifier(l1=0.01, eta0=1.0, max_iter=20, tol=None)
+    >>> report = selection_stability(model, X[:200], y[:200], X[200:], y[200:], n_runs=5)
+    >>> len(report.errors), len(report.kappas), report.frequency[:5].tolist()
+    (5, 10, [1.0, 1.0, 1.0, 1.0, 1.0])
+    """
+    check_integer("n_runs", n_runs, 1)
+    if (X_test is None) != (y_test is None):
+        raise ValueError("X_test and y_test belong together: give both or neither")
+    if sample_orders is None:
+        seeds = check_random_state(random_state).randint(2**31, size=n_runs)
+        models = [_seeded(estimator, int(seed)) for seed in seeds]
+        options: list[dict[str, Any]] = [{}] * n_runs
+    else:
+        models = [clone(estimator) for _ in sample_orders]
+        options = [{"sample_order": order} for order in sample_orders]
+        if not models:
+            raise ValueError("sample_orders must not be empty")
+    runs = Parallel(n_jobs=n_jobs, prefer="threads")(
+        delayed(_run)(model, X, y, X_test, y_test, given)
+        for model, given in zip(models, options, strict=True)
+    )
+    chosen, errors = zip(*runs, strict=True)
+    n_features = chosen[0][1]
+    starts = np.cumsum([0, *(len(columns) for columns, _ in chosen)])
+    columns = np.concatenate([columns for columns, _ in chosen])
+    selected = sparse.csr_matrix(
+        (np.ones(len(columns), np.int64), columns, starts), shape=(len(runs), n_features)
+    )
+    return SelectionReport(
+        np.array([error for error in errors if error is not None], dtype=np.float64),
+        np.diff(selected.indptr).astype(np.int64),
+        pairwise_kappa(selected),
+        np.bincount(columns, minlength=n_features) / len(runs),
+    )
+
+
+def _seeded(estimator: Any, seed: int) -> Any:
+    """A copy with this seed wherever it takes one."""
+    model = clone(estimator)
+    seeds = [
+        name
+        for name in model.get_params()
+        if name == "random_state" or name.endswith("__random_state")
+    ]
+    if not seeds:
+        raise ValueError(
+            f"estimator must have a random_state to vary, and {type(estimator).__name__} has none; "
+            f"give sample_orders if its fit takes a sample_order"
+        )
+    return model.set_params(**dict.fromkeys(seeds, seed))
+
+
+def _run(
+    model: Any, X: Any, y: Any, X_test: Any, y_test: Any, options: dict[str, Any]
+) -> tuple[tuple[NDArray[np.intp], int], float | None]:
+    """The chosen features out of how many, and the test error."""
+    model.fit(X, y, **options)
+    linear = model[-1] if isinstance(model, Pipeline) else model
+    if hasattr(linear, "support_") and np.shape(linear.support_) == np.shape(linear.coef_):
+        support = np.atleast_2d(linear.support_)
+    else:
+        support = np.atleast_2d(linear.coef_) != 0.0
+    chosen = np.flatnonzero(support.any(axis=0)), support.shape[1]
+    if X_test is None:
+        return chosen, None
+    loss = zero_one_loss if is_classifier(model) else mean_squared_error
+    return chosen, float(loss(y_test, model.predict(X_test)))
+
+
+def plot_selection(reports: Mapping[str, SelectionReport]) -> Figure:
+    """Algorithms beside each other: error, nonzeros and kappa, and how often features are chosen.
+
+    Needs matplotlib (``pip install lazynet-linear[plots]``).
+    """
+    try:
+        from matplotlib.figure import Figure as NewFigure
+    except ImportError:
+        raise ImportError(
+            "plot_selection needs matplotlib: pip install 'lazynet-linear[plots]'"
+        ) from None
+    if not reports:
+        raise ValueError("reports must not be empty")
+    names = list(reports)
+    figure = NewFigure(figsize=(9.0, 1.9 + 0.32 * len(names)), layout="constrained")
+    *columns, curves = figure.subplots(1, 4, width_ratios=[1, 1, 1, 1.5])
+    panels: list[tuple[str, list[NDArray[Any]]]] = [
+        ("test error", [report.errors for report in reports.values()]),
+        ("nonzeros", [report.nonzeros for report in reports.values()]),
+        ("kappa of two runs", [report.kappas for report in reports.values()]),
+    ]
+    for axes, (title, values) in zip(columns, panels, strict=True):
+        for row, found in enumerate(values):
+            if not len(found):
+                continue
+            low, middle, high = np.percentile(found, [10, 50, 90])
+            axes.plot([low, high], [row, row], color=_GREYS[row % len(_GREYS)], linewidth=3)
+            axes.plot([middle], [row], color="black", marker=_MARKERS[row % len(_MARKERS)])
+        axes.set_title(title, loc="left", fontsize=9)
+        axes.set_ylim(len(names) - 0.5, -0.5)
+        axes.set_yticks(range(len(names)), names if axes is columns[0] else [""] * len(names))
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.tick_params(labelsize=8)
+        axes.xaxis.get_major_locator().set_params(nbins=4)
+    for row, (name, report) in enumerate(reports.items()):
+        frequency = np.sort(report.frequency[report.frequency > 0])[::-1]
+        if not len(frequency):
+            continue
+        marks = np.unique(np.geomspace(1, len(frequency), 6).astype(int)) - 1
+        curves.plot(
+            np.arange(1, len(frequency) + 1), frequency, color=_GREYS[row % len(_GREYS)],
+            linestyle=_DASHES[row % len(_DASHES)], marker=_MARKERS[row % len(_MARKERS)],
+            markevery=marks.tolist(), markersize=4, markeredgecolor="black", label=name,
+        )  # fmt: skip
+    columns[0].set_xlabel("median, 10 % to 90 % of the runs", fontsize=8)
+    curves.set_xscale("log")
+    curves.set_ylim(0, 1.05)
+    curves.set_xlabel("features, most often chosen first", fontsize=8)
+    curves.set_title("share of runs that chose a feature", loc="left", fontsize=9)
+    curves.spines[["top", "right"]].set_visible(False)
+    curves.tick_params(labelsize=8)
+    return figure
+
+
+# Told apart by grey level, line and marker: a print without colours loses nothing.
+_GREYS = ("#0b3c6f", "#3f7fb5", "#a8481a", "#c0803f", "0.35", "0.6")
+_DASHES: tuple[Any, ...] = ("-", "--", "-.", ":", (0, (5, 1)), (0, (1, 1)))
+_MARKERS = ("o", "s", "^", "v", "D", "P")
