@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Iterator
 from typing import Any, Self
 
 import numpy as np
@@ -215,6 +216,35 @@ class StabilisedSGDClassifier(SparseClassifier):
             )
         return 1.0 / ((loss.curvature or 1.0) * norm)
 
+    def _new_learners(
+        self,
+        X: sparse.csr_matrix,
+        problems: list[tuple[NDArray[np.float64], NDArray[np.float64] | None]],
+        eta0: float,
+    ) -> Iterator[StabilisedLearner]:
+        """One for every problem, each with paths of its own, made when it is its turn."""
+        schedule = make_schedule(self.schedule, eta0, self.power_t, 0.0)
+        occurs = np.zeros(X.shape[1], dtype=bool)
+        occurs[touched_columns(X) if X.data.all() else X.nonzero()[1]] = True
+        seeds = np.random.SeedSequence(int(self._new_generator().randint(2**31)))
+        for row, problem in enumerate(problems):
+            yield StabilisedLearner(
+                Problem(
+                    as_examples(X, *problem),
+                    get_loss(self.loss),
+                    float(self.epsilon),
+                    bool(self.fit_intercept),
+                ),
+                self._plan(),
+                schedule,
+                [
+                    Permutations(X.shape[0], np.random.default_rng(seed))
+                    for seed in seeds.spawn(self.n_paths)
+                ],
+                occurs,
+                row,
+            )
+
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Train from zero weights; interrupted, the estimator is what it was before the call.
 
@@ -240,12 +270,7 @@ class StabilisedSGDClassifier(SparseClassifier):
         self, X: sparse.csr_matrix, y: Any, weights: NDArray[np.float64] | None
     ) -> list[StabilisedLearner]:
         eta0 = self._scale_of_rates(X)
-        loss, plan = get_loss(self.loss), self._plan()
-        schedule = make_schedule(self.schedule, eta0, self.power_t, 0.0)
         problems = self._problems(X, y, weights)
-        occurs = np.zeros(X.shape[1], dtype=bool)
-        occurs[touched_columns(X) if X.data.all() else X.nonzero()[1]] = True
-        seeds = np.random.SeedSequence(int(self._new_generator().randint(2**31)))
         n_steps = self.max_iter * X.shape[0]
         trace: list[StageRecord] = []
         learners = []
@@ -253,23 +278,7 @@ class StabilisedSGDClassifier(SparseClassifier):
         threads = min(effective_n_jobs(self.n_jobs), self.n_paths)
         try:
             with Workers(threads) as workers:
-                for row, of_problem in enumerate(problems):
-                    learner = StabilisedLearner(
-                        Problem(
-                            as_examples(X, *of_problem),
-                            loss,
-                            float(self.epsilon),
-                            bool(self.fit_intercept),
-                        ),
-                        plan,
-                        schedule,
-                        [
-                            Permutations(X.shape[0], np.random.default_rng(seed))
-                            for seed in seeds.spawn(self.n_paths)
-                        ],
-                        occurs,
-                        row,
-                    )
+                for learner in self._new_learners(X, problems, eta0):
                     while learner.t < n_steps and learner.n_stable:
                         before = learner.t
                         trace.append(learner.take_stage(workers))

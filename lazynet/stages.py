@@ -336,7 +336,9 @@ class StabilisedLearner:
         self.paths = [Path(d, rows) for rows in streams]
         self.n_occurring = self.n_stable = int(np.count_nonzero(occurs))
         self.stable = occurs.copy()
-        self.informed, self.rejected = np.zeros(d, np.int32), np.zeros(d, np.int32)
+        #: of every feature, bursts that informed it since it was judged, and how many it did not
+        #: survive
+        self.counts = np.zeros((d, 2), np.int32)
         self.frequency = np.full(d, np.nan)
         self.t = self.n_stages = 0
         self.beta, self.size = plan.rejection_rate, plan.burst_size
@@ -390,15 +392,14 @@ class StabilisedLearner:
         """Purge what has not survived often enough; returns what was purged."""
         purged = []
         for path in self.paths:
-            kernel.tally(path.records, self.informed, self.rejected)
+            kernel.tally(path.records, self.counts)
         for path in self.paths:
             unfit = np.empty(path.records.n, np.int64)
             n = kernel.judge(
                 path.records,
                 self.plan.min_informed,
                 self.plan.stability,
-                self.informed,
-                self.rejected,
+                self.counts,
                 self.frequency,
                 unfit,
             )

@@ -14,6 +14,7 @@ import argparse
 import sys
 from dataclasses import fields, replace
 from pathlib import Path
+from typing import Any
 
 from paper_repro.study import FULL, QUICK, Settings
 
@@ -71,6 +72,21 @@ def _settings(options: argparse.Namespace) -> Settings:
     return replace(FULL if options.full else QUICK, **chosen)
 
 
+class _OneOrTwoFiles(argparse.Action):
+    """``--data FILE``, or ``--data FILE TEST``."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: Any,
+        option: str | None = None,
+    ) -> None:
+        if len(values) > 2:
+            parser.error(f"{option} takes one file or two, got {len(values)}")
+        namespace.data, namespace.test = (*values, None)[:2]
+
+
 def _parser(studies: list[str]) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m paper_repro",
@@ -83,7 +99,13 @@ def _parser(studies: list[str]) -> argparse.ArgumentParser:
         "--quick", action="store_true", help="minutes, 100,000 examples (this is the default)"
     )
     size.add_argument("--full", action="store_true", help="1,000,000 examples, longer turns")
-    parser.add_argument("--data", metavar="FILE", help="an svmlight file in place of the corpus")
+    parser.add_argument(
+        "--data",
+        nargs="+",
+        metavar=("FILE", "TEST"),
+        action=_OneOrTwoFiles,
+        help="an svmlight file in place of generated rows, and another one to test on (stability)",
+    )
     parser.add_argument(
         "--label",
         help="which label to tell from the rest (default: nearest to half)",

@@ -49,6 +49,8 @@ class Corpus:
     X: sparse.csr_matrix
     y: NDArray[np.float64]
     origin: str
+    #: of a file, the label that is told from the others
+    label: str | None = None
 
     def statistics(self) -> dict[str, Any]:
         """The shape in numbers, as JSON can hold them."""
@@ -204,7 +206,7 @@ def from_svmlight(path: str | Path, label: str | None = None) -> Corpus:
             f"({', '.join(f'{name:g}' for name in names[:10])}, ...), got {label}"
         )
     y = np.array([1.0 if chosen in row else -1.0 for row in targets])
-    return Corpus(X, y, f"{Path(path).name}, label {chosen:g} against the rest")
+    return Corpus(X, y, f"{Path(path).name}, label {chosen:g} against the rest", f"{chosen!r}")
 
 
 def _read_svmlight(path: Path) -> tuple[sparse.csr_matrix, list[tuple[float, ...]]]:

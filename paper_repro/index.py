@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,18 +14,40 @@ from paper_repro.studies.table import Measured, equality_sentence, setting_sente
 from paper_repro.study import Report
 from paper_repro.whole import write_whole
 
+#: Of runs that are not kept.
+QUICK_FOLDER = "quick"
 REPORTS: dict[str, Report] = {**STUDIES, MedlinePage.name: MedlinePage()}
 
 
 def write_index(out: Path) -> str:
     """README.md in ``out``, from the studies that have been finished there; returns its text."""
     found = {name: load(name, out) for name in REPORTS}
-    text = index_of({name: document for name, document in found.items() if document is not None})
+    text = index_of(
+        {name: document for name, document in found.items() if document is not None},
+        documents_below(out),
+    )
     write_whole(out / "README.md", text)
     return f"{text}\nAll of it, with figures and raw numbers: {out}"
 
 
-def index_of(documents: dict[str, Any]) -> str:
+def documents_below(out: Path) -> dict[str, dict[str, Any]]:
+    """What was finished on other data, in folders of their own: by folder and study."""
+    return {
+        folder.name: found
+        for folder in sorted(path for path in out.iterdir() if path.is_dir())
+        if folder.name != QUICK_FOLDER
+        and (
+            found := {
+                name: document for name in REPORTS if (document := load(name, folder)) is not None
+            }
+        )
+    }
+
+
+def index_of(
+    documents: dict[str, Any], below: Mapping[str, Mapping[str, Any]] | None = None
+) -> str:
+    below = below or {}
     parts = ["# What was rerun\n"]
     if "table" in documents:
         measured = Measured(documents["table"])
@@ -37,5 +60,10 @@ def index_of(documents: dict[str, Any]) -> str:
     parts.append("| study | finished |\n|---|---|")
     for name, document in documents.items():
         parts.append(f"| [{REPORTS[name].title}]({name}.md) | {document['finished'][:10]} |")
-    machines = sorted({describe_machine(document) for document in documents.values()})
+        for folder, others in below.items():
+            if name in others:
+                finished = others[name]["finished"][:10]
+                parts.append(f"| ... [on {folder}]({folder}/{name}.md) | {finished} |")
+    everything = [*documents.values(), *(d for others in below.values() for d in others.values())]
+    machines = sorted({describe_machine(document) for document in everything})
     return "\n".join([*parts, "", *(f"Measured on {machine}." for machine in machines)]) + "\n"

@@ -27,7 +27,7 @@ from paper_repro.whole import write_whole
 
 RESULTS = Path(__file__).parent / "results"
 #: What makes two runs the same run.
-IDENTITY = ("study", "settings", "data", "machine", "versions", "code")
+IDENTITY = ("study", "settings", "data", "test", "machine", "versions", "code")
 
 
 class Stopped(KeyboardInterrupt):
@@ -93,7 +93,10 @@ def run_all(
         chosen = settings
         if settings.data is not None and not study.on_corpus:
             print(f"{study.name}: makes its own rows and does not use {settings.data}")
-            chosen = replace(settings, data=None, label=None)
+            chosen = replace(settings, data=None, label=None, test=None)
+        if chosen.test is not None and not study.takes_test:
+            print(f"{study.name}: tests on no file and does not use {chosen.test}")
+            chosen = replace(chosen, test=None)
         document, journal = _run(study, chosen, out, fresh)
         journals.append(journal)
         yield study, document
@@ -113,6 +116,7 @@ def _run(study: Study, settings: Settings, out: Path, fresh: bool) -> tuple[Any,
         "study": study.name,
         "settings": asdict(settings),
         "data": _digest(settings.data),
+        "test": _digest(settings.test),
         **provenance(),
     }
     journal = Journal(out, header)

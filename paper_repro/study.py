@@ -40,6 +40,8 @@ class Settings:
     #: An svmlight file in place of the generated corpus, and the label to tell from the others.
     data: str | None = None
     label: str | None = None
+    #: Another file of the same kind, to test on.
+    test: str | None = None
     #: Everything at its published size.
     full: bool = False
 
@@ -53,6 +55,8 @@ class Settings:
             )
         if self.label is not None and self.data is None:
             raise ValueError("label belongs to a file: give data too")
+        if self.test is not None and self.data is None:
+            raise ValueError("test rows belong to rows to learn from: give data too")
         if not 0 < self.seconds < math.inf:
             raise ValueError(f"seconds must be positive and finite, got {self.seconds}")
         if self.seed < 0:
@@ -97,6 +101,8 @@ class Study(Report):
     only_when_named: ClassVar[bool] = False
     #: Whether it looks at the corpus, or at the file that is given in its place.
     on_corpus: ClassVar[bool] = True
+    #: Whether it tests on a file of its own.
+    takes_test: ClassVar[bool] = False
 
     @abstractmethod
     def cells(self, settings: Settings) -> Sequence[Cell]:

@@ -187,7 +187,7 @@ class ForgetsWhatIsCarriedOver(StabilisedLearner):
 
     def _judge(self):
         purged = super()._judge()
-        self.informed[:] = self.rejected[:] = 0
+        self.counts[:] = 0
         return purged
 
 
@@ -346,10 +346,10 @@ def test_the_kernel_survives_hostile_matrices_and_orders(data):
     )  # fmt: skip
     assert 0 <= records.began <= records.n <= room
     with contextlib.suppress(ValueError):
-        kernel.tally(records, np.zeros(d, np.int32), np.zeros(d, np.int32))
+        kernel.tally(records, np.zeros((d, 2), np.int32))
     kernel.truncate(records, cells, fields, 0.5, 2, False)
-    counts = np.zeros((2, d), np.int32)
-    kernel.judge(records, 1, 0.5, *counts, np.zeros(d), np.zeros(records.n, np.int64))
+    counts = np.zeros((d, 2), np.int32)
+    kernel.judge(records, 1, 0.5, counts, np.zeros(d), np.zeros(records.n, np.int64))
     with pytest.raises(ValueError, match="below"):
         kernel.purge(np.array([d]), cells)
     with pytest.raises(ValueError, match="below"):
@@ -385,12 +385,14 @@ def test_the_kernel_refuses_state_that_does_not_fit():
     problem_ = Problem(examples, get_loss("hinge"))
     path.take_stage(problem_, Orders(np.ones(4), 2, 0.5, None, True), 0, threading.Event())
     assert path.records.n > 0
-    small, counts = np.zeros(1, np.int32), np.zeros(d, np.int32)
+    small, counts = np.zeros((1, 2), np.int32), np.zeros((d, 2), np.int32)
     for call, message in (
-        (lambda: kernel.tally(path.records, small, small), "entry for every feature"),
-        (lambda: kernel.judge(path.records, 1, 0.5, small, counts, np.zeros(d), order), "entries"),
+        (lambda: kernel.tally(path.records, small), "for every feature on record"),
+        (lambda: kernel.tally(path.records, counts[:, :1].copy()), "two numbers"),
+        (lambda: kernel.judge(path.records, 1, 0.5, small, np.zeros(1), order), "on record"),
+        (lambda: kernel.judge(path.records, 1, 0.5, counts, np.zeros(1), order), "entries"),
         (
-            lambda: kernel.judge(path.records, 1, 0.5, counts, counts, np.zeros(d), order[:0]),
+            lambda: kernel.judge(path.records, 1, 0.5, counts, np.zeros(d), order[:0]),
             "room for",
         ),
         (lambda: path.records.extend(*(array[:1] for array in _record_arrays(9))), "hold"),

@@ -32,7 +32,7 @@ from .examples cimport (
     slope_of,
     visit,
 )
-from .rows cimport Csr, RowOps, soft
+from .rows cimport Csr, RowOps, prefetch, soft
 
 # How else a call can end.
 cdef enum:
@@ -50,6 +50,10 @@ cdef enum:
 BURST_FIELDS = N_FIELDS
 INTERCEPT_FIELD = INTERCEPT
 SHIFT_FIELD = SHIFT
+
+# What belongs to the feature of a record is fetched so many records before it is needed.
+cdef enum:
+    RECORDS_AHEAD = 16
 
 # A shift beyond this costs weights of order 1 too many digits: time for a sweep.
 cdef enum:
@@ -111,6 +115,8 @@ cdef void truncate_records(
     if universal:
         shift_after = shift + gravity * size
     for i in range(records.began, records.n):
+        if i + RECORDS_AHEAD < records.n:
+            prefetch(&cells[records.feature[i + RECORDS_AHEAD], 0])
         cell = &cells[records.feature[i], 0]
         w = soft(cell[0], shift)
         count = cell[1]
@@ -247,29 +253,38 @@ def sweep(double[:, ::1] cells, double[::1] fields):
     fields[SHIFT] = 0.0
 
 
-def tally(Records records, int32_t[::1] informed, int32_t[::1] rejected):
-    """Add the records of a path to what is known of every feature: U_j and V_j of Eq. 7 and 8."""
+cdef void check_counts(Records records, int32_t[:, ::1] counts) except *:
     cdef Py_ssize_t i
-    cdef int64_t j
-    cdef bint sound = informed.shape[0] == rejected.shape[0]
+    cdef int64_t d = counts.shape[0], j
+    cdef bint sound = counts.shape[1] == 2
     with nogil:
         for i in range(records.n):
             j = records.feature[i]
-            if not (sound and 0 <= j < informed.shape[0]):
-                sound = False
-                break
-            informed[j] += 1
-            rejected[j] += records.gone[i]
+            sound = sound and 0 <= j < d
     if not sound:
-        raise ValueError("informed and rejected must have an entry for every feature on record")
+        raise ValueError("counts must have two numbers for every feature on record")
+
+
+def tally(Records records, int32_t[:, ::1] counts):
+    """Add the records of a path to {U_j, V_j} of every feature: bursts that informed it, and those
+    of them that it did not survive (Eq. 7 and 8)."""
+    cdef Py_ssize_t i
+    cdef int64_t j
+    check_counts(records, counts)
+    with nogil:
+        for i in range(records.n):
+            if i + RECORDS_AHEAD < records.n:
+                prefetch(&counts[records.feature[i + RECORDS_AHEAD], 0])
+            j = records.feature[i]
+            counts[j, 0] += 1
+            counts[j, 1] += records.gone[i]
 
 
 def judge(
     Records records,
     int32_t least,              # nu: with less than this many bursts nothing is decided
     double threshold,           # pi0
-    int32_t[::1] informed,      # IN/OUT: U
-    int32_t[::1] rejected,      # IN/OUT: V
+    int32_t[:, ::1] counts,     # IN/OUT: {U, V}
     double[::1] frequency,      # OUT: pi of those that are judged
     int64_t[::1] purged,        # OUT: the first of these are purged now
 ):
@@ -278,23 +293,24 @@ def judge(
     Those that are judged begin to be counted anew, so that another path's records of them change
     nothing.
     """
-    cdef Py_ssize_t i, n = 0, d = informed.shape[0]
+    cdef Py_ssize_t i, n = 0
     cdef int64_t j
     cdef double survived
-    if not rejected.shape[0] == frequency.shape[0] == d:
-        raise ValueError(f"rejected and frequency must have {d} entries")
+    check_counts(records, counts)
+    if frequency.shape[0] != counts.shape[0]:
+        raise ValueError(f"frequency must have {counts.shape[0]} entries")
     if purged.shape[0] < records.n:
         raise ValueError(f"purged must have room for {records.n} features")
-    for i in range(records.n):
-        if not 0 <= records.feature[i] < d:
-            raise ValueError(f"records must name features below {d}")
     with nogil:
         for i in range(records.n):
+            if i + RECORDS_AHEAD < records.n:
+                prefetch(&counts[records.feature[i + RECORDS_AHEAD], 0])
+                prefetch(&frequency[records.feature[i + RECORDS_AHEAD]])
             j = records.feature[i]
-            if informed[j] < least or informed[j] < 1:
+            if counts[j, 0] < least or counts[j, 0] < 1:
                 continue
-            survived = 1.0 - <double> rejected[j] / <double> informed[j]
-            informed[j] = rejected[j] = 0
+            survived = 1.0 - <double> counts[j, 1] / <double> counts[j, 0]
+            counts[j, 0] = counts[j, 1] = 0
             frequency[j] = survived
             if survived < threshold:
                 purged[n] = j

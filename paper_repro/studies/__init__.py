@@ -8,11 +8,21 @@ from paper_repro.studies.bench import Bench
 from paper_repro.studies.crossover import Crossover
 from paper_repro.studies.scaling import Scaling
 from paper_repro.studies.shape import Shape
+from paper_repro.studies.stability import Stability
 from paper_repro.studies.table import Table
 from paper_repro.study import Study
 
 #: In the order in which they run.
 STUDIES: dict[str, Study] = {
     study.name: study
-    for study in (Shape(), Table(), Crossover(), Scaling(), Accuracy(), Averaging(), Bench())
+    for study in (
+        Shape(),
+        Table(),
+        Crossover(),
+        Scaling(),
+        Accuracy(),
+        Averaging(),
+        Stability(),
+        Bench(),
+    )
 }

@@ -1,0 +1,96 @@
+"""Rows for selecting features: a few that matter, half of them rare, and very many that do not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.model_selection import train_test_split
+
+from paper_repro.corpus import Corpus, from_svmlight
+from paper_repro.study import Settings
+
+#: Of the planted problem: its size, its nonzeros a row, the features that matter of each kind.
+ROWS, FEATURES, NONZEROS, MATTERING = 4_000, 5_000, 40, 20
+#: The common ones are among the most frequent; the rare ones are in so many of the rows ...
+COMMON_AMONG, RARE_SHARES = 50, (0.004, 0.02)
+#: ... and weigh so much more; and how much noise there is in a label's margin.
+RARE_WEIGHT, NOISE = 3.0, 0.5
+#: The share of the rows that is tested on where no test file is given.
+TEST_SHARE = 0.3
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Rows to learn from and to test on; ``mattering`` are the features that were planted."""
+
+    X: sparse.csr_matrix
+    y: NDArray[np.float64]
+    X_test: sparse.csr_matrix
+    y_test: NDArray[np.float64]
+    origin: str
+    mattering: NDArray[np.intp] | None = None
+
+
+def planted(rows: int, features: int, seed: int) -> tuple[Corpus, NDArray[np.intp]]:
+    """Binary rows whose features are as frequent as words, and which of them decide the labels.
+
+    ``MATTERING`` frequent features weigh 1 or -1, as many rare ones ``RARE_WEIGHT`` times that.
+    """
+    generator = np.random.default_rng(seed)
+    frequency = 1.0 / np.arange(1, features + 1) ** 0.9
+    # No feature is in more than three of ten rows; the others make up for it.
+    frequency = np.minimum(0.3, 8.0 * frequency)
+    frequency *= NONZEROS / frequency.sum()
+    columns = [np.flatnonzero(generator.random(rows) < share) for share in frequency]
+    X = sparse.csc_matrix(
+        (
+            np.ones(sum(map(len, columns))),
+            np.concatenate(columns),
+            np.cumsum([0, *map(len, columns)]),
+        ),
+        shape=(rows, features),
+    ).tocsr()
+    counts = np.array([len(rows_of) for rows_of in columns])
+    rare = np.flatnonzero((counts > RARE_SHARES[0] * rows) & (counts < RARE_SHARES[1] * rows))
+    mattering = np.concatenate(
+        [
+            generator.choice(COMMON_AMONG, MATTERING, replace=False),
+            generator.choice(rare, MATTERING, replace=False),
+        ]
+    )
+    weights = np.zeros(features)
+    weights[mattering] = generator.choice([-1.0, 1.0], 2 * MATTERING)
+    weights[mattering[MATTERING:]] *= RARE_WEIGHT
+    margins = X @ weights + NOISE * generator.standard_normal(rows)
+    y = np.where(margins > np.median(margins), 1.0, -1.0)
+    origin = (
+        f"planted from seed {seed}: {MATTERING} of the {COMMON_AMONG} most frequent features and "
+        f"{MATTERING} rare ones decide the label"
+    )
+    return Corpus(X, y, origin), np.sort(mattering)
+
+
+def rows_of(settings: Settings) -> Rows:
+    """The files that were given, or the planted problem; split where there is no test file."""
+    mattering = None
+    if settings.data is None:
+        size = 5 if settings.full else 1
+        corpus, mattering = planted(size * ROWS, size * FEATURES, settings.seed)
+    else:
+        corpus = from_svmlight(settings.data, settings.label)
+    if settings.test is None:
+        X, X_test, y, y_test = train_test_split(
+            corpus.X, corpus.y, test_size=TEST_SHARE, random_state=settings.seed, stratify=corpus.y
+        )
+        return Rows(X, y, X_test, y_test, corpus.origin, mattering)
+    test = from_svmlight(settings.test, corpus.label)
+    width = max(corpus.X.shape[1], test.X.shape[1])
+    X, X_test = (_widened(X, width) for X in (corpus.X, test.X))
+    return Rows(X, corpus.y, X_test, test.y, f"{corpus.origin}; tested on {test.origin}")
+
+
+def _widened(X: sparse.csr_matrix, width: int) -> sparse.csr_matrix:
+    return sparse.csr_matrix((X.data, X.indices, X.indptr), shape=(X.shape[0], width))

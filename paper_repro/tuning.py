@@ -1,0 +1,227 @@
+"""Tuning by one protocol: the same number of settings for everybody, drawn at random, judged alike.
+
+Each method draws its settings from ranges that are stated here, log-uniform where that is said.
+Every setting is trained on the same part of the training rows under the same few orders, and judged
+on the rest of them, never on test rows.  Chosen is the sparsest whose error is within one standard
+error of the method's least.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import train_test_split
+
+from lazynet import LazyNetClassifier, StabilisedSGDClassifier, selection_stability
+from lazynet.data import as_examples
+from lazynet.selection import SelectionReport
+
+#: Passes of a path of stabilised SGD, of which there are so many; the others get all of them.
+PATH_PASSES, PATHS = 20, 4
+PASSES = PATH_PASSES * PATHS
+#: Settings of each method, the orders that each is trained under, and the share that judges them.
+SETTINGS, ORDERS, VALIDATION_SHARE = 24, 3, 0.3
+#: Of the truncated gradient.
+PERIOD = 10
+
+SGD, TRUNCATED, FOBOS, RDA = "SGD", "truncated gradient", "FoBoS", "RDA"
+INFORMATIVE, UNIVERSAL = "stabilised, informative", "stabilised, universal"
+SCRIPT, DEFAULTS = "stabilised, script's defaults", "stabilised, lazynet's defaults"
+STABILISED = (INFORMATIVE, UNIVERSAL)
+RIVALS = (TRUNCATED, FOBOS, RDA)
+TUNED = (SGD, *RIVALS, *STABILISED)
+UNTUNED = (SCRIPT, DEFAULTS)
+
+Parameters = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Scales:
+    """What makes ranges fit any data."""
+
+    #: the rate at which a step on a row of middle length is as long as the row
+    rate: float
+    #: the l1 strength under which all weights stay zero
+    strength: float
+
+    @classmethod
+    def of(cls, X: sparse.csr_matrix, y: NDArray[np.float64], loss: str) -> Scales:
+        slope = {"hinge": 1.0, "log_loss": 0.5}[loss]
+        gradient = np.abs(X.T @ y) * slope / X.shape[0]
+        norm = float(np.median(as_examples(X).squared_norms())) + 1.0
+        return cls(1.0 / norm, float(gradient.max()))
+
+
+def _log_uniform(generator: np.random.Generator, low: float, high: float) -> float:
+    return float(math.exp(generator.uniform(math.log(low), math.log(high))))
+
+
+def _rate(generator: np.random.Generator, scales: Scales) -> Parameters:
+    return {"eta0": scales.rate * _log_uniform(generator, 0.5, 64)}
+
+
+def _penalised(generator: np.random.Generator, scales: Scales) -> Parameters:
+    strength = scales.strength * _log_uniform(generator, 1e-4, 1)
+    return {**_rate(generator, scales), "l1": strength}
+
+
+def _averaged(generator: np.random.Generator, scales: Scales) -> Parameters:
+    strength = scales.strength * _log_uniform(generator, 1e-4, 1)
+    return {"gamma": 1.0 / _rate(generator, scales)["eta0"], "l1": strength}
+
+
+def _in_bursts(generator: np.random.Generator, scales: Scales) -> Parameters:
+    return {
+        **_rate(generator, scales),
+        "burst_size": round(_log_uniform(generator, 20, 2000)),
+        "rejection_rate": float(generator.uniform(0.05, 0.95)),
+        "stability": float(generator.uniform(0.3, 0.9)),
+        "annealing": float(generator.choice([-9.0, 0.0, 5.0])),
+    }
+
+
+@dataclass(frozen=True)
+class Method:
+    """How to make one, and from where its settings are drawn."""
+
+    make: Callable[[str, Parameters], Any]
+    draw: Callable[[np.random.Generator, Scales], Parameters]
+    ranges: str
+
+
+def _single(rule: str, **fixed: Any) -> Callable[[str, Parameters], Any]:
+    def make(loss: str, parameters: Parameters) -> LazyNetClassifier:
+        rates = {} if rule == "rda" else {"schedule": "inverse_sqrt"}
+        options = {"l1": 0.0, **rates, **fixed, **parameters}
+        return LazyNetClassifier(
+            loss, l2=0.0, rule=rule, max_iter=PASSES, tol=None, record_history=False, **options
+        )
+
+    return make
+
+
+def _stabilised(**fixed: Any) -> Callable[[str, Parameters], Any]:
+    def make(loss: str, parameters: Parameters) -> StabilisedSGDClassifier:
+        options = {"n_paths": PATHS, "max_iter": PATH_PASSES, **fixed, **parameters}
+        return StabilisedSGDClassifier(loss, **options)
+
+    return make
+
+
+_RATES = "eta0 log-uniform from 1/2 to 64 times 1 / (median |x|^2 + 1)"
+_STRENGTHS = "l1 log-uniform from 1e-4 to 1 times the least strength that keeps all weights zero"
+_BURSTS = (
+    "burst size log-uniform from 20 to 2000, rejection rate uniform from 0.05 to 0.95, stability "
+    "uniform from 0.3 to 0.9, annealing one of -9, 0 and 5"
+)
+
+
+def _nothing(generator: np.random.Generator, scales: Scales) -> Parameters:
+    return {}
+
+
+METHODS: dict[str, Method] = {
+    SGD: Method(_single("sgd"), _rate, _RATES),
+    TRUNCATED: Method(
+        _single("truncated_gradient", period=PERIOD), _penalised, f"{_RATES}; {_STRENGTHS}"
+    ),
+    FOBOS: Method(_single("fobos"), _penalised, f"{_RATES}; {_STRENGTHS}"),
+    RDA: Method(_single("rda"), _averaged, f"1 / gamma as eta0; {_STRENGTHS}"),
+    INFORMATIVE: Method(_stabilised(gravity="informative"), _in_bursts, f"{_RATES}; {_BURSTS}"),
+    UNIVERSAL: Method(_stabilised(gravity="universal"), _in_bursts, f"{_RATES}; {_BURSTS}"),
+    # K0 = 20, n_K = 5, M = 4, beta0 = 0.8, gamma = -9, pi0 = 0.85, Theta = 0.5, rates 1 / sqrt(t)
+    SCRIPT: Method(
+        _stabilised(
+            gravity="informative",
+            eta0=1.0,
+            burst_size=20,
+            bursts_per_stage=5,
+            rejection_rate=0.8,
+            annealing=-9.0,
+            stability=0.85,
+            theta=0.5,
+        ),
+        _nothing,
+        "none",
+    ),
+    DEFAULTS: Method(_stabilised(), _nothing, "none"),
+}
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One setting, and how it did on the validation rows."""
+
+    parameters: Parameters
+    error: float
+    nonzeros: float
+
+
+def quietly(
+    model: Any,
+    X: sparse.csr_matrix,
+    y: NDArray[np.float64],
+    X_test: sparse.csr_matrix,
+    y_test: NDArray[np.float64],
+    *,
+    n_runs: int,
+    seed: int,
+) -> SelectionReport:
+    """``selection_stability``; a model that purges everything is judged like any other."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return selection_stability(
+            model, X, y, X_test, y_test, n_runs=n_runs, random_state=seed, n_jobs=-1
+        )
+
+
+def tune(
+    name: str, loss: str, X: sparse.csr_matrix, y: NDArray[np.float64], seed: int
+) -> tuple[list[Trial], int, float]:
+    """All trials, the chosen one, and the standard error that it may be away from the best."""
+    part, rest, y_part, y_rest = train_test_split(
+        X, y, test_size=VALIDATION_SHARE, random_state=seed, stratify=y
+    )
+    method, scales = METHODS[name], Scales.of(part, y_part, loss)
+    generator = np.random.default_rng([seed, list(METHODS).index(name)])
+    trials = []
+    for _ in range(SETTINGS if name in TUNED else 1):
+        parameters = method.draw(generator, scales)
+        report = quietly(
+            method.make(loss, parameters), part, y_part, rest, y_rest, n_runs=ORDERS, seed=seed
+        )
+        trials.append(Trial(parameters, float(report.errors.mean()), float(report.nonzeros.mean())))
+    return trials, *choose(trials, len(y_rest))
+
+
+def choose(trials: Sequence[Trial], n_rows: int) -> tuple[int, float]:
+    """The sparsest within one standard error of the least error, and that standard error.
+
+    >>> some = [Trial({}, 0.10, 50.0), Trial({}, 0.12, 9.0), Trial({}, 0.20, 1.0)]
+    >>> choose(some, 100)
+    (1, 0.03)
+    """
+    best = min(trial.error for trial in trials)
+    spread = math.sqrt(best * (1.0 - best) / n_rows)
+    within = [k for k, trial in enumerate(trials) if trial.error <= best + spread]
+    return min(within, key=lambda k: (trials[k].nonzeros, trials[k].error)), round(spread, 12)
+
+
+def shown(parameters: Mapping[str, Any]) -> str:
+    """Settings as they stand in a table.
+
+    >>> shown({"eta0": 0.123456, "burst_size": 200})
+    'eta0 = 0.123, burst_size = 200'
+    """
+    return ", ".join(
+        f"{key} = {value:.3g}" if isinstance(value, float) else f"{key} = {value}"
+        for key, value in parameters.items()
+    )
