@@ -44,6 +44,36 @@
 #define LAZYNET_SHUFFLES 1
 typedef double lazynet_two __attribute__((vector_size(16)));
 typedef double lazynet_four __attribute__((vector_size(32)));
+
+/* The same anywhere in an array of doubles. */
+typedef double lazynet_loose_four __attribute__((vector_size(32), aligned(8), may_alias));
+
+typedef double lazynet_eight __attribute__((vector_size(64)));
+
+/* Two fours beside each other, written whole, and back. */
+LAZYNET_INLINE void lazynet_join(double *eight, lazynet_four low, lazynet_four high) {
+    const lazynet_eight both = __builtin_shufflevector(low, high, 0, 1, 2, 3, 4, 5, 6, 7);
+    memcpy(eight, &both, sizeof both);
+}
+
+LAZYNET_INLINE void lazynet_part(const double *eight, lazynet_four *low, lazynet_four *high) {
+    lazynet_eight both;
+    memcpy(&both, eight, sizeof both);
+    *low = __builtin_shufflevector(both, both, 0, 1, 2, 3);
+    *high = __builtin_shufflevector(both, both, 4, 5, 6, 7);
+}
+
+/* Four rows of four numbers become its columns, and back. */
+LAZYNET_INLINE void lazynet_transpose(lazynet_four rows[4]) {
+    const lazynet_four even_low = __builtin_shufflevector(rows[0], rows[1], 0, 4, 2, 6);
+    const lazynet_four odd_low = __builtin_shufflevector(rows[0], rows[1], 1, 5, 3, 7);
+    const lazynet_four even_high = __builtin_shufflevector(rows[2], rows[3], 0, 4, 2, 6);
+    const lazynet_four odd_high = __builtin_shufflevector(rows[2], rows[3], 1, 5, 3, 7);
+    rows[0] = __builtin_shufflevector(even_low, even_high, 0, 1, 4, 5);
+    rows[1] = __builtin_shufflevector(odd_low, odd_high, 0, 1, 4, 5);
+    rows[2] = __builtin_shufflevector(even_low, even_high, 2, 3, 6, 7);
+    rows[3] = __builtin_shufflevector(odd_low, odd_high, 2, 3, 6, 7);
+}
 #else
 #define LAZYNET_SHUFFLES 0
 #endif
@@ -126,7 +156,7 @@ typedef struct {
 } lazynet_dead;
 
 /* The scalars of the rules whose weights are computed from a cell of two numbers. */
-enum { LAZYNET_LEADER, LAZYNET_TRUNCATED, LAZYNET_ADAGRAD };
+enum { LAZYNET_LEADER, LAZYNET_TRUNCATED };
 typedef struct {
     /* FTRL-Proximal, algorithms.md 11.3 */
     double l1;
@@ -136,6 +166,7 @@ typedef struct {
     /* AdaGrad, algorithms.md 10; alpha and l1 as above */
     double l2;
     double delta;
+    double decays; /* 1 with an l2 penalty, 0 without */
     double ratio;  /* l1 / l2, or 0 without an l2 penalty ... */
     double linear; /* ... and then l1, which is 0 with one */
     /* truncated gradient, algorithms.md 8 */
@@ -148,14 +179,26 @@ LAZYNET_INLINE double lazynet_leader_weight(double z, double s, const lazynet_ce
     return (0.0 - lazynet_soft(z, rule->l1)) * rule->alpha / (rule->damping + s);
 }
 
-/* A weight after so many missed shrinks at its own rate: |w| + (|w| + l1 / l2) expm1(-l), where
- * l = missed log1p(eta l2). */
-LAZYNET_INLINE double lazynet_adagrad_weight(double w, double s, double missed,
+/* Up to these the first terms left out of the series of expm1 and log1p are below the rounding of the
+ * others. */
+#define LAZYNET_SMALL_DECAY (1.0 / 32)
+#define LAZYNET_SMALL_LOSS (1.0 / 4096)
+
+/* What a coordinate of AdaGrad loses in one shrink: log1p(eta l2), or the rate without l2. */
+LAZYNET_INLINE double lazynet_adagrad_decay(double eta, const lazynet_cell_rule *rule) {
+    return rule->decays > 0.0 ? log1p(eta * rule->l2) : eta;
+}
+
+/* A weight after so many missed shrinks of its own: |w| + (|w| + l1 / l2) expm1(-missed c), or
+ * |w| - missed c l1 without l2. */
+LAZYNET_INLINE double lazynet_adagrad_weight(double w, double c, double missed,
                                              const lazynet_cell_rule *rule) {
     if (w == 0.0) return 0.0;
-    const double eta = rule->alpha / (rule->delta + s), size = fabs(w);
-    const double lost = expm1(-missed * log1p(eta * rule->l2));
-    const double left = size + (size + rule->ratio) * lost - missed * eta * rule->linear;
+    const double size = fabs(w), due = missed * c;
+    /* expm1(-40) is -1 to the last digit, and nothing is left. */
+    if (due * rule->decays > 40.0) return 0.0;
+    const double lost = expm1(-(due * rule->decays));
+    const double left = size + (size + rule->ratio) * lost - due * rule->linear;
     return left > 0.0 ? copysign(left, w) : 0.0;
 }
 
@@ -200,10 +243,11 @@ typedef struct {
                             const double *cells, const lazynet_cell_rule *rule);
     void (*truncated_update)(const lazynet_csr *, ptrdiff_t row, ptrdiff_t ahead, double *cells,
                              const lazynet_cell_rule *rule, double step);
-    void (*adagrad_catch_up)(const lazynet_csr *, ptrdiff_t row, ptrdiff_t next, double *cells,
-                             int64_t *last, int64_t now, const lazynet_cell_rule *rule);
+    double (*adagrad_dot)(const lazynet_csr *, ptrdiff_t row, ptrdiff_t next, const double *cells,
+                          double now, const lazynet_cell_rule *rule, double *kept, ptrdiff_t half);
     void (*adagrad_update)(const lazynet_csr *, ptrdiff_t row, ptrdiff_t ahead, double *cells,
-                           const lazynet_cell_rule *rule, double slope);
+                           double now, const lazynet_cell_rule *rule, double slope,
+                           const double *kept, ptrdiff_t half);
     void (*catch_up)(const lazynet_csr *, ptrdiff_t row, double *weights, int64_t *last,
                      const double *scales, const double *shifts, int64_t now);
     void (*expand)(const lazynet_csr *, ptrdiff_t row, double *dense, double factor);

@@ -31,6 +31,7 @@ cdef extern from "rows.h" nogil:
         double damping
         double l2
         double delta
+        double decays
         double ratio
         double linear
         double gravity
@@ -68,10 +69,12 @@ cdef extern from "rows.h" nogil:
                                 const CellRule* rule) noexcept nogil
         void (*truncated_update)(const Csr*, Py_ssize_t row, Py_ssize_t ahead, double* cells,
                                  const CellRule* rule, double step) noexcept nogil
-        void (*adagrad_catch_up)(const Csr*, Py_ssize_t row, Py_ssize_t next, double* cells,
-                                 int64_t* last, int64_t now, const CellRule* rule) noexcept nogil
+        double (*adagrad_dot)(const Csr*, Py_ssize_t row, Py_ssize_t next, const double* cells,
+                              double now, const CellRule* rule, double* kept,
+                              Py_ssize_t half) noexcept nogil
         void (*adagrad_update)(const Csr*, Py_ssize_t row, Py_ssize_t ahead, double* cells,
-                               const CellRule* rule, double slope) noexcept nogil
+                               double now, const CellRule* rule, double slope,
+                               const double* kept, Py_ssize_t half) noexcept nogil
         void (*catch_up)(const Csr*, Py_ssize_t row, double* weights, int64_t* last,
                          const double* scales, const double* shifts, int64_t now) noexcept nogil
         void (*expand)(const Csr*, Py_ssize_t row, double* dense, double factor) noexcept nogil
@@ -90,4 +93,5 @@ cdef extern from "rows.h" nogil:
     double truncated_weight "lazynet_truncated_weight"(
         double w, double stamp, const CellRule* rule)
     double adagrad_weight "lazynet_adagrad_weight"(
-        double w, double s, double missed, const CellRule* rule)
+        double w, double c, double missed, const CellRule* rule)
+    double adagrad_decay "lazynet_adagrad_decay"(double eta, const CellRule* rule)

@@ -354,6 +354,16 @@ LAZYNET_INLINE void LAZYNET_TYPED(fill_four)(const LAZYNET_TYPED(row) *at, ptrdi
     }
 }
 
+/* The same for eight. */
+LAZYNET_INLINE void LAZYNET_TYPED(fill_eight)(const LAZYNET_TYPED(row) *at, ptrdiff_t k,
+                                              LAZYNET_REAL *values, LAZYNET_INDEX *columns) {
+    for (ptrdiff_t lane = 0; lane < LAZYNET_LANES; lane++) {
+        const ptrdiff_t from = k + lane < at->length ? k + lane : k;
+        values[lane] = at->values[from];
+        columns[lane] = at->columns[from];
+    }
+}
+
 /* w_j <- w_j - step x_j for the first `length` of 4 nonzeros, and what belongs to the time before.
  *
  * With n iterates counted, a change of z by dz and of its sign by ds adds S0(n) dz - S1(n) ds to
@@ -458,8 +468,7 @@ static ptrdiff_t LAZYNET_TYPED(informed_update)(const lazynet_csr *X, ptrdiff_t 
 /* The weights of four cells.
  *
  * Leader, {z, s}: -soft(z, l1) alpha / (damping + s); s is the root of the sum of squared gradients.
- * Truncated, {w, stamp}: within the threshold, w less what gravity has summed up to since the stamp.
- * AdaGrad, {w, s}: w, once it has been caught up with. */
+ * Truncated, {w, stamp}: within the threshold, w less what gravity has summed up to since the stamp. */
 LAZYNET_INLINE void LAZYNET_TYPED(weights_of_four)(const LAZYNET_INDEX *columns,
                                                    const double *cells,
                                                    const lazynet_cell_rule *rule, int kind,
@@ -470,9 +479,7 @@ LAZYNET_INLINE void LAZYNET_TYPED(weights_of_four)(const LAZYNET_INDEX *columns,
     for (int lane = 0; lane < LAZYNET_CELLS; lane++)
         weights[lane] = kind == LAZYNET_LEADER
                             ? lazynet_leader_weight(firsts[lane], seconds[lane], rule)
-                        : kind == LAZYNET_TRUNCATED
-                            ? lazynet_truncated_weight(firsts[lane], seconds[lane], rule)
-                            : firsts[lane];
+                            : lazynet_truncated_weight(firsts[lane], seconds[lane], rule);
 }
 
 LAZYNET_INLINE double LAZYNET_TYPED(any_cell_dot)(const lazynet_csr *X, ptrdiff_t row,
@@ -506,8 +513,7 @@ LAZYNET_INLINE double LAZYNET_TYPED(any_cell_dot)(const lazynet_csr *X, ptrdiff_
 }
 
 /* Leader, with g_j = step x_j:  s' = sqrt(s^2 + g^2)   z <- z + g - (s' - s) / alpha w   s <- s'
- * Truncated:  w <- w - step x_j, stamped with what gravity has summed up to.
- * AdaGrad:  s' = sqrt(s^2 + g^2)   w <- w - alpha / (delta + s') g   s <- s' */
+ * Truncated:  w <- w - step x_j, stamped with what gravity has summed up to. */
 LAZYNET_INLINE void LAZYNET_TYPED(any_cell_block)(const LAZYNET_REAL *values,
                                                   const LAZYNET_INDEX *columns, ptrdiff_t length,
                                                   double *cells, const lazynet_cell_rule *rule,
@@ -520,12 +526,8 @@ LAZYNET_INLINE void LAZYNET_TYPED(any_cell_block)(const LAZYNET_REAL *values,
         const double g = step * (double)values[lane];
         const double root = sqrt(second[lane] * second[lane] + g * g);
         const double pull = (root - second[lane]) * rule->inverse_alpha * weights[lane];
-        /* Where nothing has ever been learned, delta + s' may be as small as delta. */
-        const double rate = rule->alpha / (rule->delta + root);
-        news[2 * lane] = kind == LAZYNET_LEADER      ? first[lane] + (g - pull)
-                         : kind == LAZYNET_TRUNCATED ? weights[lane] - g
-                                                     : weights[lane] - rate * g;
-        news[2 * lane + 1] = kind == LAZYNET_TRUNCATED ? rule->gravity : root;
+        news[2 * lane] = kind == LAZYNET_LEADER ? first[lane] + (g - pull) : weights[lane] - g;
+        news[2 * lane + 1] = kind == LAZYNET_LEADER ? root : rule->gravity;
     }
     for (ptrdiff_t lane = 0; lane < length; lane++)
         memcpy(cells + 2 * (ptrdiff_t)columns[lane], news + 2 * lane, 2 * sizeof(double));
@@ -574,79 +576,238 @@ static void LAZYNET_TYPED(truncated_update)(const lazynet_csr *X, ptrdiff_t row,
     LAZYNET_TYPED(any_cell_update)(X, row, ahead, cells, rule, step, LAZYNET_TRUNCATED);
 }
 
-/* Bring four weights of AdaGrad to the present.  Where the rate times l2 and the decay are small, as
- * they are nearly always, log1p and expm1 are their series, for all four at once; otherwise those of
- * the library, one by one. */
-LAZYNET_INLINE void LAZYNET_TYPED(adagrad_four)(const LAZYNET_INDEX *columns, ptrdiff_t length,
-                                                double *cells, int64_t *last, int64_t now,
-                                                const lazynet_cell_rule *rule) {
-    const double most = 0.25, share = 128.0; /* decay at most 1/4, eta l2 at most 1/512 */
-    double w[LAZYNET_CELLS], s[LAZYNET_CELLS], missed[LAZYNET_CELLS], news[LAZYNET_CELLS];
-    double largest = 0.0;
-    LAZYNET_TYPED(load_four)(cells, columns, w, s);
+/* --- AdaGrad: a cell is {w_j, s_j, c_j, psi_j}, 32 bytes ---------------------------------------- */
+
+/* Eight cells, taken apart, by whole loads of 32 bytes: as they were stored, so that a load can be
+ * served from a store that is still under way. */
+LAZYNET_INLINE void LAZYNET_TYPED(load_eight)(const double *cells, const LAZYNET_INDEX *columns,
+                                              double *w, double *s, double *c, double *psi) {
 #if LAZYNET_SHUFFLES
-    const lazynet_four gaps = {(double)(now - last[columns[0]]), (double)(now - last[columns[1]]),
-                               (double)(now - last[columns[2]]), (double)(now - last[columns[3]])};
-    memcpy(missed, &gaps, sizeof gaps);
-#else
-    for (int lane = 0; lane < LAZYNET_CELLS; lane++)
-        missed[lane] = (double)(now - last[columns[lane]]);
-#endif
-#pragma omp simd reduction(max : largest)
-    for (int lane = 0; lane < LAZYNET_CELLS; lane++) {
-        const double eta = rule->alpha / (rule->delta + s[lane]), size = fabs(w[lane]);
-        const double y = eta * rule->l2;
-        const double series = 1.0 / 3 - y * (1.0 / 4 - y * (1.0 / 5 - y * (1.0 / 6)));
-        const double x = -missed[lane] * (y - y * y * (1.0 / 2 - y * series));
-        /* x + x^2/2! + ... + x^12/12!, in pairs and pairs of pairs, for a short chain */
-        const double x2 = x * x, x4 = x2 * x2;
-        const double low = (1.0 + x * (1.0 / 2)) + x2 * (1.0 / 6 + x * (1.0 / 24));
-        const double middle = (1.0 / 120 + x * (1.0 / 720)) + x2 * (1.0 / 5040 + x * (1.0 / 40320));
-        const double high = (1.0 / 362880 + x * (1.0 / 3628800)) +
-                            x2 * (1.0 / 39916800 + x * (1.0 / 479001600));
-        const double lost = x * (low + x4 * (middle + x4 * high));
-        const double left = size + (size + rule->ratio) * lost - missed[lane] * eta * rule->linear;
-        /* A weight of zero stays so, whatever its rate, which is largest before the first touch. */
-        const double reach = share * y > -x ? share * y : -x;
-        const double farthest = size > 0.0 ? reach : 0.0;
-        const double kept = size > 0.0 ? left : 0.0;
-        news[lane] = kept > 0.0 ? copysign(kept, w[lane]) : 0.0;
-        largest = farthest > largest ? farthest : largest;
+    lazynet_four low[4], high[4];
+    for (int k = 0; k < 4; k++) {
+        low[k] = *(const lazynet_loose_four *)(cells + 4 * (ptrdiff_t)columns[k]);
+        high[k] = *(const lazynet_loose_four *)(cells + 4 * (ptrdiff_t)columns[4 + k]);
     }
-    if (!(largest <= most))
-        for (int lane = 0; lane < LAZYNET_CELLS; lane++)
-            news[lane] = lazynet_adagrad_weight(w[lane], s[lane], missed[lane], rule);
-    for (ptrdiff_t lane = 0; lane < length; lane++) {
-        cells[2 * (ptrdiff_t)columns[lane]] = news[lane];
-        last[columns[lane]] = now;
+    lazynet_transpose(low);
+    lazynet_transpose(high);
+    lazynet_join(w, low[0], high[0]);
+    lazynet_join(s, low[1], high[1]);
+    lazynet_join(c, low[2], high[2]);
+    lazynet_join(psi, low[3], high[3]);
+#else
+    for (int k = 0; k < LAZYNET_LANES; k++) {
+        const double *cell = cells + 4 * (ptrdiff_t)columns[k];
+        w[k] = cell[0], s[k] = cell[1], c[k] = cell[2], psi[k] = cell[3];
+    }
+#endif
+}
+
+LAZYNET_INLINE void LAZYNET_TYPED(store_eight)(double *cells, const LAZYNET_INDEX *columns,
+                                               ptrdiff_t length, const double *w, const double *s,
+                                               const double *c, double psi) {
+#if LAZYNET_SHUFFLES
+    lazynet_four quads[8];
+    quads[3] = quads[7] = (lazynet_four){psi, psi, psi, psi};
+    lazynet_part(w, &quads[0], &quads[4]);
+    lazynet_part(s, &quads[1], &quads[5]);
+    lazynet_part(c, &quads[2], &quads[6]);
+    lazynet_transpose(quads);
+    lazynet_transpose(quads + 4);
+    for (ptrdiff_t k = 0; k < length; k++)
+        *(lazynet_loose_four *)(cells + 4 * (ptrdiff_t)columns[k]) = quads[k];
+#else
+    for (ptrdiff_t k = 0; k < length; k++) {
+        double *cell = cells + 4 * (ptrdiff_t)columns[k];
+        cell[0] = w[k], cell[1] = s[k], cell[2] = c[k], cell[3] = psi;
+    }
+#endif
+}
+
+/* Eight weights as of `now`, with their s, while decays are so small that expm1 is its series; the
+ * least exponents of all so far are kept in `lowest`. */
+LAZYNET_INLINE void LAZYNET_TYPED(caught_up_eight)(const double *cells,
+                                                  const LAZYNET_INDEX *columns, double now,
+                                                  const lazynet_cell_rule *rule, int decays,
+                                                  double *weights, double *s, double *lowest) {
+    double w[LAZYNET_LANES], c[LAZYNET_LANES], psi[LAZYNET_LANES];
+    LAZYNET_TYPED(load_eight)(cells, columns, w, s, c, psi);
+#pragma omp simd
+    for (int lane = 0; lane < LAZYNET_LANES; lane++) {
+        const double size = fabs(w[lane]), due = (now - psi[lane]) * c[lane];
+        /* A weight of zero stays so, however much it has missed. */
+        const double x = decays && size > 0.0 ? -due : 0.0;
+        /* x + x^2/2! + ... + x^8/8!, in pairs and pairs of pairs, for a short chain */
+        const double x2 = x * x;
+        const double low = (1.0 + x * (1.0 / 2)) + x2 * (1.0 / 6 + x * (1.0 / 24));
+        const double high = (1.0 / 120 + x * (1.0 / 720)) + x2 * (1.0 / 5040 + x * (1.0 / 40320));
+        const double lost = x * (low + x2 * x2 * high);
+        const double left =
+            decays ? size + (size + rule->ratio) * lost : size - due * rule->linear;
+        weights[lane] = copysign(left > 0.0 ? left : 0.0, w[lane]);
+        lowest[lane] = x < lowest[lane] ? x : lowest[lane];
     }
 }
 
-static void LAZYNET_TYPED(adagrad_catch_up)(const lazynet_csr *X, ptrdiff_t row, ptrdiff_t next,
-                                            double *cells, int64_t *last, int64_t now,
-                                            const lazynet_cell_rule *rule) {
+/* The same, with the library's expm1, for those whose decay is not so small. */
+static void LAZYNET_TYPED(caught_up_slowly)(const double *cells, const LAZYNET_INDEX *columns,
+                                            ptrdiff_t length, double now,
+                                            const lazynet_cell_rule *rule, double *weights) {
+    for (ptrdiff_t k = 0; k < length; k++) {
+        const double *cell = cells + 4 * (ptrdiff_t)columns[k];
+        if (cell[0] != 0.0 && !((now - cell[3]) * cell[2] <= LAZYNET_SMALL_DECAY))
+            weights[k] = lazynet_adagrad_weight(cell[0], cell[2], now - cell[3], rule);
+    }
+}
+
+LAZYNET_INLINE int LAZYNET_TYPED(too_low)(const double *lowest) {
+    double least = 0.0;
+#pragma omp simd reduction(min : least)
+    for (int lane = 0; lane < LAZYNET_LANES; lane++)
+        least = lowest[lane] < least ? lowest[lane] : least;
+    return !(least >= -LAZYNET_SMALL_DECAY);
+}
+
+/* sum over the row of x_j w_j, the weights as of `now`; these and their s are kept, for the update,
+ * in the two halves of `kept`, of `half` numbers each, as many as the row has, rounded up to eights. */
+LAZYNET_INLINE double LAZYNET_TYPED(any_adagrad_dot)(const lazynet_csr *X, ptrdiff_t row,
+                                                     ptrdiff_t next, const double *cells,
+                                                     double now, const lazynet_cell_rule *given,
+                                                     double *kept, ptrdiff_t half, int decays) {
+    const lazynet_cell_rule rule = *given; /* which no store of a number can change */
     const LAZYNET_TYPED(row) at = LAZYNET_TYPED(row_at)(X, row);
     const LAZYNET_TYPED(row) coming = LAZYNET_TYPED(row_worth_fetching)(X, next);
-    ptrdiff_t k = 0, fetched = 0;
-    for (; k + LAZYNET_CELLS <= at.length; k += LAZYNET_CELLS) {
-        for (; fetched < k + LAZYNET_CELLS && fetched < coming.length; fetched++)
-            LAZYNET_PREFETCH_WRITE(last + coming.columns[fetched]);
-        LAZYNET_TYPED(adagrad_four)(at.columns + k, LAZYNET_CELLS, cells, last, now, rule);
+    const ptrdiff_t shorter = at.length < coming.length ? at.length : coming.length;
+    double lanes[LAZYNET_LANES] = {0}, sum = 0.0;
+    ptrdiff_t k = 0;
+    for (ptrdiff_t stop = 0; k < at.length; k = stop) {
+        double lowest[LAZYNET_LANES] = {0}, before[LAZYNET_LANES];
+        memcpy(before, lanes, sizeof before);
+        stop = k + LAZYNET_BLOCK < at.length ? k + LAZYNET_BLOCK : at.length;
+        ptrdiff_t q = k;
+        for (; q + LAZYNET_LANES <= stop; q += LAZYNET_LANES) {
+            if (q + LAZYNET_LANES <= shorter)
+                for (int lane = 0; lane < LAZYNET_LANES; lane++)
+                    LAZYNET_PREFETCH_WRITE(cells + 4 * (ptrdiff_t)coming.columns[q + lane]);
+            LAZYNET_TYPED(caught_up_eight)
+            (cells, at.columns + q, now, &rule, decays, kept + q, kept + half + q, lowest);
+#pragma omp simd
+            for (int lane = 0; lane < LAZYNET_LANES; lane++)
+                lanes[lane] += kept[q + lane] * (double)at.values[q + lane];
+        }
+        const ptrdiff_t whole = q;
+        if (q < stop && at.length >= LAZYNET_LANES) {
+            /* The last eight, of which some have been had: they come out the same. */
+            q = at.length - LAZYNET_LANES;
+            LAZYNET_TYPED(caught_up_eight)
+            (cells, at.columns + q, now, &rule, decays, kept + q, kept + half + q, lowest);
+        } else if (q < stop) {
+            LAZYNET_REAL values[LAZYNET_LANES];
+            LAZYNET_INDEX columns[LAZYNET_LANES];
+            LAZYNET_TYPED(fill_eight)(&at, q, values, columns);
+            LAZYNET_TYPED(caught_up_eight)
+            (cells, columns, now, &rule, decays, kept + q, kept + half + q, lowest);
+        }
+        if (LAZYNET_TYPED(too_low)(lowest)) {
+            q = q < k ? q : k;
+            LAZYNET_TYPED(caught_up_slowly)
+            (cells, at.columns + q, stop - q, now, &rule, kept + q);
+            memcpy(lanes, before, sizeof before);
+            for (q = k; q < whole; q += LAZYNET_LANES)
+                for (int lane = 0; lane < LAZYNET_LANES; lane++)
+                    lanes[lane] += kept[q + lane] * (double)at.values[q + lane];
+        }
+        for (q = whole; q < stop; q++) sum += kept[q] * (double)at.values[q];
     }
-    for (; fetched < coming.length; fetched++)
-        LAZYNET_PREFETCH_WRITE(last + coming.columns[fetched]);
-    if (k < at.length) {
-        LAZYNET_REAL values[LAZYNET_CELLS];
-        LAZYNET_INDEX columns[LAZYNET_CELLS];
-        LAZYNET_TYPED(fill_four)(&at, k, values, columns);
-        LAZYNET_TYPED(adagrad_four)(columns, at.length - k, cells, last, now, rule);
+    for (ptrdiff_t left = shorter - shorter % LAZYNET_LANES; left < coming.length; left++)
+        LAZYNET_PREFETCH_WRITE(cells + 4 * (ptrdiff_t)coming.columns[left]);
+    for (int lane = 0; lane < LAZYNET_LANES; lane++) sum += lanes[lane];
+    return sum;
+}
+
+static double LAZYNET_TYPED(adagrad_dot)(const lazynet_csr *X, ptrdiff_t row, ptrdiff_t next,
+                                         const double *cells, double now,
+                                         const lazynet_cell_rule *rule, double *kept,
+                                         ptrdiff_t half) {
+    if (rule->decays > 0.0)
+        return LAZYNET_TYPED(any_adagrad_dot)(X, row, next, cells, now, rule, kept, half, 1);
+    return LAZYNET_TYPED(any_adagrad_dot)(X, row, next, cells, now, rule, kept, half, 0);
+}
+
+/* With g_j = slope x_j:  s' = sqrt(s^2 + g^2)   eta' = alpha / (delta + s')   w <- w - eta' g, and
+ * c' = log1p(eta' l2) by its series, or eta' without an l2 penalty; the largest eta' l2 of all so
+ * far are kept in `largest`. */
+LAZYNET_INLINE void LAZYNET_TYPED(adagrad_block)(const LAZYNET_REAL *values,
+                                                 const LAZYNET_INDEX *columns, ptrdiff_t length,
+                                                 double *cells, double now,
+                                                 const lazynet_cell_rule *rule, double slope,
+                                                 const double *weights, const double *s,
+                                                 double *largest) {
+    double w[LAZYNET_LANES], root[LAZYNET_LANES], c[LAZYNET_LANES];
+#pragma omp simd
+    for (int lane = 0; lane < LAZYNET_LANES; lane++) {
+        const double g = slope * (double)values[lane];
+        root[lane] = sqrt(s[lane] * s[lane] + g * g);
+        /* Where nothing has ever been learned, delta + s' may be as small as delta. */
+        const double eta = rule->alpha / (rule->delta + root[lane]), y = eta * rule->l2;
+        const double series = y - y * y * (1.0 / 2 - y * (1.0 / 3 - y * (1.0 / 4 - y * (1.0 / 5))));
+        w[lane] = weights[lane] - eta * g;
+        c[lane] = rule->decays > 0.0 ? series : eta;
+        largest[lane] = y > largest[lane] ? y : largest[lane];
+    }
+    LAZYNET_TYPED(store_eight)(cells, columns, length, w, root, c, now);
+}
+
+/* Where eta l2 is not so small, c is that of the library. */
+LAZYNET_INLINE void LAZYNET_TYPED(mend_decays)(const LAZYNET_INDEX *columns, ptrdiff_t length,
+                                               double *cells, const lazynet_cell_rule *rule,
+                                               const double *largest) {
+    double most = 0.0;
+#pragma omp simd reduction(max : most)
+    for (int lane = 0; lane < LAZYNET_LANES; lane++)
+        most = largest[lane] > most ? largest[lane] : most;
+    if (most <= LAZYNET_SMALL_LOSS) return;
+    for (ptrdiff_t k = 0; k < length; k++) {
+        double *cell = cells + 4 * (ptrdiff_t)columns[k];
+        const double eta = rule->alpha / (rule->delta + cell[1]);
+        if (!(eta * rule->l2 <= LAZYNET_SMALL_LOSS)) cell[2] = lazynet_adagrad_decay(eta, rule);
     }
 }
 
+/* The step on the row that `adagrad_dot` has just kept the weights of. */
 static void LAZYNET_TYPED(adagrad_update)(const lazynet_csr *X, ptrdiff_t row, ptrdiff_t ahead,
-                                          double *cells, const lazynet_cell_rule *rule,
-                                          double slope) {
-    LAZYNET_TYPED(any_cell_update)(X, row, ahead, cells, rule, slope, LAZYNET_ADAGRAD);
+                                          double *cells, double now,
+                                          const lazynet_cell_rule *given, double slope,
+                                          const double *kept, ptrdiff_t half) {
+    const lazynet_cell_rule rule = *given;
+    const LAZYNET_TYPED(row) at = LAZYNET_TYPED(row_at)(X, row);
+    LAZYNET_TYPED(stream) stream = LAZYNET_TYPED(stream_of)(X, ahead);
+    for (ptrdiff_t k = 0, stop = 0; k < at.length; k = stop) {
+        double largest[LAZYNET_LANES] = {0};
+        stop = k + LAZYNET_BLOCK < at.length ? k + LAZYNET_BLOCK : at.length;
+        LAZYNET_TYPED(fetch)(&stream, LAZYNET_BLOCK);
+        ptrdiff_t q = k;
+        for (; q + LAZYNET_LANES <= stop; q += LAZYNET_LANES)
+            LAZYNET_TYPED(adagrad_block)
+            (at.values + q, at.columns + q, LAZYNET_LANES, cells, now, &rule, slope, kept + q,
+             kept + half + q, largest);
+        if (q < stop && at.length >= LAZYNET_LANES) {
+            /* The last eight: what is kept has not changed, and neither has what is written. */
+            q = at.length - LAZYNET_LANES;
+            LAZYNET_TYPED(adagrad_block)
+            (at.values + q, at.columns + q, LAZYNET_LANES, cells, now, &rule, slope, kept + q,
+             kept + half + q, largest);
+        } else if (q < stop) {
+            LAZYNET_REAL values[LAZYNET_LANES];
+            LAZYNET_INDEX columns[LAZYNET_LANES];
+            LAZYNET_TYPED(fill_eight)(&at, q, values, columns);
+            LAZYNET_TYPED(adagrad_block)
+            (values, columns, stop - q, cells, now, &rule, slope, kept + q, kept + half + q,
+             largest);
+        }
+        q = q < k ? q : k;
+        LAZYNET_TYPED(mend_decays)(at.columns + q, stop - q, cells, &rule, largest);
+    }
+    LAZYNET_TYPED(fetch_rest)(&stream);
 }
 
 /* Bring the row's weights from their own step psi_j = last[j] to `now` (tables engine).  A psi
@@ -693,7 +854,7 @@ static const lazynet_row_ops LAZYNET_TYPED(row_ops) = {
     .leader_update = LAZYNET_TYPED(leader_update),
     .truncated_dot = LAZYNET_TYPED(truncated_dot),
     .truncated_update = LAZYNET_TYPED(truncated_update),
-    .adagrad_catch_up = LAZYNET_TYPED(adagrad_catch_up),
+    .adagrad_dot = LAZYNET_TYPED(adagrad_dot),
     .adagrad_update = LAZYNET_TYPED(adagrad_update),
     .catch_up = LAZYNET_TYPED(catch_up),
     .expand = LAZYNET_TYPED(expand),
