@@ -416,13 +416,14 @@ class LazyNetClassifier(SparseClassifier, _LinearLearner):
     l1, l2 : float, default=1e-6, 1e-6
         Strengths of the penalty, any values >= 0.  In scikit-learn's terms l1 = alpha * l1_ratio
         and l2 = alpha * (1 - l1_ratio).
-    rule : {"fobos", "sgd", "truncated_gradient", "rda", "ftrl", "adagrad"}, default="fobos"
-        How a step shrinks: proximally (any rate), or by the subgradient (rates below 1 / l2).  Or
-        another way to learn altogether, with rates of its own in place of ``schedule``: "rda",
-        regularised dual averaging (``gamma``, ``rho``); "ftrl", FTRL-Proximal (``eta0``,
-        ``beta``), whose l1 and l2 act once and not once per step; "adagrad", with a lazy elastic
-        net (``eta0``, ``delta``).  Or "truncated_gradient", the subgradient step with l1 as
-        gravity (``period``, ``threshold``).
+    rule : {"fobos", "sgd", "truncated_gradient", "rda", "ftrl", "adagrad", "carpenter_inexact"}
+        How a step shrinks: proximally ("fobos", the default; any rate), or by the subgradient
+        (rates below 1 / l2).  Or another way to learn altogether, with rates of its own in place of
+        ``schedule``: "rda", regularised dual averaging (``gamma``, ``rho``); "ftrl", FTRL-Proximal
+        (``eta0``, ``beta``), whose l1 and l2 act once and not once per step; "adagrad", with a lazy
+        elastic net (``eta0``, ``delta``).  Or "truncated_gradient", the subgradient step with l1 as
+        gravity (``period``, ``threshold``).  All of these are exact; "carpenter_inexact" is not: in
+        place of all the shrinks that a weight has missed it makes one linear step (``period``).
     schedule : str, array, or callable, default="power"
         The rate of step t = 0, 1, 2, ...: "constant" eta0, "inverse_time" eta0/(1+t),
         "inverse_sqrt" eta0/sqrt(1+t), "power" eta0/(1+t)^power_t, "pegasos" 1/(l2 (2+t)), the rates
@@ -486,6 +487,8 @@ class LazyNetClassifier(SparseClassifier, _LinearLearner):
     period, threshold : int and float or None, default=None
         Of rule="truncated_gradient": every ``period`` steps (None: 1) weights of at most
         ``threshold`` (None: any) move towards zero by eta * period * l1.  A threshold needs l2=0.
+        Of rule="carpenter_inexact": every ``period`` steps all weights are brought current (None:
+        only those that a row needs; in Carpenter's paper, once in an epoch).
     record_history : bool, default=True
         Evaluate the objective after every epoch for ``history_``.  False saves that pass over the
         data where neither ``tol`` nor ``verbose`` needs it.

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from lazynet.engines import Engine, Wear
 from lazynet.kernels import adagrad as adagrad_kernel
+from lazynet.kernels import carpenter as carpenter_kernel
 from lazynet.kernels import ftrl as ftrl_kernel
 from lazynet.kernels import rda as rda_kernel
 from lazynet.kernels import truncated as truncated_kernel
@@ -307,3 +308,68 @@ class AdaGradEngine(OwnStateEngine):
         self.now = 0
         adagrad_kernel.set_decays(self.cells, *self.parameters)
         self.intercept_cell[:] = intercept, 0.0
+
+
+class InexactParameters(NamedTuple):
+    """Of Carpenter's scheme."""
+
+    l1: float
+    l2: float
+    period: int
+
+
+class CarpenterEngine(OwnStateEngine):
+    """INEXACT for l2 > 0: Carpenter's scheme, a weight and when it was seen.
+
+    >>> engine = CarpenterEngine(2, InexactParameters(0.1, 0.0, 0))
+    >>> engine.weights()
+    array([0., 0.])
+    """
+
+    name = "carpenter_inexact"
+    parameters: InexactParameters
+
+    def __init__(
+        self, n_features: int, parameters: InexactParameters, wear: Wear | None = None
+    ) -> None:
+        super().__init__(n_features, parameters, wear)
+        self.cells = np.zeros((n_features, 2))
+        self.fields = np.zeros(carpenter_kernel.CARPENTER_FIELDS)
+
+    def _run(self, examples: Examples, steps: Steps, task: Task, first: int) -> tuple[int, int]:
+        return carpenter_kernel.run(
+            examples, steps, task, *self.parameters, self.cells, self.fields, first
+        )
+
+    def _sweep(self) -> None:
+        """Bring every weight current."""
+        self.cells[:, 0] = self.weights()
+        self.cells[:, 1] = self.fields[carpenter_kernel.STEPS_FIELD]
+
+    def retune(self, parameters: InexactParameters) -> None:
+        """Go on with other strengths: what has been missed is had with the old ones."""
+        if parameters != self.parameters:
+            self._sweep_undoably()
+            self.parameters = parameters
+
+    def per_weight(self) -> list[NDArray[Any]]:
+        return [self.cells]
+
+    def scalars(self) -> Any:
+        return self.fields.copy(), self.parameters
+
+    def set_scalars(self, scalars: Any) -> None:
+        self.fields[:], self.parameters = scalars
+
+    def _read(self, which: Any, out: NDArray[np.float64]) -> None:
+        l1, l2, _ = self.parameters
+        carpenter_kernel.read(self.cells[which], self.fields, l1, l2, out)
+
+    @property
+    def intercept(self) -> float:
+        return float(self.fields[carpenter_kernel.INTERCEPT_FIELD])
+
+    def load(self, weights: NDArray[np.float64], intercept: float) -> None:
+        self.cells[:, 0], self.cells[:, 1] = weights, 0.0
+        self.fields[:] = 0.0
+        self.fields[carpenter_kernel.INTERCEPT_FIELD] = intercept

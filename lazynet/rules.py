@@ -25,7 +25,9 @@ from lazynet.online import (
     AdaGradEngine,
     AdaptiveParameters,
     AveragingParameters,
+    CarpenterEngine,
     FTRLEngine,
+    InexactParameters,
     LeaderParameters,
     RDAEngine,
     TruncatedEngine,
@@ -297,15 +299,36 @@ class Truncation:
         )
 
 
-AnyRule = Rule | DualAveraging | FollowTheLeader | Adaptive | Truncation
+@dataclass(frozen=True)
+class Carpenter(_OfItsOwn):
+    """INEXACT for l2 > 0: Carpenter's lazy sparse SGD (2008), one linear step in place of all the
+    shrinks that a weight has missed.  Every ``period`` steps, his epochs, all are brought current.
+    """
+
+    period: int | None = None
+    name: ClassVar[str] = "carpenter_inexact"
+    scheduled: ClassVar[bool] = True
+    takes: ClassVar[frozenset[str]] = frozenset({"period"})
+
+    def __post_init__(self) -> None:
+        if self.period is not None:
+            check_integer("period", self.period, 1)
+
+    def parameters(self, penalty: ElasticNet) -> InexactParameters:
+        return InexactParameters(float(penalty.l1), float(penalty.l2), self.period or 0)
+
+    def new_engine(
+        self, n_features: int, penalty: ElasticNet, wear: Wear | None = None
+    ) -> CarpenterEngine:
+        """A new engine, all weights zero."""
+        return CarpenterEngine(n_features, self.parameters(penalty), wear)
+
+
+OwnRule = DualAveraging | FollowTheLeader | Adaptive | Truncation | Carpenter
+AnyRule = Rule | OwnRule
 #: Rules with a state of their own by name.
-OWN_RULES: dict[
-    str, type[DualAveraging] | type[FollowTheLeader] | type[Adaptive] | type[Truncation]
-] = {
-    DualAveraging.name: DualAveraging,
-    FollowTheLeader.name: FollowTheLeader,
-    Adaptive.name: Adaptive,
-    Truncation.name: Truncation,
+OWN_RULES: dict[str, type[OwnRule]] = {
+    rule.name: rule for rule in (DualAveraging, FollowTheLeader, Adaptive, Truncation, Carpenter)
 }
 
 

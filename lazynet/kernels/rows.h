@@ -156,7 +156,7 @@ typedef struct {
 } lazynet_dead;
 
 /* The scalars of the rules whose weights are computed from a cell of two numbers. */
-enum { LAZYNET_LEADER, LAZYNET_TRUNCATED };
+enum { LAZYNET_LEADER, LAZYNET_TRUNCATED, LAZYNET_CARPENTER };
 typedef struct {
     /* FTRL-Proximal, algorithms.md 11.3 */
     double l1;
@@ -172,6 +172,9 @@ typedef struct {
     /* truncated gradient, algorithms.md 8 */
     double gravity; /* the sum of all truncations so far */
     double threshold;
+    /* Carpenter's scheme, algorithms.md 11.1 */
+    double steps; /* taken so far */
+    double rate;  /* of the last of them; l1 and l2 as above */
 } lazynet_cell_rule;
 
 LAZYNET_INLINE double lazynet_leader_weight(double z, double s, const lazynet_cell_rule *rule) {
@@ -208,6 +211,14 @@ LAZYNET_INLINE double lazynet_truncated_weight(double w, double stamp,
     return fabs(w) > rule->threshold ? w : shrunk;
 }
 
+/* INEXACT: one linear step in place of all the shrinks that were missed. */
+LAZYNET_INLINE double lazynet_carpenter_weight(double w, double seen,
+                                               const lazynet_cell_rule *rule) {
+    const double size = fabs(w), missed = (rule->steps - seen) * rule->rate;
+    const double left = size - missed * (rule->l1 + rule->l2 * size);
+    return copysign(left > 0.0 ? left : 0.0, w);
+}
+
 /* One row operation for each kernel need.  `next` is the row after this one and `ahead` the row
  * a few steps later, both known because the order is known: the dot product fetches the next
  * row's weights and the update the later row's values while they compute.  Interleaved, these
@@ -242,6 +253,10 @@ typedef struct {
     double (*truncated_dot)(const lazynet_csr *, ptrdiff_t row, ptrdiff_t next,
                             const double *cells, const lazynet_cell_rule *rule);
     void (*truncated_update)(const lazynet_csr *, ptrdiff_t row, ptrdiff_t ahead, double *cells,
+                             const lazynet_cell_rule *rule, double step);
+    double (*carpenter_dot)(const lazynet_csr *, ptrdiff_t row, ptrdiff_t next,
+                            const double *cells, const lazynet_cell_rule *rule);
+    void (*carpenter_update)(const lazynet_csr *, ptrdiff_t row, ptrdiff_t ahead, double *cells,
                              const lazynet_cell_rule *rule, double step);
     double (*adagrad_dot)(const lazynet_csr *, ptrdiff_t row, ptrdiff_t next, const double *cells,
                           double now, const lazynet_cell_rule *rule, double *kept, ptrdiff_t half);

@@ -36,6 +36,8 @@ cdef extern from "rows.h" nogil:
         double linear
         double gravity
         double threshold
+        double steps
+        double rate
 
     ctypedef struct RowOps "lazynet_row_ops":
         int (*all_sound)(const Csr*) noexcept nogil
@@ -69,6 +71,10 @@ cdef extern from "rows.h" nogil:
                                 const CellRule* rule) noexcept nogil
         void (*truncated_update)(const Csr*, Py_ssize_t row, Py_ssize_t ahead, double* cells,
                                  const CellRule* rule, double step) noexcept nogil
+        double (*carpenter_dot)(const Csr*, Py_ssize_t row, Py_ssize_t next, const double* cells,
+                                const CellRule* rule) noexcept nogil
+        void (*carpenter_update)(const Csr*, Py_ssize_t row, Py_ssize_t ahead, double* cells,
+                                 const CellRule* rule, double step) noexcept nogil
         double (*adagrad_dot)(const Csr*, Py_ssize_t row, Py_ssize_t next, const double* cells,
                               double now, const CellRule* rule, double* kept,
                               Py_ssize_t half) noexcept nogil
@@ -92,6 +98,8 @@ cdef extern from "rows.h" nogil:
         double z, double s, const CellRule* rule)
     double truncated_weight "lazynet_truncated_weight"(
         double w, double stamp, const CellRule* rule)
+    double carpenter_weight "lazynet_carpenter_weight"(
+        double w, double seen, const CellRule* rule)
     double adagrad_weight "lazynet_adagrad_weight"(
         double w, double c, double missed, const CellRule* rule)
     double adagrad_decay "lazynet_adagrad_decay"(double eta, const CellRule* rule)

@@ -468,7 +468,8 @@ static ptrdiff_t LAZYNET_TYPED(informed_update)(const lazynet_csr *X, ptrdiff_t 
 /* The weights of four cells.
  *
  * Leader, {z, s}: -soft(z, l1) alpha / (damping + s); s is the root of the sum of squared gradients.
- * Truncated, {w, stamp}: within the threshold, w less what gravity has summed up to since the stamp. */
+ * Truncated, {w, stamp}: within the threshold, w less what gravity has summed up to since the stamp.
+ * Carpenter, {w, seen}: w after one linear step for all that were missed since it was seen. */
 LAZYNET_INLINE void LAZYNET_TYPED(weights_of_four)(const LAZYNET_INDEX *columns,
                                                    const double *cells,
                                                    const lazynet_cell_rule *rule, int kind,
@@ -479,7 +480,9 @@ LAZYNET_INLINE void LAZYNET_TYPED(weights_of_four)(const LAZYNET_INDEX *columns,
     for (int lane = 0; lane < LAZYNET_CELLS; lane++)
         weights[lane] = kind == LAZYNET_LEADER
                             ? lazynet_leader_weight(firsts[lane], seconds[lane], rule)
-                            : lazynet_truncated_weight(firsts[lane], seconds[lane], rule);
+                        : kind == LAZYNET_TRUNCATED
+                            ? lazynet_truncated_weight(firsts[lane], seconds[lane], rule)
+                            : lazynet_carpenter_weight(firsts[lane], seconds[lane], rule);
 }
 
 LAZYNET_INLINE double LAZYNET_TYPED(any_cell_dot)(const lazynet_csr *X, ptrdiff_t row,
@@ -513,7 +516,8 @@ LAZYNET_INLINE double LAZYNET_TYPED(any_cell_dot)(const lazynet_csr *X, ptrdiff_
 }
 
 /* Leader, with g_j = step x_j:  s' = sqrt(s^2 + g^2)   z <- z + g - (s' - s) / alpha w   s <- s'
- * Truncated:  w <- w - step x_j, stamped with what gravity has summed up to. */
+ * Truncated:  w <- w - step x_j, stamped with what gravity has summed up to.
+ * Carpenter:  the same, seen now. */
 LAZYNET_INLINE void LAZYNET_TYPED(any_cell_block)(const LAZYNET_REAL *values,
                                                   const LAZYNET_INDEX *columns, ptrdiff_t length,
                                                   double *cells, const lazynet_cell_rule *rule,
@@ -527,7 +531,9 @@ LAZYNET_INLINE void LAZYNET_TYPED(any_cell_block)(const LAZYNET_REAL *values,
         const double root = sqrt(second[lane] * second[lane] + g * g);
         const double pull = (root - second[lane]) * rule->inverse_alpha * weights[lane];
         news[2 * lane] = kind == LAZYNET_LEADER ? first[lane] + (g - pull) : weights[lane] - g;
-        news[2 * lane + 1] = kind == LAZYNET_LEADER ? root : rule->gravity;
+        news[2 * lane + 1] = kind == LAZYNET_LEADER      ? root
+                             : kind == LAZYNET_TRUNCATED ? rule->gravity
+                                                         : rule->steps;
     }
     for (ptrdiff_t lane = 0; lane < length; lane++)
         memcpy(cells + 2 * (ptrdiff_t)columns[lane], news + 2 * lane, 2 * sizeof(double));
@@ -574,6 +580,17 @@ static void LAZYNET_TYPED(truncated_update)(const lazynet_csr *X, ptrdiff_t row,
                                             double *cells, const lazynet_cell_rule *rule,
                                             double step) {
     LAZYNET_TYPED(any_cell_update)(X, row, ahead, cells, rule, step, LAZYNET_TRUNCATED);
+}
+
+static double LAZYNET_TYPED(carpenter_dot)(const lazynet_csr *X, ptrdiff_t row, ptrdiff_t next,
+                                           const double *cells, const lazynet_cell_rule *rule) {
+    return LAZYNET_TYPED(any_cell_dot)(X, row, next, cells, rule, LAZYNET_CARPENTER);
+}
+
+static void LAZYNET_TYPED(carpenter_update)(const lazynet_csr *X, ptrdiff_t row, ptrdiff_t ahead,
+                                            double *cells, const lazynet_cell_rule *rule,
+                                            double step) {
+    LAZYNET_TYPED(any_cell_update)(X, row, ahead, cells, rule, step, LAZYNET_CARPENTER);
 }
 
 /* --- AdaGrad: a cell is {w_j, s_j, c_j, psi_j}, 32 bytes ---------------------------------------- */
@@ -854,6 +871,8 @@ static const lazynet_row_ops LAZYNET_TYPED(row_ops) = {
     .leader_update = LAZYNET_TYPED(leader_update),
     .truncated_dot = LAZYNET_TYPED(truncated_dot),
     .truncated_update = LAZYNET_TYPED(truncated_update),
+    .carpenter_dot = LAZYNET_TYPED(carpenter_dot),
+    .carpenter_update = LAZYNET_TYPED(carpenter_update),
     .adagrad_dot = LAZYNET_TYPED(adagrad_dot),
     .adagrad_update = LAZYNET_TYPED(adagrad_update),
     .catch_up = LAZYNET_TYPED(catch_up),
