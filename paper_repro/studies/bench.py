@@ -307,7 +307,8 @@ class Measured:
 def _setting(measured: Measured) -> str:
     corpus = measured.corpus
     return (
-        f"One thread where no other number is named, {corpus['examples']:,} documents with {corpus['features']:,} features and "
+        f"One thread where no other number is named, {corpus['examples']:,} documents with "
+        f"{corpus['features']:,} features and "
         f"{corpus['nonzeros_per_example']:.2f} nonzeros each on average ({corpus['origin']}). Each "
         f"line is the ratio of two times taken in turns in one run: its median over "
         f"{measured.repeats} rounds and its range (logistic loss, l1 = {L1:g}, l2 = {L2:g}, rates "
