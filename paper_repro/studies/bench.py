@@ -29,7 +29,7 @@ WIDER = 16
 DENSE_EXAMPLES = 200
 EPOCHS = 4
 #: Of every path of stabilised SGD.
-PATH_EPOCHS = 2
+PATH_EPOCHS = 5
 ORDERS = {"as they lie": False, "in random order": True}
 SMALL_TABLES = 4096
 #: A penalty under which most weights vanish.
