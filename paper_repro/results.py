@@ -114,7 +114,7 @@ def _run(study: Study, settings: Settings, out: Path, fresh: bool) -> tuple[Any,
     out.mkdir(parents=True, exist_ok=True)
     header = {
         "study": study.name,
-        "settings": asdict(settings),
+        "settings": told(settings),
         "data": _digest(settings.data),
         "test": _digest(settings.test),
         **provenance(),
@@ -165,7 +165,7 @@ def finished(
     resumed: int = 0,
 ) -> dict[str, Any]:
     """All that is known of a run, as one document."""
-    chosen = asdict(settings) if isinstance(settings, Settings) else dict(settings)
+    chosen = told(settings) if isinstance(settings, Settings) else dict(settings)
     return {
         **header,
         "study": report.name,
@@ -217,6 +217,16 @@ def drawing(report: Report, document: Mapping[str, Any]) -> str:
     """The report's figure as SVG."""
     with figures.styled():
         return figures.as_svg(report.draw(document))
+
+
+def told(settings: Settings) -> dict[str, Any]:
+    """Settings as they are recorded: files by their names, wherever they lay; what was in them, the
+    digests say."""
+    chosen = asdict(settings)
+    for name in ("data", "test"):
+        if chosen[name] is not None:
+            chosen[name] = Path(chosen[name]).name
+    return chosen
 
 
 def _line(entry: Any) -> str:

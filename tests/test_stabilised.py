@@ -2,6 +2,8 @@
 
 import contextlib
 import pickle
+import subprocess
+import sys
 import threading
 import warnings
 from dataclasses import replace
@@ -308,6 +310,38 @@ def test_long_shifts_are_swept():
     path.take_stage(problem_, orders, 0, threading.Event())
     assert path.fields[kernel.SHIFT_FIELD] == 0.0
     assert path.weights().tolist() == [0.0, 600.0]
+
+
+TOUCHES_LITTLE = """
+import resource, sys, threading
+import numpy as np
+from scipy import sparse
+from lazynet.data import as_examples
+from lazynet.losses import get_loss
+from lazynet.stages import Orders, Path, Permutations, Problem
+
+d = 20_000_000
+columns = np.sort(np.random.default_rng(0).integers(0, d // 100, (100, 20)), axis=1).ravel()
+X = sparse.csr_matrix((np.ones(2000), columns, np.arange(0, 2001, 20)), shape=(100, d))
+problem = Problem(as_examples(X, np.ones(100)), get_loss("hinge"))
+path = Path(d, Permutations(100, np.random.default_rng(0)))
+peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+before = peak()
+for universal in (True, False):
+    path.take_stage(problem, Orders(np.ones(400), 100, 0.5, 0.01, universal), 0, threading.Event())
+unit = 1 if sys.platform == "darwin" else 1024
+print((peak() - before) * unit, path.cells.nbytes)
+"""
+
+
+def test_a_burst_touches_only_what_its_rows_name():
+    """Of 320 MB of weights next to nothing is ever paged in: O(K nonzeros), never O(d)."""
+    pytest.importorskip("resource")
+    ran = subprocess.run(
+        [sys.executable, "-c", TOUCHES_LITTLE], capture_output=True, text=True, check=True
+    )
+    touched, weights = map(int, ran.stdout.split())
+    assert touched < weights / 4
 
 
 def test_a_row_that_vanishes_is_named():

@@ -98,6 +98,10 @@ def test_files_from_the_command_line(small, tmp_path, capsys):
     page = capsys.readouterr().out
     assert "40 rows to learn from and 20 to test on (a.svm, label 2 against the rest" in page
     assert "What a burst costs" not in page
+    recorded = json.loads((tmp_path / "out" / "stability.json").read_text())
+    assert recorded["settings"]["data"] == "a.svm"
+    assert recorded["settings"]["test"] == "b.svm"
+    assert len({recorded["data"], recorded["test"]}) == 2
     assert main(["corpus", "--data", train, test, *out]) == 0
     assert "tests on no file and does not use" in capsys.readouterr().out
     assert main(["corpus", "--data", train, str(tmp_path / "no.svm"), *out]) == 0
