@@ -17,7 +17,7 @@ pytest.importorskip("paper_repro.results", reason="only in a checkout")
 from paper_repro import readme
 from paper_repro.__main__ import main
 from paper_repro.competitors import DESCRIPTIONS, TIERS
-from paper_repro.index import REPORTS, index_of
+from paper_repro.index import REPORTS, documents_below, index_of
 from paper_repro.measure import Turn, in_turns, turns
 from paper_repro.published import IDEAL, PUBLISHED
 from paper_repro.results import RESULTS, load, whole_page
@@ -342,7 +342,19 @@ def test_committed_pages_follow_from_their_numbers(name):
 def test_the_committed_index_follows_from_them():
     """Nor in that."""
     documents = {name: load(name, RESULTS) for name in REPORTS}
-    assert index_of(documents) == (RESULTS / "README.md").read_text("utf-8")
+    index = index_of(documents, documents_below(RESULTS))
+    assert index == (RESULTS / "README.md").read_text("utf-8")
+
+
+def test_committed_pages_on_other_data_follow_from_their_numbers():
+    """Those in folders of their own; and no page or number tells where a file lay."""
+    below = documents_below(RESULTS)
+    assert set(below) == {"dexter", "dorothea", "rcv1"}
+    for folder, documents in below.items():
+        for name, document in documents.items():
+            page = (RESULTS / folder / f"{name}.md").read_text("utf-8")
+            assert whole_page(REPORTS[name], document) == page
+            assert "/" not in document["settings"]["data"]
 
 
 def test_the_committed_weights_were_equal():
