@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -172,32 +172,17 @@ class TruncatedParameters(NamedTuple):
     threshold: float
 
 
-class TruncatedEngine(OwnStateEngine):
-    """Truncated gradient with a threshold: a stamp per weight, of gravity's sum when it was stored.
+class StampedEngine(OwnStateEngine):
+    """A weight and a stamp of when it was stored, and some scalars, the intercept among them."""
 
-    >>> engine = TruncatedEngine(2, TruncatedParameters(0.5))
-    >>> engine.weights()
-    array([0., 0.])
-    """
+    #: how many scalars, and which of them is the intercept
+    n_fields: ClassVar[int]
+    intercept_field: ClassVar[int]
 
-    name = "truncated_gradient"
-    parameters: TruncatedParameters
-
-    def __init__(
-        self, n_features: int, parameters: TruncatedParameters, wear: Wear | None = None
-    ) -> None:
+    def __init__(self, n_features: int, parameters: Any, wear: Wear | None = None) -> None:
         super().__init__(n_features, parameters, wear)
         self.cells = np.zeros((n_features, 2))
-        self.fields = np.zeros(truncated_kernel.TRUNCATED_FIELDS)
-
-    def _run(self, examples: Examples, steps: Steps, task: Task, first: int) -> tuple[int, int]:
-        return truncated_kernel.run(
-            examples, steps, task, self.parameters.threshold, self.cells, self.fields, first
-        )
-
-    def _sweep(self) -> None:
-        """Bring every weight current, and let gravity be summed anew."""
-        self.load(self.weights(), self.intercept)
+        self.fields = np.zeros(self.n_fields)
 
     def per_weight(self) -> list[NDArray[Any]]:
         return [self.cells]
@@ -208,17 +193,82 @@ class TruncatedEngine(OwnStateEngine):
     def set_scalars(self, scalars: Any) -> None:
         self.fields[:], self.parameters = scalars
 
-    def _read(self, which: Any, out: NDArray[np.float64]) -> None:
-        truncated_kernel.read(self.cells[which], self.fields, self.parameters.threshold, out)
-
     @property
     def intercept(self) -> float:
-        return float(self.fields[truncated_kernel.INTERCEPT_FIELD])
+        return float(self.fields[self.intercept_field])
 
     def load(self, weights: NDArray[np.float64], intercept: float) -> None:
         self.cells[:, 0], self.cells[:, 1] = weights, 0.0
         self.fields[:] = 0.0
-        self.fields[truncated_kernel.INTERCEPT_FIELD] = intercept
+        self.fields[self.intercept_field] = intercept
+
+
+class TruncatedEngine(StampedEngine):
+    """Truncated gradient with a threshold: a stamp per weight, of gravity's sum when it was stored.
+
+    >>> engine = TruncatedEngine(2, TruncatedParameters(0.5))
+    >>> engine.weights()
+    array([0., 0.])
+    """
+
+    name = "truncated_gradient"
+    n_fields = truncated_kernel.TRUNCATED_FIELDS
+    intercept_field = truncated_kernel.INTERCEPT_FIELD
+    parameters: TruncatedParameters
+
+    def _run(self, examples: Examples, steps: Steps, task: Task, first: int) -> tuple[int, int]:
+        return truncated_kernel.run(
+            examples, steps, task, self.parameters.threshold, self.cells, self.fields, first
+        )
+
+    def _sweep(self) -> None:
+        """Bring every weight current, and let gravity be summed anew."""
+        self.load(self.weights(), self.intercept)
+
+    def _read(self, which: Any, out: NDArray[np.float64]) -> None:
+        truncated_kernel.read(self.cells[which], self.fields, self.parameters.threshold, out)
+
+
+class InexactParameters(NamedTuple):
+    """Of Carpenter's scheme."""
+
+    l1: float
+    l2: float
+    period: int
+
+
+class CarpenterEngine(StampedEngine):
+    """INEXACT for l2 > 0: Carpenter's scheme, a weight and when it was seen.
+
+    >>> engine = CarpenterEngine(2, InexactParameters(0.1, 0.0, 0))
+    >>> engine.weights()
+    array([0., 0.])
+    """
+
+    name = "carpenter_inexact"
+    n_fields = carpenter_kernel.CARPENTER_FIELDS
+    intercept_field = carpenter_kernel.INTERCEPT_FIELD
+    parameters: InexactParameters
+
+    def _run(self, examples: Examples, steps: Steps, task: Task, first: int) -> tuple[int, int]:
+        return carpenter_kernel.run(
+            examples, steps, task, *self.parameters, self.cells, self.fields, first
+        )
+
+    def _sweep(self) -> None:
+        """Bring every weight current."""
+        self.cells[:, 0] = self.weights()
+        self.cells[:, 1] = self.fields[carpenter_kernel.STEPS_FIELD]
+
+    def retune(self, parameters: InexactParameters) -> None:
+        """Go on with other strengths: what has been missed is had with the old ones."""
+        if parameters != self.parameters:
+            self._sweep_undoably()
+            self.parameters = parameters
+
+    def _read(self, which: Any, out: NDArray[np.float64]) -> None:
+        l1, l2, _ = self.parameters
+        carpenter_kernel.read(self.cells[which], self.fields, l1, l2, out)
 
 
 def aligned_zeros(rows: int, columns: int) -> NDArray[np.float64]:
@@ -308,68 +358,3 @@ class AdaGradEngine(OwnStateEngine):
         self.now = 0
         adagrad_kernel.set_decays(self.cells, *self.parameters)
         self.intercept_cell[:] = intercept, 0.0
-
-
-class InexactParameters(NamedTuple):
-    """Of Carpenter's scheme."""
-
-    l1: float
-    l2: float
-    period: int
-
-
-class CarpenterEngine(OwnStateEngine):
-    """INEXACT for l2 > 0: Carpenter's scheme, a weight and when it was seen.
-
-    >>> engine = CarpenterEngine(2, InexactParameters(0.1, 0.0, 0))
-    >>> engine.weights()
-    array([0., 0.])
-    """
-
-    name = "carpenter_inexact"
-    parameters: InexactParameters
-
-    def __init__(
-        self, n_features: int, parameters: InexactParameters, wear: Wear | None = None
-    ) -> None:
-        super().__init__(n_features, parameters, wear)
-        self.cells = np.zeros((n_features, 2))
-        self.fields = np.zeros(carpenter_kernel.CARPENTER_FIELDS)
-
-    def _run(self, examples: Examples, steps: Steps, task: Task, first: int) -> tuple[int, int]:
-        return carpenter_kernel.run(
-            examples, steps, task, *self.parameters, self.cells, self.fields, first
-        )
-
-    def _sweep(self) -> None:
-        """Bring every weight current."""
-        self.cells[:, 0] = self.weights()
-        self.cells[:, 1] = self.fields[carpenter_kernel.STEPS_FIELD]
-
-    def retune(self, parameters: InexactParameters) -> None:
-        """Go on with other strengths: what has been missed is had with the old ones."""
-        if parameters != self.parameters:
-            self._sweep_undoably()
-            self.parameters = parameters
-
-    def per_weight(self) -> list[NDArray[Any]]:
-        return [self.cells]
-
-    def scalars(self) -> Any:
-        return self.fields.copy(), self.parameters
-
-    def set_scalars(self, scalars: Any) -> None:
-        self.fields[:], self.parameters = scalars
-
-    def _read(self, which: Any, out: NDArray[np.float64]) -> None:
-        l1, l2, _ = self.parameters
-        carpenter_kernel.read(self.cells[which], self.fields, l1, l2, out)
-
-    @property
-    def intercept(self) -> float:
-        return float(self.fields[carpenter_kernel.INTERCEPT_FIELD])
-
-    def load(self, weights: NDArray[np.float64], intercept: float) -> None:
-        self.cells[:, 0], self.cells[:, 1] = weights, 0.0
-        self.fields[:] = 0.0
-        self.fields[carpenter_kernel.INTERCEPT_FIELD] = intercept
