@@ -311,8 +311,8 @@ class Carpenter(_OfItsOwn):
     takes: ClassVar[frozenset[str]] = frozenset({"period"})
 
     def __post_init__(self) -> None:
-        if self.period is not None:
-            check_integer("period", self.period, 1)
+        if self.period is not None and check_integer("period", self.period, 1) > 2**62:
+            raise ValueError(f"period must be at most {2**62}, got {self.period}")
 
     def parameters(self, penalty: ElasticNet) -> InexactParameters:
         return InexactParameters(float(penalty.l1), float(penalty.l2), self.period or 0)

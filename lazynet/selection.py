@@ -130,17 +130,19 @@ def selection_stability(
     if (X_test is None) != (y_test is None):
         raise ValueError("X_test and y_test belong together: give both or neither")
     if sample_orders is None:
-        seeds = check_random_state(random_state).randint(2**31, size=n_runs)
-        models = [_seeded(estimator, int(seed)) for seed in seeds]
-        options: list[dict[str, Any]] = [{}] * n_runs
+        generator = check_random_state(random_state)
+        seeds = _seeds_of(estimator)
+        runs_of: list[tuple[dict[str, Any], dict[str, Any]]] = [
+            (dict.fromkeys(seeds, int(seed)), {}) for seed in generator.randint(2**31, size=n_runs)
+        ]
     else:
-        models = [clone(estimator) for _ in sample_orders]
-        options = [{"sample_order": order} for order in sample_orders]
-        if not models:
+        last = f"{estimator.steps[-1][0]}__" if isinstance(estimator, Pipeline) else ""
+        runs_of = [({}, {f"{last}sample_order": order}) for order in sample_orders]
+        if not runs_of:
             raise ValueError("sample_orders must not be empty")
     runs = Parallel(n_jobs=n_jobs, prefer="threads")(
-        delayed(_run)(model, X, y, X_test, y_test, given)
-        for model, given in zip(models, options, strict=True)
+        delayed(_run)(estimator, parameters, X, y, X_test, y_test, options)
+        for parameters, options in runs_of
     )
     chosen, errors = zip(*runs, strict=True)
     n_features = chosen[0][1]
@@ -157,12 +159,11 @@ def selection_stability(
     )
 
 
-def _seeded(estimator: Any, seed: int) -> Any:
-    """A copy with this seed wherever it takes one."""
-    model = clone(estimator)
+def _seeds_of(estimator: Any) -> list[str]:
+    """The parameters that are seeds."""
     seeds = [
         name
-        for name in model.get_params()
+        for name in estimator.get_params()
         if name == "random_state" or name.endswith("__random_state")
     ]
     if not seeds:
@@ -170,19 +171,32 @@ def _seeded(estimator: Any, seed: int) -> Any:
             f"estimator must have a random_state to vary, and {type(estimator).__name__} has none; "
             f"give sample_orders if its fit takes a sample_order"
         )
-    return model.set_params(**dict.fromkeys(seeds, seed))
+    return seeds
 
 
 def _run(
-    model: Any, X: Any, y: Any, X_test: Any, y_test: Any, options: dict[str, Any]
+    estimator: Any,
+    parameters: dict[str, Any],
+    X: Any,
+    y: Any,
+    X_test: Any,
+    y_test: Any,
+    options: dict[str, Any],
 ) -> tuple[tuple[NDArray[np.intp], int], float | None]:
-    """The chosen features out of how many, and the test error."""
-    model.fit(X, y, **options)
+    """The chosen features out of how many, and the test error, of a copy."""
+    model = clone(estimator).set_params(**parameters).fit(X, y, **options)
     linear = model[-1] if isinstance(model, Pipeline) else model
-    if hasattr(linear, "support_") and np.shape(linear.support_) == np.shape(linear.coef_):
-        support = np.atleast_2d(linear.support_)
-    else:
-        support = np.atleast_2d(linear.coef_) != 0.0
+    if not hasattr(linear, "coef_"):
+        raise TypeError(
+            f"estimator must have a coef_ once fitted; {type(linear).__name__} has none"
+        )
+    coefficients = linear.coef_
+    if sparse.issparse(coefficients):
+        coefficients = coefficients.toarray()
+    support = np.atleast_2d(coefficients) != 0.0
+    # Of an average, the weights after the last step; elsewhere the name means something else.
+    if np.shape(getattr(linear, "support_", ())) == support.shape:
+        support = np.asarray(linear.support_, dtype=bool)
     chosen = np.flatnonzero(support.any(axis=0)), support.shape[1]
     if X_test is None:
         return chosen, None

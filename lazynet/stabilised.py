@@ -36,9 +36,9 @@ class StabilisedSGDClassifier(SparseClassifier):
     paths.  A burst costs the nonzeros of its rows, whatever the number of features.  Several
     classes are trained one against the rest.
 
-    The defaults are not those of the authors' script, under which nothing may be left: they do
-    well on all of the data of ``python -m paper_repro stability``, whose page compares the two.  A
-    higher ``rejection_rate`` gives sparser models.
+    The defaults are not those of the authors' script, under which nothing may be left; the page of
+    ``python -m paper_repro stability`` compares the two with settings that were tuned.  A higher
+    ``rejection_rate`` gives sparser models.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ class StabilisedSGDClassifier(SparseClassifier):
     n_paths : int, default=4
         Paths (M).
     max_iter : int, default=20
-        Epochs of every path.
+        Epochs of every path; where they end, the last stage is cut short.
     burst_size : int, default=1000
         Steps of a burst in the first stage (K0).  Later ones have
         ``ceil(burst_size * log(p / (theta * d)))``, d of p features being left.
@@ -75,7 +75,7 @@ class StabilisedSGDClassifier(SparseClassifier):
     eta0 : float or None, default=None
         Scale of the rate.  None: 8 / (c * |x|^2), c the largest curvature of the loss (1 where it
         has kinks) and |x|^2 the median squared norm of the rows, with the intercept's 1; where the
-        slope of the loss is unbounded, 1 / (c * |x|^2) with the largest of them.
+        slope of the loss is unbounded, 1 / (c * |x|^2) with the largest of them, times its weight.
     fit_intercept : bool, default=True
         Whether to learn an intercept, which is neither truncated nor purged.
     random_state : int, RandomState or None, default=None
@@ -108,7 +108,7 @@ class StabilisedSGDClassifier(SparseClassifier):
     eta0_ : float
         The scale of the rate that was used, where ``schedule`` is a name that takes one.
     n_iter_ : int
-        Epochs of every path, rounded up.
+        Epochs of every path, rounded up: fewer than ``max_iter`` if everything was purged.
 
     Examples
     --------
@@ -199,22 +199,23 @@ class StabilisedSGDClassifier(SparseClassifier):
             universal=self.gravity == "universal",
         )
 
-    def _scale_of_rates(self, X: sparse.csr_matrix) -> float:
+    def _scale_of_rates(self, X: sparse.csr_matrix, weights: NDArray[np.float64] | None) -> float:
         """eta0, or what suits a row of middle length."""
         if self.eta0 is not None:
             return float(self.eta0)
         loss = get_loss(self.loss)
-        norms = as_examples(X).squared_norms()
-        norms = norms[norms > 0] + float(self.fit_intercept)
-        if not len(norms):
-            return 1.0
-        norm = float(norms.max() if loss.unbounded_slope else np.median(norms) / _LONG_STEPS)
+        if loss.unbounded_slope:
+            norm = as_examples(X, None, weights).largest_squared_norm(float(self.fit_intercept))
+        else:
+            norms = as_examples(X).squared_norms()
+            norms = norms[norms > 0] + float(self.fit_intercept)
+            norm = float(np.median(norms)) / _LONG_STEPS if len(norms) else 0.0
         if not np.isfinite(norm):
             raise ValueError(
                 "X has rows whose squared norm is not a finite number, so no rate suits them; "
                 "scale the features to comparable sizes, or give eta0"
             )
-        return 1.0 / ((loss.curvature or 1.0) * norm)
+        return 1.0 / ((loss.curvature or 1.0) * norm) if norm > 0 else 1.0
 
     def _new_learners(
         self,
@@ -259,21 +260,20 @@ class StabilisedSGDClassifier(SparseClassifier):
         with self._unchanged_on_failure():
             X, y, classes = self._check_training(X, y, None, reset=True)
             weights = self._weigh(X, y, classes, sample_weight)
-            learners = self._fit(X, (y, classes), weights)
+            n_stable = self._fit(X, (y, classes), weights)
             self.classes_ = classes
-        purged = [row for row, learner in enumerate(learners) if not learner.n_stable]
+        purged = n_stable.count(0)
         if purged:
             self._warn_of_purged(purged)
         return self
 
-    def _fit(
-        self, X: sparse.csr_matrix, y: Any, weights: NDArray[np.float64] | None
-    ) -> list[StabilisedLearner]:
-        eta0 = self._scale_of_rates(X)
+    def _fit(self, X: sparse.csr_matrix, y: Any, weights: NDArray[np.float64] | None) -> list[int]:
+        """Train anew; returns how many features are stable in each problem."""
+        eta0 = self._scale_of_rates(X, weights)
         problems = self._problems(X, y, weights)
         n_steps = self.max_iter * X.shape[0]
         trace: list[StageRecord] = []
-        learners = []
+        found = []
         progress = Progress(len(problems) * n_steps, self.verbose > 0, "steps of each path")
         threads = min(effective_n_jobs(self.n_jobs), self.n_paths)
         try:
@@ -281,28 +281,38 @@ class StabilisedSGDClassifier(SparseClassifier):
                 for learner in self._new_learners(X, problems, eta0):
                     while learner.t < n_steps and learner.n_stable:
                         before = learner.t
-                        trace.append(learner.take_stage(workers))
+                        trace.append(learner.take_stage(workers, n_steps_left=n_steps - before))
                         progress.advance(learner.t - before)
-                    learners.append(learner)
+                    # Not the learner, whose paths are larger than all of these.
+                    found.append(
+                        (
+                            learner.weights(),
+                            learner.intercept,
+                            learner.stable,
+                            learner.frequency,
+                            learner.t,
+                            learner.n_stable,
+                        )
+                    )
         finally:
             progress.close()
-        coefficients = np.vstack([learner.weights() for learner in learners])
-        intercepts = np.array([learner.intercept for learner in learners])
+        rows, intercepts, stable, frequency, steps, n_stable = zip(*found, strict=True)
+        coefficients = np.vstack(rows)
         if not (np.isfinite(coefficients).all() and np.isfinite(intercepts).all()):
             raise FloatingPointError(
                 "the model overflowed: a weight is not a finite number. "
                 "Lower eta0, or scale the features to comparable sizes."
             )
-        self.coef_, self.intercept_ = coefficients, intercepts
+        self.coef_, self.intercept_ = coefficients, np.array(intercepts)
         self.support_ = coefficients != 0.0
-        self.stable_ = np.vstack([learner.stable for learner in learners])
-        self.selection_frequency_ = np.vstack([learner.frequency for learner in learners])
+        self.stable_ = np.vstack(stable)
+        self.selection_frequency_ = np.vstack(frequency)
         self.trace_ = trace
         self.eta0_ = eta0
-        self.n_iter_ = max(1, math.ceil(max(learner.t for learner in learners) / X.shape[0]))
-        return learners
+        self.n_iter_ = max(1, math.ceil(max(steps) / X.shape[0]))
+        return list(n_stable)
 
-    def _warn_of_purged(self, rows: list[int]) -> None:
+    def _warn_of_purged(self, purged: int) -> None:
         if not any(stage["n_stable"] or len(stage["purged"]) for stage in self.trace_):
             warnings.warn(
                 "no feature occurs: X has no values but zeros, and the model is zero",
@@ -310,7 +320,7 @@ class StabilisedSGDClassifier(SparseClassifier):
                 stacklevel=3,
             )
             return
-        where = "" if len(self.coef_) == 1 else f" of {len(rows)} of {len(self.coef_)} classes"
+        where = "" if len(self.coef_) == 1 else f" of {purged} of {len(self.coef_)} classes"
         warnings.warn(
             f"all features{where} were purged: the model is zero but for its intercept. "
             f"Lower stability (now {self.stability:g}) or rejection_rate (now "

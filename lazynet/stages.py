@@ -29,6 +29,8 @@ from lazynet.schedules import Schedule, checked_rates
 
 #: Records that a path has room for at first.
 _FIRST_ROOM = 2**12
+#: Bursts that can be counted.
+_LARGEST_COUNT = 2**31 - 1
 
 
 @dataclass(frozen=True)
@@ -64,8 +66,12 @@ class Plan:
             raise ValueError("rejection_rate must be less than 1: at 1 every weight is rejected")
         if not -20 <= check_number("annealing", self.annealing) <= 20:
             raise ValueError(f"annealing must lie between -20 and 20, got {self.annealing!r}")
-        if not 0 < check_number("theta", self.theta, above=0) < 1:
-            raise ValueError(f"theta must be less than 1, got {self.theta!r}")
+        if not 1e-9 <= check_number("theta", self.theta, above=0) < 1:
+            raise ValueError(f"theta must lie between 1e-9 and 1, 1 excluded, got {self.theta!r}")
+        if self.min_informed > _LARGEST_COUNT:
+            raise ValueError(
+                f"min_informed must be at most {_LARGEST_COUNT}, got {self.min_informed}"
+            )
 
     def rejected_share(self, left: float) -> float:
         """Eq. 12: beta while a share ``left`` of the features is left."""
@@ -117,9 +123,10 @@ class Permutations:
 
     def take(self, count: int) -> NDArray[np.int64]:
         """The next so many rows."""
-        parts = [self.left]
-        while sum(map(len, parts)) < count:
+        parts, drawn = [self.left], len(self.left)
+        while drawn < count:
             parts.append(self.generator.permutation(self.n_rows).astype(np.int64, copy=False))
+            drawn += self.n_rows
         rows = np.concatenate(parts) if len(parts) > 1 else self.left
         self.left = rows[count:]
         return rows[:count]
@@ -224,7 +231,9 @@ class Path:
                 least = records.n + problem.examples.length_of(int(rows[step]))
                 records.extend(*_record_arrays(2 * least))
             elif status == kernel.STATUS_UNTRUNCATED:
-                self._truncate_by_own_ratios(orders)
+                self._truncate(orders, orders.size)
+            if step == len(rows) and step % orders.size:
+                self._truncate(orders, step % orders.size)
             if observe is not None and step > first:
                 observe()
             return status, step
@@ -239,13 +248,15 @@ class Path:
             sweep=lambda: kernel.sweep(self.cells, self.fields),
         )
 
-    def _truncate_by_own_ratios(self, orders: Orders) -> None:
-        """End a burst of the first stage, which has none before it to take its gravity from."""
+    def _truncate(self, orders: Orders, size: int) -> None:
+        """End a burst of the first stage, which has no gravity yet, or the last one, cut short."""
         records, state = self.records, (self.cells, self.fields)
-        ratios = np.empty(records.n - records.began)
-        kernel.ratios(records, *state, orders.size, orders.universal, ratios)
-        own = base_gravity(ratios, orders.beta)
-        kernel.truncate(records, *state, own, orders.size, orders.universal)
+        gravity = orders.gravity
+        if gravity is None:
+            ratios = np.empty(records.n - records.began)
+            kernel.ratios(records, *state, size, orders.universal, ratios)
+            gravity = base_gravity(ratios, orders.beta)
+        kernel.truncate(records, *state, gravity, size, orders.universal)
 
 
 def _record_arrays(
@@ -345,11 +356,18 @@ class StabilisedLearner:
         self.gravity: float | None = None
 
     def take_stage(
-        self, workers: Workers, observe: Callable[[], None] | None = None
+        self,
+        workers: Workers,
+        observe: Callable[[], None] | None = None,
+        n_steps_left: float = math.inf,
     ) -> StageRecord:
-        """One stage of all paths, and its judgement; ``observe`` after every step of the first."""
+        """One stage of all paths, and its judgement; ``observe`` after every step of the first.
+
+        Of each path's steps no more than ``n_steps_left`` are made: the burst that this ends is a
+        shorter one.
+        """
         plan, paths = self.plan, self.paths
-        n_steps = plan.bursts_per_stage * self.size
+        n_steps = int(min(plan.bursts_per_stage * self.size, n_steps_left))
         orders = Orders(
             checked_rates(self.schedule, self.t, self.t + n_steps),
             self.size,

@@ -49,7 +49,7 @@ class Scales:
 
     #: the rate at which a step on a row of middle length is as long as the row
     rate: float
-    #: the l1 strength under which all weights stay zero
+    #: the largest mean gradient at zero weights and a zero intercept
     strength: float
 
     @classmethod
@@ -117,7 +117,7 @@ def _stabilised(**fixed: Any) -> Callable[[str, Parameters], Any]:
 
 
 _RATES = "eta0 log-uniform from 1/2 to 64 times 1 / (median |x|^2 + 1)"
-_STRENGTHS = "l1 log-uniform from 1e-4 to 1 times the least strength that keeps all weights zero"
+_STRENGTHS = "l1 log-uniform from 1e-4 to 1 times the largest mean gradient at zero weights"
 _BURSTS = (
     "burst size log-uniform from 20 to 2000, rejection rate uniform from 0.05 to 0.95, stability "
     "uniform from 0.3 to 0.9, annealing one of -9, 0 and 5"

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import sparse
 from test_averages import apart, corpus
 from test_online import near_a_kink
 
@@ -118,6 +119,20 @@ def test_the_estimator_reaches_it_by_a_name_that_says_so():
         LazyNetClassifier(rule="carpenter_inexact", period=0).fit(X, y)
     with pytest.raises(ValueError, match="average is not used"):
         LazyNetClassifier(rule="carpenter_inexact", average=True).fit(X, y)
+
+
+@pytest.mark.parametrize("rule", ["carpenter_inexact", "truncated_gradient", "fobos"])
+def test_a_weight_that_overflows_is_told(rule):
+    """And not taken for one that has vanished."""
+    X = sparse.csr_matrix([[1e200, 0.0], [0.0, 1.0]])
+    model = LazyNetClassifier(
+        "hinge", l1=0, l2=0, rule=rule, schedule="constant", eta0=1e150, fit_intercept=False,
+        shuffle=False, max_iter=1, tol=None,
+    )  # fmt: skip
+    with pytest.raises(FloatingPointError, match="overflowed"):
+        model.fit(X, [1, 0])
+    with pytest.raises(FloatingPointError, match="not a finite number"):
+        model.partial_fit(X, [1, 0], classes=[0, 1])
 
 
 def test_the_kernel_refuses_state_that_does_not_fit():

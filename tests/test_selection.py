@@ -9,6 +9,7 @@ from sklearn.base import clone
 from sklearn.linear_model import LinearRegression, SGDClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler
+from sklearn.svm import SVC
 
 from lazynet import (
     LazyNetClassifier,
@@ -93,6 +94,24 @@ def test_orders_in_place_of_seeds():
     assert report.kappas[1] < 1.0
     assert len(report.errors) == 0
     assert "test error" not in str(report)
+
+
+def test_orders_reach_the_last_step_of_a_pipeline():
+    """As scikit-learn names it."""
+    X, y = data()
+    orders = [np.arange(200), np.arange(200)[::-1]]
+    inside = selection_stability(make_pipeline(MaxAbsScaler(), model()), X, y, sample_orders=orders)
+    alone = selection_stability(model(), MaxAbsScaler().fit_transform(X), y, sample_orders=orders)
+    np.testing.assert_array_equal(inside.frequency, alone.frequency)
+
+
+def test_sparse_coefficients_and_none():
+    """Of others' estimators."""
+    X, y = data()
+    report = selection_stability(SVC(kernel="linear"), X, y, n_runs=2)
+    assert report.kappas.tolist() == [1.0]
+    with pytest.raises(TypeError, match="SVC has none"):
+        selection_stability(SVC(), X, y, n_runs=2)
 
 
 def test_several_classes_and_regression():

@@ -1,6 +1,7 @@
 """The compiled stages of Ma & Zheng's algorithm, and the estimator over them."""
 
 import contextlib
+import math
 import pickle
 import subprocess
 import sys
@@ -121,8 +122,13 @@ def assert_stages_match(
         for stage in reference.trace:
             if not learner.n_stable:
                 break
+            n_steps = math.ceil(epochs * X.shape[0])
             stages.append(
-                learner.take_stage(workers, lambda: found.append(learner.paths[0].weights()))
+                learner.take_stage(
+                    workers,
+                    lambda: found.append(learner.paths[0].weights()),
+                    n_steps - learner.t,
+                )
             )
             stage_ends.append(len(found) - 1)
             assert set(np.flatnonzero(learner.stable)) == stage.stable
@@ -207,17 +213,17 @@ class PurgesOnePathAlone(StabilisedLearner):
 class TakesItsOwnGravity(StabilisedLearner):
     """In every stage, not in the first one alone."""
 
-    def take_stage(self, workers, observe=None):
+    def take_stage(self, *given):
         self.gravity = None
-        return super().take_stage(workers, observe)
+        return super().take_stage(*given)
 
 
 class DoesNotAnneal(StabilisedLearner):
     """The rate and the length of bursts stay as they were."""
 
-    def take_stage(self, workers, observe=None):
+    def take_stage(self, *given):
         self.beta, self.size = self.plan.rejection_rate, self.plan.burst_size
-        return super().take_stage(workers, observe)
+        return super().take_stage(*given)
 
 
 class CountsZeros(StabilisedLearner):
@@ -300,16 +306,33 @@ def test_an_error_in_one_thread_ends_the_others_and_is_raised():
         learner.take_stage(workers)
 
 
-def test_long_shifts_are_swept():
-    """The shift of universal gravity begins again at 0 before it costs digits."""
+@pytest.mark.parametrize("size", [1e-6, 1.0, 1e6])
+def test_long_shifts_are_swept(size):
+    """The shift of universal gravity begins again at 0 before it costs digits, whatever the scale
+    of the weights: after so many bursts, and no sooner."""
     X = sparse.csr_matrix(np.array([[5.0, 0.0]]))
     path = Path(2, Permutations(1, np.random.default_rng(0)))
-    path.cells[1, 0] = 3000.0
+    path.cells[1, 0] = 3000.0 * size
     problem_ = Problem(as_examples(X, np.ones(1)), get_loss("hinge"))
-    orders = Orders(np.full(4, 0.1), 2, 0.5, 600.0, True)
-    path.take_stage(problem_, orders, 0, threading.Event())
-    assert path.fields[kernel.SHIFT_FIELD] == 0.0
-    assert path.weights().tolist() == [0.0, 600.0]
+    shifts = []
+    path.take_stage(
+        problem_,
+        Orders(np.full(1500, 0.1), 1, 0.5, size, True),
+        0,
+        threading.Event(),
+        lambda: shifts.append(path.fields[kernel.SHIFT_FIELD]),
+    )
+    assert 1024 <= round(max(shifts) / size) <= 1025
+    assert np.count_nonzero(np.diff(shifts) < 0) == 1
+    assert path.weights()[1] == pytest.approx(1500.0 * size, rel=1e-12)
+
+
+def test_a_run_has_no_more_steps_than_it_was_given():
+    """The last burst is a shorter one, and is truncated like the others."""
+    X, y = data_with_few_features_that_matter(n=300)
+    model = StabilisedSGDClassifier(max_iter=7, burst_size=100, random_state=0).fit(X, y)
+    assert model.trace_[-1]["steps"] == 7 * 300
+    assert model.n_iter_ == 7
 
 
 TOUCHES_LITTLE = """
@@ -545,7 +568,9 @@ def test_weight_zero_is_a_step_that_informs_nobody():
         ({"rejection_rate": 1.0}, ValueError, "rejection_rate must be less than 1"),
         ({"stability": 1.5}, ValueError, "stability must be at most 1"),
         ({"annealing": 30}, ValueError, "annealing must lie between -20 and 20"),
-        ({"theta": 1.0}, ValueError, "theta must be less than 1"),
+        ({"theta": 1.0}, ValueError, "theta must lie between"),
+        ({"theta": 1e-320}, ValueError, "theta must lie between"),
+        ({"min_informed": 2**31}, ValueError, "min_informed must be at most"),
         ({"min_informed": 0}, ValueError, "min_informed must be at least 1"),
         ({"gravity": "none"}, ValueError, "gravity must be one of"),
         ({"schedule": "pegasos"}, ValueError, "there is no l2 here"),
@@ -559,6 +584,14 @@ def test_parameters_are_checked_before_anything_is_read(options, error, message)
     """Each error names its parameter."""
     with pytest.raises(error, match=message):
         StabilisedSGDClassifier(**options).fit(None, None)
+
+
+def test_default_rates_suit_the_weights_of_rows():
+    """Where the slope of the loss is unbounded."""
+    X, y = data_with_few_features_that_matter(n=300)
+    model = StabilisedSGDClassifier("squared_hinge", max_iter=2, random_state=0)
+    model.fit(X, y, sample_weight=np.full(300, 1000.0))
+    assert np.isfinite(model.coef_).all()
 
 
 def test_a_failed_fit_leaves_the_model_as_it_was():

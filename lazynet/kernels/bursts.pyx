@@ -55,7 +55,8 @@ SHIFT_FIELD = SHIFT
 cdef enum:
     RECORDS_AHEAD = 16
 
-# A shift beyond this costs weights of order 1 too many digits: time for a sweep.
+# The shift of so many bursts that pull alike costs weights of the size that they pull at too many
+# digits: time for a sweep, which is paid for by them.
 cdef enum:
     LARGEST_SHIFT = 1024
 
@@ -233,7 +234,7 @@ def run(
                     status = UNTRUNCATED
                     break
                 truncate_records(records, cells, fields, gravity, size, universal)
-                if fields[SHIFT] > LARGEST_SHIFT:
+                if fields[SHIFT] > LARGEST_SHIFT * gravity * size > 0.0:
                     status = WORN_OUT
                     break
             if touched > PATIENCE:

@@ -202,7 +202,7 @@ LAZYNET_INLINE double lazynet_adagrad_weight(double w, double c, double missed,
     if (due * rule->decays > 40.0) return 0.0;
     const double lost = expm1(-(due * rule->decays));
     const double left = size + (size + rule->ratio) * lost - due * rule->linear;
-    return left > 0.0 ? copysign(left, w) : 0.0;
+    return left <= 0.0 ? 0.0 : copysign(left, w); /* what is not a number stays so */
 }
 
 LAZYNET_INLINE double lazynet_truncated_weight(double w, double stamp,
@@ -216,7 +216,7 @@ LAZYNET_INLINE double lazynet_carpenter_weight(double w, double seen,
                                                const lazynet_cell_rule *rule) {
     const double size = fabs(w), missed = (rule->steps - seen) * rule->rate;
     const double left = size - missed * (rule->l1 + rule->l2 * size);
-    return copysign(left > 0.0 ? left : 0.0, w);
+    return copysign(left <= 0.0 ? 0.0 : left, w); /* what is not a number stays so */
 }
 
 /* One row operation for each kernel need.  `next` is the row after this one and `ahead` the row

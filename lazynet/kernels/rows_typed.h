@@ -660,7 +660,7 @@ LAZYNET_INLINE void LAZYNET_TYPED(caught_up_eight)(const double *cells,
         const double lost = x * (low + x2 * x2 * high);
         const double left =
             decays ? size + (size + rule->ratio) * lost : size - due * rule->linear;
-        weights[lane] = copysign(left > 0.0 ? left : 0.0, w[lane]);
+        weights[lane] = copysign(left <= 0.0 ? 0.0 : left, w[lane]);
         lowest[lane] = x < lowest[lane] ? x : lowest[lane];
     }
 }

@@ -78,9 +78,10 @@ class StabilisedReference:
     """Every chain, burst and stage as they are described, in plain Python.
 
     ``draws(chain)`` gives the rows that a chain visits, without end; ``epochs`` is how many times
-    the number of rows each of them draws at least.  Afterwards ``weights`` are the mean of the
-    chains, ``stable`` the features that were never purged, ``frequency`` how often each survived
-    when it was last judged, and ``trace`` has a line per stage.
+    the number of rows each of them draws: there the last stage is cut short.  Afterwards
+    ``weights`` are the mean of the chains, ``stable`` the features that were never purged,
+    ``frequency`` how often each survived when it was last judged, and ``trace`` has a line per
+    stage.
     """
 
     def __init__(
@@ -135,15 +136,17 @@ class StabilisedReference:
         n_occurring = len(self.stable)
         pool: list[float] | None = None
         beta, size = self.beta0, max(1, math.ceil(self.k0))
-        while min(self.t) < self.epochs * len(examples) and self.stable:
+        n_steps = math.ceil(self.epochs * len(examples))
+        while self.t[0] < n_steps and self.stable:
             gravity = None if pool is None else base_gravity(pool, beta)
             pool, rejections = [], 0
             for chain in range(len(self.chains)):
                 for _ in range(self.bursts_per_stage):
-                    counts = self.burst(chain, examples, rows[chain], size)
-                    ratios = self.ratios(chain, counts, size)
+                    steps = min(size, n_steps - self.t[chain])  # the last burst may be shorter
+                    counts = self.burst(chain, examples, rows[chain], steps)
+                    ratios = self.ratios(chain, counts, steps)
                     own = base_gravity(ratios, beta) if gravity is None else gravity
-                    rejections += self.truncate(chain, counts, own, size)
+                    rejections += self.truncate(chain, counts, own, steps)
                     pool += ratios
             realised = rejections / len(pool) if pool else 0.0
             self.purge()
@@ -187,6 +190,8 @@ class StabilisedReference:
         Universal gravity (Algorithm 1) takes everyone for informed at every draw.
         """
         w, vanished = self.chains[chain], 0
+        if not size:
+            return 0
         strengths = dict.fromkeys(self.stable, size) if self.universal else counts
         for j, k in strengths.items():
             # Asked of the ratio, so that the one that gravity was taken from vanishes for certain.
