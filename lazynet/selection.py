@@ -56,7 +56,8 @@ class SelectionReport:
 
 
 def _mean_and_sd(values: NDArray[Any]) -> str:
-    spread = values.std(ddof=1) if len(values) > 1 else 0.0
+    # Equal ones are equal, whatever rounding makes of their mean.
+    spread = values.std(ddof=1) if np.ptp(values) > 0 else 0.0
     return f"{values.mean():.3g} (sd {spread:.3g})"
 
 
