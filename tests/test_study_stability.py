@@ -61,8 +61,10 @@ def test_a_tiny_run_writes_page_figure_and_numbers(small, tmp_path):
             assert len(counts) in (0, 50)
     assert "40 of 40" in page
     assert set(records["widths"]["seconds"]) == {
-        "burst/100", "clock/100", "burst/1000", "clock/1000",
-    }  # fmt: skip
+        f"{what}/{width}"
+        for what in ("burst", "burst, spread", "clock, spread")
+        for width in (100, 1000)
+    }
 
 
 def svmlight(path, rows, seed=0):
