@@ -167,7 +167,7 @@ class _LinearLearner(SparseLinear):
             return float(self.eta0)
         rule = self._rule()
         if not rule.scheduled:
-            return 1.0  # nobody asks
+            return float(getattr(rule, "eta0", 1.0))  # without one, nobody asks
         if not isinstance(self.schedule, str) or self.schedule == "pegasos":
             return 1.0  # these have a scale of their own
         loss = get_loss(self.loss)
@@ -265,10 +265,16 @@ class _LinearLearner(SparseLinear):
 
     def _warn_unless(self, stopped: bool) -> None:
         if self.tol is not None and not stopped:
+            rule = self._rule()
+            rates = (
+                f", or eta0 (which is {self.eta0_:.3g}) if the rates are small"
+                if rule.scheduled or "eta0" in rule.takes
+                else ""
+            )
             warnings.warn(
                 f"the objective was still improving by more than tol={self.tol:g} after "
-                f"max_iter={self.max_iter} epochs; raise max_iter, or eta0 (which is "
-                f"{self.eta0_:.3g}) if the rates are small, or see history_ for how it went",
+                f"max_iter={self.max_iter} epochs; raise max_iter{rates}, or see history_ for how "
+                f"it went",
                 ConvergenceWarning,
                 stacklevel=3,
             )

@@ -34,7 +34,7 @@ class SelectionReport:
     errors: NDArray[np.float64]
     #: features with a weight in any class, of every run
     nonzeros: NDArray[np.int64]
-    #: Cohen's kappa of every pair of runs
+    #: Cohen's kappa of every pair of runs; 1 as well where both chose nothing, or everything
     kappas: NDArray[np.float64]
     #: the share of runs that chose each feature
     frequency: NDArray[np.float64]
@@ -208,7 +208,9 @@ def _run(
 def plot_selection(reports: Mapping[str, SelectionReport]) -> Figure:
     """Algorithms beside each other: error, nonzeros and kappa, and how often features are chosen.
 
-    Needs matplotlib (``pip install lazynet-linear[plots]``).
+    ``reports`` are what ``selection_stability`` returned, by the name that they are to have; for
+    one of them there is ``report.plot()``.  Needs matplotlib (``pip install
+    lazynet-linear[plots]``).
     """
     try:
         from matplotlib.figure import Figure as NewFigure
@@ -216,6 +218,11 @@ def plot_selection(reports: Mapping[str, SelectionReport]) -> Figure:
         raise ImportError(
             "plot_selection needs matplotlib: pip install 'lazynet-linear[plots]'"
         ) from None
+    if not isinstance(reports, Mapping):
+        raise TypeError(
+            f"reports must be a dict of reports by name, such as {{'FoBoS': report}}, "
+            f"got {type(reports).__name__}"
+        )
     if not reports:
         raise ValueError("reports must not be empty")
     names = list(reports)
@@ -250,6 +257,8 @@ def plot_selection(reports: Mapping[str, SelectionReport]) -> Figure:
             markevery=marks.tolist(), markersize=4, markeredgecolor="black", label=name,
         )  # fmt: skip
     columns[0].set_xlabel("median, 10 % to 90 % of the runs", fontsize=8)
+    if len(names) > 1:
+        curves.legend(fontsize=7, frameon=False)
     curves.set_xscale("log")
     curves.set_ylim(0, 1.05)
     curves.set_xlabel("features, most often chosen first", fontsize=8)

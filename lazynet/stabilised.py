@@ -320,9 +320,14 @@ class StabilisedSGDClassifier(SparseClassifier):
                 stacklevel=3,
             )
             return
-        where = "" if len(self.coef_) == 1 else f" of {purged} of {len(self.coef_)} classes"
+        what = (
+            "all features were purged: the model is zero but for its intercept"
+            if len(self.coef_) == 1
+            else f"all features of {purged} of the {len(self.coef_)} classes were purged: "
+            f"nothing but the intercept speaks for these"
+        )
         warnings.warn(
-            f"all features{where} were purged: the model is zero but for its intercept. "
+            f"{what}. "
             f"Lower stability (now {self.stability:g}) or rejection_rate (now "
             f"{self.rejection_rate:g}), or raise burst_size (now {self.burst_size}); trace_ says "
             f"what each stage purged",

@@ -59,11 +59,10 @@ class Plan:
         check_integer("bursts_per_stage", self.bursts_per_stage, 1)
         check_integer("burst_size", self.burst_size, 1)
         check_integer("min_informed", self.min_informed, 1)
-        for name in ("rejection_rate", "stability"):
-            if check_number(name, getattr(self, name), least=0) > 1:
-                raise ValueError(f"{name} must be at most 1, got {getattr(self, name)!r}")
-        if self.rejection_rate == 1:
-            raise ValueError("rejection_rate must be less than 1: at 1 every weight is rejected")
+        if check_number("rejection_rate", self.rejection_rate, least=0) >= 1:
+            raise ValueError(f"rejection_rate must be less than 1, got {self.rejection_rate!r}")
+        if check_number("stability", self.stability, least=0) > 1:
+            raise ValueError(f"stability must be at most 1, got {self.stability!r}")
         if not -20 <= check_number("annealing", self.annealing) <= 20:
             raise ValueError(f"annealing must lie between -20 and 20, got {self.annealing!r}")
         if not 1e-9 <= check_number("theta", self.theta, above=0) < 1:

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
 from support import rows, task_for
 from test_averages import apart, corpus
 from test_sklearn import make_data
@@ -395,3 +396,13 @@ def test_parameters_that_do_not_go_together_are_refused(options, message):
     X, y = make_data()
     with pytest.raises(ValueError, match=message):
         LazyNetClassifier(**options).fit(X, y)
+
+
+@pytest.mark.parametrize("rule", ["ftrl", "adagrad"])
+def test_the_rate_that_was_used_is_told(rule):
+    """That of the rule where none was given, in eta0_ and in the warning."""
+    X, y = make_data()
+    with pytest.warns(ConvergenceWarning, match=r"eta0 \(which is 0\.1\)"):
+        assert LazyNetClassifier(rule=rule, max_iter=1).fit(X, y).eta0_ == 0.1
+    with pytest.warns(ConvergenceWarning, match="raise max_iter, or see history_"):
+        LazyNetClassifier(rule="rda", max_iter=1).fit(X, y)

@@ -139,6 +139,8 @@ def test_what_cannot_be_compared_is_refused():
         selection_stability(model(), X, y, sample_orders=[])
     with pytest.raises(ValueError, match="reports must not be empty"):
         plot_selection({})
+    with pytest.raises(TypeError, match="reports must be a dict of reports by name"):
+        plot_selection([SelectionReport(*[np.zeros(0)] * 4)])
 
 
 def test_the_plot_names_every_algorithm():
