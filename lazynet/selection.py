@@ -212,12 +212,6 @@ def plot_selection(reports: Mapping[str, SelectionReport]) -> Figure:
     one of them there is ``report.plot()``.  Needs matplotlib (``pip install
     lazynet-linear[plots]``).
     """
-    try:
-        from matplotlib.figure import Figure as NewFigure
-    except ImportError:
-        raise ImportError(
-            "plot_selection needs matplotlib: pip install 'lazynet-linear[plots]'"
-        ) from None
     if not isinstance(reports, Mapping):
         raise TypeError(
             f"reports must be a dict of reports by name, such as {{'FoBoS': report}}, "
@@ -225,6 +219,12 @@ def plot_selection(reports: Mapping[str, SelectionReport]) -> Figure:
         )
     if not reports:
         raise ValueError("reports must not be empty")
+    try:
+        from matplotlib.figure import Figure as NewFigure
+    except ImportError:
+        raise ImportError(
+            "plot_selection needs matplotlib: pip install 'lazynet-linear[plots]'"
+        ) from None
     names = list(reports)
     figure = NewFigure(figsize=(9.0, 1.9 + 0.32 * len(names)), layout="constrained")
     *columns, curves = figure.subplots(1, 4, width_ratios=[1, 1, 1, 1.5])
