@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from lazynet.data import as_examples, check_order
 from lazynet.dekel import DekelLearner, Model
 from lazynet.kernels.examples import Examples
-from lazynet.linear import SparseClassifier, SparseLinear, SparseRegressor
+from lazynet.linear import SparseClassifier, SparseLinear, SparseRegressor, refuse_overflow
 from lazynet.losses import get_loss
 from lazynet.params import check_integer, check_number
 from lazynet.progress import Progress
@@ -110,12 +110,7 @@ class _AveragedSGD(SparseLinear):
             _stacked(learner.last() for learner in learners),
             _stacked(learner.average() for learner in learners),
         )
-        for numbers in (*last, *averages):
-            if not np.isfinite(numbers).all():
-                raise FloatingPointError(
-                    f"the model overflowed by step {n_steps}: a weight is not a finite "
-                    f"number. Raise l2, or scale the features to comparable sizes."
-                )
+        refuse_overflow(n_steps, "Raise l2", *last, *averages)
         self._last, self._model = last, averages if self.average else last
         self.mean_ = mean
         self.t_ = n_steps

@@ -12,8 +12,14 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from lazynet.averaging import AverageLike, make_averaging
 from lazynet.data import as_examples, check_order, touched_columns
-from lazynet.engines import DEFAULT_BUDGET, Engine, check_engine, make_engine
-from lazynet.linear import SparseClassifier, SparseLinear, SparseRegressor
+from lazynet.engines import DEFAULT_BUDGET, Engine, check_engine
+from lazynet.linear import (
+    SparseClassifier,
+    SparseLinear,
+    SparseRegressor,
+    refuse_overflow,
+    suitable_rate,
+)
 from lazynet.losses import get_loss
 from lazynet.online import OwnStateEngine
 from lazynet.params import check_integer, check_number
@@ -23,6 +29,7 @@ from lazynet.rules import (
     AnyRule,
     Rule,
     check_own_state,
+    engine_for,
     make_rule,
 )
 from lazynet.schedules import ScheduleLike, make_schedule
@@ -175,25 +182,18 @@ class _LinearLearner(SparseLinear):
         # the rate down to suit one heavy example would only keep the others from learning.
         counts = weights if loss.unbounded_slope else None
         norm = as_examples(X, None, counts).largest_squared_norm(float(self.fit_intercept))
-        if not np.isfinite(norm):
-            raise ValueError(
-                "X has rows whose squared norm is not a finite number, so no rate suits them; "
-                "scale the features to comparable sizes, or give eta0"
-            )
-        curvature = loss.curvature or 1.0
+        scale = suitable_rate(norm, loss)
         # A rate that nobody asked for should not be one that the rule refuses.
-        scale = 1.0 / (curvature * norm) if norm > 0 else 1.0
         if isinstance(rule, Rule):
             scale = min(scale, rule.largest_rate(ElasticNet(self.l1, self.l2)) / 2)
         return scale
 
     def _new_engine(self, n_features: int) -> Engine:
-        rule = self._rule()
-        if not isinstance(rule, Rule):
-            return rule.new_engine(n_features, ElasticNet(self.l1, self.l2))
-        return make_engine(
-            self.engine,
+        return engine_for(
+            self._rule(),
+            ElasticNet(self.l1, self.l2),
             n_features,
+            engine=self.engine,
             table_budget=self.table_budget,
             dense_predictions=self.dense_predictions,
             average=make_averaging(self.average, 0) is not None,
@@ -246,13 +246,7 @@ class _LinearLearner(SparseLinear):
         )
         coefficients = _stack(engines)
         intercepts = np.array([engine.model_intercept for engine in engines])
-        for values in (coefficients, intercepts):
-            # Not np.isfinite(values).all(), which would make another array of their size.
-            if not (np.isfinite(values.min()) and np.isfinite(values.max())):
-                raise FloatingPointError(
-                    f"the model overflowed by step {t}: a weight is not a finite number. "
-                    f"Lower eta0, or scale the features to comparable sizes."
-                )
+        refuse_overflow(t, "Lower eta0", coefficients, intercepts)
         self._engines = engines
         self._engine_options = self._options_of_engine()
         self._coefficients: NDArray[np.float64] | None = coefficients

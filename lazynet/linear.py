@@ -21,6 +21,27 @@ from lazynet.data import check_convertible, usable_rows
 from lazynet.losses import LOSSES, Loss, get_loss
 
 
+def suitable_rate(squared_norm: float, loss: Loss) -> float:
+    """1 / (c |x|^2), c the largest curvature: a step on a row of this length does not overshoot."""
+    if not np.isfinite(squared_norm):
+        raise ValueError(
+            "X has rows whose squared norm is not a finite number, so no rate suits them; "
+            "scale the features to comparable sizes, or give eta0"
+        )
+    return 1.0 / ((loss.curvature or 1.0) * squared_norm) if squared_norm > 0 else 1.0
+
+
+def refuse_overflow(t: int, lever: str, *arrays: NDArray[np.float64]) -> None:
+    """Raise if one of the arrays holds a number that is not finite; ``lever`` is what may help."""
+    for numbers in arrays:
+        # Not np.isfinite(numbers).all(), which would make another array of their size.
+        if not (np.isfinite(numbers.min()) and np.isfinite(numbers.max())):
+            raise FloatingPointError(
+                f"the model overflowed by step {t}: a weight is not a finite number. "
+                f"{lever}, or scale the features to comparable sizes."
+            )
+
+
 class SparseLinear(BaseEstimator):
     """Rows in, w.x + b out; ``coef_`` and ``intercept_`` have one row per binary problem."""
 

@@ -20,7 +20,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lazynet.engines import Wear
+from lazynet.engines import Engine, Wear, make_engine
 from lazynet.online import (
     AdaGradEngine,
     AdaptiveParameters,
@@ -29,6 +29,7 @@ from lazynet.online import (
     FTRLEngine,
     InexactParameters,
     LeaderParameters,
+    OwnStateEngine,
     RDAEngine,
     TruncatedEngine,
     TruncatedParameters,
@@ -161,9 +162,20 @@ RULES: dict[str, Rule] = {rule.name: rule for rule in _ROWS}
 
 
 class _OfItsOwn:
-    """A rule whose rates and penalties are no matter of the steps."""
+    """A rule with a state of its own, whose rates and penalties are no matter of the steps."""
 
+    engine: ClassVar[type[OwnStateEngine]]
     scheduled: ClassVar[bool] = False
+
+    def parameters(self, penalty: ElasticNet) -> Any:
+        """What its engine takes; refuses what does not go together."""
+        raise NotImplementedError
+
+    def new_engine(
+        self, n_features: int, penalty: ElasticNet, wear: Wear | None = None
+    ) -> OwnStateEngine:
+        """A new engine, all weights zero."""
+        return self.engine(n_features, self.parameters(penalty), wear)
 
     def shrinks(self, rates: NDArray[np.float64], penalty: ElasticNet, first: int) -> Shrink:
         """None."""
@@ -181,6 +193,7 @@ class DualAveraging(_OfItsOwn):
     gamma: float = 1.0
     rho: float = 0.0
     name: ClassVar[str] = "rda"
+    engine: ClassVar[type[OwnStateEngine]] = RDAEngine
     takes: ClassVar[frozenset[str]] = frozenset({"gamma", "rho"})
 
     def __post_init__(self) -> None:
@@ -192,12 +205,6 @@ class DualAveraging(_OfItsOwn):
             float(penalty.l1), float(penalty.l2), float(self.gamma), float(self.rho)
         )
 
-    def new_engine(
-        self, n_features: int, penalty: ElasticNet, wear: Wear | None = None
-    ) -> RDAEngine:
-        """A new engine, all weights zero."""
-        return RDAEngine(n_features, self.parameters(penalty), wear)
-
 
 @dataclass(frozen=True)
 class FollowTheLeader(_OfItsOwn):
@@ -208,6 +215,7 @@ class FollowTheLeader(_OfItsOwn):
     eta0: float = 0.1
     beta: float = 1.0
     name: ClassVar[str] = "ftrl"
+    engine: ClassVar[type[OwnStateEngine]] = FTRLEngine
     takes: ClassVar[frozenset[str]] = frozenset({"eta0", "beta"})
 
     def __post_init__(self) -> None:
@@ -223,12 +231,6 @@ class FollowTheLeader(_OfItsOwn):
             float(penalty.l1), float(penalty.l2), float(self.eta0), float(self.beta)
         )
 
-    def new_engine(
-        self, n_features: int, penalty: ElasticNet, wear: Wear | None = None
-    ) -> FTRLEngine:
-        """A new engine, all weights zero."""
-        return FTRLEngine(n_features, self.parameters(penalty), wear)
-
 
 @dataclass(frozen=True)
 class Adaptive(_OfItsOwn):
@@ -239,6 +241,7 @@ class Adaptive(_OfItsOwn):
     eta0: float = 0.1
     delta: float = 1e-6
     name: ClassVar[str] = "adagrad"
+    engine: ClassVar[type[OwnStateEngine]] = AdaGradEngine
     takes: ClassVar[frozenset[str]] = frozenset({"eta0", "delta"})
 
     def __post_init__(self) -> None:
@@ -250,15 +253,9 @@ class Adaptive(_OfItsOwn):
             float(penalty.l1), float(penalty.l2), float(self.eta0), float(self.delta)
         )
 
-    def new_engine(
-        self, n_features: int, penalty: ElasticNet, wear: Wear | None = None
-    ) -> AdaGradEngine:
-        """A new engine, all weights zero."""
-        return AdaGradEngine(n_features, self.parameters(penalty), wear)
-
 
 @dataclass(frozen=True)
-class Truncation:
+class Truncation(_OfItsOwn):
     """Truncated gradient, Langford, Li & Zhang (2009), with a threshold: every ``period`` steps
     weights within it move towards zero by eta * period * l1.
     """
@@ -266,6 +263,7 @@ class Truncation:
     threshold: float
     period: int = 1
     name: ClassVar[str] = "truncated_gradient"
+    engine: ClassVar[type[OwnStateEngine]] = TruncatedEngine
     scheduled: ClassVar[bool] = True
     takes: ClassVar[frozenset[str]] = frozenset({"threshold", "period"})
 
@@ -281,12 +279,6 @@ class Truncation:
                 f"l2={penalty.l2:g}: a weight that decays would cross the threshold unseen"
             )
         return TruncatedParameters(float(self.threshold))
-
-    def new_engine(
-        self, n_features: int, penalty: ElasticNet, wear: Wear | None = None
-    ) -> TruncatedEngine:
-        """A new engine, all weights zero."""
-        return TruncatedEngine(n_features, self.parameters(penalty), wear)
 
     def shrinks(self, rates: NDArray[np.float64], penalty: ElasticNet, first: int) -> Shrink:
         """What gravity takes after each of the steps, of the weights that it concerns."""
@@ -307,6 +299,7 @@ class Carpenter(_OfItsOwn):
 
     period: int | None = None
     name: ClassVar[str] = "carpenter_inexact"
+    engine: ClassVar[type[OwnStateEngine]] = CarpenterEngine
     scheduled: ClassVar[bool] = True
     takes: ClassVar[frozenset[str]] = frozenset({"period"})
 
@@ -316,12 +309,6 @@ class Carpenter(_OfItsOwn):
 
     def parameters(self, penalty: ElasticNet) -> InexactParameters:
         return InexactParameters(float(penalty.l1), float(penalty.l2), self.period or 0)
-
-    def new_engine(
-        self, n_features: int, penalty: ElasticNet, wear: Wear | None = None
-    ) -> CarpenterEngine:
-        """A new engine, all weights zero."""
-        return CarpenterEngine(n_features, self.parameters(penalty), wear)
 
 
 OwnRule = DualAveraging | FollowTheLeader | Adaptive | Truncation | Carpenter
@@ -369,6 +356,21 @@ def make_rule(name: str, **given: Any) -> AnyRule:
         rule = Truncation(**{"threshold": math.inf, **given})
         return rule if rule.threshold < math.inf else rule.without_threshold()
     return kind(**given)
+
+
+def engine_for(
+    rule: AnyRule,
+    penalty: ElasticNet,
+    n_features: int,
+    *,
+    engine: str = "clock",
+    wear: Wear | None = None,
+    **options: Any,
+) -> Engine:
+    """A new engine, all weights zero: the rule's own, or the one called ``engine``."""
+    if isinstance(rule, Rule):
+        return make_engine(engine, n_features, wear=wear, **options)
+    return rule.new_engine(n_features, penalty, wear)
 
 
 def check_own_state(rule: AnyRule, **given: Any) -> None:

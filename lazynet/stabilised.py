@@ -14,7 +14,7 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
 from lazynet.data import as_examples, touched_columns
-from lazynet.linear import SparseClassifier
+from lazynet.linear import SparseClassifier, refuse_overflow, suitable_rate
 from lazynet.losses import get_loss
 from lazynet.params import check_integer, check_number
 from lazynet.progress import Progress
@@ -210,12 +210,7 @@ class StabilisedSGDClassifier(SparseClassifier):
             norms = as_examples(X).squared_norms()
             norms = norms[norms > 0] + float(self.fit_intercept)
             norm = float(np.median(norms)) / _LONG_STEPS if len(norms) else 0.0
-        if not np.isfinite(norm):
-            raise ValueError(
-                "X has rows whose squared norm is not a finite number, so no rate suits them; "
-                "scale the features to comparable sizes, or give eta0"
-            )
-        return 1.0 / ((loss.curvature or 1.0) * norm) if norm > 0 else 1.0
+        return suitable_rate(norm, loss)
 
     def _new_learners(
         self,
@@ -297,13 +292,9 @@ class StabilisedSGDClassifier(SparseClassifier):
         finally:
             progress.close()
         rows, intercepts, stable, frequency, steps, n_stable = zip(*found, strict=True)
-        coefficients = np.vstack(rows)
-        if not (np.isfinite(coefficients).all() and np.isfinite(intercepts).all()):
-            raise FloatingPointError(
-                "the model overflowed: a weight is not a finite number. "
-                "Lower eta0, or scale the features to comparable sizes."
-            )
-        self.coef_, self.intercept_ = coefficients, np.array(intercepts)
+        coefficients, offsets = np.vstack(rows), np.array(intercepts)
+        refuse_overflow(max(steps), "Lower eta0", coefficients, offsets)
+        self.coef_, self.intercept_ = coefficients, offsets
         self.support_ = coefficients != 0.0
         self.stable_ = np.vstack(stable)
         self.selection_frequency_ = np.vstack(frequency)

@@ -154,7 +154,7 @@ class Problem:
 
 
 @dataclass(frozen=True)
-class Orders:
+class StageOrders:
     """What every path does in the stage at hand."""
 
     rates: NDArray[np.float64]
@@ -197,7 +197,7 @@ class Path:
     def take_stage(
         self,
         problem: Problem,
-        orders: Orders,
+        orders: StageOrders,
         t: int,
         stop: threading.Event,
         observe: Callable[[], None] | None = None,
@@ -247,7 +247,7 @@ class Path:
             sweep=lambda: kernel.sweep(self.cells, self.fields),
         )
 
-    def _truncate(self, orders: Orders, size: int) -> None:
+    def _truncate(self, orders: StageOrders, size: int) -> None:
         """End a burst of the first stage, which has no gravity yet, or the last one, cut short."""
         records, state = self.records, (self.cells, self.fields)
         gravity = orders.gravity
@@ -367,7 +367,7 @@ class StabilisedLearner:
         """
         plan, paths = self.plan, self.paths
         n_steps = int(min(plan.bursts_per_stage * self.size, n_steps_left))
-        orders = Orders(
+        orders = StageOrders(
             checked_rates(self.schedule, self.t, self.t + n_steps),
             self.size,
             self.beta,

@@ -9,12 +9,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from lazynet.averaging import AverageLike, make_averaging
 from lazynet.data import check_example
-from lazynet.engines import DEFAULT_BUDGET, Engine, Wear, check_engine, make_engine
+from lazynet.engines import DEFAULT_BUDGET, Wear, check_engine
 from lazynet.kernels.examples import Examples
 from lazynet.losses import get_loss
 from lazynet.params import check_integer
 from lazynet.penalties import ElasticNet
-from lazynet.rules import Rule, check_own_state, make_rule
+from lazynet.rules import Rule, check_own_state, engine_for, make_rule
 from lazynet.schedules import ScheduleLike, make_schedule
 from lazynet.state import undone_on_failure
 from lazynet.trainer import Recipe
@@ -84,20 +84,20 @@ class Stepper:
             make_averaging(average, None),
         )
         averaged = self.recipe.averaging is not None
-        self.engine: Engine
         if isinstance(self.recipe.rule, Rule):
             check_engine(engine, table_budget, averaged, l1)
-            self.engine = make_engine(
-                engine,
-                n_features,
-                table_budget=table_budget,
-                dense_predictions=dense_predictions,
-                average=averaged,
-                wear=wear,
-            )
         else:
             check_own_state(self.recipe.rule, averaging=averaged, engine=engine)
-            self.engine = self.recipe.rule.new_engine(n_features, self.recipe.penalty, wear)
+        self.engine = engine_for(
+            self.recipe.rule,
+            self.recipe.penalty,
+            n_features,
+            engine=engine,
+            wear=wear,
+            table_budget=table_budget,
+            dense_predictions=dense_predictions,
+            average=averaged,
+        )
         self.task = self.engine.wear.task(
             n_features, self.recipe.loss, epsilon, step_order, fit_intercept
         )

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from lazynet.averaging import FromStep
 from lazynet.data import as_examples
-from lazynet.engines import DEFAULT_BUDGET, Engine, make_engine
+from lazynet.engines import DEFAULT_BUDGET, Engine
 from lazynet.losses import get_loss
 from lazynet.penalties import ElasticNet
-from lazynet.rules import Rule, make_rule
+from lazynet.rules import engine_for, make_rule
 from lazynet.schedules import InverseSqrt
 from lazynet.trainer import Learner, Recipe, run_pass
 from paper_repro.corpus import Corpus
@@ -66,7 +66,15 @@ class Epoch:
         if self.n_examples is not None:
             order = np.arange(X.shape[0]) if order is None else order
             order = order[: self.n_examples]
-        engine = self._new_engine(X.shape[1])
+        engine = engine_for(
+            self.recipe.rule,
+            self.recipe.penalty,
+            X.shape[1],
+            engine=self.engine,
+            dense_predictions=self.dense_predictions,
+            table_budget=self.table_budget,
+            average=self.recipe.averaging is not None,
+        )
         touch_memory(engine)
         learner = Learner(engine, as_examples(X, y), self.recipe)
         began = time.perf_counter()
@@ -74,14 +82,3 @@ class Epoch:
         seconds = time.perf_counter() - began
         self.weights = engine.weights()
         return seconds / steps
-
-    def _new_engine(self, n_features: int) -> Engine:
-        if not isinstance(self.recipe.rule, Rule):
-            return self.recipe.rule.new_engine(n_features, self.recipe.penalty)
-        return make_engine(
-            self.engine,
-            n_features,
-            dense_predictions=self.dense_predictions,
-            table_budget=self.table_budget,
-            average=self.recipe.averaging is not None,
-        )

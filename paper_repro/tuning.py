@@ -38,7 +38,6 @@ SCRIPT, DEFAULTS = "stabilised, script's defaults", "stabilised, lazynet's defau
 STABILISED = (INFORMATIVE, UNIVERSAL)
 RIVALS = (TRUNCATED, FOBOS, RDA)
 TUNED = (SGD, *RIVALS, *STABILISED)
-UNTUNED = (SCRIPT, DEFAULTS)
 
 Parameters = dict[str, Any]
 

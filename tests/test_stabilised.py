@@ -25,12 +25,12 @@ from lazynet.losses import get_loss
 from lazynet.reference.stabilised import StabilisedReference
 from lazynet.schedules import InverseSqrt
 from lazynet.stages import (
-    Orders,
     Path,
     Permutations,
     Plan,
     Problem,
     StabilisedLearner,
+    StageOrders,
     Workers,
     _record_arrays,
 )
@@ -317,7 +317,7 @@ def test_long_shifts_are_swept(size):
     shifts = []
     path.take_stage(
         problem_,
-        Orders(np.full(1500, 0.1), 1, 0.5, size, True),
+        StageOrders(np.full(1500, 0.1), 1, 0.5, size, True),
         0,
         threading.Event(),
         lambda: shifts.append(path.fields[kernel.SHIFT_FIELD]),
@@ -341,7 +341,7 @@ import numpy as np
 from scipy import sparse
 from lazynet.data import as_examples
 from lazynet.losses import get_loss
-from lazynet.stages import Orders, Path, Permutations, Problem
+from lazynet.stages import StageOrders, Path, Permutations, Problem
 
 d = 20_000_000
 columns = np.sort(np.random.default_rng(0).integers(0, d // 100, (100, 20)), axis=1).ravel()
@@ -351,7 +351,8 @@ path = Path(d, Permutations(100, np.random.default_rng(0)))
 peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 before = peak()
 for universal in (True, False):
-    path.take_stage(problem, Orders(np.ones(400), 100, 0.5, 0.01, universal), 0, threading.Event())
+    orders = StageOrders(np.ones(400), 100, 0.5, 0.01, universal)
+    path.take_stage(problem, orders, 0, threading.Event())
 unit = 1 if sys.platform == "darwin" else 1024
 print((peak() - before) * unit, path.cells.nbytes)
 """
@@ -375,7 +376,7 @@ def test_a_row_that_vanishes_is_named():
     problem_ = Problem(as_examples(rows, y), get_loss("hinge"))
     rows.indices[:] = 10**6
     with pytest.raises(ValueError, match="cannot be read at step 7"):
-        path.take_stage(problem_, Orders(np.ones(4), 2, 0.5, None, True), 7, threading.Event())
+        path.take_stage(problem_, StageOrders(np.ones(4), 2, 0.5, None, True), 7, threading.Event())
 
 
 @given(data=st.data())
@@ -440,7 +441,7 @@ def test_the_kernel_refuses_state_that_does_not_fit():
             call()
     path = Path(d, Permutations(40, np.random.default_rng(0)))
     problem_ = Problem(examples, get_loss("hinge"))
-    path.take_stage(problem_, Orders(np.ones(4), 2, 0.5, None, True), 0, threading.Event())
+    path.take_stage(problem_, StageOrders(np.ones(4), 2, 0.5, None, True), 0, threading.Event())
     assert path.records.n > 0
     small, counts = np.zeros((1, 2), np.int32), np.zeros((d, 2), np.int32)
     for call, message in (

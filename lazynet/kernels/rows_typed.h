@@ -343,21 +343,12 @@ LAZYNET_INLINE void LAZYNET_TYPED(load_four)(const double *cells, const LAZYNET_
 #endif
 }
 
-/* Up to four nonzeros filled up with the first of them, so that loops are of one length; what is
- * computed for the others is not stored. */
-LAZYNET_INLINE void LAZYNET_TYPED(fill_four)(const LAZYNET_TYPED(row) *at, ptrdiff_t k,
-                                             LAZYNET_REAL *values, LAZYNET_INDEX *columns) {
-    for (ptrdiff_t lane = 0; lane < LAZYNET_CELLS; lane++) {
-        const ptrdiff_t from = k + lane < at->length ? k + lane : k;
-        values[lane] = at->values[from];
-        columns[lane] = at->columns[from];
-    }
-}
-
-/* The same for eight. */
-LAZYNET_INLINE void LAZYNET_TYPED(fill_eight)(const LAZYNET_TYPED(row) *at, ptrdiff_t k,
-                                              LAZYNET_REAL *values, LAZYNET_INDEX *columns) {
-    for (ptrdiff_t lane = 0; lane < LAZYNET_LANES; lane++) {
+/* The last nonzeros filled up to `lanes` with the first of them, so that loops are of one length; what
+ * is computed for the others is not stored. */
+LAZYNET_INLINE void LAZYNET_TYPED(fill_up)(const LAZYNET_TYPED(row) *at, ptrdiff_t k,
+                                           ptrdiff_t lanes, LAZYNET_REAL *values,
+                                           LAZYNET_INDEX *columns) {
+    for (ptrdiff_t lane = 0; lane < lanes; lane++) {
         const ptrdiff_t from = k + lane < at->length ? k + lane : k;
         values[lane] = at->values[from];
         columns[lane] = at->columns[from];
@@ -418,7 +409,7 @@ static void LAZYNET_TYPED(averaged_update)(const lazynet_csr *X, ptrdiff_t row, 
         if (k < stop) {
             LAZYNET_REAL values[LAZYNET_CELLS];
             LAZYNET_INDEX columns[LAZYNET_CELLS];
-            LAZYNET_TYPED(fill_four)(&at, k, values, columns);
+            LAZYNET_TYPED(fill_up)(&at, k, LAZYNET_CELLS, values, columns);
             LAZYNET_TYPED(averaged_block)
             (values, columns, stop - k, cells, shift, step, drift, sign_sum, olds + (k - start),
              vanished);
@@ -506,7 +497,7 @@ LAZYNET_INLINE double LAZYNET_TYPED(any_cell_dot)(const lazynet_csr *X, ptrdiff_
     if (k < at.length) {
         LAZYNET_REAL values[LAZYNET_CELLS];
         LAZYNET_INDEX columns[LAZYNET_CELLS];
-        LAZYNET_TYPED(fill_four)(&at, k, values, columns);
+        LAZYNET_TYPED(fill_up)(&at, k, LAZYNET_CELLS, values, columns);
         LAZYNET_TYPED(weights_of_four)(columns, cells, rule, kind, first, second, weights);
         for (int lane = 0; lane < at.length - k; lane++)
             lanes[lane] += weights[lane] * (double)values[lane];
@@ -555,7 +546,7 @@ LAZYNET_INLINE void LAZYNET_TYPED(any_cell_update)(const lazynet_csr *X, ptrdiff
     if (k < at.length) {
         LAZYNET_REAL values[LAZYNET_CELLS];
         LAZYNET_INDEX columns[LAZYNET_CELLS];
-        LAZYNET_TYPED(fill_four)(&at, k, values, columns);
+        LAZYNET_TYPED(fill_up)(&at, k, LAZYNET_CELLS, values, columns);
         LAZYNET_TYPED(any_cell_block)(values, columns, at.length - k, cells, rule, step, kind);
     }
 }
@@ -720,7 +711,7 @@ LAZYNET_INLINE double LAZYNET_TYPED(any_adagrad_dot)(const lazynet_csr *X, ptrdi
         } else if (q < stop) {
             LAZYNET_REAL values[LAZYNET_LANES];
             LAZYNET_INDEX columns[LAZYNET_LANES];
-            LAZYNET_TYPED(fill_eight)(&at, q, values, columns);
+            LAZYNET_TYPED(fill_up)(&at, q, LAZYNET_LANES, values, columns);
             LAZYNET_TYPED(caught_up_eight)
             (cells, columns, now, &rule, decays, kept + q, kept + half + q, lowest);
         }
@@ -816,7 +807,7 @@ static void LAZYNET_TYPED(adagrad_update)(const lazynet_csr *X, ptrdiff_t row, p
         } else if (q < stop) {
             LAZYNET_REAL values[LAZYNET_LANES];
             LAZYNET_INDEX columns[LAZYNET_LANES];
-            LAZYNET_TYPED(fill_eight)(&at, q, values, columns);
+            LAZYNET_TYPED(fill_up)(&at, q, LAZYNET_LANES, values, columns);
             LAZYNET_TYPED(adagrad_block)
             (values, columns, stop - q, cells, now, &rule, slope, kept + q, kept + half + q,
              largest);
