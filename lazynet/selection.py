@@ -20,6 +20,7 @@ from sklearn.metrics import mean_squared_error, zero_one_loss
 from sklearn.pipeline import Pipeline
 from sklearn.utils import check_random_state
 
+from lazynet.figures import look
 from lazynet.params import check_integer
 
 if TYPE_CHECKING:
@@ -238,8 +239,8 @@ def plot_selection(reports: Mapping[str, SelectionReport]) -> Figure:
             if not len(found):
                 continue
             low, middle, high = np.percentile(found, [10, 50, 90])
-            axes.plot([low, high], [row, row], color=_GREYS[row % len(_GREYS)], linewidth=3)
-            axes.plot([middle], [row], color="black", marker=_MARKERS[row % len(_MARKERS)])
+            axes.plot([low, high], [row, row], color=look(row)["color"], linewidth=3)
+            axes.plot([middle], [row], color="black", marker=look(row)["marker"])
         axes.set_title(title, loc="left", fontsize=9)
         axes.set_ylim(len(names) - 0.5, -0.5)
         axes.set_yticks(range(len(names)), names if axes is columns[0] else [""] * len(names))
@@ -252,9 +253,8 @@ def plot_selection(reports: Mapping[str, SelectionReport]) -> Figure:
             continue
         marks = np.unique(np.geomspace(1, len(frequency), 6).astype(int)) - 1
         curves.plot(
-            np.arange(1, len(frequency) + 1), frequency, color=_GREYS[row % len(_GREYS)],
-            linestyle=_DASHES[row % len(_DASHES)], marker=_MARKERS[row % len(_MARKERS)],
-            markevery=marks.tolist(), markersize=4, markeredgecolor="black", label=name,
+            np.arange(1, len(frequency) + 1), frequency, **look(row), label=name,
+            markevery=marks.tolist(), markersize=4, markeredgecolor="black",
         )  # fmt: skip
     columns[0].set_xlabel("median, 10 % to 90 % of the runs", fontsize=8)
     if len(names) > 1:
@@ -266,9 +266,3 @@ def plot_selection(reports: Mapping[str, SelectionReport]) -> Figure:
     curves.spines[["top", "right"]].set_visible(False)
     curves.tick_params(labelsize=8)
     return figure
-
-
-# Told apart by grey level, line and marker: a print without colours loses nothing.
-_GREYS = ("#0b3c6f", "#3f7fb5", "#a8481a", "#c0803f", "0.35", "0.6")
-_DASHES: tuple[Any, ...] = ("-", "--", "-.", ":", (0, (5, 1)), (0, (1, 1)))
-_MARKERS = ("o", "s", "^", "v", "D", "P")

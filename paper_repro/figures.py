@@ -1,56 +1,26 @@
-"""One style for all figures: labelled directly, readable in grey, small as SVG.
-
-Series differ by grey level, line style and marker together, so that a black-and-white print and
-an eye that sees no colour lose nothing.
-"""
+"""The studies' figures, in the style of ``lazynet.figures``: labelled directly, small as SVG."""
 
 from __future__ import annotations
 
-import io
 import math
 from collections.abc import Mapping
 from typing import Any
 
-import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from lazynet.figures import DARK, LIGHT, RUST, SAND
 from paper_repro.score import duration
-
-STYLE: Any = {
-    "font.family": "sans-serif",
-    "font.size": 9.0,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.linewidth": 0.6,
-    "axes.titlesize": 10.0,
-    "axes.titlelocation": "left",
-    "axes.grid": False,
-    "xtick.major.width": 0.6,
-    "ytick.major.width": 0.6,
-    "xtick.minor.width": 0.4,
-    "ytick.minor.width": 0.4,
-    "lines.linewidth": 1.6,
-    "lines.markersize": 4.5,
-    # Text stays text, and the same figure is the same file.
-    "svg.fonttype": "none",
-    "svg.hashsalt": "lazynet",
-}
 
 #: A look for every kind of competitor, the same in all figures.
 LOOKS: dict[str, dict[str, Any]] = {
-    "clock": dict(color="#0b3c6f", marker="o", linestyle="-"),
-    "tables": dict(color="#3f7fb5", marker="s", linestyle="-"),
-    "dense": dict(color="#a8481a", marker="^", linestyle="--"),
-    "sparse predictions": dict(color="#c0803f", marker="v", linestyle="--"),
+    "clock": dict(color=DARK, marker="o", linestyle="-"),
+    "tables": dict(color=LIGHT, marker="s", linestyle="-"),
+    "dense": dict(color=RUST, marker="^", linestyle="--"),
+    "sparse predictions": dict(color=SAND, marker="v", linestyle="--"),
     "paper": dict(color="black", marker="D", linestyle="none", markerfacecolor="white"),
     "law": dict(color="0.45", linestyle=":", linewidth=1.2),
 }
-
-
-def styled() -> Any:
-    """The context in which figures are drawn and saved."""
-    return mpl.rc_context(STYLE)
 
 
 def new(columns: int = 1, rows: int = 1, width: float = 7.5, height: float = 3.6) -> Any:
@@ -96,10 +66,3 @@ def times_in_words(ax: Axes) -> None:
 def _short(seconds: float) -> str:
     number, unit = duration(seconds).split()
     return f"{float(number.replace(',', '')):g} {unit}"
-
-
-def as_svg(figure: Figure) -> str:
-    """Without the date, so that the same numbers give the same file."""
-    text = io.StringIO()
-    figure.savefig(text, format="svg", metadata={"Date": None, "Creator": None})
-    return text.getvalue()

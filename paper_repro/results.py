@@ -20,7 +20,7 @@ from typing import Any
 from threadpoolctl import threadpool_limits
 from tqdm import tqdm
 
-from paper_repro import figures
+from lazynet.figures import as_svg, styled
 from paper_repro.machine import describe_machine, provenance
 from paper_repro.study import Cell, Record, Report, Settings, Study
 from paper_repro.whole import write_whole
@@ -215,8 +215,8 @@ def whole_page(report: Report, document: Mapping[str, Any]) -> str:
 
 def drawing(report: Report, document: Mapping[str, Any]) -> str:
     """The report's figure as SVG."""
-    with figures.styled():
-        return figures.as_svg(report.draw(document))
+    with styled():
+        return as_svg(report.draw(document))
 
 
 def told(settings: Settings) -> dict[str, Any]:
