@@ -1,4 +1,4 @@
-"""Accuracy over long runs, against extended precision (the grid of algorithms.md 12.1).
+"""Accuracy over long runs, against extended precision.
 
 Eight weights are touched with probabilities 1/2, 1/8, ..., by gradients that do not depend on
 the model, so that nothing amplifies or hides the rounding of the shrinks themselves.
@@ -16,6 +16,7 @@ from lazynet.data import as_examples
 from lazynet.engines import make_engine
 from lazynet.losses import get_loss
 from lazynet.penalties import ElasticNet
+from lazynet.reference.lazy import MAPS
 from lazynet.rules import RULES, get_rule
 from lazynet.schedules import Constant, InverseSqrt, InverseTime
 from lazynet.tolerance import UNIT_ROUNDOFF
@@ -46,14 +47,15 @@ def extended_precision(X, recipes):
         np.array([getattr(r.penalty, name) for r in recipes], dtype=np.longdouble)
         for name in ("l1", "l2")
     )
-    proximal = np.array([r.rule.name == "fobos" for r in recipes])
     block = 2000
     for start in range(0, X.shape[0], block):
         stop = min(start + block, X.shape[0])
         rates = np.array([r.schedule.rates(start, stop) for r in recipes], dtype=np.longdouble)
-        growth = 1 + rates * l2[:, None]
-        keep = np.where(proximal[:, None], 1 / growth, 1 - rates * l2[:, None])
-        pull = rates * l1[:, None] * np.where(proximal[:, None], 1 / growth, 1)
+        maps = [
+            MAPS[recipe.rule.name](*strengths)
+            for recipe, *strengths in zip(recipes, rates, l1, l2, strict=True)
+        ]
+        keep, pull = (np.array(part) for part in zip(*maps, strict=True))
         for step in range(stop - start):
             weights -= rates[:, step, None] * gradients[start + step]
             magnitude = keep[:, step, None] * np.abs(weights) - pull[:, step, None]
@@ -124,10 +126,10 @@ def decayed(weight, eta, l1, l2, rule, n_steps):
     """An untouched weight after n steps at a constant rate, to fifty digits."""
     with localcontext() as context:
         context.prec = 50
-        eta, l1, l2 = Decimal(eta), Decimal(l1), Decimal(l2)
-        keep = 1 - eta * l2 if rule == "sgd" else 1 / (1 + eta * l2)
+        keep, pull = MAPS[rule](Decimal(eta), Decimal(l1), Decimal(l2))
         rho = (keep.ln() * n_steps).exp()
-        return float(Decimal(weight) * rho - l1 / l2 * (1 - rho))
+        fixed_point = -pull / (1 - keep)
+        return float(Decimal(weight) * rho + fixed_point * (1 - rho))
 
 
 def idle(engine, eta, l1, l2, rule, n_steps, block):
