@@ -2,6 +2,7 @@
 #   make test            the tests            make repro          the papers' tables, in minutes
 #   make test-thorough   10,000+ examples     make repro FULL=1   a million examples
 #   make bench           the table against scikit-learn
+#   make notebooks       opens them           make docs           the reference of the API, as pages
 
 PYTHON ?= python3
 VENV ?= .venv
@@ -9,7 +10,7 @@ BIN := $(VENV)/bin
 SOURCES := setup.py pyproject.toml $(wildcard lazynet/kernels/*.pyx lazynet/kernels/*.pxd lazynet/kernels/*.h)
 PYTEST := $(BIN)/python -m pytest
 
-.PHONY: help setup test test-thorough test-debug test-asan repro bench lint format dist-check clean
+.PHONY: help setup test test-thorough test-debug test-asan repro bench notebooks notebooks-check notebooks-write docs lint format dist-check clean
 help:
 	@sed -n 's/^#   //p' Makefile
 
@@ -56,6 +57,23 @@ repro: setup
 
 bench: setup
 	$(BIN)/python -m paper_repro bench
+
+notebooks: $(VENV)/.notebooks
+	$(BIN)/jupyter lab notebooks
+
+$(VENV)/.notebooks: $(VENV)/.installed pyproject.toml
+	$(BIN)/python -m pip install --quiet --editable '.[notebooks]'
+	touch $@
+
+# Each in a clean kernel, errors fatal; the second one keeps the new outputs.
+notebooks-check: $(VENV)/.notebooks
+	$(BIN)/python notebooks/run.py
+notebooks-write: $(VENV)/.notebooks
+	$(BIN)/python notebooks/run.py --write
+
+docs: setup
+	$(BIN)/python -m pdoc --docformat numpy --math --output-directory build/docs lazynet lazynet.testing lazynet.reference
+	@echo "build/docs/index.html"
 
 lint: setup
 	$(BIN)/ruff check .

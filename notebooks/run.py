@@ -1,0 +1,147 @@
+"""Execute the notebooks, each in a clean kernel; any error is fatal.
+
+    python notebooks/run.py                 execute all, and compare what they print with what
+                                            their files show
+    python notebooks/run.py --write         keep the new outputs
+    python notebooks/run.py 02 07           only these
+
+The exercises' solutions, which lie folded in the text, are executed too, after the last cell.
+A cell with the tag "measured" prints times or other things that differ from run to run: its
+output is not compared.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import nbformat
+from nbclient import NotebookClient
+
+HERE = Path(__file__).parent
+#: What only a running kernel can show, and no file should keep.
+WIDGET = "application/vnd.jupyter.widget-view+json"
+SOLUTION = re.compile(r"<details>.*?</details>", re.DOTALL)
+CODE = re.compile(r"```python\n(.*?)```", re.DOTALL)
+NUMBER = re.compile(r"[-+]?\d[\d,]*\.?\d*(?:e[-+]?\d+)?")
+#: Numbers that are printed may differ by this share from one processor to another.
+TOLERANCE = 0.02
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description="Execute the notebooks, each in a clean kernel.")
+    parser.add_argument("names", nargs="*", help="numbers or names; all when none is given")
+    parser.add_argument("--write", action="store_true", help="keep the new outputs")
+    options = parser.parse_args(arguments)
+    wrong = 0
+    for path in chosen(options.names):
+        before = nbformat.read(path, as_version=4)
+        begun = time.perf_counter()
+        after = executed(before)
+        seconds = time.perf_counter() - begun
+        print(f"{path.name}: {seconds:.0f} s", flush=True)
+        if options.write:
+            nbformat.write(after, path)
+        for complaint in [] if options.write else differences(before, after):
+            wrong += 1
+            print(f"  {complaint}", file=sys.stderr)
+    if wrong:
+        print("The files show something else; python notebooks/run.py --write", file=sys.stderr)
+    return 1 if wrong else 0
+
+
+def chosen(names: list[str]) -> list[Path]:
+    """The notebooks whose names begin with one of ``names``, in order."""
+    paths = sorted(HERE.glob("[0-9]*.ipynb"))
+    if not names:
+        return paths
+    found = [path for path in paths if any(path.name.startswith(name) for name in names)]
+    if not found:
+        raise SystemExit(f"no notebook begins with {' or '.join(names)}; there are "
+                         + ", ".join(path.name for path in paths))  # fmt: skip
+    return found
+
+
+def executed(notebook: Any) -> Any:
+    """A copy as a clean kernel leaves it; raises at the first error."""
+    notebook = nbformat.from_dict(notebook)
+    for cell in notebook.cells:
+        cell.metadata.pop("execution", None)
+    n_cells = len(notebook.cells)
+    notebook.cells += [nbformat.v4.new_code_cell(source) for source in solutions(notebook)]
+    NotebookClient(
+        notebook, timeout=900, kernel_name="python3", record_timing=False,
+        extra_arguments=["--log-level=ERROR"],
+        resources={"metadata": {"path": str(HERE)}},
+    ).execute()  # fmt: skip
+    del notebook.cells[n_cells:]
+    notebook.metadata = nbformat.from_dict(
+        {"kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"}}
+    )
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            cell.outputs = joined(cell.outputs)
+        for output in cell.get("outputs", []):
+            output.get("data", {}).pop(WIDGET, None)
+    return notebook
+
+
+def joined(outputs: list[Any]) -> list[Any]:
+    """One output for what was printed in one go, however it arrived."""
+    result: list[Any] = []
+    for output in outputs:
+        if result and output.get("name") == result[-1].get("name", "nothing printed"):
+            result[-1].text += output.text
+        else:
+            result.append(output)
+    return result
+
+
+def solutions(notebook: Any) -> list[str]:
+    """The code of the folded solutions, in order."""
+    texts = [cell.source for cell in notebook.cells if cell.cell_type == "markdown"]
+    return [
+        code for text in texts for fold in SOLUTION.findall(text) for code in CODE.findall(fold)
+    ]
+
+
+def differences(before: Any, after: Any) -> list[str]:
+    """Which cells print something else than they did."""
+    found = []
+    for number, (old, new) in enumerate(zip(before.cells, after.cells, strict=True)):
+        if new.cell_type != "code" or "measured" in new.metadata.get("tags", []):
+            continue
+        if not alike(printed(old), printed(new)):
+            found.append(f"cell {number} shows\n{printed(old)}\n  and prints\n{printed(new)}")
+    return found
+
+
+def printed(cell: Any) -> str:
+    """What a cell printed, and in words what it drew."""
+    return "".join(
+        output.get("text", "") or output.get("data", {}).get("text/plain", "")
+        for output in cell.outputs
+        if output.get("name") != "stderr"
+    )
+
+
+def alike(first: str, second: str) -> bool:
+    """Whether two texts are the same but for the last digits of their numbers."""
+    if NUMBER.sub("#", first) != NUMBER.sub("#", second):
+        return False
+    numbers = [
+        [float(number.replace(",", "")) for number in NUMBER.findall(text)]
+        for text in (first, second)
+    ]
+    return all(
+        abs(old - new) <= TOLERANCE * max(abs(old), abs(new))
+        for old, new in zip(*numbers, strict=True)
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())
