@@ -21,7 +21,7 @@ def speedups(document: Any) -> str:
         [
             table.setting_sentence(measured),
             table.summary(measured),
-            table.reproduced(measured),
+            table.reproduced_in_short(measured),
             table.equality_sentence(measured),
         ]
     )
@@ -29,7 +29,7 @@ def speedups(document: Any) -> str:
 
 def epochs(document: Any) -> str:
     """The clock against scikit-learn and the others."""
-    return bench.Bench().page(document)
+    return bench.summary(bench.Measured(document))
 
 
 #: study -> what the README shows of it

@@ -1,11 +1,16 @@
 """What the README tells people to write does what it says."""
 
 import re
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
+
+import lazynet
+from lazynet.reference import closed_forms
+from lazynet.reference.shrink import fobos_shrink, sgd_shrink
 
 README = Path(__file__).parent.parent / "README.md"
 SNIPPETS = re.findall(r"```python\n(.*?)```", README.read_text(), re.DOTALL)
@@ -105,3 +110,34 @@ def test_the_selections_print_what_is_shown(capsys):
     assert len(printed) == len(shown) == 2
     for line, expected in zip(printed, shown, strict=True):
         assert numbers_in(line) == pytest.approx(numbers_in(expected), rel=5e-2)
+
+
+def test_the_smallest_examples_of_what_is_printed_wrong():
+    """True and printed values of the table are those of the formulas that are kept."""
+    pattern = (
+        r"\| w = (?P<w>\S+), eta = (?P<eta>[\d/ ]+), l1 = (?P<l1>\S+), l2 = (?P<l2>\S+): "
+        r"true (?P<true>\S+), printed (?P<printed>\S+) \| \[`(?P<name>printed_\w+)`\]"
+    )
+    rows = list(re.finditer(pattern, README.read_text()))
+    assert len(rows) == 4
+    for row in rows:
+        w, l1, l2, true, printed = (
+            Fraction(row[key]) for key in ["w", "l1", "l2", "true", "printed"]
+        )
+        rates = [Fraction(rate) for rate in row["eta"].split()]
+        shrink = fobos_shrink if row["name"] == "printed_theorem_2" else sgd_shrink
+        assert closed_forms.repeated(shrink)(w, rates, l1, l2) == true
+        assert getattr(closed_forms, row["name"])(w, rates, l1, l2) == printed
+
+
+def test_links_lead_somewhere():
+    """In the files that people read first."""
+    for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md"):
+        text = (README.parent / name).read_text()
+        for target in re.findall(r"\]\((?!http|#)([^)#]+)", text):
+            assert (README.parent / target).exists(), f"{name}: {target}"
+
+
+def test_the_citation_is_of_this_version():
+    citation = (README.parent / "CITATION.cff").read_text()
+    assert f"\nversion: {lazynet.__version__}\n" in citation

@@ -304,6 +304,11 @@ class Measured:
         return ratios(self.seconds(order, line.slow), self.seconds(order, line.fast))
 
 
+def summary(measured: Measured) -> str:
+    """The lines for rows as they lie; also the README's table."""
+    return "\n\n".join([_setting(measured), table(measured, next(iter(ORDERS))), _cost(measured)])
+
+
 def _setting(measured: Measured) -> str:
     corpus = measured.corpus
     return (
@@ -332,15 +337,19 @@ def table(measured: Measured, order: str) -> str:
     return "\n".join(lines)
 
 
-def _rest(measured: Measured) -> str:
+def _cost(measured: Measured) -> str:
     clock = Spread.of([s * 1e9 for s in measured.seconds("as they lie", "clock")])
     per_row = measured.corpus["nonzeros_per_example"]
     each = Spread(clock.median / per_row, clock.least / per_row, clock.most / per_row)
+    return f"The clock takes {clock} ns per example, {each} ns per nonzero."
+
+
+def _rest(measured: Measured) -> str:
     memory, same = measured.records["memory"], measured.records["same weights"]
     beyond = memory["peak"] - memory["coefficients"]
     return "\n\n".join(
         [
-            f"The clock takes {clock} ns per example, {each} ns per nonzero.",
+            _cost(measured),
             f"The same weights: the greatest difference is {same['tables']['relative']:.2g} of the "
             f"largest weight between clock and tables after {measured.corpus['examples']:,} steps, "
             f"and {same['dense']['relative']:.2g} between clock and dense after {same['few']:,}.",

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -340,10 +340,39 @@ def verdicts(measured: Measured) -> list[str]:
 
 def reproduced(measured: Measured) -> str:
     """Every printed ratio beside ours, and whether it is the same."""
-    return "\n".join(_reproduced(measured))
+    return "\n".join(
+        f"- {printed.where}: printed {printed.ratio:,.0f}, {printed.ratio / IDEAL:.0%} of the "
+        f"ideal; here {printed.found}, {printed.found.median / measured.ideal:.0%} of it: "
+        f"{verdict(printed.factor)}"
+        for printed in printed_ratios(measured)
+    )
 
 
-def _reproduced(measured: Measured) -> Iterator[str]:
+def reproduced_in_short(measured: Measured) -> str:
+    """How many of the printed ratios are the same, and how far off the others."""
+    factors = sorted(printed.factor for printed in printed_ratios(measured))
+    same = [factor for factor in factors if is_reproduced(factor)]
+    others = [factor for factor in factors if not is_reproduced(factor)]
+    sentence = (
+        f"By the share of the ideal that is reached, {len(same)} of the {len(factors)} printed "
+        f"ratios {'is' if len(same) == 1 else 'are'} reproduced within a factor of {REPRODUCED:g}"
+    )
+    if not others:
+        return f"{sentence}."
+    low, high = (significant(factor, 2) for factor in (others[0], others[-1]))
+    return f"{sentence}; the share of the others is {low} to {high} times the printed one."
+
+
+class PrintedRatio(NamedTuple):
+    """One of the papers' ratios beside ours; ``factor`` is the quotient of their shares."""
+
+    where: str
+    ratio: float
+    found: Spread
+    factor: float
+
+
+def printed_ratios(measured: Measured) -> Iterator[PrintedRatio]:
     for (tier, rule), printed in PUBLISHED.items():
         for label, slow, ratio in (
             ("dense updates", DENSE, printed.dense_ratio),
@@ -352,19 +381,21 @@ def _reproduced(measured: Measured) -> Iterator[str]:
             if ratio is None:
                 continue
             found = measured.ratio(tier, rule, slow, TABLES)
-            printed_share, share = ratio / IDEAL, found.median / measured.ideal
-            yield (
-                f"- {DESCRIPTIONS[tier]}, {RULES[rule]}, {label}: printed {ratio:,.0f}, "
-                f"{printed_share:.0%} of the ideal; here {found}, {share:.0%} of it: "
-                f"{verdict(share / printed_share)}"
+            factor = (found.median / measured.ideal) / (ratio / IDEAL)
+            yield PrintedRatio(
+                f"{DESCRIPTIONS[tier]}, {RULES[rule]}, {label}", ratio, found, factor
             )
+
+
+def is_reproduced(factor: float) -> bool:
+    return max(factor, 1 / factor) <= REPRODUCED
 
 
 def verdict(factor: float) -> str:
     """Of the share of the ideal that is reached, here by what is printed."""
     size = max(factor, 1 / factor)
     change = f"{significant(size, 2)} times {'larger' if factor > 1 else 'smaller'}"
-    if size <= REPRODUCED:
+    if is_reproduced(factor):
         return f"reproduced ({change})"
     return f"not reproduced ({change}{', of the same order' if size < SAME_ORDER else ''})"
 
