@@ -71,8 +71,12 @@ notebooks-check: $(VENV)/.notebooks
 notebooks-write: $(VENV)/.notebooks
 	$(BIN)/python notebooks/run.py --write
 
+# pdoc does not look for the modules of a package that has an __all__.
+DOCUMENTED := lazynet lazynet.linear lazynet.schedules lazynet.figures lazynet.testing lazynet.tolerance \
+    lazynet.twin lazynet.reference \
+    $(patsubst lazynet/reference/%.py,lazynet.reference.%,$(filter-out %/__init__.py,$(wildcard lazynet/reference/*.py)))
 docs: setup
-	$(BIN)/python -m pdoc --docformat numpy --math --output-directory build/docs lazynet lazynet.testing lazynet.reference
+	$(BIN)/python -m pdoc --docformat numpy --math --no-show-source --template-directory .pdoc --output-directory build/docs $(DOCUMENTED)
 	@echo "build/docs/index.html"
 
 lint: setup

@@ -222,12 +222,15 @@ class ASGDClassifier(SparseClassifier, _AveragedSGD):
     Attributes
     ----------
     coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
+        The weights; with ``average``, the averages.
     intercept_ : ndarray of shape (1,) or (n_classes,)
+        The intercept of each row of ``coef_``.
     last_coef_, last_intercept_ : ndarray
         Those after the last step.
     mean_ : ndarray of shape (n_features,), or None
         Where the rows were centered.
     classes_ : ndarray of shape (n_classes,)
+        The class labels, sorted.
     t_ : int
         Steps taken.
     n_iter_ : int
@@ -243,6 +246,17 @@ class ASGDClassifier(SparseClassifier, _AveragedSGD):
     >>> model = ASGDClassifier(l2=1e-3, random_state=0).fit(X, y)
     >>> float(model.score(X, y)) > 0.95
     True
+
+    The first row twice, at the rates 1 and 1/2: the weight and the intercept are 1, then 1/2.
+
+    >>> model = ASGDClassifier("hinge", l2=1.0, center=False)
+    >>> model = model.fit([[1.0], [-3.0]], ["yes", "no"], sample_order=[0, 0])
+    >>> model.coef_, model.intercept_
+    (array([[0.75]]), array([0.75]))
+    >>> model.last_coef_, model.last_intercept_
+    (array([[0.5]]), array([0.5]))
+    >>> model.decision_function([[1.0], [-3.0]]), model.predict([[1.0], [-3.0]]).tolist()
+    (array([ 1.5, -1.5]), ['yes', 'no'])
     """
 
     def __init__(
@@ -284,6 +298,7 @@ class ASGDClassifier(SparseClassifier, _AveragedSGD):
         Parameters
         ----------
         X : sparse matrix or array of shape (n_samples, n_features)
+            The rows to learn from.
         y : array of shape (n_samples,)
             Class labels of any kind.
         sample_weight : array of shape (n_samples,), optional
@@ -303,9 +318,11 @@ class ASGDClassifier(SparseClassifier, _AveragedSGD):
 class ASGDRegressor(SparseRegressor, _AveragedSGD):
     """Linear regression by averaged SGD, on rows that are centered without becoming dense.
 
-    Dekel's ASGD and CASGD; parameters and attributes are those of :class:`ASGDClassifier`,
-    without ``class_weight``, and with
+    Dekel's ASGD and CASGD.  All other parameters, and the attributes, are those of
+    :class:`ASGDClassifier`, without ``class_weight`` and ``classes_``.
 
+    Parameters
+    ----------
     loss : str, default="absolute_error"
         "absolute_error", "huber", "epsilon_insensitive", or "squared_error" (p - y)^2 / 2, which
         overshoots unless l2 is of the order of the rows' squared norms: for it,
@@ -322,6 +339,10 @@ class ASGDRegressor(SparseRegressor, _AveragedSGD):
     >>> model = ASGDRegressor(random_state=0).fit(X, y)
     >>> model.coef_.round(1) + 0.0
     array([[ 1.,  0., -2.]])
+    >>> model.predict([[10.0, 10.0, 10.0]]).round(1)  # 10 - 20 + 5
+    array([-5.])
+    >>> model.intercept_.round(1), model.last_intercept_.round(1), model.last_coef_.round(1) + 0.0
+    (array([5.]), array([5.]), array([[ 1.,  0., -2.]]))
     """
 
     def __init__(

@@ -36,6 +36,7 @@ class FromStep:
         check_integer("first", self.first, 0)
 
     def counts(self, start: int, stop: int) -> NDArray[np.float64]:
+        """omega of the iterates after the steps ``start``, ..., ``stop - 1``."""
         return np.asarray(np.arange(start + 1, stop + 1) >= self.first, dtype=np.float64)
 
 
@@ -58,6 +59,7 @@ class PolynomialDecay:
         check_integer("degree", self.degree, 0)
 
     def counts(self, start: int, stop: int) -> NDArray[np.float64]:
+        """omega of the iterates after the steps ``start``, ..., ``stop - 1``."""
         i = np.arange(start + 1, stop + 1, dtype=np.float64)
         counts = np.ones(stop - start)
         with np.errstate(over="ignore"):  # refused as infinite, by whoever asked

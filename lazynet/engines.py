@@ -39,7 +39,7 @@ DEFAULT_BUDGET = 2**20
 
 @dataclass(frozen=True)
 class Wear:
-    """When the clock is worn out and every weight is brought current (algorithms.md 4.4).
+    """When the clock is worn out and every weight is brought current.
 
     ``smallest_scale`` keeps |w| / scale in the range of doubles.  ``cushion`` bounds
     scale * shift, and with it the absolute error of a weight: about 6 cushions in units of the

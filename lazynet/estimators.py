@@ -498,12 +498,15 @@ class LazyNetClassifier(SparseClassifier, _LinearLearner):
     Attributes
     ----------
     coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
+        The weights; with ``average``, the averages.
     intercept_ : ndarray of shape (1,) or (n_classes,)
+        The intercept of each row of ``coef_``.
     last_coef_, last_intercept_ : ndarray
-        The weights after the last step, where ``coef_`` holds averages.
+        Those after the last step, where ``coef_`` holds averages.
     support_ : ndarray of bool, of the shape of ``coef_``
         Where ``last_coef_`` is not zero.
     classes_ : ndarray of shape (n_classes,)
+        The class labels, sorted.
     n_iter_ : int
         Epochs trained.
     t_ : int
@@ -527,6 +530,28 @@ class LazyNetClassifier(SparseClassifier, _LinearLearner):
     True
     >>> model.verify(X, y, max_rows=50).agrees
     True
+
+    Two steps that can be followed by hand: the first gives -0.5 to the first weight, the second
+    1.0 to the other, and each shrink takes 0.05.
+
+    >>> X = sparse.csr_matrix([[1.0, 0.0], [0.0, 2.0]])
+    >>> options = dict(loss="modified_huber", l1=0.2, l2=0.0, schedule="constant", eta0=0.25,
+    ...                fit_intercept=False, shuffle=False, max_iter=1, tol=None)
+    >>> model = LazyNetClassifier(**options).fit(X, ["no", "yes"])
+    >>> model.coef_.round(3), model.intercept_
+    (array([[-0.4 ,  0.95]]), array([0.]))
+    >>> model.decision_function(X).round(3), model.predict(X).tolist()
+    (array([-0.4,  1.9]), ['no', 'yes'])
+    >>> model.predict_proba(X).round(3).tolist()  # of "no" and of "yes"
+    [[0.7, 0.3], [0.0, 1.0]]
+
+    With ``average`` the model is the mean of the weights after both steps, and the last are kept:
+
+    >>> model = LazyNetClassifier(**options, average=True).fit(X, ["no", "yes"])
+    >>> model.coef_.round(3), model.last_coef_.round(3)
+    (array([[-0.425,  0.475]]), array([[-0.4 ,  0.95]]))
+    >>> model.last_intercept_, model.support_
+    (array([0.]), array([[ True,  True]]))
     """
 
     def __init__(
@@ -641,6 +666,12 @@ class LazyNetClassifier(SparseClassifier, _LinearLearner):
         """Train on these rows once, at a cost in their nonzeros.
 
         The first call names all ``classes``.  If it fails, the model is what it was before.
+
+        >>> model = LazyNetClassifier("hinge", eta0=0.5, schedule="constant", l1=0.0, l2=0.0)
+        >>> for row, label in (([[1.0, 0.0]], "no"), ([[0.0, 2.0]], "yes")):
+        ...     _ = model.partial_fit(row, [label], classes=["no", "yes"])
+        >>> model.t_, model.coef_, model.intercept_  # -0.5, then +0.5
+        (2, array([[-0.5,  1. ]]), array([0.]))
         """
         known = getattr(self, "classes_", None)
         if classes is not None:
@@ -679,6 +710,9 @@ class LazyNetClassifier(SparseClassifier, _LinearLearner):
         and are compared after every step.  The twin is plain Python and visits every weight;
         rows are halved until it can be done in seconds.  Nothing of the estimator changes.  With
         several classes the first against the rest is compared.
+
+        >>> LazyNetClassifier(l1=0.1).verify([[1.0, 0.0], [0.0, 2.0]], ["no", "yes"]).agrees
+        True
         """
         probe = type(self)(**self.get_params())
         X, y, classes = probe._check_training(X, y, None, reset=True)
@@ -689,9 +723,11 @@ class LazyNetClassifier(SparseClassifier, _LinearLearner):
 class LazyNetRegressor(SparseRegressor, _LinearLearner):
     """Linear regression with an elastic net, trained one example at a time.
 
-    Minimises ``mean loss + l1 * sum|w| + l2/2 * sum w^2``; the parameters and attributes are those
-    of :class:`LazyNetClassifier`, without ``class_weight``, and with
+    Minimises ``mean loss + l1 * sum|w| + l2/2 * sum w^2``.  All other parameters, and the
+    attributes, are those of :class:`LazyNetClassifier`, without ``class_weight`` and ``classes_``.
 
+    Parameters
+    ----------
     loss : str, default="squared_error"
         "squared_error" (p - y)^2 / 2, "absolute_error", "huber", "epsilon_insensitive".
 
@@ -704,6 +740,17 @@ class LazyNetRegressor(SparseRegressor, _LinearLearner):
     >>> model = LazyNetRegressor(l1=1e-2, random_state=0).fit(X, y)
     >>> model.coef_.round(1) + 0.0
     array([[ 1.,  0., -2.,  0.,  0.]])
+    >>> model.predict([[1.0, 1.0, 1.0, 1.0, 1.0]]).round(1)
+    array([-1.])
+
+    Two steps that can be followed by hand, the weight being 1 after the first and 1.5 after both:
+
+    >>> model = LazyNetRegressor(l1=0.0, l2=0.0, schedule="constant", eta0=0.25, average=True,
+    ...                          max_iter=2, tol=None).fit([[1.0]], [4.0])
+    >>> model.coef_, model.intercept_
+    (array([[1.25]]), array([1.25]))
+    >>> model.last_coef_, model.last_intercept_, model.support_
+    (array([[1.5]]), array([1.5]), array([[ True]]))
     """
 
     def __init__(
@@ -791,7 +838,14 @@ class LazyNetRegressor(SparseRegressor, _LinearLearner):
         sample_weight: ArrayLike | None = None,
         sample_order: ArrayLike | None = None,
     ) -> Self:
-        """Train on these rows once, at a cost in their nonzeros."""
+        """Train on these rows once, at a cost in their nonzeros.
+
+        >>> model = LazyNetRegressor(l1=0.0, l2=0.0, schedule="constant", eta0=0.25)
+        >>> model.partial_fit([[1.0]], [4.0]).coef_
+        array([[1.]])
+        >>> model.partial_fit([[1.0]], [4.0]).coef_
+        array([[1.5]])
+        """
         with self._unchanged_on_failure():
             X, y = self._check_training(X, y, reset=not self.__sklearn_is_fitted__())
             weights = self._check_importances(X, sample_weight)
@@ -805,7 +859,11 @@ class LazyNetRegressor(SparseRegressor, _LinearLearner):
         max_rows: int = 200,
         epochs: int = 1,
     ) -> VerificationReport:
-        """Train the dense twin beside the lazy model; see :meth:`LazyNetClassifier.verify`."""
+        """Train the dense twin beside the lazy model; see :meth:`LazyNetClassifier.verify`.
+
+        >>> LazyNetRegressor(l1=0.1).verify([[1.0, 0.0], [0.0, 2.0]], [3.0, 5.0]).agrees
+        True
+        """
         probe = type(self)(**self.get_params())
         X, y = probe._check_training(X, y, reset=True)
         weights = probe._check_importances(X, sample_weight)

@@ -178,6 +178,12 @@ class SparseClassifier(ClassifierMixin, SparseLinear):
 
         The logistic function for "log_loss"; (clip(p, -1, 1) + 1) / 2 for "modified_huber" (Zhang
         2004).  Several classes: one against the rest, normalised.
+
+        >>> from lazynet import LazyNetClassifier
+        >>> model = LazyNetClassifier(fit_intercept=False)
+        >>> model = model.partial_fit([[0.0]], ["no"], classes=["no", "yes"])
+        >>> model.predict_proba([[1.0]])  # nothing has been learned from a row of zeros
+        array([[0.5, 0.5]])
         """
         decision = self._decision(X)
         binary = decision.shape[1] == 1
@@ -196,7 +202,14 @@ class SparseClassifier(ClassifierMixin, SparseLinear):
 
     @available_if(_has_probability)
     def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
-        """Logarithms of ``predict_proba``."""
+        """Logarithms of ``predict_proba``.
+
+        >>> from lazynet import LazyNetClassifier
+        >>> model = LazyNetClassifier(fit_intercept=False)
+        >>> model = model.partial_fit([[0.0]], ["no"], classes=["no", "yes"])
+        >>> model.predict_log_proba([[1.0]]).round(2)  # log(1/2)
+        array([[-0.69, -0.69]])
+        """
         decision = self._decision(X)
         if self.loss == "log_loss" and decision.shape[1] == 1:
             return log_expit(np.hstack([-decision, decision]))

@@ -6,8 +6,9 @@ A rule is the scalar map eta -> (a, b).  Composition of affine maps is affine, s
 that the engines need; a new rule of the family is one row here and its twin in ``reference``.
 
 The map is given as a, 1 - a and b: the small number 1 - a is known to full relative precision,
-and from it the engines recover the digits that a loses when it is rounded near 1.  (Without
-them the error grows with the number of steps: algorithms.md 12.1.)
+and from it the engines recover the digits that a loses when it is rounded near 1.  (Without them
+the error grows with the number of steps, as that of the dense engine does:
+paper_repro/results/accuracy.md.)
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ from lazynet.online import (
 from lazynet.params import check_integer, check_number
 from lazynet.penalties import ElasticNet
 
-# Beyond this the scalars of the clock would leave the range of doubles (algorithms.md 4.4).
+# Beyond this the scalars of the clock would leave the range of doubles.
 LARGEST_SHRINK = 2.0**200
 
 

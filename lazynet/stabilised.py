@@ -91,7 +91,9 @@ class StabilisedSGDClassifier(SparseClassifier):
     Attributes
     ----------
     coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
+        The mean of the paths' weights.
     intercept_ : ndarray of shape (1,) or (n_classes,)
+        The mean of their intercepts.
     support_ : ndarray of bool, of the shape of ``coef_``
         Where ``coef_`` is not zero.
     stable_ : ndarray of bool, of the shape of ``coef_``
@@ -105,6 +107,7 @@ class StabilisedSGDClassifier(SparseClassifier):
         burst takes its own), ``burst_size``, ``n_stable``, and ``purged``, the features that it
         purged.
     classes_ : ndarray of shape (n_classes,)
+        The class labels, sorted.
     eta0_ : float
         The scale of the rate that was used, where ``schedule`` is a name that takes one.
     n_iter_ : int
@@ -120,6 +123,8 @@ class StabilisedSGDClassifier(SparseClassifier):
     >>> model = StabilisedSGDClassifier(rejection_rate=0.8, random_state=0).fit(X, y)
     >>> np.flatnonzero(model.support_[0])
     array([0, 1, 2, 3, 4, 5, 6, 7, 8, 9])
+    >>> bool((model.predict(X) == (model.decision_function(X) > 0)).all())
+    True
     """
 
     def __init__(
@@ -247,6 +252,7 @@ class StabilisedSGDClassifier(SparseClassifier):
         Parameters
         ----------
         X : sparse matrix or array of shape (n_samples, n_features)
+            The rows to learn from.
         y : array of shape (n_samples,)
             Class labels of any kind.
         sample_weight : array of shape (n_samples,), optional

@@ -33,8 +33,19 @@ class Stepper:
     0.0
     >>> stepper.weights
     array([0.45, 0.  , 0.95, 0.  ])
-    >>> stepper.t, stepper.weight(2)
-    (1, 0.95)
+    >>> stepper.t, stepper.weight(2), stepper.predict([2], [2.0])
+    (1, 0.95, 1.9)
+
+    With an intercept and the mean of the iterates, which are 1 and 1.5:
+
+    >>> stepper = Stepper(1, loss="squared_error", schedule="constant", eta0=0.25,
+    ...                   fit_intercept=True, average=True)
+    >>> stepper.step([0], [1.0], target=4.0), stepper.step([0], [1.0], target=4.0)
+    (0.0, 2.0)
+    >>> stepper.weights, stepper.averages
+    (array([1.5]), array([1.25]))
+    >>> stepper.intercept, stepper.average_intercept
+    (1.5, 1.25)
     """
 
     def __init__(
@@ -139,7 +150,14 @@ class Stepper:
         return prediction
 
     def step_row(self, X: Any, row: int, target: float, weight: float = 1.0) -> float:
-        """Learn from row ``row`` of a CSR matrix."""
+        """Learn from row ``row`` of a CSR matrix.
+
+        >>> from scipy import sparse
+        >>> X = sparse.csr_matrix([[0.0, 0.0], [0.0, 2.0]])
+        >>> stepper = Stepper(2, loss="squared_error", schedule="constant", eta0=0.5)
+        >>> stepper.step_row(X, 1, target=1.0), stepper.weights
+        (0.0, array([0., 1.]))
+        """
         if not 0 <= row < X.shape[0]:
             raise IndexError(f"row must lie between 0 and {X.shape[0] - 1}, got {row}")
         span = slice(X.indptr[row], X.indptr[row + 1])
@@ -166,6 +184,7 @@ class Stepper:
 
     @property
     def intercept(self) -> float:
+        """The intercept as of now; 0 without ``fit_intercept``."""
         return self.engine.intercept
 
     @property

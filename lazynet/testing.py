@@ -1,7 +1,7 @@
 """Checks for lazy rules, ours and other people's; needs Hypothesis.
 
 Anything with ``step(indices, values, target, weight)`` and ``weights`` can be held against the
-dense twin, after every step, on problems that Hypothesis chooses and shrinks::
+dense twin, after every step, on problems that Hypothesis chooses and shrinks:
 
     from hypothesis import given
     from lazynet.testing import assert_matches_twin, problems
@@ -63,13 +63,32 @@ _BOLDNESS = (1.0, 0.3, 1.9, 0.03, 1e-3, 1e-8, 1e-14, 30.0)
 
 @dataclass(frozen=True)
 class Problem:
-    """Examples in the order they come, the rates, and what is minimised."""
+    """Examples in the order they come, the rates, and what is minimised.
+
+    Drawn by ``problems``, or written down, as a failing one is printed:
+
+    >>> problem = Problem(
+    ...     X=sparse.csr_matrix([[0.0, 2.0]]), y=np.array([1.0]), importances=np.ones(1),
+    ...     order=np.array([0, 0]), rates=np.array([0.5, 0.25]), loss="squared_error", l1=0.1)
+    >>> problem.n_features, problem.rate(1), problem.options["l1"]
+    (2, 0.25, 0.1)
+    >>> problem.example(0)  # indices, values, target, importance
+    ([1], [2.0], 1.0, 1.0)
+    >>> twin = problem.twin()
+    >>> twin.step(*problem.example(0)), twin.weights
+    (0.0, array([0.  , 0.95]))
+    """
 
     X: sparse.csr_matrix
+    """The rows."""
     y: NDArray[np.float64]
+    """Their targets."""
     importances: NDArray[np.float64]
+    """What each of them counts."""
     order: NDArray[np.int64]
+    """The row that each step visits."""
     rates: NDArray[np.float64]
+    """The rate of each step."""
     loss: str = "log_loss"
     rule: str = "fobos"
     l1: float = 0.0
@@ -93,6 +112,7 @@ class Problem:
 
     @property
     def n_features(self) -> int:
+        """Columns of X."""
         return int(self.X.shape[1])
 
     @property
@@ -146,6 +166,15 @@ def assert_matches_twin(
     ``implementation`` has ``step(indices, values, target, weight)``; ``read`` gives its weights.
     Where the problem fits an intercept, ``implementation.intercept`` is compared too.  Returns the
     number of steps compared, short of all where rounding may decide a branch.
+
+    >>> from hypothesis import given, settings
+    >>> from lazynet import Stepper
+    >>> @settings(max_examples=5, deadline=None, database=None, derandomize=True)
+    ... @given(problems())
+    ... def test_stepper(problem):
+    ...     lazy = Stepper(problem.n_features, schedule=problem.rates, **problem.options)
+    ...     assert_matches_twin(lazy, problem)
+    >>> test_stepper()
     """
     twin = problem.twin() if twin is None else twin
     for step in range(len(problem.order)):
@@ -186,7 +215,13 @@ def assert_matches_twin(
 def sparse_matrices(
     draw: st.DrawFn, max_rows: int = 6, max_features: int = 7, min_features: int = 1
 ) -> sparse.csr_matrix:
-    """Any sparsity: empty rows and columns, full and repeated rows, explicit zeros."""
+    """Any sparsity: empty rows and columns, full and repeated rows, explicit zeros.
+
+    >>> from hypothesis import find
+    >>> X = find(sparse_matrices(), lambda X: X.nnz > X.count_nonzero())
+    >>> X.nnz, X.toarray()
+    (1, array([[0.]]))
+    """
     n_features = draw(st.integers(min_features, max_features))
     row = st.dictionaries(
         st.integers(0, n_features - 1), st.integers(-300, 300), max_size=n_features
@@ -204,13 +239,23 @@ def sparse_matrices(
 
 
 def orders(n_rows: int, max_steps: int = 30) -> st.SearchStrategy[NDArray[np.int64]]:
-    """Which row each step visits: any order, rows left out and repeated."""
+    """Which row each step visits: any order, rows left out and repeated.
+
+    >>> from hypothesis import find
+    >>> find(orders(n_rows=3), lambda order: len(set(order)) == 3)
+    array([0, 1, 2])
+    """
     rows = st.lists(st.integers(0, n_rows - 1), min_size=1, max_size=max_steps)
     return rows.map(lambda row_numbers: np.array(row_numbers, dtype=np.int64))
 
 
 def targets(n_rows: int, loss: str = "log_loss") -> st.SearchStrategy[NDArray[np.float64]]:
-    """y in the domain of ``loss``."""
+    """y in the domain of ``loss``.
+
+    >>> from hypothesis import find
+    >>> find(targets(2, loss="hinge"), lambda y: y[0] != y[1])
+    array([ 1., -1.])
+    """
     one: st.SearchStrategy[float] = (
         st.sampled_from([1.0, -1.0])
         if LOSSES[loss].margin
@@ -224,6 +269,10 @@ def rates(draw: st.DrawFn, n_steps: int, reference: float = 1.0) -> NDArray[np.f
     """A schedule, as the rates of its first steps: constant, falling, or anything at all.
 
     ``reference`` is a rate that suits the data; huge and tiny ones are measured by it.
+
+    >>> from hypothesis import find
+    >>> find(rates(3), lambda rates: rates[0] > rates[1]).round(2)  # 1 / (1 + t), off round numbers
+    array([0.96, 0.48, 0.32])
     """
     base = reference * draw(st.sampled_from(_BOLDNESS)) / _RATE_GRAIN
     t = np.arange(n_steps)
@@ -242,7 +291,12 @@ def rates(draw: st.DrawFn, n_steps: int, reference: float = 1.0) -> NDArray[np.f
 def penalties(
     draw: st.DrawFn, rule: str = "fobos", largest_rate: float = 1.0
 ) -> tuple[float, float]:
-    """l1 and l2: none, either, both; negligible to overwhelming; within what ``rule`` allows."""
+    """l1 and l2: none, either, both; negligible to overwhelming; within what ``rule`` allows.
+
+    >>> from hypothesis import find
+    >>> find(penalties("sgd", largest_rate=0.5), lambda strengths: strengths[1] > 0.1)
+    (0.0, 1.0)
+    """
     l1, l2 = draw(st.sampled_from(_STRENGTHS)), draw(st.sampled_from(_STRENGTHS))
     if largest_rate * l2 >= RULES[rule].decay_below:
         l2 = draw(st.sampled_from([0.999, 0.5, 0.01])) / largest_rate
@@ -259,7 +313,15 @@ def problems(
     max_features: int = 7,
     max_steps: int = 30,
 ) -> Problem:
-    """A whole problem; widen or narrow it with the arguments to what an implementation supports."""
+    """A whole problem; widen or narrow it with the arguments to what an implementation supports.
+
+    >>> from hypothesis import given, settings
+    >>> @settings(max_examples=5, deadline=None, database=None, derandomize=True)
+    ... @given(problems(losses=["hinge"], intercepts=[False, True], max_steps=4))
+    ... def test_narrowed(problem):
+    ...     assert problem.loss == "hinge" and len(problem.order) <= 4
+    >>> test_narrowed()
+    """
     loss = draw(st.sampled_from(list(losses)))
     rule = draw(st.sampled_from(list(rules)))
     step_order = draw(st.sampled_from(list(step_orders)))
@@ -297,7 +359,13 @@ def problems(
 
 
 def wears() -> st.SearchStrategy[Wear]:
-    """When to rebase: the default, and so often that short runs see many rebases."""
+    """When to rebase: the default, and so often that short runs see many rebases.
+
+    >>> from hypothesis import find
+    >>> wear = find(wears(), lambda wear: wear.cushion == 0.0)
+    >>> wear.cushion, wear.largest_cushion
+    (0.0, 1024.0)
+    """
     return st.one_of(
         st.just(Wear()),
         st.builds(

@@ -27,7 +27,7 @@ from lazynet.rules import get_rule
 UNIT_ROUNDOFF = 2.0**-53
 # Roundings per weight and step, both implementations together: magnitude, move, shrink, scale.
 _ROUNDINGS = 8.0
-# Roundings of the cushion in one load and store (algorithms.md 4.4).
+# Roundings of the cushion in one load and store (a test of test_engines.py holds a sweep to them).
 _CUSHION_ROUNDINGS = 6.0
 # Above this share of the weights the bound no longer says anything worth asserting.
 _USELESS = 1e-6
@@ -53,8 +53,8 @@ class ErrorBudget:
     step_order: str = "gradient_first"
     fit_intercept: bool = False
     epsilon: float = 0.1
-    #: a lazy form that sweeps in time never stores beside a larger cushion than this
     largest_cushion: float = math.inf
+    """A lazy form that sweeps in time never stores beside a larger cushion than this."""
 
     def __post_init__(self) -> None:
         self.bound = 0.0

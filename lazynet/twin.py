@@ -22,6 +22,8 @@ class BoundedTwin:
     array([0.45, 0.  ])
     >>> twin.comparable and twin.bound < 1e-14
     True
+    >>> round(twin.distance(np.array([0.45, 0.25]), twin.intercept), 6)
+    0.25
     """
 
     def __init__(
@@ -59,10 +61,12 @@ class BoundedTwin:
 
     @property
     def weights(self) -> NDArray[np.float64]:
+        """The twin's weights after the last step."""
         return np.array(self.dense.weights, dtype=np.float64)
 
     @property
     def intercept(self) -> float:
+        """The twin's intercept after the last step."""
         return float(self.dense.intercept)
 
     @property

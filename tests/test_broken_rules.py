@@ -1,4 +1,7 @@
-"""Tests of the tests: deliberately broken rules must be caught by the property."""
+"""Tests of the tests: deliberately broken rules must be caught by the property.
+
+Errata are numbered as in test_closed_forms.py.
+"""
 
 import numpy as np
 import pytest
@@ -85,7 +88,7 @@ class NoL1BeforeB(PlainTables):
 
 
 class RebaseSkipsStoredZeros(PlainClock):
-    """algorithms.md 4.4: a stale z below the old shift comes back to life."""
+    """A stale z below the old shift comes back to life."""
 
     def advance(self, a, b):
         super().advance(a, b)

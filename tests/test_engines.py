@@ -215,7 +215,7 @@ def test_single_weights_read_as_all_of_them(engine, data):
 @pytest.mark.parametrize("engine", ["clock", "tables"])
 @given(data=st.data())
 def test_a_sweep_changes_no_weight_beyond_rounding(engine, data):
-    """algorithms.md 4.5, property 4: at most 4 units of a weight and 6 of the cushion."""
+    """Four roundings of a weight and six of the cushion, at the most."""
     problem = data.draw(problems(step_orders=STEP_ORDERS, intercepts=BOTH))
     built = make_engine(engine, problem.n_features)
     run_in_chunks(problem, built, [])
@@ -254,7 +254,7 @@ def problems_twin(n_features, *, eta0, schedule, **options):
 
 
 def test_the_tables_begin_again_before_they_overflow():
-    """algorithms.md 12.2: eta = 1, l2 = 0.5 makes B infinite at step 1023 of the paper's tables."""
+    """eta = 1 and l2 = 0.5 make B infinite at step 1023 of the paper's tables."""
     engine = TablesEngine(1, budget=10_000)
     engine.load(np.array([1.0]), 0.0)
     chosen = recipe(rule="sgd", l1=1e-9, l2=0.5, eta0=1.0)

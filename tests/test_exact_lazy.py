@@ -1,4 +1,4 @@
-"""The lazy forms equal the dense reference exactly, after every step; algorithms.md 4.5."""
+"""The lazy forms equal the dense reference exactly, after every step."""
 
 from fractions import Fraction
 from typing import Any, NamedTuple

@@ -63,5 +63,5 @@ class TestEach:
         assert markdown[0].startswith(f"# {int(path.name[:2])}. ")
         whole = "\n".join(markdown)
         assert whole.count("<details>") == whole.count("</details>") >= 3
-        for target in re.findall(r"\]\((?!http)([^)#]+)", whole):
+        for target in re.findall(r"\]\((?!http)([^)#\s]+)\)", whole):
             assert (FOLDER / target).exists(), target

@@ -1,4 +1,4 @@
-"""Ma & Zheng's algorithm in plain Python, against what the specification says of it."""
+"""Ma & Zheng's algorithm in plain Python, against what its formulas say."""
 
 import itertools
 import math
@@ -82,7 +82,7 @@ def test_the_rejection_rate_anneals(gamma, beta0, x, y):
     assert rejection_rate(low, beta0, gamma) <= rejection_rate(high, beta0, gamma) + 1e-12
 
 
-def test_burst_sizes_of_the_specification():
+def test_burst_sizes():
     """x = 1, .9, .5, .1, .01 with K0 = 20 and Theta = 1/2."""
     sizes = [burst_size(20, 1000, left, 0.5) for left in (1000, 900, 500, 100, 10)]
     assert sizes == [14, 16, 28, 60, 106]

@@ -1,10 +1,10 @@
 """AdaGrad with an elastic net: a rate per coordinate, constant between two touches.
 
-Computes the composite form of Duchi, Hazan & Singer (2011) (algorithms.md 10).  A cell is
-{w, s, c, psi}: the weight; the root of the sum of the squared gradients of its coordinate, from which
-follows its rate eta = alpha / (delta + s); what it loses in one shrink, c = log1p(eta l2), or eta
-itself without l2; and how many steps had been taken when w was stored.  The n shrinks missed since
-then, all at the rate eta, are one:
+Computes the composite form of Duchi, Hazan & Singer (2011).  A cell is {w, s, c, psi}: the weight;
+the root of the sum of the squared gradients of its coordinate, from which follows its rate
+eta = alpha / (delta + s); what it loses in one shrink, c = log1p(eta l2), or eta itself without l2;
+and how many steps had been taken when w was stored.  The n shrinks missed since then, all at the
+rate eta, are one:
 
     |w| <- [ |w| + (|w| + l1 / l2) expm1(-n c) ]+
 

@@ -1,4 +1,4 @@
-# Averages of the iterates beside a clock: what is counted after every step (algorithms.md 7).
+# Averages of the iterates beside a clock: what is counted after every step.
 from .clock cimport Clock, two_sum
 from .rows cimport Past
 

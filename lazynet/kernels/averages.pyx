@@ -1,4 +1,4 @@
-"""Exact averages of the iterates, also where l1 makes weights vanish; algorithms.md 7.
+"""Exact averages of the iterates, also where l1 makes weights vanish.
 
 Computes sum_i omega_i w_i over the iterates i that have counted, of every weight, at the cost of
 the nonzeros.  While nothing touches it a weight is sgn(z) [|z| - shift]+ scale, a curve that

@@ -1,7 +1,7 @@
 """Bursts of SGD with truncation by how often a weight was informed, and the purge after a stage.
 
-Computes Algorithms 1 to 3 of Ma & Zheng (2017) as algorithms.md 13 reconstructs them.  A burst is K
-steps of SGD during which k_j counts the nonzero gradients of a weight; after it
+Computes Algorithms 1 to 3 of Ma & Zheng (2017) as lazynet.reference.stabilised reconstructs them.
+A burst is K steps of SGD during which k_j counts the nonzero gradients of a weight; after it
 
     informative  w_j <- soft(w_j, g k_j)     a weight that was never informed keeps its value
     universal    w_j <- soft(w_j, g K)       all weights: a shift that grows, as on the clock

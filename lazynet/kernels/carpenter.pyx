@@ -1,7 +1,7 @@
 """INEXACT for l2 > 0: Carpenter's lazy sparse SGD, kept because it is what others are compared with.
 
-Computes Carpenter (2008) as algorithms.md 11.1 has it: SGD, and in place of all the shrinks that a
-weight has missed one linear step, at the rate of the step before the present one,
+Computes Carpenter (2008): SGD, and in place of all the shrinks that a weight has missed one linear
+step, at the rate of the step before the present one,
 
     |w| <- [ |w| - gap eta (l1 + l2 |w|) ]+
 

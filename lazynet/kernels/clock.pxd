@@ -1,11 +1,11 @@
-# The clock: the motion of every untouched weight, kept in two scalars (algorithms.md 4.3).
+# The clock: the motion of every untouched weight, kept in two scalars.
 from libc.math cimport fma
 
 # A plain array of these carries the clock from call to call, so that it copies and pickles.
 cdef enum:
     SCALE = 0        # P = product of the steps' a, rounded ...
     SCALE_LOW = 1    # ... and what the rounding lost
-    SHIFT = 2        # sum of b / P(new): lambda1 B of the specification
+    SHIFT = 2        # sum of b / P(new): l1 B of Theorem 1, corrected, and l1 beta of Theorem 2
     SHIFT_LOW = 3
     INTERCEPT = 4
     WORK = 5         # nonzeros visited since the clock was last reset
@@ -22,7 +22,7 @@ cdef struct Clock:
     double shift_low
 
 
-# When a clock is worn out and every weight must be brought current (algorithms.md 4.4).
+# When a clock is worn out and every weight must be brought current.
 cdef struct Wear:
     double smallest_scale   # range: |w| / scale must not overflow
     double cushion          # cancellation: scale * shift bounds the absolute error, in ulps ...

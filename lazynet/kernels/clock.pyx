@@ -1,7 +1,7 @@
 """The clock engine: one number per weight, two running scalars.
 
 Computes SGD or FoBoS with an elastic net, one example at a time (Lipton & Elkan, Algorithm 1 and
-Theorems 1 and 2, corrected), in the coordinate z of algorithms.md 4.3:
+Theorems 1 and 2, corrected), in a coordinate z that no shrink changes:
 
     current(z) = sgn(z) [|z| - shift]+ * scale          stored(w) = sgn(w) (|w| / scale + shift)
 

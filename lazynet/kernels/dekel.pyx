@@ -1,9 +1,9 @@
 """Dekel's averaged and centered learners: T steps in O(d + T k).
 
 Computes SGD on lambda/2 (|w|^2 + b^2) + mean loss at the rate 1 / (lambda t), the averages of its
-iterates, and both for rows centered at ``mean`` (arXiv:1612.09147, Algorithms 1 to 3, corrected in
-algorithms.md 7).  Per feature two sums are kept, v = sum g x and u = sum h_old g x, with g the
-slopes and h the harmonic numbers; everything else is a scalar:
+iterates, and both for rows centered at ``mean`` (arXiv:1612.09147, Algorithms 1 to 3, corrected as
+lazynet.reference.dekel.PlainDekel says).  Per feature two sums are kept, v = sum g x and
+u = sum h_old g x, with g the slopes and h the harmonic numbers; everything else is a scalar:
 
     a = sum g     c = sum a_t / t     z = v.mean     r = a (1 + |mean|^2) - z     s = sum r_t / t
 

@@ -1,7 +1,7 @@
 """The dense engine: every weight at every step, compiled and vectorised.
 
 Computes what lazynet.reference.DenseReference computes, Lipton & Elkan's baseline: predict, move
-the weights of the example's nonzeros, shrink all d weights (algorithms.md 4.1).  O(d) per step.
+the weights of the example's nonzeros, shrink all d weights.  O(d) per step.
 With ``spread`` the prediction and the move run over all d features too, which is the column of the
 paper's table in which nothing at all is sparse.  With ``sums`` every weight is added up after
 every step: the naive average of the iterates.

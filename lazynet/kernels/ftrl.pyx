@@ -1,7 +1,7 @@
 """FTRL-Proximal: a rate per coordinate, and weights that are computed where they are needed.
 
-Computes McMahan et al. (2013), Algorithm 1 (algorithms.md 11.3).  A cell is {z, s} with s = sqrt(n),
-n the sum of the squared gradients of the coordinate:
+Computes McMahan et al. (2013), Algorithm 1.  A cell is {z, s} with s = sqrt(n), n the sum of the
+squared gradients of the coordinate:
 
     w = -soft(z, l1) alpha / (beta + alpha l2 + s)
     s' = sqrt(s^2 + g^2)        z <- z + g - (s' - s) / alpha w        s <- s'

@@ -26,7 +26,7 @@ cdef inline double log_slope(double p, double y) noexcept nogil:
     return -y * (decayed if margin > 0 else 1.0) / (1.0 + decayed)
 
 
-# [1 - m]+; at the kink m = 1 the subgradient 0 is taken (algorithms.md 1).
+# [1 - m]+; at the kink m = 1 the subgradient 0 is taken.
 cdef inline double hinge_loss(double p, double y) noexcept nogil:
     cdef double gap = 1.0 - p * y
     return gap if gap > 0 else 0.0

@@ -1,7 +1,7 @@
 """Regularised dual averaging: the weights are a function of the sum of the gradients.
 
-Computes Xiao (2010) with an l1 penalty (algorithms.md 11.2).  Stored is v = -(sum of gradients);
-before step t, when t gradients have been seen,
+Computes Xiao (2010) with an l1 penalty.  Stored is v = -(sum of gradients); before step t, when t
+gradients have been seen,
 
     w = soft(v, t l1 + gamma rho sqrt(t)) / (t l2 + gamma sqrt(t))
 

@@ -1,8 +1,8 @@
 """The rescaling engine: weights as a scale times a vector, the classic trick for an l2 penalty.
 
 Computes SGD or FoBoS with l1 = 0, one example at a time, as in the note "Sparse Features and L2
-Regularization" (2012; Smola, Bottou), corrected (algorithms.md 6): w = c v, and a shrink of all
-weights is one multiplication,
+Regularization" (2012; Smola, Bottou), corrected as lazynet.reference.rescaling.PlainRescaled says:
+w = c v, and a shrink of all weights is one multiplication,
 
     c <- a c        v <- v - (eta l' / c) x        with the c at the moment of the update
 

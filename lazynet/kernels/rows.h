@@ -115,8 +115,8 @@ LAZYNET_INLINE double lazynet_caught_up(double w, double p_psi, double b_psi, do
     return copysign(magnitude > 0.0 ? magnitude : 0.0, w);
 }
 
-/* What a clock has been through since it was set, for averages of the iterates (algorithms.md 7):
- * of each iterate that counted its shift, and the prefix sums
+/* What a clock has been through since it was set, for averages of the iterates (averages.pyx): of
+ * each iterate that counted its shift, and the prefix sums
  *
  *     scales[n] = sum_{i <= n} omega_i scale_i      pulls[n] = sum_{i <= n} omega_i scale_i shift_i
  */
@@ -158,21 +158,21 @@ typedef struct {
 /* The scalars of the rules whose weights are computed from a cell of two numbers. */
 enum { LAZYNET_LEADER, LAZYNET_TRUNCATED, LAZYNET_CARPENTER };
 typedef struct {
-    /* FTRL-Proximal, algorithms.md 11.3 */
+    /* FTRL-Proximal (ftrl.pyx) */
     double l1;
     double alpha;
     double inverse_alpha;
     double damping; /* beta + alpha l2 */
-    /* AdaGrad, algorithms.md 10; alpha and l1 as above */
+    /* AdaGrad (adagrad.pyx); alpha and l1 as above */
     double l2;
     double delta;
     double decays; /* 1 with an l2 penalty, 0 without */
     double ratio;  /* l1 / l2, or 0 without an l2 penalty ... */
     double linear; /* ... and then l1, which is 0 with one */
-    /* truncated gradient, algorithms.md 8 */
+    /* truncated gradient (truncated.pyx) */
     double gravity; /* the sum of all truncations so far */
     double threshold;
-    /* Carpenter's scheme, algorithms.md 11.1 */
+    /* Carpenter's scheme (carpenter.pyx) */
     double steps; /* taken so far */
     double rate;  /* of the last of them; l1 and l2 as above */
 } lazynet_cell_rule;

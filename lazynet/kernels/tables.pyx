@@ -2,14 +2,16 @@
 
 Each weight remembers psi_j, the first step whose shrink it has not had yet; two tables hold, for
 every step since they were begun, the product P of the steps' factors and the sum B.  Before an
-example is predicted its weights are brought current in constant time (Algorithm 1 with
-Theorems 1 and 2 as corrected in algorithms.md 3.2 and 5, errata E1-E10):
+example is predicted its weights are brought current in constant time (Algorithm 1 with Theorems 1
+and 2, corrected: lazynet/reference/closed_forms.py has the printed formulas beside these, and
+tests/test_closed_forms.py a counterexample to each misprint):
 
     |w| <- [ |w| P(k) / P(psi) - P(k) (B(k) - B(psi)) ]+
 
 The tables have a space budget, after which all weights are brought current and the tables begun
 again.  They are also begun again before P becomes subnormal or B infinite, which the paper does
-not mention and without which the weights turn to NaN (algorithms.md 12.2).
+not mention and without which the weights turn to NaN (at the steps that
+paper_repro/results/accuracy.md tells).
 
 Property: the weights after every step equal those of lazynet.reference.DenseReference, for any
 budget (tests/test_engines.py).

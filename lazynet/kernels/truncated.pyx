@@ -1,9 +1,10 @@
 """Truncated gradient with a threshold: gravity that leaves large weights alone.
 
-Computes Langford, Li & Zhang (2009), Eq. 5 and 6 (algorithms.md 8): SGD, and after every period
-w <- T1(w, alpha, theta), which moves a weight towards zero by alpha if it is within theta.  G is the
-sum of all alphas, and a cell {w, stamp} remembers G as of when it was stored.  A weight within the
-threshold has had every truncation since; one beyond it none, for only a gradient brings it back.
+Computes Langford, Li & Zhang (2009), Eq. 5 and 6: SGD, and after every period
+w <- T1(w, alpha, theta), which moves a weight towards zero by alpha if it is within theta.  G is
+the sum of all alphas, and a cell {w, stamp} remembers G as of when it was stored.  A weight within
+the threshold has had every truncation since; one beyond it none, for only a gradient brings it
+back.
 (Without a threshold the clock does it.)
 
 Property: equal to lazynet.reference.truncated.DenseTruncated after every step

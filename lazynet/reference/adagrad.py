@@ -1,4 +1,4 @@
-"""AdaGrad with an elastic net, Duchi, Hazan & Singer (2011), composite form; algorithms.md 10.
+"""AdaGrad with an elastic net, Duchi, Hazan & Singer (2011), composite form.
 
 A coordinate's rate changes only when the coordinate is touched, so that the shrinks it misses in
 between all have one rate, and their composition is known.
@@ -36,6 +36,7 @@ class _AdaGrad:
         self.t = 0
 
     def rate(self, G: float) -> float:
+        """Of a coordinate whose squared gradients sum up to ``G``."""
         return self.alpha / (self.delta + math.sqrt(G))
 
     def _move(self, j: int, g: float) -> None:
@@ -54,12 +55,15 @@ class DenseAdaGrad(_AdaGrad):
 
     >>> twin = DenseAdaGrad(1, loss="squared_error", l1=0.5, alpha=1.0, delta=0.0)
     >>> _ = twin.step([0], [1.0], 4.0)
+    >>> twin.rate(16.0)  # the gradient was -4
+    0.25
     >>> twin.weights  # 1, less 0.5 / 4
     [0.875]
     """
 
     @property
     def weights(self) -> list[float]:
+        """All weights as of now."""
         return list(self.w)
 
     def step(
@@ -86,6 +90,14 @@ class PlainAdaGrad(_AdaGrad):
         |w| <- [ |w| exp(-l) + (l1 / l2) expm1(-l) ]+        l = n log1p(eta l2)
 
     without an l2 penalty |w| <- [ |w| - n eta l1 ]+.
+
+    >>> lazy = PlainAdaGrad(2, loss="squared_error", l1=0.5, alpha=1.0, delta=0.0)
+    >>> for j in (0, 1):
+    ...     _ = lazy.step([j], [1.0], 4.0)
+    >>> lazy.weights  # after two shrinks, and after one, by 0.5 / 4 each
+    [0.75, 0.875]
+    >>> lazy.weight(0), lazy.rate(16.0)
+    (0.75, 0.25)
     """
 
     def __init__(self, n_features: int, **options: object) -> None:
@@ -104,6 +116,7 @@ class PlainAdaGrad(_AdaGrad):
 
     @property
     def weights(self) -> list[float]:
+        """All weights as of now."""
         return [self.weight(j) for j in range(len(self.w))]
 
     def step(

@@ -1,8 +1,8 @@
-"""Averages of all iterates: by summing them, and lazily on the clock; algorithms.md 7.
+"""Averages of all iterates: by summing them, and lazily on the clock.
 
 The average weighs iterate i = 1, 2, ..., the weights after step i, by omega_i >= 0.  All ones give
-the plain average, zeros before step k the average from step k on, and ``polynomial_decay`` the
-averages of Shamir & Zhang.
+the plain average, zeros before step k the average from step k on, and the rising products of
+``lazynet.PolynomialDecay`` the averages of Shamir & Zhang.
 """
 
 from __future__ import annotations
@@ -18,18 +18,26 @@ Omega = Callable[[int], Any]
 
 
 def every_iterate(i: int) -> int:
-    """omega_i = 1: the plain average."""
+    """omega_i = 1: the plain average.
+
+    >>> every_iterate(1), every_iterate(100)
+    (1, 1)
+    """
     return 1
 
 
 class DenseAverage(DenseReference):
     """Sums up every weight after every step.
 
-    >>> twin = DenseAverage(1, loss="squared_error", rule="sgd", schedule=lambda t: 0.5)
+    >>> twin = DenseAverage(1, loss="squared_error", schedule=lambda t: 0.25, fit_intercept=True)
     >>> for target in (4.0, 4.0):
     ...     _ = twin.step([0], [1.0], target)
-    >>> twin.weights, twin.averages
-    ([3.0], [2.5])
+    >>> twin.weights, twin.averages  # 1 and 1.5
+    ([1.5], [1.25])
+    >>> twin.intercept, twin.average_intercept
+    (1.5, 1.25)
+    >>> twin.predict([0], [1.0])  # by the last weights
+    3.0
     """
 
     def __init__(self, n_features: int, *, omega: Omega = every_iterate, **options: Any) -> None:
@@ -41,6 +49,7 @@ class DenseAverage(DenseReference):
     def step(
         self, indices: Iterable[int], values: Iterable[Any], target: Any, weight: Any = 1
     ) -> Any:
+        """Learn from one example and count the iterate; returns the prediction made before."""
         p = super().step(indices, values, target, weight)
         omega = self.omega(self.t)
         self.sums = [s + omega * w for s, w in zip(self.sums, self.weights, strict=True)]
@@ -57,6 +66,7 @@ class DenseAverage(DenseReference):
 
     @property
     def average_intercept(self) -> Any:
+        """The weighted mean of the intercept, likewise."""
         return self.intercept_sum / self.total if self.total else self.intercept
 
 
@@ -73,6 +83,18 @@ class PlainAverage(PlainClock):
     kept in one number per weight: a change of z by dz and of its sign by ds, made when n iterates
     had counted, adds S0(n) dz - S1(n) ds to it.  A weight that has vanished was last alive at an
     iterate that a search in the shifts finds; the change to zero is entered for then.
+
+    >>> lazy = PlainAverage(1, loss="squared_error", schedule=lambda t: 0.25, fit_intercept=True)
+    >>> for target in (4.0, 4.0):
+    ...     _ = lazy.step([0], [1.0], target)
+    >>> lazy.weights, lazy.averages, lazy.average_intercept
+    ([1.5], [1.25], 1.25)
+    >>> lazy.store(0, 5.0)  # from now on: what has been summed stays
+    >>> lazy.load(0), lazy.sum_of(0)
+    (5.0, 2.5)
+    >>> lazy.advance(0.5, 0.0)  # another shrink, which nobody counts
+    >>> lazy.load(0), lazy.sum_of(0)
+    (2.5, 2.5)
     """
 
     def __init__(self, n_features: int, *, omega: Omega = every_iterate, **options: Any) -> None:
@@ -82,6 +104,16 @@ class PlainAverage(PlainClock):
         super().__init__(n_features, **options)
 
     def reset(self) -> None:
+        """Set the clock anew, and let its past begin.
+
+        >>> lazy = PlainAverage(1, loss="squared_error")
+        >>> _ = lazy.step([0], [1.0], 4.0)
+        >>> lazy.shifts, lazy.S0  # of one iterate, at the scale 1
+        ([0.0], [0.0, 1.0])
+        >>> lazy.reset()
+        >>> lazy.shifts, lazy.S0
+        ([], [0.0])
+        """
         super().reset()
         # Of the iterates that have counted since the clock was set: their shifts, S0 and S1.
         self.shifts: list[Any] = []
@@ -90,6 +122,7 @@ class PlainAverage(PlainClock):
     def step(
         self, indices: Iterable[int], values: Iterable[Any], target: Any, weight: Any = 1
     ) -> Any:
+        """Learn from one example and count the iterate; returns the prediction made before."""
         p = super().step(indices, values, target, weight)
         omega = self.omega(self.t)
         self.shifts.append(self.shift)
@@ -100,6 +133,7 @@ class PlainAverage(PlainClock):
         return p
 
     def store(self, j: int, w: Any) -> None:
+        """Make weight j equal to w as of now; what it has been so far stays in the sum."""
         alive = self._alive(j)
         if alive < len(self.shifts):
             self._enter(j, alive, self.zero)
@@ -124,11 +158,22 @@ class PlainAverage(PlainClock):
         return self.S0[n] * z - self.S1[n] * _sign(z) - self.before[j]
 
     def advance(self, a: Any, b: Any) -> None:
+        """Let one shrink pass over every weight."""
         if a <= 0:  # every weight is wiped, and the clock set anew
             self._fold()
         super().advance(a, b)
 
     def rebase(self) -> None:
+        """Bring every weight current and set the clock anew; sums and weights stay what they are.
+
+        >>> lazy = PlainAverage(1, loss="squared_error", l1=1.0)
+        >>> _ = lazy.step([0], [1.0], 4.0)
+        >>> lazy.shift, lazy.weights, lazy.averages
+        (1.0, [3.0], [3.0])
+        >>> lazy.rebase()
+        >>> lazy.shift, lazy.weights, lazy.averages
+        (0.0, [3.0], [3.0])
+        """
         self._fold()
         super().rebase()
 
@@ -145,6 +190,7 @@ class PlainAverage(PlainClock):
 
     @property
     def average_intercept(self) -> Any:
+        """The weighted mean of the intercept, likewise."""
         return self.intercept_sum / self.total if self.total else self.intercept
 
 

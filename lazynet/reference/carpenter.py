@@ -1,4 +1,4 @@
-"""Carpenter's lazy sparse SGD (2008), INEXACT for l2 > 0; algorithms.md 11.1.
+"""Carpenter's lazy sparse SGD (2008), INEXACT for l2 > 0.
 
 One linear step in place of all the shrinks that a weight has missed.
 """
@@ -22,8 +22,11 @@ class PlainCarpenter:
     >>> lazy = PlainCarpenter(1, loss="squared_error", l1=0.25, schedule=lambda t: 1.0)
     >>> for _ in range(2):
     ...     _ = lazy.step([0], [1.0], 4.0)
-    >>> lazy.weights
-    [3.75]
+    >>> lazy.weights, lazy.weight(0)
+    ([3.75], 3.75)
+    >>> lazy.catch_up()
+    >>> lazy.seen  # as of step 2
+    [2]
     """
 
     def __init__(
@@ -59,6 +62,7 @@ class PlainCarpenter:
 
     @property
     def weights(self) -> list[Any]:
+        """All weights as of now."""
         return [self.weight(j) for j in range(len(self.w))]
 
     def catch_up(self) -> None:

@@ -1,10 +1,10 @@
 """What a gap of missed shrinks amounts to: corrected, and as the papers print it.
 
 The weight |w| = x has missed the shrinks with the rates etas = (eta_psi, ..., eta_{k-1}); each
-function gives |w| as of step k.  algorithms.md 3 and 5; LE1 is the early text of Lipton & Elkan
-("612 times faster"), LE3 arXiv:1505.06449v3.  All functions work on exact fractions, and the
-misprints are kept because they are instructive: they are so nearly right that a comparison to four
-significant figures does not see them.
+function gives |w| as of step k.  LE1 is the early text of Lipton & Elkan ("612 times faster"), LE3
+arXiv:1505.06449v3; their errata E1, E2, ... are proved in tests/test_closed_forms.py.  All
+functions work on exact fractions, and the misprints are kept because they are instructive: they are
+so nearly right that a comparison to four significant figures does not see them.
 """
 
 from __future__ import annotations
@@ -30,7 +30,12 @@ def _product(values: Sequence[Any]) -> Any:
 
 
 def repeated(shrink: Callable[[Any, Any, Any, Any], Any]) -> Gap:
-    """The definition: one shrink after another."""
+    """The definition: one shrink after another.
+
+    >>> from lazynet.reference.shrink import sgd_shrink
+    >>> repeated(sgd_shrink)(4.0, [0.5, 0.5], 1.0, 1.0)  # 4, 3/2, 1/4
+    0.25
+    """
 
     def gap(x: Any, etas: Sequence[Any], l1: Any, l2: Any) -> Any:
         for eta in etas:
@@ -41,22 +46,38 @@ def repeated(shrink: Callable[[Any, Any, Any, Any], Any]) -> Gap:
 
 
 def l1_gap(x: Any, etas: Sequence[Any], l1: Any, l2: Any = 0) -> Any:
-    """LE1 Eq. 4, right as printed: x - l1 sum eta  (l2 = 0)."""
+    """LE1 Eq. 4, right as printed: x - l1 sum eta  (l2 = 0).
+
+    >>> l1_gap(4.0, [0.5, 0.25], 2.0)
+    2.5
+    """
     return _clip(x - l1 * sum(etas))
 
 
 def l2_gap_sgd(x: Any, etas: Sequence[Any], l1: Any, l2: Any) -> Any:
-    """Lemma 1, right as printed: x prod (1 - eta l2)  (l1 = 0)."""
+    """Lemma 1, right as printed: x prod (1 - eta l2)  (l1 = 0).
+
+    >>> l2_gap_sgd(4.0, [0.5, 0.25], 0.0, 1.0)  # 4 * 1/2 * 3/4
+    1.5
+    """
     return x * _product([1 - eta * l2 for eta in etas])
 
 
 def l2_gap_fobos(x: Any, etas: Sequence[Any], l1: Any, l2: Any) -> Any:
-    """LE1 Eq. 15, right as printed: x prod 1 / (1 + eta l2)  (l1 = 0)."""
+    """LE1 Eq. 15, right as printed: x prod 1 / (1 + eta l2)  (l1 = 0).
+
+    >>> l2_gap_fobos(4.0, [1.0, 3.0], 0.0, 1.0)  # 4 * 1/2 * 1/4
+    0.5
+    """
     return x * _product([1 / (1 + eta * l2) for eta in etas])
 
 
 def theorem_1(x: Any, etas: Sequence[Any], l1: Any, l2: Any) -> Any:
-    """SGD with elastic net, corrected: B(t) = B(t-1) + eta_t / P(t), with the NEW product."""
+    """SGD with elastic net, corrected: B(t) = B(t-1) + eta_t / P(t), with the NEW product.
+
+    >>> theorem_1(4.0, [0.5, 0.5], 1.0, 1.0)  # 4, 3/2, 1/4
+    0.25
+    """
     P, B = _running(x), _running(x) - 1
     for eta in etas:
         P = P * (1 - eta * l2)
@@ -65,7 +86,11 @@ def theorem_1(x: Any, etas: Sequence[Any], l1: Any, l2: Any) -> Any:
 
 
 def theorem_2(x: Any, etas: Sequence[Any], l1: Any, l2: Any) -> Any:
-    """FoBoS with elastic net, LE3: beta(t) = beta(t-1) + eta_t / Phi(t-1), with the OLD product."""
+    """FoBoS with elastic net, LE3: beta(t) = beta(t-1) + eta_t / Phi(t-1), with the OLD product.
+
+    >>> theorem_2(4.0, [1.0, 1.0], 1.0, 1.0)  # 4, 3/2, 1/4
+    0.25
+    """
     Phi, beta = _running(x), _running(x) - 1
     for eta in etas:
         beta = beta + eta / Phi
@@ -74,7 +99,13 @@ def theorem_2(x: Any, etas: Sequence[Any], l1: Any, l2: Any) -> Any:
 
 
 def unified(keep: Callable[[Any, Any], Any]) -> Gap:
-    """Both rules in one formula, for l2 > 0: x rho - (l1 / l2) (1 - rho), rho = prod a."""
+    """Both rules in one formula, for l2 > 0: x rho - (l1 / l2) (1 - rho), rho = prod a.
+
+    >>> unified(lambda eta, l2: 1 - eta * l2)(4.0, [0.5, 0.5], 1.0, 1.0)  # SGD, rho = 1/4
+    0.25
+    >>> unified(lambda eta, l2: 1 / (1 + eta * l2))(4.0, [1.0, 1.0], 1.0, 1.0)  # FoBoS
+    0.25
+    """
 
     def gap(x: Any, etas: Sequence[Any], l1: Any, l2: Any) -> Any:
         rho = _product([keep(eta, l2) for eta in etas])
@@ -87,7 +118,12 @@ def unified(keep: Callable[[Any, Any], Any]) -> Gap:
 
 
 def printed_theorem_1_statement(x: Any, etas: Sequence[Any], l1: Any, l2: Any) -> Any:
-    """LE1 Eq. 10, same in LE3 (errata E1, E2): eta_t / P(t-1), and no l1 before B."""
+    """LE1 Eq. 10, same in LE3 (errata E1, E2): eta_t / P(t-1), and no l1 before B.
+
+    >>> gap = 4.0, [0.5], 2.0, 1.0
+    >>> printed_theorem_1_statement(*gap), theorem_1(*gap)
+    (1.75, 1.0)
+    """
     P, B = _printed_tables(x, etas, l2)
     return _clip(x * P - P * B)
 
@@ -97,6 +133,10 @@ def printed_theorem_1_proof(x: Any, etas: Sequence[Any], l1: Any, l2: Any) -> An
 
     This is the exact closed form of another step, [ (1 - eta l2) (|w| - eta l1) ]+, and so
     shrinks too little by about l1 l2 sum eta^2.
+
+    >>> gap = 4.0, [0.5], 2.0, 1.0
+    >>> printed_theorem_1_proof(*gap), theorem_1(*gap)  # 2 * 1 * 1/4 apart
+    (1.5, 1.0)
     """
     P, B = _printed_tables(x, etas, l2)
     return _clip(x * P - l1 * P * B)
@@ -106,6 +146,11 @@ def printed_theorem_1_eq_13(x: Any, etas: Sequence[Any], l1: Any, l2: Any) -> An
     """LE1 Eq. 13 (erratum E3): the prefactor of B stops one factor early.
 
     Right for a constant rate, where the slip cancels, and wrong otherwise.
+
+    >>> from fractions import Fraction
+    >>> gap = Fraction(6), [Fraction(1, 2), Fraction(1, 3)], 1, 1
+    >>> printed_theorem_1_eq_13(*gap), theorem_1(*gap)
+    (Fraction(17, 12), Fraction(4, 3))
     """
     P, B = _printed_tables(x, etas, l2)
     one_short = P / (1 - etas[-1] * l2) if etas else P
@@ -113,7 +158,13 @@ def printed_theorem_1_eq_13(x: Any, etas: Sequence[Any], l1: Any, l2: Any) -> An
 
 
 def printed_theorem_2(x: Any, etas: Sequence[Any], l1: Any, l2: Any) -> Any:
-    """LE1 Theorem 2 taken literally (erratum E6): B' divides by SGD's P where P' is meant."""
+    """LE1 Theorem 2 taken literally (erratum E6): B' divides by SGD's P where P' is meant.
+
+    >>> from fractions import Fraction
+    >>> gap = Fraction(6), [Fraction(1, 2), Fraction(1, 2)], 1, 1
+    >>> printed_theorem_2(*gap), theorem_2(*gap)
+    (Fraction(2, 1), Fraction(19, 9))
+    """
     P, Phi, B = _running(x), _running(x), _running(x) - 1
     for eta in etas:
         B = B + eta / P

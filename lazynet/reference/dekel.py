@@ -1,6 +1,6 @@
-"""Dekel's SGD, averaged SGD and centered averaged SGD; algorithms.md 7.
+"""Dekel's SGD, averaged SGD and centered averaged SGD.
 
-"Linear Learning with Sparse Data" (arXiv:1612.09147).
+From "Linear Learning with Sparse Data" (arXiv:1612.09147).
 
 The objective is lambda / 2 (|w|^2 + b^2) + mean loss, the rate 1 / (lambda t) with t = 1, 2, ...,
 and the intercept b is penalised like a weight.  Averages run over the iterates 1 ... T.  Centered
@@ -94,6 +94,12 @@ class PlainDekel(_Dekel):
     - z and s = sum r_t / t do what centering would.  Printed otherwise, and wrong: h grows by 1
     where 1 / t is meant, c by g where a / t is meant, and Algorithm 3's loop begins at step 1,
     which its prelude has taken already.
+
+    >>> lazy = PlainDekel(1, loss="hinge", strength=1)
+    >>> for _ in range(2):
+    ...     _ = lazy.step([0], [2.0], target=1)
+    >>> lazy.last(), lazy.average()
+    (([1.0], 0.5), ([1.5], 0.75))
     """
 
     def __init__(self, n_features: int, **options: Any) -> None:

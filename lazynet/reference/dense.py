@@ -1,6 +1,6 @@
 """Stochastic gradient descent and FoBoS with an elastic net, every weight at every step.
 
-Lipton & Elkan, Algorithm 1 without the laziness; algorithms.md 2.2 and 4.1.
+Lipton & Elkan, Algorithm 1 without the laziness.
 """
 
 from __future__ import annotations
@@ -15,14 +15,16 @@ from lazynet.reference.shrink import SHRINKS
 class DenseReference:
     """One example at a time; ``weights`` can be read after every step.
 
-    ``step_order="gradient_first"`` (the default): w <- shrink_t(w - eta_t g x).
-    ``step_order="shrink_first"``: w <- shrink_t(w) - eta_t g x, both at the same w.
+    - ``step_order="gradient_first"`` (the default): w <- shrink_t(w - eta_t g x).
+    - ``step_order="shrink_first"``: w <- shrink_t(w) - eta_t g x, both at the same w.
 
     >>> twin = DenseReference(2, loss="squared_error", rule="sgd", l1=1, schedule=lambda t: 0.5)
     >>> twin.step([0], [1.0], target=4.0)
     0.0
-    >>> twin.weights
+    >>> twin.weights  # 2, less 0.5
     [1.5, 0.0]
+    >>> twin.predict([0], [2.0])
+    3.0
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""FTRL-Proximal, McMahan et al. (2013); algorithms.md 11.3.
+"""FTRL-Proximal, McMahan et al. (2013), Algorithm 1.
 
 Follow the proximally regularised leader with a rate per coordinate.  A weight is a function of two
 sums over its own gradients: lazy by nature.  l1 and l2 act once, not once per step: they are not
@@ -21,10 +21,12 @@ class DenseFTRL:
 
     The intercept is a coordinate without penalties.
 
-    >>> twin = DenseFTRL(1, loss="squared_error", l1=1.0, alpha=1.0, beta=0.0)
+    >>> twin = DenseFTRL(1, loss="squared_error", l1=1.0, alpha=1.0, beta=0.0, fit_intercept=True)
     >>> _ = twin.step([0], [1.0], 4.0)
-    >>> twin.weights  # (4 - 1) / 4
-    [0.75]
+    >>> twin.weights, twin.weight(0)  # (4 - 1) / 4
+    ([0.75], 0.75)
+    >>> twin.intercept  # 4 / 4
+    1.0
     """
 
     def __init__(
@@ -57,10 +59,12 @@ class DenseFTRL:
 
     @property
     def weights(self) -> list[float]:
+        """All weights as of now."""
         return [self.weight(j) for j in range(len(self.z) - 1)]
 
     @property
     def intercept(self) -> float:
+        """The intercept as of now."""
         return self.weight(len(self.z) - 1)
 
     def step(

@@ -1,4 +1,4 @@
-"""The losses, as one would write them on a blackboard; algorithms.md 1.
+"""The losses, as one would write them on a blackboard.
 
 ``p`` is the prediction w.x + b, ``y`` the target.  Each loss is a pair (value, slope): l(p, y) and
 its derivative in p, or a subgradient where there is none.  At a kink the subgradient 0 is taken,
@@ -19,72 +19,150 @@ def _sign(v: Any) -> int:
 
 
 def log_loss(p: float, y: float, epsilon: float) -> float:
-    """log(1 + exp(-m)), m = p y, without overflow at any margin."""
+    """log(1 + exp(-m)), m = p y, without overflow at any margin.
+
+    >>> round(log_loss(0.0, 1, 0.1), 4), round(log_loss(-1000.0, 1, 0.1), 4)
+    (0.6931, 1000.0)
+    """
     m = p * y
     return math.log1p(math.exp(-abs(m))) + max(-m, 0.0)
 
 
 def log_slope(p: float, y: float, epsilon: float) -> float:
-    """-y / (1 + exp(m)) = -y exp(-max(m, 0)) / (1 + exp(-|m|))."""
+    """-y / (1 + exp(m)) = -y exp(-max(m, 0)) / (1 + exp(-|m|)).
+
+    >>> log_slope(0.0, 1, 0.1), log_slope(-1000.0, 1, 0.1)
+    (-0.5, -1.0)
+    """
     m = p * y
     return -y * math.exp(-max(m, 0.0)) / (1.0 + math.exp(-abs(m)))
 
 
 def hinge(p: Any, y: Any, epsilon: Any) -> Any:
+    """[ 1 - m ]+, m = p y.
+
+    >>> hinge(0.5, 1, 0.1), hinge(2.0, 1, 0.1)
+    (0.5, 0)
+    """
     return max(0, 1 - p * y)
 
 
 def hinge_slope(p: Any, y: Any, epsilon: Any) -> Any:
+    """-y where m < 1, else 0; 0 at the kink too.
+
+    >>> hinge_slope(0.5, 1, 0.1), hinge_slope(1.0, 1, 0.1)
+    (-1, 0)
+    """
     return -y if p * y < 1 else 0
 
 
 def squared_hinge(p: Any, y: Any, epsilon: Any) -> Any:
+    """[ 1 - m ]+^2, m = p y.
+
+    >>> squared_hinge(0.5, 1, 0.1), squared_hinge(-1.0, 1, 0.1)
+    (0.25, 4.0)
+    """
     gap = max(0, 1 - p * y)
     return gap * gap  # not ** 2, which is an error where the product is infinite
 
 
 def squared_hinge_slope(p: Any, y: Any, epsilon: Any) -> Any:
+    """-2 y [ 1 - m ]+.
+
+    >>> squared_hinge_slope(0.5, 1, 0.1), squared_hinge_slope(-1.0, 1, 0.1)
+    (-1.0, -4.0)
+    """
     return -2 * y * max(0, 1 - p * y)
 
 
 def modified_huber(p: Any, y: Any, epsilon: Any) -> Any:
+    """[ 1 - m ]+^2 where m >= -1, m = p y, and -4 m beyond.
+
+    >>> modified_huber(0.5, 1, 0.1), modified_huber(-2.0, 1, 0.1)
+    (0.25, 8.0)
+    """
     return squared_hinge(p, y, epsilon) if p * y >= -1 else -4 * p * y
 
 
 def modified_huber_slope(p: Any, y: Any, epsilon: Any) -> Any:
+    """-2 y [ 1 - m ]+ where m >= -1, and -4 y beyond.
+
+    >>> modified_huber_slope(0.5, 1, 0.1), modified_huber_slope(-2.0, 1, 0.1)
+    (-1.0, -4)
+    """
     return -2 * y * max(0, 1 - p * y) if p * y >= -1 else -4 * y
 
 
 def squared_error(p: Any, y: Any, epsilon: Any) -> Any:
+    """(p - y)^2 / 2.
+
+    >>> squared_error(3.0, 1.0, 0.1)
+    2.0
+    """
     return (p - y) * (p - y) / 2
 
 
 def squared_error_slope(p: Any, y: Any, epsilon: Any) -> Any:
+    """p - y.
+
+    >>> squared_error_slope(3.0, 1.0, 0.1)
+    2.0
+    """
     return p - y
 
 
 def absolute_error(p: Any, y: Any, epsilon: Any) -> Any:
+    """|p - y|.
+
+    >>> absolute_error(3.0, 1.0, 0.1)
+    2.0
+    """
     return abs(p - y)
 
 
 def absolute_error_slope(p: Any, y: Any, epsilon: Any) -> Any:
+    """sgn(p - y), 0 at the kink.
+
+    >>> absolute_error_slope(3.0, 1.0, 0.1), absolute_error_slope(1.0, 1.0, 0.1)
+    (1, 0)
+    """
     return _sign(p - y)
 
 
 def huber(p: Any, y: Any, epsilon: Any) -> Any:
+    """r^2 / 2 where r = |p - y| is at most epsilon, and epsilon (r - epsilon / 2) beyond.
+
+    >>> huber(2.0, 1.0, 2.0), huber(5.0, 1.0, 2.0)
+    (0.5, 6.0)
+    """
     r = abs(p - y)
     return r * r / 2 if r <= epsilon else epsilon * (r - epsilon / 2)
 
 
 def huber_slope(p: Any, y: Any, epsilon: Any) -> Any:
+    """p - y, but no larger than epsilon.
+
+    >>> huber_slope(2.0, 1.0, 2.0), huber_slope(5.0, 1.0, 2.0)
+    (1.0, 2.0)
+    """
     return p - y if abs(p - y) <= epsilon else epsilon * _sign(p - y)
 
 
 def epsilon_insensitive(p: Any, y: Any, epsilon: Any) -> Any:
+    """[ |p - y| - epsilon ]+.
+
+    >>> epsilon_insensitive(3.0, 1.0, 0.5), epsilon_insensitive(1.25, 1.0, 0.5)
+    (1.5, 0)
+    """
     return max(0, abs(p - y) - epsilon)
 
 
 def epsilon_insensitive_slope(p: Any, y: Any, epsilon: Any) -> Any:
+    """sgn(p - y) where |p - y| > epsilon, else 0.
+
+    >>> epsilon_insensitive_slope(3.0, 1.0, 0.5), epsilon_insensitive_slope(1.25, 1.0, 0.5)
+    (1, 0)
+    """
     return _sign(p - y) if abs(p - y) > epsilon else 0
 
 

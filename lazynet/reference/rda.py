@@ -1,4 +1,4 @@
-"""Regularised dual averaging with an l1 penalty, Xiao (2010); algorithms.md 11.2.
+"""Regularised dual averaging with an l1 penalty, Xiao (2010).
 
 The weights are a function of the mean gradient alone, so that nothing has to be caught up: lazy
 by nature.
@@ -19,10 +19,12 @@ class DenseRDA:
     with gbar the mean of all gradients so far and lambda_t = l1 + gamma rho / sqrt(t); rho = 0 is
     the plain form.  The intercept has a mean gradient too, and no penalty.
 
-    >>> twin = DenseRDA(1, loss="squared_error", l1=0.5, gamma=2.0)
+    >>> twin = DenseRDA(1, loss="squared_error", l1=0.5, gamma=2.0, fit_intercept=True)
     >>> _ = twin.step([0], [1.0], 4.0)
-    >>> twin.weights  # (4 - 0.5) / (0 + 2)
-    [1.75]
+    >>> twin.weights, twin.weight(0)  # (4 - 0.5) / (0 + 2)
+    ([1.75], 1.75)
+    >>> twin.intercept  # 4 / 2
+    2.0
     """
 
     def __init__(
@@ -60,10 +62,12 @@ class DenseRDA:
 
     @property
     def weights(self) -> list[float]:
+        """All weights as of now."""
         return [self.weight(j) for j in range(len(self.gradients))]
 
     @property
     def intercept(self) -> float:
+        """The intercept as of now."""
         return self._minimiser(self.intercept_gradient, 0.0, 0.0)
 
     def step(

@@ -1,4 +1,4 @@
-"""The classic trick for an l2 penalty: weights as a scale times a vector; algorithms.md 6.
+"""The classic trick for an l2 penalty: weights as a scale times a vector.
 
 From the note "Sparse Features and L2 Regularization" (2012, with credit to Smola and Bottou).
 """
@@ -28,6 +28,17 @@ class PlainRescaled(PlainLazy):
     ...     _ = lazy.step([0], [1.0], 1), dense.step([0], [1.0], 1)
     >>> lazy.weights == dense.weights == [0.375]
     True
+
+    By hand: a weight is stored, shrunk, and given its scale back.
+
+    >>> lazy = PlainRescaled(1)
+    >>> lazy.store(0, 2.0)
+    >>> lazy.advance(0.5, 0.0)
+    >>> lazy.c, lazy.v, lazy.load(0)
+    (0.5, [2.0], 1.0)
+    >>> lazy.rebase()
+    >>> lazy.c, lazy.v, lazy.load(0)
+    (1.0, [1.0], 1.0)
     """
 
     def __init__(self, n_features: int, **options: Any) -> None:
@@ -38,12 +49,15 @@ class PlainRescaled(PlainLazy):
         self.c = self.zero + 1
 
     def load(self, j: int) -> Any:
+        """Weight j as of now: c v_j."""
         return self.c * self.v[j]
 
     def store(self, j: int, w: Any) -> None:
+        """Make weight j equal to w as of now."""
         self.v[j] = w / self.c
 
     def advance(self, a: Any, b: Any) -> None:
+        """Let one shrink pass over every weight: c <- a c."""
         if a == 0:  # eta lambda = 1: nothing is left of any weight, and c cannot be divided by
             self.v = [self.zero] * self.n_features
             self.c = self.zero + 1

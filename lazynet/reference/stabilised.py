@@ -1,10 +1,11 @@
 """Stabilised truncated SGD, Ma & Zheng: bursts, informative truncation, stability selection.
 
-algorithms.md 13, the paper's version.  Several chains of SGD run through their own permutations in
-bursts; after each burst a weight is truncated in proportion to how often it was informed; after a
-stage of bursts, features that did not survive often enough are purged for good.  Reconstructed from
-the prose: the available text has lost its formulas.  Two things are added: an intercept, which is
-neither truncated nor purged, and features that occur in no row do not count as features.
+The paper's version (arXiv:1604.06498), not that of the authors' scripts.  Several chains of SGD run
+through their own permutations in bursts; after each burst a weight is truncated in proportion to
+how often it was informed; after a stage of bursts, features that did not survive often enough are
+purged for good.  Reconstructed from the prose: the available text has lost its formulas.  Two
+things are added: an intercept, which is neither truncated nor purged, and features that occur in no
+row do not count as features.
 """
 
 from __future__ import annotations
@@ -59,19 +60,34 @@ def base_gravity(ratios: Sequence[float], beta: float) -> float:
 
 
 def burst_size(k0: float, n_features: int, left: int, theta: float) -> int:
-    """Draws of a burst while ``left`` features are left: longer, the fewer there are."""
+    """Draws of a burst while ``left`` features are left: longer, the fewer there are.
+
+    >>> [burst_size(20, 1000, left, 0.5) for left in (1000, 100, 10)]  # 20 log(2000 / left)
+    [14, 60, 106]
+    """
     return max(1, math.ceil(k0 * math.log(n_features / (theta * left))))
 
 
 @dataclass(frozen=True)
 class Stage:
-    """One line of the trace."""
+    """One line of the trace.
 
-    gravity: float | None  # None: each burst of the first stage takes its own
+    >>> model = StabilisedReference(1, n_chains=1, k0=2, epochs=2, beta0=0.0)
+    >>> model = model.fit([([0], [1.0], 1.0)], lambda chain: iter([0, 0]))
+    >>> model.trace[0].burst_size, model.trace[0].stable
+    (2, frozenset({0}))
+    """
+
+    gravity: float | None
+    """That of all bursts; None in the first stage, where each takes its own."""
     rejection_rate: float
+    """The share of the informed weights that was to vanish."""
     realised_rate: float
+    """The share that did."""
     burst_size: int
+    """Draws of a burst."""
     stable: frozenset[int]
+    """Features that are left."""
 
 
 class StabilisedReference:
@@ -82,6 +98,19 @@ class StabilisedReference:
     ``weights`` are the mean of the chains, ``stable`` the features that were never purged,
     ``frequency`` how often each survived when it was last judged, and ``trace`` has a line per
     stage.
+
+    One burst by hand: the first feature is drawn twice, the second once.
+
+    >>> model = StabilisedReference(2, n_chains=1, schedule=lambda t: 0.5)
+    >>> examples = [([0], [1.0], 1.0), ([1], [0.5], 1.0)]
+    >>> counts = model.burst(0, examples, iter([0, 0, 1]), size=3)
+    >>> model.weights, counts, model.ratios(0, counts, size=3)
+    ([1.0, 0.25], {0: 2, 1: 1}, [0.5, 0.25])
+    >>> model.truncate(0, counts, gravity=0.25, size=3)  # one vanishes
+    1
+    >>> model.purge()
+    >>> model.weights, model.intercept, model.stable
+    ([0.5, 0.0], 0.0, {0})
     """
 
     def __init__(
@@ -129,6 +158,14 @@ class StabilisedReference:
     def fit(
         self, examples: Sequence[Example], draws: Callable[[int], Iterator[int]]
     ) -> StabilisedReference:
+        """Train stage after stage, until every chain has drawn its rows or nothing is left.
+
+        >>> import itertools
+        >>> model = StabilisedReference(1, schedule=lambda t: 0.25, k0=2, epochs=2, beta0=0.0)
+        >>> model = model.fit([([0], [1.0], 1.0)], lambda chain: itertools.repeat(0))
+        >>> model.weights, len(model.trace)
+        ([0.5], 1)
+        """
         rows = [draws(chain) for chain in range(len(self.chains))]
         self.stable = {
             j for indices, values, _ in examples for j, x in zip(indices, values, strict=True) if x

@@ -1,6 +1,6 @@
 """Truncated gradient, Langford, Li & Zhang (2009): gravity every K steps, up to a threshold.
 
-algorithms.md 8.  Every weight at every step, and lazily with one stamp per weight.
+Every weight at every step, and lazily with one stamp per weight.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ class DenseTruncated(DenseReference):
     ...                       schedule=lambda t: 0.5)
     >>> for _ in range(2):
     ...     _ = twin.step([0], [1.0], 4.0)
-    >>> twin.weights  # 2, then 3 less 0.5 * 2 * 0.5
-    [2.5]
+    >>> twin.weights, twin.predict([0], [2.0])  # 2, then 3 less 0.5 * 2 * 0.5
+    ([2.5], 5.0)
     """
 
     def __init__(
@@ -61,6 +61,16 @@ class PlainTruncated(PlainLazy):
     G is the sum of all alphas so far, and a weight remembers G as of when it was stored.  One
     within the threshold has had every truncation since, for none of them lifts it; one beyond has
     had none, for nothing but a gradient brings it back.
+
+    >>> lazy = PlainTruncated(2, loss="squared_error", gravity=0.5, threshold=1.0)
+    >>> for j, target in ((0, 1.0), (1, 4.0)):
+    ...     _ = lazy.step([j], [1.0], target)
+    >>> lazy.weights  # 1 less 0.5 less 0.5, and 4, which is beyond the threshold
+    [0.0, 4.0]
+    >>> lazy.store(1, 0.75)
+    >>> lazy.advance(1, 0.25)
+    >>> lazy.load(1)
+    0.5
     """
 
     def __init__(
@@ -83,10 +93,13 @@ class PlainTruncated(PlainLazy):
         return 1, eta * self.period * self.gravity if due else 0
 
     def load(self, j: int) -> Any:
+        """Weight j as of now: truncated by what G has grown since it was stored."""
         return truncate(self.w[j], self.G - self.stamp[j], self.threshold)
 
     def store(self, j: int, w: Any) -> None:
+        """Make weight j equal to w as of now."""
         self.w[j], self.stamp[j] = w, self.G
 
     def advance(self, a: Any, b: Any) -> None:
+        """Let one truncation by b pass over every weight."""
         self.G += b
