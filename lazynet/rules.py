@@ -359,6 +359,15 @@ def make_rule(name: str, **given: Any) -> AnyRule:
     return kind(**given)
 
 
+def takes_eta0(name: Any) -> bool:
+    """Whether the rate is a parameter of the rule called ``name``, and not of a schedule.
+
+    >>> takes_eta0("ftrl"), takes_eta0("rda"), takes_eta0("fobos")
+    (True, False, False)
+    """
+    return isinstance(name, str) and name in OWN_RULES and "eta0" in OWN_RULES[name].takes
+
+
 def engine_for(
     rule: AnyRule,
     penalty: ElasticNet,

@@ -14,7 +14,7 @@ from lazynet.kernels.examples import Examples
 from lazynet.losses import get_loss
 from lazynet.params import check_integer
 from lazynet.penalties import ElasticNet
-from lazynet.rules import Rule, check_own_state, engine_for, make_rule
+from lazynet.rules import Rule, check_own_state, engine_for, make_rule, takes_eta0
 from lazynet.schedules import ScheduleLike, make_schedule
 from lazynet.state import undone_on_failure
 from lazynet.trainer import Recipe
@@ -80,7 +80,7 @@ class Stepper:
             ElasticNet(l1, l2),
             make_rule(
                 rule,
-                eta0=eta0 if rule in ("ftrl", "adagrad") else None,
+                eta0=eta0 if takes_eta0(rule) else None,
                 gamma=gamma,
                 rho=rho,
                 beta=beta,
