@@ -257,7 +257,7 @@ def test_broken_averages_are_caught(broken):
 
 
 class HarmonicByOne(PlainDekel):
-    """h <- h + 1, as printed."""
+    """h <- h + 1, as the text has it that came down to us."""
 
     def step(self, indices, values, target):
         p = super().step(indices, values, target)
@@ -276,7 +276,7 @@ class HarmonicTooEarly(PlainDekel):
 
 
 class InterceptByGradient(PlainDekel):
-    """c <- c + g, as printed."""
+    """c <- c + g, likewise."""
 
     def step(self, indices, values, target):
         old = self.a

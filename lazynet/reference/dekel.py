@@ -91,9 +91,9 @@ class PlainDekel(_Dekel):
 
     With g_t the slopes, v = sum g x and a = sum g are all that SGD needs; u = sum h_{t-1} g x with
     the harmonic numbers h, and c = sum a_t / t, make the averages; z = v.mean, r = a (1 + |mean|^2)
-    - z and s = sum r_t / t do what centering would.  Printed otherwise, and wrong: h grows by 1
-    where 1 / t is meant, c by g where a / t is meant, and Algorithm 3's loop begins at step 1,
-    which its prelude has taken already.
+    - z and s = sum r_t / t do what centering would.  In the text of the note that came down to
+    us h grows by 1 where 1 / t is meant, c by g where a / t is meant, and Algorithm 3's loop begins
+    at step 1, which its prelude has taken already; the author's own library has them right.
 
     >>> lazy = PlainDekel(1, loss="hinge", strength=1)
     >>> for _ in range(2):
