@@ -76,7 +76,7 @@ DOCUMENTED := lazynet lazynet.linear lazynet.schedules lazynet.figures lazynet.t
     lazynet.twin lazynet.reference \
     $(patsubst lazynet/reference/%.py,lazynet.reference.%,$(filter-out %/__init__.py,$(wildcard lazynet/reference/*.py)))
 docs: setup
-	$(BIN)/python -m pdoc --docformat numpy --math --no-show-source --template-directory .pdoc --output-directory build/docs $(DOCUMENTED)
+	$(BIN)/python -W ignore::UserWarning -m pdoc --docformat numpy --math --no-show-source --template-directory .pdoc --output-directory build/docs $(DOCUMENTED)
 	@echo "build/docs/index.html"
 
 lint: setup

@@ -66,7 +66,16 @@ class SelectionReport:
 def _mean_and_sd(values: NDArray[Any]) -> str:
     # Equal ones are equal, whatever rounding makes of their mean.
     spread = values.std(ddof=1) if np.ptp(values) > 0 else 0.0
-    return f"{values.mean():.3g} (sd {spread:.3g})"
+    return f"{_three_figures(values.mean())} (sd {_three_figures(spread)})"
+
+
+def _three_figures(number: float) -> str:
+    """Without an exponent where the number is large.
+
+    >>> _three_figures(12345.6), _three_figures(0.012345)
+    ('12,346', '0.0123')
+    """
+    return f"{number:,.0f}" if abs(number) >= 999.5 else f"{number:.3g}"
 
 
 def kappa(first: ArrayLike, second: ArrayLike) -> float:
