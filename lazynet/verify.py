@@ -104,8 +104,8 @@ class VerificationReport:
             f"  greatest absolute  {self.absolute}\n"
             f"  greatest relative  {self.relative}\n"
             f"  greatest in ulps   {self.ulps}\n"
-            f"  derived bound      {self.bound:.3g} for all differences together (Euclidean norm); "
-            f"a weight that is about to vanish may differ in many of its own digits"
+            f"  derived bound      {self.bound:.3g} for all differences together (Euclidean norm)\n"
+            "  (a weight that is about to vanish may differ in many of its own digits)"
             + (
                 ""
                 if self.average is None

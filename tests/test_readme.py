@@ -90,9 +90,10 @@ def numbers_in(line):
 
 def test_the_first_example_prints_what_is_shown(capsys):
     """Accuracy, number of weights and verdict, to what another machine's logarithms may change."""
-    printed, shown = printed_and_shown("sparse.random(20_000", capsys)
-    assert numbers_in(printed[0]) == pytest.approx(numbers_in(shown[0]), rel=1e-3)
-    assert printed[1] == shown[1]
+    printed, shown = printed_and_shown("1_000_000 ** rng.random", capsys)
+    assert numbers_in(printed[0]) == pytest.approx(numbers_in(shown[0]), rel=3e-3)
+    assert numbers_in(printed[1]) == pytest.approx(numbers_in(shown[1]), rel=1e-2)
+    assert printed[2] == shown[2]
 
 
 def test_the_averages_print_what_is_shown(capsys):
@@ -115,7 +116,7 @@ def test_the_selections_print_what_is_shown(capsys):
 def test_the_smallest_examples_of_what_is_printed_wrong():
     """True and printed values of the table are those of the formulas that are kept."""
     pattern = (
-        r"\| w = (?P<w>\S+), eta = (?P<eta>[\d/ ]+), l1 = (?P<l1>\S+), l2 = (?P<l2>\S+): "
+        r"\| w = (?P<w>\S+), eta = (?P<eta>[\d/ then]+), l1 = (?P<l1>\S+), l2 = (?P<l2>\S+): "
         r"true (?P<true>\S+), printed (?P<printed>\S+) \| \[`(?P<name>printed_\w+)`\]"
     )
     rows = list(re.finditer(pattern, README.read_text()))
@@ -124,7 +125,7 @@ def test_the_smallest_examples_of_what_is_printed_wrong():
         w, l1, l2, true, printed = (
             Fraction(row[key]) for key in ["w", "l1", "l2", "true", "printed"]
         )
-        rates = [Fraction(rate) for rate in row["eta"].split()]
+        rates = [Fraction(rate) for rate in row["eta"].split(" then ")]
         shrink = fobos_shrink if row["name"] == "printed_theorem_2" else sgd_shrink
         assert closed_forms.repeated(shrink)(w, rates, l1, l2) == true
         assert getattr(closed_forms, row["name"])(w, rates, l1, l2) == printed
