@@ -58,11 +58,17 @@ repro: setup
 bench: setup
 	$(BIN)/python -m paper_repro bench
 
+# Without trust JupyterLab does not show the figures that are stored in the files.
 notebooks: $(VENV)/.notebooks
-	$(BIN)/jupyter lab notebooks
+	$(BIN)/jupyter trust notebooks/*.ipynb
+	$(BIN)/jupyter lab $(if $(filter 0,$(shell id -u)),--allow-root) $(JUPYTER) notebooks
 
+# What the extra needs, and not the package once more, which would be compiled again.
+NOTEBOOKS_NEED = import tomllib; \
+    print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["notebooks"], sep="\n")
 $(VENV)/.notebooks: $(VENV)/.installed pyproject.toml
-	$(BIN)/python -m pip install --quiet --editable '.[notebooks]'
+	$(BIN)/python -c '$(NOTEBOOKS_NEED)' > $@.txt
+	$(BIN)/python -m pip install --quiet --requirement $@.txt
 	touch $@
 
 # Each in a clean kernel, errors fatal; the second one keeps the new outputs.

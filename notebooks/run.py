@@ -79,9 +79,13 @@ def executed(notebook: Any) -> Any:
         resources={"metadata": {"path": str(HERE)}},
     ).execute()  # fmt: skip
     del notebook.cells[n_cells:]
-    notebook.metadata = nbformat.from_dict(
-        {"kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"}}
-    )
+    notebook.metadata.pop("widgets", None)
+    # As JupyterLab writes it, so that opening a notebook does not change its file.
+    notebook.metadata["kernelspec"] = {
+        "display_name": "Python 3 (ipykernel)",
+        "language": "python",
+        "name": "python3",
+    }
     for cell in notebook.cells:
         if cell.cell_type == "code":
             cell.outputs = joined(cell.outputs)

@@ -50,6 +50,11 @@ class TestEach:
         for data in drawn:
             assert set(data) in ({"image/svg+xml", "text/plain"}, {"image/png", "text/plain"})
 
+    def test_keeps_no_state_of_widgets(self, path):
+        """Which would be of no use without their kernel."""
+        metadata = json.loads(path.read_text(encoding="utf-8"))["metadata"]
+        assert set(metadata) == {"kernelspec", "language_info"}
+
     def test_warns_of_nothing(self, path):
         """No output on stderr."""
         streams = [o for cell in cells(path, "code") for o in cell["outputs"] if "name" in o]

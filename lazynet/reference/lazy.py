@@ -30,7 +30,11 @@ def fobos_map(eta: Any, l1: Any, l2: Any) -> tuple[Any, Any]:
     return 1 / (1 + eta * l2), eta * l1 / (1 + eta * l2)
 
 
-MAPS: dict[str, Callable[[Any, Any, Any], tuple[Any, Any]]] = {"sgd": sgd_map, "fobos": fobos_map}
+#: rule -> (eta, l1, l2) -> (a, b)
+MAPS: dict[str, Callable[[Any, Any, Any], tuple[Any, Any]]] = {
+    "sgd": sgd_map,
+    "fobos": fobos_map,
+}
 
 
 class PlainLazy:
