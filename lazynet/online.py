@@ -17,7 +17,7 @@ from lazynet.kernels.examples import Examples, Steps, Task
 
 
 class OwnStateEngine(Engine):
-    """Weights that are computed from a state when they are asked for; nothing is ever behind."""
+    """Weights that are computed from a state when they are asked for."""
 
     touches_only_nonzeros = True
     #: the strengths and scalars of the rule
@@ -47,6 +47,16 @@ class OwnStateEngine(Engine):
     def retune(self, parameters: Any) -> None:
         """Go on with other strengths and scalars."""
         self.parameters = parameters
+
+
+class LaggingEngine(OwnStateEngine):
+    """Weights that miss shrinks while nothing touches them, and catch up when they are read."""
+
+    def retune(self, parameters: Any) -> None:
+        """Go on with other strengths: what has been missed is had with the old ones."""
+        if parameters != self.parameters:
+            self._sweep_undoably()
+            self.parameters = parameters
 
 
 class AveragingParameters(NamedTuple):
@@ -172,7 +182,7 @@ class TruncatedParameters(NamedTuple):
     threshold: float
 
 
-class StampedEngine(OwnStateEngine):
+class StampedEngine(LaggingEngine):
     """A weight and a stamp of when it was stored, and some scalars, the intercept among them."""
 
     #: how many scalars, and which of them is the intercept
@@ -260,12 +270,6 @@ class CarpenterEngine(StampedEngine):
         self.cells[:, 0] = self.weights()
         self.cells[:, 1] = self.fields[carpenter_kernel.STEPS_FIELD]
 
-    def retune(self, parameters: InexactParameters) -> None:
-        """Go on with other strengths: what has been missed is had with the old ones."""
-        if parameters != self.parameters:
-            self._sweep_undoably()
-            self.parameters = parameters
-
     def _read(self, which: Any, out: NDArray[np.float64]) -> None:
         l1, l2, _ = self.parameters
         carpenter_kernel.read(self.cells[which], self.fields, l1, l2, out)
@@ -288,7 +292,7 @@ class AdaptiveParameters(NamedTuple):
     delta: float
 
 
-class AdaGradEngine(OwnStateEngine):
+class AdaGradEngine(LaggingEngine):
     """AdaGrad with a lazy elastic net: weight, root of its squared gradients, what it loses in a
     shrink, and when it was stored.
 
@@ -330,10 +334,10 @@ class AdaGradEngine(OwnStateEngine):
         return bool(np.isfinite(self.cells[indices]).all())
 
     def retune(self, parameters: AdaptiveParameters) -> None:
-        """Go on with other strengths: what has been missed is had with the old ones."""
-        if parameters != self.parameters:
-            self._sweep_undoably()
-            self.parameters = parameters
+        """Besides, every weight's loss in a shrink is another one."""
+        changed = parameters != self.parameters
+        super().retune(parameters)
+        if changed:
             adagrad_kernel.set_decays(self.cells, *self.parameters)
 
     def per_weight(self) -> list[NDArray[Any]]:

@@ -12,7 +12,7 @@ from test_averages import apart, corpus
 from test_online import near_a_kink
 from test_sklearn import make_data
 
-from lazynet import FromArray, LazyNetClassifier, Stepper
+from lazynet import FromArray, LazyNetClassifier, LazyNetRegressor, Stepper
 from lazynet.data import as_examples
 from lazynet.engines import Wear
 from lazynet.kernels import truncated as kernel
@@ -240,3 +240,25 @@ def test_the_stepper_hands_its_wear_on():
     wear = Wear(largest_cushion=0.01)
     stepper = Stepper(2, rule="truncated_gradient", threshold=1.0, wear=wear)
     assert stepper.engine.wear is wear
+
+
+@pytest.mark.parametrize(("first", "second"), [(0.5, 10.0), (10.0, 0.5)])
+def test_another_threshold_concerns_only_the_steps_to_come(first, second):
+    """What weights have missed under the first is had under the first; all steps are compared."""
+    rows = [([0], [1.0], 4.0), *5 * [([1], [1.0], 0.1)], ([0, 1], [0.5, 2.0], 1.0)]
+    model = LazyNetRegressor(
+        rule="truncated_gradient", threshold=first, l1=0.1, l2=0.0, schedule="constant", eta0=0.5,
+        fit_intercept=False, shuffle=False,
+    )  # fmt: skip
+    dense = DenseTruncated(
+        2, loss="squared_error", gravity=0.1, threshold=first, schedule=lambda t: 0.5
+    )
+    for step, (indices, values, target) in enumerate([*rows, *rows]):
+        if step == 4:
+            model.set_params(threshold=second)
+            dense.threshold = second
+        row = np.zeros((1, 2))
+        row[0, indices] = values
+        model.partial_fit(row, [target])
+        dense.step(indices, values, target)
+        assert apart(model.coef_[0], dense.weights) <= 1e-10
