@@ -21,8 +21,7 @@ from lazynet.figures import COLOURS, DARK, GREY, LIGHT, PALE, RUST, SAND, STYLE,
 
 __all__ = [
     "COLOURS", "DARK", "GREY", "LIGHT", "PALE", "RUST", "SAND",
-    "dots",
-    "explore", "film", "look", "new", "note_end", "show",
+    "dots", "explore", "film", "lines", "look", "new", "note_end", "show",
 ]  # fmt: skip
 
 mpl.rcParams.update(STYLE)
