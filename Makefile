@@ -10,7 +10,7 @@ BIN := $(VENV)/bin
 SOURCES := setup.py pyproject.toml $(wildcard lazynet/kernels/*.pyx lazynet/kernels/*.pxd lazynet/kernels/*.h)
 PYTEST := $(BIN)/python -m pytest
 
-.PHONY: help setup test test-thorough test-debug test-asan repro bench notebooks notebooks-check notebooks-write docs lint format dist-check clean
+.PHONY: help setup test test-thorough test-debug test-sanitized repro bench notebooks notebooks-check notebooks-write docs lint format dist-check clean
 help:
 	@sed -n 's/^#   //p' Makefile
 
@@ -32,19 +32,20 @@ test: setup
 test-thorough: setup
 	HYPOTHESIS_PROFILE=thorough $(PYTEST) -q -n auto --thorough
 
-# The same tests with bounds checks on, and under the address sanitizer.  Both builds have an
+# The same tests with bounds checks on, and under the address and undefined behaviour sanitizers.  Both builds have an
 # environment of their own and leave the release build alone.
 test-debug:
 	$(MAKE) VENV=.venv-debug LAZYNET_BUILD=debug test-special
-test-asan:
-	$(MAKE) VENV=.venv-asan LAZYNET_BUILD=asan test-special
+test-sanitized:
+	$(MAKE) VENV=.venv-sanitized LAZYNET_BUILD=sanitized test-special
 
 ifeq ($(LAZYNET_BUILD),debug)
 BUILD_ENV := LAZYNET_DEBUG=1
-else ifeq ($(LAZYNET_BUILD),asan)
-BUILD_ENV := LAZYNET_SANITIZE=address
+else ifeq ($(LAZYNET_BUILD),sanitized)
+BUILD_ENV := LAZYNET_SANITIZE=address,undefined
 # Python itself leaks by design; what is looked for is access outside arrays.
-RUN_ENV := ASAN_OPTIONS=detect_leaks=0 LD_PRELOAD=$$(cc -print-file-name=libasan.so)
+RUN_ENV := ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 \
+    LD_PRELOAD="$$(cc -print-file-name=libasan.so) $$(cc -print-file-name=libubsan.so)"
 endif
 .PHONY: test-special
 test-special: $(VENV)/.created

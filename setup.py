@@ -1,7 +1,8 @@
 """Builds the kernels.  Everything else is in pyproject.toml.
 
 LAZYNET_DEBUG=1              bounds checks on, no optimisation
-LAZYNET_SANITIZE=address     address sanitizer (run Python with libasan preloaded)
+LAZYNET_SANITIZE=address,undefined  sanitizers (run Python with their libraries preloaded, as make
+                             test-sanitized does); the first report ends the process
 LAZYNET_ANNOTATE=1           also write the annotated HTML of every kernel
 """
 
@@ -17,7 +18,7 @@ SANITIZE = os.environ.get("LAZYNET_SANITIZE", "")
 ANNOTATE = os.environ.get("LAZYNET_ANNOTATE", "") not in ("", "0")
 KERNELS = Path("lazynet/kernels")
 # Builds of different kinds never share an object file.
-BUILD_BASE = "build/" + ("debug" if DEBUG else SANITIZE or "release")
+BUILD_BASE = "build/" + ("debug" if DEBUG else SANITIZE.replace(",", "-") or "release")
 
 # -ffp-contract=off: a row gives the same bits wherever it lies in memory (see rows.h).
 compile_args, link_args = [], []
@@ -25,7 +26,8 @@ if sys.platform != "win32":
     compile_args = ["-std=c11", "-fopenmp-simd", "-ffp-contract=off", "-fno-math-errno"]
     compile_args += ["-O0", "-g", "-DLAZYNET_DEBUG=1"] if DEBUG else ["-O3"]
 if SANITIZE:
-    compile_args += [f"-fsanitize={SANITIZE}", "-fno-omit-frame-pointer", "-g", "-O1"]
+    compile_args += [f"-fsanitize={SANITIZE}", "-fno-sanitize-recover=all"]
+    compile_args += ["-fno-omit-frame-pointer", "-g", "-O1"]
     link_args += [f"-fsanitize={SANITIZE}"]
 
 DIRECTIVES = {
@@ -35,6 +37,7 @@ DIRECTIVES = {
     "wraparound": False,
     "cdivision": True,
     "embedsignature": True,
+    "allow_none_for_extension_args": False,
 }
 
 setup(

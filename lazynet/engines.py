@@ -23,6 +23,7 @@ from lazynet.kernels import tables as tables_kernel
 from lazynet.kernels.examples import (
     DEFECTS,
     STATUS_BAD_ROW,
+    STATUS_OUT_OF_MEMORY,
     STATUS_OVERFLOWED,
     STATUS_WORN_OUT,
     Examples,
@@ -99,6 +100,8 @@ def take_until_done(
                 f"the model overflowed at step {t + first}: the prediction or the step is not "
                 f"a finite number. {advice}"
             )
+        elif status == STATUS_OUT_OF_MEMORY:
+            raise MemoryError(f"no memory for row {row_of(first)} of X at step {t + first}")
         elif status == STATUS_BAD_ROW:
             row = row_of(first)
             defect = examples.defect_of(row)

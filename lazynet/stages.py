@@ -178,9 +178,10 @@ class Path:
         self.records = kernel.Records(*_record_arrays(_FIRST_ROOM))
 
     def weights(self) -> NDArray[np.float64]:
-        """All of them as of now."""
-        z, shift = self.cells[:, 0], self.fields[kernel.SHIFT_FIELD]
-        return z - np.clip(z, -shift, shift)
+        """All weights as of now."""
+        current = np.empty(len(self.cells))
+        kernel.read(self.cells, self.fields, current)
+        return current
 
     @property
     def intercept(self) -> float:

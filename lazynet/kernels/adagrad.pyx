@@ -23,8 +23,8 @@ from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 
 from .examples cimport (
-    BAD_ROW,
     FINISHED,
+    OUT_OF_MEMORY,
     OVERFLOWED,
     PATIENCE,
     PAUSED,
@@ -33,11 +33,18 @@ from .examples cimport (
     Steps,
     Task,
     Visit,
+    begin_visits,
+    check_aligned,
     check_runnable,
+    end_visits,
     move_of,
     visit,
 )
 from .rows cimport CellRule, Csr, RowOps, adagrad_decay, adagrad_weight
+
+
+# Steps that a double can count one by one.
+cdef int64_t GREATEST_COUNT = <int64_t> 1 << 53
 
 
 cdef CellRule rule_of(double l1, double l2, double alpha, double delta) except *:
@@ -78,8 +85,8 @@ def run(
     double l2,
     double alpha,
     double delta,
-    double[:, ::1] cells,       # IN/OUT: {w, s, c, psi} of every weight
-    double[::1] intercept_cell, # IN/OUT: {b, s}
+    double[:, ::1] cells not None,       # IN/OUT: {w, s, c, psi} of every weight
+    double[::1] intercept_cell not None, # IN/OUT: {b, s}
     int64_t now,                # steps taken
     Py_ssize_t first,
 ):
@@ -87,76 +94,88 @@ def run(
     cdef Csr* csr = &examples.csr
     cdef const RowOps* ops = examples.ops
     cdef Py_ssize_t n_steps = steps.order.shape[0]
-    cdef Py_ssize_t step = first, touched = 0, length
+    cdef Py_ssize_t step = first, touched = 0
     cdef Status status = FINISHED
     cdef Visit at
     cdef Kept kept
-    cdef bint out_of_memory = False
     cdef CellRule rule = rule_of(l1, l2, alpha, delta)
     cdef double prediction, slope
     if cells.shape[0] != csr.n_columns or cells.shape[1] != 4:
         raise ValueError(f"cells must have {csr.n_columns} rows of four numbers")
     if intercept_cell.shape[0] != 2:
         raise ValueError("intercept_cell must have two numbers")
+    if not 0 <= now <= GREATEST_COUNT:
+        raise ValueError(f"now must lie between 0 and {GREATEST_COUNT}, got {now}")
     check_runnable(examples, task.loss)
     if not 0 <= first < n_steps:
         return <int> FINISHED, n_steps, now
     cdef double* cell = &cells[0, 0] if csr.n_columns else NULL
     cdef double* own = &intercept_cell[0]
     cdef const int64_t* order = &steps.order[0]
+    check_aligned("cells", cell)
+    check_aligned("intercept_cell", own)
     kept.numbers, kept.half = NULL, 0
     with nogil:
-        at.checked = -1
+        begin_visits(&at)
         while step < n_steps:
-            if not visit(&at, examples, order, n_steps, step):
-                status = BAD_ROW
+            status = visit(&at, examples, order, n_steps, step)
+            if status != FINISHED:
                 break
-            length = ops.row_length(csr, at.row)
-            if not make_room(&kept, length):
-                out_of_memory = True
+            if not make_room(&kept, at.now.length):
+                status = OUT_OF_MEMORY
                 break
             prediction = ops.adagrad_dot(
-                csr, at.row, at.following, cell, <double> now, &rule, kept.numbers, kept.half
+                &at.now, &at.following, cell, <double> now, &rule, kept.numbers, kept.half
             )
             if task.fit_intercept:
                 prediction += own[0]
-            slope = move_of(examples, task, at.row, prediction, 1.0)
+            slope = move_of(examples, task, at.number, prediction, 1.0)
             if not (isfinite(prediction) and isfinite(slope)):
                 status = OVERFLOWED
                 break
             if slope != 0.0:
                 ops.adagrad_update(
-                    csr, at.row, at.ahead, cell, <double> now, &rule, slope, kept.numbers, kept.half
+                    csr,
+                    &at.now,
+                    at.ahead,
+                    cell,
+                    <double> now,
+                    &rule,
+                    slope,
+                    kept.numbers,
+                    kept.half,
                 )
                 if task.fit_intercept:
                     own[1] = sqrt(own[1] * own[1] + slope * slope)
                     own[0] -= rule.alpha / (rule.delta + own[1]) * slope
             now += 1
-            touched += length
+            touched += at.now.length
             step += 1
             if touched > PATIENCE:
                 status = PAUSED
                 break
+        end_visits(&at)
         free(kept.numbers)
-    if out_of_memory:
-        raise MemoryError(f"no memory for a row of {length} values")
     return <int> status, step, now
 
 
 def read(
-    const double[:, ::1] cells,
+    const double[:, ::1] cells not None,
     int64_t now,
     double l1,
     double l2,
     double alpha,
     double delta,
-    double[::1] weights,
+    double[::1] weights not None,
 ):
     """weights <- the weights as of now."""
     cdef Py_ssize_t j
     cdef CellRule rule = rule_of(l1, l2, alpha, delta)
     if cells.shape[1] != 4 or weights.shape[0] != cells.shape[0]:
         raise ValueError(f"weights must have {cells.shape[0]} entries")
+    if cells.shape[0]:
+        check_aligned("cells", &cells[0, 0])
+        check_aligned("weights", &weights[0])
     with nogil:
         for j in range(cells.shape[0]):
             weights[j] = adagrad_weight(
@@ -164,12 +183,14 @@ def read(
             )
 
 
-def set_decays(double[:, ::1] cells, double l1, double l2, double alpha, double delta):
+def set_decays(double[:, ::1] cells not None, double l1, double l2, double alpha, double delta):
     """c of every weight, from its s and these strengths."""
     cdef Py_ssize_t j
     cdef CellRule rule = rule_of(l1, l2, alpha, delta)
     if cells.shape[1] != 4:
         raise ValueError("cells must have four numbers per weight")
+    if cells.shape[0]:
+        check_aligned("cells", &cells[0, 0])
     with nogil:
         for j in range(cells.shape[0]):
             cells[j, 2] = adagrad_decay(alpha / (delta + cells[j, 1]), &rule)

@@ -21,7 +21,9 @@ cdef class Average:
     cdef double[::1] pulls
     cdef double[::1] fields
 
-    cdef Past past(self) noexcept
+    cdef object pins  # keeps the arrays where they are
+
+    cdef Past past(self) except *
 
 
 # Raises unless the steps say what each of them counts.

@@ -18,6 +18,7 @@ step (tests/test_averages.py).
 from libc.math cimport fabs
 
 from .clock cimport N_CLOCK_FIELDS, SCALE, SHIFT, start_clock
+from .examples cimport check_aligned, pinned
 from .rows cimport Past, iterates_alive, soft, sum_alive
 
 AVERAGE_FIELDS = N_AVERAGE_FIELDS
@@ -29,11 +30,14 @@ INTERCEPT_SUM_FIELD = INTERCEPT_SUM
 cdef class Average:
     """The arrays of a clock's past: ``shifts``, and the prefix sums, one longer."""
 
-    def __init__(self, shifts, scales, pulls, fields):
+    # Not __init__, which Python allows to be left out, and to be called again.
+    def __cinit__(self, shifts, scales, pulls, fields):
         self.shifts = shifts
         self.scales = scales
         self.pulls = pulls
         self.fields = fields
+        if self.shifts is None or self.scales is None or self.pulls is None or self.fields is None:
+            raise TypeError("shifts, scales, pulls and fields must be arrays")
         room = self.shifts.shape[0]
         if room < 1 or self.scales.shape[0] != room + 1 or self.pulls.shape[0] != room + 1:
             raise ValueError(
@@ -44,23 +48,31 @@ cdef class Average:
             raise ValueError(
                 f"fields must have {N_AVERAGE_FIELDS} entries, got {self.fields.shape[0]}"
             )
-        if not 0 <= self.fields[COUNTED] <= room:
-            raise ValueError(
-                f"the iterates that counted must lie between 0 and {room}, "
-                f"got {self.fields[COUNTED]}"
-            )
+        check_aligned("shifts", &self.shifts[0])
+        check_aligned("scales", &self.scales[0])
+        check_aligned("pulls", &self.pulls[0])
+        check_aligned("fields", &self.fields[0])
+        self.pins = pinned((shifts, scales, pulls, fields))
+        self.past()
 
-    cdef Past past(self) noexcept:
+    cdef Past past(self) except *:
+        # Checked whenever it is used, since anybody may write to the fields.
         cdef Past past
+        cdef double counted = self.fields[COUNTED]
         past.shifts, past.scales, past.pulls = &self.shifts[0], &self.scales[0], &self.pulls[0]
-        past.n = <Py_ssize_t> self.fields[COUNTED]
         past.room = self.shifts.shape[0]
+        if not 0 <= counted <= past.room:
+            raise ValueError(
+                f"fields: the iterates that counted must lie between 0 and {past.room}, "
+                f"got {counted}"
+            )
+        past.n = <Py_ssize_t> counted
         return past
 
 
 cdef int check_counts(const double[::1] counts, Py_ssize_t n_steps) except -1:
     if counts is None or counts.shape[0] != n_steps:
-        raise ValueError("steps must say what each of them counts in the average")
+        raise ValueError("counts: steps must say what each of them counts in the average")
     return 0
 
 
@@ -79,34 +91,46 @@ cdef int check_cells(const double[:, ::1] cells, const double[::1] fields) excep
         raise ValueError(f"cells must have two numbers per weight, got {cells.shape[1]}")
     if fields.shape[0] != N_CLOCK_FIELDS:
         raise ValueError(f"fields must have {N_CLOCK_FIELDS} entries, got {fields.shape[0]}")
+    check_aligned("fields", &fields[0])
+    if cells.shape[0]:
+        check_aligned("cells", &cells[0, 0])
     return 0
 
 
-def read(const double[:, ::1] cells, const double[::1] fields, double[::1] weights):
+def read(
+    const double[:, ::1] cells not None,
+    const double[::1] fields not None,
+    double[::1] weights not None,
+):
     """weights <- the weights as of now."""
     cdef Py_ssize_t j
     cdef double scale, shift
     check_cells(cells, fields)
     if weights.shape[0] != cells.shape[0]:
         raise ValueError(f"weights must have {cells.shape[0]} entries, got {weights.shape[0]}")
+    if cells.shape[0]:
+        check_aligned("weights", &weights[0])
     scale, shift = fields[SCALE], fields[SHIFT]
     with nogil:
         for j in range(cells.shape[0]):
             weights[j] = soft(cells[j, 0], shift) * scale
 
 
-def sums(const double[:, ::1] cells, Average average, double[::1] out):
+def sums(const double[:, ::1] cells not None, Average average, double[::1] out not None):
     """out <- sum_i omega_i w_i of every weight; nothing is changed."""
     cdef Py_ssize_t j
     cdef Past past = average.past()
     if cells.shape[1] != 2 or out.shape[0] != cells.shape[0]:
         raise ValueError(f"out must have {cells.shape[0]} entries, got {out.shape[0]}")
+    if cells.shape[0]:
+        check_aligned("cells", &cells[0, 0])
+        check_aligned("out", &out[0])
     with nogil:
         for j in range(cells.shape[0]):
             out[j] = sum_of(&past, cells[j, 0], cells[j, 1])
 
 
-def fold(double[:, ::1] cells, double[::1] fields, Average average):
+def fold(double[:, ::1] cells not None, double[::1] fields not None, Average average):
     """Bring every weight current, turn its sum into ``before``, and set the clock anew."""
     cdef Py_ssize_t j
     cdef Past past = average.past()

@@ -17,10 +17,9 @@ step within one (tests/test_stabilised.py).
 """
 
 from libc.math cimport fabs, isfinite
-from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.stdint cimport INT32_MAX, int32_t, int64_t, uint8_t
 
 from .examples cimport (
-    BAD_ROW,
     FINISHED,
     OVERFLOWED,
     PATIENCE,
@@ -28,7 +27,11 @@ from .examples cimport (
     WORN_OUT,
     Examples,
     Visit,
+    begin_visits,
+    check_aligned,
     check_runnable,
+    end_visits,
+    pinned,
     slope_of,
     visit,
 )
@@ -45,7 +48,8 @@ STATUS_UNTRUNCATED = UNTRUNCATED
 cdef enum:
     INTERCEPT = 0
     SHIFT = 1
-    N_FIELDS = 2
+    PULL = 2     # what the last burst's universal gravity took from every weight; 0 after a sweep
+    N_FIELDS = 3
 
 BURST_FIELDS = N_FIELDS
 INTERCEPT_FIELD = INTERCEPT
@@ -60,25 +64,50 @@ cdef enum:
 cdef enum:
     LARGEST_SHIFT = 1024
 
+# A ratio that exceeds gravity by no more than this share ties with it, and the weight vanishes.
+# Weights whose ratios are equal differ by their rounding, and a shift of up to LARGEST_SHIFT bursts
+# costs them ten of their 53 bits.
+cdef double TIE = 2.0 ** -30
+
 
 cdef class Records:
     """What the bursts of a stage have informed, one record after the other; may be made longer."""
 
     cdef readonly object features, ratios, vanished
+    cdef object pins                 # keeps the arrays where they are
     cdef int64_t[::1] feature
     cdef double[::1] ratio
     cdef uint8_t[::1] gone
     cdef readonly Py_ssize_t n       # records
     cdef readonly Py_ssize_t began   # the first of the burst at hand
 
-    def __init__(self, features, ratios, vanished):
-        if not len(features) == len(ratios) == len(vanished):
-            raise ValueError("the arrays of records must be equally long")
+    # Not __init__, which Python allows to be left out, and to be called again.
+    def __cinit__(self, features, ratios, vanished):
         self.take_over(features, ratios, vanished)
 
     cdef void take_over(self, features, ratios, vanished) except *:
-        self.feature, self.ratio, self.gone = features, ratios, vanished
+        cdef int64_t[::1] feature = features
+        cdef double[::1] ratio = ratios
+        cdef uint8_t[::1] gone = vanished
+        cdef Py_ssize_t room
+        if feature is None or ratio is None or gone is None:
+            raise TypeError("features, ratios and vanished must be arrays")
+        room = feature.shape[0]
+        if room != ratio.shape[0] or room != gone.shape[0] or room < self.n:
+            raise ValueError(
+                f"features, ratios and vanished must be equally long and hold {self.n} records, "
+                f"got {room}, {ratio.shape[0]} and {gone.shape[0]}"
+            )
+        if room:
+            check_aligned("features", &feature[0])
+            check_aligned("ratios", &ratio[0])
+        if self.n:
+            feature[:self.n] = self.feature[:self.n]
+            ratio[:self.n] = self.ratio[:self.n]
+            gone[:self.n] = self.gone[:self.n]
+        self.feature, self.ratio, self.gone = feature, ratio, gone
         self.features, self.ratios, self.vanished = features, ratios, vanished
+        self.pins = pinned((features, ratios, vanished))
 
     def clear(self):
         """Begin a new stage."""
@@ -86,101 +115,121 @@ cdef class Records:
 
     def extend(self, features, ratios, vanished):
         """Go on in longer arrays, with the same records."""
-        cdef Py_ssize_t n = self.n
-        if not len(features) == len(ratios) == len(vanished) >= n:
-            raise ValueError(f"the arrays of records must be equally long and hold {n}")
-        features[:n], ratios[:n], vanished[:n] = (
-            self.features[:n], self.ratios[:n], self.vanished[:n]
-        )
         self.take_over(features, ratios, vanished)
 
 
-cdef void check_state(Records records, double[:, ::1] cells, double[::1] fields) except *:
-    cdef Py_ssize_t i
+cdef int check_cells(const double[:, ::1] cells, const double[::1] fields) except -1:
     if cells.shape[1] != 2:
-        raise ValueError("cells must have two numbers per feature")
+        raise ValueError(f"cells must have two numbers per feature, got {cells.shape[1]}")
     if fields.shape[0] != N_FIELDS:
         raise ValueError(f"fields must have {N_FIELDS} entries, got {fields.shape[0]}")
-    for i in range(records.began, records.n):
-        if not 0 <= records.feature[i] < cells.shape[0]:
-            raise ValueError(f"records must name features below {cells.shape[0]}")
+    check_aligned("fields", &fields[0])
+    if cells.shape[0]:
+        check_aligned("cells", &cells[0, 0])
+    return 0
+
+
+cdef int check_records(Records records, Py_ssize_t first, Py_ssize_t n_features) except -1:
+    """Raise if one of the records from ``first`` on names a feature that does not exist."""
+    cdef Py_ssize_t i
+    cdef bint sound = True
+    with nogil:
+        for i in range(first, records.n):
+            sound = sound and 0 <= records.feature[i] < n_features
+    if not sound:
+        raise ValueError(f"records must name features from 0 to {n_features - 1}")
+    return 0
+
+
+cdef inline int64_t feature_of(Records records, Py_ssize_t i, Py_ssize_t n_features) noexcept nogil:
+    """The feature of record ``i``, or 0 if it has been changed since it was checked."""
+    cdef int64_t j = records.feature[i]
+    return j if 0 <= j < n_features else 0
+
+
+cdef inline double current(const double* cell, const double* fields) noexcept nogil:
+    """The weight in a cell as of now; one that the last burst left at a tie is zero."""
+    cdef double w = soft(cell[0], fields[SHIFT])
+    return 0.0 if cell[1] == 0.0 and fabs(w) <= TIE * fields[PULL] else w
 
 
 cdef void truncate_records(
     Records records, double[:, ::1] cells, double[::1] fields, double gravity, double size,
     bint universal,
 ) noexcept nogil:
-    cdef double shift = fields[SHIFT], shift_after = shift, w, count
-    cdef Py_ssize_t i
+    cdef double shift = fields[SHIFT], pull = gravity * size if universal else 0.0, w, count
+    cdef Py_ssize_t i, d = cells.shape[0]
     cdef double* cell
-    if universal:
-        shift_after = shift + gravity * size
-    for i in range(records.began, records.n):
+    for i in range(records.began, records.n if d else 0):
         if i + RECORDS_AHEAD < records.n:
-            prefetch(&cells[records.feature[i + RECORDS_AHEAD], 0])
-        cell = &cells[records.feature[i], 0]
+            prefetch(&cells[feature_of(records, i + RECORDS_AHEAD, d), 0])
+        cell = &cells[feature_of(records, i, d), 0]
         w = soft(cell[0], shift)
         count = cell[1]
         records.ratio[i] = fabs(w) / (size if universal else count)
         # Asked of the ratio, so that the one that gravity was taken from vanishes for certain.
-        if records.ratio[i] <= gravity:
+        if records.ratio[i] <= gravity * (1.0 + TIE):
             cell[0] = w = 0.0
         elif universal:
-            w = soft(cell[0], shift_after)
+            w = soft(cell[0], shift + pull)
         else:
             cell[0] = w = soft(w, gravity * count)
         records.gone[i] = w == 0.0
         cell[1] = 0.0
-    fields[SHIFT] = shift_after
+    if universal:
+        fields[SHIFT], fields[PULL] = shift + pull, pull
     records.began = records.n
 
 
 def truncate(
     Records records,
-    double[:, ::1] cells,
-    double[::1] fields,
+    double[:, ::1] cells not None,
+    double[::1] fields not None,
     double gravity,
     double size,
     bint universal,
 ):
     """End the burst at hand, of ``size`` steps, with this gravity."""
-    check_state(records, cells, fields)
+    check_cells(cells, fields)
+    check_records(records, records.began, cells.shape[0])
     with nogil:
         truncate_records(records, cells, fields, gravity, size, universal)
 
 
 def ratios(
     Records records,
-    const double[:, ::1] cells,
-    const double[::1] fields,
+    const double[:, ::1] cells not None,
+    const double[::1] fields not None,
     double size,
     bint universal,
-    double[::1] out,
+    double[::1] out not None,
 ):
     """Those of the burst at hand, before it is truncated."""
     cdef Py_ssize_t i, n = records.n - records.began
-    cdef int64_t j
-    if cells.shape[1] != 2 or fields.shape[0] != N_FIELDS or out.shape[0] != n:
+    cdef const double* cell
+    check_cells(cells, fields)
+    check_records(records, records.began, cells.shape[0])
+    if out.shape[0] != n:
         raise ValueError(f"out must have {n} entries, got {out.shape[0]}")
+    if n:
+        check_aligned("out", &out[0])
     for i in range(n):
-        j = records.feature[records.began + i]
-        if not 0 <= j < cells.shape[0]:
-            raise ValueError(f"records must name features below {cells.shape[0]}")
-        out[i] = fabs(soft(cells[j, 0], fields[SHIFT])) / (size if universal else cells[j, 1])
+        cell = &cells[feature_of(records, records.began + i, cells.shape[0]), 0]
+        out[i] = fabs(soft(cell[0], fields[SHIFT])) / (size if universal else cell[1])
 
 
 def run(
     Examples examples,
-    const int64_t[::1] order,   # the rows to visit
-    const double[::1] rates,    # eta of each step
+    const int64_t[::1] order not None,   # the rows to visit
+    const double[::1] rates not None,    # eta of each step
     int loss,
     double epsilon,
     bint fit_intercept,
     Py_ssize_t size,            # K: a burst ends after every so many steps
     double gravity,             # negative: not known yet
     bint universal,
-    double[:, ::1] cells,       # IN/OUT: {z, k} of every feature
-    double[::1] fields,         # IN/OUT: intercept and shift
+    double[:, ::1] cells not None,       # IN/OUT: {z, k} of every feature
+    double[::1] fields not None,         # IN/OUT: intercept and shift
     Records records,            # IN/OUT
     Py_ssize_t first,
 ):
@@ -192,7 +241,8 @@ def run(
     cdef Visit at
     cdef double prediction, slope, move, shift
     check_runnable(examples, loss)
-    check_state(records, cells, fields)
+    check_cells(cells, fields)
+    check_records(records, records.began, cells.shape[0])
     if cells.shape[0] != csr.n_columns:
         raise ValueError(f"cells must have {csr.n_columns} rows of two numbers")
     if rates.shape[0] != n_steps:
@@ -201,29 +251,31 @@ def run(
         raise ValueError(f"size must be at least 1, got {size}")
     if not 0 <= first < n_steps:
         return status, n_steps
+    check_aligned("order", &order[0])
+    check_aligned("rates", &rates[0])
     cdef double* cell = &cells[0, 0] if csr.n_columns else NULL
     room = records.feature.shape[0]
     cdef int64_t* feature = &records.feature[0] if room else NULL
     with nogil:
-        at.checked = -1
+        begin_visits(&at)
         while step < n_steps:
-            if not visit(&at, examples, &order[0], n_steps, step):
-                status = BAD_ROW
+            status = visit(&at, examples, &order[0], n_steps, step)
+            if status != FINISHED:
                 break
-            length = ops.row_length(csr, at.row)
+            length = at.now.length
             if room - records.n < length:
                 status = NO_ROOM
                 break
             shift = fields[SHIFT]
-            prediction = ops.pair_dot(csr, at.row, at.following, cell, shift) + fields[INTERCEPT]
-            slope = slope_of(examples, loss, epsilon, at.row, prediction)
+            prediction = ops.pair_dot(&at.now, &at.following, cell, shift) + fields[INTERCEPT]
+            slope = slope_of(examples, loss, epsilon, at.number, prediction)
             move = rates[step] * slope
             if not (isfinite(prediction) and isfinite(move)):
                 status = OVERFLOWED
                 break
             if slope != 0.0:
                 records.n = ops.informed_update(
-                    csr, at.row, at.ahead, cell, shift, move, feature, records.n
+                    csr, &at.now, at.ahead, cell, shift, move, feature, records.n
                 )
                 if fit_intercept:
                     fields[INTERCEPT] -= move
@@ -240,61 +292,80 @@ def run(
             if touched > PATIENCE:
                 status = PAUSED
                 break
+        end_visits(&at)
     return status, step
 
 
-def sweep(double[:, ::1] cells, double[::1] fields):
-    """z <- w, shift <- 0: the same weights."""
+def read(
+    const double[:, ::1] cells not None,
+    const double[::1] fields not None,
+    double[::1] weights not None,
+):
+    """weights <- the weights as of now."""
     cdef Py_ssize_t j
-    if cells.shape[1] != 2 or fields.shape[0] != N_FIELDS:
-        raise ValueError(f"cells must have two numbers per feature, fields {N_FIELDS} entries")
+    check_cells(cells, fields)
+    if weights.shape[0] != cells.shape[0]:
+        raise ValueError(f"weights must have {cells.shape[0]} entries, got {weights.shape[0]}")
+    if weights.shape[0]:
+        check_aligned("weights", &weights[0])
     with nogil:
         for j in range(cells.shape[0]):
-            cells[j, 0] = soft(cells[j, 0], fields[SHIFT])
-    fields[SHIFT] = 0.0
+            weights[j] = current(&cells[j, 0], &fields[0])
 
 
-cdef void check_counts(Records records, int32_t[:, ::1] counts) except *:
-    cdef Py_ssize_t i
-    cdef int64_t d = counts.shape[0], j
-    cdef bint sound = counts.shape[1] == 2
+def sweep(double[:, ::1] cells not None, double[::1] fields not None):
+    """z <- w, shift <- 0: the same weights."""
+    cdef Py_ssize_t j
+    check_cells(cells, fields)
     with nogil:
-        for i in range(records.n):
-            j = records.feature[i]
-            sound = sound and 0 <= j < d
-    if not sound:
-        raise ValueError("counts must have two numbers for every feature on record")
+        for j in range(cells.shape[0]):
+            cells[j, 0] = current(&cells[j, 0], &fields[0])
+    fields[SHIFT] = fields[PULL] = 0.0
 
 
-def tally(Records records, int32_t[:, ::1] counts):
+cdef int check_counts(Records records, int32_t[:, ::1] counts) except -1:
+    if counts.shape[1] != 2:
+        raise ValueError(f"counts must have two numbers per feature, got {counts.shape[1]}")
+    if counts.shape[0]:
+        check_aligned("counts", &counts[0, 0], 4)
+    return check_records(records, 0, counts.shape[0])
+
+
+cdef inline void count(int32_t* counter, bint once) noexcept nogil:
+    """Count one more, up to the largest number that there is."""
+    if once and counter[0] < INT32_MAX:
+        counter[0] += 1
+
+
+def tally(Records records, int32_t[:, ::1] counts not None):
     """Add the records of a path to {U_j, V_j} of every feature: bursts that informed it, and those
     of them that it did not survive (Eq. 7 and 8)."""
-    cdef Py_ssize_t i
+    cdef Py_ssize_t i, d = counts.shape[0]
     cdef int64_t j
     check_counts(records, counts)
     with nogil:
         for i in range(records.n):
             if i + RECORDS_AHEAD < records.n:
-                prefetch(&counts[records.feature[i + RECORDS_AHEAD], 0])
-            j = records.feature[i]
-            counts[j, 0] += 1
-            counts[j, 1] += records.gone[i]
+                prefetch(&counts[feature_of(records, i + RECORDS_AHEAD, d), 0])
+            j = feature_of(records, i, d)
+            count(&counts[j, 0], True)
+            count(&counts[j, 1], records.gone[i] != 0)
 
 
 def judge(
     Records records,
     int32_t least,              # nu: with less than this many bursts nothing is decided
     double threshold,           # pi0
-    int32_t[:, ::1] counts,     # IN/OUT: {U, V}
-    double[::1] frequency,      # OUT: pi of those that are judged
-    int64_t[::1] purged,        # OUT: the first of these are purged now
+    int32_t[:, ::1] counts not None,     # IN/OUT: {U, V}
+    double[::1] frequency not None,      # OUT: pi of those that are judged
+    int64_t[::1] purged not None,        # OUT: the first of these are purged now
 ):
     """Eq. 9, 10 and 16 for the features on record; returns how many are to be purged.
 
     Those that are judged begin to be counted anew, so that another path's records of them change
     nothing.
     """
-    cdef Py_ssize_t i, n = 0
+    cdef Py_ssize_t i, n = 0, d = counts.shape[0]
     cdef int64_t j
     cdef double survived
     check_counts(records, counts)
@@ -302,12 +373,16 @@ def judge(
         raise ValueError(f"frequency must have {counts.shape[0]} entries")
     if purged.shape[0] < records.n:
         raise ValueError(f"purged must have room for {records.n} features")
+    if d:
+        check_aligned("frequency", &frequency[0])
+    if purged.shape[0]:
+        check_aligned("purged", &purged[0])
     with nogil:
         for i in range(records.n):
             if i + RECORDS_AHEAD < records.n:
-                prefetch(&counts[records.feature[i + RECORDS_AHEAD], 0])
-                prefetch(&frequency[records.feature[i + RECORDS_AHEAD]])
-            j = records.feature[i]
+                prefetch(&counts[feature_of(records, i + RECORDS_AHEAD, d), 0])
+                prefetch(&frequency[feature_of(records, i + RECORDS_AHEAD, d)])
+            j = feature_of(records, i, d)
             if counts[j, 0] < least or counts[j, 0] < 1:
                 continue
             survived = 1.0 - <double> counts[j, 1] / <double> counts[j, 0]
@@ -319,13 +394,22 @@ def judge(
     return n
 
 
-def purge(const int64_t[::1] features, double[:, ::1] cells):
+def purge(const int64_t[::1] features not None, double[:, ::1] cells not None):
     """Set these weights to zero for good."""
     cdef Py_ssize_t i
+    cdef int64_t j
+    if cells.shape[1] != 2:
+        raise ValueError(f"cells must have two numbers per feature, got {cells.shape[1]}")
+    if cells.shape[0]:
+        check_aligned("cells", &cells[0, 0])
+    if features.shape[0]:
+        check_aligned("features", &features[0])
     for i in range(features.shape[0]):
         if not 0 <= features[i] < cells.shape[0]:
-            raise ValueError(f"features must lie below {cells.shape[0]}")
+            raise ValueError(f"features must lie between 0 and {cells.shape[0] - 1}")
     with nogil:
         for i in range(features.shape[0]):
-            cells[features[i], 0] = 0.0
-            cells[features[i], 1] = -1.0
+            j = features[i]
+            if 0 <= j < cells.shape[0]:
+                cells[j, 0] = 0.0
+                cells[j, 1] = -1.0

@@ -12,12 +12,11 @@ Property: equal to lazynet.reference.carpenter.PlainCarpenter after every step
 (tests/test_carpenter.py).
 """
 
-from libc.math cimport isfinite
+from libc.math cimport fmod, isfinite
 from libc.stdint cimport int64_t
 from libc.string cimport memset
 
 from .examples cimport (
-    BAD_ROW,
     FINISHED,
     OVERFLOWED,
     PATIENCE,
@@ -28,7 +27,10 @@ from .examples cimport (
     Steps,
     Task,
     Visit,
+    begin_visits,
+    check_aligned,
     check_runnable,
+    end_visits,
     move_of,
     visit,
 )
@@ -60,8 +62,8 @@ def run(
     double l1,
     double l2,
     int64_t period,        # 0: never
-    double[:, ::1] cells,  # IN/OUT: {w, seen} of every weight
-    double[::1] fields,    # IN/OUT: the steps taken, the last rate, the intercept
+    double[:, ::1] cells not None,  # IN/OUT: {w, seen} of every weight
+    double[::1] fields not None,    # IN/OUT: the steps taken, the last rate, the intercept
     Py_ssize_t first,
 ):
     """Take the steps from ``first`` on; returns how the call ended and the first step not taken."""
@@ -83,44 +85,55 @@ def run(
     rule = rule_of(l1, l2, &fields[0])
     cdef double* cell = &cells[0, 0] if csr.n_columns else NULL
     cdef const int64_t* order = &steps.order[0]
+    check_aligned("cells", cell)
+    check_aligned("fields", &fields[0])
     with nogil:
         intercept = fields[INTERCEPT]
-        at.checked = -1
+        begin_visits(&at)
         while step < n_steps:
-            if not visit(&at, examples, order, n_steps, step):
-                status = BAD_ROW
+            status = visit(&at, examples, order, n_steps, step)
+            if status != FINISHED:
                 break
-            prediction = ops.carpenter_dot(csr, at.row, at.following, cell, &rule) + intercept
-            move = move_of(examples, task, at.row, prediction, steps.rates[step])
+            prediction = ops.carpenter_dot(&at.now, &at.following, cell, &rule) + intercept
+            move = move_of(examples, task, at.number, prediction, steps.rates[step])
             if not (isfinite(prediction) and isfinite(move)):
                 status = OVERFLOWED
                 break
             # Also where nothing is learned: what is caught up with in two parts is another weight.
-            ops.carpenter_update(csr, at.row, at.ahead, cell, &rule, move)
+            ops.carpenter_update(csr, &at.now, at.ahead, cell, &rule, move)
             if task.fit_intercept:
                 intercept -= move
             rule.steps += 1.0
             rule.rate = steps.rates[step]
-            touched += ops.row_length(csr, at.row)
+            touched += at.now.length
             step += 1
-            if period > 0 and <int64_t> rule.steps % period == 0:
+            if period > 0 and fmod(rule.steps, <double> period) == 0.0:
                 status = WORN_OUT
                 break
             if touched > PATIENCE:
                 status = PAUSED
                 break
+        end_visits(&at)
         fields[STEPS], fields[RATE], fields[INTERCEPT] = rule.steps, rule.rate, intercept
     return <int> status, step
 
 
 def read(
-    const double[:, ::1] cells, const double[::1] fields, double l1, double l2, double[::1] weights
+    const double[:, ::1] cells not None,
+    const double[::1] fields not None,
+    double l1,
+    double l2,
+    double[::1] weights not None,
 ):
     """weights <- the weights as of now."""
     cdef Py_ssize_t j
     cdef CellRule rule
     if fields.shape[0] != N_FIELDS or cells.shape[1] != 2 or weights.shape[0] != cells.shape[0]:
         raise ValueError(f"weights must have {cells.shape[0]} entries, got {weights.shape[0]}")
+    check_aligned("fields", &fields[0])
+    if cells.shape[0]:
+        check_aligned("cells", &cells[0, 0])
+        check_aligned("weights", &weights[0])
     rule = rule_of(l1, l2, &fields[0])
     with nogil:
         for j in range(cells.shape[0]):

@@ -37,8 +37,6 @@ from .clock cimport (
     worn_out,
 )
 from .examples cimport (
-    AHEAD,
-    BAD_ROW,
     FINISHED,
     OVERFLOWED,
     PATIENCE,
@@ -48,12 +46,15 @@ from .examples cimport (
     Status,
     Steps,
     Task,
+    Visit,
+    begin_visits,
+    check_aligned,
     check_runnable,
-    in_range,
+    end_visits,
     move_of,
-    upcoming,
+    visit,
 )
-from .rows cimport SOUND, Csr, Past, RowOps, prefetch, soft
+from .rows cimport Csr, Past, RowOps, prefetch, soft
 
 CLOCK_FIELDS = N_CLOCK_FIELDS
 INTERCEPT_FIELD = INTERCEPT
@@ -63,8 +64,8 @@ def run(
     Examples examples,
     Steps steps,
     Task task,
-    double[::1] stored,   # IN/OUT: z, or the cells {z, before}
-    double[::1] fields,   # IN/OUT: the clock and the intercept
+    double[::1] stored not None,   # IN/OUT: z, or the cells {z, before}
+    double[::1] fields not None,   # IN/OUT: the clock and the intercept
     Py_ssize_t first,
     Average average=None, # IN/OUT: the past of the clock, where iterates are averaged
 ):
@@ -72,11 +73,11 @@ def run(
     cdef Csr* csr = &examples.csr
     cdef const RowOps* ops = examples.ops
     cdef Py_ssize_t n_steps = steps.order.shape[0]
-    cdef Py_ssize_t step = first, row, following, ahead, length, touched = 0
+    cdef Py_ssize_t step = first, touched = 0
     cdef Status status = FINISHED
+    cdef Visit at
     cdef Clock clock
     cdef double prediction, move, work, intercept
-    cdef int sound
     cdef bint averaged = average is not None
     cdef Py_ssize_t n_stored = 2 * csr.n_columns if averaged else csr.n_columns
     cdef Past past
@@ -84,8 +85,7 @@ def run(
     cdef double* totals = NULL
     if stored.shape[0] != n_stored:
         raise ValueError(f"stored must have {n_stored} entries, got {stored.shape[0]}")
-    if fields.shape[0] != N_CLOCK_FIELDS:
-        raise ValueError(f"fields must have {N_CLOCK_FIELDS} entries, got {fields.shape[0]}")
+    check_fields(fields)
     check_runnable(examples, task.loss)
     if not 0 <= first < n_steps:
         return <int> FINISHED, n_steps
@@ -96,28 +96,22 @@ def run(
         past = average.past()
     cdef double* z = &stored[0] if stored.shape[0] else NULL
     cdef const int64_t* order = &steps.order[0]
+    check_aligned("stored", z)
     with nogil:
         load_clock(&clock, &fields[0])
         intercept = fields[INTERCEPT]
         work = fields[WORK]
-        sound = in_range(csr, order[step]) and ops.row_defect(csr, order[step]) == SOUND
+        begin_visits(&at)
         while step < n_steps:
-            if not sound:
-                status = BAD_ROW
+            status = visit(&at, examples, order, n_steps, step)
+            if status != FINISHED:
                 break
             if averaged and past_is_worn(
                 &past, totals, &clock, &task.reach, work, steps.keep[step], steps.pull[step]
             ):
                 status = WORN_OUT
                 break
-            row = order[step]
-            # Rows are checked one step before they are read, when they are first fetched.
-            following = upcoming(csr, order, n_steps, step + 1, -1)
-            sound = following >= 0 and ops.row_defect(csr, following) == SOUND
-            if not sound:
-                following = row
-            ahead = upcoming(csr, order, n_steps, step + AHEAD, row)
-            prefetch(examples.targets + ahead)
+            prefetch(examples.targets + at.ahead)
 
             if fields[PENDING] != 0.0:
                 # The first half of this step was taken before the sweep.
@@ -125,13 +119,13 @@ def run(
                 fields[PENDING] = 0.0
             else:
                 if averaged:
-                    prediction = ops.pair_dot(csr, row, following, z, clock.shift)
+                    prediction = ops.pair_dot(&at.now, &at.following, z, clock.shift)
                 elif clock.shift == 0.0:
-                    prediction = ops.dot(csr, row, following, z)
+                    prediction = ops.dot(&at.now, &at.following, z)
                 else:
-                    prediction = ops.soft_dot(csr, row, following, z, clock.shift)
+                    prediction = ops.soft_dot(&at.now, &at.following, z, clock.shift)
                 prediction = prediction * clock.scale + intercept
-                move = move_of(examples, task, row, prediction, steps.rates[step])
+                move = move_of(examples, task, at.number, prediction, steps.rates[step])
                 if not (isfinite(prediction) and isfinite(move)):
                     status = OVERFLOWED
                     break
@@ -151,23 +145,19 @@ def run(
                     intercept -= move
                 move *= clock.inverse
                 if averaged:
-                    if clock.shift == 0.0:
-                        ops.pair_update(csr, row, ahead, z, -move, -move * past.scales[past.n])
-                    else:
-                        ops.averaged_update(csr, row, ahead, z, clock.shift, move, &past)
+                    ops.averaged_update(csr, &at.now, at.ahead, z, clock.shift, move, &past)
                 elif clock.shift == 0.0:
-                    ops.update(csr, row, ahead, z, move)
+                    ops.update(csr, &at.now, at.ahead, z, move)
                 else:
-                    ops.soft_update(csr, row, ahead, z, clock.shift, move)
+                    ops.soft_update(csr, &at.now, at.ahead, z, clock.shift, move)
             if not task.shrink_first:
                 advance_clock(
                     &clock, steps.keep[step], steps.keep_low[step], steps.pull[step]
                 )
             if averaged and counts[step] != 0.0:
                 count_iterate(&past, totals, &clock, counts[step], intercept)
-            length = ops.row_length(csr, row)
-            work += <double> length
-            touched += length
+            work += <double> at.now.length
+            touched += at.now.length
             step += 1
             if worn_out(&clock, &task.wear, work):
                 status = WORN_OUT
@@ -175,6 +165,7 @@ def run(
             if touched > PATIENCE:
                 status = PAUSED
                 break
+        end_visits(&at)
         save_clock(&clock, &fields[0])
         fields[INTERCEPT] = intercept
         fields[WORK] = work
@@ -183,14 +174,26 @@ def run(
     return <int> status, step
 
 
-def read(const double[::1] stored, const double[::1] fields, double[::1] weights):
+cdef int check_fields(const double[::1] fields) except -1:
+    if fields.shape[0] != N_CLOCK_FIELDS:
+        raise ValueError(f"fields must have {N_CLOCK_FIELDS} entries, got {fields.shape[0]}")
+    return check_aligned("fields", &fields[0])
+
+
+def read(
+    const double[::1] stored not None,
+    const double[::1] fields not None,
+    double[::1] weights not None,
+):
     """weights <- current(z), leaving the clock as it is; ``weights`` may be ``stored`` itself."""
     cdef Py_ssize_t j
     cdef double scale, shift
     if stored.shape[0] != weights.shape[0]:
         raise ValueError(f"weights must have {stored.shape[0]} entries, got {weights.shape[0]}")
-    if fields.shape[0] != N_CLOCK_FIELDS:
-        raise ValueError(f"fields must have {N_CLOCK_FIELDS} entries, got {fields.shape[0]}")
+    check_fields(fields)
+    if stored.shape[0]:
+        check_aligned("stored", &stored[0])
+        check_aligned("weights", &weights[0])
     scale = fields[SCALE]
     shift = fields[SHIFT]
     with nogil:
@@ -198,14 +201,13 @@ def read(const double[::1] stored, const double[::1] fields, double[::1] weights
             weights[j] = soft(stored[j], shift) * scale
 
 
-def rebase(double[::1] stored, double[::1] fields):
+def rebase(double[::1] stored not None, double[::1] fields not None):
     """Bring every weight current and reset the clock; stored zeros must be visited too."""
     read(stored, fields, stored)
     start(fields)
 
 
-def start(double[::1] fields):
+def start(double[::1] fields not None):
     """Set the clock to its start; the intercept and a pending half step are kept."""
-    if fields.shape[0] != N_CLOCK_FIELDS:
-        raise ValueError(f"fields must have {N_CLOCK_FIELDS} entries, got {fields.shape[0]}")
+    check_fields(fields)
     start_clock(&fields[0])

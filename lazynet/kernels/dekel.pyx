@@ -20,7 +20,6 @@ from libc.stdint cimport int64_t
 
 from .averages cimport add_to
 from .examples cimport (
-    BAD_ROW,
     FINISHED,
     OVERFLOWED,
     PATIENCE,
@@ -29,7 +28,10 @@ from .examples cimport (
     Examples,
     Status,
     Visit,
+    begin_visits,
+    check_aligned,
     check_runnable,
+    end_visits,
     slope_of,
     visit,
 )
@@ -49,6 +51,9 @@ cdef enum:
 cdef enum:
     PATIENT_STEPS = 65536
 
+# Counts beyond this are not whole numbers of steps.
+cdef double GREATEST_COUNT = 2.0 ** 53
+
 DEKEL_FIELDS = N_FIELDS
 STEPS_FIELD = STEPS
 A_FIELD = A
@@ -60,16 +65,21 @@ S_FIELD = S
 
 cdef inline bint h_begins_again(double steps, Py_ssize_t n_columns) noexcept nogil:
     """Whether ``steps`` is a power of two, and large enough that all weights may be visited."""
+    if not steps < GREATEST_COUNT:
+        return False
     cdef int64_t t = <int64_t> steps
     return t & (t - 1) == 0 and t >= PATIENT_STEPS and t >= n_columns
 
 
-def begin_h_again(double[:, ::1] cells, double[::1] fields):
+def begin_h_again(double[:, ::1] cells not None, double[::1] fields not None):
     """u <- u - h v, h <- 0: the same model, counted from here."""
     cdef Py_ssize_t j
     cdef double h
     if cells.shape[1] != 2 or fields.shape[0] != N_FIELDS:
         raise ValueError(f"cells must have two numbers per feature, fields {N_FIELDS} entries")
+    check_aligned("fields", &fields[0])
+    if cells.shape[0]:
+        check_aligned("cells", &cells[0, 0])
     h = fields[H]
     with nogil:
         for j in range(cells.shape[0]):
@@ -79,14 +89,14 @@ def begin_h_again(double[:, ::1] cells, double[::1] fields):
 
 def run(
     Examples examples,
-    const int64_t[::1] order,    # the rows to visit
+    const int64_t[::1] order not None,    # the rows to visit
     int loss,
     double epsilon,
     double strength,             # lambda
-    const double[::1] mean,      # the center, empty for rows as they are
+    const double[::1] mean not None,      # the center, empty for rows as they are
     double theta,                # 1 + |mean|^2
-    double[:, ::1] cells,        # IN/OUT: {v, u} of every feature
-    double[::1] fields,          # IN/OUT: t, and the scalar sums
+    double[:, ::1] cells not None,        # IN/OUT: {v, u} of every feature
+    double[::1] fields not None,          # IN/OUT: t, and the scalar sums
     Py_ssize_t first,
 ):
     """Take the steps from ``first`` on; returns how the call ended and the first step not taken."""
@@ -112,21 +122,26 @@ def run(
     cdef double* cell = &cells[0, 0] if csr.n_columns else NULL
     cdef const double* center = &mean[0] if centered else NULL
     cdef double* sums = &fields[0]
+    if n_steps:
+        check_aligned("order", &order[0])
+    check_aligned("cells", cell)
+    check_aligned("mean", center)
+    check_aligned("fields", sums)
     with nogil:
-        at.checked = -1
+        begin_visits(&at)
         while step < n_steps:
-            if not visit(&at, examples, &order[0], n_steps, step):
-                status = BAD_ROW
+            status = visit(&at, examples, &order[0], n_steps, step)
+            if status != FINISHED:
                 break
             t = sums[STEPS]
-            prediction = ops.pair_dot(csr, at.row, at.following, cell, 0.0)
+            prediction = ops.pair_dot(&at.now, &at.following, cell, 0.0)
             if centered:
-                q = ops.dot(csr, at.row, at.following, center)
+                q = ops.dot(&at.now, &at.following, center)
                 prediction -= sums[A] * q
             r = sums[A] * theta - sums[Z]
             # All weights are zero before the first step.
             prediction = -(prediction + r) / (strength * t) if t > 0.0 else 0.0
-            slope = slope_of(examples, loss, epsilon, at.row, prediction)
+            slope = slope_of(examples, loss, epsilon, at.number, prediction)
             if not (isfinite(prediction) and isfinite(slope)):
                 status = OVERFLOWED
                 break
@@ -134,13 +149,13 @@ def run(
             sums[STEPS] = t
             if slope != 0.0:
                 # u takes the harmonic number of the step before.
-                ops.pair_update(csr, at.row, at.ahead, cell, slope, sums[H] * slope)
+                ops.pair_update(csr, &at.now, at.ahead, cell, slope, sums[H] * slope)
                 add_to(&sums[A], &sums[A + 1], slope)
                 add_to(&sums[Z], &sums[Z + 1], slope * q)
             add_to(&sums[H], &sums[H + 1], 1.0 / t)
             add_to(&sums[C], &sums[C + 1], sums[A] / t)
             add_to(&sums[S], &sums[S + 1], (sums[A] * theta - sums[Z]) / t)
-            touched += ops.row_length(csr, at.row)
+            touched += at.now.length
             step += 1
             if h_begins_again(t, csr.n_columns):
                 status = WORN_OUT
@@ -148,4 +163,5 @@ def run(
             if touched > PATIENCE:
                 status = PAUSED
                 break
+        end_visits(&at)
     return <int> status, step

@@ -14,8 +14,6 @@ from libc.stdint cimport int64_t
 
 from .averages cimport N_AVERAGE_FIELDS, check_counts, count_totals
 from .examples cimport (
-    AHEAD,
-    BAD_ROW,
     FINISHED,
     OVERFLOWED,
     PATIENCE,
@@ -24,12 +22,15 @@ from .examples cimport (
     Status,
     Steps,
     Task,
+    Visit,
+    begin_visits,
+    check_aligned,
     check_runnable,
-    in_range,
+    end_visits,
     move_of,
-    upcoming,
+    visit,
 )
-from .rows cimport SOUND, Csr, RowOps
+from .rows cimport Csr, RowOps
 
 cdef extern from "vectors.h" nogil:
     ctypedef struct DenseLoops "lazynet_dense_loops":
@@ -45,11 +46,11 @@ def run(
     Examples examples,
     Steps steps,
     Task task,
-    double[::1] weights,    # IN/OUT
-    double[::1] intercept,  # IN/OUT: one entry
-    double[::1] spread,     # scratch: d zeros to predict densely, empty to predict sparsely
-    double[::1] sums,       # IN/OUT: sum of omega w for every weight, empty without an average
-    double[::1] totals,     # IN/OUT: what has counted (averages.pxd), empty likewise
+    double[::1] weights not None,    # IN/OUT
+    double[::1] intercept not None,  # IN/OUT: one entry
+    double[::1] spread not None,     # scratch: d zeros to predict densely, empty to predict sparsely
+    double[::1] sums not None,       # IN/OUT: sum of omega w for every weight, empty without an average
+    double[::1] totals not None,     # IN/OUT: what has counted (averages.pxd), empty likewise
     bint vectorised,        # whether the loops over all weights use vector units
     Py_ssize_t first,
 ):
@@ -57,8 +58,9 @@ def run(
     cdef Csr* csr = &examples.csr
     cdef const RowOps* ops = examples.ops
     cdef Py_ssize_t n_steps = steps.order.shape[0], d = csr.n_columns
-    cdef Py_ssize_t step = first, row, ahead, touched = 0
+    cdef Py_ssize_t step = first, touched = 0
     cdef Status status = FINISHED
+    cdef Visit at
     cdef double prediction, move
     cdef bint spread_out = spread.shape[0] > 0, averaged = totals.shape[0] > 0
     cdef DenseLoops loops = dense_loops_of(vectorised)
@@ -79,32 +81,36 @@ def run(
     cdef double* x = &spread[0] if spread_out else NULL
     cdef double* sum_w = &sums[0] if sums.shape[0] else NULL
     cdef const int64_t* order = &steps.order[0]
+    check_aligned("weights", w)
+    check_aligned("intercept", &intercept[0])
+    check_aligned("spread", x)
+    check_aligned("sums", sum_w)
+    check_aligned("totals", &totals[0] if averaged else NULL)
     with nogil:
+        begin_visits(&at)
         while step < n_steps:
-            if not (in_range(csr, order[step]) and ops.row_defect(csr, order[step]) == SOUND):
-                status = BAD_ROW
+            status = visit(&at, examples, order, n_steps, step)
+            if status != FINISHED:
                 break
-            row = order[step]
-            ahead = upcoming(csr, order, n_steps, step + AHEAD, row)
             if spread_out:
-                ops.expand(csr, row, x, 1.0)
+                ops.expand(&at.now, x, 1.0)
                 prediction = loops.full_dot(w, x, d)
             else:
-                prediction = ops.dot(csr, row, row, w)
+                prediction = ops.dot(&at.now, &at.now, w)
             prediction += intercept[0]
-            move = move_of(examples, task, row, prediction, steps.rates[step])
+            move = move_of(examples, task, at.number, prediction, steps.rates[step])
             if not (isfinite(prediction) and isfinite(move)):
                 if spread_out:
-                    ops.expand(csr, row, x, 0.0)
+                    ops.expand(&at.now, x, 0.0)
                 status = OVERFLOWED
                 break
             if task.shrink_first:
                 loops.shrink_all(w, d, steps.keep[step], steps.pull[step])
             if spread_out:
                 loops.full_update(w, x, d, move)
-                ops.expand(csr, row, x, 0.0)
+                ops.expand(&at.now, x, 0.0)
             elif move != 0.0:
-                ops.update(csr, row, ahead, w, move)
+                ops.update(csr, &at.now, at.ahead, w, move)
             if task.fit_intercept:
                 intercept[0] -= move
             if not task.shrink_first:
@@ -114,8 +120,9 @@ def run(
                 loops.full_update(sum_w, w, d, -steps.counts[step])
                 count_totals(&totals[0], steps.counts[step], intercept[0])
             step += 1
-            touched += d + ops.row_length(csr, row)
+            touched += d + at.now.length
             if touched > PATIENCE:
                 status = PAUSED
                 break
+        end_visits(&at)
     return <int> status, step

@@ -1,9 +1,10 @@
 from libc.stdint cimport int64_t
+from libc.stdlib cimport free
 
 from .averages cimport Reach
 from .clock cimport Wear
 from .losses cimport loss_slope
-from .rows cimport SOUND, Csr, RowOps
+from .rows cimport NO_MEMORY, SOUND, Csr, Room, Row, RowOps
 
 # How a kernel's call ended.
 cdef enum Status:
@@ -12,6 +13,7 @@ cdef enum Status:
     OVERFLOWED = 2   # this step's prediction or move is not finite; it was not taken
     BAD_ROW = 3      # this step's row cannot be read safely; it was not taken
     PAUSED = 4       # enough for one call: time to look at the signals
+    OUT_OF_MEMORY = 5  # there is no room for this step's row; the step was not taken
 
 
 cdef class Examples:
@@ -22,7 +24,7 @@ cdef class Examples:
     cdef const double* importances  # NULL: every example counts 1
     cdef bint wide_values
     cdef bint wide_indices
-    cdef object owners              # keeps the arrays alive
+    cdef object owners              # keeps the arrays alive, and where they are
 
 
 cdef class Steps:
@@ -33,6 +35,7 @@ cdef class Steps:
     cdef const double[::1] keep_low   # ... and what the rounding lost
     cdef const double[::1] pull       # b
     cdef const double[::1] counts     # omega, where iterates are averaged, else None
+    cdef object pins                  # keeps the arrays where they are
 
 
 cdef class Task:
@@ -48,6 +51,12 @@ cdef class Task:
 # Raises unless the examples have targets and the loss is one of the table.
 cdef int check_runnable(Examples examples, int loss) except -1
 
+# Raises if the array called ``name`` does not begin where one of its numbers may lie.
+cdef int check_aligned(str name, const void* first, size_t itemsize=*) except -1
+
+# What keeps NumPy from moving arrays: see examples.pyx.
+cdef list pinned(arrays)
+
 
 # The rows after the one at hand, for prefetching.  AHEAD rows later is soon enough for the
 # row's values and columns to arrive and not so soon that they are gone again.
@@ -59,48 +68,66 @@ cdef enum:
     PATIENCE = 8388608
 
 
-cdef inline bint in_range(const Csr* csr, int64_t row) noexcept nogil:
-    return 0 <= row < csr.n_rows
-
-
 cdef inline Py_ssize_t upcoming(
     const Csr* csr, const int64_t* order, Py_ssize_t n_steps, Py_ssize_t step, Py_ssize_t otherwise
 ) noexcept nogil:
-    """The row of a later step, or ``otherwise`` where there is none that can be named."""
-    if step < n_steps and in_range(csr, order[step]):
-        return <Py_ssize_t> order[step]
-    return otherwise
+    """The row of a step, or ``otherwise`` where there is no such step or no such row."""
+    cdef int64_t row
+    if step >= n_steps:
+        return otherwise
+    row = order[step]
+    return <Py_ssize_t> row if 0 <= row < csr.n_rows else otherwise
 
 
 # The rows that a step has to do with.
 cdef struct Visit:
-    Py_ssize_t row        # its own
-    Py_ssize_t following  # that of the next step, or its own where that cannot be read
-    Py_ssize_t ahead      # that of AHEAD steps later, not looked at yet, or its own
-    Py_ssize_t checked    # a row that is known to be readable; -1 before the first
+    Row now                 # the step's own row ...
+    Py_ssize_t number       # ... and its number
+    Row following           # the next step's row, or the step's own where that cannot be read
+    Py_ssize_t next_number  # the number of the next step's row
+    bint loaded             # whether ``following`` is the next step's row
+    Py_ssize_t ahead        # the number of the row AHEAD steps later, which is only fetched
+    Room rooms[2]           # for the columns of ``now`` and ``following``, by turns
+    int turn                # which of the rooms holds the columns of ``now``
 
 
-cdef inline bint visit(
+cdef inline void begin_visits(Visit* at) noexcept nogil:
+    at.rooms[0].bytes = at.rooms[1].bytes = NULL
+    at.rooms[0].size = at.rooms[1].size = 0
+    at.turn = 0
+    at.loaded = False
+
+
+cdef inline void end_visits(Visit* at) noexcept nogil:
+    free(at.rooms[0].bytes)
+    free(at.rooms[1].bytes)
+
+
+cdef inline Status visit(
     Visit* at, Examples examples, const int64_t* order, Py_ssize_t n_steps, Py_ssize_t step
 ) noexcept nogil:
-    """Find the rows of ``step``; false where its own cannot be read, and must not be.
+    """Load the rows of ``step``, which must follow the step of the last visit; FINISHED, or why not.
 
-    Each row is looked at once: as the following one, or when it is the first of a call.
+    Each row is looked at once, as the following one or when it is the first of a call: what was
+    checked is what is used.
     """
     cdef Csr* csr = &examples.csr
     cdef const RowOps* ops = examples.ops
-    at.row = upcoming(csr, order, n_steps, step, -1)
-    if at.row < 0 or (at.row != at.checked and ops.row_defect(csr, at.row) != SOUND):
-        return False
-    at.checked = at.row
-    at.following = upcoming(csr, order, n_steps, step + 1, at.row)
-    if at.following != at.row:
-        if ops.row_defect(csr, at.following) == SOUND:
-            at.checked = at.following
-        else:
-            at.following = at.row
-    at.ahead = upcoming(csr, order, n_steps, step + AHEAD, at.row)
-    return True
+    cdef int defect
+    if at.loaded:
+        at.turn = 1 - at.turn
+        at.number, at.now = at.next_number, at.following
+    else:
+        at.number = upcoming(csr, order, n_steps, step, -1)
+        defect = ops.load_row(csr, at.number, &at.now, &at.rooms[at.turn])
+        if defect != SOUND:
+            return OUT_OF_MEMORY if defect == NO_MEMORY else BAD_ROW
+    at.following = at.now
+    at.next_number = upcoming(csr, order, n_steps, step + 1, -1)
+    defect = ops.load_row(csr, at.next_number, &at.following, &at.rooms[1 - at.turn])
+    at.loaded = defect == SOUND
+    at.ahead = upcoming(csr, order, n_steps, step + AHEAD, at.number)
+    return FINISHED
 
 
 cdef inline double slope_of(

@@ -11,6 +11,7 @@ STATUS_WORN_OUT: int
 STATUS_OVERFLOWED: int
 STATUS_BAD_ROW: int
 STATUS_PAUSED: int
+STATUS_OUT_OF_MEMORY: int
 
 class Examples:
     def __init__(

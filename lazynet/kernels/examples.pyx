@@ -4,18 +4,32 @@ The classes check every length and type when they are made, so that a kernel whi
 has only the contents of a row left to check, and does so before it reads the row.
 """
 
-from libc.stdint cimport int32_t, int64_t
+import weakref
 
 import numpy as np
 
+from libc.stdint cimport int32_t, int64_t
+from libc.stdlib cimport free
+
 from .losses cimport N_LOSSES
-from .rows cimport BAD_COLUMN, BAD_START, NOT_FINITE, NOT_SORTED, SOUND, best_level, row_ops_for
+from .rows cimport (
+    BAD_COLUMN,
+    BAD_START,
+    NOT_FINITE,
+    NOT_SORTED,
+    SOUND,
+    Room,
+    Row,
+    best_level,
+    row_ops_for,
+)
 
 STATUS_FINISHED = FINISHED
 STATUS_WORN_OUT = WORN_OUT
 STATUS_OVERFLOWED = OVERFLOWED
 STATUS_BAD_ROW = BAD_ROW
 STATUS_PAUSED = PAUSED
+STATUS_OUT_OF_MEMORY = OUT_OF_MEMORY
 
 DEFECT_NOT_SORTED = NOT_SORTED
 DEFECT_NOT_FINITE = NOT_FINITE
@@ -29,11 +43,18 @@ DEFECTS = {
 }
 
 
-cdef const void* values_pointer(object values, bint wide) except? NULL:
+# Where an empty array points to, so that arithmetic with its address is defined.
+cdef double NOTHING = 0.0
+
+# No array is longer, and sums and small multiples of lengths fit a Py_ssize_t.
+cdef Py_ssize_t GREATEST_LENGTH = <Py_ssize_t> 1 << 58
+
+
+cdef const void* values_pointer(object values, bint wide) except NULL:
     cdef const double[::1] wide_values
     cdef const float[::1] narrow_values
     if values.shape[0] == 0:
-        return NULL
+        return &NOTHING
     if wide:
         wide_values = values
         return &wide_values[0]
@@ -41,16 +62,36 @@ cdef const void* values_pointer(object values, bint wide) except? NULL:
     return &narrow_values[0]
 
 
-cdef const void* indices_pointer(object indices, bint wide) except? NULL:
+cdef const void* indices_pointer(object indices, bint wide) except NULL:
     cdef const int64_t[::1] wide_indices
     cdef const int32_t[::1] narrow_indices
     if indices.shape[0] == 0:
-        return NULL
+        return &NOTHING
     if wide:
         wide_indices = indices
         return &wide_indices[0]
     narrow_indices = indices
     return &narrow_indices[0]
+
+
+cdef int check_aligned(str name, const void* first, size_t itemsize=8) except -1:
+    if <size_t> first % itemsize:
+        raise ValueError(f"{name} must be aligned in memory to its {itemsize}-byte numbers")
+    return 0
+
+
+cdef list pinned(arrays):
+    """Weak references to the arrays and to those that their memory belongs to.
+
+    NumPy's ``resize`` moves an array whoever holds its buffer, but refuses where a weak reference
+    to the array exists.
+    """
+    pins = []
+    for array in arrays:
+        while isinstance(array, np.ndarray):
+            pins.append(weakref.ref(array))
+            array = array.base
+    return pins
 
 
 cdef bint is_wide(object array, str name, object narrow, object wide) except -1:
@@ -68,10 +109,12 @@ cdef bint is_wide(object array, str name, object narrow, object wide) except -1:
 cdef class Examples:
     """Rows in CSR form with a target each; arrays are used where they are, read-only ones too.
 
-    ``values`` are float32 or float64, ``columns`` and ``starts`` both int32 or both int64.
+    ``values`` are float32 or float64, ``columns`` and ``starts`` both int32 or both int64.  While
+    the object lives, NumPy refuses to resize the arrays.
     """
 
-    def __init__(self, values, columns, starts, n_columns, targets=None, importances=None):
+    # Not __init__, which Python allows to be left out, and to be called again.
+    def __cinit__(self, values, columns, starts, n_columns, targets=None, importances=None):
         cdef bint wide_values, wide_indices
         wide_values = is_wide(values, "data", np.float32, np.float64)
         wide_indices = is_wide(columns, "indices", np.int32, np.int64)
@@ -87,11 +130,18 @@ cdef class Examples:
                 f"data and indices must be equally long, got {values.shape[0]} and "
                 f"{columns.shape[0]}"
             )
-        if n_columns < 0:
-            raise ValueError(f"n_columns must not be negative, got {n_columns}")
+        if not 0 <= n_columns <= GREATEST_LENGTH:
+            raise ValueError(
+                f"n_columns must lie between 0 and {GREATEST_LENGTH}, got {n_columns}"
+            )
+        self.owners = (values, columns, starts, targets, importances)
+        self.owners += (pinned(self.owners),)
         self.csr.values = values_pointer(values, wide_values)
         self.csr.columns = indices_pointer(columns, wide_indices)
         self.csr.starts = indices_pointer(starts, wide_indices)
+        check_aligned("data", self.csr.values, 8 if wide_values else 4)
+        check_aligned("indices", self.csr.columns, 8 if wide_indices else 4)
+        check_aligned("indptr", self.csr.starts, 8 if wide_indices else 4)
         self.csr.n_rows = starts.shape[0] - 1
         self.csr.n_columns = n_columns
         self.csr.n_values = values.shape[0]
@@ -110,11 +160,11 @@ cdef class Examples:
                 )
             if numbers.shape[0] == 0:
                 continue
+            check_aligned(name, &numbers[0])
             if name == "targets":
                 self.targets = &numbers[0]
             else:
                 self.importances = &numbers[0]
-        self.owners = (values, columns, starts, targets, importances)
 
     def at_level(self, int level):
         """Use the loops of a lower vector level, 0 the generic one; returns the level in use.
@@ -155,13 +205,11 @@ cdef class Examples:
         return None if defect == SOUND else (row, defect)
 
     def largest_squared_norm(self, double extra=0.0):
-        """The largest of s_i (|x_i|^2 + extra) over rows that can be read, s_i the importance."""
+        """The largest of s_i (|x_i|^2 + extra) over all rows, s_i the importance."""
         cdef Py_ssize_t row
         cdef double norm, largest = 0.0
         with nogil:
             for row in range(self.csr.n_rows):
-                if self.ops.row_defect(&self.csr, row) != SOUND:
-                    continue
                 norm = self.ops.squared_norm(&self.csr, row) + extra
                 if self.importances != NULL:
                     norm *= self.importances[row]
@@ -175,15 +223,18 @@ cdef class Examples:
         cdef Py_ssize_t row
         with nogil:
             for row in range(self.csr.n_rows):
-                if self.ops.row_defect(&self.csr, row) == SOUND:
-                    out[row] = self.ops.squared_norm(&self.csr, row)
+                out[row] = self.ops.squared_norm(&self.csr, row)
         return norms
 
     def length_of(self, Py_ssize_t row):
         """How many values of ``row`` are stored; 0 where it cannot be read."""
-        if self.ops.row_defect(&self.csr, row) != SOUND:
-            return 0
-        return self.ops.row_length(&self.csr, row)
+        cdef Room room
+        cdef Row loaded
+        cdef int defect
+        room.bytes, room.size = NULL, 0
+        defect = self.ops.load_row(&self.csr, row, &loaded, &room)
+        free(room.bytes)
+        return loaded.length if defect == SOUND else 0
 
     def defect_of(self, Py_ssize_t row):
         """Why reading ``row`` would leave an array, as a code of DEFECTS, or 0."""
@@ -201,19 +252,32 @@ cdef int check_runnable(Examples examples, int loss) except -1:
 cdef class Steps:
     """The scalars of consecutive steps, each array with one entry per step."""
 
-    def __init__(self, order, rates, keep, keep_low, pull, counts=None):
+    def __cinit__(
+        self, order not None, rates not None, keep not None, keep_low not None, pull not None,
+        counts=None,
+    ):
         self.order = order
         self.rates = rates
         self.keep = keep
         self.keep_low = keep_low
         self.pull = pull
         self.counts = counts
-        for array in (rates, keep, keep_low, pull, counts):
-            if array is not None and array.shape[0] != order.shape[0]:
-                raise ValueError(
-                    f"every array of steps must have {order.shape[0]} entries, "
-                    f"got {array.shape[0]}"
-                )
+        cdef const double[::1] numbers
+        cdef Py_ssize_t n = self.order.shape[0]
+        if n:
+            check_aligned("order", &self.order[0])
+        for name, array in (
+            ("rates", rates), ("keep", keep), ("keep_low", keep_low), ("pull", pull),
+            ("counts", counts),
+        ):
+            if array is None:
+                continue
+            numbers = array
+            if numbers.shape[0] != n:
+                raise ValueError(f"{name} must have {n} entries, as order, got {numbers.shape[0]}")
+            if n:
+                check_aligned(name, &numbers[0])
+        self.pins = pinned((order, rates, keep, keep_low, pull, counts))
 
     def __len__(self):
         return self.order.shape[0]
@@ -228,7 +292,7 @@ cdef class Steps:
 cdef class Task:
     """Loss by code, its epsilon, the order within a step, and when a clock is worn out."""
 
-    def __init__(
+    def __cinit__(
         self,
         int loss,
         double epsilon,
@@ -251,3 +315,17 @@ cdef class Task:
         self.wear.enough_work = self.reach.enough_work = enough_work
         self.reach.glad = glad_reach
         self.reach.greatest = greatest_reach
+
+    def __reduce__(self):
+        return Task, (
+            self.loss,
+            self.epsilon,
+            self.shrink_first,
+            self.fit_intercept,
+            self.wear.smallest_scale,
+            self.wear.cushion,
+            self.wear.largest_cushion,
+            self.wear.enough_work,
+            self.reach.glad,
+            self.reach.greatest,
+        )

@@ -16,7 +16,6 @@ from libc.stdint cimport int64_t
 from libc.string cimport memset
 
 from .examples cimport (
-    BAD_ROW,
     FINISHED,
     OVERFLOWED,
     PATIENCE,
@@ -26,7 +25,10 @@ from .examples cimport (
     Steps,
     Task,
     Visit,
+    begin_visits,
+    check_aligned,
     check_runnable,
+    end_visits,
     move_of,
     visit,
 )
@@ -62,8 +64,8 @@ def run(
     double l2,
     double alpha,
     double beta,
-    double[:, ::1] cells,       # IN/OUT: {z, s} of every weight
-    double[::1] intercept_cell, # IN/OUT
+    double[:, ::1] cells not None,       # IN/OUT: {z, s} of every weight
+    double[::1] intercept_cell not None, # IN/OUT
     Py_ssize_t first,
 ):
     """Take the steps from ``first`` on; returns how the call ended and the first step not taken."""
@@ -84,39 +86,50 @@ def run(
     cdef double* cell = &cells[0, 0] if csr.n_columns else NULL
     cdef double* own = &intercept_cell[0]
     cdef const int64_t* order = &steps.order[0]
+    check_aligned("cells", cell)
+    check_aligned("intercept_cell", own)
     with nogil:
-        at.checked = -1
+        begin_visits(&at)
         while step < n_steps:
-            if not visit(&at, examples, order, n_steps, step):
-                status = BAD_ROW
+            status = visit(&at, examples, order, n_steps, step)
+            if status != FINISHED:
                 break
-            prediction = ops.leader_dot(csr, at.row, at.following, cell, &leader)
+            prediction = ops.leader_dot(&at.now, &at.following, cell, &leader)
             if task.fit_intercept:
                 prediction += leader_weight(own[0], own[1], &free)
-            slope = move_of(examples, task, at.row, prediction, 1.0)
+            slope = move_of(examples, task, at.number, prediction, 1.0)
             if not (isfinite(prediction) and isfinite(slope)):
                 status = OVERFLOWED
                 break
             if slope != 0.0:
-                ops.leader_update(csr, at.row, at.ahead, cell, &leader, slope)
+                ops.leader_update(csr, &at.now, at.ahead, cell, &leader, slope)
                 if task.fit_intercept:
                     move_cell(own, slope, &free)
-            touched += ops.row_length(csr, at.row)
+            touched += at.now.length
             step += 1
             if touched > PATIENCE:
                 status = PAUSED
                 break
+        end_visits(&at)
     return <int> status, step
 
 
 def read(
-    const double[:, ::1] cells, double l1, double l2, double alpha, double beta, double[::1] weights
+    const double[:, ::1] cells not None,
+    double l1,
+    double l2,
+    double alpha,
+    double beta,
+    double[::1] weights not None,
 ):
     """weights <- the weights as of now."""
     cdef Py_ssize_t j
     cdef CellRule leader = leader_of(l1, l2, alpha, beta)
     if cells.shape[1] != 2 or weights.shape[0] != cells.shape[0]:
         raise ValueError(f"weights must have {cells.shape[0]} entries, got {weights.shape[0]}")
+    if cells.shape[0]:
+        check_aligned("cells", &cells[0, 0])
+        check_aligned("weights", &weights[0])
     with nogil:
         for j in range(cells.shape[0]):
             weights[j] = leader_weight(cells[j, 0], cells[j, 1], &leader)

@@ -1,18 +1,21 @@
 """The parts of the objective: mean loss + l1 * sum|w| + l2/2 * sum w^2, exact, without a copy."""
 
-from .examples cimport AHEAD, PATIENCE, Examples, check_runnable
+from libc.stdlib cimport free
+
+from .examples cimport AHEAD, PATIENCE, Examples, check_aligned, check_runnable
 from .losses cimport loss_value
-from .rows cimport SOUND
+from .rows cimport NO_MEMORY, SOUND, Room, Row
 
 cdef extern from "vectors.h" nogil:
     void sums "lazynet_sums"(
         const double* weights, Py_ssize_t n, double* absolute, double* squared)
 
 
-def weight_sums(const double[::1] weights):
+def weight_sums(const double[::1] weights not None):
     """sum |w| and sum w^2."""
     cdef double absolute = 0.0, squared = 0.0
     if weights.shape[0] > 0:
+        check_aligned("weights", &weights[0])
         with nogil:
             sums(&weights[0], weights.shape[0], &absolute, &squared)
     return absolute, squared
@@ -20,7 +23,7 @@ def weight_sums(const double[::1] weights):
 
 def total_loss(
     Examples examples,
-    const double[::1] weights,
+    const double[::1] weights not None,
     double intercept,
     int loss,
     double epsilon,
@@ -45,14 +48,18 @@ def total_loss(
         return 0.0, stop, False
     cdef const double* first_weight = &weights[0] if weights.shape[0] else NULL
     cdef int defect = SOUND
+    cdef Row loaded
+    cdef Room room
+    check_aligned("weights", first_weight)
+    room.bytes, room.size = NULL, 0
     with nogil:
         row = start
         while row < stop and touched <= PATIENCE:
-            defect = examples.ops.row_defect(&examples.csr, row)
+            defect = examples.ops.load_row(&examples.csr, row, &loaded, &room)
             if defect != SOUND:
                 break
             prediction = intercept + examples.ops.scan(
-                &examples.csr, row, row + AHEAD if row + AHEAD < stop else row, first_weight
+                &examples.csr, &loaded, row + AHEAD if row + AHEAD < stop else row, first_weight
             )
             term = loss_value(loss, prediction, examples.targets[row], epsilon)
             if examples.importances != NULL:
@@ -62,6 +69,9 @@ def total_loss(
             new_total = total + term
             lost = (new_total - total) - term
             total = new_total
-            touched += examples.ops.row_length(&examples.csr, row)
+            touched += loaded.length
             row += 1
+        free(room.bytes)
+    if defect == NO_MEMORY:
+        raise MemoryError(f"no memory for the columns of row {row}")
     return total, row, defect != SOUND

@@ -15,7 +15,6 @@ from libc.math cimport isfinite, sqrt
 from libc.stdint cimport int64_t
 
 from .examples cimport (
-    BAD_ROW,
     FINISHED,
     OVERFLOWED,
     PATIENCE,
@@ -25,7 +24,10 @@ from .examples cimport (
     Steps,
     Task,
     Visit,
+    begin_visits,
+    check_aligned,
     check_runnable,
+    end_visits,
     move_of,
     visit,
 )
@@ -70,8 +72,8 @@ def run(
     double l2,
     double gamma,
     double rho,
-    double[::1] sums,     # IN/OUT: v
-    double[::1] fields,   # IN/OUT: t and the intercept's sum
+    double[::1] sums not None,     # IN/OUT: v
+    double[::1] fields not None,   # IN/OUT: t and the intercept's sum
     Py_ssize_t first,
 ):
     """Take the steps from ``first`` on; returns how the call ended and the first step not taken."""
@@ -93,42 +95,45 @@ def run(
     cdef double* v = &sums[0] if csr.n_columns else NULL
     cdef double* scalars = &fields[0]
     cdef const int64_t* order = &steps.order[0]
+    check_aligned("sums", v)
+    check_aligned("fields", scalars)
     with nogil:
-        at.checked = -1
+        begin_visits(&at)
         while step < n_steps:
-            if not visit(&at, examples, order, n_steps, step):
-                status = BAD_ROW
+            status = visit(&at, examples, order, n_steps, step)
+            if status != FINISHED:
                 break
             t = scalars[SEEN]
-            prediction = ops.soft_dot(csr, at.row, at.following, v, shift_at(t, &rda))
+            prediction = ops.soft_dot(&at.now, &at.following, v, shift_at(t, &rda))
             prediction = prediction * scale_at(t, rda.l2, &rda)
             if task.fit_intercept:
                 prediction += scalars[INTERCEPT_SUM] * scale_at(t, 0.0, &rda)
-            slope = move_of(examples, task, at.row, prediction, 1.0)
+            slope = move_of(examples, task, at.number, prediction, 1.0)
             if not (isfinite(prediction) and isfinite(slope)):
                 status = OVERFLOWED
                 break
             scalars[SEEN] = t + 1.0
             if slope != 0.0:
-                ops.update(csr, at.row, at.ahead, v, slope)
+                ops.update(csr, &at.now, at.ahead, v, slope)
                 if task.fit_intercept:
                     scalars[INTERCEPT_SUM] -= slope
-            touched += ops.row_length(csr, at.row)
+            touched += at.now.length
             step += 1
             if touched > PATIENCE:
                 status = PAUSED
                 break
+        end_visits(&at)
     return <int> status, step
 
 
 def read(
-    const double[::1] sums,
-    const double[::1] fields,
+    const double[::1] sums not None,
+    const double[::1] fields not None,
     double l1,
     double l2,
     double gamma,
     double rho,
-    double[::1] weights,
+    double[::1] weights not None,
 ):
     """weights <- the weights as of now; ``weights`` may be ``sums`` itself."""
     cdef Py_ssize_t j
@@ -136,13 +141,20 @@ def read(
     cdef double shift, scale
     if fields.shape[0] != N_FIELDS or weights.shape[0] != sums.shape[0]:
         raise ValueError(f"weights must have {sums.shape[0]} entries, fields {N_FIELDS}")
+    check_aligned("fields", &fields[0])
+    if sums.shape[0]:
+        check_aligned("sums", &sums[0])
+        check_aligned("weights", &weights[0])
     shift, scale = shift_at(fields[SEEN], &rda), scale_at(fields[SEEN], rda.l2, &rda)
     with nogil:
         for j in range(sums.shape[0]):
             weights[j] = soft(sums[j], shift) * scale
 
 
-def intercept(const double[::1] fields, double gamma):
+def intercept(const double[::1] fields not None, double gamma):
     """The intercept as of now."""
     cdef Averaging rda = averaging_of(0.0, 0.0, gamma, 0.0)
+    if fields.shape[0] != N_FIELDS:
+        raise ValueError(f"fields must have {N_FIELDS} entries, got {fields.shape[0]}")
+    check_aligned("fields", &fields[0])
     return fields[INTERCEPT_SUM] * scale_at(fields[SEEN], 0.0, &rda)

@@ -18,7 +18,6 @@ from libc.math cimport fabs, isfinite
 from libc.stdint cimport int64_t
 
 from .examples cimport (
-    BAD_ROW,
     FINISHED,
     OVERFLOWED,
     PATIENCE,
@@ -29,7 +28,10 @@ from .examples cimport (
     Steps,
     Task,
     Visit,
+    begin_visits,
+    check_aligned,
     check_runnable,
+    end_visits,
     move_of,
     visit,
 )
@@ -56,8 +58,8 @@ def run(
     Examples examples,
     Steps steps,
     Task task,
-    double[::1] vector,   # IN/OUT: v
-    double[::1] fields,   # IN/OUT: c and the intercept
+    double[::1] vector not None,   # IN/OUT: v
+    double[::1] fields not None,   # IN/OUT: c and the intercept
     Py_ssize_t first,
 ):
     """Take the steps from ``first`` on; returns how the call ended and the first step not taken."""
@@ -81,21 +83,23 @@ def run(
     step = first
     cdef double* v = &vector[0] if vector.shape[0] else NULL
     cdef const int64_t* order = &steps.order[0]
+    check_aligned("vector", v)
+    check_aligned("fields", &fields[0])
     with nogil:
         scale = fields[SCALE]
         intercept = fields[INTERCEPT]
-        at.checked = -1
+        begin_visits(&at)
         while step < n_steps:
-            if not visit(&at, examples, order, n_steps, step):
-                status = BAD_ROW
+            status = visit(&at, examples, order, n_steps, step)
+            if status != FINISHED:
                 break
             if fields[PENDING] != 0.0:
                 # The first half of this step was taken before the sweep.
                 move = fields[PENDING_MOVE]
                 fields[PENDING] = 0.0
             else:
-                prediction = ops.dot(csr, at.row, at.following, v) * scale + intercept
-                move = move_of(examples, task, at.row, prediction, steps.rates[step])
+                prediction = ops.dot(&at.now, &at.following, v) * scale + intercept
+                move = move_of(examples, task, at.number, prediction, steps.rates[step])
                 if not (isfinite(prediction) and isfinite(move)):
                     status = OVERFLOWED
                     break
@@ -109,10 +113,10 @@ def run(
             if move != 0.0:
                 if task.fit_intercept:
                     intercept -= move
-                ops.update(csr, at.row, at.ahead, v, move / scale)
+                ops.update(csr, &at.now, at.ahead, v, move / scale)
             if not task.shrink_first:
                 scale *= steps.keep[step]
-            touched += ops.row_length(csr, at.row)
+            touched += at.now.length
             step += 1
             if out_of_range(scale, task.wear.smallest_scale):
                 status = WORN_OUT
@@ -120,6 +124,7 @@ def run(
             if touched > PATIENCE:
                 status = PAUSED
                 break
+        end_visits(&at)
         fields[SCALE] = scale
         fields[INTERCEPT] = intercept
     return <int> status, step

@@ -17,6 +17,7 @@
 #include <math.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #if defined(__GNUC__) && !defined(__clang__) && __GNUC__ >= 9 && defined(__x86_64__) && \
@@ -94,8 +95,32 @@ enum lazynet_defect {
     LAZYNET_BAD_START = 1,   /* row starts decrease or leave the arrays */
     LAZYNET_BAD_COLUMN = 2,  /* a column is negative or >= n_columns */
     LAZYNET_NOT_SORTED = 3,  /* columns are not strictly increasing */
-    LAZYNET_NOT_FINITE = 4   /* a value is NaN or infinite */
+    LAZYNET_NOT_FINITE = 4,  /* a value is NaN or infinite */
+    LAZYNET_NO_MEMORY = 5    /* there is no room for a copy of its columns */
 };
+
+/* A row as it was when it was checked.  Its columns are a copy that the kernel owns: what was checked
+ * is what is used, whatever happens to the matrix in the meantime. */
+typedef struct {
+    const void *values;
+    const void *columns;
+    ptrdiff_t length;
+} lazynet_row;
+
+/* Memory for such a copy; zeros to begin with, and `bytes` to be freed in the end. */
+typedef struct {
+    void *bytes;
+    size_t size;
+} lazynet_room;
+
+LAZYNET_INLINE int lazynet_make_room(lazynet_room *room, size_t size) {
+    enum { LEAST = 4096 };
+    if (room->bytes != NULL && size <= room->size) return 1;
+    free(room->bytes);
+    room->size = size < LEAST ? LEAST : 2 * size;
+    room->bytes = malloc(room->size);
+    return room->bytes != NULL;
+}
 
 /* z -> sgn(z) [|z| - shift]+  without a branch; NaN and infinities stay what they are. */
 LAZYNET_INLINE double lazynet_soft(double z, double shift) {
@@ -219,53 +244,53 @@ LAZYNET_INLINE double lazynet_carpenter_weight(double w, double seen,
     return copysign(left <= 0.0 ? 0.0 : left, w); /* what is not a number stays so */
 }
 
-/* One row operation for each kernel need.  `next` is the row after this one and `ahead` the row
- * a few steps later, both known because the order is known: the dot product fetches the next
+/* One row operation for each kernel need.  `next` is the row after this one and `ahead` the number of
+ * the row a few steps later, both known because the order is known: the dot product fetches the next
  * row's weights and the update the later row's values while they compute.  Interleaved, these
  * prefetches hide the latency of memory; in a burst they fill the line buffers and stall. */
 typedef struct {
     int (*all_sound)(const lazynet_csr *);
     int (*row_defect)(const lazynet_csr *, ptrdiff_t row);
     int (*row_blemish)(const lazynet_csr *, ptrdiff_t row);
-    ptrdiff_t (*row_length)(const lazynet_csr *, ptrdiff_t row);
+    int (*load_row)(const lazynet_csr *, ptrdiff_t row, lazynet_row *loaded, lazynet_room *room);
     double (*squared_norm)(const lazynet_csr *, ptrdiff_t row);
-    double (*dot)(const lazynet_csr *, ptrdiff_t row, ptrdiff_t next, const double *weights);
-    double (*scan)(const lazynet_csr *, ptrdiff_t row, ptrdiff_t ahead, const double *weights);
-    void (*update)(const lazynet_csr *, ptrdiff_t row, ptrdiff_t ahead, double *weights,
+    double (*dot)(const lazynet_row *row, const lazynet_row *next, const double *weights);
+    double (*scan)(const lazynet_csr *, const lazynet_row *row, ptrdiff_t ahead, const double *weights);
+    void (*update)(const lazynet_csr *, const lazynet_row *row, ptrdiff_t ahead, double *weights,
                    double step);
-    double (*soft_dot)(const lazynet_csr *, ptrdiff_t row, ptrdiff_t next, const double *stored,
+    double (*soft_dot)(const lazynet_row *row, const lazynet_row *next, const double *stored,
                        double shift);
-    void (*soft_update)(const lazynet_csr *, ptrdiff_t row, ptrdiff_t ahead, double *stored,
+    void (*soft_update)(const lazynet_csr *, const lazynet_row *row, ptrdiff_t ahead, double *stored,
                         double shift, double step);
-    double (*pair_dot)(const lazynet_csr *, ptrdiff_t row, ptrdiff_t next, const double *cells,
+    double (*pair_dot)(const lazynet_row *row, const lazynet_row *next, const double *cells,
                        double shift);
-    void (*pair_update)(const lazynet_csr *, ptrdiff_t row, ptrdiff_t ahead, double *cells,
+    void (*pair_update)(const lazynet_csr *, const lazynet_row *row, ptrdiff_t ahead, double *cells,
                         double first, double second);
-    void (*averaged_update)(const lazynet_csr *, ptrdiff_t row, ptrdiff_t ahead, double *cells,
+    void (*averaged_update)(const lazynet_csr *, const lazynet_row *row, ptrdiff_t ahead, double *cells,
                             double shift, double step, const lazynet_past *past);
-    ptrdiff_t (*informed_update)(const lazynet_csr *, ptrdiff_t row, ptrdiff_t ahead,
+    ptrdiff_t (*informed_update)(const lazynet_csr *, const lazynet_row *row, ptrdiff_t ahead,
                                  double *cells, double shift, double step, int64_t *informed,
                                  ptrdiff_t n);
-    double (*leader_dot)(const lazynet_csr *, ptrdiff_t row, ptrdiff_t next, const double *cells,
+    double (*leader_dot)(const lazynet_row *row, const lazynet_row *next, const double *cells,
                          const lazynet_cell_rule *rule);
-    void (*leader_update)(const lazynet_csr *, ptrdiff_t row, ptrdiff_t ahead, double *cells,
+    void (*leader_update)(const lazynet_csr *, const lazynet_row *row, ptrdiff_t ahead, double *cells,
                           const lazynet_cell_rule *rule, double step);
-    double (*truncated_dot)(const lazynet_csr *, ptrdiff_t row, ptrdiff_t next,
+    double (*truncated_dot)(const lazynet_row *row, const lazynet_row *next,
                             const double *cells, const lazynet_cell_rule *rule);
-    void (*truncated_update)(const lazynet_csr *, ptrdiff_t row, ptrdiff_t ahead, double *cells,
+    void (*truncated_update)(const lazynet_csr *, const lazynet_row *row, ptrdiff_t ahead, double *cells,
                              const lazynet_cell_rule *rule, double step);
-    double (*carpenter_dot)(const lazynet_csr *, ptrdiff_t row, ptrdiff_t next,
+    double (*carpenter_dot)(const lazynet_row *row, const lazynet_row *next,
                             const double *cells, const lazynet_cell_rule *rule);
-    void (*carpenter_update)(const lazynet_csr *, ptrdiff_t row, ptrdiff_t ahead, double *cells,
+    void (*carpenter_update)(const lazynet_csr *, const lazynet_row *row, ptrdiff_t ahead, double *cells,
                              const lazynet_cell_rule *rule, double step);
-    double (*adagrad_dot)(const lazynet_csr *, ptrdiff_t row, ptrdiff_t next, const double *cells,
+    double (*adagrad_dot)(const lazynet_row *row, const lazynet_row *next, const double *cells,
                           double now, const lazynet_cell_rule *rule, double *kept, ptrdiff_t half);
-    void (*adagrad_update)(const lazynet_csr *, ptrdiff_t row, ptrdiff_t ahead, double *cells,
+    void (*adagrad_update)(const lazynet_csr *, const lazynet_row *row, ptrdiff_t ahead, double *cells,
                            double now, const lazynet_cell_rule *rule, double slope,
                            const double *kept, ptrdiff_t half);
-    void (*catch_up)(const lazynet_csr *, ptrdiff_t row, double *weights, int64_t *last,
+    void (*catch_up)(const lazynet_row *row, double *weights, int64_t *last,
                      const double *scales, const double *shifts, int64_t now);
-    void (*expand)(const lazynet_csr *, ptrdiff_t row, double *dense, double factor);
+    void (*expand)(const lazynet_row *row, double *dense, double factor);
 } lazynet_row_ops;
 
 #define LAZYNET_PASTE_(a, b, c, d) a##_##b##_##c##_##d
@@ -283,14 +308,14 @@ typedef struct {
 
 #if LAZYNET_LEVELS > 1
 #pragma GCC push_options
-#pragma GCC target("avx2,bmi,bmi2,f16c,fma,lzcnt,movbe")
+#pragma GCC target("avx2,bmi,bmi2,fma")
 #define LAZYNET_LEVEL_NAME v3
 #include "rows_level.h"
 #undef LAZYNET_LEVEL_NAME
 #pragma GCC pop_options
 
 #pragma GCC push_options
-#pragma GCC target("avx2,bmi,bmi2,f16c,fma,lzcnt,movbe")
+#pragma GCC target("avx2,bmi,bmi2,fma")
 #pragma GCC target("avx512f,avx512bw,avx512cd,avx512dq,avx512vl")
 #define LAZYNET_LEVEL_NAME v4
 #include "rows_level.h"
@@ -301,7 +326,7 @@ typedef struct {
  * and Intel's since the mitigation of 2023) and a tenth faster overall on those that have 16-bit
  * floats, which are newer than the flaw. */
 #pragma GCC push_options
-#pragma GCC target("avx2,bmi,bmi2,f16c,fma,lzcnt,movbe")
+#pragma GCC target("avx2,bmi,bmi2,fma")
 #pragma GCC target("avx512f,avx512bw,avx512cd,avx512dq,avx512vl,tune=icelake-server")
 #define LAZYNET_LEVEL_NAME gather
 #include "rows_level.h"
@@ -318,8 +343,10 @@ typedef struct {
 /* The highest level that this machine can run. */
 LAZYNET_INLINE int lazynet_best_level(void) {
 #if LAZYNET_LEVELS > 1
-    if (!(__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2") &&
-          __builtin_cpu_supports("fma")))
+    /* Every extension that the levels above are compiled for, and what these imply. */
+    if (!(__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") &&
+          __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("fma") &&
+          __builtin_cpu_supports("popcnt")))
         return 0;
     if (!(__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
           __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&

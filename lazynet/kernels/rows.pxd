@@ -16,6 +16,16 @@ cdef extern from "rows.h" nogil:
         BAD_COLUMN "LAZYNET_BAD_COLUMN"
         NOT_SORTED "LAZYNET_NOT_SORTED"
         NOT_FINITE "LAZYNET_NOT_FINITE"
+        NO_MEMORY "LAZYNET_NO_MEMORY"
+
+    ctypedef struct Row "lazynet_row":
+        const void* values
+        const void* columns
+        Py_ssize_t length
+
+    ctypedef struct Room "lazynet_room":
+        void* bytes
+        size_t size
 
     ctypedef struct Past "lazynet_past":
         double* shifts
@@ -43,47 +53,47 @@ cdef extern from "rows.h" nogil:
         int (*all_sound)(const Csr*) noexcept nogil
         int (*row_defect)(const Csr*, Py_ssize_t row) noexcept nogil
         int (*row_blemish)(const Csr*, Py_ssize_t row) noexcept nogil
-        Py_ssize_t (*row_length)(const Csr*, Py_ssize_t row) noexcept nogil
+        int (*load_row)(const Csr*, Py_ssize_t row, Row* loaded, Room* room) noexcept nogil
         double (*squared_norm)(const Csr*, Py_ssize_t row) noexcept nogil
-        double (*dot)(const Csr*, Py_ssize_t row, Py_ssize_t next, const double* weights) noexcept nogil
-        double (*scan)(const Csr*, Py_ssize_t row, Py_ssize_t ahead,
+        double (*dot)(const Row* row, const Row* next, const double* weights) noexcept nogil
+        double (*scan)(const Csr*, const Row* row, Py_ssize_t ahead,
                        const double* weights) noexcept nogil
-        void (*update)(const Csr*, Py_ssize_t row, Py_ssize_t ahead, double* weights,
+        void (*update)(const Csr*, const Row* row, Py_ssize_t ahead, double* weights,
                        double step) noexcept nogil
-        double (*soft_dot)(const Csr*, Py_ssize_t row, Py_ssize_t next, const double* stored,
+        double (*soft_dot)(const Row* row, const Row* next, const double* stored,
                            double shift) noexcept nogil
-        void (*soft_update)(const Csr*, Py_ssize_t row, Py_ssize_t ahead, double* stored,
+        void (*soft_update)(const Csr*, const Row* row, Py_ssize_t ahead, double* stored,
                             double shift, double step) noexcept nogil
-        double (*pair_dot)(const Csr*, Py_ssize_t row, Py_ssize_t next, const double* cells,
+        double (*pair_dot)(const Row* row, const Row* next, const double* cells,
                            double shift) noexcept nogil
-        void (*pair_update)(const Csr*, Py_ssize_t row, Py_ssize_t ahead, double* cells,
+        void (*pair_update)(const Csr*, const Row* row, Py_ssize_t ahead, double* cells,
                             double first, double second) noexcept nogil
-        void (*averaged_update)(const Csr*, Py_ssize_t row, Py_ssize_t ahead, double* cells,
+        void (*averaged_update)(const Csr*, const Row* row, Py_ssize_t ahead, double* cells,
                                 double shift, double step, const Past* past) noexcept nogil
-        Py_ssize_t (*informed_update)(const Csr*, Py_ssize_t row, Py_ssize_t ahead, double* cells,
+        Py_ssize_t (*informed_update)(const Csr*, const Row* row, Py_ssize_t ahead, double* cells,
                                       double shift, double step, int64_t* informed,
                                       Py_ssize_t n) noexcept nogil
-        double (*leader_dot)(const Csr*, Py_ssize_t row, Py_ssize_t next, const double* cells,
+        double (*leader_dot)(const Row* row, const Row* next, const double* cells,
                              const CellRule* rule) noexcept nogil
-        void (*leader_update)(const Csr*, Py_ssize_t row, Py_ssize_t ahead, double* cells,
+        void (*leader_update)(const Csr*, const Row* row, Py_ssize_t ahead, double* cells,
                               const CellRule* rule, double step) noexcept nogil
-        double (*truncated_dot)(const Csr*, Py_ssize_t row, Py_ssize_t next, const double* cells,
+        double (*truncated_dot)(const Row* row, const Row* next, const double* cells,
                                 const CellRule* rule) noexcept nogil
-        void (*truncated_update)(const Csr*, Py_ssize_t row, Py_ssize_t ahead, double* cells,
+        void (*truncated_update)(const Csr*, const Row* row, Py_ssize_t ahead, double* cells,
                                  const CellRule* rule, double step) noexcept nogil
-        double (*carpenter_dot)(const Csr*, Py_ssize_t row, Py_ssize_t next, const double* cells,
+        double (*carpenter_dot)(const Row* row, const Row* next, const double* cells,
                                 const CellRule* rule) noexcept nogil
-        void (*carpenter_update)(const Csr*, Py_ssize_t row, Py_ssize_t ahead, double* cells,
+        void (*carpenter_update)(const Csr*, const Row* row, Py_ssize_t ahead, double* cells,
                                  const CellRule* rule, double step) noexcept nogil
-        double (*adagrad_dot)(const Csr*, Py_ssize_t row, Py_ssize_t next, const double* cells,
+        double (*adagrad_dot)(const Row* row, const Row* next, const double* cells,
                               double now, const CellRule* rule, double* kept,
                               Py_ssize_t half) noexcept nogil
-        void (*adagrad_update)(const Csr*, Py_ssize_t row, Py_ssize_t ahead, double* cells,
+        void (*adagrad_update)(const Csr*, const Row* row, Py_ssize_t ahead, double* cells,
                                double now, const CellRule* rule, double slope,
                                const double* kept, Py_ssize_t half) noexcept nogil
-        void (*catch_up)(const Csr*, Py_ssize_t row, double* weights, int64_t* last,
+        void (*catch_up)(const Row* row, double* weights, int64_t* last,
                          const double* scales, const double* shifts, int64_t now) noexcept nogil
-        void (*expand)(const Csr*, Py_ssize_t row, double* dense, double factor) noexcept nogil
+        void (*expand)(const Row* row, double* dense, double factor) noexcept nogil
 
     const RowOps* row_ops_for "lazynet_row_ops_for"(
         int wide_values, int wide_indices, int level)

@@ -1,6 +1,8 @@
 /* The row operations of one level, for each pair of types; rows.h includes this file per level. */
 
-/* For each of the dead: from the iterate on at which it vanished, its cell counts as zero. */
+/* For each of the dead, whose cells hold their new z already: before_j <- the sum that is read from
+ * the new z, less the sum so far, in which a weight counts as zero from the iterate on at which it
+ * vanished.  A weight that was zero in every iterate keeps the sum 0 to the last bit. */
 static void LAZYNET_LEVELLED(bury)(lazynet_dead *dead, double *cells, const lazynet_past *past) {
     ptrdiff_t alive[LAZYNET_BLOCK];
     enum { FEW = 4 };
@@ -19,8 +21,11 @@ static void LAZYNET_LEVELLED(bury)(lazynet_dead *dead, double *cells, const lazy
         for (ptrdiff_t i = 0; i < dead->n && past->n > 0; i++)
             alive[i] += past->shifts[alive[i]] < fabs(dead->z[i]);
     }
-    for (ptrdiff_t i = 0; i < dead->n; i++)
-        cells[dead->cell[i] + 1] -= lazynet_sum_alive(past, dead->z[i], alive[i]);
+    for (ptrdiff_t i = 0; i < dead->n; i++) {
+        double *cell = cells + dead->cell[i];
+        const double so_far = lazynet_sum_alive(past, dead->z[i], alive[i]) - cell[1];
+        cell[1] = lazynet_sum_alive(past, cell[0], past->n) - so_far;
+    }
     dead->n = 0;
 }
 

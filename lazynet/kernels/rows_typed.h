@@ -6,48 +6,75 @@ typedef struct {
     ptrdiff_t length;
 } LAZYNET_TYPED(row);
 
-LAZYNET_INLINE LAZYNET_TYPED(row) LAZYNET_TYPED(row_at)(const lazynet_csr *X, ptrdiff_t row) {
-    const LAZYNET_INDEX *starts = (const LAZYNET_INDEX *)X->starts;
-    ptrdiff_t start = (ptrdiff_t)starts[row];
+LAZYNET_INLINE LAZYNET_TYPED(row) LAZYNET_TYPED(typed)(const lazynet_row *row) {
     LAZYNET_TYPED(row) view;
-    view.values = (const LAZYNET_REAL *)X->values + start;
-    view.columns = (const LAZYNET_INDEX *)X->columns + start;
-    view.length = (ptrdiff_t)starts[row + 1] - start;
+    view.values = (const LAZYNET_REAL *)row->values;
+    view.columns = (const LAZYNET_INDEX *)row->columns;
+    view.length = row->length;
     return view;
 }
 
-/* The same, cut to what is worth fetching ahead; it may name memory that is not there, for the
- * row has not been checked yet and a prefetch never faults. */
-LAZYNET_INLINE LAZYNET_TYPED(row) LAZYNET_TYPED(row_worth_fetching)(const lazynet_csr *X,
-                                                                    ptrdiff_t row) {
-    enum { WORTH_FETCHING = 1024 };
-    LAZYNET_TYPED(row) view = LAZYNET_TYPED(row_at)(X, row);
-    if (view.length < 0) view.length = 0;
-    if (view.length > WORTH_FETCHING) view.length = WORTH_FETCHING;
+enum { LAZYNET_TYPED(worth_fetching) = 1024 };
+
+/* The row, cut to what is worth fetching ahead. */
+LAZYNET_INLINE LAZYNET_TYPED(row) LAZYNET_TYPED(typed_for_fetching)(const lazynet_row *row) {
+    LAZYNET_TYPED(row) view = LAZYNET_TYPED(typed)(row);
+    if (view.length > LAZYNET_TYPED(worth_fetching)) view.length = LAZYNET_TYPED(worth_fetching);
     return view;
+}
+
+/* Where a row begins and how long it is; false if that lies outside the arrays.  Another thread may
+ * be writing to the matrix, so each bound is read exactly once, which is what volatile says. */
+LAZYNET_INLINE int LAZYNET_TYPED(place_of)(const lazynet_csr *X, ptrdiff_t row, ptrdiff_t *start,
+                                           ptrdiff_t *length) {
+    if (row < 0 || row >= X->n_rows) return 0;
+    const volatile LAZYNET_INDEX *starts = (const volatile LAZYNET_INDEX *)X->starts;
+    const int64_t begin = starts[row], end = starts[row + 1];
+    if (begin < 0 || end < begin || end > (int64_t)X->n_values) return 0;
+    *start = (ptrdiff_t)begin;
+    *length = (ptrdiff_t)(end - begin);
+    return 1;
 }
 
 LAZYNET_INLINE LAZYNET_UNSIGNED LAZYNET_TYPED(larger)(LAZYNET_UNSIGNED a, LAZYNET_INDEX b) {
     return (LAZYNET_UNSIGNED)b > a ? (LAZYNET_UNSIGNED)b : a;
 }
 
-/* The largest of n columns, as unsigned numbers: a negative one is larger than any.  The last
- * block overlaps the one before, so that a short row has no tail of single steps. */
-LAZYNET_INLINE LAZYNET_UNSIGNED LAZYNET_TYPED(largest_column)(const LAZYNET_INDEX *columns,
-                                                              ptrdiff_t n) {
+/* The largest of n columns, as unsigned numbers: a negative one is larger than any.  With `copying`
+ * they are also copied to `copy`, each of them read once.  The last block overlaps the one before,
+ * so that a short row has no tail of single steps. */
+LAZYNET_INLINE LAZYNET_UNSIGNED LAZYNET_TYPED(largest_of)(const LAZYNET_INDEX *columns, ptrdiff_t n,
+                                                          LAZYNET_INDEX *restrict copy,
+                                                          int copying) {
     enum { BLOCK = 16 };
     LAZYNET_UNSIGNED largest = 0;
     if (n < BLOCK) {
-        for (ptrdiff_t k = 0; k < n; k++) largest = LAZYNET_TYPED(larger)(largest, columns[k]);
+        for (ptrdiff_t k = 0; k < n; k++) {
+            const LAZYNET_INDEX column = columns[k];
+            if (copying) copy[k] = column;
+            largest = LAZYNET_TYPED(larger)(largest, column);
+        }
         return largest;
     }
     const ptrdiff_t whole = n - n % BLOCK;
 #pragma omp simd reduction(max : largest)
-    for (ptrdiff_t k = 0; k < whole; k++) largest = LAZYNET_TYPED(larger)(largest, columns[k]);
+    for (ptrdiff_t k = 0; k < whole; k++) {
+        const LAZYNET_INDEX column = columns[k];
+        if (copying) copy[k] = column;
+        largest = LAZYNET_TYPED(larger)(largest, column);
+    }
 #pragma omp simd reduction(max : largest)
-    for (int lane = 0; lane < BLOCK; lane++)
-        largest = LAZYNET_TYPED(larger)(largest, columns[n - BLOCK + lane]);
+    for (int lane = 0; lane < BLOCK; lane++) {
+        const LAZYNET_INDEX column = columns[n - BLOCK + lane];
+        if (copying) copy[n - BLOCK + lane] = column;
+        largest = LAZYNET_TYPED(larger)(largest, column);
+    }
     return largest;
+}
+
+LAZYNET_INLINE LAZYNET_UNSIGNED LAZYNET_TYPED(largest_column)(const LAZYNET_INDEX *columns,
+                                                              ptrdiff_t n) {
+    return LAZYNET_TYPED(largest_of)(columns, n, NULL, 0);
 }
 
 /* Also of a matrix with more columns than the type of its indices can count. */
@@ -56,30 +83,43 @@ LAZYNET_INLINE int LAZYNET_TYPED(too_large)(const lazynet_csr *X, LAZYNET_UNSIGN
     return column > greatest_index || (uint64_t)column >= (uint64_t)X->n_columns;
 }
 
-LAZYNET_INLINE int LAZYNET_TYPED(start_defect)(const lazynet_csr *X, ptrdiff_t row) {
-    const LAZYNET_INDEX *starts = (const LAZYNET_INDEX *)X->starts;
-    return starts[row] < 0 || starts[row + 1] < starts[row] ||
-           (int64_t)starts[row + 1] > (int64_t)X->n_values;
-}
-
 /* Would reading this row leave an array? */
 static int LAZYNET_TYPED(row_defect)(const lazynet_csr *X, ptrdiff_t row) {
-    if (row < 0 || row >= X->n_rows || LAZYNET_TYPED(start_defect)(X, row))
-        return LAZYNET_BAD_START;
-    const LAZYNET_TYPED(row) at = LAZYNET_TYPED(row_at)(X, row);
-    if (at.length > 0 &&
-        LAZYNET_TYPED(too_large)(X, LAZYNET_TYPED(largest_column)(at.columns, at.length)))
+    ptrdiff_t start, n;
+    if (!LAZYNET_TYPED(place_of)(X, row, &start, &n)) return LAZYNET_BAD_START;
+    const LAZYNET_INDEX *columns = (const LAZYNET_INDEX *)X->columns + start;
+    if (n > 0 && LAZYNET_TYPED(too_large)(X, LAZYNET_TYPED(largest_column)(columns, n)))
         return LAZYNET_BAD_COLUMN;
+    return LAZYNET_SOUND;
+}
+
+/* Check a row and take it as it was checked: its columns are copied to `room`, where no other thread
+ * can change them afterwards.  Its values stay where they are: a wrong number harms no memory. */
+static int LAZYNET_TYPED(load_row)(const lazynet_csr *X, ptrdiff_t row, lazynet_row *loaded,
+                                   lazynet_room *room) {
+    ptrdiff_t start, n;
+    if (!LAZYNET_TYPED(place_of)(X, row, &start, &n)) return LAZYNET_BAD_START;
+    if (!lazynet_make_room(room, (size_t)n * sizeof(LAZYNET_INDEX))) return LAZYNET_NO_MEMORY;
+    const LAZYNET_INDEX *columns = (const LAZYNET_INDEX *)X->columns + start;
+    LAZYNET_INDEX *copy = (LAZYNET_INDEX *)room->bytes;
+    if (n > 0 && LAZYNET_TYPED(too_large)(X, LAZYNET_TYPED(largest_of)(columns, n, copy, 1)))
+        return LAZYNET_BAD_COLUMN;
+    loaded->values = (const LAZYNET_REAL *)X->values + start;
+    loaded->columns = copy;
+    loaded->length = n;
     return LAZYNET_SOUND;
 }
 
 /* What else the door refuses: columns out of order, values not finite. */
 static int LAZYNET_TYPED(row_blemish)(const lazynet_csr *X, ptrdiff_t row) {
-    const LAZYNET_TYPED(row) at = LAZYNET_TYPED(row_at)(X, row);
-    for (ptrdiff_t k = 1; k < at.length; k++)
-        if (at.columns[k - 1] >= at.columns[k]) return LAZYNET_NOT_SORTED;
-    for (ptrdiff_t k = 0; k < at.length; k++)
-        if (!(at.values[k] - at.values[k] == (LAZYNET_REAL)0)) return LAZYNET_NOT_FINITE;
+    ptrdiff_t start, n;
+    if (!LAZYNET_TYPED(place_of)(X, row, &start, &n)) return LAZYNET_BAD_START;
+    const LAZYNET_INDEX *columns = (const LAZYNET_INDEX *)X->columns + start;
+    const LAZYNET_REAL *values = (const LAZYNET_REAL *)X->values + start;
+    for (ptrdiff_t k = 1; k < n; k++)
+        if (columns[k - 1] >= columns[k]) return LAZYNET_NOT_SORTED;
+    for (ptrdiff_t k = 0; k < n; k++)
+        if (!(values[k] - values[k] == (LAZYNET_REAL)0)) return LAZYNET_NOT_FINITE;
     return LAZYNET_SOUND;
 }
 
@@ -87,17 +127,21 @@ static int LAZYNET_TYPED(row_blemish)(const lazynet_csr *X, ptrdiff_t row) {
  * all rows at once, as fast as memory gives the arrays; which row is to blame is asked only when
  * the answer is no. */
 static int LAZYNET_TYPED(all_sound)(const lazynet_csr *X) {
-    const LAZYNET_INDEX *starts = (const LAZYNET_INDEX *)X->starts;
-    if (X->n_rows == 0) return 1;
-    for (ptrdiff_t row = 0; row < X->n_rows; row++)
-        if (LAZYNET_TYPED(start_defect)(X, row)) return 0;
-    const ptrdiff_t first = (ptrdiff_t)starts[0];
-    const ptrdiff_t n = (ptrdiff_t)starts[X->n_rows] - first;
-    if (n == 0) return 1;
+    const volatile LAZYNET_INDEX *starts = (const volatile LAZYNET_INDEX *)X->starts;
+    const int64_t first = starts[0];
+    int64_t last = first;
+    if (first < 0) return 0;
+    for (ptrdiff_t row = 1; row <= X->n_rows; row++) {
+        const int64_t next = starts[row];
+        if (next < last) return 0;
+        last = next;
+    }
+    if (last > (int64_t)X->n_values) return 0;
+    const ptrdiff_t n = (ptrdiff_t)(last - first);
     const LAZYNET_INDEX *columns = (const LAZYNET_INDEX *)X->columns + first;
     const LAZYNET_REAL *values = (const LAZYNET_REAL *)X->values + first;
     enum { BLOCK = 4096 }; /* read from memory once, from the nearest cache twice */
-    ptrdiff_t descents = 0, row = 1;
+    ptrdiff_t descents = 0, row = 1, begin = 0;
     for (ptrdiff_t start = 0; start < n; start += BLOCK) {
         const ptrdiff_t stop = start + BLOCK < n ? start + BLOCK : n;
         if (LAZYNET_TYPED(too_large)(X, LAZYNET_TYPED(largest_column)(columns + start,
@@ -108,11 +152,12 @@ static int LAZYNET_TYPED(all_sound)(const lazynet_csr *X) {
         for (ptrdiff_t k = start > 0 ? start : 1; k < stop; k++)
             descents_here += columns[k - 1] >= columns[k];
         descents += (ptrdiff_t)descents_here;
-        /* A descent is fine where a new row begins. */
-        for (; row < X->n_rows && (ptrdiff_t)starts[row] - first < stop; row++) {
-            const ptrdiff_t k = (ptrdiff_t)starts[row] - first;
-            if (k > 0 && starts[row + 1] > starts[row])
-                descents -= columns[k - 1] >= columns[k];
+        /* A descent is fine where a new row begins; of empty rows that begin at one place, once. */
+        for (; row < X->n_rows; row++) {
+            const int64_t k = (int64_t)starts[row] - first;
+            if (k >= stop) break;
+            if (k > begin) descents -= columns[k - 1] >= columns[k];
+            begin = k > begin ? (ptrdiff_t)k : begin;
         }
         LAZYNET_REAL zero = 0; /* stays so unless a value is NaN or infinite */
 #pragma omp simd reduction(+ : zero)
@@ -122,57 +167,62 @@ static int LAZYNET_TYPED(all_sound)(const lazynet_csr *X) {
     return descents == 0;
 }
 
-static ptrdiff_t LAZYNET_TYPED(row_length)(const lazynet_csr *X, ptrdiff_t row) {
-    return LAZYNET_TYPED(row_at)(X, row).length;
-}
-
+/* |x|^2 of a row; 0 for one that cannot be read. */
 static double LAZYNET_TYPED(squared_norm)(const lazynet_csr *X, ptrdiff_t row) {
-    const LAZYNET_TYPED(row) at = LAZYNET_TYPED(row_at)(X, row);
+    ptrdiff_t start, n;
+    if (!LAZYNET_TYPED(place_of)(X, row, &start, &n)) return 0.0;
+    const LAZYNET_REAL *values = (const LAZYNET_REAL *)X->values + start;
     double lanes[LAZYNET_LANES] = {0}, sum = 0.0;
     ptrdiff_t k = 0;
-    for (; k + LAZYNET_LANES <= at.length; k += LAZYNET_LANES)
+    for (; k + LAZYNET_LANES <= n; k += LAZYNET_LANES)
 #pragma omp simd
         for (int lane = 0; lane < LAZYNET_LANES; lane++) {
-            double value = (double)at.values[k + lane];
+            double value = (double)values[k + lane];
             lanes[lane] += value * value;
         }
     for (int lane = 0; lane < LAZYNET_LANES; lane++) sum += lanes[lane];
-    for (; k < at.length; k++) sum += (double)at.values[k] * (double)at.values[k];
+    for (; k < n; k++) sum += (double)values[k] * (double)values[k];
     return sum;
 }
 
-/* What is left to fetch of a later row; `fetch` asks for as much of it as `elements` take up. */
+/* What is left to fetch of a later row, as addresses and not as pointers: the row has not been checked
+ * yet, so they may name memory that is not there, and a prefetch never faults.  `fetch` asks for as
+ * much of it as `elements` take up. */
 typedef struct {
-    const char *value, *values_end, *column, *columns_end;
+    uintptr_t value, values_end, column, columns_end;
 } LAZYNET_TYPED(stream);
 
 LAZYNET_INLINE LAZYNET_TYPED(stream) LAZYNET_TYPED(stream_of)(const lazynet_csr *X,
                                                               ptrdiff_t row) {
-    const LAZYNET_TYPED(row) later = LAZYNET_TYPED(row_worth_fetching)(X, row);
+    const LAZYNET_INDEX *starts = (const LAZYNET_INDEX *)X->starts;
+    const int64_t begin = starts[row], end = starts[row + 1];
+    uint64_t length = end > begin ? (uint64_t)end - (uint64_t)begin : 0;
+    if (length > LAZYNET_TYPED(worth_fetching)) length = LAZYNET_TYPED(worth_fetching);
     LAZYNET_TYPED(stream) stream;
-    stream.value = (const char *)later.values;
-    stream.values_end = (const char *)(later.values + later.length);
-    stream.column = (const char *)later.columns;
-    stream.columns_end = (const char *)(later.columns + later.length);
+    stream.value = (uintptr_t)X->values + (uintptr_t)begin * sizeof(LAZYNET_REAL);
+    stream.values_end = stream.value + (uintptr_t)length * sizeof(LAZYNET_REAL);
+    stream.column = (uintptr_t)X->columns + (uintptr_t)begin * sizeof(LAZYNET_INDEX);
+    stream.columns_end = stream.column + (uintptr_t)length * sizeof(LAZYNET_INDEX);
     return stream;
 }
 
 LAZYNET_INLINE void LAZYNET_TYPED(fetch)(LAZYNET_TYPED(stream) *stream, size_t elements) {
     for (size_t line = 0; line < elements * sizeof(LAZYNET_REAL) / LAZYNET_CACHE_LINE; line++) {
-        if (stream->value < stream->values_end) LAZYNET_PREFETCH_READ(stream->value);
+        if (stream->value < stream->values_end) LAZYNET_PREFETCH_READ((const void *)stream->value);
         stream->value += LAZYNET_CACHE_LINE;
     }
     for (size_t line = 0; line < elements * sizeof(LAZYNET_INDEX) / LAZYNET_CACHE_LINE; line++) {
-        if (stream->column < stream->columns_end) LAZYNET_PREFETCH_READ(stream->column);
+        if (stream->column < stream->columns_end)
+            LAZYNET_PREFETCH_READ((const void *)stream->column);
         stream->column += LAZYNET_CACHE_LINE;
     }
 }
 
 LAZYNET_INLINE void LAZYNET_TYPED(fetch_rest)(LAZYNET_TYPED(stream) *stream) {
     for (; stream->value < stream->values_end; stream->value += LAZYNET_CACHE_LINE)
-        LAZYNET_PREFETCH_READ(stream->value);
+        LAZYNET_PREFETCH_READ((const void *)stream->value);
     for (; stream->column < stream->columns_end; stream->column += LAZYNET_CACHE_LINE)
-        LAZYNET_PREFETCH_READ(stream->column);
+        LAZYNET_PREFETCH_READ((const void *)stream->column);
 }
 
 /* Eight products x_j w_j into as many lanes, with w_j = soft(stored_j) or, without a shift,
@@ -190,11 +240,11 @@ LAZYNET_INLINE void LAZYNET_TYPED(add_products)(double *lanes, const LAZYNET_REA
 }
 
 /* sum over the row of x_j w_j */
-LAZYNET_INLINE double LAZYNET_TYPED(any_dot)(const lazynet_csr *X, ptrdiff_t row, ptrdiff_t next,
+LAZYNET_INLINE double LAZYNET_TYPED(any_dot)(const lazynet_row *row, const lazynet_row *next,
                                              const double *stored, ptrdiff_t stride, double shift,
                                              int shifted) {
-    const LAZYNET_TYPED(row) at = LAZYNET_TYPED(row_at)(X, row);
-    const LAZYNET_TYPED(row) coming = LAZYNET_TYPED(row_at)(X, next);
+    const LAZYNET_TYPED(row) at = LAZYNET_TYPED(typed)(row);
+    const LAZYNET_TYPED(row) coming = LAZYNET_TYPED(typed)(next);
     double lanes[LAZYNET_LANES] = {0};
     const ptrdiff_t shorter = at.length < coming.length ? at.length : coming.length;
     ptrdiff_t k = 0;
@@ -226,11 +276,10 @@ LAZYNET_INLINE double LAZYNET_TYPED(moved)(double stored, double shift, int shif
 }
 
 /* w_j <- w_j - step x_j on the row, in the coordinate in which w_j is stored. */
-LAZYNET_INLINE void LAZYNET_TYPED(any_update)(const lazynet_csr *X, ptrdiff_t row,
-                                              ptrdiff_t ahead, double *stored, double shift,
+LAZYNET_INLINE void LAZYNET_TYPED(any_update)(const lazynet_csr *X, const lazynet_row *row, ptrdiff_t ahead, double *stored, double shift,
                                               double step, int shifted) {
     enum { BLOCK = 16 };
-    const LAZYNET_TYPED(row) at = LAZYNET_TYPED(row_at)(X, row);
+    const LAZYNET_TYPED(row) at = LAZYNET_TYPED(typed)(row);
     LAZYNET_TYPED(stream) stream = LAZYNET_TYPED(stream_of)(X, ahead);
     ptrdiff_t k = 0;
     for (; k + BLOCK <= at.length; k += BLOCK) {
@@ -249,16 +298,14 @@ LAZYNET_INLINE void LAZYNET_TYPED(any_update)(const lazynet_csr *X, ptrdiff_t ro
     }
 }
 
-static double LAZYNET_TYPED(dot)(const lazynet_csr *X, ptrdiff_t row,
-                                                ptrdiff_t next, const double *weights) {
-    return LAZYNET_TYPED(any_dot)(X, row, next, weights, 1, 0.0, 0);
+static double LAZYNET_TYPED(dot)(const lazynet_row *row, const lazynet_row *next, const double *weights) {
+    return LAZYNET_TYPED(any_dot)(row, next, weights, 1, 0.0, 0);
 }
 
 /* The same sum where no update follows: it fetches the later row itself. */
-static double LAZYNET_TYPED(scan)(const lazynet_csr *X, ptrdiff_t row,
-                                                 ptrdiff_t ahead, const double *weights) {
+static double LAZYNET_TYPED(scan)(const lazynet_csr *X, const lazynet_row *row, ptrdiff_t ahead, const double *weights) {
     enum { BLOCK = 2 * LAZYNET_LANES };
-    const LAZYNET_TYPED(row) at = LAZYNET_TYPED(row_at)(X, row);
+    const LAZYNET_TYPED(row) at = LAZYNET_TYPED(typed)(row);
     LAZYNET_TYPED(stream) stream = LAZYNET_TYPED(stream_of)(X, ahead);
     double lanes[LAZYNET_LANES] = {0}, sum = 0.0;
     ptrdiff_t k = 0;
@@ -274,36 +321,33 @@ static double LAZYNET_TYPED(scan)(const lazynet_csr *X, ptrdiff_t row,
     return sum;
 }
 
-static void LAZYNET_TYPED(update)(const lazynet_csr *X, ptrdiff_t row,
-                                                 ptrdiff_t ahead, double *weights, double step) {
+static void LAZYNET_TYPED(update)(const lazynet_csr *X, const lazynet_row *row, ptrdiff_t ahead, double *weights, double step) {
     LAZYNET_TYPED(any_update)(X, row, ahead, weights, 0.0, step, 0);
 }
 
-static double LAZYNET_TYPED(soft_dot)(const lazynet_csr *X, ptrdiff_t row,
-                                                     ptrdiff_t next, const double *stored,
+static double LAZYNET_TYPED(soft_dot)(const lazynet_row *row, const lazynet_row *next, const double *stored,
                                                      double shift) {
-    return LAZYNET_TYPED(any_dot)(X, row, next, stored, 1, shift, 1);
+    return LAZYNET_TYPED(any_dot)(row, next, stored, 1, shift, 1);
 }
 
-static void LAZYNET_TYPED(soft_update)(const lazynet_csr *X, ptrdiff_t row,
-                                                      ptrdiff_t ahead, double *stored,
+static void LAZYNET_TYPED(soft_update)(const lazynet_csr *X, const lazynet_row *row, ptrdiff_t ahead, double *stored,
                                                       double shift, double step) {
     LAZYNET_TYPED(any_update)(X, row, ahead, stored, shift, step, 1);
 }
 
 /* --- two numbers per weight, side by side: a cell is {stored_j, before_j} ---------------------- */
 
-static double LAZYNET_TYPED(pair_dot)(const lazynet_csr *X, ptrdiff_t row, ptrdiff_t next,
+static double LAZYNET_TYPED(pair_dot)(const lazynet_row *row, const lazynet_row *next,
                                       const double *cells, double shift) {
-    if (shift == 0.0) return LAZYNET_TYPED(any_dot)(X, row, next, cells, 2, 0.0, 0);
-    return LAZYNET_TYPED(any_dot)(X, row, next, cells, 2, shift, 1);
+    if (shift == 0.0) return LAZYNET_TYPED(any_dot)(row, next, cells, 2, 0.0, 0);
+    return LAZYNET_TYPED(any_dot)(row, next, cells, 2, shift, 1);
 }
 
 /* cell_j <- cell_j + {first, second} x_j on the row. */
-static void LAZYNET_TYPED(pair_update)(const lazynet_csr *X, ptrdiff_t row, ptrdiff_t ahead,
+static void LAZYNET_TYPED(pair_update)(const lazynet_csr *X, const lazynet_row *row, ptrdiff_t ahead,
                                        double *cells, double first, double second) {
     enum { BLOCK = 16 };
-    const LAZYNET_TYPED(row) at = LAZYNET_TYPED(row_at)(X, row);
+    const LAZYNET_TYPED(row) at = LAZYNET_TYPED(typed)(row);
     LAZYNET_TYPED(stream) stream = LAZYNET_TYPED(stream_of)(X, ahead);
     for (ptrdiff_t k = 0; k < at.length; k += BLOCK) {
         const ptrdiff_t stop = k + BLOCK < at.length ? k + BLOCK : at.length;
@@ -362,23 +406,30 @@ LAZYNET_INLINE void LAZYNET_TYPED(fill_up)(const LAZYNET_TYPED(row) *at, ptrdiff
  *
  *     S0(n) (-step x) + (S0(n) shift - S1(n)) ds
  *
- * A weight that has vanished since it was stored counts as zero from the iterate on at which it
- * did: these are left to `dead`. */
+ * Where z = 0 the weight has been zero since the clock was set: what is added is the sum that is read
+ * from the new z, to the last bit, so that nothing is left of it if the weight vanishes at once.  A
+ * weight that has vanished since it was stored counts as zero from the iterate on at which it did:
+ * these are left to `dead`, and before_j stays what it is. */
 LAZYNET_INLINE void LAZYNET_TYPED(averaged_block)(const LAZYNET_REAL *values,
                                                   const LAZYNET_INDEX *columns, ptrdiff_t length,
                                                   double *cells, double shift, double step,
-                                                  double drift, double sign_sum, double *olds,
-                                                  double *vanished) {
+                                                  double scale_sum, double pull_sum,
+                                                  double *olds, double *vanished) {
     double befores[LAZYNET_CELLS], news[2 * LAZYNET_CELLS];
+    const double sign_sum = scale_sum * shift - pull_sum, drift = -step * scale_sum;
     LAZYNET_TYPED(load_four)(cells, columns, olds, befores);
 #pragma omp simd
     for (int lane = 0; lane < LAZYNET_CELLS; lane++) {
         const double value = (double)values[lane], old = olds[lane], size = fabs(old);
         const double moved = lazynet_soft(old, shift) - step * value;
-        const double alive = size > shift ? 1.0 : 0.0; /* a factor, and never a branch */
-        const double sign_change = copysign(sign_sum, moved) - alive * copysign(sign_sum, old);
-        news[2 * lane] = lazynet_unsoft(moved, shift);
-        news[2 * lane + 1] = befores[lane] + (drift * value + sign_change);
+        const double stored = lazynet_unsoft(moved, shift);
+        /* Factors, and never a branch. */
+        const double alive = size > shift ? 1.0 : 0.0, unset = size > 0.0 ? 0.0 : 1.0;
+        const double sign_change = copysign(sign_sum, moved) - copysign(sign_sum, old);
+        const double anew = scale_sum * stored - copysign(pull_sum, stored);
+        news[2 * lane] = stored;
+        news[2 * lane + 1] =
+            befores[lane] + (alive * (drift * value + sign_change) + unset * anew);
         vanished[lane] += size - alive * size;
     }
     /* A cell at a time: half as many stores as numbers. */
@@ -386,15 +437,39 @@ LAZYNET_INLINE void LAZYNET_TYPED(averaged_block)(const LAZYNET_REAL *values,
         memcpy(cells + 2 * (ptrdiff_t)columns[lane], news + 2 * lane, 2 * sizeof(double));
 }
 
-static void LAZYNET_TYPED(averaged_update)(const lazynet_csr *X, ptrdiff_t row, ptrdiff_t ahead,
+/* The same while nothing has been pulled, shift = 0 and S1 = 0: before_j is what was added to z, S0
+ * times, as it was rounded. */
+LAZYNET_INLINE void LAZYNET_TYPED(unshifted_update)(const lazynet_csr *X, const lazynet_row *row,
+                                                    ptrdiff_t ahead, double *cells, double step,
+                                                    double scale_sum) {
+    enum { BLOCK = 16 };
+    const LAZYNET_TYPED(row) at = LAZYNET_TYPED(typed)(row);
+    LAZYNET_TYPED(stream) stream = LAZYNET_TYPED(stream_of)(X, ahead);
+    for (ptrdiff_t k = 0; k < at.length; k += BLOCK) {
+        const ptrdiff_t stop = k + BLOCK < at.length ? k + BLOCK : at.length;
+        LAZYNET_TYPED(fetch)(&stream, BLOCK);
+#pragma omp simd
+        for (ptrdiff_t i = k; i < stop; i++) {
+            double *cell = cells + 2 * (ptrdiff_t)at.columns[i];
+            const double old = cell[0], stored = old - step * (double)at.values[i];
+            cell[0] = stored;
+            cell[1] += scale_sum * (stored - old);
+        }
+    }
+    LAZYNET_TYPED(fetch_rest)(&stream);
+}
+
+static void LAZYNET_TYPED(averaged_update)(const lazynet_csr *X, const lazynet_row *row, ptrdiff_t ahead,
                                            double *cells, double shift, double step,
                                            const lazynet_past *past) {
     enum { CHUNK = 128 };
-    const LAZYNET_TYPED(row) at = LAZYNET_TYPED(row_at)(X, row);
+    const double scale_sum = past->scales[past->n], pull_sum = past->pulls[past->n];
+    if (shift == 0.0) {
+        LAZYNET_TYPED(unshifted_update)(X, row, ahead, cells, step, scale_sum);
+        return;
+    }
+    const LAZYNET_TYPED(row) at = LAZYNET_TYPED(typed)(row);
     LAZYNET_TYPED(stream) stream = LAZYNET_TYPED(stream_of)(X, ahead);
-    const double scale_sum = past->scales[past->n];
-    const double sign_sum = scale_sum * shift - past->pulls[past->n];
-    const double drift = -step * scale_sum;
     lazynet_dead dead = {.n = 0};
     for (ptrdiff_t start = 0; start < at.length; start += CHUNK) {
         const ptrdiff_t stop = start + CHUNK < at.length ? start + CHUNK : at.length;
@@ -403,16 +478,16 @@ static void LAZYNET_TYPED(averaged_update)(const lazynet_csr *X, ptrdiff_t row, 
         for (; k + LAZYNET_CELLS <= stop; k += LAZYNET_CELLS) {
             if (k % LAZYNET_BLOCK == 0) LAZYNET_TYPED(fetch)(&stream, LAZYNET_BLOCK);
             LAZYNET_TYPED(averaged_block)
-            (at.values + k, at.columns + k, LAZYNET_CELLS, cells, shift, step, drift,
-             sign_sum, olds + (k - start), vanished);
+            (at.values + k, at.columns + k, LAZYNET_CELLS, cells, shift, step, scale_sum,
+             pull_sum, olds + (k - start), vanished);
         }
         if (k < stop) {
             LAZYNET_REAL values[LAZYNET_CELLS];
             LAZYNET_INDEX columns[LAZYNET_CELLS];
             LAZYNET_TYPED(fill_up)(&at, k, LAZYNET_CELLS, values, columns);
             LAZYNET_TYPED(averaged_block)
-            (values, columns, stop - k, cells, shift, step, drift, sign_sum, olds + (k - start),
-             vanished);
+            (values, columns, stop - k, cells, shift, step, scale_sum, pull_sum,
+             olds + (k - start), vanished);
         }
         for (int lane = 0; lane < LAZYNET_CELLS; lane++) {
             if (vanished[lane] == 0.0) continue;
@@ -434,10 +509,9 @@ static void LAZYNET_TYPED(averaged_update)(const lazynet_csr *X, ptrdiff_t row, 
 /* w_j <- w_j - step x_j on what is left of the row, k_j <- k_j + 1; the columns that were informed
  * for the first time are appended to `informed`, which has room for the whole row.  Returns how many
  * there are now.  Nothing branches on what a cell holds. */
-static ptrdiff_t LAZYNET_TYPED(informed_update)(const lazynet_csr *X, ptrdiff_t row,
-                                                ptrdiff_t ahead, double *cells, double shift,
+static ptrdiff_t LAZYNET_TYPED(informed_update)(const lazynet_csr *X, const lazynet_row *row, ptrdiff_t ahead, double *cells, double shift,
                                                 double step, int64_t *informed, ptrdiff_t n) {
-    const LAZYNET_TYPED(row) at = LAZYNET_TYPED(row_at)(X, row);
+    const LAZYNET_TYPED(row) at = LAZYNET_TYPED(typed)(row);
     LAZYNET_TYPED(stream) stream = LAZYNET_TYPED(stream_of)(X, ahead);
     for (ptrdiff_t k = 0; k < at.length; k++) {
         if (k % LAZYNET_BLOCK == 0) LAZYNET_TYPED(fetch)(&stream, LAZYNET_BLOCK);
@@ -476,11 +550,10 @@ LAZYNET_INLINE void LAZYNET_TYPED(weights_of_four)(const LAZYNET_INDEX *columns,
                             : lazynet_carpenter_weight(firsts[lane], seconds[lane], rule);
 }
 
-LAZYNET_INLINE double LAZYNET_TYPED(any_cell_dot)(const lazynet_csr *X, ptrdiff_t row,
-                                                  ptrdiff_t next, const double *cells,
+LAZYNET_INLINE double LAZYNET_TYPED(any_cell_dot)(const lazynet_row *row, const lazynet_row *next, const double *cells,
                                                   const lazynet_cell_rule *rule, int kind) {
-    const LAZYNET_TYPED(row) at = LAZYNET_TYPED(row_at)(X, row);
-    const LAZYNET_TYPED(row) coming = LAZYNET_TYPED(row_worth_fetching)(X, next);
+    const LAZYNET_TYPED(row) at = LAZYNET_TYPED(typed)(row);
+    const LAZYNET_TYPED(row) coming = LAZYNET_TYPED(typed_for_fetching)(next);
     double first[LAZYNET_CELLS], second[LAZYNET_CELLS], weights[LAZYNET_CELLS], sum = 0.0;
     double lanes[LAZYNET_CELLS] = {0};
     ptrdiff_t k = 0, fetched = 0;
@@ -530,11 +603,10 @@ LAZYNET_INLINE void LAZYNET_TYPED(any_cell_block)(const LAZYNET_REAL *values,
         memcpy(cells + 2 * (ptrdiff_t)columns[lane], news + 2 * lane, 2 * sizeof(double));
 }
 
-LAZYNET_INLINE void LAZYNET_TYPED(any_cell_update)(const lazynet_csr *X, ptrdiff_t row,
-                                                   ptrdiff_t ahead, double *cells,
+LAZYNET_INLINE void LAZYNET_TYPED(any_cell_update)(const lazynet_csr *X, const lazynet_row *row, ptrdiff_t ahead, double *cells,
                                                    const lazynet_cell_rule *rule, double step,
                                                    int kind) {
-    const LAZYNET_TYPED(row) at = LAZYNET_TYPED(row_at)(X, row);
+    const LAZYNET_TYPED(row) at = LAZYNET_TYPED(typed)(row);
     LAZYNET_TYPED(stream) stream = LAZYNET_TYPED(stream_of)(X, ahead);
     ptrdiff_t k = 0;
     for (; k + LAZYNET_CELLS <= at.length; k += LAZYNET_CELLS) {
@@ -551,34 +623,34 @@ LAZYNET_INLINE void LAZYNET_TYPED(any_cell_update)(const lazynet_csr *X, ptrdiff
     }
 }
 
-static double LAZYNET_TYPED(leader_dot)(const lazynet_csr *X, ptrdiff_t row, ptrdiff_t next,
+static double LAZYNET_TYPED(leader_dot)(const lazynet_row *row, const lazynet_row *next,
                                         const double *cells, const lazynet_cell_rule *rule) {
-    return LAZYNET_TYPED(any_cell_dot)(X, row, next, cells, rule, LAZYNET_LEADER);
+    return LAZYNET_TYPED(any_cell_dot)(row, next, cells, rule, LAZYNET_LEADER);
 }
 
-static void LAZYNET_TYPED(leader_update)(const lazynet_csr *X, ptrdiff_t row, ptrdiff_t ahead,
+static void LAZYNET_TYPED(leader_update)(const lazynet_csr *X, const lazynet_row *row, ptrdiff_t ahead,
                                          double *cells, const lazynet_cell_rule *rule,
                                          double step) {
     LAZYNET_TYPED(any_cell_update)(X, row, ahead, cells, rule, step, LAZYNET_LEADER);
 }
 
-static double LAZYNET_TYPED(truncated_dot)(const lazynet_csr *X, ptrdiff_t row, ptrdiff_t next,
+static double LAZYNET_TYPED(truncated_dot)(const lazynet_row *row, const lazynet_row *next,
                                            const double *cells, const lazynet_cell_rule *rule) {
-    return LAZYNET_TYPED(any_cell_dot)(X, row, next, cells, rule, LAZYNET_TRUNCATED);
+    return LAZYNET_TYPED(any_cell_dot)(row, next, cells, rule, LAZYNET_TRUNCATED);
 }
 
-static void LAZYNET_TYPED(truncated_update)(const lazynet_csr *X, ptrdiff_t row, ptrdiff_t ahead,
+static void LAZYNET_TYPED(truncated_update)(const lazynet_csr *X, const lazynet_row *row, ptrdiff_t ahead,
                                             double *cells, const lazynet_cell_rule *rule,
                                             double step) {
     LAZYNET_TYPED(any_cell_update)(X, row, ahead, cells, rule, step, LAZYNET_TRUNCATED);
 }
 
-static double LAZYNET_TYPED(carpenter_dot)(const lazynet_csr *X, ptrdiff_t row, ptrdiff_t next,
+static double LAZYNET_TYPED(carpenter_dot)(const lazynet_row *row, const lazynet_row *next,
                                            const double *cells, const lazynet_cell_rule *rule) {
-    return LAZYNET_TYPED(any_cell_dot)(X, row, next, cells, rule, LAZYNET_CARPENTER);
+    return LAZYNET_TYPED(any_cell_dot)(row, next, cells, rule, LAZYNET_CARPENTER);
 }
 
-static void LAZYNET_TYPED(carpenter_update)(const lazynet_csr *X, ptrdiff_t row, ptrdiff_t ahead,
+static void LAZYNET_TYPED(carpenter_update)(const lazynet_csr *X, const lazynet_row *row, ptrdiff_t ahead,
                                             double *cells, const lazynet_cell_rule *rule,
                                             double step) {
     LAZYNET_TYPED(any_cell_update)(X, row, ahead, cells, rule, step, LAZYNET_CARPENTER);
@@ -677,13 +749,12 @@ LAZYNET_INLINE int LAZYNET_TYPED(too_low)(const double *lowest) {
 
 /* sum over the row of x_j w_j, the weights as of `now`; these and their s are kept, for the update,
  * in the two halves of `kept`, of `half` numbers each, as many as the row has, rounded up to eights. */
-LAZYNET_INLINE double LAZYNET_TYPED(any_adagrad_dot)(const lazynet_csr *X, ptrdiff_t row,
-                                                     ptrdiff_t next, const double *cells,
+LAZYNET_INLINE double LAZYNET_TYPED(any_adagrad_dot)(const lazynet_row *row, const lazynet_row *next, const double *cells,
                                                      double now, const lazynet_cell_rule *given,
                                                      double *kept, ptrdiff_t half, int decays) {
     const lazynet_cell_rule rule = *given; /* which no store of a number can change */
-    const LAZYNET_TYPED(row) at = LAZYNET_TYPED(row_at)(X, row);
-    const LAZYNET_TYPED(row) coming = LAZYNET_TYPED(row_worth_fetching)(X, next);
+    const LAZYNET_TYPED(row) at = LAZYNET_TYPED(typed)(row);
+    const LAZYNET_TYPED(row) coming = LAZYNET_TYPED(typed_for_fetching)(next);
     const ptrdiff_t shorter = at.length < coming.length ? at.length : coming.length;
     double lanes[LAZYNET_LANES] = {0}, sum = 0.0;
     ptrdiff_t k = 0;
@@ -732,13 +803,13 @@ LAZYNET_INLINE double LAZYNET_TYPED(any_adagrad_dot)(const lazynet_csr *X, ptrdi
     return sum;
 }
 
-static double LAZYNET_TYPED(adagrad_dot)(const lazynet_csr *X, ptrdiff_t row, ptrdiff_t next,
+static double LAZYNET_TYPED(adagrad_dot)(const lazynet_row *row, const lazynet_row *next,
                                          const double *cells, double now,
                                          const lazynet_cell_rule *rule, double *kept,
                                          ptrdiff_t half) {
     if (rule->decays > 0.0)
-        return LAZYNET_TYPED(any_adagrad_dot)(X, row, next, cells, now, rule, kept, half, 1);
-    return LAZYNET_TYPED(any_adagrad_dot)(X, row, next, cells, now, rule, kept, half, 0);
+        return LAZYNET_TYPED(any_adagrad_dot)(row, next, cells, now, rule, kept, half, 1);
+    return LAZYNET_TYPED(any_adagrad_dot)(row, next, cells, now, rule, kept, half, 0);
 }
 
 /* With g_j = slope x_j:  s' = sqrt(s^2 + g^2)   eta' = alpha / (delta + s')   w <- w - eta' g, and
@@ -782,12 +853,12 @@ LAZYNET_INLINE void LAZYNET_TYPED(mend_decays)(const LAZYNET_INDEX *columns, ptr
 }
 
 /* The step on the row that `adagrad_dot` has just kept the weights of. */
-static void LAZYNET_TYPED(adagrad_update)(const lazynet_csr *X, ptrdiff_t row, ptrdiff_t ahead,
+static void LAZYNET_TYPED(adagrad_update)(const lazynet_csr *X, const lazynet_row *row, ptrdiff_t ahead,
                                           double *cells, double now,
                                           const lazynet_cell_rule *given, double slope,
                                           const double *kept, ptrdiff_t half) {
     const lazynet_cell_rule rule = *given;
-    const LAZYNET_TYPED(row) at = LAZYNET_TYPED(row_at)(X, row);
+    const LAZYNET_TYPED(row) at = LAZYNET_TYPED(typed)(row);
     LAZYNET_TYPED(stream) stream = LAZYNET_TYPED(stream_of)(X, ahead);
     for (ptrdiff_t k = 0, stop = 0; k < at.length; k = stop) {
         double largest[LAZYNET_LANES] = {0};
@@ -820,11 +891,11 @@ static void LAZYNET_TYPED(adagrad_update)(const lazynet_csr *X, ptrdiff_t row, p
 
 /* Bring the row's weights from their own step psi_j = last[j] to `now` (tables engine).  A psi
  * that is not in the tables is taken for `now`: nothing is read outside them. */
-static void LAZYNET_TYPED(catch_up)(const lazynet_csr *X, ptrdiff_t row,
+static void LAZYNET_TYPED(catch_up)(const lazynet_row *row,
                                                    double *weights, int64_t *last,
                                                    const double *scales, const double *shifts,
                                                    int64_t now) {
-    const LAZYNET_TYPED(row) at = LAZYNET_TYPED(row_at)(X, row);
+    const LAZYNET_TYPED(row) at = LAZYNET_TYPED(typed)(row);
     const double p_now = scales[now], b_now = shifts[now];
 #pragma omp simd
     for (ptrdiff_t k = 0; k < at.length; k++) {
@@ -836,9 +907,9 @@ static void LAZYNET_TYPED(catch_up)(const lazynet_csr *X, ptrdiff_t row,
 }
 
 /* dense_j <- factor x_j on the row: spread it out, or with factor 0 wipe it out again. */
-static void LAZYNET_TYPED(expand)(const lazynet_csr *X, ptrdiff_t row, double *dense,
+static void LAZYNET_TYPED(expand)(const lazynet_row *row, double *dense,
                                   double factor) {
-    const LAZYNET_TYPED(row) at = LAZYNET_TYPED(row_at)(X, row);
+    const LAZYNET_TYPED(row) at = LAZYNET_TYPED(typed)(row);
     for (ptrdiff_t k = 0; k < at.length; k++)
         dense[at.columns[k]] = factor * (double)at.values[k];
 }
@@ -847,7 +918,7 @@ static const lazynet_row_ops LAZYNET_TYPED(row_ops) = {
     .all_sound = LAZYNET_TYPED(all_sound),
     .row_defect = LAZYNET_TYPED(row_defect),
     .row_blemish = LAZYNET_TYPED(row_blemish),
-    .row_length = LAZYNET_TYPED(row_length),
+    .load_row = LAZYNET_TYPED(load_row),
     .squared_norm = LAZYNET_TYPED(squared_norm),
     .dot = LAZYNET_TYPED(dot),
     .scan = LAZYNET_TYPED(scan),

@@ -33,8 +33,6 @@ from .clock cimport (
     worn_out,
 )
 from .examples cimport (
-    AHEAD,
-    BAD_ROW,
     FINISHED,
     OVERFLOWED,
     PATIENCE,
@@ -44,23 +42,26 @@ from .examples cimport (
     Status,
     Steps,
     Task,
+    Visit,
+    begin_visits,
+    check_aligned,
     check_runnable,
-    in_range,
+    end_visits,
     move_of,
-    upcoming,
+    visit,
 )
-from .rows cimport SOUND, Csr, RowOps, caught_up
+from .rows cimport Csr, RowOps, caught_up
 
 
 def run(
     Examples examples,
     Steps steps,
     Task task,
-    double[::1] weights,  # IN/OUT: each as of its own psi
-    int64_t[::1] last,    # IN/OUT: psi, counted from the tables' beginning
-    double[::1] scales,   # IN/OUT: P, scales[0] = 1
-    double[::1] shifts,   # IN/OUT: B, shifts[0] = 0, lambda1 included
-    double[::1] fields,   # IN/OUT: the clock as of the newest entry, and the intercept
+    double[::1] weights not None,  # IN/OUT: each as of its own psi
+    int64_t[::1] last not None,    # IN/OUT: psi, counted from the tables' beginning
+    double[::1] scales not None,   # IN/OUT: P, scales[0] = 1
+    double[::1] shifts not None,   # IN/OUT: B, shifts[0] = 0, lambda1 included
+    double[::1] fields not None,   # IN/OUT: the clock as of the newest entry, and the intercept
     int64_t now,          # the newest entry
     Py_ssize_t first,
 ):
@@ -68,9 +69,10 @@ def run(
     cdef Csr* csr = &examples.csr
     cdef const RowOps* ops = examples.ops
     cdef Py_ssize_t n_steps = steps.order.shape[0]
-    cdef Py_ssize_t step = first, row, ahead, length, touched = 0
+    cdef Py_ssize_t step = first, touched = 0
     cdef int64_t newest = scales.shape[0] - 1
     cdef Status status = FINISHED
+    cdef Visit at
     cdef Clock clock
     cdef double prediction, move, work, intercept
     if weights.shape[0] != csr.n_columns or last.shape[0] != csr.n_columns:
@@ -87,22 +89,26 @@ def run(
     cdef double* w = &weights[0] if weights.shape[0] else NULL
     cdef int64_t* psi = &last[0] if last.shape[0] else NULL
     cdef const int64_t* order = &steps.order[0]
+    check_aligned("weights", w)
+    check_aligned("last", psi)
+    check_aligned("scales", &scales[0])
+    check_aligned("shifts", &shifts[0])
+    check_aligned("fields", &fields[0])
     with nogil:
         load_clock(&clock, &fields[0])
         intercept = fields[INTERCEPT]
         work = fields[WORK]
+        begin_visits(&at)
         while step < n_steps:
             if now == newest:
                 status = WORN_OUT
                 break
-            if not (in_range(csr, order[step]) and ops.row_defect(csr, order[step]) == SOUND):
-                status = BAD_ROW
+            status = visit(&at, examples, order, n_steps, step)
+            if status != FINISHED:
                 break
-            row = order[step]
-            ahead = upcoming(csr, order, n_steps, step + AHEAD, row)
-            ops.catch_up(csr, row, w, psi, &scales[0], &shifts[0], now)
-            prediction = ops.dot(csr, row, row, w) + intercept
-            move = move_of(examples, task, row, prediction, steps.rates[step])
+            ops.catch_up(&at.now, w, psi, &scales[0], &shifts[0], now)
+            prediction = ops.dot(&at.now, &at.now, w) + intercept
+            move = move_of(examples, task, at.number, prediction, steps.rates[step])
             if not (isfinite(prediction) and isfinite(move)):
                 status = OVERFLOWED
                 break
@@ -111,15 +117,14 @@ def run(
             scales[now] = clock.scale
             shifts[now] = clock.shift
             if task.shrink_first:
-                ops.catch_up(csr, row, w, psi, &scales[0], &shifts[0], now)
+                ops.catch_up(&at.now, w, psi, &scales[0], &shifts[0], now)
             # Gradient first: the weights keep psi = k, so that shrink k is had next time.
             if move != 0.0:
-                ops.update(csr, row, ahead, w, move)
+                ops.update(csr, &at.now, at.ahead, w, move)
                 if task.fit_intercept:
                     intercept -= move
-            length = ops.row_length(csr, row)
-            work += <double> length
-            touched += length
+            work += <double> at.now.length
+            touched += at.now.length
             step += 1
             if worn_out(&clock, &task.wear, work):
                 status = WORN_OUT
@@ -127,6 +132,7 @@ def run(
             if touched > PATIENCE:
                 status = PAUSED
                 break
+        end_visits(&at)
         save_clock(&clock, &fields[0])
         fields[INTERCEPT] = intercept
         fields[WORK] = work
@@ -134,12 +140,12 @@ def run(
 
 
 def read(
-    const double[::1] weights,
-    const int64_t[::1] last,
-    const double[::1] scales,
-    const double[::1] shifts,
+    const double[::1] weights not None,
+    const int64_t[::1] last not None,
+    const double[::1] scales not None,
+    const double[::1] shifts not None,
     int64_t now,
-    double[::1] current,  # OUT
+    double[::1] current not None,  # OUT
 ):
     """current <- every weight brought to step ``now``; ``current`` may be ``weights`` itself."""
     cdef Py_ssize_t j = 0
@@ -148,6 +154,12 @@ def read(
         raise ValueError(f"last and current must have {weights.shape[0]} entries")
     if shifts.shape[0] != scales.shape[0] or not 0 <= now < scales.shape[0]:
         raise ValueError("now must lie in the tables, and the tables be equally long")
+    check_aligned("scales", &scales[0])
+    check_aligned("shifts", &shifts[0])
+    if weights.shape[0]:
+        check_aligned("weights", &weights[0])
+        check_aligned("last", &last[0])
+        check_aligned("current", &current[0])
     with nogil:
         while j < weights.shape[0]:
             psi = last[j]

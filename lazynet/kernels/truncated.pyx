@@ -16,7 +16,6 @@ from libc.stdint cimport int64_t
 from libc.string cimport memset
 
 from .examples cimport (
-    BAD_ROW,
     FINISHED,
     OVERFLOWED,
     PATIENCE,
@@ -27,7 +26,10 @@ from .examples cimport (
     Steps,
     Task,
     Visit,
+    begin_visits,
+    check_aligned,
     check_runnable,
+    end_visits,
     move_of,
     visit,
 )
@@ -54,8 +56,8 @@ def run(
     Steps steps,
     Task task,
     double threshold,      # theta
-    double[:, ::1] cells,  # IN/OUT: {w, stamp} of every weight
-    double[::1] fields,    # IN/OUT: G and the intercept
+    double[:, ::1] cells not None,  # IN/OUT: {w, stamp} of every weight
+    double[::1] fields not None,    # IN/OUT: G and the intercept
     Py_ssize_t first,
 ):
     """Take the steps from ``first`` on; returns how the call ended and the first step not taken.
@@ -80,24 +82,26 @@ def run(
     rule = rule_of(fields[GRAVITY], threshold)
     cdef double* cell = &cells[0, 0] if csr.n_columns else NULL
     cdef const int64_t* order = &steps.order[0]
+    check_aligned("cells", cell)
+    check_aligned("fields", &fields[0])
     with nogil:
         intercept = fields[INTERCEPT]
-        at.checked = -1
+        begin_visits(&at)
         while step < n_steps:
-            if not visit(&at, examples, order, n_steps, step):
-                status = BAD_ROW
+            status = visit(&at, examples, order, n_steps, step)
+            if status != FINISHED:
                 break
-            prediction = ops.truncated_dot(csr, at.row, at.following, cell, &rule) + intercept
-            move = move_of(examples, task, at.row, prediction, steps.rates[step])
+            prediction = ops.truncated_dot(&at.now, &at.following, cell, &rule) + intercept
+            move = move_of(examples, task, at.number, prediction, steps.rates[step])
             if not (isfinite(prediction) and isfinite(move)):
                 status = OVERFLOWED
                 break
             if move != 0.0:
-                ops.truncated_update(csr, at.row, at.ahead, cell, &rule, move)
+                ops.truncated_update(csr, &at.now, at.ahead, cell, &rule, move)
                 if task.fit_intercept:
                     intercept -= move
             rule.gravity += steps.pull[step]
-            touched += ops.row_length(csr, at.row)
+            touched += at.now.length
             step += 1
             if rule.gravity > task.wear.largest_cushion:
                 # Beside a large sum the difference of two stamps loses its digits.
@@ -106,17 +110,27 @@ def run(
             if touched > PATIENCE:
                 status = PAUSED
                 break
+        end_visits(&at)
         fields[GRAVITY] = rule.gravity
         fields[INTERCEPT] = intercept
     return <int> status, step
 
 
-def read(const double[:, ::1] cells, const double[::1] fields, double threshold, double[::1] weights):
+def read(
+    const double[:, ::1] cells not None,
+    const double[::1] fields not None,
+    double threshold,
+    double[::1] weights not None,
+):
     """weights <- the weights as of now."""
     cdef Py_ssize_t j
     cdef CellRule rule
     if fields.shape[0] != N_FIELDS or cells.shape[1] != 2 or weights.shape[0] != cells.shape[0]:
         raise ValueError(f"weights must have {cells.shape[0]} entries, got {weights.shape[0]}")
+    check_aligned("fields", &fields[0])
+    if cells.shape[0]:
+        check_aligned("cells", &cells[0, 0])
+        check_aligned("weights", &weights[0])
     rule = rule_of(fields[GRAVITY], threshold)
     with nogil:
         for j in range(cells.shape[0]):

@@ -19,6 +19,10 @@ from lazynet.reference.losses import LOSSES
 
 Example = tuple[Sequence[int], Sequence[float], float]
 
+#: A ratio that exceeds gravity by no more than this share ties with it, and the weight vanishes:
+#: weights whose ratios are equal differ by their rounding.
+TIE = 2.0**-30
+
 
 def kappa(first: set[int], second: set[int], n_features: int) -> float:
     """Cohen's kappa of two selections: agreement beyond chance.
@@ -232,7 +236,8 @@ class StabilisedReference:
         strengths = dict.fromkeys(self.stable, size) if self.universal else counts
         for j, k in strengths.items():
             # Asked of the ratio, so that the one that gravity was taken from vanishes for certain.
-            left = 0.0 if abs(w[j]) / k <= gravity else abs(w[j]) - gravity * k
+            tie = abs(w[j]) / k <= gravity * (1 + TIE)
+            left = 0.0 if tie else abs(w[j]) - gravity * k
             w[j] = math.copysign(left, w[j]) if left > 0 else 0.0
         for j in counts:
             self.informed[j] += 1
