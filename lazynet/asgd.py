@@ -19,6 +19,7 @@ from lazynet.linear import SparseClassifier, SparseLinear, SparseRegressor, refu
 from lazynet.losses import get_loss
 from lazynet.params import check_integer, check_number
 from lazynet.progress import Progress
+from lazynet.state import all_or_nothing
 from lazynet.trainer import mean_loss, spans
 
 # Weights and intercepts of all binary problems.
@@ -140,7 +141,7 @@ class _AveragedSGD(SparseLinear):
 
     def _warn(self, warning: str | None) -> None:
         if warning is not None:
-            warnings.warn(warning, ConvergenceWarning, stacklevel=3)
+            warnings.warn(warning, ConvergenceWarning, stacklevel=4)
 
     # --- the model ------------------------------------------------------------------------
 
@@ -286,6 +287,7 @@ class ASGDClassifier(SparseClassifier, _AveragedSGD):
         )
         self.class_weight = class_weight
 
+    @all_or_nothing
     def fit(
         self,
         X: Any,
@@ -306,11 +308,10 @@ class ASGDClassifier(SparseClassifier, _AveragedSGD):
         sample_order : array of int, shape (n_steps,), optional
             The rows of all steps, instead of drawing ``max_iter * n_samples`` of them.
         """
-        with self._unchanged_on_failure():
-            X, y, classes = self._check_training(X, y, None, reset=True)
-            weights = self._weigh(X, y, classes, sample_weight)
-            warning = self._fit(X, (y, classes), weights, sample_order)
-            self.classes_ = classes
+        X, y, classes = self._check_training(X, y, None, reset=True)
+        weights = self._weigh(X, y, classes, sample_weight)
+        warning = self._fit(X, (y, classes), weights, sample_order)
+        self.classes_ = classes
         self._warn(warning)
         return self
 
@@ -370,6 +371,7 @@ class ASGDRegressor(SparseRegressor, _AveragedSGD):
             verbose=verbose,
         )
 
+    @all_or_nothing
     def fit(
         self,
         X: Any,
@@ -378,9 +380,8 @@ class ASGDRegressor(SparseRegressor, _AveragedSGD):
         sample_order: ArrayLike | None = None,
     ) -> Self:
         """Train from zero weights; see :meth:`ASGDClassifier.fit`."""
-        with self._unchanged_on_failure():
-            X, y = self._check_training(X, y, reset=True)
-            weights = self._check_importances(X, sample_weight)
-            warning = self._fit(X, y, weights, sample_order)
+        X, y = self._check_training(X, y, reset=True)
+        weights = self._check_importances(X, sample_weight)
+        warning = self._fit(X, y, weights, sample_order)
         self._warn(warning)
         return self

@@ -1,7 +1,10 @@
 """The door: X, y, weights and the sample order are checked and converted here, once.
 
 A CSR matrix of float32 or float64 with int32 or int64 indices is used where it lies, read-only and
-memory-mapped ones too; anything else is converted.
+memory-mapped ones too; anything else is converted.  Another thread that writes to such a matrix
+while a model learns from it spoils the model, and no memory.  A memory-mapped file that is made
+shorter while it is read ends the process (SIGBUS): no program can check for that beforehand.
+Predicting is SciPy's product, and like all of SciPy it relies on a matrix that nobody changes.
 """
 
 from __future__ import annotations
@@ -15,22 +18,16 @@ from scipy import sparse
 from lazynet.kernels.examples import DEFECT_NOT_FINITE, DEFECT_NOT_SORTED, DEFECTS, Examples
 
 
-def index_arrays(X: sparse.csr_matrix) -> tuple[NDArray[Any], NDArray[Any]]:
-    """indices and indptr of one type: as they lie if SciPy made them, else both as int64."""
-    columns, starts = X.indices, X.indptr
-    if columns.dtype != starts.dtype:
-        columns, starts = columns.astype(np.int64), starts.astype(np.int64)
-    return columns, starts
-
-
 def as_examples(
     X: sparse.csr_matrix,
     y: NDArray[np.float64] | None = None,
     sample_weight: NDArray[np.float64] | None = None,
 ) -> Examples:
-    """Rows, targets and importances as the kernels take them; nothing is copied."""
-    columns, starts = index_arrays(X)
-    return Examples(X.data, columns, starts, X.shape[1], y, sample_weight)
+    """Rows, targets and importances as the kernels take them; nothing is copied.
+
+    X has been through ``checked_csr`` or ``usable_rows``.
+    """
+    return Examples(X.data, X.indices, X.indptr, X.shape[1], y, sample_weight)
 
 
 def touched_columns(X: sparse.csr_matrix) -> NDArray[Any]:
@@ -38,10 +35,31 @@ def touched_columns(X: sparse.csr_matrix) -> NDArray[Any]:
     return X.indices[X.indptr[0] : X.indptr[-1]]
 
 
+def plain(array: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
+    """The array itself if it is contiguous, aligned and of this type, else a copy that is."""
+    if array.dtype == dtype and array.flags.c_contiguous and array.flags.aligned:
+        return array
+    return np.require(array, dtype, ["C_CONTIGUOUS", "ALIGNED"])
+
+
 def plain_arrays(X: sparse.csr_matrix) -> sparse.csr_matrix:
-    """X itself, or a view of it whose three arrays are as the kernels take them."""
+    """X itself, or a view of it whose three arrays are as the kernels take them.
+
+    Contiguous, aligned, of the machine's byte order; indices of one type, int32 or int64.
+    """
     given = (X.data, X.indices, X.indptr)
-    arrays = [np.ascontiguousarray(array) for array in (X.data, *index_arrays(X))]
+    for name, array in zip(("data", "indices", "indptr"), given, strict=True):
+        if not isinstance(array, np.ndarray) or array.ndim != 1:
+            raise TypeError(f"X.{name} must be a one-dimensional array, got {type(array).__name__}")
+        if name != "data" and array.dtype.kind not in "iu":
+            raise TypeError(f"X.{name} must hold integers, got {array.dtype}")
+    if X.data.dtype.kind not in "biuf":
+        what = "Complex data not supported: " if X.data.dtype.kind == "c" else ""
+        raise ValueError(f"{what}X must hold real numbers, got {X.data.dtype}")
+    types = {array.dtype.newbyteorder("=") for array in given[1:]}
+    index_type = types.pop() if types in ({np.dtype("i4")}, {np.dtype("i8")}) else np.dtype("i8")
+    wanted = (X.data.dtype.newbyteorder("="), index_type, index_type)
+    arrays = [plain(array, dtype) for array, dtype in zip(given, wanted, strict=True)]
     if all(new is old for new, old in zip(arrays, given, strict=True)):
         return X
     # Not the constructor, which would look for smaller index types and copy.
@@ -89,25 +107,80 @@ def usable_rows(X: sparse.csr_matrix, *, only_range: bool = False) -> sparse.csr
     return usable_rows(merged)
 
 
-def check_convertible(X: Any) -> None:
-    """Refuse indices that leave a matrix in another format before SciPy follows them."""
+def checked_csr(X: Any, *, only_range: bool = False) -> sparse.csr_matrix:
+    """A sparse matrix of any format as rows that a kernel can use, checked before and after.
+
+    SciPy follows the indices of a matrix when it converts it to another format, and does not look
+    where they lead.
+    """
     if X.ndim != 2:
         raise ValueError(f"X must have two dimensions, got {X.ndim}")
+    if X.format != "csr":
+        _check_convertible(X)
+        try:
+            X = X.tocsr()
+        except (OverflowError, IndexError) as error:
+            raise ValueError(f"X cannot be converted to CSR form: {error}") from None
+    return usable_rows(X, only_range=only_range)
+
+
+def _check_convertible(X: Any) -> None:
+    """Refuse a matrix whose conversion would leave its arrays."""
     if X.format == "csc":
         # The columns of X are the rows of its transpose, and these are checked alike.
-        usable_rows(
-            sparse.csr_matrix((X.data, X.indices, X.indptr), shape=X.shape[::-1], copy=False),
-            only_range=True,
-        )
+        transposed = sparse.csr_matrix(X.shape[::-1], dtype=X.dtype)
+        transposed.data, transposed.indices, transposed.indptr = X.data, X.indices, X.indptr
+        usable_rows(transposed, only_range=True)
     elif X.format == "coo":
-        for name, numbers, size in (("row", X.row, X.shape[0]), ("col", X.col, X.shape[1])):
-            if len(numbers) and not 0 <= numbers.min() <= numbers.max() < size:
-                raise ValueError(
-                    f"X: its {name} indices must lie between 0 and {size - 1}, "
-                    f"got {numbers.min()} to {numbers.max()}"
-                )
+        _check_equally_long(X.data, "data", X.row, "row")
+        _check_equally_long(X.data, "data", X.col, "col")
+        _check_indices("row", X.row, X.shape[0])
+        _check_indices("col", X.col, X.shape[1])
     elif X.format == "bsr":
         X.check_format(full_check=True)
+    elif X.format == "lil":
+        _check_equally_long(X.rows, "rows", X.data, "data")
+        if len(X.rows) != X.shape[0]:
+            raise ValueError(f"X.rows must have {X.shape[0]} entries, got {len(X.rows)}")
+        for row, (columns, values) in enumerate(zip(X.rows, X.data, strict=True)):
+            _check_equally_long(columns, f"rows[{row}]", values, f"data[{row}]")
+            _check_indices(f"rows[{row}]", columns, X.shape[1])
+    elif X.format == "dok":
+        keys = list(X.keys())
+        _check_indices("keys (rows)", [row for row, _ in keys], X.shape[0])
+        _check_indices("keys (columns)", [column for _, column in keys], X.shape[1])
+    elif X.format == "dia":
+        if np.ndim(X.offsets) != 1 or np.ndim(X.data) != 2:
+            raise ValueError("X.offsets must have one dimension and X.data two")
+        _check_equally_long(X.offsets, "offsets", X.data, "data")
+        # The corners of the matrix: a diagonal beyond them lies outside.
+        _check_indices("offsets", np.asarray(X.offsets) + X.shape[0] - 1, sum(X.shape) - 1)
+        if len(np.unique(X.offsets)) != len(X.offsets):
+            raise ValueError("X.offsets must not name a diagonal twice")
+
+
+def _check_equally_long(left: Any, left_name: str, right: Any, right_name: str) -> None:
+    if len(left) != len(right):
+        raise ValueError(
+            f"X.{left_name} and X.{right_name} must be equally long, got {len(left)} and "
+            f"{len(right)}"
+        )
+
+
+def _check_indices(name: str, given: Any, size: int) -> None:
+    try:
+        numbers = np.asarray(given)
+    except (OverflowError, ValueError):
+        raise ValueError(f"X: its {name} must hold integers of at most 64 bits") from None
+    if not numbers.size:
+        return
+    if numbers.dtype.kind not in "iu":
+        raise TypeError(f"X: its {name} must hold integers, got {numbers.dtype}")
+    if not 0 <= int(numbers.min()) <= int(numbers.max()) < size:
+        raise ValueError(
+            f"X: its {name} indices must lie between 0 and {size - 1}, "
+            f"got {numbers.min()} to {numbers.max()}"
+        )
 
 
 def check_order(sample_order: ArrayLike | None, n_rows: int) -> NDArray[np.int64] | None:
@@ -159,4 +232,7 @@ def check_example(
             raise ValueError("indices must be strictly increasing: sort them, merge repeated ones")
         if not np.isfinite(numbers).all():
             raise ValueError("values must be finite, got NaN or infinity")
-    return np.ascontiguousarray(columns), np.ascontiguousarray(numbers)
+    return (
+        plain(columns, columns.dtype.newbyteorder("=")),
+        plain(numbers, numbers.dtype.newbyteorder("=")),
+    )

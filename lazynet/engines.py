@@ -127,6 +127,9 @@ class Engine:
         self.wear = wear if wear is not None else Wear()
         self.undo: Undo | None = None
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "undo": None}
+
     # --- what an engine must provide ---
 
     def _run(self, examples: Examples, steps: Steps, task: Task, first: int) -> tuple[int, int]:
@@ -323,7 +326,7 @@ class _WithTables(_OnTheClock):
         return [getattr(self, name)[:length] for name, length in self._written().items()]
 
     def __getstate__(self) -> dict[str, Any]:
-        state = dict(self.__dict__)
+        state = super().__getstate__()
         rooms = {name: len(state[name]) for name in self._written()}
         for name, length in self._written().items():
             state[name] = state[name][:length].copy()

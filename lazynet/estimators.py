@@ -33,7 +33,7 @@ from lazynet.rules import (
     make_rule,
 )
 from lazynet.schedules import ScheduleLike, make_schedule
-from lazynet.state import undone_on_failure
+from lazynet.state import all_or_nothing, at_rest
 from lazynet.trainer import EpochRecord, Learner, Orders, Recipe, Stopping, run_pass, train
 from lazynet.verify import VerificationReport, affordable_rows, verify
 
@@ -48,6 +48,7 @@ class _LinearLearner(SparseLinear):
     eta0_: float
     history_: list[EpochRecord]
     _engines: list[Engine]
+    _changed_in_place = ("_engines", "_generator")
 
     def __init__(
         self,
@@ -270,7 +271,7 @@ class _LinearLearner(SparseLinear):
                 f"max_iter={self.max_iter} epochs; raise max_iter{rates}, or see history_ for how "
                 f"it went",
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
 
     def _partial_fit(
@@ -279,7 +280,7 @@ class _LinearLearner(SparseLinear):
         y: Any,
         weights: NDArray[np.float64] | None,
         sample_order: ArrayLike | None,
-    ) -> Self:
+    ) -> None:
         begun = self.__sklearn_is_fitted__()
         keep = begun and self.eta0 is None
         eta0 = self.eta0_ if keep else self._scale_of_rates(X, weights)
@@ -301,23 +302,22 @@ class _LinearLearner(SparseLinear):
         ]
         orders = Orders(X.shape[0], order, generator if self.shuffle else None)
         touched = touched_columns(X)
-        with undone_on_failure(engines, touched):
-            for engine in engines:
-                if isinstance(engine, OwnStateEngine) and not isinstance(rule, Rule):
-                    engine.retune(rule.parameters(recipe.penalty))
-            for epoch in range(1 if order is None or order.ndim == 1 else len(order)):
-                t = run_pass(learners, orders.of(epoch), t)
-            for engine in engines:
-                engine.check_finite(touched, t)
-            self._engines = engines
-            self._engine_options = self._options_of_engine()
-            self._coefficients = None
-            self._generator = generator
-            self.t_ = t
-            self.eta0_ = eta0
-            self.n_iter_ = getattr(self, "n_iter_", 0) + 1
-            self.history_ = getattr(self, "history_", [])
-        return self
+        self._protect(engines, touched)
+        for engine in engines:
+            if isinstance(engine, OwnStateEngine) and not isinstance(rule, Rule):
+                engine.retune(rule.parameters(recipe.penalty))
+        for epoch in range(1 if order is None or order.ndim == 1 else len(order)):
+            t = run_pass(learners, orders.of(epoch), t)
+        for engine in engines:
+            engine.check_finite(touched, t)
+        self._engines = engines
+        self._engine_options = self._options_of_engine()
+        self._coefficients = None
+        self._generator = generator
+        self.t_ = t
+        self.eta0_ = eta0
+        self.n_iter_ = getattr(self, "n_iter_", 0) + 1
+        self.history_ = getattr(self, "history_", [])
 
     def _options_of_engine(self) -> tuple[Any, ...]:
         weighing = make_averaging(self.average, 0)
@@ -349,6 +349,7 @@ class _LinearLearner(SparseLinear):
             ) from None
 
     @property
+    @at_rest
     def coef_(self) -> NDArray[np.float64]:
         """Weights, shape (1, n_features), or (n_classes, n_features) for several classes.
 
@@ -362,11 +363,13 @@ class _LinearLearner(SparseLinear):
         return self._coefficients
 
     @property
+    @at_rest
     def intercept_(self) -> NDArray[np.float64]:
         """The intercept of each row of ``coef_``; 0 without ``fit_intercept``."""
         return np.array([engine.model_intercept for engine in self._trained()])
 
     @property
+    @at_rest
     def last_coef_(self) -> NDArray[np.float64]:
         """The weights after the last step, of the shape of ``coef_``.
 
@@ -379,6 +382,7 @@ class _LinearLearner(SparseLinear):
         return _stack(engines, last=True)
 
     @property
+    @at_rest
     def last_intercept_(self) -> NDArray[np.float64]:
         """The intercept of each row of ``last_coef_``."""
         return np.array([engine.intercept for engine in self._trained()])
@@ -619,6 +623,7 @@ class LazyNetClassifier(SparseClassifier, _LinearLearner):
         )
         self.class_weight = class_weight
 
+    @all_or_nothing
     def fit(
         self,
         X: Any,
@@ -641,20 +646,20 @@ class LazyNetClassifier(SparseClassifier, _LinearLearner):
         sample_order : array of int, shape (n_steps,) or (n_epochs, n_steps), optional
             The rows in the order to visit them, for every epoch or for each; overrides ``shuffle``.
         """
-        with self._unchanged_on_failure():
-            X, y, classes = self._check_training(X, y, None, reset=True)
-            previous = getattr(self, "classes_", None)
-            if self.warm_start and previous is not None and not np.array_equal(previous, classes):
-                raise ValueError(
-                    f"warm_start=True continues a model of the classes {previous}, "
-                    f"but y has {classes}; fit it with warm_start=False"
-                )
-            weights = self._weigh(X, y, classes, sample_weight)
-            stopped = self._fit(X, (y, classes), weights, sample_order)
-            self.classes_ = classes
+        X, y, classes = self._check_training(X, y, None, reset=True)
+        previous = getattr(self, "classes_", None)
+        if self.warm_start and previous is not None and not np.array_equal(previous, classes):
+            raise ValueError(
+                f"warm_start=True continues a model of the classes {previous}, "
+                f"but y has {classes}; fit it with warm_start=False"
+            )
+        weights = self._weigh(X, y, classes, sample_weight)
+        stopped = self._fit(X, (y, classes), weights, sample_order)
+        self.classes_ = classes
         self._warn_unless(stopped)
         return self
 
+    @all_or_nothing
     def partial_fit(
         self,
         X: Any,
@@ -688,12 +693,11 @@ class LazyNetClassifier(SparseClassifier, _LinearLearner):
             )
         if len(known) < 2:
             raise ValueError(f"classes must name at least two classes, got {known}")
-        with self._unchanged_on_failure():
-            begun = self.__sklearn_is_fitted__()
-            X, y, _ = self._check_training(X, y, known, reset=not begun)
-            weights = self._weigh(X, y, known, sample_weight)
-            self._partial_fit(X, (y, known), weights, sample_order)
-            self.classes_ = known
+        begun = self.__sklearn_is_fitted__()
+        X, y, _ = self._check_training(X, y, known, reset=not begun)
+        weights = self._weigh(X, y, known, sample_weight)
+        self._partial_fit(X, (y, known), weights, sample_order)
+        self.classes_ = known
         return self
 
     def verify(
@@ -816,6 +820,7 @@ class LazyNetRegressor(SparseRegressor, _LinearLearner):
             verbose=verbose,
         )
 
+    @all_or_nothing
     def fit(
         self,
         X: Any,
@@ -824,13 +829,13 @@ class LazyNetRegressor(SparseRegressor, _LinearLearner):
         sample_order: ArrayLike | None = None,
     ) -> Self:
         """Train from zero weights; see :meth:`LazyNetClassifier.fit`."""
-        with self._unchanged_on_failure():
-            X, y = self._check_training(X, y, reset=True)
-            weights = self._check_importances(X, sample_weight)
-            stopped = self._fit(X, y, weights, sample_order)
+        X, y = self._check_training(X, y, reset=True)
+        weights = self._check_importances(X, sample_weight)
+        stopped = self._fit(X, y, weights, sample_order)
         self._warn_unless(stopped)
         return self
 
+    @all_or_nothing
     def partial_fit(
         self,
         X: Any,
@@ -846,10 +851,10 @@ class LazyNetRegressor(SparseRegressor, _LinearLearner):
         >>> model.partial_fit([[1.0]], [4.0]).coef_
         array([[1.5]])
         """
-        with self._unchanged_on_failure():
-            X, y = self._check_training(X, y, reset=not self.__sklearn_is_fitted__())
-            weights = self._check_importances(X, sample_weight)
-            return self._partial_fit(X, y, weights, sample_order)
+        X, y = self._check_training(X, y, reset=not self.__sklearn_is_fitted__())
+        weights = self._check_importances(X, sample_weight)
+        self._partial_fit(X, y, weights, sample_order)
+        return self
 
     def verify(
         self,

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,8 +15,9 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from lazynet.data import check_convertible, usable_rows
+from lazynet.data import checked_csr, usable_rows
 from lazynet.losses import LOSSES, Loss, get_loss
+from lazynet.state import Transactional, at_rest
 
 
 def suitable_rate(squared_norm: float, loss: Loss) -> float:
@@ -42,7 +41,7 @@ def refuse_overflow(t: int, lever: str, *arrays: NDArray[np.float64]) -> None:
             )
 
 
-class SparseLinear(BaseEstimator):
+class SparseLinear(Transactional, BaseEstimator):
     """Rows in, w.x + b out; ``coef_`` and ``intercept_`` have one row per binary problem."""
 
     #: whether a loss over margins can be trained
@@ -66,28 +65,29 @@ class SparseLinear(BaseEstimator):
             )
         return loss
 
-    def _check_X(self, X: Any, reset: bool, **options: Any) -> Any:
-        """X as CSR, and whatever else ``validate_data`` was asked to check, as a tuple."""
-        already_csr = sparse.issparse(X) and X.format == "csr"
-        if already_csr:
-            # First of all: nothing else may read through indices that leave the matrix.
-            X = usable_rows(X)
-        elif sparse.issparse(X):
-            check_convertible(X)
+    def _check_X(self, X: Any, reset: bool, *, for_training: bool = True, **options: Any) -> Any:
+        """X as CSR, and whatever else ``validate_data`` was asked to check, as a tuple.
+
+        The one door for X.  Predicting needs neither the order of the columns nor a second look at
+        the values.
+        """
+        already_checked = False
+        if sparse.issparse(X):
+            # First of all: nothing else may follow indices that leave the matrix.
+            X = checked_csr(X, only_range=not for_training)
+            already_checked = for_training and X.dtype in (np.float32, np.float64)
         checked = validate_data(
             self,
             X,
             accept_sparse="csr",
             accept_large_sparse=True,
             dtype=[np.float64, np.float32],
-            # usable_rows has looked at every value already, if it could.
-            ensure_all_finite=not (already_csr and X.dtype in (np.float32, np.float64)),
+            ensure_all_finite=not already_checked,
             reset=reset,
             **options,
         )
         X, *rest = checked if isinstance(checked, tuple) else (checked,)
-        if not already_csr:
-            # Converted, from another sparse format or from a dense array.
+        if not already_checked and for_training:
             X = usable_rows(X if sparse.issparse(X) else sparse.csr_matrix(X))
         return X, *rest
 
@@ -108,38 +108,28 @@ class SparseLinear(BaseEstimator):
             return np.random.RandomState(np.random.randint(2**31))  # noqa: NPY002
         return check_random_state(self.random_state)
 
-    @contextmanager
-    def _unchanged_on_failure(self) -> Iterator[None]:
-        """Whatever ends the block early, Ctrl-C included, leaves the estimator as it was."""
-        attributes = dict(self.__dict__)
-        generators = [
-            generator
-            for generator in (self.random_state, attributes.get("_generator"))
-            if isinstance(generator, np.random.RandomState)
-        ]
-        states = [generator.get_state() for generator in generators]
-        try:
-            yield
-        except BaseException:
-            self.__dict__.clear()
-            self.__dict__.update(attributes)
-            for generator, state in zip(generators, states, strict=True):
-                generator.set_state(state)
-            raise
+    def _generators(self) -> list[np.random.RandomState]:
+        own = (getattr(self, "random_state", None), self.__dict__.get("_generator"))
+        return [generator for generator in own if isinstance(generator, np.random.RandomState)]
+
+    @at_rest
+    def _coefficients_and_intercepts(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Both of one moment, whatever other threads do."""
+        return self.coef_, self.intercept_
 
     def _decision(self, X: Any) -> NDArray[np.float64]:
         check_is_fitted(self)
-        if sparse.issparse(X):
-            usable_rows(X, only_range=True) if X.format == "csr" else check_convertible(X)
-        X = validate_data(
-            self,
-            X,
-            accept_sparse="csr",
-            accept_large_sparse=True,
-            dtype=[np.float64, np.float32],
-            reset=False,
-        )
-        return np.asarray(X @ self.coef_.T) + self.intercept_
+        X, *_ = self._check_X(X, reset=False, for_training=False)
+        coefficients, intercepts = self._coefficients_and_intercepts()
+        with np.errstate(over="ignore", invalid="ignore"):
+            decision = np.asarray(X @ coefficients.T) + intercepts
+        if np.isnan(decision).any():
+            row = int(np.isnan(decision).any(axis=1).argmax())
+            raise FloatingPointError(
+                f"the prediction of row {row} of X overflows: it is not a number. "
+                f"Scale the features to comparable sizes."
+            )
+        return decision
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

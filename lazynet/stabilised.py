@@ -20,6 +20,7 @@ from lazynet.params import check_integer, check_number
 from lazynet.progress import Progress
 from lazynet.schedules import ScheduleLike, make_schedule
 from lazynet.stages import Permutations, Plan, Problem, StabilisedLearner, StageRecord, Workers
+from lazynet.state import all_or_nothing
 
 _GRAVITIES = ("universal", "informative")
 # With a bounded slope no step can diverge, and short steps leave the margins small for long.
@@ -246,6 +247,7 @@ class StabilisedSGDClassifier(SparseClassifier):
                 row,
             )
 
+    @all_or_nothing
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Train from zero weights; interrupted, the estimator is what it was before the call.
 
@@ -258,11 +260,10 @@ class StabilisedSGDClassifier(SparseClassifier):
         sample_weight : array of shape (n_samples,), optional
             What each example counts: a factor of its loss.
         """
-        with self._unchanged_on_failure():
-            X, y, classes = self._check_training(X, y, None, reset=True)
-            weights = self._weigh(X, y, classes, sample_weight)
-            n_stable = self._fit(X, (y, classes), weights)
-            self.classes_ = classes
+        X, y, classes = self._check_training(X, y, None, reset=True)
+        weights = self._weigh(X, y, classes, sample_weight)
+        n_stable = self._fit(X, (y, classes), weights)
+        self.classes_ = classes
         purged = n_stable.count(0)
         if purged:
             self._warn_of_purged(purged)
@@ -314,7 +315,7 @@ class StabilisedSGDClassifier(SparseClassifier):
             warnings.warn(
                 "no feature occurs: X has no values but zeros, and the model is zero",
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
             return
         what = (
@@ -329,7 +330,7 @@ class StabilisedSGDClassifier(SparseClassifier):
             f"{self.rejection_rate:g}), or raise burst_size (now {self.burst_size}); trace_ says "
             f"what each stage purged",
             ConvergenceWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
 
     def __sklearn_is_fitted__(self) -> bool:

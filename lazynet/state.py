@@ -1,15 +1,20 @@
-"""Taking a call back: the engine as it was, at a cost in the nonzeros of the call.
+"""All of a call or nothing of it, and one call at a time: how the state of a model changes.
 
-A batch of a few rows must not cost a copy of a million weights.  So only the weights that the
-batch touches are put aside; should a sweep over all weights become due, which costs as much as a
-copy, they are copied just before.
+A call changes a draft of the model's attributes, which become the model's in one assignment at its
+end.  Engines are changed where they are, because a batch of a few rows must not cost a copy of a
+million weights: a journal puts aside the weights that the batch touches, and all weights just
+before a sweep, which costs as much as a copy.  The model holds the journal until the call is done.
+Whoever uses the model and finds the journal of a call that has ended takes that call back first.
+So nothing is torn, wherever Ctrl-C strikes and however often, the taking back included.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+import copy
+import threading
+from collections.abc import Callable, Sequence
+from functools import wraps
+from typing import TYPE_CHECKING, Any, ClassVar, Concatenate, ParamSpec, Self, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,8 +44,9 @@ class Undo:
         self.scalars = engine.scalars()
         arrays = engine.per_weight()
         few = len(touched) * _PICKING_COSTS < engine.n_features
-        self.touched = touched if few and engine.touches_only_nonzeros else None
-        self.picked = [array[touched] for array in arrays] if self.touched is not None else []
+        # A copy: nobody can change it while the engine learns.
+        self.touched = touched.copy() if few and engine.touches_only_nonzeros else None
+        self.picked = [array[self.touched] for array in arrays] if self.touched is not None else []
         self.copies = [] if self.touched is not None else [array.copy() for array in arrays]
         self.discarded: list[NDArray[Any]] | None = None
         engine.undo = self
@@ -53,18 +59,18 @@ class Undo:
             self.discarded = [array.copy() for array in self.engine.discarded_by_sweep()]
 
     def rollback(self) -> None:
-        """Make the engine what it was."""
+        """Make the engine what it was; if this is interrupted, it can be done again."""
         arrays = self.engine.per_weight()
-        for array, copy in zip(arrays, self.copies, strict=False):
-            np.copyto(array, copy)
+        for array, kept in zip(arrays, self.copies, strict=False):
+            np.copyto(array, kept)
         if self.touched is not None:
             for array, picked in zip(arrays, self.picked, strict=True):
                 array[self.touched] = picked
         self.engine.set_scalars(self.scalars)
-        for array, copy in zip(
+        for array, kept in zip(
             self.engine.discarded_by_sweep(), self.discarded or [], strict=False
         ):
-            np.copyto(array, copy[: len(array)])
+            np.copyto(array, kept[: len(array)])
         self.done()
 
     def done(self) -> None:
@@ -72,15 +78,146 @@ class Undo:
         self.engine.undo = None
 
 
-@contextmanager
-def undone_on_failure(engines: Sequence[Engine], touched: NDArray[Any]) -> Iterator[None]:
-    """Whatever ends the block early, Ctrl-C included, leaves the engines as they were."""
-    undos = [Undo(engine, touched) for engine in engines]
-    try:
-        yield
-    except BaseException:
-        for undo in undos:
+class Journal:
+    """What takes one call on a model back: the states of its random generators and engines."""
+
+    def __init__(self, generators: Sequence[np.random.RandomState]) -> None:
+        self.generators = [(generator, generator.get_state()) for generator in generators]
+        self.undos: list[Undo] = []
+
+    def protect(self, engines: Sequence[Engine], touched: NDArray[Any]) -> None:
+        """From now on the engines may be changed in the weights ``touched``, or in a sweep."""
+        self.undos = [Undo(engine, touched) for engine in engines]
+
+    def rollback(self) -> None:
+        """Make all of them what they were; if this is interrupted, it can be done again."""
+        for undo in self.undos:
             undo.rollback()
-        raise
-    for undo in undos:
-        undo.done()
+        for generator, state in self.generators:
+            generator.set_state(state)
+
+    def done(self) -> None:
+        """Keep what the engines did."""
+        for undo in self.undos:
+            undo.done()
+
+
+Arguments = ParamSpec("Arguments")
+Result = TypeVar("Result")
+Model = TypeVar("Model", bound="Transactional")
+
+
+def all_or_nothing(
+    method: Callable[Concatenate[Model, Arguments], Result],
+) -> Callable[Concatenate[Model, Arguments], Result]:
+    """A method that changes the model as a whole or, if anything ends it early, not at all.
+
+    It runs on a draft: another object with the same attributes, which the model takes over when the
+    method returns.  Engines that it changes where they are it must protect first.
+    """
+
+    @wraps(method)
+    def call(model: Model, /, *arguments: Arguments.args, **options: Arguments.kwargs) -> Result:
+        if _held(model._turn):
+            raise RuntimeError(
+                f"{method.__name__} was called while another call of this model was under way in "
+                f"the same thread; call it on a copy of the model"
+            )
+        with model._turn:
+            model._take_back()
+            journal = model._journal = Journal(model._generators())
+            before = dict(model.__dict__)
+            draft = object.__new__(type(model))
+            draft.__dict__.update(before)
+            try:
+                result = method(draft, *arguments, **options)
+                after = draft.__dict__
+                removed = {*(before.keys() - after.keys()), "_journal"}
+                changed = {k: v for k, v in after.items() if k not in before or before[k] is not v}
+                merged = {**model.__dict__, **changed}
+                # With this assignment the call is done, and before it nothing has happened.
+                model.__dict__ = {k: v for k, v in merged.items() if k not in removed}
+            except BaseException:
+                model._take_back()
+                raise
+            journal.done()
+            return cast(Result, model) if result is draft else result
+
+    return call
+
+
+def at_rest(
+    method: Callable[Concatenate[Model, Arguments], Result],
+) -> Callable[Concatenate[Model, Arguments], Result]:
+    """A method that reads the model, between two calls that change it."""
+
+    @wraps(method)
+    def read(model: Model, /, *arguments: Arguments.args, **options: Arguments.kwargs) -> Result:
+        within = _held(model._turn)
+        with model._turn:
+            if not within:
+                model._take_back()
+            elif model._journal is not None and model._journal.undos:
+                raise RuntimeError(
+                    "the model is learning in this thread and cannot be read before it is done"
+                )
+            return method(model, *arguments, **options)
+
+    return read
+
+
+def _held(turn: threading.RLock) -> bool:
+    """Whether this thread holds the lock."""
+    return bool(turn._is_owned())  # type: ignore[attr-defined]
+
+
+class Transactional:
+    """A model whose calls happen as a whole or not at all, and take turns.
+
+    Calls from several threads wait for each other.  Copies and pickles are of a model between two
+    calls, and a copy learns by itself.
+    """
+
+    #: the private attributes that learning changes where they are
+    _changed_in_place: ClassVar[tuple[str, ...]] = ()
+    #: what takes the call at hand back
+    _journal: Journal | None = None
+
+    @property
+    def _turn(self) -> threading.RLock:
+        """The lock that a call holds while it changes or reads the model."""
+        # setdefault makes one lock, whichever of two threads comes first.
+        return self.__dict__.get("_lock") or self.__dict__.setdefault("_lock", threading.RLock())
+
+    def _generators(self) -> list[np.random.RandomState]:
+        """The random generators that a call may advance."""
+        return []
+
+    def _protect(self, engines: Sequence[Engine], touched: NDArray[Any]) -> None:
+        """Said by a call before it changes engines, in the weights ``touched`` or by a sweep."""
+        assert self._journal is not None, "only a call that happens as a whole has a journal"
+        self._journal.protect(engines, touched)
+
+    def _take_back(self) -> None:
+        """Undo a call that has ended without being done, if there is one."""
+        if self._journal is not None:
+            self._journal.rollback()
+            self.__dict__.pop("_journal", None)
+
+    def __getstate__(self) -> Any:
+        state = self._state_at_rest()
+        return {k: v for k, v in state.items() if k not in ("_lock", "_journal")}
+
+    @at_rest
+    def _state_at_rest(self) -> dict[str, Any]:
+        state: Any = super().__getstate__()
+        return dict(state)
+
+    @at_rest
+    def __copy__(self) -> Self:
+        other = object.__new__(type(self))
+        other.__dict__.update(self.__getstate__())
+        for name in self._changed_in_place:
+            if name in other.__dict__:
+                setattr(other, name, copy.deepcopy(getattr(other, name)))
+        return other

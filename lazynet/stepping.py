@@ -16,13 +16,13 @@ from lazynet.params import check_integer
 from lazynet.penalties import ElasticNet
 from lazynet.rules import Rule, check_own_state, engine_for, make_rule, takes_eta0
 from lazynet.schedules import ScheduleLike, make_schedule
-from lazynet.state import undone_on_failure
+from lazynet.state import Transactional, all_or_nothing, at_rest
 from lazynet.trainer import Recipe
 
 _FIRST = np.zeros(1, dtype=np.int64)
 
 
-class Stepper:
+class Stepper(Transactional):
     """A linear model that learns one example at a time, at a cost in the example's nonzeros.
 
     Parameters are those of the estimators.  ``engine`` is "clock", "tables" or "dense".  With
@@ -47,6 +47,8 @@ class Stepper:
     >>> stepper.intercept, stepper.average_intercept
     (1.5, 1.25)
     """
+
+    _changed_in_place = ("engine",)
 
     def __init__(
         self,
@@ -116,6 +118,7 @@ class Stepper:
         self.t = 0
         self._prediction = np.zeros(1)
 
+    @all_or_nothing
     def step(
         self,
         indices: ArrayLike,
@@ -143,9 +146,9 @@ class Stepper:
             numbers, columns, starts, self.n_features, np.array([target]), np.array([weight])
         )
         prediction = self._predict(columns, numbers)
-        with undone_on_failure([self.engine], columns):
-            self.engine.take(examples, steps, self.task, self.t)
-            self.engine.check_finite(columns, self.t)
+        self._protect([self.engine], columns)
+        self.engine.take(examples, steps, self.task, self.t)
+        self.engine.check_finite(columns, self.t)
         self.t += 1
         return prediction
 
@@ -163,6 +166,7 @@ class Stepper:
         span = slice(X.indptr[row], X.indptr[row + 1])
         return self.step(X.indices[span], X.data[span], target, weight)
 
+    @at_rest
     def predict(self, indices: ArrayLike, values: ArrayLike) -> float:
         """w.x + b at the present weights, at the cost of the nonzeros."""
         return self._predict(*check_example(indices, values, self.n_features))
@@ -172,10 +176,12 @@ class Stepper:
         return float(np.dot(weights, numbers.astype(np.float64))) + self.engine.intercept
 
     @property
+    @at_rest
     def weights(self) -> NDArray[np.float64]:
         """All weights as of now, a new array; reading them changes nothing."""
         return self.engine.weights()
 
+    @at_rest
     def weight(self, j: int) -> float:
         """One weight as of now, at constant cost."""
         if not 0 <= j < self.n_features:
@@ -183,16 +189,19 @@ class Stepper:
         return float(self.engine.weights_at(np.array([j]))[0])
 
     @property
+    @at_rest
     def intercept(self) -> float:
         """The intercept as of now; 0 without ``fit_intercept``."""
         return self.engine.intercept
 
     @property
+    @at_rest
     def averages(self) -> NDArray[np.float64]:
         """The mean of every weight over the iterates that count; the weights while none has."""
         return self.engine.model()
 
     @property
+    @at_rest
     def average_intercept(self) -> float:
         """The mean of the intercept over the same iterates."""
         return self.engine.model_intercept

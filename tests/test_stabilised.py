@@ -445,7 +445,7 @@ def test_the_kernel_refuses_state_that_does_not_fit():
     assert path.records.n > 0
     small, counts = np.zeros((1, 2), np.int32), np.zeros((d, 2), np.int32)
     for call, message in (
-        (lambda: kernel.tally(path.records, small), "for every feature on record"),
+        (lambda: kernel.tally(path.records, small), "must name features below"),
         (lambda: kernel.tally(path.records, counts[:, :1].copy()), "two numbers"),
         (lambda: kernel.judge(path.records, 1, 0.5, small, np.zeros(1), order), "on record"),
         (lambda: kernel.judge(path.records, 1, 0.5, counts, np.zeros(1), order), "entries"),

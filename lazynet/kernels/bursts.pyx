@@ -137,7 +137,7 @@ cdef int check_records(Records records, Py_ssize_t first, Py_ssize_t n_features)
         for i in range(first, records.n):
             sound = sound and 0 <= records.feature[i] < n_features
     if not sound:
-        raise ValueError(f"records must name features from 0 to {n_features - 1}")
+        raise ValueError(f"records must name features below {n_features}")
     return 0
 
 
@@ -406,7 +406,7 @@ def purge(const int64_t[::1] features not None, double[:, ::1] cells not None):
         check_aligned("features", &features[0])
     for i in range(features.shape[0]):
         if not 0 <= features[i] < cells.shape[0]:
-            raise ValueError(f"features must lie between 0 and {cells.shape[0] - 1}")
+            raise ValueError(f"features must lie below {cells.shape[0]}, and not below 0")
     with nogil:
         for i in range(features.shape[0]):
             j = features[i]
