@@ -49,6 +49,28 @@ class OwnStateEngine(Engine):
         self.parameters = parameters
 
 
+class LeadingEngine(OwnStateEngine):
+    """Weights that are a function of all gradients so far, of the penalty, and of the rates."""
+
+    def retune(self, parameters: Any) -> None:
+        """Go on with another penalty, which acts on all gradients, and with other rates.
+
+        New rates concern the steps to come: the weights that the new penalty gives with the old
+        rates are carried over.
+        """
+        self.parameters = self.parameters._replace(l1=parameters.l1, l2=parameters.l2)
+        if parameters == self.parameters:
+            return
+        self._sweep_undoably()
+        weights, intercept = self.weights(), self.intercept
+        self.parameters = parameters
+        self._restate(weights, intercept)
+
+    def _restate(self, weights: NDArray[np.float64], intercept: float) -> None:
+        """Change the sums so that they give these weights under the present parameters."""
+        raise NotImplementedError
+
+
 class LaggingEngine(OwnStateEngine):
     """Weights that miss shrinks while nothing touches them, and catch up when they are read."""
 
@@ -68,7 +90,7 @@ class AveragingParameters(NamedTuple):
     rho: float
 
 
-class RDAEngine(OwnStateEngine):
+class RDAEngine(LeadingEngine):
     """Regularised dual averaging: the sum of the gradients, and how many there were.
 
     >>> engine = RDAEngine(2, AveragingParameters(0.1, 0.0, 1.0, 0.0))
@@ -110,10 +132,19 @@ class RDAEngine(OwnStateEngine):
 
     def load(self, weights: NDArray[np.float64], intercept: float) -> None:
         """Start as if one gradient had been seen, the one that gives these weights."""
+        self.sums[:] = 0.0
+        self.fields[rda_kernel.SEEN_FIELD] = float(bool(intercept or np.any(weights)))
+        self._restate(weights, intercept)
+
+    def _restate(self, weights: NDArray[np.float64], intercept: float) -> None:
         l1, l2, gamma, rho = self.parameters
-        self.sums[:] = weights * (l2 + gamma) + np.sign(weights) * (l1 + gamma * rho)
-        started = bool(intercept or np.any(weights))
-        self.fields[:] = float(started), intercept * gamma
+        seen = self.fields[rda_kernel.SEEN_FIELD]
+        strength, shift = gamma * np.sqrt(seen), seen * l1 + gamma * rho * np.sqrt(seen)
+        alive = weights != 0.0
+        np.clip(self.sums, -shift, shift, out=self.sums)
+        moved = weights[alive] * (seen * l2 + strength) + np.sign(weights[alive]) * shift
+        self.sums[alive] = moved
+        self.fields[rda_kernel.INTERCEPT_SUM_FIELD] = intercept * strength
 
 
 class LeaderParameters(NamedTuple):
@@ -125,7 +156,11 @@ class LeaderParameters(NamedTuple):
     beta: float
 
 
-class FTRLEngine(OwnStateEngine):
+# Of the length of a step: what FTRL is told to have seen where there must have been something.
+_SMALL_GRADIENT = 2.0**-30
+
+
+class FTRLEngine(LeadingEngine):
     """FTRL-Proximal: two numbers per weight, from which it is computed.
 
     >>> engine = FTRLEngine(2, LeaderParameters(0.1, 0.0, 0.1, 1.0))
@@ -170,10 +205,19 @@ class FTRLEngine(OwnStateEngine):
 
     def load(self, weights: NDArray[np.float64], intercept: float) -> None:
         """Start with these weights and no gradients seen."""
+        self.cells[:] = 0.0
+        self.intercept_cell[:] = 0.0
+        self._restate(weights, intercept)
+
+    def _restate(self, weights: NDArray[np.float64], intercept: float) -> None:
         l1, l2, alpha, beta = self.parameters
-        self.cells[:, 0] = -(beta / alpha + l2) * weights - l1 * np.sign(weights)
-        self.cells[:, 1] = 0.0
-        self.intercept_cell[:] = -beta / alpha * intercept, 0.0
+        alive = weights != 0.0
+        damping = (beta + self.cells[alive, 1]) / alpha + l2
+        self.cells[alive, 0] = -damping * weights[alive] - l1 * np.sign(weights[alive])
+        if not beta and not self.intercept_cell[1] and intercept:
+            # Without beta it takes a gradient, however small, to have an intercept.
+            self.intercept_cell[1] = _SMALL_GRADIENT * alpha
+        self.intercept_cell[0] = -(beta + self.intercept_cell[1]) / alpha * intercept
 
 
 class TruncatedParameters(NamedTuple):

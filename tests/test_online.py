@@ -276,7 +276,7 @@ def test_kernels_refuse_state_that_does_not_fit():
         (lambda: ftrl_kernel.run(examples, steps, task, 0, 0, 0, 1, np.zeros((2, 2)), two, 0),
          "alpha must be"),
         (lambda: ftrl_kernel.run(examples, steps, task, 0, 0, 1, 0, np.zeros((2, 2)), two, 0),
-         "beta"),
+         "beta and l2"),
         (lambda: ftrl_kernel.run(examples, steps, task, 0, 0, 1, 1, np.zeros((3, 2)), two, 0),
          "cells must have 2 rows"),
         (lambda: ftrl_kernel.read(np.zeros((2, 2)), 0, 0, 1, 1, np.zeros(3)), "weights must have"),

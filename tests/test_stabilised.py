@@ -447,7 +447,7 @@ def test_the_kernel_refuses_state_that_does_not_fit():
     for call, message in (
         (lambda: kernel.tally(path.records, small), "must name features below"),
         (lambda: kernel.tally(path.records, counts[:, :1].copy()), "two numbers"),
-        (lambda: kernel.judge(path.records, 1, 0.5, small, np.zeros(1), order), "on record"),
+        (lambda: kernel.judge(path.records, 1, 0.5, small, np.zeros(1), order), "must name features below"),
         (lambda: kernel.judge(path.records, 1, 0.5, counts, np.zeros(1), order), "entries"),
         (
             lambda: kernel.judge(path.records, 1, 0.5, counts, np.zeros(d), order[:0]),
@@ -455,7 +455,7 @@ def test_the_kernel_refuses_state_that_does_not_fit():
         ),
         (lambda: path.records.extend(*(array[:1] for array in _record_arrays(9))), "hold"),
         (lambda: kernel.truncate(path.records, cells[:, :1].copy(), fields, 1, 1, True), "two"),
-        (lambda: kernel.sweep(cells, np.zeros(9)), "two numbers"),
+        (lambda: kernel.sweep(cells, np.zeros(9)), "fields must have"),
     ):
         with pytest.raises(ValueError, match=message):
             call()

@@ -7,6 +7,8 @@ squared gradients of the coordinate:
     s' = sqrt(s^2 + g^2)        z <- z + g - (s' - s) / alpha w        s <- s'
 
 The intercept is a cell without penalties.  Nothing is ever behind, and no rate schedule is used.
+With beta = 0 a coordinate has no rate before its first gradient: the l2 penalty bounds the weights
+until then, and the intercept is 0.
 
 Property: equal to lazynet.reference.ftrl.DenseFTRL after every step (tests/test_online.py).
 """
@@ -35,8 +37,13 @@ from .examples cimport (
 from .rows cimport CellRule, Csr, RowOps, leader_weight
 
 
+cdef inline double weight_of(double z, double s, const CellRule* leader) noexcept nogil:
+    """The weight in a cell, 0 where beta and l2 are 0 and no gradient has been seen."""
+    return leader_weight(z, s, leader) if leader.damping + s > 0.0 else 0.0
+
+
 cdef inline void move_cell(double* cell, double g, const CellRule* leader) noexcept nogil:
-    cdef double weight = leader_weight(cell[0], cell[1], leader)
+    cdef double weight = weight_of(cell[0], cell[1], leader)
     cdef double root = sqrt(cell[1] * cell[1] + g * g)
     cell[0] += g - (root - cell[1]) * leader.inverse_alpha * weight
     cell[1] = root
@@ -51,8 +58,8 @@ cdef CellRule leader_of(double l1, double l2, double alpha, double beta) except 
     leader.alpha = alpha
     leader.inverse_alpha = 1.0 / alpha
     leader.damping = beta + alpha * l2
-    if not leader.damping > 0.0:
-        raise ValueError(f"beta + alpha * l2 must be positive, got {leader.damping}")
+    if not leader.damping >= 0.0:
+        raise ValueError(f"beta + alpha * l2 must not be negative, got {leader.damping}")
     return leader
 
 
@@ -80,6 +87,8 @@ def run(
     cdef double prediction, slope
     if cells.shape[0] != csr.n_columns or cells.shape[1] != 2 or intercept_cell.shape[0] != 2:
         raise ValueError(f"cells must have {csr.n_columns} rows of two numbers, the intercept's two")
+    if not leader.damping > 0.0:
+        raise ValueError("beta and l2 must not both be 0")
     check_runnable(examples, task.loss)
     if not 0 <= first < n_steps:
         return <int> FINISHED, n_steps
@@ -96,7 +105,7 @@ def run(
                 break
             prediction = ops.leader_dot(&at.now, &at.following, cell, &leader)
             if task.fit_intercept:
-                prediction += leader_weight(own[0], own[1], &free)
+                prediction += weight_of(own[0], own[1], &free)
             slope = move_of(examples, task, at.number, prediction, 1.0)
             if not (isfinite(prediction) and isfinite(slope)):
                 status = OVERFLOWED
@@ -132,4 +141,4 @@ def read(
         check_aligned("weights", &weights[0])
     with nogil:
         for j in range(cells.shape[0]):
-            weights[j] = leader_weight(cells[j, 0], cells[j, 1], &leader)
+            weights[j] = weight_of(cells[j, 0], cells[j, 1], &leader)

@@ -4,6 +4,8 @@ from numpy.typing import NDArray
 from lazynet.kernels.examples import Examples, Steps, Task
 
 RDA_FIELDS: int
+SEEN_FIELD: int
+INTERCEPT_SUM_FIELD: int
 
 def run(
     examples: Examples,

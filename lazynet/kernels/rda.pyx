@@ -39,6 +39,8 @@ cdef enum:
     N_FIELDS = 2
 
 RDA_FIELDS = N_FIELDS
+SEEN_FIELD = SEEN
+INTERCEPT_SUM_FIELD = INTERCEPT_SUM
 
 
 cdef struct Averaging:
