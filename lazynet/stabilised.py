@@ -37,9 +37,10 @@ class StabilisedSGDClassifier(SparseClassifier):
     paths.  A burst costs the nonzeros of its rows, whatever the number of features.  Several
     classes are trained one against the rest.
 
-    The defaults are not those of the authors' script, under which nothing may be left; the page of
-    ``python -m paper_repro stability`` compares the two with settings that were tuned.  A higher
-    ``rejection_rate`` gives sparser models.
+    The algorithm is reconstructed from the text of the paper; the script that its authors released
+    is another one.  The defaults are not the parameters of that script: with those, this estimator
+    may purge every feature.  The page of ``python -m paper_repro stability`` compares both with
+    settings that were tuned.  A higher ``rejection_rate`` gives sparser models.
 
     Parameters
     ----------

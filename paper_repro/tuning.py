@@ -34,7 +34,9 @@ PERIOD = 10
 
 SGD, TRUNCATED, FOBOS, RDA = "SGD", "truncated gradient", "FoBoS", "RDA"
 INFORMATIVE, UNIVERSAL = "stabilised, informative", "stabilised, universal"
-SCRIPT, DEFAULTS = "stabilised, script's defaults", "stabilised, lazynet's defaults"
+# The parameters of the authors' example script, in an algorithm that is not the script's.
+SCRIPT = "stabilised, informative, script's parameters"
+DEFAULTS = "stabilised, lazynet's defaults"
 STABILISED = (INFORMATIVE, UNIVERSAL)
 RIVALS = (TRUNCATED, FOBOS, RDA)
 TUNED = (SGD, *RIVALS, *STABILISED)

@@ -12,11 +12,21 @@ pytest.importorskip("paper_repro.studies", reason="only in a checkout")
 from paper_repro import planted, tuning
 from paper_repro.__main__ import main
 from paper_repro.planted import rows_of
-from paper_repro.results import run
+from paper_repro.results import RESULTS, run
 from paper_repro.studies import stability
 from paper_repro.studies.stability import Found, Stability, verdict
 from paper_repro.study import FULL, QUICK, Settings
-from paper_repro.tuning import METHODS, TUNED, Trial, choose, tune
+from paper_repro.tuning import (
+    DEFAULTS,
+    INFORMATIVE,
+    METHODS,
+    SCRIPT,
+    STABILISED,
+    TUNED,
+    Trial,
+    choose,
+    tune,
+)
 
 TINY = Settings(nonzeros=10, repeats=1)
 
@@ -65,6 +75,27 @@ def test_a_tiny_run_writes_page_figure_and_numbers(small, tmp_path):
         for what in ("burst", "burst, spread", "clock, spread")
         for width in (100, 1000)
     }
+
+
+@pytest.mark.parametrize("folder", ["", "dexter", "dorothea", "rcv1"])
+def test_the_pages_say_whose_algorithm_they_measure(folder):
+    """Each row called stabilised is explained; none passes for the authors' program."""
+    page = (RESULTS / folder / "stability.md").read_text(encoding="utf-8")
+    explained = page.split("**What is called stabilised.**")[1].split("\n")[0]
+    rows = [name for name in METHODS if name.startswith("stabilised")]
+    assert rows == [*STABILISED, SCRIPT, DEFAULTS]
+    for name in rows:
+        assert f"*{name}* is " in explained
+        assert f"\n| {name} |" in page
+    assert "This study does not run that program" in explained
+    assert "paper's algorithm" not in page
+
+
+def test_a_row_with_borrowed_parameters_names_the_algorithm():
+    """The authors' parameters do not make the authors' program of it."""
+    borrowed, own = (METHODS[name].make("hinge", {}) for name in (SCRIPT, INFORMATIVE))
+    assert SCRIPT.startswith(INFORMATIVE)
+    assert (type(borrowed), borrowed.gravity) == (type(own), own.gravity)
 
 
 def svmlight(path, rows, seed=0):
