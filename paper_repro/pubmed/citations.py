@@ -74,6 +74,7 @@ def read_citations(
                 _refuse_unknown_entities(path, records)
                 yield from _READERS[element.tag](element)
                 _forget(element)
+                source.record_ended()
         except etree.XMLSyntaxError as error:
             raise DamagedFile(path, f"broken XML: {_first_problem(records, error)}") from error
         _refuse_unknown_entities(path, records)
@@ -137,10 +138,12 @@ def _text(element: Any) -> str:
 
 
 def _forget(element: Any) -> None:
-    """Free the element and, as the root would keep them, those before it."""
+    """Free the element and all that stands before it: the elements around it would keep that."""
     element.clear()
-    while element.getprevious() is not None:
-        del element.getparent()[0]
+    while (parent := element.getparent()) is not None:
+        while element.getprevious() is not None:
+            del parent[0]
+        element = parent
 
 
 def _refuse_unknown_entities(path: str | PathLike[str], records: Any) -> None:

@@ -1,8 +1,12 @@
 """A file of PubMed XML as bytes that are safe to parse: unpacked, and its head looked at first.
 
-What an XML file can do to its reader, it does through the entities that it declares: grow without
-bounds, or pull in other files.  PubMed declares none.  So a file that declares one is refused at
+Through the entities and the default attributes that it declares, an XML file can grow without
+bounds or pull in other files.  PubMed declares none.  So a file that declares one is refused at
 the declaration, before the parser that builds elements has seen a byte of it.
+
+A small packed file can also unpack to something huge, and a parser keeps what it has seen until a
+record ends.  So the bytes are counted as they pass, and a file that is out of all proportion to
+what PubMed publishes is refused at that place.
 """
 
 from __future__ import annotations
@@ -26,6 +30,19 @@ ROOTS = (
     "DeleteCitation",
 )
 
+# Bytes before the outermost element; in PubMed's files they are a few hundred.  The parser of the
+# head looks at an unfinished comment again with every block that comes, so that a long comment
+# there would cost the square of its length.
+LARGEST_HEAD = 1 << 16
+# Bytes, and tags and attributes, of one record.  15,000 authors, with 400 bytes and 15 tags each,
+# make 6,000,000 and 225,000.  A tag of 4 bytes takes the parser more than 100, so that a bound of
+# the bytes alone would not bound the memory.
+LARGEST_RECORD = 1 << 24
+MOST_TAGS = 1_000_000
+# How many times its size a file may unpack to, beside one record.  Text unpacks to about 10 times
+# its size, and what gzip can be made to hold to 1000 times.
+MOST_UNPACKED = 100
+
 #: Told how many more bytes of the file, packed as it may be, have been read.
 OnRead = Callable[[int], None]
 
@@ -47,11 +64,15 @@ class CheckedBytes:
 
     def __init__(self, path: Path, stream: Any, packed: BinaryIO, on_read: OnRead | None) -> None:
         self.path, self.stream, self.packed = path, stream, packed
-        # A pipe cannot tell how far it has been read.
-        self.on_read = on_read if packed.seekable() else None
-        self.head: Any = _head_parser(self._refuse_entity, self._check_root)
-        self.empty = True
+        self.on_read = on_read
+        self.head: Any = expat.ParserCreate()
+        self.head.EntityDeclHandler = self._refuse_entity
+        self.head.AttlistDeclHandler = self._refuse_attribute
+        self.head.StartElementHandler = self._check_root
+        self.head_bytes = 0
         self.reported = 0
+        self.unpacked = 0
+        self.record_bytes = self.record_tags = 0
 
     def read(self, size: int) -> bytes:
         try:
@@ -59,17 +80,42 @@ class CheckedBytes:
             block: bytes = self.stream.read1(size)
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
             raise DamagedFile(self.path, f"damaged gzip data: {error}") from error
-        if self.on_read is not None:
-            position = self.packed.tell()
-            self.on_read(position - self.reported)
-            self.reported = position
+        self._count(block)
         if self.head is not None:
             self._look_at(block)
         return block
 
+    def record_ended(self) -> None:
+        """What is read from now on belongs to the next record."""
+        self.record_bytes = self.record_tags = 0
+
+    def _count(self, block: bytes) -> None:
+        self.unpacked += len(block)
+        self.record_bytes += len(block)
+        # Every element, comment and instruction has a "<" and every attribute a "=", whatever the
+        # encoding, since the head's parser knows only encodings that extend ASCII, and UTF-16.
+        self.record_tags += block.count(b"<") + block.count(b"=")
+        if self.record_bytes > LARGEST_RECORD or self.record_tags > MOST_TAGS:
+            raise DamagedFile(
+                self.path,
+                f"no record ends within {self.record_bytes:,} bytes and {self.record_tags:,} tags "
+                f"and attributes; one may have {LARGEST_RECORD:,} and {MOST_TAGS:,}",
+            )
+        if not self.packed.seekable():
+            return  # a pipe cannot tell how far it has been read
+        position = self.packed.tell()
+        if self.on_read is not None:
+            self.on_read(position - self.reported)
+            self.reported = position
+        if self.unpacked > LARGEST_RECORD + MOST_UNPACKED * position:
+            raise DamagedFile(
+                self.path,
+                f"it unpacks to more than {MOST_UNPACKED} times its size; text unpacks to about 10 "
+                f"times its size",
+            )
+
     def _look_at(self, block: bytes) -> None:
-        self.empty = self.empty and not block
-        if self.empty:
+        if not self.unpacked:
             raise DamagedFile(self.path, "the file is empty")
         try:
             self.head.Parse(block, not block)
@@ -80,12 +126,25 @@ class CheckedBytes:
         # Encodings that Python does not know, or that expat cannot use, are the other two.
         except (expat.ExpatError, LookupError, ValueError) as error:
             raise DamagedFile(self.path, f"not XML: {error}") from error
+        else:
+            self.head_bytes += len(block)
+            if self.head_bytes > LARGEST_HEAD:
+                raise DamagedFile(
+                    self.path,
+                    f"the outermost element does not begin within the first {LARGEST_HEAD:,} "
+                    f"bytes; in PubMed's files it begins after a few hundred",
+                )
 
     def _refuse_entity(self, name: str, is_parameter_entity: bool, *_: Any) -> None:
-        kind = "parameter entity" if is_parameter_entity else "entity"
+        self._refuse(f"the {'parameter entity' if is_parameter_entity else 'entity'} {name!r}")
+
+    def _refuse_attribute(self, element: str, name: str, *_: Any) -> None:
+        self._refuse(f"the attribute {name!r} of {element!r}")
+
+    def _refuse(self, declared: str) -> None:
         raise DamagedFile(
             self.path,
-            f"line {self.head.CurrentLineNumber} declares the {kind} {name!r}; PubMed's files "
+            f"line {self.head.CurrentLineNumber} declares {declared}; PubMed's files "
             f"declare none, and what one stands for may be harmful",
         )
 
@@ -100,13 +159,6 @@ class CheckedBytes:
                 self.path, f"the outermost element is {name!r}, in a PubMed export {ROOTS[0]!r}"
             )
         raise _HeadEnds
-
-
-def _head_parser(on_entity: Callable[..., None], on_element: Callable[..., None]) -> Any:
-    parser = expat.ParserCreate()
-    parser.EntityDeclHandler = on_entity
-    parser.StartElementHandler = on_element
-    return parser
 
 
 @contextmanager
