@@ -41,8 +41,8 @@ def main(argv: list[str] | None = None) -> int:
 
 def run_studies(arguments: list[str]) -> int:
     """Run the studies that were named, or all."""
-    from paper_repro.corpus import from_settings
-    from paper_repro.index import write_index
+    from paper_repro.corpus import from_settings, from_svmlight
+    from paper_repro.index import check_index, write_index
     from paper_repro.results import RESULTS, run_all
     from paper_repro.studies import STUDIES
 
@@ -54,8 +54,12 @@ def run_studies(arguments: list[str]) -> int:
     settings = _settings(options)
     out = options.out or (RESULTS if settings.full else RESULTS / "quick")
     chosen = options.studies or [n for n, study in STUDIES.items() if not study.only_when_named]
+    # A file that cannot be read should not cost the time until then.
+    check_index(out, chosen)
     if settings.data is not None:
-        from_settings(settings)  # a file that cannot be read should not cost the time until then
+        corpus = from_settings(settings)
+        if settings.test is not None and any(STUDIES[name].takes_test for name in chosen):
+            from_svmlight(settings.test, corpus.label)
     studies = [STUDIES[name] for name in chosen]
     for study, document in run_all(studies, settings, out, fresh=options.fresh):
         print(f"# {study.title}\n\n{study.page(document)}\n", flush=True)
@@ -111,7 +115,11 @@ def _parser(studies: list[str]) -> argparse.ArgumentParser:
         help="which label to tell from the rest (default: nearest to half)",
     )
     parser.add_argument("--out", type=Path, help="folder of the results")
-    parser.add_argument("--fresh", action="store_true", help="forget an interrupted run")
+    parser.add_argument(
+        "--fresh",
+        action="store_true",
+        help="forget an interrupted run, damaged or not, and measure everything anew",
+    )
     for name, kind, text in (
         ("examples", int, "examples to generate"),
         ("features", int, "features of the generated corpus"),

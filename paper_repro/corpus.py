@@ -20,6 +20,9 @@ from scipy import sparse
 from scipy.special import ndtri
 from sklearn.datasets import load_svmlight_file
 
+from paper_repro.damaged import DamagedFile, told_of
+from paper_repro.machine import memory_shortage
+
 if TYPE_CHECKING:
     from paper_repro.study import Settings
 
@@ -40,6 +43,11 @@ STOP_WORDS = 0.001
 LABEL_NOISE = 0.05
 FEWEST_NONZEROS = 3
 _ROWS_PER_BLOCK = 2_000
+# Numbers that are kept of each feature, at the least.
+_VECTORS = 4
+_REMEDY = (
+    "give a whole text file with lines like '1 3:0.5 17:2', packed if its name ends in .gz or .bz2"
+)
 
 
 @dataclass(frozen=True)
@@ -181,13 +189,9 @@ def from_svmlight(path: str | Path, label: str | None = None) -> Corpus:
     several labels, separated by commas, is read as such.
     """
     X, targets = _read_svmlight(Path(path))
-    if not X.count_nonzero():
-        raise ValueError(f"{Path(path).name}: there must be features that are not zero")
-    if not np.isfinite(X.data).all():
-        raise ValueError(f"{Path(path).name}: features must be finite, found NaN or infinity")
     names = sorted({name for row in targets for name in row})
-    if len(names) < 2:
-        raise ValueError(f"{Path(path).name}: there must be two labels or more, found {names}")
+    if problem := _unfit(X, names):
+        raise DamagedFile(path, problem, _REMEDY)
     if label is None:
         counts = {name: sum(name in row for row in targets) for name in names}
         chosen = (
@@ -210,15 +214,35 @@ def from_svmlight(path: str | Path, label: str | None = None) -> Corpus:
 
 
 def _read_svmlight(path: Path) -> tuple[sparse.csr_matrix, list[tuple[float, ...]]]:
-    try:
-        X, y = load_svmlight_file(str(path))
-    except ValueError as error:
+    with told_of(path, _REMEDY):
         try:
-            X, several = load_svmlight_file(str(path), multilabel=True)
-        except ValueError:
-            raise ValueError(f"{path.name} is not an svmlight file: {error}") from error
-        return X, [tuple(row) for row in several]
+            X, y = load_svmlight_file(str(path))
+        except (ValueError, OverflowError) as error:
+            try:
+                X, several = load_svmlight_file(str(path), multilabel=True)
+            except (ValueError, OverflowError):
+                # The error may quote a whole line, and in a binary file lines are long.
+                problem = f"is not an svmlight file: {str(error)[:100]}"
+                raise DamagedFile(path, problem, _REMEDY) from error
+            return X, [tuple(row) for row in several]
     return X, [(float(value),) for value in y]
+
+
+def _unfit(X: sparse.csr_matrix, labels: list[float]) -> str | None:
+    """Why these rows are no corpus, or None."""
+    if not X.shape[0]:
+        return "there is no row in it"
+    if not X.count_nonzero():
+        return "there must be features that are not zero"
+    if not np.isfinite(X.data).all():
+        return "features must be finite, found NaN or infinity"
+    if not np.isfinite(labels).all():
+        return "labels must be finite, found NaN or infinity"
+    if len(labels) < 2:
+        return f"there must be two labels or more, found {labels}"
+    if shortage := memory_shortage(_VECTORS * 8 * X.shape[1]):
+        return f"its features have numbers up to {X.shape[1]:,}: {shortage}"
+    return None
 
 
 def _lengths(generator: np.random.Generator, rows: int, median: float) -> NDArray[np.int64]:

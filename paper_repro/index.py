@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -21,13 +21,22 @@ REPORTS: dict[str, Report] = {**STUDIES, MedlinePage.name: MedlinePage()}
 
 def write_index(out: Path) -> str:
     """README.md in ``out``, from the studies that have been finished there; returns its text."""
-    found = {name: load(name, out) for name in REPORTS}
-    text = index_of(
-        {name: document for name, document in found.items() if document is not None},
-        documents_below(out),
-    )
+    text = index_of(documents_in(out), documents_below(out))
     write_whole(out / "README.md", text)
     return f"{text}\nAll of it, with figures and raw numbers: {out}"
+
+
+def check_index(out: Path, to_be_written: Collection[str]) -> None:
+    """Refuse a damaged document that the index will need, before hours are spent on others."""
+    if out.is_dir():
+        documents_in(out, set(REPORTS).difference(to_be_written))
+        documents_below(out)
+
+
+def documents_in(folder: Path, names: Collection[str] = tuple(REPORTS)) -> dict[str, Any]:
+    """The studies that have been finished there, in the order of the reports."""
+    found = {name: load(name, folder) for name in REPORTS if name in names}
+    return {name: document for name, document in found.items() if document is not None}
 
 
 def documents_below(out: Path) -> dict[str, dict[str, Any]]:
@@ -35,12 +44,7 @@ def documents_below(out: Path) -> dict[str, dict[str, Any]]:
     return {
         folder.name: found
         for folder in sorted(path for path in out.iterdir() if path.is_dir())
-        if folder.name != QUICK_FOLDER
-        and (
-            found := {
-                name: document for name in REPORTS if (document := load(name, folder)) is not None
-            }
-        )
+        if folder.name != QUICK_FOLDER and (found := documents_in(folder))
     }
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from paper_repro.damaged import told_of
 from paper_repro.machine import describe_machine
 from paper_repro.results import RESULTS, load
 from paper_repro.studies import bench, table
@@ -38,7 +39,9 @@ BLOCKS: dict[str, Callable[[Any], str]] = {"table": speedups, "bench": epochs}
 
 def main() -> int:
     """Rewrite what stands between the marks."""
-    write_whole(README, renewed(README.read_text(encoding="utf-8")))
+    with told_of(README, "restore the file"):
+        text = README.read_text(encoding="utf-8")
+    write_whole(README, renewed(text))
     print(f"{README.name}: {', '.join(BLOCKS)} written")
     return 0
 

@@ -21,13 +21,17 @@ from threadpoolctl import threadpool_limits
 from tqdm import tqdm
 
 from lazynet.figures import as_svg, styled
+from paper_repro.damaged import DamagedFile
 from paper_repro.machine import describe_machine, provenance
+from paper_repro.sealed import SealedLines, document_in, entries_in, sealed_document
 from paper_repro.study import Cell, Record, Report, Settings, Study
 from paper_repro.whole import write_whole
 
 RESULTS = Path(__file__).parent / "results"
 #: What makes two runs the same run.
 IDENTITY = ("study", "settings", "data", "test", "machine", "versions", "code")
+#: What to do about a damaged journal.
+REMEDY = "give --fresh to forget it and measure everything anew"
 
 
 class Stopped(KeyboardInterrupt):
@@ -44,23 +48,27 @@ class Journal:
         self.path = out / f"{header['study']}.{digest}.partial.jsonl"
         self.records: dict[str, Record] = {}
         self.resumed = 0
+        self.sealed = SealedLines()
 
     def recover(self) -> None:
-        """Take over what an interrupted run of the same kind has left."""
-        try:
-            lines = self.path.read_text().splitlines()
-        except FileNotFoundError:
+        """Take over what an interrupted run of the same kind has left, or refuse it if damaged."""
+        if not self.path.exists():
             return
-        for entry in map(_parsed, lines):
-            if entry is None:  # the line that was being written when the run ended
-                break
-            if "header" in entry:
-                # The code that measured the first record is what the document tells of.
-                self.header = entry["header"]
-            elif "resumed" in entry:
-                self.resumed = entry["resumed"]
-            else:
-                self.records[entry["key"]] = entry["record"]
+        for number, entry in enumerate(entries_in(self.path, REMEDY), start=1):
+            match entry:
+                case {"header": dict() as header} if number == 1 and self._is_same_run(header):
+                    # The code that measured the first record is what the document tells of.
+                    self.header = header
+                case {"resumed": int() as resumed} if number == 2:
+                    self.resumed = resumed
+                case {"key": str() as key, "record": dict() as record} if number > 1:
+                    self.records[key] = record
+                case _:
+                    problem = f"line {number} is not what stands there in a journal of this run"
+                    raise DamagedFile(self.path, problem, REMEDY)
+
+    def _is_same_run(self, header: Record) -> bool:
+        return all(header.get(name) == self.header[name] for name in IDENTITY)
 
     def begin(self, cells: Sequence[Cell]) -> list[Cell]:
         """Write anew what is known, and return the cells that are left, to be appended."""
@@ -71,12 +79,14 @@ class Journal:
         if self.resumed:
             entries.append({"resumed": self.resumed})
         entries += [{"key": key, "record": record} for key, record in self.records.items()]
-        write_whole(self.path, "".join(_line(entry) for entry in entries))
+        self.sealed = SealedLines()
+        write_whole(self.path, "".join(self.sealed.line(entry) for entry in entries))
         return left
 
     def add(self, key: str, record: Record) -> None:
+        line = self.sealed.line({"key": key, "record": record})
         with self.path.open("a") as lines:
-            lines.write(_line({"key": key, "record": record}))
+            lines.write(line)
             lines.flush()
             os.fsync(lines.fileno())
         # As a resumed run would read it: tuples are lists.
@@ -182,7 +192,7 @@ def write(report: Report, document: Mapping[str, Any], out: Path) -> None:
     out.mkdir(parents=True, exist_ok=True)
     # All of it is made before anything is replaced.
     texts = {
-        "json": json.dumps(document, indent=1, allow_nan=False) + "\n",
+        "json": sealed_document(document),
         "md": whole_page(report, document),
         "svg": drawing(report, document),
     }
@@ -191,11 +201,15 @@ def write(report: Report, document: Mapping[str, Any], out: Path) -> None:
 
 
 def load(name: str, out: Path = RESULTS) -> Any:
-    """The document of a finished study, or None."""
-    try:
-        return json.loads((out / f"{name}.json").read_text())
-    except FileNotFoundError:
+    """The document of a finished study, or None; ``DamagedFile`` if it is not as it was written."""
+    path = out / f"{name}.json"
+    if not path.exists():
         return None
+    remedy = f"restore the file, or delete it and run the study {name!r} again"
+    document = document_in(path, remedy)
+    if document.get("study") != name:
+        raise DamagedFile(path, f"is of the study {document.get('study')!r}", remedy)
+    return document
 
 
 def whole_page(report: Report, document: Mapping[str, Any]) -> str:
@@ -227,17 +241,6 @@ def told(settings: Settings) -> dict[str, Any]:
         if chosen[name] is not None:
             chosen[name] = Path(chosen[name]).name
     return chosen
-
-
-def _line(entry: Any) -> str:
-    return json.dumps(entry, allow_nan=False) + "\n"
-
-
-def _parsed(line: str) -> Any:
-    try:
-        return json.loads(line)
-    except json.JSONDecodeError:
-        return None
 
 
 def _digest(path: str | None) -> str | None:

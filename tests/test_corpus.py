@@ -160,7 +160,7 @@ def test_a_row_may_have_several_labels(svmlight):
         ("1 1:1\n2 2:1\n", "x", "label must be a number"),
         ("1 1:0\n2 2:0\n", None, "features that are not zero"),
         ("1 1:nan\n2 2:1\n", None, "features must be finite"),
-        ("hello world\n", None, "some.svm is not an svmlight file"),
+        ("hello world\n", None, "some.svm: is not an svmlight file"),
     ],
 )
 def test_files_that_are_no_corpus_are_refused(svmlight, text, label, complaint):

@@ -22,6 +22,7 @@ pytest.importorskip("lxml")
 pytest.importorskip("matplotlib")
 pytest.importorskip("tqdm")
 pytest.importorskip("paper_repro.pubmed", reason="only in a checkout")
+from paper_repro.damaged import DamagedFile
 from paper_repro.pubmed import save as saving
 from paper_repro.pubmed.bag import NO_WORDS, collect
 from paper_repro.pubmed.citations import (
@@ -35,7 +36,6 @@ from paper_repro.pubmed.citations import (
 )
 from paper_repro.pubmed.command import main
 from paper_repro.pubmed.download import DownloadFailed, download
-from paper_repro.pubmed.opened import DamagedFile
 from paper_repro.pubmed.save import save
 from paper_repro.pubmed.study import study, table
 

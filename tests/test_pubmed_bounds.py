@@ -11,8 +11,9 @@ pytest.importorskip("lxml")
 pytest.importorskip("paper_repro.pubmed", reason="only in a checkout")
 from lxml import etree
 
+from paper_repro.damaged import DamagedFile
 from paper_repro.pubmed.citations import _forget, read_citations
-from paper_repro.pubmed.opened import LARGEST_HEAD, LARGEST_RECORD, DamagedFile, opened
+from paper_repro.pubmed.opened import LARGEST_HEAD, LARGEST_RECORD, opened
 
 HEAD, BEGIN, END = b'<?xml version="1.0"?>\n', b"<PubmedArticleSet>\n", b"</PubmedArticleSet>\n"
 MANY = 1 << 22
@@ -70,8 +71,9 @@ LARGE = {
 
 PROGRAM = """
 import re, resource, sys
+from paper_repro.damaged import DamagedFile
 from paper_repro.pubmed.citations import read_citations
-from paper_repro.pubmed.opened import DamagedFile
+from paper_repro.damaged import DamagedFile
 # Whatever goes wrong here should not take the machine's memory.
 resource.setrlimit(resource.RLIMIT_AS, (3 << 30, 3 << 30))
 def peak():

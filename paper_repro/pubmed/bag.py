@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.feature_extraction.text import CountVectorizer
 
+from paper_repro.damaged import DamagedFile
 from paper_repro.pubmed.citations import Citation, Deleted, Skipped, read_citations
-from paper_repro.pubmed.opened import DamagedFile
 
 # Headings that are named in place of an unknown one.
 _HINTS = 5
@@ -243,4 +243,6 @@ def _nothing(tally: Tally, problem: str) -> str:
     """What to say when there is nothing to count, and why, as far as it is known."""
     reasons = [f"{count} skipped: {reason}" for reason, count in tally.skipped.items()]
     reasons += [f"{path}: {message}" for path, message in tally.damaged]
+    if tally.damaged:
+        reasons.append("fetch or export these files again, or leave them out")
     return "\n  ".join([f"{problem} in {tally.files} file{'s' * (tally.files != 1)}", *reasons])

@@ -13,7 +13,8 @@ from typing import Any
 
 from lxml import etree
 
-from paper_repro.pubmed.opened import DamagedFile, OnRead, opened
+from paper_repro.damaged import DamagedFile
+from paper_repro.pubmed.opened import OnRead, opened
 
 BOOK_ARTICLE = "book article"
 NO_ABSTRACT = "no abstract"

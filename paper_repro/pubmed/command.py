@@ -38,7 +38,7 @@ def main(argv: list[str] | None = None) -> int:
 
 def _run(options: argparse.Namespace) -> int:
     # Not at the top: these need what only this command does.
-    from paper_repro.index import write_index
+    from paper_repro.index import check_index, write_index
     from paper_repro.machine import provenance
     from paper_repro.pubmed.bag import collect
     from paper_repro.pubmed.download import NLM_BASELINE, download
@@ -52,6 +52,8 @@ def _run(options: argparse.Namespace) -> int:
             raise ValueError(f"--{name.replace('_', '-')} must be at least 1, got {value}")
     if options.save is not None:
         stem_of(options.save)  # a wrong name should not cost the time until it is used
+    out = options.out or RESULTS / "quick"
+    check_index(out, [MedlinePage.name])
     files = list(options.files)
     if options.download is not None:
         mirror = NLM_BASELINE if options.mirror is None else options.mirror
@@ -77,7 +79,6 @@ def _run(options: argparse.Namespace) -> int:
         print(f"\nLazy against dense, on {verified['name']!r}: {verified['report']}")
     settings = {"files": [file.name for file in files], "min_df": options.min_df, **choice}
     document = finished(MedlinePage(), settings, provenance(), {"medline": figures})
-    out = options.out or RESULTS / "quick"
     write(MedlinePage(), document, out)
     write_index(out)
     print(f"\nwritten with its curves: {out / 'medline.md'}")

@@ -20,6 +20,8 @@ from pathlib import Path
 from typing import Any, BinaryIO
 from xml.parsers import expat
 
+from paper_repro.damaged import DamagedFile
+
 _GZIP_MAGIC = b"\x1f\x8b"
 # An export, or one of its records alone, as tools that split exports leave them.
 ROOTS = (
@@ -45,14 +47,6 @@ MOST_UNPACKED = 100
 
 #: Told how many more bytes of the file, packed as it may be, have been read.
 OnRead = Callable[[int], None]
-
-
-class DamagedFile(ValueError):
-    """The file is not, or not to its end, PubMed XML that can be trusted."""
-
-    def __init__(self, path: str | PathLike[str], problem: str) -> None:
-        super().__init__(f"{path}: {problem}")
-        self.path, self.problem = Path(path), problem
 
 
 class _HeadEnds(Exception):

@@ -1,0 +1,90 @@
+"""JSON that shows whether it is still what was written: every entry carries a digest of itself.
+
+A document has one digest.  In a file of lines, the digest of a line also covers that of the line
+before, so that lines cannot be lost, doubled or exchanged unseen.  Only a last line that does not
+end is not damage: it was being written when the writer was stopped, and is left out.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from paper_repro.damaged import DamagedFile, told_of
+
+Entry = Mapping[str, Any]
+
+#: The name under which an entry carries its digest.
+DIGEST = "digest"
+
+
+def sealed_document(document: Entry) -> str:
+    """The document's text.
+
+    >>> print(sealed_document({"value": 1.5}), end="")
+    {
+     "value": 1.5,
+     "digest": "3e660a3902a3caa4"
+    }
+    """
+    return json.dumps({**document, DIGEST: _digest(document)}, indent=1, allow_nan=False) + "\n"
+
+
+def document_in(path: Path, remedy: str) -> dict[str, Any]:
+    """What ``sealed_document`` has written to the file, or ``DamagedFile``."""
+    with told_of(path, remedy):
+        text = path.read_bytes()
+    document, _ = _opened(text, "", path, "", remedy)
+    return document
+
+
+class SealedLines:
+    """Turns entries into lines, one after the other."""
+
+    def __init__(self) -> None:
+        self.last = ""
+
+    def line(self, entry: Entry) -> str:
+        """The entry's line, which belongs behind all those before."""
+        self.last = _digest(entry, self.last)
+        return json.dumps({**entry, DIGEST: self.last}, allow_nan=False) + "\n"
+
+
+def entries_in(path: Path, remedy: str) -> list[dict[str, Any]]:
+    """What ``SealedLines`` has written to the file, or ``DamagedFile``."""
+    with told_of(path, remedy):
+        *lines, _unfinished = path.read_bytes().split(b"\n")
+    entries, last = [], ""
+    for number, line in enumerate(lines, start=1):
+        entry, last = _opened(line, last, path, f"line {number} ", remedy)
+        entries.append(entry)
+    return entries
+
+
+def _opened(
+    text: bytes, before: str, path: Path, where: str, remedy: str
+) -> tuple[dict[str, Any], str]:
+    """The entry in the text and its digest."""
+    try:
+        entry = json.loads(text.decode())
+    except (ValueError, RecursionError) as error:
+        raise DamagedFile(path, f"{where}is not JSON ({error})", remedy) from error
+    if not isinstance(entry, dict) or DIGEST not in entry:
+        raise DamagedFile(path, f"{where}carries no digest", remedy)
+    digest = entry.pop(DIGEST)
+    try:
+        fits = digest == _digest(entry, before)
+    except (ValueError, RecursionError):  # NaN, for instance, which JSON does not have
+        fits = False
+    if not fits:
+        raise DamagedFile(path, f"{where}does not fit its digest: it has been changed", remedy)
+    return entry, digest
+
+
+def _digest(entry: Entry, before: str = "") -> str:
+    """Changes with every value and name in the entry, and with their order."""
+    text = json.dumps(entry, allow_nan=False, separators=(",", ":"))
+    return hashlib.blake2b(f"{before}{text}".encode(), digest_size=8).hexdigest()
