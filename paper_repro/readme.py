@@ -6,13 +6,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from paper_repro.damaged import told_of
+from paper_repro.damaged import DamagedFile, told_of
 from paper_repro.machine import describe_machine
 from paper_repro.results import RESULTS, load
 from paper_repro.studies import bench, table
 from paper_repro.whole import write_whole
 
 README = Path(__file__).parent.parent / "README.md"
+_REMEDY = "restore the file"
 
 
 def speedups(document: Any) -> str:
@@ -39,7 +40,7 @@ BLOCKS: dict[str, Callable[[Any], str]] = {"table": speedups, "bench": epochs}
 
 def main() -> int:
     """Rewrite what stands between the marks."""
-    with told_of(README, "restore the file"):
+    with told_of(README, _REMEDY):
         text = README.read_text(encoding="utf-8")
     write_whole(README, renewed(text))
     print(f"{README.name}: {', '.join(BLOCKS)} written")
@@ -63,7 +64,7 @@ def with_block(text: str, name: str, new: str) -> str:
     before, found, rest = text.partition(begin)
     _, closed, after = rest.partition(end)
     if not (found and closed):
-        raise ValueError(f"the README must hold the marks {begin!r} and {end!r}")
+        raise DamagedFile(README, f"it must hold the marks {begin!r} and {end!r}", _REMEDY)
     return f"{before}{begin}\n\n{new}\n\n{end}{after}"
 
 

@@ -56,3 +56,23 @@ def clock_task(n_features, **options):
 def rows(n):
     """0 .. n-1 as the kernels take it."""
     return np.arange(n, dtype=np.int64)
+
+
+def one_line_about(err, path):
+    """The one line with which a command has refused a file, checked for what it must say."""
+    line = err.strip()
+    assert line.startswith(f"python -m paper_repro: {path}: ")
+    assert len(line.splitlines()) == 1
+    assert "; " in line  # what is wrong; what to do
+    return line
+
+
+def read_or_refused(read, path):
+    """What a reader makes of a file, or None where it has refused it in a line with its name."""
+    try:
+        return read(path)
+    except ValueError as error:
+        message = str(error)
+    assert message.startswith(f"{path}: ")
+    assert len(message.splitlines()) == 1
+    return None

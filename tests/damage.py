@@ -1,0 +1,126 @@
+"""Damage as files suffer it: flipped bits, lost ends, lost and doubled lines, junk."""
+
+import random
+
+#: Bytes that mean something to a reader of numbers, JSON, XML or gzip.
+_TELLING = b"0123456789-+.eE,:;\"'{}[]()<>&/\\# \t\r\n\x00\x1f\x8b\xff"
+
+
+def damaged(data: bytes, rng: random.Random) -> bytes:
+    """The bytes with one random damage; never what was given.
+
+    >>> damaged(b"1 2:3\\n", random.Random(0)) != b"1 2:3\\n"
+    True
+    """
+    while True:
+        found = rng.choice(KINDS)(data, rng)
+        if found != data:
+            return found
+
+
+def damages(data, n, seed=0):
+    """``n`` damages of some bytes, every kind among them, the same ones every time."""
+    rng = random.Random(seed)
+    found = [kind(data, rng) for kind in KINDS for _ in range(5)]
+    found += [damaged(data, rng) for _ in range(n - len(found))]
+    return [other for other in found if other != data]
+
+
+def flip(data: bytes, rng: random.Random) -> bytes:
+    """One bit of one byte is turned over."""
+    if not data:
+        return b"\x00"
+    at = rng.randrange(len(data))
+    return _put(data, at, at + 1, bytes([data[at] ^ 1 << rng.randrange(8)]))
+
+
+def replace(data: bytes, rng: random.Random) -> bytes:
+    """One byte becomes another, which may well be a digit or a bracket."""
+    at = rng.randrange(len(data) + 1)
+    return _put(data, at, at + 1, bytes([rng.choice(_TELLING)]))
+
+
+def change_digit(data: bytes, rng: random.Random) -> bytes:
+    """A digit becomes another digit, which is the damage that is hardest to see."""
+    digits = [at for at, byte in enumerate(data) if 48 <= byte < 58]
+    if not digits:
+        return replace(data, rng)
+    at = rng.choice(digits)
+    return _put(data, at, at + 1, b"%d" % rng.randrange(10))
+
+
+def truncate(data: bytes, rng: random.Random) -> bytes:
+    """The end is lost, as on a full disk or a lost connection."""
+    return data[: rng.randrange(len(data) + 1)]
+
+
+def cut(data: bytes, rng: random.Random) -> bytes:
+    """A piece is lost from anywhere."""
+    start, stop = sorted(rng.randrange(len(data) + 1) for _ in range(2))
+    return _put(data, start, min(stop, start + rng.choice((1, 10, 1000))), b"")
+
+
+def insert(data: bytes, rng: random.Random) -> bytes:
+    """Junk stands between what was there."""
+    at = rng.randrange(len(data) + 1)
+    length = rng.choice((1, 2, 10, 300))
+    kind = rng.randrange(3)
+    if kind == 0:
+        junk = rng.randbytes(length)
+    elif kind == 1:
+        junk = bytes(rng.choices(_TELLING, k=length))
+    else:
+        junk = bytes([rng.choice(_TELLING)]) * length
+    return _put(data, at, at, junk)
+
+
+def zero(data: bytes, rng: random.Random) -> bytes:
+    """A block holds zeros, as after a power cut."""
+    start, stop = sorted(rng.randrange(len(data) + 1) for _ in range(2))
+    return _put(data, start, stop, bytes(stop - start))
+
+
+def lose_line(data: bytes, rng: random.Random) -> bytes:
+    lines = data.splitlines(keepends=True) or [b"\n"]
+    del lines[rng.randrange(len(lines))]
+    return b"".join(lines)
+
+
+def double_line(data: bytes, rng: random.Random) -> bytes:
+    lines = data.splitlines(keepends=True) or [b"\n"]
+    lines.insert(rng.randrange(len(lines) + 1), rng.choice(lines))
+    return b"".join(lines)
+
+
+def swap_lines(data: bytes, rng: random.Random) -> bytes:
+    lines = data.splitlines(keepends=True) or [b"\n"]
+    i, j = (rng.randrange(len(lines)) for _ in range(2))
+    lines[i], lines[j] = lines[j], lines[i]
+    return b"".join(lines)
+
+
+def become_other(data: bytes, rng: random.Random) -> bytes:
+    """The file is something else altogether: nothing, JSON of another form, junk."""
+    del data
+    return rng.choice(
+        (b"", b"\n", b"[]\n", b"null\n", b"1\n", b"{}\n", b"[" * 100_000, b"\xff\xfe")
+    )
+
+
+KINDS = (
+    flip,
+    replace,
+    change_digit,
+    truncate,
+    cut,
+    insert,
+    zero,
+    lose_line,
+    double_line,
+    swap_lines,
+    become_other,
+)
+
+
+def _put(data: bytes, start: int, stop: int, new: bytes) -> bytes:
+    return data[:start] + new + data[stop:]
