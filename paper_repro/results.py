@@ -3,7 +3,8 @@
 Every record goes to a journal on disk before the next cell begins.  Whatever ends a run - Ctrl-C,
 a full disk, a power cut - the next run with the same settings, data, code and machine goes on
 behind the last record; runs that differ in any of these have journals of their own.  A finished
-result replaces an older one file by file, each whole or not at all, the numbers first.
+result replaces an older one file by file, each whole or not at all, the numbers first.  What is
+read back carries digests, so that no number is shown that was not measured.
 """
 
 from __future__ import annotations

@@ -55,7 +55,7 @@ class SealedLines:
 
 def entries_in(path: Path, remedy: str) -> list[dict[str, Any]]:
     """What ``SealedLines`` has written to the file, or ``DamagedFile``."""
-    with told_of(path, remedy):
+    with told_of(path, "see that it can be read, or move it away"):
         *lines, _unfinished = path.read_bytes().split(b"\n")
     entries, last = [], ""
     for number, line in enumerate(lines, start=1):
