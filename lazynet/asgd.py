@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable
+from types import SimpleNamespace
 from typing import Any, Self
 
 import numpy as np
@@ -14,11 +15,22 @@ from sklearn.utils.validation import check_is_fitted
 
 from lazynet.data import as_examples, check_order
 from lazynet.dekel import DekelLearner, Model
+from lazynet.importances import CLASS_WEIGHT, check_sample_weight, importances
 from lazynet.kernels.examples import Examples
 from lazynet.linear import SparseClassifier, SparseLinear, SparseRegressor, refuse_overflow
-from lazynet.losses import get_loss
-from lazynet.params import check_integer, check_number
+from lazynet.losses import LOSSES, get_loss
+from lazynet.params import (
+    EPOCHS,
+    FLAG,
+    POSITIVE,
+    STRENGTH,
+    VERBOSITY,
+    Choice,
+    check_n_steps,
+    table,
+)
 from lazynet.progress import Progress
+from lazynet.seeds import SEED, new_generator
 from lazynet.state import all_or_nothing
 from lazynet.trainer import mean_loss, spans
 
@@ -30,6 +42,18 @@ _STEPS_PER_CALL = 2**16
 
 class _AveragedSGD(SparseLinear):
     """What the two estimators share."""
+
+    _kinds = table(
+        loss=Choice(accepted=LOSSES),
+        l2=POSITIVE,
+        average=FLAG,
+        center=FLAG,
+        epsilon=STRENGTH,
+        max_iter=EPOCHS,
+        replace=FLAG,
+        random_state=SEED,
+        verbose=VERBOSITY,
+    )
 
     # Set by training.
     mean_: NDArray[np.float64] | None
@@ -61,18 +85,9 @@ class _AveragedSGD(SparseLinear):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _check_parameters(self) -> None:
-        self._check_loss()
-        check_number("l2", self.l2, above=0)
-        check_number("epsilon", self.epsilon, least=0)
-        check_integer("max_iter", self.max_iter, 1)
-        for name in ("average", "center", "replace"):
-            value = getattr(self, name)
-            if not isinstance(value, (bool, np.bool_)):
-                raise ValueError(f"{name} must be True or False, got {value!r}")
-
     def _fit(
         self,
+        p: SimpleNamespace,
         X: sparse.csr_matrix,
         y: Any,
         weights: NDArray[np.float64] | None,
@@ -82,22 +97,26 @@ class _AveragedSGD(SparseLinear):
         order = check_order(sample_order, X.shape[0])
         if order is not None and order.ndim != 1:
             raise ValueError(f"sample_order must list all steps in one dimension, got {order.ndim}")
-        n_steps = self.max_iter * X.shape[0] if order is None else len(order)
+        n_steps = check_n_steps("max_iter", p.max_iter, X.shape[0]) if order is None else len(order)
         # Not X.mean, which adds up float32 values as such.
-        mean = (np.ones(X.shape[0]) @ X) / X.shape[0] if self.center else None
+        mean = (np.ones(X.shape[0]) @ X) / X.shape[0] if p.center else None
+        if mean is not None and not np.isfinite(mean).all():
+            raise ValueError(
+                "X has features whose sum overflows, so that they have no mean; scale them, or "
+                "set center=False"
+            )
         problems = self._problems(X, y, weights)
         learners = [
-            DekelLearner(X.shape[1], get_loss(self.loss), self.l2, mean, self.epsilon)
-            for _ in problems
+            DekelLearner(X.shape[1], get_loss(p.loss), p.l2, mean, p.epsilon) for _ in problems
         ]
         examples = [as_examples(X, *problem) for problem in problems]
-        generator = self._new_generator()
-        progress = Progress(n_steps, self.verbose > 0, "steps")
+        generator = new_generator(p.random_state)
+        progress = Progress(n_steps, p.verbose > 0, "steps")
         try:
             for start, stop in spans(n_steps, X.shape[0] if order is None else n_steps):
                 if order is not None:
                     rows = order
-                elif self.replace:
+                elif p.replace:
                     rows = generator.randint(X.shape[0], size=stop - start, dtype=np.int64)
                 else:
                     rows = generator.permutation(X.shape[0]).astype(np.int64, copy=False)
@@ -112,21 +131,24 @@ class _AveragedSGD(SparseLinear):
             _stacked(learner.average() for learner in learners),
         )
         refuse_overflow(n_steps, "Raise l2", *last, *averages)
-        self._last, self._model = last, averages if self.average else last
+        self._last, self._model = last, averages if p.average else last
         self.mean_ = mean
         self.t_ = n_steps
         self.n_iter_ = max(1, n_steps // X.shape[0])
-        return self._warning(examples)
+        return self._warning(p, examples)
 
-    def _warning(self, examples: list[Examples]) -> str | None:
+    def _warning(self, p: SimpleNamespace, examples: list[Examples]) -> str | None:
         """The first steps are 1 / l2 long: what to say if the model has not recovered from them."""
-        loss = get_loss(self.loss)
+        loss = get_loss(p.loss)
         for problem, weights, intercept in zip(examples, *self._model, strict=True):
-            # Of the centered objective, in which the intercept is that of the center.
-            center = intercept if self.mean_ is None else intercept + float(weights @ self.mean_)
-            penalty = self.l2 / 2 * (float(weights @ weights) + center**2)
+            # Huge weights make an infinite objective, which is worse than that of no model.
+            with np.errstate(over="ignore", invalid="ignore"):
+                # Of the centered objective, in which the intercept is that of the center.
+                shift = 0.0 if self.mean_ is None else float(weights @ self.mean_)
+                center = float(intercept) + shift
+                penalty = p.l2 / 2 * (float(weights @ weights) + center * center)
             trained, untrained = (
-                mean_loss(problem, of, float(b), loss, self.epsilon)
+                mean_loss(problem, of, float(b), loss, p.epsilon)
                 for of, b in ((weights, intercept), (np.zeros_like(weights), 0.0))
             )
             if not trained + penalty <= untrained:
@@ -260,6 +282,8 @@ class ASGDClassifier(SparseClassifier, _AveragedSGD):
     (array([ 1.5, -1.5]), ['yes', 'no'])
     """
 
+    _kinds = table(**_AveragedSGD._kinds, class_weight=CLASS_WEIGHT)
+
     def __init__(
         self,
         loss: str = "log_loss",
@@ -308,9 +332,10 @@ class ASGDClassifier(SparseClassifier, _AveragedSGD):
         sample_order : array of int, shape (n_steps,), optional
             The rows of all steps, instead of drawing ``max_iter * n_samples`` of them.
         """
+        p = self._settle()
         X, y, classes = self._check_training(X, y, None, reset=True)
-        weights = self._weigh(X, y, classes, sample_weight)
-        warning = self._fit(X, (y, classes), weights, sample_order)
+        weights = importances(p.class_weight, classes, X, y, sample_weight)
+        warning = self._fit(p, X, (y, classes), weights, sample_order)
         self.classes_ = classes
         self._warn(warning)
         return self
@@ -380,8 +405,9 @@ class ASGDRegressor(SparseRegressor, _AveragedSGD):
         sample_order: ArrayLike | None = None,
     ) -> Self:
         """Train from zero weights; see :meth:`ASGDClassifier.fit`."""
+        p = self._settle()
         X, y = self._check_training(X, y, reset=True)
-        weights = self._check_importances(X, sample_weight)
-        warning = self._fit(X, y, weights, sample_order)
+        weights = check_sample_weight(sample_weight, X)
+        warning = self._fit(p, X, y, weights, sample_order)
         self._warn(warning)
         return self

@@ -13,6 +13,7 @@ from lazynet.engines import take_until_done
 from lazynet.kernels import dekel as kernel
 from lazynet.kernels.examples import Examples
 from lazynet.losses import Loss
+from lazynet.params import POSITIVE, STRENGTH
 
 Model = tuple[NDArray[np.float64], float]
 
@@ -40,9 +41,13 @@ class DekelLearner:
         mean: NDArray[np.float64] | None = None,
         epsilon: float = 0.1,
     ) -> None:
-        self.loss, self.l2, self.epsilon = loss, float(l2), epsilon
+        self.loss = loss
+        self.l2 = POSITIVE.settled("l2", l2)
+        self.epsilon = STRENGTH.settled("epsilon", epsilon)
         self.mean = np.zeros(0) if mean is None else np.ascontiguousarray(mean, dtype=np.float64)
-        self.theta = 1.0 + float(self.mean @ self.mean)
+        # Infinite where the rows are huge: the kernel then says that the model overflowed.
+        with np.errstate(over="ignore"):
+            self.theta = 1.0 + float(self.mean @ self.mean)
         self.cells = np.zeros((n_features, 2))
         self.fields = np.zeros(kernel.DEKEL_FIELDS)
 
@@ -85,17 +90,21 @@ class DekelLearner:
     def average(self) -> Model:
         """The mean of both over all steps, which begin at t = 1."""
         h = self.fields[kernel.H_FIELD]
-        sums = h * self.cells[:, 0] - self.cells[:, 1]
+        # What is not finite is refused by whoever reads the model.
+        with np.errstate(over="ignore", invalid="ignore"):
+            sums = h * self.cells[:, 0] - self.cells[:, 1]
         return self._model(sums, kernel.C_FIELD, float(self.fields[kernel.S_FIELD]))
 
     @property
     def _projection(self) -> float:
         """r = a (1 + |mean|^2) - z: the intercept's sum, for rows as they are."""
-        return float(self.fields[kernel.A_FIELD] * self.theta - self.fields[kernel.Z_FIELD])
+        return float(self.fields[kernel.A_FIELD]) * self.theta - float(self.fields[kernel.Z_FIELD])
 
     def _model(self, sums: NDArray[np.float64], offset: int, intercept: float) -> Model:
         if not self.t:
             return np.zeros(len(self.cells)), 0.0
-        if len(self.mean):
-            sums = sums - self.fields[offset] * self.mean
-        return -sums / (self.l2 * self.t), -intercept / (self.l2 * self.t)
+        # What is not finite is refused by whoever reads the model.
+        with np.errstate(over="ignore", invalid="ignore"):
+            if len(self.mean):
+                sums = sums - self.fields[offset] * self.mean
+            return -sums / (self.l2 * self.t), -intercept / (self.l2 * self.t)

@@ -31,15 +31,19 @@ from lazynet.kernels.examples import (
     Task,
 )
 from lazynet.losses import Loss
-from lazynet.params import check_integer
+from lazynet.params import Integer, Number, SettledFields, check_choice, check_flag, table
 from lazynet.state import Undo
 
 #: Steps that the tables hold unless told otherwise: the million examples of the paper fit.
 DEFAULT_BUDGET = 2**20
+#: Features that a model may have: beyond it no machine has room for the weights.
+N_FEATURES = Integer(least=0, most=2**40)
+#: Steps that the tables may hold: two numbers for each, and more are never worth the room.
+BUDGET = Integer(least=1, most=2**40)
 
 
 @dataclass(frozen=True)
-class Wear:
+class Wear(SettledFields):
     """When the clock is worn out and every weight is brought current.
 
     ``smallest_scale`` keeps |w| / scale in the range of doubles.  ``cushion`` bounds
@@ -49,6 +53,14 @@ class Wear:
     ``largest_cushion`` in any case.
     """
 
+    _kinds = table(
+        smallest_scale=Number(least=0, most=1),
+        cushion=Number(least=0, infinite=True),
+        largest_cushion=Number(least=0, infinite=True),
+        nonzeros_per_weight=Number(least=0, infinite=True),
+        reach=Number(least=0, infinite=True),
+        largest_reach=Number(least=0, infinite=True),
+    )
     smallest_scale: float = 2.0**-500
     cushion: float = 1.0
     largest_cushion: float = 2.0**10
@@ -426,6 +438,7 @@ class TablesEngine(_WithTables):
         self, n_features: int, budget: int = DEFAULT_BUDGET, wear: Wear | None = None
     ) -> None:
         super().__init__(n_features, wear)
+        budget = BUDGET.settled("budget", budget)
         self.current = np.zeros(n_features)
         self.last = np.zeros(n_features, dtype=np.int64)
         # Memory is used as the tables fill, not before.
@@ -568,7 +581,9 @@ class DenseEngine(Engine):
         average: bool = False,
     ) -> None:
         super().__init__(n_features, wear)
-        self.vectorised = vectorised
+        self.vectorised = check_flag("vectorised", vectorised)
+        dense_predictions = check_flag("dense_predictions", dense_predictions)
+        average = check_flag("average", average)
         self.current = np.zeros(n_features)
         self.bias = np.zeros(1)
         self.spread = np.zeros(n_features if dense_predictions else 0)
@@ -637,9 +652,8 @@ ENGINES: dict[str, type[Engine]] = {
 
 def check_engine(name: str, table_budget: int, average: bool = False, l1: float = 0.0) -> None:
     """Refuse what ``make_engine`` could not make, and an l1 penalty where there can be none."""
-    if not isinstance(name, str) or name not in ENGINES:
-        raise ValueError(f"engine must be one of {sorted(ENGINES)}, got {name!r}")
-    check_integer("table_budget", table_budget, 1)
+    check_choice("engine", name, ENGINES)
+    BUDGET.settled("table_budget", table_budget)
     if l1 and not ENGINES[name].takes_l1:
         raise ValueError(
             f"engine={name!r} knows no l1 penalty, got l1={l1:g}; set l1=0, or use engine='clock'"
@@ -663,6 +677,7 @@ def make_engine(
 ) -> Engine:
     """A new engine, all weights zero."""
     check_engine(name, table_budget, average)
+    n_features = N_FEATURES.settled("n_features", n_features)
     if name == "clock":
         return AveragedClockEngine(n_features, wear) if average else ClockEngine(n_features, wear)
     if name == "tables":

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import warnings
+from functools import partial
+from types import SimpleNamespace
 from typing import Any, Self
 
 import numpy as np
@@ -10,9 +12,15 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
-from lazynet.averaging import AverageLike, make_averaging
+from lazynet.averaging import AVERAGE, AverageLike, make_averaging
 from lazynet.data import as_examples, check_order, touched_columns
-from lazynet.engines import DEFAULT_BUDGET, Engine, check_engine
+from lazynet.engines import BUDGET, DEFAULT_BUDGET, ENGINES, Engine, check_engine
+from lazynet.importances import (
+    CLASS_WEIGHT,
+    check_classes,
+    check_sample_weight,
+    importances,
+)
 from lazynet.linear import (
     SparseClassifier,
     SparseLinear,
@@ -20,26 +28,76 @@ from lazynet.linear import (
     refuse_overflow,
     suitable_rate,
 )
-from lazynet.losses import get_loss
+from lazynet.losses import LOSSES, get_loss
 from lazynet.online import OwnStateEngine
-from lazynet.params import check_integer, check_number
+from lazynet.params import (
+    EPOCHS,
+    FLAG,
+    STRENGTH,
+    VERBOSITY,
+    Choice,
+    Integer,
+    Number,
+    check_integer,
+    check_n_steps,
+    table,
+)
 from lazynet.penalties import ElasticNet
 from lazynet.rules import (
+    OWN_RULES,
+    RULE_PARAMETERS,
     RULES,
     AnyRule,
     Rule,
     check_own_state,
     engine_for,
     make_rule,
+    warn_of_wiping,
 )
-from lazynet.schedules import ScheduleLike, make_schedule
+from lazynet.schedules import SCHEDULE, ScheduleLike, make_schedule
+from lazynet.seeds import SEED, new_generator
 from lazynet.state import all_or_nothing, at_rest
-from lazynet.trainer import EpochRecord, Learner, Orders, Recipe, Stopping, run_pass, train
-from lazynet.verify import VerificationReport, affordable_rows, verify
+from lazynet.trainer import (
+    STEP_ORDERS,
+    EpochRecord,
+    Learner,
+    Orders,
+    Recipe,
+    Stopping,
+    run_pass,
+    train,
+)
+from lazynet.verify import LARGEST_EPOCHS, VerificationReport, affordable_rows, verify
 
 
 class _LinearLearner(SparseLinear):
     """What the two estimators share: parameters, training, coefficients."""
+
+    _kinds = table(
+        loss=Choice(accepted=LOSSES),
+        l1=STRENGTH,
+        l2=STRENGTH,
+        rule=Choice(accepted=RULES | OWN_RULES),
+        schedule=SCHEDULE,
+        eta0=Number(above=0, optional=True),
+        power_t=Number(),
+        epsilon=STRENGTH,
+        step_order=Choice(accepted=STEP_ORDERS),
+        max_iter=EPOCHS,
+        tol=Number(least=0, optional=True),
+        n_iter_no_change=Integer(least=1),
+        fit_intercept=FLAG,
+        shuffle=FLAG,
+        random_state=SEED,
+        warm_start=FLAG,
+        engine=Choice(accepted=ENGINES),
+        table_budget=BUDGET,
+        dense_predictions=FLAG,
+        average=AVERAGE,
+        **RULE_PARAMETERS,
+        record_history=FLAG,
+        verbose=VERBOSITY,
+    )
 
     # Set by training.
     n_features_in_: int
@@ -113,162 +171,101 @@ class _LinearLearner(SparseLinear):
 
     # --- parameters -----------------------------------------------------------------------
 
-    def _check_parameters(self) -> None:
-        self._recipe()
+    def _check_together(self, p: SimpleNamespace) -> None:
+        _recipe(p)
 
-    def _recipe(self, eta0: float = 1.0, n_steps: int | None = 0) -> Recipe:
-        """The parameters, checked together; ``eta0`` is what None stands for.
-
-        ``n_steps`` is the length of the whole run, None where it is not known.
-        """
-        loss = self._check_loss()
-        check_integer("max_iter", self.max_iter, 1)
-        check_integer("n_iter_no_change", self.n_iter_no_change, 1)
-        if self.tol is not None:
-            check_number("tol", self.tol, least=0)
-        if self.eta0 is not None:
-            check_number("eta0", self.eta0, above=0)
-        check_number("power_t", self.power_t)
-        penalty = ElasticNet(self.l1, self.l2)
-        averaging = make_averaging(self.average, n_steps)
-        check_engine(self.engine, self.table_budget, averaging is not None, self.l1)
-        rule = self._rule()
-        if not isinstance(rule, Rule):
-            check_own_state(
-                rule,
-                schedule=self.schedule,
-                power_t=self.power_t,
-                step_order=self.step_order,
-                engine=self.engine,
-                dense_predictions=self.dense_predictions,
-                averaging=averaging is not None,
-            )
-            rule.parameters(penalty)
-        return Recipe(
-            loss,
-            penalty,
-            rule,
-            make_schedule(
-                self.schedule, eta0 if self.eta0 is None else self.eta0, self.power_t, self.l2
-            ),
-            self.step_order,
-            bool(self.fit_intercept),
-            self.epsilon,
-            averaging,
-        )
-
-    def _rule(self) -> AnyRule:
-        return make_rule(
-            self.rule,
-            eta0=self.eta0,
-            gamma=self.gamma,
-            rho=self.rho,
-            beta=self.beta,
-            delta=self.delta,
-            period=self.period,
-            threshold=self.threshold,
-        )
-
-    def _scale_of_rates(self, X: sparse.csr_matrix, weights: NDArray[np.float64] | None) -> float:
+    def _scale_of_rates(
+        self, p: SimpleNamespace, X: sparse.csr_matrix, weights: NDArray[np.float64] | None
+    ) -> float:
         """eta0, or the largest for which no gradient step on a row of X overshoots."""
-        if self.eta0 is not None:
-            return float(self.eta0)
-        rule = self._rule()
+        if p.eta0 is not None:
+            return float(p.eta0)
+        rule = _rule(p)
         if not rule.scheduled:
             return float(getattr(rule, "eta0", 1.0))  # without one, nobody asks
-        if not isinstance(self.schedule, str) or self.schedule == "pegasos":
+        if not isinstance(p.schedule, str) or p.schedule == "pegasos":
             return 1.0  # these have a scale of their own
-        loss = get_loss(self.loss)
+        loss = get_loss(p.loss)
         # A loss whose slope is bounded cannot diverge, however much an example counts; holding
         # the rate down to suit one heavy example would only keep the others from learning.
         counts = weights if loss.unbounded_slope else None
-        norm = as_examples(X, None, counts).largest_squared_norm(float(self.fit_intercept))
+        norm = as_examples(X, None, counts).largest_squared_norm(float(p.fit_intercept))
         scale = suitable_rate(norm, loss)
         # A rate that nobody asked for should not be one that the rule refuses.
         if isinstance(rule, Rule):
-            scale = min(scale, rule.largest_rate(ElasticNet(self.l1, self.l2)) / 2)
+            scale = min(scale, rule.largest_rate(ElasticNet(p.l1, p.l2)) / 2)
         return scale
-
-    def _new_engine(self, n_features: int) -> Engine:
-        return engine_for(
-            self._rule(),
-            ElasticNet(self.l1, self.l2),
-            n_features,
-            engine=self.engine,
-            table_budget=self.table_budget,
-            dense_predictions=self.dense_predictions,
-            average=make_averaging(self.average, 0) is not None,
-        )
 
     # --- training -------------------------------------------------------------------------
 
     def _fit(
         self,
+        p: SimpleNamespace,
         X: sparse.csr_matrix,
         y: Any,
         weights: NDArray[np.float64] | None,
         sample_order: ArrayLike | None,
     ) -> bool:
         """Train anew; returns whether ``tol`` was reached."""
-        eta0 = self._scale_of_rates(X, weights)
+        eta0 = self._scale_of_rates(p, X, weights)
         order = check_order(sample_order, X.shape[0])
         epoch = X.shape[0] if order is None else order.shape[-1]
-        recipe = self._recipe(eta0, epoch * self.max_iter if self.tol is None else None)
-        listed = self.max_iter if order is None or order.ndim == 1 else len(order)
-        if self.tol is None and listed < self.max_iter:
-            raise ValueError(
-                f"sample_order has {listed} epochs, fewer than max_iter={self.max_iter}"
-            )
+        n_steps = check_n_steps("max_iter", p.max_iter, epoch)
+        recipe = _recipe(p, eta0, n_steps if p.tol is None else None)
+        listed = p.max_iter if order is None or order.ndim == 1 else len(order)
+        if p.tol is None and listed < p.max_iter:
+            raise ValueError(f"sample_order has {listed} epochs, fewer than max_iter={p.max_iter}")
         problems = self._problems(X, y, weights)
-        if self.warm_start and self.__sklearn_is_fitted__():
+        if p.warm_start and self.__sklearn_is_fitted__():
             if len(self._engines) != len(problems) or self._engines[0].n_features != X.shape[1]:
                 raise ValueError(
                     f"warm_start=True continues a model of {len(self._engines)} problem(s) with "
                     f"{self._engines[0].n_features} features, but these data make {len(problems)} "
                     f"with {X.shape[1]}; fit them with warm_start=False"
                 )
-            engines = [self._continued(engine, average=False) for engine in self._engines]
+            engines = [_continued(p, engine, average=False) for engine in self._engines]
+            warn_of_wiping(recipe.rule, recipe.penalty, engines, stacklevel=5)
         else:
-            engines = [self._new_engine(X.shape[1]) for _ in problems]
+            engines = [_new_engine(p, X.shape[1]) for _ in problems]
         learners = [
             Learner(engine, as_examples(X, *problem), recipe)
             for engine, problem in zip(engines, problems, strict=True)
         ]
-        generator = self._new_generator() if self.shuffle else None
-        stopping = Stopping(self.tol, self.n_iter_no_change)
+        generator = new_generator(p.random_state) if p.shuffle else None
+        stopping = Stopping(p.tol, p.n_iter_no_change)
         t, history, stopped = train(
             learners,
             Orders(X.shape[0], order, generator),
             t=0,
-            max_iter=self.max_iter,
+            max_iter=p.max_iter,
             stopping=stopping,
-            record=bool(self.record_history),
-            verbose=self.verbose,
+            record=p.record_history,
+            verbose=p.verbose,
         )
         coefficients = _stack(engines)
         intercepts = np.array([engine.model_intercept for engine in engines])
         refuse_overflow(t, "Lower eta0", coefficients, intercepts)
         self._engines = engines
-        self._engine_options = self._options_of_engine()
+        self._engine_options = _options_of_engine(p)
         self._coefficients: NDArray[np.float64] | None = coefficients
         self._generator = generator
         self.t_ = t
         self.eta0_ = eta0
         self.history_ = history
-        self.n_iter_ = len(history) if history else self.max_iter
+        self.n_iter_ = len(history) if history else p.max_iter
         return stopped
 
-    def _warn_unless(self, stopped: bool) -> None:
-        if self.tol is not None and not stopped:
-            rule = self._rule()
+    def _warn_unless(self, p: SimpleNamespace, stopped: bool) -> None:
+        if p.tol is not None and not stopped:
+            rule = _rule(p)
             rates = (
                 f", or eta0 (which is {self.eta0_:.3g}) if the rates are small"
                 if rule.scheduled or "eta0" in rule.takes
                 else ""
             )
             warnings.warn(
-                f"the objective was still improving by more than tol={self.tol:g} after "
-                f"max_iter={self.max_iter} epochs; raise max_iter{rates}, or see history_ for how "
+                f"the objective was still improving by more than tol={p.tol:g} after "
+                f"max_iter={p.max_iter} epochs; raise max_iter{rates}, or see history_ for how "
                 f"it went",
                 ConvergenceWarning,
                 stacklevel=4,
@@ -276,31 +273,35 @@ class _LinearLearner(SparseLinear):
 
     def _partial_fit(
         self,
+        p: SimpleNamespace,
         X: sparse.csr_matrix,
         y: Any,
         weights: NDArray[np.float64] | None,
         sample_order: ArrayLike | None,
     ) -> None:
         begun = self.__sklearn_is_fitted__()
-        keep = begun and self.eta0 is None
-        eta0 = self.eta0_ if keep else self._scale_of_rates(X, weights)
-        recipe = self._recipe(eta0, None)
+        keep = begun and p.eta0 is None
+        eta0 = self.eta0_ if keep else self._scale_of_rates(p, X, weights)
+        recipe = _recipe(p, eta0, None)
         order = check_order(sample_order, X.shape[0])
         problems = self._problems(X, y, weights)
-        engines = self._engines if begun else [self._new_engine(X.shape[1]) for _ in problems]
-        if begun and self._engine_options != self._options_of_engine():
-            same_weighing = self._engine_options[0] == self._options_of_engine()[0]
-            engines = [self._continued(engine, same_weighing) for engine in engines]
-        rule = self._rule()
+        engines = self._engines if begun else [_new_engine(p, X.shape[1]) for _ in problems]
+        options = _options_of_engine(p)
+        if begun and self._engine_options != options:
+            same_weighing = self._engine_options[0] == options[0]
+            engines = [_continued(p, engine, same_weighing) for engine in engines]
+        rule = recipe.rule
+        if begun:
+            warn_of_wiping(rule, recipe.penalty, engines, stacklevel=5)
         t = self.t_ if begun else 0
         generator = getattr(self, "_generator", None)
-        if self.shuffle and generator is None:
-            generator = self._new_generator()
+        if p.shuffle and generator is None:
+            generator = new_generator(p.random_state)
         learners = [
             Learner(engine, as_examples(X, *problem), recipe)
             for engine, problem in zip(engines, problems, strict=True)
         ]
-        orders = Orders(X.shape[0], order, generator if self.shuffle else None)
+        orders = Orders(X.shape[0], order, generator if p.shuffle else None)
         touched = touched_columns(X)
         self._protect(engines, touched)
         for engine in engines:
@@ -311,28 +312,13 @@ class _LinearLearner(SparseLinear):
         for engine in engines:
             engine.check_finite(touched, t)
         self._engines = engines
-        self._engine_options = self._options_of_engine()
+        self._engine_options = options
         self._coefficients = None
         self._generator = generator
         self.t_ = t
         self.eta0_ = eta0
         self.n_iter_ = getattr(self, "n_iter_", 0) + 1
         self.history_ = getattr(self, "history_", [])
-
-    def _options_of_engine(self) -> tuple[Any, ...]:
-        weighing = make_averaging(self.average, 0)
-        rule = self._rule()
-        kind = "affine" if isinstance(rule, Rule) else rule.name
-        return (weighing, kind, self.engine, self.table_budget, self.dense_predictions)
-
-    def _continued(self, engine: Engine, average: bool) -> Engine:
-        """The same weights, and average if asked, in an engine of the kind that is wanted now."""
-        new = self._new_engine(engine.n_features)
-        if average:
-            new.go_on_from(engine)
-        else:
-            new.load(engine.weights(), engine.intercept)
-        return new
 
     # --- the model ------------------------------------------------------------------------
 
@@ -393,16 +379,84 @@ class _LinearLearner(SparseLinear):
         return self.last_coef_ != 0.0
 
     def _verify(
-        self, X: Any, y: Any, weights: Any, max_rows: int, epochs: int
+        self, p: SimpleNamespace, X: Any, y: Any, weights: Any, max_rows: int, epochs: int
     ) -> VerificationReport:
-        check_integer("max_rows", max_rows, 1)
-        check_integer("epochs", epochs, 1)
-        targets, importances = self._problems(X, y, weights)[0]
-        if self._rule().name not in RULES:
-            raise ValueError(f"verify knows the rules {sorted(RULES)}, got rule={self.rule!r}")
+        max_rows = check_integer("max_rows", max_rows, 1)
+        epochs = check_integer("epochs", epochs, 1, LARGEST_EPOCHS)
+        targets, counts = self._problems(X, y, weights)[0]
+        if _rule(p).name not in RULES:
+            raise ValueError(f"verify knows the rules {sorted(RULES)}, got rule={p.rule!r}")
         n_steps = affordable_rows(X, max_rows, epochs) * epochs
-        recipe = self._recipe(self._scale_of_rates(X, weights), n_steps)
-        return verify(recipe, self._new_engine, X, targets, importances, max_rows, epochs)
+        recipe = _recipe(p, self._scale_of_rates(p, X, weights), n_steps)
+        return verify(recipe, partial(_new_engine, p), X, targets, counts, max_rows, epochs)
+
+
+# --- what settled parameters stand for ----------------------------------------------------
+
+
+def _recipe(p: SimpleNamespace, eta0: float = 1.0, n_steps: int | None = 0) -> Recipe:
+    """The parameters, checked together; ``eta0`` is what None stands for.
+
+    ``n_steps`` is the length of the whole run, None where it is not known.
+    """
+    penalty = ElasticNet(p.l1, p.l2)
+    averaging = make_averaging(p.average, n_steps)
+    check_engine(p.engine, p.table_budget, averaging is not None, p.l1)
+    rule = _rule(p)
+    if not isinstance(rule, Rule):
+        check_own_state(
+            rule,
+            schedule=p.schedule,
+            power_t=p.power_t,
+            step_order=p.step_order,
+            engine=p.engine,
+            dense_predictions=p.dense_predictions,
+            averaging=averaging is not None,
+        )
+        rule.parameters(penalty)
+    return Recipe(
+        get_loss(p.loss),
+        penalty,
+        rule,
+        make_schedule(p.schedule, eta0 if p.eta0 is None else p.eta0, p.power_t, p.l2),
+        p.step_order,
+        p.fit_intercept,
+        p.epsilon,
+        averaging,
+    )
+
+
+def _rule(p: SimpleNamespace) -> AnyRule:
+    return make_rule(p.rule, eta0=p.eta0, **{name: getattr(p, name) for name in RULE_PARAMETERS})
+
+
+def _new_engine(p: SimpleNamespace, n_features: int) -> Engine:
+    return engine_for(
+        _rule(p),
+        ElasticNet(p.l1, p.l2),
+        n_features,
+        engine=p.engine,
+        table_budget=p.table_budget,
+        dense_predictions=p.dense_predictions,
+        average=make_averaging(p.average, 0) is not None,
+    )
+
+
+def _options_of_engine(p: SimpleNamespace) -> tuple[Any, ...]:
+    weighing = make_averaging(p.average, 0)
+    rule = _rule(p)
+    kind = "affine" if isinstance(rule, Rule) else rule.name
+    return (weighing, kind, p.engine, p.table_budget, p.dense_predictions)
+
+
+def _continued(p: SimpleNamespace, engine: Engine, average: bool) -> Engine:
+    """The same weights, and average if asked, in an engine of the kind that is wanted now."""
+    new = _new_engine(p, engine.n_features)
+    if average:
+        new.go_on_from(engine)
+    else:
+        new.load(engine.weights(), engine.intercept)
+    return new
 
 
 class LazyNetClassifier(SparseClassifier, _LinearLearner):
@@ -558,6 +612,8 @@ class LazyNetClassifier(SparseClassifier, _LinearLearner):
     (array([0.]), array([[ True,  True]]))
     """
 
+    _kinds = table(**_LinearLearner._kinds, class_weight=CLASS_WEIGHT)
+
     def __init__(
         self,
         loss: str = "log_loss",
@@ -646,17 +702,18 @@ class LazyNetClassifier(SparseClassifier, _LinearLearner):
         sample_order : array of int, shape (n_steps,) or (n_epochs, n_steps), optional
             The rows in the order to visit them, for every epoch or for each; overrides ``shuffle``.
         """
+        p = self._settle()
         X, y, classes = self._check_training(X, y, None, reset=True)
         previous = getattr(self, "classes_", None)
-        if self.warm_start and previous is not None and not np.array_equal(previous, classes):
+        if p.warm_start and previous is not None and not np.array_equal(previous, classes):
             raise ValueError(
                 f"warm_start=True continues a model of the classes {previous}, "
                 f"but y has {classes}; fit it with warm_start=False"
             )
-        weights = self._weigh(X, y, classes, sample_weight)
-        stopped = self._fit(X, (y, classes), weights, sample_order)
+        weights = importances(p.class_weight, classes, X, y, sample_weight)
+        stopped = self._fit(p, X, (y, classes), weights, sample_order)
         self.classes_ = classes
-        self._warn_unless(stopped)
+        self._warn_unless(p, stopped)
         return self
 
     @all_or_nothing
@@ -678,25 +735,26 @@ class LazyNetClassifier(SparseClassifier, _LinearLearner):
         >>> model.t_, model.coef_, model.intercept_  # -0.5, then +0.5
         (2, array([[-0.5,  1. ]]), array([0.]))
         """
+        p = self._settle()
         known = getattr(self, "classes_", None)
         if classes is not None:
-            given = np.unique(np.asarray(classes))
+            given = check_classes(classes)
             if known is not None and not np.array_equal(known, given):
                 raise ValueError(f"classes={given} is not the same as on the last call: {known}")
             known = given
         if known is None:
             raise ValueError("classes must be passed on the first call to partial_fit")
-        if isinstance(self.class_weight, str):
+        if isinstance(p.class_weight, str):
             raise ValueError(
-                f"class_weight={self.class_weight!r} needs all of y and is not supported by "
+                f"class_weight={p.class_weight!r} needs all of y and is not supported by "
                 f"partial_fit; pass a dict of weights"
             )
         if len(known) < 2:
             raise ValueError(f"classes must name at least two classes, got {known}")
         begun = self.__sklearn_is_fitted__()
         X, y, _ = self._check_training(X, y, known, reset=not begun)
-        weights = self._weigh(X, y, known, sample_weight)
-        self._partial_fit(X, (y, known), weights, sample_order)
+        weights = importances(p.class_weight, known, X, y, sample_weight)
+        self._partial_fit(p, X, (y, known), weights, sample_order)
         self.classes_ = known
         return self
 
@@ -719,9 +777,10 @@ class LazyNetClassifier(SparseClassifier, _LinearLearner):
         True
         """
         probe = type(self)(**self.get_params())
+        p = probe._settle()
         X, y, classes = probe._check_training(X, y, None, reset=True)
-        weights = probe._weigh(X, y, classes, sample_weight)
-        return probe._verify(X, (y, classes), weights, max_rows, epochs)
+        weights = importances(p.class_weight, classes, X, y, sample_weight)
+        return probe._verify(p, X, (y, classes), weights, max_rows, epochs)
 
 
 class LazyNetRegressor(SparseRegressor, _LinearLearner):
@@ -829,10 +888,11 @@ class LazyNetRegressor(SparseRegressor, _LinearLearner):
         sample_order: ArrayLike | None = None,
     ) -> Self:
         """Train from zero weights; see :meth:`LazyNetClassifier.fit`."""
+        p = self._settle()
         X, y = self._check_training(X, y, reset=True)
-        weights = self._check_importances(X, sample_weight)
-        stopped = self._fit(X, y, weights, sample_order)
-        self._warn_unless(stopped)
+        weights = check_sample_weight(sample_weight, X)
+        stopped = self._fit(p, X, y, weights, sample_order)
+        self._warn_unless(p, stopped)
         return self
 
     @all_or_nothing
@@ -851,9 +911,10 @@ class LazyNetRegressor(SparseRegressor, _LinearLearner):
         >>> model.partial_fit([[1.0]], [4.0]).coef_
         array([[1.5]])
         """
+        p = self._settle()
         X, y = self._check_training(X, y, reset=not self.__sklearn_is_fitted__())
-        weights = self._check_importances(X, sample_weight)
-        self._partial_fit(X, y, weights, sample_order)
+        weights = check_sample_weight(sample_weight, X)
+        self._partial_fit(p, X, y, weights, sample_order)
         return self
 
     def verify(
@@ -870,9 +931,10 @@ class LazyNetRegressor(SparseRegressor, _LinearLearner):
         True
         """
         probe = type(self)(**self.get_params())
+        p = probe._settle()
         X, y = probe._check_training(X, y, reset=True)
-        weights = probe._check_importances(X, sample_weight)
-        return probe._verify(X, y, weights, max_rows, epochs)
+        weights = check_sample_weight(sample_weight, X)
+        return probe._verify(p, X, y, weights, max_rows, epochs)
 
 
 def _stack(engines: list[Engine], last: bool = False) -> NDArray[np.float64]:

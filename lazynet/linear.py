@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import SimpleNamespace
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import expit, log_expit
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
-from sklearn.utils import check_random_state
-from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from lazynet.data import checked_csr, usable_rows
 from lazynet.losses import LOSSES, Loss, get_loss
+from lazynet.params import Kind, settle
 from lazynet.state import Transactional, at_rest
 
 
@@ -46,24 +47,32 @@ class SparseLinear(Transactional, BaseEstimator):
 
     #: whether a loss over margins can be trained
     _takes_margin_losses: ClassVar[bool]
+    #: what each parameter may be
+    _kinds: ClassVar[Mapping[str, Kind]]
 
     loss: str
     random_state: int | np.random.RandomState | None
     n_features_in_: int
 
-    def _check_parameters(self) -> None:
-        """Refuse parameters that do not go together, before anything is read."""
-        raise NotImplementedError
+    def _settle(self) -> SimpleNamespace:
+        """The parameters as plain Python values: every call begins here, and uses only these.
 
-    def _check_loss(self) -> Loss:
-        loss = get_loss(self.loss)
-        if loss.margin and not self._takes_margin_losses:
-            accepted = sorted(name for name, row in LOSSES.items() if not row.margin)
+        ``get_params`` and ``clone`` go on giving what the user passed.
+        """
+        p = settle(self._kinds, {name: getattr(self, name) for name in self._kinds})
+        self._check_loss(p.loss)
+        self._check_together(p)
+        return p
+
+    def _check_together(self, p: SimpleNamespace) -> None:
+        """Refuse parameters that do not go together, before anything is read."""
+
+    def _check_loss(self, name: str) -> None:
+        if get_loss(name).margin and not self._takes_margin_losses:
+            accepted = sorted(other for other, row in LOSSES.items() if not row.margin)
             raise ValueError(
-                f"loss={self.loss!r} is for targets of -1 and +1; "
-                f"a regressor takes one of {accepted}"
+                f"loss={name!r} is for targets of -1 and +1; a regressor takes one of {accepted}"
             )
-        return loss
 
     def _check_X(self, X: Any, reset: bool, *, for_training: bool = True, **options: Any) -> Any:
         """X as CSR, and whatever else ``validate_data`` was asked to check, as a tuple.
@@ -91,22 +100,9 @@ class SparseLinear(Transactional, BaseEstimator):
             X = usable_rows(X if sparse.issparse(X) else sparse.csr_matrix(X))
         return X, *rest
 
-    def _check_importances(
-        self, X: sparse.csr_matrix, sample_weight: ArrayLike | None
-    ) -> NDArray[np.float64] | None:
-        if sample_weight is None:
-            return None
-        return _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-
     def _problems(self, X: Any, y: Any, weights: Any) -> list[tuple[NDArray[np.float64], Any]]:
         """Targets and importances of each binary or regression problem."""
         raise NotImplementedError
-
-    def _new_generator(self) -> np.random.RandomState:
-        """For the shuffling: one's own, or seeded from NumPy's global one."""
-        if self.random_state is None:
-            return np.random.RandomState(np.random.randint(2**31))  # noqa: NPY002
-        return check_random_state(self.random_state)
 
     def _generators(self) -> list[np.random.RandomState]:
         own = (getattr(self, "random_state", None), self.__dict__.get("_generator"))
@@ -209,7 +205,6 @@ class SparseClassifier(ClassifierMixin, SparseLinear):
     def _check_training(
         self, X: Any, y: Any, classes: NDArray[Any] | None, reset: bool
     ) -> tuple[Any, Any, NDArray[Any]]:
-        self._check_parameters()
         X, y = self._check_X(X, reset, y=y)
         check_classification_targets(y)
         if classes is None:
@@ -220,20 +215,6 @@ class SparseClassifier(ClassifierMixin, SparseLinear):
             unknown = np.setdiff1d(y, classes)
             raise ValueError(f"y has labels {unknown} that are not among the classes {classes}")
         return X, y, classes
-
-    def _weigh(
-        self, X: Any, y: Any, classes: NDArray[Any], sample_weight: ArrayLike | None
-    ) -> NDArray[np.float64] | None:
-        weights = self._check_importances(X, sample_weight)
-        if self.class_weight is None:
-            return weights
-        by_class = compute_class_weight(self.class_weight, classes=classes, y=y)
-        if not (np.isfinite(by_class).all() and (by_class >= 0).all()):
-            raise ValueError(
-                f"class_weight must be finite and not negative, got {self.class_weight!r}"
-            )
-        by_row = by_class[np.searchsorted(classes, y)]
-        return by_row if weights is None else by_row * weights
 
     def _problems(self, X: Any, y: Any, weights: Any) -> list[tuple[NDArray[np.float64], Any]]:
         labels, classes = y
@@ -252,7 +233,6 @@ class SparseRegressor(RegressorMixin, SparseLinear):
         return self._decision(X).ravel()
 
     def _check_training(self, X: Any, y: Any, reset: bool) -> tuple[Any, NDArray[np.float64]]:
-        self._check_parameters()
         X, y = self._check_X(X, reset, y=y, y_numeric=True)
         return X, np.ascontiguousarray(y, dtype=np.float64)
 

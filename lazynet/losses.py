@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from lazynet.params import check_choice
+
 
 @dataclass(frozen=True)
 class Loss:
@@ -75,7 +77,4 @@ def get_loss(name: str) -> Loss:
     >>> get_loss("hinge").formula
     'max(0, 1 - m)'
     """
-    try:
-        return LOSSES[name]
-    except (KeyError, TypeError):
-        raise ValueError(f"loss must be one of {sorted(LOSSES)}, got {name!r}") from None
+    return LOSSES[check_choice("loss", name, LOSSES)]

@@ -377,6 +377,11 @@ class AdaGradEngine(LaggingEngine):
     def _is_finite_at(self, indices: NDArray[Any]) -> bool:
         return bool(np.isfinite(self.cells[indices]).all())
 
+    def largest_unseen(self) -> float:
+        """The largest magnitude among the weights that have seen no gradient; 0 without any."""
+        unseen = self.weights()[self.cells[:, 1] == 0.0]
+        return float(np.abs(unseen).max(initial=0.0))
+
     def retune(self, parameters: AdaptiveParameters) -> None:
         """Besides, every weight's loss in a shrink is another one."""
         changed = parameters != self.parameters

@@ -1,37 +1,299 @@
-"""Checks of single parameters, in one wording: name, what was wrong, what is accepted."""
+"""Parameters become plain Python values here, in one wording of errors.
+
+A *kind* says what a parameter may be: an integer, a number, a flag, one of several names.  A table
+of kinds by name belongs to every estimator, to ``Stepper``, and to every frozen dataclass that
+holds parameters.  ``settle`` reads such a table: what comes out of it is int, float, bool, str or
+None, so that a narrow NumPy integer cannot wrap and a half-precision number cannot overflow later.
+
+scikit-learn wants the constructor to keep what was passed, so estimators settle their parameters
+at the beginning of every call that uses them; dataclasses settle their fields when they are made.
+"""
 
 from __future__ import annotations
 
 import math
+import operator
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
 from numbers import Real
-from typing import Any
+from types import MappingProxyType, SimpleNamespace
+from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
+
+#: The greatest integer that any parameter takes, well within the 64 bits that kernels count with.
+LARGEST_INTEGER = 2**62
+
+
+def shown(value: Any) -> str:
+    """``repr(value)`` for an error message, also where Python refuses to print a huge integer.
+
+    >>> shown("a"), shown(10**5000)
+    ("'a'", 'a value of type int that is too long to print')
+    """
+    try:
+        return repr(value)
+    except ValueError:
+        return f"a value of type {type(value).__name__} that is too long to print"
+
+
+def as_float(value: Any) -> float:
+    """``value`` as a float, infinite where it is too large for one.
+
+    >>> as_float(3), as_float(-(10**400))
+    (3.0, -inf)
+    """
+    try:
+        # A long double that is too large becomes infinite, which whoever asked refuses by name.
+        with np.errstate(over="ignore"):
+            return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
+
+
+def is_number(value: Any) -> bool:
+    """Whether ``value`` is a real number, a NumPy scalar or a fraction too, and not a flag.
+
+    >>> is_number(np.float16(0.5)), is_number(True), is_number(1j), is_number("1")
+    (True, False, False, False)
+    """
+    return isinstance(value, Real) and not isinstance(value, (bool, np.bool_))
 
 
 def check_number(
-    name: str, value: Any, *, least: float = -math.inf, above: float | None = None
+    name: str,
+    value: Any,
+    *,
+    least: float = -math.inf,
+    above: float = -math.inf,
+    most: float = math.inf,
+    below: float = math.inf,
+    infinite: bool = False,
 ) -> float:
-    """A finite number, at least ``least`` and greater than ``above``."""
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, Real):
-        raise TypeError(f"{name} must be a number, got {value!r}")
+    """A number within the bounds, as a float; ``infinite`` allows infinity besides.
+
+    >>> check_number("l1", np.float32(0.5), least=0)
+    0.5
+    """
+    if not is_number(value):
+        raise TypeError(f"{name} must be a number, got {shown(value)}")
+    number = as_float(value)
+    if infinite and number == math.inf:
+        return number
+    if math.isfinite(number) and above < number < below and least <= number <= most:
+        return number
+    if most < math.inf:
+        what = f"lie between {least:g} and {most:g}"
+    elif below < math.inf:
+        what = f"lie between {least:g} and {below:g}, {below:g} excluded"
+    elif above > -math.inf:
+        what = "be finite and positive" if above == 0 else f"be finite and greater than {above:g}"
+    elif least > -math.inf:
+        what = "be finite and not negative" if least == 0 else f"be finite and at least {least:g}"
+    else:
+        what = "be finite"
+    raise ValueError(f"{name} must {what}, got {shown(value)}")
+
+
+def check_integer(name: str, value: Any, least: float, most: float = LARGEST_INTEGER) -> int:
+    """An integer from ``least`` to ``most``, as an int: anything with ``__index__`` but a flag.
+
+    >>> check_integer("max_iter", np.int8(100), 1)
+    100
+    """
     try:
-        number = float(value)
-    except OverflowError:
-        number = math.inf
-    if above is not None and not (math.isfinite(number) and number > above):
-        what = "positive" if above == 0 else f"greater than {above:g}"
-        raise ValueError(f"{name} must be finite and {what}, got {value!r}")
-    if not (math.isfinite(number) and number >= least):
-        what = "finite and not negative" if least == 0 else "finite"
-        raise ValueError(f"{name} must be {what}, got {value!r}")
+        if isinstance(value, (bool, np.bool_)):
+            raise TypeError
+        number = operator.index(value)
+    except TypeError:
+        raise TypeError(f"{name} must be an integer, got {shown(value)}") from None
+    if number < least:
+        raise ValueError(f"{name} must be at least {least}, got {shown(number)}")
+    if number > most:
+        raise ValueError(f"{name} must be at most {most}, got {shown(number)}")
     return number
 
 
-def check_integer(name: str, value: Any, least: int) -> int:
-    """An integer of at least ``least``."""
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)):
-        raise TypeError(f"{name} must be an integer, got {value!r}")
-    if value < least:
-        raise ValueError(f"{name} must be at least {least}, got {value}")
-    return int(value)
+def check_flag(name: str, value: Any) -> bool:
+    """True or False, as a bool; nothing else is taken for either.
+
+    >>> check_flag("shuffle", np.bool_(True))
+    True
+    """
+    if not isinstance(value, (bool, np.bool_)):
+        raise ValueError(f"{name} must be True or False, got {shown(value)}")
+    return bool(value)
+
+
+def check_choice(name: str, value: Any, accepted: Collection[str]) -> str:
+    """One of the names ``accepted``, as a str.
+
+    >>> check_choice("gravity", np.str_("universal"), ("universal", "informative"))
+    'universal'
+    """
+    if not isinstance(value, str) or value not in accepted:
+        raise ValueError(f"{name} must be one of {sorted(accepted)}, got {shown(value)}")
+    return str(value)
+
+
+def check_array(name: str, what: str, values: Any, *, masks: bool = False) -> NDArray[np.float64]:
+    """Real numbers as an array of float64, of any shape; those that are one already are not copied.
+
+    ``what`` is the rest of the sentence that says what the argument called ``name`` must do.
+    ``masks`` allows an array of flags, which count as 0 and 1.
+    Fractions and other real numbers of Python are converted; complex numbers and words are refused.
+    """
+    try:
+        array = np.asarray(values)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ValueError(f"{name} {what}: {error}") from None
+    if array.dtype == object and array.size and all(map(is_number, array.flat)):
+        numbers = [as_float(number) for number in array.flat]
+        array = np.array(numbers).reshape(array.shape)
+    if array.size and array.dtype.kind not in ("fiub" if masks else "fiu"):
+        raise TypeError(f"{name} {what}, got {array.dtype}")
+    # A long double that is too large becomes infinite, which whoever asked refuses by name.
+    with np.errstate(over="ignore"):
+        return np.asarray(array, dtype=np.float64)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Kind:
+    """What a parameter may be; ``optional`` allows None besides."""
+
+    optional: bool = False
+
+    def settled(self, name: str, value: Any) -> Any:
+        """``value`` as a plain Python value; an error names the parameter."""
+        return None if value is None and self.optional else self._checked(name, value)
+
+    def _checked(self, name: str, value: Any) -> Any:
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, kw_only=True)
+class Integer(Kind):
+    """An integer from ``least`` to ``most``."""
+
+    least: int
+    most: int = LARGEST_INTEGER
+
+    def _checked(self, name: str, value: Any) -> int:
+        return check_integer(name, value, self.least, self.most)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Number(Kind):
+    """A number within bounds, of which those that are not given do not bind."""
+
+    least: float = -math.inf
+    above: float = -math.inf
+    most: float = math.inf
+    below: float = math.inf
+    infinite: bool = False
+
+    def _checked(self, name: str, value: Any) -> float:
+        return check_number(
+            name,
+            value,
+            least=self.least,
+            above=self.above,
+            most=self.most,
+            below=self.below,
+            infinite=self.infinite,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Flag(Kind):
+    """True or False."""
+
+    def _checked(self, name: str, value: Any) -> bool:
+        return check_flag(name, value)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Choice(Kind):
+    """One of several names."""
+
+    accepted: Collection[str]
+
+    def _checked(self, name: str, value: Any) -> str:
+        return check_choice(name, value, self.accepted)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Special(Kind):
+    """What has a check of its own, called with the name and the value."""
+
+    check: Callable[[str, Any], Any]
+
+    def _checked(self, name: str, value: Any) -> Any:
+        return self.check(name, value)
+
+
+def table(**kinds: Kind) -> Mapping[str, Kind]:
+    """What each of several parameters may be."""
+    return MappingProxyType(kinds)
+
+
+def settle(kinds: Mapping[str, Kind], given: Mapping[str, Any]) -> SimpleNamespace:
+    """Every parameter of the table as a plain Python value, by name.
+
+    >>> settle(table(max_iter=EPOCHS), {"max_iter": np.int8(100)}).max_iter * 200
+    20000
+    """
+    return SimpleNamespace(
+        **{name: kind.settled(name, given[name]) for name, kind in kinds.items()}
+    )
+
+
+class SettledFields:
+    """A dataclass whose fields are settled by the table ``_kinds`` when it is made.
+
+    >>> @dataclass(frozen=True)
+    ... class Rate(SettledFields):
+    ...     _kinds = table(eta0=POSITIVE)
+    ...     eta0: float
+    >>> Rate(np.float16(0.5))
+    Rate(eta0=0.5)
+    """
+
+    _kinds: ClassVar[Mapping[str, Kind]] = table()
+
+    def __post_init__(self) -> None:
+        for name, value in vars(settle(self._kinds, vars(self))).items():
+            object.__setattr__(self, name, value)
+
+
+def _check_verbosity(name: str, value: Any) -> int:
+    # True has always been taken for 1.
+    return check_integer(name, int(value) if isinstance(value, (bool, np.bool_)) else value, 0)
+
+
+def _check_threads(name: str, value: Any) -> int:
+    number = check_integer(name, value, -(2**31), 2**31 - 1)
+    if number == 0:
+        raise ValueError(f"{name} must not be 0: give a number of threads, or -1")
+    return number
+
+
+#: Kinds that several tables share.
+VERBOSITY = Special(check=_check_verbosity)
+THREADS = Special(check=_check_threads, optional=True)
+EPOCHS = Integer(least=1)
+STRENGTH = Number(least=0)
+POSITIVE = Number(above=0)
+FLAG = Flag()
+
+
+def check_n_steps(name: str, epochs: int, steps_of_an_epoch: int) -> int:
+    """The steps of all epochs together; refuses more than can be counted."""
+    if epochs * steps_of_an_epoch > LARGEST_INTEGER:
+        raise ValueError(
+            f"{name} must be at most {LARGEST_INTEGER // steps_of_an_epoch} where an epoch has "
+            f"{steps_of_an_epoch} steps, since no more than {LARGEST_INTEGER} steps can be "
+            f"counted; got {epochs}"
+        )
+    return epochs * steps_of_an_epoch

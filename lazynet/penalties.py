@@ -8,23 +8,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lazynet.kernels.objective import weight_sums
-from lazynet.params import check_number
+from lazynet.params import STRENGTH, SettledFields, table
 
 
 @dataclass(frozen=True)
-class ElasticNet:
+class ElasticNet(SettledFields):
     """The penalty of Lipton & Elkan, with any strengths l1, l2 >= 0.
 
     >>> ElasticNet(l1=1.0, l2=2.0).value(np.array([3.0, -1.0]))
     14.0
     """
 
+    _kinds = table(l1=STRENGTH, l2=STRENGTH)
     l1: float = 0.0
     l2: float = 0.0
-
-    def __post_init__(self) -> None:
-        check_number("l1", self.l1, least=0)
-        check_number("l2", self.l2, least=0)
 
     def value(self, weights: NDArray[np.float64]) -> float:
         """The exact penalty of ``weights``."""

@@ -14,7 +14,8 @@ paper_repro/results/accuracy.md.)
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple
 
@@ -35,7 +36,7 @@ from lazynet.online import (
     TruncatedEngine,
     TruncatedParameters,
 )
-from lazynet.params import check_integer, check_number
+from lazynet.params import POSITIVE, STRENGTH, Integer, Number, SettledFields, check_choice, table
 from lazynet.penalties import ElasticNet
 
 # Beyond this the scalars of the clock would leave the range of doubles.
@@ -76,9 +77,10 @@ def fobos(eta: Any, l1: Any, l2: Any) -> Shrink:
 
 
 @dataclass(frozen=True)
-class Rule:
+class Rule(SettledFields):
     """A name, the scalar map, and the bound on eta * l2 within which the map may be used."""
 
+    _kinds = table(decay_below=POSITIVE, period=Integer(least=1))
     name: str
     shrink: Callable[[Any, Any, Any], Shrink]
     decay_below: float
@@ -94,7 +96,7 @@ class Rule:
     def shrinks(self, rates: NDArray[np.float64], penalty: ElasticNet, first: int) -> Shrink:
         """Those of the steps from ``first`` on; refuses rates that the rule cannot have."""
         self.check_rates(rates, penalty, first)
-        shrink = self.shrink(rates, float(penalty.l1), float(penalty.l2))
+        shrink = self.shrink(rates, penalty.l1, penalty.l2)
         if self.period == 1:
             return shrink
         return shrink._replace(pull=collected(shrink.pull, self.period, first))
@@ -103,15 +105,15 @@ class Rule:
         """Rates must be less than this."""
         limits = [LARGEST_SHRINK]
         if penalty.l2:
-            limits.append(self.decay_below / float(penalty.l2))
+            limits.append(self.decay_below / penalty.l2)
         if penalty.l1:
-            limits.append(LARGEST_SHRINK / float(penalty.l1) / self.period)
+            limits.append(LARGEST_SHRINK / penalty.l1 / self.period)
         return min(limits)
 
     def check_rates(self, rates: NDArray[np.float64], penalty: ElasticNet, first: int) -> None:
         """Refuse rates under which the rule breaks down; ``first`` is the step of rates[0]."""
         # Python floats: an overflow to infinity is caught by the comparison, without a warning.
-        largest, l1, l2 = float(rates.max(initial=0.0)), float(penalty.l1), float(penalty.l2)
+        largest, l1, l2 = float(rates.max(initial=0.0)), penalty.l1, penalty.l2
         # A strength of zero allows any rate, even one whose product with it is not a number.
         l2_fits = not l2 or largest * l2 < self.decay_below
         l1_fits = not l1 or largest * l1 * self.period < LARGEST_SHRINK
@@ -162,7 +164,7 @@ _ROWS = (
 RULES: dict[str, Rule] = {rule.name: rule for rule in _ROWS}
 
 
-class _OfItsOwn:
+class _OfItsOwn(SettledFields):
     """A rule with a state of its own, whose rates and penalties are no matter of the steps."""
 
     engine: ClassVar[type[OwnStateEngine]]
@@ -191,20 +193,15 @@ class DualAveraging(_OfItsOwn):
     that of an l1 penalty that fades with it.
     """
 
+    _kinds = table(gamma=POSITIVE, rho=STRENGTH)
     gamma: float = 1.0
     rho: float = 0.0
     name: ClassVar[str] = "rda"
     engine: ClassVar[type[OwnStateEngine]] = RDAEngine
     takes: ClassVar[frozenset[str]] = frozenset({"gamma", "rho"})
 
-    def __post_init__(self) -> None:
-        check_number("gamma", self.gamma, above=0)
-        check_number("rho", self.rho, least=0)
-
     def parameters(self, penalty: ElasticNet) -> AveragingParameters:
-        return AveragingParameters(
-            float(penalty.l1), float(penalty.l2), float(self.gamma), float(self.rho)
-        )
+        return AveragingParameters(penalty.l1, penalty.l2, self.gamma, self.rho)
 
 
 @dataclass(frozen=True)
@@ -213,24 +210,19 @@ class FollowTheLeader(_OfItsOwn):
     n the sum of its squared gradients.  l1 and l2 act once, not once per step.
     """
 
+    _kinds = table(eta0=POSITIVE, beta=STRENGTH)
     eta0: float = 0.1
     beta: float = 1.0
     name: ClassVar[str] = "ftrl"
     engine: ClassVar[type[OwnStateEngine]] = FTRLEngine
     takes: ClassVar[frozenset[str]] = frozenset({"eta0", "beta"})
 
-    def __post_init__(self) -> None:
-        check_number("eta0", self.eta0, above=0)
-        check_number("beta", self.beta, least=0)
-
     def parameters(self, penalty: ElasticNet) -> LeaderParameters:
         if not self.beta and not penalty.l2:
             raise ValueError(
                 "beta and l2 must not both be 0 with rule='ftrl': the first rate is eta0 / beta"
             )
-        return LeaderParameters(
-            float(penalty.l1), float(penalty.l2), float(self.eta0), float(self.beta)
-        )
+        return LeaderParameters(penalty.l1, penalty.l2, self.eta0, self.beta)
 
 
 @dataclass(frozen=True)
@@ -239,20 +231,15 @@ class Adaptive(_OfItsOwn):
     eta0 / (delta + sqrt(sum g^2)), and FoBoS with it.
     """
 
+    _kinds = table(eta0=POSITIVE, delta=POSITIVE)
     eta0: float = 0.1
     delta: float = 1e-6
     name: ClassVar[str] = "adagrad"
     engine: ClassVar[type[OwnStateEngine]] = AdaGradEngine
     takes: ClassVar[frozenset[str]] = frozenset({"eta0", "delta"})
 
-    def __post_init__(self) -> None:
-        check_number("eta0", self.eta0, above=0)
-        check_number("delta", self.delta, above=0)
-
     def parameters(self, penalty: ElasticNet) -> AdaptiveParameters:
-        return AdaptiveParameters(
-            float(penalty.l1), float(penalty.l2), float(self.eta0), float(self.delta)
-        )
+        return AdaptiveParameters(penalty.l1, penalty.l2, self.eta0, self.delta)
 
 
 @dataclass(frozen=True)
@@ -261,6 +248,7 @@ class Truncation(_OfItsOwn):
     weights within it move towards zero by eta * period * l1.
     """
 
+    _kinds = table(threshold=Number(least=0, infinite=True), period=Integer(least=1))
     threshold: float
     period: int = 1
     name: ClassVar[str] = "truncated_gradient"
@@ -268,18 +256,13 @@ class Truncation(_OfItsOwn):
     scheduled: ClassVar[bool] = True
     takes: ClassVar[frozenset[str]] = frozenset({"threshold", "period"})
 
-    def __post_init__(self) -> None:
-        check_integer("period", self.period, 1)
-        if self.threshold != math.inf:
-            check_number("threshold", self.threshold, least=0)
-
     def parameters(self, penalty: ElasticNet) -> TruncatedParameters:
         if penalty.l2:
             raise ValueError(
                 f"l2 must be 0 with rule='truncated_gradient' and a threshold, got "
                 f"l2={penalty.l2:g}: a weight that decays would cross the threshold unseen"
             )
-        return TruncatedParameters(float(self.threshold))
+        return TruncatedParameters(self.threshold)
 
     def shrinks(self, rates: NDArray[np.float64], penalty: ElasticNet, first: int) -> Shrink:
         """What gravity takes after each of the steps, of the weights that it concerns."""
@@ -298,18 +281,15 @@ class Carpenter(_OfItsOwn):
     shrinks that a weight has missed.  Every ``period`` steps, his epochs, all are brought current.
     """
 
+    _kinds = table(period=Integer(least=1, optional=True))
     period: int | None = None
     name: ClassVar[str] = "carpenter_inexact"
     engine: ClassVar[type[OwnStateEngine]] = CarpenterEngine
     scheduled: ClassVar[bool] = True
     takes: ClassVar[frozenset[str]] = frozenset({"period"})
 
-    def __post_init__(self) -> None:
-        if self.period is not None and check_integer("period", self.period, 1) > 2**62:
-            raise ValueError(f"period must be at most {2**62}, got {self.period}")
-
     def parameters(self, penalty: ElasticNet) -> InexactParameters:
-        return InexactParameters(float(penalty.l1), float(penalty.l2), self.period or 0)
+        return InexactParameters(penalty.l1, penalty.l2, self.period or 0)
 
 
 OwnRule = DualAveraging | FollowTheLeader | Adaptive | Truncation | Carpenter
@@ -320,12 +300,20 @@ OWN_RULES: dict[str, type[OwnRule]] = {
 }
 
 
+#: Parameters of a rule, None where the rule's own default is meant.
+RULE_PARAMETERS = table(
+    gamma=Number(above=0, optional=True),
+    rho=Number(least=0, optional=True),
+    beta=Number(least=0, optional=True),
+    delta=Number(above=0, optional=True),
+    period=Integer(least=1, optional=True),
+    threshold=Number(least=0, infinite=True, optional=True),
+)
+
+
 def get_rule(name: str) -> Rule:
     """The row of the affine family called ``name``."""
-    try:
-        return RULES[name]
-    except (KeyError, TypeError):
-        raise ValueError(f"rule must be one of {sorted(RULES)}, got {name!r}") from None
+    return RULES[check_choice("rule", name, RULES)]
 
 
 def make_rule(name: str, **given: Any) -> AnyRule:
@@ -337,8 +325,7 @@ def make_rule(name: str, **given: Any) -> AnyRule:
     >>> make_rule("rda", gamma=2.0, rho=None)
     DualAveraging(gamma=2.0, rho=0.0)
     """
-    if not isinstance(name, str) or name not in RULES | OWN_RULES:
-        raise ValueError(f"rule must be one of {sorted(RULES | OWN_RULES)}, got {name!r}")
+    check_choice("rule", name, RULES | OWN_RULES)
     kind = RULES.get(name) or OWN_RULES[name]
     given = {key: value for key, value in given.items() if value is not None}
     if kind.scheduled:
@@ -357,6 +344,44 @@ def make_rule(name: str, **given: Any) -> AnyRule:
         rule = Truncation(**{"threshold": math.inf, **given})
         return rule if rule.threshold < math.inf else rule.without_threshold()
     return kind(**given)
+
+
+# Of a weight that no row touches, the share that one step may take away without a warning.
+_NOTICEABLE = 0.01
+
+
+def warn_of_wiping(
+    rule: AnyRule, penalty: ElasticNet, engines: Sequence[Engine], stacklevel: int
+) -> None:
+    """Warn where AdaGrad is about to wipe weights that it has not learned itself.
+
+    A coordinate that has seen no gradient has the rate eta0 / delta, so that one step shrinks a
+    weight that was trained by another rule by eta0 / delta * l1, and divides it by
+    1 + eta0 / delta * l2.  Looks at all weights only where they came from another rule, or where
+    the parameters have changed.
+    """
+    if not isinstance(rule, Adaptive) or not (penalty.l1 or penalty.l2):
+        return
+    wanted = rule.parameters(penalty)
+    largest = 0.0
+    for engine in engines:
+        if isinstance(engine, AdaGradEngine) and (engine.now == 0 or engine.parameters != wanted):
+            largest = max(largest, engine.largest_unseen())
+    rate = rule.eta0 / rule.delta
+    taken = rate * penalty.l1 if penalty.l1 else 0.0
+    left = max(0.0, largest - taken) / (1.0 + (rate * penalty.l2 if penalty.l2 else 0.0))
+    if left >= (1.0 - _NOTICEABLE) * largest:
+        return
+    strengths = [name for name in ("l1", "l2") if getattr(penalty, name)]
+    warnings.warn(
+        f"rule='adagrad' goes on with weights that it has not trained, and shrinks them fast: the "
+        f"first rate of a coordinate that has seen no gradient is eta0 / delta = {rate:.3g}, so "
+        f"that one step with l1={penalty.l1:g} and l2={penalty.l2:g} takes the largest of them "
+        f"from {largest:.3g} to {left:.3g} unless a row touches it. Raise delta, or set "
+        f"{' and '.join(f'{name}=0' for name in strengths)}.",
+        UserWarning,
+        stacklevel=stacklevel,
+    )
 
 
 def takes_eta0(name: Any) -> bool:
@@ -392,7 +417,7 @@ def check_own_state(rule: AnyRule, **given: Any) -> None:
     if rule.scheduled:
         given = {key: value for key, value in given.items() if key not in ("schedule", "power_t")}
     for key, value in given.items():
-        if value is not defaults[key] and value != defaults[key]:
+        if type(value) is not type(defaults[key]) or value != defaults[key]:
             name = "average" if key == "averaging" else key
             raise ValueError(
                 f"{name} is not used by rule={rule.name!r}, which has a state of its own; leave it "

@@ -9,13 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from numbers import Real
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lazynet.params import check_number
+from lazynet.params import POSITIVE, Number, SettledFields, Special, check_array, table
 
 
 @runtime_checkable
@@ -35,12 +34,15 @@ class Schedule(Protocol):
 ScheduleLike = str | Schedule | Callable[[int], float] | Sequence[float] | NDArray[np.floating]
 
 
-class _Formula:
+class _Formula(SettledFields):
     """A schedule given by one formula over arrays of step numbers."""
 
     def rates(self, start: int, stop: int) -> NDArray[np.float64]:
         """The rates of the steps from ``start`` to ``stop``."""
-        return self._formula(np.arange(start, stop, dtype=np.float64))
+        # A divisor that is too large makes a rate of 0, which is allowed; a rate that is too large
+        # becomes infinite, which whoever asked refuses by name.
+        with np.errstate(over="ignore", divide="ignore"):
+            return self._formula(np.arange(start, stop, dtype=np.float64))
 
     def __call__(self, t: int) -> float:
         return float(self.rates(t, t + 1)[0])
@@ -57,13 +59,11 @@ class Constant(_Formula):
     [0.1, 0.1, 0.1]
     """
 
+    _kinds = table(eta0=POSITIVE)
     eta0: float = 0.1
 
-    def __post_init__(self) -> None:
-        check_number("eta0", self.eta0, above=0)
-
     def _formula(self, t: NDArray[np.float64]) -> NDArray[np.float64]:
-        return np.full(len(t), float(self.eta0))
+        return np.full(len(t), self.eta0)
 
 
 @dataclass(frozen=True)
@@ -74,10 +74,8 @@ class InverseTime(_Formula):
     [1.0, 0.5, 0.33, 0.25]
     """
 
+    _kinds = table(eta0=POSITIVE)
     eta0: float = 1.0
-
-    def __post_init__(self) -> None:
-        check_number("eta0", self.eta0, above=0)
 
     def _formula(self, t: NDArray[np.float64]) -> NDArray[np.float64]:
         return self.eta0 / (1.0 + t)
@@ -93,10 +91,8 @@ class InverseSqrt(_Formula):
     [1.0, 0.71, 0.58, 0.5]
     """
 
+    _kinds = table(eta0=POSITIVE)
     eta0: float = 0.5
-
-    def __post_init__(self) -> None:
-        check_number("eta0", self.eta0, above=0)
 
     def _formula(self, t: NDArray[np.float64]) -> NDArray[np.float64]:
         return self.eta0 / np.sqrt(1.0 + t)
@@ -110,12 +106,9 @@ class Power(_Formula):
     [1.0, 0.25, 0.11, 0.06]
     """
 
+    _kinds = table(eta0=POSITIVE, power_t=Number())
     eta0: float = 0.5
     power_t: float = 0.25
-
-    def __post_init__(self) -> None:
-        check_number("eta0", self.eta0, above=0)
-        check_number("power_t", self.power_t)
 
     def _formula(self, t: NDArray[np.float64]) -> NDArray[np.float64]:
         return self.eta0 / (1.0 + t) ** self.power_t
@@ -132,12 +125,9 @@ class Pegasos(_Formula):
     [1.0, 0.67, 0.5, 0.4]
     """
 
+    _kinds = table(strength=POSITIVE, t0=POSITIVE)
     strength: float
     t0: float = 2.0
-
-    def __post_init__(self) -> None:
-        check_number("strength", self.strength, above=0)
-        check_number("t0", self.t0, above=0)
 
     def _formula(self, t: NDArray[np.float64]) -> NDArray[np.float64]:
         return 1.0 / (self.strength * (self.t0 + t))
@@ -156,7 +146,7 @@ class FromArray:
     _array: NDArray[np.float64] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        array = _as_rates(self.values)
+        array = _as_rates(self.values).copy()
         if array.ndim != 1:
             raise ValueError(f"schedule as an array must have one dimension, got {array.ndim}")
         _check_rates(array, 0)
@@ -198,17 +188,9 @@ class FromCallable:
         return float(self.rates(t, t + 1)[0])
 
 
-def _as_rates(values: ArrayLike) -> NDArray[np.float64]:
-    """A fresh array of floats, or an error that names the argument."""
-    try:
-        array = np.array(values)
-    except ValueError as error:
-        raise ValueError(f"schedule must give one number per step: {error}") from None
-    if array.dtype == object and all(isinstance(value, Real) for value in array.flat):
-        array = array.astype(np.float64)  # exact fractions and the like
-    if array.dtype.kind not in "fiu" and array.size:
-        raise TypeError(f"schedule must give real numbers, got {array.dtype}")
-    return array.astype(np.float64)
+def _as_rates(values: Any) -> NDArray[np.float64]:
+    """An array of floats, or an error that names the argument."""
+    return check_array("schedule", "must give one real number per step", values)
 
 
 def _check_rates(values: NDArray[np.float64], start: int) -> None:
@@ -234,29 +216,39 @@ def make_schedule(
     >>> make_schedule("inverse_time", eta0=2.0)
     InverseTime(eta0=2.0)
     """
+    found = check_schedule("schedule", schedule)
+    if not isinstance(found, str):
+        return found
+    eta0 = POSITIVE.settled("eta0", eta0)
+    if found == "constant":
+        return Constant(eta0)
+    if found == "inverse_time":
+        return InverseTime(eta0)
+    if found == "inverse_sqrt":
+        return InverseSqrt(eta0)
+    if found == "power":
+        return Power(eta0, power_t)
+    if not l2 > 0:
+        raise ValueError(f"schedule='pegasos' is 1 / (l2 (t0 + t)) and needs l2 > 0, got l2={l2!r}")
+    return Pegasos(l2)
+
+
+def check_schedule(name: str, schedule: Any) -> str | Schedule:
+    """A name as it is, and anything else that gives rates as a schedule; refuses the rest.
+
+    >>> check_schedule("schedule", "power"), check_schedule("schedule", [0.5, 0.25])(1)
+    ('power', 0.25)
+    """
     if isinstance(schedule, str):
-        check_number("eta0", eta0, above=0)
-        if schedule == "constant":
-            return Constant(eta0)
-        if schedule == "inverse_time":
-            return InverseTime(eta0)
-        if schedule == "inverse_sqrt":
-            return InverseSqrt(eta0)
-        if schedule == "power":
-            return Power(eta0, power_t)
-        if schedule == "pegasos":
-            if not l2 > 0:
-                raise ValueError(
-                    f"schedule='pegasos' is 1 / (l2 (t0 + t)) and needs l2 > 0, got l2={l2!r}"
-                )
-            return Pegasos(l2)
+        if schedule in SCHEDULES:
+            return str(schedule)
         raise ValueError(
-            f"schedule must be one of {list(SCHEDULES)}, an array of rates, or a callable of the "
+            f"{name} must be one of {list(SCHEDULES)}, an array of rates, or a callable of the "
             f"step number, got {schedule!r}"
         )
     if isinstance(schedule, type):
         raise TypeError(
-            f"schedule must be an object, got the class {schedule.__name__}: "
+            f"{name} must be an object, got the class {schedule.__name__}: "
             f"write {schedule.__name__}(...)"
         )
     if isinstance(schedule, Schedule):
@@ -266,14 +258,18 @@ def make_schedule(
     if isinstance(schedule, (Sequence, np.ndarray)):
         return FromArray(schedule)
     raise TypeError(
-        f"schedule must be a name, an array of rates, or a callable of the step number, "
+        f"{name} must be a name, an array of rates, or a callable of the step number, "
         f"got {type(schedule).__name__}"
     )
 
 
+#: The kind of ``schedule``.
+SCHEDULE = Special(check=check_schedule)
+
+
 def checked_rates(schedule: Schedule, start: int, stop: int) -> NDArray[np.float64]:
     """The rates of the steps from ``start`` to ``stop``, refused unless they can be used."""
-    rates = np.ascontiguousarray(schedule.rates(start, stop), dtype=np.float64)
+    rates = np.ascontiguousarray(_as_rates(schedule.rates(start, stop)))
     if rates.shape != (stop - start,):
         raise ValueError(
             f"schedule.rates({start}, {stop}) must give {stop - start} rates, got {rates.shape}"

@@ -21,10 +21,14 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import check_random_state
 
 from lazynet.figures import look
-from lazynet.params import check_integer
+from lazynet.params import THREADS, check_integer
+from lazynet.seeds import SEED
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+# Every pair of runs is compared.
+_LARGEST_N_RUNS = 2**20
 
 
 @dataclass(frozen=True)
@@ -146,7 +150,9 @@ def selection_stability(
     >>> len(report.errors), len(report.kappas), report.frequency[:5].tolist()
     (5, 10, [1.0, 1.0, 1.0, 1.0, 1.0])
     """
-    check_integer("n_runs", n_runs, 1)
+    n_runs = check_integer("n_runs", n_runs, 1, _LARGEST_N_RUNS)
+    n_jobs = THREADS.settled("n_jobs", n_jobs)
+    random_state = SEED.settled("random_state", random_state)
     if (X_test is None) != (y_test is None):
         raise ValueError("X_test and y_test belong together: give both or neither")
     if sample_orders is None:
@@ -160,7 +166,9 @@ def selection_stability(
         runs_of = [({}, {f"{last}sample_order": order}) for order in sample_orders]
         if not runs_of:
             raise ValueError("sample_orders must not be empty")
-    runs = Parallel(n_jobs=n_jobs, prefer="threads")(
+    # No more threads than runs: joblib would start them all.
+    n_threads = n_jobs if n_jobs is None or n_jobs < 0 else min(n_jobs, len(runs_of))
+    runs = Parallel(n_jobs=n_threads, prefer="threads")(
         delayed(_run)(estimator, parameters, X, y, X_test, y_test, options)
         for parameters, options in runs_of
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import Any, Self
 
 import numpy as np
@@ -14,11 +15,24 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
 from lazynet.data import as_examples, touched_columns
+from lazynet.importances import CLASS_WEIGHT, importances
 from lazynet.linear import SparseClassifier, refuse_overflow, suitable_rate
-from lazynet.losses import get_loss
-from lazynet.params import check_integer, check_number
+from lazynet.losses import LOSSES, get_loss
+from lazynet.params import (
+    EPOCHS,
+    FLAG,
+    STRENGTH,
+    THREADS,
+    VERBOSITY,
+    Choice,
+    Integer,
+    Number,
+    check_n_steps,
+    table,
+)
 from lazynet.progress import Progress
-from lazynet.schedules import ScheduleLike, make_schedule
+from lazynet.schedules import SCHEDULE, ScheduleLike, make_schedule
+from lazynet.seeds import SEED, new_generator
 from lazynet.stages import Permutations, Plan, Problem, StabilisedLearner, StageRecord, Workers
 from lazynet.state import all_or_nothing
 
@@ -129,6 +143,24 @@ class StabilisedSGDClassifier(SparseClassifier):
     True
     """
 
+    _kinds = table(
+        loss=Choice(accepted=LOSSES),
+        # Every path has weights of its own.
+        n_paths=Integer(least=1, most=2**20),
+        max_iter=EPOCHS,
+        **{name: kind for name, kind in Plan._kinds.items() if name != "universal"},
+        gravity=Choice(accepted=_GRAVITIES),
+        schedule=SCHEDULE,
+        eta0=Number(above=0, optional=True),
+        power_t=Number(),
+        epsilon=STRENGTH,
+        fit_intercept=FLAG,
+        random_state=SEED,
+        class_weight=CLASS_WEIGHT,
+        n_jobs=THREADS,
+        verbose=VERBOSITY,
+    )
+
     def __init__(
         self,
         loss: str = "hinge",
@@ -174,75 +206,53 @@ class StabilisedSGDClassifier(SparseClassifier):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def _check_parameters(self) -> None:
-        self._check_loss()
-        check_integer("n_paths", self.n_paths, 1)
-        check_integer("max_iter", self.max_iter, 1)
-        check_number("epsilon", self.epsilon, least=0)
-        check_number("power_t", self.power_t)
-        if self.eta0 is not None:
-            check_number("eta0", self.eta0, above=0)
-        if self.n_jobs is not None and check_integer("n_jobs", self.n_jobs, -(2**31)) == 0:
-            raise ValueError("n_jobs must not be 0: give a number of threads, or -1")
-        if self.gravity not in _GRAVITIES:
-            raise ValueError(f"gravity must be one of {list(_GRAVITIES)}, got {self.gravity!r}")
-        if isinstance(self.schedule, str) and self.schedule == "pegasos":
+    def _check_together(self, p: SimpleNamespace) -> None:
+        if isinstance(p.schedule, str) and p.schedule == "pegasos":
             raise ValueError(
                 "schedule='pegasos' is 1/(l2 (2+t)), and there is no l2 here; "
                 "use 'inverse_sqrt' or 'inverse_time' with eta0"
             )
-        make_schedule(self.schedule, self.eta0 or 1.0, self.power_t, 0.0)
-        self._plan()
 
-    def _plan(self) -> Plan:
-        return Plan(
-            bursts_per_stage=self.bursts_per_stage,
-            burst_size=self.burst_size,
-            rejection_rate=self.rejection_rate,
-            annealing=self.annealing,
-            stability=self.stability,
-            theta=self.theta,
-            min_informed=self.min_informed,
-            universal=self.gravity == "universal",
-        )
-
-    def _scale_of_rates(self, X: sparse.csr_matrix, weights: NDArray[np.float64] | None) -> float:
+    def _scale_of_rates(
+        self, p: SimpleNamespace, X: sparse.csr_matrix, weights: NDArray[np.float64] | None
+    ) -> float:
         """eta0, or what suits a row of middle length."""
-        if self.eta0 is not None:
-            return float(self.eta0)
-        loss = get_loss(self.loss)
+        if p.eta0 is not None:
+            return float(p.eta0)
+        loss = get_loss(p.loss)
         if loss.unbounded_slope:
-            norm = as_examples(X, None, weights).largest_squared_norm(float(self.fit_intercept))
+            norm = as_examples(X, None, weights).largest_squared_norm(float(p.fit_intercept))
         else:
             norms = as_examples(X).squared_norms()
-            norms = norms[norms > 0] + float(self.fit_intercept)
+            norms = norms[norms > 0] + float(p.fit_intercept)
             norm = float(np.median(norms)) / _LONG_STEPS if len(norms) else 0.0
         return suitable_rate(norm, loss)
 
     def _new_learners(
         self,
+        p: SimpleNamespace,
         X: sparse.csr_matrix,
         problems: list[tuple[NDArray[np.float64], NDArray[np.float64] | None]],
         eta0: float,
     ) -> Iterator[StabilisedLearner]:
         """One for every problem, each with paths of its own, made when it is its turn."""
-        schedule = make_schedule(self.schedule, eta0, self.power_t, 0.0)
+        schedule = make_schedule(p.schedule, eta0, p.power_t, 0.0)
         occurs = np.zeros(X.shape[1], dtype=bool)
         occurs[touched_columns(X) if X.data.all() else X.nonzero()[1]] = True
-        seeds = np.random.SeedSequence(int(self._new_generator().randint(2**31)))
+        seeds = np.random.SeedSequence(int(new_generator(p.random_state).randint(2**31)))
         for row, problem in enumerate(problems):
             yield StabilisedLearner(
                 Problem(
                     as_examples(X, *problem),
-                    get_loss(self.loss),
-                    float(self.epsilon),
-                    bool(self.fit_intercept),
+                    get_loss(p.loss),
+                    p.epsilon,
+                    p.fit_intercept,
                 ),
-                self._plan(),
+                _plan(p),
                 schedule,
                 [
                     Permutations(X.shape[0], np.random.default_rng(seed))
-                    for seed in seeds.spawn(self.n_paths)
+                    for seed in seeds.spawn(p.n_paths)
                 ],
                 occurs,
                 row,
@@ -261,27 +271,34 @@ class StabilisedSGDClassifier(SparseClassifier):
         sample_weight : array of shape (n_samples,), optional
             What each example counts: a factor of its loss.
         """
+        p = self._settle()
         X, y, classes = self._check_training(X, y, None, reset=True)
-        weights = self._weigh(X, y, classes, sample_weight)
-        n_stable = self._fit(X, (y, classes), weights)
+        weights = importances(p.class_weight, classes, X, y, sample_weight)
+        n_stable = self._fit(p, X, (y, classes), weights)
         self.classes_ = classes
         purged = n_stable.count(0)
         if purged:
-            self._warn_of_purged(purged)
+            self._warn_of_purged(p, purged)
         return self
 
-    def _fit(self, X: sparse.csr_matrix, y: Any, weights: NDArray[np.float64] | None) -> list[int]:
+    def _fit(
+        self,
+        p: SimpleNamespace,
+        X: sparse.csr_matrix,
+        y: Any,
+        weights: NDArray[np.float64] | None,
+    ) -> list[int]:
         """Train anew; returns how many features are stable in each problem."""
-        eta0 = self._scale_of_rates(X, weights)
+        eta0 = self._scale_of_rates(p, X, weights)
         problems = self._problems(X, y, weights)
-        n_steps = self.max_iter * X.shape[0]
+        n_steps = check_n_steps("max_iter", p.max_iter, X.shape[0])
         trace: list[StageRecord] = []
         found = []
-        progress = Progress(len(problems) * n_steps, self.verbose > 0, "steps of each path")
-        threads = min(effective_n_jobs(self.n_jobs), self.n_paths)
+        progress = Progress(len(problems) * n_steps, p.verbose > 0, "steps of each path")
+        threads = min(effective_n_jobs(p.n_jobs), p.n_paths)
         try:
             with Workers(threads) as workers:
-                for learner in self._new_learners(X, problems, eta0):
+                for learner in self._new_learners(p, X, problems, eta0):
                     while learner.t < n_steps and learner.n_stable:
                         before = learner.t
                         trace.append(learner.take_stage(workers, n_steps_left=n_steps - before))
@@ -311,7 +328,7 @@ class StabilisedSGDClassifier(SparseClassifier):
         self.n_iter_ = max(1, math.ceil(max(steps) / X.shape[0]))
         return list(n_stable)
 
-    def _warn_of_purged(self, purged: int) -> None:
+    def _warn_of_purged(self, p: SimpleNamespace, purged: int) -> None:
         if not any(stage["n_stable"] or len(stage["purged"]) for stage in self.trace_):
             warnings.warn(
                 "no feature occurs: X has no values but zeros, and the model is zero",
@@ -327,8 +344,8 @@ class StabilisedSGDClassifier(SparseClassifier):
         )
         warnings.warn(
             f"{what}. "
-            f"Lower stability (now {self.stability:g}) or rejection_rate (now "
-            f"{self.rejection_rate:g}), or raise burst_size (now {self.burst_size}); trace_ says "
+            f"Lower stability (now {p.stability:g}) or rejection_rate (now "
+            f"{p.rejection_rate:g}), or raise burst_size (now {p.burst_size}); trace_ says "
             f"what each stage purged",
             ConvergenceWarning,
             stacklevel=4,
@@ -336,3 +353,8 @@ class StabilisedSGDClassifier(SparseClassifier):
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "coef_")
+
+
+def _plan(p: SimpleNamespace) -> Plan:
+    given = {name: getattr(p, name) for name in Plan._kinds if name != "universal"}
+    return Plan(**given, universal=p.gravity == "universal")

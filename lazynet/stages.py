@@ -24,7 +24,7 @@ from lazynet.engines import take_until_done
 from lazynet.kernels import bursts as kernel
 from lazynet.kernels.examples import Examples
 from lazynet.losses import Loss
-from lazynet.params import check_integer, check_number
+from lazynet.params import FLAG, LARGEST_INTEGER, STRENGTH, Integer, Number, SettledFields, table
 from lazynet.schedules import Schedule, checked_rates
 
 #: Records that a path has room for at first.
@@ -34,8 +34,20 @@ _LARGEST_COUNT = 2**31 - 1
 
 
 @dataclass(frozen=True)
-class Plan:
+class Plan(SettledFields):
     """How bursts are truncated and stages judged; in brackets the paper's symbols."""
+
+    _kinds = table(
+        bursts_per_stage=Integer(least=1),
+        # Later bursts are at most 64 times as long, and their steps are counted too.
+        burst_size=Integer(least=1, most=LARGEST_INTEGER // 64),
+        rejection_rate=Number(least=0, below=1),
+        annealing=Number(least=-20, most=20),
+        stability=Number(least=0, most=1),
+        theta=Number(least=1e-9, below=1),
+        min_informed=Integer(least=1, most=_LARGEST_COUNT),
+        universal=FLAG,
+    )
 
     #: bursts of each path in a stage (n_K)
     bursts_per_stage: int
@@ -54,23 +66,6 @@ class Plan:
     min_informed: int
     #: gravity for all weights alike (Algorithm 1), not by how often they were informed
     universal: bool
-
-    def __post_init__(self) -> None:
-        check_integer("bursts_per_stage", self.bursts_per_stage, 1)
-        check_integer("burst_size", self.burst_size, 1)
-        check_integer("min_informed", self.min_informed, 1)
-        if check_number("rejection_rate", self.rejection_rate, least=0) >= 1:
-            raise ValueError(f"rejection_rate must be less than 1, got {self.rejection_rate!r}")
-        if check_number("stability", self.stability, least=0) > 1:
-            raise ValueError(f"stability must be at most 1, got {self.stability!r}")
-        if not -20 <= check_number("annealing", self.annealing) <= 20:
-            raise ValueError(f"annealing must lie between -20 and 20, got {self.annealing!r}")
-        if not 1e-9 <= check_number("theta", self.theta, above=0) < 1:
-            raise ValueError(f"theta must lie between 1e-9 and 1, 1 excluded, got {self.theta!r}")
-        if self.min_informed > _LARGEST_COUNT:
-            raise ValueError(
-                f"min_informed must be at most {_LARGEST_COUNT}, got {self.min_informed}"
-            )
 
     def rejected_share(self, left: float) -> float:
         """Eq. 12: beta while a share ``left`` of the features is left."""
@@ -144,8 +139,10 @@ def base_gravity(ratios: NDArray[np.float64], beta: float) -> float:
 
 
 @dataclass(frozen=True)
-class Problem:
+class Problem(SettledFields):
     """What is learned: the rows, the loss, whether with an intercept."""
+
+    _kinds = table(epsilon=STRENGTH, fit_intercept=FLAG)
 
     examples: Examples
     loss: Loss
@@ -431,7 +428,9 @@ class StabilisedLearner:
 
     def weights(self) -> NDArray[np.float64]:
         """The mean of the paths."""
-        return np.mean([path.weights() for path in self.paths], axis=0)
+        # A sum that overflows is infinite, which whoever reads the model refuses.
+        with np.errstate(over="ignore", invalid="ignore"):
+            return np.mean([path.weights() for path in self.paths], axis=0)
 
     @property
     def intercept(self) -> float:

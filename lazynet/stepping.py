@@ -2,24 +2,52 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lazynet.averaging import AverageLike, make_averaging
+from lazynet.averaging import AVERAGE, AverageLike, make_averaging
 from lazynet.data import check_example
-from lazynet.engines import DEFAULT_BUDGET, Wear, check_engine
+from lazynet.engines import BUDGET, DEFAULT_BUDGET, ENGINES, N_FEATURES, Wear, check_engine
 from lazynet.kernels.examples import Examples
-from lazynet.losses import get_loss
-from lazynet.params import check_integer
+from lazynet.losses import LOSSES, get_loss
+from lazynet.params import (
+    FLAG,
+    POSITIVE,
+    STRENGTH,
+    Choice,
+    Number,
+    Special,
+    check_integer,
+    check_number,
+    settle,
+    shown,
+    table,
+)
 from lazynet.penalties import ElasticNet
-from lazynet.rules import Rule, check_own_state, engine_for, make_rule, takes_eta0
-from lazynet.schedules import ScheduleLike, make_schedule
+from lazynet.rules import (
+    OWN_RULES,
+    RULE_PARAMETERS,
+    RULES,
+    Rule,
+    check_own_state,
+    engine_for,
+    make_rule,
+    takes_eta0,
+)
+from lazynet.schedules import SCHEDULE, ScheduleLike, make_schedule
 from lazynet.state import Transactional, all_or_nothing, at_rest
-from lazynet.trainer import Recipe
+from lazynet.trainer import STEP_ORDERS, Recipe
 
 _FIRST = np.zeros(1, dtype=np.int64)
+
+
+def _check_wear(name: str, value: Any) -> Wear:
+    if not isinstance(value, Wear):
+        raise TypeError(f"{name} must be None or a lazynet.engines.Wear, got {value!r}")
+    return value
 
 
 class Stepper(Transactional):
@@ -49,6 +77,25 @@ class Stepper(Transactional):
     """
 
     _changed_in_place = ("engine",)
+    _kinds = table(
+        n_features=N_FEATURES,
+        loss=Choice(accepted=LOSSES),
+        l1=STRENGTH,
+        l2=STRENGTH,
+        rule=Choice(accepted=RULES | OWN_RULES),
+        schedule=SCHEDULE,
+        eta0=POSITIVE,
+        power_t=Number(),
+        step_order=Choice(accepted=STEP_ORDERS),
+        fit_intercept=FLAG,
+        epsilon=STRENGTH,
+        engine=Choice(accepted=ENGINES),
+        table_budget=BUDGET,
+        dense_predictions=FLAG,
+        average=AVERAGE,
+        **RULE_PARAMETERS,
+        wear=Special(check=_check_wear, optional=True),
+    )
 
     def __init__(
         self,
@@ -76,45 +123,41 @@ class Stepper(Transactional):
         threshold: float | None = None,
         wear: Wear | None = None,
     ) -> None:
-        check_integer("n_features", n_features, 0)
+        # Nothing but the arguments is in scope yet: they are read by name, once, and settled.
+        p = settle(self._kinds, locals())
         self.recipe = Recipe(
-            get_loss(loss),
-            ElasticNet(l1, l2),
+            get_loss(p.loss),
+            ElasticNet(p.l1, p.l2),
             make_rule(
-                rule,
-                eta0=eta0 if takes_eta0(rule) else None,
-                gamma=gamma,
-                rho=rho,
-                beta=beta,
-                delta=delta,
-                period=period,
-                threshold=threshold,
+                p.rule,
+                eta0=p.eta0 if takes_eta0(p.rule) else None,
+                **{name: getattr(p, name) for name in RULE_PARAMETERS},
             ),
-            make_schedule(schedule, eta0, power_t, l2),
-            step_order,
-            fit_intercept,
-            epsilon,
-            make_averaging(average, None),
+            make_schedule(p.schedule, p.eta0, p.power_t, p.l2),
+            p.step_order,
+            p.fit_intercept,
+            p.epsilon,
+            make_averaging(p.average, None),
         )
         averaged = self.recipe.averaging is not None
         if isinstance(self.recipe.rule, Rule):
-            check_engine(engine, table_budget, averaged, l1)
+            check_engine(p.engine, p.table_budget, averaged, p.l1)
         else:
-            check_own_state(self.recipe.rule, averaging=averaged, engine=engine)
+            check_own_state(self.recipe.rule, averaging=averaged, engine=p.engine)
         self.engine = engine_for(
             self.recipe.rule,
             self.recipe.penalty,
-            n_features,
-            engine=engine,
-            wear=wear,
-            table_budget=table_budget,
-            dense_predictions=dense_predictions,
+            p.n_features,
+            engine=p.engine,
+            wear=p.wear,
+            table_budget=p.table_budget,
+            dense_predictions=p.dense_predictions,
             average=averaged,
         )
         self.task = self.engine.wear.task(
-            n_features, self.recipe.loss, epsilon, step_order, fit_intercept
+            p.n_features, self.recipe.loss, p.epsilon, p.step_order, p.fit_intercept
         )
-        self.n_features = n_features
+        self.n_features: int = p.n_features
         self.t = 0
         self._prediction = np.zeros(1)
 
@@ -131,15 +174,11 @@ class Stepper(Transactional):
         ``indices`` strictly increase.  Classification losses take -1 or +1 as the target.
         """
         columns, numbers = check_example(indices, values, self.n_features)
-        target, weight = float(target), float(weight)
-        if not np.isfinite(target):
-            raise ValueError(f"target must be finite, got {target}")
+        target, weight = check_number("target", target), check_number("weight", weight, least=0)
         if self.recipe.loss.margin and target not in (-1.0, 1.0):
             raise ValueError(
                 f"target must be -1 or +1 with loss={self.recipe.loss.name!r}, got {target}"
             )
-        if not (np.isfinite(weight) and weight >= 0):
-            raise ValueError(f"weight must be finite and not negative, got {weight}")
         steps = self.recipe.steps(_FIRST, self.t)
         starts = np.array([0, len(columns)], dtype=columns.dtype)
         examples = Examples(
@@ -161,8 +200,7 @@ class Stepper(Transactional):
         >>> stepper.step_row(X, 1, target=1.0), stepper.weights
         (0.0, array([0., 1.]))
         """
-        if not 0 <= row < X.shape[0]:
-            raise IndexError(f"row must lie between 0 and {X.shape[0] - 1}, got {row}")
+        row = _check_position("row", row, X.shape[0])
         span = slice(X.indptr[row], X.indptr[row + 1])
         return self.step(X.indices[span], X.data[span], target, weight)
 
@@ -173,7 +211,9 @@ class Stepper(Transactional):
 
     def _predict(self, columns: NDArray[Any], numbers: NDArray[Any]) -> float:
         weights = self.engine.weights_at(columns)
-        return float(np.dot(weights, numbers.astype(np.float64))) + self.engine.intercept
+        # A prediction that overflows is infinite; a step that follows from it is refused.
+        with np.errstate(over="ignore", invalid="ignore"):
+            return float(np.dot(weights, numbers.astype(np.float64))) + self.engine.intercept
 
     @property
     @at_rest
@@ -184,8 +224,7 @@ class Stepper(Transactional):
     @at_rest
     def weight(self, j: int) -> float:
         """One weight as of now, at constant cost."""
-        if not 0 <= j < self.n_features:
-            raise IndexError(f"j must lie between 0 and {self.n_features - 1}, got {j}")
+        j = _check_position("j", j, self.n_features)
         return float(self.engine.weights_at(np.array([j]))[0])
 
     @property
@@ -205,3 +244,10 @@ class Stepper(Transactional):
     def average_intercept(self) -> float:
         """The mean of the intercept over the same iterates."""
         return self.engine.model_intercept
+
+
+def _check_position(name: str, value: Any, size: int) -> int:
+    """A row or column by its number; one that does not exist is an IndexError."""
+    if not 0 <= check_integer(name, value, -math.inf, math.inf) < size:
+        raise IndexError(f"{name} must lie between 0 and {size - 1}, got {shown(value)}")
+    return int(value)

@@ -34,6 +34,7 @@ except ImportError as error:  # pragma: no cover
 
 from lazynet.engines import Wear
 from lazynet.losses import LOSSES
+from lazynet.params import FLAG, STRENGTH, SettledFields, check_integer, check_number, table
 from lazynet.reference import DenseReference
 from lazynet.rules import RULES
 from lazynet.twin import BoundedTwin
@@ -62,7 +63,7 @@ _BOLDNESS = (1.0, 0.3, 1.9, 0.03, 1e-3, 1e-8, 1e-14, 30.0)
 
 
 @dataclass(frozen=True)
-class Problem:
+class Problem(SettledFields):
     """Examples in the order they come, the rates, and what is minimised.
 
     Drawn by ``problems``, or written down, as a failing one is printed:
@@ -78,6 +79,8 @@ class Problem:
     >>> twin.step(*problem.example(0)), twin.weights
     (0.0, array([0.  , 0.95]))
     """
+
+    _kinds = table(l1=STRENGTH, l2=STRENGTH, fit_intercept=FLAG, epsilon=STRENGTH)
 
     X: sparse.csr_matrix
     """The rows."""
@@ -222,6 +225,9 @@ def sparse_matrices(
     >>> X.nnz, X.toarray()
     (1, array([[0.]]))
     """
+    max_rows = check_integer("max_rows", max_rows, 1)
+    min_features = check_integer("min_features", min_features, 1)
+    max_features = check_integer("max_features", max_features, min_features)
     n_features = draw(st.integers(min_features, max_features))
     row = st.dictionaries(
         st.integers(0, n_features - 1), st.integers(-300, 300), max_size=n_features
@@ -245,6 +251,8 @@ def orders(n_rows: int, max_steps: int = 30) -> st.SearchStrategy[NDArray[np.int
     >>> find(orders(n_rows=3), lambda order: len(set(order)) == 3)
     array([0, 1, 2])
     """
+    n_rows = check_integer("n_rows", n_rows, 1)
+    max_steps = check_integer("max_steps", max_steps, 1)
     rows = st.lists(st.integers(0, n_rows - 1), min_size=1, max_size=max_steps)
     return rows.map(lambda row_numbers: np.array(row_numbers, dtype=np.int64))
 
@@ -256,6 +264,7 @@ def targets(n_rows: int, loss: str = "log_loss") -> st.SearchStrategy[NDArray[np
     >>> find(targets(2, loss="hinge"), lambda y: y[0] != y[1])
     array([ 1., -1.])
     """
+    n_rows = check_integer("n_rows", n_rows, 0)
     one: st.SearchStrategy[float] = (
         st.sampled_from([1.0, -1.0])
         if LOSSES[loss].margin
@@ -274,6 +283,8 @@ def rates(draw: st.DrawFn, n_steps: int, reference: float = 1.0) -> NDArray[np.f
     >>> find(rates(3), lambda rates: rates[0] > rates[1]).round(2)  # 1 / (1 + t), off round numbers
     array([0.96, 0.48, 0.32])
     """
+    n_steps = check_integer("n_steps", n_steps, 0)
+    reference = check_number("reference", reference, above=0)
     base = reference * draw(st.sampled_from(_BOLDNESS)) / _RATE_GRAIN
     t = np.arange(n_steps)
     shape = draw(st.sampled_from(["constant", "inverse_time", "inverse_sqrt", "any"]))
@@ -297,6 +308,7 @@ def penalties(
     >>> find(penalties("sgd", largest_rate=0.5), lambda strengths: strengths[1] > 0.1)
     (0.0, 1.0)
     """
+    largest_rate = check_number("largest_rate", largest_rate, least=0)
     l1, l2 = draw(st.sampled_from(_STRENGTHS)), draw(st.sampled_from(_STRENGTHS))
     if largest_rate * l2 >= RULES[rule].decay_below:
         l2 = draw(st.sampled_from([0.999, 0.5, 0.01])) / largest_rate

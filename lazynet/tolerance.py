@@ -22,6 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from lazynet.losses import get_loss
+from lazynet.params import FLAG, STRENGTH, Number, SettledFields, table
 from lazynet.rules import get_rule
 
 UNIT_ROUNDOFF = 2.0**-53
@@ -32,13 +33,19 @@ _CUSHION_ROUNDINGS = 6.0
 # Above this share of the weights the bound no longer says anything worth asserting.
 _USELESS = 1e-6
 
+#: Why comparing ended, as a sentence goes on after "because".
+AT_A_KINK = "a prediction meets a kink of the loss, where rounding decides the step"
+DIVERGED = "the run diverges and amplifies rounding beyond use"
+OVERFLOWED = "the numbers of the dense twin leave the range of doubles"
+
 
 @dataclass
-class ErrorBudget:
+class ErrorBudget(SettledFields):
     """The bound, carried along with a run; ``bound`` is as of the steps taken so far.
 
     ``comparable`` turns False when a prediction comes too near to a jump of the loss's derivative,
-    or when the run itself diverges and has amplified rounding beyond use.
+    or when the run itself diverges, so that it has amplified rounding beyond use or overflows;
+    ``ended`` then says why.
 
     >>> budget = ErrorBudget("log_loss", "fobos", l1=0.1, l2=0.0)
     >>> budget.after_step(0.5, [1.0], weights=[0.2], prediction=0.0, slope=-0.5, target=1.0)
@@ -46,6 +53,13 @@ class ErrorBudget:
     True
     """
 
+    _kinds = table(
+        l1=STRENGTH,
+        l2=STRENGTH,
+        fit_intercept=FLAG,
+        epsilon=STRENGTH,
+        largest_cushion=Number(least=0, infinite=True),
+    )
     loss: str
     rule: str
     l1: float = 0.0
@@ -57,12 +71,20 @@ class ErrorBudget:
     """A lazy form that sweeps in time never stores beside a larger cushion than this."""
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         self.bound = 0.0
         self.cushion = 0.0
         self.comparable = True
+        self.ended: str | None = None
         self._loss = get_loss(self.loss)
         self._rule = get_rule(self.rule)
 
+    def _end(self, reason: str) -> None:
+        if self.comparable:
+            self.comparable, self.ended = False, reason
+
+    # Whatever overflows here ends the comparison, and the reason is told.
+    @np.errstate(over="ignore", invalid="ignore")
     def after_step(
         self,
         eta: float,
@@ -93,8 +115,15 @@ class ErrorBudget:
         terms = float(np.dot(np.abs(x), before + self.cushion)) + abs(intercept)
         prediction_error = UNIT_ROUNDOFF * (len(x) + 4) * terms
         blur = prediction_error + self.bound * norm
+        if not (
+            np.isfinite(w).all()
+            and math.isfinite(intercept)
+            and math.isfinite(prediction)
+            and math.isfinite(eta * importance * slope)
+        ):
+            self._end(OVERFLOWED)
         if self._near_a_kink(prediction, target, blur):
-            self.comparable = False
+            self._end(AT_A_KINK)
 
         curvature = importance * (self._loss.curvature or 0.0)
         stretch = eta * curvature * norm * norm
@@ -107,8 +136,9 @@ class ErrorBudget:
         self.bound = float(
             growth * self.bound + eta * curvature * prediction_error * norm + rounding
         )
-        if not self.bound <= _USELESS * (1.0 + float(np.linalg.norm(w))):
-            self.comparable = False
+        useful = _USELESS * (1.0 + float(np.linalg.norm(w)))
+        if not (math.isfinite(useful) and self.bound <= useful):
+            self._end(DIVERGED)
 
     def _near_a_kink(self, prediction: float, target: float, blur: float) -> bool:
         at = prediction * target if self._loss.margin else prediction - target

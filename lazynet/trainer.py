@@ -21,7 +21,7 @@ from lazynet.engines import Engine
 from lazynet.kernels.examples import Examples, Steps
 from lazynet.kernels.objective import total_loss
 from lazynet.losses import Loss
-from lazynet.params import check_number
+from lazynet.params import FLAG, STRENGTH, Choice, SettledFields, table
 from lazynet.penalties import ElasticNet
 from lazynet.progress import Progress
 from lazynet.rules import AnyRule, lost_digits
@@ -43,8 +43,10 @@ class EpochRecord(TypedDict):
 
 
 @dataclass(frozen=True)
-class Recipe:
+class Recipe(SettledFields):
     """What is minimised and by which steps."""
+
+    _kinds = table(step_order=Choice(accepted=STEP_ORDERS), fit_intercept=FLAG, epsilon=STRENGTH)
 
     loss: Loss
     penalty: ElasticNet
@@ -54,13 +56,6 @@ class Recipe:
     fit_intercept: bool = False
     epsilon: float = 0.1
     averaging: Averaging | None = None
-
-    def __post_init__(self) -> None:
-        if self.step_order not in STEP_ORDERS:
-            raise ValueError(
-                f"step_order must be one of {list(STEP_ORDERS)}, got {self.step_order!r}"
-            )
-        check_number("epsilon", self.epsilon, least=0)
 
     def steps(self, order: NDArray[np.int64], t: int) -> Steps:
         """The chunk of steps that visits the rows ``order``, starting with step ``t``."""

@@ -75,6 +75,11 @@ class BoundedTwin:
         return self.budget.bound
 
     @property
+    def ended(self) -> str | None:
+        """Why comparing ended; None while it goes on."""
+        return self.budget.ended
+
+    @property
     def comparable(self) -> bool:
         """False once rounding may have decided a branch, or a diverging run amplified it."""
         return self.budget.comparable

@@ -10,8 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from lazynet.averaging import checked_counts
 from lazynet.data import as_examples
 from lazynet.engines import Engine
+from lazynet.schedules import checked_rates
 from lazynet.trainer import Learner, Recipe
 from lazynet.twin import BoundedTwin
 
@@ -19,6 +21,8 @@ from lazynet.twin import BoundedTwin
 AVERAGES_AGREE = 1e-10
 # Weights the plain Python twin may visit: a few seconds.
 _VISITS = 4_000_000
+#: Epochs that may be asked for: one row of one feature can be visited as often.
+LARGEST_EPOCHS = _VISITS
 
 
 @dataclass(frozen=True)
@@ -48,7 +52,8 @@ class VerificationReport:
     """What ``estimator.verify`` found; ``str()`` of it is meant for people.
 
     ``agrees`` is whether all weights stayed within the derived bound after every step compared.
-    Comparing ends where rounding may decide a step, at a kink of the loss: ``steps_compared``.
+    Comparing ends early where rounding may decide a step, at a kink of the loss, and where both
+    overflow: ``steps_compared`` says when and ``ended`` why.
 
     >>> from lazynet import LazyNetClassifier
     >>> X = sparse.csr_matrix([[1.0, 0.0], [0.0, 2.0]])
@@ -79,23 +84,25 @@ class VerificationReport:
     """The largest weight there was."""
     bound: float
     """How far rounding may have taken the two apart by the last step (Euclidean norm)."""
-    agrees: bool
-    """Whether they never were farther apart."""
+    agrees: bool | None
+    """Whether they never were farther apart; None where no step could be compared."""
     average: Difference | None = None
     """Where iterates are averaged, the greatest absolute difference of the averages."""
+    ended: str | None = None
+    """Why comparing ended before the last step; None where it did not."""
 
     def __str__(self) -> str:
-        if self.steps_compared == 0:
+        if self.agrees is None:
             return (
-                f"engine {self.engine!r} and the dense twin could not be compared: the first "
-                f"prediction lies on a kink of the loss, where rounding decides the step"
+                f"engine {self.engine!r} and the dense twin could not be compared, because at the "
+                f"first step {self.ended}"
             )
         verdict = "agree" if self.agrees else "DISAGREE"
         partial = (
             ""
             if self.steps_compared == self.steps
-            else f"\n  compared up to     step {self.steps_compared}: beyond it a prediction "
-            f"meets a kink of the loss, or the run diverges, and rounding may decide"
+            else f"\n  compared up to     step {self.steps_compared} of {self.steps}, because then "
+            f"{self.ended}"
         )
         return (
             f"engine {self.engine!r} and the dense twin {verdict} after every one of "
@@ -150,7 +157,7 @@ def verify(
     )
     twin = BoundedTwin(
         len(features),
-        schedule=recipe.schedule,
+        schedule=lambda t: float(checked_rates(recipe.schedule, t, t + 1)[0]),
         largest_cushion=engine.wear.largest_cushion,
         **options,
     )
@@ -159,35 +166,48 @@ def verify(
     sums, intercept_sum, total = np.zeros(len(features)), 0.0, 0.0
     worst = dict.fromkeys(("absolute", "relative", "ulps"), NO_DIFFERENCE)
     largest, agrees, compared = 0.0, True, 0
+    ended: str | None = None
     for t in range(n_rows * epochs):
         row = t % n_rows
         span = slice(head.indptr[row], head.indptr[row + 1])
         importance = 1.0 if weights_of_rows is None else float(weights_of_rows[row])
         example = head.indices[span].tolist(), head.data[span].tolist()
+        steps = recipe.steps(np.array([row]), t)
         twin.step(*example, float(y[row]), importance)
-        learner.engine.take(learner.examples, recipe.steps(np.array([row]), t), learner.task, t)
         if not twin.comparable:
+            ended = twin.ended
             break
         compared += 1
+        try:
+            engine.take(learner.examples, steps, learner.task, t)
+        except FloatingPointError:
+            agrees, ended = False, "the lazy model overflows where the dense twin does not"
+            break
         dense, lazy = twin.weights, engine.weights()
-        agrees = agrees and twin.distance(lazy, engine.intercept) <= twin.bound
-        gap = np.abs(lazy - dense)
-        size = np.maximum(np.abs(lazy), np.abs(dense))
-        largest = max(largest, float(size.max(initial=0.0)))
-        if gap.max(initial=0.0) > 0:
-            scales = {
-                "absolute": gap,
-                "relative": gap / np.where(size > 0, size, 1.0),
-                "ulps": gap / np.spacing(size),
-            }
-            for kind, amounts in scales.items():
-                difference = _largest(amounts, t, features, lazy, dense)
-                if difference.amount > worst[kind].amount:
-                    worst[kind] = difference
-        if averaging is not None:
-            omega = float(averaging.counts(t, t + 1)[0])
+        # What is not finite in the lazy model alone is a difference, and reported as one.
+        with np.errstate(over="ignore", invalid="ignore"):
+            agrees = agrees and twin.distance(lazy, engine.intercept) <= twin.bound
+            gap = np.abs(lazy - dense)
+            size = np.maximum(np.abs(lazy), np.abs(dense))
+            largest = max(largest, float(size.max(initial=0.0)))
+            if gap.max(initial=0.0) > 0:
+                scales = {
+                    "absolute": gap,
+                    "relative": gap / np.where(size > 0, size, 1.0),
+                    "ulps": gap / np.spacing(size),
+                }
+                for kind, amounts in scales.items():
+                    difference = _largest(amounts, t, features, lazy, dense)
+                    if difference.amount > worst[kind].amount:
+                        worst[kind] = difference
+            if averaging is None:
+                continue
+            omega = float(checked_counts(averaging, t, t + 1)[0])
             sums, total = sums + omega * dense, total + omega
             intercept_sum += omega * twin.intercept
+            if not (np.isfinite(sums).all() and np.isfinite([total, intercept_sum]).all()):
+                ended = "the sums of the average leave the range of doubles"
+                break
             intercept = intercept_sum / total if total else twin.intercept
             agrees = agrees and abs(engine.model_intercept - intercept) <= AVERAGES_AGREE * (
                 1.0 + abs(intercept)
@@ -207,8 +227,9 @@ def verify(
         steps_compared=compared,
         largest_weight=largest,
         bound=twin.bound,
-        agrees=bool(agrees),
+        agrees=bool(agrees) if compared else None,
         average=average,
+        ended=ended,
         **worst,
     )
 

@@ -24,6 +24,7 @@ from lazynet import (
 from lazynet.averaging import make_averaging
 from lazynet.data import as_examples
 from lazynet.engines import AveragedClockEngine, DenseEngine, Wear, make_engine
+from lazynet.estimators import _recipe
 from lazynet.kernels import averages as kernel
 from lazynet.kernels import clock as clock_kernel
 from lazynet.kernels.averages import Average
@@ -171,9 +172,10 @@ def corpus(n_rows=400, d=700, density=0.3, seed=0):
 
 
 def recipe(l1=0.0, l2=0.0, rule="fobos", step_order="gradient_first", averaging=None, eta0=0.05):
-    plain = LazyNetClassifier(
+    model = LazyNetClassifier(
         l1=l1, l2=l2, rule=rule, step_order=step_order, schedule="inverse_sqrt", eta0=eta0
-    )._recipe()
+    )
+    plain = _recipe(model._settle())
     return Recipe(
         plain.loss, plain.penalty, plain.rule, plain.schedule, step_order, True,
         averaging=averaging or FromStep(),
@@ -617,7 +619,7 @@ def test_verify_compares_averages_too():
         (dict(average=-1), "average must be at least 0"),
         (dict(average=2.5), "average must be False"),
         (dict(average=PolynomialDecay), "average must be False"),
-        (dict(average=PolynomialDecay(200), tol=None), "must be finite"),
+        (dict(average=PolynomialDecay(100), tol=None), "must be finite"),
         (dict(average="suffix"), "set tol=None"),
         (dict(average=True, engine="tables"), "average needs engine='clock'"),
         (dict(average=True, engine="rescaled", l1=0.0), "average needs engine='clock'"),

@@ -17,6 +17,7 @@ from test_sklearn import make_data
 
 from lazynet import LazyNetClassifier, LazyNetRegressor, Stepper
 from lazynet.data import as_examples
+from lazynet.estimators import _continued
 from lazynet.kernels import adagrad as adagrad_kernel
 from lazynet.kernels import ftrl as ftrl_kernel
 from lazynet.kernels import rda as rda_kernel
@@ -367,7 +368,7 @@ def test_a_warm_start_begins_at_the_weights(rule):
     """The state is one that gives them."""
     X, y = make_data()
     model = LazyNetClassifier(rule=rule, l1=1e-3, max_iter=5, tol=None, random_state=0).fit(X, y)
-    engine = model._continued(model._engines[0], average=False)
+    engine = _continued(model._settle(), model._engines[0], average=False)
     assert apart(engine.weights(), model.coef_.ravel()) <= 1e-15
     assert apart(engine.intercept, model.intercept_[0]) <= 1e-15
 

@@ -200,7 +200,9 @@ def updates(settings: Settings, loss: str, name: str, records: Records) -> Recor
 def _updates_of_a_path(model: Any, rows: Rows) -> list[int]:
     counts: deque[int] = deque(maxlen=UPDATES)
     model.set_params(random_state=0)
-    (learner,) = model._new_learners(rows.X, [(rows.y, None)], model._scale_of_rates(rows.X, None))
+    p = model._settle()
+    eta0 = model._scale_of_rates(p, rows.X, None)
+    (learner,) = model._new_learners(p, rows.X, [(rows.y, None)], eta0)
     path = learner.paths[0]
     n_steps = model.max_iter * len(rows.y)
     with Workers(1) as workers:

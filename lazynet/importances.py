@@ -1,0 +1,79 @@
+"""What each example counts, and the classes there are: what comes beside X and y."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+from sklearn.utils.class_weight import compute_class_weight
+from sklearn.utils.validation import _check_sample_weight
+
+from lazynet.params import Special, check_array, check_number, shown
+
+
+def check_sample_weight(
+    sample_weight: ArrayLike | None, X: sparse.csr_matrix
+) -> NDArray[np.float64] | None:
+    """One finite number that is not negative for every row of X; a single number weighs all."""
+    if sample_weight is None:
+        return None
+    what = "must hold one real number for every row"
+    weights = check_array("sample_weight", what, sample_weight, masks=True)
+    if weights.ndim == 0:
+        weights = np.full(X.shape[0], check_number("sample_weight", float(weights), least=0))
+    return _check_sample_weight(weights, X, dtype=np.float64, ensure_non_negative=True)
+
+
+def check_classes(classes: ArrayLike) -> NDArray[Any]:
+    """The labels that ``partial_fit`` is to know, sorted, each once."""
+    try:
+        return np.unique(np.asarray(classes))
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"classes must be labels that can be sorted, got {shown(classes)}: {error}"
+        ) from None
+
+
+def _check_class_weight(name: str, value: Any) -> str | dict[Any, float]:
+    if isinstance(value, str) and value == "balanced":
+        return str(value)
+    if not isinstance(value, Mapping):
+        raise ValueError(
+            f"{name} must be None, 'balanced' or a dict of weights by class, got {shown(value)}"
+        )
+    return {
+        label: check_number(f"{name}[{shown(label)}]", weight, least=0)
+        for label, weight in value.items()
+    }
+
+
+#: The kind of ``class_weight``.
+CLASS_WEIGHT = Special(check=_check_class_weight, optional=True)
+
+
+def importances(
+    class_weight: str | dict[Any, float] | None,
+    classes: NDArray[Any],
+    X: sparse.csr_matrix,
+    y: Any,
+    sample_weight: ArrayLike | None,
+) -> NDArray[np.float64] | None:
+    """The factor of every example: of its class times its own; None where all are 1."""
+    weights = check_sample_weight(sample_weight, X)
+    if class_weight is None:
+        return weights
+    by_class = compute_class_weight(class_weight, classes=classes, y=y)
+    by_row = by_class[np.searchsorted(classes, y)]
+    if weights is None:
+        return by_row
+    # A product that is too large is refused by name below.
+    with np.errstate(over="ignore"):
+        by_row = by_row * weights
+    if not np.isfinite(by_row).all():
+        raise ValueError(
+            "class_weight times sample_weight must be finite for every row, got infinity"
+        )
+    return by_row
