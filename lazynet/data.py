@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from lazynet.kernels.examples import DEFECT_NOT_FINITE, DEFECT_NOT_SORTED, DEFECTS, Examples
+from lazynet.params import as_array
 
 
 def as_examples(
@@ -187,7 +188,7 @@ def check_order(sample_order: ArrayLike | None, n_rows: int) -> NDArray[np.int64
     """An explicit order of the rows: one for every epoch, or one row of them for each."""
     if sample_order is None:
         return None
-    order = np.asarray(sample_order)
+    order = as_array("sample_order", "must hold integers", sample_order)
     if order.size == 0:
         raise ValueError("sample_order must not be empty")
     if order.dtype.kind not in "iu":

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.utils.class_weight import compute_class_weight
-from sklearn.utils.validation import _check_sample_weight
 
 from lazynet.params import Special, check_array, check_number, shown
 
@@ -23,14 +22,25 @@ def check_sample_weight(
     what = "must hold one real number for every row"
     weights = check_array("sample_weight", what, sample_weight, masks=True)
     if weights.ndim == 0:
-        weights = np.full(X.shape[0], check_number("sample_weight", float(weights), least=0))
-    return _check_sample_weight(weights, X, dtype=np.float64, ensure_non_negative=True)
+        weights = np.full(X.shape[0], float(weights))
+    if weights.shape != (X.shape[0],):
+        raise ValueError(f"sample_weight {what}, shape ({X.shape[0]},), got shape {weights.shape}")
+    # NaN fails both comparisons.
+    sound = (weights >= 0.0) & (weights < np.inf)
+    if not sound.all():
+        row = int(np.argmin(sound))
+        raise ValueError(
+            f"sample_weight must be finite and not negative, got {weights[row]} for row {row}"
+        )
+    return np.ascontiguousarray(weights)
 
 
 def check_classes(classes: ArrayLike) -> NDArray[Any]:
     """The labels that ``partial_fit`` is to know, sorted, each once."""
     try:
-        return np.unique(np.asarray(classes))
+        found = np.unique(np.asarray(classes))
+        str(found)  # Errors print the labels, and Python refuses to print a huge integer.
+        return found
     except (TypeError, ValueError) as error:
         raise ValueError(
             f"classes must be labels that can be sorted, got {shown(classes)}: {error}"

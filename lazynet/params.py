@@ -137,17 +137,25 @@ def check_choice(name: str, value: Any, accepted: Collection[str]) -> str:
     return str(value)
 
 
+def as_array(name: str, what: str, values: Any) -> NDArray[Any]:
+    """Any values as an array, of whatever type; an error names the argument.
+
+    ``what`` is the rest of the sentence that says what the argument called ``name`` must do.
+    """
+    try:
+        return np.asarray(values)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ValueError(f"{name} {what}: {error}") from None
+
+
 def check_array(name: str, what: str, values: Any, *, masks: bool = False) -> NDArray[np.float64]:
     """Real numbers as an array of float64, of any shape; those that are one already are not copied.
 
-    ``what`` is the rest of the sentence that says what the argument called ``name`` must do.
+    ``name`` and ``what`` are those of ``as_array``.
     ``masks`` allows an array of flags, which count as 0 and 1.
     Fractions and other real numbers of Python are converted; complex numbers and words are refused.
     """
-    try:
-        array = np.asarray(values)
-    except (TypeError, ValueError, OverflowError) as error:
-        raise ValueError(f"{name} {what}: {error}") from None
+    array = as_array(name, what, values)
     if array.dtype == object and array.size and all(map(is_number, array.flat)):
         numbers = [as_float(number) for number in array.flat]
         array = np.array(numbers).reshape(array.shape)

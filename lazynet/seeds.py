@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-from lazynet.params import Special, check_integer
+from lazynet.params import Special, check_integer, shown
 
 #: NumPy's RandomState takes seeds up to this.
 _LARGEST_SEED = 2**32 - 1
@@ -23,7 +23,7 @@ def _check_random_state(name: str, value: Any) -> int | np.random.RandomState:
     except TypeError:
         raise TypeError(
             f"{name} must be None, an integer from 0 to {_LARGEST_SEED} or a "
-            f"numpy.random.RandomState, got {value!r}"
+            f"numpy.random.RandomState, got {shown(value)}"
         ) from None
 
 

@@ -46,7 +46,7 @@ _FIRST = np.zeros(1, dtype=np.int64)
 
 def _check_wear(name: str, value: Any) -> Wear:
     if not isinstance(value, Wear):
-        raise TypeError(f"{name} must be None or a lazynet.engines.Wear, got {value!r}")
+        raise TypeError(f"{name} must be None or a lazynet.engines.Wear, got {shown(value)}")
     return value
 
 

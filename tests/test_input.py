@@ -484,11 +484,23 @@ BAD_COMPANIONS = {
     "NaN target": (lambda y, s: (np.where(np.arange(N) == 3, np.nan, y), s), "y contains NaN"),
     "inf target": (lambda y, s: (np.where(np.arange(N) == 3, np.inf, y), s), "y contains infinity"),
     "no targets": (lambda y, s: (None, s), "requires y"),
-    "NaN weight": (lambda y, s: (y, s * np.nan), "sample_weight contains NaN"),
-    "inf weight": (lambda y, s: (y, s * np.inf), "sample_weight contains infinity"),
-    "negative weight": (lambda y, s: (y, -s), "Negative values in data passed to `sample_weight`"),
-    "too few weights": (lambda y, s: (y, s[:-1]), f"sample_weight.shape == ({N - 1},)", f"({N},)"),
-    "weights in columns": (lambda y, s: (y, np.column_stack([s, s])), "must be 1D"),
+    "NaN weight": (
+        lambda y, s: (y, s * np.nan),
+        "sample_weight must be finite and not negative",
+        "nan for row 0",
+    ),
+    "inf weight": (
+        lambda y, s: (y, s * np.inf),
+        "sample_weight must be finite and not negative",
+        "inf for row",
+    ),
+    "negative weight": (lambda y, s: (y, -s), "sample_weight must be finite", "-1.0 for row 0"),
+    "too few weights": (
+        lambda y, s: (y, s[:-1]),
+        "sample_weight must hold",
+        f"shape ({N},), got shape ({N - 1},)",
+    ),
+    "weights in columns": (lambda y, s: (y, np.column_stack([s, s])), f"got shape ({N}, 2)"),
 }
 
 
