@@ -163,7 +163,7 @@ class _AveragedSGD(SparseLinear):
 
     def _warn(self, warning: str | None) -> None:
         if warning is not None:
-            warnings.warn(warning, ConvergenceWarning, stacklevel=4)
+            warnings.warn(warning, ConvergenceWarning, stacklevel=5)
 
     # --- the model ------------------------------------------------------------------------
 

@@ -224,7 +224,7 @@ class _LinearLearner(SparseLinear):
                     f"with {X.shape[1]}; fit them with warm_start=False"
                 )
             engines = [_continued(p, engine, average=False) for engine in self._engines]
-            warn_of_wiping(recipe.rule, recipe.penalty, engines, stacklevel=5)
+            warn_of_wiping(recipe.rule, recipe.penalty, engines, stacklevel=6)
         else:
             engines = [_new_engine(p, X.shape[1]) for _ in problems]
         learners = [
@@ -268,7 +268,7 @@ class _LinearLearner(SparseLinear):
                 f"max_iter={p.max_iter} epochs; raise max_iter{rates}, or see history_ for how "
                 f"it went",
                 ConvergenceWarning,
-                stacklevel=4,
+                stacklevel=5,
             )
 
     def _partial_fit(
@@ -292,7 +292,7 @@ class _LinearLearner(SparseLinear):
             engines = [_continued(p, engine, same_weighing) for engine in engines]
         rule = recipe.rule
         if begun:
-            warn_of_wiping(rule, recipe.penalty, engines, stacklevel=5)
+            warn_of_wiping(rule, recipe.penalty, engines, stacklevel=6)
         t = self.t_ if begun else 0
         generator = getattr(self, "_generator", None)
         if p.shuffle and generator is None:

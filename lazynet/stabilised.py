@@ -333,7 +333,7 @@ class StabilisedSGDClassifier(SparseClassifier):
             warnings.warn(
                 "no feature occurs: X has no values but zeros, and the model is zero",
                 ConvergenceWarning,
-                stacklevel=4,
+                stacklevel=5,
             )
             return
         what = (
@@ -348,7 +348,7 @@ class StabilisedSGDClassifier(SparseClassifier):
             f"{p.rejection_rate:g}), or raise burst_size (now {p.burst_size}); trace_ says "
             f"what each stage purged",
             ConvergenceWarning,
-            stacklevel=4,
+            stacklevel=5,
         )
 
     def __sklearn_is_fitted__(self) -> bool:

@@ -11,13 +11,14 @@ So nothing is torn, wherever Ctrl-C strikes and however often, the taking back i
 from __future__ import annotations
 
 import copy
-import threading
 from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import TYPE_CHECKING, Any, ClassVar, Concatenate, ParamSpec, Self, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
+
+from lazynet.kernels.turn import Turn
 
 if TYPE_CHECKING:
     from lazynet.engines import Engine
@@ -118,32 +119,37 @@ def all_or_nothing(
 
     @wraps(method)
     def call(model: Model, /, *arguments: Arguments.args, **options: Arguments.kwargs) -> Result:
-        if _held(model._turn):
+        if model._turn.held():
             raise RuntimeError(
                 f"{method.__name__} was called while another call of this model was under way in "
                 f"the same thread; call it on a copy of the model"
             )
-        with model._turn:
-            model._take_back()
-            journal = model._journal = Journal(model._generators())
-            before = dict(model.__dict__)
-            draft = object.__new__(type(model))
-            draft.__dict__.update(before)
-            try:
-                result = method(draft, *arguments, **options)
-                after = draft.__dict__
-                removed = {*(before.keys() - after.keys()), "_journal"}
-                changed = {k: v for k, v in after.items() if k not in before or before[k] is not v}
-                merged = {**model.__dict__, **changed}
-                # With this assignment the call is done, and before it nothing has happened.
-                model.__dict__ = {k: v for k, v in merged.items() if k not in removed}
-            except BaseException:
-                model._take_back()
-                raise
-            journal.done()
-            return cast(Result, model) if result is draft else result
+        return model._turn.call(_as_a_whole, model, method, *arguments, **options)
 
     return call
+
+
+def _as_a_whole(
+    model: Model, method: Callable[..., Result], *arguments: Any, **options: Any
+) -> Result:
+    model._take_back()
+    journal = model._journal = Journal(model._generators())
+    before = dict(model.__dict__)
+    draft = object.__new__(type(model))
+    draft.__dict__.update(before)
+    try:
+        result = method(draft, *arguments, **options)
+        after = draft.__dict__
+        removed = {*(before.keys() - after.keys()), "_journal"}
+        changed = {k: v for k, v in after.items() if k not in before or before[k] is not v}
+        merged = {**model.__dict__, **changed}
+        # With this assignment the call is done, and before it nothing has happened.
+        model.__dict__ = {k: v for k, v in merged.items() if k not in removed}
+    except BaseException:
+        model._take_back()
+        raise
+    journal.done()
+    return cast(Result, model) if result is draft else result
 
 
 def at_rest(
@@ -153,22 +159,22 @@ def at_rest(
 
     @wraps(method)
     def read(model: Model, /, *arguments: Arguments.args, **options: Arguments.kwargs) -> Result:
-        within = _held(model._turn)
-        with model._turn:
-            if not within:
-                model._take_back()
-            elif model._journal is not None and model._journal.undos:
-                raise RuntimeError(
-                    "the model is learning in this thread and cannot be read before it is done"
-                )
-            return method(model, *arguments, **options)
+        within = model._turn.held()
+        return model._turn.call(_between_calls, within, model, method, *arguments, **options)
 
     return read
 
 
-def _held(turn: threading.RLock) -> bool:
-    """Whether this thread holds the lock."""
-    return bool(turn._is_owned())  # type: ignore[attr-defined]
+def _between_calls(
+    within: bool, model: Model, method: Callable[..., Result], *arguments: Any, **options: Any
+) -> Result:
+    if not within:
+        model._take_back()
+    elif model._journal is not None and model._journal.undos:
+        raise RuntimeError(
+            "the model is learning in this thread and cannot be read before it is done"
+        )
+    return method(model, *arguments, **options)
 
 
 class Transactional:
@@ -184,10 +190,10 @@ class Transactional:
     _journal: Journal | None = None
 
     @property
-    def _turn(self) -> threading.RLock:
-        """The lock that a call holds while it changes or reads the model."""
-        # setdefault makes one lock, whichever of two threads comes first.
-        return self.__dict__.get("_lock") or self.__dict__.setdefault("_lock", threading.RLock())
+    def _turn(self) -> Turn:
+        """What a call has while it changes or reads the model."""
+        # setdefault makes one of them, whichever of two threads comes first.
+        return self.__dict__.get("_lock") or self.__dict__.setdefault("_lock", Turn())
 
     def _generators(self) -> list[np.random.RandomState]:
         """The random generators that a call may advance."""

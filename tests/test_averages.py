@@ -657,3 +657,25 @@ def test_a_weighing_that_is_none_is_refused(counts, message):
     assert make_averaging(0, None) is None
     with pytest.raises(ValueError, match="first must be at least 0"):
         FromStep(-2)
+
+
+@pytest.mark.parametrize("rule", ["fobos", "sgd"])
+@pytest.mark.parametrize("average", [True, 30, "polynomial"])
+def test_a_weight_that_is_zero_in_every_iterate_has_the_average_zero(rule, average):
+    """To the last bit, as on the dense engine, however often its feature occurs."""
+    rng = np.random.default_rng(0)
+    X = sparse.random(120, 200, density=0.05, format="csr", random_state=0)
+    X.data = rng.standard_normal(len(X.data))
+    y = rng.integers(0, 2, 120)
+    options = dict(rule=rule, average=average, schedule="inverse_sqrt", eta0=0.5, max_iter=3)
+    zeros = 0
+    for l1 in (0.05, 0.3, 1.0):
+        clock, dense = (
+            LazyNetClassifier(l1=l1, l2=1e-3, tol=None, random_state=0, engine=engine, **options)
+            .fit(X, y)
+            .coef_[0]
+            for engine in ("clock", "dense")
+        )
+        zeros += np.count_nonzero(dense == 0)
+        np.testing.assert_array_equal(clock == 0, dense == 0)
+    assert zeros > 100

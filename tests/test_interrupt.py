@@ -1,8 +1,10 @@
 """Ctrl-C in the middle of training: it is heard soon, and nothing has happened to the estimator."""
 
+import copy
 import os
 import pickle
 import signal
+import sys
 import threading
 import time
 
@@ -11,7 +13,13 @@ import pytest
 from scipy import sparse
 from support import ELASTIC_ENGINES
 
-from lazynet import LazyNetClassifier, LazyNetRegressor, StabilisedSGDClassifier
+from lazynet import (
+    ASGDClassifier,
+    LazyNetClassifier,
+    LazyNetRegressor,
+    StabilisedSGDClassifier,
+    Stepper,
+)
 
 # A second is what is promised; shared machines may be busy.
 SOON = 5.0
@@ -196,3 +204,110 @@ def test_interrupted_paths(n_jobs):
     assert threading.active_count() == running
     model.set_params(schedule="inverse_sqrt", max_iter=2, stability=0.7)
     assert pickle.dumps(model) == before
+
+
+# --- Ctrl-C between any two lines ---------------------------------------------------------------
+
+
+class CtrlCAtLine:
+    """Raises KeyboardInterrupt when so many lines of the package have been begun; counts them."""
+
+    def __init__(self, *lines):
+        self.pending, self.begun = sorted(lines, reverse=True), 0
+
+    def __call__(self, frame, event, _):
+        if f"{os.sep}lazynet{os.sep}" not in frame.f_code.co_filename:
+            return None
+        if event == "line":
+            self.begun += 1
+            if self.pending and self.begun >= self.pending[-1]:
+                self.pending.pop()
+                raise KeyboardInterrupt
+        return self
+
+    def during(self, call):
+        """Whether the call was interrupted."""
+        previous = sys.gettrace()
+        sys.settrace(self)
+        try:
+            call()
+        except KeyboardInterrupt:
+            return True
+        finally:
+            sys.settrace(previous)
+        return False
+
+
+def observed(model):
+    """All that can be seen of a model, as bytes."""
+    if isinstance(model, Stepper):
+        return model.t, model.weights.tobytes(), model.intercept, model.averages.tobytes()
+    names = {name for name in vars(model) if name.endswith("_")}
+    names |= {"coef_", "intercept_"} | ({"last_coef_", "last_intercept_"} & set(dir(model)))
+    values = {name: getattr(model, name) for name in names}
+    if "history_" in values:
+        values["history_"] = [{**line, "seconds": None} for line in values["history_"]]
+    return {name: pickle.dumps(value) for name, value in values.items()}
+
+
+def small_models():
+    """A name, a trained model, and a call that trains it further; sweeps are among the steps."""
+    X, y = make_data(n=12, d=40, per_row=4)
+    base = dict(l1=0.02, l2=0.5, eta0=0.5, schedule="constant", random_state=0)
+    variants = {
+        "clock": dict(),
+        "three classes": dict(),
+        "average": dict(average=True),
+        "tables": dict(engine="tables", table_budget=5),
+        "dense": dict(engine="dense"),
+        "shrink first": dict(step_order="shrink_first", l2=1e59),
+        "ftrl, other rates": dict(rule="ftrl", schedule="power"),
+        "adagrad": dict(rule="adagrad", schedule="power", delta=1.0),
+        "carpenter_inexact": dict(rule="carpenter_inexact", period=5),
+    }
+    for name, options in variants.items():
+        classes = np.arange(3) if name == "three classes" else np.arange(2)
+        model = LazyNetClassifier(**{**base, **options})
+        model.partial_fit(X, np.arange(12) % len(classes), classes=classes)
+        if name == "ftrl, other rates":
+            model.set_params(eta0=0.1)
+        yield name, model, lambda model: model.partial_fit(X[3:9], y[3:9])
+    again = LazyNetRegressor(**base, max_iter=2, tol=None, warm_start=True).fit(X, y)
+    yield "warm start", again, lambda model: model.fit(X[3:9], y[3:9])
+    stabilised = StabilisedSGDClassifier(burst_size=4, max_iter=2, random_state=0)
+    asgd = ASGDClassifier(l2=10.0, max_iter=2, random_state=np.random.RandomState(0))
+    for model in (stabilised, asgd):
+        yield type(model).__name__, model.fit(X, y), lambda model: model.fit(X[3:9], y[3:9])
+    stepper = Stepper(40, l1=0.1, l2=0.1, fit_intercept=True, average=True)
+    stepper.step([1, 5], [1.0, -1.0], 1.0)
+    yield "Stepper", stepper, lambda model: model.step([1, 7], [0.5, 2.0], -1.0)
+
+
+@pytest.mark.parametrize(
+    ("model", "call"), [pytest.param(*rest, id=name) for name, *rest in small_models()]
+)
+def test_any_number_of_interrupts_between_any_lines_tears_nothing(model, call):
+    """After one Ctrl-C, and after a second one while the first is being dealt with, the model is
+    what it was before the call or what the whole call makes of it, and learns on alike."""
+    before = observed(model)
+    whole = copy.deepcopy(model)
+    counter = CtrlCAtLine()
+    assert not counter.during(lambda: call(whole))
+    after, n_lines = observed(whole), counter.begun
+    rng = np.random.default_rng(0)
+    # The lines at the end, where the model changes, and some of the others.
+    lines = {*rng.integers(1, n_lines, 60).tolist(), *range(max(1, n_lines - 40), n_lines + 1)}
+    outcomes = set()
+    for line in lines:
+        for second in (None, line + int(rng.integers(1, 60))):
+            torn = copy.deepcopy(model)
+            pressed = CtrlCAtLine(line, *([second] if second else []))
+            interrupted = pressed.during(lambda torn=torn: call(torn))
+            found = observed(torn)
+            assert found in (before, after), (line, second)
+            assert interrupted or found == after
+            outcomes.add(found == after)
+            if found == before and second and line % 7 == 0:
+                call(torn)
+                assert observed(torn) == after
+    assert False in outcomes

@@ -411,3 +411,63 @@ def test_the_rate_that_was_used_is_told(rule):
         assert LazyNetClassifier(rule=rule, max_iter=1).fit(X, y).eta0_ == 0.1
     with pytest.warns(ConvergenceWarning, match="raise max_iter, or see history_"):
         LazyNetClassifier(rule="rda", max_iter=1).fit(X, y)
+
+
+# --- rates that change between calls ------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("rule", "before", "after"),
+    [
+        ("ftrl", dict(eta0=1.0), dict(eta0=0.1)),
+        ("ftrl", dict(beta=1.0), dict(beta=50.0)),
+        ("ftrl", dict(beta=1.0), dict(beta=0.0)),
+        ("rda", dict(gamma=1.0), dict(gamma=20.0)),
+        ("rda", dict(rho=0.0), dict(rho=0.5)),
+    ],
+)
+def test_new_rates_leave_the_weights_what_they_are(rule, before, after):
+    """A row without nonzeros changes nothing but the intercept, whatever the rates have become."""
+    X, y = make_data()
+    options = dict(rule=rule, l1=1e-3, l2=1e-2, shuffle=False, fit_intercept=False)
+    model = LazyNetClassifier(**options, **before).partial_fit(X, y, classes=[0, 1])
+    weights = model.coef_.copy()
+    model.set_params(**after)
+    engine = model._engines[0]
+    engine.retune(make_rule(rule, **after).parameters(ElasticNet(1e-3, 1e-2)))
+    np.testing.assert_allclose(engine.weights(), weights[0], rtol=1e-12)
+    np.testing.assert_array_equal(engine.weights() == 0, weights[0] == 0)
+    assert np.count_nonzero(weights) > 0
+
+
+def test_new_rates_concern_the_steps_to_come():
+    """FTRL without l1 is w <- w - rate g, with the rate that holds when the step is made."""
+    model = LazyNetRegressor(rule="ftrl", eta0=1.0, beta=0.0, l1=0.0, l2=1e-12, fit_intercept=False)
+    weight = model.partial_fit([[1.0]], [4.0]).coef_[0]  # the gradient is -4, the rate 1 / 4
+    assert weight == pytest.approx(1.0)
+    model.set_params(eta0=0.5).partial_fit([[1.0]], [4.0])  # -3, and 0.5 / 5
+    assert model.coef_[0] == pytest.approx(1.3)
+
+
+def test_ftrl_without_beta_begins_when_a_gradient_has_been_seen():
+    """With an l2 penalty for the weights; the intercept, which has none, is 0 until then."""
+    X, y = make_data()
+    for fit_intercept in (False, True):
+        model = LazyNetClassifier(
+            rule="ftrl", beta=0.0, l2=0.1, shuffle=False, fit_intercept=fit_intercept
+        ).partial_fit(X, y, classes=[0, 1])
+        twin = DenseFTRL(
+            X.shape[1], l1=1e-6, l2=0.1, alpha=0.1, beta=0.0, fit_intercept=fit_intercept
+        )
+        for row, label in zip(X, y, strict=True):
+            twin.step(row.indices.tolist(), row.data.tolist(), 2.0 * label - 1.0)
+        np.testing.assert_allclose(model.coef_[0], twin.weights, atol=1e-12)
+        assert model.intercept_[0] == pytest.approx(twin.intercept, abs=1e-12)
+
+
+def test_an_intercept_is_carried_over_to_ftrl_without_beta():
+    """Where no gradient has been seen there must have been a small one."""
+    engine = FTRLEngine(1, make_rule("ftrl", beta=0.0).parameters(ElasticNet(0.0, 1.0)))
+    engine.load(np.array([2.0]), -3.0)
+    assert engine.weights()[0] == pytest.approx(2.0)
+    assert engine.intercept == pytest.approx(-3.0)

@@ -23,7 +23,7 @@ from lazynet.kernels import bursts as kernel
 from lazynet.kernels.examples import Examples
 from lazynet.losses import get_loss
 from lazynet.reference.stabilised import StabilisedReference
-from lazynet.schedules import InverseSqrt
+from lazynet.schedules import Constant, InverseSqrt
 from lazynet.stages import (
     Path,
     Permutations,
@@ -447,7 +447,10 @@ def test_the_kernel_refuses_state_that_does_not_fit():
     for call, message in (
         (lambda: kernel.tally(path.records, small), "must name features below"),
         (lambda: kernel.tally(path.records, counts[:, :1].copy()), "two numbers"),
-        (lambda: kernel.judge(path.records, 1, 0.5, small, np.zeros(1), order), "must name features below"),
+        (
+            lambda: kernel.judge(path.records, 1, 0.5, small, np.zeros(1), order),
+            "must name",
+        ),
         (lambda: kernel.judge(path.records, 1, 0.5, counts, np.zeros(1), order), "entries"),
         (
             lambda: kernel.judge(path.records, 1, 0.5, counts, np.zeros(d), order[:0]),
@@ -609,3 +612,34 @@ def test_a_failed_fit_leaves_the_model_as_it_was():
         model.fit(X, y)
     model.set_params(loss="hinge", eta0=None)
     assert pickle.dumps(model) == before
+
+
+@pytest.mark.parametrize("eta", [0.3, 0.7])
+def test_ratios_that_tie_with_universal_gravity_vanish_whatever_their_rounding(eta):
+    """At a constant rate many weights are equal, each rounded in its own way: the same vanish as in
+    the reference, and nothing of the size of a rounding error is left."""
+    n, d, epochs = 60, 30, 10
+    plan = Plan(3, 20, 0.3, 0.0, 0.0, 0.5, 1, True)
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        X = sparse.random(n, d, density=0.2, format="csr", random_state=seed)
+        X.data = rng.choice([-1.0, 1.0], len(X.data))
+        y = rng.choice([-1.0, 1.0], n)
+        problem = Problem(as_examples(X, y), get_loss("hinge"))
+        learner = StabilisedLearner(
+            problem, plan, Constant(eta), streams(n, seed, 2), occurring(X) > 0
+        )
+        with Workers(1) as workers:
+            while learner.t < epochs * n and learner.n_stable:
+                learner.take_stage(workers, n_steps_left=epochs * n - learner.t)
+        reference = StabilisedReference(
+            d, schedule=Constant(eta), n_chains=2, bursts_per_stage=3, k0=20, beta0=0.3, gamma=0.0,
+            pi0=0.0, theta=0.5, epochs=epochs, universal=True,
+        )  # fmt: skip
+        examples = [(X[i].indices.tolist(), X[i].data.tolist(), y[i]) for i in range(n)]
+        rows = [iter(stream.take(epochs * n).tolist()) for stream in streams(n, seed, 2)]
+        reference.fit(examples, lambda chain, rows=rows: rows[chain])
+        for path, chain in zip(learner.paths, reference.chains, strict=True):
+            np.testing.assert_array_equal(path.weights() == 0, np.array(chain) == 0)
+            assert np.abs(path.weights() - chain).max() < 1e-12
+        np.testing.assert_array_equal(learner.frequency, reference.frequency)

@@ -1,5 +1,8 @@
 """Kernels release the GIL for a whole chunk, and keep their state to themselves."""
 
+import contextlib
+import copy
+import pickle
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -9,7 +12,7 @@ import pytest
 from scipy import sparse
 from support import ELASTIC_ENGINES, recipe, rows, task_for
 
-from lazynet import LazyNetClassifier
+from lazynet import LazyNetClassifier, Stepper
 from lazynet.data import as_examples
 from lazynet.engines import make_engine
 
@@ -64,3 +67,115 @@ def test_threads_give_the_same_weights_as_one(engine):
         together = list(pool.map(fit, range(6)))
     for first, second in zip(alone, together, strict=True):
         np.testing.assert_array_equal(first, second)
+
+
+@pytest.mark.parametrize("rule", ["fobos", "ftrl"])
+def test_calls_of_one_model_from_several_threads_take_turns(rule):
+    """Every step of every call is in the model, and whoever reads it sees whole calls."""
+    X = sparse.random(200, 50, density=0.1, format="csr", random_state=0)
+    y = np.arange(200) % 2
+    model = LazyNetClassifier(rule=rule, eta0=0.1, shuffle=False)
+    model.partial_fit(X[:5], y[:5], classes=[0, 1])
+    seen = []
+
+    def learn(part):
+        for _ in range(25):
+            model.partial_fit(X[part::4], y[part::4])
+
+    def read():
+        for _ in range(50):
+            seen.append(model.t_)
+            assert np.isfinite(model.decision_function(X[:3])).all()
+
+    with ThreadPoolExecutor(5) as pool:
+        for future in [*(pool.submit(learn, part) for part in range(4)), pool.submit(read)]:
+            future.result()
+    assert model.t_ == 5 + 4 * 25 * 50
+    assert all((t - 5) % 50 == 0 for t in seen)
+
+
+def test_steps_of_one_stepper_from_several_threads_take_turns():
+    """Every step counts."""
+    stepper = Stepper(4, loss="squared_error", eta0=1e-3, schedule="constant")
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda j: [stepper.step([j], [1.0], 1.0) for _ in range(100)], range(4)))
+    assert stepper.t == 400
+    np.testing.assert_allclose(stepper.weights, 1.0 - 0.999**100)
+
+
+def test_a_copy_learns_by_itself():
+    """copy.copy shares the parameters with the original and nothing that learns."""
+    X = sparse.random(60, 50, density=0.1, format="csr", random_state=0)
+    y = np.arange(60) % 2
+    model = LazyNetClassifier(random_state=0).partial_fit(X, y, classes=[0, 1])
+    before, other = model.coef_.copy(), copy.copy(model)
+    assert other.partial_fit(X, y).t_ == 120
+    assert model.t_ == 60
+    np.testing.assert_array_equal(LazyNetClassifier.coef_.fget(model), before)
+    # Both go on with the same shuffling.
+    np.testing.assert_array_equal(model.partial_fit(X, y).coef_, other.coef_)
+    stepper = Stepper(2)
+    copy.copy(stepper).step([0], [1.0], 1.0)
+    assert stepper.t == 0
+    assert not stepper.weights.any()
+
+
+class Asks:
+    """A schedule that calls something of the model while it learns."""
+
+    def __init__(self, ask):
+        self.ask = ask
+
+    def rates(self, start, stop):
+        self.ask()
+        return np.full(stop - start, 0.1)
+
+    def __call__(self, t):
+        return 0.1
+
+
+def test_a_model_is_not_used_by_what_its_own_call_calls():
+    """A schedule cannot train the model that asks it, nor read weights that are being changed."""
+    X = sparse.random(60, 50, density=0.1, format="csr", random_state=0)
+    y = np.arange(60) % 2
+    model = LazyNetClassifier(random_state=0).partial_fit(X, y, classes=[0, 1])
+    before = model.coef_.copy()
+    for ask in (lambda: model.coef_, lambda: model.partial_fit(X, y), lambda: pickle.dumps(model)):
+        model.set_params(schedule=Asks(ask))
+        with pytest.raises(RuntimeError, match=r"in the same thread|in this thread"):
+            model.partial_fit(X, y)
+        model.set_params(schedule="power")
+        np.testing.assert_array_equal(model.coef_, before)
+    # fit changes nothing before its end: what is read is the model of before.
+    read = []
+    model.set_params(schedule=Asks(lambda: read.append(model.coef_.copy())), max_iter=1, tol=None)
+    model.fit(X, y)
+    np.testing.assert_array_equal(read[0], before)
+
+
+@pytest.mark.parametrize("engine", ELASTIC_ENGINES)
+def test_a_matrix_that_changes_under_a_kernel_leads_it_nowhere(engine):
+    """Another thread writes columns and row starts that leave the matrix: an error or a result."""
+    X = sparse.random(2000, 500, density=0.05, format="csr", random_state=0)
+    y = np.arange(2000) % 2
+    indices, indptr, done = X.indices.copy(), X.indptr.copy(), threading.Event()
+
+    def scribble():
+        rng = np.random.default_rng(0)
+        while not done.is_set():
+            where = rng.integers(0, len(indices), 100)
+            X.indices[where] = rng.choice([-7, 2**31 - 1, 10**6], 100)
+            X.indptr[rng.integers(0, 2001, 5)] = rng.choice([-1, 2**31 - 1, 3], 5)
+            X.indices[:], X.indptr[:] = indices, indptr
+
+    model = LazyNetClassifier(engine=engine, l1=1e-3, max_iter=3, tol=None, random_state=0)
+    writer = threading.Thread(target=scribble)
+    writer.start()
+    try:
+        for _ in range(20):
+            with contextlib.suppress(ValueError, FloatingPointError):
+                model.fit(X, y)
+    finally:
+        done.set()
+        writer.join()
+    assert np.isfinite(model.set_params(max_iter=1).fit(X, y).coef_).all()

@@ -1,0 +1,35 @@
+"""A lock that is held for the length of one call.
+
+Compiled, because a signal may strike between any two instructions of Python, and so between taking
+a lock and the block that would give it back; here it strikes before, during or after the call.
+
+Property: after any interrupts the lock is free (tests/test_interrupt.py).
+"""
+
+from threading import RLock, get_ident
+
+
+cdef class Turn:
+    """Calls that share a turn happen one after the other; a call within a call happens at once."""
+
+    cdef object lock
+    cdef object owner      # the thread that holds the lock, while depth > 0
+    cdef Py_ssize_t depth  # calls under way, one within the other
+
+    def __cinit__(self):
+        self.lock = RLock()
+
+    def held(self):
+        """Whether this thread is in a call already."""
+        return self.depth > 0 and self.owner == get_ident()
+
+    def call(self, function, *arguments, **options):
+        """Wait for the turn, and call ``function``."""
+        self.lock.acquire()
+        self.owner = get_ident()
+        self.depth += 1
+        try:
+            return function(*arguments, **options)
+        finally:
+            self.depth -= 1
+            self.lock.release()
