@@ -22,6 +22,8 @@ class BoundedTwin:
     array([0.45, 0.  ])
     >>> twin.comparable and twin.bound < 1e-14
     True
+    >>> twin.ended is None  # comparing goes on
+    True
     >>> round(twin.distance(np.array([0.45, 0.25]), twin.intercept), 6)
     0.25
     """

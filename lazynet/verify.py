@@ -60,6 +60,8 @@ class VerificationReport:
     >>> report = LazyNetClassifier(l1=0.1).verify(X, ["no", "yes"])
     >>> report.agrees, report.steps_compared, report.steps
     (True, 2, 2)
+    >>> report.ended is None  # comparing went on to the last step
+    True
     >>> print(str(report).splitlines()[0])
     engine 'clock' and the dense twin agree after every one of 2 steps (2 rows, 2 features in them)
     """
