@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from types import SimpleNamespace
 from typing import Any, ClassVar
@@ -28,7 +29,16 @@ def suitable_rate(squared_norm: float, loss: Loss) -> float:
             "X has rows whose squared norm is not a finite number, so no rate suits them; "
             "scale the features to comparable sizes, or give eta0"
         )
-    return 1.0 / ((loss.curvature or 1.0) * squared_norm) if squared_norm > 0 else 1.0
+    if squared_norm == 0:
+        return 1.0
+    divisor = (loss.curvature or 1.0) * squared_norm
+    rate = 1.0 / divisor if divisor else math.inf
+    if math.isinf(rate):
+        raise ValueError(
+            "X has rows whose squared norm is so small that no finite rate suits them; "
+            "scale the features to comparable sizes, or give eta0"
+        )
+    return rate
 
 
 def refuse_overflow(t: int, lever: str, *arrays: NDArray[np.float64]) -> None:

@@ -780,3 +780,10 @@ def test_adagrad_warns_when_the_penalty_comes_later():
         own = LazyNetRegressor(rule="adagrad", l1=1e-3, l2=0.0, max_iter=3, tol=None).fit(X, y)
         own.partial_fit(X, y)
         own.set_params(l1=1e-2).partial_fit(X, y)
+
+
+def test_rows_for_which_no_rate_is_finite_are_refused_in_words():
+    """Not as a parameter eta0 that nobody gave."""
+    X = sparse.csr_matrix([[1e-160, 0.0], [0.0, 1e-160]])
+    with pytest.raises(ValueError, match="X has rows whose squared norm is so small"):
+        LazyNetRegressor(fit_intercept=False).fit(X, [0.0, 1.0])
