@@ -138,7 +138,10 @@ def _check_convertible(X: Any) -> None:
         _check_indices("row", X.row, X.shape[0])
         _check_indices("col", X.col, X.shape[1])
     elif X.format == "bsr":
-        X.check_format(full_check=True)
+        try:
+            X.check_format(full_check=True)
+        except (ValueError, TypeError) as error:
+            raise ValueError(f"X cannot be used: {error}") from None
     elif X.format == "lil":
         _check_equally_long(X.rows, "rows", X.data, "data")
         if len(X.rows) != X.shape[0]:

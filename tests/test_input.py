@@ -993,3 +993,70 @@ def test_undo_keeps_what_is_done(engine):
     undo.done()
     assert engine.undo is None
     assert engine_state(engine) == engine_state(twin)
+
+
+# --- one door for X -----------------------------------------------------------------------------
+
+
+def damaged(kind):
+    """A matrix of N rows and D columns with an index that leaves it, or parts that do not fit."""
+    X, _ = make_data()
+    if kind.startswith("lil"):
+        X = X.tolil()
+        if kind == "lil rows":
+            X.rows[0], X.data[0] = [1, 2, 3], [1.0]
+        else:
+            X.rows[0], X.data[0] = [{"lil huge": 2**31 - 1, "lil wide": 2**40}.get(kind, -7)], [1.0]
+    elif kind == "dok":
+        X = X.todok()
+        X._dict[(N + 7, 0)] = 1.0
+    elif kind == "dia":
+        X = sparse.dia_matrix((np.ones((1, D)), [0]), shape=(N, D))
+        X.offsets = np.array([2**31 - 1])
+    elif kind == "coo":
+        X = X.tocoo()
+        X.row = X.row[:-1]
+    elif kind == "csc":
+        X = X.tocsc()
+        X.indices[0] = 2**31 - 1
+    elif kind == "bsr":
+        X = X.tobsr(blocksize=(2, 2))
+        X.indices[0] = 2**31 - 1
+    else:
+        X.indices = X.indices.tolist()
+    return X
+
+
+@pytest.mark.parametrize("method", ["fit", "partial_fit", "predict", "decision_function"])
+@pytest.mark.parametrize(
+    "kind",
+    ["lil huge", "lil wide", "lil negative", "lil rows", "dok", "dia", "coo", "csc", "bsr", "list"],
+)
+def test_no_format_leads_out_of_the_matrix(kind, method):
+    """In training and in prediction alike, and before SciPy follows an index."""
+    X, y = make_data()
+    model = LazyNetClassifier(max_iter=1, tol=None).fit(X, y)
+    arguments = (damaged(kind), y) if "fit" in method else (damaged(kind),)
+    with pytest.raises((ValueError, TypeError), match=r"X|indices|offsets"):
+        getattr(model, method)(*arguments)
+
+
+@pytest.mark.parametrize("form", [sparse.csr_matrix, sparse.csc_matrix, np.asarray])
+def test_complex_numbers_are_refused(form):
+    """Also where the columns of X are out of order, and a sorted copy of real numbers is made."""
+    X, y = make_data()
+    X = X.astype(complex)
+    X.indices[:2] = X.indices[:2][::-1]
+    with pytest.raises(ValueError, match="Complex data not supported"):
+        LazyNetClassifier().fit(form(X.toarray() if form is np.asarray else X), y)
+
+
+def test_predictions_that_are_not_numbers_are_refused():
+    """inf - inf is no decision for either class."""
+    model = LazyNetClassifier(fit_intercept=False, l1=0.0, l2=0.0, eta0=40.0, shuffle=False)
+    model.partial_fit(
+        [[1.0, 0.0], [0.0, 1.0]], [0, 1], classes=[0, 1]
+    )  # weights below -10 and above 10
+    assert model.predict([[1e308, 0.0]]) == [0]
+    with pytest.raises(FloatingPointError, match="row 1 of X"):
+        model.predict(sparse.csr_matrix([[1.0, 1.0], [1e308, 1e308]]))

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from support import ELASTIC_ENGINES, recipe, rows, task_for
 
 from lazynet.engines import make_engine
-from lazynet.kernels import clock, dense, objective, tables
+from lazynet.kernels import averages, bursts, clock, dense, objective, tables
 from lazynet.kernels.examples import Examples, Steps, Task
 
 DEFAULT_TASK = (0, 0.1, False, False, 0.5, 1.0, 1.0, 1.0, 1.0, 1.0)
@@ -219,3 +219,112 @@ def test_a_matrix_without_rows_columns_or_steps(engine):
         built.take(examples, steps_of(order, chosen), task_for(built, chosen))
         built.take(examples, steps_of([], chosen), task_for(built, chosen))
         assert built.weights().shape == (shape[1],)
+
+
+# --- objects and arrays that are not what they seem ---------------------------------------------
+
+
+def misaligned(array):
+    """The same numbers one byte off the place where they may lie."""
+    room = np.zeros(array.nbytes + 1, dtype=np.uint8)
+    room[1:] = np.ascontiguousarray(array).view(np.uint8).ravel()
+    odd = room[1:].view(array.dtype).reshape(array.shape)
+    assert not odd.flags.aligned
+    return odd
+
+
+def two_rows():
+    """Values, columns and starts of two rows with a nonzero each."""
+    return np.ones(2), np.arange(2, dtype=np.int32), np.arange(3, dtype=np.int32)
+
+
+def records_of(features):
+    """Records of bursts, as many as features."""
+    return bursts.Records(features, np.zeros(len(features)), np.zeros(len(features), np.uint8))
+
+
+@pytest.mark.parametrize("kind", [Examples, Steps, Task, averages.Average, bursts.Records])
+def test_no_object_is_half_made(kind):
+    """Making one without its arrays is refused, and __init__ changes nothing that is made."""
+    with pytest.raises(TypeError):
+        kind.__new__(kind)
+    records = records_of(np.zeros(3, np.int64))
+    with contextlib.suppress(TypeError):
+        records.__init__(np.zeros(0, np.int64), np.zeros(0), np.zeros(0, np.uint8))
+    assert len(records.features) == 3
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: objective.weight_sums(None),
+        lambda: clock.rebase(None, np.zeros(clock.CLOCK_FIELDS)),
+        lambda: clock.run(None, None, None, np.zeros(1), np.zeros(clock.CLOCK_FIELDS), 0),
+        lambda: averages.Average(None, np.zeros(2), np.zeros(2), np.zeros(7)),
+        lambda: Steps(rows(1), None, np.ones(1), np.ones(1), np.ones(1)),
+        lambda: Examples(None, None, None, 3),
+        lambda: bursts.Records(None, np.zeros(1), np.zeros(1, np.uint8)),
+    ],
+)
+def test_none_is_no_array(call):
+    """Refused where an array or an object is needed."""
+    with pytest.raises(TypeError):
+        call()
+
+
+def test_arrays_of_another_width_are_refused():
+    """Cells of one number are not written to as if they had two."""
+    with pytest.raises(ValueError, match="two numbers per feature"):
+        bursts.purge(np.array([0, 3]), np.zeros((4, 1)))
+
+
+def test_a_count_that_is_edited_is_checked_again():
+    """What says how much of an array is in use may be written to at any time."""
+    fields = np.zeros(averages.AVERAGE_FIELDS)
+    past = averages.Average(np.zeros(4), np.zeros(5), np.zeros(5), fields)
+    for count in (5.0, -1.0, 1e300, np.nan):
+        fields[averages.COUNTED_FIELD] = count
+        with pytest.raises(ValueError, match="the iterates that counted"):
+            averages.sums(np.zeros((3, 2)), past, np.zeros(3))
+
+
+def test_records_that_are_edited_are_checked_again():
+    """A feature on record is an index: it is checked where it is used."""
+    features = np.array([0, 1], dtype=np.int64)
+    records = records_of(features)
+    order, rates = rows(1), np.ones(1)
+    values, columns, starts = two_rows()
+    examples = Examples(values, columns, starts, 2, np.ones(2))
+    cells, fields = np.zeros((2, 2)), np.zeros(bursts.BURST_FIELDS)
+    bursts.run(examples, order, rates, 1, 0.1, False, 5, 0.0, True, cells, fields, records, 0)
+    assert records.n == 1
+    features[0] = 2**40
+    for call in (
+        lambda: bursts.truncate(records, cells, fields, 0.1, 1.0, True),
+        lambda: bursts.tally(records, np.zeros((2, 2), np.int32)),
+    ):
+        with pytest.raises(ValueError, match="must name features below 2"):
+            call()
+
+
+@pytest.mark.parametrize("which", range(4))
+def test_arrays_stay_where_they_are_while_they_are_held(which):
+    """NumPy refuses to move them, though it has been told not to count references."""
+    values, columns, starts = two_rows()
+    base = np.zeros(8)
+    targets = base[:2]
+    examples = Examples(values, columns, starts, 2, targets)
+    with pytest.raises(ValueError, match="cannot resize"):
+        (values, columns, starts, base)[which].resize(10**6, refcheck=False)
+    assert examples.n_rows == 2
+
+
+def test_misaligned_arrays_are_refused_by_name():
+    """Reading a number from where it cannot lie is undefined: the door copies, kernels refuse."""
+    arrays = two_rows()
+    for which, name in enumerate(("data", "indices", "indptr")):
+        given = [misaligned(a) if i == which else a for i, a in enumerate(arrays)]
+        with pytest.raises(ValueError, match=f"{name} must be aligned"):
+            Examples(*given, 2)
+    with pytest.raises(ValueError, match="weights must be aligned"):
+        objective.weight_sums(misaligned(np.ones(3)))
