@@ -16,7 +16,9 @@ from lazynet.params import Special, check_array, check_number, shown
 def check_sample_weight(
     sample_weight: ArrayLike | None, X: sparse.csr_matrix
 ) -> NDArray[np.float64] | None:
-    """One finite number that is not negative for every row of X; a single number weighs all."""
+    """One finite number that is not negative for every row of X, and not only zeros.
+
+    A single number weighs all rows."""
     if sample_weight is None:
         return None
     what = "must hold one real number for every row"
@@ -32,6 +34,8 @@ def check_sample_weight(
         raise ValueError(
             f"sample_weight must be finite and not negative, got {weights[row]} for row {row}"
         )
+    if not weights.any():
+        raise ValueError("sample_weight must not be zero for every row: nothing would be learned")
     return np.ascontiguousarray(weights)
 
 

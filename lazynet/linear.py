@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from types import SimpleNamespace
 from typing import Any, ClassVar
@@ -19,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from lazynet.data import checked_csr, usable_rows
 from lazynet.losses import LOSSES, Loss, get_loss
 from lazynet.params import Kind, settle
+from lazynet.rules import LARGEST_SHRINK
 from lazynet.state import Transactional, at_rest
 
 
@@ -32,13 +32,8 @@ def suitable_rate(squared_norm: float, loss: Loss) -> float:
     if squared_norm == 0:
         return 1.0
     divisor = (loss.curvature or 1.0) * squared_norm
-    rate = 1.0 / divisor if divisor else math.inf
-    if math.isinf(rate):
-        raise ValueError(
-            "X has rows whose squared norm is so small that no finite rate suits them; "
-            "scale the features to comparable sizes, or give eta0"
-        )
-    return rate
+    # Rows whose squared norm is next to nothing: the largest rate that any rule takes.
+    return min(1.0 / divisor, LARGEST_SHRINK) if divisor else LARGEST_SHRINK
 
 
 def refuse_overflow(t: int, lever: str, *arrays: NDArray[np.float64]) -> None:

@@ -23,6 +23,7 @@ from lazynet import (
     LazyNetClassifier,
     LazyNetRegressor,
     PolynomialDecay,
+    StabilisedSGDClassifier,
     Stepper,
     selection_stability,
 )
@@ -457,6 +458,7 @@ def test_garbage_in_class_weight_is_refused_by_name(kind):
         (-1.0, "sample_weight must be finite and not negative"),
         (1j, "sample_weight must hold one real number for every row, got complex128"),
         (["1"] * N, "sample_weight must hold one real number"),
+        ([0.0] * N, "sample_weight must not be zero for every row"),
         ([[1], [1, 2]], "sample_weight must hold one real number"),
         ([1.0] * (N - 1), "sample_weight"),
         ([np.inf] * N, "sample_weight must be finite and not negative, got inf"),
@@ -782,8 +784,12 @@ def test_adagrad_warns_when_the_penalty_comes_later():
         own.set_params(l1=1e-2).partial_fit(X, y)
 
 
-def test_rows_for_which_no_rate_is_finite_are_refused_in_words():
-    """Not as a parameter eta0 that nobody gave."""
-    X = sparse.csr_matrix([[1e-160, 0.0], [0.0, 1e-160]])
-    with pytest.raises(ValueError, match="X has rows whose squared norm is so small"):
-        LazyNetRegressor(fit_intercept=False).fit(X, [0.0, 1.0])
+@pytest.mark.parametrize("size", [1e-154, 1e-160, 1e-162])
+def test_rows_for_which_no_rate_is_finite_are_trained_on(size):
+    """At the largest rate that rules take: nobody gave an eta0 that could be refused."""
+    X, y = np.diag([size, size]), [0, 1]
+    for options in ({}, dict(rule="truncated_gradient", threshold=1.0, l2=0.0)):
+        model = LazyNetClassifier("hinge", fit_intercept=False, **options)
+        assert np.isfinite(model.fit(X, y).coef_).all()
+    model = StabilisedSGDClassifier(fit_intercept=False, stability=0.0)
+    assert np.isfinite(model.fit(X, y).coef_).all()
