@@ -1,0 +1,126 @@
+"""The same numbers in arrays that lie in memory in unusual ways."""
+
+from __future__ import annotations
+
+import ctypes
+import mmap
+import tempfile
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+Disguise = Callable[[NDArray], NDArray]
+
+
+def read_only(array: NDArray) -> NDArray:
+    """A copy that cannot be written to."""
+    copy = array.copy()
+    copy.flags.writeable = False
+    return copy
+
+
+def byte_swapped(array: NDArray) -> NDArray:
+    """A copy in the byte order of other machines."""
+    return array.astype(array.dtype.newbyteorder())
+
+
+def misaligned(array: NDArray) -> NDArray:
+    """A copy that begins at an odd address."""
+    if array.dtype.hasobject:
+        return array.copy()
+    room = np.zeros(array.nbytes + 1, dtype=np.uint8)
+    copy = np.frombuffer(room.data, dtype=array.dtype, count=array.size, offset=1)
+    copy = copy.reshape(array.shape)
+    copy[...] = array
+    return copy
+
+
+def strided(array: NDArray) -> NDArray:
+    """A view of every other entry of a longer array, with junk between."""
+    room = np.zeros((*array.shape[:-1], 2 * array.shape[-1]), dtype=array.dtype)
+    view = room[..., ::2]
+    view[...] = array
+    return view
+
+
+def backwards(array: NDArray) -> NDArray:
+    """A view that runs through memory from the end to the beginning."""
+    return array[::-1].copy()[::-1]
+
+
+def fortran(array: NDArray) -> NDArray:
+    """A copy, one column after the other."""
+    return np.asfortranarray(array.copy())
+
+
+def memory_mapped(array: NDArray) -> NDArray:
+    """A copy that is mapped from a file, read-only."""
+    if array.size == 0 or array.dtype.hasobject:
+        return array.copy()
+    with tempfile.TemporaryFile() as file:
+        file.write(array.tobytes())
+        file.flush()
+        mapped = np.memmap(file, dtype=array.dtype, mode="r", shape=array.size)
+        return mapped.reshape(array.shape)
+
+
+#: Disguises by name; every one keeps shape and values.
+DISGUISES: dict[str, Disguise] = {
+    disguise.__name__: disguise
+    for disguise in (
+        read_only, byte_swapped, misaligned, strided, backwards, fortran, memory_mapped,
+    )
+}  # fmt: skip
+
+
+def overlapping(array: NDArray, other: NDArray) -> NDArray:
+    """An array of the length and type of ``array`` in the memory of ``other``, where it fits."""
+    flat = np.ascontiguousarray(other).reshape(-1).view(np.uint8) if other.size else other
+    if other.size == 0 or not other.flags.c_contiguous or array.nbytes > flat.nbytes:
+        return array
+    return flat[: array.nbytes].view(array.dtype).reshape(array.shape)
+
+
+_PAGE = mmap.PAGESIZE
+
+
+def _mprotect() -> Callable[[int, int, int], int] | None:
+    try:
+        function = ctypes.CDLL(None).mprotect
+    except (AttributeError, OSError, TypeError):
+        return None
+    function.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
+    return function
+
+
+_PROTECT = _mprotect()
+
+
+def fenced(array: NDArray, *, front: bool = False) -> NDArray:
+    """A copy behind whose end (or before whose beginning) there is memory that kills who reads it.
+
+    Where the system has no such memory, a plain copy.
+    """
+    if _PROTECT is None or array.size == 0 or array.dtype.hasobject:
+        return array.copy()
+    pages = -(-array.nbytes // _PAGE)
+    room = mmap.mmap(-1, (pages + 1) * _PAGE)
+    address = ctypes.addressof(ctypes.c_char.from_buffer(room))
+    fence = 0 if front else pages * _PAGE
+    _PROTECT(address + fence, _PAGE, 0)
+    start = _PAGE if front else pages * _PAGE - array.nbytes
+    copy = np.frombuffer(room, dtype=array.dtype, count=array.size, offset=start)
+    copy = copy.reshape(array.shape)
+    copy[...] = array
+    return copy
+
+
+def in_disguise(array: NDArray, random: np.random.Generator) -> NDArray:
+    """The array in one of the disguises, in fences, or as it is."""
+    if array.ndim == 0:
+        return array
+    chosen = random.integers(len(DISGUISES) + 4)
+    if chosen < len(DISGUISES):
+        return list(DISGUISES.values())[chosen](array)
+    return fenced(array, front=bool(chosen % 2)) if chosen < len(DISGUISES) + 3 else array

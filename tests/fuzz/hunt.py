@@ -1,0 +1,149 @@
+"""The parent: gives seeds to children, and writes down the deaths of those that do not return."""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import os
+import re
+import signal
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from multiprocessing.connection import Connection
+from pathlib import Path
+
+from fuzz.ledger import Failure, Ledger
+from fuzz.oracle import plain
+from fuzz.worker import Generator, under_asan, work
+
+#: Seconds that one input may take.
+PATIENCE = 20.0
+#: Inputs of one child: what they leave behind in it shall not grow without bounds.
+PER_CHILD = 2000
+
+OnFailure = Callable[[int, Failure], None]
+
+
+def patience() -> float:
+    """Seconds that one input may take here."""
+    return PATIENCE * (5 if under_asan() else 1)
+
+
+def hunt(
+    name: str,
+    generate: Generator,
+    seed: int,
+    *,
+    count: int | None = None,
+    seconds: float = 1e9,
+    on_failure: OnFailure = lambda seed, failure: None,
+    limit: float | None = None,
+) -> Ledger:
+    """Run the inputs from ``seed`` on in children; a child that dies costs the one input."""
+    total = Ledger()
+    deadline = time.monotonic() + seconds
+    stop = sys.maxsize if count is None else seed + count
+    while seed < stop and time.monotonic() < deadline:
+        part = min(PER_CHILD, stop - seed)
+        seed = _one_child(
+            name, generate, seed, part, deadline, total, on_failure, limit or patience()
+        )
+    return total
+
+
+def _one_child(
+    name: str,
+    generate: Generator,
+    seed: int,
+    count: int,
+    deadline: float,
+    total: Ledger,
+    on_failure: OnFailure,
+    limit: float,
+) -> int:
+    """Let one child work; returns the first seed that it has left."""
+    # With fork, what a test has put in place of the real thing is in the child too.
+    method = "fork" if "fork" in multiprocessing.get_all_start_methods() else "spawn"
+    context = multiprocessing.get_context(method)
+    receiver, sender = context.Pipe(duplex=False)
+    with tempfile.TemporaryDirectory() as folder:
+        log = Path(folder) / "log"
+        child = context.Process(
+            target=work, args=(name, generate, seed, count, deadline, sender, str(log)), daemon=True
+        )
+        child.start()
+        sender.close()
+        try:
+            at = _listen(receiver, seed, total, on_failure, limit)
+            if at is None:
+                child.join()
+                return seed + count
+            failure = _death_of(child, log, f"{name}: the input {at}")
+            total.inputs += 1
+            total.failures.append(failure)
+            on_failure(at, failure)
+            return at + 1
+        finally:
+            if child.is_alive():
+                child.kill()
+            child.join()
+            receiver.close()
+
+
+def _listen(
+    receiver: Connection, seed: int, total: Ledger, on_failure: OnFailure, limit: float
+) -> int | None:
+    """Take in what the child says; returns the input at which it fell silent, or None."""
+    at = seed
+    with contextlib.suppress(EOFError, ConnectionError):
+        while receiver.poll(limit):
+            said = receiver.recv()
+            if said is None:
+                return None
+            if isinstance(said, Ledger):
+                total.add(said)
+                for failure in said.failures:
+                    on_failure(at, failure)
+            else:
+                at = said
+    return at
+
+
+def _death_of(child: multiprocessing.process.BaseProcess, log: Path, which: str) -> Failure:
+    """Why the child fell silent, and where."""
+    child.join(0.5)
+    if child.exitcode is None:
+        # It hangs: it is asked where, and ended.
+        with contextlib.suppress(OSError, AttributeError):
+            os.kill(child.pid, signal.SIGUSR1)
+            child.join(1.0)
+        how = "hang"
+        child.kill()
+        child.join()
+    elif child.exitcode < 0:
+        how = signal.Signals(-child.exitcode).name
+    else:
+        how = f"exit {child.exitcode}"
+    said = log.read_text(errors="replace") if log.exists() else ""
+    frames = [
+        f"{match[2]}:{match[3]}"
+        for match in re.finditer(r'File "[^"]*?/?((lazynet/|paper_repro/)?[^"/]*)", line (\d+)', said)
+        if match[2]
+    ]
+    inside = re.findall(r'File "[^"]*?((?:lazynet|paper_repro)/[^"]*)", line (\d+)', said)
+    tests = re.findall(r'File "[^"]*?(fuzz/[^"]*)", line (\d+)', said)
+    place = ":".join((inside or tests or [("an unknown place",)])[0])
+    sanitizer = re.search(r"ERROR: AddressSanitizer: (\S+).*", said)
+    kernel = re.search(r"#\d+ \S+ in (\S+) \S*?(lazynet/\S+)", said)
+    if sanitizer:
+        how = f"AddressSanitizer {sanitizer[1]}"
+        place = f"{kernel[1]} {kernel[2]}" if kernel else place
+    del frames
+    return Failure(f"{how} at {plain_place(place)}", f"{which} ended in {how} at {place}\n{said[:1500]}")
+
+
+def plain_place(place: str) -> str:
+    """A place without addresses."""
+    return re.sub(r"0x[0-9a-f]+", "_", plain(place) if len(place) > 90 else place)

@@ -1,0 +1,174 @@
+"""The estimators, found by looking, and parameters and data that suit them."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.base import BaseEstimator, is_classifier
+
+import lazynet
+from lazynet.engines import ENGINES
+from lazynet.losses import LOSSES
+from lazynet.rules import OWN_RULES, RULES
+
+#: Every public estimator.
+ESTIMATORS: list[type[Any]] = [
+    public
+    for public in (getattr(lazynet, name) for name in lazynet.__all__)
+    if inspect.isclass(public) and issubclass(public, BaseEstimator)
+]
+
+#: What keeps a call short, for the estimators that have such a parameter.
+SHORT = dict(max_iter=2, tol=None, random_state=0, burst_size=5, n_paths=2, table_budget=50)
+
+
+def made(Estimator: type[Any], **options: Any) -> Any:
+    """An estimator whose calls are short; options that it does not have are left out."""
+    model = Estimator()
+    known = model.get_params()
+    return model.set_params(
+        **{name: value for name, value in {**SHORT, **options}.items() if name in known}
+    )
+
+
+def methods_over_rows(model: Any) -> list[str]:
+    """Names of the public methods whose first argument is X, those that train first."""
+    found = []
+    for name in dir(type(model)):
+        if name.startswith("_") or not hasattr(model, name):
+            continue
+        method = getattr(model, name)
+        if not callable(method):
+            continue
+        try:
+            arguments = list(inspect.signature(method).parameters)
+        except (TypeError, ValueError):
+            continue
+        if arguments[:1] == ["X"]:
+            found.append(name)
+    return sorted(found, key=lambda name: ("fit" not in name, name))
+
+
+def arguments_of(model: Any, method: str) -> list[str]:
+    """The arguments of a method besides X."""
+    return list(inspect.signature(getattr(model, method)).parameters)[1:]
+
+
+def words_for(model: Any) -> list[str]:
+    """What an error may name: parameters, and arguments of methods."""
+    words = {"X", "y", "indices", "indptr", "row", "eta", *model.get_params()}
+    for name in methods_over_rows(model):
+        words.update(arguments_of(model, name))
+    return sorted(words)
+
+
+def rows_and_targets(
+    Estimator: type[Any], random: np.random.Generator, n: int = 12, d: int = 7, classes: int = 2
+) -> tuple[sparse.csr_matrix, NDArray[Any]]:
+    """A few sparse rows, and targets that suit the estimator."""
+    values = np.where(random.random((n, d)) < 0.4, random.standard_normal((n, d)), 0.0)
+    X = sparse.csr_matrix(values)
+    if is_classifier(Estimator()):
+        return X, np.arange(n) % classes
+    return X, random.standard_normal(n)
+
+
+def called(model: Any, method: str, X: Any, y: Any, **options: Any) -> Any:
+    """Call a method with those of the arguments that it takes."""
+    takes = arguments_of(model, method)
+    given = {"y": y, **options}
+    if "classes" in takes and "classes" not in given:
+        given["classes"] = np.unique(y) if not hasattr(model, "classes_") else None
+    return getattr(model, method)(X, **{name: given[name] for name in takes if name in given})
+
+
+def _one(*values: Any) -> Callable[[np.random.Generator], Any]:
+    return lambda random: values[random.integers(len(values))]
+
+
+#: Values that each parameter may have; not all go together.
+SOUND: dict[str, Callable[[np.random.Generator], Any]] = {
+    "loss": _one(*LOSSES),
+    "l1": _one(0.0, 0.0, 1e-6, 1e-3, 0.1, 2.0),
+    "l2": _one(0.0, 0.0, 1e-6, 1e-3, 0.1, 2.0),
+    "rule": _one(*RULES, *OWN_RULES),
+    "schedule": _one("constant", "power", "inverse_sqrt", "inverse_time", "pegasos",
+                     lazynet.Constant(0.1), lazynet.Power(0.5, 0.5), lambda t: 0.1 / (t + 1)),
+    "eta0": _one(None, None, 1e-3, 0.1, 1.0, 10.0),
+    "power_t": _one(0.0, 0.25, 0.5, 1.0),
+    "epsilon": _one(0.0, 0.1, 1.0),
+    "step_order": _one("gradient_first", "shrink_first"),
+    "max_iter": _one(1, 2, 5),
+    "tol": _one(None, None, 0.0, 1e-3),
+    "n_iter_no_change": _one(1, 3),
+    "fit_intercept": _one(True, False),
+    "shuffle": _one(True, False),
+    "random_state": _one(0, 1, 2**31),
+    "class_weight": _one(None, None, "balanced"),
+    "warm_start": _one(True, False),
+    "engine": _one(*ENGINES),
+    "table_budget": _one(1, 3, 50, 2**20),
+    "dense_predictions": _one(True, False),
+    "average": _one(False, False, True, 3, "polynomial", "suffix", lazynet.PolynomialDecay(1)),
+    "gamma": _one(None, 0.5, 2.0),
+    "rho": _one(None, 0.0, 0.1),
+    "beta": _one(None, 0.5, 1.0),
+    "delta": _one(None, 1e-6, 1.0),
+    "period": _one(None, 1, 3),
+    "threshold": _one(None, 0.5, np.inf),
+    "record_history": _one(True, False),
+    "verbose": _one(0),
+    "center": _one(True, False),
+    "replace": _one(True, False),
+    "n_paths": _one(1, 2, 3),
+    "burst_size": _one(1, 4, 20),
+    "bursts_per_stage": _one(1, 3),
+    "rejection_rate": _one(0.0, 0.3, 0.9),
+    "annealing": _one(-9.0, 0.0, 5.0),
+    "stability": _one(0.0, 0.7, 1.0),
+    "theta": _one(0.1, 0.5, 0.9),
+    "min_informed": _one(1, 3),
+    "gravity": _one("universal", "informative"),
+    "n_jobs": _one(None, 1, 2),
+}  # fmt: skip
+
+
+def sound_parameters(
+    parameters: dict[str, Any], random: np.random.Generator, changes: int
+) -> dict[str, Any]:
+    """New values for some of these parameters, each one that it may have."""
+    names = sorted(set(parameters) & set(SOUND))
+    chosen = random.choice(names, size=min(changes, len(names)), replace=False)
+    return {str(name): SOUND[str(name)](random) for name in chosen}
+
+
+#: Parameters that only some rules take.
+_OF_RULES = ("gamma", "rho", "beta", "delta", "period", "threshold")
+
+
+def working_parameters(Estimator: type[Any], random: np.random.Generator) -> dict[str, Any]:
+    """Parameters that go together: what is refused is drawn again, in part."""
+    known = Estimator().get_params()
+    for _ in range(100):
+        options = {**SHORT, **sound_parameters(known, random, int(random.integers(1, 8)))}
+        if "rule" in known and random.random() < 0.7:
+            options["rule"] = SOUND["rule"](random)
+            options.update({name: None for name in _OF_RULES if name in known})
+            options.pop("dense_predictions", None)
+            if options["rule"] in OWN_RULES and random.random() < 0.8:
+                for name in ("engine", "average", "schedule", "power_t", "step_order"):
+                    options.pop(name, None)
+                for name in OWN_RULES[options["rule"]].takes:
+                    options[name] = SOUND[name](random)
+        model = made(Estimator, **options)
+        try:
+            model._check_parameters()
+        except (ValueError, TypeError):
+            continue
+        return model.get_params()
+    return made(Estimator).get_params()

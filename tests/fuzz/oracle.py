@@ -1,0 +1,164 @@
+"""The judgement of one call: a finite result, a clean error, or a failure.
+
+A clean error is of a type that is accepted, names an argument, and leaves the model what it was.
+"""
+
+from __future__ import annotations
+
+import re
+import traceback
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+
+from fuzz.ledger import Ledger
+from fuzz.portrait import differences, portrait
+
+CLEAN = (ValueError, TypeError, FloatingPointError)
+#: Warnings that are meant for those who wrote the code, not for those who call it.
+LEAKS = (RuntimeWarning, DeprecationWarning, PendingDeprecationWarning, FutureWarning)
+#: What scikit-learn says in words of its own, which its checks of estimators ask for.
+WORDS_OF_SKLEARN = re.compile(
+    r"Expected 2D array|Found array with|inconsistent numbers of samples|Unknown label type"
+    r"|Complex data not supported|Input contains|Input (X|y) contains|1d array|bad input shape"
+    r"|sparse (matrix|data|array)|not fitted yet|Sparse|dtype=object|multi_class|one sample"
+    r"|array of at least|Expected n_neighbors|minimum of|requires y to be passed"
+    r"|is expecting \d+ features|feature names|class label"
+)
+
+
+class Stopped(KeyboardInterrupt):
+    """The fuzzer itself ended a call that asked for more work than it waits for."""
+
+
+def lines_of_lazynet(trace: TracebackType | None) -> list[str]:
+    """The frames inside the package, outermost first."""
+    return _inside(traceback.extract_tb(trace))
+
+
+def _inside(frames: Iterable[traceback.FrameSummary]) -> list[str]:
+    found = []
+    for frame in frames:
+        name = frame.filename.replace("\\", "/")
+        for package in ("lazynet", "paper_repro"):
+            if f"/{package}/" in f"/{name}":
+                place = f"/{name}".rsplit(f"/{package}/", 1)[1]
+                found.append(f"{package}/{place}:{frame.lineno}")
+    return found
+
+
+def innermost(error: BaseException) -> str:
+    """The line of the package where an error came from."""
+    return (lines_of_lazynet(error.__traceback__) or ["outside lazynet"])[-1]
+
+
+@contextmanager
+def listening() -> Iterator[list[tuple[str, str]]]:
+    """Collect the warnings that must not be seen: their text, and the line of the package."""
+    heard: list[tuple[str, str]] = []
+
+    def show(message: Any, category: type[Warning], *_: Any) -> None:
+        if issubclass(category, LEAKS):
+            lines = _inside(traceback.extract_stack())
+            heard.append((f"{category.__name__}: {message}", (lines or ["outside lazynet"])[-1]))
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        warnings.showwarning = show
+        yield heard
+
+
+def plain(text: str) -> str:
+    """A message without its numbers and quoted values, so that equal ones look equal."""
+    text = re.sub(r"'[^']*'|\"[^\"]*\"|\[.*\]|\(.*\)|<[^>]*>", "_", text.split("\n")[0])
+    return re.sub(r"[-+]?\d[\d.e+]*", "N", text)[:90]
+
+
+def names_one(text: str, words: Iterable[str]) -> bool:
+    """Whether a message names one of the arguments."""
+    return any(re.search(rf"(?<![A-Za-z0-9_]){re.escape(word)}(?![A-Za-z0-9_])", text)
+               for word in words)  # fmt: skip
+
+
+def judged(
+    ledger: Ledger,
+    what: str,
+    call: Callable[[], Any],
+    *,
+    words: Iterable[str],
+    model: Any = None,
+    accepted: tuple[type[BaseException], ...] = (),
+    needs_memory: bool = False,
+    finite: bool = True,
+) -> Any:
+    """Make the call and enter in the ledger what becomes of it; returns its result, or None.
+
+    ``words`` are the arguments that an error may name, ``model`` must survive it unchanged.
+    ``needs_memory`` says that no machine may have what the call asks for.
+    """
+    before = None if model is None else portrait(model)
+    result, error = None, None
+    with listening() as heard:
+        try:
+            result = call()
+        except BaseException as raised:
+            error = raised
+    for text, line in heard:
+        ledger.fail(f"{plain(text)} at {line}", f"{what} let a warning out: {text} ({line})")
+    if error is None:
+        if finite and not all_finite(result):
+            ledger.fail(f"{what} gave what is not finite", f"{what} returned {result!r:.200}")
+        else:
+            ledger.finite += 1
+        return result
+    _judge_error(ledger, what, error, tuple(words), accepted, needs_memory)
+    if model is not None:
+        changed = differences(before, portrait(model))
+        if changed:
+            ledger.fail(
+                f"{what} failed and changed the model ({type(error).__name__} "
+                f"at {innermost(error)})",
+                f"{what} raised {error!r:.200}, and the model changed: {'; '.join(changed[:3])}",
+            )
+    return None
+
+
+def _judge_error(
+    ledger: Ledger,
+    what: str,
+    error: BaseException,
+    words: tuple[str, ...],
+    accepted: tuple[type[BaseException], ...],
+    needs_memory: bool,
+) -> None:
+    kind, line, text = type(error).__name__, innermost(error), str(error)
+    if isinstance(error, Stopped):
+        ledger.refused["stopped by the fuzzer"] += 1
+    elif isinstance(error, MemoryError) and needs_memory:
+        ledger.refused[kind] += 1
+    elif not isinstance(error, CLEAN + accepted):
+        ledger.fail(f"{kind} at {line}", f"{what} raised {error!r:.300} at {line}")
+    elif not (names_one(text, words) or WORDS_OF_SKLEARN.search(text)):
+        ledger.fail(
+            f"{kind} names no argument at {line}: {plain(text)}",
+            f"{what} raised {error!r:.300} at {line}, which names no argument",
+        )
+    else:
+        ledger.refused[kind] += 1
+
+
+def all_finite(result: Any) -> bool:
+    """Whether every number in a result, or in a fitted model, is finite."""
+    if isinstance(result, (tuple, list)):
+        return all(all_finite(each) for each in result)
+    if isinstance(result, np.ndarray):
+        return result.dtype.kind not in "fc" or bool(np.isfinite(result).all())
+    if isinstance(result, (float, complex, np.floating)):
+        return bool(np.isfinite(result))
+    if hasattr(result, "coef_"):
+        return all_finite([np.asarray(result.coef_), np.asarray(result.intercept_)])
+    return True

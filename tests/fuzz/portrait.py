@@ -1,0 +1,79 @@
+"""A picture of an object, deep and bit for bit, that can be compared with a later one."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+_LOCKS = (type(threading.Lock()), type(threading.RLock()), threading.Condition, threading.Event)
+#: attributes that hold what can be computed anew, and times, which no two runs share
+_VOLATILE = frozenset({"_coefficients", "seconds"})
+
+
+def portrait(subject: Any, seen: frozenset[int] = frozenset()) -> Any:
+    """What the object is made of, as tuples that are equal if and only if the objects are."""
+    if subject is None or isinstance(subject, (bool, int, str, bytes, type)):
+        return type(subject).__name__, subject
+    if isinstance(subject, (float, complex, np.generic)):
+        # The bits, so that NaN equals itself and -0.0 does not equal 0.0.
+        return type(subject).__name__, np.asarray(subject).tobytes()
+    if id(subject) in seen:
+        return "seen", type(subject).__name__
+    seen = seen | {id(subject)}
+    if isinstance(subject, np.ndarray):
+        if subject.dtype.hasobject:
+            return "array", subject.shape, tuple(portrait(each, seen) for each in subject.ravel())
+        return "array", subject.dtype.str, subject.shape, subject.tobytes()
+    if sparse.issparse(subject):
+        return "sparse", subject.format, subject.shape, _of_fields(vars(subject), seen)
+    if isinstance(subject, np.random.RandomState):
+        return "generator", portrait(subject.get_state(), seen)
+    if isinstance(subject, Mapping):
+        return "mapping", tuple(
+            (portrait(key, seen), portrait(value, seen))
+            for key, value in subject.items()
+            if not isinstance(key, str) or key not in _VOLATILE
+        )
+    if isinstance(subject, (list, tuple)):
+        return type(subject).__name__, tuple(portrait(each, seen) for each in subject)
+    if isinstance(subject, (set, frozenset)):
+        return "set", frozenset(portrait(each, seen) for each in subject)
+    if callable(subject) or not hasattr(subject, "__dict__"):
+        return "opaque", type(subject).__name__
+    # Tables have room behind what is written in them; how they are pickled says what counts.
+    own = getattr(type(subject), "__getstate__", None)
+    fields = vars(subject)
+    if own is not None and own is not object.__getstate__ and hasattr(subject, "per_weight"):
+        fields = own(subject)
+    return type(subject).__name__, _of_fields(fields, seen)
+
+
+def _of_fields(fields: Mapping[str, Any], seen: frozenset[int]) -> Any:
+    return tuple(
+        (name, portrait(value, seen))
+        for name, value in sorted(fields.items())
+        if name not in _VOLATILE and not isinstance(value, _LOCKS)
+    )
+
+
+def differences(before: Any, after: Any, path: str = "") -> list[str]:
+    """Where two portraits differ, for people to read."""
+    if before == after:
+        return []
+    if isinstance(before, tuple) and isinstance(after, tuple) and len(before) == len(after):
+        name = before[0] if before and isinstance(before[0], str) else ""
+        return [
+            where
+            for left, right in zip(before, after, strict=True)
+            for where in differences(left, right, f"{path}.{name}" if name else path)
+        ]
+    return [f"{path or 'it'}: {_short(before)} became {_short(after)}"]
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) < 60 else text[:57] + "..."
