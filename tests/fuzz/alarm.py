@@ -22,10 +22,11 @@ def stopped_after(seconds: float) -> Iterator[None]:
     if not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
         yield
         return
-    previous = signal.signal(signal.SIGALRM, _stop)
+    signal.signal(signal.SIGALRM, _stop)
     signal.setitimer(signal.ITIMER_REAL, seconds * (5 if under_asan() else 1))
     try:
         yield
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0.0)
-        signal.signal(signal.SIGALRM, previous)
+        # Not the default, which would end the process if one were still on its way.
+        signal.signal(signal.SIGALRM, signal.SIG_IGN)

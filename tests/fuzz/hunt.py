@@ -15,6 +15,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 
 from fuzz.ledger import Failure, Ledger
+from fuzz.note import last_note
 from fuzz.oracle import plain
 from fuzz.worker import Generator, under_asan, work
 
@@ -83,6 +84,9 @@ def _one_child(
             failure = _death_of(child, log, f"{name}: the input {at}")
             total.inputs += 1
             total.failures.append(failure)
+            if at > seed:
+                text = f"if it does not die alone: --replay {seed}:{at - seed + 1}\n{failure.text}"
+                failure = Failure(failure.signature, text)
             on_failure(at, failure)
             return at + 1
         finally:
@@ -127,23 +131,15 @@ def _death_of(child: multiprocessing.process.BaseProcess, log: Path, which: str)
     else:
         how = f"exit {child.exitcode}"
     said = log.read_text(errors="replace") if log.exists() else ""
-    frames = [
-        f"{match[2]}:{match[3]}"
-        for match in re.finditer(r'File "[^"]*?/?((lazynet/|paper_repro/)?[^"/]*)", line (\d+)', said)
-        if match[2]
-    ]
+    doing = last_note(log.with_name("log.note"))
     inside = re.findall(r'File "[^"]*?((?:lazynet|paper_repro)/[^"]*)", line (\d+)', said)
-    tests = re.findall(r'File "[^"]*?(fuzz/[^"]*)", line (\d+)', said)
-    place = ":".join((inside or tests or [("an unknown place",)])[0])
-    sanitizer = re.search(r"ERROR: AddressSanitizer: (\S+).*", said)
+    place = ":".join(inside[0]) if inside else ""
+    sanitizer = re.search(r"ERROR: AddressSanitizer: (\S+)", said)
     kernel = re.search(r"#\d+ \S+ in (\S+) \S*?(lazynet/\S+)", said)
     if sanitizer:
         how = f"AddressSanitizer {sanitizer[1]}"
         place = f"{kernel[1]} {kernel[2]}" if kernel else place
-    del frames
-    return Failure(f"{how} at {plain_place(place)}", f"{which} ended in {how} at {place}\n{said[:1500]}")
-
-
-def plain_place(place: str) -> str:
-    """A place without addresses."""
-    return re.sub(r"0x[0-9a-f]+", "_", plain(place) if len(place) > 90 else place)
+    if not place or place.startswith("lazynet/tests"):
+        # Kernels are not in Python's traceback: what was called tells where.
+        place = plain(doing)
+    return Failure(f"{how} at {place}", f"{which} ended in {how}: {doing}\n{said[:1500]}")

@@ -95,7 +95,10 @@ def matrix(X: sparse.csr_matrix, random: np.random.Generator) -> tuple[Any, str]
             values = 100 * np.abs(values)
         other.data = np.asarray(values).astype(number)
     if random.random() < 0.7:
-        how += _DAMAGE[form](other, random)
+        try:
+            how += _DAMAGE[form](other, random)
+        except (TypeError, ValueError, AttributeError, IndexError):
+            how.append("half damaged")
     return other, " ".join(how)
 
 

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from fuzz.ledger import Ledger
+from fuzz.note import note
 from fuzz.portrait import differences, portrait
 
 CLEAN = (ValueError, TypeError, FloatingPointError)
@@ -101,6 +102,7 @@ def judged(
     ``needs_memory`` says that no machine may have what the call asks for.
     """
     before = None if model is None else portrait(model)
+    note(what)
     result, error = None, None
     with listening() as heard:
         try:
@@ -111,7 +113,9 @@ def judged(
         ledger.fail(f"{plain(text)} at {line}", f"{what} let a warning out: {text} ({line})")
     if error is None:
         if finite and not all_finite(result):
-            ledger.fail(f"{what} gave what is not finite", f"{what} returned {result!r:.200}")
+            ledger.fail(
+                f"{what.split()[0]} gave what is not finite", f"{what} returned {result!r:.200}"
+            )
         else:
             ledger.finite += 1
         return result
@@ -120,7 +124,7 @@ def judged(
         changed = differences(before, portrait(model))
         if changed:
             ledger.fail(
-                f"{what} failed and changed the model ({type(error).__name__} "
+                f"a failed {what.split()[0]} changed the model ({type(error).__name__} "
                 f"at {innermost(error)})",
                 f"{what} raised {error!r:.200}, and the model changed: {'; '.join(changed[:3])}",
             )
@@ -144,7 +148,7 @@ def _judge_error(
         ledger.fail(f"{kind} at {line}", f"{what} raised {error!r:.300} at {line}")
     elif not (names_one(text, words) or WORDS_OF_SKLEARN.search(text)):
         ledger.fail(
-            f"{kind} names no argument at {line}: {plain(text)}",
+            f"{kind} names no argument in {line.split(':')[0]}: {plain(text)}",
             f"{what} raised {error!r:.300} at {line}, which names no argument",
         )
     else:

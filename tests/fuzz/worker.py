@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from fuzz.ledger import Ledger
+from fuzz.note import keep_notes_in, note
 from fuzz.oracle import innermost
 
 Generator = Callable[[np.random.Generator, Ledger], None]
@@ -30,6 +31,7 @@ def under_asan() -> bool:
 def run_input(name: str, generate: Generator, seed: int) -> Ledger:
     """One input, in this process."""
     ledger = Ledger(inputs=1)
+    note(f"{name}, making an input")
     random = np.random.default_rng([seed, *name.encode()])
     try:
         generate(random, ledger)
@@ -61,7 +63,8 @@ def work(
 
 
 def _settle_in(log: str) -> None:
-    """Limits, and a file that tells what killed the child."""
+    """Limits, and files that tell what killed the child."""
+    keep_notes_in(f"{log}.note")
     # A Ctrl-C at the terminal is for the parent, which ends the child.
     with contextlib.suppress(OSError):
         os.setpgrp()

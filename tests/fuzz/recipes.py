@@ -1,0 +1,356 @@
+"""Sound arguments for every function, class and method of the kernels.
+
+``RECIPES`` has an entry for each; a test fails if a kernel offers what has none.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import lazynet.kernels
+from lazynet.kernels import averages, bursts, carpenter, clock, dekel, rda, rescaled
+from lazynet.kernels import truncated
+from lazynet.kernels.averages import Average
+from lazynet.kernels.bursts import Records
+from lazynet.kernels.examples import Examples, Steps, Task
+
+#: Lets a recipe lay out its arrays: fenced, or anywhere.
+Place = Callable[[NDArray[Any]], NDArray[Any]]
+Arguments = dict[str, Any]
+
+
+def kernel_functions() -> dict[str, Callable[..., Any]]:
+    """Every function, class and method that the kernels offer, by name."""
+    found: dict[str, Callable[..., Any]] = {}
+    for module in pkgutil.iter_modules(lazynet.kernels.__path__):
+        kernel = importlib.import_module(f"lazynet.kernels.{module.name}")
+        for name, offered in vars(kernel).items():
+            if name.startswith("_") or getattr(offered, "__module__", kernel.__name__) != (
+                kernel.__name__
+            ):
+                continue
+            if inspect.isclass(offered):
+                found[f"{module.name}.{name}"] = offered
+                for method, function in vars(offered).items():
+                    if not method.startswith("_") and callable(function):
+                        found[f"{module.name}.{name}.{method}"] = function
+            elif callable(offered):
+                found[f"{module.name}.{name}"] = offered
+    return found
+
+
+class Parts:
+    """Sound parts of one small problem: ``n`` rows, ``d`` columns, ``k`` steps."""
+
+    def __init__(self, random: np.random.Generator, place: Place = lambda array: array) -> None:
+        self.random, self.place = random, place
+        self.n, self.d = int(random.integers(1, 9)), int(random.choice([1, 2, 5, 9, 33]))
+        self.k = int(random.integers(1, 20))
+        self.wide = bool(random.integers(2))
+
+    def reals(self, *shape: int, least: float = -2.0) -> NDArray[np.float64]:
+        """Numbers of ordinary size."""
+        return self.place(self.random.uniform(least, 2.0, shape))
+
+    def csr(self) -> Arguments:
+        """Rows as ``Examples`` takes them."""
+        index = np.int64 if self.wide else np.int32
+        filled = self.random.random((self.n, self.d)) < 0.5
+        columns = np.nonzero(filled)[1].astype(index)
+        starts = np.concatenate([[0], np.cumsum(filled.sum(axis=1))]).astype(index)
+        value = np.float64 if self.random.integers(2) else np.float32
+        return dict(
+            values=self.place(self.random.standard_normal(len(columns)).astype(value)),
+            columns=self.place(columns),
+            starts=self.place(starts),
+            n_columns=self.d,
+            targets=self.place(np.where(self.random.random(self.n) < 0.5, 1.0, -1.0)),
+            importances=self.reals(self.n, least=0.0),
+        )
+
+    def examples(self) -> Examples:
+        return Examples(**self.csr())
+
+    def order(self) -> NDArray[np.int64]:
+        """Rows to visit."""
+        return self.place(self.random.integers(0, self.n, self.k))
+
+    def schedule(self) -> Arguments:
+        """Steps as ``Steps`` takes them; no pull, which some kernels refuse."""
+        return dict(
+            order=self.order(),
+            rates=self.reals(self.k, least=0.0),
+            keep=self.place(np.full(self.k, 0.99)),
+            keep_low=self.place(np.zeros(self.k)),
+            pull=self.place(np.zeros(self.k)),
+            counts=self.place(np.ones(self.k)),
+        )
+
+    def steps(self, pull: float = 0.0) -> Steps:
+        given = self.schedule()
+        given["pull"] = self.place(np.full(self.k, pull))
+        return Steps(**given)
+
+    def task_numbers(self) -> Arguments:
+        """What ``Task`` takes."""
+        return dict(
+            loss=int(self.random.integers(8)),
+            epsilon=0.1,
+            shrink_first=bool(self.random.integers(2)),
+            fit_intercept=bool(self.random.integers(2)),
+            smallest_scale=2.0**-500,
+            cushion=float(self.random.choice([0.0, 1.0])),
+            largest_cushion=2.0**10,
+            enough_work=16.0 * self.d,
+            glad_reach=2.0**6,
+            greatest_reach=2.0**10,
+        )
+
+    def task(self) -> Task:
+        return Task(**self.task_numbers())
+
+    def begun(self, pull: float = 0.0) -> Arguments:
+        """What every ``run`` begins with."""
+        return dict(examples=self.examples(), steps=self.steps(pull), task=self.task())
+
+    def clock_fields(self) -> NDArray[np.float64]:
+        fields = self.place(np.zeros(clock.CLOCK_FIELDS))
+        clock.start(fields)
+        return fields
+
+    def past(self) -> Arguments:
+        """What ``Average`` takes: a past with nothing in it."""
+        room = int(self.random.integers(1, 30))
+        return dict(
+            shifts=self.place(np.zeros(room)),
+            scales=self.place(np.zeros(room + 1)),
+            pulls=self.place(np.zeros(room + 1)),
+            fields=self.place(np.zeros(averages.AVERAGE_FIELDS)),
+        )
+
+    def average(self) -> Average:
+        average = Average(**self.past())
+        averages.begin(average)
+        return average
+
+    def record_arrays(self, room: int | None = None) -> Arguments:
+        """What ``Records`` takes."""
+        room = int(self.random.integers(1, 200)) if room is None else room
+        return dict(
+            features=self.place(np.zeros(room, np.int64)),
+            ratios=self.place(np.zeros(room)),
+            vanished=self.place(np.zeros(room, np.uint8)),
+        )
+
+    def records(self) -> Records:
+        """Records of a few steps, where there is room for them."""
+        records = Records(**self.record_arrays())
+        given = self.burst(records)
+        given["size"] = 10**6
+        bursts.run(**given)
+        return records
+
+    def cells(self, columns: int = 2) -> NDArray[np.float64]:
+        return self.place(np.zeros((self.d, columns)))
+
+    def burst(self, records: Records) -> Arguments:
+        return dict(
+            examples=self.examples(),
+            order=self.order(),
+            rates=self.reals(self.k, least=0.0),
+            loss=int(self.random.integers(8)),
+            epsilon=0.1,
+            fit_intercept=True,
+            size=int(self.random.integers(1, 6)),
+            gravity=float(self.random.choice([-1.0, 0.0, 0.01])),
+            universal=bool(self.random.integers(2)),
+            cells=self.cells(),
+            fields=self.place(np.zeros(bursts.BURST_FIELDS)),
+            records=records,
+            first=0,
+        )
+
+    def counts(self) -> NDArray[np.int32]:
+        return self.place(np.zeros((self.d, 2), np.int32))
+
+
+def _clock_run(parts: Parts) -> Arguments:
+    given = dict(**parts.begun(pull=0.01), stored=parts.reals(parts.d),
+                 fields=parts.clock_fields(), first=0, average=None)  # fmt: skip
+    if parts.random.integers(2):
+        given.update(stored=parts.reals(2 * parts.d), average=parts.average())
+    return given
+
+
+def _dense_run(parts: Parts) -> Arguments:
+    averaged, spread = parts.random.integers(2, size=2)
+    return dict(
+        **parts.begun(pull=0.01),
+        weights=parts.reals(parts.d),
+        intercept=parts.reals(1),
+        spread=parts.place(np.zeros(parts.d if spread else 0)),
+        sums=parts.place(np.zeros(parts.d if averaged else 0)),
+        totals=parts.place(np.zeros(averages.AVERAGE_FIELDS if averaged else 0)),
+        vectorised=bool(parts.random.integers(2)),
+        first=0,
+    )
+
+
+def _tables(parts: Parts) -> Arguments:
+    room = int(parts.random.integers(2, 30))
+    return dict(
+        weights=parts.reals(parts.d),
+        last=parts.place(np.zeros(parts.d, np.int64)),
+        scales=parts.place(np.ones(room)),
+        shifts=parts.place(np.zeros(room)),
+        now=0,
+    )
+
+
+def _tables_run(parts: Parts) -> Arguments:
+    return dict(**parts.begun(pull=0.01), **_tables(parts), fields=parts.clock_fields(), first=0)
+
+
+def _dekel_run(parts: Parts) -> Arguments:
+    return dict(
+        examples=parts.examples(),
+        order=parts.order(),
+        loss=int(parts.random.integers(8)),
+        epsilon=0.1,
+        strength=0.1,
+        mean=parts.reals(parts.d if parts.random.integers(2) else 0),
+        theta=1.5,
+        cells=parts.cells(),
+        fields=parts.place(np.zeros(dekel.DEKEL_FIELDS)),
+        first=0,
+    )
+
+
+def _judge(parts: Parts) -> Arguments:
+    records = parts.records()
+    return dict(
+        records=records,
+        least=1,
+        threshold=0.7,
+        counts=parts.counts(),
+        frequency=parts.reals(parts.d),
+        purged=parts.place(np.zeros(records.n, np.int64)),
+    )
+
+
+def _ratios(parts: Parts) -> Arguments:
+    given = _truncate(parts)
+    given.pop("gravity")
+    return dict(**given, out=parts.reals(given["records"].n - given["records"].began))
+
+
+def _truncate(parts: Parts) -> Arguments:
+    return dict(
+        records=parts.records(), cells=parts.cells(),
+        fields=parts.place(np.zeros(bursts.BURST_FIELDS)), gravity=0.1, size=3.0, universal=True,
+    )  # fmt: skip
+
+
+def _extend(parts: Parts) -> Arguments:
+    records = parts.records()
+    return dict(self=records, **parts.record_arrays(records.n + 5))
+
+
+def _leader(parts: Parts) -> Arguments:
+    return dict(l1=0.01, l2=0.01, alpha=0.1, beta=1.0)
+
+
+_ADAPTIVE = dict(l1=0.01, l2=0.01, alpha=0.1, delta=1e-6)
+_DUAL = dict(l1=0.01, l2=0.01, gamma=1.0, rho=0.0)
+
+#: Everything that the kernels offer.
+FUNCTIONS = kernel_functions()
+
+RECIPES: dict[str, Callable[[Parts], Arguments]] = {
+    "adagrad.run": lambda p: dict(**p.begun(), **_ADAPTIVE, cells=p.cells(4),
+                                  intercept_cell=p.place(np.zeros(2)), now=0, first=0),
+    "adagrad.read": lambda p: dict(cells=p.cells(4), now=3, **_ADAPTIVE, weights=p.reals(p.d)),
+    "adagrad.set_decays": lambda p: dict(cells=p.cells(4), **_ADAPTIVE),
+    "averages.Average": Parts.past,
+    "averages.read": lambda p: dict(cells=p.reals(p.d, 2), fields=p.clock_fields(),
+                                    weights=p.reals(p.d)),
+    "averages.sums": lambda p: dict(cells=p.reals(p.d, 2), average=p.average(), out=p.reals(p.d)),
+    "averages.fold": lambda p: dict(cells=p.reals(p.d, 2), fields=p.clock_fields(),
+                                    average=p.average()),
+    "averages.begin": lambda p: dict(average=p.average()),
+    "bursts.Records": Parts.record_arrays,
+    "bursts.Records.clear": lambda p: dict(self=p.records()),
+    "bursts.Records.extend": _extend,
+    "bursts.run": lambda p: p.burst(Records(**p.record_arrays())),
+    "bursts.truncate": _truncate,
+    "bursts.ratios": _ratios,
+    "bursts.sweep": lambda p: dict(cells=p.reals(p.d, 2), fields=p.reals(2, least=0.0)),
+    "bursts.tally": lambda p: dict(records=p.records(), counts=p.counts()),
+    "bursts.judge": _judge,
+    "bursts.purge": lambda p: dict(features=p.place(p.random.integers(0, p.d, 3)),
+                                   cells=p.cells()),
+    "carpenter.run": lambda p: dict(**p.begun(pull=0.01), l1=0.01, l2=0.01, period=0,
+                                    cells=p.cells(),
+                                    fields=p.place(np.zeros(carpenter.CARPENTER_FIELDS)), first=0),
+    "carpenter.read": lambda p: dict(cells=p.reals(p.d, 2, least=0.0),
+                                     fields=p.place(np.full(carpenter.CARPENTER_FIELDS, 5.0)),
+                                     l1=0.01, l2=0.01, weights=p.reals(p.d)),
+    "clock.run": _clock_run,
+    "clock.read": lambda p: dict(stored=p.reals(p.d), fields=p.clock_fields(),
+                                 weights=p.reals(p.d)),
+    "clock.rebase": lambda p: dict(stored=p.reals(p.d), fields=p.clock_fields()),
+    "clock.start": lambda p: dict(fields=p.clock_fields()),
+    "dekel.begin_h_again": lambda p: dict(cells=p.reals(p.d, 2),
+                                          fields=p.place(np.ones(dekel.DEKEL_FIELDS))),
+    "dekel.run": _dekel_run,
+    "dense.run": _dense_run,
+    "examples.Examples": Parts.csr,
+    "examples.Examples.at_level": lambda p: dict(self=p.examples(), level=0),
+    "examples.Examples.defect_of": lambda p: dict(self=p.examples(), row=0),
+    "examples.Examples.first_defect": lambda p: dict(self=p.examples(), only_range=False),
+    "examples.Examples.largest_squared_norm": lambda p: dict(self=p.examples(), extra=1.0),
+    "examples.Examples.length_of": lambda p: dict(self=p.examples(), row=0),
+    "examples.Examples.squared_norms": lambda p: dict(self=p.examples()),
+    "examples.Steps": Parts.schedule,
+    "examples.Steps.row": lambda p: dict(self=p.steps(), step=0),
+    "examples.Task": Parts.task_numbers,
+    "ftrl.run": lambda p: dict(**p.begun(), **_leader(p), cells=p.cells(),
+                               intercept_cell=p.place(np.zeros(2)), first=0),
+    "ftrl.read": lambda p: dict(cells=p.reals(p.d, 2, least=0.0), **_leader(p),
+                                weights=p.reals(p.d)),
+    "losses.values_and_slopes": lambda p: dict(loss=int(p.random.integers(8)),
+                                               predictions=p.reals(p.n), targets=p.reals(p.n),
+                                               epsilon=0.1),
+    "objective.weight_sums": lambda p: dict(weights=p.reals(p.d)),
+    "objective.total_loss": lambda p: dict(examples=p.examples(), weights=p.reals(p.d),
+                                           intercept=0.5, loss=0, epsilon=0.1, start=0, stop=p.n),
+    "rda.run": lambda p: dict(**p.begun(), **_DUAL, sums=p.reals(p.d),
+                              fields=p.place(np.zeros(rda.RDA_FIELDS)), first=0),
+    "rda.read": lambda p: dict(sums=p.reals(p.d), fields=p.place(np.ones(rda.RDA_FIELDS)), **_DUAL,
+                               weights=p.reals(p.d)),
+    "rda.intercept": lambda p: dict(fields=p.place(np.ones(rda.RDA_FIELDS)), gamma=1.0),
+    "rescaled.run": lambda p: dict(**p.begun(), vector=p.reals(p.d),
+                                   fields=p.place(np.ones(rescaled.RESCALED_FIELDS)), first=0),
+    "tables.run": _tables_run,
+    "tables.read": lambda p: dict(**_tables(p), current=p.reals(p.d)),
+    "truncated.run": lambda p: dict(**p.begun(pull=0.01), threshold=0.5, cells=p.cells(),
+                                    fields=p.place(np.zeros(truncated.TRUNCATED_FIELDS)), first=0),
+    "truncated.read": lambda p: dict(cells=p.reals(p.d, 2), threshold=0.5, weights=p.reals(p.d),
+                                     fields=p.place(np.zeros(truncated.TRUNCATED_FIELDS))),
+}  # fmt: skip
+
+
+def call(name: str, given: Arguments) -> Any:
+    """Call the function with these arguments; a method with its ``self`` among them."""
+    if "self" in given:
+        rest = {key: value for key, value in given.items() if key != "self"}
+        # Bound to the object: through the class, Cython does not look what kind of object it is.
+        return getattr(given["self"], name.split(".")[-1])(**rest)
+    return FUNCTIONS[name](**given)
