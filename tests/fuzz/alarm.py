@@ -19,7 +19,10 @@ def _stop(*_: Any) -> None:
 @contextmanager
 def stopped_after(seconds: float) -> Iterator[None]:
     """Raise ``Stopped`` in the block after so long, where the system and the thread allow it."""
-    if not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
+    if (
+        not hasattr(signal, "setitimer")
+        or threading.current_thread() is not threading.main_thread()
+    ):
         yield
         return
     signal.signal(signal.SIGALRM, _stop)

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-
 from damage import damaged
+
 from fuzz.alarm import stopped_after
 from fuzz.ledger import Ledger
 from fuzz.oracle import judged
@@ -84,7 +84,7 @@ def an_export(random: np.random.Generator) -> bytes:
 
 
 def _header() -> dict[str, Any]:
-    return {name: "test" for name in results.IDENTITY}
+    return dict.fromkeys(results.IDENTITY, "test")
 
 
 def a_journal(random: np.random.Generator) -> bytes:

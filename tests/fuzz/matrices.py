@@ -195,7 +195,9 @@ def _break_lengths(other: Any, random: np.random.Generator) -> str:
     name = str(random.choice(["data", "indices", "indptr"]))
     array = getattr(other, name)
     change = int(random.choice([-1, 1, 5, -len(array)]))
-    longer = np.concatenate([array, np.repeat(array[-1:], change)]) if change > 0 else array[:change]
+    longer = (
+        np.concatenate([array, np.repeat(array[-1:], change)]) if change > 0 else array[:change]
+    )
     setattr(other, name, longer)
     return f"{name} {change:+d}"
 

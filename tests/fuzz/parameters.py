@@ -80,7 +80,8 @@ def estimator(random: np.random.Generator, ledger: Ledger) -> None:
     model = made(Estimator, **(working_parameters(Estimator, random) if random.random() < 0.7
                                else {}))  # fmt: skip
     X, y = rows_and_targets(Estimator, random, classes=int(random.choice([2, 3])))
-    options: dict[str, Any] = {}
+    # Of the sound targets, whatever is passed as y.
+    options: dict[str, Any] = {"classes": np.unique(y)}
     words = words_for(model)
     with stopped_after(3.0):
         fitted = random.random() < 0.4 and fit_quietly(model, X, y)
@@ -107,8 +108,10 @@ def estimator(random: np.random.Generator, ledger: Ledger) -> None:
             words=words,
             model=model,
             needs_memory=bool(large),
+            # Of scores scikit-learn says when they are NaN.
+            finite=method != "score",
         )
-        if result is None:
+        if result is None or method == "score":
             return
         defaults = type(model)().get_params()
         for name, value in odd.items():

@@ -15,8 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import lazynet.kernels
-from lazynet.kernels import averages, bursts, carpenter, clock, dekel, rda, rescaled
-from lazynet.kernels import truncated
+from lazynet.kernels import averages, bursts, carpenter, clock, dekel, rda, rescaled, truncated
 from lazynet.kernels.averages import Average
 from lazynet.kernels.bursts import Records
 from lazynet.kernels.examples import Examples, Steps, Task
