@@ -132,7 +132,8 @@ def generate(random: np.random.Generator, ledger: Ledger) -> None:
     ledger.fail(
         f"{name} torn by Ctrl-C at {where.split(' and ')[-1]}"
         + (", the second one" if len(places) > 1 else ""),
-        f"Ctrl-C at {where}: neither as before nor as after the call: {'; '.join(changed[:4])}\n{describe(model)}",
+        f"Ctrl-C at {where}: neither as before nor as after the call: "
+        f"{'; '.join(changed[:4])}\n{describe(model)}",
     )
 
 

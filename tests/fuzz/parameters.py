@@ -148,7 +148,7 @@ def is_large(value: Any) -> bool:
 
 
 def may_be(default: Any, value: Any) -> bool:
-    """Whether a value is of the kind of a parameter with this default, as far as that can be told."""
+    """Whether a value is of the kind of a parameter with this default, where that can be told."""
     if isinstance(default, (bool, np.bool_)):
         # "average" takes more than truth.
         return not isinstance(value, (complex, bytes, list, dict, Decimal, float))
@@ -213,7 +213,8 @@ def odd_targets(y: NDArray[Any], random: np.random.Generator) -> Any:
         [b"a", b"b"] * (n // 2), [1.0, np.nan] * (n // 2), np.arange(n), np.arange(n) / 7,
         classes.astype(">i4"), classes.astype(float).astype(">f8"), range(n),
         [float(each) for each in range(n)], np.full(n, 1e200) * (-1.0) ** np.arange(n),
-        np.full(n, 5e-324) * classes, -0.0 * classes, ["", "a"] * (n // 2), ["\x00", "a"] * (n // 2),
+        np.full(n, 5e-324) * classes, -0.0 * classes, ["", "a"] * (n // 2),
+        ["\x00", "a"] * (n // 2),
     ]  # fmt: skip
     chosen = choices[random.integers(len(choices))]
     if isinstance(chosen, np.ndarray) and random.random() < 0.2:
