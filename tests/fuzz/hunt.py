@@ -16,7 +16,7 @@ from pathlib import Path
 
 from fuzz.ledger import Failure, Ledger
 from fuzz.note import last_note
-from fuzz.oracle import plain
+from fuzz.oracle import place_of, plain
 from fuzz.worker import Generator, under_asan, work
 
 #: Seconds that one input may take.
@@ -65,35 +65,116 @@ def _one_child(
     limit: float,
 ) -> int:
     """Let one child work; returns the first seed that it has left."""
+    part = Ledger()
+    death = _watched(name, generate, seed, count, deadline, part, on_failure, limit)
+    total.add(part)
+    if death is None:
+        return seed + count
+    at, failure = death
+    if at > seed and not failure.signature.startswith("hang"):
+        failure, blamed = _blame(name, generate, seed, at, failure, limit)
+    else:
+        blamed = at
+    total.inputs += 1
+    total.failures.append(failure)
+    on_failure(blamed, failure)
+    return at + 1
+
+
+def _blame(
+    name: str, generate: Generator, first: int, at: int, failure: Failure, limit: float
+) -> tuple[Failure, int]:
+    """Which input killed a child that died at ``at``: memory that one writes over kills later."""
+
+    def dies_from(start: int) -> tuple[int, Failure] | None:
+        soon = time.monotonic() + limit
+        quiet = lambda seed, failure: None  # noqa: E731
+        return _watched(name, generate, start, at - start + 1, soon, Ledger(), quiet, limit)
+
+    if dies_from(at) is not None:
+        return failure, at
+    back = 1
+    while at - back > first and dies_from(at - back) is None:
+        back *= 2
+    start, alive = max(first, at - back), at - back // 2
+    if dies_from(start) is None:
+        text = f"does not die a second time; perhaps {first}:{at - first + 1}\n{failure.text}"
+        return Failure(failure.signature, text), at
+    while alive - start > 1:
+        middle = (start + alive) // 2
+        if dies_from(middle) is None:
+            alive = middle
+        else:
+            start = middle
+    how = failure.signature.split(" at ")[0]
+    doing = _note_of(name, generate, start, limit)
+    text = f"the process died later, at the input {at}: --replay {start}:{at - start + 1}"
+    return Failure(f"{how} after {_kind_of(doing)}", f"{name}: {doing}\n{text}"), start
+
+
+def _note_of(name: str, generate: Generator, seed: int, limit: float) -> str:
+    """What an input that ends well is about, by its last note."""
+    with tempfile.TemporaryDirectory() as folder:
+        log = Path(folder) / "log"
+        child, receiver = _started(name, generate, seed, 1, time.monotonic() + limit, log)
+        try:
+            _listen(receiver, seed, Ledger(), lambda seed, failure: None, limit)
+            return last_note(log.with_name("log.note"))
+        finally:
+            _ended(child, receiver)
+
+
+def _kind_of(doing: str) -> str:
+    """A note without what differs from input to input."""
+    return plain(doing.partition(" with ")[2] or doing)
+
+
+def _started(
+    name: str, generate: Generator, seed: int, count: int, deadline: float, log: Path
+) -> tuple[multiprocessing.process.BaseProcess, Connection]:
+    """A child at work, and the end of the pipe from which it is heard."""
     # With fork, what a test has put in place of the real thing is in the child too.
     method = "fork" if "fork" in multiprocessing.get_all_start_methods() else "spawn"
     context = multiprocessing.get_context(method)
     receiver, sender = context.Pipe(duplex=False)
+    child = context.Process(
+        target=work, args=(name, generate, seed, count, deadline, sender, str(log)), daemon=True
+    )
+    child.start()
+    sender.close()
+    return child, receiver
+
+
+def _ended(child: multiprocessing.process.BaseProcess, receiver: Connection) -> None:
+    """The end of a child, if it has not ended by itself."""
+    if child.is_alive():
+        child.kill()
+    child.join()
+    receiver.close()
+
+
+def _watched(
+    name: str,
+    generate: Generator,
+    seed: int,
+    count: int,
+    deadline: float,
+    ledger: Ledger,
+    on_failure: OnFailure,
+    limit: float,
+) -> tuple[int, Failure] | None:
+    """Let a child run these inputs; returns the one at which it died, and how."""
     with tempfile.TemporaryDirectory() as folder:
         log = Path(folder) / "log"
-        child = context.Process(
-            target=work, args=(name, generate, seed, count, deadline, sender, str(log)), daemon=True
-        )
-        child.start()
-        sender.close()
+        child, receiver = _started(name, generate, seed, count, deadline, log)
         try:
-            at = _listen(receiver, seed, total, on_failure, limit)
+            at = _listen(receiver, seed, ledger, on_failure, limit)
             if at is None:
-                child.join()
-                return seed + count
-            failure = _death_of(child, log, f"{name}: the input {at}")
-            total.inputs += 1
-            total.failures.append(failure)
-            if at > seed:
-                text = f"if it does not die alone: --replay {seed}:{at - seed + 1}\n{failure.text}"
-                failure = Failure(failure.signature, text)
-            on_failure(at, failure)
-            return at + 1
+                child.join(limit)
+                return None
+            return at, _death_of(child, log, f"{name}: the input {at}")
         finally:
-            if child.is_alive():
-                child.kill()
-            child.join()
-            receiver.close()
+            _ended(child, receiver)
 
 
 def _listen(
@@ -132,14 +213,14 @@ def _death_of(child: multiprocessing.process.BaseProcess, log: Path, which: str)
         how = f"exit {child.exitcode}"
     said = log.read_text(errors="replace") if log.exists() else ""
     doing = last_note(log.with_name("log.note"))
-    inside = re.findall(r'File "[^"]*?((?:lazynet|paper_repro)/[^"]*)", line (\d+)', said)
-    place = ":".join(inside[0]) if inside else ""
+    frames = re.findall(r'File "([^"]*)", line (\d+)', said.partition("Current thread")[2] or said)
+    inside = [place for place in (place_of(file, int(line)) for file, line in frames) if place]
+    place = inside[0] if inside else ""
     sanitizer = re.search(r"ERROR: AddressSanitizer: (\S+)", said)
     kernel = re.search(r"#\d+ \S+ in (\S+) \S*?(lazynet/\S+)", said)
     if sanitizer:
         how = f"AddressSanitizer {sanitizer[1]}"
         place = f"{kernel[1]} {kernel[2]}" if kernel else place
-    if not place or place.startswith("lazynet/tests"):
-        # Kernels are not in Python's traceback: what was called tells where.
-        place = plain(doing)
+    # Kernels are not in Python's traceback: what was called tells where.
+    place = f"{place}, with {_kind_of(doing)}" if place else plain(doing)
     return Failure(f"{how} at {place}", f"{which} ended in {how}: {doing}\n{said[:1500]}")

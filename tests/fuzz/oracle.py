@@ -5,11 +5,13 @@ A clean error is of a type that is accepted, names an argument, and leaves the m
 
 from __future__ import annotations
 
+import importlib.util
 import re
 import traceback
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from types import TracebackType
 from typing import Any
 
@@ -31,6 +33,11 @@ WORDS_OF_SKLEARN = re.compile(
     r"|is expecting \d+ features|feature names|class label|[Ss]ample weights"
 )
 
+_FOLDERS = {
+    package: Path(spec.origin).parent.as_posix()
+    for package in ("lazynet", "paper_repro")
+    if (spec := importlib.util.find_spec(package)) is not None and spec.origin
+}
 #: In place of a line of the package, where none is involved: in scikit-learn's own ``score``.
 OUTSIDE = "outside lazynet"
 
@@ -44,15 +51,20 @@ def lines_of_lazynet(trace: TracebackType | None) -> list[str]:
     return _inside(traceback.extract_tb(trace))
 
 
+def place_of(filename: str, line: int) -> str | None:
+    """Where in the packages a line is, or None if it is not in them."""
+    name = filename.replace("\\", "/")
+    for package, folder in _FOLDERS.items():
+        # Kernels say where they were compiled: relative to the root.
+        for start in (f"{folder}/", f"{package}/"):
+            if name.startswith(start):
+                return f"{package}/{name.removeprefix(start)}:{line}"
+    return None
+
+
 def _inside(frames: Iterable[traceback.FrameSummary]) -> list[str]:
-    found = []
-    for frame in frames:
-        name = frame.filename.replace("\\", "/")
-        for package in ("lazynet", "paper_repro"):
-            if f"/{package}/" in f"/{name}":
-                place = f"/{name}".rsplit(f"/{package}/", 1)[1]
-                found.append(f"{package}/{place}:{frame.lineno}")
-    return found
+    places = (place_of(frame.filename, frame.lineno or 0) for frame in frames)
+    return [place for place in places if place]
 
 
 def innermost(error: BaseException) -> str:
