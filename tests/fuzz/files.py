@@ -49,7 +49,7 @@ def generate(random: np.random.Generator, ledger: Ledger) -> None:
                 ledger,
                 f"{read.__name__} of {'packed ' if packed else ''}bytes",
                 lambda: read(path, data),
-                words=[path.name, str(path), "journal", "features", "label"],
+                words=[path.name, str(path), "journal", "features", "label", "citation"],
                 finite=False,
             )
 
