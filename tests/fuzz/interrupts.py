@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import os
 import signal
 import sys
 from collections.abc import Callable
@@ -23,7 +24,7 @@ from fuzz.portrait import differences, portrait
 from lazynet.engines import ENGINES
 from lazynet.rules import OWN_RULES, RULES
 
-PACKAGE = str(Path(lazynet.__file__).parent)
+PACKAGE = str(Path(lazynet.__file__).parent) + os.sep
 Call = Callable[[Any], Any]
 
 

@@ -65,7 +65,7 @@ def generate(random: np.random.Generator, ledger: Ledger) -> None:
             # NaN in, NaN out: a kernel computes with the numbers that it is given.
             finite=False,
         )
-        use_again(given, parts)
+        use_again(given, f"{name}, {', '.join(how)}")
 
 
 def replace(given: Arguments, key: str, parts: Parts) -> str:
@@ -185,10 +185,10 @@ def spoil_what_is_held(given: Arguments, random: np.random.Generator) -> str:
     return f"{key}.{name} resized to {size}"
 
 
-def use_again(given: Arguments, parts: Parts) -> None:
+def use_again(given: Arguments, how: str) -> None:
     """Touch whatever the call may have left in a bad state."""
     for value in given.values():
-        note(f"{type(value).__name__} used once more")
+        note(f"{type(value).__name__} used once more after {how}")
         try:
             if isinstance(value, Examples):
                 value.first_defect()
