@@ -72,17 +72,19 @@ def main(arguments: list[str] | None = None) -> int:
                 continue
             began = time.monotonic()
             ledgers[name], seconds[name] = Ledger(), 0.0
-            ledgers[name] = hunt(
+            hunt(
                 name,
                 module.generate,
                 first,
                 count=count,
                 seconds=1e9 if chosen.replay else chosen.seconds / len(names),
                 on_failure=Teller(name, chosen.list),
+                total=ledgers[name],
             )
             seconds[name] = time.monotonic() - began
     except KeyboardInterrupt:
-        print("interrupted; the kind of inputs that was under way is not in the table")
+        print("interrupted")
+        seconds[name] = time.monotonic() - began
     print(table(ledgers, seconds), *skipped, sep="\n")
     failed = False
     for name, ledger in ledgers.items():

@@ -41,9 +41,13 @@ def hunt(
     seconds: float = 1e9,
     on_failure: OnFailure = lambda seed, failure: None,
     limit: float | None = None,
+    total: Ledger | None = None,
 ) -> Ledger:
-    """Run the inputs from ``seed`` on in children; a child that dies costs the one input."""
-    total = Ledger()
+    """Run the inputs from ``seed`` on in children; a child that dies costs the one input.
+
+    What becomes of them is added to ``total`` as it comes.
+    """
+    total = Ledger() if total is None else total
     deadline = time.monotonic() + seconds
     stop = sys.maxsize if count is None else seed + count
     while seed < stop and time.monotonic() < deadline:
@@ -65,9 +69,7 @@ def _one_child(
     limit: float,
 ) -> int:
     """Let one child work; returns the first seed that it has left."""
-    part = Ledger()
-    death = _watched(name, generate, seed, count, deadline, part, on_failure, limit)
-    total.add(part)
+    death = _watched(name, generate, seed, count, deadline, total, on_failure, limit)
     if death is None:
         return seed + count
     at, failure = death

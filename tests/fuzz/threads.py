@@ -16,6 +16,11 @@ from fuzz.models import ESTIMATORS, called, made, rows_and_targets, words_for, w
 from fuzz.note import note
 from fuzz.oracle import CLEAN, innermost, judged
 
+
+class SeenTorn(Exception):
+    """A reader has seen what never was a model."""
+
+
 STREAMS = [Estimator for Estimator in ESTIMATORS if hasattr(Estimator, "partial_fit")]
 
 
@@ -62,9 +67,11 @@ def together(random: np.random.Generator, ledger: Ledger) -> None:
     def look() -> None:
         for _ in range(calls):
             if begun:
-                model.predict(X)
-                assert np.isfinite(model.coef_).all()
-                assert np.isfinite(model.intercept_).all()
+                predictions, weights = model.predict(X), model.coef_
+                if not (np.isfinite(weights).all() and np.isfinite(model.intercept_).all()):
+                    raise SeenTorn("weights that are not finite were read during training")
+                if len(predictions) != X.shape[0]:
+                    raise SeenTorn("predictions have another length than X")
 
     note(f"threads: {trainers} of them train {model!r}")
     run_all([train] * trainers + [look] * int(random.integers(0, 3)), errors)

@@ -66,7 +66,7 @@ def _settle_in(log: str) -> None:
     """Limits, and files that tell what killed the child."""
     keep_notes_in(f"{log}.note")
     # A Ctrl-C at the terminal is for the parent, which ends the child.
-    with contextlib.suppress(OSError):
+    with contextlib.suppress(OSError, AttributeError):
         os.setpgrp()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     file = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
@@ -74,15 +74,20 @@ def _settle_in(log: str) -> None:
     silence = os.open(os.devnull, os.O_WRONLY)
     os.dup2(silence, 1)
     sys.stderr = open(2, "w", closefd=False)  # noqa: SIM115
-    faulthandler.register(signal.SIGUSR1, file=file, all_threads=True)
+    if hasattr(faulthandler, "register"):
+        faulthandler.register(signal.SIGUSR1, file=file, all_threads=True)
+    # The sanitizer tells more of a crash than this does, if it is let.
+    faulthandler.disable()
     if not under_asan():
         faulthandler.enable(file=file)
         _limit_memory()
 
 
 def _limit_memory() -> None:
-    import resource
-
+    try:
+        import resource
+    except ImportError:
+        return
     with contextlib.suppress(OSError, ValueError), open("/proc/self/statm") as sizes:
         used = int(sizes.read().split()[0]) * resource.getpagesize()
         resource.setrlimit(resource.RLIMIT_AS, (used + ROOM, used + ROOM))
