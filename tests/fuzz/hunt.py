@@ -23,6 +23,8 @@ from fuzz.worker import Generator, under_asan, work
 PATIENCE = 20.0
 #: Inputs of one child: what they leave behind in it shall not grow without bounds.
 PER_CHILD = 2000
+#: Seconds of looking for the input that killed a child which died later.
+SEARCH = 3.0
 
 OnFailure = Callable[[int, Failure], None]
 
@@ -88,26 +90,28 @@ def _blame(
 ) -> tuple[Failure, int]:
     """Which input killed a child that died at ``at``: memory that one writes over kills later."""
 
-    def dies_from(start: int) -> tuple[int, Failure] | None:
-        soon = time.monotonic() + limit
-        quiet = lambda seed, failure: None  # noqa: E731
-        return _watched(name, generate, start, at - start + 1, soon, Ledger(), quiet, limit)
+    enough = time.monotonic() + SEARCH
 
-    if dies_from(at) is not None:
+    def dies_from(start: int) -> bool:
+        quiet = lambda seed, failure: None  # noqa: E731
+        count = at - start + 1
+        return _watched(name, generate, start, count, enough, Ledger(), quiet, limit) is not None
+
+    if dies_from(at):
         return failure, at
     back = 1
-    while at - back > first and dies_from(at - back) is None:
+    while at - back > first and time.monotonic() < enough and not dies_from(at - back):
         back *= 2
     start, alive = max(first, at - back), at - back // 2
-    if dies_from(start) is None:
-        text = f"does not die a second time; perhaps {first}:{at - first + 1}\n{failure.text}"
+    if not dies_from(start):
+        text = f"not alone; perhaps --replay {first}:{at - first + 1}\n{failure.text}"
         return Failure(failure.signature, text), at
     while alive - start > 1:
         middle = (start + alive) // 2
-        if dies_from(middle) is None:
-            alive = middle
-        else:
+        if dies_from(middle):
             start = middle
+        else:
+            alive = middle
     how = failure.signature.split(" at ")[0]
     doing = _note_of(name, generate, start, limit)
     text = f"the process died later, at the input {at}: --replay {start}:{at - start + 1}"
