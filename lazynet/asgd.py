@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable
 from types import SimpleNamespace
 from typing import Any, Self
@@ -10,7 +9,6 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from lazynet.data import as_examples, check_order
@@ -161,10 +159,6 @@ class _AveragedSGD(SparseLinear):
                 )
         return None
 
-    def _warn(self, warning: str | None) -> None:
-        if warning is not None:
-            warnings.warn(warning, ConvergenceWarning, stacklevel=5)
-
     # --- the model ------------------------------------------------------------------------
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -311,7 +305,6 @@ class ASGDClassifier(SparseClassifier, _AveragedSGD):
         )
         self.class_weight = class_weight
 
-    @all_or_nothing
     def fit(
         self,
         X: Any,
@@ -332,13 +325,24 @@ class ASGDClassifier(SparseClassifier, _AveragedSGD):
         sample_order : array of int, shape (n_steps,), optional
             The rows of all steps, instead of drawing ``max_iter * n_samples`` of them.
         """
+        self._warn(self._learn(X, y, sample_weight, sample_order))
+        return self
+
+    @all_or_nothing
+    def _learn(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None,
+        sample_order: ArrayLike | None,
+    ) -> str | None:
+        """Train anew; returns what there is to warn of."""
         p = self._settle()
         X, y, classes = self._check_training(X, y, None, reset=True)
         weights = importances(p.class_weight, classes, X, y, sample_weight)
         warning = self._fit(p, X, (y, classes), weights, sample_order)
         self.classes_ = classes
-        self._warn(warning)
-        return self
+        return warning
 
 
 class ASGDRegressor(SparseRegressor, _AveragedSGD):
@@ -396,7 +400,6 @@ class ASGDRegressor(SparseRegressor, _AveragedSGD):
             verbose=verbose,
         )
 
-    @all_or_nothing
     def fit(
         self,
         X: Any,
@@ -405,9 +408,19 @@ class ASGDRegressor(SparseRegressor, _AveragedSGD):
         sample_order: ArrayLike | None = None,
     ) -> Self:
         """Train from zero weights; see :meth:`ASGDClassifier.fit`."""
+        self._warn(self._learn(X, y, sample_weight, sample_order))
+        return self
+
+    @all_or_nothing
+    def _learn(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None,
+        sample_order: ArrayLike | None,
+    ) -> str | None:
+        """Train anew; returns what there is to warn of."""
         p = self._settle()
         X, y = self._check_training(X, y, reset=True)
         weights = check_sample_weight(sample_weight, X)
-        warning = self._fit(p, X, y, weights, sample_order)
-        self._warn(warning)
-        return self
+        return self._fit(p, X, y, weights, sample_order)

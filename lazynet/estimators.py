@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from functools import partial
 from types import SimpleNamespace
 from typing import Any, Self
@@ -10,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
-from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.exceptions import NotFittedError
 
 from lazynet.averaging import AVERAGE, AverageLike, make_averaging
 from lazynet.data import as_examples, check_order, touched_columns
@@ -224,7 +223,7 @@ class _LinearLearner(SparseLinear):
                     f"with {X.shape[1]}; fit them with warm_start=False"
                 )
             engines = [_continued(p, engine, average=False) for engine in self._engines]
-            warn_of_wiping(recipe.rule, recipe.penalty, engines, stacklevel=6)
+            warn_of_wiping(recipe.rule, recipe.penalty, engines, stacklevel=7)
         else:
             engines = [_new_engine(p, X.shape[1]) for _ in problems]
         learners = [
@@ -255,21 +254,20 @@ class _LinearLearner(SparseLinear):
         self.n_iter_ = len(history) if history else p.max_iter
         return stopped
 
-    def _warn_unless(self, p: SimpleNamespace, stopped: bool) -> None:
-        if p.tol is not None and not stopped:
-            rule = _rule(p)
-            rates = (
-                f", or eta0 (which is {self.eta0_:.3g}) if the rates are small"
-                if rule.scheduled or "eta0" in rule.takes
-                else ""
-            )
-            warnings.warn(
-                f"the objective was still improving by more than tol={p.tol:g} after "
-                f"max_iter={p.max_iter} epochs; raise max_iter{rates}, or see history_ for how "
-                f"it went",
-                ConvergenceWarning,
-                stacklevel=5,
-            )
+    def _unfinished(self, p: SimpleNamespace, stopped: bool) -> str | None:
+        """What there is to warn of after a fit that ``tol`` has not stopped."""
+        if p.tol is None or stopped:
+            return None
+        rule = _rule(p)
+        rates = (
+            f", or eta0 (which is {self.eta0_:.3g}) if the rates are small"
+            if rule.scheduled or "eta0" in rule.takes
+            else ""
+        )
+        return (
+            f"the objective was still improving by more than tol={p.tol:g} after "
+            f"max_iter={p.max_iter} epochs; raise max_iter{rates}, or see history_ for how it went"
+        )
 
     def _partial_fit(
         self,
@@ -679,7 +677,6 @@ class LazyNetClassifier(SparseClassifier, _LinearLearner):
         )
         self.class_weight = class_weight
 
-    @all_or_nothing
     def fit(
         self,
         X: Any,
@@ -702,6 +699,18 @@ class LazyNetClassifier(SparseClassifier, _LinearLearner):
         sample_order : array of int, shape (n_steps,) or (n_epochs, n_steps), optional
             The rows in the order to visit them, for every epoch or for each; overrides ``shuffle``.
         """
+        self._warn(self._learn(X, y, sample_weight, sample_order))
+        return self
+
+    @all_or_nothing
+    def _learn(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None,
+        sample_order: ArrayLike | None,
+    ) -> str | None:
+        """Train anew; returns what there is to warn of."""
         p = self._settle()
         X, y, classes = self._check_training(X, y, None, reset=True)
         previous = getattr(self, "classes_", None)
@@ -713,8 +722,7 @@ class LazyNetClassifier(SparseClassifier, _LinearLearner):
         weights = importances(p.class_weight, classes, X, y, sample_weight)
         stopped = self._fit(p, X, (y, classes), weights, sample_order)
         self.classes_ = classes
-        self._warn_unless(p, stopped)
-        return self
+        return self._unfinished(p, stopped)
 
     @all_or_nothing
     def partial_fit(
@@ -879,7 +887,6 @@ class LazyNetRegressor(SparseRegressor, _LinearLearner):
             verbose=verbose,
         )
 
-    @all_or_nothing
     def fit(
         self,
         X: Any,
@@ -888,12 +895,23 @@ class LazyNetRegressor(SparseRegressor, _LinearLearner):
         sample_order: ArrayLike | None = None,
     ) -> Self:
         """Train from zero weights; see :meth:`LazyNetClassifier.fit`."""
+        self._warn(self._learn(X, y, sample_weight, sample_order))
+        return self
+
+    @all_or_nothing
+    def _learn(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None,
+        sample_order: ArrayLike | None,
+    ) -> str | None:
+        """Train anew; returns what there is to warn of."""
         p = self._settle()
         X, y = self._check_training(X, y, reset=True)
         weights = check_sample_weight(sample_weight, X)
         stopped = self._fit(p, X, y, weights, sample_order)
-        self._warn_unless(p, stopped)
-        return self
+        return self._unfinished(p, stopped)
 
     @all_or_nothing
     def partial_fit(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from types import SimpleNamespace
 from typing import Any, ClassVar
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import expit, log_expit
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -117,6 +119,11 @@ class SparseLinear(Transactional, BaseEstimator):
     def _coefficients_and_intercepts(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Both of one moment, whatever other threads do."""
         return self.coef_, self.intercept_
+
+    def _warn(self, warning: str | None) -> None:
+        """Said when the model is trained: a warning that is an error costs no training."""
+        if warning is not None:
+            warnings.warn(warning, ConvergenceWarning, stacklevel=3)
 
     def _decision(self, X: Any) -> NDArray[np.float64]:
         check_is_fitted(self)

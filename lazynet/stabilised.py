@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any, Self
@@ -12,7 +11,6 @@ import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
-from sklearn.exceptions import ConvergenceWarning
 
 from lazynet.data import as_examples, touched_columns
 from lazynet.importances import CLASS_WEIGHT, importances
@@ -258,7 +256,6 @@ class StabilisedSGDClassifier(SparseClassifier):
                 row,
             )
 
-    @all_or_nothing
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Train from zero weights; interrupted, the estimator is what it was before the call.
 
@@ -271,15 +268,18 @@ class StabilisedSGDClassifier(SparseClassifier):
         sample_weight : array of shape (n_samples,), optional
             What each example counts: a factor of its loss.
         """
+        self._warn(self._learn(X, y, sample_weight))
+        return self
+
+    @all_or_nothing
+    def _learn(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None) -> str | None:
+        """Train anew; returns what there is to warn of."""
         p = self._settle()
         X, y, classes = self._check_training(X, y, None, reset=True)
         weights = importances(p.class_weight, classes, X, y, sample_weight)
         n_stable = self._fit(p, X, (y, classes), weights)
         self.classes_ = classes
-        purged = n_stable.count(0)
-        if purged:
-            self._warn_of_purged(p, purged)
-        return self
+        return self._nothing_left(p, n_stable.count(0))
 
     def _fit(
         self,
@@ -328,27 +328,23 @@ class StabilisedSGDClassifier(SparseClassifier):
         self.n_iter_ = max(1, math.ceil(max(steps) / X.shape[0]))
         return list(n_stable)
 
-    def _warn_of_purged(self, p: SimpleNamespace, purged: int) -> None:
+    def _nothing_left(self, p: SimpleNamespace, purged: int) -> str | None:
+        """What there is to say of so many classes all of whose features were purged."""
+        if not purged:
+            return None
         if not any(stage["n_stable"] or len(stage["purged"]) for stage in self.trace_):
-            warnings.warn(
-                "no feature occurs: X has no values but zeros, and the model is zero",
-                ConvergenceWarning,
-                stacklevel=5,
-            )
-            return
+            return "no feature occurs: X has no values but zeros, and the model is zero"
         what = (
             "all features were purged: the model is zero but for its intercept"
             if len(self.coef_) == 1
             else f"all features of {purged} of the {len(self.coef_)} classes were purged: "
             f"nothing but the intercept speaks for these"
         )
-        warnings.warn(
+        return (
             f"{what}. "
             f"Lower stability (now {p.stability:g}) or rejection_rate (now "
             f"{p.rejection_rate:g}), or raise burst_size (now {p.burst_size}); trace_ says "
-            f"what each stage purged",
-            ConvergenceWarning,
-            stacklevel=5,
+            f"what each stage purged"
         )
 
     def __sklearn_is_fitted__(self) -> bool:

@@ -121,8 +121,8 @@ def all_or_nothing(
     def call(model: Model, /, *arguments: Arguments.args, **options: Arguments.kwargs) -> Result:
         if model._turn.held():
             raise RuntimeError(
-                f"{method.__name__} was called while another call of this model was under way in "
-                f"the same thread; call it on a copy of the model"
+                "a model cannot be trained by what its own call asks: another call of it is under "
+                "way in this thread; train a copy of the model"
             )
         return model._turn.call(_as_a_whole, model, method, *arguments, **options)
 
