@@ -2,6 +2,7 @@
 #   make test            the tests            make repro          the papers' tables, in minutes
 #   make test-thorough   10,000+ examples     make repro FULL=1   a million examples
 #   make bench           the table against scikit-learn
+#   make fuzz            random inputs under the sanitizers, for SECONDS=60
 #   make notebooks       opens them           make docs           the reference of the API, as pages
 
 PYTHON ?= python3
@@ -10,7 +11,7 @@ BIN := $(VENV)/bin
 SOURCES := setup.py pyproject.toml $(wildcard lazynet/kernels/*.pyx lazynet/kernels/*.pxd lazynet/kernels/*.h)
 PYTEST := $(BIN)/python -m pytest
 
-.PHONY: help setup test test-thorough test-debug test-sanitized repro bench notebooks notebooks-check notebooks-write docs lint format dist-check clean
+.PHONY: help setup test test-thorough test-debug test-sanitized fuzz repro bench notebooks notebooks-check notebooks-write docs lint format dist-check clean
 help:
 	@sed -n 's/^#   //p' Makefile
 
@@ -44,14 +45,25 @@ BUILD_ENV := LAZYNET_DEBUG=1
 else ifeq ($(LAZYNET_BUILD),sanitized)
 BUILD_ENV := LAZYNET_SANITIZE=address,undefined
 # Python itself leaks by design; what is looked for is access outside arrays.
-RUN_ENV := ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 \
+RUN_ENV := ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 UBSAN_OPTIONS=print_stacktrace=1 \
     LD_PRELOAD="$$(cc -print-file-name=libasan.so) $$(cc -print-file-name=libubsan.so)"
 endif
-.PHONY: test-special
-test-special: $(VENV)/.created
+.PHONY: test-special fuzz-special
+$(VENV)/.special: $(VENV)/.created $(SOURCES) $(wildcard lazynet/*.py lazynet/reference/*.py)
 	$(BIN)/python -m pip install --quiet numpy scipy scikit-learn pytest hypothesis pytest-xdist
 	$(BUILD_ENV) $(BIN)/python -m pip install --quiet --no-deps --force-reinstall --no-cache-dir .
+	touch $@
+
+test-special: $(VENV)/.special
 	cd tests && $(RUN_ENV) ../$(BIN)/python -m pytest -q -n auto -c ../pyproject.toml --rootdir .. -p no:cacheprovider .
+
+# Random inputs of every kind for so many seconds, under the sanitizers; the last line says how to
+# make a failure happen again.
+SECONDS ?= 60
+fuzz:
+	$(MAKE) VENV=.venv-sanitized LAZYNET_BUILD=sanitized SECONDS=$(SECONDS) fuzz-special
+fuzz-special: $(VENV)/.special
+	cd tests && $(RUN_ENV) ../$(BIN)/python -m fuzz $(SECONDS)
 
 repro: setup
 	$(BIN)/python -m paper_repro $(if $(FULL),--full)

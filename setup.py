@@ -37,6 +37,7 @@ DIRECTIVES = {
     "wraparound": False,
     "cdivision": True,
     "embedsignature": True,
+    "embedsignature.format": "clinic",
     "allow_none_for_extension_args": False,
 }
 

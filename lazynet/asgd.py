@@ -97,7 +97,7 @@ class _AveragedSGD(SparseLinear):
             raise ValueError(f"sample_order must list all steps in one dimension, got {order.ndim}")
         n_steps = check_n_steps("max_iter", p.max_iter, X.shape[0]) if order is None else len(order)
         # Not X.mean, which adds up float32 values as such.
-        mean = (np.ones(X.shape[0]) @ X) / X.shape[0] if p.center else None
+        mean = as_examples(X).column_sums() / X.shape[0] if p.center else None
         if mean is not None and not np.isfinite(mean).all():
             raise ValueError(
                 "X has features whose sum overflows, so that they have no mean; scale them, or "

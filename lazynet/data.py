@@ -9,6 +9,9 @@ Predicting is SciPy's product, and like all of SciPy it relies on a matrix that 
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -16,7 +19,12 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from lazynet.kernels.examples import DEFECT_NOT_FINITE, DEFECT_NOT_SORTED, DEFECTS, Examples
-from lazynet.params import as_array
+from lazynet.params import as_array, check_array
+
+_NAMES_X_OR_Y = re.compile(r"\b[Xy]\b")
+
+#: Said of columns that have been checked, and now lie outside the matrix.
+_CHANGED = "X changed while the model learned from it"
 
 
 def as_examples(
@@ -28,12 +36,22 @@ def as_examples(
 
     X has been through ``checked_csr`` or ``usable_rows``.
     """
-    return Examples(X.data, X.indices, X.indptr, X.shape[1], y, sample_weight)
+    counts = [None if a is None else plain(a, np.dtype(np.float64)) for a in (y, sample_weight)]
+    return Examples(X.data, X.indices, X.indptr, X.shape[1], *counts)
 
 
 def touched_columns(X: sparse.csr_matrix) -> NDArray[Any]:
     """The column of every stored value; behind the last row there may be spare room."""
     return X.indices[X.indptr[0] : X.indptr[-1]]
+
+
+def columns_with_values(X: sparse.csr_matrix) -> NDArray[Any]:
+    """The column of every stored value that is not zero."""
+    start, stop = int(X.indptr[0]), int(X.indptr[-1])
+    columns = X.indices[start:stop][X.data[start:stop] != 0]
+    if columns.size and not 0 <= columns.min() <= columns.max() < X.shape[1]:
+        raise ValueError(_CHANGED)
+    return columns
 
 
 def plain(array: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
@@ -64,7 +82,7 @@ def plain_arrays(X: sparse.csr_matrix) -> sparse.csr_matrix:
     if all(new is old for new, old in zip(arrays, given, strict=True)):
         return X
     # Not the constructor, which would look for smaller index types and copy.
-    view = sparse.csr_matrix(X.shape, dtype=X.dtype)
+    view = sparse.csr_matrix(X.shape, dtype=arrays[0].dtype)
     view.data, view.indices, view.indptr = arrays
     return view
 
@@ -116,20 +134,30 @@ def checked_csr(X: Any, *, only_range: bool = False) -> sparse.csr_matrix:
     """
     if X.ndim != 2:
         raise ValueError(f"X must have two dimensions, got {X.ndim}")
-    if X.format != "csr":
-        _check_convertible(X)
-        try:
+    with unusable("X"):
+        if X.format != "csr":
+            _check_convertible(X)
             X = X.tocsr()
-        except (OverflowError, IndexError) as error:
-            raise ValueError(f"X cannot be converted to CSR form: {error}") from None
-    return usable_rows(X, only_range=only_range)
+        return usable_rows(X, only_range=only_range)
+
+
+@contextmanager
+def unusable(name: str) -> Iterator[None]:
+    """An error of what others do with an argument names the argument, and says what is wrong."""
+    try:
+        yield
+    except (AttributeError, LookupError, OverflowError, TypeError, ValueError) as error:
+        if isinstance(error, (TypeError, ValueError)) and _NAMES_X_OR_Y.search(str(error)):
+            raise
+        kind = TypeError if isinstance(error, (AttributeError, TypeError)) else ValueError
+        raise kind(f"{name} cannot be used: {error}") from error
 
 
 def _check_convertible(X: Any) -> None:
     """Refuse a matrix whose conversion would leave its arrays."""
     if X.format == "csc":
         # The columns of X are the rows of its transpose, and these are checked alike.
-        transposed = sparse.csr_matrix(X.shape[::-1], dtype=X.dtype)
+        transposed = sparse.csr_matrix(X.shape[::-1])
         transposed.data, transposed.indices, transposed.indptr = X.data, X.indices, X.indptr
         usable_rows(transposed, only_range=True)
     elif X.format == "coo":
@@ -138,10 +166,15 @@ def _check_convertible(X: Any) -> None:
         _check_indices("row", X.row, X.shape[0])
         _check_indices("col", X.col, X.shape[1])
     elif X.format == "bsr":
-        try:
-            X.check_format(full_check=True)
-        except (ValueError, TypeError) as error:
-            raise ValueError(f"X cannot be used: {error}") from None
+        # A matrix of blocks, checked as one of numbers.
+        height, width = X.blocksize
+        if np.ndim(X.data) != 3 or X.shape[0] % height or X.shape[1] % width:
+            raise ValueError(f"X must consist of whole blocks of {height} by {width}")
+        _check_equally_long(X.indices, "indices", X.data, "data")
+        blocks = sparse.csr_matrix((X.shape[0] // height, X.shape[1] // width))
+        blocks.data = np.zeros(len(X.indices), dtype=np.float32)
+        blocks.indices, blocks.indptr = X.indices, X.indptr
+        usable_rows(blocks, only_range=True)
     elif X.format == "lil":
         _check_equally_long(X.rows, "rows", X.data, "data")
         if len(X.rows) != X.shape[0]:
@@ -212,7 +245,9 @@ def check_example(
 ) -> tuple[NDArray[Any], NDArray[Any]]:
     """One example given by its nonzeros."""
     columns = np.asarray(indices)
-    numbers = np.asarray(values)
+    numbers = as_array("values", "must hold real numbers", values)
+    if numbers.dtype not in (np.float32, np.float64):
+        numbers = check_array("values", "must hold real numbers", numbers, masks=True)
     if columns.size == 0:
         columns = columns.astype(np.int64)
     if columns.dtype.kind not in "iu":
@@ -224,8 +259,6 @@ def check_example(
         )
     if columns.dtype not in (np.int32, np.int64):
         columns = columns.astype(np.int64)
-    if numbers.dtype not in (np.float32, np.float64):
-        numbers = numbers.astype(np.float64)
     if columns.size:
         if columns.min() < 0 or columns.max() >= n_features:
             raise ValueError(

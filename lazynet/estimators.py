@@ -12,7 +12,7 @@ from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
 from lazynet.averaging import AVERAGE, AverageLike, make_averaging
-from lazynet.data import as_examples, check_order, touched_columns
+from lazynet.data import as_examples, check_order, touched_columns, unusable
 from lazynet.engines import BUDGET, DEFAULT_BUDGET, ENGINES, Engine, check_engine
 from lazynet.importances import (
     CLASS_WEIGHT,
@@ -301,14 +301,16 @@ class _LinearLearner(SparseLinear):
         ]
         orders = Orders(X.shape[0], order, generator if p.shuffle else None)
         touched = touched_columns(X)
-        self._protect(engines, touched)
+        with unusable("X"):
+            self._protect(engines, touched)
         for engine in engines:
             if isinstance(engine, OwnStateEngine) and not isinstance(rule, Rule):
                 engine.retune(rule.parameters(recipe.penalty))
         for epoch in range(1 if order is None or order.ndim == 1 else len(order)):
             t = run_pass(learners, orders.of(epoch), t)
-        for engine in engines:
-            engine.check_finite(touched, t)
+        with unusable("X"):
+            for engine in engines:
+                engine.check_finite(touched, t)
         self._engines = engines
         self._engine_options = options
         self._coefficients = None

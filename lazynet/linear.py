@@ -17,9 +17,9 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from lazynet.data import checked_csr, usable_rows
+from lazynet.data import checked_csr, unusable, usable_rows
 from lazynet.losses import LOSSES, Loss, get_loss
-from lazynet.params import Kind, settle
+from lazynet.params import Kind, check_array, settle
 from lazynet.rules import LARGEST_SHRINK
 from lazynet.state import Transactional, at_rest
 
@@ -92,16 +92,18 @@ class SparseLinear(Transactional, BaseEstimator):
             # First of all: nothing else may follow indices that leave the matrix.
             X = checked_csr(X, only_range=not for_training)
             already_checked = for_training and X.dtype in (np.float32, np.float64)
-        checked = validate_data(
-            self,
-            X,
-            accept_sparse="csr",
-            accept_large_sparse=True,
-            dtype=[np.float64, np.float32],
-            ensure_all_finite=not already_checked,
-            reset=reset,
-            **options,
-        )
+        with unusable("X or y" if "y" in options else "X"):
+            checked = validate_data(
+                self,
+                X,
+                accept_sparse="csr",
+                accept_large_sparse=True,
+                dtype=[np.float64, np.float32],
+                order="C",  # a dense product gives other bits in another order
+                ensure_all_finite=not already_checked,
+                reset=reset,
+                **options,
+            )
         X, *rest = checked if isinstance(checked, tuple) else (checked,)
         if not already_checked and for_training:
             X = usable_rows(X if sparse.issparse(X) else sparse.csr_matrix(X))
@@ -218,7 +220,8 @@ class SparseClassifier(ClassifierMixin, SparseLinear):
         self, X: Any, y: Any, classes: NDArray[Any] | None, reset: bool
     ) -> tuple[Any, Any, NDArray[Any]]:
         X, y = self._check_X(X, reset, y=y)
-        check_classification_targets(y)
+        with np.errstate(invalid="ignore"):  # it looks whether a cast to integers changes y
+            check_classification_targets(y)
         if classes is None:
             classes = np.unique(y)
             if len(classes) < 2:
@@ -246,7 +249,7 @@ class SparseRegressor(RegressorMixin, SparseLinear):
 
     def _check_training(self, X: Any, y: Any, reset: bool) -> tuple[Any, NDArray[np.float64]]:
         X, y = self._check_X(X, reset, y=y, y_numeric=True)
-        return X, np.ascontiguousarray(y, dtype=np.float64)
+        return X, np.ascontiguousarray(check_array("y", "must hold real numbers", y, masks=True))
 
     def _problems(self, X: Any, y: Any, weights: Any) -> list[tuple[NDArray[np.float64], Any]]:
         return [(y, weights)]

@@ -62,7 +62,8 @@ def is_number(value: Any) -> bool:
     """
     if type(value) is float:  # by far the most frequent case
         return True
-    return isinstance(value, Real) and not isinstance(value, (bool, np.bool_))
+    # A span of time is an integer to NumPy.
+    return isinstance(value, Real) and not isinstance(value, (bool, np.bool_, np.timedelta64))
 
 
 def check_number(
@@ -101,13 +102,14 @@ def check_number(
 
 
 def check_integer(name: str, value: Any, least: float, most: float = LARGEST_INTEGER) -> int:
-    """An integer from ``least`` to ``most``, as an int: anything with ``__index__`` but a flag.
+    """An integer from ``least`` to ``most``, as an int: what has ``__index__``, flags and arrays
+    aside.
 
     >>> check_integer("max_iter", np.int8(100), 1)
     100
     """
     try:
-        if isinstance(value, (bool, np.bool_)):
+        if isinstance(value, (bool, np.bool_, np.ndarray, np.timedelta64)):
             raise TypeError
         number = operator.index(value)
     except TypeError:

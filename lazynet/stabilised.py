@@ -12,7 +12,7 @@ from joblib import effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from lazynet.data import as_examples, touched_columns
+from lazynet.data import as_examples, columns_with_values
 from lazynet.importances import CLASS_WEIGHT, importances
 from lazynet.linear import SparseClassifier, refuse_overflow, suitable_rate
 from lazynet.losses import LOSSES, get_loss
@@ -236,7 +236,7 @@ class StabilisedSGDClassifier(SparseClassifier):
         """One for every problem, each with paths of its own, made when it is its turn."""
         schedule = make_schedule(p.schedule, eta0, p.power_t, 0.0)
         occurs = np.zeros(X.shape[1], dtype=bool)
-        occurs[touched_columns(X) if X.data.all() else X.nonzero()[1]] = True
+        occurs[columns_with_values(X)] = True
         seeds = np.random.SeedSequence(int(new_generator(p.random_state).randint(2**31)))
         for row, problem in enumerate(problems):
             yield StabilisedLearner(

@@ -18,6 +18,7 @@ from lazynet.reference.closed_forms import printed_theorem_1_proof, theorem_1
 from lazynet.schedules import Constant, InverseSqrt
 from lazynet.tolerance import UNIT_ROUNDOFF
 from paper_repro import extended, figures, results
+from paper_repro.results import load
 from paper_repro.studies import accuracy
 from paper_repro.study import Settings
 
@@ -61,7 +62,7 @@ def exact_weights(X, rule, schedule, l1, l2):
 @wide
 def test_a_trial_run_writes_everything(trial):
     document, out = trial
-    assert json.loads((out / "accuracy.json").read_text()) == document
+    assert load("accuracy", out) == document
     assert (out / "accuracy.svg").read_text().startswith("<?xml")
     page = (out / "accuracy.md").read_text()
     for part in ("## A long run", "## Tables that nothing watches", "## Theorem 1 as printed"):

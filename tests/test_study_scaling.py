@@ -1,7 +1,5 @@
 """Study scaling: it runs at a small size, fits known lines, counts bytes, and skips in words."""
 
-import json
-
 import pytest
 
 pytest.importorskip("matplotlib")
@@ -9,7 +7,7 @@ pytest.importorskip("tqdm")
 pytest.importorskip("paper_repro.studies", reason="only in a checkout")
 from paper_repro import machine
 from paper_repro.competitors import CLOCK, TABLES
-from paper_repro.results import run
+from paper_repro.results import load, run
 from paper_repro.studies.scaling import (
     FEATURES,
     Scaling,
@@ -28,7 +26,7 @@ def test_a_tiny_run_writes_page_figure_and_numbers(tmp_path):
     assert "nan" not in page.lower()
     assert all(f"## {part}" in page for part in ("Features", "Nonzeros", "Steps"))
     assert "<svg" in (tmp_path / "scaling.svg").read_text()
-    assert json.loads((tmp_path / "scaling.json").read_text()) == document
+    assert load("scaling", tmp_path) == document
 
 
 def test_bytes_are_counted_from_the_engines(tmp_path):

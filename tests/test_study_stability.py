@@ -12,7 +12,7 @@ pytest.importorskip("paper_repro.studies", reason="only in a checkout")
 from paper_repro import planted, tuning
 from paper_repro.__main__ import main
 from paper_repro.planted import rows_of
-from paper_repro.results import RESULTS, run
+from paper_repro.results import RESULTS, load, run
 from paper_repro.studies import stability
 from paper_repro.studies.stability import Found, Stability, verdict
 from paper_repro.study import FULL, QUICK, Settings
@@ -55,7 +55,7 @@ def test_a_tiny_run_writes_page_figure_and_numbers(small, tmp_path):
     page = (tmp_path / "stability.md").read_text()
     assert "nan" not in page.lower()
     assert "<svg" in (tmp_path / "stability.svg").read_text()
-    assert document == json.loads((tmp_path / "stability.json").read_text())
+    assert document == load("stability", tmp_path)
     records = document["records"]
     for loss in stability.LOSSES:
         for name in METHODS:

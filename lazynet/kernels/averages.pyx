@@ -15,6 +15,8 @@ Property: equal to lazynet.reference.averages.DenseAverage, which adds up every 
 step (tests/test_averages.py).
 """
 
+cimport cython
+
 from libc.math cimport fabs
 
 from .clock cimport N_CLOCK_FIELDS, SCALE, SHIFT, start_clock
@@ -27,6 +29,7 @@ TOTAL_FIELD = TOTAL
 INTERCEPT_SUM_FIELD = INTERCEPT_SUM
 
 
+@cython.binding(False)  # a method checks what it is called on
 cdef class Average:
     """The arrays of a clock's past: ``shifts``, and the prefix sums, one longer."""
 

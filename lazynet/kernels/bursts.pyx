@@ -16,6 +16,8 @@ Property: equal to lazynet.reference.stabilised.StabilisedReference after every 
 step within one (tests/test_stabilised.py).
 """
 
+cimport cython
+
 from libc.math cimport fabs, isfinite
 from libc.stdint cimport INT32_MAX, int32_t, int64_t, uint8_t
 
@@ -70,6 +72,7 @@ cdef enum:
 cdef double TIE = 2.0 ** -30
 
 
+@cython.binding(False)  # a method checks what it is called on
 cdef class Records:
     """What the bursts of a stage have informed, one record after the other; may be made longer."""
 

@@ -4,6 +4,8 @@ The classes check every length and type when they are made, so that a kernel whi
 has only the contents of a row left to check, and does so before it reads the row.
 """
 
+cimport cython
+
 import weakref
 
 import numpy as np
@@ -15,6 +17,7 @@ from .losses cimport N_LOSSES
 from .rows cimport (
     BAD_COLUMN,
     BAD_START,
+    NO_MEMORY,
     NOT_FINITE,
     NOT_SORTED,
     SOUND,
@@ -106,6 +109,7 @@ cdef bint is_wide(object array, str name, object narrow, object wide) except -1:
     )
 
 
+@cython.binding(False)  # a method checks what it is called on
 cdef class Examples:
     """Rows in CSR form with a target each; arrays are used where they are, read-only ones too.
 
@@ -226,6 +230,31 @@ cdef class Examples:
                 out[row] = self.ops.squared_norm(&self.csr, row)
         return norms
 
+    def column_sums(self):
+        """The sum of every column; raises where a row cannot be read."""
+        sums = np.zeros(self.csr.n_columns)
+        cdef double[::1] out = sums
+        cdef double* first = &out[0] if self.csr.n_columns else NULL
+        cdef Py_ssize_t row = 0
+        cdef int defect = SOUND
+        cdef Room room
+        cdef Row loaded
+        room.bytes, room.size = NULL, 0
+        with nogil:
+            while row < self.csr.n_rows:
+                defect = self.ops.load_row(&self.csr, row, &loaded, &room)
+                if defect != SOUND:
+                    break
+                # An update with the step -1 adds the row.
+                self.ops.update(&self.csr, &loaded, min(row + 1, self.csr.n_rows - 1), first, -1.0)
+                row += 1
+            free(room.bytes)
+        if defect == NO_MEMORY:
+            raise MemoryError(f"no memory for the columns of row {row}")
+        if defect != SOUND:
+            raise ValueError(f"X: row {row} cannot be read: {DEFECTS[defect]}")
+        return sums
+
     def length_of(self, Py_ssize_t row):
         """How many values of ``row`` are stored; 0 where it cannot be read."""
         cdef Room room
@@ -249,6 +278,7 @@ cdef int check_runnable(Examples examples, int loss) except -1:
     return 0
 
 
+@cython.binding(False)  # a method checks what it is called on
 cdef class Steps:
     """The scalars of consecutive steps, each array with one entry per step."""
 
@@ -289,6 +319,7 @@ cdef class Steps:
         return self.order[step]
 
 
+@cython.binding(False)  # a method checks what it is called on
 cdef class Task:
     """Loss by code, its epsilon, the order within a step, and when a clock is worn out."""
 

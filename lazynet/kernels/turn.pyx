@@ -6,9 +6,12 @@ a lock and the block that would give it back; here it strikes before, during or 
 Property: after any interrupts the lock is free (tests/test_interrupt.py).
 """
 
+cimport cython
+
 from threading import RLock, get_ident
 
 
+@cython.binding(False)  # a method checks what it is called on
 cdef class Turn:
     """Calls that share a turn happen one after the other; a call within a call happens at once."""
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import gzip
-import json
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ try:
     from paper_repro import corpus, results
     from paper_repro.pubmed.bag import collect
     from paper_repro.pubmed.citations import read_citations
+    from paper_repro.sealed import SealedLines
 
     _MISSING = None
 except ImportError as error:
@@ -35,11 +36,12 @@ def generate(random: np.random.Generator, ledger: Ledger) -> None:
     """One file of a kind that is read, damaged."""
     make, read = KINDS[random.integers(len(KINDS))]
     data = make(random)
+    lot = Random(int(random.integers(2**63)))
     packed = random.random() < 0.4 and make is not a_journal
     if packed and random.random() < 0.5:
-        data = gzip.compress(damaged(data, random), mtime=0)
+        data = gzip.compress(damaged(data, lot), mtime=0)
     else:
-        data = damaged(gzip.compress(data, mtime=0) if packed else data, random)
+        data = damaged(gzip.compress(data, mtime=0) if packed else data, lot)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / ("file.svm" if make is a_svmlight else "file.xml")
         if packed:
@@ -49,7 +51,7 @@ def generate(random: np.random.Generator, ledger: Ledger) -> None:
                 ledger,
                 f"{read.__name__} of {'packed ' if packed else ''}bytes",
                 lambda: read(path, data),
-                words=[path.name, str(path), "journal", "features", "label", "citation"],
+                words=[path.name, str(path), "partial.jsonl", "word"],
                 finite=False,
             )
 
@@ -83,6 +85,9 @@ def an_export(random: np.random.Generator) -> bytes:
     return f"{head}<PubmedArticleSet>{''.join(records)}</PubmedArticleSet>".encode()
 
 
+_RECORD = {"seconds": 1.5, "runs": [1, 2, 3]}
+
+
 def _header() -> dict[str, Any]:
     return dict.fromkeys(results.IDENTITY, "test")
 
@@ -93,8 +98,9 @@ def a_journal(random: np.random.Generator) -> bytes:
     if random.random() < 0.5:
         entries.append({"resumed": 2})
     for key in range(int(random.integers(1, 6))):
-        entries.append({"key": f"cell {key}", "record": {"seconds": 1.5, "runs": [1, 2, 3]}})
-    return "".join(json.dumps(entry) + "\n" for entry in entries).encode()
+        entries.append({"key": f"cell {key}", "record": _RECORD})
+    lines = SealedLines()
+    return "".join(lines.line(entry) for entry in entries).encode()
 
 
 def read_svmlight(path: Path, data: bytes) -> Any:
@@ -120,8 +126,8 @@ def read_journal(path: Path, data: bytes) -> Any:
     journal = results.Journal(path.parent, _header())
     journal.path.write_bytes(data)
     journal.recover()
-    if not all(isinstance(key, str) for key in journal.records):
-        raise AssertionError(f"keys of records must be text, got {list(journal.records)}")
+    if any(record != _RECORD for record in journal.records.values()):
+        raise AssertionError(f"records must be what was written, got {journal.records}")
     journal.begin([])
     return journal
 

@@ -264,7 +264,7 @@ def an_estimator(random: np.random.Generator) -> tuple[Any, Call, Call]:
 def usable(model: Any) -> bool:
     """Whether the parameters go together."""
     try:
-        model._check_parameters()
+        model._settle()
     except (ValueError, TypeError):
         return False
     return True

@@ -167,7 +167,7 @@ def working_parameters(Estimator: type[Any], random: np.random.Generator) -> dic
                     options[name] = SOUND[name](random)
         model = made(Estimator, **options)
         try:
-            model._check_parameters()
+            model._settle()
         except (ValueError, TypeError):
             continue
         return model.get_params()

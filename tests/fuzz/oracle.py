@@ -30,7 +30,16 @@ WORDS_OF_SKLEARN = re.compile(
     r"|Complex data not supported|Input contains|Input (X|y) contains|1d array|bad input shape"
     r"|sparse (matrix|data|array)|not fitted yet|Sparse|dtype=object|multi_class|one sample"
     r"|array of at least|Expected n_neighbors|minimum of|requires y to be passed"
-    r"|is expecting \d+ features|feature names|class label|[Ss]ample weights"
+    r"|labels represented as bytes|is expecting \d+ features|feature names|class label"
+    r"|[Ss]ample weights"
+)
+
+#: What Cython says of an object that is no array of the kind that a kernel takes.
+WORDS_OF_CYTHON = re.compile(
+    r"not C-contiguous|read-only|not writable|[Bb]uffer|cannot convert float|a bytes-like object|must be real"
+    r"|an integer is required|has incorrect type|__cinit__|too large to convert|__index__"
+    r"|arrays can be converted|truth value of an array|not supported between instances"
+    r"|cannot be interpreted as an integer|positional argument|keyword argument|unsized object"
 )
 
 _FOLDERS = {
@@ -162,7 +171,12 @@ def _judge_error(
         ledger.refused[kind] += 1
     elif not isinstance(error, CLEAN + accepted):
         ledger.fail(f"{kind} at {line}", f"{what} raised {error!r:.300} at {line}")
-    elif line != OUTSIDE and not (names_one(text, words) or WORDS_OF_SKLEARN.search(text)):
+    elif not (
+        line == OUTSIDE
+        or names_one(text, words)
+        or WORDS_OF_SKLEARN.search(text)
+        or (".pyx" in line and WORDS_OF_CYTHON.search(text))
+    ):
         ledger.fail(
             f"{kind} names no argument in {line.split(':')[0]}: {plain(text)}",
             f"{what} raised {error!r:.300} at {line}, which names no argument",

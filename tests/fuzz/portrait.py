@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-_LOCKS = (type(threading.Lock()), type(threading.RLock()), threading.Condition, threading.Event)
+from lazynet.kernels.turn import Turn
+
+_LOCKS = (type(threading.Lock()), type(threading.RLock()), threading.Condition, Turn)
 #: attributes that hold what can be computed anew, and times, which no two runs share
 _VOLATILE = frozenset({"_coefficients", "seconds"})
 

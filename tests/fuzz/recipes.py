@@ -29,6 +29,8 @@ def kernel_functions() -> dict[str, Callable[..., Any]]:
     """Every function, class and method that the kernels offer, by name."""
     found: dict[str, Callable[..., Any]] = {}
     for module in pkgutil.iter_modules(lazynet.kernels.__path__):
+        if module.name == "turn":
+            continue  # it takes no arrays
         kernel = importlib.import_module(f"lazynet.kernels.{module.name}")
         for name, offered in vars(kernel).items():
             if name.startswith("_") or getattr(offered, "__module__", kernel.__name__) != (
@@ -123,6 +125,9 @@ class Parts:
         fields = self.place(np.zeros(clock.CLOCK_FIELDS))
         clock.start(fields)
         return fields
+
+    def burst_fields(self) -> NDArray[np.float64]:
+        return self.reals(bursts.BURST_FIELDS, least=0.0)
 
     def past(self) -> Arguments:
         """What ``Average`` takes: a past with nothing in it."""
@@ -290,7 +295,9 @@ RECIPES: dict[str, Callable[[Parts], Arguments]] = {
     "bursts.run": lambda p: p.burst(Records(**p.record_arrays())),
     "bursts.truncate": _truncate,
     "bursts.ratios": _ratios,
-    "bursts.sweep": lambda p: dict(cells=p.reals(p.d, 2), fields=p.reals(2, least=0.0)),
+    "bursts.read": lambda p: dict(cells=p.reals(p.d, 2), fields=p.burst_fields(),
+                                  weights=p.reals(p.d)),
+    "bursts.sweep": lambda p: dict(cells=p.reals(p.d, 2), fields=p.burst_fields()),
     "bursts.tally": lambda p: dict(records=p.records(), counts=p.counts()),
     "bursts.judge": _judge,
     "bursts.purge": lambda p: dict(features=p.place(p.random.integers(0, p.d, 3)),
@@ -316,6 +323,7 @@ RECIPES: dict[str, Callable[[Parts], Arguments]] = {
     "examples.Examples.first_defect": lambda p: dict(self=p.examples(), only_range=False),
     "examples.Examples.largest_squared_norm": lambda p: dict(self=p.examples(), extra=1.0),
     "examples.Examples.length_of": lambda p: dict(self=p.examples(), row=0),
+    "examples.Examples.column_sums": lambda p: dict(self=p.examples()),
     "examples.Examples.squared_norms": lambda p: dict(self=p.examples()),
     "examples.Steps": Parts.schedule,
     "examples.Steps.row": lambda p: dict(self=p.steps(), step=0),
