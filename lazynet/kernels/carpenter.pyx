@@ -82,11 +82,11 @@ def run(
     check_runnable(examples, task.loss)
     if not 0 <= first < n_steps:
         return <int> FINISHED, n_steps
+    check_aligned("fields", &fields[0])
     rule = rule_of(l1, l2, &fields[0])
     cdef double* cell = &cells[0, 0] if csr.n_columns else NULL
     cdef const int64_t* order = &steps.order[0]
     check_aligned("cells", cell)
-    check_aligned("fields", &fields[0])
     with nogil:
         intercept = fields[INTERCEPT]
         begin_visits(&at)
