@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 from test_averages import apart, corpus
@@ -77,6 +77,10 @@ class NeverSweeps(CarpenterEngine):
 def test_broken_engines_are_caught(broken):
     """By the property above."""
 
+    @settings(
+        max_examples=1000, phases=[Phase.generate], database=None, derandomize=True, deadline=None,
+        suppress_health_check=list(HealthCheck),
+    )  # fmt: skip
     @given(problem=problems(["squared_error"]))
     def equal(problem):
         assert_matches_reference(problem, 0.01, 0.1, 3, broken)

@@ -1019,6 +1019,9 @@ def damaged(kind):
     elif kind == "csc":
         X = X.tocsc()
         X.indices[0] = 2**31 - 1
+    elif kind == "csc without columns":
+        X = sparse.csc_matrix((N, 0))
+        X.indptr[0] = 2**31 - 1
     elif kind == "bsr":
         X = X.tobsr(blocksize=(2, 2))
         X.indices[0] = 2**31 - 1
@@ -1030,7 +1033,19 @@ def damaged(kind):
 @pytest.mark.parametrize("method", ["fit", "partial_fit", "predict", "decision_function"])
 @pytest.mark.parametrize(
     "kind",
-    ["lil huge", "lil wide", "lil negative", "lil rows", "dok", "dia", "coo", "csc", "bsr", "list"],
+    [
+        "lil huge",
+        "lil wide",
+        "lil negative",
+        "lil rows",
+        "dok",
+        "dia",
+        "coo",
+        "csc",
+        "csc without columns",
+        "bsr",
+        "list",
+    ],
 )
 def test_no_format_leads_out_of_the_matrix(kind, method):
     """In training and in prediction alike, and before SciPy follows an index."""

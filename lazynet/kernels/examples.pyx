@@ -199,6 +199,9 @@ cdef class Examples:
             sound = self.ops.all_sound(&self.csr)
         if sound:
             return None
+        if self.csr.n_rows == 0:
+            # Nothing begins where the only start says, but others take it for the number of values.
+            return 0, <int> BAD_START
         with nogil:
             for row in range(self.csr.n_rows):
                 defect = self.ops.row_defect(&self.csr, row)

@@ -130,7 +130,7 @@ static int LAZYNET_TYPED(all_sound)(const lazynet_csr *X) {
     const volatile LAZYNET_INDEX *starts = (const volatile LAZYNET_INDEX *)X->starts;
     const int64_t first = starts[0];
     int64_t last = first;
-    if (first < 0) return 0;
+    if (first < 0) return 0; /* of a matrix without rows, too */
     for (ptrdiff_t row = 1; row <= X->n_rows; row++) {
         const int64_t next = starts[row];
         if (next < last) return 0;
