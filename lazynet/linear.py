@@ -92,7 +92,9 @@ class SparseLinear(Transactional, BaseEstimator):
             # First of all: nothing else may follow indices that leave the matrix.
             X = checked_csr(X, only_range=not for_training)
             already_checked = for_training and X.dtype in (np.float32, np.float64)
-        with unusable("X or y" if "y" in options else "X"):
+        # What a cast to float64 makes infinite or NaN is refused as such.
+        casts = np.errstate(over="ignore", invalid="ignore")
+        with casts, unusable("X or y" if "y" in options else "X"):
             checked = validate_data(
                 self,
                 X,

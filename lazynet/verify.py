@@ -139,10 +139,11 @@ def verify(
     Features that none of the rows has stay zero in both, so only the others are carried.
     """
     n_rows = affordable_rows(X, max_rows, epochs)
-    head = X[:n_rows]
-    features = np.unique(head.indices)
-    columns = np.searchsorted(features, head.indices).astype(head.indices.dtype)
-    head = sparse.csr_matrix((head.data, columns, head.indptr), shape=(n_rows, len(features)))
+    # Where a matrix has spare room before its first row, SciPy's slices keep it.
+    span = slice(X.indptr[0], X.indptr[n_rows])
+    features, columns = np.unique(X.indices[span], return_inverse=True)
+    starts = X.indptr[: n_rows + 1] - X.indptr[0]
+    head = sparse.csr_matrix((X.data[span], columns, starts), shape=(n_rows, len(features)))
     y = np.ascontiguousarray(y[:n_rows])
     weights_of_rows = None if importances is None else np.ascontiguousarray(importances[:n_rows])
 
