@@ -71,8 +71,15 @@ class Wear(SettledFields):
     largest_reach: float = 2.0**10
 
     def task(
-        self, n_features: int, loss: Loss, epsilon: float, step_order: str, fit_intercept: bool
+        self,
+        n_features: int,
+        loss: Loss,
+        epsilon: float,
+        step_order: str,
+        fit_intercept: bool,
+        pulls: bool = True,
     ) -> Task:
+        """What a kernel is told of a run; ``pulls`` says whether there is an l1 penalty."""
         return Task(
             loss.code,
             epsilon,
@@ -84,6 +91,7 @@ class Wear(SettledFields):
             self.nonzeros_per_weight * n_features,
             self.reach,
             self.largest_reach,
+            pulls,
         )
 
 

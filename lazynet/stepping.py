@@ -155,7 +155,7 @@ class Stepper(Transactional):
             average=averaged,
         )
         self.task = self.engine.wear.task(
-            p.n_features, self.recipe.loss, p.epsilon, p.step_order, p.fit_intercept
+            p.n_features, self.recipe.loss, p.epsilon, p.step_order, p.fit_intercept, p.l1 > 0
         )
         self.n_features: int = p.n_features
         self.t = 0

@@ -83,6 +83,7 @@ class Learner:
             recipe.epsilon,
             recipe.step_order,
             recipe.fit_intercept,
+            pulls=recipe.penalty.l1 > 0,
         )
 
     def evaluate(self, weights: NDArray[np.float64]) -> tuple[float, float, int]:

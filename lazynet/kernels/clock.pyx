@@ -144,7 +144,12 @@ def run(
                 if task.fit_intercept:
                     intercept -= move
                 move *= clock.inverse
-                if averaged:
+                if averaged and not task.pulls and clock.shift == 0.0:
+                    # No weight can vanish: the plainest update will do.
+                    ops.pair_update(
+                        csr, &at.now, at.ahead, z, -move, -move * past.scales[past.n]
+                    )
+                elif averaged:
                     ops.averaged_update(csr, &at.now, at.ahead, z, clock.shift, move, &past)
                 elif clock.shift == 0.0:
                     ops.update(csr, &at.now, at.ahead, z, move)

@@ -44,6 +44,7 @@ cdef class Task:
     cdef double epsilon
     cdef bint shrink_first
     cdef bint fit_intercept
+    cdef bint pulls      # whether steps may pull, as an l1 penalty does
     cdef Wear wear
     cdef Reach reach
 

@@ -61,4 +61,5 @@ class Task:
         enough_work: float,
         glad_reach: float,
         greatest_reach: float,
+        pulls: bool = True,
     ) -> None: ...

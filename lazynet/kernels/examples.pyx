@@ -338,11 +338,13 @@ cdef class Task:
         double enough_work,
         double glad_reach,
         double greatest_reach,
+        bint pulls=True,
     ):
         self.loss = loss
         self.epsilon = epsilon
         self.shrink_first = shrink_first
         self.fit_intercept = fit_intercept
+        self.pulls = pulls
         self.wear.smallest_scale = smallest_scale
         self.wear.cushion = cushion
         self.wear.largest_cushion = largest_cushion
@@ -362,4 +364,5 @@ cdef class Task:
             self.wear.enough_work,
             self.reach.glad,
             self.reach.greatest,
+            self.pulls,
         )
