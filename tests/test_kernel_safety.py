@@ -1,6 +1,8 @@
 """A kernel never reads outside an array, whatever it is handed; run under the sanitizer too."""
 
 import contextlib
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -8,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support import ELASTIC_ENGINES, recipe, rows, task_for
 
+import lazynet.kernels
 from lazynet.engines import make_engine
 from lazynet.kernels import averages, bursts, clock, dense, objective, tables
 from lazynet.kernels.examples import Examples, Steps, Task
@@ -328,3 +331,23 @@ def test_misaligned_arrays_are_refused_by_name():
             Examples(*given, 2)
     with pytest.raises(ValueError, match="weights must be aligned"):
         objective.weight_sums(misaligned(np.ones(3)))
+
+
+# --- vector units -------------------------------------------------------------------------------
+
+
+def test_every_extension_that_is_compiled_in_is_tested_for():
+    """A level of the row loops is chosen where the machine has all that its code may use."""
+    header = Path(lazynet.kernels.__path__[0]) / "rows.h"
+    if not header.exists():
+        pytest.skip("the headers are not installed")
+    text = header.read_text()
+    compiled = {
+        extension
+        for targets in re.findall(r'#pragma GCC target\("([^"]*)"\)', text)
+        for extension in targets.split(",")
+        if not extension.startswith("tune=")
+    }
+    asked = set(re.findall(r'__builtin_cpu_supports\("([^"]*)"\)', text))
+    assert compiled
+    assert compiled <= asked

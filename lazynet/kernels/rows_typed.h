@@ -437,37 +437,11 @@ LAZYNET_INLINE void LAZYNET_TYPED(averaged_block)(const LAZYNET_REAL *values,
         memcpy(cells + 2 * (ptrdiff_t)columns[lane], news + 2 * lane, 2 * sizeof(double));
 }
 
-/* The same while nothing has been pulled, shift = 0 and S1 = 0: before_j is what was added to z, S0
- * times, as it was rounded. */
-LAZYNET_INLINE void LAZYNET_TYPED(unshifted_update)(const lazynet_csr *X, const lazynet_row *row,
-                                                    ptrdiff_t ahead, double *cells, double step,
-                                                    double scale_sum) {
-    enum { BLOCK = 16 };
-    const LAZYNET_TYPED(row) at = LAZYNET_TYPED(typed)(row);
-    LAZYNET_TYPED(stream) stream = LAZYNET_TYPED(stream_of)(X, ahead);
-    for (ptrdiff_t k = 0; k < at.length; k += BLOCK) {
-        const ptrdiff_t stop = k + BLOCK < at.length ? k + BLOCK : at.length;
-        LAZYNET_TYPED(fetch)(&stream, BLOCK);
-#pragma omp simd
-        for (ptrdiff_t i = k; i < stop; i++) {
-            double *cell = cells + 2 * (ptrdiff_t)at.columns[i];
-            const double old = cell[0], stored = old - step * (double)at.values[i];
-            cell[0] = stored;
-            cell[1] += scale_sum * (stored - old);
-        }
-    }
-    LAZYNET_TYPED(fetch_rest)(&stream);
-}
-
 static void LAZYNET_TYPED(averaged_update)(const lazynet_csr *X, const lazynet_row *row, ptrdiff_t ahead,
                                            double *cells, double shift, double step,
                                            const lazynet_past *past) {
     enum { CHUNK = 128 };
     const double scale_sum = past->scales[past->n], pull_sum = past->pulls[past->n];
-    if (shift == 0.0) {
-        LAZYNET_TYPED(unshifted_update)(X, row, ahead, cells, step, scale_sum);
-        return;
-    }
     const LAZYNET_TYPED(row) at = LAZYNET_TYPED(typed)(row);
     LAZYNET_TYPED(stream) stream = LAZYNET_TYPED(stream_of)(X, ahead);
     lazynet_dead dead = {.n = 0};
