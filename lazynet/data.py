@@ -1,8 +1,8 @@
 """The door: X, y, weights and the sample order are checked and converted here, once.
 
 A CSR matrix of float32 or float64 with int32 or int64 indices is used where it lies, read-only and
-memory-mapped ones too; anything else is converted.  Another thread that writes to such a matrix
-while a model learns from it spoils the model, and no memory.  A memory-mapped file that is made
+memory-mapped ones too; anything else is converted.  Another thread that writes to X while a model
+learns from it spoils the model, and no memory.  A memory-mapped file that is made
 shorter while it is read ends the process (SIGBUS): no program can check for that beforehand.
 Predicting is SciPy's product, and like all of SciPy it relies on a matrix that nobody changes.
 """
@@ -23,7 +23,7 @@ from lazynet.params import as_array, check_array
 
 _NAMES_X_OR_Y = re.compile(r"\b[Xy]\b")
 
-#: Said of columns that have been checked, and now lie outside the matrix.
+#: The error message where columns that were checked lie outside the matrix later.
 _CHANGED = "X changed while the model learned from it"
 
 
@@ -117,11 +117,15 @@ def usable_rows(X: sparse.csr_matrix, *, only_range: bool = False) -> sparse.csr
             f"X: row {row} cannot be used: {DEFECTS[code]}; accepted are column indices from 0 "
             f"to {X.shape[1] - 1}, and row starts in indptr that rise from 0 to {len(values)}"
         )
-    # Rows behind this one have not been looked at yet, and SciPy is about to read them all.
-    usable_rows(X, only_range=True)
     # Small integers would overflow where two of them are merged.
-    numbers = X.data.copy() if X.dtype.kind == "f" else X.data.astype(np.float64)
-    merged = sparse.csr_matrix((numbers, X.indices.copy(), X.indptr.copy()), shape=X.shape)
+    merged = sparse.csr_matrix(X.shape)
+    with np.errstate(over="ignore"):
+        merged.data = np.array(
+            X.data, dtype=X.dtype if X.dtype in (np.float32, np.float64) else np.float64
+        )
+    merged.indices, merged.indptr = np.array(X.indices), np.array(X.indptr)
+    # The copy, all rows of it: SciPy is about to follow it.
+    usable_rows(merged, only_range=True)
     merged.sum_duplicates()
     return usable_rows(merged)
 
@@ -136,6 +140,8 @@ def checked_csr(X: Any, *, only_range: bool = False) -> sparse.csr_matrix:
         raise ValueError(f"X must have two dimensions, got {X.ndim}")
     with unusable("X"):
         if X.format != "csr":
+            # Of its own indices, so that what is checked is what SciPy follows.
+            X = _with_own_indices(X)
             _check_convertible(X)
             X = X.tocsr()
         return usable_rows(X, only_range=only_range)
@@ -146,11 +152,53 @@ def unusable(name: str) -> Iterator[None]:
     """An error of what others do with an argument names the argument, and says what is wrong."""
     try:
         yield
-    except (AttributeError, LookupError, OverflowError, TypeError, ValueError) as error:
+    except FloatingPointError:
+        raise
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         if isinstance(error, (TypeError, ValueError)) and _NAMES_X_OR_Y.search(str(error)):
             raise
         kind = TypeError if isinstance(error, (AttributeError, TypeError)) else ValueError
         raise kind(f"{name} cannot be used: {error}") from error
+
+
+def _with_own_indices(X: Any) -> Any:
+    """The same matrix with copies of what says where its values are; a DOK matrix in COO form."""
+    if X.format == "bsr":
+        height, width = X.blocksize
+        if np.ndim(X.data) != 3 or not (height and width):
+            raise ValueError(f"X must consist of blocks, got blocks of {height} by {width}")
+        own: Any = sparse.bsr_matrix(X.shape, blocksize=(height, width))
+        own.indices, own.indptr = np.array(X.indices), np.array(X.indptr)
+    elif X.format == "csc":
+        own = sparse.csc_matrix(X.shape)
+        own.indices, own.indptr = np.array(X.indices), np.array(X.indptr)
+    elif X.format == "coo":
+        own = sparse.coo_matrix(X.shape)
+        own.row, own.col = np.array(X.row), np.array(X.col)
+    elif X.format == "dia":
+        own = sparse.dia_matrix(X.shape)
+        own.offsets = np.array(X.offsets)
+    elif X.format == "lil":
+        if len(X.rows) != X.shape[0]:
+            raise ValueError(f"X.rows must have {X.shape[0]} entries, got {len(X.rows)}")
+        _check_equally_long(X.rows, "rows", X.data, "data")
+        own = sparse.lil_matrix(X.shape, dtype=X.dtype)
+        for row, (columns, values) in enumerate(zip(X.rows, X.data, strict=True)):
+            own.rows[row], own.data[row] = list(columns), list(values)
+        return own
+    elif X.format == "dok":
+        entries = list(X.items())
+        own = sparse.coo_matrix(X.shape)
+        own.row = np.array([row for (row, _), _ in entries])
+        own.col = np.array([column for (_, column), _ in entries])
+        own.data = np.array([value for _, value in entries], dtype=X.dtype)
+        if not entries:
+            own.row, own.col = own.row.astype(np.int32), own.col.astype(np.int32)
+        return own
+    else:
+        return X.copy()
+    own.data = np.asarray(X.data)
+    return own
 
 
 def _check_convertible(X: Any) -> None:
@@ -168,7 +216,7 @@ def _check_convertible(X: Any) -> None:
     elif X.format == "bsr":
         # A matrix of blocks, checked as one of numbers.
         height, width = X.blocksize
-        if np.ndim(X.data) != 3 or X.shape[0] % height or X.shape[1] % width:
+        if X.shape[0] % height or X.shape[1] % width:
             raise ValueError(f"X must consist of whole blocks of {height} by {width}")
         _check_equally_long(X.indices, "indices", X.data, "data")
         blocks = sparse.csr_matrix((X.shape[0] // height, X.shape[1] // width))
@@ -176,16 +224,9 @@ def _check_convertible(X: Any) -> None:
         blocks.indices, blocks.indptr = X.indices, X.indptr
         usable_rows(blocks, only_range=True)
     elif X.format == "lil":
-        _check_equally_long(X.rows, "rows", X.data, "data")
-        if len(X.rows) != X.shape[0]:
-            raise ValueError(f"X.rows must have {X.shape[0]} entries, got {len(X.rows)}")
         for row, (columns, values) in enumerate(zip(X.rows, X.data, strict=True)):
             _check_equally_long(columns, f"rows[{row}]", values, f"data[{row}]")
             _check_indices(f"rows[{row}]", columns, X.shape[1])
-    elif X.format == "dok":
-        keys = list(X.keys())
-        _check_indices("keys (rows)", [row for row, _ in keys], X.shape[0])
-        _check_indices("keys (columns)", [column for _, column in keys], X.shape[1])
     elif X.format == "dia":
         if np.ndim(X.offsets) != 1 or np.ndim(X.data) != 2:
             raise ValueError("X.offsets must have one dimension and X.data two")
@@ -244,7 +285,7 @@ def check_example(
     indices: ArrayLike, values: ArrayLike, n_features: int
 ) -> tuple[NDArray[Any], NDArray[Any]]:
     """One example given by its nonzeros."""
-    columns = np.asarray(indices)
+    columns = as_array("indices", "must be integers", indices)
     numbers = as_array("values", "must hold real numbers", values)
     if numbers.dtype not in (np.float32, np.float64):
         numbers = check_array("values", "must hold real numbers", numbers, masks=True)

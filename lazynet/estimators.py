@@ -301,6 +301,9 @@ class _LinearLearner(SparseLinear):
         ]
         orders = Orders(X.shape[0], order, generator if p.shuffle else None)
         touched = touched_columns(X)
+        if len(touched) < X.shape[1]:
+            # The same columns for what is put aside and for what is looked at in the end.
+            touched = touched.copy()
         with unusable("X"):
             self._protect(engines, touched)
         for engine in engines:

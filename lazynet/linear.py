@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping
 from types import SimpleNamespace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,6 +60,8 @@ class SparseLinear(Transactional, BaseEstimator):
     loss: str
     random_state: int | np.random.RandomState | None
     n_features_in_: int
+    #: coefficients and intercepts, of the model of one moment
+    _predictor: tuple[NDArray[np.float64], NDArray[np.float64]]
 
     def _settle(self) -> SimpleNamespace:
         """The parameters as plain Python values: every call begins here, and uses only these.
@@ -88,6 +90,8 @@ class SparseLinear(Transactional, BaseEstimator):
         the values.
         """
         already_checked = False
+        if not sparse.issparse(X) and getattr(getattr(X, "dtype", None), "kind", "") == "c":
+            raise ValueError("Complex data not supported: X must hold real numbers")
         if sparse.issparse(X):
             # First of all: nothing else may follow indices that leave the matrix.
             X = checked_csr(X, only_range=not for_training)
@@ -120,9 +124,13 @@ class SparseLinear(Transactional, BaseEstimator):
         return [generator for generator in own if isinstance(generator, np.random.RandomState)]
 
     @at_rest
-    def _coefficients_and_intercepts(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Both of one moment, whatever other threads do."""
-        return self.coef_, self.intercept_
+    def _now(self) -> Self:
+        """The model of this moment, to predict with, whatever other threads do to it later."""
+        check_is_fitted(self)
+        now = object.__new__(type(self))
+        now.__dict__.update(self.__dict__)
+        now._predictor = self.coef_, self.intercept_
+        return now
 
     def _warn(self, warning: str | None) -> None:
         """Said when the model is trained: a warning that is an error costs no training."""
@@ -130,9 +138,9 @@ class SparseLinear(Transactional, BaseEstimator):
             warnings.warn(warning, ConvergenceWarning, stacklevel=3)
 
     def _decision(self, X: Any) -> NDArray[np.float64]:
-        check_is_fitted(self)
+        """w.x + b of each row and problem; to be asked of the model of one moment."""
         X, *_ = self._check_X(X, reset=False, for_training=False)
-        coefficients, intercepts = self._coefficients_and_intercepts()
+        coefficients, intercepts = self._predictor
         with np.errstate(over="ignore", invalid="ignore"):
             decision = np.asarray(X @ coefficients.T) + intercepts
         if np.isnan(decision).any():
@@ -158,15 +166,16 @@ class SparseClassifier(ClassifierMixin, SparseLinear):
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Signed distances w.x + b: shape (n_samples,), or (n_samples, n_classes) for several."""
-        decision = self._decision(X)
+        decision = self._now()._decision(X)
         return decision.ravel() if decision.shape[1] == 1 else decision
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The class of each row."""
-        decision = self.decision_function(X)
-        if decision.ndim == 1:
-            return self.classes_[(decision > 0).astype(np.intp)]
-        return self.classes_[decision.argmax(axis=1)]
+        now = self._now()
+        decision = now._decision(X)
+        if decision.shape[1] == 1:
+            return now.classes_[(decision[:, 0] > 0).astype(np.intp)]
+        return now.classes_[decision.argmax(axis=1)]
 
     def _has_probability(self) -> bool:
         if get_loss(self.loss).has_probability:
@@ -187,7 +196,10 @@ class SparseClassifier(ClassifierMixin, SparseLinear):
         >>> model.predict_proba([[1.0]])  # nothing has been learned from a row of zeros
         array([[0.5, 0.5]])
         """
-        decision = self._decision(X)
+        now = self._now()
+        return now._probabilities(now._decision(X))
+
+    def _probabilities(self, decision: NDArray[np.float64]) -> NDArray[np.float64]:
         binary = decision.shape[1] == 1
         # Both classes from their own side, so that small probabilities keep their digits.
         sides = np.hstack([-decision, decision]) if binary else decision
@@ -212,11 +224,12 @@ class SparseClassifier(ClassifierMixin, SparseLinear):
         >>> model.predict_log_proba([[1.0]]).round(2)  # log(1/2)
         array([[-0.69, -0.69]])
         """
-        decision = self._decision(X)
-        if self.loss == "log_loss" and decision.shape[1] == 1:
+        now = self._now()
+        decision = now._decision(X)
+        if now.loss == "log_loss" and decision.shape[1] == 1:
             return log_expit(np.hstack([-decision, decision]))
         with np.errstate(divide="ignore"):
-            return np.log(self.predict_proba(X))
+            return np.log(now._probabilities(decision))
 
     def _check_training(
         self, X: Any, y: Any, classes: NDArray[Any] | None, reset: bool
@@ -247,7 +260,7 @@ class SparseRegressor(RegressorMixin, SparseLinear):
 
     def predict(self, X: Any) -> NDArray[np.float64]:
         """w.x + b for each row."""
-        return self._decision(X).ravel()
+        return self._now()._decision(X).ravel()
 
     def _check_training(self, X: Any, y: Any, reset: bool) -> tuple[Any, NDArray[np.float64]]:
         X, y = self._check_X(X, reset, y=y, y_numeric=True)

@@ -156,7 +156,7 @@ class LeaderParameters(NamedTuple):
     beta: float
 
 
-# Of the length of a step: what FTRL is told to have seen where there must have been something.
+# With beta = 0 an intercept needs a sum of squared gradients: its root is this share of alpha.
 _SMALL_GRADIENT = 2.0**-30
 
 
@@ -383,7 +383,7 @@ class AdaGradEngine(LaggingEngine):
         return float(np.abs(unseen).max(initial=0.0))
 
     def retune(self, parameters: AdaptiveParameters) -> None:
-        """Besides, every weight's loss in a shrink is another one."""
+        """Also recompute what each weight loses in one shrink."""
         changed = parameters != self.parameters
         super().retune(parameters)
         if changed:

@@ -32,7 +32,7 @@ SEED = Special(check=_check_random_state, optional=True)
 
 
 def new_generator(random_state: int | np.random.RandomState | None) -> np.random.RandomState:
-    """One's own, or seeded by the integer, or for None from NumPy's global generator.
+    """The given generator, or a new one seeded by the integer or, for None, by NumPy's global one.
 
     >>> new_generator(0).randint(10) == np.random.RandomState(0).randint(10)
     True

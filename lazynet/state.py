@@ -80,7 +80,7 @@ class Undo:
 
 
 class Journal:
-    """What takes one call on a model back: the states of its random generators and engines."""
+    """A record from which one call can be undone: the states of random generators and engines."""
 
     def __init__(self, generators: Sequence[np.random.RandomState]) -> None:
         self.generators = [(generator, generator.get_state()) for generator in generators]
@@ -146,7 +146,10 @@ def _as_a_whole(
         # With this assignment the call is done, and before it nothing has happened.
         model.__dict__ = {k: v for k, v in merged.items() if k not in removed}
     except BaseException:
-        model._take_back()
+        if "_journal" in model.__dict__:
+            model._take_back()
+        else:
+            journal.done()
         raise
     journal.done()
     return cast(Result, model) if result is draft else result
@@ -186,12 +189,12 @@ class Transactional:
 
     #: the private attributes that learning changes where they are
     _changed_in_place: ClassVar[tuple[str, ...]] = ()
-    #: what takes the call at hand back
+    #: the record of the call under way
     _journal: Journal | None = None
 
     @property
     def _turn(self) -> Turn:
-        """What a call has while it changes or reads the model."""
+        """The lock that a call holds while it changes or reads the model."""
         # setdefault makes one of them, whichever of two threads comes first.
         return self.__dict__.get("_lock") or self.__dict__.setdefault("_lock", Turn())
 
@@ -216,14 +219,17 @@ class Transactional:
 
     @at_rest
     def _state_at_rest(self) -> dict[str, Any]:
-        state: Any = super().__getstate__()
-        return dict(state)
+        given: Any = super().__getstate__()
+        state = dict(given)
+        # What other calls may change while this state is written out; a generator that the caller
+        # gave stays the caller's.
+        for name in self._changed_in_place:
+            if name in state and state[name] is not state.get("random_state"):
+                state[name] = copy.deepcopy(state[name])
+        return state
 
     @at_rest
     def __copy__(self) -> Self:
         other = object.__new__(type(self))
         other.__dict__.update(self.__getstate__())
-        for name in self._changed_in_place:
-            if name in other.__dict__:
-                setattr(other, name, copy.deepcopy(getattr(other, name)))
         return other

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lazynet.averaging import AVERAGE, AverageLike, make_averaging
-from lazynet.data import check_example
+from lazynet.data import check_example, unusable
 from lazynet.engines import BUDGET, DEFAULT_BUDGET, ENGINES, N_FEATURES, Wear, check_engine
 from lazynet.kernels.examples import Examples
 from lazynet.losses import LOSSES, get_loss
@@ -53,8 +53,8 @@ def _check_wear(name: str, value: Any) -> Wear:
 class Stepper(Transactional):
     """A linear model that learns one example at a time, at a cost in the example's nonzeros.
 
-    Parameters are those of the estimators.  ``engine`` is "clock", "tables" or "dense".  With
-    ``average`` the mean of the iterates can be read as well; predictions are of the last one.
+    Parameters are those of the estimators.  ``engine`` is "clock", "tables", "rescaled" or "dense".
+    With ``average`` the mean of the iterates can be read as well; predictions are of the last one.
 
     >>> stepper = Stepper(4, loss="squared_error", l1=0.1, schedule="constant", eta0=0.5)
     >>> stepper.step([0, 2], [1.0, 2.0], target=1.0)
@@ -159,7 +159,6 @@ class Stepper(Transactional):
         )
         self.n_features: int = p.n_features
         self.t = 0
-        self._prediction = np.zeros(1)
 
     @all_or_nothing
     def step(
@@ -201,8 +200,14 @@ class Stepper(Transactional):
         (0.0, array([0., 1.]))
         """
         row = _check_position("row", row, X.shape[0])
-        span = slice(X.indptr[row], X.indptr[row + 1])
-        return self.step(X.indices[span], X.data[span], target, weight)
+        if getattr(X, "format", None) != "csr":
+            raise TypeError(f"X must be a CSR matrix, got {type(X).__name__}")
+        with unusable("X"):
+            start, stop = int(X.indptr[row]), int(X.indptr[row + 1])
+            if not 0 <= start <= stop <= min(len(X.indices), len(X.data)):
+                raise ValueError(f"X.indptr must rise from 0 to {len(X.indices)}, got {start}")
+            example = X.indices[start:stop], X.data[start:stop]
+        return self.step(*example, target, weight)
 
     @at_rest
     def predict(self, indices: ArrayLike, values: ArrayLike) -> float:

@@ -1022,6 +1022,9 @@ def damaged(kind):
     elif kind == "csc without columns":
         X = sparse.csc_matrix((N, 0))
         X.indptr[0] = 2**31 - 1
+    elif kind == "bsr of nothing":
+        X = X.tobsr(blocksize=(2, 2))
+        X.data = np.zeros((0, 0, 0))
     elif kind == "bsr":
         X = X.tobsr(blocksize=(2, 2))
         X.indices[0] = 2**31 - 1
@@ -1044,6 +1047,7 @@ def damaged(kind):
         "csc",
         "csc without columns",
         "bsr",
+        "bsr of nothing",
         "list",
     ],
 )
@@ -1075,3 +1079,18 @@ def test_predictions_that_are_not_numbers_are_refused():
     assert model.predict([[1e308, 0.0]]) == [0]
     with pytest.raises(FloatingPointError, match="row 1 of X"):
         model.predict(sparse.csr_matrix([[1.0, 1.0], [1e308, 1e308]]))
+
+
+def test_a_step_on_a_row_looks_at_the_matrix():
+    """Other formats, and row starts that leave the matrix, are refused by name."""
+    X, _ = make_data()
+    stepper = Stepper(D)
+    with pytest.raises(TypeError, match="X must be a CSR matrix"):
+        stepper.step_row(X.tocsc(), 1, 1.0)
+    X.indptr[1] = -1
+    with pytest.raises(ValueError, match=r"X\.indptr"):
+        stepper.step_row(X, 1, 1.0)
+    X.indptr = X.indptr[:1]
+    with pytest.raises(ValueError, match="X cannot be used"):
+        stepper.step_row(X, 1, 1.0)
+    assert stepper.t == 0

@@ -351,3 +351,35 @@ def test_every_extension_that_is_compiled_in_is_tested_for():
     asked = set(re.findall(r'__builtin_cpu_supports\("([^"]*)"\)', text))
     assert compiled
     assert compiled <= asked
+
+
+class SaysThatItIsLong(np.ndarray):
+    """An array whose attributes lie about its length."""
+
+    @property
+    def shape(self):
+        return (10**8,)
+
+    def __len__(self):
+        return 10**8
+
+
+def test_lengths_are_those_of_the_memory():
+    """Whatever the attributes of an array say."""
+    values, columns, starts = two_rows()
+    liars = values.view(SaysThatItIsLong), columns.view(SaysThatItIsLong)
+    assert Examples(*liars, starts, 2).squared_norms().tolist() == [1.0, 1.0]
+    with pytest.raises(ValueError, match="equally long"):
+        Examples(liars[0], columns[:1], starts, 2)
+
+
+def test_a_failed_call_leaves_nothing_in_the_room_of_dense_predictions():
+    """A row that has become infinite is refused, and sound rows are learned from afterwards."""
+    engine, chosen = make_engine("dense", 2, dense_predictions=True), recipe()
+    values, columns, starts = two_rows()
+    examples, task = Examples(values, columns, starts, 2, np.ones(2)), task_for(engine, chosen)
+    values[0] = np.inf
+    with pytest.raises(FloatingPointError):
+        engine.take(examples, steps_of([0], chosen), task)
+    engine.take(examples, steps_of([1], chosen), task)
+    assert np.isfinite(engine.weights()).all()

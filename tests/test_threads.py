@@ -2,7 +2,9 @@
 
 import contextlib
 import copy
+import os
 import pickle
+import signal
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -12,7 +14,7 @@ import pytest
 from scipy import sparse
 from support import ELASTIC_ENGINES, recipe, rows, task_for
 
-from lazynet import LazyNetClassifier, Stepper
+from lazynet import Constant, LazyNetClassifier, Stepper
 from lazynet.data import as_examples
 from lazynet.engines import make_engine
 
@@ -153,11 +155,16 @@ def test_a_model_is_not_used_by_what_its_own_call_calls():
     np.testing.assert_array_equal(read[0], before)
 
 
+@pytest.mark.parametrize("form", ["csr", "csc", "unsorted"])
 @pytest.mark.parametrize("engine", ELASTIC_ENGINES)
-def test_a_matrix_that_changes_under_a_kernel_leads_it_nowhere(engine):
+def test_a_matrix_that_changes_under_a_kernel_leads_it_nowhere(engine, form):
     """Another thread writes columns and row starts that leave the matrix: an error or a result."""
-    X = sparse.random(2000, 500, density=0.05, format="csr", random_state=0)
-    y = np.arange(2000) % 2
+    X = sparse.random(
+        500, 500, density=0.2, format="csc" if form == "csc" else "csr", random_state=0
+    )
+    if form == "unsorted":
+        X.indices[:2] = X.indices[1::-1]
+    y = np.arange(500) % 2
     indices, indptr, done = X.indices.copy(), X.indptr.copy(), threading.Event()
 
     def scribble():
@@ -165,7 +172,7 @@ def test_a_matrix_that_changes_under_a_kernel_leads_it_nowhere(engine):
         while not done.is_set():
             where = rng.integers(0, len(indices), 100)
             X.indices[where] = rng.choice([-7, 2**31 - 1, 10**6], 100)
-            X.indptr[rng.integers(0, 2001, 5)] = rng.choice([-1, 2**31 - 1, 3], 5)
+            X.indptr[rng.integers(0, 501, 5)] = rng.choice([-1, 2**31 - 1, 3], 5)
             X.indices[:], X.indptr[:] = indices, indptr
 
     model = LazyNetClassifier(engine=engine, l1=1e-3, max_iter=3, tol=None, random_state=0)
@@ -179,3 +186,90 @@ def test_a_matrix_that_changes_under_a_kernel_leads_it_nowhere(engine):
         done.set()
         writer.join()
     assert np.isfinite(model.set_params(max_iter=1).fit(X, y).coef_).all()
+
+
+class TrainsWhileItIsWritten(Constant):
+    """A schedule that trains the model that it belongs to while somebody writes the model out."""
+
+    model = None
+
+    def __reduce__(self):
+        if self.model is not None:
+            thread = threading.Thread(
+                target=self.model.partial_fit, args=(np.ones((4, 3)), CLASSES)
+            )
+            thread.start()
+            thread.join(0.5)  # it may have to wait for its turn
+        return Constant, (self.eta0,)
+
+
+CLASSES = [0, 1, 0, 1]
+
+
+@pytest.mark.parametrize("written", [lambda m: pickle.loads(pickle.dumps(m)), copy.deepcopy])
+def test_a_model_that_is_written_out_is_of_one_moment(written):
+    """Its steps are those that its weights have had, though it is trained in the meantime."""
+    schedule = TrainsWhileItIsWritten(0.1)
+    model = LazyNetClassifier(rule="fobos", schedule=schedule, average=True, shuffle=False)
+    model.partial_fit(np.ones((4, 3)), CLASSES, classes=[0, 1])
+    schedule.__dict__["model"] = model
+    other = written(model)
+    schedule.__dict__["model"] = None
+    assert other._engines[0].counted == other.t_
+
+
+def test_predictions_are_of_one_model():
+    """While another thread fits the model to other classes and other features again and again."""
+    rng = np.random.default_rng(0)
+    wide = sparse.random(30, 40, density=0.3, format="csr", random_state=0)
+    two, three = rng.integers(0, 2, 30), np.array(["a", "b", "c"])[np.arange(30) % 3]
+    model = LazyNetClassifier(max_iter=1, tol=None).fit(wide[:, :30], two)
+    done, odd = threading.Event(), []
+
+    def train():
+        while not done.is_set():
+            model.fit(wide, three)
+            model.fit(wide[:, :30], two)
+
+    trainer = threading.Thread(target=train)
+    trainer.start()
+    try:
+        for _ in range(400):
+            for X, labels in ((wide, "abc"), (wide[:, :30], [0, 1])):
+                try:
+                    predicted = set(model.predict(X).tolist())
+                    assert model.predict_proba(X).shape[0] == 30
+                except ValueError as error:
+                    if "features" not in str(error):  # the model of the other shape was there
+                        raise
+                else:
+                    odd += [] if predicted <= set(labels) else [predicted]
+    finally:
+        done.set()
+        trainer.join()
+    assert not odd
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
+def test_a_forked_process_does_not_wait_for_a_thread_that_it_does_not_have():
+    """A model that another thread was training is what it was before that call."""
+    X, entered, leave = np.ones((4, 3)), threading.Event(), threading.Event()
+    model = LazyNetClassifier(shuffle=False).partial_fit(X, CLASSES, classes=[0, 1])
+
+    def wait():
+        entered.set()
+        leave.wait(60)
+
+    model.set_params(schedule=Asks(wait))
+    thread = threading.Thread(target=model.partial_fit, args=(X, CLASSES))
+    thread.start()
+    entered.wait(60)
+    child = os.fork()
+    if child == 0:
+        signal.alarm(60)
+        os._exit(0 if len(model.predict(X)) == 4 and model.t_ == 4 else 1)
+    leave.set()
+    thread.join()
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert model.t_ == 8

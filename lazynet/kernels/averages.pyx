@@ -33,7 +33,7 @@ INTERCEPT_SUM_FIELD = INTERCEPT_SUM
 cdef class Average:
     """The arrays of a clock's past: ``shifts``, and the prefix sums, one longer."""
 
-    # Not __init__, which Python allows to be left out, and to be called again.
+    # __cinit__ runs exactly once; __init__ can be skipped or called again.
     def __cinit__(self, shifts, scales, pulls, fields):
         self.shifts = shifts
         self.scales = scales

@@ -37,7 +37,7 @@ from .examples cimport (
     slope_of,
     visit,
 )
-from .rows cimport Csr, RowOps, prefetch, soft
+from .rows cimport Csr, RowOps, prefetch, read_once, soft
 
 # How else a call can end.
 cdef enum:
@@ -83,8 +83,9 @@ cdef class Records:
     cdef uint8_t[::1] gone
     cdef readonly Py_ssize_t n       # records
     cdef readonly Py_ssize_t began   # the first of the burst at hand
+    cdef bint busy                   # whether a kernel is using them without the GIL
 
-    # Not __init__, which Python allows to be left out, and to be called again.
+    # __cinit__ runs exactly once; __init__ can be skipped or called again.
     def __cinit__(self, features, ratios, vanished):
         self.take_over(features, ratios, vanished)
 
@@ -112,12 +113,19 @@ cdef class Records:
         self.features, self.ratios, self.vanished = features, ratios, vanished
         self.pins = pinned((features, ratios, vanished))
 
+    cdef int refuse_if_busy(self) except -1:
+        if self.busy:
+            raise RuntimeError("records are in use by another thread")
+        return 0
+
     def clear(self):
         """Begin a new stage."""
+        self.refuse_if_busy()
         self.n = self.began = 0
 
     def extend(self, features, ratios, vanished):
         """Go on in longer arrays, with the same records."""
+        self.refuse_if_busy()
         self.take_over(features, ratios, vanished)
 
 
@@ -136,9 +144,12 @@ cdef int check_records(Records records, Py_ssize_t first, Py_ssize_t n_features)
     """Raise if one of the records from ``first`` on names a feature that does not exist."""
     cdef Py_ssize_t i
     cdef bint sound = True
+    records.refuse_if_busy()
+    records.busy = True
     with nogil:
         for i in range(first, records.n):
             sound = sound and 0 <= records.feature[i] < n_features
+    records.busy = False
     if not sound:
         raise ValueError(f"records must name features below {n_features}")
     return 0
@@ -146,7 +157,7 @@ cdef int check_records(Records records, Py_ssize_t first, Py_ssize_t n_features)
 
 cdef inline int64_t feature_of(Records records, Py_ssize_t i, Py_ssize_t n_features) noexcept nogil:
     """The feature of record ``i``, or 0 if it has been changed since it was checked."""
-    cdef int64_t j = records.feature[i]
+    cdef int64_t j = read_once(&records.feature[i])
     return j if 0 <= j < n_features else 0
 
 
@@ -195,8 +206,10 @@ def truncate(
     """End the burst at hand, of ``size`` steps, with this gravity."""
     check_cells(cells, fields)
     check_records(records, records.began, cells.shape[0])
+    records.busy = True
     with nogil:
         truncate_records(records, cells, fields, gravity, size, universal)
+    records.busy = False
 
 
 def ratios(
@@ -259,6 +272,7 @@ def run(
     cdef double* cell = &cells[0, 0] if csr.n_columns else NULL
     room = records.feature.shape[0]
     cdef int64_t* feature = &records.feature[0] if room else NULL
+    records.busy = True
     with nogil:
         begin_visits(&at)
         while step < n_steps:
@@ -296,6 +310,7 @@ def run(
                 status = PAUSED
                 break
         end_visits(&at)
+    records.busy = False
     return status, step
 
 
@@ -346,6 +361,7 @@ def tally(Records records, int32_t[:, ::1] counts not None):
     cdef Py_ssize_t i, d = counts.shape[0]
     cdef int64_t j
     check_counts(records, counts)
+    records.busy = True
     with nogil:
         for i in range(records.n):
             if i + RECORDS_AHEAD < records.n:
@@ -353,6 +369,7 @@ def tally(Records records, int32_t[:, ::1] counts not None):
             j = feature_of(records, i, d)
             count(&counts[j, 0], True)
             count(&counts[j, 1], records.gone[i] != 0)
+    records.busy = False
 
 
 def judge(
@@ -380,6 +397,7 @@ def judge(
         check_aligned("frequency", &frequency[0])
     if purged.shape[0]:
         check_aligned("purged", &purged[0])
+    records.busy = True
     with nogil:
         for i in range(records.n):
             if i + RECORDS_AHEAD < records.n:
@@ -394,6 +412,7 @@ def judge(
             if survived < threshold:
                 purged[n] = j
                 n += 1
+    records.busy = False
     return n
 
 
@@ -412,7 +431,7 @@ def purge(const int64_t[::1] features not None, double[:, ::1] cells not None):
             raise ValueError(f"features must lie below {cells.shape[0]}, and not below 0")
     with nogil:
         for i in range(features.shape[0]):
-            j = features[i]
+            j = read_once(&features[i])
             if 0 <= j < cells.shape[0]:
                 cells[j, 0] = 0.0
                 cells[j, 1] = -1.0

@@ -122,8 +122,7 @@ def run(
     cdef double* cell = &cells[0, 0] if csr.n_columns else NULL
     cdef const double* center = &mean[0] if centered else NULL
     cdef double* sums = &fields[0]
-    if n_steps:
-        check_aligned("order", &order[0])
+    check_aligned("order", &order[0])
     check_aligned("cells", cell)
     check_aligned("mean", center)
     check_aligned("fields", sums)

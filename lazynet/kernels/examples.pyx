@@ -53,28 +53,28 @@ cdef double NOTHING = 0.0
 cdef Py_ssize_t GREATEST_LENGTH = <Py_ssize_t> 1 << 58
 
 
-cdef const void* values_pointer(object values, bint wide) except NULL:
+cdef const void* values_pointer(object values, bint wide, Py_ssize_t* length) except NULL:
     cdef const double[::1] wide_values
     cdef const float[::1] narrow_values
-    if values.shape[0] == 0:
-        return &NOTHING
     if wide:
         wide_values = values
-        return &wide_values[0]
+        length[0] = wide_values.shape[0]
+        return &wide_values[0] if length[0] else &NOTHING
     narrow_values = values
-    return &narrow_values[0]
+    length[0] = narrow_values.shape[0]
+    return <const void*> &narrow_values[0] if length[0] else &NOTHING
 
 
-cdef const void* indices_pointer(object indices, bint wide) except NULL:
+cdef const void* indices_pointer(object indices, bint wide, Py_ssize_t* length) except NULL:
     cdef const int64_t[::1] wide_indices
     cdef const int32_t[::1] narrow_indices
-    if indices.shape[0] == 0:
-        return &NOTHING
     if wide:
         wide_indices = indices
-        return &wide_indices[0]
+        length[0] = wide_indices.shape[0]
+        return &wide_indices[0] if length[0] else &NOTHING
     narrow_indices = indices
-    return &narrow_indices[0]
+    length[0] = narrow_indices.shape[0]
+    return <const void*> &narrow_indices[0] if length[0] else &NOTHING
 
 
 cdef int check_aligned(str name, const void* first, size_t itemsize=8) except -1:
@@ -117,9 +117,10 @@ cdef class Examples:
     the object lives, NumPy refuses to resize the arrays.
     """
 
-    # Not __init__, which Python allows to be left out, and to be called again.
+    # __cinit__ runs exactly once; __init__ can be skipped or called again.
     def __cinit__(self, values, columns, starts, n_columns, targets=None, importances=None):
         cdef bint wide_values, wide_indices
+        cdef Py_ssize_t n = 0
         wide_values = is_wide(values, "data", np.float32, np.float64)
         wide_indices = is_wide(columns, "indices", np.int32, np.int64)
         cdef const double[::1] numbers
@@ -127,28 +128,27 @@ cdef class Examples:
             raise TypeError(
                 f"indices and indptr must have one type, got {columns.dtype} and {starts.dtype}"
             )
-        if starts.shape[0] == 0:
-            raise ValueError("indptr must not be empty")
-        if values.shape[0] != columns.shape[0]:
-            raise ValueError(
-                f"data and indices must be equally long, got {values.shape[0]} and "
-                f"{columns.shape[0]}"
-            )
         if not 0 <= n_columns <= GREATEST_LENGTH:
             raise ValueError(
                 f"n_columns must lie between 0 and {GREATEST_LENGTH}, got {n_columns}"
             )
         self.owners = (values, columns, starts, targets, importances)
         self.owners += (pinned(self.owners),)
-        self.csr.values = values_pointer(values, wide_values)
-        self.csr.columns = indices_pointer(columns, wide_indices)
-        self.csr.starts = indices_pointer(starts, wide_indices)
+        # Lengths are those of the buffers: an attribute may say anything.
+        self.csr.values = values_pointer(values, wide_values, &self.csr.n_values)
+        self.csr.columns = indices_pointer(columns, wide_indices, &n)
+        if n != self.csr.n_values:
+            raise ValueError(
+                f"data and indices must be equally long, got {self.csr.n_values} and {n}"
+            )
+        self.csr.starts = indices_pointer(starts, wide_indices, &n)
+        if n == 0:
+            raise ValueError("indptr must not be empty")
         check_aligned("data", self.csr.values, 8 if wide_values else 4)
         check_aligned("indices", self.csr.columns, 8 if wide_indices else 4)
         check_aligned("indptr", self.csr.starts, 8 if wide_indices else 4)
-        self.csr.n_rows = starts.shape[0] - 1
+        self.csr.n_rows = n - 1
         self.csr.n_columns = n_columns
-        self.csr.n_values = values.shape[0]
         self.ops = row_ops_for(wide_values, wide_indices, best_level())
         self.wide_values, self.wide_indices = wide_values, wide_indices
         self.targets = NULL
@@ -200,7 +200,8 @@ cdef class Examples:
         if sound:
             return None
         if self.csr.n_rows == 0:
-            # Nothing begins where the only start says, but others take it for the number of values.
+            # Without rows the only entry of indptr must be a possible number of values, because
+            # SciPy uses it as one.
             return 0, <int> BAD_START
         with nogil:
             for row in range(self.csr.n_rows):

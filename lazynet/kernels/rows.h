@@ -122,6 +122,11 @@ LAZYNET_INLINE int lazynet_make_room(lazynet_room *room, size_t size) {
     return room->bytes != NULL;
 }
 
+/* An index that another thread may be writing to: what is checked is then what is used. */
+LAZYNET_INLINE int64_t lazynet_read_once(const int64_t *index) {
+    return *(const volatile int64_t *)index;
+}
+
 /* z -> sgn(z) [|z| - shift]+  without a branch; NaN and infinities stay what they are. */
 LAZYNET_INLINE double lazynet_soft(double z, double shift) {
     double kept_back = z < shift ? z : shift;

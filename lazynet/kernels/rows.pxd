@@ -99,6 +99,7 @@ cdef extern from "rows.h" nogil:
         int wide_values, int wide_indices, int level)
     int best_level "lazynet_best_level"()
     void prefetch "LAZYNET_PREFETCH_READ"(const void* address)
+    int64_t read_once "lazynet_read_once"(const int64_t* index)
     double soft "lazynet_soft"(double z, double shift)
     double caught_up "lazynet_caught_up"(double w, double p_psi, double b_psi, double p_now,
                                          double b_now)

@@ -40,41 +40,23 @@ LAZYNET_INLINE LAZYNET_UNSIGNED LAZYNET_TYPED(larger)(LAZYNET_UNSIGNED a, LAZYNE
     return (LAZYNET_UNSIGNED)b > a ? (LAZYNET_UNSIGNED)b : a;
 }
 
-/* The largest of n columns, as unsigned numbers: a negative one is larger than any.  With `copying`
- * they are also copied to `copy`, each of them read once.  The last block overlaps the one before,
- * so that a short row has no tail of single steps. */
-LAZYNET_INLINE LAZYNET_UNSIGNED LAZYNET_TYPED(largest_of)(const LAZYNET_INDEX *columns, ptrdiff_t n,
-                                                          LAZYNET_INDEX *restrict copy,
-                                                          int copying) {
+/* The largest of n columns, as unsigned numbers: a negative one is larger than any.  The last
+ * block overlaps the one before, so that a short row has no tail of single steps. */
+LAZYNET_INLINE LAZYNET_UNSIGNED LAZYNET_TYPED(largest_column)(const LAZYNET_INDEX *columns,
+                                                              ptrdiff_t n) {
     enum { BLOCK = 16 };
     LAZYNET_UNSIGNED largest = 0;
     if (n < BLOCK) {
-        for (ptrdiff_t k = 0; k < n; k++) {
-            const LAZYNET_INDEX column = columns[k];
-            if (copying) copy[k] = column;
-            largest = LAZYNET_TYPED(larger)(largest, column);
-        }
+        for (ptrdiff_t k = 0; k < n; k++) largest = LAZYNET_TYPED(larger)(largest, columns[k]);
         return largest;
     }
     const ptrdiff_t whole = n - n % BLOCK;
 #pragma omp simd reduction(max : largest)
-    for (ptrdiff_t k = 0; k < whole; k++) {
-        const LAZYNET_INDEX column = columns[k];
-        if (copying) copy[k] = column;
-        largest = LAZYNET_TYPED(larger)(largest, column);
-    }
+    for (ptrdiff_t k = 0; k < whole; k++) largest = LAZYNET_TYPED(larger)(largest, columns[k]);
 #pragma omp simd reduction(max : largest)
-    for (int lane = 0; lane < BLOCK; lane++) {
-        const LAZYNET_INDEX column = columns[n - BLOCK + lane];
-        if (copying) copy[n - BLOCK + lane] = column;
-        largest = LAZYNET_TYPED(larger)(largest, column);
-    }
+    for (int lane = 0; lane < BLOCK; lane++)
+        largest = LAZYNET_TYPED(larger)(largest, columns[n - BLOCK + lane]);
     return largest;
-}
-
-LAZYNET_INLINE LAZYNET_UNSIGNED LAZYNET_TYPED(largest_column)(const LAZYNET_INDEX *columns,
-                                                              ptrdiff_t n) {
-    return LAZYNET_TYPED(largest_of)(columns, n, NULL, 0);
 }
 
 /* Also of a matrix with more columns than the type of its indices can count. */
@@ -93,8 +75,8 @@ static int LAZYNET_TYPED(row_defect)(const lazynet_csr *X, ptrdiff_t row) {
     return LAZYNET_SOUND;
 }
 
-/* Check a row and take it as it was checked: its columns are copied to `room`, where no other thread
- * can change them afterwards.  Its values stay where they are: a wrong number harms no memory. */
+/* Copy the columns of a row to `room`, where no other thread can change them, and check the copy.
+ * The values stay where they are: a wrong number harms no memory. */
 static int LAZYNET_TYPED(load_row)(const lazynet_csr *X, ptrdiff_t row, lazynet_row *loaded,
                                    lazynet_room *room) {
     ptrdiff_t start, n;
@@ -102,7 +84,8 @@ static int LAZYNET_TYPED(load_row)(const lazynet_csr *X, ptrdiff_t row, lazynet_
     if (!lazynet_make_room(room, (size_t)n * sizeof(LAZYNET_INDEX))) return LAZYNET_NO_MEMORY;
     const LAZYNET_INDEX *columns = (const LAZYNET_INDEX *)X->columns + start;
     LAZYNET_INDEX *copy = (LAZYNET_INDEX *)room->bytes;
-    if (n > 0 && LAZYNET_TYPED(too_large)(X, LAZYNET_TYPED(largest_of)(columns, n, copy, 1)))
+    memcpy(copy, columns, (size_t)n * sizeof(LAZYNET_INDEX));
+    if (n > 0 && LAZYNET_TYPED(too_large)(X, LAZYNET_TYPED(largest_column)(copy, n)))
         return LAZYNET_BAD_COLUMN;
     loaded->values = (const LAZYNET_REAL *)X->values + start;
     loaded->columns = copy;
@@ -874,7 +857,8 @@ static void LAZYNET_TYPED(catch_up)(const lazynet_row *row,
 #pragma omp simd
     for (ptrdiff_t k = 0; k < at.length; k++) {
         ptrdiff_t j = (ptrdiff_t)at.columns[k];
-        int64_t psi = (uint64_t)last[j] <= (uint64_t)now ? last[j] : now;
+        const int64_t found = lazynet_read_once(last + j);
+        const int64_t psi = (uint64_t)found <= (uint64_t)now ? found : now;
         weights[j] = lazynet_caught_up(weights[j], scales[psi], shifts[psi], p_now, b_now);
         last[j] = now;
     }
@@ -885,7 +869,8 @@ static void LAZYNET_TYPED(expand)(const lazynet_row *row, double *dense,
                                   double factor) {
     const LAZYNET_TYPED(row) at = LAZYNET_TYPED(typed)(row);
     for (ptrdiff_t k = 0; k < at.length; k++)
-        dense[at.columns[k]] = factor * (double)at.values[k];
+        /* Not 0 times the value, which may have become infinite. */
+        dense[at.columns[k]] = factor == 0.0 ? 0.0 : factor * (double)at.values[k];
 }
 
 static const lazynet_row_ops LAZYNET_TYPED(row_ops) = {

@@ -50,7 +50,7 @@ from .examples cimport (
     move_of,
     visit,
 )
-from .rows cimport Csr, RowOps, caught_up
+from .rows cimport Csr, RowOps, caught_up, read_once
 
 
 def run(
@@ -162,7 +162,7 @@ def read(
         check_aligned("current", &current[0])
     with nogil:
         while j < weights.shape[0]:
-            psi = last[j]
+            psi = read_once(&last[j])
             if not 0 <= psi <= now:
                 break
             current[j] = caught_up(weights[j], scales[psi], shifts[psi], scales[now], shifts[now])

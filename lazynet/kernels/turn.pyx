@@ -8,6 +8,7 @@ Property: after any interrupts the lock is free (tests/test_interrupt.py).
 
 cimport cython
 
+from os import getpid
 from threading import RLock, get_ident
 
 
@@ -18,16 +19,27 @@ cdef class Turn:
     cdef object lock
     cdef object owner      # the thread that holds the lock, while depth > 0
     cdef Py_ssize_t depth  # calls under way, one within the other
+    cdef object process    # where the lock was made
 
     def __cinit__(self):
-        self.lock = RLock()
+        self.begin()
+
+    cdef void begin(self) except *:
+        self.lock, self.owner, self.depth, self.process = RLock(), None, 0, getpid()
+
+    cdef void begin_if_forked(self) except *:
+        """In a forked process the thread that held the lock does not exist."""
+        if self.process != getpid():
+            self.begin()
 
     def held(self):
         """Whether this thread is in a call already."""
+        self.begin_if_forked()
         return self.depth > 0 and self.owner == get_ident()
 
     def call(self, function, *arguments, **options):
         """Wait for the turn, and call ``function``."""
+        self.begin_if_forked()
         self.lock.acquire()
         self.owner = get_ident()
         self.depth += 1
