@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.utils.class_weight import compute_class_weight
 
+from lazynet.data import unusable
 from lazynet.params import Special, check_array, check_number, shown
 
 
@@ -79,7 +80,8 @@ def importances(
     weights = check_sample_weight(sample_weight, X)
     if class_weight is None:
         return weights
-    by_class = compute_class_weight(class_weight, classes=classes, y=y)
+    with unusable("class_weight"):
+        by_class = compute_class_weight(class_weight, classes=classes, y=y)
     by_row = by_class[np.searchsorted(classes, y)]
     if weights is None:
         return by_row

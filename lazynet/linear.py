@@ -92,6 +92,8 @@ class SparseLinear(Transactional, BaseEstimator):
         already_checked = False
         if not sparse.issparse(X) and getattr(getattr(X, "dtype", None), "kind", "") == "c":
             raise ValueError("Complex data not supported: X must hold real numbers")
+        if getattr(getattr(options.get("y"), "dtype", None), "kind", "") == "c":
+            raise ValueError("Complex data not supported: y must hold real numbers")
         if sparse.issparse(X):
             # First of all: nothing else may follow indices that leave the matrix.
             X = checked_csr(X, only_range=not for_training)

@@ -156,8 +156,9 @@ class FromArray:
     def rates(self, start: int, stop: int) -> NDArray[np.float64]:
         """The rates of the steps from ``start`` to ``stop``."""
         if stop > len(self._array):
+            missing = max(start, len(self._array))
             raise ValueError(
-                f"schedule has {len(self._array)} rates, but step {stop - 1} was asked for; "
+                f"schedule has {len(self._array)} rates, but step {missing} was asked for; "
                 f"give one rate per step (steps are counted over all epochs)"
             )
         return self._array[start:stop]

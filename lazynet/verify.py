@@ -100,15 +100,17 @@ class VerificationReport:
                 f"first step {self.ended}"
             )
         verdict = "agree" if self.agrees else "DISAGREE"
+        whole = self.steps_compared == self.steps
+        compared = f"{self.steps}" if whole else f"the first {self.steps_compared} of {self.steps}"
         partial = (
             ""
-            if self.steps_compared == self.steps
+            if whole
             else f"\n  compared up to     step {self.steps_compared} of {self.steps}, because then "
             f"{self.ended}"
         )
         return (
             f"engine {self.engine!r} and the dense twin {verdict} after every one of "
-            f"{self.steps_compared} steps ({self.rows} rows, {self.features} features in them)\n"
+            f"{compared} steps ({self.rows} rows, {self.features} features in them)\n"
             f"  largest weight     {self.largest_weight:.6g}\n"
             f"  greatest absolute  {self.absolute}\n"
             f"  greatest relative  {self.relative}\n"

@@ -372,7 +372,7 @@ def test_zero_rate_is_allowed():
 def test_array_too_short_is_refused():
     """The message says how many rates there are and which step has none."""
     schedule = make_schedule([0.5, 0.25])
-    with pytest.raises(ValueError, match="schedule has 2 rates, but step 4 was asked for"):
+    with pytest.raises(ValueError, match="schedule has 2 rates, but step 2 was asked for"):
         schedule.rates(1, 5)
     with pytest.raises(ValueError, match="schedule has 2 rates, but step 2 was asked for"):
         schedule(2)

@@ -1,4 +1,9 @@
-"""What ``python -m tests.fuzz`` does."""
+"""Random inputs of six kinds: every call must end in a finite result or in a clean error.
+
+A clean error is a ValueError, TypeError or FloatingPointError that names the argument and leaves
+the model as it was.  Anything else is a failure: it is printed with the command that makes it
+happen again, and the exit code is 1.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +12,7 @@ import importlib
 import time
 
 from fuzz.hunt import hunt
-from fuzz.ledger import Failure, Ledger, table
+from fuzz.ledger import LEGEND, Failure, Ledger, table
 from fuzz.worker import Generator
 
 #: The generators, each a module with a function ``generate``.
@@ -24,14 +29,27 @@ def generator(name: str) -> Generator:
 def parsed(arguments: list[str] | None) -> argparse.Namespace:
     """The arguments of the command line."""
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description=__doc__)
-    parser.add_argument("seconds", type=float, nargs="?", default=60.0, help="for all together")
+    parser.add_argument(
+        "seconds", type=float, nargs="?", default=60.0,
+        help="how long, for all kinds together (default: 60)",
+    )  # fmt: skip
     parser.add_argument("--seed", type=int, default=0, help="other inputs (default: 0)")
     parser.add_argument("--only", choices=NAMES, action="append", help="only inputs of this kind")
-    parser.add_argument("--replay", metavar="SEED:COUNT", help="these inputs of --only once more")
-    parser.add_argument("--list", type=int, default=3, help="failures of one kind to print")
+    parser.add_argument(
+        "--replay",
+        metavar="SEED:COUNT",
+        help="make COUNT inputs again, from SEED on, of the kind that --only names",
+    )
+    parser.add_argument(
+        "--list", type=int, default=3, help="how many failures of one sort to print (default: 3)"
+    )
     chosen = parser.parse_args(arguments)
     if chosen.replay and not (chosen.only and len(chosen.only) == 1):
         parser.error("--replay needs --only NAME")
+    if not 0 < chosen.seconds < 1e9:
+        parser.error(f"seconds must be positive and finite, got {chosen.seconds}")
+    if chosen.replay and not all(part.isdigit() for part in chosen.replay.split(":")):
+        parser.error(f"--replay takes two whole numbers, SEED:COUNT, got {chosen.replay}")
     return chosen
 
 
@@ -63,6 +81,9 @@ def main(arguments: list[str] | None = None) -> int:
     ledgers: dict[str, Ledger] = {}
     seconds: dict[str, float] = {}
     skipped = []
+    interrupted = False
+    if not chosen.replay:
+        print(f"{', '.join(names)}: {chosen.seconds:g} s in all, seed {chosen.seed}", flush=True)
     try:
         for name in names:
             module = importlib.import_module(f"fuzz.{name}")
@@ -83,12 +104,15 @@ def main(arguments: list[str] | None = None) -> int:
             )
             seconds[name] = time.monotonic() - began
     except KeyboardInterrupt:
-        print("interrupted")
+        interrupted = True
         seconds[name] = time.monotonic() - began
-    print(table(ledgers, seconds), *skipped, sep="\n")
+    print(table(ledgers, seconds), *skipped, LEGEND, sep="\n")
     failed = False
     for name, ledger in ledgers.items():
         for signature, times in ledger.signatures().most_common():
             failed = True
             print(f"  {name}: {times:>6} x {signature}")
-    return int(failed)
+    inputs = sum(ledger.inputs for ledger in ledgers.values())
+    print(f"{'interrupted after ' if interrupted else ''}{inputs} inputs: "
+          f"{'FAILURES, see above' if failed else 'no failures'}")  # fmt: skip
+    return 1 if failed or not inputs else 130 if interrupted else 0

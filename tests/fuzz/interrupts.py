@@ -86,9 +86,9 @@ def generate(random: np.random.Generator, ledger: Ledger) -> None:
         model, call, follow = a_stepper(random)
     else:
         model, call, follow = an_estimator(random)
-    model = twin(model)
+    model = copy.deepcopy(model)
     before = witness(model, follow)
-    finished = twin(model)
+    finished = copy.deepcopy(model)
     counting = Presses()
     with stopped_after(10.0), listening():
         error = counting.during(lambda: call(finished))
@@ -138,16 +138,6 @@ def generate(random: np.random.Generator, ledger: Ledger) -> None:
     )
 
 
-def twin(model: Any) -> Any:
-    """A model that shares nothing with this one but what never changes."""
-    if hasattr(model, "get_params"):
-        return copy.deepcopy(model)
-    # The task of a stepper is an object of the kernels, which cannot be copied and never changes.
-    other = copy.copy(model)
-    other.engine, other._prediction = copy.deepcopy(model.engine), model._prediction.copy()
-    return other
-
-
 def second_press(random: np.random.Generator) -> int | None:
     """Lines between the two, the second one in half of the cases."""
     return int(random.integers(1, 40)) if random.random() < 0.5 else None
@@ -160,7 +150,7 @@ def describe(model: Any) -> str:
 
 def witness(model: Any, follow: Call) -> Any:
     """All that can be seen of a model, and how it would go on."""
-    future = twin(model)
+    future = copy.deepcopy(model)
     with listening():
         try:
             follow(future)

@@ -40,11 +40,18 @@ class Ledger:
         return Counter(failure.signature for failure in self.failures)
 
 
+LEGEND = (
+    "(finite: calls with a finite result; clean errors: calls that were refused as they should\n"
+    " be, by type; an input makes one call or several; as before, as after: what an interrupted\n"
+    " model was, compared with before and after the whole call)"
+)
+
+
 def table(ledgers: dict[str, Ledger], seconds: dict[str, float]) -> str:
     """One line for each generator."""
     lines = [
         f"{'generator':<12} {'inputs':>8} {'per second':>10} {'finite':>8} {'failures':>8} "
-        f"{'distinct':>8}  clean errors"
+        f"{'sorts':>8}  clean errors"
     ]
     for name, ledger in ledgers.items():
         errors = ", ".join(f"{kind} {n}" for kind, n in sorted(ledger.refused.items()))

@@ -65,7 +65,7 @@ def generate(random: np.random.Generator, ledger: Ledger) -> None:
     if fills_memory(given):
         ledger.refused["too wide to wait for"] += 1
         return
-    words = [*words_for(model), "data", "offsets", "rows", "col", "coords"]
+    words = [*words_for(model), "data", "offsets", "rows", "col", "coords", "n_features"]
     methods = methods_over_rows(model)
     for method in random.permutation(methods)[: random.integers(1, 4)]:
         if method == "score" and not fitted:

@@ -32,6 +32,8 @@ WORDS_OF_SKLEARN = re.compile(
     r"|array of at least|Expected n_neighbors|minimum of|requires y to be passed"
     r"|labels represented as bytes|is expecting \d+ features|feature names|class label"
     r"|[Ss]ample weights"
+    # A schedule that the caller gave, called as schedules are.
+    r"|positional arguments but|has no len\(\)"
 )
 
 #: What Cython says of an object that is no array of the kind that a kernel takes.

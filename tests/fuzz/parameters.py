@@ -154,7 +154,7 @@ def may_be(default: Any, value: Any) -> bool:
         # "average" takes more than truth.
         return not isinstance(value, (complex, bytes, list, dict, Decimal, float))
     if isinstance(default, (int, float)):
-        return value is None or (isinstance(value, Real) and np.ndim(value) == 0)
+        return value is None or (isinstance(value, (Real, np.bool_)) and np.ndim(value) == 0)
     return True
 
 

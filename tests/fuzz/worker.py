@@ -16,7 +16,7 @@ import numpy as np
 
 from fuzz.ledger import Ledger
 from fuzz.note import keep_notes_in, note
-from fuzz.oracle import innermost
+from fuzz.oracle import Stopped, innermost
 
 Generator = Callable[[np.random.Generator, Ledger], None]
 #: What an input may take beyond what the child has when it begins.
@@ -35,6 +35,8 @@ def run_input(name: str, generate: Generator, seed: int) -> Ledger:
     random = np.random.default_rng([seed, *name.encode()])
     try:
         generate(random, ledger)
+    except Stopped:
+        ledger.refused["stopped by the fuzzer"] += 1
     except Exception as error:
         where = traceback.extract_tb(error.__traceback__)[-1]
         place = f"{os.path.basename(where.filename)}:{where.lineno}"
