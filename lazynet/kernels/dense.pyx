@@ -48,8 +48,8 @@ def run(
     Task task,
     double[::1] weights not None,    # IN/OUT
     double[::1] intercept not None,  # IN/OUT: one entry
-    double[::1] spread not None,     # scratch: d zeros to predict densely, empty to predict sparsely
-    double[::1] sums not None,       # IN/OUT: sum of omega w for every weight, empty without an average
+    double[::1] spread not None,     # scratch: d zeros, empty to predict sparsely
+    double[::1] sums not None,       # IN/OUT: sum of omega w, empty without an average
     double[::1] totals not None,     # IN/OUT: what has counted (averages.pxd), empty likewise
     bint vectorised,        # whether the loops over all weights use vector units
     Py_ssize_t first,

@@ -107,7 +107,7 @@ cdef inline void end_visits(Visit* at) noexcept nogil:
 cdef inline Status visit(
     Visit* at, Examples examples, const int64_t* order, Py_ssize_t n_steps, Py_ssize_t step
 ) noexcept nogil:
-    """Load the rows of ``step``, which must follow the step of the last visit; FINISHED, or why not.
+    """Load the rows of ``step``, which follows the step of the last visit; FINISHED, or why not.
 
     Each row is looked at once, as the following one or when it is the first of a call: what was
     checked is what is used.

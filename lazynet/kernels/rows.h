@@ -99,8 +99,8 @@ enum lazynet_defect {
     LAZYNET_NO_MEMORY = 5    /* there is no room for a copy of its columns */
 };
 
-/* A row as it was when it was checked.  Its columns are a copy that the kernel owns: what was checked
- * is what is used, whatever happens to the matrix in the meantime. */
+/* A row as it was when it was checked.  Its columns are a copy that the kernel owns: what was
+ * checked is what is used, whatever happens to the matrix in the meantime. */
 typedef struct {
     const void *values;
     const void *columns;
@@ -212,8 +212,8 @@ LAZYNET_INLINE double lazynet_leader_weight(double z, double s, const lazynet_ce
     return (0.0 - lazynet_soft(z, rule->l1)) * rule->alpha / (rule->damping + s);
 }
 
-/* Up to these the first terms left out of the series of expm1 and log1p are below the rounding of the
- * others. */
+/* Up to these the first terms left out of the series of expm1 and log1p are below the rounding of
+ * the others. */
 #define LAZYNET_SMALL_DECAY (1.0 / 32)
 #define LAZYNET_SMALL_LOSS (1.0 / 4096)
 
@@ -249,9 +249,9 @@ LAZYNET_INLINE double lazynet_carpenter_weight(double w, double seen,
     return copysign(left <= 0.0 ? 0.0 : left, w); /* what is not a number stays so */
 }
 
-/* One row operation for each kernel need.  `next` is the row after this one and `ahead` the number of
- * the row a few steps later, both known because the order is known: the dot product fetches the next
- * row's weights and the update the later row's values while they compute.  Interleaved, these
+/* One row operation for each kernel need.  `next` is the row after this one and `ahead` the number
+ * of the row a few steps later, both known because the order is known: the dot product fetches the
+ * next row's weights and the update the later row's values while they compute.  Interleaved, these
  * prefetches hide the latency of memory; in a burst they fill the line buffers and stall. */
 typedef struct {
     int (*all_sound)(const lazynet_csr *);
@@ -260,38 +260,39 @@ typedef struct {
     int (*load_row)(const lazynet_csr *, ptrdiff_t row, lazynet_row *loaded, lazynet_room *room);
     double (*squared_norm)(const lazynet_csr *, ptrdiff_t row);
     double (*dot)(const lazynet_row *row, const lazynet_row *next, const double *weights);
-    double (*scan)(const lazynet_csr *, const lazynet_row *row, ptrdiff_t ahead, const double *weights);
+    double (*scan)(const lazynet_csr *, const lazynet_row *row, ptrdiff_t ahead,
+                   const double *weights);
     void (*update)(const lazynet_csr *, const lazynet_row *row, ptrdiff_t ahead, double *weights,
                    double step);
     double (*soft_dot)(const lazynet_row *row, const lazynet_row *next, const double *stored,
                        double shift);
-    void (*soft_update)(const lazynet_csr *, const lazynet_row *row, ptrdiff_t ahead, double *stored,
-                        double shift, double step);
+    void (*soft_update)(const lazynet_csr *, const lazynet_row *row, ptrdiff_t ahead,
+                        double *stored, double shift, double step);
     double (*pair_dot)(const lazynet_row *row, const lazynet_row *next, const double *cells,
                        double shift);
     void (*pair_update)(const lazynet_csr *, const lazynet_row *row, ptrdiff_t ahead, double *cells,
                         double first, double second);
-    void (*averaged_update)(const lazynet_csr *, const lazynet_row *row, ptrdiff_t ahead, double *cells,
-                            double shift, double step, const lazynet_past *past);
+    void (*averaged_update)(const lazynet_csr *, const lazynet_row *row, ptrdiff_t ahead,
+                            double *cells, double shift, double step, const lazynet_past *past);
     ptrdiff_t (*informed_update)(const lazynet_csr *, const lazynet_row *row, ptrdiff_t ahead,
                                  double *cells, double shift, double step, int64_t *informed,
                                  ptrdiff_t n);
     double (*leader_dot)(const lazynet_row *row, const lazynet_row *next, const double *cells,
                          const lazynet_cell_rule *rule);
-    void (*leader_update)(const lazynet_csr *, const lazynet_row *row, ptrdiff_t ahead, double *cells,
-                          const lazynet_cell_rule *rule, double step);
+    void (*leader_update)(const lazynet_csr *, const lazynet_row *row, ptrdiff_t ahead,
+                          double *cells, const lazynet_cell_rule *rule, double step);
     double (*truncated_dot)(const lazynet_row *row, const lazynet_row *next,
                             const double *cells, const lazynet_cell_rule *rule);
-    void (*truncated_update)(const lazynet_csr *, const lazynet_row *row, ptrdiff_t ahead, double *cells,
-                             const lazynet_cell_rule *rule, double step);
+    void (*truncated_update)(const lazynet_csr *, const lazynet_row *row, ptrdiff_t ahead,
+                             double *cells, const lazynet_cell_rule *rule, double step);
     double (*carpenter_dot)(const lazynet_row *row, const lazynet_row *next,
                             const double *cells, const lazynet_cell_rule *rule);
-    void (*carpenter_update)(const lazynet_csr *, const lazynet_row *row, ptrdiff_t ahead, double *cells,
-                             const lazynet_cell_rule *rule, double step);
+    void (*carpenter_update)(const lazynet_csr *, const lazynet_row *row, ptrdiff_t ahead,
+                             double *cells, const lazynet_cell_rule *rule, double step);
     double (*adagrad_dot)(const lazynet_row *row, const lazynet_row *next, const double *cells,
                           double now, const lazynet_cell_rule *rule, double *kept, ptrdiff_t half);
-    void (*adagrad_update)(const lazynet_csr *, const lazynet_row *row, ptrdiff_t ahead, double *cells,
-                           double now, const lazynet_cell_rule *rule, double slope,
+    void (*adagrad_update)(const lazynet_csr *, const lazynet_row *row, ptrdiff_t ahead,
+                           double *cells, double now, const lazynet_cell_rule *rule, double slope,
                            const double *kept, ptrdiff_t half);
     void (*catch_up)(const lazynet_row *row, double *weights, int64_t *last,
                      const double *scales, const double *shifts, int64_t now);

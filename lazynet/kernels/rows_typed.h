@@ -168,9 +168,9 @@ static double LAZYNET_TYPED(squared_norm)(const lazynet_csr *X, ptrdiff_t row) {
     return sum;
 }
 
-/* What is left to fetch of a later row, as addresses and not as pointers: the row has not been checked
- * yet, so they may name memory that is not there, and a prefetch never faults.  `fetch` asks for as
- * much of it as `elements` take up. */
+/* What is left to fetch of a later row, as addresses and not as pointers: the row has not been
+ * checked yet, so they may name memory that is not there, and a prefetch never faults.  `fetch`
+ * asks for as much of it as `elements` take up. */
 typedef struct {
     uintptr_t value, values_end, column, columns_end;
 } LAZYNET_TYPED(stream);
@@ -259,7 +259,8 @@ LAZYNET_INLINE double LAZYNET_TYPED(moved)(double stored, double shift, int shif
 }
 
 /* w_j <- w_j - step x_j on the row, in the coordinate in which w_j is stored. */
-LAZYNET_INLINE void LAZYNET_TYPED(any_update)(const lazynet_csr *X, const lazynet_row *row, ptrdiff_t ahead, double *stored, double shift,
+LAZYNET_INLINE void LAZYNET_TYPED(any_update)(const lazynet_csr *X, const lazynet_row *row,
+                                              ptrdiff_t ahead, double *stored, double shift,
                                               double step, int shifted) {
     enum { BLOCK = 16 };
     const LAZYNET_TYPED(row) at = LAZYNET_TYPED(typed)(row);
@@ -281,12 +282,14 @@ LAZYNET_INLINE void LAZYNET_TYPED(any_update)(const lazynet_csr *X, const lazyne
     }
 }
 
-static double LAZYNET_TYPED(dot)(const lazynet_row *row, const lazynet_row *next, const double *weights) {
+static double LAZYNET_TYPED(dot)(const lazynet_row *row, const lazynet_row *next,
+                                 const double *weights) {
     return LAZYNET_TYPED(any_dot)(row, next, weights, 1, 0.0, 0);
 }
 
 /* The same sum where no update follows: it fetches the later row itself. */
-static double LAZYNET_TYPED(scan)(const lazynet_csr *X, const lazynet_row *row, ptrdiff_t ahead, const double *weights) {
+static double LAZYNET_TYPED(scan)(const lazynet_csr *X, const lazynet_row *row, ptrdiff_t ahead,
+                                  const double *weights) {
     enum { BLOCK = 2 * LAZYNET_LANES };
     const LAZYNET_TYPED(row) at = LAZYNET_TYPED(typed)(row);
     LAZYNET_TYPED(stream) stream = LAZYNET_TYPED(stream_of)(X, ahead);
@@ -304,21 +307,23 @@ static double LAZYNET_TYPED(scan)(const lazynet_csr *X, const lazynet_row *row, 
     return sum;
 }
 
-static void LAZYNET_TYPED(update)(const lazynet_csr *X, const lazynet_row *row, ptrdiff_t ahead, double *weights, double step) {
+static void LAZYNET_TYPED(update)(const lazynet_csr *X, const lazynet_row *row, ptrdiff_t ahead,
+                                  double *weights, double step) {
     LAZYNET_TYPED(any_update)(X, row, ahead, weights, 0.0, step, 0);
 }
 
-static double LAZYNET_TYPED(soft_dot)(const lazynet_row *row, const lazynet_row *next, const double *stored,
-                                                     double shift) {
+static double LAZYNET_TYPED(soft_dot)(const lazynet_row *row, const lazynet_row *next,
+                                      const double *stored, double shift) {
     return LAZYNET_TYPED(any_dot)(row, next, stored, 1, shift, 1);
 }
 
-static void LAZYNET_TYPED(soft_update)(const lazynet_csr *X, const lazynet_row *row, ptrdiff_t ahead, double *stored,
-                                                      double shift, double step) {
+static void LAZYNET_TYPED(soft_update)(const lazynet_csr *X, const lazynet_row *row,
+                                       ptrdiff_t ahead, double *stored, double shift, double step) {
     LAZYNET_TYPED(any_update)(X, row, ahead, stored, shift, step, 1);
 }
 
-/* --- two numbers per weight, side by side: a cell is {stored_j, before_j} ---------------------- */
+/* --- two numbers per weight, side by side: a cell is {stored_j, before_j} ----------------------
+ */
 
 static double LAZYNET_TYPED(pair_dot)(const lazynet_row *row, const lazynet_row *next,
                                       const double *cells, double shift) {
@@ -327,8 +332,9 @@ static double LAZYNET_TYPED(pair_dot)(const lazynet_row *row, const lazynet_row 
 }
 
 /* cell_j <- cell_j + {first, second} x_j on the row. */
-static void LAZYNET_TYPED(pair_update)(const lazynet_csr *X, const lazynet_row *row, ptrdiff_t ahead,
-                                       double *cells, double first, double second) {
+static void LAZYNET_TYPED(pair_update)(const lazynet_csr *X, const lazynet_row *row,
+                                       ptrdiff_t ahead, double *cells, double first,
+                                       double second) {
     enum { BLOCK = 16 };
     const LAZYNET_TYPED(row) at = LAZYNET_TYPED(typed)(row);
     LAZYNET_TYPED(stream) stream = LAZYNET_TYPED(stream_of)(X, ahead);
@@ -370,8 +376,8 @@ LAZYNET_INLINE void LAZYNET_TYPED(load_four)(const double *cells, const LAZYNET_
 #endif
 }
 
-/* The last nonzeros filled up to `lanes` with the first of them, so that loops are of one length; what
- * is computed for the others is not stored. */
+/* The last nonzeros filled up to `lanes` with the first of them, so that loops are of one length;
+ * what is computed for the others is not stored. */
 LAZYNET_INLINE void LAZYNET_TYPED(fill_up)(const LAZYNET_TYPED(row) *at, ptrdiff_t k,
                                            ptrdiff_t lanes, LAZYNET_REAL *values,
                                            LAZYNET_INDEX *columns) {
@@ -389,10 +395,10 @@ LAZYNET_INLINE void LAZYNET_TYPED(fill_up)(const LAZYNET_TYPED(row) *at, ptrdiff
  *
  *     S0(n) (-step x) + (S0(n) shift - S1(n)) ds
  *
- * Where z = 0 the weight has been zero since the clock was set: what is added is the sum that is read
- * from the new z, to the last bit, so that nothing is left of it if the weight vanishes at once.  A
- * weight that has vanished since it was stored counts as zero from the iterate on at which it did:
- * these are left to `dead`, and before_j stays what it is. */
+ * Where z = 0 the weight has been zero since the clock was set: what is added is the sum that is
+ * read from the new z, to the last bit, so that nothing is left of it if the weight vanishes at
+ * once.  A weight that has vanished since it was stored counts as zero from the iterate on at which
+ * it did: these are left to `dead`, and before_j stays what it is. */
 LAZYNET_INLINE void LAZYNET_TYPED(averaged_block)(const LAZYNET_REAL *values,
                                                   const LAZYNET_INDEX *columns, ptrdiff_t length,
                                                   double *cells, double shift, double step,
@@ -420,9 +426,9 @@ LAZYNET_INLINE void LAZYNET_TYPED(averaged_block)(const LAZYNET_REAL *values,
         memcpy(cells + 2 * (ptrdiff_t)columns[lane], news + 2 * lane, 2 * sizeof(double));
 }
 
-static void LAZYNET_TYPED(averaged_update)(const lazynet_csr *X, const lazynet_row *row, ptrdiff_t ahead,
-                                           double *cells, double shift, double step,
-                                           const lazynet_past *past) {
+static void LAZYNET_TYPED(averaged_update)(const lazynet_csr *X, const lazynet_row *row,
+                                           ptrdiff_t ahead, double *cells, double shift,
+                                           double step, const lazynet_past *past) {
     enum { CHUNK = 128 };
     const double scale_sum = past->scales[past->n], pull_sum = past->pulls[past->n];
     const LAZYNET_TYPED(row) at = LAZYNET_TYPED(typed)(row);
@@ -461,12 +467,14 @@ static void LAZYNET_TYPED(averaged_update)(const lazynet_csr *X, const lazynet_r
     if (dead.n > 0) LAZYNET_LEVELLED(bury)(&dead, cells, past);
 }
 
-/* --- bursts: a cell is {z_j, k_j}, k_j how often j was informed, or -1 once it is purged ---------- */
+/* --- bursts: a cell is {z_j, k_j}, k_j how often j was informed, or -1 once it is purged
+ * ---------- */
 
 /* w_j <- w_j - step x_j on what is left of the row, k_j <- k_j + 1; the columns that were informed
- * for the first time are appended to `informed`, which has room for the whole row.  Returns how many
- * there are now.  Nothing branches on what a cell holds. */
-static ptrdiff_t LAZYNET_TYPED(informed_update)(const lazynet_csr *X, const lazynet_row *row, ptrdiff_t ahead, double *cells, double shift,
+ * for the first time are appended to `informed`, which has room for the whole row.  Returns how
+ * many there are now.  Nothing branches on what a cell holds. */
+static ptrdiff_t LAZYNET_TYPED(informed_update)(const lazynet_csr *X, const lazynet_row *row,
+                                                ptrdiff_t ahead, double *cells, double shift,
                                                 double step, int64_t *informed, ptrdiff_t n) {
     const LAZYNET_TYPED(row) at = LAZYNET_TYPED(typed)(row);
     LAZYNET_TYPED(stream) stream = LAZYNET_TYPED(stream_of)(X, ahead);
@@ -485,13 +493,15 @@ static ptrdiff_t LAZYNET_TYPED(informed_update)(const lazynet_csr *X, const lazy
     return n;
 }
 
-/* --- rules whose weights are computed from a cell where they are needed ------------------------- */
+/* --- rules whose weights are computed from a cell where they are needed -------------------------
+ */
 
 /* The weights of four cells.
  *
- * Leader, {z, s}: -soft(z, l1) alpha / (damping + s); s is the root of the sum of squared gradients.
- * Truncated, {w, stamp}: within the threshold, w less what gravity has summed up to since the stamp.
- * Carpenter, {w, seen}: w after one linear step for all that were missed since it was seen. */
+ * Leader, {z, s}: -soft(z, l1) alpha / (damping + s); s is the root of the sum of squared
+ * gradients. Truncated, {w, stamp}: within the threshold, w less what gravity has summed up to
+ * since the stamp. Carpenter, {w, seen}: w after one linear step for all that were missed since it
+ * was seen. */
 LAZYNET_INLINE void LAZYNET_TYPED(weights_of_four)(const LAZYNET_INDEX *columns,
                                                    const double *cells,
                                                    const lazynet_cell_rule *rule, int kind,
@@ -507,7 +517,8 @@ LAZYNET_INLINE void LAZYNET_TYPED(weights_of_four)(const LAZYNET_INDEX *columns,
                             : lazynet_carpenter_weight(firsts[lane], seconds[lane], rule);
 }
 
-LAZYNET_INLINE double LAZYNET_TYPED(any_cell_dot)(const lazynet_row *row, const lazynet_row *next, const double *cells,
+LAZYNET_INLINE double LAZYNET_TYPED(any_cell_dot)(const lazynet_row *row, const lazynet_row *next,
+                                                  const double *cells,
                                                   const lazynet_cell_rule *rule, int kind) {
     const LAZYNET_TYPED(row) at = LAZYNET_TYPED(typed)(row);
     const LAZYNET_TYPED(row) coming = LAZYNET_TYPED(typed_for_fetching)(next);
@@ -560,7 +571,8 @@ LAZYNET_INLINE void LAZYNET_TYPED(any_cell_block)(const LAZYNET_REAL *values,
         memcpy(cells + 2 * (ptrdiff_t)columns[lane], news + 2 * lane, 2 * sizeof(double));
 }
 
-LAZYNET_INLINE void LAZYNET_TYPED(any_cell_update)(const lazynet_csr *X, const lazynet_row *row, ptrdiff_t ahead, double *cells,
+LAZYNET_INLINE void LAZYNET_TYPED(any_cell_update)(const lazynet_csr *X, const lazynet_row *row,
+                                                   ptrdiff_t ahead, double *cells,
                                                    const lazynet_cell_rule *rule, double step,
                                                    int kind) {
     const LAZYNET_TYPED(row) at = LAZYNET_TYPED(typed)(row);
@@ -585,9 +597,9 @@ static double LAZYNET_TYPED(leader_dot)(const lazynet_row *row, const lazynet_ro
     return LAZYNET_TYPED(any_cell_dot)(row, next, cells, rule, LAZYNET_LEADER);
 }
 
-static void LAZYNET_TYPED(leader_update)(const lazynet_csr *X, const lazynet_row *row, ptrdiff_t ahead,
-                                         double *cells, const lazynet_cell_rule *rule,
-                                         double step) {
+static void LAZYNET_TYPED(leader_update)(const lazynet_csr *X, const lazynet_row *row,
+                                         ptrdiff_t ahead, double *cells,
+                                         const lazynet_cell_rule *rule, double step) {
     LAZYNET_TYPED(any_cell_update)(X, row, ahead, cells, rule, step, LAZYNET_LEADER);
 }
 
@@ -596,9 +608,9 @@ static double LAZYNET_TYPED(truncated_dot)(const lazynet_row *row, const lazynet
     return LAZYNET_TYPED(any_cell_dot)(row, next, cells, rule, LAZYNET_TRUNCATED);
 }
 
-static void LAZYNET_TYPED(truncated_update)(const lazynet_csr *X, const lazynet_row *row, ptrdiff_t ahead,
-                                            double *cells, const lazynet_cell_rule *rule,
-                                            double step) {
+static void LAZYNET_TYPED(truncated_update)(const lazynet_csr *X, const lazynet_row *row,
+                                            ptrdiff_t ahead, double *cells,
+                                            const lazynet_cell_rule *rule, double step) {
     LAZYNET_TYPED(any_cell_update)(X, row, ahead, cells, rule, step, LAZYNET_TRUNCATED);
 }
 
@@ -607,13 +619,14 @@ static double LAZYNET_TYPED(carpenter_dot)(const lazynet_row *row, const lazynet
     return LAZYNET_TYPED(any_cell_dot)(row, next, cells, rule, LAZYNET_CARPENTER);
 }
 
-static void LAZYNET_TYPED(carpenter_update)(const lazynet_csr *X, const lazynet_row *row, ptrdiff_t ahead,
-                                            double *cells, const lazynet_cell_rule *rule,
-                                            double step) {
+static void LAZYNET_TYPED(carpenter_update)(const lazynet_csr *X, const lazynet_row *row,
+                                            ptrdiff_t ahead, double *cells,
+                                            const lazynet_cell_rule *rule, double step) {
     LAZYNET_TYPED(any_cell_update)(X, row, ahead, cells, rule, step, LAZYNET_CARPENTER);
 }
 
-/* --- AdaGrad: a cell is {w_j, s_j, c_j, psi_j}, 32 bytes ---------------------------------------- */
+/* --- AdaGrad: a cell is {w_j, s_j, c_j, psi_j}, 32 bytes ----------------------------------------
+ */
 
 /* Eight cells, taken apart, by whole loads of 32 bytes: as they were stored, so that a load can be
  * served from a store that is still under way. */
@@ -705,8 +718,10 @@ LAZYNET_INLINE int LAZYNET_TYPED(too_low)(const double *lowest) {
 }
 
 /* sum over the row of x_j w_j, the weights as of `now`; these and their s are kept, for the update,
- * in the two halves of `kept`, of `half` numbers each, as many as the row has, rounded up to eights. */
-LAZYNET_INLINE double LAZYNET_TYPED(any_adagrad_dot)(const lazynet_row *row, const lazynet_row *next, const double *cells,
+ * in the two halves of `kept`, of `half` numbers each, as many as the row has, rounded up to
+ * eights. */
+LAZYNET_INLINE double LAZYNET_TYPED(any_adagrad_dot)(const lazynet_row *row,
+                                                     const lazynet_row *next, const double *cells,
                                                      double now, const lazynet_cell_rule *given,
                                                      double *kept, ptrdiff_t half, int decays) {
     const lazynet_cell_rule rule = *given; /* which no store of a number can change */
@@ -810,8 +825,8 @@ LAZYNET_INLINE void LAZYNET_TYPED(mend_decays)(const LAZYNET_INDEX *columns, ptr
 }
 
 /* The step on the row that `adagrad_dot` has just kept the weights of. */
-static void LAZYNET_TYPED(adagrad_update)(const lazynet_csr *X, const lazynet_row *row, ptrdiff_t ahead,
-                                          double *cells, double now,
+static void LAZYNET_TYPED(adagrad_update)(const lazynet_csr *X, const lazynet_row *row,
+                                          ptrdiff_t ahead, double *cells, double now,
                                           const lazynet_cell_rule *given, double slope,
                                           const double *kept, ptrdiff_t half) {
     const lazynet_cell_rule rule = *given;
