@@ -51,7 +51,7 @@ def generate(random: np.random.Generator, ledger: Ledger) -> None:
                 ledger,
                 f"{read.__name__} of {'packed ' if packed else ''}bytes",
                 lambda: read(path, data),
-                words=[path.name, str(path), "partial.jsonl", "word"],
+                words=[path.name, str(path), "partial.jsonl", "word", "abstract"],
                 finite=False,
             )
 
