@@ -40,23 +40,42 @@ LAZYNET_INLINE LAZYNET_UNSIGNED LAZYNET_TYPED(larger)(LAZYNET_UNSIGNED a, LAZYNE
     return (LAZYNET_UNSIGNED)b > a ? (LAZYNET_UNSIGNED)b : a;
 }
 
-/* The largest of n columns, as unsigned numbers: a negative one is larger than any.  The last
- * block overlaps the one before, so that a short row has no tail of single steps. */
-LAZYNET_INLINE LAZYNET_UNSIGNED LAZYNET_TYPED(largest_column)(const LAZYNET_INDEX *columns,
-                                                              ptrdiff_t n) {
+/* The largest of n columns, as unsigned numbers: a negative one is larger than any.  With `copying`
+ * they are also copied to `copy`: each column is held in a register between the copy and the maximum,
+ * so that what is copied last is among what was looked at.  The last block overlaps the one before,
+ * so that a short row has no tail of single steps. */
+LAZYNET_INLINE LAZYNET_UNSIGNED LAZYNET_TYPED(largest_of)(const LAZYNET_INDEX *columns, ptrdiff_t n,
+                                                          LAZYNET_INDEX *restrict copy,
+                                                          int copying) {
     enum { BLOCK = 16 };
     LAZYNET_UNSIGNED largest = 0;
     if (n < BLOCK) {
-        for (ptrdiff_t k = 0; k < n; k++) largest = LAZYNET_TYPED(larger)(largest, columns[k]);
+        for (ptrdiff_t k = 0; k < n; k++) {
+            const LAZYNET_INDEX column = columns[k];
+            if (copying) copy[k] = column;
+            largest = LAZYNET_TYPED(larger)(largest, column);
+        }
         return largest;
     }
     const ptrdiff_t whole = n - n % BLOCK;
 #pragma omp simd reduction(max : largest)
-    for (ptrdiff_t k = 0; k < whole; k++) largest = LAZYNET_TYPED(larger)(largest, columns[k]);
+    for (ptrdiff_t k = 0; k < whole; k++) {
+        const LAZYNET_INDEX column = columns[k];
+        if (copying) copy[k] = column;
+        largest = LAZYNET_TYPED(larger)(largest, column);
+    }
 #pragma omp simd reduction(max : largest)
-    for (int lane = 0; lane < BLOCK; lane++)
-        largest = LAZYNET_TYPED(larger)(largest, columns[n - BLOCK + lane]);
+    for (int lane = 0; lane < BLOCK; lane++) {
+        const LAZYNET_INDEX column = columns[n - BLOCK + lane];
+        if (copying) copy[n - BLOCK + lane] = column;
+        largest = LAZYNET_TYPED(larger)(largest, column);
+    }
     return largest;
+}
+
+LAZYNET_INLINE LAZYNET_UNSIGNED LAZYNET_TYPED(largest_column)(const LAZYNET_INDEX *columns,
+                                                              ptrdiff_t n) {
+    return LAZYNET_TYPED(largest_of)(columns, n, NULL, 0);
 }
 
 /* Also of a matrix with more columns than the type of its indices can count. */
@@ -75,7 +94,7 @@ static int LAZYNET_TYPED(row_defect)(const lazynet_csr *X, ptrdiff_t row) {
     return LAZYNET_SOUND;
 }
 
-/* Copy the columns of a row to `room`, where no other thread can change them, and check the copy.
+/* Copy the columns of a row to `room`, where no other thread can change them, and check them on the way.
  * The values stay where they are: a wrong number harms no memory. */
 static int LAZYNET_TYPED(load_row)(const lazynet_csr *X, ptrdiff_t row, lazynet_row *loaded,
                                    lazynet_room *room) {
@@ -84,8 +103,7 @@ static int LAZYNET_TYPED(load_row)(const lazynet_csr *X, ptrdiff_t row, lazynet_
     if (!lazynet_make_room(room, (size_t)n * sizeof(LAZYNET_INDEX))) return LAZYNET_NO_MEMORY;
     const LAZYNET_INDEX *columns = (const LAZYNET_INDEX *)X->columns + start;
     LAZYNET_INDEX *copy = (LAZYNET_INDEX *)room->bytes;
-    memcpy(copy, columns, (size_t)n * sizeof(LAZYNET_INDEX));
-    if (n > 0 && LAZYNET_TYPED(too_large)(X, LAZYNET_TYPED(largest_column)(copy, n)))
+    if (n > 0 && LAZYNET_TYPED(too_large)(X, LAZYNET_TYPED(largest_of)(columns, n, copy, 1)))
         return LAZYNET_BAD_COLUMN;
     loaded->values = (const LAZYNET_REAL *)X->values + start;
     loaded->columns = copy;
