@@ -41,9 +41,9 @@ LAZYNET_INLINE LAZYNET_UNSIGNED LAZYNET_TYPED(larger)(LAZYNET_UNSIGNED a, LAZYNE
 }
 
 /* The largest of n columns, as unsigned numbers: a negative one is larger than any.  With `copying`
- * they are also copied to `copy`: each column is held in a register between the copy and the maximum,
- * so that what is copied last is among what was looked at.  The last block overlaps the one before,
- * so that a short row has no tail of single steps. */
+ * they are also copied to `copy`: each column is held in a register between the copy and the
+ * maximum, so that what is copied last is among what was looked at.  The last block overlaps the one
+ * before, so that a short row has no tail of single steps. */
 LAZYNET_INLINE LAZYNET_UNSIGNED LAZYNET_TYPED(largest_of)(const LAZYNET_INDEX *columns, ptrdiff_t n,
                                                           LAZYNET_INDEX *restrict copy,
                                                           int copying) {
@@ -94,8 +94,8 @@ static int LAZYNET_TYPED(row_defect)(const lazynet_csr *X, ptrdiff_t row) {
     return LAZYNET_SOUND;
 }
 
-/* Copy the columns of a row to `room`, where no other thread can change them, and check them on the way.
- * The values stay where they are: a wrong number harms no memory. */
+/* Copy the columns of a row to `room`, where no other thread can change them, and check them on the
+ * way.  The values stay where they are: a wrong number harms no memory. */
 static int LAZYNET_TYPED(load_row)(const lazynet_csr *X, ptrdiff_t row, lazynet_row *loaded,
                                    lazynet_room *room) {
     ptrdiff_t start, n;
