@@ -1,11 +1,15 @@
 """Sparse linear models with an elastic net, at a cost in the nonzeros of each example.
 
-`LazyNetClassifier` and `LazyNetRegressor` are the estimators, `ASGDClassifier`, `ASGDRegressor` and
-`StabilisedSGDClassifier` special ones, `Stepper` takes one example at a time.  Besides the names on
-this page there are `lazynet.testing`, which holds lazy rules against a dense twin;
-`lazynet.reference`, every algorithm in plain Python; `lazynet.schedules`; `lazynet.tolerance` and
-`lazynet.twin`, how far rounding can carry; `lazynet.figures`; `lazynet.linear`, what the estimators
-have in common.
+`LazyNetClassifier` and `LazyNetRegressor` are the estimators; `ASGDClassifier`, `ASGDRegressor`
+and `StabilisedSGDClassifier` implement one algorithm each; `Stepper` takes one example at a time.
+The small objects name and configure what the estimators are made of: rules (`FoBoS`, `SGD`,
+`TruncatedGradient`, `RDA`, `FTRL`, `AdaGrad`, `Carpenter`), schedules (`Constant`, `InverseTime`,
+`InverseSqrt`, `Power`, `Pegasos`), engines (`Clock`, `Tables`, `Rescaled`, `Dense`), averages
+(`FromStep`, `Suffix`, `PolynomialDecay`) and losses (`Huber`, `EpsilonInsensitive`).
+
+Besides the names on this page there are `lazynet.catalogue`, the table of all rules;
+`lazynet.testing`, which holds lazy rules against a dense twin; `lazynet.reference`, every algorithm
+in plain Python; `lazynet.checks`, how far rounding can carry; `lazynet.figures`.
 
 >>> from lazynet import Stepper
 >>> stepper = Stepper(1_000_000, loss="hinge", l1=0.01, schedule="constant", eta0=0.1)
@@ -14,33 +18,87 @@ have in common.
 0.099
 """
 
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from lazynet._version import __version__
-from lazynet.asgd import ASGDClassifier, ASGDRegressor
-from lazynet.averaging import FromStep, PolynomialDecay
-from lazynet.estimators import LazyNetClassifier, LazyNetRegressor
-from lazynet.penalties import ElasticNet
-from lazynet.schedules import (
-    Constant,
-    FromArray,
-    FromCallable,
-    InverseSqrt,
-    InverseTime,
-    Pegasos,
-    Power,
-)
-from lazynet.selection import SelectionReport, plot_selection, selection_stability
-from lazynet.stabilised import StabilisedSGDClassifier
-from lazynet.stepping import Stepper
-from lazynet.verify import VerificationReport
+
+if TYPE_CHECKING:
+    from lazynet.averages import FromStep, PolynomialDecay, Suffix
+    from lazynet.checks.verify import VerificationReport
+    from lazynet.estimators.dekel import ASGDClassifier, ASGDRegressor
+    from lazynet.estimators.elastic_net import LazyNetClassifier, LazyNetRegressor
+    from lazynet.estimators.stabilised import StabilisedSGDClassifier
+    from lazynet.forms import Clock, Dense, Rescaled, Tables
+    from lazynet.losses import EpsilonInsensitive, Huber
+    from lazynet.penalties import ElasticNet
+    from lazynet.rules.adagrad import AdaGrad
+    from lazynet.rules.affine import SGD, FoBoS
+    from lazynet.rules.carpenter import Carpenter
+    from lazynet.rules.ftrl import FTRL
+    from lazynet.rules.rda import RDA
+    from lazynet.rules.truncated_gradient import TruncatedGradient
+    from lazynet.schedules import Constant, FromArray, FromCallable, InverseSqrt, InverseTime, Pegasos, Power
+    from lazynet.selection import SelectionReport, plot_selection, selection_stability
+    from lazynet.stepper import Stepper
+
+# The rooms are entered when a name is asked for, so that `lazynet.reference` needs neither a
+# compiler nor NumPy.
+_ROOMS = {
+    "ASGDClassifier": "lazynet.estimators.dekel",
+    "ASGDRegressor": "lazynet.estimators.dekel",
+    "AdaGrad": "lazynet.rules.adagrad",
+    "Carpenter": "lazynet.rules.carpenter",
+    "Clock": "lazynet.forms",
+    "Constant": "lazynet.schedules",
+    "Dense": "lazynet.forms",
+    "ElasticNet": "lazynet.penalties",
+    "EpsilonInsensitive": "lazynet.losses",
+    "FTRL": "lazynet.rules.ftrl",
+    "FoBoS": "lazynet.rules.affine",
+    "FromArray": "lazynet.schedules",
+    "FromCallable": "lazynet.schedules",
+    "FromStep": "lazynet.averages",
+    "Huber": "lazynet.losses",
+    "InverseSqrt": "lazynet.schedules",
+    "InverseTime": "lazynet.schedules",
+    "LazyNetClassifier": "lazynet.estimators.elastic_net",
+    "LazyNetRegressor": "lazynet.estimators.elastic_net",
+    "Pegasos": "lazynet.schedules",
+    "PolynomialDecay": "lazynet.averages",
+    "Power": "lazynet.schedules",
+    "RDA": "lazynet.rules.rda",
+    "Rescaled": "lazynet.forms",
+    "SGD": "lazynet.rules.affine",
+    "SelectionReport": "lazynet.selection",
+    "StabilisedSGDClassifier": "lazynet.estimators.stabilised",
+    "Stepper": "lazynet.stepper",
+    "Suffix": "lazynet.averages",
+    "Tables": "lazynet.forms",
+    "TruncatedGradient": "lazynet.rules.truncated_gradient",
+    "VerificationReport": "lazynet.checks.verify",
+    "plot_selection": "lazynet.selection",
+    "selection_stability": "lazynet.selection",
+}
 
 __all__ = [
     "ASGDClassifier",
     "ASGDRegressor",
+    "AdaGrad",
+    "Carpenter",
+    "Clock",
     "Constant",
+    "Dense",
     "ElasticNet",
+    "EpsilonInsensitive",
+    "FTRL",
+    "FoBoS",
     "FromArray",
     "FromCallable",
     "FromStep",
+    "Huber",
     "InverseSqrt",
     "InverseTime",
     "LazyNetClassifier",
@@ -48,11 +106,29 @@ __all__ = [
     "Pegasos",
     "PolynomialDecay",
     "Power",
+    "RDA",
+    "Rescaled",
+    "SGD",
     "SelectionReport",
     "StabilisedSGDClassifier",
     "Stepper",
+    "Suffix",
+    "Tables",
+    "TruncatedGradient",
     "VerificationReport",
     "__version__",
     "plot_selection",
     "selection_stability",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _ROOMS:
+        raise AttributeError(f"module 'lazynet' has no attribute {name!r}")
+    value = getattr(import_module(_ROOMS[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -54,6 +54,22 @@ def columns_with_values(X: sparse.csr_matrix) -> NDArray[Any]:
     return columns
 
 
+def only_named_columns(X: sparse.csr_matrix) -> tuple[NDArray[Any], sparse.csr_matrix]:
+    """The columns that the rows name, in order, and X without all other columns.
+
+    >>> columns, reduced = only_named_columns(sparse.csr_matrix([[0.0, 2.0, 0.0, 3.0]]))
+    >>> columns, reduced.toarray()
+    (array([1, 3], dtype=int32), array([[2., 3.]]))
+    """
+    # A matrix may have spare room before its first row and behind its last.
+    start, stop = int(X.indptr[0]), int(X.indptr[-1])
+    columns, places = np.unique(X.indices[start:stop], return_inverse=True)
+    reduced = sparse.csr_matrix(
+        (X.data[start:stop], places, X.indptr - start), shape=(X.shape[0], len(columns))
+    )
+    return columns, reduced
+
+
 def plain(array: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
     """The array itself if it is contiguous, aligned and of this type, else a copy that is."""
     if array.dtype == dtype and array.flags.c_contiguous and array.flags.aligned:

@@ -1,4 +1,4 @@
-"""The losses by name: what the estimators, the tests and the documentation know of each.
+"""The losses by name, and the objects that carry the width of a loss.
 
 A new loss is one inline pair in ``kernels/losses.pxd`` with its arm in the two switches there, its
 twin in ``reference/losses.py`` and one row here.
@@ -6,9 +6,10 @@ twin in ``reference/losses.py`` and one row here.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
 
-from lazynet.params import check_choice
+from lazynet.params import STRENGTH, ParameterObject, Special, check_choice, shown, table
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,8 @@ class Loss:
     has_probability: bool = False
     uses_epsilon: bool = False
     unbounded_slope: bool = False
+    #: the width of "huber" and "epsilon_insensitive"; the other losses ignore it
+    epsilon: float = 0.1
 
 
 _ROWS = (
@@ -71,10 +74,77 @@ _ROWS = (
 LOSSES: dict[str, Loss] = {loss.name: loss for loss in _ROWS}
 
 
-def get_loss(name: str) -> Loss:
-    """The row called ``name``.
+# What other libraries call a loss, and what it is called here.
+_FOREIGN = {
+    "log": "log_loss",
+    "logistic": "log_loss",
+    "squared": "squared_error",
+    "squared_loss": "squared_error",
+    "mse": "squared_error",
+    "absolute": "absolute_error",
+    "quantile": "absolute_error",
+    "squared_epsilon_insensitive": "epsilon_insensitive",
+}
+
+
+@dataclass(repr=False)
+class Huber(ParameterObject):
+    """The loss "huber": quadratic up to a distance of ``epsilon`` from the target, linear beyond.
+
+    >>> from lazynet import LazyNetRegressor
+    >>> LazyNetRegressor(loss=Huber(epsilon=0.5))
+    LazyNetRegressor(loss=Huber(epsilon=0.5))
+    """
+
+    _kinds = table(epsilon=STRENGTH)
+    name: ClassVar[str] = "huber"
+    epsilon: float = 0.1
+
+
+@dataclass(repr=False)
+class EpsilonInsensitive(ParameterObject):
+    """The loss "epsilon_insensitive": zero up to a distance of ``epsilon`` from the target.
+
+    >>> from lazynet import LazyNetRegressor
+    >>> LazyNetRegressor(loss=EpsilonInsensitive(0.5))
+    LazyNetRegressor(loss=EpsilonInsensitive(epsilon=0.5))
+    """
+
+    _kinds = table(epsilon=STRENGTH)
+    name: ClassVar[str] = "epsilon_insensitive"
+    epsilon: float = 0.1
+
+
+LossLike = str | Huber | EpsilonInsensitive
+
+
+def get_loss(value: Any, name: str = "loss") -> Loss:
+    """The row of a loss that is given by name or as an object; ``name`` is the parameter's.
 
     >>> get_loss("hinge").formula
     'max(0, 1 - m)'
+    >>> get_loss(Huber(0.5)).epsilon
+    0.5
     """
-    return LOSSES[check_choice("loss", name, LOSSES)]
+    if isinstance(value, Loss):
+        return value
+    if isinstance(value, (Huber, EpsilonInsensitive)):
+        return replace(LOSSES[value.name], epsilon=value.settled().epsilon)
+    if isinstance(value, type):
+        raise TypeError(
+            f"{name} must be an object, got the class {value.__name__}: write {value.__name__}()"
+        )
+    if isinstance(value, str) and value not in LOSSES and value in _FOREIGN:
+        raise ValueError(
+            f"{name} must be one of {sorted(LOSSES)}, got {shown(value)}: "
+            f"write {name}={_FOREIGN[value]!r}"
+        )
+    return LOSSES[check_choice(name, value, LOSSES)]
+
+
+def _check_loss(name: str, value: Any) -> Loss:
+    return get_loss(value, name)
+
+
+#: The kind of ``loss``: it is settled to a row of the table.
+LOSS = Special(check=_check_loss)

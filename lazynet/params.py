@@ -5,8 +5,9 @@ of kinds by name belongs to every estimator, to ``Stepper``, and to every frozen
 holds parameters.  ``settle`` reads such a table: what comes out of it is int, float, bool, str or
 None, so that a narrow NumPy integer cannot wrap and a half-precision number cannot overflow later.
 
-scikit-learn wants the constructor to keep what was passed, so estimators settle their parameters
-at the beginning of every call that uses them; dataclasses settle their fields when they are made.
+scikit-learn wants a constructor to keep what was passed.  So estimators, and the small objects that
+carry the parameters of a rule, a schedule or a loss (``ParameterObject``), settle their parameters
+when a call uses them; frozen dataclasses (``SettledFields``) settle theirs when they are made.
 """
 
 from __future__ import annotations
@@ -17,10 +18,11 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from numbers import Real
 from types import MappingProxyType, SimpleNamespace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
 
 #: The greatest integer that any parameter takes, well within the 64 bits that kernels count with.
 LARGEST_INTEGER = 2**62
@@ -279,6 +281,74 @@ class SettledFields:
     def __post_init__(self) -> None:
         for name, value in vars(settle(self._kinds, vars(self))).items():
             object.__setattr__(self, name, value)
+
+
+class ParameterObject(BaseEstimator):
+    """A small object that carries the parameters of a rule, a schedule, an average or a loss.
+
+    Subclasses are dataclasses.  They clone, pickle, compare, print what differs from the defaults,
+    and are searched by ``GridSearchCV``.  Their parameters are checked when a model uses them.
+
+    >>> @dataclass(repr=False)
+    ... class Rate(ParameterObject):
+    ...     _kinds = table(eta0=POSITIVE)
+    ...     eta0: float = 0.1
+    >>> Rate(0.5).set_params(eta0=0.25), Rate() == Rate(0.1)
+    (Rate(eta0=0.25), True)
+    >>> Rate(np.float16(0.5)).settled().eta0
+    0.5
+    """
+
+    _kinds: ClassVar[Mapping[str, Kind]] = table()
+    #: how a parameter that takes such objects names the one with default parameters
+    name: ClassVar[str]
+    #: whether this object is what ``settled`` returned
+    _is_settled: ClassVar[bool] = False
+
+    def settled(self) -> Self:
+        """A copy whose parameters are plain Python values; an error names the parameter."""
+        if self._is_settled:
+            return self
+        values = {
+            key: kind.settled(f"{key} of {type(self).__name__}", getattr(self, key))
+            for key, kind in self._kinds.items()
+        }
+        copy = type(self)(**values)
+        copy.__dict__["_is_settled"] = True
+        return copy
+
+    def __getstate__(self) -> dict[str, Any]:
+        # A copy or a pickle can be changed, and is settled anew.
+        return {key: value for key, value in vars(self).items() if key != "_is_settled"}
+
+    def set_params(self, **params: Any) -> Self:
+        """Change parameters by name."""
+        self.__dict__.pop("_is_settled", None)
+        return super().set_params(**params)
+
+
+Object = TypeVar("Object", bound=ParameterObject)
+
+
+def named_or_given(
+    name: str, value: Any, base: type[Object], by_name: Mapping[str, type[Object]]
+) -> Object:
+    """The object called ``value``, with its defaults, or ``value`` itself, settled.
+
+    ``name`` is the parameter's, for errors.
+    """
+    if isinstance(value, base):
+        return value.settled()
+    if isinstance(value, str):
+        return by_name[check_choice(name, value, by_name)]().settled()
+    kinds = ", ".join(sorted({kind.__name__ for kind in by_name.values()}))
+    if isinstance(value, type):
+        raise TypeError(
+            f"{name} must be an object, got the class {value.__name__}: write {value.__name__}()"
+        )
+    raise TypeError(
+        f"{name} must be one of {sorted(by_name)} or one of the objects {kinds}, got {shown(value)}"
+    )
 
 
 def _check_verbosity(name: str, value: Any) -> int:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from lazynet.kernels.objective import weight_sums
 from lazynet.params import STRENGTH, SettledFields, table
 
 
@@ -25,7 +24,14 @@ class ElasticNet(SettledFields):
 
     def value(self, weights: NDArray[np.float64]) -> float:
         """The exact penalty of ``weights``."""
-        absolute, squared = weight_sums(weights)
+        return self.of_sums(float(np.abs(weights).sum()), float(np.dot(weights, weights)))
+
+    def of_sums(self, absolute: float, squared: float) -> float:
+        """The penalty of weights with these sums of magnitudes and of squares.
+
+        >>> ElasticNet(l1=1.0, l2=2.0).of_sums(4.0, 10.0)
+        14.0
+        """
         # A strength of 0 costs nothing, even where the sum has overflowed.
         parts = (self.l1 * absolute if self.l1 else 0.0, self.l2 * squared if self.l2 else 0.0)
         return float(parts[0] + 0.5 * parts[1])

@@ -3,18 +3,20 @@
 A schedule is anything that can be called with a step number and gives a rate.  The objects here
 also give whole chunks of rates at once (``rates``), which keeps Python out of the loop; a plain
 callable is asked once per step.
+
+An object without ``eta0`` takes the scale of the rates from the model that uses it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Protocol, runtime_checkable
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Protocol, Self, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lazynet.params import POSITIVE, Number, SettledFields, Special, check_array, table
+from lazynet.params import Number, ParameterObject, Special, check_array, shown, table
 
 
 @runtime_checkable
@@ -34,15 +36,42 @@ class Schedule(Protocol):
 ScheduleLike = str | Schedule | Callable[[int], float] | Sequence[float] | NDArray[np.floating]
 
 
-class _Formula(SettledFields):
+_SCALE = Number(above=0, optional=True)
+
+
+class Formula(ParameterObject):
     """A schedule given by one formula over arrays of step numbers."""
+
+    #: the parameter that a model fills in where it is None
+    _from_model: ClassVar[str] = "eta0"
+
+    def known(self, eta0: float, l2: float) -> Self:
+        """The schedule of a model that makes the rates ``eta0`` large and has this ``l2``."""
+        found = self.settled()
+        if getattr(found, self._from_model) is not None:
+            return found
+        return replace(found, **{self._from_model: self._of_model(eta0, l2)}).settled()
+
+    @property
+    def needs_eta0(self) -> bool:
+        """Whether a model has to say how large the rates are."""
+        return self._from_model == "eta0" and getattr(self, "eta0", None) is None
+
+    def _of_model(self, eta0: float, l2: float) -> float:
+        return eta0
 
     def rates(self, start: int, stop: int) -> NDArray[np.float64]:
         """The rates of the steps from ``start`` to ``stop``."""
+        settled = self.settled()
+        if getattr(settled, self._from_model) is None:
+            raise ValueError(
+                f"{type(self).__name__} has no {self._from_model} and is used without a model: "
+                f"write {type(self).__name__}({self._from_model}=...)"
+            )
         # A divisor that is too large makes a rate of 0, which is allowed; a rate that is too large
-        # becomes infinite, which whoever asked refuses by name.
+        # becomes infinite, which ``checked_rates`` refuses by name.
         with np.errstate(over="ignore", divide="ignore"):
-            return self._formula(np.arange(start, stop, dtype=np.float64))
+            return settled._formula(np.arange(start, stop, dtype=np.float64))
 
     def __call__(self, t: int) -> float:
         return float(self.rates(t, t + 1)[0])
@@ -51,38 +80,40 @@ class _Formula(SettledFields):
         raise NotImplementedError
 
 
-@dataclass(frozen=True)
-class Constant(_Formula):
+@dataclass(repr=False)
+class Constant(Formula):
     """eta_t = eta0.
 
     >>> Constant(0.1).rates(0, 3).tolist()
     [0.1, 0.1, 0.1]
     """
 
-    _kinds = table(eta0=POSITIVE)
-    eta0: float = 0.1
+    _kinds = table(eta0=_SCALE)
+    name: ClassVar[str] = "constant"
+    eta0: float | None = None
 
     def _formula(self, t: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.full(len(t), self.eta0)
 
 
-@dataclass(frozen=True)
-class InverseTime(_Formula):
+@dataclass(repr=False)
+class InverseTime(Formula):
     """eta_t = eta0 / (1 + t).
 
     >>> InverseTime(1.0).rates(0, 4).round(2).tolist()
     [1.0, 0.5, 0.33, 0.25]
     """
 
-    _kinds = table(eta0=POSITIVE)
-    eta0: float = 1.0
+    _kinds = table(eta0=_SCALE)
+    name: ClassVar[str] = "inverse_time"
+    eta0: float | None = None
 
     def _formula(self, t: NDArray[np.float64]) -> NDArray[np.float64]:
-        return self.eta0 / (1.0 + t)
+        return np.asarray(self.eta0 / (1.0 + t))
 
 
-@dataclass(frozen=True)
-class InverseSqrt(_Formula):
+@dataclass(repr=False)
+class InverseSqrt(Formula):
     """eta_t = eta0 / sqrt(1 + t).
 
     >>> InverseSqrt(1.0)(3)
@@ -91,46 +122,57 @@ class InverseSqrt(_Formula):
     [1.0, 0.71, 0.58, 0.5]
     """
 
-    _kinds = table(eta0=POSITIVE)
-    eta0: float = 0.5
+    _kinds = table(eta0=_SCALE)
+    name: ClassVar[str] = "inverse_sqrt"
+    eta0: float | None = None
 
     def _formula(self, t: NDArray[np.float64]) -> NDArray[np.float64]:
-        return self.eta0 / np.sqrt(1.0 + t)
+        return np.asarray(self.eta0 / np.sqrt(1.0 + t))
 
 
-@dataclass(frozen=True)
-class Power(_Formula):
+@dataclass(repr=False)
+class Power(Formula):
     """eta_t = eta0 / (1 + t)^power_t.
 
     >>> Power(1.0, power_t=2.0).rates(0, 4).round(2).tolist()
     [1.0, 0.25, 0.11, 0.06]
     """
 
-    _kinds = table(eta0=POSITIVE, power_t=Number())
-    eta0: float = 0.5
+    _kinds = table(eta0=_SCALE, power_t=Number())
+    name: ClassVar[str] = "power"
+    eta0: float | None = None
     power_t: float = 0.25
 
     def _formula(self, t: NDArray[np.float64]) -> NDArray[np.float64]:
-        return self.eta0 / (1.0 + t) ** self.power_t
+        return np.asarray(self.eta0 / (1.0 + t) ** self.power_t)
 
 
-@dataclass(frozen=True)
-class Pegasos(_Formula):
-    """eta_t = 1 / (strength (t0 + t)), strength being the l2 of the penalty.
+@dataclass(repr=False)
+class Pegasos(Formula):
+    """eta_t = 1 / (l2 (t0 + t)), by default with the l2 of the model.
 
     Shalev-Shwartz et al. 2007 have t0 = 1, whose first step is eta*l2 = 1: it wipes every weight,
     which rule="sgd" refuses.  Hence t0 = 2 here unless asked otherwise.
 
-    >>> Pegasos(strength=0.5).rates(0, 4).round(2).tolist()
+    >>> Pegasos(l2=0.5).rates(0, 4).round(2).tolist()
     [1.0, 0.67, 0.5, 0.4]
     """
 
-    _kinds = table(strength=POSITIVE, t0=POSITIVE)
-    strength: float
+    _kinds = table(l2=_SCALE, t0=Number(above=0))
+    name: ClassVar[str] = "pegasos"
+    _from_model: ClassVar[str] = "l2"
+    l2: float | None = None
     t0: float = 2.0
 
+    def _of_model(self, eta0: float, l2: float) -> float:
+        if not l2 > 0:
+            raise ValueError(
+                f"schedule='pegasos' is 1 / (l2 (t0 + t)) and needs l2 > 0, got l2={l2!r}"
+            )
+        return l2
+
     def _formula(self, t: NDArray[np.float64]) -> NDArray[np.float64]:
-        return 1.0 / (self.strength * (self.t0 + t))
+        return np.asarray(1.0 / (self.l2 * (self.t0 + t)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -206,43 +248,20 @@ def _check_rates(values: NDArray[np.float64], start: int) -> None:
 
 
 #: The schedules that have a name.
-SCHEDULES = ("constant", "inverse_time", "inverse_sqrt", "power", "pegasos")
+SCHEDULES: dict[str, type[Formula]] = {
+    kind.name: kind for kind in (Constant, InverseTime, InverseSqrt, Power, Pegasos)
+}
 
 
-def make_schedule(
-    schedule: ScheduleLike, eta0: float = 0.5, power_t: float = 0.25, l2: float = 0.0
-) -> Schedule:
-    """A schedule from its name, an array, a callable, or a schedule itself.
-
-    >>> make_schedule("inverse_time", eta0=2.0)
-    InverseTime(eta0=2.0)
-    """
-    found = check_schedule("schedule", schedule)
-    if not isinstance(found, str):
-        return found
-    eta0 = POSITIVE.settled("eta0", eta0)
-    if found == "constant":
-        return Constant(eta0)
-    if found == "inverse_time":
-        return InverseTime(eta0)
-    if found == "inverse_sqrt":
-        return InverseSqrt(eta0)
-    if found == "power":
-        return Power(eta0, power_t)
-    if not l2 > 0:
-        raise ValueError(f"schedule='pegasos' is 1 / (l2 (t0 + t)) and needs l2 > 0, got l2={l2!r}")
-    return Pegasos(l2)
-
-
-def check_schedule(name: str, schedule: Any) -> str | Schedule:
-    """A name as it is, and anything else that gives rates as a schedule; refuses the rest.
+def check_schedule(name: str, schedule: Any) -> Schedule:
+    """The schedule that a name, an array, a callable or an object stands for; refuses the rest.
 
     >>> check_schedule("schedule", "power"), check_schedule("schedule", [0.5, 0.25])(1)
-    ('power', 0.25)
+    (Power(), 0.25)
     """
     if isinstance(schedule, str):
         if schedule in SCHEDULES:
-            return str(schedule)
+            return SCHEDULES[schedule]().settled()
         raise ValueError(
             f"{name} must be one of {list(SCHEDULES)}, an array of rates, or a callable of the "
             f"step number, got {schedule!r}"
@@ -252,6 +271,8 @@ def check_schedule(name: str, schedule: Any) -> str | Schedule:
             f"{name} must be an object, got the class {schedule.__name__}: "
             f"write {schedule.__name__}(...)"
         )
+    if isinstance(schedule, Formula):
+        return schedule.settled()
     if isinstance(schedule, Schedule):
         return schedule
     if callable(schedule):
@@ -266,6 +287,39 @@ def check_schedule(name: str, schedule: Any) -> str | Schedule:
 
 #: The kind of ``schedule``.
 SCHEDULE = Special(check=check_schedule)
+
+
+def check_scale(schedule: Any, eta0: float | None) -> None:
+    """Refuse ``eta0`` beside a ``schedule`` that is not given by name."""
+    if eta0 is None or isinstance(schedule, str):
+        return
+    if isinstance(schedule, Formula):
+        kind = type(schedule).__name__
+        advice = f"write schedule={kind}({schedule._from_model}=...)"
+    else:
+        advice = "an array or a callable gives the rates themselves"
+    raise ValueError(
+        f"eta0 is for schedules that are given by name, got eta0={shown(eta0)} beside "
+        f"schedule={shown(schedule)}: {advice}"
+    )
+
+
+def needs_scale(schedule: Schedule) -> bool:
+    """Whether the rates of ``schedule`` are as large as the model decides.
+
+    >>> needs_scale(Power()), needs_scale(Power(0.5)), needs_scale(Pegasos())
+    (True, False, False)
+    """
+    return isinstance(schedule, Formula) and schedule.needs_eta0
+
+
+def known_schedule(schedule: Schedule, eta0: float, l2: float) -> Schedule:
+    """The schedule in a model whose rates have the scale ``eta0`` and whose penalty has ``l2``.
+
+    >>> known_schedule(Power(), 0.5, 0.0), known_schedule(Pegasos(), 0.5, 0.1)
+    (Power(eta0=0.5), Pegasos(l2=0.1))
+    """
+    return schedule.known(eta0, l2) if isinstance(schedule, Formula) else schedule
 
 
 def checked_rates(schedule: Schedule, start: int, stop: int) -> NDArray[np.float64]:

@@ -11,15 +11,24 @@ import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
 
 from lazynet.data import as_examples, columns_with_values
+from lazynet.engines.base import LOWER_ETA0, refuse_overflow
+from lazynet.engines.stabilised import (
+    Data,
+    Permutations,
+    StabilisedEngine,
+    StageRecord,
+    Stages,
+    Workers,
+)
+from lazynet.estimators.base import SparseClassifier, helpful, suitable_rate
 from lazynet.importances import CLASS_WEIGHT, importances
-from lazynet.linear import SparseClassifier, refuse_overflow, suitable_rate
-from lazynet.losses import LOSSES, get_loss
+from lazynet.losses import LOSS, LossLike
 from lazynet.params import (
     EPOCHS,
     FLAG,
-    STRENGTH,
     THREADS,
     VERBOSITY,
     Choice,
@@ -29,10 +38,9 @@ from lazynet.params import (
     table,
 )
 from lazynet.progress import Progress
-from lazynet.schedules import SCHEDULE, ScheduleLike, make_schedule
+from lazynet.schedules import SCHEDULE, Pegasos, ScheduleLike, check_scale, known_schedule, needs_scale
 from lazynet.seeds import SEED, new_generator
-from lazynet.stages import Permutations, Plan, Problem, StabilisedLearner, StageRecord, Workers
-from lazynet.state import all_or_nothing
+from lazynet.transactions import all_or_nothing
 
 _GRAVITIES = ("universal", "informative")
 # With a bounded slope no step can diverge, and short steps leave the margins small for long.
@@ -56,7 +64,7 @@ class StabilisedSGDClassifier(SparseClassifier):
 
     Parameters
     ----------
-    loss : str, default="hinge"
+    loss : str or object, default="hinge"
         Any loss of :class:`LazyNetClassifier`; the paper has "hinge" and "log_loss".
     n_paths : int, default=4
         Paths (M).
@@ -84,10 +92,10 @@ class StabilisedSGDClassifier(SparseClassifier):
         Truncate all weights alike (Algorithm 1), or each by how often it was informed in the burst
         (Algorithm 2, the paper's choice: rare features profit from it at the cost of frequent
         ones).
-    schedule, power_t, epsilon
-        As in :class:`LazyNetClassifier`; "inverse_sqrt" by default.
+    schedule : str, object, array, or callable, default="inverse_sqrt"
+        The rate of step t, as in :class:`LazyNetClassifier`.
     eta0 : float or None, default=None
-        Scale of the rate.  None: 8 / (c * |x|^2), c the largest curvature of the loss (1 where it
+        Scale of the rate of a schedule that is named by a string.  None: 8 / (c * |x|^2), c the largest curvature of the loss (1 where it
         has kinks) and |x|^2 the median squared norm of the rows, with the intercept's 1; where the
         slope of the loss is unbounded, 1 / (c * |x|^2) with the largest of them, times its weight.
     fit_intercept : bool, default=True
@@ -131,6 +139,7 @@ class StabilisedSGDClassifier(SparseClassifier):
     --------
     >>> import numpy as np
     >>> from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
     >>> from lazynet import StabilisedSGDClassifier
     >>> X = sparse.random(2000, 500, density=0.05, format="csr", random_state=0)
     >>> y = np.asarray(X[:, :5].sum(axis=1) - X[:, 5:10].sum(axis=1)).ravel() > 0
@@ -142,16 +151,14 @@ class StabilisedSGDClassifier(SparseClassifier):
     """
 
     _kinds = table(
-        loss=Choice(accepted=LOSSES),
+        loss=LOSS,
         # Every path has weights of its own.
         n_paths=Integer(least=1, most=2**20),
         max_iter=EPOCHS,
-        **{name: kind for name, kind in Plan._kinds.items() if name != "universal"},
+        **{name: kind for name, kind in Stages._kinds.items() if name != "universal"},
         gravity=Choice(accepted=_GRAVITIES),
         schedule=SCHEDULE,
         eta0=Number(above=0, optional=True),
-        power_t=Number(),
-        epsilon=STRENGTH,
         fit_intercept=FLAG,
         random_state=SEED,
         class_weight=CLASS_WEIGHT,
@@ -159,9 +166,10 @@ class StabilisedSGDClassifier(SparseClassifier):
         verbose=VERBOSITY,
     )
 
+    @helpful
     def __init__(
         self,
-        loss: str = "hinge",
+        loss: LossLike = "hinge",
         *,
         n_paths: int = 4,
         max_iter: int = 20,
@@ -175,41 +183,23 @@ class StabilisedSGDClassifier(SparseClassifier):
         gravity: str = "universal",
         schedule: ScheduleLike = "inverse_sqrt",
         eta0: float | None = None,
-        power_t: float = 0.25,
-        epsilon: float = 0.1,
         fit_intercept: bool = True,
         random_state: int | np.random.RandomState | None = None,
         class_weight: dict[Any, float] | str | None = None,
         n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:
-        self.loss = loss
-        self.n_paths = n_paths
-        self.max_iter = max_iter
-        self.burst_size = burst_size
-        self.bursts_per_stage = bursts_per_stage
-        self.rejection_rate = rejection_rate
-        self.annealing = annealing
-        self.stability = stability
-        self.theta = theta
-        self.min_informed = min_informed
-        self.gravity = gravity
-        self.schedule = schedule
-        self.eta0 = eta0
-        self.power_t = power_t
-        self.epsilon = epsilon
-        self.fit_intercept = fit_intercept
-        self.random_state = random_state
-        self.class_weight = class_weight
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+        self._keep(locals())
 
-    def _check_together(self, p: SimpleNamespace) -> None:
-        if isinstance(p.schedule, str) and p.schedule == "pegasos":
+    def _settle(self) -> SimpleNamespace:
+        p = super()._settle()
+        check_scale(self.schedule, p.eta0)
+        if isinstance(p.schedule, Pegasos) and p.schedule.l2 is None:
             raise ValueError(
                 "schedule='pegasos' is 1/(l2 (2+t)), and there is no l2 here; "
                 "use 'inverse_sqrt' or 'inverse_time' with eta0"
             )
+        return p
 
     def _scale_of_rates(
         self, p: SimpleNamespace, X: sparse.csr_matrix, weights: NDArray[np.float64] | None
@@ -217,7 +207,9 @@ class StabilisedSGDClassifier(SparseClassifier):
         """eta0, or what suits a row of middle length."""
         if p.eta0 is not None:
             return float(p.eta0)
-        loss = get_loss(p.loss)
+        if not needs_scale(p.schedule):
+            return 1.0  # nothing asks for a scale
+        loss = p.loss
         if loss.unbounded_slope:
             norm = as_examples(X, None, weights).largest_squared_norm(float(p.fit_intercept))
         else:
@@ -226,27 +218,22 @@ class StabilisedSGDClassifier(SparseClassifier):
             norm = float(np.median(norms)) / _LONG_STEPS if len(norms) else 0.0
         return suitable_rate(norm, loss)
 
-    def _new_learners(
+    def _new_engines(
         self,
         p: SimpleNamespace,
         X: sparse.csr_matrix,
         problems: list[tuple[NDArray[np.float64], NDArray[np.float64] | None]],
         eta0: float,
-    ) -> Iterator[StabilisedLearner]:
+    ) -> Iterator[StabilisedEngine]:
         """One for every problem, each with paths of its own, made when it is its turn."""
-        schedule = make_schedule(p.schedule, eta0, p.power_t, 0.0)
+        schedule = known_schedule(p.schedule, eta0, 0.0)
         occurs = np.zeros(X.shape[1], dtype=bool)
         occurs[columns_with_values(X)] = True
         seeds = np.random.SeedSequence(int(new_generator(p.random_state).randint(2**31)))
         for row, problem in enumerate(problems):
-            yield StabilisedLearner(
-                Problem(
-                    as_examples(X, *problem),
-                    get_loss(p.loss),
-                    p.epsilon,
-                    p.fit_intercept,
-                ),
-                _plan(p),
+            yield StabilisedEngine(
+                Data(as_examples(X, *problem), p.loss, p.fit_intercept),
+                _stages(p),
                 schedule,
                 [
                     Permutations(X.shape[0], np.random.default_rng(seed))
@@ -272,7 +259,7 @@ class StabilisedSGDClassifier(SparseClassifier):
         return self
 
     @all_or_nothing
-    def _learn(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None) -> str | None:
+    def _learn(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None) -> list[Warning]:
         """Train anew; returns what there is to warn of."""
         p = self._settle()
         X, y, classes = self._check_training(X, y, None, reset=True)
@@ -298,28 +285,28 @@ class StabilisedSGDClassifier(SparseClassifier):
         threads = min(effective_n_jobs(p.n_jobs), p.n_paths)
         try:
             with Workers(threads) as workers:
-                for learner in self._new_learners(p, X, problems, eta0):
-                    while learner.t < n_steps and learner.n_stable:
-                        before = learner.t
-                        trace.append(learner.take_stage(workers, n_steps_left=n_steps - before))
-                        progress.advance(learner.t - before)
-                    # Not the learner, whose paths are larger than all of these.
+                for engine in self._new_engines(p, X, problems, eta0):
+                    while engine.t < n_steps and engine.n_stable:
+                        before = engine.t
+                        trace.append(engine.take_stage(workers, n_steps_left=n_steps - before))
+                        progress.advance(engine.t - before)
+                    # Not the engine, whose paths are larger than all of these.
                     found.append(
                         (
-                            learner.weights(),
-                            learner.intercept,
-                            learner.stable,
-                            learner.frequency,
-                            learner.t,
-                            learner.n_stable,
+                            engine.weights(),
+                            engine.intercept,
+                            engine.stable,
+                            engine.frequency,
+                            engine.t,
+                            engine.n_stable,
                         )
                     )
         finally:
             progress.close()
         rows, intercepts, stable, frequency, steps, n_stable = zip(*found, strict=True)
         coefficients, offsets = np.vstack(rows), np.array(intercepts)
-        refuse_overflow(max(steps), "Lower eta0", coefficients, offsets)
-        self.coef_, self.intercept_ = coefficients, offsets
+        refuse_overflow(max(steps), LOWER_ETA0, coefficients, offsets)
+        self._load(coefficients, offsets)
         self.support_ = coefficients != 0.0
         self.stable_ = np.vstack(stable)
         self.selection_frequency_ = np.vstack(frequency)
@@ -328,29 +315,29 @@ class StabilisedSGDClassifier(SparseClassifier):
         self.n_iter_ = max(1, math.ceil(max(steps) / X.shape[0]))
         return list(n_stable)
 
-    def _nothing_left(self, p: SimpleNamespace, purged: int) -> str | None:
-        """What there is to say of so many classes all of whose features were purged."""
+    def _nothing_left(self, p: SimpleNamespace, purged: int) -> list[Warning]:
+        """A warning if all features of so many classes were purged."""
         if not purged:
-            return None
+            return []
         if not any(stage["n_stable"] or len(stage["purged"]) for stage in self.trace_):
-            return "no feature occurs: X has no values but zeros, and the model is zero"
+            text = "no feature occurs: X has no values but zeros, and the model is zero"
+            return [ConvergenceWarning(text)]
+        n_problems = len(self._dense_coef())
         what = (
             "all features were purged: the model is zero but for its intercept"
-            if len(self.coef_) == 1
-            else f"all features of {purged} of the {len(self.coef_)} classes were purged: "
+            if n_problems == 1
+            else f"all features of {purged} of the {n_problems} classes were purged: "
             f"nothing but the intercept speaks for these"
         )
-        return (
+        text = (
             f"{what}. "
             f"Lower stability (now {p.stability:g}) or rejection_rate (now "
             f"{p.rejection_rate:g}), or raise burst_size (now {p.burst_size}); trace_ says "
             f"what each stage purged"
         )
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "coef_")
+        return [ConvergenceWarning(text)]
 
 
-def _plan(p: SimpleNamespace) -> Plan:
-    given = {name: getattr(p, name) for name in Plan._kinds if name != "universal"}
-    return Plan(**given, universal=p.gravity == "universal")
+def _stages(p: SimpleNamespace) -> Stages:
+    given = {name: getattr(p, name) for name in Stages._kinds if name != "universal"}
+    return Stages(**given, universal=p.gravity == "universal")

@@ -1,11 +1,12 @@
-"""All of a call or nothing of it, and one call at a time: how the state of a model changes.
+"""Calls that change a model as a whole or not at all, one call at a time.
 
 A call changes a draft of the model's attributes, which become the model's in one assignment at its
-end.  Engines are changed where they are, because a batch of a few rows must not cost a copy of a
-million weights: a journal puts aside the weights that the batch touches, and all weights just
+end.  Engines are changed in place, because a batch of a few rows must not cost a copy of a million
+weights: a journal keeps a copy of the weights that the batch touches, and of all weights just
 before a sweep, which costs as much as a copy.  The model holds the journal until the call is done.
-Whoever uses the model and finds the journal of a call that has ended takes that call back first.
-So nothing is torn, wherever Ctrl-C strikes and however often, the taking back included.
+The next use of the model that finds the journal of an ended call undoes this call first.
+So Ctrl-C leaves the model as it was before the call, wherever and however often it strikes, even
+during the undoing.
 """
 
 from __future__ import annotations
@@ -13,25 +14,47 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Sequence
 from functools import wraps
-from typing import TYPE_CHECKING, Any, ClassVar, Concatenate, ParamSpec, Self, TypeVar, cast
+from typing import Any, ClassVar, Concatenate, NamedTuple, ParamSpec, Protocol, Self, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lazynet.kernels.turn import Turn
 
-if TYPE_CHECKING:
-    from lazynet.engines import Engine
-
 # Picking single weights costs about this much more per weight than copying all of them.
 _PICKING_COSTS = 4
 
 
+class State(NamedTuple):
+    """The arrays that make up an engine, by name; they are the engine's own, not copies."""
+
+    #: arrays with an entry, or a row, per weight
+    per_weight: dict[str, NDArray[Any]]
+    #: small arrays
+    scalars: dict[str, NDArray[Any]]
+    #: the written part of arrays with an entry per step, which a sweep writes over
+    tables: dict[str, NDArray[Any]]
+
+
+class Undoable(Protocol):
+    """An engine, as far as the journal knows it."""
+
+    n_features: int
+    #: whether a step changes only the weights of its example's nonzeros
+    touches_only_nonzeros: ClassVar[bool]
+    #: called by the engine when it is about to change every weight
+    before_sweep: Callable[[], None] | None
+
+    def state(self) -> State:
+        """The arrays that make up the engine."""
+        ...
+
+
 class Undo:
-    """What is needed to take back everything an engine does from now on.
+    """The copies from which the changes of one engine are undone.
 
     >>> import numpy as np
-    >>> from lazynet.engines import ClockEngine
+    >>> from lazynet.engines.clock import ClockEngine
     >>> engine = ClockEngine(3)
     >>> undo = Undo(engine, np.array([1]))
     >>> engine.stored[1] = 5.0
@@ -40,43 +63,54 @@ class Undo:
     [0.0, 0.0, 0.0]
     """
 
-    def __init__(self, engine: Engine, touched: NDArray[Any]) -> None:
+    def __init__(self, engine: Undoable, touched: NDArray[Any]) -> None:
         self.engine = engine
-        self.scalars = engine.scalars()
-        arrays = engine.per_weight()
+        state = engine.state()
+        self.scalars = _copies(state.scalars)
         few = len(touched) * _PICKING_COSTS < engine.n_features
         # A copy: nobody can change it while the engine learns.
         self.touched = touched.copy() if few and engine.touches_only_nonzeros else None
-        self.picked = [array[self.touched] for array in arrays] if self.touched is not None else []
-        self.copies = [] if self.touched is not None else [array.copy() for array in arrays]
-        self.discarded: list[NDArray[Any]] | None = None
-        engine.undo = self
+        self.picked: dict[str, NDArray[Any]] = {}
+        self.copies: dict[str, NDArray[Any]] = {}
+        if self.touched is None:
+            self.copies = _copies(state.per_weight)
+        else:
+            self.picked = {name: a[self.touched] for name, a in state.per_weight.items()}
+        self.tables: dict[str, NDArray[Any]] | None = None
+        engine.before_sweep = self.copy_all
 
-    def before_sweep(self) -> None:
-        """Called by the engine when it is about to change every weight."""
+    def copy_all(self) -> None:
+        """Copy every weight, unless they are copied already."""
+        state = self.engine.state()
         if not self.copies:
-            self.copies = [array.copy() for array in self.engine.per_weight()]
-        if self.discarded is None:
-            self.discarded = [array.copy() for array in self.engine.discarded_by_sweep()]
+            self.copies = _copies(state.per_weight)
+        if self.tables is None:
+            self.tables = _copies(state.tables)
 
     def rollback(self) -> None:
-        """Make the engine what it was; if this is interrupted, it can be done again."""
-        arrays = self.engine.per_weight()
-        for array, kept in zip(arrays, self.copies, strict=False):
-            np.copyto(array, kept)
+        """Restore the engine; an interrupted rollback can be repeated."""
+        arrays = self.engine.state().per_weight
+        for name, kept in self.copies.items():
+            np.copyto(arrays[name], kept)
         if self.touched is not None:
-            for array, picked in zip(arrays, self.picked, strict=True):
-                array[self.touched] = picked
-        self.engine.set_scalars(self.scalars)
-        for array, kept in zip(
-            self.engine.discarded_by_sweep(), self.discarded or [], strict=False
-        ):
-            np.copyto(array, kept[: len(array)])
+            for name, picked in self.picked.items():
+                arrays[name][self.touched] = picked
+        scalars = self.engine.state().scalars
+        for name, kept in self.scalars.items():
+            np.copyto(scalars[name], kept)
+        # With the scalars restored the tables are as long as they were.
+        tables = self.engine.state().tables
+        for name, kept in (self.tables or {}).items():
+            np.copyto(tables[name], kept[: len(tables[name])])
         self.done()
 
     def done(self) -> None:
-        """Keep what the engine did."""
-        self.engine.undo = None
+        """Keep the changes of the engine."""
+        self.engine.before_sweep = None
+
+
+def _copies(arrays: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+    return {name: array.copy() for name, array in arrays.items()}
 
 
 class Journal:
@@ -86,19 +120,19 @@ class Journal:
         self.generators = [(generator, generator.get_state()) for generator in generators]
         self.undos: list[Undo] = []
 
-    def protect(self, engines: Sequence[Engine], touched: NDArray[Any]) -> None:
-        """From now on the engines may be changed in the weights ``touched``, or in a sweep."""
+    def protect(self, engines: Sequence[Undoable], touched: NDArray[Any]) -> None:
+        """Allow the engines to change in the weights ``touched``, or in a sweep."""
         self.undos = [Undo(engine, touched) for engine in engines]
 
     def rollback(self) -> None:
-        """Make all of them what they were; if this is interrupted, it can be done again."""
+        """Restore engines and generators; an interrupted rollback can be repeated."""
         for undo in self.undos:
             undo.rollback()
         for generator, state in self.generators:
             generator.set_state(state)
 
     def done(self) -> None:
-        """Keep what the engines did."""
+        """Keep the changes of the engines."""
         for undo in self.undos:
             undo.done()
 
@@ -202,13 +236,13 @@ class Transactional:
         """The random generators that a call may advance."""
         return []
 
-    def _protect(self, engines: Sequence[Engine], touched: NDArray[Any]) -> None:
-        """Said by a call before it changes engines, in the weights ``touched`` or by a sweep."""
+    def _protect(self, engines: Sequence[Undoable], touched: NDArray[Any]) -> None:
+        """Let the journal copy the weights ``touched`` before a call changes the engines in place."""
         assert self._journal is not None, "only a call that happens as a whole has a journal"
         self._journal.protect(engines, touched)
 
     def _take_back(self) -> None:
-        """Undo a call that has ended without being done, if there is one."""
+        """Undo the last call if it ended without being done."""
         if self._journal is not None:
             self._journal.rollback()
             self.__dict__.pop("_journal", None)
@@ -228,7 +262,6 @@ class Transactional:
                 state[name] = copy.deepcopy(state[name])
         return state
 
-    @at_rest
     def __copy__(self) -> Self:
         other = object.__new__(type(self))
         other.__dict__.update(self.__getstate__())

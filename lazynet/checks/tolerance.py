@@ -21,9 +21,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lazynet.losses import get_loss
+from lazynet.catalogue import RuleLike, check_rule
+from lazynet.losses import Loss, LossLike, get_loss
 from lazynet.params import FLAG, STRENGTH, Number, SettledFields, table
-from lazynet.rules import get_rule
+from lazynet.penalties import ElasticNet
+from lazynet.rules.base import Affine
 
 UNIT_ROUNDOFF = 2.0**-53
 # Roundings per weight and step, both implementations together: magnitude, move, shrink, scale.
@@ -33,15 +35,22 @@ _CUSHION_ROUNDINGS = 6.0
 # Above this share of the weights the bound no longer says anything worth asserting.
 _USELESS = 1e-6
 
+#: How far two exact implementations of a rule with a state may be apart, by 1 + the largest weight.
+AGREE = 1e-10
+# Such a comparison ends within this distance of a kink, and beyond this prediction.
+_NEAR_A_KINK = 1e-9
+_LARGEST_PREDICTION = 1e6
+
 #: Why comparing ended, as a sentence goes on after "because".
 AT_A_KINK = "a prediction meets a kink of the loss, where rounding decides the step"
 DIVERGED = "the run diverges and amplifies rounding beyond use"
+AT_THE_THRESHOLD = "a weight meets the threshold, where rounding decides the truncation"
 OVERFLOWED = "the numbers of the dense twin leave the range of doubles"
 
 
 @dataclass
 class ErrorBudget(SettledFields):
-    """The bound, carried along with a run; ``bound`` is as of the steps taken so far.
+    """The derived bound of the affine family; ``bound`` holds for the steps taken so far.
 
     ``comparable`` turns False when a prediction comes too near to a jump of the loss's derivative,
     or when the run itself diverges, so that it has amplified rounding beyond use or overflows;
@@ -57,16 +66,13 @@ class ErrorBudget(SettledFields):
         l1=STRENGTH,
         l2=STRENGTH,
         fit_intercept=FLAG,
-        epsilon=STRENGTH,
         largest_cushion=Number(least=0, infinite=True),
     )
-    loss: str
-    rule: str
+    loss: LossLike | Loss
+    rule: RuleLike
     l1: float = 0.0
     l2: float = 0.0
-    step_order: str = "gradient_first"
     fit_intercept: bool = False
-    epsilon: float = 0.1
     largest_cushion: float = math.inf
     """A lazy form that sweeps in time never stores beside a larger cushion than this."""
 
@@ -77,7 +83,12 @@ class ErrorBudget(SettledFields):
         self.comparable = True
         self.ended: str | None = None
         self._loss = get_loss(self.loss)
-        self._rule = get_rule(self.rule)
+        rule = check_rule("rule", self.rule)
+        if not isinstance(rule, Affine) or rule.has_state:
+            raise ValueError(f"rule must be of the affine family, got {rule!r}")
+        self._rule = rule
+        self._penalty = ElasticNet(self.l1, self.l2)
+        self._t = 0
 
     def _end(self, reason: str) -> None:
         if self.comparable:
@@ -105,8 +116,11 @@ class ErrorBudget(SettledFields):
         """
         x = np.asarray(values, dtype=float)
         w = np.asarray(weights, dtype=float)
-        keep, _, pull = self._rule.shrink(eta, self.l1, self.l2)
-        self.cushion = min(keep * self.cushion + pull, self.largest_cushion)
+        shrink = self._rule.unchecked_shrinks(np.array([eta], dtype=float), self._penalty, self._t)
+        self._t += 1
+        self.cushion = min(
+            float(shrink.keep[0]) * self.cushion + float(shrink.pull[0]), self.largest_cushion
+        )
         norm = float(np.sqrt(np.dot(x, x) + self.fit_intercept))
         largest = float(np.abs(w).max(initial=0.0))
         before = np.full(len(x), largest) if touched_weights is None else np.abs(touched_weights)
@@ -127,7 +141,7 @@ class ErrorBudget(SettledFields):
 
         curvature = importance * (self._loss.curvature or 0.0)
         stretch = eta * curvature * norm * norm
-        growth = max(1.0, stretch - 1.0 if self.step_order == "gradient_first" else stretch)
+        growth = max(1.0, stretch - 1.0 if self._rule.step_order == "gradient_first" else stretch)
         move = eta * abs(importance * slope) * norm
         rounding = UNIT_ROUNDOFF * (
             _ROUNDINGS * (float(np.linalg.norm(w)) + abs(intercept) + 2 * move)
@@ -141,10 +155,73 @@ class ErrorBudget(SettledFields):
             self._end(DIVERGED)
 
     def _near_a_kink(self, prediction: float, target: float, blur: float) -> bool:
-        at = prediction * target if self._loss.margin else prediction - target
         wide = blur * max(1.0, abs(target)) if self._loss.margin else blur
         wide += 4 * UNIT_ROUNDOFF * (abs(prediction) + abs(target))
-        return any(
-            abs(at - (constant + factor * self.epsilon)) <= wide
-            for constant, factor in self._loss.kinks
-        )
+        return distance_to_kink(self._loss, prediction, target) <= wide
+
+
+def distance_to_kink(loss: Loss, prediction: float, target: float) -> float:
+    """How far the prediction is from the next jump of the loss's derivative, in its argument.
+
+    >>> distance_to_kink(get_loss("hinge"), 0.75, 1.0), distance_to_kink(get_loss("log_loss"), 0, 1)
+    (0.25, inf)
+    """
+    at = prediction * target if loss.margin else prediction - target
+    distances = [abs(at - (constant + factor * loss.epsilon)) for constant, factor in loss.kinks]
+    return min(distances, default=math.inf)
+
+
+@dataclass
+class StateBudget(SettledFields):
+    """The bound of a rule with a state: 1e-10 of 1 + the largest weight, not derived.
+
+    ``threshold`` is that of the truncated gradient.
+
+    >>> budget = StateBudget("log_loss")
+    >>> budget.after_step(0.5, [1.0], weights=[0.2], prediction=0.0, slope=-0.5, target=1.0)
+    >>> round(budget.bound * 1e10, 2)  # one weight, of 0.2
+    1.2
+    """
+
+    _kinds = table(threshold=Number(least=0, infinite=True))
+    loss: LossLike | Loss
+    threshold: float = math.inf
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.bound = 0.0
+        self.comparable = True
+        self.ended: str | None = None
+        self._loss = get_loss(self.loss)
+
+    def after_step(
+        self,
+        eta: float,
+        values: Sequence[float],
+        *,
+        weights: Sequence[float],
+        prediction: float,
+        slope: float,
+        target: float,
+        importance: float = 1.0,
+        touched_weights: Sequence[float] | None = None,
+        intercept: float = 0.0,
+    ) -> None:
+        """Account for one step; the arguments are those of ``ErrorBudget.after_step``."""
+        w = np.asarray(weights, dtype=float)
+        size = np.abs(w)
+        largest = float(size.max(initial=abs(intercept)))
+        at = abs(prediction) + abs(target)
+        reason = None
+        if not (math.isfinite(largest) and math.isfinite(prediction) and math.isfinite(slope)):
+            reason = OVERFLOWED
+        elif abs(prediction) >= _LARGEST_PREDICTION:
+            reason = DIVERGED
+        elif distance_to_kink(self._loss, prediction, target) <= _NEAR_A_KINK * (1.0 + at):
+            reason = AT_A_KINK
+        elif (np.abs(size - self.threshold) <= _NEAR_A_KINK * (1.0 + size)).any():
+            reason = AT_THE_THRESHOLD
+        if self.comparable and reason is not None:
+            self.comparable, self.ended = False, reason
+        # The Euclidean norm of differences that are each within the bound of one weight.
+        self.bound = AGREE * (1.0 + largest) * math.sqrt(max(1, len(w)))

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lazynet.reference import DenseReference
-from lazynet.tolerance import ErrorBudget
+from lazynet.catalogue import RuleLike, algorithm_of, check_rule, new_reference
+from lazynet.checks.tolerance import ErrorBudget, StateBudget
+from lazynet.losses import Loss, LossLike, get_loss
+from lazynet.penalties import ElasticNet
+from lazynet.schedules import checked_rates
+from lazynet.training import Plan
 
 
 class BoundedTwin:
-    """``DenseReference`` with an ``ErrorBudget``: step it beside anything that claims to be exact.
+    """The reference of a rule with an error budget: step it beside anything that claims exactness.
 
     >>> twin = BoundedTwin(2, loss="hinge", rule="sgd", l1=0.1, schedule=lambda t: 0.5)
     >>> _ = twin.step([0], [1.0], 1.0)
@@ -33,27 +37,61 @@ class BoundedTwin:
         n_features: int,
         *,
         schedule: Callable[[int], float],
+        loss: LossLike | Loss = "log_loss",
+        rule: RuleLike = "fobos",
+        l1: float = 0.0,
+        l2: float = 0.0,
+        fit_intercept: bool = False,
         largest_cushion: float = math.inf,
-        **options: Any,
     ) -> None:
-        self.dense = DenseReference(n_features, schedule=schedule, **options)
-        self.budget = ErrorBudget(**options, largest_cushion=largest_cushion)
-        self.epsilon = options.get("epsilon", 0.1)
+        loss = self.loss = get_loss(loss)
+        chosen = check_rule("rule", rule)
+        if not algorithm_of(chosen).exact:
+            raise ValueError(f"rule must be exact, got {chosen!r}, which is not")
+        self.scheduled, self.schedule = chosen.scheduled, schedule
+        self.dense = new_reference(
+            chosen,
+            n_features,
+            loss=self.loss,
+            penalty=ElasticNet(l1, l2),
+            schedule=schedule,
+            fit_intercept=fit_intercept,
+        )
+        self.budget: ErrorBudget | StateBudget
+        if chosen.has_state:
+            self.budget = StateBudget(loss, getattr(chosen, "threshold", math.inf))
+        else:
+            self.budget = ErrorBudget(loss, rule, l1, l2, fit_intercept, largest_cushion)
+
+    @classmethod
+    def of_plan(cls, plan: Plan, n_features: int, largest_cushion: float) -> Self:
+        """The twin of a model that is trained by ``plan``."""
+        return cls(
+            n_features,
+            schedule=lambda t: float(checked_rates(plan.schedule, t, t + 1)[0]),
+            loss=plan.loss,
+            rule=plan.rule,
+            l1=plan.penalty.l1,
+            l2=plan.penalty.l2,
+            fit_intercept=plan.fit_intercept,
+            largest_cushion=largest_cushion,
+        )
 
     def step(
         self, indices: Sequence[int], values: Sequence[float], target: float, weight: float = 1.0
     ) -> float:
         """One step of the reference, and what it adds to the bound."""
         dense = self.dense
-        touched = [dense.weights[j] for j in indices]
-        eta = dense.schedule(dense.t)
+        before = dense.weights
+        touched = [before[j] for j in indices]
+        eta = self.schedule(dense.t) if self.scheduled else 1.0
         prediction = dense.step(indices, values, target, weight)
         self.budget.after_step(
             eta,
             values,
             weights=dense.weights,
             prediction=prediction,
-            slope=dense.slope(prediction, target, self.epsilon),
+            slope=dense.slope(prediction, target, self.loss.epsilon),
             target=target,
             importance=weight,
             touched_weights=touched,

@@ -8,53 +8,38 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lazynet.averaging import AVERAGE, AverageLike, make_averaging
+from lazynet.averages import AVERAGE, AverageLike
+from lazynet.catalogue import RULE, RuleLike
 from lazynet.data import check_example, unusable
-from lazynet.engines import BUDGET, DEFAULT_BUDGET, ENGINES, N_FEATURES, Wear, check_engine
+from lazynet.engines.base import N_FEATURES
+from lazynet.engines.wear import WEAR, Wear
+from lazynet.forms import FORM, FormLike
 from lazynet.kernels.examples import Examples
-from lazynet.losses import LOSSES, get_loss
+from lazynet.losses import LOSS, LossLike
 from lazynet.params import (
     FLAG,
-    POSITIVE,
     STRENGTH,
-    Choice,
     Number,
-    Special,
     check_integer,
     check_number,
     settle,
     shown,
     table,
 )
-from lazynet.penalties import ElasticNet
-from lazynet.rules import (
-    OWN_RULES,
-    RULE_PARAMETERS,
-    RULES,
-    Rule,
-    check_own_state,
-    engine_for,
-    make_rule,
-    takes_eta0,
-)
-from lazynet.schedules import SCHEDULE, ScheduleLike, make_schedule
-from lazynet.state import Transactional, all_or_nothing, at_rest
-from lazynet.trainer import STEP_ORDERS, Recipe
+from lazynet.schedules import SCHEDULE, ScheduleLike
+from lazynet.training import Plan, check_rate_parameters
+from lazynet.transactions import Transactional, all_or_nothing, at_rest
 
 _FIRST = np.zeros(1, dtype=np.int64)
-
-
-def _check_wear(name: str, value: Any) -> Wear:
-    if not isinstance(value, Wear):
-        raise TypeError(f"{name} must be None or a lazynet.engines.Wear, got {shown(value)}")
-    return value
+# The scale of the rates of a schedule that names none.
+_DEFAULT_ETA0 = 0.5
 
 
 class Stepper(Transactional):
     """A linear model that learns one example at a time, at a cost in the example's nonzeros.
 
-    Parameters are those of the estimators.  ``engine`` is "clock", "tables", "rescaled" or "dense".
-    With ``average`` the mean of the iterates can be read as well; predictions are of the last one.
+    The parameters are those of the estimators; ``eta0=None`` stands for 0.5.  With ``average`` the
+    mean of the iterates can be read as well; predictions are made with the last weights.
 
     >>> stepper = Stepper(4, loss="squared_error", l1=0.1, schedule="constant", eta0=0.5)
     >>> stepper.step([0, 2], [1.0, 2.0], target=1.0)
@@ -79,84 +64,39 @@ class Stepper(Transactional):
     _changed_in_place = ("engine",)
     _kinds = table(
         n_features=N_FEATURES,
-        loss=Choice(accepted=LOSSES),
+        loss=LOSS,
         l1=STRENGTH,
         l2=STRENGTH,
-        rule=Choice(accepted=RULES | OWN_RULES),
+        rule=RULE,
         schedule=SCHEDULE,
-        eta0=POSITIVE,
-        power_t=Number(),
-        step_order=Choice(accepted=STEP_ORDERS),
+        eta0=Number(above=0, optional=True),
         fit_intercept=FLAG,
-        epsilon=STRENGTH,
-        engine=Choice(accepted=ENGINES),
-        table_budget=BUDGET,
-        dense_predictions=FLAG,
+        engine=FORM,
         average=AVERAGE,
-        **RULE_PARAMETERS,
-        wear=Special(check=_check_wear, optional=True),
+        wear=WEAR,
     )
 
     def __init__(
         self,
         n_features: int,
         *,
-        loss: str = "log_loss",
+        loss: LossLike = "log_loss",
         l1: float = 0.0,
         l2: float = 0.0,
-        rule: str = "fobos",
+        rule: RuleLike = "fobos",
         schedule: ScheduleLike = "power",
-        eta0: float = 0.5,
-        power_t: float = 0.25,
-        step_order: str = "gradient_first",
+        eta0: float | None = None,
         fit_intercept: bool = False,
-        epsilon: float = 0.1,
-        engine: str = "clock",
-        table_budget: int = DEFAULT_BUDGET,
-        dense_predictions: bool = False,
+        engine: FormLike = "clock",
         average: AverageLike = False,
-        gamma: float | None = None,
-        rho: float | None = None,
-        beta: float | None = None,
-        delta: float | None = None,
-        period: int | None = None,
-        threshold: float | None = None,
         wear: Wear | None = None,
     ) -> None:
         # Nothing but the arguments is in scope yet: they are read by name, once, and settled.
         p = settle(self._kinds, locals())
-        self.recipe = Recipe(
-            get_loss(p.loss),
-            ElasticNet(p.l1, p.l2),
-            make_rule(
-                p.rule,
-                eta0=p.eta0 if takes_eta0(p.rule) else None,
-                **{name: getattr(p, name) for name in RULE_PARAMETERS},
-            ),
-            make_schedule(p.schedule, p.eta0, p.power_t, p.l2),
-            p.step_order,
-            p.fit_intercept,
-            p.epsilon,
-            make_averaging(p.average, None),
-        )
-        averaged = self.recipe.averaging is not None
-        if isinstance(self.recipe.rule, Rule):
-            check_engine(p.engine, p.table_budget, averaged, p.l1)
-        else:
-            check_own_state(self.recipe.rule, averaging=averaged, engine=p.engine)
-        self.engine = engine_for(
-            self.recipe.rule,
-            self.recipe.penalty,
-            p.n_features,
-            engine=p.engine,
-            wear=p.wear,
-            table_budget=p.table_budget,
-            dense_predictions=p.dense_predictions,
-            average=averaged,
-        )
-        self.task = self.engine.wear.task(
-            p.n_features, self.recipe.loss, p.epsilon, p.step_order, p.fit_intercept, p.l1 > 0
-        )
+        check_rate_parameters(p.rule, schedule, p.eta0)
+        self.plan = Plan.of(p).known(_DEFAULT_ETA0 if p.eta0 is None else p.eta0, None)
+        self.engine = self.plan.new_engine(p.n_features, p.wear)
+        self.task = self.plan.task(self.engine)
         self.n_features: int = p.n_features
         self.t = 0
 
@@ -174,11 +114,11 @@ class Stepper(Transactional):
         """
         columns, numbers = check_example(indices, values, self.n_features)
         target, weight = check_number("target", target), check_number("weight", weight, least=0)
-        if self.recipe.loss.margin and target not in (-1.0, 1.0):
+        if self.plan.loss.margin and target not in (-1.0, 1.0):
             raise ValueError(
-                f"target must be -1 or +1 with loss={self.recipe.loss.name!r}, got {target}"
+                f"target must be -1 or +1 with loss={self.plan.loss.name!r}, got {target}"
             )
-        steps = self.recipe.steps(_FIRST, self.t)
+        steps = self.plan.steps(_FIRST, self.t)
         starts = np.array([0, len(columns)], dtype=columns.dtype)
         examples = Examples(
             numbers, columns, starts, self.n_features, np.array([target]), np.array([weight])

@@ -1,7 +1,7 @@
 """Dekel's SGD, averaged SGD and centered averaged SGD over the compiled kernel.
 
-One learner keeps the sums from which all four models can be read: the last iterate or the average
-of all, each with the rows as they are or centered at a mean.
+One engine keeps the sums from which all four models are read: the last iterate or the average of
+all iterates, each with the rows as they are or centered at a mean.
 """
 
 from __future__ import annotations
@@ -9,27 +9,27 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from lazynet.engines import take_until_done
+from lazynet.engines.base import take_until_done
 from lazynet.kernels import dekel as kernel
 from lazynet.kernels.examples import Examples
 from lazynet.losses import Loss
-from lazynet.params import POSITIVE, STRENGTH
+from lazynet.params import POSITIVE
 
 Model = tuple[NDArray[np.float64], float]
 
 
-class DekelLearner:
+class DekelEngine:
     """SGD on l2/2 (|w|^2 + b^2) + mean loss at the rate 1 / (l2 t), at a cost in the nonzeros.
 
-    ``mean`` is where the rows are centered; None leaves them as they are.
+    ``mean`` is the point at which the rows are centered; None leaves the rows as they are.
 
     >>> from lazynet.kernels.examples import Examples
     >>> from lazynet.losses import get_loss
-    >>> learner = DekelLearner(1, get_loss("hinge"), l2=1.0)
+    >>> engine = DekelEngine(1, get_loss("hinge"), l2=1.0)
     >>> row = Examples(np.array([2.0]), np.zeros(1, np.int32), np.array([0, 1], np.int32), 1,
     ...                np.ones(1))
-    >>> learner.take(row, np.zeros(2, dtype=np.int64))
-    >>> learner.last(), learner.average()
+    >>> engine.take(row, np.zeros(2, dtype=np.int64))
+    >>> engine.last(), engine.average()
     ((array([1.]), 0.5), (array([1.5]), 0.75))
     """
 
@@ -39,11 +39,9 @@ class DekelLearner:
         loss: Loss,
         l2: float,
         mean: NDArray[np.float64] | None = None,
-        epsilon: float = 0.1,
     ) -> None:
         self.loss = loss
         self.l2 = POSITIVE.settled("l2", l2)
-        self.epsilon = STRENGTH.settled("epsilon", epsilon)
         self.mean = np.zeros(0) if mean is None else np.ascontiguousarray(mean, dtype=np.float64)
         # Infinite where the rows are huge: the kernel then says that the model overflowed.
         with np.errstate(over="ignore"):
@@ -64,7 +62,7 @@ class DekelLearner:
                 examples,
                 order,
                 self.loss.code,
-                self.epsilon,
+                self.loss.epsilon,
                 self.l2,
                 self.mean,
                 self.theta,
@@ -88,9 +86,9 @@ class DekelLearner:
         return self._model(self.cells[:, 0], kernel.A_FIELD, self._projection)
 
     def average(self) -> Model:
-        """The mean of both over all steps, which begin at t = 1."""
+        """The mean of weights and intercept over all steps, which begin at t = 1."""
         h = self.fields[kernel.H_FIELD]
-        # What is not finite is refused by whoever reads the model.
+        # The estimator refuses weights that are not finite.
         with np.errstate(over="ignore", invalid="ignore"):
             sums = h * self.cells[:, 0] - self.cells[:, 1]
         return self._model(sums, kernel.C_FIELD, float(self.fields[kernel.S_FIELD]))
@@ -103,7 +101,7 @@ class DekelLearner:
     def _model(self, sums: NDArray[np.float64], offset: int, intercept: float) -> Model:
         if not self.t:
             return np.zeros(len(self.cells)), 0.0
-        # What is not finite is refused by whoever reads the model.
+        # The estimator refuses weights that are not finite.
         with np.errstate(over="ignore", invalid="ignore"):
             if len(self.mean):
                 sums = sums - self.fields[offset] * self.mean

@@ -9,28 +9,21 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from lazynet.data import as_examples, check_order
-from lazynet.dekel import DekelLearner, Model
+from lazynet.engines.base import refuse_overflow
+from lazynet.engines.dekel import DekelEngine, Model
+from lazynet.estimators.base import SparseClassifier, SparseLinear, SparseRegressor, helpful
 from lazynet.importances import CLASS_WEIGHT, check_sample_weight, importances
 from lazynet.kernels.examples import Examples
-from lazynet.linear import SparseClassifier, SparseLinear, SparseRegressor, refuse_overflow
-from lazynet.losses import LOSSES, get_loss
-from lazynet.params import (
-    EPOCHS,
-    FLAG,
-    POSITIVE,
-    STRENGTH,
-    VERBOSITY,
-    Choice,
-    check_n_steps,
-    table,
-)
+from lazynet.losses import LOSS, LossLike
+from lazynet.params import EPOCHS, FLAG, POSITIVE, VERBOSITY, check_n_steps, table
 from lazynet.progress import Progress
 from lazynet.seeds import SEED, new_generator
-from lazynet.state import all_or_nothing
-from lazynet.trainer import mean_loss, spans
+from lazynet.training import mean_loss, spans
+from lazynet.transactions import all_or_nothing, at_rest
 
 # Weights and intercepts of all binary problems.
 Models = tuple[NDArray[np.float64], NDArray[np.float64]]
@@ -38,15 +31,14 @@ Models = tuple[NDArray[np.float64], NDArray[np.float64]]
 _STEPS_PER_CALL = 2**16
 
 
-class _AveragedSGD(SparseLinear):
-    """What the two estimators share."""
+class _DekelModel(SparseLinear):
+    """What the classifier and the regressor share."""
 
     _kinds = table(
-        loss=Choice(accepted=LOSSES),
+        loss=LOSS,
         l2=POSITIVE,
         average=FLAG,
         center=FLAG,
-        epsilon=STRENGTH,
         max_iter=EPOCHS,
         replace=FLAG,
         random_state=SEED,
@@ -58,30 +50,6 @@ class _AveragedSGD(SparseLinear):
     t_: int
     n_iter_: int
     _last: Models
-    _model: Models
-
-    def __init__(
-        self,
-        loss: str,
-        *,
-        l2: float,
-        average: bool,
-        center: bool,
-        epsilon: float,
-        max_iter: int,
-        replace: bool,
-        random_state: int | np.random.RandomState | None,
-        verbose: int,
-    ) -> None:
-        self.loss = loss
-        self.l2 = l2
-        self.average = average
-        self.center = center
-        self.epsilon = epsilon
-        self.max_iter = max_iter
-        self.replace = replace
-        self.random_state = random_state
-        self.verbose = verbose
 
     def _fit(
         self,
@@ -90,7 +58,7 @@ class _AveragedSGD(SparseLinear):
         y: Any,
         weights: NDArray[np.float64] | None,
         sample_order: ArrayLike | None,
-    ) -> str | None:
+    ) -> list[Warning]:
         """Train anew; returns what there is to warn of."""
         order = check_order(sample_order, X.shape[0])
         if order is not None and order.ndim != 1:
@@ -104,8 +72,8 @@ class _AveragedSGD(SparseLinear):
                 "set center=False"
             )
         problems = self._problems(X, y, weights)
-        learners = [
-            DekelLearner(X.shape[1], get_loss(p.loss), p.l2, mean, p.epsilon) for _ in problems
+        engines = [
+            DekelEngine(X.shape[1], p.loss, p.l2, mean) for _ in problems
         ]
         examples = [as_examples(X, *problem) for problem in problems]
         generator = new_generator(p.random_state)
@@ -119,26 +87,28 @@ class _AveragedSGD(SparseLinear):
                 else:
                     rows = generator.permutation(X.shape[0]).astype(np.int64, copy=False)
                 for begin, end in spans(len(rows), _STEPS_PER_CALL):
-                    for learner, problem in zip(learners, examples, strict=True):
-                        learner.take(problem, rows[begin:end])
+                    for engine, problem in zip(engines, examples, strict=True):
+                        engine.take(problem, rows[begin:end])
                     progress.advance(end - begin)
         finally:
             progress.close()
         last, averages = (
-            _stacked(learner.last() for learner in learners),
-            _stacked(learner.average() for learner in learners),
+            _stacked(engine.last() for engine in engines),
+            _stacked(engine.average() for engine in engines),
         )
-        refuse_overflow(n_steps, "Raise l2", *last, *averages)
-        self._last, self._model = last, averages if p.average else last
+        advice = "Raise l2, or scale the features to comparable sizes."
+        refuse_overflow(n_steps, advice, *last, *averages)
+        self._last = last
+        self._coefficients, self._offsets = averages if p.average else last
         self.mean_ = mean
         self.t_ = n_steps
         self.n_iter_ = max(1, n_steps // X.shape[0])
-        return self._warning(p, examples)
+        return self._doubts(p, examples)
 
-    def _warning(self, p: SimpleNamespace, examples: list[Examples]) -> str | None:
-        """The first steps are 1 / l2 long: what to say if the model has not recovered from them."""
-        loss = get_loss(p.loss)
-        for problem, weights, intercept in zip(examples, *self._model, strict=True):
+    def _doubts(self, p: SimpleNamespace, examples: list[Examples]) -> list[Warning]:
+        """A warning if the model has not recovered from its first steps, which are 1 / l2 long."""
+        models = zip(examples, self._dense_coef(), self._intercepts(), strict=True)
+        for problem, weights, intercept in models:
             # Huge weights make an infinite objective, which is worse than that of no model.
             with np.errstate(over="ignore", invalid="ignore"):
                 # Of the centered objective, in which the intercept is that of the center.
@@ -146,47 +116,35 @@ class _AveragedSGD(SparseLinear):
                 center = float(intercept) + shift
                 penalty = p.l2 / 2 * (float(weights @ weights) + center * center)
             trained, untrained = (
-                mean_loss(problem, of, float(b), loss, p.epsilon)
+                mean_loss(problem, of, float(b), p.loss)
                 for of, b in ((weights, intercept), (np.zeros_like(weights), 0.0))
             )
             if not trained + penalty <= untrained:
-                return (
+                text = (
                     f"after {self.t_} steps the model is still worse than no model at all (its "
                     f"objective is {trained + penalty:.3g}, that of zero weights {untrained:.3g}): "
                     f"steps begin with a length of 1 / l2. Scale the rows to length 1, or raise l2 "
                     f"or max_iter; where the slope of the loss is unbounded, l2 must be of the "
                     f"order of the rows' squared norms"
                 )
-        return None
+                return [ConvergenceWarning(text)]
+        return []
 
     # --- the model ------------------------------------------------------------------------
 
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_model")
-
-    def _trained(self, which: str) -> Models:
-        check_is_fitted(self)
-        return getattr(self, which)
-
     @property
-    def coef_(self) -> NDArray[np.float64]:
-        """Weights, shape (1, n_features), or (n_classes, n_features) for several classes."""
-        return self._trained("_model")[0]
-
-    @property
-    def intercept_(self) -> NDArray[np.float64]:
-        """The intercept of each row of ``coef_``, for rows as they are."""
-        return self._trained("_model")[1]
-
-    @property
+    @at_rest
     def last_coef_(self) -> NDArray[np.float64]:
         """The weights after the last step, of the shape of ``coef_``."""
-        return self._trained("_last")[0]
+        check_is_fitted(self)
+        return self._shaped(self._last[0])
 
     @property
+    @at_rest
     def last_intercept_(self) -> NDArray[np.float64]:
         """The intercept of each row of ``last_coef_``."""
-        return self._trained("_last")[1]
+        check_is_fitted(self)
+        return self._last[1]
 
 
 def _stacked(models: Iterable[Model]) -> Models:
@@ -196,7 +154,7 @@ def _stacked(models: Iterable[Model]) -> Models:
     return stacked, offsets
 
 
-class ASGDClassifier(SparseClassifier, _AveragedSGD):
+class ASGDClassifier(SparseClassifier, _DekelModel):
     """Linear classification by averaged SGD, on rows that are centered without becoming dense.
 
     Dekel's ASGD and CASGD (2016): minimises ``mean loss + l2/2 * (|w|^2 + b^2)`` with steps of
@@ -210,7 +168,7 @@ class ASGDClassifier(SparseClassifier, _AveragedSGD):
 
     Parameters
     ----------
-    loss : str, default="log_loss"
+    loss : str or object, default="log_loss"
         Any loss of :class:`LazyNetClassifier`; Dekel's note has "log_loss", "hinge",
         "squared_error" and "absolute_error".  The first steps are as long as 1/l2: a loss whose
         slope is unbounded overshoots unless l2 is of the order of the rows' squared norms.
@@ -223,8 +181,6 @@ class ASGDClassifier(SparseClassifier, _AveragedSGD):
         Train on x - mean, the mean over the rows of ``fit``.  ``intercept_`` is for rows as they
         are.  A constant that is added to a feature changes no weight, up to rounding, which grows
         with the squared norm of the mean.
-    epsilon : float, default=0.1
-        Width of "huber" and "epsilon_insensitive".
     max_iter : int, default=100
         T = max_iter * n_samples steps.
     replace : bool, default=True
@@ -232,7 +188,7 @@ class ASGDClassifier(SparseClassifier, _AveragedSGD):
     random_state : int, RandomState or None, default=None
         Seed of the drawing.
     class_weight : dict, "balanced" or None, default=None
-        What an example counts by its class.
+        The importance of an example by its class.
     verbose : int, default=0
         1: a progress bar on a terminal if tqdm is installed.
 
@@ -243,7 +199,7 @@ class ASGDClassifier(SparseClassifier, _AveragedSGD):
     intercept_ : ndarray of shape (1,) or (n_classes,)
         The intercept of each row of ``coef_``.
     last_coef_, last_intercept_ : ndarray
-        Those after the last step.
+        Weights and intercepts after the last step.
     mean_ : ndarray of shape (n_features,), or None
         Where the rows were centered.
     classes_ : ndarray of shape (n_classes,)
@@ -276,34 +232,23 @@ class ASGDClassifier(SparseClassifier, _AveragedSGD):
     (array([ 1.5, -1.5]), ['yes', 'no'])
     """
 
-    _kinds = table(**_AveragedSGD._kinds, class_weight=CLASS_WEIGHT)
+    _kinds = table(**_DekelModel._kinds, class_weight=CLASS_WEIGHT)
 
+    @helpful
     def __init__(
         self,
-        loss: str = "log_loss",
+        loss: LossLike = "log_loss",
         *,
         l2: float = 1e-3,
         average: bool = True,
         center: bool = True,
-        epsilon: float = 0.1,
         max_iter: int = 100,
         replace: bool = True,
         random_state: int | np.random.RandomState | None = None,
         class_weight: dict[Any, float] | str | None = None,
         verbose: int = 0,
     ) -> None:
-        super().__init__(
-            loss,
-            l2=l2,
-            average=average,
-            center=center,
-            epsilon=epsilon,
-            max_iter=max_iter,
-            replace=replace,
-            random_state=random_state,
-            verbose=verbose,
-        )
-        self.class_weight = class_weight
+        self._keep(locals())
 
     def fit(
         self,
@@ -321,7 +266,7 @@ class ASGDClassifier(SparseClassifier, _AveragedSGD):
         y : array of shape (n_samples,)
             Class labels of any kind.
         sample_weight : array of shape (n_samples,), optional
-            What each example counts: a factor of its loss.
+            The importance of each example: a factor of its loss.
         sample_order : array of int, shape (n_steps,), optional
             The rows of all steps, instead of drawing ``max_iter * n_samples`` of them.
         """
@@ -335,30 +280,35 @@ class ASGDClassifier(SparseClassifier, _AveragedSGD):
         y: ArrayLike,
         sample_weight: ArrayLike | None,
         sample_order: ArrayLike | None,
-    ) -> str | None:
+    ) -> list[Warning]:
         """Train anew; returns what there is to warn of."""
         p = self._settle()
         X, y, classes = self._check_training(X, y, None, reset=True)
         weights = importances(p.class_weight, classes, X, y, sample_weight)
-        warning = self._fit(p, X, (y, classes), weights, sample_order)
+        warnings = self._fit(p, X, (y, classes), weights, sample_order)
         self.classes_ = classes
-        return warning
+        return warnings
 
 
-class ASGDRegressor(SparseRegressor, _AveragedSGD):
+class ASGDRegressor(SparseRegressor, _DekelModel):
     """Linear regression by averaged SGD, on rows that are centered without becoming dense.
 
-    Dekel's ASGD and CASGD.  All other parameters, and the attributes, are those of
-    :class:`ASGDClassifier`, without ``class_weight`` and ``classes_``.
+    Dekel's ASGD and CASGD.  The parameters and attributes are those of :class:`ASGDClassifier`,
+    with these differences.
 
     Parameters
     ----------
-    loss : str, default="absolute_error"
+    loss : str or object, default="absolute_error"
         "absolute_error", "huber", "epsilon_insensitive", or "squared_error" (p - y)^2 / 2, which
         overshoots unless l2 is of the order of the rows' squared norms: for it,
         ``LazyNetRegressor(average="polynomial")`` is the better choice.
     l2 : float, default=1e-2
-        As there.
+        Strength of the penalty, greater than 0, and the scale of the rates.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_features,)
+        The weights; with ``average``, the averages.
 
     Examples
     --------
@@ -368,37 +318,27 @@ class ASGDRegressor(SparseRegressor, _AveragedSGD):
     >>> y = X @ [1.0, 0.0, -2.0] + 5.0
     >>> model = ASGDRegressor(random_state=0).fit(X, y)
     >>> model.coef_.round(1) + 0.0
-    array([[ 1.,  0., -2.]])
+    array([ 1.,  0., -2.])
     >>> model.predict([[10.0, 10.0, 10.0]]).round(1)  # 10 - 20 + 5
     array([-5.])
     >>> model.intercept_.round(1), model.last_intercept_.round(1), model.last_coef_.round(1) + 0.0
-    (array([5.]), array([5.]), array([[ 1.,  0., -2.]]))
+    (array([5.]), array([5.]), array([ 1.,  0., -2.]))
     """
 
+    @helpful
     def __init__(
         self,
-        loss: str = "absolute_error",
+        loss: LossLike = "absolute_error",
         *,
         l2: float = 1e-2,
         average: bool = True,
         center: bool = True,
-        epsilon: float = 0.1,
         max_iter: int = 100,
         replace: bool = True,
         random_state: int | np.random.RandomState | None = None,
         verbose: int = 0,
     ) -> None:
-        super().__init__(
-            loss,
-            l2=l2,
-            average=average,
-            center=center,
-            epsilon=epsilon,
-            max_iter=max_iter,
-            replace=replace,
-            random_state=random_state,
-            verbose=verbose,
-        )
+        self._keep(locals())
 
     def fit(
         self,
@@ -418,7 +358,7 @@ class ASGDRegressor(SparseRegressor, _AveragedSGD):
         y: ArrayLike,
         sample_weight: ArrayLike | None,
         sample_order: ArrayLike | None,
-    ) -> str | None:
+    ) -> list[Warning]:
         """Train anew; returns what there is to warn of."""
         p = self._settle()
         X, y = self._check_training(X, y, reset=True)

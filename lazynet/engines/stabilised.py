@@ -1,9 +1,10 @@
-"""Ma & Zheng's stabilised truncated SGD over the compiled bursts: paths, stages, the purge.
+"""Ma & Zheng's stabilised truncated SGD: paths, bursts, stages, the purge.
 
-Several paths of SGD go through permutations of their own in bursts.  After each burst the weights
-are truncated, all alike or in proportion to how often they were informed; after a stage of bursts,
-features that did not survive often enough are purged from all paths for good.  Paths share nothing
-during a stage, so that they run side by side, and any number of threads gives the same model.
+Each of several paths of SGD goes through its own permutations of the rows in bursts.  After each
+burst the weights are truncated, all alike or in proportion to how often the rows informed them;
+after a stage of bursts, features that did not survive often enough are purged from all paths for
+good.  Paths share nothing during a stage, so they run in parallel, and any number of threads gives
+the same model.
 """
 
 from __future__ import annotations
@@ -20,11 +21,11 @@ from typing import Protocol, Self, TypedDict
 import numpy as np
 from numpy.typing import NDArray
 
-from lazynet.engines import take_until_done
-from lazynet.kernels import bursts as kernel
+from lazynet.engines.base import LOWER_ETA0, take_until_done
+from lazynet.kernels import stabilised as kernel
 from lazynet.kernels.examples import Examples
 from lazynet.losses import Loss
-from lazynet.params import FLAG, LARGEST_INTEGER, STRENGTH, Integer, Number, SettledFields, table
+from lazynet.params import FLAG, LARGEST_INTEGER, Integer, Number, SettledFields, table
 from lazynet.schedules import Schedule, checked_rates
 
 #: Records that a path has room for at first.
@@ -34,7 +35,7 @@ _LARGEST_COUNT = 2**31 - 1
 
 
 @dataclass(frozen=True)
-class Plan(SettledFields):
+class Stages(SettledFields):
     """How bursts are truncated and stages judged; in brackets the paper's symbols."""
 
     _kinds = table(
@@ -99,7 +100,7 @@ class RowStream(Protocol):
     """The rows that a path visits, without end."""
 
     def take(self, count: int) -> NDArray[np.int64]:
-        """The next so many."""
+        """The next ``count`` rows."""
         ...
 
 
@@ -116,7 +117,7 @@ class Permutations:
         self.left = np.zeros(0, dtype=np.int64)
 
     def take(self, count: int) -> NDArray[np.int64]:
-        """The next so many rows."""
+        """The next ``count`` rows."""
         parts, drawn = [self.left], len(self.left)
         while drawn < count:
             parts.append(self.generator.permutation(self.n_rows).astype(np.int64, copy=False))
@@ -139,14 +140,13 @@ def base_gravity(ratios: NDArray[np.float64], beta: float) -> float:
 
 
 @dataclass(frozen=True)
-class Problem(SettledFields):
+class Data(SettledFields):
     """What is learned: the rows, the loss, whether with an intercept."""
 
-    _kinds = table(epsilon=STRENGTH, fit_intercept=FLAG)
+    _kinds = table(fit_intercept=FLAG)
 
     examples: Examples
     loss: Loss
-    epsilon: float = 0.1
     fit_intercept: bool = False
 
 
@@ -194,7 +194,7 @@ class Path:
 
     def take_stage(
         self,
-        problem: Problem,
+        problem: Data,
         orders: StageOrders,
         t: int,
         stop: threading.Event,
@@ -214,7 +214,7 @@ class Path:
                 rows[:end],
                 orders.rates[:end],
                 problem.loss.code,
-                problem.epsilon,
+                problem.loss.epsilon,
                 problem.fit_intercept,
                 orders.size,
                 -1.0 if orders.gravity is None else orders.gravity,
@@ -241,7 +241,7 @@ class Path:
             t,
             problem.examples,
             row_of=lambda step: int(rows[step]),
-            advice="Lower eta0, or scale the features to comparable sizes.",
+            advice=LOWER_ETA0,
             sweep=lambda: kernel.sweep(self.cells, self.fields),
         )
 
@@ -311,7 +311,7 @@ class Workers:
         return None
 
 
-class StabilisedLearner:
+class StabilisedEngine:
     """One binary problem: its paths, and what is known of every feature.
 
     >>> from lazynet.data import as_examples
@@ -319,20 +319,20 @@ class StabilisedLearner:
     >>> from lazynet.schedules import InverseSqrt
     >>> from scipy import sparse
     >>> X, y = sparse.csr_matrix([[1.0, 0.0], [-1.0, 0.0]]), np.array([1.0, -1.0])
-    >>> problem = Problem(as_examples(X, y), get_loss("hinge"))
-    >>> plan = Plan(2, 4, 0.0, 0.0, 0.5, 0.5, 1, False)
+    >>> problem = Data(as_examples(X, y), get_loss("hinge"))
+    >>> stages = Stages(2, 4, 0.0, 0.0, 0.5, 0.5, 1, False)
     >>> streams = [Permutations(2, np.random.default_rng(seed)) for seed in range(2)]
-    >>> learner = StabilisedLearner(problem, plan, InverseSqrt(1.0), streams, X.getnnz(axis=0) > 0)
+    >>> engine = StabilisedEngine(problem, stages, InverseSqrt(1.0), streams, X.getnnz(axis=0) > 0)
     >>> with Workers(1) as workers:
-    ...     stage = learner.take_stage(workers)
-    >>> learner.weights(), stage["n_stable"]
+    ...     stage = engine.take_stage(workers)
+    >>> engine.weights(), stage["n_stable"]
     (array([1., 0.]), 1)
     """
 
     def __init__(
         self,
-        problem: Problem,
-        plan: Plan,
+        problem: Data,
+        stages: Stages,
         schedule: Schedule,
         streams: Sequence[RowStream],
         occurs: NDArray[np.bool_],
@@ -340,7 +340,7 @@ class StabilisedLearner:
     ) -> None:
         d = len(occurs)
         self.number = number
-        self.problem, self.plan, self.schedule = problem, plan, schedule
+        self.problem, self.stages, self.schedule = problem, stages, schedule
         self.paths = [Path(d, rows) for rows in streams]
         self.n_occurring = self.n_stable = int(np.count_nonzero(occurs))
         self.stable = occurs.copy()
@@ -349,7 +349,7 @@ class StabilisedLearner:
         self.counts = np.zeros((d, 2), np.int32)
         self.frequency = np.full(d, np.nan)
         self.t = self.n_stages = 0
-        self.beta, self.size = plan.rejection_rate, plan.burst_size
+        self.beta, self.size = stages.rejection_rate, stages.burst_size
         self.gravity: float | None = None
 
     def take_stage(
@@ -363,14 +363,14 @@ class StabilisedLearner:
         Of each path's steps no more than ``n_steps_left`` are made: the burst that this ends is a
         shorter one.
         """
-        plan, paths = self.plan, self.paths
-        n_steps = int(min(plan.bursts_per_stage * self.size, n_steps_left))
+        stages, paths = self.stages, self.paths
+        n_steps = int(min(stages.bursts_per_stage * self.size, n_steps_left))
         orders = StageOrders(
             checked_rates(self.schedule, self.t, self.t + n_steps),
             self.size,
             self.beta,
             self.gravity,
-            plan.universal,
+            stages.universal,
         )
         workers.each(
             paths,
@@ -398,8 +398,8 @@ class StabilisedLearner:
         )
         self.n_stages += 1
         if self.n_stable:
-            self.beta = plan.rejected_share(self.n_stable / self.n_occurring)
-            self.size = plan.size(self.n_occurring, self.n_stable)
+            self.beta = stages.rejected_share(self.n_stable / self.n_occurring)
+            self.size = stages.size(self.n_occurring, self.n_stable)
             self.gravity = base_gravity(pool, self.beta)
         return record
 
@@ -412,8 +412,8 @@ class StabilisedLearner:
             unfit = np.empty(path.records.n, np.int64)
             n = kernel.judge(
                 path.records,
-                self.plan.min_informed,
-                self.plan.stability,
+                self.stages.min_informed,
+                self.stages.stability,
                 self.counts,
                 self.frequency,
                 unfit,

@@ -1,25 +1,22 @@
-"""The lazy model and its dense twin side by side on somebody's own data."""
+"""The lazy model and its dense twin side by side on a user's own data."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from lazynet.averaging import checked_counts
+from lazynet.averages import checked_counts
+from lazynet.catalogue import ALGORITHMS, algorithm_of
+from lazynet.checks.tolerance import AGREE
+from lazynet.checks.twin import BoundedTwin
 from lazynet.data import as_examples
-from lazynet.engines import Engine
 from lazynet.schedules import checked_rates
-from lazynet.trainer import Learner, Recipe
-from lazynet.twin import BoundedTwin
+from lazynet.training import Learner, Plan
 
-# How far averages may be apart, by 1 + the largest: that of the property in the tests.
-AVERAGES_AGREE = 1e-10
-# Weights the plain Python twin may visit: a few seconds.
+# Weights that the plain Python twin may visit, which takes a few seconds.
 _VISITS = 4_000_000
 #: Epochs that may be asked for: one row of one feature can be visited as often.
 LARGEST_EPOCHS = _VISITS
@@ -115,21 +112,78 @@ class VerificationReport:
             f"  greatest absolute  {self.absolute}\n"
             f"  greatest relative  {self.relative}\n"
             f"  greatest in ulps   {self.ulps}\n"
-            f"  derived bound      {self.bound:.3g} for all differences together (Euclidean norm)\n"
+            f"  bound              {self.bound:.3g} for all differences together (Euclidean norm)\n"
             "  (a weight that is about to vanish may differ in many of its own digits)"
             + (
                 ""
                 if self.average is None
                 else f"\n  greatest in average  {self.average}; "
-                f"the bound is {AVERAGES_AGREE:g} of 1 + the largest"
+                f"the bound is {AGREE:g} of 1 + the largest"
             )
             + partial
         )
 
 
+class _Comparison:
+    """The greatest differences so far between a lazy engine and its dense twin."""
+
+    def __init__(self, learner: Learner, twin: BoundedTwin, features: NDArray[np.intp]) -> None:
+        self.engine, self.twin, self.features = learner.engine, twin, features
+        self.average_of = learner.plan.average
+        self.worst = dict.fromkeys(("absolute", "relative", "ulps"), NO_DIFFERENCE)
+        self.average = None if self.average_of is None else NO_DIFFERENCE
+        self.largest, self.agrees, self.compared = 0.0, True, 0
+        self.ended: str | None = None
+        # The average of the twin's iterates, summed up.
+        self.sums, self.intercept_sum, self.total = np.zeros(len(features)), 0.0, 0.0
+
+    # A number that is not finite in the lazy model alone is a difference, and reported as one.
+    @np.errstate(over="ignore", invalid="ignore")
+    def after_step(self, t: int) -> None:
+        """Compare the weights after step ``t``."""
+        dense, lazy = self.twin.weights, self.engine.weights()
+        self.compared += 1
+        # Written so that NaN disagrees.
+        near = self.twin.distance(lazy, self.engine.intercept) <= self.twin.bound
+        self.agrees = self.agrees and near
+        gap = np.abs(lazy - dense)
+        size = np.maximum(np.abs(lazy), np.abs(dense))
+        self.largest = max(self.largest, float(size.max(initial=0.0)))
+        if not gap.max(initial=0.0) == 0:
+            scales = {
+                "absolute": gap,
+                "relative": gap / np.where(size > 0, size, 1.0),
+                "ulps": gap / np.spacing(size),
+            }
+            for kind, amounts in scales.items():
+                difference = _largest(amounts, t, self.features, lazy, dense)
+                if difference.amount > self.worst[kind].amount:
+                    self.worst[kind] = difference
+        if self.average_of is not None:
+            self._compare_averages(t, dense)
+
+    def _compare_averages(self, t: int, dense: NDArray[np.float64]) -> None:
+        omega = float(checked_counts(self.average_of, t, t + 1)[0])  # type: ignore[arg-type]
+        self.sums, self.total = self.sums + omega * dense, self.total + omega
+        self.intercept_sum += omega * self.twin.intercept
+        if not (np.isfinite(self.sums).all() and np.isfinite([self.total, self.intercept_sum]).all()):
+            self.ended = "the sums of the average leave the range of doubles"
+            return
+        counts = self.total != 0
+        mean = self.sums / self.total if counts else dense
+        intercept = self.intercept_sum / self.total if counts else self.twin.intercept
+        engine = self.engine
+        near = abs(engine.model_intercept - intercept) <= AGREE * (1.0 + abs(intercept))
+        found = engine.model()
+        difference = _largest(np.abs(found - mean), t, self.features, found, mean)
+        if difference.amount > (self.average or NO_DIFFERENCE).amount:
+            self.average = difference
+        near = near and difference.amount <= AGREE * (1.0 + np.abs(mean).max(initial=0.0))
+        self.agrees = bool(self.agrees and near)
+
+
 def verify(
-    recipe: Recipe,
-    new_engine: Callable[[int], Engine],
+    plan: Plan,
     X: sparse.csr_matrix,
     y: NDArray[np.float64],
     importances: NDArray[np.float64] | None,
@@ -138,8 +192,11 @@ def verify(
 ) -> VerificationReport:
     """Train both on the first rows of X, from zero weights, comparing after every step.
 
-    Features that none of the rows has stay zero in both, so only the others are carried.
+    Features that no row has stay zero in both models, so only the other features are carried.
     """
+    if not algorithm_of(plan.rule).exact:
+        exact = [name for name, row in ALGORITHMS.items() if row.exact]
+        raise ValueError(f"verify knows the exact rules {exact}, got rule={plan.rule!r}")
     n_rows = affordable_rows(X, max_rows, epochs)
     # Where a matrix has spare room before its first row, SciPy's slices keep it.
     span = slice(X.indptr[0], X.indptr[n_rows])
@@ -149,93 +206,42 @@ def verify(
     y = np.ascontiguousarray(y[:n_rows])
     weights_of_rows = None if importances is None else np.ascontiguousarray(importances[:n_rows])
 
-    engine = new_engine(len(features))
-    learner = Learner(engine, as_examples(head, y, weights_of_rows), recipe)
-    options: dict[str, Any] = dict(
-        loss=recipe.loss.name,
-        rule=recipe.rule.name,
-        l1=recipe.penalty.l1,
-        l2=recipe.penalty.l2,
-        step_order=recipe.step_order,
-        fit_intercept=recipe.fit_intercept,
-        epsilon=recipe.epsilon,
-    )
-    twin = BoundedTwin(
-        len(features),
-        schedule=lambda t: float(checked_rates(recipe.schedule, t, t + 1)[0]),
-        largest_cushion=engine.wear.largest_cushion,
-        **options,
-    )
-
-    averaging, average = recipe.averaging, None if recipe.averaging is None else NO_DIFFERENCE
-    sums, intercept_sum, total = np.zeros(len(features)), 0.0, 0.0
-    worst = dict.fromkeys(("absolute", "relative", "ulps"), NO_DIFFERENCE)
-    largest, agrees, compared = 0.0, True, 0
-    ended: str | None = None
+    engine = plan.new_engine(len(features))
+    learner = Learner(engine, as_examples(head, y, weights_of_rows), plan)
+    twin = BoundedTwin.of_plan(plan, len(features), engine.wear.largest_cushion)
+    comparison = _Comparison(learner, twin, features)
     for t in range(n_rows * epochs):
         row = t % n_rows
         span = slice(head.indptr[row], head.indptr[row + 1])
         importance = 1.0 if weights_of_rows is None else float(weights_of_rows[row])
+        steps = plan.steps(np.array([row]), t)
         example = head.indices[span].tolist(), head.data[span].tolist()
-        steps = recipe.steps(np.array([row]), t)
         twin.step(*example, float(y[row]), importance)
         if not twin.comparable:
-            ended = twin.ended
+            comparison.ended = twin.ended
             break
-        compared += 1
         try:
             engine.take(learner.examples, steps, learner.task, t)
         except FloatingPointError:
-            agrees, ended = False, "the lazy model overflows where the dense twin does not"
+            comparison.compared += 1
+            comparison.agrees = False
+            comparison.ended = "the lazy model overflows where the dense twin does not"
             break
-        dense, lazy = twin.weights, engine.weights()
-        # What is not finite in the lazy model alone is a difference, and reported as one.
-        with np.errstate(over="ignore", invalid="ignore"):
-            agrees = agrees and twin.distance(lazy, engine.intercept) <= twin.bound
-            gap = np.abs(lazy - dense)
-            size = np.maximum(np.abs(lazy), np.abs(dense))
-            largest = max(largest, float(size.max(initial=0.0)))
-            if gap.max(initial=0.0) > 0:
-                scales = {
-                    "absolute": gap,
-                    "relative": gap / np.where(size > 0, size, 1.0),
-                    "ulps": gap / np.spacing(size),
-                }
-                for kind, amounts in scales.items():
-                    difference = _largest(amounts, t, features, lazy, dense)
-                    if difference.amount > worst[kind].amount:
-                        worst[kind] = difference
-            if averaging is None:
-                continue
-            omega = float(checked_counts(averaging, t, t + 1)[0])
-            sums, total = sums + omega * dense, total + omega
-            intercept_sum += omega * twin.intercept
-            if not (np.isfinite(sums).all() and np.isfinite([total, intercept_sum]).all()):
-                ended = "the sums of the average leave the range of doubles"
-                break
-            intercept = intercept_sum / total if total else twin.intercept
-            agrees = agrees and abs(engine.model_intercept - intercept) <= AVERAGES_AGREE * (
-                1.0 + abs(intercept)
-            )
-            mean, found = sums / total if total else dense, engine.model()
-            difference = _largest(np.abs(found - mean), t, features, found, mean)
-            if difference.amount > (average or NO_DIFFERENCE).amount:
-                average = difference
-            agrees = agrees and difference.amount <= AVERAGES_AGREE * (
-                1.0 + np.abs(mean).max(initial=0.0)
-            )
+        comparison.after_step(t)
+        if comparison.ended is not None:
+            break
     return VerificationReport(
         engine=engine.name,
         rows=n_rows,
         features=len(features),
         steps=n_rows * epochs,
-        steps_compared=compared,
-        largest_weight=largest,
+        steps_compared=comparison.compared,
+        largest_weight=comparison.largest,
         bound=twin.bound,
-        agrees=bool(agrees) if compared else None,
-        average=average,
-        ended=ended,
-        **worst,
+        agrees=bool(comparison.agrees) if comparison.compared else None,
+        average=comparison.average,
+        ended=comparison.ended,
+        **comparison.worst,
     )
 
 

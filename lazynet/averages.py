@@ -1,0 +1,147 @@
+"""Averages of the iterates: omega_i >= 0 is the weight of iterate i = 1, 2, ..., after step i."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lazynet.params import Integer, ParameterObject, Special, check_array, check_integer, shown, table
+
+
+class Average(Protocol):
+    """The weights of the iterates in an average."""
+
+    def counts(self, start: int, stop: int) -> NDArray[np.float64]:
+        """omega of the iterates after the steps ``start``, ..., ``stop - 1``."""
+        ...
+
+
+@dataclass(repr=False)
+class FromStep(ParameterObject):
+    """The plain mean of the iterates from the ``first`` on, by default of all iterates.
+
+    >>> FromStep(3).counts(0, 5)
+    array([0., 0., 1., 1., 1.])
+    """
+
+    _kinds = table(first=Integer(least=0))
+    first: int = 1
+
+    def counts(self, start: int, stop: int) -> NDArray[np.float64]:
+        """omega of the iterates after the steps ``start``, ..., ``stop - 1``."""
+        return np.asarray(np.arange(start + 1, stop + 1) >= self.first, dtype=np.float64)
+
+
+@dataclass(repr=False)
+class Suffix(ParameterObject):
+    """The plain mean of the iterates of the last half of the run, whose length must be known.
+
+    >>> Suffix().known(n_steps=1000)
+    FromStep(first=501)
+    """
+
+    name: ClassVar[str] = "suffix"
+
+    def known(self, n_steps: int | None) -> FromStep:
+        """The average of a run of ``n_steps`` steps."""
+        if n_steps is None:
+            raise ValueError(
+                "average='suffix' needs to know the last step from the beginning: set "
+                "tol=None, so that fit runs all max_iter epochs; where the last step is not "
+                "known, average='polynomial' forgets old iterates, and average=FromStep(k) begins "
+                "at step k"
+            )
+        return FromStep(n_steps // 2 + 1).settled()
+
+
+@dataclass(repr=False)
+class PolynomialDecay(ParameterObject):
+    """Polynomial-decay averaging, Shamir & Zhang (2013): old iterates count little.
+
+    Their recursion, avg <- (1 - c) avg + c w with c = (degree + 1) / (i + degree), is the mean
+    in which iterate i counts i (i + 1) ... (i + degree - 1).  The first counts degree!, which is
+    a finite number up to degree 170; over a long run only smaller degrees keep the last one finite.
+
+    >>> PolynomialDecay(1).counts(0, 4)
+    array([1., 2., 3., 4.])
+    >>> PolynomialDecay(3).counts(0, 3)
+    array([ 6., 24., 60.])
+    """
+
+    _kinds = table(degree=Integer(least=0, most=170))
+    name: ClassVar[str] = "polynomial"
+    degree: int = 3
+
+    def counts(self, start: int, stop: int) -> NDArray[np.float64]:
+        """omega of the iterates after the steps ``start``, ..., ``stop - 1``."""
+        i = np.arange(start + 1, stop + 1, dtype=np.float64)
+        counts = np.ones(stop - start)
+        with np.errstate(over="ignore"):  # ``checked_counts`` refuses infinite counts
+            for k in range(self.degree):
+                counts *= i + k
+        return counts
+
+
+_BY_NAME: dict[str, type[ParameterObject]] = {kind.name: kind for kind in (Suffix, PolynomialDecay)}
+
+AverageLike = bool | int | str | Average | Suffix
+
+
+def check_average(name: str, average: Any) -> Average | Suffix | None:
+    """The average that a parameter stands for; None for no average.
+
+    >>> check_average("average", False), check_average("average", np.int8(3))
+    (None, FromStep(first=3))
+    """
+    if isinstance(average, (bool, np.bool_)):
+        return FromStep().settled() if average else None
+    if isinstance(average, (FromStep, Suffix, PolynomialDecay)):
+        return average.settled()
+    if isinstance(average, str):
+        if average in _BY_NAME:
+            return _BY_NAME[average]().settled()
+    elif hasattr(average, "__index__") and np.ndim(average) == 0:
+        first = check_integer(name, average, 0)
+        return FromStep(first).settled() if first else None
+    elif hasattr(average, "counts") and not isinstance(average, type):
+        return average
+    raise ValueError(
+        f"{name} must be False, True, the step to average from, one of {list(_BY_NAME)}, or an "
+        f"object such as FromStep(k) or PolynomialDecay(degree), got {shown(average)}"
+    )
+
+
+#: The kind of ``average``.
+AVERAGE = Special(check=check_average)
+
+
+def known_average(average: Average | Suffix | None, n_steps: int | None) -> Average | None:
+    """The average of a run of ``n_steps`` steps; None where the length is not known.
+
+    >>> known_average(Suffix(), 10), known_average(None, 10)
+    (FromStep(first=6), None)
+    """
+    if isinstance(average, Suffix):
+        return average.known(n_steps)
+    if isinstance(average, PolynomialDecay) and n_steps:
+        # The last step counts most: an infinite count is refused before the run begins.
+        checked_counts(average, n_steps - 1, n_steps)
+    return average
+
+
+def checked_counts(average: Average, start: int, stop: int) -> NDArray[np.float64]:
+    """``average.counts`` as the kernels take it; refuses counts that are no weights."""
+    what = f"must give {stop - start} real numbers"
+    given = average.counts(start, stop)
+    counts = np.ascontiguousarray(check_array(f"average.counts({start}, {stop})", what, given))
+    if counts.shape != (stop - start,):
+        raise ValueError(
+            f"average.counts({start}, {stop}) must give {stop - start} numbers, "
+            f"got shape {counts.shape}"
+        )
+    if not (np.isfinite(counts).all() and counts.min(initial=0.0) >= 0.0):
+        raise ValueError(f"average.counts({start}, {stop}) must be finite and not negative")
+    return counts

@@ -1,0 +1,172 @@
+"""The catalogue of the update rules: a row a rule, with its engine, reference, paper and property.
+
+Parameters, ``verify``, the tests and the documentation's table of algorithms read it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from lazynet import reference
+from lazynet.engines.adagrad import AdaGradEngine
+from lazynet.engines.base import Engine
+from lazynet.engines.carpenter import CarpenterEngine
+from lazynet.engines.cells import CellEngine
+from lazynet.engines.clock import AveragedClockEngine, ClockEngine
+from lazynet.engines.dense import DenseEngine
+from lazynet.engines.ftrl import FTRLEngine
+from lazynet.engines.rda import RDAEngine
+from lazynet.engines.rescaled import RescaledEngine
+from lazynet.engines.tables import TablesEngine
+from lazynet.engines.truncated_gradient import TruncatedGradientEngine
+from lazynet.engines.wear import Wear
+from lazynet.forms import Clock, Dense, Form, Rescaled, Tables
+from lazynet.losses import Loss
+from lazynet.params import Special, named_or_given
+from lazynet.penalties import ElasticNet
+from lazynet.reference.adagrad import DenseAdaGrad
+from lazynet.reference.carpenter import PlainCarpenter
+from lazynet.reference.ftrl import DenseFTRL
+from lazynet.reference.rda import DenseRDA
+from lazynet.reference.truncated_gradient import DenseTruncatedGradient
+from lazynet.rules.adagrad import AdaGrad
+from lazynet.rules.affine import SGD, FoBoS
+from lazynet.rules.base import Rule
+from lazynet.rules.carpenter import Carpenter
+from lazynet.rules.ftrl import FTRL
+from lazynet.rules.rda import RDA
+from lazynet.rules.truncated_gradient import TruncatedGradient
+
+
+@dataclass(frozen=True)
+class Algorithm:
+    """A row of the catalogue."""
+
+    rule: type[Rule]
+    #: the engine of a rule that keeps a state of its own; None for rules that one of the forms keeps
+    engine: type[CellEngine] | None
+    #: the plain Python class that the compiled engine is held against
+    reference: Callable[..., Any]
+    paper: str
+    #: the test that holds engine and reference equal
+    property: str
+    #: whether lazy weights equal dense weights after every step
+    exact: bool = True
+
+    @property
+    def name(self) -> str:
+        """How the parameter ``rule`` names the algorithm."""
+        return self.rule.name
+
+
+_FORMS = "tests/exact/test_forms_equal_dense.py"
+_CELLS = "tests/exact/test_rules_with_state.py"
+
+ALGORITHMS: dict[str, Algorithm] = {
+    row.name: row
+    for row in (
+        Algorithm(
+            FoBoS, None, partial(reference.DenseReference, rule="fobos"),
+            "Duchi & Singer (2009); Lipton & Elkan, Eq. 2 and Theorem 2", _FORMS,
+        ),
+        Algorithm(
+            SGD, None, partial(reference.DenseReference, rule="sgd"),
+            "Lipton & Elkan, Eq. 3 and Theorem 1 (corrected)", _FORMS,
+        ),
+        Algorithm(
+            TruncatedGradient, TruncatedGradientEngine, DenseTruncatedGradient,
+            "Langford, Li & Zhang (2009)", "tests/exact/test_truncated_gradient.py",
+        ),
+        Algorithm(RDA, RDAEngine, DenseRDA, "Xiao (2010)", _CELLS),
+        Algorithm(FTRL, FTRLEngine, DenseFTRL, "McMahan et al. (2013), Algorithm 1", _CELLS),
+        Algorithm(
+            AdaGrad, AdaGradEngine, DenseAdaGrad,
+            "Duchi, Hazan & Singer (2011), composite form", _CELLS,
+        ),
+        Algorithm(
+            Carpenter, CarpenterEngine, PlainCarpenter,
+            "Carpenter (2008)", "tests/exact/test_carpenter.py", exact=False,
+        ),
+    )
+}  # fmt: skip
+
+RuleLike = str | Rule
+
+
+def check_rule(name: str, value: Any) -> Rule:
+    """The rule that ``value`` names or is.
+
+    >>> check_rule("rule", "rda"), check_rule("rule", RDA(gamma=2.0))
+    (RDA(), RDA(gamma=2.0))
+    """
+    return named_or_given(name, value, Rule, {key: row.rule for key, row in ALGORITHMS.items()})
+
+
+#: The kind of ``rule``.
+RULE = Special(check=check_rule)
+
+
+def algorithm_of(rule: Rule) -> Algorithm:
+    """The row of a rule."""
+    return ALGORITHMS[rule.name]
+
+
+def new_engine(
+    rule: Rule,
+    penalty: ElasticNet,
+    n_features: int,
+    *,
+    form: Form | None = None,
+    average: bool = False,
+    wear: Wear | None = None,
+) -> Engine:
+    """A new engine, all weights zero: the rule's own, or the engine of a form.
+
+    >>> new_engine(RDA(), ElasticNet(), 3).name, new_engine(FoBoS(), ElasticNet(), 3).name
+    ('rda', 'clock')
+    """
+    engine = algorithm_of(rule).engine
+    if rule.has_state and engine is not None:
+        return engine(n_features, rule, penalty, wear)
+    form = Clock() if form is None else form
+    if isinstance(form, Tables):
+        return TablesEngine(n_features, form.budget, wear)
+    if isinstance(form, Rescaled):
+        return RescaledEngine(n_features, wear)
+    if isinstance(form, Dense):
+        return DenseEngine(n_features, form.predictions, wear, average=average)
+    return AveragedClockEngine(n_features, wear) if average else ClockEngine(n_features, wear)
+
+
+def new_reference(
+    rule: Rule,
+    n_features: int,
+    *,
+    loss: Loss,
+    penalty: ElasticNet,
+    schedule: Callable[[int], float],
+    fit_intercept: bool,
+) -> Any:
+    """The plain Python twin of a rule, all weights zero.
+
+    >>> from lazynet.losses import get_loss
+    >>> twin = new_reference(RDA(gamma=2.0), 1, loss=get_loss("hinge"), penalty=ElasticNet(),
+    ...                      schedule=lambda t: 0.1, fit_intercept=False)
+    >>> _ = twin.step([0], [1.0], 1.0)
+    >>> twin.weights
+    [0.5]
+    """
+    options = dict(
+        loss=loss.name,
+        l1=penalty.l1,
+        l2=penalty.l2,
+        fit_intercept=fit_intercept,
+        epsilon=loss.epsilon,
+        **rule.get_params(),
+    )
+    if rule.scheduled:
+        options["schedule"] = schedule
+    return algorithm_of(rule).reference(n_features, **options)

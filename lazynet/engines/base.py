@@ -1,0 +1,249 @@
+"""What every engine is: arrays that hold the weights, and a kernel that takes chunks of steps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lazynet.engines.wear import Wear
+from lazynet.kernels import averages as averages_kernel
+from lazynet.kernels.examples import (
+    DEFECTS,
+    STATUS_BAD_ROW,
+    STATUS_OUT_OF_MEMORY,
+    STATUS_OVERFLOWED,
+    STATUS_WORN_OUT,
+    Examples,
+    Steps,
+    Task,
+)
+from lazynet.params import Integer
+from lazynet.transactions import State
+
+#: Features that a model may have: beyond this number no machine has memory for the weights.
+N_FEATURES = Integer(least=0, most=2**40)
+
+LOWER_ETA0 = "Lower eta0, or scale the features to comparable sizes."
+
+
+def take_until_done(
+    run: Callable[[int], tuple[int, int]],
+    n_steps: int,
+    t: int,
+    examples: Examples,
+    *,
+    row_of: Callable[[int], int],
+    advice: str,
+    sweep: Callable[[], None] | None = None,
+) -> None:
+    """Call a kernel until all steps are taken; Python handles signals between the calls.
+
+    ``run`` takes the steps from the given one on, and returns a status and the first step not
+    taken; ``t`` is the number of step 0 in the whole run.
+    """
+    first = 0
+    while first < n_steps:
+        status, first = run(first)
+        if status == STATUS_WORN_OUT and sweep is not None:
+            sweep()
+        elif status == STATUS_OVERFLOWED:
+            raise FloatingPointError(
+                f"the model overflowed at step {t + first}: the prediction or the step is not "
+                f"a finite number. {advice}"
+            )
+        elif status == STATUS_OUT_OF_MEMORY:
+            raise MemoryError(f"no memory for row {row_of(first)} of X at step {t + first}")
+        elif status == STATUS_BAD_ROW:
+            row = row_of(first)
+            defect = examples.defect_of(row)
+            raise ValueError(
+                f"X: row {row} cannot be read at step {t + first}: "
+                + DEFECTS.get(defect, "there is no such row")
+            )
+
+
+def refuse_overflow(t: int, advice: str, *arrays: NDArray[np.float64]) -> None:
+    """Raise if an array holds a number that is not finite; ``advice`` says what to do."""
+    for numbers in arrays:
+        # Not np.isfinite(numbers).all(), which would make another array of their size.
+        if numbers.size and not (np.isfinite(numbers.min()) and np.isfinite(numbers.max())):
+            raise FloatingPointError(
+                f"the model overflowed by step {t}: a weight is not a finite number. {advice}"
+            )
+
+
+class Engine:
+    """Weights and an intercept that learn from chunks of steps and can be read at any moment."""
+
+    name: ClassVar[str]
+    #: whether a step changes only the weights of its example's nonzeros
+    touches_only_nonzeros: ClassVar[bool] = True
+    #: the attributes that hold the state: arrays with an entry per weight, and small arrays
+    _per_weight: ClassVar[tuple[str, ...]]
+    _scalars: ClassVar[tuple[str, ...]]
+    #: the sums of omega and of omega * intercept over the iterates; empty without an average
+    totals: NDArray[np.float64] = np.zeros(0)
+
+    def __init__(self, n_features: int, wear: Wear | None = None) -> None:
+        self.n_features = n_features
+        self.wear = wear if wear is not None else Wear()
+        self.before_sweep: Callable[[], None] | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "before_sweep": None}
+
+    # --- what an engine must provide ---
+
+    def _run(self, examples: Examples, steps: Steps, task: Task, first: int) -> tuple[int, int]:
+        """Call the kernel once; returns its status and the first step not taken."""
+        raise NotImplementedError
+
+    def _sweep(self) -> None:
+        """Bring every weight current."""
+
+    def _written(self) -> dict[str, int]:
+        """The attributes with an entry per step, and how many entries of each are written."""
+        return {}
+
+    def weights_at(self, which: Any) -> NDArray[np.float64]:
+        """The current weights of some features, an index of arrays; the state is not touched."""
+        raise NotImplementedError
+
+    def weights(self, out: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
+        """All current weights; the state is not touched."""
+        raise NotImplementedError
+
+    @property
+    def intercept(self) -> float:
+        """The current intercept."""
+        raise NotImplementedError
+
+    def load(self, weights: NDArray[np.float64], intercept: float) -> None:
+        """Start from these weights; an average begins anew."""
+        raise NotImplementedError
+
+    # --- where iterates are averaged ---
+
+    def _sums(self, out: NDArray[np.float64]) -> None:
+        """The sum of omega * w over the iterates, for every weight w."""
+        raise NotImplementedError
+
+    def _sums_at(self, which: NDArray[Any]) -> NDArray[np.float64]:
+        """The same sums of some features."""
+        raise NotImplementedError
+
+    def _set_sums(self, sums: NDArray[np.float64]) -> None:
+        raise NotImplementedError
+
+    @property
+    def averaging(self) -> bool:
+        """Whether the iterates are averaged."""
+        return len(self.totals) > 0
+
+    @property
+    def counted(self) -> float:
+        """The sum of omega over the iterates; 0 without an average."""
+        return float(self.totals[averages_kernel.TOTAL_FIELD]) if self.averaging else 0.0
+
+    def model(self, out: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
+        """The weights that predict: the average once an iterate has counted, else the current."""
+        if not self.counted:
+            return self.weights(out)
+        out = np.empty(self.n_features) if out is None else out
+        self._sums(out)
+        out /= self.counted
+        return out
+
+    def model_at(self, which: NDArray[Any]) -> NDArray[np.float64]:
+        """The weights that predict, of some features, at the cost of these features."""
+        if not self.counted:
+            return self.weights_at(which)
+        return self._sums_at(which) / self.counted
+
+    @property
+    def model_intercept(self) -> float:
+        """The intercept that predicts with ``model``."""
+        if not self.counted:
+            return self.intercept
+        return float(self.totals[averages_kernel.INTERCEPT_SUM_FIELD]) / self.counted
+
+    def go_on_from(self, other: Engine) -> None:
+        """Take over the weights of another engine, and the average if both keep one."""
+        self.load(other.weights(), other.intercept)
+        if self.averaging and other.averaging:
+            sums = np.empty(self.n_features)
+            other._sums(sums)
+            self._set_sums(sums)
+            kept = [averages_kernel.TOTAL_FIELD, averages_kernel.INTERCEPT_SUM_FIELD]
+            self.totals[kept] = other.totals[kept]
+
+    # --- what engines share ---
+
+    def state(self) -> State:
+        """The arrays that make up the engine, by name; they are the engine's own, not copies."""
+        return State(
+            {name: getattr(self, name) for name in self._per_weight},
+            {name: getattr(self, name) for name in self._scalars},
+            {name: getattr(self, name)[:length] for name, length in self._written().items()},
+        )
+
+    def take(self, examples: Examples, steps: Steps, task: Task, t: int = 0) -> None:
+        """Take all steps of the chunk; its first step is step ``t`` of the run."""
+        take_until_done(
+            lambda first: self._run(examples, steps, task, first),
+            len(steps),
+            t,
+            examples,
+            row_of=steps.row,
+            advice=LOWER_ETA0,
+            sweep=self.sweep,
+        )
+
+    def sweep(self) -> None:
+        """Bring every weight current; a journal that watches the engine copies them first."""
+        if self.before_sweep is not None:
+            self.before_sweep()
+        self._sweep()
+
+    def retune(self, settings: tuple[float, ...]) -> None:
+        """Go on with other settings of the rule; forms of the affine family have none."""
+
+    def doubt_about(self, settings: tuple[float, ...]) -> str | None:
+        """What a user should know before the engine goes on with these settings."""
+        return None
+
+    def check_finite(self, touched: NDArray[Any], t: int) -> None:
+        """Refuse a model that overflowed by step ``t`` in one of the ``touched`` weights."""
+        block = 2**16
+        finite = np.isfinite(self.intercept) and np.isfinite(self.totals).all()
+        for start in range(0, len(touched), block):
+            finite = finite and self._is_finite_at(touched[start : start + block])
+        if not finite:
+            raise FloatingPointError(
+                f"the model overflowed by step {t}: a weight is not a finite number. {LOWER_ETA0}"
+            )
+
+    def _is_finite_at(self, indices: NDArray[Any]) -> bool:
+        return bool(np.isfinite(self.weights_at(indices)).all())
+
+
+class WithTables(Engine):
+    """An engine with arrays that have an entry per step, of which the written part is pickled."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = super().__getstate__()
+        lengths = {name: len(state[name]) for name in self._written()}
+        for name, written in self._written().items():
+            state[name] = state[name][:written].copy()
+        return {**state, "lengths": lengths}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        lengths = state.pop("lengths")
+        self.__dict__.update(state)
+        for name, length in lengths.items():
+            table = np.empty(length)
+            table[: len(state[name])] = state[name]
+            setattr(self, name, table)

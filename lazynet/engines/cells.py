@@ -1,0 +1,115 @@
+"""What the engines of rules with a state of their own share: a cell of numbers per weight."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lazynet.engines.base import Engine
+from lazynet.engines.wear import Wear
+from lazynet.kernels import cells as kernel
+from lazynet.kernels.examples import Examples, Steps, Task
+from lazynet.penalties import ElasticNet
+from lazynet.rules.base import Rule
+
+
+class CellEngine(Engine):
+    """Weights that are computed from their cells, from some fields and from the rule's settings.
+
+    ``fields`` are the scalars that change with every step, ``settings`` the numbers that the rule
+    and the penalty give (``Rule.settings``).  The kernel names both.
+    """
+
+    #: which header of kernels/cells describes the cells
+    kind: ClassVar[str]
+    _per_weight = ("cells",)
+    _scalars = ("fields", "settings")
+
+    def __init__(
+        self, n_features: int, rule: Rule, penalty: ElasticNet, wear: Wear | None = None
+    ) -> None:
+        super().__init__(n_features, wear)
+        rule = rule.settled()
+        rule.check_penalty(penalty)
+        self.settings = np.array(rule.settings(penalty), dtype=np.float64)
+        self.cells = _aligned_zeros(n_features, kernel.numbers(self.kind))
+        self.fields = np.zeros(len(kernel.fields(self.kind)))
+
+    def field(self, name: str) -> float:
+        """One of the scalars that change with every step."""
+        return float(self.fields[kernel.fields(self.kind).index(name)])
+
+    def set_field(self, name: str, value: float) -> None:
+        """Change one of the scalars that change with every step."""
+        self.fields[kernel.fields(self.kind).index(name)] = value
+
+    def _run(self, examples: Examples, steps: Steps, task: Task, first: int) -> tuple[int, int]:
+        return kernel.run(
+            self.kind, examples, steps, task, self.settings, self.cells, self.fields, first
+        )
+
+    def _read(self, cells: NDArray[np.float64], out: NDArray[np.float64]) -> None:
+        kernel.read(self.kind, cells, self.fields, self.settings, out)
+
+    def weights(self, out: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
+        out = np.empty(self.n_features) if out is None else out
+        self._read(self.cells, out)
+        return out
+
+    def weights_at(self, which: Any) -> NDArray[np.float64]:
+        cells = self.cells[which]
+        current = np.empty(len(cells))
+        self._read(cells, current)
+        return current
+
+    @property
+    def intercept(self) -> float:
+        return kernel.intercept(self.kind, self.fields, self.settings)
+
+
+class LeadingEngine(CellEngine):
+    """Weights that are a function of all gradients so far, of the penalty, and of the rates."""
+
+    def retune(self, settings: tuple[float, ...]) -> None:
+        """Go on with another penalty, which acts on all gradients, and with other rates.
+
+        New rates concern the steps to come: the cells change so that the weights under the new
+        penalty and the old rates stay what they are.
+        """
+        wanted = np.array(settings, dtype=np.float64)
+        # The strengths l1 and l2 come first.
+        self.settings[:2] = wanted[:2]
+        if np.array_equal(wanted, self.settings):
+            return
+        self.sweep()
+        weights, intercept = self.weights(), self.intercept
+        self.settings[:] = wanted
+        self._restate(weights, intercept)
+
+    def _restate(self, weights: NDArray[np.float64], intercept: float) -> None:
+        """Change the cells so that they give these weights under the present settings."""
+        raise NotImplementedError
+
+
+class LaggingEngine(CellEngine):
+    """Weights that miss shrinks while nothing touches them, and catch up when they are read."""
+
+    def retune(self, settings: tuple[float, ...]) -> None:
+        """Apply the missed shrinks with the old settings, then switch."""
+        if not np.array_equal(np.array(settings), self.settings):
+            self.sweep()
+            self.settings[:] = settings
+            kernel.retune(self.kind, self.cells, self.fields, self.settings)
+
+
+def _aligned_zeros(rows: int, columns: int) -> NDArray[np.float64]:
+    """Zeros; a row that fits a cache line of 64 bytes does not straddle two."""
+    if columns <= 2:
+        # NumPy aligns arrays to 16 bytes.
+        return np.zeros((rows, columns))
+    line = 64 // 8
+    room = np.zeros(rows * columns + line)
+    start = -(room.ctypes.data // 8) % line
+    return room[start : start + rows * columns].reshape(rows, columns)

@@ -1,0 +1,144 @@
+"""The clock: two running scalars, and one number per weight, or two where iterates are averaged."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lazynet.engines.base import Engine, WithTables
+from lazynet.engines.wear import Wear
+from lazynet.kernels import averages as averages_kernel
+from lazynet.kernels import clock as clock_kernel
+from lazynet.kernels.examples import Examples, Steps, Task
+
+
+class OnTheClock(Engine):
+    """An engine with the clock's scalars, the intercept among them."""
+
+    def __init__(self, n_features: int, wear: Wear | None = None) -> None:
+        super().__init__(n_features, wear)
+        self.fields = np.zeros(clock_kernel.CLOCK_FIELDS)
+        clock_kernel.start(self.fields)
+
+    @property
+    def intercept(self) -> float:
+        return float(self.fields[clock_kernel.INTERCEPT_FIELD])
+
+    @intercept.setter
+    def intercept(self, value: float) -> None:
+        self.fields[clock_kernel.INTERCEPT_FIELD] = value
+
+
+class ClockEngine(OnTheClock):
+    """One number per weight and two running scalars; exact, and the fastest engine.
+
+    >>> engine = ClockEngine(2)
+    >>> engine.weights()
+    array([0., 0.])
+    """
+
+    name = "clock"
+    _per_weight = ("stored",)
+    _scalars = ("fields",)
+
+    def __init__(self, n_features: int, wear: Wear | None = None) -> None:
+        super().__init__(n_features, wear)
+        self.stored = np.zeros(n_features)
+
+    def _run(self, examples: Examples, steps: Steps, task: Task, first: int) -> tuple[int, int]:
+        return clock_kernel.run(examples, steps, task, self.stored, self.fields, first)
+
+    def _sweep(self) -> None:
+        clock_kernel.rebase(self.stored, self.fields)
+
+    def weights(self, out: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
+        out = np.empty(self.n_features) if out is None else out
+        clock_kernel.read(self.stored, self.fields, out)
+        return out
+
+    def weights_at(self, which: Any) -> NDArray[np.float64]:
+        current = self.stored[which]
+        clock_kernel.read(current, self.fields, current)
+        return current
+
+    def load(self, weights: NDArray[np.float64], intercept: float) -> None:
+        np.copyto(self.stored, weights)
+        clock_kernel.start(self.fields)
+        self.intercept = intercept
+
+
+class AveragedClockEngine(WithTables, OnTheClock):
+    """The clock with a second number per weight, from which the exact average is read.
+
+    The past of the clock is a block of three numbers per step.  When the block is full, all weights
+    are brought current, at a cost that is small beside the steps that filled the block.
+    """
+
+    name = "clock"
+    _per_weight = ("cells",)
+    _scalars = ("fields", "totals")
+
+    def __init__(
+        self, n_features: int, wear: Wear | None = None, steps_per_block: int | None = None
+    ) -> None:
+        super().__init__(n_features, wear)
+        room = _steps_per_block(n_features) if steps_per_block is None else steps_per_block
+        self.cells = np.zeros((n_features, 2))
+        # The system maps these pages as the block fills, not before.
+        self.shifts = np.empty(room)
+        self.scales, self.pulls = np.empty(room + 1), np.empty(room + 1)
+        self.totals = np.zeros(averages_kernel.AVERAGE_FIELDS)
+        averages_kernel.begin(self._past())
+
+    def _past(self) -> averages_kernel.Average:
+        return averages_kernel.Average(self.shifts, self.scales, self.pulls, self.totals)
+
+    def _run(self, examples: Examples, steps: Steps, task: Task, first: int) -> tuple[int, int]:
+        cells = self.cells.reshape(-1)
+        return clock_kernel.run(examples, steps, task, cells, self.fields, first, self._past())
+
+    def _sweep(self) -> None:
+        averages_kernel.fold(self.cells, self.fields, self._past())
+
+    def _written(self) -> dict[str, int]:
+        n = int(self.totals[averages_kernel.COUNTED_FIELD])
+        return {"shifts": n, "scales": n + 1, "pulls": n + 1}
+
+    def weights(self, out: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
+        out = np.empty(self.n_features) if out is None else out
+        averages_kernel.read(self.cells, self.fields, out)
+        return out
+
+    def weights_at(self, which: Any) -> NDArray[np.float64]:
+        cells = self.cells[which]
+        current = np.empty(len(cells))
+        averages_kernel.read(cells, self.fields, current)
+        return current
+
+    def _is_finite_at(self, indices: NDArray[Any]) -> bool:
+        return bool(np.isfinite(self.cells[indices]).all())
+
+    def _sums(self, out: NDArray[np.float64]) -> None:
+        averages_kernel.sums(self.cells, self._past(), out)
+
+    def _sums_at(self, which: NDArray[Any]) -> NDArray[np.float64]:
+        sums = np.empty(len(which))
+        averages_kernel.sums(self.cells[which], self._past(), sums)
+        return sums
+
+    def _set_sums(self, sums: NDArray[np.float64]) -> None:
+        np.negative(sums, out=self.cells[:, 1])
+
+    def load(self, weights: NDArray[np.float64], intercept: float) -> None:
+        self.cells[:, 0], self.cells[:, 1] = weights, 0.0
+        clock_kernel.start(self.fields)
+        self.totals[:] = 0.0
+        averages_kernel.begin(self._past())
+        self.intercept = intercept
+
+
+def _steps_per_block(n_features: int) -> int:
+    """So many steps that a visit to every weight costs little beside them; 24 bytes each."""
+    return max(min(4 * n_features, 2**18), n_features // 4, 2**12)

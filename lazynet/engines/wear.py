@@ -1,0 +1,67 @@
+"""When a lazy form is worn out, so that every weight must be brought current."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from lazynet.kernels.examples import Task
+from lazynet.losses import Loss
+from lazynet.params import Number, SettledFields, Special, shown, table
+
+
+@dataclass(frozen=True)
+class Wear(SettledFields):
+    """When the clock is worn out and every weight is brought current (a sweep).
+
+    ``smallest_scale`` keeps |w| / scale in the range of doubles.  ``cushion`` bounds
+    scale * shift, and so the absolute error of a weight: about 6 cushions in units of the
+    roundoff.  A sweep visits every weight.  So the soft limit ``cushion`` holds once the nonzeros
+    since the last sweep number ``nonzeros_per_weight`` times the weights, and the hard limit
+    ``largest_cushion`` at any time.  ``reach`` and ``largest_reach`` are the soft and the hard limit
+    of S0 max(1 / scale, shift) / (sum of omega) where iterates are averaged, S0 being the sum of the
+    scales since the last sweep (kernels/averages.pxd).
+    """
+
+    _kinds = table(
+        smallest_scale=Number(least=0, most=1),
+        cushion=Number(least=0, infinite=True),
+        largest_cushion=Number(least=0, infinite=True),
+        nonzeros_per_weight=Number(least=0, infinite=True),
+        reach=Number(least=0, infinite=True),
+        largest_reach=Number(least=0, infinite=True),
+    )
+    smallest_scale: float = 2.0**-500
+    cushion: float = 1.0
+    largest_cushion: float = 2.0**10
+    nonzeros_per_weight: float = 16.0
+    reach: float = 2.0**6
+    largest_reach: float = 2.0**10
+
+    def task(
+        self, n_features: int, loss: Loss, step_order: str, fit_intercept: bool, pulls: bool = True
+    ) -> Task:
+        """What a kernel is told of a run; ``pulls`` says whether there is an l1 penalty."""
+        return Task(
+            loss.code,
+            loss.epsilon,
+            step_order == "shrink_first",
+            fit_intercept,
+            self.smallest_scale,
+            self.cushion,
+            self.largest_cushion,
+            self.nonzeros_per_weight * n_features,
+            self.reach,
+            self.largest_reach,
+            pulls,
+        )
+
+
+def _check_wear(name: str, value: Any) -> Wear:
+    if not isinstance(value, Wear):
+        raise TypeError(f"{name} must be None or a lazynet.engines.wear.Wear, got {shown(value)}")
+    return value
+
+
+#: The kind of ``wear``.
+WEAR = Special(check=_check_wear, optional=True)

@@ -1,0 +1,1 @@
+"""The scikit-learn face: classifiers and regressors, one file a family."""

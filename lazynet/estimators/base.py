@@ -1,0 +1,480 @@
+"""What every linear estimator shares: the door for X and y, predictions, and the coefficients."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable, Mapping
+from functools import wraps
+from types import SimpleNamespace
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+from scipy.special import expit, log_expit
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from lazynet.data import checked_csr, only_named_columns, unusable, usable_rows
+from lazynet.importances import check_sample_weight, importances
+from lazynet.losses import LOSSES, Loss, LossLike, get_loss
+from lazynet.params import Kind, ParameterObject, check_array, settle
+from lazynet.rules.base import LARGEST_SHRINK
+from lazynet.transactions import Transactional, all_or_nothing, at_rest
+
+# What other libraries call a parameter, and what is written here.
+_FOREIGN = {
+    "alpha": "l1=alpha*l1_ratio, l2=alpha*(1 - l1_ratio)",
+    "l1_ratio": "l1=alpha*l1_ratio, l2=alpha*(1 - l1_ratio)",
+    "penalty": "l1=... and l2=... (a strength of 0 leaves a penalty out)",
+    "C": "l2=1/(C*n_samples)",
+    "learning_rate": "schedule=...",
+    "step_order": "rule=FoBoS(step_order=...) or rule=SGD(step_order=...)",
+    "gamma": "rule=RDA(gamma=...)",
+    "rho": "rule=RDA(rho=...)",
+    "beta": "rule=FTRL(beta=...)",
+    "delta": "rule=AdaGrad(delta=...)",
+    "period": "rule=TruncatedGradient(period=...) or rule=Carpenter(period=...)",
+    "threshold": "rule=TruncatedGradient(threshold=...)",
+    "power_t": "schedule=Power(power_t=...)",
+    "epsilon": "loss=Huber(epsilon=...) or loss=EpsilonInsensitive(epsilon=...)",
+    "table_budget": "engine=Tables(budget=...)",
+    "dense_predictions": "engine=Dense(predictions=True)",
+}
+# Columns are read one by one where X has fewer nonzeros than this share of the features.
+_FEW = 1 / 8
+
+
+def suitable_rate(squared_norm: float, loss: Loss) -> float:
+    """1 / (c |x|^2), c the largest curvature: a step on a row of this length does not overshoot."""
+    if not np.isfinite(squared_norm):
+        raise ValueError(
+            "X has rows whose squared norm is not a finite number, so no rate suits them; "
+            "scale the features to comparable sizes, or give eta0"
+        )
+    if squared_norm == 0:
+        return 1.0
+    divisor = (loss.curvature or 1.0) * squared_norm
+    # Rows whose squared norm is next to nothing: the largest rate that any rule takes.
+    return min(1.0 / divisor, LARGEST_SHRINK) if divisor else LARGEST_SHRINK
+
+
+def helpful(constructor: Callable[..., None]) -> Callable[..., None]:
+    """A constructor that says what to write instead of a parameter of another library.
+
+    >>> from lazynet import LazyNetClassifier
+    >>> LazyNetClassifier(alpha=0.1)
+    Traceback (most recent call last):
+    ...
+    TypeError: LazyNetClassifier has no parameter alpha: write l1=alpha*l1_ratio, \
+l2=alpha*(1 - l1_ratio)
+    """
+
+    @wraps(constructor)
+    def construct(self: Any, *arguments: Any, **options: Any) -> None:
+        for name in options.keys() & _FOREIGN.keys() - set(self._kinds):
+            raise TypeError(_advice(self, name))
+        constructor(self, *arguments, **options)
+
+    return construct
+
+
+def _advice(estimator: Any, name: str) -> str:
+    return f"{type(estimator).__name__} has no parameter {name}: write {_FOREIGN[name]}"
+
+
+class SparseLinear(Transactional, BaseEstimator):
+    """Predicts w.x + b; a model has one row of weights and one intercept per binary problem."""
+
+    #: whether a loss over margins can be trained
+    _takes_margin_losses: ClassVar[bool]
+    #: what each parameter may be
+    _kinds: ClassVar[Mapping[str, Kind]]
+    #: whether ``coef_`` is a sparse matrix
+    _sparse_coef: bool = False
+
+    loss: LossLike
+    random_state: int | np.random.RandomState | None
+    n_features_in_: int
+    #: the weights, a row per problem; None while nobody has asked for the weights of an engine
+    _coefficients: NDArray[np.float64] | None
+    #: the intercept of every problem
+    _offsets: NDArray[np.float64]
+    #: the weights and intercepts that a snapshot of the model predicts with
+    _predictor: tuple[Any, NDArray[np.float64]]
+
+    def _keep(self, given: Mapping[str, Any]) -> None:
+        """Set every parameter to the value that the constructor was given."""
+        for name in self._kinds:
+            setattr(self, name, given[name])
+
+    def _settle(self) -> SimpleNamespace:
+        """The parameters as plain Python values and settled objects.
+
+        Every call begins here and uses only these values; ``get_params`` and ``clone`` go on giving
+        the values that the user passed.
+        """
+        p = settle(self._kinds, {name: getattr(self, name) for name in self._kinds})
+        if p.loss.margin and not self._takes_margin_losses:
+            accepted = sorted(other for other, row in LOSSES.items() if not row.margin)
+            raise ValueError(
+                f"loss={p.loss.name!r} is for targets of -1 and +1; a regressor takes one of "
+                f"{accepted}"
+            )
+        return p
+
+    def set_params(self, **params: Any) -> Self:
+        """Change parameters by name; ``rule__gamma`` is the gamma of the object ``rule``.
+
+        >>> from lazynet import RDA, LazyNetClassifier
+        >>> LazyNetClassifier(rule=RDA()).set_params(rule__gamma=5)
+        LazyNetClassifier(rule=RDA(gamma=5))
+        """
+        for key in params:
+            name, _, nested = key.partition("__")
+            if name in _FOREIGN and name not in self._kinds:
+                raise ValueError(_advice(self, name))
+            value = params.get(name, getattr(self, name, None))
+            if nested and name in self._kinds and not hasattr(value, "set_params"):
+                raise ValueError(
+                    f"{key} needs an object, and {name} is {value!r}: "
+                    f"write {name}={_object_for(self._kinds[name], name, value)}"
+                )
+        return super().set_params(**params)
+
+    def _check_X(self, X: Any, reset: bool, *, for_training: bool = True, **options: Any) -> Any:
+        """X as CSR, and whatever else ``validate_data`` was asked to check, as a tuple.
+
+        The one door for X.  Predicting needs neither the order of the columns nor a second look at
+        the values.
+        """
+        already_checked = False
+        if not sparse.issparse(X) and getattr(getattr(X, "dtype", None), "kind", "") == "c":
+            raise ValueError("Complex data not supported: X must hold real numbers")
+        if getattr(getattr(options.get("y"), "dtype", None), "kind", "") == "c":
+            raise ValueError("Complex data not supported: y must hold real numbers")
+        if sparse.issparse(X):
+            # First of all: nothing else may follow indices that leave the matrix.
+            X = checked_csr(X, only_range=not for_training)
+            already_checked = for_training and X.dtype in (np.float32, np.float64)
+        # What a cast to float64 makes infinite or NaN is refused as such.
+        casts = np.errstate(over="ignore", invalid="ignore")
+        with casts, unusable("X or y" if "y" in options else "X"):
+            checked = validate_data(
+                self,
+                X,
+                accept_sparse="csr",
+                accept_large_sparse=True,
+                dtype=[np.float64, np.float32],
+                order="C",  # a dense product gives other bits in another order
+                ensure_all_finite=not already_checked,
+                reset=reset,
+                **options,
+            )
+        X, *rest = checked if isinstance(checked, tuple) else (checked,)
+        if not already_checked and for_training:
+            X = usable_rows(X if sparse.issparse(X) else sparse.csr_matrix(X))
+        return X, *rest
+
+    def _problems(self, X: Any, y: Any, weights: Any) -> list[tuple[NDArray[np.float64], Any]]:
+        """Targets and importances of each binary or regression problem."""
+        raise NotImplementedError
+
+    def _generators(self) -> list[np.random.RandomState]:
+        own = (getattr(self, "random_state", None), self.__dict__.get("_generator"))
+        return [generator for generator in own if isinstance(generator, np.random.RandomState)]
+
+    def _warn(self, warnings_: Iterable[Warning]) -> None:
+        """Warn once the model is trained: a warning that is an error costs no training."""
+        for warning in warnings_:
+            warnings.warn(warning, stacklevel=3)
+
+    # --- predictions ----------------------------------------------------------------------
+
+    def _now(self, X: Any) -> tuple[Self, Any]:
+        """The model of this moment and X as the model takes it.
+
+        Whatever other threads do to the model later, predictions are those of one moment.
+        """
+        now, checked = self._moment(X)
+        if checked is None:
+            checked, *_ = now._check_X(X, reset=False, for_training=False)
+        return now, checked
+
+    @at_rest
+    def _moment(self, X: Any) -> tuple[Self, Any]:
+        check_is_fitted(self)
+        now = object.__new__(type(self))
+        now.__dict__.update(self.__dict__)
+        with unusable("X"):
+            few = sparse.issparse(X) and X.nnz < _FEW * self.n_features_in_
+        if self._coefficients is None and few:
+            # Bring current only the weights that the rows name, before another call trains.
+            checked, *_ = now._check_X(X, reset=False, for_training=False)
+            columns, reduced = only_named_columns(checked)
+            now._predictor = self._coef_at(columns), self._intercepts()
+            return now, reduced
+        now._predictor = self._raw_coef(), self._intercepts()
+        return now, None
+
+    def _decision(self, X: Any) -> NDArray[np.float64]:
+        """w.x + b of each row and problem, asked of a snapshot and with X as the snapshot takes X."""
+        coefficients, intercepts = self._predictor
+        with np.errstate(over="ignore", invalid="ignore"):
+            products = X @ coefficients.T
+            dense = products.toarray() if sparse.issparse(products) else np.asarray(products)
+            decision = dense + intercepts
+        if np.isnan(decision).any():
+            row = int(np.isnan(decision).any(axis=1).argmax())
+            raise FloatingPointError(
+                f"the prediction of row {row} of X overflows: it is not a number. "
+                f"Scale the features to comparable sizes."
+            )
+        return decision
+
+    # --- the model ------------------------------------------------------------------------
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "_coefficients" in self.__dict__
+
+    def _dense_coef(self) -> NDArray[np.float64]:
+        """The weights, a row per problem, read-only."""
+        assert self._coefficients is not None
+        return self._coefficients
+
+    def _coef_at(self, columns: NDArray[Any]) -> NDArray[np.float64]:
+        """The weights of some features, a row per problem."""
+        return self._dense_coef()[:, columns]
+
+    def _intercepts(self) -> NDArray[np.float64]:
+        """The intercept of every problem."""
+        return self._offsets
+
+    def _load(self, coefficients: NDArray[np.float64], intercepts: NDArray[np.float64]) -> None:
+        """Make these the model."""
+        coefficients.flags.writeable = False
+        self._coefficients, self._offsets = coefficients, intercepts
+
+    def _raw_coef(self) -> Any:
+        """The weights, a row per problem: an array, or a CSR matrix after ``sparsify``."""
+        dense = self._dense_coef()
+        if not self._sparse_coef:
+            return dense
+        made_from, matrix = self.__dict__.get("_sparsified", (None, None))
+        if made_from is not dense:
+            matrix = sparse.csr_matrix(dense)
+            self.__dict__["_sparsified"] = dense, matrix
+        return matrix
+
+    def _shaped(self, rows: Any) -> Any:
+        """Rows of weights in the shape that users see."""
+        return rows
+
+    @property
+    @at_rest
+    def coef_(self) -> Any:
+        """The weights: shape (1, n_features), or (n_classes, n_features) for several classes.
+
+        With an average, the averages of the iterates, once an iterate has counted.  The array is
+        read-only; assign a whole array to change the model.
+        """
+        check_is_fitted(self)
+        return self._shaped(self._raw_coef())
+
+    @coef_.setter
+    def coef_(self, value: Any) -> None:
+        self._assign(value, None)
+
+    @property
+    @at_rest
+    def intercept_(self) -> NDArray[np.float64]:
+        """The intercept of each problem; 0 without ``fit_intercept``."""
+        check_is_fitted(self)
+        return self._intercepts()
+
+    @intercept_.setter
+    def intercept_(self, value: Any) -> None:
+        self._assign(None, value)
+
+    @all_or_nothing
+    def _assign(self, coefficients: Any, intercepts: Any) -> None:
+        check_is_fitted(self)
+        old = self._dense_coef(), self._intercepts()
+        rows = self._start(coefficients, "coef_", old[0].shape, old[0])
+        self._load(rows, self._start(intercepts, "intercept_", old[1].shape, old[1]))
+
+    def _start(
+        self, given: Any, name: str, shape: tuple[int, ...], otherwise: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Weights or intercepts that a user gives, or ``otherwise`` for None."""
+        if given is None:
+            return otherwise.copy()
+        given = given.toarray() if sparse.issparse(given) else given
+        array = check_array(name, "must hold real numbers", given)
+        size = int(np.prod(shape))
+        if array.size != size or (array.ndim > 1 and array.shape != shape):
+            wanted = np.shape(self._shaped(np.empty(shape))) if len(shape) > 1 else shape
+            raise ValueError(f"{name} must have the shape {wanted}, got {array.shape}")
+        if not np.isfinite(array).all():
+            raise ValueError(f"{name} must be finite, got NaN or infinity")
+        return array.reshape(shape).copy()
+
+    @all_or_nothing
+    def sparsify(self) -> Self:
+        """Give ``coef_`` as a sparse matrix from now on, and predict with it.
+
+        >>> from lazynet import LazyNetClassifier
+        >>> model = LazyNetClassifier(l1=0.1).partial_fit([[0.0, 9.0]], ["b"], classes=["a", "b"])
+        >>> model.sparsify().coef_.nnz
+        1
+        """
+        check_is_fitted(self)
+        self._sparse_coef = True
+        return self
+
+    @all_or_nothing
+    def densify(self) -> Self:
+        """Give ``coef_`` as an array from now on, which is the default."""
+        check_is_fitted(self)
+        self._sparse_coef = False
+        return self
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+def _object_for(kind: Kind, name: str, value: Any) -> str:
+    """The constructor call of the object that ``value`` stands for."""
+    try:
+        found = kind.settled(name, value)
+    except (TypeError, ValueError):
+        return "an object with parameters of its own"
+    if isinstance(found, Loss):
+        objects = {"huber": "Huber()", "epsilon_insensitive": "EpsilonInsensitive()"}
+        return objects.get(found.name, "Huber() or EpsilonInsensitive()")
+    if isinstance(found, ParameterObject):
+        return f"{type(found).__name__}()"
+    return "an object with parameters of its own"
+
+
+class SparseClassifier(ClassifierMixin, SparseLinear):
+    """Classes from the side of the hyperplane; several classes one against the rest."""
+
+    _takes_margin_losses = True
+    classes_: NDArray[Any]
+    class_weight: dict[Any, float] | str | None
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Signed distances w.x + b: shape (n_samples,), or (n_samples, n_classes) for several."""
+        now, X = self._now(X)
+        decision = now._decision(X)
+        return decision.ravel() if decision.shape[1] == 1 else decision
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The class of each row."""
+        now, X = self._now(X)
+        decision = now._decision(X)
+        if decision.shape[1] == 1:
+            return now.classes_[(decision[:, 0] > 0).astype(np.intp)]
+        return now.classes_[decision.argmax(axis=1)]
+
+    def _has_probability(self) -> bool:
+        if get_loss(self.loss).has_probability:
+            return True
+        accepted = sorted(name for name, row in LOSSES.items() if row.has_probability)
+        raise AttributeError(f"probabilities need loss to be one of {accepted}, got {self.loss!r}")
+
+    @available_if(_has_probability)
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Probabilities, shape (n_samples, n_classes), in the order of ``classes_``.
+
+        The logistic function for "log_loss"; (clip(p, -1, 1) + 1) / 2 for "modified_huber" (Zhang
+        2004).  Several classes: one against the rest, normalised.
+
+        >>> from lazynet import LazyNetClassifier
+        >>> model = LazyNetClassifier(fit_intercept=False)
+        >>> model = model.partial_fit([[0.0]], ["no"], classes=["no", "yes"])
+        >>> model.predict_proba([[1.0]])  # nothing has been learned from a row of zeros
+        array([[0.5, 0.5]])
+        """
+        now, X = self._now(X)
+        return now._probabilities(now._decision(X))
+
+    def _probabilities(self, decision: NDArray[np.float64]) -> NDArray[np.float64]:
+        binary = decision.shape[1] == 1
+        # Both classes from their own side, so that small probabilities keep their digits.
+        sides = np.hstack([-decision, decision]) if binary else decision
+        if get_loss(self.loss).name == "log_loss":
+            positive = expit(sides)
+        else:
+            positive = (np.clip(sides, -1.0, 1.0) + 1.0) / 2.0
+        if binary:
+            return positive
+        total = positive.sum(axis=1, keepdims=True)
+        # All zero: no class claims the example, so all are equally likely.
+        positive[total[:, 0] == 0] = 1.0
+        return positive / positive.sum(axis=1, keepdims=True)
+
+    @available_if(_has_probability)
+    def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
+        """Logarithms of ``predict_proba``.
+
+        >>> from lazynet import LazyNetClassifier
+        >>> model = LazyNetClassifier(fit_intercept=False)
+        >>> model = model.partial_fit([[0.0]], ["no"], classes=["no", "yes"])
+        >>> model.predict_log_proba([[1.0]]).round(2)  # log(1/2)
+        array([[-0.69, -0.69]])
+        """
+        now, X = self._now(X)
+        decision = now._decision(X)
+        if get_loss(now.loss).name == "log_loss" and decision.shape[1] == 1:
+            return log_expit(np.hstack([-decision, decision]))
+        with np.errstate(divide="ignore"):
+            return np.log(now._probabilities(decision))
+
+    def _check_training(
+        self, X: Any, y: Any, classes: NDArray[Any] | None, reset: bool
+    ) -> tuple[Any, Any, NDArray[Any]]:
+        """X, y and the classes, those of y where ``classes`` is None."""
+        X, y = self._check_X(X, reset, y=y)
+        with np.errstate(invalid="ignore"):  # it looks whether a cast to integers changes y
+            check_classification_targets(y)
+        if classes is None:
+            classes = np.unique(y)
+            if len(classes) < 2:
+                raise ValueError(f"y must have at least two classes, got one class: {classes[0]!r}")
+        elif not np.isin(y, classes).all():
+            unknown = np.setdiff1d(y, classes)
+            raise ValueError(f"y has labels {unknown} that are not among the classes {classes}")
+        return X, y, classes
+
+    def _problems(self, X: Any, y: Any, weights: Any) -> list[tuple[NDArray[np.float64], Any]]:
+        labels, classes = y
+        # Two classes are one problem, the second class positive.
+        positives = classes[1:] if len(classes) == 2 else classes
+        return [(np.where(labels == positive, 1.0, -1.0), weights) for positive in positives]
+
+
+class SparseRegressor(RegressorMixin, SparseLinear):
+    """Predicts w.x + b itself; ``coef_`` has the shape (n_features,)."""
+
+    _takes_margin_losses = False
+
+    def _shaped(self, rows: Any) -> Any:
+        return rows if sparse.issparse(rows) else rows[0]
+
+    def predict(self, X: Any) -> NDArray[np.float64]:
+        """w.x + b for each row."""
+        now, X = self._now(X)
+        return now._decision(X).ravel()
+
+    def _check_training(self, X: Any, y: Any, reset: bool) -> tuple[Any, NDArray[np.float64]]:
+        X, y = self._check_X(X, reset, y=y, y_numeric=True)
+        return X, np.ascontiguousarray(check_array("y", "must hold real numbers", y, masks=True))
+
+    def _problems(self, X: Any, y: Any, weights: Any) -> list[tuple[NDArray[np.float64], Any]]:
+        return [(y, weights)]

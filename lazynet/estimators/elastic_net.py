@@ -1,0 +1,769 @@
+"""LazyNetClassifier and LazyNetRegressor: every rule of the catalogue, on any X, y and stream."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
+
+from lazynet.averages import AVERAGE, AverageLike
+from lazynet.catalogue import RULE, RuleLike
+from lazynet.checks.verify import LARGEST_EPOCHS, VerificationReport, affordable_rows, verify
+from lazynet.data import as_examples, check_order, touched_columns, unusable
+from lazynet.engines.base import LOWER_ETA0, Engine, refuse_overflow
+from lazynet.estimators.base import (
+    SparseClassifier,
+    SparseLinear,
+    SparseRegressor,
+    helpful,
+    suitable_rate,
+)
+from lazynet.forms import FORM, FormLike
+from lazynet.importances import CLASS_WEIGHT, check_classes, check_sample_weight, importances
+from lazynet.losses import LOSS, LossLike
+from lazynet.params import (
+    EPOCHS,
+    FLAG,
+    STRENGTH,
+    VERBOSITY,
+    Integer,
+    Number,
+    check_integer,
+    check_n_steps,
+    table,
+)
+from lazynet.schedules import SCHEDULE, ScheduleLike, needs_scale
+from lazynet.seeds import SEED, new_generator
+from lazynet.training import (
+    Epoch,
+    EpochRecord,
+    Learner,
+    Orders,
+    Plan,
+    Stopping,
+    check_rate_parameters,
+    run_pass,
+    train,
+)
+from lazynet.transactions import all_or_nothing, at_rest
+
+Callback = Callable[[Epoch], Any]
+
+
+class _ElasticNetModel(SparseLinear):
+    """What the classifier and the regressor share: parameters, training, engines."""
+
+    _kinds = table(
+        loss=LOSS,
+        l1=STRENGTH,
+        l2=STRENGTH,
+        rule=RULE,
+        schedule=SCHEDULE,
+        eta0=Number(above=0, optional=True),
+        engine=FORM,
+        average=AVERAGE,
+        max_iter=EPOCHS,
+        tol=Number(least=0, optional=True),
+        n_iter_no_change=Integer(least=1),
+        fit_intercept=FLAG,
+        shuffle=FLAG,
+        random_state=SEED,
+        warm_start=FLAG,
+        record_history=FLAG,
+        verbose=VERBOSITY,
+    )
+
+    # Set by training.
+    n_iter_: int
+    t_: int
+    eta0_: float
+    history_: list[EpochRecord]
+    _engines: list[Engine]
+    _changed_in_place = ("_engines", "_generator")
+
+    schedule: ScheduleLike
+
+    # --- the plan -------------------------------------------------------------------------
+
+    def _settle(self) -> SimpleNamespace:
+        """The parameters as plain values, with the ``plan`` that follows from them."""
+        p = super()._settle()
+        check_rate_parameters(p.rule, self.schedule, p.eta0)
+        p.plan = Plan.of(p)
+        return p
+
+    def _scale_of_rates(
+        self, p: SimpleNamespace, X: sparse.csr_matrix, weights: NDArray[np.float64] | None
+    ) -> float:
+        """eta0, or the largest scale for which no gradient step on a row of X overshoots."""
+        if p.eta0 is not None:
+            return float(p.eta0)
+        if not p.rule.scheduled or not needs_scale(p.schedule):
+            return 1.0  # nothing asks for a scale
+        # A loss whose slope is bounded cannot diverge, however large an importance is; a rate
+        # that suits one heavy example would only keep the others from learning.
+        counts = weights if p.loss.unbounded_slope else None
+        norm = as_examples(X, None, counts).largest_squared_norm(float(p.fit_intercept))
+        # A rate that nobody asked for should not be a rate that the rule refuses.
+        largest = p.rule.largest_rate(p.plan.penalty) / 2 if not p.rule.has_state else np.inf
+        return min(suitable_rate(norm, p.loss), largest)
+
+    # --- training -------------------------------------------------------------------------
+
+    def _fit(
+        self,
+        p: SimpleNamespace,
+        X: sparse.csr_matrix,
+        y: Any,
+        weights: NDArray[np.float64] | None,
+        sample_order: ArrayLike | None,
+        coef_init: ArrayLike | None,
+        intercept_init: ArrayLike | None,
+        callback: Callback | None,
+    ) -> list[Warning]:
+        """Train anew; returns what there is to warn of."""
+        order = check_order(sample_order, X.shape[0])
+        steps_of_an_epoch = X.shape[0] if order is None else order.shape[-1]
+        n_steps = check_n_steps("max_iter", p.max_iter, steps_of_an_epoch)
+        eta0 = self._scale_of_rates(p, X, weights)
+        plan = p.plan.known(eta0, n_steps if p.tol is None else None)
+        listed = p.max_iter if order is None or order.ndim == 1 else len(order)
+        if p.tol is None and listed < p.max_iter:
+            raise ValueError(f"sample_order has {listed} epochs, fewer than max_iter={p.max_iter}")
+        if callback is not None and not callable(callback):
+            raise TypeError(f"callback must be callable, got {type(callback).__name__}")
+        problems = self._problems(X, y, weights)
+        engines, warnings = self._first_engines(p, plan, X.shape[1], len(problems))
+        if coef_init is not None or intercept_init is not None:
+            self._load_initial(engines, coef_init, intercept_init)
+        learners = [
+            Learner(engine, as_examples(X, *problem), plan)
+            for engine, problem in zip(engines, problems, strict=True)
+        ]
+        generator = new_generator(p.random_state) if p.shuffle else None
+        t, history, stopped = train(
+            learners,
+            Orders(X.shape[0], order, generator),
+            t=0,
+            max_iter=p.max_iter,
+            stopping=Stopping(p.tol, p.n_iter_no_change),
+            record=p.record_history,
+            verbose=p.verbose,
+            callback=callback,
+        )
+        coefficients = _stack(engines)
+        intercepts = np.array([engine.model_intercept for engine in engines])
+        refuse_overflow(t, LOWER_ETA0, coefficients, intercepts)
+        self._engines, self._storage = engines, p.plan.storage
+        self._coefficients: NDArray[np.float64] | None = coefficients
+        self._generator = generator
+        self.t_, self.eta0_, self.history_ = t, eta0, history
+        self.n_iter_ = len(history) if history else p.max_iter
+        if p.tol is not None and not stopped:
+            warnings.append(self._unfinished(p))
+        return warnings
+
+    def _first_engines(
+        self, p: SimpleNamespace, plan: Plan, n_features: int, n_problems: int
+    ) -> tuple[list[Engine], list[Warning]]:
+        """The engines that ``fit`` begins with, and what there is to warn of."""
+        if not (p.warm_start and self.__sklearn_is_fitted__()):
+            return [plan.new_engine(n_features) for _ in range(n_problems)], []
+        if len(self._engines) != n_problems or self._engines[0].n_features != n_features:
+            raise ValueError(
+                f"warm_start=True continues a model of {len(self._engines)} problem(s) with "
+                f"{self._engines[0].n_features} features, but these data make {n_problems} "
+                f"with {n_features}; fit them with warm_start=False"
+            )
+        engines = [plan.continued(engine, average=False) for engine in self._engines]
+        return engines, _doubts(engines, plan)
+
+    def _load_initial(self, engines: list[Engine], coef: Any, intercept: Any) -> None:
+        """Let the engines start from weights that the user gives."""
+        zeros = np.zeros((len(engines), engines[0].n_features))
+        rows = self._start(coef, "coef_init", zeros.shape, _stack(engines, last=True))
+        own = np.array([engine.intercept for engine in engines])
+        offsets = self._start(intercept, "intercept_init", own.shape, own)
+        for engine, weights, offset in zip(engines, rows, offsets, strict=True):
+            engine.load(weights, float(offset))
+
+    def _unfinished(self, p: SimpleNamespace) -> Warning:
+        """The warning after a fit that ``tol`` has not stopped."""
+        if not p.rule.scheduled:
+            rates = f", or raise the rates with rule={p.rule.rate} if they are small"
+        else:
+            rates = f", or eta0 (which is {self.eta0_:.3g}) if the rates are small"
+        return ConvergenceWarning(
+            f"the objective was still improving by more than tol={p.tol:g} after "
+            f"max_iter={p.max_iter} epochs; raise max_iter{rates}, or see history_ for how it went"
+        )
+
+    def _fit_on(
+        self,
+        p: SimpleNamespace,
+        X: sparse.csr_matrix,
+        y: Any,
+        weights: NDArray[np.float64] | None,
+        sample_order: ArrayLike | None,
+    ) -> list[Warning]:
+        """Go on training with one pass over X; returns what there is to warn of."""
+        begun = self.__sklearn_is_fitted__()
+        keep = begun and p.eta0 is None
+        eta0 = self.eta0_ if keep else self._scale_of_rates(p, X, weights)
+        plan = p.plan.known(eta0, None)
+        order = check_order(sample_order, X.shape[0])
+        problems = self._problems(X, y, weights)
+        engines = self._engines if begun else [plan.new_engine(X.shape[1]) for _ in problems]
+        storage = p.plan.storage
+        if begun and self._storage != storage:
+            same_average = self._storage[0] == storage[0]
+            engines = [plan.continued(engine, average=same_average) for engine in engines]
+        warnings = _doubts(engines, plan) if begun else []
+        generator = getattr(self, "_generator", None)
+        if p.shuffle and generator is None:
+            generator = new_generator(p.random_state)
+        learners = [
+            Learner(engine, as_examples(X, *problem), plan)
+            for engine, problem in zip(engines, problems, strict=True)
+        ]
+        orders = Orders(X.shape[0], order, generator if p.shuffle else None)
+        touched = touched_columns(X)
+        if len(touched) < X.shape[1]:
+            # A copy: the journal and the check at the end must see the same columns.
+            touched = touched.copy()
+        with unusable("X"):
+            self._protect(engines, touched)
+        for engine in engines:
+            engine.retune(plan.settings)
+        t = self.t_ if begun else 0
+        for epoch in range(1 if order is None or order.ndim == 1 else len(order)):
+            t = run_pass(learners, orders.of(epoch), t)
+        with unusable("X"):
+            for engine in engines:
+                engine.check_finite(touched, t)
+        self._engines, self._storage = engines, storage
+        self._coefficients = None
+        self._generator = generator
+        self.t_, self.eta0_ = t, eta0
+        self.n_iter_ = getattr(self, "n_iter_", 0) + 1
+        self.history_ = getattr(self, "history_", [])
+        return warnings
+
+    # --- the model ------------------------------------------------------------------------
+
+    def _dense_coef(self) -> NDArray[np.float64]:
+        if self._coefficients is None:
+            self._coefficients = _stack(self._engines)
+        return self._coefficients
+
+    def _coef_at(self, columns: NDArray[Any]) -> NDArray[np.float64]:
+        return np.vstack([engine.model_at(columns) for engine in self._engines])
+
+    def _intercepts(self) -> NDArray[np.float64]:
+        return np.array([engine.model_intercept for engine in self._engines])
+
+    def _load(self, coefficients: NDArray[np.float64], intercepts: NDArray[np.float64]) -> None:
+        # New engines: the model keeps the old ones until this call is done.
+        p = self._settle()
+        plan = p.plan.known(self.eta0_, None) if p.tol is not None else p.plan.known(self.eta0_, 1)
+        engines = [plan.new_engine(coefficients.shape[1]) for _ in self._engines]
+        for engine, weights, offset in zip(engines, coefficients, intercepts, strict=True):
+            engine.load(weights, float(offset))
+        self._engines, self._storage, self._coefficients = engines, p.plan.storage, None
+
+    @property
+    @at_rest
+    def last_coef_(self) -> Any:
+        """The weights after the last step, of the shape of ``coef_``.
+
+        Without an average these are the same numbers as ``coef_``.  Under an l1 penalty the last
+        weights are sparse and their averages are not: an average remembers every iterate.
+        """
+        check_is_fitted(self)
+        if not any(engine.averaging for engine in self._engines):
+            return self._shaped(self._dense_coef())
+        return self._shaped(_stack(self._engines, last=True))
+
+    @property
+    @at_rest
+    def last_intercept_(self) -> NDArray[np.float64]:
+        """The intercept of each row of ``last_coef_``."""
+        check_is_fitted(self)
+        return np.array([engine.intercept for engine in self._engines])
+
+    @property
+    def support_(self) -> NDArray[np.bool_]:
+        """Whether each weight is not zero after the last step, of the shape of ``coef_``."""
+        return self.last_coef_ != 0.0
+
+    def _verify(
+        self, p: SimpleNamespace, X: Any, y: Any, weights: Any, max_rows: int, epochs: int
+    ) -> VerificationReport:
+        max_rows = check_integer("max_rows", max_rows, 1)
+        epochs = check_integer("epochs", epochs, 1, LARGEST_EPOCHS)
+        targets, counts = self._problems(X, y, weights)[0]
+        n_steps = affordable_rows(X, max_rows, epochs) * epochs
+        plan = p.plan.known(self._scale_of_rates(p, X, weights), n_steps)
+        return verify(plan, X, targets, counts, max_rows, epochs)
+
+
+def _doubts(engines: list[Engine], plan: Plan) -> list[Warning]:
+    """What a user should know before these engines go on; one warning for all problems."""
+    found = [engine.doubt_about(plan.settings) for engine in engines]
+    return [UserWarning(doubt) for doubt in found if doubt is not None][:1]
+
+
+def _stack(engines: list[Engine], last: bool = False) -> NDArray[np.float64]:
+    """The weights that predict, or the last weights: a row for every engine, read-only."""
+    coefficients = np.empty((len(engines), engines[0].n_features))
+    for row, engine in zip(coefficients, engines, strict=True):
+        engine.weights(out=row) if last else engine.model(out=row)
+    coefficients.flags.writeable = False
+    return coefficients
+
+
+class LazyNetClassifier(SparseClassifier, _ElasticNetModel):
+    """Linear classification with an elastic net, trained one example at a time.
+
+    Minimises ``mean loss + l1 * sum|w| + l2/2 * sum w^2`` by stochastic gradient or proximal
+    steps.  A step costs the nonzeros of its example, and the weights are those of the dense
+    algorithm after every step.  Several classes are trained one against the rest.
+
+    Rules, schedules, engines, averages and losses are named by a string, or given as an object
+    that carries its own parameters, such as ``rule=RDA(gamma=5)``.  ``GridSearchCV`` searches the
+    parameters of such an object as ``rule__gamma``.
+
+    Parameters
+    ----------
+    loss : str or object, default="log_loss"
+        "log_loss", "hinge", "squared_hinge", "modified_huber", or one of the regression losses
+        "squared_error", "absolute_error", "huber", "epsilon_insensitive" on targets -1 and +1.
+        ``Huber(epsilon)`` and ``EpsilonInsensitive(epsilon)`` set the width of a loss.
+    l1, l2 : float, default=1e-6, 1e-6
+        Strengths of the penalty, any values >= 0.  In scikit-learn's terms l1 = alpha * l1_ratio
+        and l2 = alpha * (1 - l1_ratio).
+    rule : str or object, default="fobos"
+        The update rule.  "fobos", ``FoBoS(step_order)``: shrink by the proximal map, at any rate.
+        "sgd", ``SGD(step_order)``: shrink by the subgradient, at rates below 1 / l2.
+        "truncated_gradient", ``TruncatedGradient(period, threshold)``: the subgradient step with l1
+        as gravity.  "rda", ``RDA(gamma, rho)``: regularised dual averaging.  "ftrl",
+        ``FTRL(alpha, beta)``: FTRL-Proximal, whose l1 and l2 act once and not once per step.
+        "adagrad", ``AdaGrad(alpha, delta)``: a rate per coordinate.  All of these are exact;
+        "carpenter_inexact", ``Carpenter(period)``, is not.
+    schedule : str, object, array, or callable, default="power"
+        The rate of step t = 0, 1, 2, ...: "constant" eta0, "inverse_time" eta0/(1+t),
+        "inverse_sqrt" eta0/sqrt(1+t), "power" eta0/(1+t)^power_t with power_t = 1/4, "pegasos"
+        1/(l2 (2+t)); the objects ``Constant``, ``InverseTime``, ``InverseSqrt``,
+        ``Power(eta0, power_t)``, ``Pegasos(l2, t0)``; the rates themselves; or a function of t.
+        "rda", "ftrl" and "adagrad" have rates of their own.
+    eta0 : float or None, default=None
+        Scale of the rate of a schedule that is named by a string.  None: the largest scale for
+        which no step overshoots on any row of the first call, 1 / (c * max |x|^2), c the largest
+        curvature of the loss (1 where it has kinks) and |x|^2 the squared norm of a row, with the
+        intercept's 1.  (Where the slope of the loss is unbounded, times the sample weight.)  Give
+        eta0 for streams whose first rows are not typical.
+    engine : str or object, default="clock"
+        How the weights are kept: "clock"; "tables", ``Tables(budget)``, Lipton & Elkan's form;
+        "rescaled", a scale times a vector (l1=0 only); "dense", ``Dense(predictions)``, every
+        weight at every step.
+    average : bool, int, str or object, default=False
+        Predict with the exact mean of the weights after every step instead of the last weights.
+        True: of all steps; k or ``FromStep(k)``: from step k = 1, 2, ... on; "suffix",
+        ``Suffix()``: over the last half of the steps (needs ``tol=None``); "polynomial",
+        ``PolynomialDecay(degree)``.  A step still costs its nonzeros, under an l1 penalty too,
+        unless it wipes out a good part of every weight (eta * l2 of order 1): then all weights must
+        be visited every few dozen steps.  While no step has counted, ``coef_`` are the last
+        weights.  A change of ``average`` between calls of ``partial_fit`` begins a new average.
+    max_iter : int, default=100
+        Epochs at the most.
+    tol : float or None, default=1e-4
+        Stop when the objective has not improved on its best by ``tol`` for ``n_iter_no_change``
+        epochs in a row.  ``tol`` is absolute, as in scikit-learn: scale a regression target, or
+        ``tol`` with it.  None: exactly ``max_iter`` epochs.
+    n_iter_no_change : int, default=3
+        See ``tol``.
+    fit_intercept : bool, default=True
+        Whether to learn an intercept, which is not penalised.
+    shuffle : bool, default=True
+        Visit the rows in a new random order in each epoch.  Without shuffling and without an
+        intercept, row i of epoch e is step t = e*n + i.
+    random_state : int, RandomState or None, default=None
+        Seed of the shuffling.
+    class_weight : dict, "balanced" or None, default=None
+        The importance of an example by its class.
+    warm_start : bool, default=False
+        Let ``fit`` start from the weights after the last step; t starts at 0 again, and an average
+        anew.
+    record_history : bool, default=True
+        Evaluate the objective after every epoch for ``history_``.  False saves that pass over the
+        data where neither ``tol`` nor ``verbose`` nor a callback needs it.
+    verbose : int, default=0
+        1: a line per epoch, and a progress bar on a terminal if tqdm is installed.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
+        The weights; with ``average``, the averages.  Assign an array to change the model.
+    intercept_ : ndarray of shape (1,) or (n_classes,)
+        The intercept of each row of ``coef_``.
+    last_coef_, last_intercept_ : ndarray
+        Weights and intercepts after the last step, where ``coef_`` holds averages.
+    support_ : ndarray of bool, of the shape of ``coef_``
+        Where ``last_coef_`` is not zero.
+    classes_ : ndarray of shape (n_classes,)
+        The class labels, sorted.
+    n_iter_ : int
+        Epochs trained.
+    t_ : int
+        Steps taken: the number of the next step.
+    eta0_ : float
+        The scale of the rate that was used, where ``schedule`` asks for one.
+    history_ : list of dict
+        Per epoch: ``epoch``, ``mean_loss``, ``objective`` (both over all examples with ``coef_`` as
+        of the end of the epoch, penalty exact), ``nonzeros`` (of ``last_coef_``), ``seconds``
+        (training alone).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy import sparse
+    >>> from lazynet import LazyNetClassifier
+    >>> X = sparse.random(200, 1000, density=0.02, format="csr", random_state=0)
+    >>> y = np.where(np.asarray(X[:, :500].sum(axis=1)).ravel() > 5, "yes", "no")
+    >>> model = LazyNetClassifier(l1=1e-4, eta0=2.0, random_state=0).fit(X, y)
+    >>> float(model.score(X, y)) > 0.95
+    True
+    >>> model.verify(X, y, max_rows=50).agrees
+    True
+
+    Two steps that can be followed by hand: the first gives -0.5 to the first weight, the second
+    1.0 to the other, and each shrink takes 0.05.
+
+    >>> X = sparse.csr_matrix([[1.0, 0.0], [0.0, 2.0]])
+    >>> options = dict(loss="modified_huber", l1=0.2, l2=0.0, schedule="constant", eta0=0.25,
+    ...                fit_intercept=False, shuffle=False, max_iter=1, tol=None)
+    >>> model = LazyNetClassifier(**options).fit(X, ["no", "yes"])
+    >>> model.coef_.round(3), model.intercept_
+    (array([[-0.4 ,  0.95]]), array([0.]))
+    >>> model.decision_function(X).round(3), model.predict(X).tolist()
+    (array([-0.4,  1.9]), ['no', 'yes'])
+    >>> model.predict_proba(X).round(3).tolist()  # of "no" and of "yes"
+    [[0.7, 0.3], [0.0, 1.0]]
+
+    With ``average`` the model is the mean of the weights after both steps, and ``last_coef_`` are
+    the weights after the second:
+
+    >>> model = LazyNetClassifier(**options, average=True).fit(X, ["no", "yes"])
+    >>> model.coef_.round(3), model.last_coef_.round(3)
+    (array([[-0.425,  0.475]]), array([[-0.4 ,  0.95]]))
+    >>> model.last_intercept_, model.support_
+    (array([0.]), array([[ True,  True]]))
+    """
+
+    _kinds = table(**_ElasticNetModel._kinds, class_weight=CLASS_WEIGHT)
+
+    @helpful
+    def __init__(
+        self,
+        loss: LossLike = "log_loss",
+        *,
+        l1: float = 1e-6,
+        l2: float = 1e-6,
+        rule: RuleLike = "fobos",
+        schedule: ScheduleLike = "power",
+        eta0: float | None = None,
+        engine: FormLike = "clock",
+        average: AverageLike = False,
+        max_iter: int = 100,
+        tol: float | None = 1e-4,
+        n_iter_no_change: int = 3,
+        fit_intercept: bool = True,
+        shuffle: bool = True,
+        random_state: int | np.random.RandomState | None = None,
+        class_weight: dict[Any, float] | str | None = None,
+        warm_start: bool = False,
+        record_history: bool = True,
+        verbose: int = 0,
+    ) -> None:
+        self._keep(locals())
+
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        sample_order: ArrayLike | None = None,
+        *,
+        coef_init: ArrayLike | None = None,
+        intercept_init: ArrayLike | None = None,
+        callback: Callback | None = None,
+    ) -> Self:
+        """Train from zero weights, or from the present weights with ``warm_start``.
+
+        A call that is interrupted or fails leaves the estimator as it was.
+
+        Parameters
+        ----------
+        X : sparse matrix or array of shape (n_samples, n_features)
+            A CSR matrix of float32 or float64 with int32 or int64 indices is read in place.
+        y : array of shape (n_samples,)
+            Class labels of any kind.
+        sample_weight : array of shape (n_samples,), optional
+            The importance of each example: a factor of its loss.
+        sample_order : array of int, shape (n_steps,) or (n_epochs, n_steps), optional
+            The rows in the order to visit them, for every epoch or for each; overrides ``shuffle``.
+        coef_init, intercept_init : array, optional
+            Weights and intercepts to start from, of the shapes of ``coef_`` and ``intercept_``.
+        callback : callable, optional
+            Called after every epoch with an object that has ``epoch``, ``mean_loss``,
+            ``objective``, ``nonzeros``, ``seconds``, ``t``, ``coef`` and ``intercept``.  Training
+            ends when it returns something true.
+
+        Examples
+        --------
+        >>> X, y = [[1.0, 0.0], [0.0, 2.0]], ["no", "yes"]
+        >>> model = LazyNetClassifier(tol=None, random_state=0)
+        >>> model.fit(X, y, callback=lambda epoch: epoch.objective < 0.5).n_iter_ < 100
+        True
+        """
+        self._warn(
+            self._learn(X, y, sample_weight, sample_order, coef_init, intercept_init, callback)
+        )
+        return self
+
+    @all_or_nothing
+    def _learn(
+        self, X: Any, y: Any, sample_weight: Any, sample_order: Any, *start: Any
+    ) -> list[Warning]:
+        """Train anew; returns what there is to warn of."""
+        p = self._settle()
+        X, y, classes = self._check_training(X, y, None, reset=True)
+        previous = getattr(self, "classes_", None)
+        if p.warm_start and previous is not None and not np.array_equal(previous, classes):
+            raise ValueError(
+                f"warm_start=True continues a model of the classes {previous}, "
+                f"but y has {classes}; fit it with warm_start=False"
+            )
+        weights = importances(p.class_weight, classes, X, y, sample_weight)
+        warnings = self._fit(p, X, (y, classes), weights, sample_order, *start)
+        self.classes_ = classes
+        return warnings
+
+    def partial_fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        classes: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        sample_order: ArrayLike | None = None,
+    ) -> Self:
+        """Train on these rows once, at a cost in their nonzeros.
+
+        The first call names all ``classes``.  A call that fails leaves the model as it was.
+
+        >>> model = LazyNetClassifier("hinge", eta0=0.5, schedule="constant", l1=0.0, l2=0.0)
+        >>> for row, label in (([[1.0, 0.0]], "no"), ([[0.0, 2.0]], "yes")):
+        ...     _ = model.partial_fit(row, [label], classes=["no", "yes"])
+        >>> model.t_, model.coef_, model.intercept_  # -0.5, then +0.5
+        (2, array([[-0.5,  1. ]]), array([0.]))
+        """
+        self._warn(self._learn_on(X, y, classes, sample_weight, sample_order))
+        return self
+
+    @all_or_nothing
+    def _learn_on(
+        self, X: Any, y: Any, classes: Any, sample_weight: Any, sample_order: Any
+    ) -> list[Warning]:
+        """Go on training; returns what there is to warn of."""
+        p = self._settle()
+        known = getattr(self, "classes_", None)
+        if classes is not None:
+            given = check_classes(classes)
+            if known is not None and not np.array_equal(known, given):
+                raise ValueError(f"classes={given} is not the same as on the last call: {known}")
+            known = given
+        if known is None:
+            raise ValueError("classes must be passed on the first call to partial_fit")
+        if isinstance(p.class_weight, str):
+            raise ValueError(
+                f"class_weight={p.class_weight!r} needs all of y and is not supported by "
+                f"partial_fit; pass a dict of weights"
+            )
+        if len(known) < 2:
+            raise ValueError(f"classes must name at least two classes, got {known}")
+        begun = self.__sklearn_is_fitted__()
+        X, y, _ = self._check_training(X, y, known, reset=not begun)
+        weights = importances(p.class_weight, known, X, y, sample_weight)
+        warnings = self._fit_on(p, X, (y, known), weights, sample_order)
+        self.classes_ = known
+        return warnings
+
+    def verify(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        max_rows: int = 200,
+        epochs: int = 1,
+    ) -> VerificationReport:
+        """Train the dense twin and the lazy model side by side on the first rows of X.
+
+        Both start from zero weights, take the rows in the order of X with the parameters of this
+        estimator, and are compared after every step.  The twin is plain Python and visits every
+        weight; the number of rows is halved until the comparison takes seconds.  The estimator does
+        not change.  With several classes the first class against the rest is compared.
+
+        >>> LazyNetClassifier(l1=0.1).verify([[1.0, 0.0], [0.0, 2.0]], ["no", "yes"]).agrees
+        True
+        """
+        probe = type(self)(**self.get_params(deep=False))
+        p = probe._settle()
+        X, y, classes = probe._check_training(X, y, None, reset=True)
+        weights = importances(p.class_weight, classes, X, y, sample_weight)
+        return probe._verify(p, X, (y, classes), weights, max_rows, epochs)
+
+
+class LazyNetRegressor(SparseRegressor, _ElasticNetModel):
+    """Linear regression with an elastic net, trained one example at a time.
+
+    Minimises ``mean loss + l1 * sum|w| + l2/2 * sum w^2``.  The parameters and attributes are those
+    of :class:`LazyNetClassifier`, with these differences.
+
+    Parameters
+    ----------
+    loss : str or object, default="squared_error"
+        "squared_error" (p - y)^2 / 2, "absolute_error", "huber" or ``Huber(epsilon)``,
+        "epsilon_insensitive" or ``EpsilonInsensitive(epsilon)``.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_features,)
+        The weights; with ``average``, the averages.
+    intercept_ : ndarray of shape (1,)
+        The intercept.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lazynet import LazyNetRegressor
+    >>> X = np.random.default_rng(0).standard_normal((200, 5))
+    >>> y = X @ [1.0, 0.0, -2.0, 0.0, 0.0]
+    >>> model = LazyNetRegressor(l1=1e-2, random_state=0).fit(X, y)
+    >>> model.coef_.round(1) + 0.0
+    array([ 1.,  0., -2.,  0.,  0.])
+    >>> model.predict([[1.0, 1.0, 1.0, 1.0, 1.0]]).round(1)
+    array([-1.])
+
+    Two steps that can be followed by hand, the weight being 1 after the first and 1.5 after both:
+
+    >>> model = LazyNetRegressor(l1=0.0, l2=0.0, schedule="constant", eta0=0.25, average=True,
+    ...                          max_iter=2, tol=None).fit([[1.0]], [4.0])
+    >>> model.coef_, model.intercept_
+    (array([1.25]), array([1.25]))
+    >>> model.last_coef_, model.last_intercept_, model.support_
+    (array([1.5]), array([1.5]), array([ True]))
+    """
+
+    @helpful
+    def __init__(
+        self,
+        loss: LossLike = "squared_error",
+        *,
+        l1: float = 1e-6,
+        l2: float = 1e-6,
+        rule: RuleLike = "fobos",
+        schedule: ScheduleLike = "power",
+        eta0: float | None = None,
+        engine: FormLike = "clock",
+        average: AverageLike = False,
+        max_iter: int = 100,
+        tol: float | None = 1e-4,
+        n_iter_no_change: int = 3,
+        fit_intercept: bool = True,
+        shuffle: bool = True,
+        random_state: int | np.random.RandomState | None = None,
+        warm_start: bool = False,
+        record_history: bool = True,
+        verbose: int = 0,
+    ) -> None:
+        self._keep(locals())
+
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        sample_order: ArrayLike | None = None,
+        *,
+        coef_init: ArrayLike | None = None,
+        intercept_init: ArrayLike | None = None,
+        callback: Callback | None = None,
+    ) -> Self:
+        """Train from zero weights; see :meth:`LazyNetClassifier.fit`."""
+        self._warn(
+            self._learn(X, y, sample_weight, sample_order, coef_init, intercept_init, callback)
+        )
+        return self
+
+    @all_or_nothing
+    def _learn(
+        self, X: Any, y: Any, sample_weight: Any, sample_order: Any, *start: Any
+    ) -> list[Warning]:
+        """Train anew; returns what there is to warn of."""
+        p = self._settle()
+        X, y = self._check_training(X, y, reset=True)
+        weights = check_sample_weight(sample_weight, X)
+        return self._fit(p, X, y, weights, sample_order, *start)
+
+    def partial_fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        sample_order: ArrayLike | None = None,
+    ) -> Self:
+        """Train on these rows once, at a cost in their nonzeros.
+
+        >>> model = LazyNetRegressor(l1=0.0, l2=0.0, schedule="constant", eta0=0.25)
+        >>> model.partial_fit([[1.0]], [4.0]).coef_
+        array([1.])
+        >>> model.partial_fit([[1.0]], [4.0]).coef_
+        array([1.5])
+        """
+        self._warn(self._learn_on(X, y, sample_weight, sample_order))
+        return self
+
+    @all_or_nothing
+    def _learn_on(self, X: Any, y: Any, sample_weight: Any, sample_order: Any) -> list[Warning]:
+        """Go on training; returns what there is to warn of."""
+        p = self._settle()
+        X, y = self._check_training(X, y, reset=not self.__sklearn_is_fitted__())
+        weights = check_sample_weight(sample_weight, X)
+        return self._fit_on(p, X, y, weights, sample_order)
+
+    def verify(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        max_rows: int = 200,
+        epochs: int = 1,
+    ) -> VerificationReport:
+        """Train the dense twin beside the lazy model; see :meth:`LazyNetClassifier.verify`.
+
+        >>> LazyNetRegressor(l1=0.1).verify([[1.0, 0.0], [0.0, 2.0]], [3.0, 5.0]).agrees
+        True
+        """
+        probe = type(self)(**self.get_params(deep=False))
+        p = probe._settle()
+        X, y = probe._check_training(X, y, reset=True)
+        weights = check_sample_weight(sample_weight, X)
+        return probe._verify(p, X, y, weights, max_rows, epochs)

@@ -1,0 +1,1 @@
+"""The update rules: what each is asked for, one file a rule."""

@@ -1,0 +1,29 @@
+"""Carpenter's scheme, which is INEXACT for l2 > 0."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from lazynet.params import Integer, table
+from lazynet.penalties import ElasticNet
+from lazynet.rules.base import Rule
+
+
+@dataclass(repr=False)
+class Carpenter(Rule):
+    """INEXACT for l2 > 0: Carpenter's lazy sparse SGD (2008).
+
+    One linear step stands in for all the shrinks that a weight has missed.  Every ``period`` steps
+    all weights are brought current; None brings current only the weights of a step's example.
+
+    >>> Carpenter(period=100)
+    Carpenter(period=100)
+    """
+
+    _kinds = table(period=Integer(least=1, optional=True))
+    name: ClassVar[str] = "carpenter_inexact"
+    period: int | None = None
+
+    def settings(self, penalty: ElasticNet) -> tuple[float, ...]:
+        return (penalty.l1, penalty.l2, float(self.period or 0))

@@ -1,0 +1,32 @@
+"""Regularised dual averaging."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from lazynet.params import POSITIVE, STRENGTH, table
+from lazynet.penalties import ElasticNet
+from lazynet.rules.base import Rule
+
+
+@dataclass(repr=False)
+class RDA(Rule):
+    """Regularised dual averaging, Xiao (2010): proximal steps on the mean of all gradients.
+
+    ``gamma`` is the strength of the proximal term, gamma / sqrt(t), which takes the place of a
+    rate; ``rho`` adds an l1 penalty gamma rho / sqrt(t) beside l1.
+
+    >>> RDA(gamma=5)
+    RDA(gamma=5)
+    """
+
+    _kinds = table(gamma=POSITIVE, rho=STRENGTH)
+    name: ClassVar[str] = "rda"
+    scheduled: ClassVar[bool] = False
+    rate: ClassVar[str] = "RDA(gamma=...)"
+    gamma: float = 1.0
+    rho: float = 0.0
+
+    def settings(self, penalty: ElasticNet) -> tuple[float, ...]:
+        return (penalty.l1, penalty.l2, self.gamma, self.rho)

@@ -1,0 +1,48 @@
+"""The truncated gradient, whose penalty leaves large weights alone."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+from lazynet.params import Integer, Number, table
+from lazynet.penalties import ElasticNet
+from lazynet.rules.affine import sgd
+from lazynet.rules.base import Affine
+
+
+@dataclass(repr=False)
+class TruncatedGradient(Affine):
+    """Truncated gradient, Langford, Li & Zhang (2009), with l1 as gravity.
+
+    Every ``period`` steps weights of at most ``threshold`` move towards zero by eta * period * l1.
+    Without a threshold the rule is SGD whose pull is due every ``period`` steps.  A threshold needs
+    l2 = 0.
+
+    >>> TruncatedGradient(period=10, threshold=1.0)
+    TruncatedGradient(period=10, threshold=1.0)
+    """
+
+    _kinds = table(period=Integer(least=1), threshold=Number(least=0, infinite=True))
+    name: ClassVar[str] = "truncated_gradient"
+    decay_below: ClassVar[float] = 1.0
+    why: ClassVar[str] = "eta*l2 >= 1 would flip or wipe every weight"
+    shrink = staticmethod(sgd)
+    period: int = 1
+    threshold: float = math.inf
+
+    @property
+    def has_state(self) -> bool:
+        """Whether a weight must remember when it was stored: only a threshold asks for it."""
+        return self.threshold < math.inf
+
+    def check_penalty(self, penalty: ElasticNet) -> None:
+        if self.has_state and penalty.l2:
+            raise ValueError(
+                f"l2 must be 0 with rule=TruncatedGradient(threshold=...), got "
+                f"l2={penalty.l2:g}: a weight that decays would cross the threshold unseen"
+            )
+
+    def settings(self, penalty: ElasticNet) -> tuple[float, ...]:
+        return (self.threshold,)
