@@ -14,24 +14,54 @@ have in common.
 0.099
 """
 
+from importlib import import_module
+from typing import TYPE_CHECKING
+
 from lazynet._version import __version__
-from lazynet.asgd import ASGDClassifier, ASGDRegressor
-from lazynet.averaging import FromStep, PolynomialDecay
-from lazynet.estimators import LazyNetClassifier, LazyNetRegressor
-from lazynet.penalties import ElasticNet
-from lazynet.schedules import (
-    Constant,
-    FromArray,
-    FromCallable,
-    InverseSqrt,
-    InverseTime,
-    Pegasos,
-    Power,
-)
-from lazynet.selection import SelectionReport, plot_selection, selection_stability
-from lazynet.stabilised import StabilisedSGDClassifier
-from lazynet.stepping import Stepper
-from lazynet.verify import VerificationReport
+
+if TYPE_CHECKING:
+    from lazynet.asgd import ASGDClassifier, ASGDRegressor
+    from lazynet.averaging import FromStep, PolynomialDecay
+    from lazynet.estimators import LazyNetClassifier, LazyNetRegressor
+    from lazynet.penalties import ElasticNet
+    from lazynet.schedules import (
+        Constant,
+        FromArray,
+        FromCallable,
+        InverseSqrt,
+        InverseTime,
+        Pegasos,
+        Power,
+    )
+    from lazynet.selection import SelectionReport, plot_selection, selection_stability
+    from lazynet.stabilised import StabilisedSGDClassifier
+    from lazynet.stepping import Stepper
+    from lazynet.verify import VerificationReport
+
+#: The module of every public name.  A module is imported when one of its names is first asked for:
+#: ``import lazynet.reference`` thus works without NumPy and in a tree that was never built.
+_HOMES = {
+    "ASGDClassifier": "asgd",
+    "ASGDRegressor": "asgd",
+    "Constant": "schedules",
+    "ElasticNet": "penalties",
+    "FromArray": "schedules",
+    "FromCallable": "schedules",
+    "FromStep": "averaging",
+    "InverseSqrt": "schedules",
+    "InverseTime": "schedules",
+    "LazyNetClassifier": "estimators",
+    "LazyNetRegressor": "estimators",
+    "Pegasos": "schedules",
+    "PolynomialDecay": "averaging",
+    "Power": "schedules",
+    "SelectionReport": "selection",
+    "StabilisedSGDClassifier": "stabilised",
+    "Stepper": "stepping",
+    "VerificationReport": "verify",
+    "plot_selection": "selection",
+    "selection_stability": "selection",
+}
 
 __all__ = [
     "ASGDClassifier",
@@ -56,3 +86,16 @@ __all__ = [
     "plot_selection",
     "selection_stability",
 ]
+
+
+def __getattr__(name: str) -> object:
+    """Import the module of a public name when the name is first asked for (PEP 562)."""
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"lazynet.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
