@@ -122,13 +122,14 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _ROOMS:
-        raise AttributeError(f"module 'lazynet' has no attribute {name!r}")
-    value = getattr(import_module(_ROOMS[name]), name)
-    globals()[name] = value
-    return value
+if not TYPE_CHECKING:  # type checkers must go on refusing names that do not exist
 
+    def __getattr__(name: str) -> Any:
+        if name not in _ROOMS:
+            raise AttributeError(f"module 'lazynet' has no attribute {name!r}")
+        value = getattr(import_module(_ROOMS[name]), name)
+        globals()[name] = value
+        return value
 
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    def __dir__() -> list[str]:
+        return sorted({*globals(), *__all__})

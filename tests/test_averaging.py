@@ -11,7 +11,7 @@ from test_exact_lazy import F, each_order, each_rule, problems
 from lazynet.reference import DenseReference, PlainClock
 from lazynet.reference.averages import DenseAverage, PlainAverage
 from lazynet.reference.dekel import DenseDekel, PlainDekel
-from lazynet.reference.rescaling import PlainRescaled
+from lazynet.reference.rescaled import PlainRescaled
 from lazynet.testing import problems as floating_problems
 from lazynet.trainer import STEP_ORDERS
 
@@ -77,7 +77,7 @@ def dekel_problems(draw):
 def test_dekels_sums_are_the_naive_averages(loss, problem):
     """Exactly, after every step: SGD, averaged, centered, and both."""
     n, rows, mean, strength = problem
-    options = dict(loss=loss, strength=strength, mean=mean, zero=F(0))
+    options = dict(loss=loss, l2=strength, mean=mean, zero=F(0))
     lazy, dense = PlainDekel(n, **options), DenseDekel(n, **options)
     for row, target in rows:
         assert lazy.step(row.keys(), row.values(), target) == dense.step(
@@ -93,13 +93,44 @@ def test_centered_learners_do_not_see_a_translation(loss, problem, offset):
     """The same weights on rows that are all moved by a constant."""
     n, rows, mean, strength = problem
     mean = mean or [F(0)] * n
-    here = PlainDekel(n, loss=loss, strength=strength, mean=mean, zero=F(0))
-    there = PlainDekel(n, loss=loss, strength=strength, mean=[m + offset for m in mean], zero=F(0))
+    here = PlainDekel(n, loss=loss, l2=strength, mean=mean, zero=F(0))
+    there = PlainDekel(n, loss=loss, l2=strength, mean=[m + offset for m in mean], zero=F(0))
     for row, target in rows:
         moved = [row.get(j, F(0)) + offset for j in range(n)]
         assert here.step(row.keys(), row.values(), target) == there.step(range(n), moved, target)
     assert here.last()[0] == there.last()[0]
     assert here.average()[0] == there.average()[0]
+
+
+@pytest.mark.parametrize("kind", [DenseDekel, PlainDekel])
+@given(problem=dekel_problems(), weight=st.fractions(0, 3, max_denominator=4))
+def test_a_weight_of_an_example_is_a_factor_of_the_slope_in_dekels_sums(kind, problem, weight):
+    """Exactly, in the last iterate and in the average."""
+    n, rows, mean, l2 = problem
+    weighted = kind(n, loss="hinge", l2=l2, mean=mean, zero=F(0))
+    scaled = kind(n, loss="hinge", l2=l2, mean=mean, zero=F(0))
+    slope = scaled.slope
+    scaled.slope = lambda p, y, epsilon: weight * slope(p, y, epsilon)
+    for row, target in rows:
+        weighted.step(row.keys(), row.values(), target, weight)
+        scaled.step(row.keys(), row.values(), target)
+    assert (weighted.last(), weighted.average()) == (scaled.last(), scaled.average())
+    assert (weighted.weights, weighted.intercept) == weighted.last()
+
+
+@pytest.mark.parametrize("kind", [DenseDekel, PlainDekel])
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (dict(l1=0.5), "l1 must be 0"),
+        (dict(l2=0), "l2 must be positive"),
+        (dict(fit_intercept=False), "fit_intercept must be True"),
+    ],
+)
+def test_what_dekels_algorithms_lack_is_refused(kind, options, message):
+    """When the learner is made."""
+    with pytest.raises(ValueError, match=message):
+        kind(1, **options)
 
 
 def test_dekels_values_by_hand():
@@ -153,7 +184,7 @@ def test_the_printed_rescaling_is_wrong():
 
 def test_an_l1_penalty_is_refused_by_rescaling():
     """It would be forgotten."""
-    with pytest.raises(ValueError, match="no l1 penalty"):
+    with pytest.raises(ValueError, match="l1 must be 0"):
         PlainRescaled(1, l1=1)
 
 
@@ -195,7 +226,7 @@ def test_dekels_sums_in_floating_point(centered, seed):
     X = generator.standard_normal((30, 6)) * (generator.random((30, 6)) < 0.4)
     y = np.where(generator.random(30) < 0.5, -1.0, 1.0)
     mean = X.mean(axis=0).tolist() if centered else None
-    options = dict(loss="log_loss", strength=0.1, mean=mean)
+    options = dict(loss="log_loss", l2=0.1, mean=mean)
     lazy, dense = PlainDekel(6, **options), DenseDekel(6, **options)
     for row in generator.integers(0, 30, 200):
         support = np.flatnonzero(X[row]).tolist()
@@ -293,7 +324,7 @@ def test_misprints_of_dekels_sums_are_caught(broken):
     @given(problem=dekel_problems())
     def equal(problem):
         n, rows, mean, strength = problem
-        options = dict(loss="hinge", strength=strength, mean=mean, zero=F(0))
+        options = dict(loss="hinge", l2=strength, mean=mean, zero=F(0))
         lazy, dense = broken(n, **options), DenseDekel(n, **options)
         for row, target in rows:
             lazy.step(row.keys(), row.values(), target)

@@ -33,7 +33,7 @@ def assert_models_match(loss, X, y, order, l2, mean):
     """All four models after every step, to 1e-10 of 1 + the largest."""
     d = X.shape[1]
     learner = DekelLearner(d, get_loss(loss), l2, mean)
-    dense = DenseDekel(d, loss=loss, strength=l2, mean=None if mean is None else mean.tolist())
+    dense = DenseDekel(d, loss=loss, l2=l2, mean=None if mean is None else mean.tolist())
     examples = as_examples(X, y)
     for row in order:
         span = X[row]
@@ -194,7 +194,7 @@ def test_estimators_are_the_reference_on_their_order(n_classes, center):
     positives = [1] if n_classes == 2 else [0, 1, 2]
     for k, positive in enumerate(positives):
         twin = PlainDekel(
-            30, strength=0.5, mean=np.asarray(X.mean(axis=0)).ravel().tolist() if center else None
+            30, l2=0.5, mean=np.asarray(X.mean(axis=0)).ravel().tolist() if center else None
         )
         for row in order:
             target = 1.0 if y[row] == positive else -1.0
@@ -240,11 +240,10 @@ def test_a_sample_weight_is_a_factor_of_the_loss():
         model.coef_, ASGDClassifier("squared_error", l2=50.0, center=False)
         .fit(scaled, y, sample_order=order).coef_
     )  # fmt: skip
-    twin = PlainDekel(30, loss="squared_error", strength=50.0)
-    slope = twin.slope
+    twin = PlainDekel(30, loss="squared_error", l2=50.0)
     for row in order:
-        twin.slope = lambda p, t, e, w=weights[row]: w * slope(p, t, e)
-        twin.step(X[row].indices.tolist(), X[row].data.tolist(), 1.0 if y[row] else -1.0)
+        target = 1.0 if y[row] else -1.0
+        twin.step(X[row].indices.tolist(), X[row].data.tolist(), target, weights[row])
     assert apart(model.coef_, [twin.average()[0]]) <= 1e-13
 
 

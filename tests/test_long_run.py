@@ -16,7 +16,7 @@ from lazynet.data import as_examples
 from lazynet.engines import make_engine
 from lazynet.losses import get_loss
 from lazynet.penalties import ElasticNet
-from lazynet.reference.lazy import MAPS
+from lazynet.reference.shrink import MAPS
 from lazynet.rules import RULES, get_rule
 from lazynet.schedules import Constant, InverseSqrt, InverseTime
 from lazynet.tolerance import UNIT_ROUNDOFF

@@ -8,12 +8,16 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from test_exact_lazy import F, problems
 
-from lazynet.reference import DenseReference
+from lazynet.reference import DenseReference, PlainClock
 from lazynet.reference.adagrad import DenseAdaGrad, PlainAdaGrad
 from lazynet.reference.carpenter import PlainCarpenter
 from lazynet.reference.ftrl import DenseFTRL
 from lazynet.reference.rda import DenseRDA
-from lazynet.reference.truncated import DenseTruncated, PlainTruncated, truncate
+from lazynet.reference.truncated_gradient import (
+    DenseTruncatedGradient,
+    PlainTruncatedGradient,
+    truncate,
+)
 from lazynet.testing import problems as floating_problems
 
 STRENGTHS = st.sampled_from([0.0, 1e-3, 0.1, 1.0])
@@ -30,7 +34,7 @@ def examples_of(problem):
 def truncations(draw):
     """Any gravity and period, thresholds that weights cross in both directions, and infinity."""
     return dict(
-        gravity=draw(st.just(F(0)) | st.fractions(0, 2, max_denominator=8)),
+        l1=draw(st.just(F(0)) | st.fractions(0, 2, max_denominator=8)),
         period=draw(st.integers(1, 6)),
         threshold=draw(st.just(math.inf) | st.fractions(0, 4, max_denominator=4)),
     )
@@ -41,7 +45,7 @@ def truncated(problem, kind, options):
         len(problem.start), loss="hinge", schedule=lambda t: problem.steps[t].eta,
         fit_intercept=problem.fit_intercept, zero=F(0), **options,
     )  # fmt: skip
-    if kind is DenseTruncated:
+    if kind is DenseTruncatedGradient:
         learner.weights = list(problem.start)
     else:
         for j, w in enumerate(problem.start):
@@ -50,7 +54,7 @@ def truncated(problem, kind, options):
 
 
 def assert_truncations_match(problem, options, lazy_kind):
-    dense = truncated(problem, DenseTruncated, options)
+    dense = truncated(problem, DenseTruncatedGradient, options)
     lazy = truncated(problem, lazy_kind, options)
     for step in problem.steps:
         example = step.row.keys(), step.row.values(), step.target, step.importance
@@ -61,13 +65,13 @@ def assert_truncations_match(problem, options, lazy_kind):
 @given(problem=problems("sgd", "gradient_first"), options=truncations())
 def test_lazy_truncation_is_the_dense_one_exactly(problem, options):
     """After every step, over fractions."""
-    assert_truncations_match(problem, options, PlainTruncated)
+    assert_truncations_match(problem, options, PlainTruncatedGradient)
 
 
 @given(problem=problems("sgd", "gradient_first"), gravity=st.fractions(0, 2, max_denominator=8))
 def test_gravity_at_every_step_without_threshold_is_the_l1_penalty(problem, gravity):
     """K = 1, theta = infinity: FoBoS with l1 = g."""
-    here = truncated(problem, DenseTruncated, dict(gravity=gravity))
+    here = truncated(problem, DenseTruncatedGradient, dict(l1=gravity))
     there = problem._replace(rule="fobos", l1=gravity, l2=F(0)).learner(DenseReference)
     for step in problem.steps:
         example = step.row.keys(), step.row.values(), step.target, step.importance
@@ -75,13 +79,42 @@ def test_gravity_at_every_step_without_threshold_is_the_l1_penalty(problem, grav
         assert here.weights == there.weights
 
 
+@given(
+    problem=problems("sgd", "gradient_first", below_one=True),
+    l1=st.fractions(0, 2, max_denominator=8),
+    period=st.integers(1, 6),
+)
+def test_without_a_threshold_truncation_is_sgd_with_gravity_collected(problem, l1, period):
+    """The l2 penalty acts at every step, gravity at every ``period``-th: exactly, on the clock."""
+    here = truncated(problem, DenseTruncatedGradient, dict(l1=l1, l2=problem.l2, period=period))
+    there = problem._replace(rule="sgd").learner(PlainClock)
+
+    def collected(eta, _l1, l2):
+        return 1 - eta * l2, period * eta * l1 if (there.t + 1) % period == 0 else 0
+
+    there.map = collected
+    for step in problem.steps:
+        example = step.row.keys(), step.row.values(), step.target, step.importance
+        assert here.step(*example) == there.step(*example)
+        assert here.weights == there.weights
+
+
+def test_an_l2_penalty_is_refused_where_no_decay_is_made():
+    """By the dense truncation with a threshold, and by the stamps with or without one."""
+    with pytest.raises(ValueError, match="l2 must be 0 with a finite threshold"):
+        DenseTruncatedGradient(1, l2=0.5, threshold=3.0)
+    for threshold in (3.0, math.inf):
+        with pytest.raises(ValueError, match="l2 must be 0"):
+            PlainTruncatedGradient(1, l2=0.5, threshold=threshold)
+
+
 def test_a_weight_beyond_the_threshold_stays_and_one_at_it_shrinks():
     """|v| = theta is truncated; theta and a bit is not, over any gap."""
-    for kind in (DenseTruncated, PlainTruncated):
-        options = dict(gravity=F(1, 10), threshold=F(1), schedule=lambda t: F(1), zero=F(0))
+    for kind in (DenseTruncatedGradient, PlainTruncatedGradient):
+        options = dict(l1=F(1, 10), threshold=F(1), schedule=lambda t: F(1), zero=F(0))
         learner = kind(2, loss="squared_error", **options)
         learner.step([0, 1], [F(1), F(1)], F(1))
-        if kind is DenseTruncated:
+        if kind is DenseTruncatedGradient:
             learner.weights = [F(1), F(1) + F(1, 1000)]
         else:
             learner.store(0, F(1)), learner.store(1, F(1) + F(1, 1000))
@@ -91,7 +124,7 @@ def test_a_weight_beyond_the_threshold_stays_and_one_at_it_shrinks():
     assert truncate(F(1), F(1, 4), F(1)) == F(3, 4)
 
 
-class ForgetsThePending(PlainTruncated):
+class ForgetsThePending(PlainTruncatedGradient):
     """Stamps a touched weight as if the truncation of its own step were done."""
 
     def advance(self, a, b):
@@ -99,18 +132,18 @@ class ForgetsThePending(PlainTruncated):
         self.stamp = [self.G if s == self.G - b else s for s in self.stamp]
 
 
-class TruncatesBeyondTheThreshold(PlainTruncated):
+class TruncatesBeyondTheThreshold(PlainTruncatedGradient):
     """As if theta were infinite."""
 
     def load(self, j):
         return truncate(self.w[j], self.G - self.stamp[j], math.inf)
 
 
-class EveryStep(PlainTruncated):
+class EveryStep(PlainTruncatedGradient):
     """Gravity K times as strong at every step."""
 
-    def _alpha(self, eta, l1, l2):
-        return 1, eta * self.period * self.gravity
+    def _truncation(self, eta, l1, l2):
+        return 1, eta * self.period * l1
 
 
 @pytest.mark.parametrize("broken", [ForgetsThePending, TruncatesBeyondTheThreshold, EveryStep])

@@ -76,8 +76,8 @@ def classes():
 
 ESTIMATORS = {
     name: kind
-    for name, kind in vars(lazynet).items()
-    if inspect.isclass(kind) and issubclass(kind, BaseEstimator)
+    for name in lazynet.__all__
+    if inspect.isclass(kind := getattr(lazynet, name)) and issubclass(kind, BaseEstimator)
 }
 #: Dataclasses that say what was found, or are rows of a table in the source.
 NO_PARAMETERS = {

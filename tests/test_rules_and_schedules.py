@@ -12,8 +12,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from lazynet.penalties import ElasticNet
-from lazynet.reference.lazy import MAPS
-from lazynet.reference.shrink import SHRINKS
+from lazynet.reference.shrink import MAPS, SHRINKS
 from lazynet.rules import LARGEST_SHRINK, RULES, get_rule, lost_digits
 from lazynet.schedules import (
     SCHEDULES,

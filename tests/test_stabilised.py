@@ -22,7 +22,7 @@ from lazynet.data import as_examples
 from lazynet.kernels import bursts as kernel
 from lazynet.kernels.examples import Examples
 from lazynet.losses import get_loss
-from lazynet.reference.stabilised import StabilisedReference
+from lazynet.reference.stabilised import DenseStabilised
 from lazynet.schedules import Constant, InverseSqrt
 from lazynet.stages import (
     Path,
@@ -67,35 +67,35 @@ def streams(n, seed, n_paths):
 
 
 class Watched:
-    """The reference beside a list of the first chain's weights after every step."""
+    """The reference beside a list of the first path's weights after every step."""
 
     def __init__(self, X, y, seed, plan, loss, fit_intercept, epochs, n_paths):
         self.after_step = []
-        self.reference = StabilisedReference(
+        self.reference = DenseStabilised(
             X.shape[1],
             loss=loss,
             schedule=InverseSqrt(0.5),
-            n_chains=n_paths,
+            n_paths=n_paths,
             bursts_per_stage=plan.bursts_per_stage,
-            k0=plan.burst_size,
-            beta0=plan.rejection_rate,
-            gamma=plan.annealing,
-            pi0=plan.stability,
+            burst_size=plan.burst_size,
+            rejection_rate=plan.rejection_rate,
+            annealing=plan.annealing,
+            stability=plan.stability,
             theta=plan.theta,
-            nu=plan.min_informed,
-            epochs=epochs,
-            universal=plan.universal,
+            min_informed=plan.min_informed,
+            max_iter=epochs,
+            gravity="universal" if plan.universal else "informative",
             fit_intercept=fit_intercept,
         )
 
-        def draws(chain):
-            generator = np.random.default_rng([seed, chain])
+        def draws(path):
+            generator = np.random.default_rng([seed, path])
             while True:
                 for row in generator.permutation(X.shape[0]).tolist():
                     yield row
                     # Asked for the next one: the step is over.
-                    if chain == 0:
-                        self.after_step.append(list(self.reference.chains[0]))
+                    if path == 0:
+                        self.after_step.append(list(self.reference.paths[0]))
 
         examples = [
             (X[i].indices.tolist(), X[i].data.tolist(), float(y[i])) for i in range(X.shape[0])
@@ -140,10 +140,10 @@ def assert_stages_match(
             if stage.gravity is not None:
                 assert line["gravity"] == pytest.approx(stage.gravity, rel=1e-9, abs=1e-12)
     assert len(stages) == len(reference.trace)
-    for path, chain, intercept in zip(
-        learner.paths, reference.chains, reference.intercepts, strict=True
+    for path, expected_path, intercept in zip(
+        learner.paths, reference.paths, reference.intercepts, strict=True
     ):
-        np.testing.assert_allclose(path.weights(), chain, rtol=1e-10, atol=1e-10)
+        np.testing.assert_allclose(path.weights(), expected_path, rtol=1e-10, atol=1e-10)
         assert path.intercept == pytest.approx(intercept, rel=1e-10, abs=1e-10)
     np.testing.assert_allclose(learner.weights(), reference.weights, rtol=1e-10, atol=1e-10)
     np.testing.assert_allclose(learner.frequency, reference.frequency, rtol=1e-12)
@@ -632,14 +632,14 @@ def test_ratios_that_tie_with_universal_gravity_vanish_whatever_their_rounding(e
         with Workers(1) as workers:
             while learner.t < epochs * n and learner.n_stable:
                 learner.take_stage(workers, n_steps_left=epochs * n - learner.t)
-        reference = StabilisedReference(
-            d, schedule=Constant(eta), n_chains=2, bursts_per_stage=3, k0=20, beta0=0.3, gamma=0.0,
-            pi0=0.0, theta=0.5, epochs=epochs, universal=True,
+        reference = DenseStabilised(
+            d, schedule=Constant(eta), n_paths=2, bursts_per_stage=3, burst_size=20,
+            rejection_rate=0.3, annealing=0.0, stability=0.0, theta=0.5, max_iter=epochs,
         )  # fmt: skip
         examples = [(X[i].indices.tolist(), X[i].data.tolist(), y[i]) for i in range(n)]
         rows = [iter(stream.take(epochs * n).tolist()) for stream in streams(n, seed, 2)]
-        reference.fit(examples, lambda chain, rows=rows: rows[chain])
-        for path, chain in zip(learner.paths, reference.chains, strict=True):
-            np.testing.assert_array_equal(path.weights() == 0, np.array(chain) == 0)
-            assert np.abs(path.weights() - chain).max() < 1e-12
+        reference.fit(examples, lambda path, rows=rows: rows[path])
+        for path, twin in zip(learner.paths, reference.paths, strict=True):
+            np.testing.assert_array_equal(path.weights() == 0, np.array(twin) == 0)
+            assert np.abs(path.weights() - twin).max() < 1e-12
         np.testing.assert_array_equal(learner.frequency, reference.frequency)

@@ -19,7 +19,7 @@ from lazynet.kernels import truncated as kernel
 from lazynet.losses import LOSSES, get_loss
 from lazynet.online import TruncatedEngine, TruncatedParameters
 from lazynet.penalties import ElasticNet
-from lazynet.reference.truncated import DenseTruncated
+from lazynet.reference.truncated_gradient import DenseTruncatedGradient
 from lazynet.rules import make_rule
 from lazynet.schedules import Constant
 from lazynet.testing import problems
@@ -41,10 +41,10 @@ def stepper_for(problem, gravity, period, threshold=None, **options):
     )  # fmt: skip
 
 
-def assert_matches_reference(problem, lazy, gravity, period, threshold=math.inf):
+def assert_matches_reference(problem, lazy, gravity, period, threshold=math.inf, l2=0.0):
     """To 1e-10 of 1 + the largest, until rounding may decide a step or a truncation."""
-    dense = DenseTruncated(
-        problem.n_features, gravity=gravity, period=period, threshold=threshold,
+    dense = DenseTruncatedGradient(
+        problem.n_features, l1=gravity, l2=l2, period=period, threshold=threshold,
         schedule=problem.rate, **options_of(problem),
     )  # fmt: skip
     for step in range(len(problem.order)):
@@ -75,11 +75,13 @@ def test_with_a_threshold_every_step_equals_the_reference(loss, data):
 @pytest.mark.parametrize("engine", ELASTIC_ENGINES)
 @given(data=st.data())
 def test_without_a_threshold_every_engine_equals_the_reference(engine, data):
-    """It rides on the clock: no kernel of its own."""
+    """It rides on the clock: no kernel of its own.  An l2 penalty decays weights at every step."""
     problem = data.draw(problems(intercepts=(False, True)))
     gravity, period = data.draw(GRAVITIES), data.draw(PERIODS)
-    lazy = stepper_for(problem, gravity, period, engine=engine)
-    assert_matches_reference(problem, lazy, gravity, period)
+    largest = max(problem.rates, default=0.0)
+    l2 = data.draw(st.sampled_from([0.0, 0.01, 0.5])) / (largest if largest > 0 else 1.0)
+    lazy = stepper_for(problem, gravity, period, engine=engine, l2=l2)
+    assert_matches_reference(problem, lazy, gravity, period, l2=l2)
 
 
 @given(problem=problems(), gravity=GRAVITIES, period=PERIODS)
@@ -108,8 +110,8 @@ def test_long_rows_and_chunks():
             run_pass([learner], np.arange(start, min(start + size, 400)), start)
         found.append(learner.engine.weights())
     np.testing.assert_array_equal(*found)
-    dense = DenseTruncated(
-        X.shape[1], gravity=1e-2, period=10, threshold=0.05, schedule=lambda t: 0.1,
+    dense = DenseTruncatedGradient(
+        X.shape[1], l1=1e-2, period=10, threshold=0.05, schedule=lambda t: 0.1,
         fit_intercept=True,
     )  # fmt: skip
     for i in range(400):
@@ -178,8 +180,8 @@ def test_fit_is_stepping_by_hand(threshold):
     options = dict(rule="truncated_gradient", l1=1e-2, l2=0.0, period=5, threshold=threshold)
     options |= dict(schedule="constant", eta0=0.3, max_iter=2, tol=None, shuffle=False)
     model = LazyNetClassifier(**options).fit(X, y)
-    dense = DenseTruncated(
-        X.shape[1], gravity=1e-2, period=5, threshold=threshold or math.inf,
+    dense = DenseTruncatedGradient(
+        X.shape[1], l1=1e-2, period=5, threshold=threshold or math.inf,
         schedule=lambda t: 0.3, fit_intercept=True,
     )  # fmt: skip
     sums = np.zeros(X.shape[1])
@@ -250,8 +252,8 @@ def test_another_threshold_concerns_only_the_steps_to_come(first, second):
         rule="truncated_gradient", threshold=first, l1=0.1, l2=0.0, schedule="constant", eta0=0.5,
         fit_intercept=False, shuffle=False,
     )  # fmt: skip
-    dense = DenseTruncated(
-        2, loss="squared_error", gravity=0.1, threshold=first, schedule=lambda t: 0.5
+    dense = DenseTruncatedGradient(
+        2, loss="squared_error", l1=0.1, threshold=first, schedule=lambda t: 0.5
     )
     for step, (indices, values, target) in enumerate([*rows, *rows]):
         if step == 4:

@@ -1,27 +1,69 @@
-"""What is trusted: every weight at every step, in plain Python.
+"""Every algorithm in plain Python: slow on purpose, and readable beside its paper.
 
-Deliberately dense, deliberately slow, readable beside the papers, and importing nothing compiled.
-The functions work on floats and on exact fractions alike.
+Nothing here imports anything compiled, anything else of lazynet, or anything beyond the standard
+library.  What needs no square root, exponential or logarithm works on floats and on exact fractions
+alike.  A ``Dense...`` class does what the paper says, to every weight at every step, and the
+compiled code is tested against it.  A ``Plain...`` class is a lazy form: a step visits only the
+features of its example.
 
-- ``lazynet.reference.dense`` trains as the papers describe it
+Every class is made by ``Class(n_features, *, loss, l1, l2, fit_intercept, epsilon, ...)`` with the
+parameters of its rule besides, and has ``step(indices, values, target, weight=1)``, ``weights``,
+``intercept`` and the step count ``t``.  A penalty that the algorithm does not have is refused
+unless it is 0.
+
+>>> twin = DenseRDA(2, loss="squared_error", gamma=2.0)
+>>> twin.step([0], [1.0], target=4.0)
+0.0
+>>> twin.weights, twin.intercept, twin.t
+([2.0, 0.0], 0.0, 1)
+
 - ``lazynet.reference.losses``: value and slope of every loss
-- ``lazynet.reference.shrink``: one shrink of one weight
+- ``lazynet.reference.shrink``: one shrink of one weight, for every rule of the affine family
 - ``lazynet.reference.closed_forms``: what a gap of missed shrinks amounts to; also as the papers
   misprint it
-- ``lazynet.reference.lazy``: the clock and the tables in a page each, for reading and for exact
-  tests
-- ``lazynet.reference.averages``: the mean of all iterates, summed up, and lazily on the clock
-- ``lazynet.reference.dekel``: Dekel's SGD with averaged and with centered predictors
-- ``lazynet.reference.truncated``: truncated gradient, gravity every K steps up to a threshold
+- ``lazynet.reference.dense``: SGD and FoBoS as the papers describe them
+- ``lazynet.reference.plain``: the step that the lazy forms of SGD and FoBoS share
+- ``lazynet.reference.clock``: the clock, with one number per weight and two scalars
+- ``lazynet.reference.tables``: Lipton & Elkan's tables, with one entry per step
+- ``lazynet.reference.rescaled``: weights as a scale times a vector, for an l2 penalty alone
+- ``lazynet.reference.averages``: averages of all iterates, summed densely and lazily on the clock
+- ``lazynet.reference.truncated_gradient``: gravity every so many steps, up to a threshold
 - ``lazynet.reference.rda``: regularised dual averaging
 - ``lazynet.reference.ftrl``: FTRL-Proximal
 - ``lazynet.reference.adagrad``: AdaGrad with an elastic net, dense and lazy
 - ``lazynet.reference.carpenter``: Carpenter's scheme, which is inexact
+- ``lazynet.reference.dekel``: Dekel's SGD with averaged and with centered predictors
 - ``lazynet.reference.stabilised``: Ma & Zheng's stabilised truncated SGD
-- ``lazynet.reference.rescaling``: the classic trick for l2, weights as a scale times a vector
 """
 
+from lazynet.reference.adagrad import DenseAdaGrad, PlainAdaGrad
+from lazynet.reference.averages import DenseAverage, PlainAverage
+from lazynet.reference.carpenter import PlainCarpenter
+from lazynet.reference.clock import PlainClock
+from lazynet.reference.dekel import DenseDekel, PlainDekel
 from lazynet.reference.dense import DenseReference
-from lazynet.reference.lazy import PlainClock, PlainTables
+from lazynet.reference.ftrl import DenseFTRL
+from lazynet.reference.rda import DenseRDA
+from lazynet.reference.rescaled import PlainRescaled
+from lazynet.reference.stabilised import DenseStabilised
+from lazynet.reference.tables import PlainTables
+from lazynet.reference.truncated_gradient import DenseTruncatedGradient, PlainTruncatedGradient
 
-__all__ = ["DenseReference", "PlainClock", "PlainTables"]
+__all__ = [
+    "DenseAdaGrad",
+    "DenseAverage",
+    "DenseDekel",
+    "DenseFTRL",
+    "DenseRDA",
+    "DenseReference",
+    "DenseStabilised",
+    "DenseTruncatedGradient",
+    "PlainAdaGrad",
+    "PlainAverage",
+    "PlainCarpenter",
+    "PlainClock",
+    "PlainDekel",
+    "PlainRescaled",
+    "PlainTables",
+    "PlainTruncatedGradient",
+]

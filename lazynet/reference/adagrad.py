@@ -1,20 +1,25 @@
 """AdaGrad with an elastic net, Duchi, Hazan & Singer (2011), composite form.
 
-A coordinate's rate changes only when the coordinate is touched, so that the shrinks it misses in
-between all have one rate, and their composition is known.
+The rate of a coordinate changes only when an example touches the coordinate.  The shrinks that a
+weight misses between two touches therefore all have the same rate, and their composition has a
+closed form.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from typing import Any
 
 from lazynet.reference.losses import LOSSES
 from lazynet.reference.shrink import fobos_shrink
 
 
 class _AdaGrad:
-    """Rates alpha / (delta + sqrt G_j), G_j the sum of the squared gradients of coordinate j."""
+    """Rates alpha / (delta + sqrt G_j), where G_j is the sum of coordinate j's squared gradients.
+
+    A gradient of exactly zero changes neither G_j nor the weight: the rate need not be finite.
+    """
 
     def __init__(
         self,
@@ -36,7 +41,7 @@ class _AdaGrad:
         self.t = 0
 
     def rate(self, G: float) -> float:
-        """Of a coordinate whose squared gradients sum up to ``G``."""
+        """The rate of a coordinate whose squared gradients add up to ``G``."""
         return self.alpha / (self.delta + math.sqrt(G))
 
     def _move(self, j: int, g: float) -> None:
@@ -51,13 +56,13 @@ class _AdaGrad:
 
 
 class DenseAdaGrad(_AdaGrad):
-    """Gradients first, then every weight shrinks by FoBoS with its own rate.
+    """Takes the gradients first; then FoBoS shrinks every weight with the weight's own rate.
 
     >>> twin = DenseAdaGrad(1, loss="squared_error", l1=0.5, alpha=1.0, delta=0.0)
     >>> _ = twin.step([0], [1.0], 4.0)
     >>> twin.rate(16.0)  # the gradient was -4
     0.25
-    >>> twin.weights  # 1, less 0.5 / 4
+    >>> twin.weights  # the gradient gives 1, the shrink takes 0.5 / 4
     [0.875]
     """
 
@@ -69,7 +74,7 @@ class DenseAdaGrad(_AdaGrad):
     def step(
         self, indices: Iterable[int], values: Iterable[float], target: float, weight: float = 1.0
     ) -> float:
-        """Learn from one example; returns the prediction made before learning."""
+        """Learn from one example; return the prediction made before learning."""
         example = list(zip(indices, values, strict=True))
         p = sum((self.w[j] * x for j, x in example), self.intercept)
         slope = weight * self.slope(p, target, self.epsilon)
@@ -85,11 +90,14 @@ class DenseAdaGrad(_AdaGrad):
 
 
 class PlainAdaGrad(_AdaGrad):
-    """The same at the cost of the nonzeros: n missed shrinks at the rate eta are one,
+    """AdaGrad where a step visits only the features of its example.
+
+    n missed shrinks at the rate eta amount to one,
 
         |w| <- [ |w| exp(-l) + (l1 / l2) expm1(-l) ]+        l = n log1p(eta l2)
 
-    without an l2 penalty |w| <- [ |w| - n eta l1 ]+.
+    and without an l2 penalty to |w| <- [ |w| - n eta l1 ]+.  ``psi`` is the step as of which a
+    weight is stored.
 
     >>> lazy = PlainAdaGrad(2, loss="squared_error", l1=0.5, alpha=1.0, delta=0.0)
     >>> for j in (0, 1):
@@ -100,12 +108,12 @@ class PlainAdaGrad(_AdaGrad):
     (0.75, 0.25)
     """
 
-    def __init__(self, n_features: int, **options: object) -> None:
-        super().__init__(n_features, **options)  # type: ignore[arg-type]
+    def __init__(self, n_features: int, **options: Any) -> None:
+        super().__init__(n_features, **options)
         self.psi = [0] * n_features
 
     def weight(self, j: int) -> float:
-        """One weight as of now, at the cost of that one."""
+        """Weight j as of now; the other weights are not visited."""
         w, missed, eta = self.w[j], self.t - self.psi[j], self.rate(self.G[j]) if self.w[j] else 0.0
         if self.l2:
             decay = missed * math.log1p(eta * self.l2)
@@ -122,7 +130,7 @@ class PlainAdaGrad(_AdaGrad):
     def step(
         self, indices: Iterable[int], values: Iterable[float], target: float, weight: float = 1.0
     ) -> float:
-        """Learn from one example; returns the prediction made before learning."""
+        """Learn from one example; return the prediction made before learning."""
         example = list(zip(indices, values, strict=True))
         for j, _ in example:
             self.w[j], self.psi[j] = self.weight(j), self.t

@@ -1,8 +1,9 @@
 """Averages of all iterates: by summing them, and lazily on the clock.
 
-The average weighs iterate i = 1, 2, ..., the weights after step i, by omega_i >= 0.  All ones give
-the plain average, zeros before step k the average from step k on, and the rising products of
-``lazynet.PolynomialDecay`` the averages of Shamir & Zhang.
+Iterate i = 1, 2, ... is the weights after step i; the average weighs iterate i by omega_i >= 0.
+With omega_i = 1 for every i the average is the plain mean.  With 0 for i < k and 1 from k on it is
+the mean from step k on.  The rising products of ``lazynet.PolynomialDecay`` give the averages of
+Shamir & Zhang.
 """
 
 from __future__ import annotations
@@ -11,8 +12,8 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from lazynet.reference.clock import PlainClock
 from lazynet.reference.dense import DenseReference
-from lazynet.reference.lazy import PlainClock
 
 Omega = Callable[[int], Any]
 
@@ -27,7 +28,7 @@ def every_iterate(i: int) -> int:
 
 
 class DenseAverage(DenseReference):
-    """Sums up every weight after every step.
+    """``DenseReference`` that adds every weight to a sum after every step.
 
     >>> twin = DenseAverage(1, loss="squared_error", schedule=lambda t: 0.25, fit_intercept=True)
     >>> for target in (4.0, 4.0):
@@ -36,7 +37,7 @@ class DenseAverage(DenseReference):
     ([1.5], [1.25])
     >>> twin.intercept, twin.average_intercept
     (1.5, 1.25)
-    >>> twin.predict([0], [1.0])  # by the last weights
+    >>> twin.predict([0], [1.0])  # the last weights predict, not the averages
     3.0
     """
 
@@ -49,7 +50,7 @@ class DenseAverage(DenseReference):
     def step(
         self, indices: Iterable[int], values: Iterable[Any], target: Any, weight: Any = 1
     ) -> Any:
-        """Learn from one example and count the iterate; returns the prediction made before."""
+        """Learn from one example and count the iterate; return the prediction made before."""
         p = super().step(indices, values, target, weight)
         omega = self.omega(self.t)
         self.sums = [s + omega * w for s, w in zip(self.sums, self.weights, strict=True)]
@@ -59,40 +60,42 @@ class DenseAverage(DenseReference):
 
     @property
     def averages(self) -> list[Any]:
-        """The weighted mean of every weight; the weights themselves while nothing has counted."""
+        """The weighted mean of every weight; the weights themselves before any iterate counts."""
         if not self.total:
             return list(self.weights)
         return [s / self.total for s in self.sums]
 
     @property
     def average_intercept(self) -> Any:
-        """The weighted mean of the intercept, likewise."""
+        """The weighted mean of the intercept; the intercept itself before any iterate counts."""
         return self.intercept_sum / self.total if self.total else self.intercept
 
 
 class PlainAverage(PlainClock):
-    """The same at the cost of the nonzeros, exact also where l1 makes weights vanish.
+    """Averages where a step visits only the features of its example, exact even where l1 makes
+    weights vanish.
 
-    While nothing touches it, a weight is sgn(z) [ |z| - shift ]+ scale with a fixed z: a curve that
-    meets zero at most once, because the shift only rises.  With the prefix sums
+    While no example touches a weight, the weight is sgn(z) [ |z| - shift ]+ scale with a fixed z: a
+    curve that meets zero at most once, because the shift only rises.  With the prefix sums
 
         S0(n) = sum_{i <= n} omega_i scale_i        S1(n) = sum_{i <= n} omega_i scale_i shift_i
 
-    its sum over the iterates is z S0 - sgn(z) S1, less what belongs to the time before z was
-    stored, up to the last iterate whose shift is below |z|.  What belongs to the time before is
-    kept in one number per weight: a change of z by dz and of its sign by ds, made when n iterates
-    had counted, adds S0(n) dz - S1(n) ds to it.  A weight that has vanished was last alive at an
-    iterate that a search in the shifts finds; the change to zero is entered for then.
+    the weight's sum over the iterates is z S0(n) - sgn(z) S1(n), minus a part that belongs to the
+    time before z was stored, where n is the last iterate whose shift is below |z|.  The part from
+    before is one number per weight, ``before``: a change of z by dz and of its sign by ds, made
+    when n iterates had counted, adds S0(n) dz - S1(n) ds to ``before``.  A bisection in the shifts
+    finds the last iterate at which a vanished weight was alive, and the change of z to zero is
+    entered as of this iterate.
 
     >>> lazy = PlainAverage(1, loss="squared_error", schedule=lambda t: 0.25, fit_intercept=True)
     >>> for target in (4.0, 4.0):
     ...     _ = lazy.step([0], [1.0], target)
     >>> lazy.weights, lazy.averages, lazy.average_intercept
     ([1.5], [1.25], 1.25)
-    >>> lazy.store(0, 5.0)  # from now on: what has been summed stays
+    >>> lazy.store(0, 5.0)  # the sum so far stays
     >>> lazy.load(0), lazy.sum_of(0)
     (5.0, 2.5)
-    >>> lazy.advance(0.5, 0.0)  # another shrink, which nobody counts
+    >>> lazy.advance(0.5, 0.0)  # a shrink outside of a step: no iterate counts
     >>> lazy.load(0), lazy.sum_of(0)
     (2.5, 2.5)
     """
@@ -104,25 +107,25 @@ class PlainAverage(PlainClock):
         super().__init__(n_features, **options)
 
     def reset(self) -> None:
-        """Set the clock anew, and let its past begin.
+        """Reset the clock and its prefix sums.
 
         >>> lazy = PlainAverage(1, loss="squared_error")
         >>> _ = lazy.step([0], [1.0], 4.0)
-        >>> lazy.shifts, lazy.S0  # of one iterate, at the scale 1
+        >>> lazy.shifts, lazy.S0  # one iterate, at scale 1
         ([0.0], [0.0, 1.0])
         >>> lazy.reset()
         >>> lazy.shifts, lazy.S0
         ([], [0.0])
         """
         super().reset()
-        # Of the iterates that have counted since the clock was set: their shifts, S0 and S1.
+        # The shifts, S0 and S1 of the iterates that have counted since the clock was reset.
         self.shifts: list[Any] = []
         self.S0, self.S1 = [self.zero], [self.zero]
 
     def step(
         self, indices: Iterable[int], values: Iterable[Any], target: Any, weight: Any = 1
     ) -> Any:
-        """Learn from one example and count the iterate; returns the prediction made before."""
+        """Learn from one example and count the iterate; return the prediction made before."""
         p = super().step(indices, values, target, weight)
         omega = self.omega(self.t)
         self.shifts.append(self.shift)
@@ -133,7 +136,7 @@ class PlainAverage(PlainClock):
         return p
 
     def store(self, j: int, w: Any) -> None:
-        """Make weight j equal to w as of now; what it has been so far stays in the sum."""
+        """Make weight j equal to w as of now; the sum of weight j over past iterates stays."""
         alive = self._alive(j)
         if alive < len(self.shifts):
             self._enter(j, alive, self.zero)
@@ -143,11 +146,11 @@ class PlainAverage(PlainClock):
         self._enter(j, len(self.shifts), new)
 
     def _alive(self, j: int) -> int:
-        """How many of the iterates that counted have a weight j that is not zero."""
+        """The number of iterates since the reset whose shift is below |z|: weight j was alive."""
         return bisect_left(self.shifts, abs(self.stored[j]))
 
     def _enter(self, j: int, n: int, z: Any) -> None:
-        """Weight j is stored as z from iterate n on."""
+        """Store weight j as z from iterate n on."""
         old = self.stored[j]
         self.before[j] += self.S0[n] * (z - old) - self.S1[n] * (_sign(z) - _sign(old))
         self.stored[j] = z
@@ -158,13 +161,13 @@ class PlainAverage(PlainClock):
         return self.S0[n] * z - self.S1[n] * _sign(z) - self.before[j]
 
     def advance(self, a: Any, b: Any) -> None:
-        """Let one shrink pass over every weight."""
-        if a <= 0:  # every weight is wiped, and the clock set anew
+        """Let one shrink |w| <- [ a |w| - b ]+ pass over every weight."""
+        if a <= 0:  # every weight becomes 0, and the clock is reset
             self._fold()
         super().advance(a, b)
 
     def rebase(self) -> None:
-        """Bring every weight current and set the clock anew; sums and weights stay what they are.
+        """Bring every weight current and reset the clock; no weight and no sum changes.
 
         >>> lazy = PlainAverage(1, loss="squared_error", l1=1.0)
         >>> _ = lazy.step([0], [1.0], 4.0)
@@ -178,19 +181,19 @@ class PlainAverage(PlainClock):
         super().rebase()
 
     def _fold(self) -> None:
-        """Turn what has been summed into the state before the first iterate that counts next."""
+        """Move every sum into ``before``, because a reset empties the prefix sums."""
         self.before = [-self.sum_of(j) for j in range(self.n_features)]
 
     @property
     def averages(self) -> list[Any]:
-        """The weighted mean of every weight; the weights themselves while nothing has counted."""
+        """The weighted mean of every weight; the weights themselves before any iterate counts."""
         if not self.total:
             return self.weights
         return [self.sum_of(j) / self.total for j in range(self.n_features)]
 
     @property
     def average_intercept(self) -> Any:
-        """The weighted mean of the intercept, likewise."""
+        """The weighted mean of the intercept; the intercept itself before any iterate counts."""
         return self.intercept_sum / self.total if self.total else self.intercept
 
 

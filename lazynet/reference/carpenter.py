@@ -1,6 +1,6 @@
 """Carpenter's lazy sparse SGD (2008), INEXACT for l2 > 0.
 
-One linear step in place of all the shrinks that a weight has missed.
+One linear step replaces all the shrinks that a weight has missed.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from lazynet.reference.losses import LOSSES
 
 
 class PlainCarpenter:
-    """INEXACT: |w| <- [ |w| - gap eta (l1 + l2 |w|) ]+ for a gap of as many missed steps.
+    """INEXACT: |w| <- [ |w| - gap eta (l1 + l2 |w|) ]+ for a gap of ``gap`` missed steps.
 
-    The rate is that of the epoch; whatever has been missed is caught up with the present one.
-    Every ``period`` steps, and whenever ``catch_up`` is called (at the end of an epoch), all
-    weights are brought current.  Without l2 and with one rate it is exact, and so it is with
-    period 1.
+    eta is the rate of the step before the read, whatever the rates of the missed steps were:
+    Carpenter's rate is constant within an epoch.  All weights are brought current every ``period``
+    steps (None: never) and whenever ``catch_up`` is called, as at the end of an epoch.  The scheme
+    is exact where l2 = 0 and the rate is constant, and where ``period=1``.
 
     >>> lazy = PlainCarpenter(1, loss="squared_error", l1=0.25, schedule=lambda t: 1.0)
     >>> for _ in range(2):
@@ -25,7 +25,7 @@ class PlainCarpenter:
     >>> lazy.weights, lazy.weight(0)
     ([3.75], 3.75)
     >>> lazy.catch_up()
-    >>> lazy.seen  # as of step 2
+    >>> lazy.seen  # weight 0 is stored as of step 2
     [2]
     """
 
@@ -36,8 +36,8 @@ class PlainCarpenter:
         loss: str = "log_loss",
         l1: Any = 0,
         l2: Any = 0,
-        schedule: Callable[[int], Any] = lambda t: 1,
         period: int | None = None,
+        schedule: Callable[[int], Any] = lambda t: 1,
         fit_intercept: bool = False,
         epsilon: Any = 0.1,
         zero: Any = 0.0,
@@ -50,7 +50,7 @@ class PlainCarpenter:
         self.t = 0
 
     def weight(self, j: int) -> Any:
-        """One weight as of now, at the rate of the step before."""
+        """Weight j as of now, with the rate of the step before; no other weight is visited."""
         w, gap = self.w[j], self.t - self.seen[j]
         if not gap:
             return w
@@ -66,13 +66,13 @@ class PlainCarpenter:
         return [self.weight(j) for j in range(len(self.w))]
 
     def catch_up(self) -> None:
-        """Bring every weight current."""
+        """Bring every weight current; no weight changes."""
         self.w, self.seen = self.weights, [self.t] * len(self.w)
 
     def step(
         self, indices: Iterable[int], values: Iterable[Any], target: Any, weight: Any = 1
     ) -> Any:
-        """Learn from one example; returns the prediction made before learning."""
+        """Learn from one example; return the prediction made before learning."""
         example = list(zip(indices, values, strict=True))
         for j, _ in example:
             self.w[j], self.seen[j] = self.weight(j), self.t

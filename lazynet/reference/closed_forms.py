@@ -1,10 +1,10 @@
 """What a gap of missed shrinks amounts to: corrected, and as the papers print it.
 
 The weight |w| = x has missed the shrinks with the rates etas = (eta_psi, ..., eta_{k-1}); each
-function gives |w| as of step k.  LE1 is the early text of Lipton & Elkan ("612 times faster"), LE3
-arXiv:1505.06449v3; their errata E1, E2, ... are proved in tests/test_closed_forms.py.  All
-functions work on exact fractions, and the misprints are kept because they are instructive: they are
-so nearly right that a comparison to four significant figures does not see them.
+function gives |w| as of step k.  LE1 is the early text of Lipton & Elkan ("612 times faster") and
+LE3 is arXiv:1505.06449v3; ``test_closed_forms.py`` proves their errata E1, E2, ...  All functions
+work on exact fractions.  The misprints are kept because they are instructive: a comparison to four
+significant figures does not tell them from the corrected formulas.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def _product(values: Sequence[Any]) -> Any:
 
 
 def repeated(shrink: Callable[[Any, Any, Any, Any], Any]) -> Gap:
-    """The definition: one shrink after another.
+    """The definition of a gap: apply one shrink after another.
 
     >>> from lazynet.reference.shrink import sgd_shrink
     >>> repeated(sgd_shrink)(4.0, [0.5, 0.5], 1.0, 1.0)  # 4, 3/2, 1/4
@@ -46,7 +46,7 @@ def repeated(shrink: Callable[[Any, Any, Any, Any], Any]) -> Gap:
 
 
 def l1_gap(x: Any, etas: Sequence[Any], l1: Any, l2: Any = 0) -> Any:
-    """LE1 Eq. 4, right as printed: x - l1 sum eta  (l2 = 0).
+    """LE1 Eq. 4, printed correctly: x - l1 sum eta  (l2 = 0).
 
     >>> l1_gap(4.0, [0.5, 0.25], 2.0)
     2.5
@@ -55,7 +55,7 @@ def l1_gap(x: Any, etas: Sequence[Any], l1: Any, l2: Any = 0) -> Any:
 
 
 def l2_gap_sgd(x: Any, etas: Sequence[Any], l1: Any, l2: Any) -> Any:
-    """Lemma 1, right as printed: x prod (1 - eta l2)  (l1 = 0).
+    """Lemma 1, printed correctly: x prod (1 - eta l2)  (l1 = 0).
 
     >>> l2_gap_sgd(4.0, [0.5, 0.25], 0.0, 1.0)  # 4 * 1/2 * 3/4
     1.5
@@ -64,7 +64,7 @@ def l2_gap_sgd(x: Any, etas: Sequence[Any], l1: Any, l2: Any) -> Any:
 
 
 def l2_gap_fobos(x: Any, etas: Sequence[Any], l1: Any, l2: Any) -> Any:
-    """LE1 Eq. 15, right as printed: x prod 1 / (1 + eta l2)  (l1 = 0).
+    """LE1 Eq. 15, printed correctly: x prod 1 / (1 + eta l2)  (l1 = 0).
 
     >>> l2_gap_fobos(4.0, [1.0, 3.0], 0.0, 1.0)  # 4 * 1/2 * 1/4
     0.5
@@ -73,7 +73,7 @@ def l2_gap_fobos(x: Any, etas: Sequence[Any], l1: Any, l2: Any) -> Any:
 
 
 def theorem_1(x: Any, etas: Sequence[Any], l1: Any, l2: Any) -> Any:
-    """SGD with elastic net, corrected: B(t) = B(t-1) + eta_t / P(t), with the NEW product.
+    """SGD with an elastic net, corrected: B(t) = B(t-1) + eta_t / P(t), with the NEW product.
 
     >>> theorem_1(4.0, [0.5, 0.5], 1.0, 1.0)  # 4, 3/2, 1/4
     0.25
@@ -86,7 +86,7 @@ def theorem_1(x: Any, etas: Sequence[Any], l1: Any, l2: Any) -> Any:
 
 
 def theorem_2(x: Any, etas: Sequence[Any], l1: Any, l2: Any) -> Any:
-    """FoBoS with elastic net, LE3: beta(t) = beta(t-1) + eta_t / Phi(t-1), with the OLD product.
+    """FoBoS with an elastic net, LE3: beta(t) = beta(t-1) + eta_t / Phi(t-1), the OLD product.
 
     >>> theorem_2(4.0, [1.0, 1.0], 1.0, 1.0)  # 4, 3/2, 1/4
     0.25
@@ -118,7 +118,7 @@ def unified(keep: Callable[[Any, Any], Any]) -> Gap:
 
 
 def printed_theorem_1_statement(x: Any, etas: Sequence[Any], l1: Any, l2: Any) -> Any:
-    """LE1 Eq. 10, same in LE3 (errata E1, E2): eta_t / P(t-1), and no l1 before B.
+    """LE1 Eq. 10, the same in LE3 (errata E1, E2): eta_t / P(t-1), and no l1 before B.
 
     >>> gap = 4.0, [0.5], 2.0, 1.0
     >>> printed_theorem_1_statement(*gap), theorem_1(*gap)
@@ -129,10 +129,10 @@ def printed_theorem_1_statement(x: Any, etas: Sequence[Any], l1: Any, l2: Any) -
 
 
 def printed_theorem_1_proof(x: Any, etas: Sequence[Any], l1: Any, l2: Any) -> Any:
-    """LE1 Eq. 14, same in LE3 (erratum E1): eta_t / P(t-1).
+    """LE1 Eq. 14, the same in LE3 (erratum E1): eta_t / P(t-1).
 
-    This is the exact closed form of another step, [ (1 - eta l2) (|w| - eta l1) ]+, and so
-    shrinks too little by about l1 l2 sum eta^2.
+    The formula is the exact closed form of another step, [ (1 - eta l2) (|w| - eta l1) ]+.  It
+    shrinks by about l1 l2 sum eta^2 too little.
 
     >>> gap = 4.0, [0.5], 2.0, 1.0
     >>> printed_theorem_1_proof(*gap), theorem_1(*gap)  # 2 * 1 * 1/4 apart
@@ -145,7 +145,7 @@ def printed_theorem_1_proof(x: Any, etas: Sequence[Any], l1: Any, l2: Any) -> An
 def printed_theorem_1_eq_13(x: Any, etas: Sequence[Any], l1: Any, l2: Any) -> Any:
     """LE1 Eq. 13 (erratum E3): the prefactor of B stops one factor early.
 
-    Right for a constant rate, where the slip cancels, and wrong otherwise.
+    The formula is right for a constant rate, where the slip cancels, and wrong otherwise.
 
     >>> from fractions import Fraction
     >>> gap = Fraction(6), [Fraction(1, 2), Fraction(1, 3)], 1, 1
@@ -158,7 +158,7 @@ def printed_theorem_1_eq_13(x: Any, etas: Sequence[Any], l1: Any, l2: Any) -> An
 
 
 def printed_theorem_2(x: Any, etas: Sequence[Any], l1: Any, l2: Any) -> Any:
-    """LE1 Theorem 2 taken literally (erratum E6): B' divides by SGD's P where P' is meant.
+    """LE1 Theorem 2 taken literally (erratum E6): B' divides by the P of SGD where P' is meant.
 
     >>> from fractions import Fraction
     >>> gap = Fraction(6), [Fraction(1, 2), Fraction(1, 2)], 1, 1

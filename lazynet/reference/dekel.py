@@ -2,10 +2,10 @@
 
 From "Linear Learning with Sparse Data" (arXiv:1612.09147).
 
-The objective is lambda / 2 (|w|^2 + b^2) + mean loss, the rate 1 / (lambda t) with t = 1, 2, ...,
-and the intercept b is penalised like a weight.  Averages run over the iterates 1 ... T.  Centered
-learners see x - mean, where ``mean`` is the average row of the training set, and report the
-intercept that belongs to the rows as they are.
+The objective is l2 / 2 (|w|^2 + b^2) + mean loss, the rate 1 / (l2 t) with t = 1, 2, ..., and the
+intercept b is penalised like a weight.  Averages run over the iterates 1 ... T.  Centered learners
+see x - mean, where ``mean`` is the average row of the training set, and report the intercept that
+belongs to the rows as they are.  The paper's lambda is ``l2``.
 """
 
 from __future__ import annotations
@@ -19,66 +19,92 @@ Model = tuple[list[Any], Any]
 
 
 class _Dekel:
-    """What is learned, and from where rows are seen."""
+    """The options, and the model after the last step as ``weights`` and ``intercept``."""
 
     def __init__(
         self,
         n_features: int,
         *,
         loss: str = "log_loss",
-        strength: Any = 1,
+        l1: Any = 0,
+        l2: Any = 1,
         mean: Sequence[Any] | None = None,
+        fit_intercept: bool = True,
         epsilon: Any = 0.1,
         zero: Any = 0.0,
     ) -> None:
+        if l1:
+            raise ValueError(f"l1 must be 0: Dekel's algorithms have no l1 penalty, got l1={l1}")
+        if l2 <= 0:
+            raise ValueError(f"l2 must be positive: the rate is 1 / (l2 t), got l2={l2}")
+        if not fit_intercept:
+            raise ValueError("fit_intercept must be True: Dekel's algorithms have an intercept")
         self.slope = LOSSES[loss][1]
-        self.strength, self.epsilon, self.zero = strength, epsilon, zero
+        self.l2, self.epsilon, self.zero = l2, epsilon, zero
         self.mean = [zero] * n_features if mean is None else list(mean)
         self.t = 0
 
+    def last(self) -> Model:
+        """Weights and intercept after the last step."""
+        raise NotImplementedError
+
+    @property
+    def weights(self) -> list[Any]:
+        """All weights after the last step."""
+        return self.last()[0]
+
+    @property
+    def intercept(self) -> Any:
+        """The intercept after the last step, for rows as they are."""
+        return self.last()[1]
+
 
 class DenseDekel(_Dekel):
-    """Every weight and every average at every step, Eq. 3 and 5, with rows centered in so many
-    words.
+    """Centers every row explicitly and sums every weight at every step, Eq. 3 and 5.
 
-    >>> twin = DenseDekel(1, loss="hinge", strength=1)
+    >>> twin = DenseDekel(1, loss="hinge", l2=1)
     >>> for _ in range(2):
     ...     _ = twin.step([0], [2.0], target=1)
     >>> twin.last(), twin.average()
     (([1.0], 0.5), ([1.5], 0.75))
+    >>> twin.weights, twin.intercept
+    ([1.0], 0.5)
     """
 
     def __init__(self, n_features: int, **options: Any) -> None:
         super().__init__(n_features, **options)
-        self.weights, self.intercept = [self.zero] * n_features, self.zero
-        self.weight_sums, self.intercept_sum = [self.zero] * n_features, self.zero
+        # Weights and intercept for centered rows, and their sums over the steps.
+        self.w, self.b = [self.zero] * n_features, self.zero
+        self.w_sums, self.b_sum = [self.zero] * n_features, self.zero
 
-    def step(self, indices: Iterable[int], values: Iterable[Any], target: Any) -> Any:
-        """Learn from one example; returns the prediction made before learning."""
+    def step(
+        self, indices: Iterable[int], values: Iterable[Any], target: Any, weight: Any = 1
+    ) -> Any:
+        """Learn from one example; return the prediction made before learning."""
         x = [-m for m in self.mean]
         for j, value in zip(indices, values, strict=True):
             x[j] += value
-        p = sum((w * value for w, value in zip(self.weights, x, strict=True)), self.intercept)
-        g = self.slope(p, target, self.epsilon)
+        p = sum((w * value for w, value in zip(self.w, x, strict=True)), self.b)
+        g = weight * self.slope(p, target, self.epsilon)
         self.t += 1
-        # Not 1 - 1 / t: over exact fractions 1 / t would be rounded.
-        self.weights = [
-            (w * (self.t - 1) - g * value / self.strength) / self.t
-            for w, value in zip(self.weights, x, strict=True)
+        # (t - 1) / t and not 1 - 1 / t: with an integer t, 1 / t would be a rounded float.
+        self.w = [
+            (w * (self.t - 1) - g * value / self.l2) / self.t
+            for w, value in zip(self.w, x, strict=True)
         ]
-        self.intercept = (self.intercept * (self.t - 1) - g / self.strength) / self.t
-        self.weight_sums = [s + w for s, w in zip(self.weight_sums, self.weights, strict=True)]
-        self.intercept_sum += self.intercept
+        self.b = (self.b * (self.t - 1) - g / self.l2) / self.t
+        self.w_sums = [s + w for s, w in zip(self.w_sums, self.w, strict=True)]
+        self.b_sum += self.b
         return p
 
     def last(self) -> Model:
         """Weights and intercept after the last step."""
-        return self._uncentered(self.weights, self.intercept)
+        return self._uncentered(self.w, self.b)
 
     def average(self) -> Model:
-        """The mean of both over all steps."""
-        weights = [s / self.t for s in self.weight_sums] if self.t else self.weight_sums
-        intercept = self.intercept_sum / self.t if self.t else self.intercept_sum
+        """The means of the weights and of the intercept over all steps."""
+        weights = [s / self.t for s in self.w_sums] if self.t else self.w_sums
+        intercept = self.b_sum / self.t if self.t else self.b_sum
         return self._uncentered(weights, intercept)
 
     def _uncentered(self, weights: list[Any], intercept: Any) -> Model:
@@ -87,19 +113,23 @@ class DenseDekel(_Dekel):
 
 
 class PlainDekel(_Dekel):
-    """The same at the cost of the nonzeros: Algorithms 1 to 3, corrected.
+    """Dekel's Algorithms 1 to 3, corrected: a step visits only the features of its example.
 
-    With g_t the slopes, v = sum g x and a = sum g are all that SGD needs; u = sum h_{t-1} g x with
-    the harmonic numbers h, and c = sum a_t / t, make the averages; z = v.mean, r = a (1 + |mean|^2)
-    - z and s = sum r_t / t do what centering would.  In the text of the note that came down to
-    us h grows by 1 where 1 / t is meant, c by g where a / t is meant, and Algorithm 3's loop begins
-    at step 1, which its prelude has taken already; the author's own library has them right.
+    With the slopes g_t, SGD needs only the sums v = sum g x and a = sum g.  The averages need
+    u = sum h_{t-1} g x, with the harmonic numbers h, and c = sum a_t / t.  Centering needs
+    z = v.mean, r = a (1 + |mean|^2) - z and s = sum r_t / t.
 
-    >>> lazy = PlainDekel(1, loss="hinge", strength=1)
+    The available text of the note has three slips, which the author's own library does not have: h
+    grows by 1 where 1 / t is meant, c grows by g where a / t is meant, and the loop of Algorithm 3
+    begins at step 1, which its prelude has taken already.
+
+    >>> lazy = PlainDekel(1, loss="hinge", l2=1)
     >>> for _ in range(2):
     ...     _ = lazy.step([0], [2.0], target=1)
     >>> lazy.last(), lazy.average()
     (([1.0], 0.5), ([1.5], 0.75))
+    >>> lazy.weights, lazy.intercept
+    ([1.0], 0.5)
     """
 
     def __init__(self, n_features: int, **options: Any) -> None:
@@ -108,15 +138,17 @@ class PlainDekel(_Dekel):
         self.v, self.u = [self.zero] * n_features, [self.zero] * n_features
         self.a = self.c = self.h = self.z = self.r = self.s = self.zero
 
-    def step(self, indices: Iterable[int], values: Iterable[Any], target: Any) -> Any:
-        """Learn from one example; returns the prediction made before learning."""
+    def step(
+        self, indices: Iterable[int], values: Iterable[Any], target: Any, weight: Any = 1
+    ) -> Any:
+        """Learn from one example; return the prediction made before learning."""
         example = list(zip(indices, values, strict=True))
         q = sum((self.mean[j] * x for j, x in example), self.zero)
         p = self.zero
         if self.t:
             inner = sum((self.v[j] * x for j, x in example), self.zero)
-            p = -(inner - self.a * q + self.r) / (self.strength * self.t)
-        g = self.slope(p, target, self.epsilon)
+            p = -(inner - self.a * q + self.r) / (self.l2 * self.t)
+        g = weight * self.slope(p, target, self.epsilon)
         self.t += 1
         one = self.zero + 1
         self.a += g
@@ -134,15 +166,15 @@ class PlainDekel(_Dekel):
         """Weights and intercept after the last step."""
         if not self.t:
             return list(self.v), self.zero
-        factor = self.strength * self.t
+        factor = self.l2 * self.t
         weights = [-(v - self.a * m) / factor for v, m in zip(self.v, self.mean, strict=True)]
         return weights, -self.r / factor
 
     def average(self) -> Model:
-        """The mean of both over all steps."""
+        """The means of the weights and of the intercept over all steps."""
         if not self.t:
             return list(self.v), self.zero
-        factor = self.strength * self.t
+        factor = self.l2 * self.t
         weights = [
             -(self.h * v - u - self.c * m) / factor
             for v, u, m in zip(self.v, self.u, self.mean, strict=True)

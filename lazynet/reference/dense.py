@@ -1,6 +1,6 @@
-"""Stochastic gradient descent and FoBoS with an elastic net, every weight at every step.
+"""Stochastic gradient descent and FoBoS with an elastic net: every step visits every weight.
 
-Lipton & Elkan, Algorithm 1 without the laziness.
+This is Lipton & Elkan's Algorithm 1 without the lazy updates.
 """
 
 from __future__ import annotations
@@ -13,15 +13,16 @@ from lazynet.reference.shrink import SHRINKS
 
 
 class DenseReference:
-    """One example at a time; ``weights`` can be read after every step.
+    """Learns from one example at a time; ``weights`` can be read after every step.
 
     - ``step_order="gradient_first"`` (the default): w <- shrink_t(w - eta_t g x).
-    - ``step_order="shrink_first"``: w <- shrink_t(w) - eta_t g x, both at the same w.
+    - ``step_order="shrink_first"``: w <- shrink_t(w) - eta_t g x, where g is the slope at the w
+      before the shrink.
 
     >>> twin = DenseReference(2, loss="squared_error", rule="sgd", l1=1, schedule=lambda t: 0.5)
     >>> twin.step([0], [1.0], target=4.0)
     0.0
-    >>> twin.weights  # 2, less 0.5
+    >>> twin.weights  # the gradient gives 2, the shrink takes 0.5
     [1.5, 0.0]
     >>> twin.predict([0], [2.0])
     3.0
@@ -32,11 +33,11 @@ class DenseReference:
         n_features: int,
         *,
         loss: str = "log_loss",
-        rule: str = "fobos",
         l1: Any = 0,
         l2: Any = 0,
-        schedule: Callable[[int], Any] = lambda t: 1,
+        rule: str = "fobos",
         step_order: str = "gradient_first",
+        schedule: Callable[[int], Any] = lambda t: 1,
         fit_intercept: bool = False,
         epsilon: Any = 0.1,
         zero: Any = 0.0,
@@ -62,7 +63,7 @@ class DenseReference:
     def step(
         self, indices: Iterable[int], values: Iterable[Any], target: Any, weight: Any = 1
     ) -> Any:
-        """Learn from one example; returns the prediction made before learning."""
+        """Learn from one example; return the prediction made before learning."""
         indices, values = list(indices), list(values)
         eta = self.schedule(self.t)
         p = self.predict(indices, values)

@@ -1,8 +1,8 @@
 """FTRL-Proximal, McMahan et al. (2013), Algorithm 1.
 
-Follow the proximally regularised leader with a rate per coordinate.  A weight is a function of two
-sums over its own gradients: lazy by nature.  l1 and l2 act once, not once per step: they are not
-comparable with those of FoBoS or RDA.
+The algorithm follows the proximally regularised leader with a rate per coordinate.  A weight is a
+function of two sums over its own gradients, so no shrink is ever missed.  l1 and l2 act once on the
+sums, not once per step: their values are not comparable with the l1 and l2 of FoBoS or RDA.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from lazynet.reference.losses import LOSSES
 
 
 class DenseFTRL:
-    """Per coordinate z and n, both zero at the start:
+    """Keeps z and n per coordinate, both zero at the start:
 
         w = 0 if |z| <= l1, else -(z - l1 sgn z) / ((beta + sqrt n) / alpha + l2)
         sigma = (sqrt(n + g^2) - sqrt n) / alpha        z += g - sigma w        n += g^2
@@ -49,7 +49,7 @@ class DenseFTRL:
         self.t = 0
 
     def weight(self, j: int) -> float:
-        """One weight, at the cost of that one."""
+        """Weight j as of now; the other weights are not visited."""
         is_intercept = j == len(self.z) - 1
         l1, l2 = (0.0, 0.0) if is_intercept else (self.l1, self.l2)
         z, n = self.z[j], self.n[j]
@@ -70,7 +70,7 @@ class DenseFTRL:
     def step(
         self, indices: Iterable[int], values: Iterable[float], target: float, weight: float = 1.0
     ) -> float:
-        """Learn from one example; returns the prediction made before learning."""
+        """Learn from one example; return the prediction made before learning."""
         example = list(zip(indices, values, strict=True))
         if self.fit_intercept:
             example.append((len(self.z) - 1, 1.0))

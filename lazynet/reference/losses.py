@@ -1,8 +1,9 @@
 """The losses, as one would write them on a blackboard.
 
-``p`` is the prediction w.x + b, ``y`` the target.  Each loss is a pair (value, slope): l(p, y) and
-its derivative in p, or a subgradient where there is none.  At a kink the subgradient 0 is taken,
-as everywhere in this package.
+``p`` is the prediction w.x + b and ``y`` the target.  Each loss is a pair of functions: the value
+l(p, y) and the slope, the derivative of l in p.  At a kink, where l has no derivative, the slope is
+the subgradient 0, as everywhere in this package.  Only ``huber`` and ``epsilon_insensitive`` use
+``epsilon``.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ def log_loss(p: float, y: float, epsilon: float) -> float:
 
 
 def log_slope(p: float, y: float, epsilon: float) -> float:
-    """-y / (1 + exp(m)) = -y exp(-max(m, 0)) / (1 + exp(-|m|)).
+    """-y / (1 + exp(m)) = -y exp(-max(m, 0)) / (1 + exp(-|m|)), m = p y.
 
     >>> log_slope(0.0, 1, 0.1), log_slope(-1000.0, 1, 0.1)
     (-0.5, -1.0)
@@ -48,7 +49,7 @@ def hinge(p: Any, y: Any, epsilon: Any) -> Any:
 
 
 def hinge_slope(p: Any, y: Any, epsilon: Any) -> Any:
-    """-y where m < 1, else 0; 0 at the kink too.
+    """-y where m = p y < 1, else 0; at the kink, m = 1, the slope is 0.
 
     >>> hinge_slope(0.5, 1, 0.1), hinge_slope(1.0, 1, 0.1)
     (-1, 0)
@@ -63,11 +64,11 @@ def squared_hinge(p: Any, y: Any, epsilon: Any) -> Any:
     (0.25, 4.0)
     """
     gap = max(0, 1 - p * y)
-    return gap * gap  # not ** 2, which is an error where the product is infinite
+    return gap * gap  # not ** 2, which raises OverflowError where the product is infinite
 
 
 def squared_hinge_slope(p: Any, y: Any, epsilon: Any) -> Any:
-    """-2 y [ 1 - m ]+.
+    """-2 y [ 1 - m ]+, m = p y.
 
     >>> squared_hinge_slope(0.5, 1, 0.1), squared_hinge_slope(-1.0, 1, 0.1)
     (-1.0, -4.0)
@@ -76,7 +77,7 @@ def squared_hinge_slope(p: Any, y: Any, epsilon: Any) -> Any:
 
 
 def modified_huber(p: Any, y: Any, epsilon: Any) -> Any:
-    """[ 1 - m ]+^2 where m >= -1, m = p y, and -4 m beyond.
+    """[ 1 - m ]+^2 where m = p y >= -1, and -4 m where m < -1.
 
     >>> modified_huber(0.5, 1, 0.1), modified_huber(-2.0, 1, 0.1)
     (0.25, 8.0)
@@ -85,7 +86,7 @@ def modified_huber(p: Any, y: Any, epsilon: Any) -> Any:
 
 
 def modified_huber_slope(p: Any, y: Any, epsilon: Any) -> Any:
-    """-2 y [ 1 - m ]+ where m >= -1, and -4 y beyond.
+    """-2 y [ 1 - m ]+ where m = p y >= -1, and -4 y where m < -1.
 
     >>> modified_huber_slope(0.5, 1, 0.1), modified_huber_slope(-2.0, 1, 0.1)
     (-1.0, -4)
@@ -121,7 +122,7 @@ def absolute_error(p: Any, y: Any, epsilon: Any) -> Any:
 
 
 def absolute_error_slope(p: Any, y: Any, epsilon: Any) -> Any:
-    """sgn(p - y), 0 at the kink.
+    """sgn(p - y); at the kink, p = y, the slope is 0.
 
     >>> absolute_error_slope(3.0, 1.0, 0.1), absolute_error_slope(1.0, 1.0, 0.1)
     (1, 0)
@@ -130,7 +131,7 @@ def absolute_error_slope(p: Any, y: Any, epsilon: Any) -> Any:
 
 
 def huber(p: Any, y: Any, epsilon: Any) -> Any:
-    """r^2 / 2 where r = |p - y| is at most epsilon, and epsilon (r - epsilon / 2) beyond.
+    """r^2 / 2 where r = |p - y| <= epsilon, and epsilon (r - epsilon / 2) where r > epsilon.
 
     >>> huber(2.0, 1.0, 2.0), huber(5.0, 1.0, 2.0)
     (0.5, 6.0)
@@ -140,7 +141,7 @@ def huber(p: Any, y: Any, epsilon: Any) -> Any:
 
 
 def huber_slope(p: Any, y: Any, epsilon: Any) -> Any:
-    """p - y, but no larger than epsilon.
+    """p - y where |p - y| <= epsilon, and epsilon sgn(p - y) where |p - y| > epsilon.
 
     >>> huber_slope(2.0, 1.0, 2.0), huber_slope(5.0, 1.0, 2.0)
     (1.0, 2.0)

@@ -1,7 +1,7 @@
 """Regularised dual averaging with an l1 penalty, Xiao (2010).
 
-The weights are a function of the mean gradient alone, so that nothing has to be caught up: lazy
-by nature.
+A weight is a function of the mean of its gradients alone.  No shrink is ever missed, so the dense
+algorithm can read each weight by itself.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from lazynet.reference.losses import LOSSES
 class DenseRDA:
     """w minimises  gbar.w + lambda_t |w|_1 + l2/2 |w|^2 + gamma / (2 sqrt t) |w|^2
 
-    with gbar the mean of all gradients so far and lambda_t = l1 + gamma rho / sqrt(t); rho = 0 is
-    the plain form.  The intercept has a mean gradient too, and no penalty.
+    where gbar is the mean of the t gradients so far and lambda_t = l1 + gamma rho / sqrt(t).  The
+    paper's plain form has rho = 0.  The intercept has a mean gradient too, and no penalty.
 
     >>> twin = DenseRDA(1, loss="squared_error", l1=0.5, gamma=2.0, fit_intercept=True)
     >>> _ = twin.step([0], [1.0], 4.0)
@@ -42,46 +42,46 @@ class DenseRDA:
         self.slope = LOSSES[loss][1]
         self.l1, self.l2, self.gamma, self.rho = l1, l2, gamma, rho
         self.fit_intercept, self.epsilon = fit_intercept, epsilon
-        self.gradients = [0.0] * n_features
-        self.intercept_gradient = 0.0
+        self.gradient_sums = [0.0] * n_features
+        self.intercept_sum = 0.0
         self.t = 0
 
-    def _minimiser(self, gradient: float, l1: float, l2: float) -> float:
-        """In one coordinate, whose gradients sum up to ``gradient``."""
+    def _minimiser(self, gradient_sum: float, l1: float, l2: float) -> float:
+        """The minimiser in one coordinate, whose gradients add up to ``gradient_sum``."""
         if not self.t:
             return 0.0
-        mean = gradient / self.t
+        mean = gradient_sum / self.t
         if abs(mean) <= l1:
             return 0.0
         return -(mean - math.copysign(l1, mean)) / (l2 + self.gamma / math.sqrt(self.t))
 
     def weight(self, j: int) -> float:
-        """One weight, at the cost of that one."""
+        """Weight j as of now; the other weights are not visited."""
         l1 = self.l1 + (self.gamma * self.rho / math.sqrt(self.t) if self.t else 0.0)
-        return self._minimiser(self.gradients[j], l1, self.l2)
+        return self._minimiser(self.gradient_sums[j], l1, self.l2)
 
     @property
     def weights(self) -> list[float]:
         """All weights as of now."""
-        return [self.weight(j) for j in range(len(self.gradients))]
+        return [self.weight(j) for j in range(len(self.gradient_sums))]
 
     @property
     def intercept(self) -> float:
         """The intercept as of now."""
-        return self._minimiser(self.intercept_gradient, 0.0, 0.0)
+        return self._minimiser(self.intercept_sum, 0.0, 0.0)
 
     def step(
         self, indices: Iterable[int], values: Iterable[float], target: float, weight: float = 1.0
     ) -> float:
-        """Learn from one example; returns the prediction made before learning."""
+        """Learn from one example; return the prediction made before learning."""
         indices, values = list(indices), list(values)
         w, p = self.weights, self.intercept
         for j, x in zip(indices, values, strict=True):
             p += w[j] * x
         g: Any = weight * self.slope(p, target, self.epsilon)
         for j, x in zip(indices, values, strict=True):
-            self.gradients[j] += g * x
+            self.gradient_sums[j] += g * x
         if self.fit_intercept:
-            self.intercept_gradient += g
+            self.intercept_sum += g
         self.t += 1
         return p

@@ -1,17 +1,19 @@
 """Stabilised truncated SGD, Ma & Zheng: bursts, informative truncation, stability selection.
 
-The paper's version (arXiv:1604.06498), not that of the authors' scripts.  Several chains of SGD run
-through their own permutations in bursts; after each burst a weight is truncated in proportion to
-how often it was informed; after a stage of bursts, features that did not survive often enough are
-purged for good.  Reconstructed from the prose: the available text has lost its formulas.  Two
-things are added: an intercept, which is neither truncated nor purged, and features that occur in no
-row do not count as features.
+The algorithm is the paper's (arXiv:1604.06498); the authors' scripts differ from it.  Several paths
+of SGD visit the rows in bursts, each path in its own order.  After a burst the weights are
+truncated, all alike or in proportion to how often the burst informed them.  After a stage of
+bursts, features that did not survive often enough are purged for good.
+
+The algorithm is reconstructed from the prose, because the available text has lost its formulas.
+Two things are added: an intercept, which is neither truncated nor purged, and the convention that a
+feature that occurs in no row does not count as a feature.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,8 +21,8 @@ from lazynet.reference.losses import LOSSES
 
 Example = tuple[Sequence[int], Sequence[float], float]
 
-#: A ratio that exceeds gravity by no more than this share ties with it, and the weight vanishes:
-#: weights whose ratios are equal differ by their rounding.
+#: A ratio that exceeds gravity by no more than this share of gravity counts as equal to gravity,
+#: and its weight vanishes: ratios that are equal in exact arithmetic differ by their rounding.
 TIE = 2.0**-30
 
 
@@ -37,19 +39,21 @@ def kappa(first: set[int], second: set[int], n_features: int) -> float:
     return 1.0 if expected == 1.0 else (observed - expected) / (1.0 - expected)
 
 
-def rejection_rate(share: float, beta0: float, gamma: float) -> float:
-    """Eq. 12: the share of ratios to reject while ``share`` of the features are left.
+def rejected_share(left: float, rejection_rate: float, annealing: float) -> float:
+    """Eq. 12: beta, the share of the ratios to reject while the share ``left`` of features is left.
 
-    Zero for none, ``beta0`` for all, and in between bent by gamma.
+    The share is 0 when no feature is left and ``rejection_rate`` (the paper's beta0) when all are;
+    ``annealing`` (gamma) bends the curve between the two.
 
-    >>> [round(rejection_rate(x, 0.8, -9.0), 3) for x in (0.0, 0.5, 1.0)]
+    >>> [round(rejected_share(left, 0.8, -9.0), 3) for left in (0.0, 0.5, 1.0)]
     [0.0, 0.592, 0.8]
     """
+    beta0, gamma = rejection_rate, annealing
     if abs(gamma) < 1e-8:
-        return beta0 * share
+        return beta0 * left
     if gamma > 0:
-        return beta0 * (math.exp(-gamma * (1 - share)) - (1 - share) * math.exp(-gamma))
-    return beta0 * math.log(1 - gamma * share) / math.log(1 - gamma)
+        return beta0 * (math.exp(-gamma * (1 - left)) - (1 - left) * math.exp(-gamma))
+    return beta0 * math.log(1 - gamma * left) / math.log(1 - gamma)
 
 
 def base_gravity(ratios: Sequence[float], beta: float) -> float:
@@ -63,58 +67,62 @@ def base_gravity(ratios: Sequence[float], beta: float) -> float:
     return sorted(ratios)[max(math.ceil(beta * len(ratios)), 1) - 1]
 
 
-def burst_size(k0: float, n_features: int, left: int, theta: float) -> int:
-    """Draws of a burst while ``left`` features are left: longer, the fewer there are.
+def steps_of_burst(burst_size: float, n_features: int, left: int, theta: float) -> int:
+    """Steps of a burst while ``left`` of the features are left: the fewer are left, the longer.
 
-    >>> [burst_size(20, 1000, left, 0.5) for left in (1000, 100, 10)]  # 20 log(2000 / left)
+    >>> [steps_of_burst(20, 1000, left, 0.5) for left in (1000, 100, 10)]  # 20 log(2000 / left)
     [14, 60, 106]
     """
-    return max(1, math.ceil(k0 * math.log(n_features / (theta * left))))
+    return max(1, math.ceil(burst_size * math.log(n_features / (theta * left))))
 
 
 @dataclass(frozen=True)
 class Stage:
     """One line of the trace.
 
-    >>> model = StabilisedReference(1, n_chains=1, k0=2, epochs=2, beta0=0.0)
-    >>> model = model.fit([([0], [1.0], 1.0)], lambda chain: iter([0, 0]))
+    >>> model = DenseStabilised(1, n_paths=1, burst_size=2, max_iter=2, rejection_rate=0.0)
+    >>> model = model.fit([([0], [1.0], 1.0)], lambda path: iter([0, 0]))
     >>> model.trace[0].burst_size, model.trace[0].stable
     (2, frozenset({0}))
     """
 
     gravity: float | None
-    """That of all bursts; None in the first stage, where each takes its own."""
+    """g of all bursts; None in the first stage, where each burst finds its own g."""
     rejection_rate: float
     """The share of the informed weights that was to vanish."""
     realised_rate: float
-    """The share that did."""
+    """The share of the informed weights that vanished."""
     burst_size: int
-    """Draws of a burst."""
+    """Steps of a burst."""
     stable: frozenset[int]
-    """Features that are left."""
+    """The features that are left after the stage."""
 
 
-class StabilisedReference:
-    """Every chain, burst and stage as they are described, in plain Python.
+class DenseStabilised:
+    """Every path, burst and stage as the paper describes it, in plain Python.
 
-    ``draws(chain)`` gives the rows that a chain visits, without end; ``epochs`` is how many times
-    the number of rows each of them draws: there the last stage is cut short.  Afterwards
-    ``weights`` are the mean of the chains, ``stable`` the features that were never purged,
-    ``frequency`` how often each survived when it was last judged, and ``trace`` has a line per
-    stage.
+    The parameters have the names of ``StabilisedSGDClassifier``; the paper writes K0 for
+    ``burst_size``, n_K for ``bursts_per_stage``, beta0 for ``rejection_rate``, gamma for
+    ``annealing``, pi0 for ``stability``, Theta for ``theta`` and nu for ``min_informed``.
+    ``gravity="informative"`` is its Algorithm 2, ``gravity="universal"`` its Algorithm 1.
 
-    One burst by hand: the first feature is drawn twice, the second once.
+    ``fit`` trains: each path takes ``max_iter`` times as many steps as there are rows, and the last
+    stage is cut short there.  Afterwards ``weights`` is the mean of the paths, ``stable`` holds the
+    features that were never purged, ``frequency`` says how often each feature survived when it was
+    last judged, and ``trace`` has a line per stage.
 
-    >>> model = StabilisedReference(2, n_chains=1, schedule=lambda t: 0.5)
+    One burst by hand, in which the first feature is drawn twice and the second once:
+
+    >>> model = DenseStabilised(2, n_paths=1, gravity="informative", schedule=lambda t: 0.5)
     >>> examples = [([0], [1.0], 1.0), ([1], [0.5], 1.0)]
     >>> counts = model.burst(0, examples, iter([0, 0, 1]), size=3)
     >>> model.weights, counts, model.ratios(0, counts, size=3)
     ([1.0, 0.25], {0: 2, 1: 1}, [0.5, 0.25])
-    >>> model.truncate(0, counts, gravity=0.25, size=3)  # one vanishes
+    >>> model.truncate(0, counts, g=0.25, size=3)  # one weight vanishes
     1
     >>> model.purge()
-    >>> model.weights, model.intercept, model.stable
-    ([0.5, 0.0], 0.0, {0})
+    >>> model.weights, model.intercept, model.stable, model.t
+    ([0.5, 0.0], 0.0, {0}, 3)
     """
 
     def __init__(
@@ -122,28 +130,42 @@ class StabilisedReference:
         n_features: int,
         *,
         loss: str = "hinge",
-        schedule: Callable[[int], float] = lambda t: 1.0 / math.sqrt(t + 1),
-        n_chains: int = 4,
+        l1: float = 0.0,
+        l2: float = 0.0,
+        n_paths: int = 4,
+        max_iter: float = 20,
+        burst_size: float = 1000,
         bursts_per_stage: int = 5,
-        k0: float = 20.0,
-        beta0: float = 0.8,
-        gamma: float = -9.0,
-        pi0: float = 0.85,
+        rejection_rate: float = 0.3,
+        annealing: float = -9.0,
+        stability: float = 0.7,
         theta: float = 0.5,
-        nu: int = 1,
-        epochs: float = 20.0,
-        universal: bool = False,
+        min_informed: int = 1,
+        gravity: str = "universal",
+        schedule: Callable[[int], float] = lambda t: 1.0 / math.sqrt(t + 1),
         fit_intercept: bool = False,
         epsilon: float = 0.1,
     ) -> None:
+        for name, strength in (("l1", l1), ("l2", l2)):
+            if strength:
+                raise ValueError(
+                    f"{name} must be 0: gravity is the only penalty of stabilised SGD, "
+                    f"got {name}={strength}"
+                )
+        if gravity not in ("universal", "informative"):
+            raise ValueError(f'gravity must be "universal" or "informative", got {gravity!r}')
         self.slope: Any = LOSSES[loss][1]
-        self.n_features, self.schedule, self.epsilon = n_features, schedule, epsilon
-        self.bursts_per_stage, self.k0, self.theta, self.nu = bursts_per_stage, k0, theta, nu
-        self.beta0, self.gamma, self.pi0 = beta0, gamma, pi0
-        self.epochs, self.universal, self.fit_intercept = epochs, universal, fit_intercept
-        self.chains = [[0.0] * n_features for _ in range(n_chains)]
-        self.intercepts = [0.0] * n_chains
-        self.t = [0] * n_chains
+        self.n_features, self.schedule = n_features, schedule
+        self.max_iter, self.bursts_per_stage = max_iter, bursts_per_stage
+        self.burst_size, self.theta = burst_size, theta
+        self.rejection_rate, self.annealing = rejection_rate, annealing
+        self.stability, self.min_informed = stability, min_informed
+        self.gravity, self.fit_intercept, self.epsilon = gravity, fit_intercept, epsilon
+        self.paths = [[0.0] * n_features for _ in range(n_paths)]
+        self.intercepts = [0.0] * n_paths
+        self.steps = [0] * n_paths
+        #: per path, how often the burst at hand has informed each feature: k_j
+        self.counts: list[dict[int, int]] = [{} for _ in range(n_paths)]
         self.stable = set(range(n_features))
         self.informed, self.rejected = [0] * n_features, [0] * n_features
         self.frequency = [math.nan] * n_features
@@ -151,93 +173,124 @@ class StabilisedReference:
 
     @property
     def weights(self) -> list[float]:
-        """The mean of the chains."""
-        return [sum(chain) / len(self.chains) for chain in zip(*self.chains, strict=True)]
+        """The mean of the weights of the paths."""
+        return [sum(path) / len(self.paths) for path in zip(*self.paths, strict=True)]
 
     @property
     def intercept(self) -> float:
-        """The mean of theirs."""
+        """The mean of the intercepts of the paths."""
         return sum(self.intercepts) / len(self.intercepts)
+
+    @property
+    def t(self) -> int:
+        """The number of steps that every path has taken."""
+        return min(self.steps)
 
     def fit(
         self, examples: Sequence[Example], draws: Callable[[int], Iterator[int]]
-    ) -> StabilisedReference:
-        """Train stage after stage, until every chain has drawn its rows or nothing is left.
+    ) -> DenseStabilised:
+        """Train stage after stage, until every path has taken its steps or no feature is left.
+
+        ``draws(path)`` gives the rows that a path visits, without end.
 
         >>> import itertools
-        >>> model = StabilisedReference(1, schedule=lambda t: 0.25, k0=2, epochs=2, beta0=0.0)
-        >>> model = model.fit([([0], [1.0], 1.0)], lambda chain: itertools.repeat(0))
+        >>> model = DenseStabilised(
+        ...     1, schedule=lambda t: 0.25, burst_size=2, max_iter=2, rejection_rate=0.0
+        ... )
+        >>> model = model.fit([([0], [1.0], 1.0)], lambda path: itertools.repeat(0))
         >>> model.weights, len(model.trace)
         ([0.5], 1)
         """
-        rows = [draws(chain) for chain in range(len(self.chains))]
+        rows = [draws(path) for path in range(len(self.paths))]
         self.stable = {
             j for indices, values, _ in examples for j, x in zip(indices, values, strict=True) if x
         }
         n_occurring = len(self.stable)
         pool: list[float] | None = None
-        beta, size = self.beta0, max(1, math.ceil(self.k0))
-        n_steps = math.ceil(self.epochs * len(examples))
-        while self.t[0] < n_steps and self.stable:
-            gravity = None if pool is None else base_gravity(pool, beta)
+        beta, size = self.rejection_rate, max(1, math.ceil(self.burst_size))
+        n_steps = math.ceil(self.max_iter * len(examples))
+        while self.t < n_steps and self.stable:
+            g = None if pool is None else base_gravity(pool, beta)
             pool, rejections = [], 0
-            for chain in range(len(self.chains)):
+            for path in range(len(self.paths)):
                 for _ in range(self.bursts_per_stage):
-                    steps = min(size, n_steps - self.t[chain])  # the last burst may be shorter
-                    counts = self.burst(chain, examples, rows[chain], steps)
-                    ratios = self.ratios(chain, counts, steps)
-                    own = base_gravity(ratios, beta) if gravity is None else gravity
-                    rejections += self.truncate(chain, counts, own, steps)
+                    steps = min(size, n_steps - self.steps[path])  # the last burst may be shorter
+                    counts = self.burst(path, examples, rows[path], steps)
+                    ratios = self.ratios(path, counts, steps)
+                    own = base_gravity(ratios, beta) if g is None else g
+                    rejections += self.truncate(path, counts, own, steps)
                     pool += ratios
             realised = rejections / len(pool) if pool else 0.0
             self.purge()
-            self.trace.append(Stage(gravity, beta, realised, size, frozenset(self.stable)))
+            self.trace.append(Stage(g, beta, realised, size, frozenset(self.stable)))
             if self.stable:
                 left = len(self.stable)
-                beta = rejection_rate(left / n_occurring, self.beta0, self.gamma)
-                size = burst_size(self.k0, n_occurring, left, self.theta)
+                beta = rejected_share(left / n_occurring, self.rejection_rate, self.annealing)
+                size = steps_of_burst(self.burst_size, n_occurring, left, self.theta)
         return self
 
-    def burst(
-        self, chain: int, examples: Sequence[Example], rows: Iterator[int], size: int
-    ) -> dict[int, int]:
-        """``size`` steps of SGD on the stable features; how often each of them was informed."""
-        w, counts = self.chains[chain], dict[int, int]()
-        for _ in range(size):
-            indices, values, target = examples[next(rows)]
-            example = [
-                (j, x) for j, x in zip(indices, values, strict=True) if j in self.stable and x
-            ]
-            prediction = sum(w[j] * x for j, x in example) + self.intercepts[chain]
-            g = self.slope(prediction, target, self.epsilon)
-            eta = self.schedule(self.t[chain])
-            self.t[chain] += 1
-            if self.fit_intercept:
-                self.intercepts[chain] -= eta * g
-            if g:
-                for j, x in example:
-                    w[j] -= eta * g * x
-                    counts[j] = counts.get(j, 0) + 1
-        return counts
+    def step(
+        self,
+        indices: Iterable[int],
+        values: Iterable[float],
+        target: float,
+        weight: float = 1.0,
+        path: int = 0,
+    ) -> float:
+        """Take one step of SGD with one path; return the prediction made before learning.
 
-    def ratios(self, chain: int, counts: dict[int, int], size: int) -> list[float]:
-        """|w_j| / k_j of the informed before they are truncated; / K if gravity is universal."""
-        w = self.chains[chain]
-        return [abs(w[j]) / (size if self.universal else k) for j, k in counts.items()]
+        The step sees only the stable features, and counts in ``counts`` which of them it informed:
+        those with a nonzero gradient.
 
-    def truncate(self, chain: int, counts: dict[int, int], gravity: float, size: int) -> int:
-        """Towards zero by gravity for each time informed; how many vanished.
-
-        Universal gravity (Algorithm 1) takes everyone for informed at every draw.
+        >>> model = DenseStabilised(2, n_paths=1, schedule=lambda t: 0.5)
+        >>> model.step([0, 1], [1.0, 0.0], 1.0), model.weights, model.counts
+        (0.0, [0.5, 0.0], [{0: 1}])
         """
-        w, vanished = self.chains[chain], 0
+        w, counts = self.paths[path], self.counts[path]
+        example = [(j, x) for j, x in zip(indices, values, strict=True) if j in self.stable and x]
+        prediction = sum(w[j] * x for j, x in example) + self.intercepts[path]
+        g = weight * self.slope(prediction, target, self.epsilon)
+        eta = self.schedule(self.steps[path])
+        self.steps[path] += 1
+        if self.fit_intercept:
+            self.intercepts[path] -= eta * g
+        if g:
+            for j, x in example:
+                w[j] -= eta * g * x
+                counts[j] = counts.get(j, 0) + 1
+        return prediction
+
+    def burst(
+        self, path: int, examples: Sequence[Example], rows: Iterator[int], size: int
+    ) -> dict[int, int]:
+        """Take ``size`` steps with one path; return how often each feature was informed."""
+        self.counts[path] = {}
+        for _ in range(size):
+            self.step(*examples[next(rows)], path=path)
+        return self.counts[path]
+
+    def ratios(self, path: int, counts: dict[int, int], size: int) -> list[float]:
+        """|w_j| / k_j of the informed features before the truncation.
+
+        Universal gravity divides by K, the ``size`` of the burst, instead of k_j.
+        """
+        w, universal = self.paths[path], self.gravity == "universal"
+        return [abs(w[j]) / (size if universal else k) for j, k in counts.items()]
+
+    def truncate(self, path: int, counts: dict[int, int], g: float, size: int) -> int:
+        """Move w_j towards zero by g k_j; return how many of the informed weights vanished.
+
+        Universal gravity moves every weight by g K, where K is the ``size`` of the burst.
+        """
+        w, vanished = self.paths[path], 0
         if not size:
             return 0
-        strengths = dict.fromkeys(self.stable, size) if self.universal else counts
+        universal = self.gravity == "universal"
+        strengths = dict.fromkeys(self.stable, size) if universal else counts
         for j, k in strengths.items():
-            # Asked of the ratio, so that the one that gravity was taken from vanishes for certain.
-            tie = abs(w[j]) / k <= gravity * (1 + TIE)
-            left = 0.0 if tie else abs(w[j]) - gravity * k
+            # Compare the ratio: then the weight whose ratio is g vanishes, whatever the rounding.
+            tie = abs(w[j]) / k <= g * (1 + TIE)
+            left = 0.0 if tie else abs(w[j]) - g * k
             w[j] = math.copysign(left, w[j]) if left > 0 else 0.0
         for j in counts:
             self.informed[j] += 1
@@ -247,14 +300,17 @@ class StabilisedReference:
         return vanished
 
     def purge(self) -> None:
-        """Keep what has survived often enough since it was last judged, Eq. 9, 10 and 16."""
+        """Purge the features that survived too few of the bursts that informed them.
+
+        Eq. 9, 10 and 16: a feature is judged by the bursts since it was last judged.
+        """
         for j in sorted(self.stable):
-            if self.informed[j] < max(self.nu, 1):
-                continue  # too little is known: kept, and carried over
+            if self.informed[j] < max(self.min_informed, 1):
+                continue  # too few bursts to judge: the counts are carried over to the next stage
             survived = 1.0 - self.rejected[j] / self.informed[j]
             self.frequency[j] = survived
             self.informed[j] = self.rejected[j] = 0
-            if survived < self.pi0:
+            if survived < self.stability:
                 self.stable.discard(j)
-                for w in self.chains:
+                for w in self.paths:
                     w[j] = 0.0

@@ -23,7 +23,7 @@ from lazynet.reference.closed_forms import (
     printed_theorem_1_statement,
     theorem_1,
 )
-from lazynet.reference.lazy import MAPS
+from lazynet.reference.shrink import MAPS
 from lazynet.rules import get_rule
 from lazynet.schedules import Constant, InverseSqrt, InverseTime, Schedule
 from lazynet.tolerance import UNIT_ROUNDOFF

@@ -1,4 +1,4 @@
-"""The classic trick for an l2 penalty: weights as a scale times a vector.
+"""The classic trick for an l2 penalty: the weights are a scale times a vector.
 
 From the note "Sparse Features and L2 Regularization" (2012, with credit to Smola and Bottou).
 """
@@ -7,18 +7,19 @@ from __future__ import annotations
 
 from typing import Any
 
-from lazynet.reference.lazy import PlainLazy
+from lazynet.reference.plain import PlainLazy
 
 
 class PlainRescaled(PlainLazy):
     """w = c v, where a shrink of all weights is one multiplication of c.
 
-    The step, simultaneous in the shrink and the gradient (``step_order="shrink_first"``), is
+    With ``step_order="shrink_first"``, which takes the shrink and the gradient at the same w, the
+    step is
 
         c <- (1 - eta lambda) c        v <- v - (eta / c) grad        with the NEW c
 
     The note's formula divides by (1 - eta) c, without the lambda, and takes the gradient at the
-    index i instead of the target y_i.  This is the clock without a shift.
+    index i instead of the target y_i.  The form is the clock without a shift.
 
     >>> from lazynet.reference import DenseReference
     >>> options = dict(loss="hinge", rule="sgd", l2=2.0, schedule=lambda t: 0.25,
@@ -29,7 +30,7 @@ class PlainRescaled(PlainLazy):
     >>> lazy.weights == dense.weights == [0.375]
     True
 
-    By hand: a weight is stored, shrunk, and given its scale back.
+    By hand, a weight is stored and shrunk, and c is multiplied into v:
 
     >>> lazy = PlainRescaled(1)
     >>> lazy.store(0, 2.0)
@@ -44,7 +45,7 @@ class PlainRescaled(PlainLazy):
     def __init__(self, n_features: int, **options: Any) -> None:
         super().__init__(n_features, **options)
         if self.l1:
-            raise ValueError(f"rescaling knows no l1 penalty, got l1={self.l1}")
+            raise ValueError(f"l1 must be 0: a scale can carry no l1 penalty, got l1={self.l1}")
         self.v = [self.zero] * n_features
         self.c = self.zero + 1
 
@@ -58,13 +59,13 @@ class PlainRescaled(PlainLazy):
 
     def advance(self, a: Any, b: Any) -> None:
         """Let one shrink pass over every weight: c <- a c."""
-        if a == 0:  # eta lambda = 1: nothing is left of any weight, and c cannot be divided by
+        if a == 0:  # eta lambda = 1: every weight is 0, and nothing could be divided by c = 0
             self.v = [self.zero] * self.n_features
             self.c = self.zero + 1
             return
         self.c *= a
 
     def rebase(self) -> None:
-        """Give c back to the vector; nothing visible changes."""
+        """Multiply c into v and set c to 1; no weight changes."""
         self.v = self.weights
         self.c = self.zero + 1

@@ -1,0 +1,89 @@
+"""The reference needs nothing compiled and nothing installed: an unbuilt tree is enough."""
+
+import ast
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import lazynet.reference
+
+PACKAGE = Path(lazynet.reference.__file__).parent.parent
+MODULES = sorted(path.stem for path in (PACKAGE / "reference").glob("*.py"))
+
+# Run by an interpreter that ignores the environment (-I) and has no site-packages (-S).
+IMPORT_AND_TRY = """
+import doctest, importlib, json, sys
+sys.path.insert(0, sys.argv[1])
+name = "lazynet.reference" + ("" if sys.argv[2] == "__init__" else "." + sys.argv[2])
+module = importlib.import_module(name)
+failed, attempted = doctest.testmod(module)
+print(json.dumps({"modules": sorted(sys.modules), "failed": failed, "attempted": attempted}))
+"""
+
+
+@pytest.fixture(scope="module")
+def sources(tmp_path_factory):
+    """A copy of the package as it is before anything is compiled."""
+    root = tmp_path_factory.mktemp("sources")
+    compiled = shutil.ignore_patterns("*.so", "*.pyd", "*.c", "__pycache__")
+    shutil.copytree(PACKAGE, root / "lazynet", ignore=compiled)
+    return root
+
+
+def bare(script, *arguments):
+    """What the script prints under an interpreter without installed packages."""
+    return subprocess.run(
+        [sys.executable, "-I", "-S", "-c", script, *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("package", ["numpy", "scipy", "sklearn"])
+def test_the_bare_interpreter_has_no_packages(package):
+    """Otherwise the tests below would prove nothing."""
+    assert "ModuleNotFoundError" in bare(f"import {package}").stderr
+
+
+def test_the_copy_has_nothing_compiled(sources):
+    """The engines cannot be imported from the copy, whatever is installed."""
+    assert not [path for path in sources.rglob("*") if path.suffix in {".so", ".pyd", ".c"}]
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_every_module_works_in_a_tree_that_was_never_built(module, sources):
+    """Its import succeeds, its examples are true, and it brings nothing else of lazynet along."""
+    done = bare(IMPORT_AND_TRY, sources, module)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout.splitlines()[-1])
+    assert found["failed"] == 0, done.stdout
+    assert found["attempted"] > 0
+    ours = {name for name in found["modules"] if name.split(".")[0] == "lazynet"}
+    others = {name for name in ours if not name.startswith("lazynet.reference")}
+    assert others <= {"lazynet", "lazynet._version"}
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_every_import_is_of_the_standard_library_or_of_the_reference(module):
+    """Imports within functions included."""
+    tree = ast.parse((PACKAGE / "reference" / f"{module}.py").read_text(encoding="utf-8"))
+    names = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            names += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0
+            names.append(node.module)
+    for name in names:
+        standard = name.split(".")[0] in sys.stdlib_module_names
+        assert standard or name.startswith("lazynet.reference."), name
+
+
+def test_the_modules_are_found():
+    """As many as there are algorithms: the tests above do not pass on an empty list."""
+    assert {"clock", "tables", "rda", "stabilised", "losses"} < set(MODULES)
