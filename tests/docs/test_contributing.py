@@ -8,10 +8,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from support import ROOT
 
 import lazynet
 
-ROOT = Path(__file__).parent.parent
 built_in_place = pytest.mark.skipif(
     Path(lazynet.__file__).parent != ROOT / "lazynet",
     reason="the package is installed elsewhere: nothing compiled to copy",

@@ -2,17 +2,17 @@
 
 import re
 from fractions import Fraction
-from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
+from support import ROOT
 
 import lazynet
 from lazynet.reference import closed_forms
 from lazynet.reference.shrink import fobos_shrink, sgd_shrink
 
-README = Path(__file__).parent.parent / "README.md"
+README = ROOT / "README.md"
 SNIPPETS = re.findall(r"```python\n(.*?)```", README.read_text(), re.DOTALL)
 
 

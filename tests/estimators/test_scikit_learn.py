@@ -8,7 +8,6 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from scipy import sparse
 from scipy.special import expit
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
@@ -17,6 +16,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import Pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from support import ELASTIC_ENGINES
+from support.matrices import make_data
 
 from lazynet import (
     ASGDClassifier,
@@ -90,17 +90,6 @@ def test_scikit_learn_check(estimator, check):
 
 
 # --- data -----------------------------------------------------------------------------------
-
-
-def make_data(n=60, d=25, n_classes=2, seed=0):
-    """Sparse rows, and classes or numbers that depend on them."""
-    rng = np.random.default_rng(seed)
-    X = sparse.random(n, d, density=0.3, format="csr", random_state=seed)
-    X.data = rng.standard_normal(len(X.data))
-    scores = X @ rng.standard_normal((d, max(n_classes - 1, 1))) + 0.1
-    if n_classes == 0:
-        return X, scores.ravel()
-    return X, np.column_stack([np.zeros(n), scores]).argmax(axis=1)
 
 
 def problem_for(loss, seed=0):

@@ -11,7 +11,8 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 from support import task_for
-from test_engines import recipe_for, run_in_chunks
+from support.engines import apart, recipe_for, run_in_chunks
+from support.matrices import corpus
 
 from lazynet import (
     FromArray,
@@ -78,12 +79,6 @@ def averaging_stepper(problem, averaging, engine):
         problem.fit_intercept,
     )
     return stepper
-
-
-def apart(found, expected):
-    """The greatest difference, by 1 + the largest number."""
-    expected = np.asarray(expected, dtype=float)
-    return np.abs(found - expected).max(initial=0.0) / (1.0 + np.abs(expected).max(initial=0.0))
 
 
 def assert_averages_match(problem, averaging, engine):
@@ -159,16 +154,6 @@ def test_averaging_changes_no_bit_of_the_weights(data):
     plain = run_in_chunks(problem, make_engine("clock", problem.n_features), [])
     np.testing.assert_array_equal(averaged.weights(), plain.weights())
     assert averaged.intercept == plain.intercept
-
-
-def corpus(n_rows=400, d=700, density=0.3, seed=0):
-    """Rows longer than every vector, block and chunk of the kernels, and some short ones."""
-    generator = np.random.default_rng(seed)
-    long = sparse.random(n_rows // 2, d, density=density, random_state=seed)
-    short = sparse.random(n_rows // 2, d, density=0.01, random_state=seed + 1)
-    X = sparse.vstack([long, short]).tocsr()[generator.permutation(n_rows)]
-    X.sort_indices()
-    return X, np.where(generator.random(n_rows) < 0.5, -1.0, 1.0)
 
 
 def recipe(l1=0.0, l2=0.0, rule="fobos", step_order="gradient_first", averaging=None, eta0=0.05):

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from scipy import sparse
-from test_averages import apart, corpus
-from test_online import near_a_kink
+from support.engines import apart, near_a_kink
+from support.matrices import corpus
 
 from lazynet import FromArray, LazyNetClassifier, Stepper
 from lazynet.data import as_examples

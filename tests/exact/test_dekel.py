@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
-from test_averages import apart
+from support.engines import apart
 
 from lazynet import ASGDClassifier, ASGDRegressor
 from lazynet.data import as_examples

@@ -1,13 +1,12 @@
 """Lazy equals dense, after every step: all engines, rules, step orders and losses."""
 
-import itertools
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 from support import ELASTIC_ENGINES, recipe, rows, task_for
+from support.engines import run_in_chunks, stepper_for
 
 from lazynet import FromArray, Stepper
 from lazynet.data import as_examples
@@ -22,41 +21,6 @@ from lazynet.trainer import STEP_ORDERS, Recipe
 
 BUDGETS = st.integers(1, 40)
 BOTH = (False, True)
-
-
-def stepper_for(problem, **options):
-    return Stepper(
-        problem.n_features, schedule=FromArray(problem.rates), **problem.options, **options
-    )
-
-
-def recipe_for(problem):
-    return Recipe(
-        get_loss(problem.loss),
-        ElasticNet(problem.l1, problem.l2),
-        get_rule(problem.rule),
-        FromArray(problem.rates),
-        problem.step_order,
-        problem.fit_intercept,
-        problem.epsilon,
-    )
-
-
-def run_in_chunks(problem, engine, cuts, X=None, read_between=False):
-    """Take all steps of the problem in the chunks between ``cuts``."""
-    recipe = recipe_for(problem)
-    X = problem.X if X is None else X
-    examples = as_examples(X, problem.y, problem.importances)
-    task = engine.wear.task(
-        problem.n_features, recipe.loss, recipe.epsilon, recipe.step_order, recipe.fit_intercept
-    )
-    edges = [0, *sorted(cuts), len(problem.order)]
-    for start, stop in itertools.pairwise(edges):
-        engine.take(examples, recipe.steps(problem.order[start:stop], start), task, start)
-        if read_between:
-            engine.weights()
-            engine.weights_at(np.arange(problem.n_features))
-    return engine
 
 
 @pytest.mark.parametrize("loss", LOSSES)

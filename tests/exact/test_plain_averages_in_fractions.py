@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
-from test_exact_lazy import F, each_order, each_rule, problems
+from support.fractions import F, each_order, each_rule, problems
 
 from lazynet.reference import DenseReference, PlainClock
 from lazynet.reference.averages import DenseAverage, PlainAverage

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
-from test_exact_lazy import F, problems
+from support.fractions import F, problems
 
 from lazynet.reference import DenseReference
 from lazynet.reference.adagrad import DenseAdaGrad, PlainAdaGrad

@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 from support import recipe, rows, task_for
-from test_engines import stepper_for
+from support.engines import stepper_for
 
 from lazynet import LazyNetClassifier, Stepper
 from lazynet.data import as_examples

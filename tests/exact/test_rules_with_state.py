@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from support import rows, task_for
-from test_averages import apart, corpus
-from test_sklearn import make_data
+from support.engines import apart, near_a_kink
+from support.matrices import corpus, make_data
 
 from lazynet import LazyNetClassifier, LazyNetRegressor, Stepper
 from lazynet.data import as_examples
@@ -70,15 +70,6 @@ def reference(rule, problem, chosen):
 def stepper(rule, problem, chosen):
     options = dict(loss=problem.loss, epsilon=problem.epsilon, fit_intercept=problem.fit_intercept)
     return Stepper(problem.n_features, rule=rule, **options, **chosen)
-
-
-def near_a_kink(problem, prediction, target):
-    loss = LOSSES[problem.loss]
-    at = prediction * target if loss.margin else prediction - target
-    return any(
-        abs(at - (constant + factor * problem.epsilon)) <= 1e-9 * (1 + abs(at) + abs(target))
-        for constant, factor in loss.kinks
-    )
 
 
 def assert_matches_reference(problem, twin, lazy):

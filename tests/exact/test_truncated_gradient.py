@@ -8,9 +8,8 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 from support import ELASTIC_ENGINES, rows, task_for
-from test_averages import apart, corpus
-from test_online import near_a_kink
-from test_sklearn import make_data
+from support.engines import apart, near_a_kink
+from support.matrices import corpus, make_data
 
 from lazynet import FromArray, LazyNetClassifier, LazyNetRegressor, Stepper
 from lazynet.data import as_examples

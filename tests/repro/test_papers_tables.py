@@ -6,10 +6,10 @@ import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import numpy as np
 import pytest
+from support import ROOT
 
 pytest.importorskip("matplotlib")
 pytest.importorskip("tqdm")
@@ -25,7 +25,6 @@ from paper_repro.score import Spread, UnequalWeights, coverage, equality, ratios
 from paper_repro.studies.bench import LINES
 from paper_repro.studies.table import verdict
 
-ROOT = Path(__file__).parent.parent
 TINY = [
     "--examples=300",
     "--features=400",

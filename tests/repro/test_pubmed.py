@@ -17,6 +17,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from sklearn.datasets import load_svmlight_file
+from support import ROOT
 
 pytest.importorskip("lxml")
 pytest.importorskip("matplotlib")
@@ -202,7 +203,7 @@ def test_memory_does_not_grow_with_the_file(write):
         capture_output=True,
         text=True,
         check=True,
-        cwd=Path(__file__).parent.parent,
+        cwd=ROOT,
     )
     (n_few, before), (n_many, after) = (map(int, line.split()) for line in run.stdout.splitlines())
     assert (n_few, n_many) == (1999, 19999)

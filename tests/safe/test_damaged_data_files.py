@@ -4,12 +4,11 @@ import gzip
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
-from damage import damages
-from support import one_line_about, read_or_refused
+from support import ROOT, one_line_about, read_or_refused
+from support.damage import damages
 
 pytest.importorskip("lxml")
 pytest.importorskip("matplotlib")
@@ -18,8 +17,6 @@ pytest.importorskip("paper_repro.results", reason="only in a checkout")
 from paper_repro.__main__ import main
 from paper_repro.corpus import from_svmlight
 from paper_repro.pubmed.citations import read_citations
-
-ROOT = Path(__file__).parent.parent
 
 # --- rows ------------------------------------------------------------------------------------
 

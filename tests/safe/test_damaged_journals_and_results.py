@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from damage import damages
 from support import one_line_about, read_or_refused
+from support.damage import damages
 
 pytest.importorskip("matplotlib")
 pytest.importorskip("tqdm")

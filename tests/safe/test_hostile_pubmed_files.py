@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from support import ROOT
 
 pytest.importorskip("lxml")
 pytest.importorskip("paper_repro.pubmed", reason="only in a checkout")
@@ -99,7 +100,7 @@ def test_what_a_small_file_unpacks_to_does_not_take_memory(packed, parts):
         capture_output=True,
         text=True,
         check=True,
-        cwd=Path(__file__).parent.parent,
+        cwd=ROOT,
     )
     kilobytes, told = run.stdout.strip().split(" ", 1)
     assert told.startswith(f"{path}: ")

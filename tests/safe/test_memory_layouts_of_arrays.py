@@ -8,15 +8,15 @@ import inspect
 
 import numpy as np
 import pytest
-from fuzz.disguises import DISGUISES, fenced
-from fuzz.models import ESTIMATORS, arguments_of, made, methods_over_rows
-from fuzz.oracle import WORDS_OF_CYTHON, names_one
-from fuzz.portrait import differences, portrait
-from fuzz.recipes import FUNCTIONS, RECIPES, Parts, call
 from scipy import sparse
 from sklearn.base import is_classifier
 
 from lazynet import Stepper
+from safe.fuzz.disguises import DISGUISES, fenced
+from safe.fuzz.models import ESTIMATORS, arguments_of, made, methods_over_rows
+from safe.fuzz.oracle import WORDS_OF_CYTHON, names_one
+from safe.fuzz.portrait import differences, portrait
+from safe.fuzz.recipes import FUNCTIONS, RECIPES, Parts, call
 
 ROWS, COLUMNS = 12, 7
 #: Arguments of methods that are not arrays.

@@ -10,18 +10,18 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from fuzz import command, kernels
-from fuzz.hunt import hunt
-from fuzz.interrupts import Presses
-from fuzz.ledger import Ledger
-from fuzz.oracle import judged
-from fuzz.worker import run_input
+from support import ROOT
 
 import lazynet
 from lazynet import LazyNetClassifier
 from lazynet.state import Journal
+from safe.fuzz import command, kernels
+from safe.fuzz.hunt import hunt
+from safe.fuzz.interrupts import Presses
+from safe.fuzz.ledger import Ledger
+from safe.fuzz.oracle import judged
+from safe.fuzz.worker import run_input
 
-ROOT = Path(__file__).parents[1]
 #: Beginnings of signatures of failures that are known and not mended yet.
 KNOWN: list[str] = []
 
@@ -103,7 +103,7 @@ def test_warnings_that_leak_are_failures(monkeypatch):
             return LazyNetClassifier().partial_fit([[1.0]], [0], classes=[0, 1])
 
         ledger = Ledger()
-        monkeypatch.setattr("fuzz.oracle._inside", lambda frames: ["lazynet/planted.py:1"])
+        monkeypatch.setattr("safe.fuzz.oracle._inside", lambda frames: ["lazynet/planted.py:1"])
         judged(ledger, "planted", call, words=["X"])
         assert len(ledger.failures) == failures
 
@@ -187,7 +187,7 @@ def test_generators_run(name):
     """Some dozens of inputs of each kind; none fails but in the ways that are known."""
     import importlib
 
-    missing = getattr(importlib.import_module(f"fuzz.{name}"), "missing", lambda: None)()
+    missing = getattr(importlib.import_module(f"safe.fuzz.{name}"), "missing", lambda: None)()
     if missing:
         pytest.skip(missing)
     ledger = hunt(name, command.generator(name), 12 * command.STRIDE, count=30)
@@ -212,13 +212,17 @@ def test_an_input_is_made_from_its_seed_alone():
 
 @pytest.mark.parametrize(
     ("folder", "arguments"),
-    [(ROOT, ["-m", "tests.fuzz"]), (ROOT / "tests", ["-m", "fuzz"]), (ROOT, ["tests/fuzz"])],
+    [
+        (ROOT, ["-m", "tests.safe.fuzz"]),
+        (ROOT / "tests", ["-m", "safe.fuzz"]),
+        (ROOT, ["tests/safe/fuzz"]),
+    ],
 )
 def test_the_command_line(folder, arguments):
     """From the root, from the folder of tests, and as a folder; a replay ends with a table."""
     if not Path(lazynet.__file__).is_relative_to(ROOT) and folder == ROOT:
         pytest.skip("the package is installed, and the root holds its source")
-    if "tests/fuzz" in arguments and Path(lazynet.__file__).is_relative_to(ROOT):
+    if "tests/safe/fuzz" in arguments and Path(lazynet.__file__).is_relative_to(ROOT):
         environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     else:
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}

@@ -1,4 +1,6 @@
-"""What several test files build."""
+"""What several test files share: the root of the repository, recipes, tasks, refusals."""
+
+from pathlib import Path
 
 import numpy as np
 
@@ -8,6 +10,9 @@ from lazynet.penalties import ElasticNet
 from lazynet.rules import get_rule
 from lazynet.schedules import Constant
 from lazynet.trainer import Recipe
+
+#: The root of the repository, or of the source distribution.
+ROOT = Path(__file__).parents[2]
 
 #: The engines that every penalty can be trained with.
 ELASTIC_ENGINES = [name for name, engine in ENGINES.items() if engine.takes_l1]

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from fuzz.oracle import Stopped
-from fuzz.worker import under_asan
+from safe.fuzz.oracle import Stopped
+from safe.fuzz.worker import under_asan
 
 
 def _stop(*_: Any) -> None:

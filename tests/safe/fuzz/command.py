@@ -11,9 +11,9 @@ import argparse
 import importlib
 import time
 
-from fuzz.hunt import hunt
-from fuzz.ledger import LEGEND, Failure, Ledger, table
-from fuzz.worker import Generator
+from safe.fuzz.hunt import hunt
+from safe.fuzz.ledger import LEGEND, Failure, Ledger, table
+from safe.fuzz.worker import Generator
 
 #: The generators, each a module with a function ``generate``.
 NAMES = ("matrices", "parameters", "kernels", "interrupts", "threads", "files")
@@ -23,12 +23,12 @@ STRIDE = 10**8
 
 def generator(name: str) -> Generator:
     """The function that makes and judges an input of this kind."""
-    return importlib.import_module(f"fuzz.{name}").generate
+    return importlib.import_module(f"safe.fuzz.{name}").generate
 
 
 def parsed(arguments: list[str] | None) -> argparse.Namespace:
     """The arguments of the command line."""
-    parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m tests.safe.fuzz", description=__doc__)
     parser.add_argument(
         "seconds", type=float, nargs="?", default=60.0,
         help="how long, for all kinds together (default: 60)",
@@ -66,7 +66,7 @@ class Teller:
             text = failure.text.replace("\n", "\n    ")
             print(
                 f"FAILURE {self.name}: {failure.signature}\n    {text}\n"
-                f"    python -m tests.fuzz --only {self.name} --replay {seed}:1",
+                f"    python -m tests.safe.fuzz --only {self.name} --replay {seed}:1",
                 flush=True,
             )
 
@@ -86,7 +86,7 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"{', '.join(names)}: {chosen.seconds:g} s in all, seed {chosen.seed}", flush=True)
     try:
         for name in names:
-            module = importlib.import_module(f"fuzz.{name}")
+            module = importlib.import_module(f"safe.fuzz.{name}")
             missing = getattr(module, "missing", lambda: None)()
             if missing:
                 skipped.append(f"{name}: skipped, {missing}")

@@ -10,11 +10,11 @@ from random import Random
 from typing import Any
 
 import numpy as np
-from damage import damaged
+from support.damage import damaged
 
-from fuzz.alarm import stopped_after
-from fuzz.ledger import Ledger
-from fuzz.oracle import judged
+from safe.fuzz.alarm import stopped_after
+from safe.fuzz.ledger import Ledger
+from safe.fuzz.oracle import judged
 
 try:
     from paper_repro import corpus, results

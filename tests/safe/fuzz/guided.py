@@ -1,4 +1,4 @@
-"""Inputs that are led by coverage: ``python -m fuzz.guided [NAME] [libFuzzer's options]``.
+"""Inputs that are led by coverage: ``python -m safe.fuzz.guided [NAME] [libFuzzer's options]``.
 
 Atheris watches which lines of lazynet an input reaches, and changes the bytes from which it was
 made so that it reaches others.  The generators draw from these bytes as from random numbers.
@@ -71,9 +71,9 @@ def main() -> int:
         assert lazynet
     import numpy as np
 
-    from fuzz.ledger import Ledger
+    from safe.fuzz.ledger import Ledger
 
-    generate = importlib.import_module(f"fuzz.{name}").generate
+    generate = importlib.import_module(f"safe.fuzz.{name}").generate
     told: set[str] = set()
 
     def one(data: bytes) -> None:
@@ -93,5 +93,5 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+    sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
     sys.exit(main())

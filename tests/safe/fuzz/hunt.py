@@ -14,10 +14,10 @@ from collections.abc import Callable
 from multiprocessing.connection import Connection
 from pathlib import Path
 
-from fuzz.ledger import Failure, Ledger
-from fuzz.note import last_note
-from fuzz.oracle import place_of, plain
-from fuzz.worker import Generator, under_asan, work
+from safe.fuzz.ledger import Failure, Ledger
+from safe.fuzz.note import last_note
+from safe.fuzz.oracle import place_of, plain
+from safe.fuzz.worker import Generator, under_asan, work
 
 #: Seconds that one input may take.
 PATIENCE = 20.0

@@ -15,14 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 import lazynet
-from fuzz.alarm import stopped_after
-from fuzz.ledger import Ledger
-from fuzz.models import ESTIMATORS, called, made, rows_and_targets, working_parameters
-from fuzz.note import note
-from fuzz.oracle import innermost, listening
-from fuzz.portrait import differences, portrait
 from lazynet.engines import ENGINES
 from lazynet.rules import OWN_RULES, RULES
+from safe.fuzz.alarm import stopped_after
+from safe.fuzz.ledger import Ledger
+from safe.fuzz.models import ESTIMATORS, called, made, rows_and_targets, working_parameters
+from safe.fuzz.note import note
+from safe.fuzz.oracle import innermost, listening
+from safe.fuzz.portrait import differences, portrait
 
 PACKAGE = str(Path(lazynet.__file__).parent) + os.sep
 Call = Callable[[Any], Any]

@@ -13,15 +13,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fuzz.alarm import stopped_after
-from fuzz.disguises import DISGUISES, fenced, overlapping
-from fuzz.ledger import Ledger
-from fuzz.note import note
-from fuzz.oracle import judged
-from fuzz.recipes import FUNCTIONS, RECIPES, Arguments, Parts, call
 from lazynet.kernels.averages import Average
 from lazynet.kernels.bursts import Records
 from lazynet.kernels.examples import Examples, Steps, Task
+from safe.fuzz.alarm import stopped_after
+from safe.fuzz.disguises import DISGUISES, fenced, overlapping
+from safe.fuzz.ledger import Ledger
+from safe.fuzz.note import note
+from safe.fuzz.oracle import judged
+from safe.fuzz.recipes import FUNCTIONS, RECIPES, Arguments, Parts, call
 
 NAMES = sorted(FUNCTIONS)
 #: How each class is made anew from sound parts.

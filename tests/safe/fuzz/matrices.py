@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from fuzz.alarm import stopped_after
-from fuzz.disguises import fenced, in_disguise, overlapping
-from fuzz.ledger import Ledger
-from fuzz.models import (
+from safe.fuzz.alarm import stopped_after
+from safe.fuzz.disguises import fenced, in_disguise, overlapping
+from safe.fuzz.ledger import Ledger
+from safe.fuzz.models import (
     ESTIMATORS,
     called,
     made,
@@ -21,7 +21,7 @@ from fuzz.models import (
     sound_parameters,
     words_for,
 )
-from fuzz.oracle import judged, listening
+from safe.fuzz.oracle import judged, listening
 
 NUMBERS = [
     np.bool_, np.int8, np.uint8, np.int16, np.uint16, np.int32, np.uint32, np.int64, np.uint64,

@@ -17,9 +17,9 @@ from typing import Any
 
 import numpy as np
 
-from fuzz.ledger import Ledger
-from fuzz.note import note
-from fuzz.portrait import differences, portrait
+from safe.fuzz.ledger import Ledger
+from safe.fuzz.note import note
+from safe.fuzz.portrait import differences, portrait
 
 CLEAN = (ValueError, TypeError, FloatingPointError)
 #: Warnings that are meant for those who wrote the code, not for those who call it.

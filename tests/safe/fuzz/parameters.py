@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fuzz.alarm import stopped_after
-from fuzz.disguises import in_disguise
-from fuzz.ledger import Ledger
-from fuzz.models import (
+from lazynet import Stepper
+from safe.fuzz.alarm import stopped_after
+from safe.fuzz.disguises import in_disguise
+from safe.fuzz.ledger import Ledger
+from safe.fuzz.models import (
     ESTIMATORS,
     arguments_of,
     called,
@@ -25,8 +26,7 @@ from fuzz.models import (
     words_for,
     working_parameters,
 )
-from fuzz.oracle import judged
-from lazynet import Stepper
+from safe.fuzz.oracle import judged
 
 BORDERS: list[Any] = [
     -1, 0, 1, 2, -0.0, 0.0, 1.0, 0.5, 5e-324, 1e-300, 1e-9, 1e9, 1e16, 1e150, 1e300, -1e-300, -5.0,

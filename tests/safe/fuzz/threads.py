@@ -10,11 +10,18 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from fuzz.alarm import stopped_after
-from fuzz.ledger import Ledger
-from fuzz.models import ESTIMATORS, called, made, rows_and_targets, words_for, working_parameters
-from fuzz.note import note
-from fuzz.oracle import CLEAN, innermost, judged
+from safe.fuzz.alarm import stopped_after
+from safe.fuzz.ledger import Ledger
+from safe.fuzz.models import (
+    ESTIMATORS,
+    called,
+    made,
+    rows_and_targets,
+    words_for,
+    working_parameters,
+)
+from safe.fuzz.note import note
+from safe.fuzz.oracle import CLEAN, innermost, judged
 
 
 class SeenTorn(Exception):

@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from fuzz.ledger import Ledger
-from fuzz.note import keep_notes_in, note
-from fuzz.oracle import Stopped, innermost
+from safe.fuzz.ledger import Ledger
+from safe.fuzz.note import keep_notes_in, note
+from safe.fuzz.oracle import Stopped, innermost
 
 Generator = Callable[[np.random.Generator, Ledger], None]
 #: What an input may take beyond what the child has when it begins.
