@@ -1,4 +1,4 @@
-"""What CONTRIBUTING says is followed to the letter, in a copy of the repository."""
+"""The changes and commands of CONTRIBUTING work as written, in a copy of the repository."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""What Markdown makes of the pages: no text or formula turns into a list, a heading or a quote.
+"""No text or formula of a page turns into a list, a heading or a quote in Markdown.
 
 The rules are those of CommonMark, as far as they can be told line by line.  They hold inside a
 formula as well: not every program that shows these pages takes formulas out before it looks for

@@ -1,4 +1,4 @@
-"""What the notebooks are as files; that they run is what ``make notebooks-check`` shows."""
+"""The notebooks are small, numbered, executed in order and free of errors."""
 
 import json
 import re

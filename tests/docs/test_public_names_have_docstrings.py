@@ -1,4 +1,4 @@
-"""The reference of the API: every public name has a docstring, and an example that uses it.
+"""Every public name has a docstring, and an example that uses the name.
 
 That the examples are true is what their doctests say.
 """

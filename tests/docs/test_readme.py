@@ -1,4 +1,4 @@
-"""What the README tells people to write does what it says."""
+"""The code and the tables of the README do what the README says."""
 
 import re
 from fractions import Fraction

@@ -1,4 +1,4 @@
-"""The estimators as scikit-learn users meet them."""
+"""The estimators pass scikit-learn's checks, and train, stop, report and resume as documented."""
 
 import copy
 import pickle

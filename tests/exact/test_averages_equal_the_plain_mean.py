@@ -1,4 +1,4 @@
-"""Averages of the iterates, compiled: equal to the plain mean of all dense iterates."""
+"""Lazy averages equal the plain mean of all dense iterates, in kernels and estimators."""
 
 import copy
 import itertools

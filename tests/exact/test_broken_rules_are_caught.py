@@ -1,4 +1,4 @@
-"""Tests of the tests: deliberately broken rules must be caught by the property.
+"""Every engine that is broken on purpose fails the property of equal weights.
 
 Errata are numbered as in test_closed_forms.py.
 """

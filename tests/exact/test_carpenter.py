@@ -1,4 +1,4 @@
-"""Carpenter's inexact scheme, compiled: what it is called, and equal to its plain form."""
+"""Carpenter's inexact scheme, compiled, equals its plain form, and its name says inexact."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The closed forms of a gap of missed shrinks, in exact arithmetic, and the errata of the papers.
+"""The closed forms of missed shrinks are exact, and every printed erratum has a counterexample.
 
 E1, E2, ... number the errata of Lipton & Elkan, equations those of the early text (LE1 of
 lazynet.reference.closed_forms); the numbers left out are slips of notation and of the prose.

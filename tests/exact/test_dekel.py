@@ -1,4 +1,4 @@
-"""Dekel's learners, compiled, and the estimators over them: equal to centering and adding up."""
+"""Dekel's learners, compiled, equal explicit centering and naive averaging."""
 
 import warnings
 

@@ -1,4 +1,4 @@
-"""The rules and the schedules: what they compute, and what they refuse."""
+"""Rules and schedules compute their formulas, and refuse rates that break them."""
 
 import math
 import re

@@ -1,4 +1,4 @@
-"""Lazy equals dense, after every step: all engines, rules, step orders and losses."""
+"""Every affine engine has the dense twin's weights after every step, whatever the chunks."""
 
 import numpy as np
 import pytest

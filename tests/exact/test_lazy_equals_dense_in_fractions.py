@@ -1,4 +1,4 @@
-"""The lazy forms equal the dense reference exactly, after every step."""
+"""The plain clock and the plain tables equal the dense reference in exact fractions."""
 
 from fractions import Fraction
 from typing import Any

@@ -1,4 +1,4 @@
-"""Accuracy over long runs, against extended precision.
+"""Engines stay near extended precision over long runs.
 
 Eight weights are touched with probabilities 1/2, 1/8, ..., by gradients that do not depend on
 the model, so that nothing amplifies or hides the rounding of the shrinks themselves.

@@ -1,4 +1,4 @@
-"""Dekel's learners over many steps, against extended precision."""
+"""Dekel's learners stay near extended precision over long runs."""
 
 import numpy as np
 import pytest

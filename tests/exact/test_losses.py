@@ -1,4 +1,4 @@
-"""The losses: compiled against their Python twins, and both against what the table says of them."""
+"""Compiled losses equal their Python twins, and have the kinks and curvatures of their table."""
 
 import math
 from decimal import Decimal, localcontext

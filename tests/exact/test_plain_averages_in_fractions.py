@@ -1,4 +1,4 @@
-"""Averages of all iterates, Dekel's systems, rescaling: lazy equals naive, exactly."""
+"""Plain lazy averages, Dekel's sums and rescaling equal their naive forms in fractions."""
 
 from fractions import Fraction
 

@@ -1,4 +1,4 @@
-"""Ma & Zheng's algorithm in plain Python, against what its formulas say."""
+"""The reference of Ma & Zheng's algorithm computes the formulas of the paper."""
 
 import itertools
 import math

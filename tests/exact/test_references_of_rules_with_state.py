@@ -1,4 +1,4 @@
-"""Truncated gradient, RDA, FTRL, AdaGrad, Carpenter: references against what defines them."""
+"""References of rules with a state compute what the papers define: minimisers, closed forms."""
 
 import math
 

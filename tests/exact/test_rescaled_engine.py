@@ -1,4 +1,4 @@
-"""The rescaling engine: the clock without an l1 penalty, through everything."""
+"""The rescaled engine equals the clock without an l1 penalty, and refuses an l1 penalty."""
 
 from fractions import Fraction
 

@@ -1,4 +1,4 @@
-"""Rules with a state of their own, compiled: equal to their references after every step."""
+"""RDA, FTRL and AdaGrad, compiled, equal their references after every step."""
 
 import contextlib
 import copy

@@ -1,4 +1,4 @@
-"""The compiled stages of Ma & Zheng's algorithm, and the estimator over them."""
+"""Ma & Zheng's stages, compiled, equal their reference for any number of threads."""
 
 import contextlib
 import math

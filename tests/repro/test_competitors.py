@@ -1,4 +1,4 @@
-"""Whoever is timed computes what the dense reference computes."""
+"""Every competitor that is timed computes the weights of the dense reference."""
 
 import numpy as np
 import pytest

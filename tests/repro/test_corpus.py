@@ -1,4 +1,4 @@
-"""The corpus has the shape it claims, from any seed, and files take its place."""
+"""The corpus has the shape it claims from any seed, and a file can take its place."""
 
 import gzip
 import hashlib

@@ -1,4 +1,4 @@
-"""The reruns of the papers' tables: how they measure, what they say, and that they go on."""
+"""The reruns of the papers' tables measure fairly, compare all weights, and resume."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""PubMed files: what is read, what is refused, what is counted, saved, downloaded and learned."""
+"""PubMed files are read, counted, saved, downloaded and learned from as documented."""
 
 import contextlib
 import errno

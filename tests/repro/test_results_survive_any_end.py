@@ -1,4 +1,4 @@
-"""Studies: what is measured is kept, whatever ends a run, and results are written whole."""
+"""A study keeps every finished measurement however it ends, and writes whole files."""
 
 import errno
 import json

@@ -1,4 +1,4 @@
-"""The study of accuracy: that its truth is true, its errors are seen, and its numbers known."""
+"""Study accuracy has a true truth, sees planted errors, and finds known numbers."""
 
 import json
 import math

@@ -1,4 +1,4 @@
-"""Study averaging: it runs at a small size, and finds what is known beforehand."""
+"""Study averaging runs at a small size, and finds what is known beforehand."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Study crossover: it runs at a small size, and finds crossings that are known beforehand."""
+"""Study crossover runs at a small size, and finds crossings that are known beforehand."""
 
 import json
 import math

@@ -1,4 +1,4 @@
-"""Study scaling: it runs at a small size, fits known lines, counts bytes, and skips in words."""
+"""Study scaling runs at a small size, fits known lines, counts bytes and names what it skips."""
 
 import pytest
 

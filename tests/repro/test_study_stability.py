@@ -1,4 +1,4 @@
-"""Study stability: everybody is tuned alike, nothing looks at test rows, the verdict follows."""
+"""Study stability tunes every learner alike, never tunes on test rows, and derives its verdict."""
 
 import json
 

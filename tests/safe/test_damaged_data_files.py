@@ -1,4 +1,4 @@
-"""Damaged data: rows and citations are those of the file, or the file is refused in a line."""
+"""A damaged data file is read as it stands, or refused in one line with its name."""
 
 import gzip
 import os

@@ -1,4 +1,4 @@
-"""Damaged journals and results: what is read back is what was written, or is refused in a line."""
+"""A damaged journal or result is read back as written, or refused in one line."""
 
 import json
 import random

@@ -1,4 +1,4 @@
-"""PubMed files that are small and made to be large to read: work and memory are bounded."""
+"""A small PubMed file that expands without end is read in bounded work and memory."""
 
 import gzip
 import subprocess

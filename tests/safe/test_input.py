@@ -1,4 +1,4 @@
-"""What the estimators and the Stepper accept and refuse, and what a refusal leaves behind."""
+"""Estimators and Stepper convert or refuse all input, and a refusal changes nothing."""
 
 import copy
 import pickle

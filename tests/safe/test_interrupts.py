@@ -1,4 +1,4 @@
-"""Ctrl-C in the middle of training: it is heard soon, and nothing has happened to the estimator."""
+"""Ctrl-C during training is heard soon, and leaves the estimator as it was before the call."""
 
 import copy
 import os

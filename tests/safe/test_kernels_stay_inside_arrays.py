@@ -1,4 +1,4 @@
-"""A kernel never reads outside an array, whatever it is handed; run under the sanitizer too."""
+"""A kernel never reads outside an array, whatever its arguments are."""
 
 import contextlib
 import re

@@ -1,4 +1,4 @@
-"""Every array argument, however it lies in memory: the same bits, or an error that names it.
+"""Every array argument gives the same bits in any memory layout, or an error that names it.
 
 Arguments are found by looking at the signatures, so that a new one is tested when it is born.
 """

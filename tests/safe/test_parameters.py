@@ -1,4 +1,4 @@
-"""Every parameter of every public object, found by introspection: what it may be, what it becomes.
+"""Every parameter of every public object becomes a plain value, or is refused by its name.
 
 A parameter that is added tomorrow is covered without a change here: estimators are found in the
 package, parameters in their constructors, dataclasses by their fields.

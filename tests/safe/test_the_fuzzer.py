@@ -1,4 +1,4 @@
-"""The fuzzer finds what is planted, tells it apart, and finds it again; and its generators run."""
+"""The fuzzer finds planted failures, tells them apart and repeats them from their seeds."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""Kernels release the GIL for a whole chunk, and keep their state to themselves."""
+"""Threads that share a model take turns, and kernels let other threads run."""
 
 import contextlib
 import copy
