@@ -10,6 +10,7 @@ import pytest
 
 pytest.importorskip("matplotlib")
 pytest.importorskip("tqdm")
+pytest.importorskip("paper_repro.studies", reason="only in a checkout")
 
 from scipy import sparse
 
