@@ -63,7 +63,7 @@ SECONDS ?= 60
 fuzz:
 	$(MAKE) VENV=.venv-sanitized LAZYNET_BUILD=sanitized SECONDS=$(SECONDS) fuzz-special
 fuzz-special: $(VENV)/.special
-	cd tests && $(RUN_ENV) ../$(BIN)/python -m fuzz $(SECONDS)
+	cd tests && $(RUN_ENV) ../$(BIN)/python -m safe.fuzz $(SECONDS)
 
 repro: setup
 	$(BIN)/python -m paper_repro $(if $(FULL),--full)

@@ -30,7 +30,8 @@ from lazynet.rules.base import Affine
 UNIT_ROUNDOFF = 2.0**-53
 # Roundings per weight and step, both implementations together: magnitude, move, shrink, scale.
 _ROUNDINGS = 8.0
-# Roundings of the cushion in one load and store (a test of test_engines.py holds a sweep to them).
+# Roundings of the cushion in one load and store; tests/exact/test_lazy_equals_dense.py holds a
+# sweep to them.
 _CUSHION_ROUNDINGS = 6.0
 # Above this share of the weights the bound no longer says anything worth asserting.
 _USELESS = 1e-6

@@ -1,0 +1,1 @@
+"""Documentation: what the pages and notebooks tell people to write does what they say."""

@@ -1,0 +1,120 @@
+"""The changes and commands of CONTRIBUTING work as written, in a copy of the repository."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from support import ROOT
+
+import lazynet
+
+built_in_place = pytest.mark.skipif(
+    Path(lazynet.__file__).parent != ROOT / "lazynet",
+    reason="the package is installed elsewhere: nothing compiled to copy",
+)
+TEXT = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+
+
+def section(title):
+    """The text under a heading."""
+    (found,) = re.findall(rf"^## {title}\n(.*?)(?=^## |\Z)", TEXT, re.DOTALL | re.MULTILINE)
+    return found
+
+
+def changes(text):
+    """(file, old, new) of every hunk of every diff, in order."""
+    for diff in re.findall(r"```diff\n(.*?)```", text, re.DOTALL):
+        head, _, body = diff.partition("\n")
+        for hunk in body.split("\n@@\n"):
+            lines = hunk.rstrip("\n").split("\n")
+            old = [line[1:] for line in lines if not line.startswith("+")]
+            new = [line[1:] for line in lines if not line.startswith("-")]
+            yield head.removeprefix("--- "), "\n".join(old), "\n".join(new)
+
+
+def commands(text):
+    """The lines of every block of commands."""
+    for block in re.findall(r"```sh\n(.*?)```", text, re.DOTALL):
+        yield from block.strip().split("\n")
+
+
+@pytest.fixture
+def copy(tmp_path):
+    """The repository as it is, with what has been compiled."""
+    for name in ("lazynet", "tests", "paper_repro"):
+        shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("results"))
+    for name in ("pyproject.toml", "setup.py", "README.md", "CONTRIBUTING.md"):
+        shutil.copy(ROOT / name, tmp_path)
+    return tmp_path
+
+
+def make_changes(copy, text):
+    found = list(changes(text))
+    assert found
+    for name, old, new in found:
+        path = copy / name
+        before = path.read_text(encoding="utf-8")
+        assert before.count(old) == 1, f"{name} does not have, once:\n{old}"
+        path.write_text(before.replace(old, new), encoding="utf-8")
+
+
+def run_commands(copy, text):
+    found = list(commands(text))
+    assert found
+    for command in found:
+        program, *arguments = command.split()
+        assert program == "python"
+        done = subprocess.run(
+            [sys.executable, *arguments],
+            cwd=copy,
+            env=os.environ | {"PYTHONPATH": str(copy)},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, f"{command}\n{done.stdout[-3000:]}{done.stderr[-3000:]}"
+
+
+@built_in_place
+def test_a_rule_can_be_added_as_it_is_written(copy):
+    """Its properties are then tested, and hold."""
+    text = section("Add a rule")
+    make_changes(copy, text)
+    run_commands(copy, text)
+
+
+@built_in_place
+def test_a_wrong_rule_is_caught(copy):
+    """The same with a slip of the pen: the commands fail."""
+    right = section("Add a rule")
+    text = right.replace(
+        "half = eta * l2 / 2\n+    return Shrink", "half = eta * l2\n+    return Shrink"
+    )
+    assert text != right
+    make_changes(copy, text)
+    with pytest.raises(AssertionError, match="failed"):
+        run_commands(copy, text)
+
+
+def test_the_changes_for_a_loss_fit(copy):
+    """As they stand; compiling them takes minutes, which the next test does."""
+    make_changes(copy, section("Add a loss"))
+
+
+@pytest.mark.thorough
+def test_a_loss_can_be_added_as_it_is_written(copy):
+    """Compiled, and then tested by what reads the table."""
+    pytest.importorskip("Cython")
+    text = section("Add a loss")
+    make_changes(copy, text)
+    run_commands(copy, text)
+
+
+def test_files_that_are_named_are_there():
+    """Every path in backquotes, but for those of what is yet to be written."""
+    for name in re.findall(r"`((?:lazynet|tests|paper_repro|notebooks)/[\w./]*)`", TEXT):
+        assert "NAME" in name or (ROOT / name).exists(), name

@@ -1,0 +1,72 @@
+"""The notebooks are small, numbered, executed in order and free of errors."""
+
+import json
+import re
+
+import pytest
+from support import ROOT
+
+FOLDER = ROOT / "notebooks"
+PATHS = sorted(FOLDER.glob("*.ipynb"))
+LARGEST = 500_000
+
+
+def cells(path, kind):
+    document = json.loads(path.read_text(encoding="utf-8"))
+    return [cell for cell in document["cells"] if cell["cell_type"] == kind]
+
+
+def text(cell):
+    return "".join(cell["source"])
+
+
+def test_they_are_numbered():
+    """From 1 on, none missing."""
+    assert [int(path.name[:2]) for path in PATHS] == list(range(1, len(PATHS) + 1))
+    assert PATHS
+
+
+@pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
+class TestEach:
+    def test_is_small(self, path):
+        assert path.stat().st_size < LARGEST
+
+    def test_was_executed_from_a_clean_kernel(self, path):
+        """Every cell in turn, with its output, and no error."""
+        code = cells(path, "code")
+        assert [cell["execution_count"] for cell in code] == list(range(1, len(code) + 1))
+        kinds = {output["output_type"] for cell in code for output in cell["outputs"]}
+        assert kinds <= {"stream", "display_data", "execute_result"}
+
+    def test_shows_figures_that_need_no_kernel(self, path):
+        """As SVG or PNG with a description, and no widget that is not there."""
+        drawn = [
+            output["data"]
+            for cell in cells(path, "code")
+            for output in cell["outputs"]
+            if "data" in output and set(output["data"]) != {"text/plain"}
+        ]
+        assert drawn
+        for data in drawn:
+            assert set(data) in ({"image/svg+xml", "text/plain"}, {"image/png", "text/plain"})
+
+    def test_keeps_no_state_of_widgets(self, path):
+        """Which would be of no use without their kernel."""
+        metadata = json.loads(path.read_text(encoding="utf-8"))["metadata"]
+        assert set(metadata) == {"kernelspec", "language_info"}
+
+    def test_warns_of_nothing(self, path):
+        """No output on stderr."""
+        streams = [o for cell in cells(path, "code") for o in cell["outputs"] if "name" in o]
+        assert [output for output in streams if output["name"] != "stdout"] == []
+
+    def test_says_nothing_of_the_machine_it_ran_on(self, path):
+        assert not re.search(r"/(home|root|tmp|Users|work)/", path.read_text(encoding="utf-8"))
+
+    def test_has_a_title_exercises_with_folded_solutions_and_links_that_lead_somewhere(self, path):
+        markdown = [text(cell) for cell in cells(path, "markdown")]
+        assert markdown[0].startswith(f"# {int(path.name[:2])}. ")
+        whole = "\n".join(markdown)
+        assert whole.count("<details>") == whole.count("</details>") >= 3
+        for target in re.findall(r"\]\((?!http)([^)#\s]+)\)", whole):
+            assert (FOLDER / target).exists(), target

@@ -1,0 +1,89 @@
+"""Every public name has a docstring, and an example that uses the name.
+
+That the examples are true is what their doctests say.
+"""
+
+import doctest
+import importlib
+import inspect
+import pkgutil
+import re
+
+import pytest
+
+import lazynet.reference
+
+MODULES = [
+    "lazynet",
+    "lazynet.figures",
+    "lazynet.reference",
+    "lazynet.testing",
+    "lazynet.tolerance",
+    "lazynet.twin",
+    *(info.name for info in pkgutil.iter_modules(lazynet.reference.__path__, "lazynet.reference.")),
+]
+IN_EXAMPLES = doctest.DocTestParser()
+
+
+def public_names():
+    """Every public class and function, by where it is found."""
+    for name in MODULES:
+        module = importlib.import_module(name)
+        own = [key for key, value in vars(module).items() if is_from(name, value)]
+        for key in getattr(module, "__all__", own):
+            value = getattr(module, key)
+            if not key.startswith("_") and (inspect.isclass(value) or inspect.isfunction(value)):
+                yield f"{name}.{key}", value
+
+
+def is_from(module, value):
+    return getattr(value, "__module__", None) == module
+
+
+def members(kind):
+    """The public methods and properties of a class, less those that scikit-learn gives it."""
+    for key in dir(kind):
+        member = inspect.getattr_static(kind, key)
+        function = getattr(member, "fget", None) or getattr(member, "__func__", member)
+        ours = str(getattr(function, "__module__", "")).startswith("lazynet")
+        if ours and not key.startswith("_"):
+            yield key, member
+
+
+def examples(*documented):
+    """The code of the examples in their docstrings."""
+    docstrings = [one.__doc__ or "" for one in documented]
+    return "".join(line.source for text in docstrings for line in IN_EXAMPLES.get_examples(text))
+
+
+NAMES = dict(public_names())
+MEMBERS = {
+    f"{name}.{key}": (kind, key)
+    for name, kind in NAMES.items()
+    if inspect.isclass(kind)
+    for key, _ in members(kind)
+}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_public_names_have_an_example(name):
+    """Of their own, in their docstring."""
+    assert examples(NAMES[name])
+
+
+@pytest.mark.parametrize("name", MEMBERS)
+def test_public_members_are_documented_and_shown(name):
+    """By an example of the class, of any of its members, or of the class they come from."""
+    kind, key = MEMBERS[name]
+    assert inspect.getattr_static(kind, key).__doc__
+    origin = next(base for base in kind.__mro__ if key in vars(base))
+    shown = examples(kind, origin, *(member for _, member in members(kind)))
+    assert re.search(rf"\.{key}\b", shown)
+
+
+def test_the_names_are_found():
+    """About as many as there are, and some of every kind: no test above passes on an empty list."""
+    assert len(NAMES) >= 90
+    assert len(MEMBERS) >= 170
+    assert {"lazynet.testing.problems", "lazynet.reference.losses.hinge"} < {*NAMES}
+    assert {"lazynet.Stepper.weights", "lazynet.LazyNetClassifier.predict_proba"} < {*MEMBERS}

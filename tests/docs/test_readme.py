@@ -1,0 +1,144 @@
+"""The code and the tables of the README do what the README says."""
+
+import re
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, settings
+from support import ROOT
+
+import lazynet
+from lazynet.reference import closed_forms
+from lazynet.reference.shrink import fobos_shrink, sgd_shrink
+
+README = ROOT / "README.md"
+SNIPPETS = re.findall(r"```python\n(.*?)```", README.read_text(), re.DOTALL)
+
+
+class MyLazyRule:
+    """Squared error, FoBoS with l1 and l2, two scalars and a dictionary."""
+
+    def __init__(self, n_features, l1, l2, rates, broken=False):
+        self.n_features, self.l1, self.l2, self.rates = n_features, l1, l2, rates
+        self.stored, self.scale, self.shift, self.t = {}, 1.0, 0.0, 0
+        self.broken = broken
+
+    def read(self, j):
+        z = self.stored.get(j, 0.0)
+        return float(np.sign(z) * max(abs(z) - self.shift, 0.0) * self.scale)
+
+    def step(self, indices, values, target, weight):
+        eta = self.rates[self.t]
+        slope = sum(self.read(j) * x for j, x in zip(indices, values, strict=True)) - target
+        for j, x in zip(indices, values, strict=True):
+            w = self.read(j) - eta * weight * slope * x
+            self.stored[j] = np.sign(w) * (abs(w) / self.scale + self.shift)
+        self.shift += eta * self.l1 / self.scale
+        self.scale /= 1 + eta * self.l2 * (2 if self.broken else 1)
+        self.t += 1
+
+    @property
+    def weights(self):
+        return np.array([self.read(j) for j in range(self.n_features)])
+
+
+def snippet_with(text):
+    (found,) = [snippet for snippet in SNIPPETS if text in snippet]
+    return found
+
+
+def own_rule_test(rule):
+    """The test of the README, with ``rule`` as MyLazyRule."""
+    namespace = {"MyLazyRule": rule}
+    exec(snippet_with("assert_matches_twin"), namespace)
+    return settings(
+        max_examples=200, database=None, derandomize=True, suppress_health_check=list(HealthCheck)
+    )(namespace["test_my_rule"])
+
+
+def test_a_correct_rule_of_ones_own_passes():
+    """The ten lines as printed, on a lazy rule written from the README's two formulas."""
+    own_rule_test(MyLazyRule)()
+
+
+def test_a_broken_rule_of_ones_own_is_caught():
+    """The same ten lines find the mistake and say where."""
+    broken = lambda *arguments, **options: MyLazyRule(*arguments, **options, broken=True)  # noqa: E731
+    with pytest.raises(AssertionError, match="away from the dense twin"):
+        own_rule_test(broken)()
+
+
+def test_the_stepper_example():
+    """The value in the comment is the value."""
+    namespace = {}
+    exec(snippet_with("Stepper(1_000_000"), namespace)
+    assert namespace["stepper"].weight(7) == 0.95
+
+
+def printed_and_shown(first_line, capsys):
+    """What a snippet prints, and what stands below it, line by line."""
+    snippet = snippet_with(first_line)
+    exec(snippet, {})
+    shown = README.read_text().split(snippet)[1].split("```")[2]
+    return capsys.readouterr().out.splitlines(), shown.strip().splitlines()
+
+
+def numbers_in(line):
+    return [float(number.replace(",", "")) for number in re.findall(r"\d[\d.,]*", line)]
+
+
+def test_the_first_example_prints_what_is_shown(capsys):
+    """Accuracy, number of weights and verdict, to what another machine's logarithms may change."""
+    printed, shown = printed_and_shown("1_000_000 ** rng.random", capsys)
+    assert numbers_in(printed[0]) == pytest.approx(numbers_in(shown[0]), rel=3e-3)
+    assert numbers_in(printed[1]) == pytest.approx(numbers_in(shown[1]), rel=1e-2)
+    assert printed[2] == shown[2]
+
+
+def test_the_averages_print_what_is_shown(capsys):
+    """Accuracies and supports, likewise."""
+    printed, shown = printed_and_shown("sparse.random(12_000", capsys)
+    assert len(printed) == len(shown) == 3
+    for line, expected in zip(printed, shown, strict=True):
+        assert line.split(":")[0] == expected.split(":")[0]
+        assert numbers_in(line) == pytest.approx(numbers_in(expected), rel=5e-3)
+
+
+def test_the_selections_print_what_is_shown(capsys):
+    """Errors, nonzeros and kappas, likewise."""
+    printed, shown = printed_and_shown("sparse.random(2_000", capsys)
+    assert len(printed) == len(shown) == 2
+    for line, expected in zip(printed, shown, strict=True):
+        assert numbers_in(line) == pytest.approx(numbers_in(expected), rel=5e-2)
+
+
+def test_the_smallest_examples_of_what_is_printed_wrong():
+    """True and printed values of the table are those of the formulas that are kept."""
+    pattern = (
+        r"\| w = (?P<w>\S+), eta = (?P<eta>[\d/ then]+), l1 = (?P<l1>\S+), l2 = (?P<l2>\S+): "
+        r"true (?P<true>\S+), printed (?P<printed>\S+) \| \[`(?P<name>printed_\w+)`\]"
+    )
+    rows = list(re.finditer(pattern, README.read_text()))
+    assert len(rows) == 4
+    for row in rows:
+        w, l1, l2, true, printed = (
+            Fraction(row[key]) for key in ["w", "l1", "l2", "true", "printed"]
+        )
+        rates = [Fraction(rate) for rate in row["eta"].split(" then ")]
+        shrink = fobos_shrink if row["name"] == "printed_theorem_2" else sgd_shrink
+        assert closed_forms.repeated(shrink)(w, rates, l1, l2) == true
+        assert getattr(closed_forms, row["name"])(w, rates, l1, l2) == printed
+
+
+def test_links_lead_somewhere():
+    """In the files that people read first."""
+    for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md"):
+        text = (README.parent / name).read_text()
+        for target in re.findall(r"\]\((?!http|#)([^)#]+)", text):
+            assert (README.parent / target).exists(), f"{name}: {target}"
+
+
+def test_the_citation_is_of_this_version():
+    citation = (README.parent / "CITATION.cff").read_text()
+    assert f"\nversion: {lazynet.__version__}\n" in citation

@@ -1,0 +1,1 @@
+"""Estimators: they behave as scikit-learn asks, learn, stop, and select features as they say."""

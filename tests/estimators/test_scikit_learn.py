@@ -1,0 +1,737 @@
+"""The estimators pass scikit-learn's checks, and train, stop, report and resume as documented."""
+
+import copy
+import pickle
+import sys
+import warnings
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from scipy.special import expit
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.feature_extraction.text import HashingVectorizer, TfidfVectorizer
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import Pipeline
+from sklearn.utils.estimator_checks import parametrize_with_checks
+from support import ELASTIC_ENGINES
+from support.matrices import make_data
+
+from lazynet import (
+    ASGDClassifier,
+    ASGDRegressor,
+    ElasticNet,
+    FromArray,
+    InverseSqrt,
+    LazyNetClassifier,
+    LazyNetRegressor,
+    StabilisedSGDClassifier,
+    Stepper,
+)
+from lazynet.losses import LOSSES
+from lazynet.rules import RULES
+from lazynet.trainer import STEP_ORDERS
+
+REGRESSION_LOSSES = [name for name, loss in LOSSES.items() if not loss.margin]
+LOSSES_WITH_PROBABILITY = ["log_loss", "modified_huber"]
+
+# The losses once more, in NumPy: the figures of history_ are held against these.
+EPSILON = 0.1
+FORMULAS = {
+    "log_loss": lambda p, y: np.logaddexp(0, -p * y),
+    "hinge": lambda p, y: np.maximum(0, 1 - p * y),
+    "squared_hinge": lambda p, y: np.maximum(0, 1 - p * y) ** 2,
+    "modified_huber": lambda p, y: np.where(p * y >= -1, np.maximum(0, 1 - p * y) ** 2, -4 * p * y),
+    "squared_error": lambda p, y: (p - y) ** 2 / 2,
+    "absolute_error": lambda p, y: np.abs(p - y),
+    "huber": lambda p, y: np.where(
+        np.abs(p - y) <= EPSILON, (p - y) ** 2 / 2, EPSILON * (np.abs(p - y) - EPSILON / 2)
+    ),
+    "epsilon_insensitive": lambda p, y: np.maximum(0, np.abs(p - y) - EPSILON),
+}
+
+# --- scikit-learn's own checks --------------------------------------------------------------
+
+EVERY_ROW_IS_A_STEP = (
+    "every row is a step: it takes its turn in the shuffled order, lowers the rate and shrinks "
+    "the weights, whatever its sample weight, so a row of weight 0 is not a missing row and a row "
+    "of weight 2 is not two rows (scikit-learn's SGDClassifier fails this check likewise)"
+)
+EXPECTED_FAILURES = {
+    "check_sample_weight_equivalence_on_dense_data": EVERY_ROW_IS_A_STEP,
+    "check_sample_weight_equivalence_on_sparse_data": EVERY_ROW_IS_A_STEP,
+}
+LONG_FIRST_STEPS = (
+    "steps at the rate 1 / (l2 t) begin with a length of 1 / l2, which class weights of 1000 and "
+    "rows of squared norm 800 make longer still: 1000 epochs of 50 rows do not outlast them"
+)
+
+
+@parametrize_with_checks(
+    [
+        LazyNetClassifier(),
+        LazyNetRegressor(),
+        LazyNetClassifier(average=True),
+        LazyNetRegressor(average=True),
+        ASGDClassifier(),
+        ASGDRegressor(),
+        StabilisedSGDClassifier(),
+    ],
+    expected_failed_checks=lambda estimator: (
+        EXPECTED_FAILURES | {"check_class_weight_classifiers": LONG_FIRST_STEPS}
+        if isinstance(estimator, ASGDClassifier)
+        else EXPECTED_FAILURES
+    ),
+)
+def test_scikit_learn_check(estimator, check):
+    """The estimator keeps the conventions that scikit-learn checks."""
+    check(estimator)
+
+
+# --- data -----------------------------------------------------------------------------------
+
+
+def problem_for(loss, seed=0):
+    """An estimator class with the data, and the targets as the loss sees them."""
+    if LOSSES[loss].margin:
+        X, y = make_data(seed=seed)
+        return LazyNetClassifier, X, y, 2.0 * y - 1
+    X, y = make_data(n_classes=0, seed=seed)
+    return LazyNetRegressor, X, y, y
+
+
+def importances(n, seed=0):
+    """Sample weights, some of them 0."""
+    return np.random.default_rng(seed).choice([0.0, 0.5, 1.0, 3.0], n)
+
+
+def objective(model, X, targets, weights=1.0):
+    """mean(s_i l_i) and the objective, by NumPy from the public coefficients."""
+    (w,), (b,) = model.coef_, model.intercept_
+    mean_loss = np.mean(weights * FORMULAS[model.loss](X @ w + b, targets))
+    return mean_loss, mean_loss + model.l1 * np.abs(w).sum() + model.l2 / 2 * (w**2).sum()
+
+
+def same_bits(left, right):
+    """Whether two arrays are the same down to the sign of a zero."""
+    return left.shape == right.shape and left.tobytes() == right.tobytes()
+
+
+# --- the life of an estimator ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize("Estimator", [LazyNetClassifier, LazyNetRegressor])
+def test_clone_carries_parameters_and_no_training(Estimator):
+    """A clone has the parameters, object-valued ones too, and must be fitted itself."""
+    X, y = make_data()
+    model = Estimator(l1=0.25, engine="tables", schedule=InverseSqrt(0.1), max_iter=2, tol=None)
+    twin = clone(model.fit(X, y))
+    assert str(twin.get_params()) == str(model.get_params())
+    with pytest.raises(NotFittedError, match="not fitted yet"):
+        twin.predict(X)
+    assert not hasattr(twin, "coef_")
+
+
+def test_set_params_takes_effect_on_the_next_fit():
+    """What set_params changes is what the next fit uses; an unknown name is refused."""
+    X, y = make_data()
+    model = LazyNetClassifier(random_state=0, max_iter=5, tol=None).fit(X, y)
+    model.set_params(l1=0.05, engine="dense").fit(X, y)
+    fresh = LazyNetClassifier(random_state=0, max_iter=5, tol=None, l1=0.05, engine="dense")
+    assert same_bits(model.coef_, fresh.fit(X, y).coef_)
+    with pytest.raises(ValueError, match="alpha"):
+        model.set_params(alpha=1.0)
+
+
+@pytest.mark.parametrize("engine", ELASTIC_ENGINES)
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_pickle_predicts_and_learns_on_bit_for_bit(engine, n_classes):
+    """A pickled model predicts the same and, trained further, shuffles and learns the same."""
+    X, y = make_data(n_classes=n_classes)
+    model = LazyNetClassifier(engine=engine, l1=1e-3, random_state=3, max_iter=2, tol=None)
+    model.fit(X, y).partial_fit(X[:20], y[:20])
+    twin = pickle.loads(pickle.dumps(model))
+    assert same_bits(twin.decision_function(X), model.decision_function(X))
+    for each in (model, twin):
+        each.partial_fit(X, y).partial_fit(X[:7], y[:7])
+    assert same_bits(twin.coef_, model.coef_)
+    assert same_bits(twin.intercept_, model.intercept_)
+    assert (twin.t_, twin.history_) == (model.t_, model.history_)
+
+
+def test_coefficients_are_read_only():
+    """coef_ is a view of training, which does not read it back: writing to it is refused."""
+    X, y = make_data()
+    model = LazyNetRegressor(max_iter=1, tol=None).fit(X, y)
+    with pytest.raises(ValueError, match="read-only"):
+        model.coef_[0, 0] = 1.0
+
+
+# --- in company -----------------------------------------------------------------------------
+
+
+def documents(n=90):
+    """Documents of three topics, and their topics."""
+    rng = np.random.default_rng(0)
+    topics = np.array(["cells", "genes", "proteins"])[np.arange(n) % 3]
+    common = [f"word{i}" for i in range(200)]
+    texts = [
+        " ".join([*rng.choice(common, 20), *rng.choice([f"{topic}{i}" for i in range(10)], 4)])
+        for topic in topics
+    ]
+    return texts, topics
+
+
+@pytest.mark.parametrize(
+    "vectorizer", [HashingVectorizer(n_features=2**12), TfidfVectorizer()], ids=["hashing", "tfidf"]
+)
+def test_grid_search_over_a_text_pipeline(vectorizer):
+    """Text, a grid over the penalty and the engine, string labels: found, refitted and scored."""
+    texts, topics = documents()
+    pipeline = Pipeline(
+        [
+            ("text", vectorizer),
+            ("linear", LazyNetClassifier(eta0=5.0, max_iter=20, tol=None, random_state=0)),
+        ]
+    )
+    grid = {"linear__l1": [1e-4, 10.0], "linear__engine": ["clock", "tables"]}
+    search = GridSearchCV(pipeline, grid, cv=3, error_score="raise").fit(texts, topics)
+    assert search.best_params_["linear__l1"] == 1e-4
+    assert search.best_score_ > 0.8
+    assert search.score(texts, topics) > 0.95
+    assert search.predict(texts).dtype == topics.dtype
+
+
+@pytest.mark.parametrize(
+    ("model", "n_classes"),
+    [
+        (LazyNetClassifier(max_iter=20, tol=None, random_state=0), 2),
+        (LazyNetRegressor(eta0=0.1, max_iter=20, tol=None, random_state=0), 0),
+    ],
+)
+def test_cross_val_score(model, n_classes):
+    """Cross-validated scores are high on data that a linear model made."""
+    X, y = make_data(n=300, n_classes=n_classes)
+    assert cross_val_score(model, X, y, cv=3, error_score="raise").min() > 0.8
+
+
+# --- classes and probabilities --------------------------------------------------------------
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_shapes_and_attributes_of_one_problem(loss):
+    """Two classes, or a regression: coef_ (1, d), intercept_ (1,), t_ and n_iter_ as trained."""
+    Estimator, X, y, _ = problem_for(loss)
+    model = Estimator(loss=loss, max_iter=3, tol=None).fit(X, y)
+    assert model.coef_.shape == (1, X.shape[1])
+    assert model.intercept_.shape == (1,)
+    assert model.n_features_in_ == X.shape[1]
+    assert (model.n_iter_, model.t_) == (3, 3 * X.shape[0])
+    assert model.predict(X).shape == y.shape
+    assert np.allclose(
+        model.decision_function(X) if LOSSES[loss].margin else model.predict(X),
+        X @ model.coef_[0] + model.intercept_[0],
+    )
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_several_classes_are_one_against_the_rest(loss):
+    """Row k of coef_ is the binary problem of class k; predict takes the largest decision."""
+    X, y = make_data(n_classes=4)
+    options = dict(loss=loss, eta0=0.05, l1=1e-3, max_iter=4, tol=None, random_state=0)
+    model = LazyNetClassifier(**options).fit(X, y)
+    assert model.coef_.shape == (4, X.shape[1])
+    assert model.intercept_.shape == (4,)
+    binary = [LazyNetClassifier(**options).fit(X, y == k) for k in range(4)]
+    assert same_bits(model.coef_, np.vstack([each.coef_ for each in binary]))
+    assert same_bits(model.intercept_, np.concatenate([each.intercept_ for each in binary]))
+    decision = model.decision_function(X)
+    assert decision.shape == (X.shape[0], 4)
+    assert np.array_equal(model.predict(X), model.classes_[decision.argmax(axis=1)])
+    # The figures are sums over the problems.
+    assert model.history_[-1]["objective"] == pytest.approx(
+        sum(each.history_[-1]["objective"] for each in binary)
+    )
+
+
+@pytest.mark.parametrize("loss", LOSSES_WITH_PROBABILITY)
+@pytest.mark.parametrize("n_classes", [2, 5])
+def test_probabilities_are_a_distribution(loss, n_classes):
+    """Rows of predict_proba are in [0, 1], sum to 1, and the largest is the predicted class."""
+    X, y = make_data(n_classes=n_classes)
+    model = LazyNetClassifier(loss=loss, eta0=0.1, max_iter=10, tol=None, random_state=0).fit(X, y)
+    # Scaled up, so that modified Huber's clipped probabilities are all 0 in some rows.
+    for rows in (X, 100 * X):
+        probability = model.predict_proba(rows)
+        assert probability.shape == (X.shape[0], n_classes)
+        assert ((probability >= 0) & (probability <= 1)).all()
+        assert np.allclose(probability.sum(axis=1), 1, rtol=0, atol=1e-12)
+    probability = model.predict_proba(X)
+    chosen = probability[np.arange(len(y)), np.searchsorted(model.classes_, model.predict(X))]
+    assert (chosen == probability.max(axis=1)).all()
+    with np.errstate(divide="ignore"):
+        assert np.allclose(model.predict_log_proba(X), np.log(probability))
+
+
+def test_small_probabilities_keep_their_digits():
+    """The logistic probability of an unlikely class is small, not rounded to 0 or to noise."""
+    X = np.array([[1.0], [-1.0]])
+    model = LazyNetClassifier(fit_intercept=False, max_iter=50, tol=None).fit(X, [1, 0])
+    rows = np.array([-60.0, -30.0, -1.0, 1.0, 30.0, 60.0])[:, None] / model.coef_
+    decision = model.decision_function(rows)
+    expected = np.column_stack([expit(-decision), expit(decision)])
+    assert np.allclose(model.predict_proba(rows), expected, rtol=1e-12, atol=0)
+    assert np.isfinite(model.predict_log_proba(rows)).all()
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_only_losses_with_probabilities_have_predict_proba(loss):
+    """hasattr tells whether there are probabilities, before and after training."""
+    X, y = make_data()
+    model = LazyNetClassifier(loss=loss, eta0=0.05, max_iter=1, tol=None)
+    for each in (model, clone(model).fit(X, y)):
+        expected = loss in LOSSES_WITH_PROBABILITY
+        assert hasattr(each, "predict_proba") is expected
+        assert hasattr(each, "predict_log_proba") is expected
+    assert not hasattr(LazyNetRegressor(), "predict_proba")
+
+
+@pytest.mark.parametrize("names", [["no", "yes"], ["a", "b", "c"]])
+def test_string_labels(names):
+    """Labels of any kind give the model that their numbers give."""
+    X, y = make_data(n_classes=len(names))
+    options = dict(max_iter=5, tol=None, random_state=0)
+    by_number = LazyNetClassifier(**options).fit(X, y)
+    by_name = LazyNetClassifier(**options).fit(X, np.array(names)[y])
+    assert by_name.classes_.tolist() == names
+    assert same_bits(by_name.coef_, by_number.coef_)
+    assert by_name.predict(X).tolist() == np.array(names)[by_number.predict(X)].tolist()
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("class_weight", ["balanced", {0: 0.5, 1: 4.0}])
+def test_class_weight_is_a_sample_weight(class_weight, n_classes):
+    """class_weight multiplies sample_weight; balanced is n / (classes * count), unnamed is 1."""
+    X, y = make_data(n_classes=n_classes)
+    given = importances(len(y))
+    if class_weight == "balanced":
+        by_class = len(y) / (n_classes * np.bincount(y))
+    else:
+        by_class = np.array([class_weight.get(k, 1.0) for k in range(n_classes)])
+    options = dict(max_iter=5, tol=None, random_state=0)
+    model = LazyNetClassifier(class_weight=class_weight, **options)
+    expected = LazyNetClassifier(**options)
+    assert same_bits(model.fit(X, y).coef_, expected.fit(X, y, by_class[y]).coef_)
+    assert same_bits(model.fit(X, y, given).coef_, expected.fit(X, y, by_class[y] * given).coef_)
+
+
+# --- steps ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("step_order", STEP_ORDERS)
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("engine", ELASTIC_ENGINES)
+def test_fit_is_stepping_by_hand(engine, rule, step_order):
+    """Unshuffled, without intercept, row i of epoch e is step e*n + i, bit for bit."""
+    X, y = make_data()
+    options = dict(engine=engine, rule=rule, step_order=step_order, table_budget=17)
+    options |= dict(l1=1e-2, l2=1e-2, eta0=0.5)
+    model = LazyNetClassifier(
+        max_iter=3, tol=None, shuffle=False, fit_intercept=False, **options
+    ).fit(X, y)
+    stepper = Stepper(X.shape[1], **options)
+    for _epoch in range(3):
+        for row, target in enumerate(2.0 * y - 1):
+            stepper.step_row(X, row, target)
+    assert same_bits(model.coef_[0], stepper.weights)
+    assert model.intercept_[0] == 0
+    assert model.t_ == stepper.t
+
+
+@pytest.mark.parametrize("engine", ELASTIC_ENGINES)
+def test_partial_fit_is_stepping_by_hand(engine):
+    """Batches of any size continue the count of steps, bit for bit, with an intercept too."""
+    X, y = make_data()
+    options = dict(engine=engine, l1=1e-2, l2=1e-2, eta0=0.5, fit_intercept=True)
+    model = LazyNetClassifier(shuffle=False, **options)
+    stepper = Stepper(X.shape[1], **options)
+    for start, stop in [(0, 1), (1, 20), (20, 60)]:
+        model.partial_fit(X[start:stop], y[start:stop], classes=[0, 1])
+        for row in range(start, stop):
+            stepper.step_row(X, row, 2.0 * y[row] - 1)
+        assert same_bits(model.coef_[0], stepper.weights)
+        assert model.intercept_[0] == stepper.intercept
+        assert model.t_ == stepper.t == stop
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_sample_weight_scales_the_slope(loss):
+    """A sample weight is the Stepper's weight, and weight 2 moves the weights twice as far."""
+    Estimator, X, y, targets = problem_for(loss)
+    given = importances(len(y))
+    options = dict(loss=loss, schedule="constant", eta0=0.01, l1=1e-3, l2=1e-3)
+    model = Estimator(max_iter=2, tol=None, shuffle=False, fit_intercept=False, **options)
+    model.fit(X, y, sample_weight=given)
+    stepper = Stepper(X.shape[1], **options)
+    for _epoch in range(2):
+        for row, target in enumerate(targets):
+            stepper.step_row(X, row, target, weight=given[row])
+    assert same_bits(model.coef_[0], stepper.weights)
+
+    once, twice = (Stepper(X.shape[1], loss=loss) for _ in range(2))
+    once.step_row(X, 0, targets[0])
+    twice.step_row(X, 0, targets[0], weight=2.0)
+    assert once.weights.any()
+    assert same_bits(twice.weights, 2 * once.weights)
+
+
+def test_a_row_of_weight_zero_still_shrinks():
+    """A sample weight of 0 takes away the gradient, not the step."""
+    X = np.array([[1.0], [1.0]])
+    options = dict(loss="squared_error", schedule="constant", eta0=0.5, l2=1.0, l1=0.0)
+    model = LazyNetRegressor(max_iter=1, tol=None, shuffle=False, fit_intercept=False, **options)
+    (one_step,) = copy.deepcopy(model).fit(X[:1], [1.0]).coef_[0]
+    (two_steps,) = model.fit(X, [1.0, 1.0], sample_weight=[1.0, 0.0]).coef_[0]
+    assert two_steps == one_step / 1.5
+
+
+@pytest.mark.parametrize("engine", ELASTIC_ENGINES)
+def test_one_sample_order_is_permuted_rows(engine):
+    """An explicit order visits the rows as if they had been permuted, overriding shuffle."""
+    X, y = make_data()
+    order = np.random.default_rng(1).permutation(len(y))
+    options = dict(engine=engine, l1=1e-2, max_iter=3, tol=None)
+    ordered = LazyNetClassifier(**options).fit(X, y, sample_order=order)
+    permuted = LazyNetClassifier(shuffle=False, **options).fit(X[order], y[order])
+    assert same_bits(ordered.coef_, permuted.coef_)
+    assert same_bits(ordered.intercept_, permuted.intercept_)
+    for model in (ordered, permuted):
+        model.set_params(shuffle=False)
+    ordered.partial_fit(X, y, sample_order=order)
+    permuted.partial_fit(X[order], y[order])
+    assert same_bits(ordered.coef_, permuted.coef_)
+
+
+def test_a_sample_order_for_each_epoch():
+    """Two dimensions give an order for every epoch; rows may repeat and be left out."""
+    X, y = make_data()
+    orders = np.random.default_rng(2).integers(0, len(y), (3, 17))
+    options = dict(l1=1e-2, schedule="constant", eta0=0.1, shuffle=False)
+    model = LazyNetClassifier(max_iter=3, tol=None, **options).fit(X, y, sample_order=orders)
+    visited = orders.ravel()
+    batches = LazyNetClassifier(**options).partial_fit(X[visited], y[visited], classes=[0, 1])
+    assert same_bits(model.coef_, batches.coef_)
+    assert model.t_ == batches.t_ == orders.size
+    with pytest.raises(ValueError, match="sample_order has 3 epochs"):
+        model.set_params(max_iter=4).fit(X, y, sample_order=orders)
+
+
+def test_random_state_makes_training_reproducible():
+    """One seed, one model; another seed or no shuffling, another model."""
+    X, y = make_data()
+
+    def coefficients(**options):
+        return LazyNetClassifier(max_iter=2, tol=None, **options).fit(X, y).coef_
+
+    assert same_bits(coefficients(random_state=5), coefficients(random_state=5))
+    assert same_bits(
+        coefficients(random_state=5), coefficients(random_state=np.random.RandomState(5))
+    )
+    assert not same_bits(coefficients(random_state=5), coefficients(random_state=6))
+    assert not same_bits(coefficients(random_state=5), coefficients(shuffle=False))
+
+
+# --- the rate that is chosen where none is given ---------------------------------------------
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("fit_intercept", [False, True])
+@pytest.mark.parametrize("loss", LOSSES)
+def test_eta0_by_default_is_the_largest_that_does_not_overshoot(loss, fit_intercept, weighted):
+    """eta0_ = 1 / (c * max |x|^2), the intercept's 1 and unbounded slopes' weights included."""
+    Estimator, X, y, _ = problem_for(loss)
+    weights = importances(len(y)) if weighted else None
+    norms = np.asarray(X.multiply(X).sum(axis=1)).ravel() + fit_intercept
+    if weighted and loss in ("squared_hinge", "squared_error"):
+        norms = norms * weights
+    options = dict(loss=loss, fit_intercept=fit_intercept, max_iter=2, tol=None, random_state=0)
+    model = Estimator(**options).fit(X, y, sample_weight=weights)
+    curvature = LOSSES[loss].curvature or 1.0
+    assert model.eta0_ == pytest.approx(1 / (curvature * norms.max()), rel=1e-12)
+    given = Estimator(eta0=model.eta0_, **options).fit(X, y, sample_weight=weights)
+    assert same_bits(given.coef_, model.coef_)
+    assert model.eta0 is None
+
+
+def test_eta0_of_a_stream_is_that_of_its_first_batch():
+    """Later batches do not change a rate that was chosen; a rate that is given replaces it."""
+    X, y = make_data()
+    model = LazyNetClassifier().partial_fit(X, y, classes=[0, 1])
+    chosen = model.eta0_
+    assert model.partial_fit(100 * X, y).eta0_ == chosen
+    assert model.set_params(eta0=0.01).partial_fit(X, y).eta0_ == 0.01
+
+
+@pytest.mark.parametrize("size", [0.0, 1e-160, 1e-40, 1e40, 1e150])
+@pytest.mark.parametrize("Estimator", [LazyNetClassifier, LazyNetRegressor])
+def test_eta0_by_default_fits_features_of_any_size(Estimator, size):
+    """A rate that nobody asked for is never refused, nor does training diverge with it."""
+    X, y = make_data()
+    model = Estimator(fit_intercept=False, max_iter=3, tol=None).fit(size * X, y)
+    assert np.isfinite(model.coef_).all()
+
+
+# --- the objective, the history and when to stop --------------------------------------------
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("loss", LOSSES)
+def test_history_is_the_objective_by_numpy(loss, weighted):
+    """mean_loss is mean(s_i l_i), objective adds l1 |w|_1 + l2/2 |w|^2, of the last weights."""
+    Estimator, X, y, targets = problem_for(loss)
+    weights = importances(len(y)) if weighted else None
+    model = Estimator(loss=loss, eta0=0.1, l1=0.01, l2=0.02, max_iter=4, tol=None, random_state=0)
+    model.fit(X, y, sample_weight=weights)
+    assert [set(record) for record in model.history_] == [
+        {"epoch", "mean_loss", "objective", "nonzeros", "seconds"}
+    ] * 4
+    assert [record["epoch"] for record in model.history_] == [0, 1, 2, 3]
+    assert all(record["seconds"] >= 0 for record in model.history_)
+    last = model.history_[-1]
+    expected = objective(model, X, targets, 1.0 if weights is None else weights)
+    assert (last["mean_loss"], last["objective"]) == pytest.approx(expected, rel=1e-12)
+    assert last["nonzeros"] == np.count_nonzero(model.coef_)
+
+
+@pytest.mark.parametrize("engine", ELASTIC_ENGINES)
+@pytest.mark.parametrize("loss", LOSSES)
+def test_every_loss_lowers_its_objective(loss, engine):
+    """Training ends well below the objective of zero weights."""
+    Estimator, X, y, targets = problem_for(loss)
+    # The slope of "huber" is never more than epsilon.
+    eta0 = 0.5 if loss == "huber" else 0.05
+    model = Estimator(
+        loss=loss, engine=engine, eta0=eta0, schedule="inverse_sqrt", max_iter=20, tol=None
+    ).fit(X, y)
+    at_zero = FORMULAS[loss](np.zeros(len(y)), targets).mean()
+    assert model.history_[-1]["objective"] < 0.8 * at_zero
+
+
+@pytest.mark.parametrize(
+    ("l1", "l2", "expected"), [(0.0, 0.0, 0.0), (2.0, 0.0, 2e200), (0.0, 2.0, np.inf)]
+)
+def test_a_strength_of_zero_costs_nothing(l1, l2, expected):
+    """A penalty that is switched off adds 0 to the objective, however large the weights are."""
+    assert ElasticNet(l1, l2).value(np.array([1e200])) == expected
+
+
+@pytest.mark.parametrize("loss", REGRESSION_LOSSES)
+def test_a_classifier_trains_regression_losses_on_signs(loss):
+    """With a regression loss the classes are the targets -1 and +1."""
+    X, y = make_data()
+    options = dict(loss=loss, eta0=0.1, schedule="inverse_sqrt", max_iter=30, tol=None)
+    classifier = LazyNetClassifier(random_state=0, **options).fit(X, y)
+    regressor = LazyNetRegressor(random_state=0, **options).fit(X, 2.0 * y - 1)
+    assert same_bits(classifier.coef_, regressor.coef_)
+    assert classifier.score(X, y) > 0.7
+
+
+@pytest.mark.parametrize("record_history", [False, True])
+def test_without_tol_exactly_max_iter_epochs(record_history):
+    """tol=None trains max_iter epochs without a warning; history_ is kept only on request."""
+    X, y = make_data()
+    model = LazyNetClassifier(max_iter=37, tol=None, record_history=record_history)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.fit(X, y)
+    assert (model.n_iter_, model.t_) == (37, 37 * len(y))
+    assert len(model.history_) == (37 if record_history else 0)
+
+
+def epochs_until_idle(objectives, tol, patience):
+    """How many epochs pass until ``patience`` in a row fail to beat the best by ``tol``."""
+    for last in range(patience, len(objectives) + 1):
+        window = range(last - patience, last)
+        if all(k > 0 and objectives[k] > min(objectives[:k]) - tol for k in window):
+            return last
+    return None
+
+
+@pytest.mark.parametrize("record_history", [False, True])
+@pytest.mark.parametrize("patience", [1, 2, 5])
+@pytest.mark.parametrize("tol", [0.0, 1e-4, 1e-2])
+def test_training_stops_when_the_objective_stays(tol, patience, record_history):
+    """The epoch at which training stops is the one that the recorded objectives call for."""
+    X, y = make_data(n=200)
+    model = LazyNetClassifier(
+        tol=tol,
+        n_iter_no_change=patience,
+        l1=1e-2,
+        eta0=5.0,
+        max_iter=2000,
+        random_state=0,
+        record_history=record_history,
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.fit(X, y)
+    objectives = [record["objective"] for record in model.history_]
+    assert epochs_until_idle(objectives, tol, patience) == len(objectives) == model.n_iter_
+    assert model.n_iter_ < model.max_iter
+
+
+def test_convergence_warning_when_the_epochs_run_out():
+    """Still improving after max_iter epochs: a warning that names tol and max_iter, and a model."""
+    X, y = make_data()
+    model = LazyNetClassifier(max_iter=4, tol=1e-9, random_state=0)
+    with pytest.warns(ConvergenceWarning, match=r"tol=1e-09 after max_iter=4 epochs"):
+        model.fit(X, y)
+    assert (model.n_iter_, len(model.history_)) == (4, 4)
+    assert model.predict(X).shape == y.shape
+
+
+def test_convergence_warning_as_an_error_leaves_a_consistent_model():
+    """Under ``-W error`` the warning ends fit; the model is then the old one or the new one."""
+    X, y = make_data()
+    model = LazyNetClassifier(max_iter=2, tol=1e-9, random_state=0)
+    with pytest.warns(ConvergenceWarning):
+        model.fit(X, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(ConvergenceWarning):
+            model.fit(*make_data(n_classes=3))
+    assert len(model.coef_) == (1 if len(model.classes_) == 2 else len(model.classes_))
+
+
+@pytest.mark.parametrize("tol", [None, 1e-3])
+def test_progress_is_one_line_per_epoch(capsys, tol):
+    """verbose=1 prints a line for each epoch trained; verbose=0 prints nothing."""
+    X, y = make_data()
+    model = LazyNetClassifier(max_iter=500, tol=tol, random_state=0).set_params(verbose=1)
+    model.set_params(max_iter=500 if tol else 6).fit(X, y)
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == model.n_iter_
+    for number, (line, record) in enumerate(zip(lines, model.history_, strict=True), start=1):
+        assert line.startswith(f"epoch {number:4d} ")
+        assert f"objective {record['objective']:.6g} " in line
+        assert f"nonzeros {record['nonzeros']} " in line
+    model.set_params(verbose=0).fit(X, y)
+    assert capsys.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize(("verbose", "terminal"), [(1, False), (1, True), (0, True)])
+def test_progress_bar_only_on_a_terminal(monkeypatch, capsys, verbose, terminal):
+    """A bar is made when asked for on a terminal, and advances by every step; never otherwise."""
+    bars = []
+
+    class Bar:
+        def __init__(self, **options):
+            self.total, self.seen, self.closed = options["total"], 0, False
+            bars.append(self)
+
+        def update(self, steps):
+            self.seen += steps
+
+        def close(self):
+            self.closed = True
+
+    monkeypatch.setitem(sys.modules, "tqdm", SimpleNamespace(tqdm=Bar))
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal, raising=False)
+    X, y = make_data()
+    LazyNetClassifier(max_iter=3, tol=None, verbose=verbose).fit(X, y)
+    assert len(bars) == (3 if verbose and terminal else 0)
+    assert all(bar.seen == bar.total == len(y) and bar.closed for bar in bars)
+    assert capsys.readouterr().err == ""
+
+
+# --- warm start -----------------------------------------------------------------------------
+
+
+def test_warm_start_continues_from_the_weights_with_t_at_zero():
+    """A warm fit is training on from the present weights, the schedule begun again."""
+    X, y = make_data()
+    rates = InverseSqrt(0.5).rates(0, 2 * len(y))
+    # The dense engine keeps the weights themselves, so nothing is rounded in between.
+    options = dict(engine="dense", l1=1e-2, tol=None, shuffle=False)
+    warm = LazyNetClassifier(schedule=InverseSqrt(0.5), warm_start=True, max_iter=2, **options)
+    warm.fit(X, y).fit(X, y)
+    twice = FromArray(np.concatenate([rates, rates]))
+    through = LazyNetClassifier(schedule=twice, max_iter=4, **options).fit(X, y)
+    assert same_bits(warm.coef_, through.coef_)
+    assert same_bits(warm.intercept_, through.intercept_)
+    assert (warm.t_, warm.n_iter_) == (2 * len(y), 2)
+
+
+@pytest.mark.parametrize("engine", ELASTIC_ENGINES)
+def test_warm_start_after_partial_fit(engine):
+    """Every engine hands its weights on, to itself and to another engine."""
+    X, y = make_data(n_classes=3)
+    model = LazyNetClassifier(engine=engine, l1=1e-2, shuffle=False, table_budget=11)
+    model.partial_fit(X, y, classes=[0, 1, 2])
+    model.set_params(warm_start=True, max_iter=2, tol=None)
+    other = copy.deepcopy(model).set_params(engine="dense")
+    assert np.allclose(model.fit(X, y).coef_, other.fit(X, y).coef_, rtol=1e-10, atol=1e-12)
+
+
+def test_without_warm_start_fit_begins_anew():
+    """A second fit forgets the first, history and classes included."""
+    X, y = make_data()
+    model = LazyNetClassifier(max_iter=2, tol=None, random_state=0)
+    first = model.fit(X, y).coef_.copy()
+    model.fit(*make_data(d=7, n_classes=3))
+    assert model.coef_.shape == (3, 7)
+    model.fit(X, y)
+    assert same_bits(model.coef_, first)
+    assert (model.t_, len(model.history_)) == (2 * len(y), 2)
+
+
+# --- partial_fit ----------------------------------------------------------------------------
+
+
+def test_partial_fit_continues_a_fit():
+    """After fit, partial_fit goes on counting steps and keeps history_ as it was."""
+    X, y = make_data()
+    model = LazyNetRegressor(max_iter=2, tol=None).fit(X, y)
+    history = list(model.history_)
+    model.partial_fit(X[:5], y[:5])
+    assert model.t_ == 2 * len(y) + 5
+    assert model.history_ == history
+
+
+@pytest.mark.parametrize("after", ELASTIC_ENGINES)
+@pytest.mark.parametrize("before", ELASTIC_ENGINES)
+def test_partial_fit_goes_on_in_the_engine_asked_for(before, after):
+    """set_params(engine=...) hands the weights on to that engine; the model stays the same."""
+    X, y = make_data()
+    model = LazyNetClassifier(engine=before, l1=1e-2, shuffle=False)
+    model.partial_fit(X, y, classes=[0, 1])
+    expected = copy.deepcopy(model).partial_fit(X, y).coef_
+    model.set_params(engine=after).partial_fit(X, y)
+    assert model.t_ == 2 * len(y)
+    assert np.allclose(model.coef_, expected, rtol=1e-10, atol=1e-12)
+
+
+def test_partial_fit_knows_classes_not_yet_seen():
+    """Classes named in the first call have coefficients before a row of theirs is seen."""
+    X, y = make_data()
+    model = LazyNetClassifier().partial_fit(X, y, classes=[2, 0, 1])
+    assert model.classes_.tolist() == [0, 1, 2]
+    assert model.coef_.shape == (3, X.shape[1])
+
+
+@pytest.mark.parametrize("eta0", [None, 0.05])
+@pytest.mark.parametrize("Estimator", [LazyNetClassifier, LazyNetRegressor])
+def test_verify_agrees_and_changes_nothing(Estimator, eta0):
+    """verify trains the dense twin beside the lazy model, and not the estimator."""
+    X, y = make_data()
+    model = Estimator(l1=1e-2, eta0=eta0).set_params(tol=None, max_iter=2)
+    fitted = copy.deepcopy(model).fit(X, y)
+    before = fitted.coef_.copy(), fitted.t_
+    report = fitted.verify(X, y, epochs=2)
+    assert report.agrees
+    assert "agree after every one of" in str(report)
+    assert same_bits(fitted.coef_, before[0])
+    assert fitted.t_ == before[1]
+    assert model.verify(X, y, max_rows=5).rows == 5
+    assert not hasattr(model, "coef_")

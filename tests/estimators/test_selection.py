@@ -1,0 +1,159 @@
+"""Kappas, frequencies and errors of selection equal their definitions; runs equal fits by hand."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.linear_model import LinearRegression, SGDClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MaxAbsScaler
+from sklearn.svm import SVC
+
+from lazynet import (
+    LazyNetClassifier,
+    LazyNetRegressor,
+    SelectionReport,
+    StabilisedSGDClassifier,
+    plot_selection,
+    selection_stability,
+)
+from lazynet.reference import stabilised as reference
+from lazynet.selection import kappa, pairwise_kappa
+
+
+def data(seed=0, n=200, d=40):
+    X = sparse.random(n, d, density=0.2, format="csr", random_state=seed)
+    return X, np.asarray(X[:, :4].sum(axis=1)).ravel() > 0.4
+
+
+def model(**options):
+    return LazyNetClassifier(l1=0.02, eta0=1.0, max_iter=3, tol=None, **options)
+
+
+@given(sets=st.lists(st.sets(st.integers(0, 9)), min_size=2, max_size=5), extra=st.integers(0, 3))
+def test_kappas_of_all_pairs_are_those_of_the_definition(sets, extra):
+    p = 10 + extra
+    votes = np.array([[j in chosen for j in range(p)] for chosen in sets])
+    found = pairwise_kappa(sparse.csr_matrix(votes))
+    pairs = [(a, b) for i, a in enumerate(sets) for b in sets[i + 1 :]]
+    for value, (first, second) in zip(found, pairs, strict=True):
+        assert value == pytest.approx(reference.kappa(first, second, p), abs=1e-12)
+    assert kappa(votes[0], votes[1]) == found[0]
+
+
+def test_kappa_of_many_features_does_not_overflow():
+    """Their products are of 64 bits, and sets are not spread out."""
+    selected = sparse.csr_matrix(([1, 1, 1], ([0, 0, 1], [0, 5, 0])), shape=(2, 10**8))
+    assert pairwise_kappa(selected)[0] == pytest.approx(2 / 3, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        model(),
+        model(average=True),
+        LazyNetClassifier(l1=0.02, rule="rda", max_iter=3, tol=None),
+        StabilisedSGDClassifier(max_iter=3, burst_size=50),
+        SGDClassifier(penalty="l1", alpha=0.01, max_iter=3, tol=None),
+        make_pipeline(MaxAbsScaler(), model()),
+    ],
+    ids=lambda estimator: type(estimator).__name__,
+)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_runs_are_those_of_the_estimator(estimator):
+    """Error, nonzeros and frequencies of fits by hand; any number of threads finds the same."""
+    X, y = data()
+    seeds = np.random.RandomState(7).randint(2**31, size=4)
+    report = selection_stability(
+        estimator, X[:150], y[:150], X[150:], y[150:], n_runs=4, random_state=7
+    )
+    supports = []
+    for run, seed in enumerate(seeds):
+        name = [key for key in estimator.get_params() if key.endswith("random_state")][-1]
+        by_hand = clone(estimator).set_params(**{name: int(seed)}).fit(X[:150], y[:150])
+        assert report.errors[run] == pytest.approx(1 - by_hand.score(X[150:], y[150:]))
+        linear = by_hand[-1] if hasattr(by_hand, "steps") else by_hand
+        supports.append(getattr(linear, "last_coef_", linear.coef_)[0] != 0)
+        assert report.nonzeros[run] == supports[-1].sum()
+    np.testing.assert_allclose(report.frequency, np.mean(supports, axis=0))
+    again = selection_stability(
+        estimator, X[:150], y[:150], X[150:], y[150:], n_runs=4, random_state=7, n_jobs=2
+    )
+    for name in ("errors", "nonzeros", "kappas", "frequency"):
+        np.testing.assert_array_equal(getattr(report, name), getattr(again, name))
+
+
+def test_orders_in_place_of_seeds():
+    """The same order twice is the same model twice."""
+    X, y = data()
+    order = np.arange(200)
+    report = selection_stability(model(), X, y, sample_orders=[order, order, order[::-1]])
+    assert report.kappas[0] == 1.0
+    assert report.kappas[1] < 1.0
+    assert len(report.errors) == 0
+    assert "test error" not in str(report)
+
+
+def test_orders_reach_the_last_step_of_a_pipeline():
+    """As scikit-learn names it."""
+    X, y = data()
+    orders = [np.arange(200), np.arange(200)[::-1]]
+    inside = selection_stability(make_pipeline(MaxAbsScaler(), model()), X, y, sample_orders=orders)
+    alone = selection_stability(model(), MaxAbsScaler().fit_transform(X), y, sample_orders=orders)
+    np.testing.assert_array_equal(inside.frequency, alone.frequency)
+
+
+def test_sparse_coefficients_and_none():
+    """Of others' estimators."""
+    X, y = data()
+    report = selection_stability(SVC(kernel="linear"), X, y, n_runs=2)
+    assert report.kappas.tolist() == [1.0]
+    with pytest.raises(TypeError, match="SVC has none"):
+        selection_stability(SVC(), X, y, n_runs=2)
+
+
+def test_several_classes_and_regression():
+    """A feature counts if any class uses it; errors of regression are mean squares."""
+    X, _ = data()
+    y = np.argmax(X[:, :3].toarray(), axis=1)
+    report = selection_stability(model(), X, y, n_runs=2)
+    assert report.frequency.shape == (40,)
+    target = X @ np.arange(40.0)
+    regression = LazyNetRegressor(loss="huber", max_iter=2, tol=None)
+    report = selection_stability(regression, X, target, X, target, n_runs=2)
+    assert (report.errors > 1.0).all()
+
+
+def test_what_cannot_be_compared_is_refused():
+    """With what to do instead."""
+    X, y = data()
+    with pytest.raises(ValueError, match="random_state to vary, and LinearRegression has none"):
+        selection_stability(LinearRegression(), X, y)
+    with pytest.raises(ValueError, match="X_test and y_test belong together"):
+        selection_stability(model(), X, y, X)
+    with pytest.raises(ValueError, match="n_runs must be at least 1"):
+        selection_stability(model(), X, y, n_runs=0)
+    with pytest.raises(ValueError, match="sample_orders must not be empty"):
+        selection_stability(model(), X, y, sample_orders=[])
+    with pytest.raises(ValueError, match="reports must not be empty"):
+        plot_selection({})
+    with pytest.raises(TypeError, match="reports must be a dict of reports by name"):
+        plot_selection([SelectionReport(*[np.zeros(0)] * 4)])
+
+
+def test_the_plot_names_every_algorithm():
+    """And has a panel for each question."""
+    pytest.importorskip("matplotlib")
+    X, y = data()
+    report = selection_stability(model(), X, y, X, y, n_runs=3)
+    empty = SelectionReport(np.zeros(0), np.zeros(3, int), np.ones(3), np.zeros(40))
+    figure = plot_selection({"FoBoS": report, "nothing": empty})
+    assert [axes.get_title(loc="left") for axes in figure.axes] == [
+        "test error", "nonzeros", "kappa of two runs", "share of runs that chose a feature",
+    ]  # fmt: skip
+    names = [label.get_text() for label in figure.axes[0].get_yticklabels()]
+    assert names == ["FoBoS", "nothing"]
+    assert len(figure.axes[3].lines) == 1
+    assert len(report.plot().axes) == 4

@@ -1,0 +1,1 @@
+"""Exactness: lazy learners have the weights of dense ones, and references follow the papers."""

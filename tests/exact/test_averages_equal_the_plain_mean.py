@@ -1,0 +1,666 @@
+"""Lazy averages equal the plain mean of all dense iterates, in kernels and estimators."""
+
+import copy
+import itertools
+import pickle
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+from support import task_for
+from support.engines import apart, recipe_for, run_in_chunks
+from support.matrices import corpus
+
+from lazynet import (
+    FromArray,
+    FromStep,
+    LazyNetClassifier,
+    LazyNetRegressor,
+    PolynomialDecay,
+    Stepper,
+)
+from lazynet.averaging import make_averaging
+from lazynet.data import as_examples
+from lazynet.engines import AveragedClockEngine, DenseEngine, Wear, make_engine
+from lazynet.estimators import _recipe
+from lazynet.kernels import averages as kernel
+from lazynet.kernels import clock as clock_kernel
+from lazynet.kernels.averages import Average
+from lazynet.kernels.examples import Examples
+from lazynet.losses import get_loss
+from lazynet.penalties import ElasticNet
+from lazynet.reference.averages import DenseAverage
+from lazynet.rules import RULES, get_rule
+from lazynet.state import Undo
+from lazynet.testing import problems, wears
+from lazynet.trainer import STEP_ORDERS, Learner, Recipe, run_pass
+
+BOTH = (False, True)
+AVERAGINGS = st.one_of(
+    st.builds(FromStep, st.integers(1, 12)), st.builds(PolynomialDecay, st.integers(0, 3))
+)
+BLOCKS = st.sampled_from([1, 2, 3, 7, 100])
+
+
+def restless_wears():
+    """Every wear, and reaches so short that sums are folded again and again."""
+    return st.builds(
+        lambda wear, reach, largest: Wear(
+            wear.smallest_scale,
+            wear.cushion,
+            wear.largest_cushion,
+            wear.nonzeros_per_weight,
+            reach,
+            largest,
+        ),
+        wears(),
+        st.sampled_from([2.0**6, 2.0, 0.0]),
+        st.sampled_from([2.0**10, 1.5, 0.0]),
+    )
+
+
+def omega_of(averaging):
+    return lambda i: float(averaging.counts(i - 1, i)[0])
+
+
+def averaging_stepper(problem, averaging, engine):
+    stepper = Stepper(
+        problem.n_features, schedule=FromArray(problem.rates), average=averaging, **problem.options
+    )
+    stepper.engine = engine
+    stepper.task = engine.wear.task(
+        problem.n_features,
+        stepper.recipe.loss,
+        problem.epsilon,
+        problem.step_order,
+        problem.fit_intercept,
+    )
+    return stepper
+
+
+def assert_averages_match(problem, averaging, engine):
+    """After every step, until the runs themselves part, as rounding makes them at a kink."""
+    twin = problem.twin(engine.wear.largest_cushion)
+    dense = DenseAverage(
+        problem.n_features, schedule=problem.rate, omega=omega_of(averaging), **problem.options
+    )
+    lazy = averaging_stepper(problem, averaging, engine)
+    for step in range(len(problem.order)):
+        example = problem.example(step)
+        for learner in (twin, dense, lazy):
+            learner.step(*example)
+        if not twin.comparable:
+            return
+        assert apart(lazy.averages, dense.averages) <= 1e-10
+        assert apart(lazy.average_intercept, dense.average_intercept) <= 1e-10
+        assert twin.distance(lazy.weights, lazy.intercept) <= twin.bound
+
+
+@pytest.mark.parametrize("step_order", STEP_ORDERS)
+@pytest.mark.parametrize("rule", RULES)
+@given(data=st.data())
+def test_lazy_averages_are_the_mean_of_all_dense_iterates(rule, step_order, data):
+    """For every loss, schedule, weighing, block and wear; the weights are the unaveraged ones."""
+    problem = data.draw(problems(rules=[rule], step_orders=[step_order], intercepts=BOTH))
+    engine = AveragedClockEngine(problem.n_features, data.draw(restless_wears()), data.draw(BLOCKS))
+    assert_averages_match(problem, data.draw(AVERAGINGS), engine)
+
+
+@given(data=st.data())
+def test_the_dense_engine_adds_up_every_weight(data):
+    """The naive average, compiled: what the lazy one is timed against."""
+    problem = data.draw(problems(step_orders=STEP_ORDERS, intercepts=BOTH))
+    engine = make_engine("dense", problem.n_features, average=True)
+    assert_averages_match(problem, data.draw(AVERAGINGS), engine)
+
+
+def averaged_recipe(problem, averaging):
+    return replace(recipe_for(problem), averaging=averaging)
+
+
+@given(data=st.data())
+def test_any_split_into_chunks_gives_the_same_bits(data):
+    """Chunks, and reading weights and averages between them, change no bit of either."""
+    problem = data.draw(problems(step_orders=STEP_ORDERS, intercepts=BOTH))
+    averaging, cuts = data.draw(AVERAGINGS), data.draw(st.lists(st.integers(0, 30)))
+    wear, block = data.draw(restless_wears()), data.draw(BLOCKS)
+    recipe = averaged_recipe(problem, averaging)
+    examples = as_examples(problem.X, problem.y, problem.importances)
+    found = []
+    for edges in ([], sorted(min(cut, len(problem.order)) for cut in cuts)):
+        engine = AveragedClockEngine(problem.n_features, wear, block)
+        bounds = [0, *edges, len(problem.order)]
+        for start, stop in itertools.pairwise(bounds):
+            steps = recipe.steps(problem.order[start:stop], start)
+            engine.take(examples, steps, task_for(engine, recipe), start)
+            engine.model(), engine.weights(), engine.model_intercept
+        found.append((engine.cells, engine.totals, engine.fields))
+    for whole, split in zip(*found, strict=True):
+        np.testing.assert_array_equal(whole, split)
+
+
+@given(data=st.data())
+def test_averaging_changes_no_bit_of_the_weights(data):
+    """The second number per weight is kept beside the first, not in place of it."""
+    problem = data.draw(problems(step_orders=STEP_ORDERS, intercepts=BOTH))
+    patient = Wear(reach=np.inf, largest_reach=np.inf)
+    averaged = AveragedClockEngine(problem.n_features, patient)
+    recipe = averaged_recipe(problem, FromStep())
+    examples = as_examples(problem.X, problem.y, problem.importances)
+    averaged.take(examples, recipe.steps(problem.order, 0), task_for(averaged, recipe))
+    plain = run_in_chunks(problem, make_engine("clock", problem.n_features), [])
+    np.testing.assert_array_equal(averaged.weights(), plain.weights())
+    assert averaged.intercept == plain.intercept
+
+
+def recipe(l1=0.0, l2=0.0, rule="fobos", step_order="gradient_first", averaging=None, eta0=0.05):
+    model = LazyNetClassifier(
+        l1=l1, l2=l2, rule=rule, step_order=step_order, schedule="inverse_sqrt", eta0=eta0
+    )
+    plain = _recipe(model._settle())
+    return Recipe(
+        plain.loss, plain.penalty, plain.rule, plain.schedule, step_order, True,
+        averaging=averaging or FromStep(),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("step_order", STEP_ORDERS)
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("l2", [0.0, 1e-3, 3.0])
+@pytest.mark.parametrize("l1", [0.0, 1e-5, 1e-3, 1e-1])
+def test_thousands_of_steps_on_long_rows(l1, l2, rule, step_order):
+    """Blocks of vectors, searches for the dead one by one and many at once, folds: as compiled."""
+    X, y = corpus()
+    order = np.random.default_rng(1).integers(0, X.shape[0], 4000)
+    chosen = recipe(l1, l2, rule, step_order, eta0=0.2)
+    averages = []
+    for engine in (AveragedClockEngine(X.shape[1], steps_per_block=1500),
+                   make_engine("dense", X.shape[1], average=True)):  # fmt: skip
+        run_pass([Learner(engine, as_examples(X, y), chosen)], order, 0)
+        averages.append(np.append(engine.model(), engine.model_intercept))
+    assert apart(*averages) <= 1e-12
+
+
+@pytest.mark.parametrize("values", [np.float32, np.float64])
+@pytest.mark.parametrize("indices", [np.int32, np.int64])
+def test_every_vector_level_gives_the_same_bits(values, indices):
+    """The machine's best loops and the generic ones."""
+    X, y = corpus()
+    X = X.astype(values)
+    chosen = recipe(1e-2, 1e-3)
+    seen = {}
+    for level in range(8):
+        examples = Examples(
+            X.data, X.indices.astype(indices), X.indptr.astype(indices), X.shape[1], y
+        )
+        used = examples.at_level(level)
+        engine = AveragedClockEngine(X.shape[1])
+        engine.take(examples, chosen.steps(np.arange(X.shape[0]), 0), task_for(engine, chosen))
+        seen[used] = engine.cells
+    for cells in seen.values():
+        np.testing.assert_array_equal(cells, seen[0])
+
+
+@pytest.mark.parametrize("step_order", STEP_ORDERS)
+@pytest.mark.parametrize(
+    ("rule", "leap"),
+    [("sgd", 0.999), ("sgd", 1 - 1e-9), ("fobos", 1e5), ("fobos", 1e10), ("fobos", 1e20)],
+)
+@pytest.mark.parametrize("l1", [0.0, 0.01, 1.0])
+def test_steps_that_wipe_out_nearly_everything(l1, rule, leap, step_order):
+    """What was summed beside a scale of 1 must not be subtracted beside one of 1e-20."""
+    rates = np.full(400, 0.05)
+    rates[50::50] = leap
+    X, y = corpus(100, 20)
+    learned = []
+    for engine in (AveragedClockEngine(20), make_engine("dense", 20, average=True)):
+        chosen = Recipe(
+            get_loss("absolute_error"), ElasticNet(l1, 1.0), get_rule(rule), FromArray(rates),
+            step_order, averaging=FromStep(),
+        )  # fmt: skip
+        order = np.random.default_rng(0).integers(0, 100, 400)
+        run_pass([Learner(engine, as_examples(X, y), chosen)], order, 0)
+        learned.append(engine.model())
+    assert apart(*learned) <= 1e-12
+
+
+def test_features_that_come_late_and_large():
+    """Beside a scale that has decayed, in a block that the nonzeros have not paid for."""
+    d, n = 20_000, 13_800
+    rows = sparse.csr_matrix(
+        (
+            np.r_[np.ones(n - 10), 100.0 * np.tile((np.arange(5) + 0.3) / 3, 10)],
+            np.r_[np.zeros(n - 10, dtype=int), np.tile(np.arange(1, 6), 10)],
+            np.r_[np.arange(n - 9), n - 10 + 5 * np.arange(1, 11)],
+        ),
+        shape=(n, d),
+    )
+    learned = []
+    for engine in (AveragedClockEngine(d), make_engine("dense", d, average=True)):
+        chosen = Recipe(
+            get_loss("absolute_error"), ElasticNet(0.0, 1e-3), get_rule("fobos"),
+            FromArray(np.ones(n)), averaging=FromStep(),
+        )  # fmt: skip
+        run_pass([Learner(engine, as_examples(rows, np.r_[np.zeros(n - 10), np.ones(10)]), chosen)],
+                 None, 0)  # fmt: skip
+        learned.append(engine.model())
+    assert apart(*learned) <= 1e-11
+
+
+def test_sums_are_folded_when_the_block_is_full_and_no_sooner():
+    """Memory is bounded, and nothing costs a visit to every weight per step."""
+    folds = 0
+
+    class Counting(AveragedClockEngine):
+        def _sweep(self):
+            nonlocal folds
+            folds += 1
+            super()._sweep()
+
+    X, y = corpus()
+    engine = Counting(X.shape[1], steps_per_block=100)
+    run_pass([Learner(engine, as_examples(X, y), recipe(1e-6, 1e-6))], None, 0)
+    assert folds == (X.shape[0] - 1) // 100
+    assert AveragedClockEngine(10**6).shifts.shape == (250_000 + 12_144,)
+    assert len(AveragedClockEngine(10).shifts) == 4096
+
+
+# --- the tests are tested ---------------------------------------------------------------------
+
+
+class ForgetsToFold(AveragedClockEngine):
+    """Sets the clock anew without what has been summed."""
+
+    def _sweep(self):
+        self.cells[:, 0] = self.weights()
+        clock_kernel.start(self.fields)
+        kernel.begin(self._past())
+
+
+class IgnoresTheDead(AveragedClockEngine):
+    """Sums a vanished weight as if its curve went on below zero."""
+
+    def _sums(self, out):
+        n = int(self.totals[kernel.COUNTED_FIELD])
+        z, before = self.cells.T
+        out[:] = z * self.scales[n] - np.sign(z) * self.pulls[n] - before
+
+
+class DropsTheSign(AveragedClockEngine):
+    """Reads sums as if there were no shift."""
+
+    def _sums(self, out):
+        super()._sums(out)
+        n = int(self.totals[kernel.COUNTED_FIELD])
+        out += np.sign(self.cells[:, 0]) * self.pulls[n]
+
+
+class CountsOneTooMany(AveragedClockEngine):
+    """Divides by the steps and one: the start counted in."""
+
+    @property
+    def counted(self):
+        return super().counted + 1.0 if super().counted else 0.0
+
+
+class AveragesTheLastIntercept(AveragedClockEngine):
+    """Weights averaged, intercept not."""
+
+    @property
+    def model_intercept(self):
+        return self.intercept
+
+
+class AddsUpTheLastAlone(DenseEngine):
+    """The naive average with the weights in the place of their sums."""
+
+    def __init__(self, n_features, wear, _):
+        super().__init__(n_features, wear=wear, average=True)
+
+    def _sums(self, out):
+        out[:] = self.current
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        AddsUpTheLastAlone,
+        ForgetsToFold,
+        IgnoresTheDead,
+        DropsTheSign,
+        CountsOneTooMany,
+        AveragesTheLastIntercept,
+    ],
+)
+def test_broken_engines_are_caught(broken):
+    """By the property above, on some problem."""
+
+    @settings(
+        max_examples=2000, phases=[Phase.generate], database=None, derandomize=True, deadline=None,
+        suppress_health_check=list(HealthCheck),
+    )  # fmt: skip
+    @given(problem=problems(step_orders=STEP_ORDERS, intercepts=[True]))
+    def equal(problem):
+        assert_averages_match(problem, FromStep(), broken(problem.n_features, Wear(), 3))
+
+    with pytest.raises(AssertionError):
+        equal()
+
+
+# --- engines: copies, rollback, bad input -------------------------------------------------------
+
+
+def trained(l1=1e-3, engine="clock"):
+    X, y = corpus()
+    built = make_engine(engine, X.shape[1], average=True)
+    learner = Learner(built, as_examples(X, y), recipe(l1))
+    run_pass([learner], None, 0)
+    return built, learner
+
+
+@pytest.mark.parametrize("engine", ["clock", "dense"])
+def test_copies_learn_on_alike(engine):
+    """A pickled engine holds of its block what is written, and learns the same from then on."""
+    built, learner = trained(engine=engine)
+    pickled = pickle.dumps(built)
+    assert len(pickled) < 60_000
+    twins = [copy.deepcopy(built), pickle.loads(pickled)]
+    for each in (built, *twins):
+        learner.engine = each
+        run_pass([learner], None, 400)
+    for twin in twins:
+        np.testing.assert_array_equal(twin.model(), built.model())
+        assert twin.model_intercept == built.model_intercept
+
+
+@pytest.mark.parametrize("engine", ["clock", "dense"])
+def test_a_failure_takes_the_average_back_too(engine):
+    """The cells of the batch, the totals, and what a fold has written over."""
+    built, learner = trained(engine=engine)
+    if engine == "clock":
+        built.shifts, built.scales, built.pulls = (
+            np.append(table[: 400 + extra], np.empty(5))
+            for table, extra in ((built.shifts, 0), (built.scales, 1), (built.pulls, 1))
+        )
+    before = built.model(), built.model_intercept, built.weights(), built.counted
+    row = np.zeros(1, dtype=np.int64)
+
+    X, _ = corpus()
+    for columns, order in ((X.indices, None), (X[0].indices, row)):
+        undo = Undo(built, columns)
+        run_pass([learner], order, 400)
+        undo.rollback()
+        after = built.model(), built.model_intercept, built.weights(), built.counted
+        for old, new in zip(before, after, strict=True):
+            np.testing.assert_array_equal(old, new)
+
+
+def test_an_average_goes_on_in_another_engine():
+    """Carried over from the clock to the dense engine in the middle."""
+    X, y = corpus()
+    whole, _ = trained()
+    first = AveragedClockEngine(X.shape[1])
+    second = make_engine("dense", X.shape[1], average=True)
+    learner = Learner(first, as_examples(X, y), recipe(1e-3))
+    run_pass([learner], np.arange(150), 0)
+    second.go_on_from(first)
+    learner.engine = second
+    run_pass([learner], np.arange(150, 400), 150)
+    assert apart(second.model(), whole.model()) <= 1e-13
+    assert second.counted == whole.counted == 400.0
+
+
+def test_kernels_refuse_a_past_that_does_not_fit():
+    """Wrong lengths, and iterates that could not have counted."""
+    fields = np.zeros(kernel.AVERAGE_FIELDS)
+    two, three = np.zeros(2), np.zeros(3)
+    with pytest.raises(ValueError, match="scales and pulls one more"):
+        Average(two, two, three, fields)
+    with pytest.raises(ValueError, match="fields must have"):
+        Average(two, three, three, two)
+    for counted in (-1.0, 3.0, np.nan):
+        fields[kernel.COUNTED_FIELD] = counted
+        with pytest.raises(ValueError, match="must lie between 0 and 2"):
+            Average(two, three, three, fields)
+    fields[:] = 0.0
+    past = Average(two, three, three, fields)
+    clock = np.zeros(clock_kernel.CLOCK_FIELDS)
+    with pytest.raises(ValueError, match="out must have 3 entries"):
+        kernel.sums(np.zeros((3, 2)), past, two)
+    with pytest.raises(ValueError, match="two numbers per weight"):
+        kernel.fold(np.zeros((3, 3)), clock, past)
+    with pytest.raises(ValueError, match="weights must have 3 entries"):
+        kernel.read(np.zeros((3, 2)), clock, two)
+    examples = as_examples(sparse.csr_matrix((1, 3)), np.ones(1))
+    chosen = recipe()
+    task = task_for(AveragedClockEngine(3), chosen)
+    steps = chosen.steps(np.zeros(1, dtype=np.int64), 0)
+    with pytest.raises(ValueError, match="stored must have 6 entries"):
+        clock_kernel.run(examples, steps, task, np.zeros(3), clock, 0, past)
+    uncounted = Recipe(chosen.loss, chosen.penalty, chosen.rule, chosen.schedule)
+    with pytest.raises(ValueError, match="what each of them counts"):
+        clock_kernel.run(
+            examples, uncounted.steps(np.zeros(1, dtype=np.int64), 0), task, np.zeros(6), clock, 0,
+            past,
+        )  # fmt: skip
+
+
+@given(cells=st.lists(st.floats(allow_nan=True), min_size=6, max_size=6), data=st.data())
+def test_kernels_survive_a_past_of_any_numbers(cells, data):
+    """Searches stay inside the block, whatever stands in it."""
+    numbers = st.lists(st.floats(allow_nan=True), min_size=5, max_size=5)
+    fields = np.zeros(kernel.AVERAGE_FIELDS)
+    fields[kernel.COUNTED_FIELD] = data.draw(st.integers(0, 4))
+    shifts, scales, pulls = (np.array(data.draw(numbers)) for _ in range(3))
+    past = Average(shifts[:4].copy(), scales, pulls, fields)
+    pairs = np.array(cells).reshape(3, 2)
+    kernel.sums(pairs, past, np.zeros(3))
+    clock = np.zeros(clock_kernel.CLOCK_FIELDS)
+    clock[:4] = data.draw(st.lists(st.floats(allow_nan=True), min_size=4, max_size=4))
+    X = sparse.csr_matrix(np.ones((2, 3)))
+    chosen = recipe(1e-3)
+    clock_kernel.run(
+        as_examples(X, np.ones(2)), chosen.steps(np.array([0, 1]), 0),
+        task_for(AveragedClockEngine(3), chosen), pairs.reshape(-1), clock, 0, past,
+    )  # fmt: skip
+    assert pairs.shape == (3, 2)
+
+
+# --- estimators ---------------------------------------------------------------------------------
+
+
+def data(n=120, d=40, seed=0):
+    generator = np.random.default_rng(seed)
+    X = sparse.random(n, d, density=0.2, format="csr", random_state=seed)
+    y = X @ generator.standard_normal(d) + 0.2 * generator.standard_normal(n)
+    return X, y
+
+
+def own_iterates(model, X, y, epochs, **options):
+    """coef_ and intercept_ of the same estimator without averaging after every single step."""
+    stepped = type(model)(**{**model.get_params(), "average": False})
+    weights, intercepts = [], []
+    for _ in range(epochs):
+        for i in range(X.shape[0]):
+            stepped.partial_fit(X[i : i + 1], y[i : i + 1], **options)
+            weights.append(stepped.coef_)
+            intercepts.append(stepped.intercept_)
+    return np.array(weights), np.array(intercepts)
+
+
+AVERAGES = {
+    "all": (True, lambda i, n: np.ones_like(i)),
+    "from 50": (50, lambda i, n: i >= 50),
+    "suffix": ("suffix", lambda i, n: i > n // 2),
+    "polynomial": ("polynomial", lambda i, n: i * (i + 1) * (i + 2)),
+    "object": (PolynomialDecay(1), lambda i, n: i),
+}
+
+
+@pytest.mark.parametrize("average", AVERAGES)
+@pytest.mark.parametrize("n_classes", [0, 2, 3])
+def test_coefficients_are_the_mean_of_the_iterates(average, n_classes):
+    """What scikit-learn's SGD does not do under an l1 penalty: the mean of its own iterates."""
+    X, y = data()
+    kind, options = LazyNetRegressor, {}
+    if n_classes:
+        y = np.digitize(y, np.quantile(y, np.arange(1, n_classes) / n_classes))
+        kind, options = LazyNetClassifier, {"classes": np.unique(y)}
+    chosen, weighing = AVERAGES[average]
+    model = kind(
+        l1=0.02, l2=0.1, eta0=0.3, average=chosen, max_iter=2, tol=None, shuffle=False
+    ).fit(X, y)  # fmt: skip
+    weights, intercepts = own_iterates(model, X, y, 2, **options)
+    omega = np.asarray(weighing(np.arange(1.0, len(weights) + 1), len(weights)), dtype=float)
+    np.testing.assert_allclose(
+        model.coef_, np.average(weights, axis=0, weights=omega), rtol=0, atol=1e-12
+    )
+    np.testing.assert_allclose(
+        model.intercept_, np.average(intercepts, axis=0, weights=omega), rtol=0, atol=1e-12
+    )
+    np.testing.assert_array_equal(model.last_coef_, weights[-1])
+    np.testing.assert_array_equal(model.last_intercept_, intercepts[-1])
+    np.testing.assert_array_equal(model.support_, weights[-1] != 0)
+    assert model.history_[-1]["nonzeros"] == np.count_nonzero(weights[-1])
+    assert np.count_nonzero(model.coef_) > np.count_nonzero(weights[-1])
+
+
+def test_polynomial_decay_is_the_recursion_of_its_authors():
+    """avg <- (1 - c) avg + c w with c = (degree + 1) / (i + degree)."""
+    generator = np.random.default_rng(0)
+    iterates = generator.standard_normal(50)
+    for degree in (0, 1, 3):
+        average = 0.0
+        for i, w in enumerate(iterates, start=1):
+            c = (degree + 1) / (i + degree)
+            average = (1 - c) * average + c * w
+        omega = PolynomialDecay(degree).counts(0, 50)
+        assert average == pytest.approx(float(omega @ iterates / omega.sum()), rel=1e-13)
+
+
+def test_an_average_without_iterates_is_the_weights():
+    """As scikit-learn has it: before step k there is nothing else to predict with."""
+    X, y = data()
+    late = LazyNetRegressor(average=10_000, max_iter=2, tol=None, random_state=0).fit(X, y)
+    plain = LazyNetRegressor(max_iter=2, tol=None, random_state=0).fit(X, y)
+    np.testing.assert_array_equal(late.coef_, plain.coef_)
+    assert not hasattr(LazyNetRegressor(), "last_coef_")
+
+
+def test_a_warm_start_begins_the_average_anew():
+    """From the last weights, not from the average."""
+    X, y = data()
+    model = LazyNetRegressor(
+        average=True, warm_start=True, max_iter=1, tol=None, shuffle=False, eta0=0.3
+    ).fit(X, y)  # fmt: skip
+    model.fit(X[:1], y[:1])
+    assert model._engines[0].counted == 1.0
+    assert apart(model.coef_, model.last_coef_) <= 1e-15
+
+
+def test_another_weighing_begins_another_average():
+    """Two weighings in one sum would be the mean of neither."""
+    X, y = data()
+    model = LazyNetRegressor(average=True, shuffle=False, eta0=0.3).partial_fit(X, y)
+    model.set_params(average="polynomial").partial_fit(X, y)
+    model.set_params(engine="dense").partial_fit(X, y)
+    iterates, _ = own_iterates(model.set_params(engine="clock"), X, y, 3)
+    i = np.arange(121.0, 361.0)
+    expected = np.average(iterates[120:], axis=0, weights=i * (i + 1) * (i + 2))
+    np.testing.assert_allclose(model.coef_, expected, rtol=0, atol=1e-12)
+
+
+def test_history_tells_of_the_average():
+    """The objective is that of coef_, which predicts."""
+    X, y = data()
+    model = LazyNetRegressor(l1=0.01, l2=0.02, average=True, max_iter=3, tol=None).fit(X, y)
+    loss = np.mean((model.predict(X) - y) ** 2) / 2
+    penalty = ElasticNet(0.01, 0.02).value(model.coef_.ravel())
+    assert model.history_[-1]["mean_loss"] == pytest.approx(loss, rel=1e-12)
+    assert model.history_[-1]["objective"] == pytest.approx(loss + penalty, rel=1e-12)
+
+
+def test_verify_compares_averages_too():
+    """And says how far they are apart."""
+    X, y = data()
+    report = LazyNetRegressor(l1=0.01, average=True, eta0=0.3).verify(X, y)
+    assert report.agrees
+    assert report.average.amount < 1e-13
+    assert "average" in str(report)
+    assert LazyNetRegressor(l1=0.01, eta0=0.3).verify(X, y).average is None
+    suffix = LazyNetRegressor(average="suffix", tol=None, eta0=0.3, l2=1.0, schedule="constant")
+    assert suffix.verify(X, y, epochs=2).agrees
+    empty = sparse.csr_matrix((5, 3))
+    assert LazyNetRegressor(average=True).verify(empty, np.arange(5.0)).agrees
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (dict(average="Suffix"), "average must be False, True, the step to average from"),
+        (dict(average=-1), "average must be at least 0"),
+        (dict(average=2.5), "average must be False"),
+        (dict(average=PolynomialDecay), "average must be False"),
+        (dict(average=PolynomialDecay(100), tol=None), "must be finite"),
+        (dict(average="suffix"), "set tol=None"),
+        (dict(average=True, engine="tables"), "average needs engine='clock'"),
+        (dict(average=True, engine="rescaled", l1=0.0), "average needs engine='clock'"),
+    ],
+)
+def test_what_cannot_be_averaged_is_refused(options, message):
+    """Before anything is trained."""
+    X, y = data()
+    with pytest.raises(ValueError, match=message):
+        LazyNetRegressor(**options).fit(X, y)
+
+
+def test_a_stream_has_no_last_half():
+    """partial_fit does not know where it will end."""
+    X, y = data()
+    with pytest.raises(ValueError, match="needs to know the last step"):
+        LazyNetRegressor(average="suffix").partial_fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("counts", "message"),
+    [(np.ones(3), "must give 120 numbers"), (np.full(120, -1.0), "not negative"),
+     (np.full(120, np.inf), "must be finite")],
+)  # fmt: skip
+def test_a_weighing_that_is_none_is_refused(counts, message):
+    """Own objects are checked when they are asked."""
+
+    class Own:
+        def counts(self, start, stop):
+            return counts
+
+    X, y = data()
+    with pytest.raises(ValueError, match=message):
+        LazyNetRegressor(average=Own(), tol=None).fit(X, y)
+    assert make_averaging(0, None) is None
+    with pytest.raises(ValueError, match="first must be at least 0"):
+        FromStep(-2)
+
+
+@pytest.mark.parametrize("rule", ["fobos", "sgd"])
+@pytest.mark.parametrize("average", [True, 30, "polynomial"])
+def test_a_weight_that_is_zero_in_every_iterate_has_the_average_zero(rule, average):
+    """To the last bit, as on the dense engine, however often its feature occurs."""
+    rng = np.random.default_rng(0)
+    X = sparse.random(120, 200, density=0.05, format="csr", random_state=0)
+    X.data = rng.standard_normal(len(X.data))
+    y = rng.integers(0, 2, 120)
+    options = dict(rule=rule, average=average, schedule="inverse_sqrt", eta0=0.5, max_iter=3)
+    zeros = 0
+    for l1 in (0.05, 0.3, 1.0):
+        clock, dense = (
+            LazyNetClassifier(l1=l1, l2=1e-3, tol=None, random_state=0, engine=engine, **options)
+            .fit(X, y)
+            .coef_[0]
+            for engine in ("clock", "dense")
+        )
+        zeros += np.count_nonzero(dense == 0)
+        np.testing.assert_array_equal(clock == 0, dense == 0)
+    assert zeros > 100

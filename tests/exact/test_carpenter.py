@@ -1,0 +1,144 @@
+"""Carpenter's inexact scheme, compiled, equals its plain form, and its name says inexact."""
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+from support.engines import apart, near_a_kink
+from support.matrices import corpus
+
+from lazynet import FromArray, LazyNetClassifier, Stepper
+from lazynet.data import as_examples
+from lazynet.kernels import carpenter as kernel
+from lazynet.kernels.examples import Examples
+from lazynet.losses import LOSSES, get_loss
+from lazynet.online import CarpenterEngine
+from lazynet.penalties import ElasticNet
+from lazynet.reference.carpenter import PlainCarpenter
+from lazynet.rules import make_rule
+from lazynet.schedules import InverseSqrt
+from lazynet.testing import problems
+from lazynet.trainer import Learner, Recipe, run_pass
+
+STRENGTHS = st.sampled_from([0.0, 1e-8, 1e-3, 0.1, 1.0])
+PERIODS = st.one_of(st.none(), st.integers(1, 7))
+
+
+def assert_matches_reference(problem, l1, l2, period, engine_class=CarpenterEngine):
+    """To 1e-10 of 1 + the largest, until rounding may decide a step or the run diverges."""
+    options = dict(loss=problem.loss, epsilon=problem.epsilon, fit_intercept=problem.fit_intercept)
+    plain = PlainCarpenter(
+        problem.n_features, l1=l1, l2=l2, schedule=problem.rate, period=period, **options
+    )
+    lazy = Stepper(
+        problem.n_features, rule="carpenter_inexact", l1=l1, l2=l2, period=period,
+        schedule=FromArray(problem.rates), **options,
+    )  # fmt: skip
+    lazy.engine = engine_class(problem.n_features, lazy.engine.parameters)
+    for step in range(len(problem.order)):
+        example = problem.example(step)
+        prediction = plain.step(*example)
+        if near_a_kink(problem, prediction, example[2]) or not abs(prediction) < 1e6:
+            return
+        lazy.step(*example)
+        assert apart(lazy.weights, plain.weights) <= 1e-10
+        assert apart(lazy.intercept, plain.intercept) <= 1e-10
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@given(data=st.data())
+def test_every_step_equals_the_reference(loss, data):
+    """Whatever the strengths, the period and the schedule."""
+    problem = data.draw(problems([loss], intercepts=(False, True)))
+    assert_matches_reference(
+        problem, data.draw(STRENGTHS), data.draw(STRENGTHS), data.draw(PERIODS)
+    )
+
+
+class CatchesUpAtOnce(CarpenterEngine):
+    """Every missed step counts once, however many there were."""
+
+    def _read(self, which, out):
+        cells = self.cells[which].copy()
+        behind = self.fields[kernel.STEPS_FIELD] - cells[:, 1] > 0
+        cells[:, 1] = self.fields[kernel.STEPS_FIELD] - behind
+        kernel.read(cells, self.fields, *self.parameters[:2], out)
+
+
+class NeverSweeps(CarpenterEngine):
+    """The period does nothing."""
+
+    def _sweep(self):
+        pass
+
+
+@pytest.mark.parametrize("broken", [CatchesUpAtOnce, NeverSweeps])
+def test_broken_engines_are_caught(broken):
+    """By the property above."""
+
+    @settings(
+        max_examples=1000, phases=[Phase.generate], database=None, derandomize=True, deadline=None,
+        suppress_health_check=list(HealthCheck),
+    )  # fmt: skip
+    @given(problem=problems(["squared_error"]))
+    def equal(problem):
+        assert_matches_reference(problem, 0.01, 0.1, 3, broken)
+
+    with pytest.raises(AssertionError):
+        equal()
+
+
+def trained(chunk, level=None):
+    X, y = corpus()
+    rule = make_rule("carpenter_inexact", period=50)
+    penalty = ElasticNet(1e-3, 1e-2)
+    recipe = Recipe(get_loss("log_loss"), penalty, rule, InverseSqrt(0.1), fit_intercept=True)
+    learner = Learner(rule.new_engine(X.shape[1], penalty), as_examples(X, y), recipe)
+    if level is not None:
+        learner.examples = Examples(X.data, X.indices, X.indptr, X.shape[1], y)
+        learner.examples.at_level(level)
+    for start in range(0, 400, chunk):
+        run_pass([learner], np.arange(start, min(start + chunk, 400)), start)
+    return learner.engine.weights()
+
+
+def test_chunks_and_vector_levels_give_the_same_bits():
+    """On rows longer than any vector."""
+    for other in (trained(37), trained(400, level=0), trained(400, level=1)):
+        np.testing.assert_array_equal(trained(400), other)
+
+
+def test_the_estimator_reaches_it_by_a_name_that_says_so():
+    """And refuses what belongs to other rules."""
+    X, y = corpus()
+    options = dict(l1=1e-3, l2=1e-2, max_iter=2, tol=None, shuffle=False)
+    model = LazyNetClassifier(rule="carpenter_inexact", period=1, **options).fit(X, y)
+    exact = LazyNetClassifier(rule="sgd", **options).fit(X, y)
+    np.testing.assert_allclose(model.coef_, exact.coef_, rtol=1e-9, atol=1e-12)
+    with pytest.raises(ValueError, match="threshold is not used by rule='carpenter_inexact'"):
+        LazyNetClassifier(rule="carpenter_inexact", threshold=1.0).fit(X, y)
+    with pytest.raises(ValueError, match="period must be at least 1"):
+        LazyNetClassifier(rule="carpenter_inexact", period=0).fit(X, y)
+    with pytest.raises(ValueError, match="average is not used"):
+        LazyNetClassifier(rule="carpenter_inexact", average=True).fit(X, y)
+
+
+@pytest.mark.parametrize("rule", ["carpenter_inexact", "truncated_gradient", "fobos"])
+def test_a_weight_that_overflows_is_told(rule):
+    """And not taken for one that has vanished."""
+    X = sparse.csr_matrix([[1e200, 0.0], [0.0, 1.0]])
+    model = LazyNetClassifier(
+        "hinge", l1=0, l2=0, rule=rule, schedule="constant", eta0=1e150, fit_intercept=False,
+        shuffle=False, max_iter=1, tol=None,
+    )  # fmt: skip
+    with pytest.raises(FloatingPointError, match="overflowed"):
+        model.fit(X, [1, 0])
+    with pytest.raises(FloatingPointError, match="not a finite number"):
+        model.partial_fit(X, [1, 0], classes=[0, 1])
+
+
+def test_the_kernel_refuses_state_that_does_not_fit():
+    """Called by hand with arrays of the wrong length."""
+    with pytest.raises(ValueError, match="weights must have"):
+        kernel.read(np.zeros((3, 2)), np.zeros(kernel.CARPENTER_FIELDS), 0.0, 0.0, np.zeros(2))

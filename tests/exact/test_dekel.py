@@ -1,0 +1,332 @@
+"""Dekel's learners, compiled, equal explicit centering and naive averaging."""
+
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from support.engines import apart
+
+from lazynet import ASGDClassifier, ASGDRegressor
+from lazynet.data import as_examples
+from lazynet.dekel import DekelLearner
+from lazynet.kernels import dekel as kernel
+from lazynet.losses import LOSSES, get_loss
+from lazynet.reference.dekel import DenseDekel, PlainDekel
+from lazynet.testing import sparse_matrices, targets
+
+DEKEL_LOSSES = ("absolute_error", "squared_error", "hinge", "log_loss")
+
+
+def near_a_kink(loss, prediction, target):
+    at = prediction * target if LOSSES[loss].margin else prediction - target
+    return any(
+        abs(at - (constant + factor * 0.1)) <= 1e-9 * (1 + abs(at))
+        for constant, factor in LOSSES[loss].kinks
+    )
+
+
+def assert_models_match(loss, X, y, order, l2, mean):
+    """All four models after every step, to 1e-10 of 1 + the largest."""
+    d = X.shape[1]
+    learner = DekelLearner(d, get_loss(loss), l2, mean)
+    dense = DenseDekel(d, loss=loss, l2=l2, mean=None if mean is None else mean.tolist())
+    examples = as_examples(X, y)
+    for row in order:
+        span = X[row]
+        prediction = dense.step(span.indices.tolist(), span.data.tolist(), float(y[row]))
+        if near_a_kink(loss, prediction, y[row]) or not abs(prediction) < 1e6:
+            return  # rounding may decide the step, or the run diverges and amplifies it
+        learner.take(examples, np.array([row]))
+        for found, expected in (
+            (learner.last(), dense.last()),
+            (learner.average(), dense.average()),
+        ):
+            assert apart(np.append(*found), np.append(*expected)) <= 1e-10
+
+
+@pytest.mark.parametrize("centered", [False, True])
+@pytest.mark.parametrize("loss", DEKEL_LOSSES)
+@given(data=st.data())
+def test_sums_are_explicit_centering_and_naive_averaging(loss, centered, data):
+    """SGD, CSGD, ASGD and CASGD at once: rows of any sparsity, repeated and empty ones."""
+    X = data.draw(sparse_matrices())
+    y = data.draw(targets(X.shape[0], loss))
+    order = data.draw(st.lists(st.integers(0, X.shape[0] - 1), min_size=1, max_size=30))
+    l2 = data.draw(st.sampled_from([0.3, 1.0, 7.0])) * (1.0 + X.multiply(X).sum(axis=1).max())
+    mean = np.asarray(X.mean(axis=0)).ravel() if centered else None
+    assert_models_match(loss, X, y, order, l2, mean)
+
+
+@pytest.mark.parametrize("loss", DEKEL_LOSSES)
+@given(seed=st.integers(0, 2**32 - 1))
+def test_longer_runs_with_long_rows(loss, seed):
+    """Rows with tails and blocks of the vector loops."""
+    generator = np.random.default_rng(seed)
+    X = sparse.random(30, 90, density=0.4, format="csr", random_state=seed % 2**31)
+    X.sort_indices()
+    y = np.where(generator.random(30) < 0.5, -1.0, 1.0)
+    mean = np.asarray(X.mean(axis=0)).ravel()
+    assert_models_match(loss, X, y, generator.integers(0, 30, 100), 20.0, mean)
+
+
+@pytest.mark.parametrize("average", [False, True])
+@given(seed=st.integers(0, 2**32 - 1), offset=st.sampled_from([0.5, -3.0, 100.0]))
+def test_centered_models_do_not_see_a_translation(average, seed, offset):
+    """CASGD on rows that are all moved by a vector predicts the same."""
+    generator = np.random.default_rng(seed)
+    X = generator.standard_normal((25, 4))
+    y = np.where(X[:, 0] + 0.3 * generator.standard_normal(25) > 0, 1, 0)
+    moved = X + offset * generator.standard_normal(4)
+    order = generator.integers(0, 25, 300)
+    here, there = (
+        ASGDClassifier(l2=0.1, average=average).fit(rows, y, sample_order=order)
+        for rows in (X, moved)
+    )
+    assert apart(here.coef_, there.coef_) <= 1e-11 * (1 + offset**2)
+    assert apart(here.decision_function(X), there.decision_function(moved)) <= 1e-10 * (
+        1 + offset**2
+    )
+
+
+def test_values_by_hand():
+    """x = 2, y = 1, lambda = 1, hinge, two steps."""
+    learner = DekelLearner(1, get_loss("hinge"), 1.0)
+    learner.take(as_examples(sparse.csr_matrix([[2.0]]), np.ones(1)), np.zeros(2, dtype=np.int64))
+    assert learner.last() == ([1.0], 0.5)
+    assert learner.average() == ([1.5], 0.75)
+
+
+def test_before_the_first_step_and_after_one():
+    """T = 0 is the zero model, T = 1 its own average."""
+    learner = DekelLearner(2, get_loss("log_loss"), 1.0, np.array([0.5, 0.0]))
+    for weights, intercept in (learner.last(), learner.average()):
+        assert (weights.tolist(), intercept) == ([0.0, 0.0], 0.0)
+    learner.take(as_examples(sparse.csr_matrix([[2.0, 0.0]]), np.ones(1)), np.zeros(1, np.int64))
+    assert apart(learner.last()[0], learner.average()[0]) == 0.0
+    assert learner.last()[0].tolist() == [0.75, 0.0]
+
+
+# --- the tests are tested ---------------------------------------------------------------------
+
+
+class CenteredAtSomethingElse(DekelLearner):
+    """The mean with one feature forgotten."""
+
+    def __init__(self, n_features, loss, l2, mean=None, epsilon=0.1):
+        super().__init__(n_features, loss, l2, mean, epsilon)
+        if mean is not None:
+            self.mean = np.append(self.mean[:-1], 0.0)
+
+
+class ForgetsTheOldHarmonic(DekelLearner):
+    """Averages with h of the step to come."""
+
+    def average(self):
+        weights, intercept = super().average()
+        return weights - self.cells[:, 0] / (self.l2 * max(self.t, 1) * (self.t + 1)), intercept
+
+
+class ShiftsNothingBack(DekelLearner):
+    """Reports the intercept for centered rows."""
+
+    def last(self):
+        return super().last()[0], -self.fields[kernel.A_FIELD] / (self.l2 * max(self.t, 1))
+
+
+@pytest.mark.parametrize(
+    "broken", [CenteredAtSomethingElse, ForgetsTheOldHarmonic, ShiftsNothingBack]
+)
+def test_broken_learners_are_caught(broken, monkeypatch):
+    """By the comparison above."""
+    monkeypatch.setitem(globals(), "DekelLearner", broken)
+    X = sparse.csr_matrix(np.random.default_rng(0).standard_normal((10, 3)) + 1.0)
+    with pytest.raises(AssertionError):
+        assert_models_match(
+            "log_loss", X, np.where(np.arange(10) % 2, 1.0, -1.0), range(10), 1.0,
+            np.asarray(X.mean(axis=0)).ravel(),
+        )  # fmt: skip
+
+
+# --- kernel and estimators ----------------------------------------------------------------------
+
+
+def test_the_kernel_refuses_state_that_does_not_fit():
+    """Lengths and the strength, before anything is read."""
+    examples = as_examples(sparse.csr_matrix((1, 2)), np.ones(1))
+    order, none = np.zeros(1, dtype=np.int64), np.zeros(0)
+    cells, fields = np.zeros((2, 2)), np.zeros(kernel.DEKEL_FIELDS)
+    good = dict(
+        examples=examples, order=order, loss=0, epsilon=0.1, strength=1.0, mean=none, theta=1.0,
+        cells=cells, fields=fields, first=0,
+    )  # fmt: skip
+    assert kernel.run(**good) == (0, 1)
+    for bad, message in (
+        (dict(cells=np.zeros((3, 2))), "cells must have 2 rows"),
+        (dict(mean=np.zeros(3)), "mean must have 2 entries or none"),
+        (dict(fields=none), "fields must have"),
+        (dict(strength=0.0), "strength must be positive"),
+        (dict(loss=99), "loss must be a code"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            kernel.run(**{**good, **bad})
+    with pytest.raises(ValueError, match="row 7 cannot be read at step 1"):
+        DekelLearner(2, get_loss("hinge"), 1.0).take(examples, np.array([0, 7]))
+
+
+def data(n=300, d=30, n_classes=2, seed=0):
+    generator = np.random.default_rng(seed)
+    X = sparse.random(n, d, density=0.3, format="csr", random_state=seed)
+    scores = X @ generator.standard_normal((d, max(n_classes - 1, 1)))
+    return X, np.column_stack([np.zeros(n), scores]).argmax(axis=1)
+
+
+@pytest.mark.parametrize("center", [False, True])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_estimators_are_the_reference_on_their_order(n_classes, center):
+    """Several classes one against the rest, any order of steps, sample weights."""
+    X, y = data(n_classes=n_classes)
+    order = np.random.default_rng(1).integers(0, 300, 500)
+    model = ASGDClassifier(l2=0.5, center=center).fit(X, y, sample_order=order)
+    positives = [1] if n_classes == 2 else [0, 1, 2]
+    for k, positive in enumerate(positives):
+        twin = PlainDekel(
+            30, l2=0.5, mean=np.asarray(X.mean(axis=0)).ravel().tolist() if center else None
+        )
+        for row in order:
+            target = 1.0 if y[row] == positive else -1.0
+            twin.step(X[row].indices.tolist(), X[row].data.tolist(), target)
+        for coef, intercept, (weights, b) in (
+            (model.coef_, model.intercept_, twin.average()),
+            (model.last_coef_, model.last_intercept_, twin.last()),
+        ):
+            assert apart(coef[k], weights) <= 1e-12
+            assert apart(intercept[k], b) <= 1e-12
+    assert (model.t_, model.n_iter_) == (500, 1)
+    assert (model.mean_ is None) == (not center)
+
+
+def test_rows_are_drawn_with_replacement_unless_told_otherwise():
+    """The seed decides; one epoch without replacement is a permutation."""
+    X, y = data()
+    one = dict(l2=0.1, max_iter=1)
+    first, again, other = (
+        ASGDClassifier(**one, random_state=seed).fit(X, y).coef_ for seed in (0, 0, 1)
+    )
+    np.testing.assert_array_equal(first, again)
+    assert not np.array_equal(first, other)
+    drawn = np.random.RandomState(0).randint(300, size=300, dtype=np.int64)
+    np.testing.assert_array_equal(first, ASGDClassifier(**one).fit(X, y, sample_order=drawn).coef_)
+    shuffled = np.random.RandomState(0).permutation(300)
+    np.testing.assert_array_equal(
+        ASGDClassifier(**one, replace=False, random_state=0).fit(X, y).coef_,
+        ASGDClassifier(**one).fit(X, y, sample_order=shuffled).coef_,
+    )
+
+
+def test_a_sample_weight_is_a_factor_of_the_loss():
+    """Twice the slope."""
+    X, y = data()
+    order = np.arange(300)
+    weights = np.random.default_rng(0).uniform(0, 2, 300)
+    model = ASGDClassifier(loss="squared_error", l2=50.0, center=False)
+    model.fit(X, y, sample_weight=weights, sample_order=order)
+    scaled = sparse.diags(np.sqrt(weights)) @ X
+    assert model.coef_.shape == (1, 30)
+    assert not np.allclose(
+        model.coef_, ASGDClassifier("squared_error", l2=50.0, center=False)
+        .fit(scaled, y, sample_order=order).coef_
+    )  # fmt: skip
+    twin = PlainDekel(30, loss="squared_error", l2=50.0)
+    for row in order:
+        target = 1.0 if y[row] else -1.0
+        twin.step(X[row].indices.tolist(), X[row].data.tolist(), target, weights[row])
+    assert apart(model.coef_, [twin.average()[0]]) <= 1e-13
+
+
+@pytest.mark.parametrize(
+    ("options", "fit", "error", "message"),
+    [
+        (dict(l2=0.0), {}, ValueError, "l2 must be finite and positive"),
+        (dict(loss="nothing"), {}, ValueError, "loss must be one of"),
+        (dict(max_iter=0), {}, ValueError, "max_iter must be at least 1"),
+        (dict(), dict(sample_order=[[0, 1]]), ValueError, "in one dimension"),
+        (dict(), dict(sample_order=[0, 300]), ValueError, "row numbers from 0 to 299"),
+        (dict(loss="squared_error", l2=1e-6), {}, FloatingPointError, "Raise l2"),
+    ],
+)
+def test_bad_parameters_are_refused_and_change_nothing(options, fit, error, message):
+    """A model that is there already stays what it was."""
+    X, y = data()
+    X = X * 10.0
+    model = ASGDClassifier(l2=1.0, random_state=0).fit(X, y)
+    before = model.coef_, model.intercept_
+    model.set_params(**options)
+    with pytest.raises(error, match=message):
+        model.fit(X, y, **fit)
+    np.testing.assert_array_equal(model.coef_, before[0])
+    np.testing.assert_array_equal(model.intercept_, before[1])
+
+
+def test_a_regressor_refuses_margin_losses():
+    """Targets of -1 and +1 are not what it is given."""
+    with pytest.raises(ValueError, match="is for targets of -1 and"):
+        ASGDRegressor("hinge").fit(np.eye(3), np.arange(3.0))
+
+
+def test_average_false_predicts_with_the_last_iterate():
+    """The same run, read otherwise."""
+    X, y = data()
+    averaged = ASGDClassifier(random_state=0).fit(X, y)
+    last = ASGDClassifier(average=False, random_state=0).fit(X, y)
+    np.testing.assert_array_equal(last.coef_, averaged.last_coef_)
+    np.testing.assert_array_equal(last.intercept_, averaged.last_intercept_)
+    assert not np.array_equal(last.coef_, averaged.coef_)
+
+
+def test_a_model_that_is_worse_than_none_is_reported():
+    """Long first steps that a short run does not outlast; a sound model says nothing."""
+    generator = np.random.default_rng(0)
+    X = generator.standard_normal((200, 3))
+    y = X @ [1.0, 0.0, -2.0]
+    with pytest.warns(ConvergenceWarning, match="worse than no model at all"):
+        ASGDRegressor("squared_error", l2=0.1, random_state=0).fit(X, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ASGDRegressor(random_state=0).fit(X, y)
+
+
+@pytest.mark.parametrize("name", ["average", "center", "replace"])
+def test_switches_are_true_or_false(name):
+    """What LazyNetClassifier takes for ``average`` means nothing here."""
+    X, y = data()
+    with pytest.raises(ValueError, match=f"{name} must be True or False, got 'suffix'"):
+        ASGDClassifier(**{name: "suffix"}).fit(X, y)
+
+
+def test_an_unfitted_model_has_no_coefficients():
+    """As scikit-learn says it."""
+    with pytest.raises(NotFittedError, match="not fitted yet"):
+        ASGDClassifier().coef_  # noqa: B018
+
+
+def test_the_mean_of_float32_rows_is_taken_in_float64():
+    """Two hundred thousand equal values have that value as their mean."""
+    X = sparse.csr_matrix(np.full((200_000, 1), 3.1, dtype=np.float32))
+    model = ASGDRegressor(max_iter=1, random_state=0).fit(X, np.arange(200_000.0))
+    assert model.mean_[0] == pytest.approx(float(np.float32(3.1)), rel=1e-12)
+
+
+def test_a_warning_that_is_an_error_costs_nothing():
+    """The model is there by then."""
+    generator = np.random.default_rng(0)
+    X = generator.standard_normal((200, 3))
+    model = ASGDRegressor("squared_error", l2=0.1, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(ConvergenceWarning):
+            model.fit(X, X @ [1.0, 0.0, -2.0])
+    assert model.t_ == 20_000

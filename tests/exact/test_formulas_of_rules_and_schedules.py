@@ -1,0 +1,426 @@
+"""Rules and schedules compute their formulas, and refuse rates that break them."""
+
+import math
+import re
+import warnings
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from lazynet.penalties import ElasticNet
+from lazynet.reference.shrink import MAPS, SHRINKS
+from lazynet.rules import LARGEST_SHRINK, RULES, get_rule, lost_digits
+from lazynet.schedules import (
+    SCHEDULES,
+    Constant,
+    FromArray,
+    FromCallable,
+    InverseSqrt,
+    InverseTime,
+    Pegasos,
+    Power,
+    Schedule,
+    checked_rates,
+    make_schedule,
+)
+
+F = Fraction
+ROUNDOFF = F(1, 2**53)
+
+each_rule = pytest.mark.parametrize("rule", RULES.values(), ids=RULES)
+
+
+# --- the maps of the rules -------------------------------------------------------------------
+
+EXACT = st.fractions(0, 4, max_denominator=12)
+
+
+def test_rules_and_twins_have_the_same_names():
+    """Every rule has its shrink and its scalar map in the reference."""
+    assert set(RULES) == set(SHRINKS) == set(MAPS)
+    assert all(rule.name == name and get_rule(name) is rule for name, rule in RULES.items())
+
+
+@each_rule
+@given(eta=EXACT, l1=EXACT, l2=EXACT, w=st.fractions(-9, 9, max_denominator=12))
+def test_map_applied_equals_reference_shrink(rule, eta, l1, l2, w):
+    """sgn(w) [a |w| - b]+ is one shrink of the reference, exactly, on both sides of eta l2 = 1."""
+    keep, _, pull = rule.shrink(eta, l1, l2)
+    sign = (w > 0) - (w < 0)
+    assert sign * max(keep * abs(w) - pull, F(0)) == SHRINKS[rule.name](w, eta, l1, l2)
+    assert (keep, pull) == MAPS[rule.name](eta, l1, l2)
+
+
+@each_rule
+@given(eta=EXACT, l1=EXACT, l2=EXACT)
+def test_keep_and_decay_add_up_to_one(rule, eta, l1, l2):
+    """``decay`` is 1 - ``keep``, exactly."""
+    keep, decay, _ = rule.shrink(eta, l1, l2)
+    assert keep + decay == 1
+
+
+@each_rule
+@given(etas=st.lists(st.floats(0, 1), min_size=1), l1=st.floats(0, 1), l2=st.floats(0, 0.5))
+def test_map_over_an_array_is_the_map_of_each_rate(rule, etas, l1, l2):
+    """A chunk of rates gives the numbers that one rate at a time gives."""
+    together = rule.shrink(np.array(etas), l1, l2)
+    one_by_one = zip(*(rule.shrink(eta, l1, l2) for eta in etas), strict=True)
+    for array, numbers in zip(together, one_by_one, strict=True):
+        assert np.broadcast_to(array, len(etas)).tolist() == list(numbers)
+
+
+@st.composite
+def floating_rates(draw: Any, rule: Any) -> tuple[float, float]:
+    """A rate and an l2 whose product is anywhere between 2^-250 and the bound of the rule."""
+    mantissas = st.floats(0.5, 1)
+    size = draw(st.integers(-40, 40))
+    product = draw(st.integers(-250, 1 if rule.name == "sgd" else 100))
+    eta = math.ldexp(draw(mantissas), size)
+    l2 = math.ldexp(draw(mantissas), product - size)
+    assume(eta * l2 < rule.decay_below)
+    return eta, l2
+
+
+@each_rule
+@given(data=st.data())
+def test_lost_digits_restore_what_rounding_took(rule, data):
+    """keep + lost_digits is 1 - decay to twice the precision: exactly, for SGD."""
+    eta, l2 = data.draw(floating_rates(rule))
+    shrink = rule.shrink(eta, 0.0, l2)
+    restored = F(shrink.keep) + F(lost_digits(shrink).item())
+    difference = abs(restored - (1 - F(shrink.decay)))
+    if rule.name == "sgd":
+        assert difference == 0
+    elif shrink.keep >= 0.5:
+        assert difference <= F(1, 2**100)
+
+
+@each_rule
+@given(data=st.data())
+def test_keep_with_lost_digits_is_near_the_exact_map(rule, data):
+    """The error is a few roundoffs of 1 - a, however small, and not of a: what 12.1 rests on."""
+    eta, l2 = data.draw(floating_rates(rule))
+    shrink = rule.shrink(eta, 0.0, l2)
+    exact = rule.shrink(F(eta), F(0), F(l2))
+    restored = F(shrink.keep) + F(lost_digits(shrink).item())
+    assert abs(F(shrink.decay) - exact.decay) <= 4 * ROUNDOFF * exact.decay
+    # 2^-100 stands for the roundoff of the roundoff.
+    assert abs(restored - exact.keep) <= 4 * ROUNDOFF * exact.decay + F(1, 2**100)
+    if rule.name == "fobos" and shrink.keep < 0.5:
+        assert abs(restored - exact.keep) <= 4 * ROUNDOFF * exact.keep
+
+
+def test_lost_digits_of_an_array():
+    """One number a rate; nothing is owed where keep is small, or where nothing decays."""
+    etas = np.array([0.0, 1e-20, 0.1, 3.0])
+    lost = lost_digits(RULES["fobos"].shrink(etas, 0.0, 1.0))
+    assert lost.shape == etas.shape
+    assert lost[[0, 3]].tolist() == [0.0, 0.0]
+    assert lost[1] == -1e-20  # keep is rounded to 1 here
+
+
+# --- the rates a rule refuses ----------------------------------------------------------------
+
+
+def refusal(rule: str, rates: list[float], first: int = 0, **strengths: Any) -> str | None:
+    """What the rule says against the rates, None if it takes them; a warning is an error."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        try:
+            RULES[rule].check_rates(np.array(rates), ElasticNet(**strengths), first)
+        except ValueError as refused:
+            return str(refused)
+    return None
+
+
+@given(l2=st.floats(1e-6, 1e6), first=st.integers(0, 10**9))
+def test_sgd_refuses_rates_that_wipe_and_names_the_largest_allowed(l2, first):
+    """eta l2 >= 1 is refused with the bound on eta, the rate and its step; below 1 it passes."""
+    allowed = 1 / l2
+    assert refusal("sgd", [0.0, allowed * (1 - 1e-9)], first, l2=l2) is None
+    message = refusal("sgd", [0.0, allowed * (1 + 1e-9), 0.0], first, l2=l2)
+    assert f"eta must be less than {allowed:.6g} " in message
+    assert f"at step {first + 1}." in message
+    assert "eta0" in message
+    assert "rule='fobos'" in message
+
+
+def test_sgd_refuses_eta_l2_of_exactly_one():
+    """At eta l2 = 1 every weight is wiped, which is refused too."""
+    assert "eta must be less than 2 " in refusal("sgd", [2.0], l2=0.5)
+    assert refusal("sgd", [math.nextafter(2.0, 0.0)], l2=0.5) is None
+
+
+@given(rates=st.lists(st.floats(0, 1e9)), l1=st.floats(0, 1e9), l2=st.floats(0, 1e9))
+def test_fobos_takes_any_reasonable_rate(rates, l1, l2):
+    """FoBoS has no bound that one would meet in practice."""
+    assert refusal("fobos", rates, l1=l1, l2=l2) is None
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_any_rate_passes_without_penalty(rule):
+    """With l1 = l2 = 0 nothing shrinks, so there is nothing to refuse; nor among no rates."""
+    assert refusal(rule, [1e308]) is None
+    assert refusal(rule, [], l1=1.0, l2=1.0) is None
+
+
+@pytest.mark.parametrize("strength", ["l1", "l2"])
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("number", [float, int, np.float64, np.float32, Fraction])
+def test_huge_rates_are_refused_in_words(rule, strength, number):
+    """Whatever kind of number the strength is: an error that gives the bound, not a warning."""
+    message = refusal(rule, [0.5, 1e300], **{strength: number(8)})
+    bound = RULES[rule].decay_below if strength == "l2" else LARGEST_SHRINK
+    assert f"eta must be less than {bound / 8:.6g} " in message
+    assert f"{strength}=8" in message
+    assert "1e+300 at step 1" in message
+
+
+@pytest.mark.parametrize("strength", ["l1", "l2"])
+@pytest.mark.parametrize("rule", RULES)
+def test_product_beyond_the_range_of_doubles_is_refused_in_words(rule, strength):
+    """eta times strength may overflow while it is being checked; that is no warning either."""
+    assert "eta must be less than" in refusal(rule, [1e308], **{strength: np.float64(1e308)})
+
+
+STRENGTHS = st.just(0.0) | st.floats(0, 1e300)
+
+
+@pytest.mark.parametrize("rule", RULES)
+@given(l1=STRENGTHS, l2=STRENGTHS)
+def test_largest_rate_is_the_bound_that_is_enforced(rule, l1, l2):
+    """Below ``largest_rate`` nothing is refused; above it, what the penalty does not allow is."""
+    largest = RULES[rule].largest_rate(ElasticNet(l1, l2))
+    assert refusal(rule, [largest * (1 - 1e-9)], l1=l1, l2=l2) is None
+    if largest < LARGEST_SHRINK:
+        assert "eta must be less than" in refusal(rule, [largest * (1 + 1e-9)], l1=l1, l2=l2)
+
+
+@pytest.mark.parametrize("name", ["SGD", "adagrad", "", None, 0, []])
+def test_unknown_rule_is_refused(name):
+    """A name that is not in the table is refused, with the names that are."""
+    with pytest.raises(ValueError, match=re.escape(f"rule must be one of {sorted(RULES)}, got")):
+        get_rule(name)
+
+
+# --- schedules: what they compute ------------------------------------------------------------
+
+FORMULAS = {
+    "constant": (Constant(0.3), lambda t: 0.3),
+    "inverse_time": (InverseTime(0.3), lambda t: 0.3 / (1 + t)),
+    "inverse_sqrt": (InverseSqrt(0.3), lambda t: 0.3 / math.sqrt(1 + t)),
+    "power": (Power(0.3, 0.7), lambda t: 0.3 / (1 + t) ** 0.7),
+    "pegasos": (Pegasos(0.3), lambda t: 1 / (0.3 * (2 + t))),
+    "pegasos_from_1": (Pegasos(0.3, t0=1), lambda t: 1 / (0.3 * (1 + t))),
+    "array": (FromArray([1 / (2 + t) for t in range(500)]), lambda t: 1 / (2 + t)),
+    "callable": (FromCallable(lambda t: 0.9**t), lambda t: 0.9**t),
+}
+each_schedule = pytest.mark.parametrize(
+    ("schedule", "formula"), FORMULAS.values(), ids=list(FORMULAS)
+)
+
+
+@each_schedule
+def test_schedule_is_its_formula(schedule, formula):
+    """eta_0, eta_1, eta_2, ... are what the docstring says, counted from t = 0."""
+    assert isinstance(schedule, Schedule)
+    for t in [0, 1, 2, 3, 10, 99, 499]:
+        assert schedule(t) == pytest.approx(formula(t), rel=1e-15)
+
+
+@each_schedule
+@given(data=st.data())
+def test_rates_are_the_calls_whatever_the_split(schedule, formula, data):
+    """A chunk of rates is, bit for bit, its calls one by one and its parts end to end."""
+    start, middle, stop = sorted(data.draw(st.tuples(*[st.integers(0, 500)] * 3)))
+    rates = schedule.rates(start, stop)
+    assert rates.dtype == np.float64
+    assert rates.tolist() == [schedule(t) for t in range(start, stop)]
+    parts = [schedule.rates(start, middle), schedule.rates(middle, stop)]
+    assert rates.tolist() == np.concatenate(parts).tolist()
+    assert checked_rates(schedule, start, stop).tolist() == rates.tolist()
+
+
+def test_first_step_of_pegasos():
+    """t0 = 1, as published, wipes every weight at step 0 and is refused; the default is not."""
+    assert refusal("sgd", Pegasos(0.5, t0=1).rates(0, 3).tolist(), l2=0.5) is not None
+    assert refusal("sgd", Pegasos(0.5).rates(0, 3).tolist(), l2=0.5) is None
+
+
+def test_array_is_copied():
+    """Writing to the array afterwards does not change the schedule, nor the other way round."""
+    array = np.array([0.5, 0.25])
+    schedule = FromArray(array)
+    array[0] = 9.0
+    assert schedule(0) == 0.5
+    with pytest.raises(ValueError, match="read-only"):
+        schedule.rates(0, 2)[0] = 9.0
+
+
+# --- schedules by name -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("constant", Constant(0.2)),
+        ("inverse_time", InverseTime(0.2)),
+        ("inverse_sqrt", InverseSqrt(0.2)),
+        ("power", Power(0.2, 0.6)),
+        ("pegasos", Pegasos(0.1)),
+    ],
+)
+def test_schedule_by_name(name, expected):
+    """Each name gives its formula with the arguments that belong to it."""
+    assert make_schedule(name, eta0=0.2, power_t=0.6, l2=0.1) == expected
+
+
+def test_every_name_is_tested():
+    """The list of names is that of the test above."""
+    assert set(SCHEDULES) < set(FORMULAS)
+
+
+@pytest.mark.parametrize(
+    "values", [[0.5, 0.25], (0.5, 0.25), np.array([0.5, 0.25]), np.array([0.5, 0.25], np.float32)]
+)
+def test_schedule_from_an_array(values):
+    """A list, a tuple or an array of any precision is the rates themselves."""
+    assert make_schedule(values).rates(0, 2).tolist() == [0.5, 0.25]
+
+
+def test_schedule_from_a_callable_or_a_schedule():
+    """A plain function is asked once per step; a schedule is taken as it is."""
+    assert make_schedule(lambda t: 2.0**-t).rates(1, 3).tolist() == [0.5, 0.25]
+    schedule = InverseTime(1.0)
+    assert make_schedule(schedule) is schedule
+
+
+# --- schedules: what they refuse -------------------------------------------------------------
+
+
+@pytest.mark.parametrize("eta0", [0.0, -0.1, math.nan, math.inf])
+@pytest.mark.parametrize("name", SCHEDULES)
+def test_eta0_that_is_no_rate_is_refused(name, eta0):
+    """eta0 must be finite and positive."""
+    with pytest.raises(ValueError, match="eta0 must be finite and positive"):
+        make_schedule(name, eta0=eta0, l2=0.1)
+
+
+@pytest.mark.parametrize("eta0", ["0.1", None, True, [0.1], 1j])
+def test_eta0_that_is_no_number_is_refused(eta0):
+    """A wrong type is named as such."""
+    with pytest.raises(TypeError, match="eta0 must be a number"):
+        make_schedule("constant", eta0=eta0)
+
+
+@pytest.mark.parametrize("kind", [Constant, InverseTime, InverseSqrt, Power])
+def test_schedule_objects_check_eta0_too(kind):
+    """A schedule made without its name is checked as well."""
+    with pytest.raises(ValueError, match="eta0 must be finite and positive"):
+        kind(-1.0)
+
+
+@pytest.mark.parametrize("power_t", [math.nan, math.inf, "0.5", None])
+def test_power_t_that_is_no_exponent_is_refused(power_t):
+    """power_t must be a finite number."""
+    with pytest.raises((TypeError, ValueError), match="power_t must be"):
+        make_schedule("power", power_t=power_t)
+
+
+@pytest.mark.parametrize("l2", [0.0, -1.0, math.nan])
+def test_pegasos_needs_l2(l2):
+    """The rate 1 / (l2 (t0 + t)) is none without l2 > 0, and the message says so."""
+    with pytest.raises(ValueError, match=r"schedule='pegasos' .* needs l2 > 0"):
+        make_schedule("pegasos", l2=l2)
+
+
+@pytest.mark.parametrize("bad", [{"strength": 0.0}, {"t0": 0.0}, {"t0": math.nan}])
+def test_pegasos_objects_check_their_arguments(bad):
+    """strength and t0 must be finite and positive."""
+    with pytest.raises(ValueError, match=f"{next(iter(bad))} must be finite and positive"):
+        Pegasos(**{"strength": 0.1, **bad})
+
+
+@pytest.mark.parametrize("bad", [-0.1, math.nan, math.inf])
+@pytest.mark.parametrize("form", ["array", "callable", "own"])
+def test_bad_rate_is_refused_with_its_step(bad, form):
+    """A rate that is negative or not finite is refused, however it comes, and its step named."""
+    values = [0.5, 0.4, bad, 0.2]
+
+    class Own:
+        def __call__(self, t):
+            return values[t]
+
+        def rates(self, start, stop):
+            return np.array(values[start:stop])
+
+    as_given = {"array": values, "callable": lambda t: values[t], "own": Own()}[form]
+    with pytest.raises(ValueError, match=r"schedule must give .* not negative, got .* at step 2"):
+        checked_rates(make_schedule(as_given), 1, 4)
+
+
+def test_zero_rate_is_allowed():
+    """A rate of 0 is a step that does nothing."""
+    assert checked_rates(make_schedule([0.0, 0.5]), 0, 2).tolist() == [0.0, 0.5]
+
+
+def test_array_too_short_is_refused():
+    """The message says how many rates there are and which step has none."""
+    schedule = make_schedule([0.5, 0.25])
+    with pytest.raises(ValueError, match="schedule has 2 rates, but step 2 was asked for"):
+        schedule.rates(1, 5)
+    with pytest.raises(ValueError, match="schedule has 2 rates, but step 2 was asked for"):
+        schedule(2)
+
+
+def test_own_schedule_with_too_few_rates_is_refused():
+    """What a schedule of one's own returns is counted before it is used."""
+
+    class OneShort(Constant):
+        def rates(self, start, stop):
+            return super().rates(start, stop - 1)
+
+    with pytest.raises(ValueError, match=re.escape("schedule.rates(2, 5) must give 3 rates")):
+        checked_rates(OneShort(0.1), 2, 5)
+
+
+@pytest.mark.parametrize("name", ["optimal", "Constant", ""])
+def test_unknown_schedule_name_is_refused(name):
+    """The message lists the names there are."""
+    with pytest.raises(ValueError, match=r"schedule must be one of \['constant', .*got"):
+        make_schedule(name)
+
+
+@pytest.mark.parametrize("schedule", [None, 0.1, {0: 0.1}, {0.1}, iter([0.1])])
+def test_schedule_of_wrong_type_is_refused(schedule):
+    """A number is not a schedule, nor is what has no order or no length."""
+    with pytest.raises(TypeError, match="schedule must be a name, an array of rates, or"):
+        make_schedule(schedule)
+
+
+@pytest.mark.parametrize(
+    "schedule",
+    [[[0.1]], np.array(0.1), [[0.1], [0.1, 0.2]], ["a"], [1j], [None], b"ab"],
+    ids=["table", "scalar", "ragged", "words", "complex", "none", "bytes"],
+)
+def test_array_that_holds_no_rates_is_refused(schedule):
+    """Whatever is wrong with the array, the message is about ``schedule``."""
+    with pytest.raises((TypeError, ValueError), match="schedule"):
+        make_schedule(schedule)
+
+
+@pytest.mark.parametrize("returned", [None, "a", 1j, [0.5]])
+def test_callable_that_returns_no_number_is_refused(returned):
+    """Whatever the function returns, the message is about ``schedule``."""
+    with pytest.raises((TypeError, ValueError), match="schedule"):
+        make_schedule(lambda t: returned).rates(0, 1)
+
+
+def test_schedule_class_in_place_of_a_schedule_is_refused():
+    """InverseSqrt without its parentheses is noticed at once, not in the middle of a fit."""
+    with pytest.raises(TypeError, match="schedule"):
+        make_schedule(InverseSqrt)

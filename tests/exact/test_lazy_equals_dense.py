@@ -1,0 +1,282 @@
+"""Every affine engine has the dense twin's weights after every step, whatever the chunks."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+from support import ELASTIC_ENGINES, recipe, rows, task_for
+from support.engines import run_in_chunks, stepper_for
+
+from lazynet import FromArray, Stepper
+from lazynet.data import as_examples
+from lazynet.engines import TablesEngine, Wear, make_engine
+from lazynet.kernels.objective import total_loss
+from lazynet.losses import LOSSES, get_loss
+from lazynet.penalties import ElasticNet
+from lazynet.reference import PlainClock, PlainTables
+from lazynet.rules import RULES, get_rule
+from lazynet.testing import assert_matches_twin, problems, wears
+from lazynet.trainer import STEP_ORDERS, Recipe
+
+BUDGETS = st.integers(1, 40)
+BOTH = (False, True)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("step_order", STEP_ORDERS)
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("engine", ELASTIC_ENGINES)
+@given(data=st.data())
+def test_every_step_equals_the_dense_twin(engine, rule, step_order, loss, data):
+    """The first promise, over the whole table, with any rebases and any budget."""
+    problem = data.draw(problems([loss], [rule], [step_order], BOTH))
+    wear = data.draw(wears())
+    stepper = stepper_for(
+        problem,
+        engine=engine,
+        wear=wear,
+        table_budget=data.draw(BUDGETS),
+        dense_predictions=data.draw(st.booleans()),
+    )
+    assert_matches_twin(stepper, problem, twin=problem.twin(wear.largest_cushion))
+
+
+@pytest.mark.parametrize("form", [PlainClock, PlainTables])
+@given(problem=problems(step_orders=STEP_ORDERS, intercepts=BOTH))
+def test_the_plain_lazy_forms_equal_the_dense_twin(form, problem):
+    """The pages for reading, in floating point."""
+    lazy = form(problem.n_features, schedule=problem.rate, **problem.options)
+    assert_matches_twin(lazy, problem)
+
+
+@given(problem=problems(step_orders=STEP_ORDERS, intercepts=BOTH))
+def test_most_steps_are_compared(problem):
+    """The derived bound stays below a millionth of the weights: it is not an empty promise."""
+    compared = assert_matches_twin(stepper_for(problem), problem)
+    if LOSSES[problem.loss].curvature and np.all(
+        problem.rates * problem.importances.max() * LOSSES[problem.loss].curvature
+        * (np.asarray(problem.X.multiply(problem.X).sum(axis=1)).max() + 1) <= 1
+    ):  # fmt: skip
+        assert compared == len(problem.order)
+
+
+@pytest.mark.parametrize("engine", ELASTIC_ENGINES)
+@given(data=st.data())
+def test_any_split_into_chunks_gives_the_same_bits(engine, data):
+    """Chunks, and reading the weights between them, change no bit."""
+    problem = data.draw(problems(step_orders=STEP_ORDERS, intercepts=BOTH))
+    cuts = data.draw(st.lists(st.integers(0, len(problem.order))))
+    options = dict(
+        wear=data.draw(wears()),
+        table_budget=data.draw(BUDGETS),
+        dense_predictions=data.draw(st.booleans()),
+    )
+    whole = run_in_chunks(problem, make_engine(engine, problem.n_features, **options), [])
+    split = run_in_chunks(
+        problem, make_engine(engine, problem.n_features, **options), cuts, read_between=True
+    )
+    np.testing.assert_array_equal(whole.weights(), split.weights())
+    assert whole.intercept == split.intercept
+
+
+@pytest.mark.parametrize("engine", ELASTIC_ENGINES)
+@given(data=st.data())
+def test_any_types_of_values_and_indices_give_the_same_bits(engine, data):
+    """float32 or float64, int32 or int64: the values are what counts."""
+    problem = data.draw(problems(step_orders=STEP_ORDERS, intercepts=BOTH))
+    narrow = problem.X.astype(np.float32)
+    results = []
+    for dtype in (np.float32, np.float64):
+        for index in (np.int32, np.int64):
+            X = sparse.csr_matrix(narrow.shape, dtype=dtype)
+            X.data = narrow.data.astype(dtype)
+            X.indices, X.indptr = narrow.indices.astype(index), narrow.indptr.astype(index)
+            built = make_engine(engine, problem.n_features)
+            results.append(run_in_chunks(problem, built, [], X=X).weights())
+    for other in results[1:]:
+        np.testing.assert_array_equal(results[0], other)
+
+
+@given(data=st.data())
+def test_the_dense_loops_give_the_same_bits_without_vector_units(data):
+    """One weight at a time or several: only the time differs."""
+    problem = data.draw(problems(step_orders=STEP_ORDERS, intercepts=BOTH))
+    dense_predictions = data.draw(st.booleans())
+    scalar, vectorised = (
+        run_in_chunks(
+            problem,
+            make_engine(
+                "dense",
+                problem.n_features,
+                dense_predictions=dense_predictions,
+                vectorised=vectorised,
+            ),
+            [],
+        )
+        for vectorised in (False, True)
+    )
+    np.testing.assert_array_equal(scalar.weights(), vectorised.weights())
+    assert scalar.intercept == vectorised.intercept
+
+
+@pytest.mark.parametrize("index", [np.int32, np.int64])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("engine", ELASTIC_ENGINES)
+def test_every_vector_unit_gives_the_same_bits(engine, dtype, index):
+    """The generic loops, AVX2, AVX-512, gathers: as far as this machine has them."""
+    generator = np.random.default_rng(0)
+    X = sparse.random(60, 500, density=0.15, format="csr", rng=generator, dtype=dtype)
+    X.sort_indices()
+    X.indices, X.indptr = X.indices.astype(index), X.indptr.astype(index)
+    y = np.where(generator.random(60) < 0.5, -1.0, 1.0)
+    chosen = recipe(l1=1e-3, l2=1e-2, fit_intercept=True)
+    weights, levels = [], set()
+    for wanted in range(5):
+        examples = as_examples(X, y)
+        levels.add(examples.at_level(wanted))
+        assert examples.first_defect() is None
+        built = make_engine(engine, 500, table_budget=25)
+        built.take(examples, chosen.steps(rows(60), 0), task_for(built, chosen))
+        loss, _, _ = total_loss(examples, built.weights(), built.intercept, 0, 0.1, 0, 60)
+        norm = examples.largest_squared_norm()
+        weights.append(np.append(built.weights(), [built.intercept, loss, norm]))
+    assert 0 in levels
+    for other in weights[1:]:
+        np.testing.assert_array_equal(weights[0], other)
+
+
+@given(problem=problems(step_orders=STEP_ORDERS, intercepts=BOTH), few=BUDGETS, many=BUDGETS)
+def test_any_budget_of_the_tables_gives_the_same_weights(problem, few, many):
+    """A flush changes nothing but rounding: two budgets differ by two bounds at most."""
+    twin = problem.twin()
+    first, second = (
+        stepper_for(problem, engine="tables", table_budget=budget) for budget in (few, many)
+    )
+    for step in range(len(problem.order)):
+        example = problem.example(step)
+        for learner in (twin, first, second):
+            learner.step(*example)
+        if not twin.comparable:
+            return
+        gap = np.hypot(
+            np.linalg.norm(first.weights - second.weights), first.intercept - second.intercept
+        )
+        assert gap <= 2 * twin.bound
+
+
+@pytest.mark.parametrize("engine", ELASTIC_ENGINES)
+@given(data=st.data())
+def test_single_weights_read_as_all_of_them(engine, data):
+    """Reading some weights is reading all and picking, bit for bit."""
+    problem = data.draw(problems(step_orders=STEP_ORDERS, intercepts=BOTH))
+    built = make_engine(engine, problem.n_features, wear=data.draw(wears()))
+    run_in_chunks(problem, built, [])
+    picked = np.array(data.draw(st.lists(st.integers(0, problem.n_features - 1))), dtype=np.int64)
+    np.testing.assert_array_equal(built.weights_at(picked), built.weights()[picked])
+
+
+@pytest.mark.parametrize("engine", ["clock", "tables"])
+@given(data=st.data())
+def test_a_sweep_changes_no_weight_beyond_rounding(engine, data):
+    """Four roundings of a weight and six of the cushion, at the most."""
+    problem = data.draw(problems(step_orders=STEP_ORDERS, intercepts=BOTH))
+    built = make_engine(engine, problem.n_features)
+    run_in_chunks(problem, built, [])
+    scale, shift = built.fields[0], built.fields[2]
+    before = built.weights()
+    built._sweep()
+    slack = 2.0**-53 * (4 * np.abs(before) + 6 * scale * shift)
+    assert np.all(np.abs(built.weights() - before) <= slack)
+
+
+@pytest.mark.parametrize("engine", ELASTIC_ENGINES)
+def test_long_rows_take_the_vector_path(engine):
+    """Rows longer than any vector and block, not a multiple of them, with a tail."""
+    generator = np.random.default_rng(0)
+    X = sparse.random(40, 400, density=0.3, format="csr", random_state=0)
+    X.sort_indices()
+    y = np.where(generator.random(40) < 0.5, -1.0, 1.0)
+    options = dict(l1=1e-3, l2=1e-2, schedule="constant", eta0=0.1, fit_intercept=True)
+    lazy = Stepper(400, engine=engine, **options)
+    twin = problems_twin(400, **options)
+    for row in range(40):
+        lazy.step_row(X, row, y[row])
+        span = slice(X.indptr[row], X.indptr[row + 1])
+        twin.step(X.indices[span], X.data[span], y[row])
+        assert twin.comparable
+        assert twin.distance(lazy.weights, lazy.intercept) <= twin.bound
+
+
+def problems_twin(n_features, *, eta0, schedule, **options):
+    from lazynet.testing import BoundedTwin
+
+    assert schedule == "constant"
+    return BoundedTwin(
+        n_features, schedule=lambda t: eta0, loss="log_loss", rule="fobos", **options
+    )
+
+
+def test_the_tables_begin_again_before_they_overflow():
+    """eta = 1 and l2 = 0.5 make B infinite at step 1023 of the paper's tables."""
+    engine = TablesEngine(1, budget=10_000)
+    engine.load(np.array([1.0]), 0.0)
+    chosen = recipe(rule="sgd", l1=1e-9, l2=0.5, eta0=1.0)
+    nothing = as_examples(sparse.csr_matrix((1, 1)), np.ones(1))
+    for step in range(1200):
+        engine.take(nothing, chosen.steps(rows(1), step), task_for(engine, chosen))
+        assert np.isfinite(engine.scales[: engine.now + 1]).all()
+        assert np.isfinite(engine.shifts[: engine.now + 1]).all()
+        # 2^-k - 2e-9 (1 - 2^-k), until it is clipped.
+        rest = 0.5 ** (step + 1)
+        truth = max(rest - 2e-9 * (1 - rest), 0.0)
+        assert engine.weights()[0] == pytest.approx(truth, rel=1e-6, abs=1e-24)
+
+
+def test_a_step_with_an_overwhelming_pull_keeps_its_digits():
+    """Shrink first: the move is stored after the pull, beside a shift that may be huge."""
+    for engine in ELASTIC_ENGINES:
+        for l1 in (1.0, 1e4, 1e12, 1e17):
+            stepper = Stepper(
+                1, loss="squared_error", l1=l1, schedule="constant", eta0=1.0, engine=engine,
+                step_order="shrink_first",
+            )  # fmt: skip
+            stepper.step([0], [0.3], target=1.0)
+            assert abs(stepper.weight(0) - 0.3) <= 2.0**-53 * 6 * min(l1, 1024.0)
+
+
+def test_a_long_call_pauses_and_goes_on():
+    """More numbers than one call touches: the kernel returns in between, the run is the same."""
+    X = sparse.csr_matrix(np.ones((2, 3_000_000), dtype=np.float32))
+    chosen = recipe(l1=1e-3)
+    weights = []
+    for chunks in ([[0, 1] * 3], [[0], [1], [0], [1], [0], [1]]):
+        built, t = make_engine("clock", X.shape[1]), 0
+        for chunk in chunks:
+            order = np.array(chunk, dtype=np.int64)
+            built.take(as_examples(X, np.ones(2)), chosen.steps(order, t), task_for(built, chosen))
+            t += len(chunk)
+        weights.append(built.weights())
+    np.testing.assert_array_equal(*weights)
+
+
+def test_rebases_are_few_where_the_penalty_is_light():
+    """The clock sweeps once per cushion / (l1 eta) steps at most, and not before work pays."""
+    sweeps = 0
+
+    class Counting(type(make_engine("clock", 1))):
+        def _sweep(self):
+            nonlocal sweeps
+            sweeps += 1
+            super()._sweep()
+
+    engine = Counting(100, Wear(nonzeros_per_weight=0.0))
+    X = sparse.random(1000, 100, density=0.05, format="csr", random_state=1)
+    X.sort_indices()
+    recipe = Recipe(
+        get_loss("log_loss"), ElasticNet(l1=0.1), get_rule("fobos"), FromArray(np.full(1000, 0.1))
+    )
+    task = engine.wear.task(100, recipe.loss, 0.1, "gradient_first", False)
+    engine.take(as_examples(X, np.ones(1000)), recipe.steps(np.arange(1000), 0), task)
+    # The cushion grows by 0.01 a step and is bounded by 1: every 100 steps or so.
+    assert 9 <= sweeps <= 10

@@ -1,0 +1,167 @@
+"""Engines stay near extended precision over long runs.
+
+Eight weights are touched with probabilities 1/2, 1/8, ..., by gradients that do not depend on
+the model, so that nothing amplifies or hides the rounding of the shrinks themselves.
+"""
+
+from decimal import Decimal, localcontext
+from itertools import product
+
+import numpy as np
+import pytest
+from scipy import sparse
+from support import task_for
+
+from lazynet.data import as_examples
+from lazynet.engines import make_engine
+from lazynet.losses import get_loss
+from lazynet.penalties import ElasticNet
+from lazynet.reference.shrink import MAPS
+from lazynet.rules import RULES, get_rule
+from lazynet.schedules import Constant, InverseSqrt, InverseTime
+from lazynet.tolerance import UNIT_ROUNDOFF
+from lazynet.trainer import Recipe
+
+STRENGTHS = (0.0, 1e-12, 1e-8, 1e-4, 1e-2, 1e-1)
+SCHEDULES = (Constant(0.1), InverseTime(1.0), InverseSqrt(0.5))
+N_WEIGHTS = 8
+
+pytestmark = pytest.mark.skipif(
+    np.finfo(np.longdouble).nmant < 63, reason="long double is no wider than double here"
+)
+
+
+def touches(n_steps, seed=0):
+    """One row per step: which weights it touches, and its gradient in each."""
+    generator = np.random.default_rng(seed)
+    touched = generator.random((n_steps, N_WEIGHTS)) < 2.0 * 4.0 ** -np.arange(1, N_WEIGHTS + 1)
+    gradients = np.where(touched, generator.uniform(-1, 1, touched.shape), 0.0)
+    return sparse.csr_matrix(gradients)
+
+
+def extended_precision(X, recipes):
+    """Every weight at every step in long double, all recipes at once; shape (recipes, weights)."""
+    gradients = X.toarray().astype(np.longdouble)
+    weights = np.zeros((len(recipes), N_WEIGHTS), dtype=np.longdouble)
+    l1, l2 = (
+        np.array([getattr(r.penalty, name) for r in recipes], dtype=np.longdouble)
+        for name in ("l1", "l2")
+    )
+    block = 2000
+    for start in range(0, X.shape[0], block):
+        stop = min(start + block, X.shape[0])
+        rates = np.array([r.schedule.rates(start, stop) for r in recipes], dtype=np.longdouble)
+        maps = [
+            MAPS[recipe.rule.name](*strengths)
+            for recipe, *strengths in zip(recipes, rates, l1, l2, strict=True)
+        ]
+        keep, pull = (np.array(part) for part in zip(*maps, strict=True))
+        for step in range(stop - start):
+            weights -= rates[:, step, None] * gradients[start + step]
+            magnitude = keep[:, step, None] * np.abs(weights) - pull[:, step, None]
+            weights = np.copysign(np.maximum(magnitude, 0), weights)
+    return weights
+
+
+def recipes_over(strengths, schedules, rules=tuple(RULES)):
+    return [
+        # |p - y| with a target out of reach: the slope is 1 whatever the weights are.
+        Recipe(get_loss("absolute_error"), ElasticNet(l1, l2), get_rule(rule), schedule)
+        for rule, schedule, l1, l2 in product(rules, schedules, strengths, strengths)
+    ]
+
+
+def run(name, X, chosen):
+    engine = make_engine(name, N_WEIGHTS)
+    examples = as_examples(X, np.full(X.shape[0], -1e300))
+    order = np.arange(X.shape[0])
+    for start in range(0, X.shape[0], 2**16):
+        part = order[start : start + 2**16]
+        engine.take(examples, chosen.steps(part, start), task_for(engine, chosen))
+    return engine.weights()
+
+
+def worst_errors(n_steps, strengths, schedules):
+    """engine -> the greatest error over all recipes, by 1 + the largest weight of each."""
+    X, recipes = touches(n_steps), recipes_over(strengths, schedules)
+    truth = extended_precision(X, recipes)
+    largest = np.abs(truth).max(axis=1)
+    errors = {}
+    for name in ("clock", "tables", "dense"):
+        found = np.array([run(name, X, chosen) for chosen in recipes])
+        assert np.isfinite(found).all()
+        errors[name] = np.max(np.abs(found - truth).max(axis=1) / (largest + 1.0))
+    return errors
+
+
+def assert_accurate(errors, n_steps):
+    """Independent roundings add up like sqrt(T), systematic ones like T.
+
+    A touch of a lazy weight rounds 4 times a weight and 6 times a cushion of at most 1.  The
+    tables subtract numbers of the size of the cushion that the clock allows at most; the dense
+    loop rounds its factor the same way at every step.
+    """
+    assert errors["clock"] <= 10 * UNIT_ROUNDOFF * 4 * np.sqrt(n_steps)
+    assert errors["tables"] <= 10 * UNIT_ROUNDOFF * n_steps
+    assert errors["dense"] <= 10 * UNIT_ROUNDOFF * n_steps
+
+
+def test_some_thousand_steps():
+    """The corners of the grid, short enough for every run."""
+    n_steps = 20_000
+    assert_accurate(worst_errors(n_steps, (0.0, 1e-8, 1e-2), SCHEDULES), n_steps)
+
+
+@pytest.mark.thorough
+def test_a_million_steps():
+    """The whole grid: 36 penalties, 3 schedules, 2 rules; the clock beats the dense loop."""
+    n_steps = 1_000_000
+    errors = worst_errors(n_steps, STRENGTHS, SCHEDULES)
+    print({name: f"{error:.2g}" for name, error in errors.items()})
+    assert_accurate(errors, n_steps)
+    assert errors["clock"] < errors["dense"]
+
+
+def decayed(weight, eta, l1, l2, rule, n_steps):
+    """An untouched weight after n steps at a constant rate, to fifty digits."""
+    with localcontext() as context:
+        context.prec = 50
+        keep, pull = MAPS[rule](Decimal(eta), Decimal(l1), Decimal(l2))
+        rho = (keep.ln() * n_steps).exp()
+        fixed_point = -pull / (1 - keep)
+        return float(Decimal(weight) * rho + fixed_point * (1 - rho))
+
+
+def idle(engine, eta, l1, l2, rule, n_steps, block):
+    """Let n steps pass in which nothing is touched."""
+    chosen = Recipe(get_loss("log_loss"), ElasticNet(l1, l2), get_rule(rule), Constant(eta))
+    X = sparse.csr_matrix((1, N_WEIGHTS))
+    steps = chosen.steps(np.zeros(block, dtype=np.int64), 0)
+    for _ in range(n_steps // block):
+        engine.take(as_examples(X, np.ones(1)), steps, task_for(engine, chosen))
+
+
+def assert_clock_is_true(n_steps, rule):
+    eta, l2 = 0.1, 5.0 / n_steps
+    l1 = l2 / 100
+    engine = make_engine("clock", N_WEIGHTS)
+    engine.load(np.arange(1.0, N_WEIGHTS + 1), 0.0)
+    idle(engine, eta, l1, l2, rule, n_steps, block=min(n_steps, 2**20))
+    passed = n_steps // min(n_steps, 2**20) * min(n_steps, 2**20)
+    for j, weight in enumerate(engine.weights()):
+        truth = decayed(j + 1.0, eta, l1, l2, rule, passed)
+        # A handful of roundings, however many steps: of l1 / l2, of the rate, of the read.
+        assert abs(weight - truth) <= 8 * UNIT_ROUNDOFF * (abs(truth) + 1.0)
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_the_clock_keeps_true_time_over_millions_of_steps(rule):
+    """The scalars are exact to a few units in the last place, not to so many per step."""
+    assert_clock_is_true(4 * 2**20, rule)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("rule", RULES)
+def test_the_clock_keeps_true_time_over_a_billion_steps(rule):
+    """The same over 10^9 steps."""
+    assert_clock_is_true(954 * 2**20, rule)

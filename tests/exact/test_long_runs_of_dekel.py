@@ -1,0 +1,55 @@
+"""Dekel's learners stay near extended precision over long runs."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from lazynet.data import as_examples
+from lazynet.dekel import DekelLearner
+from lazynet.losses import get_loss
+from lazynet.tolerance import UNIT_ROUNDOFF
+
+pytest.importorskip("paper_repro.extended", reason="only in a checkout")
+from paper_repro.extended import dekel_in_long_double, too_narrow
+
+
+def long_run(n_steps):
+    """How far compiled CASGD is from long double, by the largest weight, for three losses."""
+    generator = np.random.default_rng(0)
+    d, n = 6, 200
+    X = sparse.random(n, d, density=0.4, format="csr", random_state=0)
+    X.sort_indices()
+    X.data = generator.standard_normal(X.nnz) + 0.5
+    y = np.where(X @ np.arange(-2.5, 3.0) + generator.standard_normal(n) > 0, 1.0, -1.0)
+    order = generator.integers(0, n, n_steps)
+    mean = np.asarray(X.mean(axis=0)).ravel()
+    errors = {}
+    for loss, l2 in (("log_loss", 1e-3), ("squared_error", 5.0), ("absolute_error", 1e-2)):
+        learner = DekelLearner(d, get_loss(loss), l2, mean)
+        learner.take(as_examples(X, y), order)
+        truth = dekel_in_long_double(X, y, order, loss, l2, mean)
+        for found, expected in zip((learner.last(), learner.average()), truth, strict=True):
+            found, expected = np.append(*found), np.append(*expected)
+            error = float(np.abs(found - expected).max() / np.abs(expected).max())
+            errors[loss] = max(errors.get(loss, 0.0), error)
+    return errors
+
+
+needs_long_double = pytest.mark.skipif(too_narrow() is not None, reason=str(too_narrow()))
+
+
+@needs_long_double
+def test_a_hundred_thousand_steps_against_long_double():
+    """A tenth of a roundoff per step, past the step at which h begins again."""
+    n_steps = 100_000
+    for error in long_run(n_steps).values():
+        assert error <= 0.1 * UNIT_ROUNDOFF * n_steps
+
+
+@needs_long_double
+@pytest.mark.thorough
+def test_a_million_steps_against_long_double():
+    """Within 1e-11 of extended precision."""
+    errors = long_run(1_000_000)
+    print({loss: f"{error:.2g}" for loss, error in errors.items()})
+    assert max(errors.values()) <= 1e-11

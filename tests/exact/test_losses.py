@@ -1,0 +1,265 @@
+"""Compiled losses equal their Python twins, and have the kinks and curvatures of their table."""
+
+import math
+from decimal import Decimal, localcontext
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.ensemble import GradientBoostingRegressor
+from sklearn.linear_model import SGDClassifier, SGDRegressor
+
+from lazynet.kernels.losses import LOSS_COUNT, values_and_slopes
+from lazynet.losses import LOSSES, get_loss
+from lazynet.reference.losses import LOSSES as TWINS
+
+each_loss = pytest.mark.parametrize("loss", LOSSES.values(), ids=LOSSES)
+
+# Eighths land exactly on every kink.
+EIGHTHS = st.integers(-80, 80).map(lambda n: n / 8)
+EPSILONS = st.integers(1, 16).map(lambda n: n / 8)
+NEAR = EIGHTHS | st.floats(-20, 20)
+
+
+def targets(loss: Any, real: st.SearchStrategy = NEAR) -> st.SearchStrategy:
+    return st.sampled_from([-1.0, 1.0]) if loss.margin else real
+
+
+def evaluate(loss: Any, p: Any, y: Any, epsilon: float) -> tuple[np.ndarray, np.ndarray]:
+    """Compiled values and slopes at predictions ``p`` and targets ``y``, broadcast together."""
+    p, y = np.broadcast_arrays(np.asarray(p, dtype=float), np.asarray(y, dtype=float))
+    return values_and_slopes(loss.code, p.copy(), y.copy(), epsilon)
+
+
+def prediction(loss: Any, at: Any, y: float) -> Any:
+    """The prediction whose margin, or whose residual, is ``at``."""
+    return at * y if loss.margin else y + at
+
+
+# --- the table -------------------------------------------------------------------------------
+
+
+def test_table_kernel_and_twins_list_the_same_losses():
+    """Codes are 0 .. n-1 in the order of the table, and every row has its twin."""
+    assert [loss.code for loss in LOSSES.values()] == list(range(LOSS_COUNT))
+    assert all(loss.name == name for name, loss in LOSSES.items())
+    assert list(TWINS) == list(LOSSES)
+
+
+@pytest.mark.parametrize("name", ["logistic", "Hinge", "", None, 0, []])
+def test_unknown_name_is_refused(name):
+    """A name that is not in the table is refused, with the names that are."""
+    with pytest.raises(ValueError, match=r"loss must be one of .*'absolute_error'.*got"):
+        get_loss(name)
+
+
+@pytest.mark.parametrize("code", [-1, LOSS_COUNT])
+def test_unknown_code_is_refused(code):
+    """The kernel refuses a code beyond its switch instead of taking its last arm."""
+    with pytest.raises(ValueError, match=f"loss must be a code .* got {code}"):
+        values_and_slopes(code, np.zeros(1), np.ones(1), 0.1)
+
+
+def test_arrays_of_different_length_are_refused():
+    """The kernel never reads beyond the shorter array."""
+    with pytest.raises(ValueError, match="predictions and targets must be equally long"):
+        values_and_slopes(0, np.zeros(2), np.ones(1), 0.1)
+
+
+@each_loss
+def test_epsilon_matters_where_the_table_says(loss):
+    """``uses_epsilon`` marks the losses that epsilon changes, and no others."""
+    grid = np.linspace(-3, 3, 25)
+    (narrow, _), (wide, _) = evaluate(loss, grid, 1.0, 0.25), evaluate(loss, grid, 1.0, 1.5)
+    assert (narrow != wide).any() == loss.uses_epsilon
+
+
+@each_loss
+def test_slope_is_unbounded_where_the_table_says(loss):
+    """``unbounded_slope`` marks the losses whose slope grows with the distance from the target."""
+    near, far = np.abs(evaluate(loss, [-1e3, -1e6], 1.0, 0.5)[1])
+    assert (far > near) == loss.unbounded_slope
+
+
+# --- compiled and twin -----------------------------------------------------------------------
+
+
+@each_loss
+@given(data=st.data(), epsilon=EPSILONS)
+def test_compiled_loss_equals_twin(loss, data, epsilon):
+    """The inline pair of the kernel is the Python pair, to a few units in the last place."""
+    wide = NEAR | st.floats(-1e6, 1e6)
+    pairs = data.draw(st.lists(st.tuples(wide, targets(loss, wide)), min_size=1, max_size=50))
+    p, y = zip(*pairs, strict=True)
+    values, slopes = evaluate(loss, p, y, epsilon)
+    value, slope = TWINS[loss.name]
+    # The absolute part is for results below the normal range.
+    ulps = dict(rtol=4 * 2.0**-52, atol=1e-320)
+    np.testing.assert_allclose(values, [value(*pair, epsilon) for pair in pairs], **ulps)
+    np.testing.assert_allclose(slopes, [slope(*pair, epsilon) for pair in pairs], **ulps)
+
+
+EXTREME = [sign * size for size in (0.0, 1e-300, 1.0, 700.0, 1e5, 1e300) for sign in (1, -1)]
+
+
+def extreme_targets(loss: Any) -> list[float]:
+    return [-1.0, 1.0] if loss.margin else [0.0, 2.5, 1e300, -1e300]
+
+
+@each_loss
+@pytest.mark.parametrize("p", EXTREME)
+def test_stable_at_any_margin(loss, p):
+    """No NaN at any prediction, no negative value, and a slope that is always finite."""
+    values, slopes = evaluate(loss, p, extreme_targets(loss), 0.5)
+    assert (values >= 0).all()  # False for NaN
+    assert np.isfinite(slopes).all()
+
+
+@each_loss
+@pytest.mark.parametrize("p", EXTREME)
+def test_twin_at_any_margin(loss, p):
+    """The twin follows the kernel to the ends of the range: infinite where it is, no error."""
+    ys = extreme_targets(loss)
+    values, slopes = evaluate(loss, p, ys, 0.5)
+    value, slope = TWINS[loss.name]
+    np.testing.assert_allclose([slope(p, y, 0.5) for y in ys], slopes, rtol=4 * 2.0**-52)
+    np.testing.assert_allclose([value(p, y, 0.5) for y in ys], values, rtol=4 * 2.0**-52)
+
+
+# --- calculus --------------------------------------------------------------------------------
+
+
+@each_loss
+@given(data=st.data(), epsilon=EPSILONS)
+def test_slope_is_derivative(loss, data, epsilon):
+    """Away from the kinks the slope is the central difference of the value."""
+    h = 2.0**-16
+    y = data.draw(targets(loss))
+    at = np.array(data.draw(st.lists(NEAR, min_size=1, max_size=50)))
+    for constant, multiple in loss.kinks:
+        at = at[np.abs(at - (constant + multiple * epsilon)) > 2 * h]
+    p = prediction(loss, at, y)
+    values, slopes = evaluate(loss, p, y, epsilon)
+    above, below = evaluate(loss, p + h, y, epsilon)[0], evaluate(loss, p - h, y, epsilon)[0]
+    # Within h the derivative moves by curvature * h; the rest is rounding of the difference.
+    allowed = (loss.curvature or 0.0) * h + 2.0**-50 * (1 + values) / h
+    assert (np.abs((above - below) / (2 * h) - slopes) <= allowed).all()
+
+
+@each_loss
+@given(data=st.data(), epsilon=EPSILONS)
+def test_convex_with_slope_as_subgradient(loss, data, epsilon):
+    """l(q) >= l(p) + slope(p) (q - p) for all p and q, kinks included."""
+    y = data.draw(targets(loss))
+    p, q = np.array(data.draw(st.lists(st.tuples(NEAR, NEAR), min_size=1, max_size=50))).T
+    at_p, slopes = evaluate(loss, p, y, epsilon)
+    at_q, _ = evaluate(loss, q, y, epsilon)
+    linear = slopes * (q - p)
+    rounding = 2.0**-49 * (1 + at_p + at_q + np.abs(linear))
+    assert (at_q >= at_p + linear - rounding).all()
+
+
+SMOOTH = [loss for loss in LOSSES.values() if loss.curvature is not None]
+
+
+@pytest.mark.parametrize("loss", SMOOTH, ids=lambda loss: loss.name)
+@given(data=st.data(), epsilon=EPSILONS)
+def test_curvature_bounds_change_of_slope(loss, data, epsilon):
+    """|slope(q) - slope(p)| <= curvature |q - p|."""
+    y = data.draw(targets(loss))
+    p, q = np.array(data.draw(st.lists(st.tuples(NEAR, NEAR), min_size=1, max_size=50))).T
+    change = np.abs(evaluate(loss, q, y, epsilon)[1] - evaluate(loss, p, y, epsilon)[1])
+    rounding = 2.0**-49 * (1 + np.abs(p) + np.abs(q) + abs(y))
+    assert (change <= loss.curvature * np.abs(q - p) + rounding).all()
+
+
+@pytest.mark.parametrize("loss", SMOOTH, ids=lambda loss: loss.name)
+def test_curvature_is_the_least_such_bound(loss):
+    """Somewhere the second derivative comes as close to the stated bound as one likes."""
+    at, h = np.linspace(-4, 4, 8193, retstep=True)
+    slopes = evaluate(loss, prediction(loss, at, 1.0), 1.0, 0.5)[1]
+    assert np.diff(slopes).max() / h == pytest.approx(loss.curvature, rel=1e-5)
+
+
+@each_loss
+@given(data=st.data(), epsilon=EPSILONS)
+def test_slope_jumps_at_stated_kinks_only_and_is_zero_there(loss, data, epsilon):
+    """Kinks are where the table has them, and there the subgradient 0 is taken."""
+    y = data.draw(targets(loss, EIGHTHS))
+    h = 2.0**-20
+    grid = np.arange(-32, 33) / 8
+    above = evaluate(loss, prediction(loss, grid + h, y), y, epsilon)[1]
+    below = evaluate(loss, prediction(loss, grid - h, y), y, epsilon)[1]
+    jumps = grid[np.abs(above - below) > 0.5]
+
+    kinks = sorted(constant + multiple * epsilon for constant, multiple in loss.kinks)
+    assert jumps.tolist() == kinks
+    assert bool(kinks) == (loss.curvature is None)
+    for kink in kinks:
+        assert evaluate(loss, [prediction(loss, kink, y)], y, epsilon)[1] == 0
+        assert TWINS[loss.name][1](prediction(loss, kink, y), y, epsilon) == 0
+
+
+# --- log loss, whose formula does not survive being typed in ---------------------------------
+
+
+@given(margin=st.floats(-700, 700), y=st.sampled_from([-1.0, 1.0]))
+def test_log_loss_to_full_precision(margin, y):
+    """Value and slope are those of 350-digit arithmetic at every margin of the normal range."""
+    (value,), (slope,) = evaluate(LOSSES["log_loss"], [margin * y], y, 0.1)
+    with localcontext() as context:
+        context.prec = 350  # 1 + exp(-700) needs 304 of them
+        grown = 1 + Decimal(-margin).exp()
+        true_value, true_slope = grown.ln(), -Decimal(y) * (1 - 1 / grown)
+        assert abs(Decimal(float(value)) - true_value) <= abs(true_value) / 2**50
+        assert abs(Decimal(float(slope)) - true_slope) <= abs(true_slope) / 2**50
+
+
+@pytest.mark.parametrize("y", [-1.0, 1.0])
+def test_log_loss_limits(y):
+    """Nothing is lost or gained far from the boundary, and log 2 is paid on it."""
+    values, slopes = evaluate(LOSSES["log_loss"], np.array([-1e5, 0.0, 1e5]) * y, y, 0.1)
+    assert values.tolist() == [1e5, math.log(2), 0.0]
+    assert slopes.tolist() == [-y, -y / 2, 0.0]
+
+
+# --- the names are those of scikit-learn ------------------------------------------------------
+
+ONE_STEP = dict(
+    penalty=None, learning_rate="constant", eta0=1.0, max_iter=1, tol=None, shuffle=False
+)
+IN_SGD = [loss for loss in LOSSES.values() if loss.name in SGDClassifier.loss_functions]
+
+
+def test_scikit_learn_has_nearly_all_of_them():
+    """So that the test below does not pass for want of names."""
+    assert len(IN_SGD) >= 7
+
+
+@pytest.mark.parametrize("loss", IN_SGD, ids=lambda loss: loss.name)
+@pytest.mark.parametrize("p", [-2.5, -1.5, -0.5, 0.25, 0.75, 1.5, 3.0])
+def test_name_means_the_same_loss_to_scikit_learn(loss, p):
+    """One step of rate 1 of scikit-learn's own SGD moves the weight by our slope."""
+    options = dict(ONE_STEP, loss=loss.name, fit_intercept=False, epsilon=0.5)
+    if loss.margin:
+        # Both classes must be there; the empty row moves nothing.
+        model = SGDClassifier(**options).fit([[1.0], [0.0]], [1, -1], coef_init=[[p]])
+    else:
+        model = SGDRegressor(**options).fit([[1.0]], [1.0], coef_init=[p])
+    slope = evaluate(loss, [p], 1.0, 0.5)[1].item()
+    assert model.coef_.item() == pytest.approx(p - slope, rel=1e-14, abs=1e-14)
+
+
+def test_absolute_error_is_a_name_of_scikit_learn():
+    """Its linear SGD lacks the loss; its boosting has it under this name."""
+    GradientBoostingRegressor(loss="absolute_error", n_estimators=1).fit([[0.0], [1.0]], [0, 1])
+
+
+@pytest.mark.parametrize(
+    "loss", [loss for loss in IN_SGD if loss.margin], ids=lambda loss: loss.name
+)
+def test_probability_where_scikit_learn_has_it(loss):
+    """``has_probability`` marks the losses for which SGDClassifier offers predict_proba."""
+    assert hasattr(SGDClassifier(loss=loss.name), "predict_proba") == loss.has_probability

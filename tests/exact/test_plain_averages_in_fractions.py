@@ -1,0 +1,335 @@
+"""Plain lazy averages, Dekel's sums and rescaling equal their naive forms in fractions."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+from support.fractions import F, each_order, each_rule, problems
+
+from lazynet.reference import DenseReference, PlainClock
+from lazynet.reference.averages import DenseAverage, PlainAverage
+from lazynet.reference.dekel import DenseDekel, PlainDekel
+from lazynet.reference.rescaled import PlainRescaled
+from lazynet.testing import problems as floating_problems
+from lazynet.trainer import STEP_ORDERS
+
+# Looks for a counterexample until there is one, and does not make it smaller.
+HUNT = settings(
+    max_examples=500,
+    database=None,
+    derandomize=True,
+    phases=[Phase.generate],
+    suppress_health_check=list(HealthCheck),
+)
+
+OMEGAS = {
+    "all": lambda i: 1,
+    "from 4": lambda i: int(i >= 4),
+    "linear": lambda i: i,
+    "some": lambda i: i % 3,
+}
+
+
+def naive(problem, omega):
+    """Every weight summed after every step, from the problem's start."""
+    return problem.learner(DenseAverage, omega=OMEGAS[omega])
+
+
+@each_order
+@each_rule
+@given(data=st.data())
+def test_lazy_averages_are_the_naive_ones(rule, step_order, data):
+    """Over exact fractions, after every step, through rebases and wipes, for any weighing."""
+    omega = data.draw(st.sampled_from(sorted(OMEGAS)))
+    problem = data.draw(problems(rule, step_order))
+    lazy, dense = problem.learner(PlainAverage, omega=OMEGAS[omega]), naive(problem, omega)
+    for step in problem.steps:
+        if step.rebase:
+            lazy.rebase()
+        example = step.row.keys(), step.row.values(), step.target, step.importance
+        assert lazy.step(*example) == dense.step(*example)
+        assert lazy.weights == dense.weights
+        assert lazy.averages == dense.averages
+        assert lazy.average_intercept == dense.average_intercept
+
+
+FRACTIONS = st.fractions(-4, 4, max_denominator=6)
+
+
+@st.composite
+def dekel_problems(draw):
+    n = draw(st.integers(1, 5))
+    rows = draw(
+        st.lists(
+            st.tuples(st.dictionaries(st.integers(0, n - 1), FRACTIONS), st.sampled_from([-1, 1])),
+            min_size=1,
+            max_size=15,
+        )
+    )
+    mean = draw(st.none() | st.lists(FRACTIONS, min_size=n, max_size=n))
+    return n, rows, mean, draw(st.fractions(F(1, 6), 3, max_denominator=6))
+
+
+@pytest.mark.parametrize("loss", ["absolute_error", "squared_error", "hinge"])
+@given(problem=dekel_problems())
+def test_dekels_sums_are_the_naive_averages(loss, problem):
+    """Exactly, after every step: SGD, averaged, centered, and both."""
+    n, rows, mean, strength = problem
+    options = dict(loss=loss, l2=strength, mean=mean, zero=F(0))
+    lazy, dense = PlainDekel(n, **options), DenseDekel(n, **options)
+    for row, target in rows:
+        assert lazy.step(row.keys(), row.values(), target) == dense.step(
+            row.keys(), row.values(), target
+        )
+        assert lazy.last() == dense.last()
+        assert lazy.average() == dense.average()
+
+
+@pytest.mark.parametrize("loss", ["absolute_error", "squared_error", "hinge"])
+@given(problem=dekel_problems(), offset=FRACTIONS)
+def test_centered_learners_do_not_see_a_translation(loss, problem, offset):
+    """The same weights on rows that are all moved by a constant."""
+    n, rows, mean, strength = problem
+    mean = mean or [F(0)] * n
+    here = PlainDekel(n, loss=loss, l2=strength, mean=mean, zero=F(0))
+    there = PlainDekel(n, loss=loss, l2=strength, mean=[m + offset for m in mean], zero=F(0))
+    for row, target in rows:
+        moved = [row.get(j, F(0)) + offset for j in range(n)]
+        assert here.step(row.keys(), row.values(), target) == there.step(range(n), moved, target)
+    assert here.last()[0] == there.last()[0]
+    assert here.average()[0] == there.average()[0]
+
+
+@pytest.mark.parametrize("kind", [DenseDekel, PlainDekel])
+@given(problem=dekel_problems(), weight=st.fractions(0, 3, max_denominator=4))
+def test_a_weight_of_an_example_is_a_factor_of_the_slope_in_dekels_sums(kind, problem, weight):
+    """Exactly, in the last iterate and in the average."""
+    n, rows, mean, l2 = problem
+    weighted = kind(n, loss="hinge", l2=l2, mean=mean, zero=F(0))
+    scaled = kind(n, loss="hinge", l2=l2, mean=mean, zero=F(0))
+    slope = scaled.slope
+    scaled.slope = lambda p, y, epsilon: weight * slope(p, y, epsilon)
+    for row, target in rows:
+        weighted.step(row.keys(), row.values(), target, weight)
+        scaled.step(row.keys(), row.values(), target)
+    assert (weighted.last(), weighted.average()) == (scaled.last(), scaled.average())
+    assert (weighted.weights, weighted.intercept) == weighted.last()
+
+
+@pytest.mark.parametrize("kind", [DenseDekel, PlainDekel])
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (dict(l1=0.5), "l1 must be 0"),
+        (dict(l2=0), "l2 must be positive"),
+        (dict(fit_intercept=False), "fit_intercept must be True"),
+    ],
+)
+def test_what_dekels_algorithms_lack_is_refused(kind, options, message):
+    """When the learner is made."""
+    with pytest.raises(ValueError, match=message):
+        kind(1, **options)
+
+
+def test_dekels_values_by_hand():
+    """x = 2, y = 1, lambda = 1, hinge, two steps."""
+    learned = PlainDekel(1, loss="hinge", zero=Fraction(0))
+    for _ in range(2):
+        learned.step([0], [F(2)], 1)
+    assert learned.last() == ([1], F(1, 2))
+    assert learned.average() == ([F(3, 2)], F(3, 4))
+
+
+@each_order
+@given(data=st.data())
+def test_rescaling_is_the_clock_without_l1(step_order, data):
+    """Through rebases, with rates below 1 / l2 and at it, and the dense algorithm is both."""
+    problem = data.draw(problems("sgd", step_order, below_one=True))._replace(l1=F(0))
+    wiping = data.draw(st.integers(0, len(problem.steps)))
+    if problem.l2 and wiping < len(problem.steps):
+        problem.steps[wiping] = problem.steps[wiping]._replace(eta=1 / problem.l2)
+    learners = [problem.learner(kind) for kind in (PlainRescaled, PlainClock, DenseReference)]
+    for step in problem.steps:
+        if step.rebase:
+            learners[0].rebase()
+        example = step.row.keys(), step.row.values(), step.target, step.importance
+        first, *others = [each.step(*example) for each in learners]
+        assert others == [first, first]
+        first, *others = [each.weights for each in learners]
+        assert others == [first, first]
+
+
+def test_rates_above_one_over_l2_turn_the_sign():
+    """Without an l1 penalty nothing is clipped: w <- (1 - eta lambda) w, and c goes negative."""
+    lazy = PlainRescaled(1, rule="sgd", l2=F(1), schedule=lambda t: F(3), zero=F(0))
+    lazy.store(0, F(8))
+    lazy.step([], [], 1)
+    assert (lazy.c, lazy.weights) == (-2, [-16])
+
+
+def test_the_printed_rescaling_is_wrong():
+    """eta = 1/4, lambda = 2, w = 0, gradient -1: 1/4, and 1/6 if c is divided by 1 - eta."""
+    lazy = PlainRescaled(
+        1, loss="hinge", rule="sgd", l2=F(2), schedule=lambda t: F(1, 4),
+        step_order="shrink_first", zero=F(0),
+    )  # fmt: skip
+    lazy.step([0], [F(1)], 1)
+    assert lazy.weights == [F(1, 4)]
+    c, eta, l2 = F(1), F(1, 4), F(2)
+    printed = (1 - eta * l2) * c * (eta / ((1 - eta) * c))
+    assert printed == F(1, 6)
+
+
+def test_an_l1_penalty_is_refused_by_rescaling():
+    """It would be forgotten."""
+    with pytest.raises(ValueError, match="l1 must be 0"):
+        PlainRescaled(1, l1=1)
+
+
+# --- in floating point, with the logistic loss ----------------------------------------------
+
+
+def close(found, expected):
+    """To 1e-10 of 1 + the largest."""
+    size = 1.0 + max(map(abs, expected), default=0.0)
+    return all(abs(f - e) <= 1e-10 * size for f, e in zip(found, expected, strict=True))
+
+
+@given(problem=floating_problems(step_orders=STEP_ORDERS, intercepts=[False, True]))
+def test_lazy_averages_in_floating_point(problem):
+    """Any loss, rule, order and schedule; the clock may wear until a cushion of 1."""
+    options = dict(schedule=problem.rate, **problem.options)
+    lazy, dense = (kind(problem.n_features, **options) for kind in (PlainAverage, DenseAverage))
+    for row in problem.order:
+        example = problem.X[row]
+        arguments = (
+            example.indices.tolist(),
+            example.data.tolist(),
+            float(problem.y[row]),
+            float(problem.importances[row]),
+        )
+        lazy.step(*arguments), dense.step(*arguments)
+        if lazy.scale * lazy.shift > 1 or lazy.scale < 1e-3:
+            lazy.rebase()
+        if not close(lazy.weights, dense.weights):
+            return  # the runs themselves have parted, as rounding makes them at a kink
+        assert close(lazy.averages, dense.averages)
+
+
+@pytest.mark.parametrize("centered", [False, True])
+@given(seed=st.integers(0, 2**32 - 1))
+def test_dekels_sums_in_floating_point(centered, seed):
+    """The logistic loss, some hundred steps, to 1e-10."""
+    generator = np.random.default_rng(seed)
+    X = generator.standard_normal((30, 6)) * (generator.random((30, 6)) < 0.4)
+    y = np.where(generator.random(30) < 0.5, -1.0, 1.0)
+    mean = X.mean(axis=0).tolist() if centered else None
+    options = dict(loss="log_loss", l2=0.1, mean=mean)
+    lazy, dense = PlainDekel(6, **options), DenseDekel(6, **options)
+    for row in generator.integers(0, 30, 200):
+        support = np.flatnonzero(X[row]).tolist()
+        example = support, X[row, support].tolist(), float(y[row])
+        lazy.step(*example), dense.step(*example)
+    for found, expected in ((lazy.last(), dense.last()), (lazy.average(), dense.average())):
+        assert close([*found[0], found[1]], [*expected[0], expected[1]])
+
+
+# --- the tests are tested --------------------------------------------------------------------
+
+
+class NoVanishing(PlainAverage):
+    """Forgets that a weight stays at zero: sums the negative part of its curve."""
+
+    def _alive(self, j):
+        return len(self.shifts)
+
+
+class OneStepLate(PlainAverage):
+    """Counts a vanished weight for one iterate more."""
+
+    def _alive(self, j):
+        return min(super()._alive(j) + 1, len(self.shifts))
+
+
+class SignForgotten(PlainAverage):
+    """Enters changes of z and not of its sign."""
+
+    def _enter(self, j, n, z):
+        self.before[j] += self.S0[n] * (z - self.stored[j])
+        self.stored[j] = z
+
+
+class NoFold(PlainAverage):
+    """Loses what was summed when the clock is set anew."""
+
+    def _fold(self):
+        pass
+
+
+@pytest.mark.parametrize("broken", [NoVanishing, OneStepLate, SignForgotten, NoFold])
+def test_broken_averages_are_caught(broken):
+    """By the property above, on some problem."""
+
+    @HUNT
+    @given(problem=problems("fobos", "gradient_first"))
+    def equal(problem):
+        lazy, dense = problem.learner(broken, omega=OMEGAS["all"]), naive(problem, "all")
+        for step in problem.steps:
+            if step.rebase:
+                lazy.rebase()
+            example = step.row.keys(), step.row.values(), step.target, step.importance
+            lazy.step(*example), dense.step(*example)
+            assert lazy.averages == dense.averages
+
+    with pytest.raises(AssertionError):
+        equal()
+
+
+class HarmonicByOne(PlainDekel):
+    """h <- h + 1, as the text has it that came down to us."""
+
+    def step(self, indices, values, target):
+        p = super().step(indices, values, target)
+        self.h += 1 - F(1, self.t)
+        return p
+
+
+class HarmonicTooEarly(PlainDekel):
+    """u with the new h."""
+
+    def step(self, indices, values, target):
+        self.h += F(1, self.t + 1)
+        p = super().step(indices, values, target)
+        self.h -= F(1, self.t)
+        return p
+
+
+class InterceptByGradient(PlainDekel):
+    """c <- c + g, likewise."""
+
+    def step(self, indices, values, target):
+        old = self.a
+        p = super().step(indices, values, target)
+        self.c += (self.a - old) - self.a / self.t
+        return p
+
+
+@pytest.mark.parametrize("broken", [HarmonicByOne, HarmonicTooEarly, InterceptByGradient])
+def test_misprints_of_dekels_sums_are_caught(broken):
+    """Each makes averages that are not the averages."""
+
+    @HUNT
+    @given(problem=dekel_problems())
+    def equal(problem):
+        n, rows, mean, strength = problem
+        options = dict(loss="hinge", l2=strength, mean=mean, zero=F(0))
+        lazy, dense = broken(n, **options), DenseDekel(n, **options)
+        for row, target in rows:
+            lazy.step(row.keys(), row.values(), target)
+            dense.step(row.keys(), row.values(), target)
+            assert lazy.average() == dense.average()
+
+    with pytest.raises(AssertionError):
+        equal()

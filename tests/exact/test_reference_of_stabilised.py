@@ -1,0 +1,170 @@
+"""The reference of Ma & Zheng's algorithm computes the formulas of the paper."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.metrics import cohen_kappa_score
+
+from lazynet.reference import DenseReference
+from lazynet.reference.stabilised import (
+    DenseStabilised,
+    base_gravity,
+    kappa,
+    rejected_share,
+    steps_of_burst,
+)
+
+
+def problem(n=60, d=30, informative=5, seed=0):
+    """Sparse rows, a few features that matter."""
+    generator = np.random.default_rng(seed)
+    X = np.where(generator.random((n, d)) < 0.3, generator.standard_normal((n, d)), 0.0)
+    y = np.where(X[:, :informative].sum(axis=1) + 0.1 > 0, 1.0, -1.0)
+    examples = []
+    for row, target in zip(X, y, strict=True):
+        support = np.flatnonzero(row)
+        examples.append((support.tolist(), row[support].tolist(), float(target)))
+    return examples
+
+
+def permutations(n, seed):
+    """An endless stream of permutations for every path."""
+
+    def draws(path):
+        generator = np.random.default_rng([seed, path])
+        while True:
+            yield from generator.permutation(n).tolist()
+
+    return draws
+
+
+def fitted(**options):
+    options = dict(max_iter=5.0, burst_size=15.0, stability=0.5, gravity="informative") | options
+    examples = problem()
+    return DenseStabilised(30, **options).fit(examples, permutations(60, 1)), examples
+
+
+@given(
+    first=st.sets(st.integers(0, 11)), second=st.sets(st.integers(0, 11)), extra=st.integers(0, 5)
+)
+def test_kappa_is_that_of_two_raters(first, second, extra):
+    """scikit-learn's, over all features, where chance leaves room for agreement."""
+    p = 12 + extra
+    votes = [[j in chosen for j in range(p)] for chosen in (first, second)]
+    if len({*votes[0], *votes[1]}) == 1:
+        assert kappa(first, second, p) == 1.0
+    else:
+        assert kappa(first, second, p) == pytest.approx(cohen_kappa_score(*votes), abs=1e-12)
+
+
+@given(
+    ratios=st.lists(st.sampled_from([0.0, 0.1, 0.2, 0.5, 1.0, 7.0]), min_size=1),
+    beta=st.floats(0.001, 1.0),
+)
+def test_gravity_rejects_the_share_that_is_asked_for(ratios, beta):
+    """At least beta at it, at most beta below it, ties included."""
+    g = base_gravity(ratios, beta)
+    n = len(ratios)
+    assert sum(ratio <= g for ratio in ratios) >= beta * n - 1e-9
+    assert sum(ratio < g for ratio in ratios) <= beta * n + 1e-9
+
+
+@given(gamma=st.floats(-20, 20), beta0=st.floats(0.0, 0.99), x=st.floats(0, 1), y=st.floats(0, 1))
+def test_the_rejection_rate_anneals(gamma, beta0, x, y):
+    """0 for no features, beta0 for all of them, and rising in between."""
+    assert rejected_share(0.0, beta0, gamma) == pytest.approx(0.0, abs=1e-12)
+    assert rejected_share(1.0, beta0, gamma) == pytest.approx(beta0, abs=1e-12)
+    low, high = sorted((x, y))
+    assert rejected_share(low, beta0, gamma) <= rejected_share(high, beta0, gamma) + 1e-12
+
+
+def test_burst_sizes():
+    """x = 1, .9, .5, .1, .01 with K0 = 20 and Theta = 1/2."""
+    sizes = [steps_of_burst(20, 1000, left, 0.5) for left in (1000, 900, 500, 100, 10)]
+    assert sizes == [14, 16, 28, 60, 106]
+
+
+def test_without_rejection_the_paths_are_plain_sgd():
+    """With rejection_rate=0 and stability=0 the model is the mean of n_paths runs of SGD."""
+    model, examples = fitted(rejection_rate=0.0, stability=0.0, n_paths=3)
+    assert len(model.stable) == 30
+    for path in range(3):
+        twin = DenseReference(30, loss="hinge", schedule=lambda t: 1 / math.sqrt(t + 1))
+        rows = permutations(60, 1)(path)
+        for row in itertools.islice(rows, model.steps[path]):
+            twin.step(*examples[row])
+        np.testing.assert_allclose(model.paths[path], twin.weights, rtol=1e-12, atol=1e-14)
+    np.testing.assert_allclose(model.weights, np.mean(model.paths, axis=0))
+
+
+def test_stable_sets_never_grow_and_what_is_purged_stays_zero():
+    """Stage by stage; shares of rejections lie between 0 and 1."""
+    model, _ = fitted()
+    assert 0 < len(model.trace[-1].stable) < 30
+    for before, after in itertools.pairwise(model.trace):
+        assert after.stable <= before.stable
+    for stage in model.trace:
+        assert 0.0 <= stage.realised_rate <= 1.0
+    for path in model.paths:
+        assert all(w == 0.0 for j, w in enumerate(path) if j not in model.stable)
+
+
+def test_the_first_stage_rejects_what_it_is_told_to():
+    """Each burst its own share, to one ratio."""
+    model, _ = fitted(bursts_per_stage=1, n_paths=1, max_iter=0.1)
+    stage = model.trace[0]
+    # 15 draws of 9 features each inform nearly all of the 30.
+    assert 0.3 <= stage.realised_rate <= 0.3 + 1 / 15
+
+
+def test_a_feature_that_was_not_informed_is_left_alone():
+    """No gradient, no truncation; and with universal gravity everyone has one."""
+    for gravity, expected in (("informative", 0.75), ("universal", 0.25)):
+        model = DenseStabilised(2, gravity=gravity, n_paths=1)
+        model.paths[0] = [1.0, 0.75]
+        model.truncate(0, {0: 5}, 0.1, 5)
+        assert model.paths[0] == [0.5, expected]
+
+
+@given(weights=st.lists(st.floats(-2, 2), min_size=3, max_size=3), g=st.floats(0, 1))
+def test_gravity_for_all_is_gravity_for_the_always_informed(weights, g):
+    """All k_j = K: Algorithm 2 is Algorithm 1."""
+    found = []
+    for gravity in ("informative", "universal"):
+        model = DenseStabilised(3, gravity=gravity, n_paths=1)
+        model.paths[0] = list(weights)
+        model.truncate(0, dict.fromkeys(range(3), 4), g, 4)
+        found.append(model.paths[0])
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (dict(l1=0.5), "l1 must be 0"),
+        (dict(l2=0.5), "l2 must be 0"),
+        (dict(gravity="some"), 'gravity must be "universal" or "informative"'),
+    ],
+)
+def test_what_the_algorithm_lacks_is_refused(options, message):
+    """When the learner is made."""
+    with pytest.raises(ValueError, match=message):
+        DenseStabilised(1, **options)
+
+
+def test_everything_purged_is_the_zero_model():
+    """And an end, not a crash."""
+    model, _ = fitted(rejection_rate=0.95, stability=1.0)
+    assert not model.stable
+    assert model.weights == [0.0] * 30
+
+
+def test_what_is_little_known_is_carried_over():
+    """nu = 1000: nobody is ever judged."""
+    model, _ = fitted(min_informed=1000)
+    assert len(model.stable) == 30
+    assert max(model.informed) > 5

@@ -1,0 +1,314 @@
+"""References of rules with a state compute what the papers define: minimisers, closed forms."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+from support.fractions import F, problems
+
+from lazynet.reference import DenseReference, PlainClock
+from lazynet.reference.adagrad import DenseAdaGrad, PlainAdaGrad
+from lazynet.reference.carpenter import PlainCarpenter
+from lazynet.reference.ftrl import DenseFTRL
+from lazynet.reference.rda import DenseRDA
+from lazynet.reference.truncated_gradient import (
+    DenseTruncatedGradient,
+    PlainTruncatedGradient,
+    truncate,
+)
+from lazynet.testing import problems as floating_problems
+
+STRENGTHS = st.sampled_from([0.0, 1e-3, 0.1, 1.0])
+
+
+def examples_of(problem):
+    return [problem.example(step) for step in range(len(problem.order))]
+
+
+# --- truncated gradient -----------------------------------------------------------------------
+
+
+@st.composite
+def truncations(draw):
+    """Any gravity and period, thresholds that weights cross in both directions, and infinity."""
+    return dict(
+        l1=draw(st.just(F(0)) | st.fractions(0, 2, max_denominator=8)),
+        period=draw(st.integers(1, 6)),
+        threshold=draw(st.just(math.inf) | st.fractions(0, 4, max_denominator=4)),
+    )
+
+
+def truncated(problem, kind, options):
+    learner = kind(
+        len(problem.start), loss="hinge", schedule=lambda t: problem.steps[t].eta,
+        fit_intercept=problem.fit_intercept, zero=F(0), **options,
+    )  # fmt: skip
+    if kind is DenseTruncatedGradient:
+        learner.weights = list(problem.start)
+    else:
+        for j, w in enumerate(problem.start):
+            learner.store(j, w)
+    return learner
+
+
+def assert_truncations_match(problem, options, lazy_kind):
+    dense = truncated(problem, DenseTruncatedGradient, options)
+    lazy = truncated(problem, lazy_kind, options)
+    for step in problem.steps:
+        example = step.row.keys(), step.row.values(), step.target, step.importance
+        assert lazy.step(*example) == dense.step(*example)
+        assert lazy.weights == dense.weights
+
+
+@given(problem=problems("sgd", "gradient_first"), options=truncations())
+def test_lazy_truncation_is_the_dense_one_exactly(problem, options):
+    """After every step, over fractions."""
+    assert_truncations_match(problem, options, PlainTruncatedGradient)
+
+
+@given(problem=problems("sgd", "gradient_first"), gravity=st.fractions(0, 2, max_denominator=8))
+def test_gravity_at_every_step_without_threshold_is_the_l1_penalty(problem, gravity):
+    """K = 1, theta = infinity: FoBoS with l1 = g."""
+    here = truncated(problem, DenseTruncatedGradient, dict(l1=gravity))
+    there = problem._replace(rule="fobos", l1=gravity, l2=F(0)).learner(DenseReference)
+    for step in problem.steps:
+        example = step.row.keys(), step.row.values(), step.target, step.importance
+        here.step(*example), there.step(*example)
+        assert here.weights == there.weights
+
+
+@given(
+    problem=problems("sgd", "gradient_first", below_one=True),
+    l1=st.fractions(0, 2, max_denominator=8),
+    period=st.integers(1, 6),
+)
+def test_without_a_threshold_truncation_is_sgd_with_gravity_collected(problem, l1, period):
+    """The l2 penalty acts at every step, gravity at every ``period``-th: exactly, on the clock."""
+    here = truncated(problem, DenseTruncatedGradient, dict(l1=l1, l2=problem.l2, period=period))
+    there = problem._replace(rule="sgd").learner(PlainClock)
+
+    def collected(eta, _l1, l2):
+        return 1 - eta * l2, period * eta * l1 if (there.t + 1) % period == 0 else 0
+
+    there.map = collected
+    for step in problem.steps:
+        example = step.row.keys(), step.row.values(), step.target, step.importance
+        assert here.step(*example) == there.step(*example)
+        assert here.weights == there.weights
+
+
+def test_an_l2_penalty_is_refused_where_no_decay_is_made():
+    """By the dense truncation with a threshold, and by the stamps with or without one."""
+    with pytest.raises(ValueError, match="l2 must be 0 with a finite threshold"):
+        DenseTruncatedGradient(1, l2=0.5, threshold=3.0)
+    for threshold in (3.0, math.inf):
+        with pytest.raises(ValueError, match="l2 must be 0"):
+            PlainTruncatedGradient(1, l2=0.5, threshold=threshold)
+
+
+def test_a_weight_beyond_the_threshold_stays_and_one_at_it_shrinks():
+    """|v| = theta is truncated; theta and a bit is not, over any gap."""
+    for kind in (DenseTruncatedGradient, PlainTruncatedGradient):
+        options = dict(l1=F(1, 10), threshold=F(1), schedule=lambda t: F(1), zero=F(0))
+        learner = kind(2, loss="squared_error", **options)
+        learner.step([0, 1], [F(1), F(1)], F(1))
+        if kind is DenseTruncatedGradient:
+            learner.weights = [F(1), F(1) + F(1, 1000)]
+        else:
+            learner.store(0, F(1)), learner.store(1, F(1) + F(1, 1000))
+        for gap in range(1, 4):
+            learner.step([], [], F(0))
+            assert learner.weights == [1 - F(gap, 10), F(1001, 1000)]
+    assert truncate(F(1), F(1, 4), F(1)) == F(3, 4)
+
+
+class ForgetsThePending(PlainTruncatedGradient):
+    """Stamps a touched weight as if the truncation of its own step were done."""
+
+    def advance(self, a, b):
+        super().advance(a, b)
+        self.stamp = [self.G if s == self.G - b else s for s in self.stamp]
+
+
+class TruncatesBeyondTheThreshold(PlainTruncatedGradient):
+    """As if theta were infinite."""
+
+    def load(self, j):
+        return truncate(self.w[j], self.G - self.stamp[j], math.inf)
+
+
+class EveryStep(PlainTruncatedGradient):
+    """Gravity K times as strong at every step."""
+
+    def _truncation(self, eta, l1, l2):
+        return 1, eta * self.period * l1
+
+
+@pytest.mark.parametrize("broken", [ForgetsThePending, TruncatesBeyondTheThreshold, EveryStep])
+def test_broken_truncations_are_caught(broken):
+    """By the property above."""
+
+    @settings(
+        max_examples=1000, phases=[Phase.generate], database=None, derandomize=True,
+        suppress_health_check=list(HealthCheck),
+    )  # fmt: skip
+    @given(problem=problems("sgd", "gradient_first"), options=truncations())
+    def holds(problem, options):
+        assert_truncations_match(problem, options, broken)
+
+    with pytest.raises(AssertionError):
+        holds()
+
+
+# --- RDA and FTRL: the minimisers that define them ----------------------------------------------
+
+
+def assert_stationary(weight, pull, l1, scale):
+    """0 lies in pull + l1 d|w| at ``weight``, up to rounding of numbers as large as ``scale``."""
+    slack = 1e-12 * (1.0 + scale)
+    if weight == 0.0:
+        assert abs(pull) <= l1 + slack
+    else:
+        assert abs(pull + math.copysign(l1, weight)) <= slack
+
+
+@given(
+    problem=floating_problems(intercepts=[False, True]), l1=STRENGTHS, l2=STRENGTHS,
+    gamma=st.sampled_from([0.1, 1.0, 30.0]), rho=st.sampled_from([0.0, 0.01]),
+)  # fmt: skip
+def test_rda_minimises_the_mean_of_its_gradients(problem, l1, l2, gamma, rho):
+    """After every step, in every coordinate, the intercept without penalties."""
+    options = dict(loss=problem.loss, epsilon=problem.epsilon, l1=l1, l2=l2, gamma=gamma, rho=rho)
+    twin = DenseRDA(problem.n_features, fit_intercept=problem.fit_intercept, **options)
+    assert twin.weights == [0.0] * problem.n_features
+    sums, intercept_sum = np.zeros(problem.n_features), 0.0
+    for indices, values, target, importance in examples_of(problem):
+        p = twin.step(indices, values, target, importance)
+        g = importance * twin.slope(p, target, problem.epsilon)
+        sums[indices] += g * np.array(values)
+        intercept_sum += g
+        root = math.sqrt(twin.t)
+        for j, w in enumerate(twin.weights):
+            mean = sums[j] / twin.t
+            assert_stationary(w, mean + (l2 + gamma / root) * w, l1 + gamma * rho / root, abs(mean))
+        if problem.fit_intercept:
+            mean = intercept_sum / twin.t
+            assert_stationary(twin.intercept, mean + gamma / root * twin.intercept, 0.0, abs(mean))
+
+
+@given(
+    problem=floating_problems(intercepts=[False, True]), l1=STRENGTHS, l2=STRENGTHS,
+    alpha=st.sampled_from([0.05, 1.0]), beta=st.sampled_from([0.5, 1.0]),
+)  # fmt: skip
+def test_ftrl_follows_the_regularised_leader(problem, l1, l2, alpha, beta):
+    """w minimises sum g w + sum sigma (w - w_s)^2 / 2 + l1 |w| + l2 w^2 / 2."""
+    d = problem.n_features
+    options = dict(loss=problem.loss, epsilon=problem.epsilon, l1=l1, l2=l2, alpha=alpha, beta=beta)
+    twin = DenseFTRL(d, fit_intercept=problem.fit_intercept, **options)
+    gradients, sigmas, centers = np.zeros(d), np.full(d, beta / alpha), np.zeros(d)
+    squares = np.zeros(d)
+    for indices, values, target, importance in examples_of(problem):
+        before = np.array(twin.weights)
+        p = twin.step(indices, values, target, importance)
+        slope = importance * twin.slope(p, target, problem.epsilon)
+        for j, x in zip(indices, values, strict=True):
+            g = slope * x
+            sigma = (math.sqrt(squares[j] + g * g) - math.sqrt(squares[j])) / alpha
+            gradients[j] += g
+            squares[j] += g * g
+            sigmas[j] += sigma
+            centers[j] += sigma * before[j]
+        for j, w in enumerate(twin.weights):
+            scale = abs(gradients[j]) + abs(centers[j]) + sigmas[j] * abs(w)
+            assert_stationary(w, gradients[j] + sigmas[j] * w - centers[j] + l2 * w, l1, scale)
+
+
+def test_ftrl_without_penalties_is_adaptive_gradient_descent():
+    """At the rate alpha / (beta + sqrt n), n counted first."""
+    twin = DenseFTRL(1, loss="squared_error", alpha=0.3, beta=0.7)
+    w = n = 0.0
+    for target in (1.0, -2.0, 3.0, 0.5):
+        g = w - target
+        n += g * g
+        w -= 0.3 / (0.7 + math.sqrt(n)) * g
+        twin.step([0], [1.0], target)
+        assert twin.weights[0] == pytest.approx(w, rel=1e-14)
+
+
+# --- AdaGrad --------------------------------------------------------------------------------------
+
+
+@given(
+    problem=floating_problems(intercepts=[False, True]), l1=STRENGTHS, l2=STRENGTHS,
+    alpha=st.sampled_from([0.05, 0.5]), delta=st.sampled_from([1e-6, 1.0]),
+)  # fmt: skip
+def test_lazy_adagrad_is_the_dense_one(problem, l1, l2, alpha, delta):
+    """After every step, until a kink may decide otherwise."""
+    options = dict(loss=problem.loss, epsilon=problem.epsilon, l1=l1, l2=l2, alpha=alpha)
+    options |= dict(delta=delta, fit_intercept=problem.fit_intercept)
+    lazy, dense = (kind(problem.n_features, **options) for kind in (PlainAdaGrad, DenseAdaGrad))
+    for example in examples_of(problem):
+        lazy.step(*example), dense.step(*example)
+        gap = np.abs(np.array(lazy.weights) - dense.weights).max()
+        if gap > 1e-6:
+            return
+        assert gap <= 1e-10 * (1 + np.abs(dense.weights).max())
+
+
+def test_missed_shrinks_are_not_one_with_the_sum_of_their_rates():
+    """1/4 against 1/3 for two shrinks with eta l2 = 1."""
+    dense = DenseAdaGrad(2, loss="squared_error", l2=1.0, alpha=1.0, delta=0.0)
+    lazy = PlainAdaGrad(2, loss="squared_error", l2=1.0, alpha=1.0, delta=0.0)
+    for twin in (dense, lazy):
+        twin.w[0], twin.G[0] = 1.0, 1.0
+        twin.step([], [], 0.0), twin.step([], [], 0.0)
+    assert dense.weights[0] == 0.25
+    assert lazy.weights[0] == pytest.approx(0.25, rel=1e-15)
+
+
+# --- Carpenter --------------------------------------------------------------------------------
+
+
+def carpenter(problem, period, **changes):
+    problem = problem._replace(**changes)
+    eta = problem.steps[0].eta
+    options = dict(loss="hinge", l1=problem.l1, l2=problem.l2, schedule=lambda t: eta)
+    options |= dict(fit_intercept=problem.fit_intercept, zero=F(0))
+    lazy = PlainCarpenter(len(problem.start), period=period, **options)
+    dense = DenseReference(len(problem.start), rule="sgd", **options)
+    lazy.w, dense.weights = list(problem.start), list(problem.start)
+    return problem, lazy, dense
+
+
+@pytest.mark.parametrize(("period", "changes"), [(1, {}), (None, {"l2": F(0)})])
+@given(data=st.data())
+def test_carpenter_is_exact_where_it_says_so(period, changes, data):
+    """With period 1, and without l2 at one rate."""
+    drawn = data.draw(problems("sgd", "gradient_first", below_one=True))
+    problem, lazy, dense = carpenter(drawn, period, **changes)
+    for step in problem.steps:
+        example = step.row.keys(), step.row.values(), step.target, step.importance
+        assert lazy.step(*example) == dense.step(*example)
+        assert lazy.weights == dense.weights
+
+
+def test_carpenters_error_falls_with_the_period():
+    """And is there."""
+    generator = np.random.default_rng(0)
+    rows = [generator.choice(20, 3, replace=False) for _ in range(400)]
+    labels = np.where(generator.random(400) < 0.5, -1.0, 1.0)
+    errors = []
+    options = dict(l1=1e-4, l2=1e-2, schedule=lambda t: 0.5)
+    for period in (100, 10, 2, 1):
+        lazy, dense = (
+            PlainCarpenter(20, period=period, **options),
+            DenseReference(20, rule="sgd", **options),
+        )
+        for row, label in zip(rows, labels, strict=True):
+            example = sorted(row.tolist()), [1.0] * 3, label
+            lazy.step(*example), dense.step(*example)
+        errors.append(np.abs(np.array(lazy.weights) - dense.weights).max())
+    assert errors[0] > errors[1] > errors[2] > 1e-6
+    assert errors[3] <= 1e-14

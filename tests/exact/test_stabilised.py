@@ -1,0 +1,645 @@
+"""Ma & Zheng's stages, compiled, equal their reference for any number of threads."""
+
+import contextlib
+import math
+import pickle
+import subprocess
+import sys
+import threading
+import warnings
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+
+from lazynet import StabilisedSGDClassifier
+from lazynet.data import as_examples
+from lazynet.kernels import bursts as kernel
+from lazynet.kernels.examples import Examples
+from lazynet.losses import get_loss
+from lazynet.reference.stabilised import DenseStabilised
+from lazynet.schedules import Constant, InverseSqrt
+from lazynet.stages import (
+    Path,
+    Permutations,
+    Plan,
+    Problem,
+    StabilisedLearner,
+    StageOrders,
+    Workers,
+    _record_arrays,
+)
+
+PLAN = Plan(
+    bursts_per_stage=3,
+    burst_size=12,
+    rejection_rate=0.3,
+    annealing=-9.0,
+    stability=0.5,
+    theta=0.5,
+    min_informed=1,
+    universal=False,
+)
+
+
+def problem(seed, n=40, d=25, density=0.25, informative=5):
+    """Values without ties, so that rounding decides nothing; some zeros are stored."""
+    generator = np.random.default_rng(seed)
+    dense = np.where(generator.random((n, d)) < density, generator.standard_normal((n, d)), 0.0)
+    dense[:, -2:] = 0.0  # features that never occur
+    y = np.where(dense[:, :informative].sum(axis=1) + 0.1 > 0, 1.0, -1.0)
+    X = sparse.csr_matrix(dense)
+    X.data[generator.random(X.nnz) < 0.1] = 0.0
+    return X, y
+
+
+def occurring(X):
+    return np.asarray((X != 0).sum(axis=0)).ravel() > 0
+
+
+def streams(n, seed, n_paths):
+    return [Permutations(n, np.random.default_rng([seed, path])) for path in range(n_paths)]
+
+
+class Watched:
+    """The reference beside a list of the first path's weights after every step."""
+
+    def __init__(self, X, y, seed, plan, loss, fit_intercept, epochs, n_paths):
+        self.after_step = []
+        self.reference = DenseStabilised(
+            X.shape[1],
+            loss=loss,
+            schedule=InverseSqrt(0.5),
+            n_paths=n_paths,
+            bursts_per_stage=plan.bursts_per_stage,
+            burst_size=plan.burst_size,
+            rejection_rate=plan.rejection_rate,
+            annealing=plan.annealing,
+            stability=plan.stability,
+            theta=plan.theta,
+            min_informed=plan.min_informed,
+            max_iter=epochs,
+            gravity="universal" if plan.universal else "informative",
+            fit_intercept=fit_intercept,
+        )
+
+        def draws(path):
+            generator = np.random.default_rng([seed, path])
+            while True:
+                for row in generator.permutation(X.shape[0]).tolist():
+                    yield row
+                    # Asked for the next one: the step is over.
+                    if path == 0:
+                        self.after_step.append(list(self.reference.paths[0]))
+
+        examples = [
+            (X[i].indices.tolist(), X[i].data.tolist(), float(y[i])) for i in range(X.shape[0])
+        ]
+        self.reference.fit(examples, draws)
+
+
+def assert_stages_match(
+    X, y, seed, plan, *, loss="hinge", fit_intercept=False, epochs=4.0, n_paths=2,
+    learner_class=StabilisedLearner,
+):  # fmt: skip
+    """Every path after every stage, the first one after every step; returns the stages."""
+    expected = Watched(X, y, seed, plan, loss, fit_intercept, epochs, n_paths)
+    reference = expected.reference
+    learner = learner_class(
+        Problem(as_examples(X, y), get_loss(loss), fit_intercept=fit_intercept),
+        plan,
+        InverseSqrt(0.5),
+        streams(X.shape[0], seed, n_paths),
+        occurring(X),
+    )
+    found, stage_ends, stages = [], [], []
+    with Workers(1) as workers:
+        for stage in reference.trace:
+            if not learner.n_stable:
+                break
+            n_steps = math.ceil(epochs * X.shape[0])
+            stages.append(
+                learner.take_stage(
+                    workers,
+                    lambda: found.append(learner.paths[0].weights()),
+                    n_steps - learner.t,
+                )
+            )
+            stage_ends.append(len(found) - 1)
+            assert set(np.flatnonzero(learner.stable)) == stage.stable
+            line = stages[-1]
+            assert (line["burst_size"], line["n_stable"]) == (stage.burst_size, len(stage.stable))
+            assert line["rejection_rate"] == pytest.approx(stage.rejection_rate, rel=1e-12)
+            assert line["realised_rate"] == pytest.approx(stage.realised_rate, rel=1e-12)
+            assert (line["gravity"] is None) == (stage.gravity is None)
+            if stage.gravity is not None:
+                assert line["gravity"] == pytest.approx(stage.gravity, rel=1e-9, abs=1e-12)
+    assert len(stages) == len(reference.trace)
+    for path, expected_path, intercept in zip(
+        learner.paths, reference.paths, reference.intercepts, strict=True
+    ):
+        np.testing.assert_allclose(path.weights(), expected_path, rtol=1e-10, atol=1e-10)
+        assert path.intercept == pytest.approx(intercept, rel=1e-10, abs=1e-10)
+    np.testing.assert_allclose(learner.weights(), reference.weights, rtol=1e-10, atol=1e-10)
+    np.testing.assert_allclose(learner.frequency, reference.frequency, rtol=1e-12)
+    for step, weights in enumerate(expected.after_step):
+        if step not in stage_ends:  # there the reference has purged as well
+            np.testing.assert_allclose(found[step], weights, rtol=1e-10, atol=1e-10)
+    return stages
+
+
+plans = st.builds(
+    Plan,
+    bursts_per_stage=st.integers(1, 4),
+    burst_size=st.integers(1, 25),
+    rejection_rate=st.sampled_from([0.0, 0.2, 0.5, 0.8]),
+    annealing=st.sampled_from([-9.0, 0.0, 5.0]),
+    stability=st.sampled_from([0.0, 0.3, 0.5, 0.85]),
+    theta=st.sampled_from([0.2, 0.5, 0.9]),
+    min_informed=st.integers(1, 6),
+    universal=st.booleans(),
+)
+
+
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    plan=plans,
+    loss=st.sampled_from(["hinge", "log_loss"]),
+    fit_intercept=st.booleans(),
+    n_paths=st.integers(1, 3),
+)
+def test_stages_are_those_of_the_reference(seed, plan, loss, fit_intercept, n_paths):
+    """Weights after every step, stable sets, gravities, frequencies."""
+    X, y = problem(seed)
+    assert_stages_match(
+        X, y, seed, plan, loss=loss, fit_intercept=fit_intercept, n_paths=n_paths, epochs=2.0
+    )
+
+
+@given(seed=st.integers(0, 2**32 - 1))
+def test_they_are_whatever_else_is_asked(seed):
+    """Many bursts to a stage, features judged late, records that must grow: still the same."""
+    X, y = problem(seed, n=80, d=60, density=0.4, informative=10)
+    plan = replace(PLAN, bursts_per_stage=8, burst_size=40, min_informed=12, rejection_rate=0.6)
+    stages = assert_stages_match(X, y, seed, plan, epochs=20.0, n_paths=3)
+    assert len(stages) > 1
+
+
+class ForgetsWhatIsCarriedOver(StabilisedLearner):
+    """Counts every stage anew."""
+
+    def _judge(self):
+        purged = super()._judge()
+        self.counts[:] = 0
+        return purged
+
+
+class PurgesOnePathAlone(StabilisedLearner):
+    """The others keep what has been purged."""
+
+    def _judge(self):
+        paths, kept = self.paths, [path.cells.copy() for path in self.paths]
+        purged = super()._judge()
+        for path, cells in zip(paths[1:], kept[1:], strict=True):
+            path.cells[:] = cells
+        return purged
+
+
+class TakesItsOwnGravity(StabilisedLearner):
+    """In every stage, not in the first one alone."""
+
+    def take_stage(self, *given):
+        self.gravity = None
+        return super().take_stage(*given)
+
+
+class DoesNotAnneal(StabilisedLearner):
+    """The rate and the length of bursts stay as they were."""
+
+    def take_stage(self, *given):
+        self.beta, self.size = self.plan.rejection_rate, self.plan.burst_size
+        return super().take_stage(*given)
+
+
+class CountsZeros(StabilisedLearner):
+    """A path that takes gravity for universal where it is not."""
+
+    def __init__(self, problem, plan, *rest):
+        super().__init__(problem, replace(plan, universal=not plan.universal), *rest)
+
+
+@pytest.mark.parametrize(
+    ("broken", "changes"),
+    [
+        (ForgetsWhatIsCarriedOver, {"min_informed": 8}),
+        (PurgesOnePathAlone, {}),
+        (TakesItsOwnGravity, {}),
+        (DoesNotAnneal, {}),
+        (CountsZeros, {}),
+        (CountsZeros, {"universal": True}),
+    ],
+)
+def test_broken_learners_are_caught(broken, changes):
+    """On an ordinary problem, on which the whole one passes."""
+    X, y = problem(0)
+    plan = replace(PLAN, **changes)
+    assert_stages_match(X, y, 0, plan)
+    with pytest.raises(AssertionError):
+        assert_stages_match(X, y, 0, plan, learner_class=broken)
+
+
+def fit_learner(plan=PLAN, threads=1, level=None, n_paths=4, loss="log_loss"):
+    X, y = problem(3, n=200, d=80)
+    examples = as_examples(X, y)
+    if level is not None:
+        examples.at_level(level)
+    learner = StabilisedLearner(
+        Problem(examples, get_loss(loss), fit_intercept=True),
+        plan,
+        InverseSqrt(0.5),
+        streams(200, 1, n_paths),
+        occurring(X),
+    )
+    with Workers(threads) as workers:
+        while learner.t < 2000 and learner.n_stable:
+            learner.take_stage(workers)
+    return learner
+
+
+@pytest.mark.parametrize("universal", [False, True])
+def test_any_number_of_threads_gives_the_same_bits(universal):
+    """And any vector level."""
+    plan = replace(PLAN, universal=universal)
+    alone = fit_learner(plan)
+    assert 0 < alone.n_stable < alone.n_occurring
+    for other in (
+        fit_learner(plan, threads=2),
+        fit_learner(plan, threads=7),
+        fit_learner(plan, 3, 0),
+    ):
+        np.testing.assert_array_equal(alone.weights(), other.weights())
+        np.testing.assert_array_equal(alone.frequency, other.frequency)
+        assert alone.intercept == other.intercept
+
+
+def test_an_error_in_one_thread_ends_the_others_and_is_raised():
+    """Also one that Python raises."""
+
+    class Ends:
+        def take(self, count):
+            raise OSError("no more rows")
+
+    X, y = problem(0)
+    learner = StabilisedLearner(
+        Problem(as_examples(X, y), get_loss("hinge")),
+        PLAN,
+        InverseSqrt(0.5),
+        [*streams(40, 0, 3), Ends()],
+        occurring(X),
+    )
+    with pytest.raises(OSError, match="no more rows"), Workers(2) as workers:
+        learner.take_stage(workers)
+
+
+@pytest.mark.parametrize("size", [1e-6, 1.0, 1e6])
+def test_long_shifts_are_swept(size):
+    """The shift of universal gravity begins again at 0 before it costs digits, whatever the scale
+    of the weights: after so many bursts, and no sooner."""
+    X = sparse.csr_matrix(np.array([[5.0, 0.0]]))
+    path = Path(2, Permutations(1, np.random.default_rng(0)))
+    path.cells[1, 0] = 3000.0 * size
+    problem_ = Problem(as_examples(X, np.ones(1)), get_loss("hinge"))
+    shifts = []
+    path.take_stage(
+        problem_,
+        StageOrders(np.full(1500, 0.1), 1, 0.5, size, True),
+        0,
+        threading.Event(),
+        lambda: shifts.append(path.fields[kernel.SHIFT_FIELD]),
+    )
+    assert 1024 <= round(max(shifts) / size) <= 1025
+    assert np.count_nonzero(np.diff(shifts) < 0) == 1
+    assert path.weights()[1] == pytest.approx(1500.0 * size, rel=1e-12)
+
+
+def test_a_run_has_no_more_steps_than_it_was_given():
+    """The last burst is a shorter one, and is truncated like the others."""
+    X, y = data_with_few_features_that_matter(n=300)
+    model = StabilisedSGDClassifier(max_iter=7, burst_size=100, random_state=0).fit(X, y)
+    assert model.trace_[-1]["steps"] == 7 * 300
+    assert model.n_iter_ == 7
+
+
+TOUCHES_LITTLE = """
+import resource, sys, threading
+import numpy as np
+from scipy import sparse
+from lazynet.data import as_examples
+from lazynet.losses import get_loss
+from lazynet.stages import StageOrders, Path, Permutations, Problem
+
+d = 20_000_000
+columns = np.sort(np.random.default_rng(0).integers(0, d // 100, (100, 20)), axis=1).ravel()
+X = sparse.csr_matrix((np.ones(2000), columns, np.arange(0, 2001, 20)), shape=(100, d))
+problem = Problem(as_examples(X, np.ones(100)), get_loss("hinge"))
+path = Path(d, Permutations(100, np.random.default_rng(0)))
+peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+before = peak()
+for universal in (True, False):
+    orders = StageOrders(np.ones(400), 100, 0.5, 0.01, universal)
+    path.take_stage(problem, orders, 0, threading.Event())
+unit = 1 if sys.platform == "darwin" else 1024
+print((peak() - before) * unit, path.cells.nbytes)
+"""
+
+
+def test_a_burst_touches_only_what_its_rows_name():
+    """Of 320 MB of weights next to nothing is ever paged in: O(K nonzeros), never O(d)."""
+    pytest.importorskip("resource")
+    ran = subprocess.run(
+        [sys.executable, "-c", TOUCHES_LITTLE], capture_output=True, text=True, check=True
+    )
+    touched, weights = map(int, ran.stdout.split())
+    assert touched < weights / 4
+
+
+def test_a_row_that_vanishes_is_named():
+    """Memory that changes under training."""
+    X, y = problem(0)
+    rows = X.copy()
+    path = Path(25, Permutations(40, np.random.default_rng(0)))
+    problem_ = Problem(as_examples(rows, y), get_loss("hinge"))
+    rows.indices[:] = 10**6
+    with pytest.raises(ValueError, match="cannot be read at step 7"):
+        path.take_stage(problem_, StageOrders(np.ones(4), 2, 0.5, None, True), 7, threading.Event())
+
+
+@given(data=st.data())
+def test_the_kernel_survives_hostile_matrices_and_orders(data):
+    """Any indices, row starts, order and records: an error or a result, never a stray read."""
+    integers = st.one_of(st.integers(-5, 15), st.sampled_from([2**31 - 1, -(2**31)]))
+    indices = data.draw(st.lists(integers, max_size=12))
+    indptr = data.draw(st.lists(integers, min_size=1, max_size=8))
+    order = np.array(data.draw(st.lists(integers, max_size=10)), dtype=np.int64)
+    d = data.draw(st.integers(0, 8))
+    room = data.draw(st.integers(0, 20))
+    examples = Examples(
+        np.ones(len(indices)), np.array(indices, np.int32), np.array(indptr, np.int32), d,
+        np.ones(len(indptr) - 1),
+    )  # fmt: skip
+    cells, fields = np.zeros((d, 2)), np.zeros(kernel.BURST_FIELDS)
+    records = kernel.Records(
+        np.full(room, data.draw(integers)), np.zeros(room), np.zeros(room, np.uint8)
+    )
+    first = data.draw(integers)
+    gravity, universal = data.draw(st.sampled_from([-1.0, 0.5])), data.draw(st.booleans())
+    kernel.run(
+        examples, order, np.ones(len(order)), 1, 0.1, True, 2, gravity, universal, cells, fields,
+        records, first,
+    )  # fmt: skip
+    assert 0 <= records.began <= records.n <= room
+    with contextlib.suppress(ValueError):
+        kernel.tally(records, np.zeros((d, 2), np.int32))
+    kernel.truncate(records, cells, fields, 0.5, 2, False)
+    counts = np.zeros((d, 2), np.int32)
+    kernel.judge(records, 1, 0.5, counts, np.zeros(d), np.zeros(records.n, np.int64))
+    with pytest.raises(ValueError, match="below"):
+        kernel.purge(np.array([d]), cells)
+    with pytest.raises(ValueError, match="below"):
+        kernel.purge(np.array([-1]), cells)
+
+
+def test_the_kernel_refuses_state_that_does_not_fit():
+    """Called by hand with arrays of the wrong length, it raises before it begins."""
+    X, y = problem(0)
+    examples, d = as_examples(X, y), X.shape[1]
+    order, rates = np.zeros(2, np.int64), np.ones(2)
+    cells, fields = np.zeros((d, 2)), np.zeros(kernel.BURST_FIELDS)
+    records = kernel.Records(np.zeros(4, np.int64), np.zeros(4), np.zeros(4, np.uint8))
+
+    def run(order=order, rates=rates, size=1, cells=cells, fields=fields, loss=1):
+        kernel.run(
+            examples, order, rates, loss, 0.1, False, size, 0.0, False, cells, fields, records, 0
+        )
+
+    with pytest.raises(ValueError, match="equally long"):
+        kernel.Records(np.zeros(4, np.int64), np.zeros(3), np.zeros(4, np.uint8))
+    for call, message in (
+        (lambda: run(rates=np.ones(3)), "rates must have 2 entries"),
+        (lambda: run(size=0), "size must be at least 1"),
+        (lambda: run(cells=np.zeros((d + 1, 2))), f"cells must have {d} rows"),
+        (lambda: run(cells=np.zeros((d, 3))), "two numbers"),
+        (lambda: run(fields=np.zeros(5)), "fields must have"),
+        (lambda: run(loss=99), "loss must be a code"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            call()
+    path = Path(d, Permutations(40, np.random.default_rng(0)))
+    problem_ = Problem(examples, get_loss("hinge"))
+    path.take_stage(problem_, StageOrders(np.ones(4), 2, 0.5, None, True), 0, threading.Event())
+    assert path.records.n > 0
+    small, counts = np.zeros((1, 2), np.int32), np.zeros((d, 2), np.int32)
+    for call, message in (
+        (lambda: kernel.tally(path.records, small), "must name features below"),
+        (lambda: kernel.tally(path.records, counts[:, :1].copy()), "two numbers"),
+        (
+            lambda: kernel.judge(path.records, 1, 0.5, small, np.zeros(1), order),
+            "must name",
+        ),
+        (lambda: kernel.judge(path.records, 1, 0.5, counts, np.zeros(1), order), "entries"),
+        (
+            lambda: kernel.judge(path.records, 1, 0.5, counts, np.zeros(d), order[:0]),
+            "room for",
+        ),
+        (lambda: path.records.extend(*(array[:1] for array in _record_arrays(9))), "hold"),
+        (lambda: kernel.truncate(path.records, cells[:, :1].copy(), fields, 1, 1, True), "two"),
+        (lambda: kernel.sweep(cells, np.zeros(9)), "fields must have"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            call()
+
+
+# --- the estimator ------------------------------------------------------------------------------
+
+
+def data_with_few_features_that_matter(seed=0, n=2000, d=300):
+    X = sparse.random(n, d, density=0.05, format="csr", random_state=seed)
+    signs = np.where(np.arange(d) < 5, 1.0, -1.0) * (np.arange(d) < 10)
+    return X, X @ signs > 0
+
+
+def test_it_finds_the_features_that_matter():
+    """And few others, though the model is no worse on new rows than one with all of them."""
+    X, y = data_with_few_features_that_matter()
+    model = StabilisedSGDClassifier(random_state=0).fit(X[:1500], y[:1500])
+    chosen = np.flatnonzero(model.support_)
+    assert set(range(10)) <= set(chosen)
+    assert len(chosen) < 60
+    plain = StabilisedSGDClassifier(rejection_rate=0, stability=0, random_state=0)
+    plain.fit(X[:1500], y[:1500])
+    assert np.count_nonzero(plain.support_) > 250
+    assert model.score(X[1500:], y[1500:]) >= plain.score(X[1500:], y[1500:]) - 0.01
+
+
+def test_the_trace_tells_what_happened():
+    """Stage by stage: the sets shrink by what is purged, and what is purged is zero."""
+    X, y = data_with_few_features_that_matter()
+    model = StabilisedSGDClassifier(max_iter=5, random_state=0).fit(X, y)
+    left = set(np.unique(X.indices))
+    for number, stage in enumerate(model.trace_):
+        assert stage["stage"] == number
+        assert set(stage["purged"]) <= left
+        left -= set(stage["purged"])
+        assert stage["n_stable"] == len(left)
+        assert 0 <= stage["realised_rate"] <= 1
+        assert (stage["gravity"] is None) == (number == 0)
+    assert left == set(np.flatnonzero(model.stable_))
+    assert model.trace_[-1]["steps"] >= 5 * 2000
+    assert not model.coef_[~model.stable_].any()
+    assert (model.selection_frequency_[model.stable_] >= model.stability).all()
+    assert (model.selection_frequency_[~model.stable_] < model.stability).all()
+
+
+def test_everything_purged_is_a_warning_and_a_zero_model():
+    """Saying what to change."""
+    X, y = data_with_few_features_that_matter(n=500)
+    with pytest.warns(ConvergenceWarning, match=r"all features were purged.*Lower stability"):
+        model = StabilisedSGDClassifier(
+            gravity="informative",
+            burst_size=20,
+            rejection_rate=0.8,
+            stability=0.85,
+            random_state=0,
+        ).fit(X, y)
+    assert not model.coef_.any()
+    assert not model.stable_.any()
+    assert len(set(model.predict(X))) == 1
+
+
+def test_a_matrix_without_values_is_a_warning_too():
+    """No feature occurs."""
+    with pytest.warns(ConvergenceWarning, match="no feature occurs"):
+        model = StabilisedSGDClassifier().fit(sparse.csr_matrix((4, 3)), [0, 1, 0, 1])
+    assert not model.coef_.any()
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_threads_and_seeds_of_the_estimator(n_classes):
+    """The same seed is the same model for any number of threads, another seed another one."""
+    X, _ = data_with_few_features_that_matter(n=400)
+    y = np.argmax(np.asarray(X[:, :n_classes].todense()) + 0.01, axis=1)
+
+    def fit(**options):
+        return StabilisedSGDClassifier(max_iter=5, **options).fit(X, y)
+
+    first = fit(random_state=0)
+    assert len(first.coef_) == (1 if n_classes == 2 else 3)
+    for n_jobs in (2, 3, -1):
+        again = fit(random_state=0, n_jobs=n_jobs)
+        np.testing.assert_array_equal(first.coef_, again.coef_)
+        np.testing.assert_array_equal(first.intercept_, again.intercept_)
+    assert (fit(random_state=1).coef_ != first.coef_).any()
+
+
+def test_weight_zero_is_a_step_that_informs_nobody():
+    """And a class weight multiplies the slopes of its class."""
+    X, y = data_with_few_features_that_matter(n=300)
+    weights = np.zeros(300)
+    weights[7] = 1.0
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # not purged: never judged
+        model = StabilisedSGDClassifier(max_iter=2, eta0=1.0, random_state=0)
+        model.fit(X, y, sample_weight=weights)
+    assert set(np.flatnonzero(~np.isnan(model.selection_frequency_))) == set(X[7].indices)
+    doubled = clone(model).set_params(eta0=0.5, loss="hinge", rejection_rate=0, stability=0)
+    by_class = clone(doubled).set_params(class_weight={True: 2.0, False: 2.0})
+    np.testing.assert_allclose(
+        by_class.fit(X, y).coef_, clone(doubled).set_params(eta0=1.0).fit(X, y).coef_
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"n_paths": 0}, ValueError, "n_paths must be at least 1"),
+        ({"burst_size": 2.5}, TypeError, "burst_size must be an integer"),
+        ({"bursts_per_stage": 0}, ValueError, "bursts_per_stage must be at least 1"),
+        (
+            {"rejection_rate": 1.0},
+            ValueError,
+            "rejection_rate must lie between 0 and 1, 1",
+        ),
+        ({"stability": 1.5}, ValueError, "stability must lie between 0 and 1"),
+        ({"annealing": 30}, ValueError, "annealing must lie between -20 and 20"),
+        ({"theta": 1.0}, ValueError, "theta must lie between"),
+        ({"theta": 1e-320}, ValueError, "theta must lie between"),
+        ({"min_informed": 2**31}, ValueError, "min_informed must be at most"),
+        ({"min_informed": 0}, ValueError, "min_informed must be at least 1"),
+        ({"gravity": "none"}, ValueError, "gravity must be one of"),
+        ({"schedule": "pegasos"}, ValueError, "there is no l2 here"),
+        ({"n_jobs": 1.5}, TypeError, "n_jobs must be an integer"),
+        ({"n_jobs": 0}, ValueError, "n_jobs"),
+        ({"eta0": 0}, ValueError, "eta0 must be finite and positive"),
+        ({"loss": "nonsense"}, ValueError, "loss must be one of"),
+    ],
+)
+def test_parameters_are_checked_before_anything_is_read(options, error, message):
+    """Each error names its parameter."""
+    with pytest.raises(error, match=message):
+        StabilisedSGDClassifier(**options).fit(None, None)
+
+
+def test_default_rates_suit_the_weights_of_rows():
+    """Where the slope of the loss is unbounded."""
+    X, y = data_with_few_features_that_matter(n=300)
+    model = StabilisedSGDClassifier("squared_hinge", max_iter=2, random_state=0)
+    model.fit(X, y, sample_weight=np.full(300, 1000.0))
+    assert np.isfinite(model.coef_).all()
+
+
+def test_a_failed_fit_leaves_the_model_as_it_was():
+    """An overflow in the middle, say."""
+    X, y = data_with_few_features_that_matter(n=300)
+    model = StabilisedSGDClassifier(max_iter=2, random_state=0).fit(X, y)
+    before = pickle.dumps(model)
+    model.set_params(loss="squared_error", eta0=1e200)
+    with pytest.raises(FloatingPointError, match="overflowed at step"):
+        model.fit(X, y)
+    model.set_params(loss="hinge", eta0=None)
+    assert pickle.dumps(model) == before
+
+
+@pytest.mark.parametrize("eta", [0.3, 0.7])
+def test_ratios_that_tie_with_universal_gravity_vanish_whatever_their_rounding(eta):
+    """At a constant rate many weights are equal, each rounded in its own way: the same vanish as in
+    the reference, and nothing of the size of a rounding error is left."""
+    n, d, epochs = 60, 30, 10
+    plan = Plan(3, 20, 0.3, 0.0, 0.0, 0.5, 1, True)
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        X = sparse.random(n, d, density=0.2, format="csr", random_state=seed)
+        X.data = rng.choice([-1.0, 1.0], len(X.data))
+        y = rng.choice([-1.0, 1.0], n)
+        problem = Problem(as_examples(X, y), get_loss("hinge"))
+        learner = StabilisedLearner(
+            problem, plan, Constant(eta), streams(n, seed, 2), occurring(X) > 0
+        )
+        with Workers(1) as workers:
+            while learner.t < epochs * n and learner.n_stable:
+                learner.take_stage(workers, n_steps_left=epochs * n - learner.t)
+        reference = DenseStabilised(
+            d, schedule=Constant(eta), n_paths=2, bursts_per_stage=3, burst_size=20,
+            rejection_rate=0.3, annealing=0.0, stability=0.0, theta=0.5, max_iter=epochs,
+        )  # fmt: skip
+        examples = [(X[i].indices.tolist(), X[i].data.tolist(), y[i]) for i in range(n)]
+        rows = [iter(stream.take(epochs * n).tolist()) for stream in streams(n, seed, 2)]
+        reference.fit(examples, lambda path, rows=rows: rows[path])
+        for path, twin in zip(learner.paths, reference.paths, strict=True):
+            np.testing.assert_array_equal(path.weights() == 0, np.array(twin) == 0)
+            assert np.abs(path.weights() - twin).max() < 1e-12
+        np.testing.assert_array_equal(learner.frequency, reference.frequency)

@@ -1,0 +1,1 @@
+"""Reproduction: studies, corpora and competitors measure what their pages say they measure."""

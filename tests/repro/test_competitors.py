@@ -1,0 +1,83 @@
+"""Every competitor that is timed computes the weights of the dense reference."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+pytest.importorskip("paper_repro.competitors", reason="only in a checkout")
+from lazynet.reference import DenseReference
+from paper_repro.competitors import CLOCK, DENSE, SPARSE_PREDICTIONS, TABLES, TIERS
+from paper_repro.competitors.base import Problem
+from paper_repro.measure import Turn
+
+ALL = [(tier, name) for tier, competitors in TIERS.items() for name in competitors]
+
+
+def problem(rule, n_rows=60, n_features=40, seed=0):
+    """Rows with and without nonzeros; penalties that clip weights; a start with weights in it."""
+    generator = np.random.default_rng(seed)
+    X = sparse.random(n_rows, n_features, 0.1, "csr", random_state=generator)
+    X.sort_indices()
+    weights = generator.standard_normal(n_features) * (generator.random(n_features) < 0.7)
+    y = np.where(generator.random(n_rows) < 0.5, 1.0, -1.0)
+    return Problem(X, y, rule, weights, 0.3, t=5, l1=0.02, l2=0.5, eta0=0.4)
+
+
+def reference(given, stop):
+    """The plain dense algorithm from the same start."""
+    twin = DenseReference(
+        given.X.shape[1],
+        loss="log_loss",
+        rule=given.rule,
+        l1=given.l1,
+        l2=given.l2,
+        schedule=lambda t: given.rate(t + given.t),
+        fit_intercept=True,
+    )
+    twin.weights, twin.intercept = given.weights.tolist(), given.intercept
+    for i in range(stop):
+        row = given.X[i]
+        twin.step(row.indices.tolist(), row.data.tolist(), given.y[i])
+    return twin
+
+
+@pytest.mark.parametrize("rule", ["sgd", "fobos"])
+@pytest.mark.parametrize(("tier", "name"), ALL)
+def test_every_competitor_equals_the_reference(tier, name, rule):
+    """After any number of examples, in pieces, and again after beginning anew."""
+    given = problem(rule)
+    learner = TIERS[tier][name](given)
+    for stop in (0, 1, 17, 60, 1):
+        learner.begin()
+        learner.learn(0, stop // 3)
+        learner.learn(stop // 3, stop)
+        twin = reference(given, stop)
+        np.testing.assert_allclose(learner.weights(), twin.weights, rtol=0, atol=1e-13)
+        assert learner.intercept == pytest.approx(twin.intercept, abs=1e-13)
+    assert np.count_nonzero(reference(given, 60).weights) < given.X.shape[1]
+
+
+def test_every_tier_has_the_same_forms():
+    """Two lazy learners, and dense ones with and without sparse predictions."""
+    for competitors in TIERS.values():
+        assert {TABLES, CLOCK, SPARSE_PREDICTIONS, DENSE} <= set(competitors)
+
+
+@pytest.mark.parametrize(("tier", "name"), ALL)
+def test_timing_leaves_the_problem_alone(tier, name):
+    """The start is shared by all; nobody writes to it."""
+    given = problem("fobos")
+    before = given.weights.copy(), given.X.copy()
+    assert Turn(TIERS[tier][name](given), 0.001)() > 0
+    np.testing.assert_array_equal(given.weights, before[0])
+    assert (before[1] != given.X).nnz == 0
+
+
+def test_tables_that_are_full_begin_again(monkeypatch):
+    """NumPy's have a budget, as the paper asks; nothing visible changes."""
+    monkeypatch.setattr("paper_repro.competitors.numpy_vectors.BUDGET", 7)
+    given = problem("fobos")
+    learner = TIERS["numpy"][TABLES](given)
+    learner.begin()
+    learner.learn(0, 60)
+    np.testing.assert_allclose(learner.weights(), reference(given, 60).weights, rtol=0, atol=1e-13)

@@ -1,0 +1,367 @@
+"""The reruns of the papers' tables measure fairly, compare all weights, and resume."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+from support import ROOT
+
+pytest.importorskip("matplotlib")
+pytest.importorskip("tqdm")
+pytest.importorskip("paper_repro.results", reason="only in a checkout")
+from paper_repro import readme
+from paper_repro.__main__ import main
+from paper_repro.competitors import DESCRIPTIONS, TIERS
+from paper_repro.index import REPORTS, documents_below, index_of
+from paper_repro.measure import Turn, in_turns, turns
+from paper_repro.published import IDEAL, PUBLISHED
+from paper_repro.results import RESULTS, load, whole_page
+from paper_repro.score import Spread, UnequalWeights, coverage, equality, ratios
+from paper_repro.studies.bench import LINES
+from paper_repro.studies.table import verdict
+
+TINY = [
+    "--examples=300",
+    "--features=400",
+    "--nonzeros=8",
+    "--repeats=2",
+    "--seconds=0.002",
+]
+
+
+# --- measuring -------------------------------------------------------------------------------
+
+
+def test_competitors_take_turns():
+    """Every repeat has each competitor once, the first round does not count."""
+    calls = []
+
+    def competitor(name, seconds):
+        def run():
+            calls.append(name)
+            return seconds
+
+        return run
+
+    seconds = in_turns({"a": competitor("a", 3.0), "b": competitor("b", 1.0)}, repeats=2)
+    assert calls == ["a", "b", "b", "a", "a", "b"]
+    assert seconds == {"a": [3.0, 3.0], "b": [1.0, 1.0]}
+    assert ratios(seconds["a"], seconds["b"]) == Spread(3.0, 3.0, 3.0)
+
+
+def test_nobody_is_always_first():
+    """Each begins a round in turn."""
+    assert [turns("abc", k)[0] for k in range(4)] == ["a", "b", "c", "a"]
+    assert sorted(turns("abc", 2)) == ["a", "b", "c"]
+
+
+def test_the_range_covers_the_median_as_often_as_is_said():
+    """Counted over many samples of a skewed distribution."""
+    samples = np.random.default_rng(0).exponential(size=(20_000, 5))
+    covered = (samples.min(axis=1) <= np.log(2)) & (np.log(2) <= samples.max(axis=1))
+    assert covered.mean() == pytest.approx(coverage(5), abs=0.005)
+
+
+class Ticking:
+    """A learner of a hundred rows that takes so many seconds for each, on a clock of its own."""
+
+    n_rows = 100
+
+    def __init__(self, each, monkeypatch):
+        self.each, self.now, self.began, self.visited = each, 0.0, 0, []
+        monkeypatch.setattr("paper_repro.measure.time.perf_counter", lambda: self.now)
+
+    def begin(self):
+        self.began += 1
+
+    def learn(self, start, stop):
+        assert 0 <= start < stop <= 100
+        self.visited += range(start, stop)
+        self.now += (stop - start) * self.each
+
+
+@pytest.mark.parametrize(
+    ("each", "examples"), [(5.0, 1), (0.01, 30), (0.002, 150), (1e-4, 3000), (1e-5, 30_000)]
+)
+def test_a_turn_has_as_many_examples_as_it_should_last(each, examples, monkeypatch):
+    """For the slow and for the fast, over the rows again and again where there are too few."""
+    learner = Ticking(each, monkeypatch)
+    turn = Turn(learner, 0.3)
+    assert turn() == pytest.approx(each)
+    assert turn.examples == pytest.approx(examples, rel=0.01)
+    visited = len(learner.visited)
+    assert turn() == pytest.approx(each)
+    assert len(learner.visited) == visited + turn.examples
+    assert learner.visited == [i % 100 for i in range(len(learner.visited))]
+    assert learner.began == 1
+
+
+def test_equality_is_about_all_weights():
+    """The greatest difference, and how many weights differ in four significant figures."""
+    expected = np.array([2.0, -1e-12, 0.0, 1.0])
+    same = equality(expected.copy(), expected, "these")
+    assert (same["relative"], same["four_figures"], same["nonzero"]) == (0.0, 0, 3)
+    other = equality(expected + np.array([1e-11, 1e-15, 0.0, 0.0]), expected, "those")
+    assert other["absolute"] == pytest.approx(1e-11)
+    assert other["relative"] == pytest.approx(5e-12)
+    assert other["four_figures"] == 1
+
+
+@pytest.mark.parametrize("wrong", [1.0 + 1e-9, np.nan, np.inf])
+def test_weights_that_differ_end_the_run(wrong):
+    """Times of learners that compute different things are not printed."""
+    with pytest.raises(UnequalWeights, match="dicts: weights differ by"):
+        equality(np.array([wrong, 1.0]), np.ones(2), "dicts")
+
+
+@pytest.mark.parametrize(
+    ("factor", "words"),
+    [
+        (1.2, "reproduced (1.2 times larger)"),
+        (0.75, "reproduced (1.3 times smaller)"),
+        (0.5, "not reproduced (2.0 times smaller, of the same order)"),
+        (2.8, "not reproduced (2.8 times larger, of the same order)"),
+        (0.05, "not reproduced (20 times smaller)"),
+    ],
+)
+def test_what_is_said_of_a_ratio(factor, words):
+    """Always by how much it differs."""
+    assert verdict(factor) == words
+
+
+def test_the_published_figures_are_those_of_the_paper():
+    """612 (613 by the printed rates), over 2000, over 1400, and 2947."""
+    assert round(IDEAL, 2) == 2947.15
+    assert PUBLISHED["dicts", "fobos"].sparse_ratio == pytest.approx(613.4, abs=0.05)
+    assert PUBLISHED["scipy", "sgd"].dense_ratio == pytest.approx(2096, abs=0.5)
+    assert PUBLISHED["scipy", "sgd"].sparse_ratio == pytest.approx(1410, abs=0.5)
+    assert PUBLISHED["scipy", "fobos"].dense_ratio == pytest.approx(1876, abs=0.5)
+    assert PUBLISHED["scipy", "fobos"].sparse_ratio == pytest.approx(1399, abs=0.5)
+
+
+# --- the study -------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    """The main study and the corpus, run small."""
+    out = tmp_path_factory.mktemp("results")
+    assert main(["corpus", "table", "--out", str(out), *TINY]) == 0
+    return out
+
+
+def test_the_table_has_every_tier_and_the_papers_figures(finished):
+    """Theirs, ours, the ratio, the machine."""
+    page = (finished / "table.md").read_text()
+    for expected in (
+        *DESCRIPTIONS.values(),
+        "over 2000",
+        "over 1400",
+        "612",
+        "2,947",
+        "l1 = 1e-06",
+    ):
+        assert expected in page
+    document = load("table", finished)
+    assert document["machine"]["processor"] in page
+    assert "nan" not in page
+    assert "inf" not in re.findall(r"\w+", page)
+    for tier, competitors in TIERS.items():
+        for name in competitors:
+            assert re.search(rf"\| {tier} \| FoBoS \| {name} \| [\d,]+ \|", page)
+
+
+def test_lazy_and_dense_weights_are_equal_in_every_tier(finished):
+    """In the run that is timed."""
+    records = load("table", finished)["records"]
+    compared = 0
+    for key, record in records.items():
+        if key.endswith("same weights"):
+            for found in (*record["against dense"].values(), record["against compiled"]):
+                assert found["weights"] == 400
+                assert found["relative"] <= 1e-10
+                assert found["four_figures"] == 0
+                compared += 1
+    assert compared >= 4 * 2 * 4
+
+
+def test_the_corpus_page_says_what_was_asked_and_found(finished):
+    """Examples, features, nonzeros and the curve."""
+    page = (finished / "corpus.md").read_text()
+    assert "| examples | 300 | 300 |" in page
+    assert "| features | 400 | 400 |" in page
+    found = re.search(r"\| nonzeros per example \| 8 \| ([\d.]+) \|", page)
+    assert float(found[1]) == pytest.approx(8, rel=0.03)
+
+
+def test_the_index_leads_to_the_studies(finished):
+    """A page to begin with."""
+    index = (finished / "README.md").read_text()
+    assert "(table.md)" in index
+    assert "(corpus.md)" in index
+    assert "of the largest weight" in index
+
+
+def test_the_bench_says_what_holds(tmp_path, capsys):
+    """Every line with its ratio, the bounds judged, the weights compared."""
+    assert main(["bench", "--out", str(tmp_path), *TINY]) == 0
+    page = capsys.readouterr().out
+    judged = sum(line.bound is not None for line in LINES)
+    assert len(re.findall(r"\| (?:holds|MISSED) \|", page)) == judged >= 7
+    assert page.count("scikit-learn SGD, elastic net / clock") == 2
+    assert "nan" not in page
+    same = load("bench", tmp_path)["records"]["same weights"]
+    assert same["tables"]["relative"] <= 1e-10
+    assert same["dense"]["relative"] <= 1e-10
+
+
+def test_an_svmlight_file_takes_the_place_of_the_corpus(tmp_path, capsys):
+    """Any file, any label of it."""
+    lines = [f"{i % 3} {1 + i % 7}:1 {10 + i % 11}:2.5" for i in range(60)]
+    path = tmp_path / "own.svm"
+    path.write_text("\n".join(lines))
+    options = ["--data", str(path), "--label", "2", "--repeats", "1", "--seconds", "0.001"]
+    assert main(["corpus", "table", "--out", str(tmp_path / "out"), *options]) == 0
+    assert "own.svm, label 2 against the rest" in capsys.readouterr().out
+
+
+def test_a_study_of_its_own_rows_says_so(tmp_path, capsys):
+    """And does not record a file that it has not read."""
+    path = tmp_path / "own.svm"
+    path.write_text("1 1:1\n0 2:1\n")
+    options = ["--data", str(path), *TINY, "--repeats=1"]
+    assert main(["crossover", "--out", str(tmp_path / "out"), *options]) == 0
+    assert "makes its own rows and does not use" in capsys.readouterr().out
+    assert load("crossover", tmp_path / "out")["settings"]["data"] is None
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint", "code"),
+    [
+        (["tabel"], "there is no study 'tabel'; there are corpus", 2),
+        (["table", "--data", "nowhere.svm"], "nowhere.svm", 1),
+        (["corpus", "--nonzeros", "1e9"], "nonzeros must lie between", 1),
+        (["corpus", "--nonzeros", "1"], "nonzeros must lie between", 1),
+        (["table", "--repeats", "0"], "repeats must be at least 1, got 0", 1),
+        (["table", "--examples", "-3"], "examples must be at least 1", 1),
+        (["table", "--features", "0"], "features must be at least 1", 1),
+        (["table", "--seconds", "nan"], "seconds must be positive", 1),
+        (["table", "--seconds", "-1"], "seconds must be positive", 1),
+        (["table", "--seed", "-1"], "seed must not be negative", 1),
+        (["scaling", "--nonzeros", "1e9"], "nonzeros must lie between 0 and the 260941", 1),
+        (["scaling", "--nonzeros", "nan"], "nonzeros must lie between", 1),
+        (["scaling", "--nonzeros", "0"], "nonzeros must lie between", 1),
+        (["corpus", "--label", "3"], "give data too", 1),
+    ],
+)
+def test_mistakes_are_told_in_a_line(options, complaint, code, tmp_path, capsys):
+    """What is wrong, no traceback, and nothing measured in vain."""
+    assert main([*options, "--out", str(tmp_path)]) == code
+    assert complaint in capsys.readouterr().err
+    assert not list(tmp_path.glob("*.json"))
+
+
+def test_weights_that_differ_are_told(tmp_path, monkeypatch, capsys):
+    """By tier, rule and name; a table is not written."""
+    monkeypatch.setattr(
+        "paper_repro.competitors.dicts.Clock.weights", lambda learner: np.array(learner.w) + 1e-6
+    )
+    assert main(["table", "--out", str(tmp_path), *TINY]) == 1
+    assert "dicts, sgd: lazy, clock and dense: weights differ by" in capsys.readouterr().err
+    assert not list(tmp_path.glob("table.json"))
+
+
+def test_ctrl_c_loses_nothing(tmp_path):
+    """The first run is stopped from outside in the middle; the second goes on behind it."""
+    longer = ["--repeats=12", "--seconds=0.005"]
+    command = [sys.executable, "-m", "paper_repro", "table", "--out", str(tmp_path), *TINY, *longer]
+    environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
+    with subprocess.Popen(
+        command,
+        cwd=ROOT,
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=environment,
+        # Where tests run in the background, children would inherit that it is ignored.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    ) as first:
+        deadline = time.monotonic() + 60
+        while sum(path.read_text().count('"key"') for path in tmp_path.glob("*.jsonl")) < 6:
+            assert time.monotonic() < deadline
+            assert first.poll() is None
+            time.sleep(0.005)
+        first.send_signal(signal.SIGINT)
+        _, told = first.communicate(timeout=60)
+    assert first.returncode == 130
+    assert "the same command goes on from there" in told
+    assert "Traceback" not in told
+    (journal,) = tmp_path.glob("*.jsonl")
+    kept = journal.read_text().count('"key"')
+    assert kept >= 6
+    second = subprocess.run(
+        command, cwd=ROOT, text=True, capture_output=True, env=environment, check=True
+    )
+    assert f"{kept} of " in second.stdout
+    assert load("table", tmp_path)["resumed"] == 1
+    assert not journal.exists()
+
+
+# --- the README ------------------------------------------------------------------------------
+
+
+def test_only_what_stands_between_the_marks_is_replaced():
+    """And a README without marks is an error."""
+    begin, end = readme.marks("table")
+    text = f"before\n{begin}\n\nold\n\n{end}\nafter\n"
+    assert readme.with_block(text, "table", "new") == text.replace("old", "new")
+    with pytest.raises(ValueError, match="must hold the marks"):
+        readme.with_block("nothing", "table", "new")
+
+
+def test_the_readme_has_the_committed_results():
+    """Its tables say what paper_repro/results says; if not: python -m paper_repro readme."""
+    text = readme.README.read_text(encoding="utf-8")
+    assert readme.renewed(text) == text
+
+
+@pytest.mark.parametrize("name", REPORTS)
+def test_committed_pages_follow_from_their_numbers(name):
+    """Nothing in them was written by hand."""
+    document = load(name, RESULTS)
+    assert document is not None
+    assert whole_page(REPORTS[name], document) == (RESULTS / f"{name}.md").read_text("utf-8")
+
+
+def test_the_committed_index_follows_from_them():
+    """Nor in that."""
+    documents = {name: load(name, RESULTS) for name in REPORTS}
+    index = index_of(documents, documents_below(RESULTS))
+    assert index == (RESULTS / "README.md").read_text("utf-8")
+
+
+def test_committed_pages_on_other_data_follow_from_their_numbers():
+    """Those in folders of their own; and no page or number tells where a file lay."""
+    below = documents_below(RESULTS)
+    assert set(below) == {"dexter", "dorothea", "rcv1"}
+    for folder, documents in below.items():
+        for name, document in documents.items():
+            page = (RESULTS / folder / f"{name}.md").read_text("utf-8")
+            assert whole_page(REPORTS[name], document) == page
+            assert "/" not in document["settings"]["data"]
+
+
+def test_the_committed_weights_were_equal():
+    """In every tier of the run that the README shows, for both rules."""
+    records = load("table", RESULTS)["records"]
+    found = [record for key, record in records.items() if key.endswith("/same weights")]
+    assert len(found) == 8
+    for record in found:
+        for compared in record["against dense"].values():
+            assert compared["relative"] <= 1e-10
+            assert compared["four_figures"] == 0

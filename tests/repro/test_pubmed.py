@@ -1,0 +1,839 @@
+"""PubMed files are read, counted, saved, downloaded and learned from as documented."""
+
+import contextlib
+import errno
+import gzip
+import hashlib
+import http.server
+import json
+import os
+import re
+import subprocess
+import sys
+import threading
+import zlib
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_svmlight_file
+from support import ROOT
+
+pytest.importorskip("lxml")
+pytest.importorskip("matplotlib")
+pytest.importorskip("tqdm")
+pytest.importorskip("paper_repro.pubmed", reason="only in a checkout")
+from paper_repro.damaged import DamagedFile
+from paper_repro.pubmed import save as saving
+from paper_repro.pubmed.bag import NO_WORDS, collect
+from paper_repro.pubmed.citations import (
+    BOOK_ARTICLE,
+    NO_ABSTRACT,
+    NO_PMID,
+    Citation,
+    Deleted,
+    Skipped,
+    read_citations,
+)
+from paper_repro.pubmed.command import main
+from paper_repro.pubmed.download import DownloadFailed, download
+from paper_repro.pubmed.save import save
+from paper_repro.pubmed.study import study, table
+
+DOCTYPE = '<!DOCTYPE PubmedArticleSet PUBLIC "-//NLM//DTD PubMedArticle//EN" "{}">'
+HUMANS, MICE = ("D006801", "Humans"), ("D051379", "Mice")
+
+
+def article(pmid, abstract="some words", *, version=1, mesh=(), title="A", more=""):
+    """A citation; an abstract in tags is taken as it is, None leaves it out.
+
+    A title of one letter adds no word.
+    """
+    if abstract is not None and "<AbstractText" not in abstract:
+        abstract = f"<AbstractText>{abstract}</AbstractText>"
+    headings = "".join(
+        f'<MeshHeading><DescriptorName UI="{ui}">{name}</DescriptorName>'
+        f'<QualifierName UI="Q000">drug effects</QualifierName></MeshHeading>'
+        for ui, name in mesh
+    )
+    return (
+        f"<PubmedArticle><MedlineCitation>"
+        f'{"" if pmid is None else f"""<PMID Version="{version}">{pmid}</PMID>"""}'
+        f"<Article><ArticleTitle>{title}</ArticleTitle>"
+        f"{'' if abstract is None else f'<Abstract>{abstract}</Abstract>'}</Article>"
+        f"<MeshHeadingList>{headings}</MeshHeadingList>{more}</MedlineCitation></PubmedArticle>\n"
+    )
+
+
+def export(*records, head='<?xml version="1.0" encoding="utf-8"?>\n'):
+    return f"{head}<PubmedArticleSet>\n{''.join(records)}</PubmedArticleSet>\n".encode()
+
+
+def deletion(*pmids):
+    numbers = "".join(f'<PMID Version="1">{pmid}</PMID>' for pmid in pmids)
+    return f"<DeleteCitation>{numbers}</DeleteCitation>"
+
+
+@pytest.fixture
+def write(tmp_path):
+    """Write bytes to a file of the test's folder; numbered unless named."""
+
+    def written(content, name=None):
+        path = tmp_path / (name or f"{len(list(tmp_path.iterdir()))}.xml")
+        path.write_bytes(content)
+        return path
+
+    return written
+
+
+@pytest.fixture
+def read(write):
+    """All records of a file with these bytes."""
+    return lambda content: list(read_citations(write(content)))
+
+
+def append_each(target, records):
+    """One by one, so that an error does not lose what came before it."""
+    for record in records:
+        target.append(record)
+
+
+# --- reading --------------------------------------------------------------------------------
+
+
+def test_a_citation_is_read_whole(read):
+    """Number, version, title, abstract, and the descriptors without their qualifiers."""
+    made = article(12, "Words here.", version=3, mesh=[HUMANS, MICE])
+    assert read(export(made)) == [
+        Citation(12, 3, "A", "Words here.", (HUMANS, MICE)),
+    ]
+
+
+def test_structured_abstracts_are_joined(read):
+    """Sections with spaces between, without labels; abstracts in other languages do not count."""
+    sections = (
+        '<AbstractText Label="AIM">Why.</AbstractText><AbstractText Label="END">So.</AbstractText>'
+    )
+    other = "<OtherAbstract><AbstractText>Pourquoi.</AbstractText></OtherAbstract>"
+    [citation] = read(export(article(1, sections, more=other)))
+    assert citation.abstract == "Why. So."
+
+
+def test_markup_inside_text_is_text(read):
+    """Indices belong to their word, symbols of a formula stand alone, comments are nothing."""
+    mathml = (
+        '<m:math xmlns:m="http://www.w3.org/1998/Math/MathML"><m:mrow><m:mi>sin</m:mi>'
+        "<m:mi>beta</m:mi></m:mrow></m:math>"
+    )
+    text = f"CO<sub>2</sub> (<i>P</i>&lt;0.05)<!-- no --><?no way?> of{mathml}was\n  caf&#233;"
+    [citation] = read(export(article(1, text, title="The <b>bold</b> one")))
+    assert citation.abstract == "CO2 (P<0.05) of sin beta was café"
+    assert citation.title == "The bold one"
+
+
+def test_only_the_citations_own_number_counts(read):
+    """A comment's or a correction's PMID, before or after, is another's."""
+    comments = "<CommentsCorrectionsList><CommentsCorrections><PMID>9</PMID></CommentsCorrections>"
+    comments += "</CommentsCorrectionsList>"
+    records = read(export(article(1, more=comments), article(None, more=comments)))
+    assert [record.pmid for record in records] == [1, None]
+
+
+def test_what_cannot_be_counted_is_named(read):
+    """Books, citations without abstract or with an empty one, numbers that are none."""
+    book = '<PubmedBookArticle><BookDocument><PMID Version="2">7</PMID><Abstract><AbstractText>'
+    book += "Text</AbstractText></Abstract></BookDocument></PubmedBookArticle>"
+    records = read(
+        export(book, article(2, None), article(3, " "), article("x"), article(None), deletion(4, 5))
+    )
+    assert records == [
+        Skipped(7, BOOK_ARTICLE, 2),
+        Skipped(2, NO_ABSTRACT),
+        Skipped(3, NO_ABSTRACT),
+        Skipped(None, NO_PMID),
+        Skipped(None, NO_PMID),
+        Deleted(4),
+        Deleted(5),
+    ]
+
+
+def test_a_single_record_may_be_the_whole_file(read):
+    """Tools that split exports leave such files."""
+    assert [record.pmid for record in read(article(5).encode())] == [5]
+    assert read(deletion(6).encode()) == [Deleted(6)]
+
+
+@pytest.mark.parametrize("name", ["packed.xml", "plain.xml.gz"])
+def test_packing_is_seen_from_the_bytes(write, name):
+    """Whatever the file is called."""
+    content = export(article(1))
+    path = write(gzip.compress(content) if name == "packed.xml" else content, name)
+    assert [record.pmid for record in read_citations(path)] == [1]
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "iso-8859-1"])
+def test_other_encodings_are_read(read, encoding):
+    """Where the file says truthfully what it is in."""
+    text = export(article(1, "naïve"), head=f'<?xml version="1.0" encoding="{encoding}"?>').decode()
+    [citation] = read(text.encode(encoding))
+    assert citation.abstract == "naïve"
+
+
+def test_progress_adds_up_to_the_file(write):
+    """The bytes of the packed file, all of them."""
+    path, told = write(gzip.compress(export(*map(article, range(1, 500))))), []
+    assert len(list(read_citations(path, told.append))) == 499
+    assert sum(told) == path.stat().st_size
+
+
+def test_memory_does_not_grow_with_the_file(write):
+    """The peak for 20,000 citations is that for 2,000 and next to nothing."""
+    if not Path("/proc/self/status").exists():
+        pytest.skip("needs /proc to see what the parser itself takes")
+    few, many = (write(gzip.compress(export(*map(article, range(1, n))), 1)) for n in (2000, 20000))
+    program = (
+        "import sys, re\n"
+        "from paper_repro.pubmed.citations import read_citations\n"
+        "for path in sys.argv[1:]:\n"
+        "    n = sum(1 for _ in read_citations(path))\n"
+        "    print(n, re.search('VmHWM:\\\\s+(\\\\d+)', open('/proc/self/status').read())[1])\n"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", program, few, many],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=ROOT,
+    )
+    (n_few, before), (n_many, after) = (map(int, line.split()) for line in run.stdout.splitlines())
+    assert (n_few, n_many) == (1999, 19999)
+    assert after - before < 1500  # kB; the tree of the second file would take 60,000
+
+
+# --- refusing -------------------------------------------------------------------------------
+
+
+def test_the_usual_doctype_is_accepted_and_not_fetched(read):
+    """The DTD's address is on a server that would notice."""
+    with serving({}) as server:
+        head = DOCTYPE.format(f"{server.url}pubmed.dtd")
+        assert [record.pmid for record in read(export(article(1), head=head))] == [1]
+        assert server.requests == []
+
+
+def doctype(declarations):
+    return f"<!DOCTYPE PubmedArticleSet [{declarations}]>"
+
+
+LAUGHS = '<!ENTITY lol "lol">' + "".join(
+    f'<!ENTITY lol{i} "{f"&lol{i - 1};" * 10}">'.replace("&lol0;", "&lol;") for i in range(1, 10)
+)
+
+
+@pytest.mark.parametrize(
+    ("declarations", "reference", "complaint"),
+    [
+        (LAUGHS, "&lol9;", "line 1 declares the entity 'lol'"),
+        ('<!ENTITY secret SYSTEM "file:///etc/passwd">', "&secret;", "the entity 'secret'"),
+        ('<!ENTITY % p SYSTEM "file:///etc/passwd"> %p;', "", "the parameter entity 'p'"),
+        ('<!ENTITY unused "harmless">', "", "the entity 'unused'"),
+    ],
+    ids=["billion laughs", "external", "parameter", "unused"],
+)
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+def test_declared_entities_are_refused(read, declarations, reference, complaint, encoding):
+    """At the declaration, whether used or not, and in whatever encoding."""
+    head = f'<?xml version="1.0" encoding="{encoding}"?>{doctype(declarations)}'
+    content = export(article(1, f"text {reference}"), head=head).decode().encode(encoding)
+    with pytest.raises(DamagedFile, match=re.escape(complaint)):
+        read(content)
+
+
+@pytest.mark.parametrize("head", ["", DOCTYPE.format("pubmed.dtd")], ids=["no DTD", "DTD"])
+@pytest.mark.parametrize(
+    "record",
+    [article(1, "&alpha;"), article(1, mesh=[("&alpha;", "Name")]), article(1) + "&alpha;"],
+    ids=["text", "attribute", "between"],
+)
+def test_undeclared_entities_are_refused(write, head, record):
+    """Text that is not there cannot be counted: no citation comes out with a piece missing."""
+    got = []
+    with pytest.raises(DamagedFile, match=r"line [23], column \d+: Entity 'alpha' not defined"):
+        append_each(got, read_citations(write(export(record, head=head))))
+    assert all(citation.abstract == "some words" and citation.mesh == () for citation in got)
+
+
+@pytest.mark.parametrize(
+    ("content", "complaint"),
+    [
+        (b"", "the file is empty"),
+        (gzip.compress(b"", mtime=0), "the file is empty"),
+        (b"PMID- 123", "not XML: .*line 1, column 0"),
+        (bytes(range(256)), "not XML"),
+        (b"<!-- nothing -->", "not XML: no element found: line 1"),
+        (b"<html><body>Not found</body></html>", "outermost element is 'html'"),
+        (b'<PubmedArticleSet xmlns="u"/>', "of the namespace 'u'"),
+        (export(article(1))[:-30], "broken XML: line 3, column"),
+        (export(article(1)) + b"<more/>", "broken XML: line 5, column"),
+        (export(article(1, "<b>x</i>")), "broken XML: line 3, column .*[mM]ismatch"),
+        (export(article(1, "na\u00efve")).replace("ï".encode(), b"\xef"), "broken XML: line 3"),
+        (export(article(1), head='<?xml version="1.0" encoding="klingon"?>'), "unknown encoding"),
+        (export(article(1), head='<?xml version="1.0" encoding="shift_jis"?>'), "not XML.*multi"),
+        (gzip.compress(export(article(1)), mtime=0)[:-12], "damaged gzip data"),
+        (gzip.compress(export(article(1)), mtime=0) + b"rubbish", "damaged gzip data"),
+        (b"\x1f\x8b rubbish", "damaged gzip data"),
+    ],
+)
+def test_damage_is_told_with_file_and_place(write, content, complaint):
+    """One kind of error for all of it, which begins with the file's name."""
+    path = write(content)
+    with pytest.raises(DamagedFile, match=f"^{re.escape(str(path))}: .*{complaint}") as caught:
+        list(read_citations(path))
+    assert caught.value.path == path
+
+
+def test_what_came_before_the_damage_is_good(write):
+    """A truncated file gives its first citations, then the error."""
+    random = np.random.default_rng(0).integers(0, 10**9, 3000)
+    packed = gzip.compress(export(*(article(i + 1, str(x)) for i, x in enumerate(random))))
+    packed = packed[: len(packed) // 2]
+    there = zlib.decompressobj(wbits=31).decompress(packed).count(b"</PubmedArticle>")
+    got = []
+    with pytest.raises(DamagedFile, match="gzip"):
+        append_each(got, read_citations(write(packed)))
+    assert len(got) == there > 1000
+    assert [int(citation.abstract) for citation in got] == random[: len(got)].tolist()
+
+
+def test_unreadable_files_are_the_systems_errors(tmp_path):
+    """Not damage: nobody could look."""
+    with pytest.raises(FileNotFoundError):
+        list(read_citations(tmp_path / "nowhere.xml"))
+
+
+# --- counting -------------------------------------------------------------------------------
+
+
+def texts(bag):
+    """PMID -> its words, once each."""
+    rows = (bag.X[i].indices for i in range(bag.X.shape[0]))
+    return {
+        int(pmid): " ".join(bag.vocabulary[j] for j in row)
+        for pmid, row in zip(bag.pmids, rows, strict=True)
+    }
+
+
+def check_tally(bag):
+    """Every citation is accounted for."""
+    tally = bag.tally
+    assert tally.seen == sum((tally.kept, *tally.skipped.values(), tally.superseded, tally.deleted))
+    assert tally.kept == bag.X.shape[0] == bag.mesh.shape[0] == len(bag.pmids)
+    assert tally.words == bag.X.shape[1] == len(bag.vocabulary)
+    assert len(bag.descriptors) == bag.mesh.shape[1]
+
+
+def test_words_are_counted(write):
+    """Of title and abstract, in lower case, two characters and more, as scikit-learn wants them."""
+    bag = collect([write(export(article(1, "BE a 10 of", title="Be"), article(2, "of be")))])
+    assert bag.vocabulary == ["be", "of"]
+    assert bag.X.toarray().tolist() == [[2, 1], [1, 1]]
+    assert (bag.X.dtype, bag.X.indices.dtype, bag.mesh.dtype) == (np.float64, np.int32, np.int8)
+    assert bag.X.has_sorted_indices
+    assert (bag.tally.words_before, bag.tally.words) == (3, 2)
+    check_tally(bag)
+
+
+def test_the_highest_version_counts_wherever_it_is(write):
+    """A later file may bring an older version; of equal ones the last counts."""
+    first = export(article(1, "one old"), article(2, "two new", version=2), article(3, "three"))
+    second = export(article(1, "one new", version=2), article(2, "two old"), article(3, "third"))
+    bag = collect([write(first), write(second)], min_document_frequency=1)
+    assert texts(bag) == {1: "new one", 2: "new two", 3: "third"}
+    assert bag.tally.superseded == 3
+    check_tally(bag)
+
+
+def test_a_version_without_abstract_replaces_one_with(write):
+    """The record as it stands now has no words."""
+    bag = collect(
+        [write(export(article(1), article(2, "rest"), article(1, None, version=2)))],
+        min_document_frequency=1,
+    )
+    assert texts(bag) == {2: "rest"}
+    assert (bag.tally.superseded, bag.tally.skipped) == (1, {NO_ABSTRACT: 1})
+    check_tally(bag)
+
+
+def test_deletions_are_honoured_where_they_stand(write):
+    """All versions before it go; the same number afterwards is a new citation."""
+    first = export(article(1, "one", version=2), article(2, "two"), article(3, "three"))
+    second = export(article(2, "again"), deletion(1, 2, 99))
+    third = export(article(1, "new"))
+    bag = collect([write(each) for each in (first, second, third)], min_document_frequency=1)
+    assert texts(bag) == {1: "new", 3: "three"}
+    assert (bag.tally.deleted, bag.tally.superseded) == (2, 1)
+    check_tally(bag)
+
+
+def test_frequencies_are_those_of_what_remains(write):
+    """A word that only a deleted or replaced citation shares is rare; rows it leaves empty go."""
+    records = export(
+        article(1, "shared common"),
+        article(2, "shared common"),
+        article(3, "common lonely"),
+        article(4, "lonely"),
+        article(5, "solitary"),
+        deletion(2, 4),
+    )
+    bag = collect([write(records)])
+    assert texts(bag) == {1: "common", 3: "common"}
+    assert (bag.tally.words_before, bag.tally.words) == (4, 1)
+    assert bag.tally.skipped == {NO_WORDS: 1}
+    check_tally(bag)
+
+
+def test_a_damaged_file_does_not_stop_the_others(write, tmp_path):
+    """It is named with what is wrong, and gives what could be read of it."""
+    broken = write(export(article(2), article(3))[:-70])
+    missing = tmp_path / "missing.xml"
+    told = []
+    bag = collect(
+        [write(export(article(1))), broken, missing, tmp_path, write(export(article(4)))],
+        on_file=lambda path, n_bytes: told.append((path, n_bytes)),
+    )
+    assert bag.pmids.tolist() == [1, 2, 4]
+    assert [path for path, _ in bag.tally.damaged] == [str(broken), str(missing), str(tmp_path)]
+    assert "broken XML: line 4" in bag.tally.damaged[0][1]
+    assert "No such file" in bag.tally.damaged[1][1]
+    assert sum(n for path, n in told if path == broken) == broken.stat().st_size
+    check_tally(bag)
+
+
+@pytest.mark.parametrize(
+    ("content", "complaint"),
+    [
+        (b"", "no citation with an abstract in 1 file\n.*empty"),
+        (export(article(1, None)), "no citation with an abstract in 1 file\n  1 skipped: no abs"),
+        (export(article(1, "? !")), "no word in 1 file"),
+        (export(article(1, "one"), article(2, "two")), "no word that 2 citations have"),
+        (export(article(1), deletion(1)), "no word that 2 citations have"),
+    ],
+)
+def test_nothing_at_all_is_an_error(write, content, complaint):
+    """That says why, as far as that is known."""
+    with pytest.raises(ValueError, match=complaint):
+        collect([write(content)])
+
+
+def test_the_least_frequency_is_checked():
+    """0 would keep words that nobody has."""
+    with pytest.raises(ValueError, match="at least 1"):
+        collect([], min_document_frequency=0)
+
+
+@pytest.fixture
+def labelled(write):
+    """Four citations: three of humans, two of mice, one that nobody has indexed yet."""
+    return collect(
+        [
+            write(
+                export(
+                    article(1, "men and mice", mesh=[HUMANS, MICE, HUMANS]),
+                    article(2, "men and men", mesh=[HUMANS]),
+                    article(3, "mice and mice", mesh=[MICE]),
+                    article(4, "men", mesh=[HUMANS]),
+                    article(5, "and"),
+                    article(6, "gone", mesh=[("D000001", "Calcimycin")]),
+                    deletion(6),
+                )
+            )
+        ]
+    )
+
+
+def test_labels_go_by_number_or_name(labelled):
+    """In upper or lower case; +1 and -1."""
+    for label in ("D051379", "d051379", "Mice", " mice"):
+        assert labelled.target(label).tolist() == [1, -1, 1, -1, -1]
+
+
+def test_unknown_labels_are_answered_with_near_ones(labelled):
+    """A heading that only deleted citations have is unknown as well."""
+    with pytest.raises(ValueError, match="with 'Human'; near: D006801 Humans"):
+        labelled.target("Human")
+    with pytest.raises(ValueError, match="with 'man'; near: D006801 Humans"):
+        labelled.target("man")
+    with pytest.raises(ValueError, match=r"with 'Calcimycin'$"):
+        labelled.target("Calcimycin")
+
+
+def test_the_most_frequent_labels_come_first(labelled, write):
+    """Ties in the order of their UI, and no more than there are."""
+    indicator, labels = labelled.top_labels(5)
+    assert labels == [HUMANS, MICE]
+    assert indicator.tolist() == [[1, 1], [1, 0], [0, 1], [1, 0], [0, 0]]
+    assert indicator.dtype == np.int8
+    tied = collect([write(export(*(article(i, mesh=[MICE, HUMANS]) for i in (1, 2))))])
+    assert tied.top_labels(1)[1] == [HUMANS]
+
+
+def test_citations_without_headings_can_be_left_out(labelled):
+    """They are not indexed yet, which is not the same as being about something else."""
+    assert labelled.indexed().pmids.tolist() == [1, 2, 3, 4]
+
+
+def test_a_corpus_without_headings_is_one(write):
+    """Nothing to learn, but words to count."""
+    bag = collect([write(export(article(1), article(2)))])
+    assert bag.mesh.shape == (2, 0)
+    assert bag.indexed().X.shape == (0, 2)
+    assert study(bag)["labels"] == []
+
+
+# --- saving ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["a.svm", "a.svm.gz"])
+def test_saved_files_load_as_they_were(labelled, tmp_path, name):
+    """Counts, both kinds of targets, and a line of text for every number."""
+    paths = save(labelled, tmp_path / name, label="mice")
+    assert [path.name for path in paths] == [name, "a.vocab.txt", "a.labels.txt"]
+    X, y = load_svmlight_file(str(paths[0]), zero_based=False)
+    assert (X != labelled.X).nnz == 0
+    assert y.tolist() == labelled.target("mice").tolist()
+    assert paths[1].read_text().splitlines() == labelled.vocabulary
+    assert paths[2].read_text() == "D051379\tMice\n"
+    before = paths[0].read_bytes()
+    assert save(labelled, tmp_path / name, label="mice")[0].read_bytes() == before
+
+    save(labelled, tmp_path / name, top=2)
+    X, y = load_svmlight_file(str(paths[0]), zero_based=False, multilabel=True)
+    assert (X != labelled.X).nnz == 0
+    assert y == [(0, 1), (0,), (1,), (0,), ()]
+    assert paths[2].read_text() == "D006801\tHumans\nD051379\tMice\n"
+    assert len(list(tmp_path.glob("*a.*"))) == 3
+
+
+@pytest.mark.parametrize("failure", [OSError(errno.ENOSPC, "disk full"), KeyboardInterrupt()])
+def test_nothing_is_left_of_files_that_could_not_be_written(
+    labelled, tmp_path, monkeypatch, failure
+):
+    """The old ones stay as they are, and there are no others."""
+    paths = save(labelled, tmp_path / "a.svm", top=1)
+    before = {path: path.read_bytes() for path in tmp_path.iterdir()}
+
+    def half(X, y, file, **_):
+        file.write(b"1 1:2\n")
+        raise failure
+
+    monkeypatch.setattr(saving, "dump_svmlight_file", half)
+    for name in (paths[0], tmp_path / "b.svm.gz"):
+        with pytest.raises(type(failure)):
+            save(labelled, name, top=2)
+    assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+def test_names_of_another_kind_are_refused(labelled, tmp_path):
+    """Loaders go by the ending."""
+    with pytest.raises(ValueError, match=r"end in \.svm or \.svm\.gz"):
+        save(labelled, tmp_path / "a.txt")
+
+
+# --- downloading ----------------------------------------------------------------------------
+
+NAMES = [f"pubmed25n000{i}.xml.gz" for i in (1, 2, 3)]
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    """Serves the files of a dict, with ranges unless told otherwise."""
+
+    def do_GET(self):
+        server, name = self.server, self.path.removeprefix("/baseline/")
+        asked = self.headers.get("Range")
+        server.requests.append((name, asked))
+        if name not in server.files:
+            return self.send_error(404)
+        body, status, length = server.files[name], 200, None
+        if asked and server.ranges:
+            start = int(asked.removeprefix("bytes=").removesuffix("-"))
+            if start >= len(body):
+                return self.send_error(416)
+            status, length, body = 206, len(body) - start, body[start:]
+        self.send_response(status)
+        if status == 206:
+            total = start + length
+            self.send_header("Content-Range", f"bytes {start}-{total - 1}/{total}")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        if name in server.cuts:
+            body = body[: server.cuts.pop(name)]
+        self.wfile.write(body)
+
+    def log_message(self, *_):
+        pass
+
+
+@contextlib.contextmanager
+def serving(files):
+    """A web server on this machine; what it is asked for is in ``requests``."""
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.files, server.requests, server.cuts, server.ranges = files, [], {}, True
+    server.url = f"http://127.0.0.1:{server.server_port}/baseline/"
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+    thread.start()
+    try:
+        yield server
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+def listing(*names):
+    return "".join(f'<a href="{name}">{name}</a>\n' for name in names).encode()
+
+
+@pytest.fixture
+def site():
+    """Three files with their sums, and what else such folders hold."""
+    files = {name: os.urandom(200_000) for name in NAMES}
+    sums = {
+        f"{name}.md5": f"MD5({name})= {hashlib.md5(body).hexdigest()}\n".encode()
+        for name, body in files.items()
+    }
+    others = ["../", "README.txt", *sums, "pubmed25n0001_stats.html"]
+    with serving({**files, **sums, "": listing(*others, *reversed(NAMES))}) as server:
+        yield server
+
+
+def fetch(site, folder, n=1, **options):
+    return download(n, folder, site.url, pause=0.01, **options)
+
+
+def requested(site, name=NAMES[0]):
+    """The ranges that were asked of a file."""
+    return [asked for what, asked in site.requests if what == name]
+
+
+def test_the_first_files_are_downloaded(site, tmp_path):
+    """In the order of their names, whole, and not a second time."""
+    paths = fetch(site, tmp_path / "new", 2)
+    assert [path.name for path in paths] == NAMES[:2]
+    assert all(path.read_bytes() == site.files[path.name] for path in paths)
+    assert fetch(site, tmp_path / "new", 2) == paths
+    assert requested(site) == [None]
+    assert sorted(path.name for path in (tmp_path / "new").iterdir()) == NAMES[:2]
+
+
+def test_a_file_that_is_not_right_is_replaced(site, tmp_path):
+    """What lies there under the name is only taken with the right sum."""
+    (tmp_path / NAMES[0]).write_bytes(b"last year's")
+    [path] = fetch(site, tmp_path)
+    assert path.read_bytes() == site.files[path.name]
+
+
+@pytest.mark.parametrize("ranges", [True, False])
+def test_a_part_is_continued(site, tmp_path, ranges):
+    """From where it ends; from the start where the server cannot do that."""
+    site.ranges = ranges
+    (tmp_path / f"{NAMES[0]}.part").write_bytes(site.files[NAMES[0]][:70_000])
+    [path] = fetch(site, tmp_path)
+    assert path.read_bytes() == site.files[path.name]
+    assert requested(site) == ["bytes=70000-"]
+
+
+def test_a_part_of_something_else_is_started_again(site, tmp_path):
+    """Longer than the file, or with other bytes; a complete one is only renamed."""
+    part = tmp_path / f"{NAMES[0]}.part"
+    for content, ranges in (
+        (b"x" * 300_000, ["bytes=300000-", None]),
+        (b"x" * 100, ["bytes=100-", None]),
+        (site.files[NAMES[0]], []),
+    ):
+        part.write_bytes(content)
+        site.requests.clear()
+        [path] = fetch(site, tmp_path)
+        assert path.read_bytes() == site.files[path.name]
+        assert requested(site) == ranges
+        path.unlink()
+
+
+def test_a_cut_connection_is_resumed(site, tmp_path):
+    """The rest is asked for, and only the rest."""
+    site.cuts[NAMES[0]] = 120_000
+    [path] = fetch(site, tmp_path)
+    assert path.read_bytes() == site.files[path.name]
+    assert requested(site) == [None, "bytes=120000-"]
+
+
+def test_a_line_that_stays_down_is_reported(site, tmp_path):
+    """With the part kept for the next time."""
+    site.cuts[NAMES[0]] = 120_000
+    with pytest.raises(DownloadFailed, match=f"{NAMES[0]}.*broke after 120,000 of 200,000 bytes"):
+        fetch(site, tmp_path, tries=1)
+    assert (tmp_path / f"{NAMES[0]}.part").stat().st_size == 120_000
+
+
+def test_ctrl_c_leaves_the_part(site, tmp_path, monkeypatch):
+    """So that the next call goes on from there."""
+
+    def interrupted(self, *_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("paper_repro.pubmed.download.tqdm.update", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            fetch(site, tmp_path)
+    have = (tmp_path / f"{NAMES[0]}.part").stat().st_size
+    assert 0 < have < 200_000
+    fetch(site, tmp_path)
+    assert requested(site) == [None, f"bytes={have}-"]
+
+
+def test_a_wrong_sum_is_tried_once_more(site, tmp_path):
+    """Then it is an error that names the file and its address, and nothing of it is kept."""
+    site.files[f"{NAMES[0]}.md5"] = b"MD5(it)= " + b"0" * 32
+    with pytest.raises(DownloadFailed) as caught:
+        fetch(site, tmp_path)
+    assert f"{tmp_path / NAMES[0]}: " in str(caught.value)
+    assert f"{site.url}{NAMES[0]} " in str(caught.value)
+    assert requested(site) == [None, None]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_names_that_lead_elsewhere_are_not_taken(site, tmp_path):
+    """Only a name that is one of the baseline's and nothing else."""
+    tricks = [f"../{NAMES[0]}", f"/{NAMES[0]}", f"{NAMES[0]}/../../x", f"x{NAMES[0]}", "%2e%2e/x"]
+    tricks += [f"http://elsewhere/{NAMES[0]}", "pubmed\u0662\u0665n0001.xml.gz", f"{NAMES[0]}\\x"]
+    site.files[""] = listing(*tricks)
+    with pytest.raises(DownloadFailed, match="lists no file"):
+        fetch(site, tmp_path)
+    assert site.requests == [("", None)]
+
+
+def test_what_is_missing_on_the_server_is_reported(site, tmp_path):
+    """At once, for waiting does not help."""
+    del site.files[f"{NAMES[0]}.md5"]
+    with pytest.raises(DownloadFailed, match=f"{NAMES[0]}.md5: 404"):
+        fetch(site, tmp_path)
+    assert requested(site, f"{NAMES[0]}.md5") == [None]
+    site.files[f"{NAMES[0]}.md5"] = b"<html>"
+    with pytest.raises(DownloadFailed, match="holds no MD5 sum"):
+        fetch(site, tmp_path)
+
+
+@pytest.mark.parametrize("url", ["file:///etc/", "ftp://host/pubmed/", "/etc"])
+def test_other_addresses_are_refused(tmp_path, url):
+    """The web, and nothing on this machine."""
+    with pytest.raises(ValueError, match="http"):
+        download(1, tmp_path, url)
+
+
+# --- the command ----------------------------------------------------------------------------
+
+
+@pytest.fixture
+def learnable(write):
+    """Eighty citations, every other one of mice, which shows in a word."""
+    rng = np.random.default_rng(0)
+    words = [f"word{i}" for i in range(30)]
+    records = [
+        article(
+            i + 1,
+            " ".join([*rng.choice(words, 8), "murine" if i % 2 else "patients"]),
+            mesh=[HUMANS, MICE] if i % 2 else [HUMANS],
+        )
+        for i in range(80)
+    ]
+    return write(gzip.compress(export(*records)), "some.xml.gz")
+
+
+def test_figures_are_made_for_other_programs(learnable):
+    """JSON, and the same with the same seed; the word that gives it away is found."""
+    bag = collect([learnable])
+    figures = study(bag, label="Mice", seed=3)
+    assert json.loads(json.dumps(figures)) == figures == study(bag, label="Mice", seed=3)
+    [row] = figures["labels"]
+    assert row["accuracy"] == 1.0
+    assert (row["words_for"][0], row["words_against"][0]) == ("murine", "patients")
+    assert figures["verified"]["agrees"]
+    header, rule, line = table(figures).splitlines()
+    assert header.count("|") == rule.count("|") == line.count("|")
+
+
+def test_the_command_does_it_all(learnable, write, tmp_path, capsys):
+    """Reads, counts, saves, learns, verifies, reports, and says what was damaged."""
+    broken = write(b"", "broken.xml")
+    saved = tmp_path / "out.svm.gz"
+    options = ["--top-labels", "2", "--save", str(saved), "--out", str(tmp_path / "report")]
+    assert main([str(learnable), str(broken), *options]) == 0
+    out, err = capsys.readouterr()
+    for expected in (
+        r"citations +80\n",
+        r"broken\.xml: the file is empty",
+        r"80  D006801 +Humans",
+        r"Humans \(D006801\) \| 80 \| too few to learn from: 0 of the training cit",
+        r"Mice \(D051379\) \| 40 \| 1\.000",
+        r"Lazy against dense, on 'Mice': .* agree",
+    ):
+        assert re.search(expected, out), expected
+    assert "nan" not in out
+    assert err == ""
+    assert load_svmlight_file(str(saved), multilabel=True)[0].shape[0] == 80
+    page = (tmp_path / "report" / "medline.md").read_text()
+    assert "some.xml.gz, broken.xml" in page
+    assert "Mice (D051379) | 40 | 1.000" in page
+    assert "<svg" in (tmp_path / "report" / "medline.svg").read_text()
+
+
+def test_the_command_downloads(site, tmp_path, capsys, learnable, monkeypatch):
+    """From a mirror, into a folder, and goes on with the files."""
+    monkeypatch.chdir(tmp_path)
+    body = learnable.read_bytes()
+    site.files |= {NAMES[0]: body, f"{NAMES[0]}.md5": hashlib.md5(body).hexdigest().encode()}
+    assert (
+        main(["--download", "1", "--mirror", site.url, "--label", "D051379", "--out", "report"])
+        == 0
+    )
+    assert (tmp_path / "pubmed-baseline" / NAMES[0]).exists()
+    assert "Mice (D051379)" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        (["nowhere.xml"], "nowhere.xml: No such file"),
+        (["--label", "Mise"], "near: D051379 Mice"),
+        (["--save", "x.txt"], r"must end in \.svm"),
+        (["--min-df", "0"], "--min-df must be at least 1, got 0"),
+        (["--top-labels", "-1"], "--top-labels must be at least 1"),
+        (["--download", "0"], "--download must be at least 1"),
+        (["--download", "1", "--mirror", "ftp://host/"], "only http and https"),
+    ],
+)
+def test_problems_are_told_in_a_line(learnable, tmp_path, monkeypatch, capsys, options, complaint):
+    """On the error stream, without a traceback, and with status 1."""
+    monkeypatch.chdir(tmp_path)
+    files = [] if options[0] == "nowhere.xml" else [str(learnable)]
+    assert main([*files, *options]) == 1
+    out, err = capsys.readouterr()
+    assert re.search(complaint, err)
+    assert "Traceback" not in out + err
+
+
+def test_the_command_hears_ctrl_c(learnable, monkeypatch, capsys):
+    """And ends without a traceback, with the status that shells give."""
+
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("paper_repro.pubmed.bag.collect", interrupted)
+    assert main([str(learnable)]) == 130
+    assert "interrupted" in capsys.readouterr().err
+
+
+def test_the_command_wants_files():
+    """As argparse says it, with status 2."""
+    with pytest.raises(SystemExit) as caught:
+        main([])
+    assert caught.value.code == 2

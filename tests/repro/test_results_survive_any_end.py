@@ -1,0 +1,232 @@
+"""A study keeps every finished measurement however it ends, and writes whole files."""
+
+import errno
+import json
+from dataclasses import replace
+
+import pytest
+
+pytest.importorskip("matplotlib")
+pytest.importorskip("tqdm")
+pytest.importorskip("paper_repro.results", reason="only in a checkout")
+from paper_repro import figures, results
+from paper_repro.results import Stopped, load, run, run_all
+from paper_repro.study import QUICK, Cell, Study
+
+
+def raising(error):
+    def fail(*_):
+        raise error
+
+    return fail
+
+
+class Counting(Study):
+    """Five cells that say when they ran; one of them may fail."""
+
+    name = "counting"
+    title = "Counting"
+
+    def __init__(self, failing=None, error=KeyboardInterrupt):
+        self.failing, self.error = failing, error
+        self.ran = []
+
+    def cells(self, settings):
+        def cell(key):
+            def measure(records):
+                if key == self.failing:
+                    raise self.error
+                self.ran.append(key)
+                return {"before": len(records), "value": (1.5, 2.5)}
+
+            return Cell(key, measure)
+
+        return [cell(key) for key in "abcde"]
+
+    def page(self, document):
+        return f"| cells |\n|---|\n| {len(document['records'])} |"
+
+    def draw(self, document):
+        figure, ax = figures.new()
+        ax.plot([record["before"] for record in document["records"].values()])
+        return figure
+
+
+def test_a_study_writes_numbers_page_and_figure(tmp_path):
+    """Three files that say what, on what, from which code."""
+    document = run(Counting(), QUICK, tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "counting.json",
+        "counting.md",
+        "counting.svg",
+    ]
+    assert load("counting", tmp_path) == document == json.loads(json.dumps(document))
+    assert document["records"]["c"] == {"before": 2, "value": [1.5, 2.5]}
+    assert {"machine", "versions", "commit", "settings", "finished"} <= set(document)
+    page = (tmp_path / "counting.md").read_text()
+    assert "| 5 |" in page
+    assert document["machine"]["processor"] in page
+    assert "<svg" in (tmp_path / "counting.svg").read_text()
+
+
+def test_an_interrupted_run_goes_on_where_it_was(tmp_path):
+    """Nothing is measured twice, and the document tells of the interruption."""
+    with pytest.raises(Stopped, match=r"2 of 5 pieces .* the same command goes on"):
+        run(Counting(failing="c"), QUICK, tmp_path)
+    assert not (tmp_path / "counting.json").exists()
+    again = Counting()
+    document = run(again, QUICK, tmp_path)
+    assert again.ran == ["c", "d", "e"]
+    assert document["resumed"] == 1
+    assert list(document["records"]) == list("abcde")
+    assert "resumed 1 time." in (tmp_path / "counting.md").read_text()
+    assert not list(tmp_path.glob("*.partial.jsonl"))
+
+
+def test_a_failing_cell_keeps_those_before_it(tmp_path):
+    """An error is an error, and no reason to measure again."""
+    with pytest.raises(MemoryError):
+        run(Counting(failing="d", error=MemoryError), QUICK, tmp_path)
+    again = Counting()
+    run(again, QUICK, tmp_path)
+    assert again.ran == ["d", "e"]
+
+
+def test_a_line_that_was_cut_off_is_measured_again(tmp_path):
+    """As a power cut leaves the journal."""
+    with pytest.raises(Stopped):
+        run(Counting(failing="d"), QUICK, tmp_path)
+    (journal,) = tmp_path.glob("*.jsonl")
+    journal.write_text(journal.read_text()[:-10])
+    again = Counting()
+    run(again, QUICK, tmp_path)
+    assert again.ran == ["c", "d", "e"]
+
+
+def test_a_row_of_studies_begins_with_the_one_that_was_interrupted(tmp_path):
+    """Those before it are not measured again, though they were finished."""
+    other = type("Other", (Counting,), {"name": "other"})
+    with pytest.raises(Stopped):
+        list(run_all([Counting(), other(failing="b")], QUICK, tmp_path))
+    first, second = Counting(), other()
+    documents = [document for _, document in run_all([first, second], QUICK, tmp_path)]
+    assert (first.ran, second.ran) == ([], ["b", "c", "d", "e"])
+    assert [document["resumed"] for document in documents] == [0, 1]
+    assert not list(tmp_path.glob("*.jsonl"))
+
+
+def test_a_bar_tells_how_much_is_left(tmp_path, monkeypatch):
+    """In proportion to the cells' costs, and only on a terminal."""
+    bars = []
+
+    class Bar:
+        def __init__(self, **options):
+            self.options, self.done = options, 0.0
+            bars.append(self)
+
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *_):
+            return None
+
+        def set_description_str(self, text):
+            assert text.startswith("counting: ")
+
+        def update(self, cost):
+            self.done += cost
+
+    monkeypatch.setattr(results, "tqdm", Bar)
+    run(Counting(), QUICK, tmp_path)
+    [bar] = bars
+    assert bar.done == bar.options["total"] == 5.0
+    assert bar.options["disable"] is None  # what tqdm calls: unless on a terminal
+    assert "{remaining}" in bar.options["bar_format"]
+
+
+@pytest.mark.parametrize("what", ["settings", "code", "data", "versions"])
+def test_runs_that_differ_have_journals_of_their_own(tmp_path, monkeypatch, what):
+    """Neither is mixed into the other, and neither is lost."""
+    data = tmp_path / "some.svm"
+    data.write_text("1 1:1")
+    settings = replace(QUICK, data=str(data))
+    with monkeypatch.context() as patch:
+        with pytest.raises(Stopped):
+            run(Counting(failing="c"), settings, tmp_path)
+        if what == "code":
+            patch.setattr("paper_repro.machine._fingerprint", lambda: "other")
+        if what == "versions":
+            patch.setattr("paper_repro.machine._version", lambda _: "other")
+        if what == "data":
+            data.write_text("1 1:2")
+        other = Counting()
+        changed = replace(settings, seed=1) if what == "settings" else settings
+        document = run(other, changed, tmp_path)
+    assert other.ran == list("abcde")
+    assert document["resumed"] == 0
+    data.write_text("1 1:1")
+    again = Counting()
+    run(again, settings, tmp_path)
+    assert again.ran == ["c", "d", "e"]
+
+
+def test_a_run_can_begin_anew(tmp_path):
+    """Where that is asked for."""
+    with pytest.raises(Stopped):
+        run(Counting(failing="c"), QUICK, tmp_path)
+    again = Counting()
+    assert run(again, QUICK, tmp_path, fresh=True)["resumed"] == 0
+    assert again.ran == list("abcde")
+
+
+def test_ctrl_c_while_results_are_written(tmp_path, monkeypatch):
+    """Older results stay whole, and everything that was measured is kept."""
+    older = run(Counting(), QUICK, tmp_path)
+    with monkeypatch.context() as patch:
+        patch.setattr(Counting, "draw", raising(KeyboardInterrupt))
+        with pytest.raises(Stopped, match="5 of 5 pieces"):
+            run(Counting(), QUICK, tmp_path)
+    assert load("counting", tmp_path) == older
+    again = Counting()
+    run(again, QUICK, tmp_path)
+    assert again.ran == []
+    assert not list(tmp_path.glob("*.tmp"))
+
+
+def test_a_full_disk_leaves_what_was_there(tmp_path, monkeypatch):
+    """Neither the older results nor the journal are lost."""
+    older = run(Counting(), QUICK, tmp_path)
+    full = raising(OSError(errno.ENOSPC, "No space left on device"))
+    with monkeypatch.context() as patch:
+
+        def disk_fills_up(*arguments):
+            patch.setattr(results.os, "fsync", full)
+            return write(*arguments)
+
+        write = results.write
+        patch.setattr(results, "write", disk_fills_up)
+        with pytest.raises(OSError, match="No space left"):
+            run(Counting(), QUICK, tmp_path)
+    assert load("counting", tmp_path) == older
+    again = Counting()
+    run(again, QUICK, tmp_path)
+    assert again.ran == []
+    assert not list(tmp_path.glob("*.tmp"))
+
+
+def test_a_number_that_is_none_is_not_recorded(tmp_path):
+    """JSON has no word for it, and a page should not show it."""
+    study = Counting()
+    cells = study.cells(QUICK)
+    study.cells = lambda _: [Cell("a", lambda _: {"value": float("nan")}), *cells[1:]]
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        run(study, QUICK, tmp_path)
+
+
+def test_the_same_numbers_give_the_same_figure(tmp_path):
+    """So that a changed file means a changed result."""
+    first = run(Counting(), QUICK, tmp_path / "1")
+    results.write(Counting(), first, tmp_path / "1")
+    before = (tmp_path / "1" / "counting.svg").read_bytes()
+    results.write(Counting(), first, tmp_path / "1")
+    assert (tmp_path / "1" / "counting.svg").read_bytes() == before

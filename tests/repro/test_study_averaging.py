@@ -1,0 +1,106 @@
+"""Study averaging runs at a small size, and finds what is known beforehand."""
+
+import json
+
+import numpy as np
+import pytest
+
+pytest.importorskip("matplotlib")
+pytest.importorskip("tqdm")
+pytest.importorskip("paper_repro.studies", reason="only in a checkout")
+from lazynet import LazyNetClassifier
+from paper_repro.competitors import compiled
+from paper_repro.results import run
+from paper_repro.score import UnequalWeights
+from paper_repro.studies import averaging
+from paper_repro.studies.averaging import Averaging, Measured, feature_sizes, split
+from paper_repro.study import FULL, Settings
+
+TINY = Settings(examples=300, features=400, nonzeros=10, repeats=1, seconds=0.01)
+
+
+@pytest.fixture
+def small(monkeypatch):
+    """Fewer passes, rows and penalties."""
+    monkeypatch.setattr(averaging, "PASSES", (1, 2))
+    monkeypatch.setattr(averaging, "STOPPED_ROWS", 30)
+    monkeypatch.setattr(averaging, "ALPHAS", (1e-4, 1e-3))
+
+
+def test_a_tiny_run_writes_page_figure_and_numbers(small, tmp_path):
+    run(Averaging(), TINY, tmp_path)
+    page = (tmp_path / "averaging.md").read_text()
+    assert "nan" not in page.lower()
+    assert "<svg" in (tmp_path / "averaging.svg").read_text()
+    measured = Measured(json.loads((tmp_path / "averaging.json").read_text()))
+    assert measured.worst_equality <= 1e-12
+    for (ratio, _), record in measured.stopped.items():
+        assert record[averaging.LAZYNET]["largest"] <= 1e-13
+        # scikit-learn's own averages: right without an l1 penalty, and only then.
+        wrong = record[averaging.SKLEARN]["largest"] > 1e-6
+        assert wrong == (ratio > 0)
+
+
+def test_a_file_takes_the_place_of_the_corpus(small, tmp_path):
+    """Learning curves and scikit-learn's averages are of the file's rows."""
+    generator = np.random.default_rng(0)
+    lines = [
+        f"{generator.choice([-1, 1])} "
+        + " ".join(f"{j}:{generator.random():.3f}" for j in (1, 3, 4))
+        for _ in range(50)
+    ]
+    (tmp_path / "rows.svm").write_text("\n".join(lines) + "\n")
+    settings = Settings(
+        features=400, nonzeros=3, repeats=1, seconds=0.01, data=str(tmp_path / "rows.svm")
+    )
+    run(Averaging(), settings, tmp_path)
+    page = (tmp_path / "averaging.md").read_text()
+    assert "40 rows to learn from and 10 to test on (rows.svm, label 1 against the rest" in page
+
+
+def test_curves_are_those_of_the_estimator(small):
+    """The same steps by fit, in the orders of the study."""
+    rows = split(TINY)
+    found = averaging.elastic_net(TINY, {})
+    for name, average in (
+        (averaging.LAST, False),
+        (averaging.AVERAGE, True),
+        (averaging.SUFFIX, "suffix"),
+        (averaging.POLYNOMIAL, "polynomial"),
+    ):
+        model = LazyNetClassifier(
+            l1=found["l1"], l2=found["l2"], schedule="constant", eta0=averaging.ETA0,
+            max_iter=2, tol=None, average=average,
+        )  # fmt: skip
+        model.fit(rows.X, rows.y, sample_order=[rows.order(epoch, TINY.seed) for epoch in (0, 1)])
+        judged = found["curves"][name][-1]
+        assert judged["objective"] == pytest.approx(model.history_[-1]["objective"], rel=1e-12)
+        assert judged["error"] == pytest.approx(1 - model.score(rows.X_test, rows.y_test))
+    assert found["support"] < found["averaged support"]
+
+
+def test_no_row_is_both_learned_from_and_tested_on():
+    """And all of them are one or the other."""
+    rows = split(TINY)
+    assert (rows.n, len(rows.y_test)) == (240, 60)
+    norms = np.sqrt(np.asarray(rows.X.multiply(rows.X).sum(axis=1)))
+    np.testing.assert_allclose(norms, 1.0)
+
+
+def test_averages_that_differ_are_refused(monkeypatch):
+    """Times of two that compute something else mean nothing."""
+    monkeypatch.setattr(compiled.AveragedDense, "averages", lambda self: self.weights())
+    with pytest.raises(UnequalWeights, match="clock, averaged and dense, averaged"):
+        averaging.measure_features(TINY, 100, {})
+
+
+def test_sizes_by_tens_to_ten_millions():
+    """Unless a small run is asked for."""
+    assert feature_sizes(FULL)[-1] == 10_000_000
+    assert feature_sizes(TINY) == [20, 400]
+
+
+def test_sizes_beyond_the_memory_are_left_out(monkeypatch):
+    """And the record says why."""
+    monkeypatch.setattr(averaging.machine, "available_bytes", lambda: 1000)
+    assert "of memory needed" in averaging.measure_features(TINY, 400, {})["skipped"]

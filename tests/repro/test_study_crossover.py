@@ -1,0 +1,103 @@
+"""Study crossover runs at a small size, and finds crossings that are known beforehand."""
+
+import json
+import math
+
+import pytest
+
+pytest.importorskip("matplotlib")
+pytest.importorskip("tqdm")
+pytest.importorskip("paper_repro.studies", reason="only in a checkout")
+from paper_repro.competitors import CLOCK, DENSE, DESCRIPTIONS, SPARSE_PREDICTIONS, TABLES, TIERS
+from paper_repro.results import run
+from paper_repro.studies.crossover import (
+    DENSITIES,
+    MOST_FEATURES,
+    Crossover,
+    Measured,
+    crossing,
+    key,
+)
+from paper_repro.study import Settings
+from paper_repro.uniform import uniform_problem
+
+TINY = Settings(examples=50, features=300, nonzeros=8, repeats=1, seconds=0.002)
+
+
+def made_up(clock_crosses=0.05, tables_cross=math.inf):
+    """Dense updates take a second at any density, lazy ones a time in proportion to it."""
+
+    def record(density):
+        nonzeros = round(density * MOST_FEATURES)
+        share = nonzeros / MOST_FEATURES
+        seconds = {
+            CLOCK: [share / clock_crosses] * 3,
+            TABLES: [share / tables_cross if tables_cross < math.inf else share / 2] * 3,
+            SPARSE_PREDICTIONS: [1.0] * 3,
+            DENSE: [1.0] * 3,
+        }
+        return {"features": MOST_FEATURES, "nonzeros": nonzeros, "seconds": seconds}
+
+    return {
+        "records": {
+            key(tier, round(density * MOST_FEATURES)): record(density)
+            for tier in TIERS
+            for density in DENSITIES
+        }
+    }
+
+
+def test_a_tiny_run_writes_page_figure_and_numbers(tmp_path):
+    run(Crossover(), TINY, tmp_path)
+    page = (tmp_path / "crossover.md").read_text()
+    assert all(name in page for name in DESCRIPTIONS.values())
+    assert "nan" not in page.lower()
+    assert "<svg" in (tmp_path / "crossover.svg").read_text()
+    records = json.loads((tmp_path / "crossover.json").read_text())["records"]
+    for record in records.values():
+        assert all(min(seconds) > 0 for seconds in record["seconds"].values())
+
+
+@pytest.mark.parametrize("known", [0.0007, 0.05, 0.25, 0.8])
+def test_a_known_crossing_is_found(known):
+    measured = Measured(made_up(clock_crosses=known))
+    for tier in TIERS:
+        assert measured.crossing(tier, CLOCK, DENSE).median == pytest.approx(known)
+
+
+def test_never_and_always_are_answers():
+    measured = Measured(made_up(clock_crosses=1e-6))
+    assert measured.crossing("numpy", TABLES, DENSE).median == math.inf
+    assert measured.crossing("numpy", CLOCK, DENSE).median == 0
+    page = Crossover().page(made_up(clock_crosses=1e-6))
+    assert "above 1" in page
+    assert "below 0.0001" in page
+
+
+def test_the_last_crossing_counts():
+    assert crossing([0.1, 0.2, 0.4], [1.1, 0.5, 2.0]) == pytest.approx(math.sqrt(0.08))
+
+
+@pytest.mark.parametrize(
+    ("tables_cross", "verdict"),
+    [
+        (0.5, "the claim holds.**"),
+        (0.02, "but at lower densities"),
+        (0.005, "does not hold"),
+    ],
+)
+def test_the_claim_is_judged_by_the_tables(tables_cross, verdict):
+    assert verdict in Crossover().page(made_up(tables_cross=tables_cross))
+
+
+def test_the_figure_says_where_the_first_crossing_is():
+    figure = Crossover().draw(made_up(clock_crosses=0.05))
+    titles = [ax.get_title(loc="right") for ax in figure.axes]
+    assert all("first at 0.050" in title for title in titles)
+
+
+def test_rows_are_as_dense_as_asked_and_sorted():
+    X = uniform_problem(rows=100, features=40, nonzeros=3.25, seed=0).X
+    assert X.nnz == 325
+    assert set(X.getnnz(axis=1)) == {3, 4}
+    assert X.has_canonical_format

@@ -1,0 +1,62 @@
+"""Study scaling runs at a small size, fits known lines, counts bytes and names what it skips."""
+
+import pytest
+
+pytest.importorskip("matplotlib")
+pytest.importorskip("tqdm")
+pytest.importorskip("paper_repro.studies", reason="only in a checkout")
+from paper_repro import machine
+from paper_repro.competitors import CLOCK, TABLES
+from paper_repro.results import load, run
+from paper_repro.studies.scaling import (
+    FEATURES,
+    Scaling,
+    feature_sizes,
+    fit_line,
+    step_sizes,
+)
+from paper_repro.study import FULL, QUICK, Settings
+
+TINY = Settings(examples=50, features=300, nonzeros=8, repeats=1, seconds=0.002)
+
+
+def test_a_tiny_run_writes_page_figure_and_numbers(tmp_path):
+    document = run(Scaling(), TINY, tmp_path)
+    page = (tmp_path / "scaling.md").read_text()
+    assert "nan" not in page.lower()
+    assert all(f"## {part}" in page for part in ("Features", "Nonzeros", "Steps"))
+    assert "<svg" in (tmp_path / "scaling.svg").read_text()
+    assert load("scaling", tmp_path) == document
+
+
+def test_bytes_are_counted_from_the_engines(tmp_path):
+    held = run(Scaling(), TINY, tmp_path)["records"]["steps/1000"]["bytes"]
+    assert held[CLOCK] == {"weights": 8 * 300, "steps": 0}
+    assert held[TABLES] == {"weights": 16 * 300, "steps": 16 * 1001}
+
+
+def test_a_known_line_is_found():
+    sizes = [1, 4, 16, 64, 256]
+    line = fit_line(sizes, [50e-9 + 2e-9 * size for size in sizes])
+    assert line.overhead == pytest.approx(50e-9)
+    assert line.slope == pytest.approx(2e-9)
+    assert line.misfit == pytest.approx(0, abs=1e-9)
+
+
+@pytest.mark.parametrize(("available", "skipped"), [(5000, {300}), (10, {30, 300}), (None, set())])
+def test_sizes_that_do_not_fit_are_skipped_in_words(tmp_path, monkeypatch, available, skipped):
+    monkeypatch.setattr(machine, "available_bytes", lambda: available)
+    records = run(Scaling(), TINY, tmp_path)["records"]
+    reasons = {size: records[f"features/{size}"].get("skipped") for size in (30, 300)}
+    assert {size for size, reason in reasons.items() if reason} == skipped
+    page = (tmp_path / "scaling.md").read_text()
+    assert all(f"| {size} | skipped: {reasons[size]} |" in page for size in skipped)
+    assert "nan" not in page.lower()
+
+
+def test_sizes_follow_the_settings():
+    assert feature_sizes(QUICK) == feature_sizes(FULL) == list(FEATURES)
+    assert feature_sizes(TINY) == [30, 300]
+    assert step_sizes(QUICK)[-1] == 10**6
+    assert step_sizes(FULL)[-1] == 10**7
+    assert step_sizes(TINY) == [1000]

@@ -1,0 +1,227 @@
+"""Study stability tunes every learner alike, never tunes on test rows, and derives its verdict."""
+
+import json
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+pytest.importorskip("matplotlib")
+pytest.importorskip("tqdm")
+pytest.importorskip("paper_repro.studies", reason="only in a checkout")
+from paper_repro import planted, tuning
+from paper_repro.__main__ import main
+from paper_repro.planted import rows_of
+from paper_repro.results import RESULTS, load, run
+from paper_repro.studies import stability
+from paper_repro.studies.stability import Found, Stability, verdict
+from paper_repro.study import FULL, QUICK, Settings
+from paper_repro.tuning import (
+    DEFAULTS,
+    INFORMATIVE,
+    METHODS,
+    SCRIPT,
+    STABILISED,
+    TUNED,
+    Trial,
+    choose,
+    tune,
+)
+
+TINY = Settings(nonzeros=10, repeats=1)
+
+
+@pytest.fixture
+def small(monkeypatch):
+    """Fewer of everything."""
+    monkeypatch.setattr(planted, "ROWS", 400)
+    monkeypatch.setattr(planted, "FEATURES", 600)
+    monkeypatch.setattr(tuning, "SETTINGS", 3)
+    monkeypatch.setattr(tuning, "ORDERS", 2)
+    monkeypatch.setattr(tuning, "PASSES", 4)
+    monkeypatch.setattr(tuning, "PATH_PASSES", 2)
+    monkeypatch.setattr(stability, "PASSES", 4)
+    monkeypatch.setattr(stability, "RUNS", 3)
+    monkeypatch.setattr(stability, "UPDATES", 50)
+    monkeypatch.setattr(stability, "OCCURRING", 100)
+    monkeypatch.setattr(stability, "WIDTHS", (100, 1000))
+    stability.problem.cache_clear()
+    yield
+    stability.problem.cache_clear()
+
+
+def test_a_tiny_run_writes_page_figure_and_numbers(small, tmp_path):
+    document = run(Stability(), TINY, tmp_path)
+    page = (tmp_path / "stability.md").read_text()
+    assert "nan" not in page.lower()
+    assert "<svg" in (tmp_path / "stability.svg").read_text()
+    assert document == load("stability", tmp_path)
+    records = document["records"]
+    for loss in stability.LOSSES:
+        for name in METHODS:
+            assert f"| {name} |" in page
+            trials = records[f"tuning/{loss}/{name}"]["trials"]
+            # The same budget for everybody.
+            assert len(trials) == (3 if name in TUNED else 1)
+            found = records[f"runs/{loss}/{name}"]
+            assert len(found["errors"]) == len(found["nonzeros"]) == 3
+            assert found["mattering chosen"] <= 40
+        for name in TUNED:
+            counts = records[f"updates/{loss}/{name}"]["nonzeros"]
+            assert len(counts) in (0, 50)
+    assert "40 of 40" in page
+    assert set(records["widths"]["seconds"]) == {
+        f"{what}/{width}"
+        for what in ("burst", "burst, spread", "clock, spread")
+        for width in (100, 1000)
+    }
+
+
+@pytest.mark.parametrize("folder", ["", "dexter", "dorothea", "rcv1"])
+def test_the_pages_say_whose_algorithm_they_measure(folder):
+    """Each row called stabilised is explained; none passes for the authors' program."""
+    page = (RESULTS / folder / "stability.md").read_text(encoding="utf-8")
+    explained = page.split("**What is called stabilised.**")[1].split("\n")[0]
+    rows = [name for name in METHODS if name.startswith("stabilised")]
+    assert rows == [*STABILISED, SCRIPT, DEFAULTS]
+    for name in rows:
+        assert f"*{name}* is " in explained
+        assert f"\n| {name} |" in page
+    assert "This study does not run that program" in explained
+    assert "paper's algorithm" not in page
+
+
+def test_a_row_with_borrowed_parameters_names_the_algorithm():
+    """The authors' parameters do not make the authors' program of it."""
+    borrowed, own = (METHODS[name].make("hinge", {}) for name in (SCRIPT, INFORMATIVE))
+    assert SCRIPT.startswith(INFORMATIVE)
+    assert (type(borrowed), borrowed.gravity) == (type(own), own.gravity)
+
+
+def svmlight(path, rows, seed=0):
+    """A file of rows with labels 1 and 2."""
+    generator = np.random.default_rng(seed)
+    lines = [
+        f"{1 + row % 2} "
+        + " ".join(f"{j}:{generator.random() + row % 2:.3f}" for j in (1, 3, 4 + seed))
+        for row in range(rows)
+    ]
+    path.write_text("\n".join(lines) + "\n")
+    return str(path)
+
+
+def test_train_and_test_files_of_different_width(tmp_path):
+    """Features that only one of them has; the label is that of the training file."""
+    train = svmlight(tmp_path / "train.svm", 30)
+    test = svmlight(tmp_path / "test.svm", 20, seed=3)
+    rows = rows_of(Settings(data=train, test=test))
+    assert (len(rows.y), len(rows.y_test)) == (30, 20)
+    assert rows.X.shape[1] == rows.X_test.shape[1] == 7
+    assert rows.y.tolist() == [-1.0, 1.0] * 15
+    assert rows.mattering is None
+    rows = rows_of(Settings(data=train))
+    assert (len(rows.y), len(rows.y_test)) == (21, 9)
+
+
+def test_files_from_the_command_line(small, tmp_path, capsys):
+    """Two files for the study; another study uses the first alone and says so."""
+    train, test = svmlight(tmp_path / "a.svm", 40), svmlight(tmp_path / "b.svm", 20)
+    out = ["--out", str(tmp_path / "out"), "--repeats=1"]
+    assert main(["stability", "--data", train, test, *out]) == 0
+    page = capsys.readouterr().out
+    assert "40 rows to learn from and 20 to test on (a.svm, label 2 against the rest" in page
+    assert "What a burst costs" not in page
+    recorded = json.loads((tmp_path / "out" / "stability.json").read_text())
+    assert recorded["settings"]["data"] == "a.svm"
+    assert recorded["settings"]["test"] == "b.svm"
+    assert len({recorded["data"], recorded["test"]}) == 2
+    assert main(["corpus", "--data", train, test, *out]) == 0
+    assert "tests on no file and does not use" in capsys.readouterr().out
+    assert main(["corpus", "--data", train, str(tmp_path / "no.svm"), *out]) == 0
+    with pytest.raises(SystemExit):
+        main(["corpus", "--data", "a", "b", "c"])
+    with pytest.raises(ValueError, match="give data too"):
+        Settings(test="b")
+
+
+def test_the_planted_problem_is_what_it_says():
+    """Common and rare features decide, the others do not."""
+    corpus, mattering = planted.planted(4000, 5000, 0)
+    assert len(mattering) == 40
+    counts = np.bincount(corpus.X.indices, minlength=5000)
+    assert corpus.X.nnz / 4000 == pytest.approx(planted.NONZEROS, rel=0.02)
+    assert (counts[mattering] < 0.02 * 4000).sum() == 20
+    assert abs(corpus.y.mean()) < 0.01
+    agreement = np.abs(corpus.X.T @ corpus.y) / np.sqrt(np.maximum(counts, 1))
+    others = np.setdiff1d(np.arange(5000), mattering)
+    assert np.median(agreement[mattering]) > 3 * np.median(agreement[others])
+    assert rows_of(FULL).X.shape[1] == 5 * rows_of(QUICK).X.shape[1]
+
+
+def test_tuning_never_sees_what_it_is_judged_on(small, monkeypatch):
+    """Trials learn from one part of the rows given and are judged on the rest."""
+    seen = []
+
+    def watch(model, X, y, X_test, y_test, **options):
+        seen.append((X.data.copy(), X_test.data.copy()))
+        return original(model, X, y, X_test, y_test, **options)
+
+    original = tuning.quietly
+    monkeypatch.setattr(tuning, "quietly", watch)
+    # Every row is told by its only value.
+    X = sparse.csr_matrix(np.arange(1.0, 41.0)[:, None])
+    y = np.where(np.arange(40) % 2, 1.0, -1.0)
+    trials, chosen, _ = tune(tuning.FOBOS, "hinge", X, y, seed=0)
+    assert len(trials) == len(seen) == 3
+    assert 0 <= chosen < 3
+    for learned, judged in seen:
+        assert not np.intersect1d(learned, judged).size
+        assert (len(learned), len(judged)) == (28, 12)
+        np.testing.assert_array_equal(learned, seen[0][0])
+
+
+def test_the_sparsest_within_a_standard_error_is_chosen():
+    """Not the one with the least error, unless nobody else is near."""
+    trials = [Trial({}, 0.10, 500.0), Trial({}, 0.12, 40.0), Trial({}, 0.14, 2.0)]
+    assert choose(trials, 100)[0] == 1
+    assert choose(trials, 1000)[0] == 0
+
+
+def test_everybody_makes_as_many_steps():
+    """Paths and passes of stabilised SGD multiply to the passes of the others."""
+    for name in METHODS:
+        parameters = METHODS[name].draw(np.random.default_rng(0), tuning.Scales(0.1, 1.0))
+        model = METHODS[name].make("hinge", parameters)
+        assert model.max_iter * getattr(model, "n_paths", 1) == tuning.PASSES
+
+
+def test_updates_are_those_of_the_run():
+    """The last of the counts is the number of nonzeros of a run on the same order."""
+    rows = rows_of(QUICK)
+    parameters = {"eta0": 0.3, "l1": 0.002}
+    records = {"tuning/hinge/FoBoS": {"chosen": 0, "trials": [{"parameters": parameters}]}}
+    counts = stability.updates(QUICK, "hinge", tuning.FOBOS, records)["nonzeros"]
+    generator = np.random.default_rng(0)
+    orders = [generator.permutation(len(rows.y)) for _ in range(tuning.PASSES)]
+    model = METHODS[tuning.FOBOS].make("hinge", parameters)
+    model.set_params(max_iter=1).fit(rows.X, rows.y, sample_order=np.concatenate(orders))
+    assert len(counts) == stability.UPDATES
+    assert counts[-1] == np.count_nonzero(model.coef_)
+
+
+def found(errors, nonzeros, kappa):
+    return Found({"errors": errors, "nonzeros": nonzeros, "kappa": kappa})
+
+
+def test_the_verdict_has_three_parts():
+    """Each can fail alone."""
+    rival = found([0.10, 0.12, 0.11], [50, 52, 51], 0.5)
+    good = found([0.10, 0.11, 0.12], [10, 12, 11], 0.9)
+    assert all(verdict(good, rival).values())
+    for broken, part in (
+        (found([0.20, 0.21, 0.22], [10, 12, 11], 0.9), "no worse error"),
+        (found([0.10, 0.11, 0.12], [90, 92, 91], 0.9), "fewer nonzeros"),
+        (found([0.10, 0.11, 0.12], [10, 12, 11], 0.4), "higher kappa"),
+    ):
+        parts = verdict(broken, rival)
+        assert [name for name, holds in parts.items() if not holds] == [part]

@@ -1,0 +1,234 @@
+"""Every function, class and method of the kernels, called directly with something amiss.
+
+Arrays lie in fences, so that reading or writing one entry beyond them kills the child.
+"""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lazynet.kernels.averages import Average
+from lazynet.kernels.bursts import Records
+from lazynet.kernels.examples import Examples, Steps, Task
+from safe.fuzz.alarm import stopped_after
+from safe.fuzz.disguises import DISGUISES, fenced, overlapping
+from safe.fuzz.ledger import Ledger
+from safe.fuzz.note import note
+from safe.fuzz.oracle import judged
+from safe.fuzz.recipes import FUNCTIONS, RECIPES, Arguments, Parts, call
+
+NAMES = sorted(FUNCTIONS)
+#: How each class is made anew from sound parts.
+PARTS_OF: dict[type, Callable[[Parts], Arguments]] = {
+    Examples: Parts.csr,
+    Steps: Parts.schedule,
+    Task: Parts.task_numbers,
+    Average: Parts.past,
+    Records: Parts.record_arrays,
+}
+ODD_INTEGERS = [-1, 1, 7, 2**31 - 1, 2**31, -(2**31), 2**62, -(2**63), 2**63 - 1, 2**63, 2**64,
+                10**30]  # fmt: skip
+ODD_REALS = [np.nan, np.inf, -np.inf, 1e300, -1e300, -1.0, 0.0, -0.0, 5e-324, 1e18, 2.5]
+NO_NUMBERS: list[Any] = [None, "x", 1j, [], {}, object(), b"", np.zeros(2), np.nan, 1.5, 10**400]
+
+
+def generate(random: np.random.Generator, ledger: Ledger) -> None:
+    """One function, sound arguments, and some of them replaced."""
+    name = NAMES[random.integers(len(NAMES))]
+    fence = random.random() < 0.8
+    front = bool(random.random() < 0.3)
+    parts = Parts(random, (lambda array: fenced(array, front=front)) if fence else np.array)
+    given = RECIPES[name](parts)
+    words = ["data", "indices", "indptr", "step", "row", "records", "examples", "steps", "task",
+             "average", "l1", *given]  # fmt: skip
+    how = []
+    for _ in range(random.choice([0, 1, 1, 1, 2])):
+        key = str(random.choice(list(given)))
+        how.append(replace(given, key, parts))
+    # What is held cannot be told from the arguments: the object is spoiled, and used again.
+    if random.random() < 0.15:
+        how.append(spoil_what_is_held(given, random))
+    with warnings.catch_warnings(), stopped_after(5.0):
+        warnings.simplefilter("ignore")
+        judged(
+            ledger,
+            f"{name} with {', '.join(how) or 'sound arguments'}",
+            lambda: call(name, given),
+            words=words,
+            # Python's own words for numbers that no C integer holds, and for bytes.
+            accepted=(
+                OverflowError,
+                BufferError,
+                *([IndexError] if name == "examples.Steps.row" else []),
+            ),
+            # NaN in, NaN out: a kernel computes with the numbers that it is given.
+            finite=False,
+        )
+        use_again(given, f"{name}, {', '.join(how)}")
+
+
+def replace(given: Arguments, key: str, parts: Parts) -> str:
+    """Put something else in place of an argument; returns words that tell what."""
+    old = given[key]
+    if isinstance(old, np.ndarray):
+        given[key], how = another_array(old, given, parts.random)
+    elif type(old) in PARTS_OF:
+        given[key], how = another_object(old, parts, same_kind=key == "self")
+    else:
+        given[key], how = another_number(old, parts.random)
+    return f"{key} {how}"
+
+
+def another_number(old: Any, random: np.random.Generator) -> tuple[Any, str]:
+    """Something else in place of a number."""
+    if random.random() < 0.3:
+        new = NO_NUMBERS[random.integers(len(NO_NUMBERS))]
+    elif isinstance(old, float):
+        new = ODD_REALS[random.integers(len(ODD_REALS))]
+    else:
+        new = ODD_INTEGERS[random.integers(len(ODD_INTEGERS))]
+    return new, f"= {new!r:.30}"
+
+
+def another_array(
+    old: NDArray[Any], given: Arguments, random: np.random.Generator
+) -> tuple[Any, str]:
+    """Something else in place of an array."""
+    choice = int(random.integers(8)) if old.ndim and old.dtype.kind in "fiu" else 6
+    if choice == 0:
+        name = str(random.choice(list(DISGUISES)))
+        return DISGUISES[name](old), name
+    if choice == 1:
+        size = int(random.choice([0, max(0, len(old) - 1), len(old) + 1, 2 * len(old)]))
+        new = np.zeros((size, *old.shape[1:]), dtype=old.dtype)
+        new[: len(old)] = old[:size]
+        return fenced(new), f"of length {size}"
+    if choice == 2:
+        kinds = ["f4", "f8", "i1", "i4", "i8", "u8", "O", "c16", "?", "U3", "V4", "f2"]
+        kind = str(random.choice(kinds))
+        return np.zeros(old.shape, dtype=kind), f"of type {kind}"
+    if choice == 3:
+        shape = [(1, *old.shape), (*old.shape, 1), (), old.shape[:1] * 2][random.integers(4)]
+        return np.zeros(shape, dtype=old.dtype), f"of shape {shape}"
+    if choice == 4:
+        others = [
+            value
+            for value in given.values()
+            if isinstance(value, np.ndarray) and not value.dtype.hasobject
+        ]
+        return overlapping(old, others[random.integers(len(others))]), "overlapping"
+    if choice == 5 and old.size:
+        new = old.copy()
+        pool = ODD_REALS if old.dtype.kind == "f" else ODD_INTEGERS[:9]
+        odd = pool[random.integers(len(pool))]
+        if old.dtype.kind != "f":
+            limits = np.iinfo(old.dtype)
+            odd = min(max(int(odd), limits.min), limits.max)
+        with np.errstate(all="ignore"):
+            new.flat[random.integers(new.size)] = odd
+        return fenced(new), f"holding {odd}"
+    if choice == 6:
+        new = [None, old.tolist(), memoryview(old.copy()), "x", 3, bytearray(64), object(),
+               np.ma.masked_array(old.copy())][random.integers(8)]  # fmt: skip
+        return new, f"{type(new).__name__}"
+    return np.broadcast_to(np.zeros((), old.dtype), old.shape), "of strides 0"
+
+
+def another_object(old: Any, parts: Parts, same_kind: bool) -> tuple[Any, str]:
+    """Something else in place of an object of the kernels."""
+    random, kind = parts.random, type(old)
+    choice = int(random.choice([0, 2, 3] if same_kind else [0, 1, 2, 3, 4]))
+    if choice == 0:
+        try:
+            return kind.__new__(kind), "made by __new__ alone"
+        except TypeError:
+            return old, "that cannot be made by __new__ alone"
+    if choice == 1:
+        other = list(PARTS_OF)[random.integers(len(PARTS_OF))]
+        return other(**PARTS_OF[other](parts)), f"a {other.__name__}"
+    if choice == 2:
+        parts.n, parts.d, parts.k = (int(n) for n in random.integers(1, 12, size=3))
+        return kind(**PARTS_OF[kind](parts)), "of other sizes"
+    if choice == 3:
+        # A second time, with smaller parts, and perhaps with parts that are refused.
+        parts.n, parts.d, parts.k = (int(n) for n in random.integers(1, 4, size=3))
+        again = PARTS_OF[kind](parts)
+        if random.random() < 0.5:
+            key = str(random.choice(list(again)))
+            again[key] = None
+        note(f"{kind.__name__}.__init__ a second time")
+        try:
+            old.__init__(**again)
+        except (TypeError, ValueError, AttributeError):
+            return old, "made a second time, in vain"
+        return old, "made a second time"
+    return [None, 3, "x", kind][random.integers(4)], "no object"
+
+
+def spoil_what_is_held(given: Arguments, random: np.random.Generator) -> str:
+    """Make an object anew around plain arrays, and change their length behind its back."""
+    keys = [key for key, value in given.items() if type(value) in PARTS_OF]
+    if not keys:
+        return "nothing held"
+    key = str(random.choice(keys))
+    kind = type(given[key])
+    # Large ones give their memory back at once, and reading it is seen.
+    parts = Parts(random, np.array)
+    if kind is Records:
+        arrays = parts.record_arrays(int(random.choice([50, 200_000])))
+    else:
+        arrays = PARTS_OF[kind](parts)
+    names = [name for name, value in arrays.items() if isinstance(value, np.ndarray)]
+    if not names:
+        return "nothing held"
+    given[key] = kind(**arrays)
+    name = str(random.choice(names))
+    size = int(random.choice([0, 1, 10**6]))
+    try:
+        arrays[name].resize((size, *arrays[name].shape[1:]), refcheck=False)
+    except ValueError:
+        return f"{key}.{name} that could not be resized"
+    return f"{key}.{name} resized to {size}"
+
+
+def use_again(given: Arguments, how: str) -> None:
+    """Touch whatever the call may have left in a bad state."""
+    for value in given.values():
+        note(f"{type(value).__name__} used once more after {how}")
+        try:
+            if isinstance(value, Examples):
+                value.first_defect()
+                value.squared_norms()
+            elif isinstance(value, Steps):
+                len(value)
+            elif isinstance(value, Records):
+                value.clear()
+                repr(value.features)
+        except (TypeError, ValueError, AttributeError):
+            continue
+
+
+def without_recipe() -> list[str]:
+    """What the kernels offer and nobody has written a recipe for."""
+    return sorted(set(FUNCTIONS) - set(RECIPES))
+
+
+def arguments_differ() -> list[str]:
+    """Functions whose recipe does not give the arguments that they take."""
+    found = []
+    for name, function in FUNCTIONS.items():
+        given = list(RECIPES[name](Parts(np.random.default_rng(0))))
+        if not inspect.isclass(function) and given and not takes(function, given):
+            found.append(name)
+    return found
+
+
+def takes(function: Callable[..., Any], given: list[str]) -> bool:
+    """Whether a function has exactly these arguments."""
+    return set(inspect.signature(function).parameters) == set(given)

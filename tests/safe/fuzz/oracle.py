@@ -1,0 +1,201 @@
+"""The judgement of one call: a finite result, a clean error, or a failure.
+
+A clean error is of a type that is accepted, names an argument, and leaves the model what it was.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import traceback
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+
+from safe.fuzz.ledger import Ledger
+from safe.fuzz.note import note
+from safe.fuzz.portrait import differences, portrait
+
+CLEAN = (ValueError, TypeError, FloatingPointError)
+#: Warnings that are meant for those who wrote the code, not for those who call it.
+LEAKS = (RuntimeWarning, DeprecationWarning, PendingDeprecationWarning, FutureWarning)
+#: What scikit-learn says in words of its own, which its checks of estimators ask for.
+WORDS_OF_SKLEARN = re.compile(
+    r"Expected 2D array|Found array with|inconsistent numbers of samples|Unknown label type"
+    r"|Complex data not supported|Input contains|Input (X|y) contains|1d array|bad input shape"
+    r"|sparse (matrix|data|array)|not fitted yet|Sparse|dtype=object|multi_class|one sample"
+    r"|array of at least|Expected n_neighbors|minimum of|requires y to be passed"
+    r"|labels represented as bytes|is expecting \d+ features|feature names|class label"
+    r"|[Ss]ample weights"
+    # A schedule that the caller gave, called as schedules are.
+    r"|positional arguments but|has no len\(\)"
+)
+
+#: What Cython says of an object that is no array of the kind that a kernel takes.
+WORDS_OF_CYTHON = re.compile(
+    r"not C-contiguous|read-only|not writable|[Bb]uffer|cannot convert float|a bytes-like object"
+    r"|must be real"
+    r"|an integer is required|has incorrect type|__cinit__|too large to convert|__index__"
+    r"|arrays can be converted|truth value of an array|not supported between instances"
+    r"|cannot be interpreted as an integer|positional argument|keyword argument|unsized object"
+)
+
+_FOLDERS = {
+    package: Path(spec.origin).parent.as_posix()
+    for package in ("lazynet", "paper_repro")
+    if (spec := importlib.util.find_spec(package)) is not None and spec.origin
+}
+#: In place of a line of the package, where none is involved: in scikit-learn's own ``score``.
+OUTSIDE = "outside lazynet"
+
+
+class Stopped(KeyboardInterrupt):
+    """The fuzzer itself ended a call that asked for more work than it waits for."""
+
+
+def lines_of_lazynet(trace: TracebackType | None) -> list[str]:
+    """The frames inside the package, outermost first."""
+    return _inside(traceback.extract_tb(trace))
+
+
+def place_of(filename: str, line: int) -> str | None:
+    """Where in the packages a line is, or None if it is not in them."""
+    name = filename.replace("\\", "/")
+    for package, folder in _FOLDERS.items():
+        # Kernels say where they were compiled: relative to the root.
+        for start in (f"{folder}/", f"{package}/"):
+            if name.startswith(start):
+                return f"{package}/{name.removeprefix(start)}:{line}"
+    return None
+
+
+def _inside(frames: Iterable[traceback.FrameSummary]) -> list[str]:
+    places = (place_of(frame.filename, frame.lineno or 0) for frame in frames)
+    return [place for place in places if place]
+
+
+def innermost(error: BaseException) -> str:
+    """The line of the package where an error came from."""
+    return (lines_of_lazynet(error.__traceback__) or [OUTSIDE])[-1]
+
+
+@contextmanager
+def listening() -> Iterator[list[tuple[str, str]]]:
+    """Collect the warnings that must not be seen: their text, and the line of the package."""
+    heard: list[tuple[str, str]] = []
+
+    def show(message: Any, category: type[Warning], *_: Any) -> None:
+        lines = _inside(traceback.extract_stack())
+        # Without a line of the package it is a warning of scikit-learn's own methods.
+        if issubclass(category, LEAKS) and lines:
+            heard.append((f"{category.__name__}: {message}", lines[-1]))
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        warnings.showwarning = show
+        yield heard
+
+
+def plain(text: str) -> str:
+    """A message without its numbers and quoted values, so that equal ones look equal."""
+    text = re.sub(r"'[^']*'|\"[^\"]*\"|\[.*\]|\(.*\)|<[^>]*>", "_", text.split("\n")[0])
+    return re.sub(r"0x[0-9a-f]+|[-+]?\d[\d.e+]*", "N", text)[:90]
+
+
+def names_one(text: str, words: Iterable[str]) -> bool:
+    """Whether a message names one of the arguments."""
+    return any(re.search(rf"(?<![A-Za-z0-9_]){re.escape(word)}(?![A-Za-z0-9_])", text)
+               for word in words)  # fmt: skip
+
+
+def judged(
+    ledger: Ledger,
+    what: str,
+    call: Callable[[], Any],
+    *,
+    words: Iterable[str],
+    model: Any = None,
+    accepted: tuple[type[BaseException], ...] = (),
+    needs_memory: bool = False,
+    finite: bool = True,
+) -> Any:
+    """Make the call and enter in the ledger what becomes of it; returns its result, or None.
+
+    ``words`` are the arguments that an error may name, ``model`` must survive it unchanged.
+    ``needs_memory`` says that no machine may have what the call asks for.
+    """
+    before = None if model is None else portrait(model)
+    note(what)
+    result, error = None, None
+    with listening() as heard:
+        try:
+            result = call()
+        except BaseException as raised:
+            error = raised
+    for text, line in heard:
+        ledger.fail(f"{plain(text)} at {line}", f"{what} let a warning out: {text} ({line})")
+    if error is None:
+        if finite and not all_finite(result):
+            ledger.fail(
+                f"{what.split()[0]} gave what is not finite", f"{what} returned {result!r:.200}"
+            )
+        else:
+            ledger.finite += 1
+        return result
+    _judge_error(ledger, what, error, tuple(words), accepted, needs_memory)
+    if model is not None:
+        changed = differences(before, portrait(model))
+        if changed:
+            ledger.fail(
+                f"a failed {what.split()[0]} changed the model ({type(error).__name__} "
+                f"at {innermost(error)})",
+                f"{what} raised {error!r:.200}, and the model changed: {'; '.join(changed[:3])}",
+            )
+    return None
+
+
+def _judge_error(
+    ledger: Ledger,
+    what: str,
+    error: BaseException,
+    words: tuple[str, ...],
+    accepted: tuple[type[BaseException], ...],
+    needs_memory: bool,
+) -> None:
+    kind, line, text = type(error).__name__, innermost(error), str(error)
+    if isinstance(error, Stopped):
+        ledger.refused["stopped by the fuzzer"] += 1
+    elif isinstance(error, MemoryError) and needs_memory:
+        ledger.refused[kind] += 1
+    elif not isinstance(error, CLEAN + accepted):
+        ledger.fail(f"{kind} at {line}", f"{what} raised {error!r:.300} at {line}")
+    elif not (
+        line == OUTSIDE
+        or names_one(text, words)
+        or WORDS_OF_SKLEARN.search(text)
+        or (".pyx" in line and WORDS_OF_CYTHON.search(text))
+    ):
+        ledger.fail(
+            f"{kind} names no argument in {line.split(':')[0]}: {plain(text)}",
+            f"{what} raised {error!r:.300} at {line}, which names no argument",
+        )
+    else:
+        ledger.refused[kind] += 1
+
+
+def all_finite(result: Any) -> bool:
+    """Whether every number in a result, or in a fitted model, is finite."""
+    if isinstance(result, (tuple, list)):
+        return all(all_finite(each) for each in result)
+    if isinstance(result, np.ndarray):
+        return result.dtype.kind not in "fc" or bool(np.isfinite(result).all())
+    if isinstance(result, (float, complex, np.floating)):
+        return bool(np.isfinite(result))
+    if hasattr(result, "coef_"):
+        return all_finite([np.asarray(result.coef_), np.asarray(result.intercept_)])
+    return True

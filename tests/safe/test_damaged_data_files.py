@@ -1,0 +1,167 @@
+"""A damaged data file is read as it stands, or refused in one line with its name."""
+
+import gzip
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from support import ROOT, one_line_about, read_or_refused
+from support.damage import damages
+
+pytest.importorskip("lxml")
+pytest.importorskip("matplotlib")
+pytest.importorskip("tqdm")
+pytest.importorskip("paper_repro.results", reason="only in a checkout")
+from paper_repro.__main__ import main
+from paper_repro.corpus import from_svmlight
+from paper_repro.pubmed.citations import read_citations
+
+# --- rows ------------------------------------------------------------------------------------
+
+ROWS = "".join(f"{i % 2} {1 + i % 7}:1 {10 + i % 11}:{i}.5\n" for i in range(300)).encode()
+
+
+def same(corpus, other):
+    return (
+        corpus.X.shape == other.X.shape
+        and (corpus.X != other.X).nnz == 0
+        and np.array_equal(corpus.y, other.y)
+    )
+
+
+def test_damaged_packed_rows_are_refused_or_the_same(tmp_path):
+    """The packing has a sum of what is in it."""
+    path, whole, refused = tmp_path / "some.svm.gz", gzip.compress(ROWS, mtime=0), 0
+    path.write_bytes(whole)
+    expected = from_svmlight(path)
+    for data in damages(whole, 400):
+        path.write_bytes(data)
+        read = read_or_refused(from_svmlight, path)
+        assert read is None or same(read, expected)
+        refused += read is None
+    assert refused > 300
+
+
+def test_damaged_rows_are_refused_or_rows(tmp_path):
+    """Nothing can see that a digit of a plain text was another one; but there is no other error."""
+    path, refused = tmp_path / "some.svm", 0
+    for data in damages(ROWS, 400):
+        path.write_bytes(data)
+        read = read_or_refused(from_svmlight, path)
+        assert read is None or np.isfinite(read.X.data).all()
+        refused += read is None
+    assert refused > 50
+
+
+PACKED = gzip.compress(ROWS, mtime=0)
+UNUSABLE = {
+    "truncated.svm.gz": PACKED[:-20],
+    "without sum.svm.gz": PACKED[:-8],
+    "wrong sum.svm.gz": PACKED[:-8] + b"12345678",
+    "changed.svm.gz": PACKED[:30] + b"\xff\xff" + PACKED[32:],
+    "not packed.svm.gz": ROWS,
+    "empty.svm.gz": b"",
+    "not packed.svm.bz2": ROWS,
+    "packed.svm": PACKED,
+    "empty.svm": b"",
+    "binary.svm": bytes(range(256)) * 100,
+    "words.svm": b"hello world\n",
+    "one line of zeros.svm": bytes(100_000),
+    "number of a feature.svm": b"1 99999999999999999999:1\n0 1:1\n",
+    "features.svm": b"1 2147483647:1\n0 1:1\n",
+    "label.svm": b"nan 1:1\n0 1:1\n",
+    "folder.svm": None,
+}
+
+
+def write(folder, name):
+    path = folder / name
+    path.mkdir() if UNUSABLE[name] is None else path.write_bytes(UNUSABLE[name])
+    return path
+
+
+@pytest.fixture
+def little_memory(monkeypatch):
+    monkeypatch.setattr("paper_repro.machine.available_bytes", lambda: 1 << 30)
+
+
+@pytest.mark.parametrize("name", [*UNUSABLE, "missing.svm"])
+@pytest.mark.parametrize("role", ["data", "test"])
+def test_unusable_files_are_told_in_a_line(name, role, tmp_path, capsys, little_memory):
+    """Before anything is measured, whether to learn from or to test on."""
+    path = tmp_path / name if name == "missing.svm" else write(tmp_path, name)
+    good = tmp_path / "good.svm"
+    good.write_bytes(ROWS)
+    files = [str(path)] if role == "data" else [str(good), str(path)]
+    assert main(["stability", "--out", str(tmp_path / "out"), "--data", *files]) == 1
+    assert "give a whole text file with lines like" in one_line_about(capsys.readouterr().err, path)
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+def test_files_that_may_not_be_read_are_told(tmp_path, capsys):
+    """With the system's reason."""
+    path = tmp_path / "some.svm"
+    path.write_bytes(ROWS)
+    path.chmod(0)
+    assert main(["corpus", "--out", str(tmp_path / "out"), "--data", str(path)]) == 1
+    assert "Permission denied" in one_line_about(capsys.readouterr().err, path)
+
+
+def test_a_command_ends_without_a_traceback(tmp_path):
+    """As it is called from a shell."""
+    path = write(tmp_path, "truncated.svm.gz")
+    run = subprocess.run(
+        [sys.executable, "-m", "paper_repro", "corpus", "--data", path, "--out", tmp_path / "out"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+    )
+    assert run.returncode == 1
+    assert run.stderr.strip().startswith(f"python -m paper_repro: {path}: cannot be unpacked")
+    assert len(run.stderr.strip().splitlines()) == 1
+
+
+# --- PubMed ----------------------------------------------------------------------------------
+
+XML = "".join(
+    [
+        '<?xml version="1.0" encoding="utf-8"?>\n<PubmedArticleSet>\n',
+        *(
+            f'<PubmedArticle><MedlineCitation><PMID Version="1">{i}</PMID><Article>'
+            f"<ArticleTitle>Title {i}</ArticleTitle><Abstract><AbstractText>On naïve words {i * i}."
+            f"</AbstractText></Abstract></Article></MedlineCitation></PubmedArticle>\n"
+            for i in range(1, 40)
+        ),
+        "</PubmedArticleSet>\n",
+    ]
+).encode()
+
+
+@pytest.mark.parametrize("packing", ["packed", "plain"])
+def test_damaged_citations_are_refused_or_citations(tmp_path, packing):
+    """Of a packed file, the same citations: the packing has a sum of what is in it."""
+    whole = gzip.compress(XML, mtime=0) if packing == "packed" else XML
+    path, refused = tmp_path / "some.xml", 0
+    path.write_bytes(whole)
+    expected = list(read_citations(path))
+    for data in damages(whole, 400):
+        path.write_bytes(data)
+        read = read_or_refused(lambda path: list(read_citations(path)), path)
+        assert packing == "plain" or read in (None, expected)
+        refused += read is None
+    assert refused > 200
+
+
+def test_a_damaged_file_of_citations_is_told(tmp_path, capsys):
+    """By the command, which ends with 1 if there is nothing else."""
+    path = tmp_path / "some.xml.gz"
+    for data in (b"", gzip.compress(XML)[:30], b"\x1f\x8b junk", bytes(range(256))):
+        path.write_bytes(data)
+        assert main(["medline", str(path), "--out", str(tmp_path / "out")]) == 1
+        err = capsys.readouterr().err
+        assert str(path) in err
+        assert "fetch or export these files again, or leave them out" in err
+        assert "Traceback" not in err

@@ -1,0 +1,241 @@
+"""A damaged journal or result is read back as written, or refused in one line."""
+
+import json
+import random
+import shutil
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from support import one_line_about, read_or_refused
+from support.damage import damages
+
+pytest.importorskip("matplotlib")
+pytest.importorskip("tqdm")
+pytest.importorskip("paper_repro.results", reason="only in a checkout")
+from paper_repro import readme, results
+from paper_repro.__main__ import main
+from paper_repro.damaged import DamagedFile
+from paper_repro.results import RESULTS, Stopped, load, run
+from paper_repro.studies import STUDIES
+from paper_repro.study import QUICK, Cell, Study
+
+KEYS = "abcdefgh"
+
+
+class Numbers(Study):
+    """Cells whose numbers depend on nothing but their names; the run may stop before one."""
+
+    name = "numbers"
+    title = "Numbers"
+
+    def __init__(self, stop_before=None):
+        self.stop_before = stop_before
+
+    def cells(self, settings):
+        def measure(key):
+            if key == self.stop_before:
+                raise KeyboardInterrupt
+            seconds = np.random.default_rng(ord(key)).exponential(size=3).tolist()
+            return {"seconds": seconds, "who": f"é {key}", "nested": [{"count": ord(key)}, None]}
+
+        return [Cell(key, lambda _, key=key: measure(key)) for key in KEYS]
+
+    def page(self, document):
+        return json.dumps(document["records"])
+
+    def draw(self, document):
+        raise NotImplementedError
+
+
+@pytest.fixture
+def quick(monkeypatch):
+    """Studies without figures, on a machine that is looked at once."""
+    known = results.provenance()
+    monkeypatch.setattr(results, "provenance", lambda: known)
+    monkeypatch.setattr(results, "drawing", lambda *_: "<svg/>")
+    monkeypatch.setattr("os.fsync", lambda _: None)
+    monkeypatch.setitem(STUDIES, "numbers", Numbers())
+
+
+# --- journals --------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def journal(quick, tmp_path):
+    """The journal of a run that was interrupted twice, and what the run should find."""
+    out = tmp_path / "out"
+    for key in "cf":
+        with pytest.raises(Stopped):
+            run(Numbers(stop_before=key), QUICK, out)
+    (path,) = out.glob("*.jsonl")
+    expected = run(Numbers(), QUICK, tmp_path / "undisturbed")["records"]
+    return path, expected
+
+
+def test_a_damaged_journal_is_refused_or_does_no_harm(journal, capsys):
+    """Whatever happens to it, no other number comes out; and --fresh always gets the run done."""
+    path, expected = journal
+    out, whole, refused = path.parent, path.read_bytes(), 0
+    for data in damages(whole, 250):
+        path.write_bytes(data)
+        code = main(["numbers", "--out", str(out)])
+        if code:
+            refused += 1
+            assert code == 1
+            assert "give --fresh" in one_line_about(capsys.readouterr().err, path)
+            assert path.read_bytes() == data
+            assert main(["numbers", "--out", str(out), "--fresh"]) == 0
+        assert load("numbers", out)["records"] == expected
+        assert not path.exists()
+        (out / "numbers.json").unlink()
+    assert refused > 150
+
+
+def test_every_digit_of_a_journal_counts(journal):
+    """One that is changed is found, unless it is a 17th digit, which no number depends on."""
+    path, expected = journal
+    whole, refused = path.read_bytes(), 0
+    digits = [at for at, byte in enumerate(whole) if 48 <= byte < 58]
+    for at in random.Random(0).sample(digits, 200):
+        path.write_bytes(whole[:at] + b"%d" % (9 - (whole[at] - 48)) + whole[at + 1 :])
+        read = read_or_refused(lambda _: run(Numbers(), QUICK, path.parent)["records"], path)
+        assert read in (None, expected)
+        refused += read is None
+    assert refused > 190
+
+
+def test_the_line_that_was_changed_is_named(journal):
+    """So that one can look at it."""
+    path, _ = journal
+    lines = path.read_text().splitlines(keepends=True)
+    for number in (3, 5):
+        other = [*lines]
+        other[number - 1] = other[number - 1].replace('"count": 9', '"count": 8')
+        path.write_text("".join(other))
+        with pytest.raises(DamagedFile, match=f"^{path}: line {number} does not fit its digest"):
+            run(Numbers(), QUICK, path.parent)
+
+
+def test_a_journal_that_cannot_be_read_is_told(journal, capsys):
+    """And stays where it is."""
+    path, _ = journal
+    path.unlink()
+    path.mkdir()
+    assert main(["numbers", "--out", str(path.parent)]) == 1
+    assert "Is a directory" in one_line_about(capsys.readouterr().err, path)
+
+
+def test_a_journal_may_end_anywhere(journal):
+    """A run that is killed while it writes loses no more than what it was writing."""
+    path, expected = journal
+    whole, lines = path.read_bytes(), path.read_text().splitlines(keepends=True)
+    for length in range(len(lines[0]), len(whole), 11):
+        path.write_bytes(whole[:length])
+        document = run(Numbers(), QUICK, path.parent)
+        assert document["records"] == expected
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        {"key": "x", "record": {}},
+        {"header": {}},
+        {"header": []},
+        {"key": 1, "record": {}},
+        {"key": "a"},
+        {"resumed": "1"},
+        {},
+    ],
+)
+def test_a_line_that_belongs_elsewhere_is_refused(journal, entry):
+    """Even with the right digest."""
+    path, _ = journal
+    path.write_text(results.SealedLines().line(entry))
+    with pytest.raises(DamagedFile, match="line 1 is not what stands there in a journal of this"):
+        run(Numbers(), QUICK, path.parent)
+
+
+def test_a_journal_of_another_run_is_refused(journal):
+    """Whatever name it has been given."""
+    path, _ = journal
+    with pytest.raises(Stopped):
+        run(Numbers(stop_before="c"), replace(QUICK, seed=1), path.parent)
+    [other] = set(path.parent.glob("*.jsonl")) - {path}
+    other.replace(path)
+    with pytest.raises(DamagedFile, match="line 1 is not what stands there"):
+        run(Numbers(), QUICK, path.parent)
+
+
+# --- results ---------------------------------------------------------------------------------
+
+
+def test_damaged_results_are_not_shown():
+    """What is read back are the numbers that were written, for every committed result."""
+    paths = sorted(RESULTS.rglob("*.json"))
+    assert len(paths) >= 12
+    for path in paths:
+        assert load(path.stem, path.parent) is not None
+
+
+@pytest.mark.parametrize("name", ["corpus", "medline"])
+def test_a_damaged_result_is_refused_or_reads_the_same(name, tmp_path):
+    """Flipped digits, lost lines, junk; what differs in blanks only is the same."""
+    whole, expected = (RESULTS / f"{name}.json").read_bytes(), load(name, RESULTS)
+    path, refused = tmp_path / f"{name}.json", 0
+    for data in damages(whole, 400):
+        path.write_bytes(data)
+        read = read_or_refused(lambda _: load(name, tmp_path), path)
+        assert read in (None, expected)
+        refused += read is None
+    assert refused > 300
+
+
+def test_the_readme_is_not_made_from_damaged_results(tmp_path, monkeypatch, capsys):
+    """It stays as it is, and the command says which file it is."""
+    shutil.copy(readme.README, tmp_path / "README.md")
+    for name in readme.BLOCKS:
+        shutil.copy(RESULTS / f"{name}.json", tmp_path)
+    monkeypatch.setattr(readme, "README", tmp_path / "README.md")
+    monkeypatch.setattr(readme, "RESULTS", tmp_path)
+    before = readme.README.read_bytes()
+    path = tmp_path / "table.json"
+    whole = path.read_bytes()
+    for data in damages(whole, 60):
+        path.write_bytes(data)
+        if main(["readme"]):
+            one_line_about(capsys.readouterr().err, path)
+        assert readme.README.read_bytes() == before
+
+
+@pytest.mark.parametrize("content", [b"", b"\xff", b"without marks", None])
+def test_a_damaged_readme_is_told(content, tmp_path, monkeypatch, capsys):
+    """Not UTF-8, without its marks, or a folder."""
+    path = tmp_path / "README.md"
+    path.mkdir() if content is None else path.write_bytes(content)
+    monkeypatch.setattr(readme, "README", path)
+    assert main(["readme"]) == 1
+    one_line_about(capsys.readouterr().err, path)
+
+
+def test_a_damaged_result_of_another_study_is_told_at_once(quick, tmp_path, capsys):
+    """And not when hours have gone by: the index of all studies will need it."""
+    path = tmp_path / "table.json"
+    path.write_bytes((RESULTS / "table.json").read_bytes().replace(b"1", b"2", 1))
+    assert main(["numbers", "--out", str(tmp_path)]) == 1
+    assert "does not fit its digest" in one_line_about(capsys.readouterr().err, path)
+    assert not list(tmp_path.glob("numbers*"))
+
+
+def test_a_damaged_result_is_replaced_by_its_study(quick, tmp_path):
+    """Which is what the message says."""
+    (tmp_path / "numbers.json").write_bytes(b"\x00")
+    assert main(["numbers", "--out", str(tmp_path)]) == 0
+    assert list(load("numbers", tmp_path)["records"]) == list(KEYS)
+
+
+def test_a_result_under_another_name_is_refused(tmp_path):
+    """A whole file can be the wrong one."""
+    shutil.copy(RESULTS / "corpus.json", tmp_path / "table.json")
+    with pytest.raises(DamagedFile, match="is of the study 'corpus'"):
+        load("table", tmp_path)

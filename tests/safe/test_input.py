@@ -1,0 +1,1096 @@
+"""Estimators and Stepper convert or refuse all input, and a refusal changes nothing."""
+
+import copy
+import pickle
+import subprocess
+import sys
+import tracemalloc
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import SGDClassifier
+from support import ELASTIC_ENGINES
+
+from lazynet import Constant, FromArray, LazyNetClassifier, LazyNetRegressor, Stepper
+from lazynet.data import as_examples, usable_rows
+from lazynet.engines import Wear, make_engine
+from lazynet.losses import LOSSES, get_loss
+from lazynet.penalties import ElasticNet
+from lazynet.rules import get_rule
+from lazynet.state import Undo
+from lazynet.trainer import Recipe
+
+N, D = 40, 30
+FORMATS = [(values, indices) for values in ("f4", "f8") for indices in ("i4", "i8")]
+
+
+def retyped(X, values="f8", indices="i4"):
+    """The same matrix with arrays of these types; SciPy's constructor would narrow int64."""
+    X = sparse.csr_matrix(X, copy=True)
+    X.data = X.data.astype(values)
+    X.indices, X.indptr = X.indices.astype(indices), X.indptr.astype(indices)
+    return X
+
+
+def make_data(n=N, d=D, density=0.3, seed=0):
+    """Sparse rows of values that float32 holds exactly, and two classes that depend on them."""
+    rng = np.random.default_rng(seed)
+    X = sparse.random(n, d, density=density, format="csr", random_state=seed)
+    X.data = rng.integers(-64, 64, len(X.data)) / 64
+    y = (X @ rng.standard_normal(d) > 0).astype(int)
+    y[:2] = 0, 1
+    return X, y
+
+
+def same_bits(left, right):
+    """Whether two arrays are the same down to the sign of a zero."""
+    return left.shape == right.shape and left.tobytes() == right.tobytes()
+
+
+def engine_state(engine):
+    """All of an engine that has a meaning, as bytes: raw, and as its weights are read."""
+    raw = [*engine.per_weight(), *engine.discarded_by_sweep(), engine.weights()]
+    return [array.tobytes() for array in raw], pickle.dumps(engine.scalars())
+
+
+def state_of(model):
+    """All that a call may change in a fitted estimator, fit for ==, and how it would learn on."""
+    future = copy.deepcopy(model)
+    # Parameters of its own: the model's may be the bad ones.
+    future.set_params(**type(model)(l1=0.01, shuffle=False).get_params())
+    future.partial_fit(*good_batch(model))
+    return dict(
+        attributes=sorted(vars(model)),
+        parameters=str(model.get_params()),
+        coefficients=model.coef_.tobytes(),
+        intercepts=model.intercept_.tobytes(),
+        counts=(model.t_, model.n_iter_, model.n_features_in_),
+        classes=getattr(model, "classes_", np.zeros(0)).tolist(),
+        history=copy.deepcopy(model.history_),
+        engines=[engine_state(engine) for engine in model._engines],
+        future=[future.coef_.tobytes(), future.intercept_.tobytes()],
+    )
+
+
+def good_batch(model):
+    """Rows that the model can be trained on further."""
+    X, y = make_data(d=model.coef_.shape[1], seed=9)
+    return X, getattr(model, "classes_", np.array([0.0, 1.0]))[y]
+
+
+def call(model, method, X, y, weights=None, **options):
+    """fit or partial_fit, by name."""
+    return getattr(model, method)(X, y, sample_weight=weights, **options)
+
+
+def assert_refused(model, method, data, error, *patterns, **options):
+    """The call raises an error that says all this, and the fitted estimator stays as it was."""
+    before = state_of(model)
+    with pytest.raises(error) as caught:
+        call(model, method, *data, **options)
+    message = str(caught.value)
+    for pattern in patterns:
+        assert pattern in message
+    assert state_of(model) == before
+
+
+METHODS = pytest.mark.parametrize("method", ["fit", "partial_fit"])
+EVERY_ENGINE = pytest.mark.parametrize("engine", ELASTIC_ENGINES)
+
+
+# --- accepted ------------------------------------------------------------------------------
+
+
+def trained(X, y, method="fit", **options):
+    """A classifier after a few epochs, or one pass, over the rows."""
+    model = LazyNetClassifier(l1=1e-3, l2=1e-3, random_state=0, max_iter=3, tol=None, **options)
+    return model.fit(X, y) if method == "fit" else model.partial_fit(X, y, classes=np.unique(y))
+
+
+def assert_same_model(left, right, X):
+    """Equal coefficients and predictions, bit for bit."""
+    assert same_bits(left.coef_, right.coef_)
+    assert same_bits(left.intercept_, right.intercept_)
+    assert same_bits(left.decision_function(X), right.decision_function(X))
+
+
+@METHODS
+@EVERY_ENGINE
+@pytest.mark.parametrize(("values", "indices"), FORMATS)
+def test_number_types_give_the_same_model(values, indices, engine, method):
+    """float32 and int64 are computed with as they are, in double precision."""
+    X, y = make_data()
+    expected = trained(X, y, method, engine=engine)
+    model = trained(retyped(X, values, indices), y, method, engine=engine)
+    assert same_bits(model.coef_, expected.coef_)
+    assert same_bits(model.intercept_, expected.intercept_)
+    rows = retyped(X, "f8", indices)
+    assert same_bits(model.decision_function(rows), expected.decision_function(X))
+
+
+@METHODS
+@pytest.mark.parametrize("kind", [np.int64, np.int8, bool, np.float16])
+def test_other_number_types_are_converted(kind, method):
+    """Counts and flags are trained on as the floats that they equal."""
+    X, y = make_data()
+    X.data = np.ceil(np.abs(X.data))
+    X.eliminate_zeros()
+    containers = [X.toarray()] if kind is np.float16 else [X, X.toarray()]  # no sparse float16
+    for other in (container.astype(kind) for container in containers):
+        assert_same_model(trained(other, y, method), trained(X, y, method), X)
+
+
+@METHODS
+@pytest.mark.parametrize(
+    "convert",
+    [
+        sparse.csr_array,
+        sparse.csc_matrix,
+        sparse.csc_array,
+        sparse.coo_matrix,
+        sparse.lil_matrix,
+        sparse.dok_matrix,
+        sparse.bsr_matrix,
+        pytest.param(lambda X: X.toarray(), id="dense"),
+        pytest.param(lambda X: np.asfortranarray(X.toarray()), id="fortran"),
+        pytest.param(lambda X: X.toarray().tolist(), id="lists"),
+    ],
+)
+def test_every_container_gives_the_same_model(convert, method):
+    """Any sparse format and any dense array train and predict as the CSR matrix does."""
+    X, y = make_data()
+    X.eliminate_zeros()
+    other = convert(X)
+    model = trained(other, y, method)
+    expected = trained(X, y, method)
+    assert_same_model(model, expected, X)
+    # A dense product sums in an order of its own.
+    assert np.allclose(model.decision_function(other), expected.decision_function(X), rtol=1e-12)
+
+
+def test_formats_that_must_be_converted_are_put_in_order():
+    """Unsorted CSC and repeated COO entries are sorted and summed in the converted copy."""
+    X = np.array([[1.0, 2.0, 0.0], [0.0, 3.0, 4.0], [5.0, 0.0, 6.0], [7.0, 0.0, 0.0]])
+    y = [0, 1, 0, 1]
+    rows, columns = np.nonzero(X)
+    twice = sparse.coo_matrix(
+        (np.tile(X[rows, columns] / 2, 2), (np.tile(rows, 2), np.tile(columns, 2)))
+    )
+    backwards = sparse.csc_matrix(X)
+    for start, stop in zip(backwards.indptr, backwards.indptr[1:], strict=False):
+        backwards.indices[start:stop] = backwards.indices[start:stop][::-1].copy()
+        backwards.data[start:stop] = backwards.data[start:stop][::-1].copy()
+    backwards.has_sorted_indices = False
+    for other in (twice, backwards):
+        held = copy.deepcopy(other)
+        assert_same_model(trained(other, y), trained(sparse.csr_matrix(X), y), X)
+        assert same_bits(other.data, held.data)
+        assert other.nnz == held.nnz
+
+
+@METHODS
+@pytest.mark.parametrize(("values", "indices"), FORMATS)
+def test_input_is_left_alone_and_may_be_read_only(values, indices, method):
+    """Nothing writes to X, y or the weights: read-only arrays train the same model."""
+    X, y = make_data()
+    y, weights = y.astype(float), np.ones(N)
+    X = retyped(X, values, indices)
+    expected = trained(X, y, method)
+    for array in (X.data, X.indices, X.indptr, y, weights):
+        array.flags.writeable = False
+    options = {} if method == "fit" else dict(classes=[0, 1])
+    model = LazyNetClassifier(l1=1e-3, l2=1e-3, random_state=0, max_iter=3, tol=None)
+    call(model, method, X, y, weights, **options)
+    assert_same_model(model, expected, X)
+    dense = X.toarray()
+    dense.flags.writeable = False
+    assert_same_model(trained(dense, y), trained(dense.copy(), y), X)
+
+
+@METHODS
+@pytest.mark.parametrize(("values", "indices"), FORMATS)
+def test_memory_mapped_arrays(tmp_path, values, indices, method):
+    """Arrays mapped from files, read-only, are trained on where they lie."""
+    X, y = make_data()
+    X = retyped(X, values, indices)
+    mapped = sparse.csr_matrix(X.shape, dtype=X.dtype)
+    for name in ("data", "indices", "indptr"):
+        np.save(tmp_path / name, getattr(X, name))
+        setattr(mapped, name, np.load(tmp_path / f"{name}.npy", mmap_mode="r"))
+    assert isinstance(mapped.data, np.memmap)
+    assert_same_model(trained(mapped, y, method), trained(X, y, method), X)
+
+
+@pytest.mark.parametrize(("values", "indices"), FORMATS)
+@pytest.mark.parametrize("container", [sparse.csr_matrix, sparse.csr_array])
+def test_fit_does_not_copy_a_csr_matrix(container, values, indices):
+    """Training needs some numbers per row and feature, far fewer than any array of X holds."""
+    X, y = make_data(n=1000, d=2000, density=0.1)
+    X = container(X)
+    X.data = X.data.astype(values)
+    X.indices, X.indptr = X.indices.astype(indices), X.indptr.astype(indices)
+    trained(X[:100], y[:100])  # whatever is imported or cached on first use
+    tracemalloc.start()
+    try:
+        trained(X, y)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 0.5 * min(X.data.nbytes, X.indices.nbytes)
+
+
+def test_wide_indices_where_scikit_learn_refuses():
+    """int64 indices are trained on; scikit-learn's SGDClassifier takes 32-bit indices only."""
+    X, y = make_data()
+    X = retyped(X, indices="i8")
+    with pytest.raises(ValueError, match="int64 indices"):
+        SGDClassifier().fit(X, y)
+    assert trained(X, y).score(X, y) > 0.7
+
+
+@EVERY_ENGINE
+def test_explicit_zeros_change_nothing(engine):
+    """A stored zero is a zero: only the order of the sums may differ."""
+    X, y = make_data()
+    with_zeros = X.copy()
+    with_zeros.data[::3] = 0.0
+    without = with_zeros.copy()
+    without.eliminate_zeros()
+    assert without.nnz < with_zeros.nnz
+    left, right = trained(with_zeros, y, engine=engine), trained(without, y, engine=engine)
+    assert np.allclose(left.coef_, right.coef_, rtol=1e-10, atol=1e-12)
+
+
+@METHODS
+@EVERY_ENGINE
+def test_empty_rows_and_columns(engine, method):
+    """An empty row is a step all the same; the weight of an empty column stays 0."""
+    X, y = make_data()
+    X = X.tolil()
+    X[[0, 7, N - 1]] = 0
+    X[:, [0, 5, D - 1]] = 0
+    model = trained(X.tocsr(), y, method, engine=engine)
+    assert (model.coef_[0, [0, 5, D - 1]] == 0).all()
+    assert np.count_nonzero(model.coef_) > 0
+    assert model.t_ == (3 * N if method == "fit" else N)
+    nothing = trained(sparse.csr_matrix((N, D)), y, method, engine=engine)
+    assert (nothing.coef_ == 0).all()
+
+
+@EVERY_ENGINE
+def test_one_row_and_one_feature(engine):
+    """The smallest data there can be: one row, one feature, and both."""
+    X, y = make_data()
+    row = LazyNetRegressor(engine=engine, max_iter=2, tol=None).fit(X[:1], [2.0])
+    assert row.predict(X[:1]) > 0
+    one = LazyNetClassifier(engine=engine).partial_fit(X[:1], y[:1], classes=[0, 1])
+    assert one.predict(X[:1]).tolist() == y[:1].tolist()
+    assert trained(X[:, :1], y, engine=engine).coef_.shape == (1, 1)
+    both = LazyNetRegressor(engine=engine, max_iter=50, tol=None).fit([[1.0]], [3.0])
+    assert 0 < both.predict([[1.0]]) <= 3.0
+
+
+def reversed_rows(X):
+    """The same matrix, the columns of every row in falling order."""
+    backwards = X.copy()
+    for start, stop in zip(X.indptr, X.indptr[1:], strict=False):
+        backwards.indices[start:stop] = X.indices[start:stop][::-1]
+        backwards.data[start:stop] = X.data[start:stop][::-1]
+    return backwards
+
+
+def halved_entries(X):
+    """The same matrix, every value given as two halves."""
+    return sparse.csr_matrix((np.repeat(X.data / 2, 2), np.repeat(X.indices, 2), 2 * X.indptr))
+
+
+@METHODS
+@pytest.mark.parametrize("indices", ["i4", "i8"])
+@pytest.mark.parametrize("values", ["f4", "f8"])
+@pytest.mark.parametrize("disorder", [reversed_rows, halved_entries])
+def test_rows_out_of_order_are_put_in_order(disorder, values, indices, method):
+    """Unsorted and repeated columns are sorted and summed in a copy; X itself is left alone."""
+    X, y = make_data()
+    disordered = retyped(disorder(X), values, indices)
+    held = copy.deepcopy(disordered)
+    model, expected = trained(disordered, y, method), trained(X, y, method)
+    assert same_bits(model.coef_, expected.coef_)
+    assert same_bits(model.intercept_, expected.intercept_)
+    assert np.allclose(model.decision_function(disordered), expected.decision_function(X))
+    for name in ("data", "indices", "indptr"):
+        assert same_bits(getattr(disordered, name), getattr(held, name))
+
+
+@pytest.mark.parametrize(("value", "column"), [(np.nan, 0), (1.0, D), (1.0, -1)])
+def test_defects_behind_a_row_out_of_order_are_found(value, column):
+    """Putting rows in order does not keep what else is wrong with X from being noticed."""
+    X, y = make_data()
+    X = reversed_rows(X)
+    X.data[X.indptr[30]], X.indices[X.indptr[30]] = value, column
+    with pytest.raises(ValueError, match="row 30" if np.isfinite(value) else "NaN or infinity"):
+        trained(X, y)
+
+
+def test_spare_room_behind_the_last_row_is_not_read():
+    """Arrays longer than indptr asks for: what lies behind the last row does not matter."""
+    X, y = make_data()
+    roomy = X.copy()
+    roomy.indices = np.append(X.indices, [10**6, -5]).astype(X.indices.dtype)
+    roomy.data = np.append(X.data, [np.nan, np.inf])
+    for method in ("fit", "partial_fit"):
+        assert_same_model(trained(roomy, y, method), trained(X, y, method), X)
+
+
+def test_one_number_as_sample_weight():
+    """A single number weighs every row."""
+    X, y = make_data()
+    model = LazyNetRegressor(max_iter=3, tol=None, random_state=0)
+    expected = copy.deepcopy(model).fit(X, y, sample_weight=np.full(N, 2.0))
+    assert same_bits(model.fit(X, y, sample_weight=2.0).coef_, expected.coef_)
+
+
+# --- refused: data -------------------------------------------------------------------------
+
+
+def with_value(value, *, dense=False):
+    """The good matrix with one value replaced."""
+    X, _ = make_data()
+    X.data[17] = value
+    return X.toarray() if dense else X
+
+
+def with_structure(change, indices="i4"):
+    """The good matrix with its index arrays changed in place."""
+    X, _ = make_data()
+    X = retyped(X, indices=indices)
+    change(X)
+    return X
+
+
+def put_index(position, value):
+    def change(X):
+        X.indices[X.indptr[5] + position] = value
+
+    return change
+
+
+def put_start(row, value):
+    def change(X):
+        X.indptr[row] = value
+
+    return change
+
+
+def shorten_starts(X):
+    X.indptr = X.indptr[:-1]
+
+
+RANGE = f"indices from 0 to {D - 1}"
+BAD_MATRICES = {
+    "NaN sparse": (lambda: with_value(np.nan), "Input X contains NaN or infinity, first in row"),
+    "inf sparse": (lambda: with_value(np.inf), "Input X contains NaN or infinity, first in row"),
+    "NaN csc": (lambda: with_value(np.nan).tocsc(), "Input X contains NaN"),
+    "NaN dense": (lambda: with_value(np.nan, dense=True), "Input X contains NaN"),
+    "-inf dense": (lambda: with_value(-np.inf, dense=True), "Input X contains infinity"),
+    "negative index": (lambda: with_structure(put_index(0, -1)), "row 5", "outside", RANGE),
+    "negative wide": (lambda: with_structure(put_index(0, -1), "i8"), "row 5", "outside", RANGE),
+    "index beyond": (lambda: with_structure(put_index(1, D)), "row 5", "outside", RANGE),
+    # 2^32 + 3 is 3 where somebody narrows it.
+    "index far beyond": (
+        lambda: with_structure(put_index(1, 2**32 + 3), "i8"),
+        "row 5",
+        "outside",
+        RANGE,
+    ),
+    "start negative": (lambda: with_structure(put_start(3, -1)), "X: row", "indptr"),
+    "start beyond": (lambda: with_structure(put_start(N, 10**6)), f"X: row {N - 1}", "indptr"),
+    "start far beyond": (lambda: with_structure(put_start(3, 2**40), "i8"), "X: row", "indptr"),
+    "starts too few": (lambda: with_structure(shorten_starts), "indptr", f"({N + 1}), got {N}"),
+    "no rows": (lambda: sparse.csr_matrix((0, D)), "0 sample(s)", "minimum of 1"),
+    "no columns": (lambda: np.zeros((N, 0)), "0 feature(s)", "minimum of 1"),
+    "one dimension": (lambda: np.zeros(N), "Expected 2D array, got 1D"),
+    "three dimensions": (lambda: np.zeros((N, D, 2)), "dim 3"),
+    "complex": (lambda: np.zeros((N, D), dtype=complex), "Complex data not supported"),
+}
+
+
+@METHODS
+@pytest.mark.parametrize("Estimator", [LazyNetClassifier, LazyNetRegressor])
+@pytest.mark.parametrize("bad", BAD_MATRICES)
+def test_bad_matrices_are_refused(bad, Estimator, method):
+    """Every defect of X is named, with its row where it has one, before anything is changed."""
+    X, y = make_data()
+    make_bad, *patterns = BAD_MATRICES[bad]
+    matrix = make_bad()
+    model = Estimator(l1=0.01, max_iter=2, tol=None, random_state=0).fit(X, y)
+    assert_refused(model, method, (matrix, y[: matrix.shape[0]]), ValueError, *patterns)
+
+
+@pytest.mark.parametrize(
+    "bad", ["NaN sparse", "NaN dense", "negative index", "index beyond", "start beyond"]
+)
+def test_bad_matrices_are_not_predicted_from(bad):
+    """Predicting refuses what it cannot read, in the same words."""
+    make_bad, *patterns = BAD_MATRICES[bad]
+    model = trained(*make_data())
+    for predict in (model.predict, model.decision_function, model.predict_proba):
+        with pytest.raises(ValueError, match="X") as caught:
+            predict(make_bad())
+        assert all(
+            pattern.replace(" or infinity, first in row", "") in str(caught.value)
+            for pattern in patterns
+        )
+
+
+def test_row_starts_that_only_seem_sound_when_narrowed():
+    """indptr is checked as it is: SciPy reads it as it is when a model predicts."""
+    X, _ = make_data()
+    X.indptr = X.indptr.astype(np.int64)  # beside int32 indices
+    X.indptr[1] += 2**32
+    for only_range in (False, True):
+        with pytest.raises(ValueError, match=r"row 0 cannot be used.*indptr"):
+            usable_rows(X, only_range=only_range)
+
+
+@pytest.mark.parametrize("index", [10**7, -5])
+def test_bad_indices_are_refused_in_formats_that_must_be_converted(index):
+    """Row numbers of a CSC matrix are checked before SciPy converts it and writes through them."""
+    script = f"""
+import numpy as np
+from scipy import sparse
+from lazynet import LazyNetRegressor
+
+X = sparse.csc_matrix(np.ones((40, 30)))
+X.indices[0] = {index}
+try:
+    LazyNetRegressor(max_iter=1, tol=None).fit(X, np.ones(40))
+except ValueError as error:
+    print(error)
+"""
+    # In a process of its own, which may crash.
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+    assert "indices" in run.stdout
+
+
+BAD_COMPANIONS = {
+    "too few targets": (lambda y, s: (y[:-1], s), "inconsistent numbers of samples"),
+    "targets in columns": (lambda y, s: (np.column_stack([y, y]), s), "y should be a 1d array"),
+    "NaN target": (lambda y, s: (np.where(np.arange(N) == 3, np.nan, y), s), "y contains NaN"),
+    "inf target": (lambda y, s: (np.where(np.arange(N) == 3, np.inf, y), s), "y contains infinity"),
+    "no targets": (lambda y, s: (None, s), "requires y"),
+    "NaN weight": (
+        lambda y, s: (y, s * np.nan),
+        "sample_weight must be finite and not negative",
+        "nan for row 0",
+    ),
+    "inf weight": (
+        lambda y, s: (y, s * np.inf),
+        "sample_weight must be finite and not negative",
+        "inf for row",
+    ),
+    "negative weight": (lambda y, s: (y, -s), "sample_weight must be finite", "-1.0 for row 0"),
+    "too few weights": (
+        lambda y, s: (y, s[:-1]),
+        "sample_weight must hold",
+        f"shape ({N},), got shape ({N - 1},)",
+    ),
+    "weights in columns": (lambda y, s: (y, np.column_stack([s, s])), f"got shape ({N}, 2)"),
+}
+
+
+@METHODS
+@pytest.mark.parametrize("Estimator", [LazyNetClassifier, LazyNetRegressor])
+@pytest.mark.parametrize("bad", BAD_COMPANIONS)
+def test_bad_targets_and_weights_are_refused(bad, Estimator, method):
+    """y and sample_weight are refused by name, and the model stays as it was."""
+    X, y = make_data()
+    change, *patterns = BAD_COMPANIONS[bad]
+    model = Estimator(l1=0.01, max_iter=2, tol=None, random_state=0).fit(X, y)
+    assert_refused(model, method, (X, *change(y.astype(float), np.ones(N))), ValueError, *patterns)
+
+
+def test_targets_that_a_classifier_cannot_have():
+    """One class, fractions, unknown labels, unknown or missing classes."""
+    X, y = make_data()
+    model = trained(X, y)
+    assert_refused(model, "fit", (X, np.ones(N)), ValueError, "y must have at least two classes")
+    for method in ("fit", "partial_fit"):
+        assert_refused(model, method, (X, y + 0.5 * X.sum(axis=1).A1), ValueError, "continuous")
+    assert_refused(model, "partial_fit", (X, y + 1), ValueError, "[2]", "among the classes [0 1]")
+    assert_refused(
+        model, "partial_fit", (X, y), ValueError, "not the same as on the last call", classes=[0, 2]
+    )
+    with pytest.raises(ValueError, match="classes must be passed on the first call"):
+        LazyNetClassifier().partial_fit(X, y)
+    with pytest.raises(ValueError, match=r"labels .*among the classes"):
+        LazyNetClassifier().partial_fit(X, np.array(["a", "b"])[y], classes=["a", "c"])
+
+
+def test_partial_fit_needs_two_classes_to_tell_apart():
+    """A single class is refused where it is named, as fit refuses it in y."""
+    X, _ = make_data()
+    with pytest.raises(ValueError, match="at least two classes"):
+        LazyNetClassifier().partial_fit(X, np.zeros(N), classes=[0])
+
+
+@METHODS
+@pytest.mark.parametrize(
+    ("order", "error", "pattern"),
+    [
+        ([0, N], ValueError, f"row numbers from 0 to {N - 1}"),
+        ([-1], ValueError, f"row numbers from 0 to {N - 1}"),
+        ([0.5], TypeError, "must hold integers"),
+        ([], (TypeError, ValueError), "sample_order must"),
+        (np.zeros((2, 2, 2), int), ValueError, "one or two dimensions"),
+    ],
+)
+def test_bad_sample_orders_are_refused(order, error, pattern, method):
+    """Rows that do not exist cannot be visited."""
+    X, y = make_data()
+    assert_refused(
+        trained(X, y), method, (X, y), error, "sample_order", pattern, sample_order=order
+    )
+
+
+@METHODS
+@pytest.mark.parametrize("weight", [-1.0, np.nan, np.inf])
+def test_bad_class_weights_are_refused(weight, method):
+    """A class weight is a sample weight: finite and not negative."""
+    X, y = make_data()
+    model = trained(X, y).set_params(class_weight={0: weight, 1: 1.0})
+    assert_refused(model, method, (X, y), ValueError, "class_weight")
+
+
+# --- refused: parameters -------------------------------------------------------------------
+
+BAD_PARAMETERS = [
+    (dict(l1=-0.1), ValueError, "l1 must be finite and not negative, got -0.1"),
+    (dict(l2=-1e-9), ValueError, "l2 must be finite and not negative, got -1e-09"),
+    (dict(l1=np.nan), ValueError, "l1 must be finite"),
+    (dict(l2=np.inf), ValueError, "l2 must be finite"),
+    (dict(l1="1"), TypeError, "l1 must be a number, got '1'"),
+    (dict(eta0=-1.0), ValueError, "eta0 must be finite and positive, got -1.0"),
+    (dict(eta0=0.0), ValueError, "eta0 must be finite and positive"),
+    (dict(eta0=np.nan), ValueError, "eta0 must be finite and positive, got nan"),
+    (dict(eta0="1"), TypeError, "eta0 must be a number"),
+    (dict(power_t=np.nan, schedule="power"), ValueError, "power_t must be finite"),
+    (dict(power_t="1", schedule="power"), (TypeError, ValueError), "power_t must be"),
+    (dict(epsilon=-0.1), ValueError, "epsilon must be finite and not negative"),
+    (dict(epsilon=None), (TypeError, ValueError), "epsilon must be"),
+    (dict(loss="logistic"), ValueError, "loss must be one of", "log_loss", "'logistic'"),
+    (dict(loss=None), ValueError, "loss must be one of"),
+    (dict(rule="adam"), ValueError, "rule must be one of", "fobos", "sgd", "'adam'"),
+    (dict(schedule="optimal"), ValueError, "schedule must be one of", "constant", "'optimal'"),
+    (dict(schedule=None), TypeError, "schedule must be", "NoneType"),
+    (dict(schedule=[0.1, -0.1]), ValueError, "not negative", "-0.1 at step 1"),
+    (dict(schedule=[[0.1]]), ValueError, "schedule", "one dimension"),
+    (dict(schedule=lambda t: np.nan), ValueError, "schedule must give finite rates", "nan at step"),
+    (dict(schedule="pegasos", l2=0.0), ValueError, "pegasos", "needs l2 > 0"),
+    (dict(step_order="random"), ValueError, "step_order must be one of", "gradient_first"),
+    (dict(engine="gpu"), ValueError, "engine must be one of", "clock", "'gpu'"),
+    (dict(engine="tables", table_budget=0), ValueError, "table_budget must be at least 1"),
+    (dict(engine="tables", table_budget=1.5), TypeError, "table_budget must be an integer"),
+    (dict(max_iter=0), ValueError, "max_iter must be at least 1, got 0"),
+    (dict(max_iter=1.5), TypeError, "max_iter must be an integer"),
+    (dict(n_iter_no_change=0), ValueError, "n_iter_no_change must be at least 1"),
+    (dict(tol=-1.0), ValueError, "tol must be", "not negative"),
+    (dict(tol="small"), (TypeError, ValueError), "tol must be"),
+]
+
+
+def parameter_names(case):
+    """A name for a row of the table."""
+    return ",".join(f"{k}={'callable' if callable(v) else v}" for k, v in case[0].items())
+
+
+@METHODS
+@pytest.mark.parametrize("Estimator", [LazyNetClassifier, LazyNetRegressor])
+@pytest.mark.parametrize("case", BAD_PARAMETERS, ids=parameter_names)
+def test_bad_parameters_are_refused(case, Estimator, method):
+    """Each parameter is refused by name with what is accepted, on a model already trained too."""
+    bad, error, *patterns = case
+    X, y = make_data()
+    model = Estimator(l1=0.01, max_iter=2, tol=None, random_state=0).fit(X, y)
+    assert_refused(model.set_params(**bad), method, (X, y), error, *patterns)
+
+
+@METHODS
+@pytest.mark.parametrize("loss", [name for name, loss in LOSSES.items() if loss.margin])
+def test_a_regressor_refuses_margin_losses(loss, method):
+    """A loss for classes is refused by the regressor, which lists its own."""
+    X, y = make_data()
+    model = LazyNetRegressor(max_iter=1, tol=None).fit(X, y).set_params(loss=loss)
+    assert_refused(model, method, (X, y), ValueError, f"loss={loss!r}", "squared_error", "huber")
+
+
+@METHODS
+@EVERY_ENGINE
+def test_sgd_refuses_rates_that_would_flip_the_weights(engine, method):
+    """SGD with eta*l2 >= 1 is refused, naming the largest rate allowed; FoBoS takes any rate."""
+    X, y = make_data()
+    options = dict(engine=engine, schedule="constant", max_iter=1, tol=None)
+    model = LazyNetClassifier(**options).fit(X, y)
+    for eta in (0.25, 3.0):
+        model.set_params(rule="sgd", l2=4.0, eta0=eta)
+        assert_refused(model, method, (X, y), ValueError, "less than 0.25", "l2=4", "rule='fobos'")
+    call(copy.deepcopy(model).set_params(eta0=0.2499), method, X, y)
+    call(model.set_params(rule="fobos"), method, X, y)
+
+
+def test_a_refused_first_call_leaves_no_trace():
+    """An estimator that has never been trained is as new after any refused call."""
+    X, y = make_data()
+    for method in ("fit", "partial_fit"):
+        model = LazyNetRegressor()
+        with pytest.raises(ValueError, match="sample_weight"):
+            call(model, method, X, y, -np.ones(N))
+        assert sorted(vars(model).keys() - {"_lock"}) == sorted(model.get_params())
+        with pytest.raises(NotFittedError):
+            model.predict(X)
+
+
+@pytest.mark.parametrize("cause", ["weights", "classes", "order", "divergence"])
+def test_refused_data_of_another_width_leave_the_model_usable(cause):
+    """A refused fit on other features does not make the model expect those features."""
+    X, y = make_data()
+    wide, _ = make_data(d=D + 1)
+    model = LazyNetClassifier(l1=0.01, max_iter=2, tol=None).fit(X, y)
+    decision = model.decision_function(X)
+    weights = -np.ones(N) if cause == "weights" else None
+    order = [N] if cause == "order" else None
+    if cause == "divergence":
+        model.set_params(loss="squared_error", schedule="constant", eta0=1e200)
+    with pytest.raises((ValueError, FloatingPointError)):
+        model.fit(wide, np.zeros(N) if cause == "classes" else y, weights, order)
+    assert model.n_features_in_ == D
+    assert same_bits(model.decision_function(X), decision)
+
+
+def test_a_warm_start_on_other_data_is_refused():
+    """Other features or other classes cannot be continued; the model stays as it was."""
+    X, y = make_data()
+    model = LazyNetClassifier(warm_start=True, max_iter=2, tol=None).fit(X, y)
+    assert_refused(model, "fit", (X, y + 1), ValueError, "classes [0 1]", "warm_start=False")
+    wide, _ = make_data(d=D + 2)
+    assert_refused(model, "fit", (wide, y), ValueError, f"{D} features", "warm_start=False")
+
+
+@METHODS
+def test_too_few_rates_or_orders(method):
+    """A list of rates that runs out in the middle of a call takes the call back."""
+    X, y = make_data()
+    model = trained(X, y, shuffle=False)
+    rates = [0.1] * (model.t_ + N + 5)
+    model.set_params(schedule=rates, max_iter=10)
+    order = np.tile(np.arange(N), (2, 1))
+    options = dict(sample_order=order) if method == "partial_fit" else {}
+    assert_refused(model, method, (X, y), ValueError, f"schedule has {len(rates)} rates", **options)
+
+
+# --- refused: the Stepper ------------------------------------------------------------------
+
+
+@EVERY_ENGINE
+def test_stepper_refuses_bad_examples(engine):
+    """Bad examples are refused by name; weights, intercept and t stay as they were."""
+    stepper = Stepper(5, loss="hinge", l1=0.01, engine=engine, fit_intercept=True)
+    stepper.step([0, 3], [1.0, -2.0], 1.0)
+    before, t = engine_state(stepper.engine), stepper.t
+    for arguments, error, pattern in [
+        (([0], [1.0], 0.5), ValueError, r"target must be -1 or \+1 with loss='hinge', got 0.5"),
+        (([0], [1.0], 0), ValueError, r"target must be -1 or \+1"),
+        (([0], [1.0], np.nan), ValueError, "target must be finite"),
+        (([0], [1.0], 1, -1.0), ValueError, "weight must be finite and not negative, got -1"),
+        (([0], [1.0], 1, np.nan), ValueError, "weight must be finite"),
+        (([0], [np.nan], 1), ValueError, "values must be finite"),
+        (([0], [np.inf], 1), ValueError, "values must be finite"),
+        (([3, 0], [1.0, 1.0], 1), ValueError, "indices must be strictly increasing"),
+        (([3, 3], [1.0, 1.0], 1), ValueError, "indices must be strictly increasing"),
+        (([-1], [1.0], 1), ValueError, "indices must lie between 0 and 4, got -1"),
+        (([5], [1.0], 1), ValueError, "indices must lie between 0 and 4, got 5"),
+        (([0, 1], [1.0], 1), ValueError, "equally long"),
+        (([0.5], [1.0], 1), TypeError, "indices must be integers"),
+        (([[0]], [[1.0]], 1), ValueError, "one-dimensional"),
+    ]:
+        with pytest.raises(error, match=pattern):
+            stepper.step(*arguments)
+        assert engine_state(stepper.engine) == before
+        assert stepper.t == t
+    with pytest.raises(ValueError, match="indices must lie between 0 and 4"):
+        stepper.predict([5], [1.0])
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_stepper_targets_lie_in_the_domain_of_the_loss(loss):
+    """Margin losses take -1 and +1; the others take any number."""
+    stepper = Stepper(1, loss=loss)
+    for target in (-1, 1):
+        stepper.step([0], [1.0], target)
+    if LOSSES[loss].margin:
+        with pytest.raises(ValueError, match=f"target must be -1 or .1 with loss={loss!r}, got 2"):
+            stepper.step([0], [1.0], 2)
+    else:
+        stepper.step([0], [1.0], 2)
+
+
+@pytest.mark.parametrize(
+    "case",
+    [row for row in BAD_PARAMETERS if not {"max_iter", "tol", "n_iter_no_change"} & set(row[0])],
+    ids=parameter_names,
+)
+def test_stepper_refuses_bad_parameters(case):
+    """The Stepper refuses what the estimators refuse, in the same words."""
+    bad, error, *patterns = case
+    with pytest.raises(error) as caught:
+        # What a callable gives is known when it is asked.
+        Stepper(3, **bad).step([0], [1.0], 1.0)
+    for pattern in patterns:
+        assert pattern in str(caught.value)
+
+
+@pytest.mark.parametrize(("n_features", "error"), [(-1, ValueError), (2.0, TypeError)])
+def test_stepper_refuses_a_bad_size(n_features, error):
+    """n_features is a number of features."""
+    with pytest.raises(error, match="n_features must"):
+        Stepper(n_features)
+
+
+@EVERY_ENGINE
+def test_stepper_overflow_leaves_it_as_it_was(engine):
+    """A step to an infinite weight is refused with its number; the weights stay finite."""
+    stepper = Stepper(2, loss="absolute_error", schedule=Constant(1e10), engine=engine)
+    stepper.step([1], [1.0], 5.0)
+    before = stepper.weights
+    with pytest.raises(FloatingPointError, match="step 1"):
+        stepper.step([0], [1e300], 5.0)
+    assert same_bits(stepper.weights, before)
+    assert stepper.t == 1
+
+
+# --- runs that go wrong on the way ---------------------------------------------------------
+
+
+def diverging(engine, **options):
+    """A fitted regressor whose next call diverges, and data that take it there slowly."""
+    X, y = make_data()
+    model = LazyNetRegressor(
+        engine=engine, l1=0.3, eta0=0.05, max_iter=2, tol=None, shuffle=False, table_budget=13
+    )
+    model.fit(X, y)
+    # From a moderate size a run takes many steps, and some sweeps, to leave the range of doubles.
+    return model.set_params(schedule=Constant(20.0), max_iter=50, **options), X, 1e6 * y
+
+
+@pytest.mark.filterwarnings("ignore:overflow encountered:RuntimeWarning")
+@pytest.mark.parametrize("record_history", [False, True])
+@pytest.mark.parametrize("warm_start", [False, True])
+@EVERY_ENGINE
+def test_a_fit_that_diverges_leaves_the_model(engine, warm_start, record_history):
+    """FloatingPointError with the step and the remedy, and the model of the last good call."""
+    model, X, y = diverging(engine, warm_start=warm_start, record_history=record_history)
+    assert_refused(model, "fit", (X, y), FloatingPointError, "overflowed", "step", "Lower eta0")
+
+
+def test_divergence_is_told_by_the_error_alone():
+    """No NumPy warning comes first, which ``-W error`` would raise in place of the error."""
+    model, X, y = diverging("clock")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(FloatingPointError, match="overflowed"):
+            model.fit(X, y)
+
+
+@EVERY_ENGINE
+def test_a_partial_fit_that_diverges_leaves_the_model(engine):
+    """The weights, the tables and the intercept of the live engine are brought back."""
+    model, X, y = diverging(engine)
+    order = np.tile(np.arange(N), (50, 1))
+    assert_refused(
+        model,
+        "partial_fit",
+        (X, y),
+        FloatingPointError,
+        "overflowed",
+        "step",
+        "Lower eta0",
+        sample_order=order,
+    )
+
+
+@EVERY_ENGINE
+def test_divergence_in_the_last_step_is_noticed(engine):
+    """A weight that overflows in the very last step of a call takes the call back as well."""
+    X = sparse.csr_matrix([[1.0, 0.0], [0.0, 1e300]])
+    options = dict(loss="absolute_error", engine=engine, schedule=Constant(1e10), l1=0.0, l2=0.0)
+    model = LazyNetRegressor(
+        max_iter=1, tol=None, shuffle=False, record_history=False, **options
+    ).fit(X[:1], [5.0])
+    for method in ("fit", "partial_fit"):
+        assert_refused(model, method, (X, [5.0, 5.0]), FloatingPointError, "overflowed by step")
+
+
+@METHODS
+@EVERY_ENGINE
+def test_an_infinite_intercept_is_noticed(engine, method):
+    """The intercept can overflow where no weight does: rows without features."""
+    X, huge = sparse.csr_matrix((2, 3)), 1.79e308
+    model = LazyNetRegressor(
+        "absolute_error",
+        engine=engine,
+        l1=0.0,
+        l2=0.0,
+        max_iter=1,
+        tol=None,
+        record_history=False,
+    ).fit(X, [1.0, 2.0])
+    model.set_params(schedule=Constant(1.7e308))
+    assert_refused(model, method, (X, [huge, huge]), FloatingPointError, "overflowed")
+
+
+class BreaksAt:
+    """A schedule that fails with an error of its own when step ``last`` is asked for."""
+
+    class Broken(Exception):
+        """Nobody else raises this."""
+
+    def __init__(self, last, rate):
+        self.last, self.rate = last, rate
+
+    def __call__(self, t):
+        if t == self.last:
+            raise self.Broken(f"no rate at step {t}")
+        return self.rate
+
+
+@pytest.fixture
+def sweeps(monkeypatch):
+    """The engines in the order in which they were about to be swept while an Undo watched."""
+    seen = []
+    original = Undo.before_sweep
+
+    def before_sweep(self):
+        seen.append(self.engine.name)
+        original(self)
+
+    monkeypatch.setattr(Undo, "before_sweep", before_sweep)
+    return seen
+
+
+@pytest.mark.parametrize("with_sweeps", [False, True])
+@pytest.mark.parametrize("d", [10, 20_000], ids=["many touched", "few touched"])
+@pytest.mark.parametrize("n_classes", [2, 3])
+@EVERY_ENGINE
+def test_a_schedule_that_fails_midway_takes_the_call_back(
+    sweeps, engine, n_classes, d, with_sweeps
+):
+    """partial_fit ends with the schedule's own error, the model bit for bit as before."""
+    rng = np.random.default_rng(0)
+    both = sparse.random(40, d, density=min(1.0, 30 / d), format="csr", random_state=0)
+    both.data = 1e4 * rng.standard_normal(len(both.data))
+    # Trained on more rows than are passed to the call that fails: it must not lose the others.
+    X, y_of_both = both[:20], np.arange(40) % n_classes
+    y = y_of_both[:20]
+    # A pull of 300 wears the clock out every few steps.
+    options = dict(l1=300.0, table_budget=7) if with_sweeps else dict(l1=1e-3)
+    model = LazyNetClassifier("hinge", engine=engine, schedule=Constant(1.0), shuffle=False)
+    model.set_params(**options).partial_fit(both, y_of_both, classes=np.arange(n_classes))
+    assert np.count_nonzero(model.coef_) > 0
+
+    before = state_of(model)
+    sweeps.clear()
+    broken = BreaksAt(model.t_ + 75, rate=1.0)
+    model.set_params(schedule=broken)
+    before["parameters"] = str(model.get_params())
+    # An order for each of five passes: the rates of a pass are asked for when it begins.
+    with pytest.raises(BreaksAt.Broken, match="no rate at step"):
+        model.partial_fit(X, y, sample_order=np.tile(np.arange(20), (5, 1)))
+    assert (len(sweeps) > 0) == (with_sweeps and engine != "dense")
+    assert state_of(model) == before
+
+
+@METHODS
+@pytest.mark.parametrize("own_generator", [False, True])
+@EVERY_ENGINE
+def test_a_failed_call_does_not_use_up_random_numbers(engine, own_generator, method):
+    """Calls after one that failed shuffle as if it had never been made."""
+    X, y = make_data()
+    seed = np.random.RandomState(0) if own_generator else 0
+    model = LazyNetClassifier(engine=engine, random_state=seed, max_iter=2, tol=None)
+    model.set_params(schedule="constant").partial_fit(X, y, classes=[0, 1])
+    twin = copy.deepcopy(model)
+    model.set_params(schedule=BreaksAt(N - 1 if method == "fit" else 2 * N - 1, rate=0.5))
+    with pytest.raises(BreaksAt.Broken):
+        call(model, method, X, y)
+    model.set_params(schedule="constant")
+    for next_method in ("partial_fit", "fit", "partial_fit"):
+        for each in (model, twin):
+            call(each, next_method, X, y)
+        assert same_bits(model.coef_, twin.coef_)
+
+
+def steps_taken(engine, X, wear, seed, n_steps):
+    """Let the engine take random steps over the rows of X, large and small, pulled hard."""
+    rng = np.random.default_rng(seed)
+    recipe = Recipe(
+        get_loss("absolute_error"),
+        ElasticNet(l1=float(rng.choice([0.0, 1e-3, 0.5])), l2=float(rng.choice([0.0, 1e-3, 0.5]))),
+        get_rule("fobos"),
+        FromArray(rng.choice([0.1, 1.0, 10.0], n_steps)),
+        str(rng.choice(["gradient_first", "shrink_first"])),
+        fit_intercept=True,
+    )
+    task = wear.task(X.shape[1], recipe.loss, 0.1, recipe.step_order, True)
+    targets = rng.standard_normal(X.shape[0])
+    order = rng.integers(0, X.shape[0], n_steps)
+    engine.take(as_examples(X, targets), recipe.steps(order, 0), task)
+
+
+@EVERY_ENGINE
+@given(
+    d=st.sampled_from([8, 3000]),
+    seeds=st.tuples(st.integers(0, 2**20), st.integers(0, 2**20)),
+    cushion=st.sampled_from([0.0, 1e-3, 1.0, 2.0**10]),
+    budget=st.integers(1, 30),
+    n_steps=st.integers(1, 60),
+)
+def test_undo_takes_back_everything(engine, d, seeds, cushion, budget, n_steps):
+    """After rollback an engine is bit for bit what it was, and learns on as if nothing had been."""
+    wear = Wear(cushion=cushion, largest_cushion=max(cushion, 1.0), nonzeros_per_weight=0.0)
+    engine = make_engine(engine, d, table_budget=budget, wear=wear)
+    past, present = (
+        sparse.random(6, d, density=min(1.0, 40 / d), format="csr", random_state=seed % 1000)
+        for seed in seeds
+    )
+    steps_taken(engine, past, wear, seeds[0], 20)
+    before, twin = engine_state(engine), copy.deepcopy(engine)
+    undo = Undo(engine, present.indices)
+    assert (undo.touched is not None) == (d == 3000 and engine.touches_only_nonzeros)
+    steps_taken(engine, present, wear, seeds[1], n_steps)
+    undo.rollback()
+    assert engine_state(engine) == before
+    assert engine.undo is None
+    for each in (engine, twin):
+        steps_taken(each, present, wear, seeds[1] + 1, 20)
+    assert engine_state(engine) == engine_state(twin)
+
+
+@EVERY_ENGINE
+def test_undo_keeps_what_is_done(engine):
+    """Without a rollback the steps stay taken, and later sweeps put nothing aside."""
+    X, _ = make_data()
+    wear = Wear(cushion=0.0, largest_cushion=0.5)
+    engine = make_engine(engine, D, table_budget=3, wear=wear)
+    twin = copy.deepcopy(engine)
+    undo = Undo(engine, X.indices)
+    for each in (engine, twin):
+        steps_taken(each, X, wear, seed=1, n_steps=30)
+    undo.done()
+    assert engine.undo is None
+    assert engine_state(engine) == engine_state(twin)
+
+
+# --- one door for X -----------------------------------------------------------------------------
+
+
+def damaged(kind):
+    """A matrix of N rows and D columns with an index that leaves it, or parts that do not fit."""
+    X, _ = make_data()
+    if kind.startswith("lil"):
+        X = X.tolil()
+        if kind == "lil rows":
+            X.rows[0], X.data[0] = [1, 2, 3], [1.0]
+        else:
+            X.rows[0], X.data[0] = [{"lil huge": 2**31 - 1, "lil wide": 2**40}.get(kind, -7)], [1.0]
+    elif kind == "dok":
+        X = X.todok()
+        X._dict[(N + 7, 0)] = 1.0
+    elif kind == "dia":
+        X = sparse.dia_matrix((np.ones((1, D)), [0]), shape=(N, D))
+        X.offsets = np.array([2**31 - 1])
+    elif kind == "coo":
+        X = X.tocoo()
+        X.row = X.row[:-1]
+    elif kind == "csc":
+        X = X.tocsc()
+        X.indices[0] = 2**31 - 1
+    elif kind == "csc without columns":
+        X = sparse.csc_matrix((N, 0))
+        X.indptr[0] = 2**31 - 1
+    elif kind == "bsr of nothing":
+        X = X.tobsr(blocksize=(2, 2))
+        X.data = np.zeros((0, 0, 0))
+    elif kind == "bsr":
+        X = X.tobsr(blocksize=(2, 2))
+        X.indices[0] = 2**31 - 1
+    else:
+        X.indices = X.indices.tolist()
+    return X
+
+
+@pytest.mark.parametrize("method", ["fit", "partial_fit", "predict", "decision_function"])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "lil huge",
+        "lil wide",
+        "lil negative",
+        "lil rows",
+        "dok",
+        "dia",
+        "coo",
+        "csc",
+        "csc without columns",
+        "bsr",
+        "bsr of nothing",
+        "list",
+    ],
+)
+def test_no_format_leads_out_of_the_matrix(kind, method):
+    """In training and in prediction alike, and before SciPy follows an index."""
+    X, y = make_data()
+    model = LazyNetClassifier(max_iter=1, tol=None).fit(X, y)
+    arguments = (damaged(kind), y) if "fit" in method else (damaged(kind),)
+    with pytest.raises((ValueError, TypeError), match=r"X|indices|offsets"):
+        getattr(model, method)(*arguments)
+
+
+@pytest.mark.parametrize("form", [sparse.csr_matrix, sparse.csc_matrix, np.asarray])
+def test_complex_numbers_are_refused(form):
+    """Also where the columns of X are out of order, and a sorted copy of real numbers is made."""
+    X, y = make_data()
+    X = X.astype(complex)
+    X.indices[:2] = X.indices[:2][::-1]
+    with pytest.raises(ValueError, match="Complex data not supported"):
+        LazyNetClassifier().fit(form(X.toarray() if form is np.asarray else X), y)
+
+
+def test_predictions_that_are_not_numbers_are_refused():
+    """inf - inf is no decision for either class."""
+    model = LazyNetClassifier(fit_intercept=False, l1=0.0, l2=0.0, eta0=40.0, shuffle=False)
+    model.partial_fit(
+        [[1.0, 0.0], [0.0, 1.0]], [0, 1], classes=[0, 1]
+    )  # weights below -10 and above 10
+    assert model.predict([[1e308, 0.0]]) == [0]
+    with pytest.raises(FloatingPointError, match="row 1 of X"):
+        model.predict(sparse.csr_matrix([[1.0, 1.0], [1e308, 1e308]]))
+
+
+def test_a_step_on_a_row_looks_at_the_matrix():
+    """Other formats, and row starts that leave the matrix, are refused by name."""
+    X, _ = make_data()
+    stepper = Stepper(D)
+    with pytest.raises(TypeError, match="X must be a CSR matrix"):
+        stepper.step_row(X.tocsc(), 1, 1.0)
+    X.indptr[1] = -1
+    with pytest.raises(ValueError, match=r"X\.indptr"):
+        stepper.step_row(X, 1, 1.0)
+    X.indptr = X.indptr[:1]
+    with pytest.raises(ValueError, match="X cannot be used"):
+        stepper.step_row(X, 1, 1.0)
+    assert stepper.t == 0

@@ -1,0 +1,240 @@
+"""Every array argument gives the same bits in any memory layout, or an error that names it.
+
+Arguments are found by looking at the signatures, so that a new one is tested when it is born.
+"""
+
+import copy
+import inspect
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.base import is_classifier
+
+from lazynet import Stepper
+from safe.fuzz.disguises import DISGUISES, fenced
+from safe.fuzz.models import ESTIMATORS, arguments_of, made, methods_over_rows
+from safe.fuzz.oracle import WORDS_OF_CYTHON, names_one
+from safe.fuzz.portrait import differences, portrait
+from safe.fuzz.recipes import FUNCTIONS, RECIPES, Parts, call
+
+ROWS, COLUMNS = 12, 7
+#: Arguments of methods that are not arrays.
+NUMBERS = {"max_rows", "epochs"}
+
+
+def sparse_rows():
+    """Rows, none of them empty, of values that float32 holds."""
+    random = np.random.default_rng(0)
+    dense = random.integers(-8, 8, (ROWS, COLUMNS)) / 8
+    dense[random.random(dense.shape) < 0.4] = 0.0
+    dense[:, 0] = 1.0
+    return sparse.csr_matrix(dense)
+
+
+def good_arguments(Estimator):
+    """Something to pass for every array argument that a method may have."""
+    labels = np.arange(ROWS) % 3
+    return {
+        "y": labels if is_classifier(Estimator()) else labels / 4 - 0.25,
+        "sample_weight": 1.0 + np.arange(ROWS) / 4,
+        "sample_order": np.tile(np.arange(ROWS)[::-1], (2, 1))[0],
+        "classes": np.arange(3),
+    }
+
+
+def methods():
+    """(estimator, method) for each method that takes rows."""
+    return [
+        (Estimator, method) for Estimator in ESTIMATORS for method in methods_over_rows(Estimator())
+    ]
+
+
+def cases():
+    """(estimator, method, array) for each array that a method takes."""
+    found = []
+    for Estimator, method in methods():
+        names = [*arguments_of(Estimator(), method)]
+        arrays = [name for name in names if name not in NUMBERS]
+        for array in ["X", "X.data", "X.indices", "X.indptr", *arrays]:
+            found.append(pytest.param(Estimator, method, array,
+                                      id=f"{Estimator.__name__}.{method}-{array}"))  # fmt: skip
+    return found
+
+
+def with_array(X, name, array):
+    """The CSR matrix with one of its three arrays replaced, as it is."""
+    other = sparse.csr_matrix(X.shape, dtype=X.dtype)
+    other.data, other.indices, other.indptr = X.data, X.indices, X.indptr
+    setattr(other, name.partition(".")[2], array)
+    return other
+
+
+def outcome(Estimator, method, X, options):
+    """What a method of a fresh (or, to predict, a trained) estimator comes to."""
+    model = made(Estimator, max_iter=1)
+    if "fit" not in method and method != "verify":
+        given = good_arguments(Estimator)
+        model.fit(sparse_rows(), given["y"])
+    result = getattr(model, method)(X, **options)
+    if "fit" in method:
+        return portrait([model.coef_, model.intercept_, model.decision_function(sparse_rows())
+                         if is_classifier(model) else model.predict(sparse_rows())])  # fmt: skip
+    return portrait(result)
+
+
+def accepted_options(Estimator, method):
+    """Good arguments for those that the method takes."""
+    good = good_arguments(Estimator)
+    takes = arguments_of(Estimator(), method)
+    unknown = set(takes) - set(good) - NUMBERS
+    assert not unknown, f"no good array is known for {unknown} of {Estimator.__name__}.{method}"
+    return {name: good[name] for name in takes if name in good}
+
+
+@pytest.mark.parametrize("disguise", [*DISGUISES, "fenced"])
+@pytest.mark.parametrize(("Estimator", "method", "array"), cases())
+def test_arrays_of_estimators(Estimator, method, array, disguise):
+    """The same result from an array that lies oddly in memory, which is left as it was."""
+    change = fenced if disguise == "fenced" else DISGUISES[disguise]
+    options = accepted_options(Estimator, method)
+    X = sparse_rows()
+    if array == "X":
+        X = X.toarray()
+        changed = change(X)
+        other, others = changed, options
+        watched = changed
+    elif array.startswith("X."):
+        changed = change(getattr(X, array.partition(".")[2]))
+        other, others = with_array(X, array, changed), options
+        watched = other
+    else:
+        changed = change(options[array])
+        other, others = X, {**options, array: changed}
+        watched = changed
+    expected = outcome(Estimator, method, X, options)
+    held = portrait(np.array(changed)), copy.deepcopy(portrait(watched))
+    assert differences(expected, outcome(Estimator, method, other, others)) == []
+    assert (portrait(np.array(changed)), portrait(watched)) == held
+
+
+@pytest.mark.parametrize(("Estimator", "method"), methods())
+def test_arrays_of_estimators_that_overlap(Estimator, method):
+    """Arguments that share memory are the same as copies of them."""
+    options = accepted_options(Estimator, method)
+    columns = np.tile(np.arange(3, dtype=np.int64), ROWS)
+    starts = np.arange(0, 3 * ROWS + 1, 3, dtype=np.int64)
+    X = sparse.csr_matrix((ROWS, 3))
+    # The bits of small integers are those of numbers near zero.
+    X.data, X.indices, X.indptr = columns.view(np.float64), columns, starts
+    apart = sparse.csr_matrix((ROWS, 3))
+    apart.data, apart.indices, apart.indptr = X.data.copy(), X.indices.copy(), X.indptr.copy()
+    shared = dict(options)
+    if "sample_weight" in options:
+        weights = np.ascontiguousarray(options["y"], dtype=np.float64) + 1.0
+        shared.update(y=weights, sample_weight=weights)
+        shared.pop("classes", None)
+        if "classes" in options:
+            shared["classes"] = np.array([1.0, 2.0, 3.0])
+    if "fit" not in method and method != "verify":
+        pytest.skip("a model of so many features is trained elsewhere")
+    separate = {name: np.copy(value) for name, value in shared.items()}
+    model, other = made(Estimator, max_iter=1, eta0=0.1), made(Estimator, max_iter=1, eta0=0.1)
+    left, right = getattr(model, method)(X, **shared), getattr(other, method)(apart, **separate)
+    if method == "verify":
+        assert differences(portrait(left), portrait(right)) == []
+    else:
+        assert np.array_equal(left.coef_, right.coef_)
+        assert np.array_equal(left.intercept_, right.intercept_)
+    assert (X.data == apart.data).all()
+    assert (X.indices == apart.indices).all()
+
+
+@pytest.mark.parametrize("disguise", [*DISGUISES, "fenced"])
+@pytest.mark.parametrize("argument", ["indices", "values"])
+@pytest.mark.parametrize("method", ["step", "predict"])
+def test_arrays_of_the_stepper(method, argument, disguise):
+    """The same for one example."""
+    assert {"indices", "values"} <= set(inspect.signature(getattr(Stepper, method)).parameters)
+    change = fenced if disguise == "fenced" else DISGUISES[disguise]
+    found = []
+    for disguised in (False, True):
+        stepper = Stepper(5, l1=0.01, l2=0.01, fit_intercept=True)
+        stepper.step([0, 3], [1.0, 2.0], 1.0)
+        given = {"indices": np.array([0, 2, 3]), "values": np.array([1.0, -0.5, 2.0])}
+        if disguised:
+            given[argument] = change(given[argument])
+        held = portrait(given[argument])
+        result = getattr(stepper, method)(**given, **({"target": -1.0} if method == "step" else {}))
+        assert portrait(given[argument]) == held
+        found.append(portrait([result, stepper.weights, stepper.intercept]))
+    assert found[0] == found[1]
+
+
+def kernel_cases():
+    """(function, argument) for each array that a function of the kernels takes."""
+    return [
+        pytest.param(name, key, id=f"{name}-{key}")
+        for name in sorted(FUNCTIONS)
+        for key, value in RECIPES[name](Parts(np.random.default_rng(1))).items()
+        if isinstance(value, np.ndarray)
+    ]
+
+
+def written(given):
+    """What a call may have written into, and what it was given."""
+    return portrait({key: value for key, value in given.items() if isinstance(value, np.ndarray)})
+
+
+@pytest.mark.parametrize("disguise", [*DISGUISES, "fenced"])
+@pytest.mark.parametrize(("name", "argument"), kernel_cases())
+def test_arrays_of_kernels(name, argument, disguise):
+    """The same result and the same things written; or an error that names the argument."""
+    change = fenced if disguise == "fenced" else DISGUISES[disguise]
+    plain = RECIPES[name](Parts(np.random.default_rng(1)))
+    expected = portrait(call(name, plain))
+    given = RECIPES[name](Parts(np.random.default_rng(1)))
+    assert isinstance(given[argument], np.ndarray)
+    given[argument] = change(given[argument])
+    before = written(given)
+    result, error = called(name, given)
+    if error is not None:
+        spoken_of = names_one(str(error), [argument, *SPOKEN_OF.get(argument, [])])
+        assert spoken_of or WORDS_OF_CYTHON.search(str(error)), error
+        assert written(given) == before
+        return
+    assert portrait(result) == expected
+    for key, value in given.items():
+        if isinstance(value, np.ndarray):
+            assert np.array_equal(value, plain[key], equal_nan=True), key
+
+
+def called(name, given):
+    """What a function of the kernels returns, and the clean error that it raises instead."""
+    try:
+        return call(name, given), None
+    except (TypeError, ValueError) as error:
+        return None, error
+
+
+#: What arguments are called by those who pass them.
+SPOKEN_OF = {"values": ["data"], "columns": ["indices"], "starts": ["indptr"]}
+
+
+@pytest.mark.parametrize("name", sorted(FUNCTIONS))
+def test_arrays_of_kernels_that_overlap(name):
+    """Arrays that share memory: a result or an error, and nothing else of the process is harmed."""
+    arrays = [
+        key
+        for key, value in RECIPES[name](Parts(np.random.default_rng(1))).items()
+        if isinstance(value, np.ndarray)
+    ]
+    for first in arrays:
+        for second in arrays:
+            given = RECIPES[name](Parts(np.random.default_rng(1), fenced))
+            one, other = given[first], given[second]
+            if first == second or one.shape != other.shape or one.dtype != other.dtype:
+                continue
+            given[first] = other
+            _, error = called(name, given)
+            assert error is None or names_one(str(error), [*given, "step", "row"]), error

@@ -1,0 +1,795 @@
+"""Every parameter of every public object becomes a plain value, or is refused by its name.
+
+A parameter that is added tomorrow is covered without a change here: estimators are found in the
+package, parameters in their constructors, dataclasses by their fields.
+"""
+
+import dataclasses
+import importlib
+import inspect
+import pkgutil
+import warnings
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.base import BaseEstimator, clone
+from sklearn.exceptions import ConvergenceWarning
+
+import lazynet
+from lazynet import (
+    ElasticNet,
+    LazyNetClassifier,
+    LazyNetRegressor,
+    PolynomialDecay,
+    StabilisedSGDClassifier,
+    Stepper,
+    selection_stability,
+)
+from lazynet import testing as strategies
+from lazynet.averaging import checked_counts
+from lazynet.engines import DenseEngine
+from lazynet.importances import check_sample_weight
+from lazynet.params import LARGEST_INTEGER, Flag, Integer, Number, SettledFields
+from lazynet.rules import OWN_RULES, RULE_PARAMETERS
+from lazynet.schedules import check_schedule, checked_rates, make_schedule
+from lazynet.tolerance import OVERFLOWED
+from lazynet.verify import LARGEST_EPOCHS
+
+pytestmark = [
+    pytest.mark.filterwarnings("error::RuntimeWarning"),
+    pytest.mark.filterwarnings("error:Casting complex"),
+    pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
+]
+
+N, D = 200, 12
+
+
+def make_data(n=N):
+    rng = np.random.default_rng(0)
+    X = sparse.random(n, D, density=0.4, format="csr", random_state=0)
+    y = (X @ rng.standard_normal(D) > 0).astype(int)
+    y[:2] = 0, 1
+    return X, y
+
+
+# --- what there is -------------------------------------------------------------------------
+
+
+def modules():
+    """Every module of the package that can be imported, but the plain references."""
+    for found in pkgutil.walk_packages(lazynet.__path__, "lazynet."):
+        if not found.name.startswith(("lazynet.reference", "lazynet.kernels")):
+            yield importlib.import_module(found.name)
+
+
+def classes():
+    """Every class that a module of the package defines."""
+    return [
+        kind
+        for module in modules()
+        for kind in vars(module).values()
+        if inspect.isclass(kind) and kind.__module__ == module.__name__
+    ]
+
+
+ESTIMATORS = {
+    name: kind
+    for name in lazynet.__all__
+    if inspect.isclass(kind := getattr(lazynet, name)) and issubclass(kind, BaseEstimator)
+}
+#: Dataclasses that say what was found, or are rows of a table in the source.
+NO_PARAMETERS = {
+    "Difference", "Loss", "SelectionReport", "StageOrders", "VerificationReport", "Learner",
+}  # fmt: skip
+DATACLASSES = {
+    kind.__name__ + "." + kind.__module__: kind
+    for kind in classes()
+    if dataclasses.is_dataclass(kind)
+    and kind.__name__ not in NO_PARAMETERS
+    and kind.__module__ != "lazynet.params"
+}
+
+
+def signature(kind):
+    return [name for name in inspect.signature(kind).parameters if name != "self"]
+
+
+EVERY = [(kind, name) for kind in (*ESTIMATORS.values(), Stepper) for name in signature(kind)]
+EVERY_PARAMETER = pytest.mark.parametrize(
+    ("kind", "name"), EVERY, ids=[f"{kind.__name__}-{name}" for kind, name in EVERY]
+)
+FIELDS = [(kind, name) for kind in DATACLASSES.values() for name in getattr(kind, "_kinds", {})]
+EVERY_FIELD = pytest.mark.parametrize(
+    ("kind", "name"), FIELDS, ids=[f"{kind.__name__}-{name}" for kind, name in FIELDS]
+)
+
+
+def test_what_is_found_is_what_there_is():
+    """The introspection above finds the objects that everybody knows."""
+    assert {"LazyNetClassifier", "LazyNetRegressor", "ASGDClassifier"} <= set(ESTIMATORS)
+    found = {kind.__name__ for kind in DATACLASSES.values()}
+    assert {"Power", "Pegasos", "FromStep", "ElasticNet", "Plan", "Wear", "Recipe"} <= found
+    assert {kind.__name__ for kind in OWN_RULES.values()} <= found
+
+
+@pytest.mark.parametrize("kind", [*ESTIMATORS.values(), Stepper], ids=lambda kind: kind.__name__)
+def test_every_constructor_parameter_is_in_the_table(kind):
+    """And nothing is in the table that is no parameter."""
+    assert sorted(kind._kinds) == sorted(signature(kind))
+
+
+@pytest.mark.parametrize("kind", DATACLASSES.values(), ids=lambda kind: kind.__name__)
+def test_every_number_and_flag_of_a_dataclass_is_in_its_table(kind):
+    """Fields of other types are objects that check themselves."""
+    plain = {
+        field.name
+        for field in dataclasses.fields(kind)
+        if field.init
+        and set(str(field.type).replace(" ", "").split("|")) & {"int", "float", "bool"}
+    }
+    if plain:
+        assert issubclass(kind, SettledFields)
+        assert plain <= set(kind._kinds) <= {field.name for field in dataclasses.fields(kind)}
+
+
+# --- which values go with which parameter --------------------------------------------------
+
+#: Options with which a parameter changes the model, where the defaults are not such.
+MATTERS = {
+    **{
+        name: dict(rule=next(rule for rule in OWN_RULES if name in OWN_RULES[rule].takes))
+        for name in RULE_PARAMETERS
+    },
+    "threshold": dict(rule="truncated_gradient", l2=0.0),
+    "table_budget": dict(engine="tables"),
+    "dense_predictions": dict(engine="dense"),
+    "epsilon": dict(loss="huber"),
+    "n_iter_no_change": dict(tol=1e-2, max_iter=30),
+}
+#: Short runs whose length is known.
+SHORT = dict(max_iter=2, tol=None, random_state=0, burst_size=20, bursts_per_stage=3, l1=1e-3)
+
+
+def options_for(kind, name, value):
+    """Arguments for a constructor: a short run in which the parameter matters."""
+    options = {**SHORT, **MATTERS.get(name, {})}
+    if kind is Stepper:
+        options = {"n_features": D, **options}
+    return {**{key: options[key] for key in options if key in signature(kind)}, name: value}
+
+
+def outcome(kind, name, value, method="fit", data=None):
+    """All that training gives, as bytes, and the trained object."""
+    X, y = data or make_data()
+    made = kind(**options_for(kind, name, value))
+    if kind is Stepper:
+        for row in range(8):
+            made.step_row(X, row, 2.0 * y[row] - 1.0)
+        results = [made.weights, made.averages, np.array([made.intercept, made.t])]
+    else:
+        extra = (
+            dict(classes=[0, 1])
+            if method == "partial_fit" and hasattr(made, "predict_proba")
+            else {}
+        )
+        if method == "partial_fit" and "class_weight" in made.get_params():
+            extra = dict(classes=[0, 1])
+        getattr(made, method)(X, y, **extra)
+        results = [made.coef_, made.intercept_, np.array([made.n_iter_, getattr(made, "t_", 0)])]
+        results.append(np.array([record["steps"] for record in getattr(made, "trace_", [])]))
+    assert all(np.isfinite(result).all() for result in results)
+    return [(np.shape(result), np.asarray(result).tobytes()) for result in results], made
+
+
+INTEGER_TYPES = [
+    np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64,
+]  # fmt: skip
+FLOAT_TYPES = [np.float16, np.float32, np.float64, np.longdouble, Fraction]
+
+
+class Index:
+    """An integer by its ``__index__`` alone."""
+
+    def __init__(self, value):
+        self.value = value
+
+    def __index__(self):
+        return self.value
+
+
+def accepted(kind, name, candidates):
+    """The first of the plain values that the table allows, or None."""
+    for value in candidates:
+        try:
+            settled = kind._kinds[name].settled(name, value)
+        except (TypeError, ValueError):
+            continue
+        if type(settled) in (int, float):
+            return value
+    return None
+
+
+def typed_values(kind, name):
+    """Pairs of a value of a NumPy type and the plain Python value that it equals.
+
+    Integers are as large as 8 bits allow, so that their products with the 200 rows do not fit.
+    """
+    whole = isinstance(kind._kinds[name], Number)
+    for number_type in INTEGER_TYPES:
+        largest = 100 if number_type is np.int8 else 200
+        plain = accepted(kind, name, [2, 1, 0] if whole else [largest, 100, 1])
+        if plain is not None:
+            yield number_type(plain), plain
+    if not whole:
+        plain = accepted(kind, name, [200, 100, 1])
+        if plain is not None and name != "verbose":
+            yield Index(plain), plain
+        return
+    for number_type in FLOAT_TYPES:
+        value = number_type(0.1) if number_type is not Fraction else Fraction(1, 3)
+        plain = accepted(kind, name, [float(value)])
+        if plain is not None:
+            yield value, plain
+
+
+NUMERIC = [pair for pair in EVERY if list(typed_values(*pair))]
+
+
+# --- one value, many types -----------------------------------------------------------------
+
+
+def test_every_number_is_tried_in_every_type():
+    """What the tables call a number or an integer is among those tried below."""
+    numbers = {
+        (kind, name) for kind, name in EVERY if isinstance(kind._kinds[name], (Integer, Number))
+    }
+    assert numbers <= set(NUMERIC)
+    assert {"average", "random_state", "verbose", "n_jobs"} <= {name for _, name in NUMERIC}
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"), NUMERIC, ids=[f"{kind.__name__}-{name}" for kind, name in NUMERIC]
+)
+def test_the_type_of_a_number_does_not_matter(kind, name):
+    """Narrow integers do not wrap, half precision does not overflow: bit for bit one model."""
+    methods = ["fit", "partial_fit"] if hasattr(kind, "partial_fit") else ["fit"]
+    data, expected = make_data(), {}
+    for value, plain in typed_values(kind, name):
+        for method in methods:
+            key = method, plain
+            if key not in expected:
+                expected[key], _ = outcome(kind, name, plain, method, data)
+            found, made = outcome(kind, name, value, method, data)
+            assert found == expected[key], (value, type(value), method)
+            if kind is not Stepper:
+                assert made.get_params()[name] is value
+                assert type(clone(made).get_params()[name]) is type(value)
+
+
+FLAGS = [(kind, name) for kind, name in EVERY if isinstance(kind._kinds[name], Flag)]
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"), FLAGS, ids=[f"{kind.__name__}-{name}" for kind, name in FLAGS]
+)
+def test_flags_are_true_or_false(kind, name):
+    """NumPy's too; what is merely true or false in an ``if`` is refused."""
+    for flag in (True, False):
+        assert outcome(kind, name, np.bool_(flag))[0] == outcome(kind, name, flag)[0]
+    for bad in ("no", "", 0, 1, None, [], np.array(True), np.int8(1)):
+        with pytest.raises((TypeError, ValueError), match=f"{name} must be True or False"):
+            outcome(kind, name, bad)
+
+
+@EVERY_FIELD
+def test_fields_of_dataclasses_become_plain(kind, name):
+    """Whatever type of number is given."""
+    given = example_of(kind)
+    for value, plain in typed_values(kind, name):
+        made = kind(**{**given, name: value})
+        assert type(getattr(made, name)) in (int, float)
+        assert getattr(made, name) == plain
+
+
+#: What the constructors of dataclasses must be given.
+EXAMPLES = {
+    "Pegasos": dict(strength=0.1),
+    "FromArray": dict(values=[0.1]),
+    "FromCallable": dict(function=lambda t: 0.1),
+    "Plan": dict(
+        bursts_per_stage=2, burst_size=3, rejection_rate=0.1, annealing=0.0, stability=0.5,
+        theta=0.5, min_informed=1, universal=True,
+    ),
+    "stages.Problem": dict(examples=None, loss=None),
+    "testing.Problem": dict.fromkeys(["X", "y", "importances", "order", "rates"]),
+    "Recipe": dict(loss=None, penalty=ElasticNet(), rule=None, schedule=None),
+    "Rule": dict(name="mine", shrink=None, decay_below=1.0, why="", source=""),
+    "Truncation": dict(threshold=1.0),
+    "ErrorBudget": dict(loss="hinge", rule="sgd"),
+}  # fmt: skip
+
+
+def example_of(kind):
+    """By its name, or by its module and name where there are several of the name."""
+    qualified = f"{kind.__module__.split('.')[-1]}.{kind.__name__}"
+    return EXAMPLES.get(qualified) or EXAMPLES.get(kind.__name__, {})
+
+
+# --- garbage -------------------------------------------------------------------------------
+
+GARBAGE = [
+    None, "a", b"a", [], {}, object(), np.nan, np.inf, -np.inf, -1, 0, 2**62, 2**63, 10**30,
+    10**400, -(10**400), 10**5000, Fraction(10) ** 400, 1.5, 1j, np.array([1, 2]),
+    np.array([[1.0]]), np.array(["a"]), np.complex128(1j), np.complex128, np.longdouble("1e4000"),
+    np.float16(np.inf), lambda *arguments: None, lambda *arguments: 1j, True, np.bool_(False),
+    Index,
+]  # fmt: skip
+
+
+def clean(act, *names):
+    """Whatever ``act`` raises is of a clean kind and names one of the arguments."""
+    try:
+        act()
+    except (TypeError, ValueError, IndexError, FloatingPointError) as error:
+        if not any(name in str(error) for name in names):
+            pytest.fail(f"{error!r} does not name {names}")
+
+
+#: Values that are allowed, and that a machine cannot have room or time for.
+TOO_LARGE_TO_TRY = {"max_iter", "n_features", "n_paths", "table_budget"}
+
+
+@EVERY_PARAMETER
+def test_garbage_is_refused_by_name(kind, name):
+    """A finite model, or a TypeError or ValueError that names the parameter; nothing else."""
+    data = make_data(n=20)
+    methods = ["fit", "partial_fit"] if hasattr(kind, "partial_fit") else ["fit"]
+    # A model of no features is one, but the rows of these data do not fit it.
+    names = (name, "indices") if name == "n_features" else (name,)
+    for value in GARBAGE:
+        if name in TOO_LARGE_TO_TRY and isinstance(value, int) and value == 2**62:
+            continue
+        for method in methods:
+            clean(lambda v=value, m=method: outcome(kind, name, v, m, data), *names)
+
+
+@EVERY_FIELD
+def test_garbage_is_refused_by_dataclasses(kind, name):
+    """When they are made, or when their numbers are asked for."""
+    given = example_of(kind)
+    for value in GARBAGE:
+
+        def act(value=value):
+            made = kind(**{**given, name: value})
+            if hasattr(made, "rates") and callable(made.rates):
+                checked_rates(made, 0, 5)
+            if hasattr(made, "counts"):
+                checked_counts(made, 0, 5)
+
+        clean(act, name, "schedule", "average")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [name for name, kind in LazyNetClassifier._kinds.items() if isinstance(kind, Integer)],
+)
+def test_huge_integers_are_refused_and_not_overflowed(name):
+    """Beyond 64 bits nothing is an integer parameter."""
+    for huge in (2**63, 10**30, 10**400, 10**5000, -(2**63)):
+        with pytest.raises(ValueError, match=f"{name} must be at"):
+            outcome(LazyNetClassifier, name, huge, data=make_data(20))
+
+
+@pytest.mark.parametrize("kind", ESTIMATORS.values(), ids=lambda kind: kind.__name__)
+def test_more_steps_than_can_be_counted_are_refused(kind):
+    """All epochs together."""
+    X, y = make_data()
+    with pytest.raises(ValueError, match=r"max_iter must be at most .* where an epoch has 200"):
+        kind(max_iter=LARGEST_INTEGER // 100).fit(X, y)
+
+
+# --- what goes to fit ----------------------------------------------------------------------
+
+METHODS = [
+    (kind, method)
+    for kind in ESTIMATORS.values()
+    for method in ("fit", "partial_fit", "verify")
+    if hasattr(kind, method)
+]
+#: Their arguments beside X and y that hold something for every row or class.
+BESIDE = [
+    (kind, method, name)
+    for kind, method in METHODS
+    for name in ("sample_weight", "sample_order", "classes")
+    if name in inspect.signature(getattr(kind, method)).parameters
+]
+
+
+def call(kind, method, data, options=(), **arguments):
+    """Train a short run, and see that what comes out is finite."""
+    known = {**{name: SHORT[name] for name in SHORT if name in signature(kind)}, **dict(options)}
+    model = kind(**known)
+    if method == "partial_fit" and "class_weight" in signature(kind):
+        arguments = {"classes": [0, 1], **arguments}
+    getattr(model, method)(*data, **arguments)
+    assert method == "verify" or np.isfinite(model.coef_).all()
+
+
+@pytest.mark.parametrize(
+    ("kind", "method", "name"),
+    BESIDE,
+    ids=[f"{kind.__name__}-{method}-{name}" for kind, method, name in BESIDE],
+)
+def test_garbage_beside_the_data_is_refused_by_name(kind, method, name):
+    """Alone, once for every row, and among good entries."""
+    data = make_data(n=20)
+    for value in GARBAGE:
+        for given in (value, [value] * 20, [1] * 19 + [value], [1, 0, value]):
+            clean(lambda given=given: call(kind, method, data, **{name: given}), name)
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [kind for kind in ESTIMATORS.values() if "class_weight" in signature(kind)],
+    ids=lambda kind: kind.__name__,
+)
+def test_garbage_in_class_weight_is_refused_by_name(kind):
+    """As the weight of a class, and as its label."""
+    data = make_data(n=20)
+    for value in GARBAGE:
+        clean(
+            lambda value=value: call(kind, "fit", data, dict(class_weight={0: value})),
+            "class_weight",
+        )
+    with pytest.raises(ValueError, match=r"class_weight\[0\] must be finite"):
+        call(kind, "fit", data, dict(class_weight={0: 10**400}))
+    with pytest.raises(ValueError, match="class_weight"):
+        call(kind, "fit", data, dict(class_weight={7: 1.0}))
+    with pytest.raises(ValueError, match="class_weight times sample_weight must be finite"):
+        call(kind, "fit", data, dict(class_weight={0: 1e300}), sample_weight=np.full(20, 1e300))
+
+
+@pytest.mark.parametrize(
+    ("bad", "message"),
+    [
+        (np.nan, "sample_weight must be finite and not negative, got nan"),
+        (-1.0, "sample_weight must be finite and not negative"),
+        (1j, "sample_weight must hold one real number for every row, got complex128"),
+        (["1"] * N, "sample_weight must hold one real number"),
+        ([0.0] * N, "sample_weight must not be zero for every row"),
+        ([[1], [1, 2]], "sample_weight must hold one real number"),
+        ([1.0] * (N - 1), "sample_weight"),
+        ([np.inf] * N, "sample_weight must be finite and not negative, got inf"),
+        ([10**400] * N, "sample_weight must be finite and not negative, got inf"),
+    ],
+)
+def test_sample_weights_that_are_none(bad, message):
+    """Each is refused by its name."""
+    X, y = make_data()
+    with pytest.raises((TypeError, ValueError), match=message):
+        LazyNetRegressor(max_iter=1).fit(X, y, sample_weight=bad)
+
+
+def test_sample_weights_of_other_types():
+    """Masks, fractions and narrow types count as the numbers that they equal."""
+    X, _ = make_data(4)
+    expected = [1.0, 0.0, 1.0, 0.0]
+    for given in (
+        np.array(expected, dtype=np.int8),
+        np.array(expected, dtype=np.float16),
+        np.array(expected, dtype=bool),
+        [bool(weight) for weight in expected],
+        [Fraction(weight) for weight in expected],
+    ):
+        weights = check_sample_weight(given, X)
+        assert weights.dtype == np.float64
+        assert weights.tolist() == expected
+    given = np.array(expected)
+    assert check_sample_weight(given, X) is given
+
+
+# --- other arguments that are numbers ------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["n_runs", "n_jobs", "random_state"])
+def test_garbage_for_selection_stability(name):
+    """Refused by name; narrow types do not wrap."""
+    X, y = make_data(20)
+    model = LazyNetClassifier(max_iter=1, tol=None)
+    for value in GARBAGE:
+        if name == "n_runs" and isinstance(value, int) and value == 2**62:
+            continue
+        arguments = {"n_runs": 2, name: value}
+        clean(lambda arguments=arguments: selection_stability(model, X, y, **arguments), name)
+    value = np.int8(3)
+    found, expected = (
+        selection_stability(model, X, y, **{"n_runs": 2, name: number}) for number in (value, 3)
+    )
+    assert found.frequency.tolist() == expected.frequency.tolist()
+
+
+@pytest.mark.parametrize("name", ["max_rows", "epochs"])
+def test_garbage_for_verify(name):
+    """Refused by name; narrow types do not wrap."""
+    X, y = make_data()
+    model = LazyNetRegressor(l1=0.01, eta0=0.1)
+    for value in GARBAGE:
+        clean(lambda value=value: model.verify(X[:5], y[:5], **{name: value}), name)
+    arguments = {"max_rows": 20, name: 100}
+    expected = model.verify(X, y, **arguments)
+    arguments[name] = np.int8(100)
+    assert str(model.verify(X, y, **arguments)) == str(expected)
+    with pytest.raises(ValueError, match="epochs must be at most"):
+        model.verify(X, y, epochs=LARGEST_EPOCHS + 1)
+
+
+def test_garbage_for_a_step():
+    """Of a Stepper: target, weight, row and j."""
+    X, _ = make_data(20)
+    stepper = Stepper(D, schedule="constant", eta0=0.1)
+    for value in GARBAGE:
+        clean(lambda value=value: stepper.step([0], [1.0], value), "target")
+        clean(lambda value=value: stepper.step([0], [1.0], 1.0, value), "weight")
+        clean(lambda value=value: stepper.step_row(X, value, 1.0), "row")
+        clean(lambda value=value: stepper.weight(value), "j must")
+    assert stepper.weight(np.int8(3)) == stepper.weight(3)
+    with pytest.raises(TypeError, match="target must be a number, got '1'"):
+        stepper.step([0], [1.0], "1")
+
+
+def test_garbage_for_the_dense_engine():
+    """Whose flag ``vectorised`` no estimator has."""
+    for bad in ("no", 1, None):
+        with pytest.raises(ValueError, match="vectorised must be True or False"):
+            DenseEngine(3, vectorised=bad)
+
+
+@pytest.mark.parametrize(
+    ("name", "make"),
+    [
+        ("max_rows", lambda v: strategies.sparse_matrices(max_rows=v)),
+        ("max_features", lambda v: strategies.sparse_matrices(max_features=v)),
+        ("min_features", lambda v: strategies.sparse_matrices(min_features=v, max_features=2)),
+        ("n_rows", lambda v: strategies.orders(v)),
+        ("max_steps", lambda v: strategies.orders(2, v)),
+        ("n_rows", lambda v: strategies.targets(v)),
+        ("n_steps", lambda v: strategies.rates(v)),
+        ("reference", lambda v: strategies.rates(2, v)),
+        ("largest_rate", lambda v: strategies.penalties("sgd", v)),
+    ],
+)
+def test_garbage_for_strategies(name, make):
+    """Refused by name when an example is drawn; narrow types are numbers like any other."""
+    from hypothesis import Phase, find, settings
+
+    def draw(value):
+        # Stops at the first example: there is nothing to find a smaller one of.
+        only = settings(max_examples=1, database=None, phases=[Phase.generate])
+        return find(make(value), lambda _: True, settings=only)
+
+    draw(np.int8(2))
+    for value in ("a", 1j, -1, 10**400, True):
+        clean(lambda value=value: draw(value), name)
+
+
+# --- schedules and averages of one's own ---------------------------------------------------
+
+
+class Own:
+    """A schedule and an average that gives whatever it holds."""
+
+    def __init__(self, numbers):
+        self.numbers = numbers
+
+    def __call__(self, t):
+        return self.numbers[t]
+
+    def rates(self, start, stop):
+        return self.numbers[start:stop]
+
+    counts = rates
+
+
+@pytest.mark.parametrize(
+    "numbers",
+    [
+        np.full(20, 1 + 1j),
+        np.full(20, 1 + 0j),
+        np.full(20, "1"),
+        np.full(20, b"1"),
+        np.full(20, None),
+        np.full(20, True),
+        [1j] * 20,
+        [10**400] * 20,
+        np.full(20, np.longdouble("1e4000")),
+    ],
+    ids=lambda numbers: str(np.asarray(numbers).dtype),
+)
+def test_rates_and_counts_that_are_no_real_numbers_are_refused(numbers):
+    """An imaginary part is not lost, and words are not read."""
+    X, y = make_data(20)
+    with pytest.raises((TypeError, ValueError), match="schedule must give"):
+        LazyNetRegressor(schedule=Own(numbers), max_iter=1, tol=None).fit(X, y)
+    with pytest.raises((TypeError, ValueError), match=r"average.counts\(0, 20\) must"):
+        LazyNetRegressor(average=Own(numbers), max_iter=1, tol=None).fit(X, y)
+
+
+@pytest.mark.parametrize("number_type", [np.float16, np.float32, np.longdouble, np.int8, object])
+def test_rates_and_counts_of_other_types_are_taken(number_type):
+    """As the numbers that they equal."""
+    numbers = np.array([1, 2, 3], dtype=number_type)
+    assert checked_rates(Own(numbers), 0, 3).tolist() == [1.0, 2.0, 3.0]
+    assert checked_counts(Own(numbers), 0, 3).tolist() == [1.0, 2.0, 3.0]
+    halves = Own([Fraction(1, 2), Fraction(1, 4)])
+    assert checked_rates(halves, 0, 2).tolist() == [0.5, 0.25]
+
+
+def test_an_array_of_rates_with_a_rule_that_takes_none():
+    """The message is about the schedule, not about the truth of an array."""
+    X, y = make_data(20)
+    for rule in ("rda", "ftrl", "adagrad"):
+        with pytest.raises(ValueError, match=f"schedule is not used by rule={rule!r}"):
+            LazyNetRegressor(rule=rule, schedule=np.full(40, 0.1)).fit(X, y)
+
+
+def test_a_schedule_is_settled_once():
+    """A name stays a name; anything else becomes a schedule."""
+    assert check_schedule("schedule", np.str_("power")) == "power"
+    assert type(check_schedule("schedule", np.str_("power"))) is str
+
+
+@pytest.mark.parametrize("power_t", [1e5, 1e308, -1e5])
+@pytest.mark.parametrize("name", ["power", "inverse_time"])
+def test_extreme_exponents_give_no_warning(name, power_t):
+    """A rate that vanishes is 0; one that is infinite is refused by name."""
+    schedule = make_schedule(name, eta0=1.0, power_t=power_t)
+    if name == "power" and power_t < 0:
+        with pytest.raises(ValueError, match="schedule must give finite rates"):
+            checked_rates(schedule, 0, 5)
+    else:
+        assert checked_rates(schedule, 0, 5)[0] == 1.0
+
+
+def test_degrees_that_cannot_be_represented_are_refused_at_once():
+    """Before a loop over the degree, and before a run whose last steps would be infinite."""
+    assert np.isfinite(checked_counts(PolynomialDecay(170), 0, 1)).all()
+    for degree in (171, 10**7, 2**63):
+        with pytest.raises(ValueError, match="degree must be at most 170"):
+            PolynomialDecay(degree)
+    X, y = make_data()
+    calls = []
+
+    def schedule(t):
+        calls.append(t)
+        return 0.1
+
+    model = LazyNetRegressor(average=PolynomialDecay(100), schedule=schedule, max_iter=50, tol=None)
+    with pytest.raises(ValueError, match=r"average.counts\(9999, 10000\) must be finite"):
+        model.fit(X, y)
+    assert not calls
+
+
+# --- overflow ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ESTIMATORS.values(), ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("scale", [1e-300, 1e-160, 1e150, 1e200, 1e300, 1.7e308])
+def test_extreme_data_give_no_warning_of_numpy(kind, scale):
+    """A finite model, or an error that says what overflowed and what may help."""
+    X, y = make_data(20)
+    for factor, targets in (
+        (scale, y),
+        (1.0, y * scale if "class_weight" not in signature(kind) else y),
+    ):
+        for options in ({}, dict(loss="squared_error"), dict(eta0=1e300), dict(l2=1e-300)):
+            options = {key: options[key] for key in options if key in signature(kind)}
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")
+                warnings.simplefilter("ignore", ConvergenceWarning)
+                try:
+                    call(kind, "fit", (X * factor, targets), options)
+                except (FloatingPointError, ValueError) as error:
+                    if not any(word in str(error) for word in ("overflow", "scale", "eta")):
+                        pytest.fail(f"{error!r} does not say what may help")
+
+
+@pytest.mark.parametrize("average", [False, True, "polynomial"])
+@pytest.mark.parametrize("loss", ["squared_error", "absolute_error", "huber"])
+@pytest.mark.parametrize("eta0", [1e-300, 1e5, 1e150, 1e300])
+@pytest.mark.parametrize("scale", [1e-300, 1.0, 1e200])
+def test_verify_of_extreme_runs_gives_no_warning(scale, eta0, loss, average):
+    """Where both overflow that is no disagreement, and the report says where comparing ended."""
+    X, y = make_data(20)
+    # With a penalty no rule takes rates beyond the range of doubles.
+    strengths = dict(l1=1e-3) if eta0 < 1e10 else dict(l1=0.0, l2=0.0)
+    model = LazyNetRegressor(loss, eta0=eta0, average=average, **strengths)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        report = model.verify(X * scale, y + 0.1, epochs=3)
+    assert report.agrees is (True if report.steps_compared else None)
+    assert (report.ended is None) == (report.steps_compared == report.steps)
+    if report.ended is not None:
+        assert report.ended in str(report)
+        assert "DISAGREE" not in str(report)
+
+
+def test_verify_says_that_both_overflowed():
+    """At the first step, and later."""
+    model = LazyNetRegressor("squared_error", schedule="constant", eta0=1e300, l1=0.0, l2=0.0)
+    first = model.verify([[1e300]], [1e300])
+    assert first.agrees is None
+    assert first.ended == OVERFLOWED
+    assert "could not be compared" in str(first)
+    later = model.verify([[1.0], [1e100]], [0.0, 1e100])
+    assert later.agrees
+    assert (later.steps_compared, later.steps) == (1, 2)
+    assert "compared up to     step 1 of 2" in str(later)
+
+
+# --- AdaGrad over trained weights ----------------------------------------------------------
+
+
+def trained(**options):
+    """A model whose weights another rule has trained."""
+    X, y = make_data()
+    return LazyNetRegressor(max_iter=3, tol=None, random_state=0, l2=0.0, **options).fit(X, y)
+
+
+@pytest.mark.parametrize("method", ["fit", "partial_fit"])
+@pytest.mark.parametrize(
+    ("options", "warns"),
+    [
+        (dict(l1=1e-3), True),
+        (dict(l1=1e-6), True),
+        (dict(l2=1e-6), True),
+        (dict(l1=0.0), False),
+        (dict(l1=1e-3, delta=1.0), False),
+    ],
+)
+def test_adagrad_over_trained_weights_warns_where_it_wipes_them(options, warns, method):
+    """By the first rate eta0 / delta; exactly where one step takes a visible share."""
+    X, y = make_data()
+    model = trained(l1=0.0).set_params(rule="adagrad", warm_start=True, **options)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        getattr(model, method)(X, y)
+    messages = [str(warning.message) for warning in caught if warning.category is UserWarning]
+    assert len(messages) == warns
+    if warns:
+        assert "the first rate of a coordinate" in messages[0]
+        assert "Raise delta, or set l" in messages[0]
+        assert caught[0].filename == __file__
+
+
+def test_adagrad_warns_when_the_penalty_comes_later():
+    """And not in a run that it has begun itself, nor again without a change."""
+    X, y = make_data()
+    X = X.tolil()
+    X[:, 0] = 0
+    X = X.tocsr()
+    full, _ = make_data()
+    model = LazyNetRegressor(max_iter=3, tol=None, l1=0.0, l2=0.0).fit(full, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.set_params(rule="adagrad").partial_fit(X, y)
+    with pytest.warns(UserWarning, match="goes on with weights that it has not trained"):
+        model.set_params(l1=1e-3).partial_fit(X, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.partial_fit(X, y)
+        own = LazyNetRegressor(rule="adagrad", l1=1e-3, l2=0.0, max_iter=3, tol=None).fit(X, y)
+        own.partial_fit(X, y)
+        own.set_params(l1=1e-2).partial_fit(X, y)
+
+
+@pytest.mark.parametrize("size", [1e-154, 1e-160, 1e-162])
+def test_rows_for_which_no_rate_is_finite_are_trained_on(size):
+    """At the largest rate that rules take: nobody gave an eta0 that could be refused."""
+    X, y = np.diag([size, size]), [0, 1]
+    for options in ({}, dict(rule="truncated_gradient", threshold=1.0, l2=0.0)):
+        model = LazyNetClassifier("hinge", fit_intercept=False, **options)
+        assert np.isfinite(model.fit(X, y).coef_).all()
+    model = StabilisedSGDClassifier(fit_intercept=False, stability=0.0)
+    assert np.isfinite(model.fit(X, y).coef_).all()

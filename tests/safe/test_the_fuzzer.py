@@ -1,0 +1,236 @@
+"""The fuzzer finds planted failures, tells them apart and repeats them from their seeds."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support import ROOT
+
+import lazynet
+from lazynet import LazyNetClassifier
+from lazynet.state import Journal
+from safe.fuzz import command, kernels
+from safe.fuzz.hunt import hunt
+from safe.fuzz.interrupts import Presses
+from safe.fuzz.ledger import Ledger
+from safe.fuzz.oracle import judged
+from safe.fuzz.worker import run_input
+
+#: Beginnings of signatures of failures that are known and not mended yet.
+KNOWN: list[str] = []
+
+forks = pytest.mark.skipif(not hasattr(os, "fork"), reason="what is planted must reach the child")
+
+
+def planted(model, **options):
+    """A generator that makes one call and judges it."""
+
+    def generate(random, ledger):
+        judged(ledger, "planted call", lambda: model.fit([[1.0], [2.0]], [0, 1]), words=["X"],
+               model=model, **options)  # fmt: skip
+
+    return generate
+
+
+def signatures(generate, count=3, **options):
+    """The distinct failures of a few inputs."""
+    return dict(hunt("planted", generate, 5, count=count, **options).signatures())
+
+
+class Overflows(LazyNetClassifier):
+    """Raises what no caller expects."""
+
+    def fit(self, X, y):
+        raise OverflowError("X is too large")
+
+
+class Tears(LazyNetClassifier):
+    """Fails, and has forgotten something."""
+
+    def fit(self, X, y):
+        self.l1 += 7.0
+        raise ValueError("X is refused")
+
+
+class IsNaN(LazyNetClassifier):
+    """Gives what is not finite."""
+
+    def fit(self, X, y):
+        return np.array([1.0, np.nan])
+
+
+@forks
+@pytest.mark.parametrize(
+    ("model", "found"),
+    [
+        (Overflows(), "OverflowError at outside lazynet"),
+        (Tears(), "a failed planted changed the model"),
+        (IsNaN(), "planted gave what is not finite"),
+    ],
+)
+def test_planted_failures_are_found(model, found):
+    """Wrong errors, models that are torn, results that are not finite: each in every input."""
+    [(signature, times)] = signatures(planted(model)).items()
+    assert signature.startswith(found)
+    assert times == 3
+
+
+def test_messages_must_name_an_argument(monkeypatch):
+    """An error from inside the package that names nothing is a failure."""
+
+    def mumble(*arguments):
+        raise ValueError("something is wrong")
+
+    monkeypatch.setattr("lazynet.estimators.make_averaging", mumble)
+    [failure] = run_input("planted", planted(LazyNetClassifier()), 0).failures
+    assert failure.signature == (
+        "ValueError names no argument in lazynet/estimators.py: something is wrong"
+    )
+
+
+def test_warnings_that_leak_are_failures(monkeypatch):
+    """A RuntimeWarning from inside the package is one, a UserWarning is not."""
+    for category, failures in ((RuntimeWarning, 1), (UserWarning, 0)):
+
+        def call(category=category):
+            warnings.warn("overflow encountered", category, stacklevel=1)
+            return LazyNetClassifier().partial_fit([[1.0]], [0], classes=[0, 1])
+
+        ledger = Ledger()
+        monkeypatch.setattr("safe.fuzz.oracle._inside", lambda frames: ["lazynet/planted.py:1"])
+        judged(ledger, "planted", call, words=["X"])
+        assert len(ledger.failures) == failures
+
+
+@forks
+def test_a_child_that_dies_costs_one_input():
+    """The signal is named with the input, and the run goes on behind it."""
+
+    def generate(random, ledger):
+        if random.integers(2):
+            os.kill(os.getpid(), signal.SIGSEGV)
+        ledger.finite += 1
+
+    seen = []
+    ledger = hunt("planted", generate, 0, count=8, on_failure=lambda *found: seen.append(found))
+    assert ledger.inputs == 8
+    assert ledger.finite == 8 - len(ledger.failures) > 0
+    # The sanitizer has a word for it.
+    deaths = ("SIGSEGV", "AddressSanitizer SEGV")
+    assert all(signature.startswith(deaths) for signature in ledger.signatures())
+    # What is said to replay is what dies.
+    seed, _ = seen[0]
+    again = hunt("planted", generate, seed, count=1)
+    assert len(again.failures) == 1
+
+
+@forks
+def test_an_input_that_hangs_is_ended():
+    """Where it hangs is told."""
+
+    def generate(random, ledger):
+        time.sleep(60.0)
+
+    [signature] = signatures(generate, count=1, limit=0.5)
+    assert signature.startswith("hang")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="where memory can be limited")
+@forks
+def test_memory_is_limited():
+    """What asks for more than there may be is refused, and the machine goes on."""
+
+    def generate(random, ledger):
+        judged(ledger, "planted", lambda: np.ones(2**36), words=["X"])
+
+    if "asan" not in os.environ.get("LD_PRELOAD", ""):
+        assert list(signatures(generate, count=1)) == ["MemoryError at outside lazynet"]
+
+
+def test_two_presses_of_ctrl_c():
+    """The second one comes in the handler of the first."""
+    model = LazyNetClassifier(max_iter=1, tol=None)
+    counting = Presses()
+    assert counting.during(lambda: model.fit([[1.0], [2.0]], [0, 1])) is None
+    assert counting.lines > 50
+    presses = Presses(counting.lines - 5, 1)
+    error = presses.during(lambda: model.fit([[1.0], [2.0]], [0, 1]))
+    assert isinstance(error, KeyboardInterrupt)
+    assert len(presses.places) == 2
+    assert sys.gettrace() is None
+    assert sys.getprofile() is None
+
+
+@forks
+def test_a_model_torn_by_ctrl_c_is_seen(monkeypatch):
+    """An estimator that does not take back what it did."""
+    monkeypatch.setattr(Journal, "rollback", lambda self: None)
+    found = hunt("interrupts", command.generator("interrupts"), 0, count=60).signatures()
+    assert any("torn" in signature for signature in found)
+
+
+def test_every_kernel_function_has_a_recipe():
+    """What a kernel offers is fuzzed from the day it is born."""
+    assert kernels.without_recipe() == []
+    assert kernels.arguments_differ() == []
+
+
+@forks
+@pytest.mark.parametrize("name", command.NAMES)
+def test_generators_run(name):
+    """Some dozens of inputs of each kind; none fails but in the ways that are known."""
+    import importlib
+
+    missing = getattr(importlib.import_module(f"safe.fuzz.{name}"), "missing", lambda: None)()
+    if missing:
+        pytest.skip(missing)
+    ledger = hunt(name, command.generator(name), 12 * command.STRIDE, count=30)
+    assert ledger.inputs == 30
+    found = ledger.signatures()
+    assert not any(signature.startswith("the generator itself") for signature in found)
+    unknown = [name for name in found if not any(name.startswith(known) for known in KNOWN)]
+    assert not unknown
+
+
+def test_an_input_is_made_from_its_seed_alone():
+    """The same seed gives the same draws, in whatever order inputs are run."""
+    drawn = []
+
+    def generate(random, ledger):
+        drawn.append(random.random())
+
+    for seed in (3, 4, 3):
+        run_input("planted", generate, seed)
+    assert drawn[0] == drawn[2] != drawn[1]
+
+
+@pytest.mark.parametrize(
+    ("folder", "arguments"),
+    [
+        (ROOT, ["-m", "tests.safe.fuzz"]),
+        (ROOT / "tests", ["-m", "safe.fuzz"]),
+        (ROOT, ["tests/safe/fuzz"]),
+    ],
+)
+def test_the_command_line(folder, arguments):
+    """From the root, from the folder of tests, and as a folder; a replay ends with a table."""
+    if not Path(lazynet.__file__).is_relative_to(ROOT) and folder == ROOT:
+        pytest.skip("the package is installed, and the root holds its source")
+    if "tests/safe/fuzz" in arguments and Path(lazynet.__file__).is_relative_to(ROOT):
+        environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    else:
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    done = subprocess.run(
+        [sys.executable, *arguments, "--only", "kernels", "--replay", "3:2"],
+        cwd=folder, env=environment, capture_output=True, text=True, timeout=60,
+    )  # fmt: skip
+    assert done.returncode in (0, 1), done.stderr
+    assert done.stdout.splitlines()[-1]
+    assert "generator" in done.stdout
+    assert "kernels             2" in done.stdout

@@ -1,0 +1,83 @@
+"""What several test files share: the root of the repository, recipes, tasks, refusals."""
+
+from pathlib import Path
+
+import numpy as np
+
+from lazynet.engines import ENGINES
+from lazynet.losses import get_loss
+from lazynet.penalties import ElasticNet
+from lazynet.rules import get_rule
+from lazynet.schedules import Constant
+from lazynet.trainer import Recipe
+
+#: The root of the repository, or of the source distribution.
+ROOT = Path(__file__).parents[2]
+
+#: The engines that every penalty can be trained with.
+ELASTIC_ENGINES = [name for name, engine in ENGINES.items() if engine.takes_l1]
+
+
+def recipe(
+    *,
+    loss="log_loss",
+    l1=0.0,
+    l2=0.0,
+    rule="fobos",
+    schedule=None,
+    eta0=0.1,
+    step_order="gradient_first",
+    fit_intercept=False,
+):
+    """A recipe with a constant rate, unless told otherwise."""
+    return Recipe(
+        get_loss(loss),
+        ElasticNet(l1, l2),
+        get_rule(rule),
+        Constant(eta0) if schedule is None else schedule,
+        step_order,
+        fit_intercept,
+    )
+
+
+def task_for(engine, chosen):
+    """The kernel's task for an engine and a recipe."""
+    return engine.wear.task(
+        engine.n_features,
+        chosen.loss,
+        chosen.epsilon,
+        chosen.step_order,
+        chosen.fit_intercept,
+    )
+
+
+def clock_task(n_features, **options):
+    """A task with the default wear."""
+    from lazynet.engines import ClockEngine
+
+    return task_for(ClockEngine(n_features), recipe(**options))
+
+
+def rows(n):
+    """0 .. n-1 as the kernels take it."""
+    return np.arange(n, dtype=np.int64)
+
+
+def one_line_about(err, path):
+    """The one line with which a command has refused a file, checked for what it must say."""
+    line = err.strip()
+    assert line.startswith(f"python -m paper_repro: {path}: ")
+    assert len(line.splitlines()) == 1
+    assert "; " in line  # what is wrong; what to do
+    return line
+
+
+def read_or_refused(read, path):
+    """What a reader makes of a file, or None where it has refused it in a line with its name."""
+    try:
+        return read(path)
+    except ValueError as error:
+        message = str(error)
+    assert message.startswith(f"{path}: ")
+    assert len(message.splitlines()) == 1
+    return None

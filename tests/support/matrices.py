@@ -1,0 +1,25 @@
+"""Sparse matrices with targets, made from a seed."""
+
+import numpy as np
+from scipy import sparse
+
+
+def corpus(n_rows=400, d=700, density=0.3, seed=0):
+    """Rows longer than every vector, block and chunk of the kernels, and some short ones."""
+    generator = np.random.default_rng(seed)
+    long = sparse.random(n_rows // 2, d, density=density, random_state=seed)
+    short = sparse.random(n_rows // 2, d, density=0.01, random_state=seed + 1)
+    X = sparse.vstack([long, short]).tocsr()[generator.permutation(n_rows)]
+    X.sort_indices()
+    return X, np.where(generator.random(n_rows) < 0.5, -1.0, 1.0)
+
+
+def make_data(n=60, d=25, n_classes=2, seed=0):
+    """Sparse rows, and classes or numbers that depend on them."""
+    rng = np.random.default_rng(seed)
+    X = sparse.random(n, d, density=0.3, format="csr", random_state=seed)
+    X.data = rng.standard_normal(len(X.data))
+    scores = X @ rng.standard_normal((d, max(n_classes - 1, 1))) + 0.1
+    if n_classes == 0:
+        return X, scores.ravel()
+    return X, np.column_stack([np.zeros(n), scores]).argmax(axis=1)
