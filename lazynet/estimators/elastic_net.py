@@ -101,11 +101,13 @@ class _ElasticNetModel(SparseLinear):
     def _scale_of_rates(
         self, p: SimpleNamespace, X: sparse.csr_matrix, weights: NDArray[np.float64] | None
     ) -> float:
-        """eta0, or the largest scale for which no gradient step on a row of X overshoots."""
+        """The eta0 that was given, or the largest for which no gradient step on a row overshoots."""
         if p.eta0 is not None:
             return float(p.eta0)
-        if not p.rule.scheduled or not needs_scale(p.schedule):
-            return 1.0  # nothing asks for a scale
+        if not p.rule.scheduled:
+            return float(getattr(p.rule, "alpha", 1.0))
+        if not needs_scale(p.schedule):
+            return float(getattr(p.schedule, "eta0", 1.0))
         # A loss whose slope is bounded cannot diverge, however large an importance is; a rate
         # that suits one heavy example would only keep the others from learning.
         counts = weights if p.loss.unbounded_slope else None
@@ -214,7 +216,8 @@ class _ElasticNetModel(SparseLinear):
     ) -> list[Warning]:
         """Go on training with one pass over X; returns what there is to warn of."""
         begun = self.__sklearn_is_fitted__()
-        keep = begun and p.eta0 is None
+        # The first call decides on the scale of the rates where the parameters leave it open.
+        keep = begun and p.eta0 is None and needs_scale(p.schedule)
         eta0 = self.eta0_ if keep else self._scale_of_rates(p, X, weights)
         plan = p.plan.known(eta0, None)
         order = check_order(sample_order, X.shape[0])
@@ -423,7 +426,7 @@ class LazyNetClassifier(SparseClassifier, _ElasticNetModel):
     t_ : int
         Steps taken: the number of the next step.
     eta0_ : float
-        The scale of the rate that was used, where ``schedule`` asks for one.
+        The scale of the rates: eta0 of the schedule, or alpha of the rule.
     history_ : list of dict
         Per epoch: ``epoch``, ``mean_loss``, ``objective`` (both over all examples with ``coef_`` as
         of the end of the epoch, penalty exact), ``nonzeros`` (of ``last_coef_``), ``seconds``
