@@ -17,6 +17,9 @@ DEBUG = os.environ.get("LAZYNET_DEBUG", "") not in ("", "0")
 SANITIZE = os.environ.get("LAZYNET_SANITIZE", "")
 ANNOTATE = os.environ.get("LAZYNET_ANNOTATE", "") not in ("", "0")
 KERNELS = Path("lazynet/kernels")
+#: C files that are linked into an extension module.
+COMPANIONS = {"examples": ["rows.c"]}
+HEADERS = sorted([*KERNELS.glob("*.h"), *KERNELS.glob("*.inc")])
 # Builds of different kinds never share an object file.
 BUILD_BASE = "build/" + ("debug" if DEBUG else SANITIZE.replace(",", "-") or "release")
 
@@ -24,6 +27,7 @@ BUILD_BASE = "build/" + ("debug" if DEBUG else SANITIZE.replace(",", "-") or "re
 compile_args, link_args = [], []
 if sys.platform != "win32":
     compile_args = ["-std=c11", "-fopenmp-simd", "-ffp-contract=off", "-fno-math-errno"]
+    compile_args += ["-fvisibility=hidden"]
     compile_args += ["-O0", "-g", "-DLAZYNET_DEBUG=1"] if DEBUG else ["-O3"]
 if SANITIZE:
     compile_args += [f"-fsanitize={SANITIZE}", "-fno-sanitize-recover=all"]
@@ -46,8 +50,8 @@ setup(
         [
             Extension(
                 f"lazynet.kernels.{source.stem}",
-                [str(source)],
-                depends=[str(path) for path in sorted(KERNELS.glob("*.h"))],
+                [str(source), *(str(KERNELS / name) for name in COMPANIONS.get(source.stem, []))],
+                depends=[str(path) for path in HEADERS],
                 extra_compile_args=compile_args,
                 extra_link_args=link_args,
             )
