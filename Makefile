@@ -8,7 +8,7 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
-SOURCES := setup.py pyproject.toml $(wildcard $(addprefix lazynet/kernels/*.,pyx pxd c h inc))
+SOURCES := setup.py pyproject.toml $(wildcard $(addprefix lazynet/kernels/*.,pyx pxd c h inc) lazynet/kernels/cells/*.h)
 PYTEST := $(BIN)/python -m pytest
 
 .PHONY: help setup test test-thorough test-debug test-sanitized fuzz repro bench notebooks notebooks-check notebooks-write docs lint format dist-check clean

@@ -60,16 +60,17 @@ cdef inline void count_iterate(
     count_totals(fields, omega, intercept)
 
 
-# A sum is what is left of numbers as large as S0 |z|, and |z| = |w| / scale + shift may be much
-# larger than |w|.  So the reach of the past,
+# The sum of a weight is a difference of numbers as large as S0 |z|, and |z| = |w| / scale + shift may
+# be much larger than |w|.  The reach of the past,
 #
-#     S0 max(1 / scale, shift) / (sum of omega over everything that has counted),
+#     S0 max(1 / scale, shift) / (sum of omega over all iterates that have counted),
 #
-# which times the roundoff bounds the error of an average by the weight, is kept small: gladly at
-# the first of two bounds, once the nonzeros have paid for a sweep, and in any case below the second.
+# times the unit roundoff bounds the error of an average by the weight.  Two limits keep it small:
+# past the soft limit the past is folded as soon as the nonzeros visited have paid for a sweep, past
+# the hard limit it is folded at once.
 cdef struct Reach:
-    double glad
-    double greatest
+    double soft_limit
+    double hard_limit
     double enough_work
 
 
@@ -82,16 +83,19 @@ cdef inline bint past_is_worn(
     double keep,
     double pull,
 ) noexcept nogil:
-    """Whether to fold before a step that shrinks by ``keep`` and ``pull``: one that decays a lot
-    stores beside a scale, or moves by a length, for which what has been summed is too much."""
+    """Whether to fold before a step that shrinks by ``keep`` and ``pull``.
+
+    The step stores weights beside the scale and the shift that it leaves: after a large decay the
+    sums of the past would be too large beside them.
+    """
     cdef double farthest, bound
     if past.n == 0:
         return False
     if past.n >= past.room:
         return True
-    # Of the clock after the step, and all of it times keep.
+    # The reach after the step; both sides are multiplied by ``keep``.
     farthest = past.scales[past.n] * max(clock.inverse, clock.shift * keep + pull * clock.inverse)
     bound = fields[TOTAL] * keep
-    if farthest > reach.greatest * bound:
+    if farthest > reach.hard_limit * bound:
         return True
-    return work > reach.enough_work and farthest > reach.glad * bound
+    return work > reach.enough_work and farthest > reach.soft_limit * bound

@@ -55,6 +55,13 @@ cdef int check_runnable(Examples examples, int loss) except -1
 # Raises if the array called ``name`` does not begin where one of its numbers may lie.
 cdef int check_aligned(str name, const void* first, size_t itemsize=*) except -1
 
+# Raises unless the array called ``name`` has ``length`` entries and is aligned.
+cdef int check_vector(str name, const double[::1] array, Py_ssize_t length) except -1
+
+# Raises unless ``cells`` has ``length`` rows of so many numbers and is aligned.
+cdef int check_cells(
+    const double[:, ::1] cells, Py_ssize_t length, Py_ssize_t numbers) except -1
+
 # What keeps NumPy from moving arrays: see examples.pyx.
 cdef list pinned(arrays)
 

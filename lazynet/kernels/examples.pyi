@@ -59,7 +59,7 @@ class Task:
         cushion: float,
         largest_cushion: float,
         enough_work: float,
-        glad_reach: float,
-        greatest_reach: float,
+        soft_reach: float,
+        hard_reach: float,
         pulls: bool = True,
     ) -> None: ...

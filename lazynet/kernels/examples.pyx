@@ -83,6 +83,23 @@ cdef int check_aligned(str name, const void* first, size_t itemsize=8) except -1
     return 0
 
 
+cdef int check_vector(str name, const double[::1] array, Py_ssize_t length) except -1:
+    if array.shape[0] != length:
+        raise ValueError(f"{name} must have {length} entries, got {array.shape[0]}")
+    return check_aligned(name, &array[0] if length else NULL)
+
+
+cdef int check_cells(
+    const double[:, ::1] cells, Py_ssize_t length, Py_ssize_t numbers
+) except -1:
+    if cells.shape[0] != length or cells.shape[1] != numbers:
+        raise ValueError(
+            f"cells must have {length} rows of as many numbers as a cell, which is {numbers}, "
+            f"got {cells.shape[0]} rows of {cells.shape[1]}"
+        )
+    return check_aligned("cells", &cells[0, 0] if length and numbers else NULL)
+
+
 cdef list pinned(arrays):
     """Weak references to the arrays and to those that their memory belongs to.
 
@@ -337,8 +354,8 @@ cdef class Task:
         double cushion,
         double largest_cushion,
         double enough_work,
-        double glad_reach,
-        double greatest_reach,
+        double soft_reach,
+        double hard_reach,
         bint pulls=True,
     ):
         self.loss = loss
@@ -350,8 +367,8 @@ cdef class Task:
         self.wear.cushion = cushion
         self.wear.largest_cushion = largest_cushion
         self.wear.enough_work = self.reach.enough_work = enough_work
-        self.reach.glad = glad_reach
-        self.reach.greatest = greatest_reach
+        self.reach.soft_limit = soft_reach
+        self.reach.hard_limit = hard_reach
 
     def __reduce__(self):
         return Task, (
@@ -363,7 +380,7 @@ cdef class Task:
             self.wear.cushion,
             self.wear.largest_cushion,
             self.wear.enough_work,
-            self.reach.glad,
-            self.reach.greatest,
+            self.reach.soft_limit,
+            self.reach.hard_limit,
             self.pulls,
         )

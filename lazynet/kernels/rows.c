@@ -1,5 +1,57 @@
 #include "rows.h"
 
+#include "every_kind.h"
+
+#define LAZYNET_CACHE_LINE 64
+
+/* Vectors whose parts can be exchanged by name. */
+#if (defined(__clang__) || (defined(__GNUC__) && __GNUC__ >= 12))
+#define LAZYNET_SHUFFLES 1
+typedef double lazynet_two __attribute__((vector_size(16)));
+typedef double lazynet_four __attribute__((vector_size(32)));
+
+/* The same anywhere in an array of doubles. */
+typedef double lazynet_loose_four __attribute__((vector_size(32), aligned(8), may_alias));
+
+typedef double lazynet_eight __attribute__((vector_size(64)));
+
+/* Two fours beside each other, written whole, and back. */
+LAZYNET_INLINE void lazynet_join(double *eight, lazynet_four low, lazynet_four high) {
+    const lazynet_eight both = __builtin_shufflevector(low, high, 0, 1, 2, 3, 4, 5, 6, 7);
+    memcpy(eight, &both, sizeof both);
+}
+
+LAZYNET_INLINE void lazynet_part(const double *eight, lazynet_four *low, lazynet_four *high) {
+    lazynet_eight both;
+    memcpy(&both, eight, sizeof both);
+    *low = __builtin_shufflevector(both, both, 0, 1, 2, 3);
+    *high = __builtin_shufflevector(both, both, 4, 5, 6, 7);
+}
+
+/* Four rows of four numbers become its columns, and back. */
+LAZYNET_INLINE void lazynet_transpose(lazynet_four rows[4]) {
+    const lazynet_four even_low = __builtin_shufflevector(rows[0], rows[1], 0, 4, 2, 6);
+    const lazynet_four odd_low = __builtin_shufflevector(rows[0], rows[1], 1, 5, 3, 7);
+    const lazynet_four even_high = __builtin_shufflevector(rows[2], rows[3], 0, 4, 2, 6);
+    const lazynet_four odd_high = __builtin_shufflevector(rows[2], rows[3], 1, 5, 3, 7);
+    rows[0] = __builtin_shufflevector(even_low, even_high, 0, 1, 4, 5);
+    rows[1] = __builtin_shufflevector(odd_low, odd_high, 0, 1, 4, 5);
+    rows[2] = __builtin_shufflevector(even_low, even_high, 2, 3, 6, 7);
+    rows[3] = __builtin_shufflevector(odd_low, odd_high, 2, 3, 6, 7);
+}
+#else
+#define LAZYNET_SHUFFLES 0
+#endif
+
+/* Weights found to have vanished since they were stored, put aside until there are enough. */
+#define LAZYNET_BLOCK 16
+#define LAZYNET_CELLS 4 /* as many as load_four takes apart */
+typedef struct {
+    double z[LAZYNET_BLOCK];
+    ptrdiff_t cell[LAZYNET_BLOCK];
+    ptrdiff_t n;
+} lazynet_dead;
+
 #if defined(__GNUC__) && !defined(__clang__) && __GNUC__ >= 9 && defined(__x86_64__) && \
     defined(__gnu_linux__) && !defined(LAZYNET_DEBUG)
 #define LAZYNET_LEVELS 4
@@ -11,6 +63,17 @@
 #define LAZYNET_PASTE(a, b, c, d) LAZYNET_PASTE_(a, b, c, d)
 #define LAZYNET_TYPED(name) \
     LAZYNET_PASTE(lazynet_##name, LAZYNET_REAL_NAME, LAZYNET_INDEX_NAME, LAZYNET_LEVEL_NAME)
+
+/* What belongs to the kind of cell LAZYNET_KIND: its struct, a scalar function, a typed function. */
+#define LAZYNET_KIND_STRUCT__(kind) lazynet_##kind
+#define LAZYNET_KIND_STRUCT_(kind) LAZYNET_KIND_STRUCT__(kind)
+#define LAZYNET_KIND_STRUCT LAZYNET_KIND_STRUCT_(LAZYNET_KIND)
+#define LAZYNET_OF_KIND__(kind, name) lazynet_##kind##_##name
+#define LAZYNET_OF_KIND_(kind, name) LAZYNET_OF_KIND__(kind, name)
+#define LAZYNET_OF_KIND(name) LAZYNET_OF_KIND_(LAZYNET_KIND, name)
+#define LAZYNET_KIND_TYPED__(kind, name) LAZYNET_TYPED(kind##_##name)
+#define LAZYNET_KIND_TYPED_(kind, name) LAZYNET_KIND_TYPED__(kind, name)
+#define LAZYNET_KIND_TYPED(name) LAZYNET_KIND_TYPED_(LAZYNET_KIND, name)
 
 #define LAZYNET_LEVELLED_(name, level) lazynet_##name##_##level
 #define LAZYNET_LEVELLED__(name, level) LAZYNET_LEVELLED_(name, level)

@@ -31,46 +31,6 @@
 #endif
 
 #define LAZYNET_LANES 8
-#define LAZYNET_CACHE_LINE 64
-
-/* Vectors whose parts can be exchanged by name. */
-#if (defined(__clang__) || (defined(__GNUC__) && __GNUC__ >= 12))
-#define LAZYNET_SHUFFLES 1
-typedef double lazynet_two __attribute__((vector_size(16)));
-typedef double lazynet_four __attribute__((vector_size(32)));
-
-/* The same anywhere in an array of doubles. */
-typedef double lazynet_loose_four __attribute__((vector_size(32), aligned(8), may_alias));
-
-typedef double lazynet_eight __attribute__((vector_size(64)));
-
-/* Two fours beside each other, written whole, and back. */
-LAZYNET_INLINE void lazynet_join(double *eight, lazynet_four low, lazynet_four high) {
-    const lazynet_eight both = __builtin_shufflevector(low, high, 0, 1, 2, 3, 4, 5, 6, 7);
-    memcpy(eight, &both, sizeof both);
-}
-
-LAZYNET_INLINE void lazynet_part(const double *eight, lazynet_four *low, lazynet_four *high) {
-    lazynet_eight both;
-    memcpy(&both, eight, sizeof both);
-    *low = __builtin_shufflevector(both, both, 0, 1, 2, 3);
-    *high = __builtin_shufflevector(both, both, 4, 5, 6, 7);
-}
-
-/* Four rows of four numbers become its columns, and back. */
-LAZYNET_INLINE void lazynet_transpose(lazynet_four rows[4]) {
-    const lazynet_four even_low = __builtin_shufflevector(rows[0], rows[1], 0, 4, 2, 6);
-    const lazynet_four odd_low = __builtin_shufflevector(rows[0], rows[1], 1, 5, 3, 7);
-    const lazynet_four even_high = __builtin_shufflevector(rows[2], rows[3], 0, 4, 2, 6);
-    const lazynet_four odd_high = __builtin_shufflevector(rows[2], rows[3], 1, 5, 3, 7);
-    rows[0] = __builtin_shufflevector(even_low, even_high, 0, 1, 4, 5);
-    rows[1] = __builtin_shufflevector(odd_low, odd_high, 0, 1, 4, 5);
-    rows[2] = __builtin_shufflevector(even_low, even_high, 2, 3, 6, 7);
-    rows[3] = __builtin_shufflevector(odd_low, odd_high, 2, 3, 6, 7);
-}
-#else
-#define LAZYNET_SHUFFLES 0
-#endif
 
 /* A CSR matrix of any supported types; `row_ops` knows which. */
 typedef struct {
@@ -169,78 +129,13 @@ LAZYNET_INLINE double lazynet_sum_alive(const lazynet_past *past, double z, ptrd
     return past->scales[n] * z - past->pulls[n] * (double)((z > 0.0) - (z < 0.0));
 }
 
-/* Weights found to have vanished since they were stored, put aside until there are enough. */
-#define LAZYNET_BLOCK 16
-#define LAZYNET_CELLS 4 /* as many as load_four takes apart */
+/* The two operations on a row of cells; `rule` is the struct that belongs to the kind of cell. */
 typedef struct {
-    double z[LAZYNET_BLOCK];
-    ptrdiff_t cell[LAZYNET_BLOCK];
-    ptrdiff_t n;
-} lazynet_dead;
-
-/* The scalars of the rules whose weights are computed from a cell of two numbers. */
-enum { LAZYNET_LEADER, LAZYNET_TRUNCATED, LAZYNET_CARPENTER };
-typedef struct {
-    /* FTRL-Proximal (ftrl.pyx) */
-    double l1;
-    double alpha;
-    double inverse_alpha;
-    double damping; /* beta + alpha l2 */
-    /* AdaGrad (adagrad.pyx); alpha and l1 as above */
-    double l2;
-    double delta;
-    double decays; /* 1 with an l2 penalty, 0 without */
-    double ratio;  /* l1 / l2, or 0 without an l2 penalty ... */
-    double linear; /* ... and then l1, which is 0 with one */
-    /* truncated gradient (truncated.pyx) */
-    double gravity; /* the sum of all truncations so far */
-    double threshold;
-    /* Carpenter's scheme (carpenter.pyx) */
-    double steps; /* taken so far */
-    double rate;  /* of the last of them; l1 and l2 as above */
-} lazynet_cell_rule;
-
-LAZYNET_INLINE double lazynet_leader_weight(double z, double s, const lazynet_cell_rule *rule) {
-    /* Not -soft: a weight of zero has no sign. */
-    return (0.0 - lazynet_soft(z, rule->l1)) * rule->alpha / (rule->damping + s);
-}
-
-/* Up to these the first terms left out of the series of expm1 and log1p are below the rounding of
- * the others. */
-#define LAZYNET_SMALL_DECAY (1.0 / 32)
-#define LAZYNET_SMALL_LOSS (1.0 / 4096)
-
-/* What a coordinate of AdaGrad loses in one shrink: log1p(eta l2), or the rate without l2. */
-LAZYNET_INLINE double lazynet_adagrad_decay(double eta, const lazynet_cell_rule *rule) {
-    return rule->decays > 0.0 ? log1p(eta * rule->l2) : eta;
-}
-
-/* A weight after so many missed shrinks of its own: |w| + (|w| + l1 / l2) expm1(-missed c), or
- * |w| - missed c l1 without l2. */
-LAZYNET_INLINE double lazynet_adagrad_weight(double w, double c, double missed,
-                                             const lazynet_cell_rule *rule) {
-    if (w == 0.0) return 0.0;
-    const double size = fabs(w), due = missed * c;
-    /* expm1(-40) is -1 to the last digit, and nothing is left. */
-    if (due * rule->decays > 40.0) return 0.0;
-    const double lost = expm1(-(due * rule->decays));
-    const double left = size + (size + rule->ratio) * lost - due * rule->linear;
-    return left <= 0.0 ? 0.0 : copysign(left, w); /* what is not a number stays so */
-}
-
-LAZYNET_INLINE double lazynet_truncated_weight(double w, double stamp,
-                                               const lazynet_cell_rule *rule) {
-    const double shrunk = lazynet_soft(w, rule->gravity - stamp);
-    return fabs(w) > rule->threshold ? w : shrunk;
-}
-
-/* INEXACT: one linear step in place of all the shrinks that were missed. */
-LAZYNET_INLINE double lazynet_carpenter_weight(double w, double seen,
-                                               const lazynet_cell_rule *rule) {
-    const double size = fabs(w), missed = (rule->steps - seen) * rule->rate;
-    const double left = size - missed * (rule->l1 + rule->l2 * size);
-    return copysign(left <= 0.0 ? 0.0 : left, w); /* what is not a number stays so */
-}
+    double (*dot)(const lazynet_row *row, const lazynet_row *next, const double *cells,
+                  const void *rule);
+    void (*update)(const lazynet_csr *, const lazynet_row *row, ptrdiff_t ahead, double *cells,
+                   const void *rule, double step);
+} lazynet_cell_ops;
 
 /* One row operation for each kernel need.  `next` is the row after this one and `ahead` the number
  * of the row a few steps later, both known because the order is known: the dot product fetches the
@@ -270,26 +165,10 @@ typedef struct {
     ptrdiff_t (*informed_update)(const lazynet_csr *, const lazynet_row *row, ptrdiff_t ahead,
                                  double *cells, double shift, double step, int64_t *informed,
                                  ptrdiff_t n);
-    double (*leader_dot)(const lazynet_row *row, const lazynet_row *next, const double *cells,
-                         const lazynet_cell_rule *rule);
-    void (*leader_update)(const lazynet_csr *, const lazynet_row *row, ptrdiff_t ahead,
-                          double *cells, const lazynet_cell_rule *rule, double step);
-    double (*truncated_dot)(const lazynet_row *row, const lazynet_row *next,
-                            const double *cells, const lazynet_cell_rule *rule);
-    void (*truncated_update)(const lazynet_csr *, const lazynet_row *row, ptrdiff_t ahead,
-                             double *cells, const lazynet_cell_rule *rule, double step);
-    double (*carpenter_dot)(const lazynet_row *row, const lazynet_row *next,
-                            const double *cells, const lazynet_cell_rule *rule);
-    void (*carpenter_update)(const lazynet_csr *, const lazynet_row *row, ptrdiff_t ahead,
-                             double *cells, const lazynet_cell_rule *rule, double step);
-    double (*adagrad_dot)(const lazynet_row *row, const lazynet_row *next, const double *cells,
-                          double now, const lazynet_cell_rule *rule, double *kept, ptrdiff_t half);
-    void (*adagrad_update)(const lazynet_csr *, const lazynet_row *row, ptrdiff_t ahead,
-                           double *cells, double now, const lazynet_cell_rule *rule, double slope,
-                           const double *kept, ptrdiff_t half);
     void (*catch_up)(const lazynet_row *row, double *weights, int64_t *last,
                      const double *scales, const double *shifts, int64_t now);
     void (*expand)(const lazynet_row *row, double *dense, double factor);
+    const lazynet_cell_ops *cells; /* for each kind of cell, in the order of every_kind.h */
 } lazynet_row_ops;
 
 /* The operations for these types of values and of indices at a vector level (rows.c).  Only the

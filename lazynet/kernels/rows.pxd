@@ -34,20 +34,11 @@ cdef extern from "rows.h" nogil:
         Py_ssize_t n
         Py_ssize_t room
 
-    ctypedef struct CellRule "lazynet_cell_rule":
-        double l1
-        double alpha
-        double inverse_alpha
-        double damping
-        double l2
-        double delta
-        double decays
-        double ratio
-        double linear
-        double gravity
-        double threshold
-        double steps
-        double rate
+    ctypedef struct CellOps "lazynet_cell_ops":
+        double (*dot)(const Row* row, const Row* next, const double* cells,
+                      const void* rule) noexcept nogil
+        void (*update)(const Csr*, const Row* row, Py_ssize_t ahead, double* cells,
+                       const void* rule, double step) noexcept nogil
 
     ctypedef struct RowOps "lazynet_row_ops":
         int (*all_sound)(const Csr*) noexcept nogil
@@ -73,31 +64,18 @@ cdef extern from "rows.h" nogil:
         Py_ssize_t (*informed_update)(const Csr*, const Row* row, Py_ssize_t ahead, double* cells,
                                       double shift, double step, int64_t* informed,
                                       Py_ssize_t n) noexcept nogil
-        double (*leader_dot)(const Row* row, const Row* next, const double* cells,
-                             const CellRule* rule) noexcept nogil
-        void (*leader_update)(const Csr*, const Row* row, Py_ssize_t ahead, double* cells,
-                              const CellRule* rule, double step) noexcept nogil
-        double (*truncated_dot)(const Row* row, const Row* next, const double* cells,
-                                const CellRule* rule) noexcept nogil
-        void (*truncated_update)(const Csr*, const Row* row, Py_ssize_t ahead, double* cells,
-                                 const CellRule* rule, double step) noexcept nogil
-        double (*carpenter_dot)(const Row* row, const Row* next, const double* cells,
-                                const CellRule* rule) noexcept nogil
-        void (*carpenter_update)(const Csr*, const Row* row, Py_ssize_t ahead, double* cells,
-                                 const CellRule* rule, double step) noexcept nogil
-        double (*adagrad_dot)(const Row* row, const Row* next, const double* cells,
-                              double now, const CellRule* rule, double* kept,
-                              Py_ssize_t half) noexcept nogil
-        void (*adagrad_update)(const Csr*, const Row* row, Py_ssize_t ahead, double* cells,
-                               double now, const CellRule* rule, double slope,
-                               const double* kept, Py_ssize_t half) noexcept nogil
         void (*catch_up)(const Row* row, double* weights, int64_t* last,
                          const double* scales, const double* shifts, int64_t now) noexcept nogil
         void (*expand)(const Row* row, double* dense, double factor) noexcept nogil
+        const CellOps* cells
+
+    enum:
+        LANES "LAZYNET_LANES"
 
     const RowOps* row_ops_for "lazynet_row_ops_for"(
         int wide_values, int wide_indices, int level)
     int best_level "lazynet_best_level"()
+    bint make_room "lazynet_make_room"(Room* room, size_t size)
     void prefetch "LAZYNET_PREFETCH_READ"(const void* address)
     int64_t read_once "lazynet_read_once"(const int64_t* index)
     double soft "lazynet_soft"(double z, double shift)
@@ -105,12 +83,3 @@ cdef extern from "rows.h" nogil:
                                          double b_now)
     Py_ssize_t iterates_alive "lazynet_iterates_alive"(const Past* past, double magnitude)
     double sum_alive "lazynet_sum_alive"(const Past* past, double z, Py_ssize_t n)
-    double leader_weight "lazynet_leader_weight"(
-        double z, double s, const CellRule* rule)
-    double truncated_weight "lazynet_truncated_weight"(
-        double w, double stamp, const CellRule* rule)
-    double carpenter_weight "lazynet_carpenter_weight"(
-        double w, double seen, const CellRule* rule)
-    double adagrad_weight "lazynet_adagrad_weight"(
-        double w, double c, double missed, const CellRule* rule)
-    double adagrad_decay "lazynet_adagrad_decay"(double eta, const CellRule* rule)

@@ -1,0 +1,78 @@
+/* What one kind of cell consists of.
+ *
+ * A rule with a state of its own keeps a cell per weight: one or more numbers from which the weight
+ * is computed when an example needs it.  Each kind of cell is one header in cells/.  setup.py finds
+ * the headers and generates every_kind.h, which includes them all; no other file names a kind.
+ * The header of the kind NAME defines
+ *
+ *   struct lazynet_NAME      the numbers of the rule; its first member is a lazynet_cell_head
+ *   lazynet_kind_NAME        a lazynet_cell_kind: names, sizes, and what happens between rows
+ *   NAME_dot, NAME_update    the row loops, below #ifdef LAZYNET_REAL: rows.c includes the header
+ *                            once more for every pair of types and every vector level
+ *
+ * The walking loop of cells.pyx is the same for every kind and knows of a rule only its head.
+ */
+#ifndef LAZYNET_CELL_KIND_H
+#define LAZYNET_CELL_KIND_H
+
+#include "rows.h"
+
+#if defined(__GNUC__) || defined(__clang__)
+#define LAZYNET_CELL_KIND __attribute__((unused)) static const lazynet_cell_kind
+#else
+#define LAZYNET_CELL_KIND static const lazynet_cell_kind
+#endif
+
+#define LAZYNET_MOST_NAMES 8 /* of settings or fields, with the NULL behind them */
+typedef const char *lazynet_name;
+
+typedef struct {
+    double intercept;     /* as of now */
+    lazynet_room scratch; /* scratch memory for the row at hand, for kinds that ask for it */
+} lazynet_cell_head;
+
+/* Why settings or fields cannot be used: a message with up to two numbers in the places of {}, or
+ * a message of NULL where they can. */
+typedef struct {
+    const char *message;
+    double numbers[2];
+} lazynet_refusal;
+
+typedef struct {
+    const char *name;
+    ptrdiff_t numbers;                         /* in a cell */
+    lazynet_name settings[LAZYNET_MOST_NAMES];  /* the constants of the rule, in order */
+    lazynet_name fields[LAZYNET_MOST_NAMES];    /* the scalars that change from step to step */
+    size_t size;                               /* of the struct, in bytes */
+
+    int scheduled;         /* steps take the rate of the schedule; else the rule has its own */
+    int updates_always;    /* a step of length 0 changes cells too */
+    int frozen_intercept;  /* an intercept that is not fitted still adds to the prediction */
+    ptrdiff_t scratch;     /* doubles of scratch memory per nonzero, the row rounded up to eights */
+
+    /* Whether the settings and fields can be used, in a run or (running = 0) for reading. */
+    lazynet_refusal (*refusal)(const double *settings, const double *fields, int running);
+    /* Fill the struct, which is zero, from the settings and the fields. */
+    void (*begin)(void *rule, const double *settings, const double *fields);
+    /* Write the fields as of now. */
+    void (*end)(const void *rule, double *fields);
+    /* After a step on an example: move the intercept (move = 0 leaves it) and count the step.
+     * Returns whether every weight must be brought current before the next step. */
+    int (*advance)(void *rule, double move, double rate, double pull, double largest_cushion);
+    /* weights <- the weights in n cells as of now. */
+    void (*read)(const void *rule, const double *cells, ptrdiff_t n, double *weights);
+    /* Recompute what a cell caches of the settings; NULL where it caches nothing. */
+    void (*retune)(const void *rule, double *cells, ptrdiff_t n);
+} lazynet_cell_kind;
+
+LAZYNET_INLINE lazynet_refusal lazynet_accepted(void) {
+    const lazynet_refusal none = {NULL, {0.0, 0.0}};
+    return none;
+}
+
+LAZYNET_INLINE lazynet_refusal lazynet_refused(const char *message, double first, double second) {
+    const lazynet_refusal refusal = {message, {first, second}};
+    return refusal;
+}
+
+#endif

@@ -1,0 +1,343 @@
+/* AdaGrad with an elastic net, in the composite form of Duchi, Hazan & Singer (2011): a rate per
+ * coordinate, constant between two touches.  A cell is {w, s, c, psi}, 32 bytes:
+ *
+ *     w    the weight, as of step psi
+ *     s    the root of the sum of the squared gradients; the rate is eta = alpha / (delta + s)
+ *     c    what the weight loses in one shrink: log1p(eta l2), or eta itself without l2
+ *     psi  how many steps had been taken when w was stored
+ *
+ * The n shrinks that a weight has missed, all at the rate eta, are one:
+ *
+ *     |w| <- [ |w| + (|w| + l1 / l2) expm1(-n c) ]+        without l2:  |w| <- [ |w| - n c l1 ]+
+ *
+ * after which the step on the example is s <- sqrt(s^2 + g^2), w <- w - alpha / (delta + s) g.  The
+ * intercept is a coordinate without penalties.
+ *
+ * The dot product brings a row's weights to the present and keeps them, and s, in scratch memory; the
+ * update takes both from there, and every cell is written once, whole.
+ *
+ * Property: equal to lazynet.reference.adagrad.DenseAdaGrad after every step
+ * (tests/exact/test_adagrad.py).
+ */
+#ifndef LAZYNET_CELLS_ADAGRAD_H
+#define LAZYNET_CELLS_ADAGRAD_H
+
+#include "../cell_kind.h"
+
+/* Up to these exponents and rates the first terms left out of the series of expm1 and log1p are
+ * below the rounding of the others. */
+#define LAZYNET_ADAGRAD_SMALL_DECAY (1.0 / 32)
+#define LAZYNET_ADAGRAD_SMALL_LOSS (1.0 / 4096)
+
+#define LAZYNET_ADAGRAD_MOST_STEPS 9007199254740992.0 /* 2^53: a double counts them one by one */
+
+enum { LAZYNET_ADAGRAD_L1, LAZYNET_ADAGRAD_L2, LAZYNET_ADAGRAD_ALPHA, LAZYNET_ADAGRAD_DELTA };
+enum { LAZYNET_ADAGRAD_INTERCEPT, LAZYNET_ADAGRAD_INTERCEPT_S, LAZYNET_ADAGRAD_STEPS };
+
+typedef struct {
+    lazynet_cell_head head;
+    double l2;
+    double alpha;
+    double delta;
+    double decays; /* 1 with an l2 penalty, 0 without */
+    double ratio;  /* l1 / l2, or 0 without an l2 penalty */
+    double linear; /* l1 without an l2 penalty, 0 with one */
+    double intercept_s;
+    double steps; /* taken so far */
+} lazynet_adagrad;
+
+/* What a coordinate of AdaGrad loses in one shrink: log1p(eta l2), or the rate without l2. */
+LAZYNET_INLINE double lazynet_adagrad_decay(double eta, const lazynet_adagrad *rule) {
+    return rule->decays > 0.0 ? log1p(eta * rule->l2) : eta;
+}
+
+/* A weight after so many missed shrinks of its own: |w| + (|w| + l1 / l2) expm1(-missed c), or
+ * |w| - missed c l1 without l2. */
+LAZYNET_INLINE double lazynet_adagrad_weight(double w, double c, double missed,
+                                             const lazynet_adagrad *rule) {
+    if (w == 0.0) return 0.0;
+    const double size = fabs(w), due = missed * c;
+    /* expm1(-40) is -1 to the last digit, and nothing is left. */
+    if (due * rule->decays > 40.0) return 0.0;
+    const double lost = expm1(-(due * rule->decays));
+    const double left = size + (size + rule->ratio) * lost - due * rule->linear;
+    return left <= 0.0 ? 0.0 : copysign(left, w); /* NaN stays NaN */
+}
+
+LAZYNET_INLINE lazynet_refusal lazynet_adagrad_refusal(const double *settings,
+                                                       const double *fields, int running) {
+    const double alpha = settings[LAZYNET_ADAGRAD_ALPHA], delta = settings[LAZYNET_ADAGRAD_DELTA];
+    const double steps = fields[LAZYNET_ADAGRAD_STEPS];
+    (void)running;
+    if (!(alpha > 0.0 && delta > 0.0))
+        return lazynet_refused("alpha and delta must be positive, got {} and {}", alpha, delta);
+    if (!(steps >= 0.0 && steps <= LAZYNET_ADAGRAD_MOST_STEPS))
+        return lazynet_refused("fields: steps must lie between 0 and {:.0f}, got {}",
+                               LAZYNET_ADAGRAD_MOST_STEPS, steps);
+    return lazynet_accepted();
+}
+
+LAZYNET_INLINE void lazynet_adagrad_begin(void *given, const double *settings,
+                                          const double *fields) {
+    lazynet_adagrad *rule = (lazynet_adagrad *)given;
+    const double l1 = settings[LAZYNET_ADAGRAD_L1], l2 = settings[LAZYNET_ADAGRAD_L2];
+    rule->l2 = l2;
+    rule->alpha = settings[LAZYNET_ADAGRAD_ALPHA];
+    rule->delta = settings[LAZYNET_ADAGRAD_DELTA];
+    rule->decays = l2 > 0.0 ? 1.0 : 0.0;
+    rule->ratio = l2 > 0.0 ? l1 / l2 : 0.0;
+    rule->linear = l2 > 0.0 ? 0.0 : l1;
+    rule->head.intercept = fields[LAZYNET_ADAGRAD_INTERCEPT];
+    rule->intercept_s = fields[LAZYNET_ADAGRAD_INTERCEPT_S];
+    rule->steps = fields[LAZYNET_ADAGRAD_STEPS];
+}
+
+LAZYNET_INLINE void lazynet_adagrad_end(const void *given, double *fields) {
+    const lazynet_adagrad *rule = (const lazynet_adagrad *)given;
+    fields[LAZYNET_ADAGRAD_INTERCEPT] = rule->head.intercept;
+    fields[LAZYNET_ADAGRAD_INTERCEPT_S] = rule->intercept_s;
+    fields[LAZYNET_ADAGRAD_STEPS] = rule->steps;
+}
+
+LAZYNET_INLINE int lazynet_adagrad_advance(void *given, double move, double rate, double pull,
+                                           double largest_cushion) {
+    lazynet_adagrad *rule = (lazynet_adagrad *)given;
+    (void)rate, (void)pull, (void)largest_cushion;
+    rule->steps += 1.0;
+    if (move == 0.0) return 0;
+    rule->intercept_s = sqrt(rule->intercept_s * rule->intercept_s + move * move);
+    rule->head.intercept -= rule->alpha / (rule->delta + rule->intercept_s) * move;
+    return 0;
+}
+
+LAZYNET_INLINE void lazynet_adagrad_read(const void *given, const double *cells, ptrdiff_t n,
+                                         double *weights) {
+    const lazynet_adagrad *rule = (const lazynet_adagrad *)given;
+    for (ptrdiff_t j = 0; j < n; j++) {
+        const double *cell = cells + 4 * j;
+        weights[j] = lazynet_adagrad_weight(cell[0], cell[2], rule->steps - cell[3], rule);
+    }
+}
+
+/* c of every weight, from its s and the present settings. */
+LAZYNET_INLINE void lazynet_adagrad_retune(const void *given, double *cells, ptrdiff_t n) {
+    const lazynet_adagrad *rule = (const lazynet_adagrad *)given;
+    for (ptrdiff_t j = 0; j < n; j++) {
+        double *cell = cells + 4 * j;
+        cell[2] = lazynet_adagrad_decay(rule->alpha / (rule->delta + cell[1]), rule);
+    }
+}
+
+LAZYNET_CELL_KIND lazynet_kind_adagrad = {
+    .name = "adagrad",
+    .numbers = 4,
+    .settings = {"l1", "l2", "alpha", "delta"},
+    .fields = {"intercept", "intercept_s", "steps"},
+    .size = sizeof(lazynet_adagrad),
+    .scratch = 2, /* the weight and s */
+    .refusal = lazynet_adagrad_refusal,
+    .begin = lazynet_adagrad_begin,
+    .end = lazynet_adagrad_end,
+    .advance = lazynet_adagrad_advance,
+    .read = lazynet_adagrad_read,
+    .retune = lazynet_adagrad_retune,
+};
+
+#endif
+
+#ifdef LAZYNET_REAL
+/* Scratch memory holds the weights of the row and, from here on, their s. */
+LAZYNET_INLINE ptrdiff_t LAZYNET_TYPED(adagrad_half)(const lazynet_row *row) {
+    return (row->length + LAZYNET_LANES - 1) / LAZYNET_LANES * LAZYNET_LANES;
+}
+
+/* Eight weights as of `now`, with their s, while decays are so small that expm1 is its series; the
+ * least exponents of all so far are kept in `lowest`. */
+LAZYNET_INLINE void LAZYNET_TYPED(adagrad_caught_up_eight)(const double *cells,
+                                                  const LAZYNET_INDEX *columns, double now,
+                                                  const lazynet_adagrad *rule, int decays,
+                                                  double *weights, double *s, double *lowest) {
+    double w[LAZYNET_LANES], c[LAZYNET_LANES], psi[LAZYNET_LANES];
+    LAZYNET_TYPED(load_eight)(cells, columns, w, s, c, psi);
+#pragma omp simd
+    for (int lane = 0; lane < LAZYNET_LANES; lane++) {
+        const double size = fabs(w[lane]), due = (now - psi[lane]) * c[lane];
+        /* A weight of zero stays so, however much it has missed. */
+        const double x = decays && size > 0.0 ? -due : 0.0;
+        /* x + x^2/2! + ... + x^8/8!, in pairs and pairs of pairs, for a short chain */
+        const double x2 = x * x;
+        const double low = (1.0 + x * (1.0 / 2)) + x2 * (1.0 / 6 + x * (1.0 / 24));
+        const double high = (1.0 / 120 + x * (1.0 / 720)) + x2 * (1.0 / 5040 + x * (1.0 / 40320));
+        const double lost = x * (low + x2 * x2 * high);
+        const double left =
+            decays ? size + (size + rule->ratio) * lost : size - due * rule->linear;
+        weights[lane] = copysign(left <= 0.0 ? 0.0 : left, w[lane]);
+        lowest[lane] = x < lowest[lane] ? x : lowest[lane];
+    }
+}
+
+/* The same, with the library's expm1, for those whose decay is not so small. */
+static void LAZYNET_TYPED(adagrad_caught_up_slowly)(const double *cells, const LAZYNET_INDEX *columns,
+                                            ptrdiff_t length, double now,
+                                            const lazynet_adagrad *rule, double *weights) {
+    for (ptrdiff_t k = 0; k < length; k++) {
+        const double *cell = cells + 4 * (ptrdiff_t)columns[k];
+        if (cell[0] != 0.0 && !((now - cell[3]) * cell[2] <= LAZYNET_ADAGRAD_SMALL_DECAY))
+            weights[k] = lazynet_adagrad_weight(cell[0], cell[2], now - cell[3], rule);
+    }
+}
+
+LAZYNET_INLINE int LAZYNET_TYPED(adagrad_too_low)(const double *lowest) {
+    double least = 0.0;
+#pragma omp simd reduction(min : least)
+    for (int lane = 0; lane < LAZYNET_LANES; lane++)
+        least = lowest[lane] < least ? lowest[lane] : least;
+    return !(least >= -LAZYNET_ADAGRAD_SMALL_DECAY);
+}
+
+/* sum over the row of x_j w_j, the weights as of `now`; these and their s are kept, for the update,
+ * in the two halves of `kept`, of `half` numbers each, as many as the row has, rounded up to
+ * eights. */
+LAZYNET_INLINE double LAZYNET_TYPED(any_adagrad_dot)(const lazynet_row *row,
+                                                     const lazynet_row *next, const double *cells,
+                                                     const lazynet_adagrad *given, int decays) {
+    const lazynet_adagrad rule = *given; /* a copy that no store of a number can change */
+    const double now = rule.steps;
+    double *kept = (double *)rule.head.scratch.bytes;
+    const ptrdiff_t half = LAZYNET_TYPED(adagrad_half)(row);
+    const LAZYNET_TYPED(row) at = LAZYNET_TYPED(typed)(row);
+    const LAZYNET_TYPED(row) coming = LAZYNET_TYPED(typed_for_fetching)(next);
+    const ptrdiff_t shorter = at.length < coming.length ? at.length : coming.length;
+    double lanes[LAZYNET_LANES] = {0}, sum = 0.0;
+    ptrdiff_t k = 0;
+    for (ptrdiff_t stop = 0; k < at.length; k = stop) {
+        double lowest[LAZYNET_LANES] = {0}, before[LAZYNET_LANES];
+        memcpy(before, lanes, sizeof before);
+        stop = k + LAZYNET_BLOCK < at.length ? k + LAZYNET_BLOCK : at.length;
+        ptrdiff_t q = k;
+        for (; q + LAZYNET_LANES <= stop; q += LAZYNET_LANES) {
+            if (q + LAZYNET_LANES <= shorter)
+                for (int lane = 0; lane < LAZYNET_LANES; lane++)
+                    LAZYNET_PREFETCH_WRITE(cells + 4 * (ptrdiff_t)coming.columns[q + lane]);
+            LAZYNET_TYPED(adagrad_caught_up_eight)
+            (cells, at.columns + q, now, &rule, decays, kept + q, kept + half + q, lowest);
+#pragma omp simd
+            for (int lane = 0; lane < LAZYNET_LANES; lane++)
+                lanes[lane] += kept[q + lane] * (double)at.values[q + lane];
+        }
+        const ptrdiff_t whole = q;
+        if (q < stop && at.length >= LAZYNET_LANES) {
+            /* The last eight, of which some have been had: they come out the same. */
+            q = at.length - LAZYNET_LANES;
+            LAZYNET_TYPED(adagrad_caught_up_eight)
+            (cells, at.columns + q, now, &rule, decays, kept + q, kept + half + q, lowest);
+        } else if (q < stop) {
+            LAZYNET_REAL values[LAZYNET_LANES];
+            LAZYNET_INDEX columns[LAZYNET_LANES];
+            LAZYNET_TYPED(fill_up)(&at, q, LAZYNET_LANES, values, columns);
+            LAZYNET_TYPED(adagrad_caught_up_eight)
+            (cells, columns, now, &rule, decays, kept + q, kept + half + q, lowest);
+        }
+        if (LAZYNET_TYPED(adagrad_too_low)(lowest)) {
+            q = q < k ? q : k;
+            LAZYNET_TYPED(adagrad_caught_up_slowly)
+            (cells, at.columns + q, stop - q, now, &rule, kept + q);
+            memcpy(lanes, before, sizeof before);
+            for (q = k; q < whole; q += LAZYNET_LANES)
+                for (int lane = 0; lane < LAZYNET_LANES; lane++)
+                    lanes[lane] += kept[q + lane] * (double)at.values[q + lane];
+        }
+        for (q = whole; q < stop; q++) sum += kept[q] * (double)at.values[q];
+    }
+    for (ptrdiff_t left = shorter - shorter % LAZYNET_LANES; left < coming.length; left++)
+        LAZYNET_PREFETCH_WRITE(cells + 4 * (ptrdiff_t)coming.columns[left]);
+    for (int lane = 0; lane < LAZYNET_LANES; lane++) sum += lanes[lane];
+    return sum;
+}
+
+static double LAZYNET_TYPED(adagrad_dot)(const lazynet_row *row, const lazynet_row *next,
+                                         const double *cells, const void *given) {
+    const lazynet_adagrad *rule = (const lazynet_adagrad *)given;
+    if (rule->decays > 0.0) return LAZYNET_TYPED(any_adagrad_dot)(row, next, cells, rule, 1);
+    return LAZYNET_TYPED(any_adagrad_dot)(row, next, cells, rule, 0);
+}
+
+/* With g_j = slope x_j:  s' = sqrt(s^2 + g^2)   eta' = alpha / (delta + s')   w <- w - eta' g, and
+ * c' = log1p(eta' l2) by its series, or eta' without an l2 penalty; the largest eta' l2 of all so
+ * far are kept in `largest`. */
+LAZYNET_INLINE void LAZYNET_TYPED(adagrad_block)(const LAZYNET_REAL *values,
+                                                 const LAZYNET_INDEX *columns, ptrdiff_t length,
+                                                 double *cells, double now,
+                                                 const lazynet_adagrad *rule, double slope,
+                                                 const double *weights, const double *s,
+                                                 double *largest) {
+    double w[LAZYNET_LANES], root[LAZYNET_LANES], c[LAZYNET_LANES];
+#pragma omp simd
+    for (int lane = 0; lane < LAZYNET_LANES; lane++) {
+        const double g = slope * (double)values[lane];
+        root[lane] = sqrt(s[lane] * s[lane] + g * g);
+        /* Where nothing has ever been learned, delta + s' may be as small as delta. */
+        const double eta = rule->alpha / (rule->delta + root[lane]), y = eta * rule->l2;
+        const double series = y - y * y * (1.0 / 2 - y * (1.0 / 3 - y * (1.0 / 4 - y * (1.0 / 5))));
+        w[lane] = weights[lane] - eta * g;
+        c[lane] = rule->decays > 0.0 ? series : eta;
+        largest[lane] = y > largest[lane] ? y : largest[lane];
+    }
+    LAZYNET_TYPED(store_eight)(cells, columns, length, w, root, c, now);
+}
+
+/* Where eta l2 is not so small, c is that of the library. */
+LAZYNET_INLINE void LAZYNET_TYPED(adagrad_mend_decays)(const LAZYNET_INDEX *columns, ptrdiff_t length,
+                                               double *cells, const lazynet_adagrad *rule,
+                                               const double *largest) {
+    double most = 0.0;
+#pragma omp simd reduction(max : most)
+    for (int lane = 0; lane < LAZYNET_LANES; lane++)
+        most = largest[lane] > most ? largest[lane] : most;
+    if (most <= LAZYNET_ADAGRAD_SMALL_LOSS) return;
+    for (ptrdiff_t k = 0; k < length; k++) {
+        double *cell = cells + 4 * (ptrdiff_t)columns[k];
+        const double eta = rule->alpha / (rule->delta + cell[1]);
+        if (!(eta * rule->l2 <= LAZYNET_ADAGRAD_SMALL_LOSS)) cell[2] = lazynet_adagrad_decay(eta, rule);
+    }
+}
+
+/* The step on the row whose weights `adagrad_dot` has just put into scratch memory. */
+static void LAZYNET_TYPED(adagrad_update)(const lazynet_csr *X, const lazynet_row *row,
+                                          ptrdiff_t ahead, double *cells, const void *given,
+                                          double slope) {
+    const lazynet_adagrad rule = *(const lazynet_adagrad *)given;
+    const double now = rule.steps;
+    const double *kept = (const double *)rule.head.scratch.bytes;
+    const ptrdiff_t half = LAZYNET_TYPED(adagrad_half)(row);
+    const LAZYNET_TYPED(row) at = LAZYNET_TYPED(typed)(row);
+    LAZYNET_TYPED(stream) stream = LAZYNET_TYPED(stream_of)(X, ahead);
+    for (ptrdiff_t k = 0, stop = 0; k < at.length; k = stop) {
+        double largest[LAZYNET_LANES] = {0};
+        stop = k + LAZYNET_BLOCK < at.length ? k + LAZYNET_BLOCK : at.length;
+        LAZYNET_TYPED(fetch)(&stream, LAZYNET_BLOCK);
+        ptrdiff_t q = k;
+        for (; q + LAZYNET_LANES <= stop; q += LAZYNET_LANES)
+            LAZYNET_TYPED(adagrad_block)
+            (at.values + q, at.columns + q, LAZYNET_LANES, cells, now, &rule, slope, kept + q,
+             kept + half + q, largest);
+        if (q < stop && at.length >= LAZYNET_LANES) {
+            /* The last eight: what is kept has not changed, and neither has what is written. */
+            q = at.length - LAZYNET_LANES;
+            LAZYNET_TYPED(adagrad_block)
+            (at.values + q, at.columns + q, LAZYNET_LANES, cells, now, &rule, slope, kept + q,
+             kept + half + q, largest);
+        } else if (q < stop) {
+            LAZYNET_REAL values[LAZYNET_LANES];
+            LAZYNET_INDEX columns[LAZYNET_LANES];
+            LAZYNET_TYPED(fill_up)(&at, q, LAZYNET_LANES, values, columns);
+            LAZYNET_TYPED(adagrad_block)
+            (values, columns, stop - q, cells, now, &rule, slope, kept + q, kept + half + q,
+             largest);
+        }
+        q = q < k ? q : k;
+        LAZYNET_TYPED(adagrad_mend_decays)(at.columns + q, stop - q, cells, &rule, largest);
+    }
+    LAZYNET_TYPED(fetch_rest)(&stream);
+}
+#endif
