@@ -1,7 +1,7 @@
 """Checks for lazy rules, ours and other people's; needs Hypothesis.
 
 Anything with ``step(indices, values, target, weight)`` and ``weights`` can be held against the
-dense twin, after every step, on problems that Hypothesis chooses and shrinks:
+dense twin of any exact rule, after every step, on problems that Hypothesis chooses and shrinks:
 
     from hypothesis import given
     from lazynet.testing import assert_matches_twin, problems
@@ -11,7 +11,8 @@ dense twin, after every step, on problems that Hypothesis chooses and shrinks:
         mine = MyLazyRule(problem.n_features, l1=problem.l1, l2=problem.l2, rates=problem.rates)
         assert_matches_twin(mine, problem)
 
-The tolerance is derived from the number of steps and the unit roundoff (``lazynet.tolerance``).
+For the rules of the affine family the tolerance is derived from the number of steps and the unit
+roundoff; for rules with a state it is 1e-10 of 1 + the largest weight (``lazynet.checks``).
 """
 
 from __future__ import annotations
@@ -32,14 +33,17 @@ except ImportError as error:  # pragma: no cover
         "lazynet.testing needs Hypothesis: pip install 'lazynet-linear[test]'"
     ) from error
 
-from lazynet.engines import Wear
-from lazynet.losses import LOSSES
+from lazynet.catalogue import ALGORITHMS, RuleLike, check_rule
+from lazynet.checks.twin import BoundedTwin
+from lazynet.engines.wear import Wear
+from lazynet.losses import LOSSES, EpsilonInsensitive, Huber, LossLike, get_loss
 from lazynet.params import FLAG, STRENGTH, SettledFields, check_integer, check_number, table
 from lazynet.reference import DenseReference
-from lazynet.rules import RULES
-from lazynet.twin import BoundedTwin
+from lazynet.rules.affine import SGD, FoBoS
+from lazynet.rules.base import Affine
 
 __all__ = [
+    "EXACT_RULES",
     "BoundedTwin",
     "DenseReference",
     "Problem",
@@ -53,13 +57,16 @@ __all__ = [
     "wears",
 ]
 
-# Values off every round number: a margin that lands exactly on a kink of a loss says nothing.
-_GRAIN = 0.010123456789
-# Far from every rate that divides evenly, for the same reason.
-_RATE_GRAIN = 1.0437218903
+#: The names of all rules whose lazy weights equal dense weights after every step.
+EXACT_RULES = tuple(name for name, row in ALGORITHMS.items() if row.exact)
 
-_STRENGTHS = (0.0, 1e-300, 1e-16, 1e-12, 1e-8, 1e-4, 1e-2, 0.1, 1.0, 10.0)
-_BOLDNESS = (1.0, 0.3, 1.9, 0.03, 1e-3, 1e-8, 1e-14, 30.0)
+# Readable numbers of which sums and products rarely meet a kink, where a comparison ends.
+_GRAIN = 0.07
+_TARGET_GRAIN = 0.05
+# Hypothesis shrinks towards the first entries.
+_STRENGTHS = (0.0, 1.0, 0.1, 10.0, 1e-2, 1e-4, 1e-8, 1e-12, 1e-16, 1e-300)
+_BOLDNESS = (0.96, 0.3, 1.82, 0.03, 1e-3, 1e-8, 1e-14, 29.0)
+_IMPORTANCES = (1.0, 0.0, 0.37, 1.9)
 
 
 @dataclass(frozen=True)
@@ -80,33 +87,30 @@ class Problem(SettledFields):
     (0.0, array([0.  , 0.95]))
     """
 
-    _kinds = table(l1=STRENGTH, l2=STRENGTH, fit_intercept=FLAG, epsilon=STRENGTH)
+    _kinds = table(l1=STRENGTH, l2=STRENGTH, fit_intercept=FLAG)
 
     X: sparse.csr_matrix
     """The rows."""
     y: NDArray[np.float64]
     """Their targets."""
     importances: NDArray[np.float64]
-    """What each of them counts."""
+    """The importance of each row."""
     order: NDArray[np.int64]
     """The row that each step visits."""
     rates: NDArray[np.float64]
     """The rate of each step."""
-    loss: str = "log_loss"
-    rule: str = "fobos"
+    loss: LossLike = "log_loss"
+    rule: RuleLike = "fobos"
     l1: float = 0.0
     l2: float = 0.0
-    step_order: str = "gradient_first"
     fit_intercept: bool = False
-    epsilon: float = 0.1
 
     def __repr__(self) -> str:
         return (
             f"Problem(X=csr_matrix({self.X.toarray().tolist()}), y={self.y.tolist()}, "
             f"importances={self.importances.tolist()}, order={self.order.tolist()}, "
             f"rates={self.rates.tolist()}, loss={self.loss!r}, rule={self.rule!r}, "
-            f"l1={self.l1!r}, l2={self.l2!r}, step_order={self.step_order!r}, "
-            f"fit_intercept={self.fit_intercept}, epsilon={self.epsilon})"
+            f"l1={self.l1!r}, l2={self.l2!r}, fit_intercept={self.fit_intercept})"
         )
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
@@ -120,16 +124,31 @@ class Problem(SettledFields):
 
     @property
     def options(self) -> dict[str, Any]:
-        """The options that the reference, the plain lazy forms and ``Stepper`` share."""
+        """The options that ``Stepper`` and ``BoundedTwin`` take."""
         return dict(
             loss=self.loss,
             rule=self.rule,
             l1=self.l1,
             l2=self.l2,
-            step_order=self.step_order,
             fit_intercept=self.fit_intercept,
-            epsilon=self.epsilon,
         )
+
+    @property
+    def plain_options(self) -> dict[str, Any]:
+        """The options that the plain forms of the affine family in ``lazynet.reference`` take."""
+        rule = check_rule("rule", self.rule)
+        return dict(
+            self.options,
+            loss=get_loss(self.loss).name,
+            epsilon=self.epsilon,
+            rule=rule.name,
+            step_order=rule.step_order,
+        )
+
+    @property
+    def epsilon(self) -> float:
+        """The width of the loss."""
+        return get_loss(self.loss).epsilon
 
     def rate(self, t: int) -> float:
         """The schedule as a function of the step."""
@@ -173,7 +192,7 @@ def assert_matches_twin(
     >>> from hypothesis import given, settings
     >>> from lazynet import Stepper
     >>> @settings(max_examples=5, deadline=None, database=None, derandomize=True)
-    ... @given(problems())
+    ... @given(problems(rules=EXACT_RULES))
     ... def test_stepper(problem):
     ...     lazy = Stepper(problem.n_features, schedule=problem.rates, **problem.options)
     ...     assert_matches_twin(lazy, problem)
@@ -195,9 +214,15 @@ def assert_matches_twin(
             )
         intercept = twin.intercept if own_intercept is None else float(own_intercept)
         distance = twin.distance(weights, intercept)
-        # Written so that NaN fails.
-        if not distance <= twin.bound:
-            j = int(np.argmax(np.nan_to_num(np.abs(weights - twin.weights), nan=np.inf)))
+        if not (np.isfinite(weights).all() and math.isfinite(intercept)):
+            bad = np.flatnonzero(~np.isfinite(weights))
+            what = f"weight {bad[0]} is {weights[bad[0]]}" if len(bad) else "the intercept is"
+            raise AssertionError(
+                f"after step {step} {what if len(bad) else f'{what} {intercept}'}, "
+                f"where the dense twin's weights are finite numbers"
+            )
+        if distance > twin.bound:
+            j = int(np.argmax(np.abs(weights - twin.weights)))
             raise AssertionError(
                 f"after step {step} the weights are {distance:.3g} away from the dense twin's, "
                 f"{distance / twin.bound:.3g} times the {twin.bound:.3g} that rounding explains; "
@@ -216,9 +241,15 @@ def assert_matches_twin(
 
 @st.composite
 def sparse_matrices(
-    draw: st.DrawFn, max_rows: int = 6, max_features: int = 7, min_features: int = 1
+    draw: st.DrawFn,
+    max_rows: int = 6,
+    max_features: int = 7,
+    min_features: int = 1,
+    scale: float = 1.0,
 ) -> sparse.csr_matrix:
     """Any sparsity: empty rows and columns, full and repeated rows, explicit zeros.
+
+    Values lie between -3 and 3, times ``scale``.
 
     >>> from hypothesis import find
     >>> X = find(sparse_matrices(), lambda X: X.nnz > X.count_nonzero())
@@ -228,15 +259,16 @@ def sparse_matrices(
     max_rows = check_integer("max_rows", max_rows, 1)
     min_features = check_integer("min_features", min_features, 1)
     max_features = check_integer("max_features", max_features, min_features)
+    scale = check_number("scale", scale)
     n_features = draw(st.integers(min_features, max_features))
     row = st.dictionaries(
-        st.integers(0, n_features - 1), st.integers(-300, 300), max_size=n_features
+        st.integers(0, n_features - 1), st.integers(-43, 43), max_size=n_features
     )
     rows = draw(st.lists(row, min_size=1, max_size=max_rows))
     if draw(st.booleans()):
         rows.append(rows[0])
     indices = [j for cells in rows for j in sorted(cells)]
-    data = [cells[j] * _GRAIN for cells in rows for j in sorted(cells)]
+    data = [_readable(cells[j] * _GRAIN) * scale for cells in rows for j in sorted(cells)]
     indptr = np.cumsum([0] + [len(cells) for cells in rows])
     return sparse.csr_matrix(
         (np.array(data, dtype=np.float64), np.array(indices, dtype=np.int32), indptr),
@@ -244,20 +276,27 @@ def sparse_matrices(
     )
 
 
-def orders(n_rows: int, max_steps: int = 30) -> st.SearchStrategy[NDArray[np.int64]]:
-    """Which row each step visits: any order, rows left out and repeated.
+@st.composite
+def orders(
+    draw: st.DrawFn, n_rows: int, max_steps: int = 40, min_steps: int = 1
+) -> NDArray[np.int64]:
+    """The row that each step visits: any order, rows left out and repeated.
+
+    The number of steps is drawn first, so that long problems are as frequent as short ones.
 
     >>> from hypothesis import find
     >>> find(orders(n_rows=3), lambda order: len(set(order)) == 3)
     array([0, 1, 2])
     """
     n_rows = check_integer("n_rows", n_rows, 1)
-    max_steps = check_integer("max_steps", max_steps, 1)
-    rows = st.lists(st.integers(0, n_rows - 1), min_size=1, max_size=max_steps)
-    return rows.map(lambda row_numbers: np.array(row_numbers, dtype=np.int64))
+    min_steps = check_integer("min_steps", min_steps, 1)
+    max_steps = check_integer("max_steps", max_steps, min_steps)
+    n_steps = draw(st.integers(min_steps, max_steps))
+    rows = draw(st.lists(st.integers(0, n_rows - 1), min_size=n_steps, max_size=n_steps))
+    return np.array(rows, dtype=np.int64)
 
 
-def targets(n_rows: int, loss: str = "log_loss") -> st.SearchStrategy[NDArray[np.float64]]:
+def targets(n_rows: int, loss: LossLike = "log_loss") -> st.SearchStrategy[NDArray[np.float64]]:
     """y in the domain of ``loss``.
 
     >>> from hypothesis import find
@@ -267,8 +306,8 @@ def targets(n_rows: int, loss: str = "log_loss") -> st.SearchStrategy[NDArray[np
     n_rows = check_integer("n_rows", n_rows, 0)
     one: st.SearchStrategy[float] = (
         st.sampled_from([1.0, -1.0])
-        if LOSSES[loss].margin
-        else st.integers(-500, 500).map(lambda k: k * _GRAIN * 0.7)
+        if get_loss(loss).margin
+        else st.integers(-70, 70).map(lambda k: _readable(k * _TARGET_GRAIN))
     )
     return st.lists(one, min_size=n_rows, max_size=n_rows).map(np.array)
 
@@ -280,27 +319,27 @@ def rates(draw: st.DrawFn, n_steps: int, reference: float = 1.0) -> NDArray[np.f
     ``reference`` is a rate that suits the data; huge and tiny ones are measured by it.
 
     >>> from hypothesis import find
-    >>> find(rates(3), lambda rates: rates[0] > rates[1]).round(2)  # 1 / (1 + t), off round numbers
+    >>> find(rates(3), lambda rates: rates[0] > rates[1])  # 0.96 / (1 + t)
     array([0.96, 0.48, 0.32])
     """
     n_steps = check_integer("n_steps", n_steps, 0)
     reference = check_number("reference", reference, above=0)
-    base = reference * draw(st.sampled_from(_BOLDNESS)) / _RATE_GRAIN
+    base = _readable(reference * draw(st.sampled_from(_BOLDNESS)))
     t = np.arange(n_steps)
     shape = draw(st.sampled_from(["constant", "inverse_time", "inverse_sqrt", "any"]))
     if shape == "constant":
         return np.full(n_steps, base)
     if shape == "inverse_time":
-        return np.asarray(base / (1 + t))
+        return _all_readable(base / (1 + t))
     if shape == "inverse_sqrt":
-        return np.asarray(base / np.sqrt(1 + t))
+        return _all_readable(base / np.sqrt(1 + t))
     factors = draw(st.lists(st.integers(0, 100), min_size=n_steps, max_size=n_steps))
-    return base * np.array(factors) / 100.0
+    return _all_readable(base * np.array(factors) / 100.0)
 
 
 @st.composite
 def penalties(
-    draw: st.DrawFn, rule: str = "fobos", largest_rate: float = 1.0
+    draw: st.DrawFn, rule: RuleLike = "fobos", largest_rate: float = 1.0
 ) -> tuple[float, float]:
     """l1 and l2: none, either, both; negligible to overwhelming; within what ``rule`` allows.
 
@@ -309,65 +348,100 @@ def penalties(
     (0.0, 1.0)
     """
     largest_rate = check_number("largest_rate", largest_rate, least=0)
+    chosen = check_rule("rule", rule)
     l1, l2 = draw(st.sampled_from(_STRENGTHS)), draw(st.sampled_from(_STRENGTHS))
-    if largest_rate * l2 >= RULES[rule].decay_below:
-        l2 = draw(st.sampled_from([0.999, 0.5, 0.01])) / largest_rate
+    if isinstance(chosen, Affine):
+        if chosen.has_state:
+            return l1, 0.0
+        if largest_rate * l2 >= chosen.decay_below:
+            share = draw(st.sampled_from([0.5, 0.999, 0.01]))
+            l2 = min(_readable(share / largest_rate), 0.9999 * chosen.decay_below / largest_rate)
     return l1, l2
 
 
 @st.composite
 def problems(
     draw: st.DrawFn,
-    losses: Sequence[str] = tuple(LOSSES),
-    rules: Sequence[str] = tuple(RULES),
+    losses: Sequence[LossLike] = tuple(LOSSES),
+    rules: Sequence[RuleLike] = ("fobos", "sgd"),
     step_orders: Sequence[str] = ("gradient_first",),
     intercepts: Sequence[bool] = (False,),
     max_features: int = 7,
-    max_steps: int = 30,
+    max_steps: int = 40,
+    *,
+    min_steps: int = 1,
+    l1: float | None = None,
+    l2: float | None = None,
+    importances: Sequence[float] = _IMPORTANCES,
+    scale: float = 1.0,
+    rate: float | None = None,
 ) -> Problem:
-    """A whole problem; widen or narrow it with the arguments to what an implementation supports.
+    """A whole problem; the arguments narrow it to what an implementation supports, or widen it.
+
+    ``l1`` and ``l2`` fix the strengths, ``importances`` lists those that rows may have, ``scale``
+    multiplies the values of X, ``rate`` fixes the rate of all steps.  ``step_orders`` concerns
+    "fobos" and "sgd".
 
     >>> from hypothesis import given, settings
     >>> @settings(max_examples=5, deadline=None, database=None, derandomize=True)
-    ... @given(problems(losses=["hinge"], intercepts=[False, True], max_steps=4))
+    ... @given(problems(losses=["hinge"], intercepts=[False, True], max_steps=4, l1=0.5))
     ... def test_narrowed(problem):
-    ...     assert problem.loss == "hinge" and len(problem.order) <= 4
+    ...     assert problem.loss == "hinge" and problem.l1 == 0.5 and len(problem.order) <= 4
     >>> test_narrowed()
     """
     loss = draw(st.sampled_from(list(losses)))
+    if isinstance(loss, str) and LOSSES[loss].uses_epsilon and draw(st.booleans()):
+        loss = (Huber if loss == "huber" else EpsilonInsensitive)(epsilon=0.7)
     rule = draw(st.sampled_from(list(rules)))
     step_order = draw(st.sampled_from(list(step_orders)))
+    if step_order != "gradient_first" and rule in ("fobos", "sgd"):
+        rule = (FoBoS if rule == "fobos" else SGD)(step_order)
     fit_intercept = draw(st.sampled_from(list(intercepts)))
-    X = draw(sparse_matrices(max_features=max_features))
+    X = draw(sparse_matrices(max_features=max_features, scale=scale))
     n_rows = X.shape[0]
-    order = draw(orders(n_rows, max_steps))
-    # Beyond this rate a gradient step expands instead of contracting, and rounding with it.
-    steepness = LOSSES[loss].curvature or 1.0
-    norms = np.asarray(X.multiply(X).sum(axis=1)).max()
-    step_rates = draw(rates(len(order), reference=1.0 / (steepness * (norms + 1.0))))
-    l1, l2 = draw(penalties(rule, float(step_rates.max())))
-    importances = draw(
-        st.one_of(
-            st.just(np.ones(n_rows)),
-            st.lists(st.sampled_from([1.0, 0.0, 0.37, 1.9]), min_size=n_rows, max_size=n_rows).map(
-                np.array
-            ),
-        )
-    )
+    order = draw(orders(n_rows, max_steps, min_steps))
+    if rate is None:
+        # Beyond this rate a gradient step expands instead of contracting, and rounding with it.
+        steepness = get_loss(loss).curvature or 1.0
+        norms = np.asarray(X.multiply(X).sum(axis=1)).max()
+        step_rates = draw(rates(len(order), reference=1.0 / (steepness * (norms + 1.0))))
+    else:
+        step_rates = np.full(len(order), check_number("rate", rate, least=0))
+    drawn = draw(penalties(rule, float(step_rates.max())))
     return Problem(
         X,
         draw(targets(n_rows, loss)),
-        importances,
+        _importances_of(draw, n_rows, importances),
         order,
         step_rates,
         loss,
         rule,
-        l1,
-        l2,
-        step_order,
+        drawn[0] if l1 is None else l1,
+        drawn[1] if l2 is None else l2,
         fit_intercept,
-        epsilon=0.1 if draw(st.booleans()) else 0.7,
     )
+
+
+def _importances_of(
+    draw: st.DrawFn, n_rows: int, importances: Sequence[float]
+) -> NDArray[np.float64]:
+    """All rows as important as the first entry says, or each as any entry says."""
+    all_alike = st.just([importances[0]] * n_rows)
+    any_of = st.lists(st.sampled_from(list(importances)), min_size=n_rows, max_size=n_rows)
+    return np.array(draw(st.one_of(all_alike, any_of)), dtype=np.float64)
+
+
+def _readable(number: float) -> float:
+    """The number to three digits, as it is printed.
+
+    >>> _readable(2 / 3)
+    0.667
+    """
+    return float(f"{number:.3g}")
+
+
+def _all_readable(numbers: Any) -> NDArray[np.float64]:
+    return np.array([_readable(number) for number in numbers], dtype=np.float64)
 
 
 def wears() -> st.SearchStrategy[Wear]:

@@ -139,7 +139,6 @@ class StabilisedSGDClassifier(SparseClassifier):
     --------
     >>> import numpy as np
     >>> from scipy import sparse
-from sklearn.exceptions import ConvergenceWarning
     >>> from lazynet import StabilisedSGDClassifier
     >>> X = sparse.random(2000, 500, density=0.05, format="csr", random_state=0)
     >>> y = np.asarray(X[:, :5].sum(axis=1) - X[:, 5:10].sum(axis=1)).ravel() > 0

@@ -1,61 +1,43 @@
-"""What several test files share: the root of the repository, recipes, tasks, refusals."""
+"""What several test files share: the root of the repository, plans, tasks, refusals."""
 
 from pathlib import Path
 
 import numpy as np
 
-from lazynet.engines import ENGINES
+from lazynet.catalogue import check_rule
+from lazynet.engines.clock import ClockEngine
+from lazynet.forms import FORMS, Clock
 from lazynet.losses import get_loss
 from lazynet.penalties import ElasticNet
-from lazynet.rules import get_rule
 from lazynet.schedules import Constant
-from lazynet.trainer import Recipe
+from lazynet.training import Plan
 
 #: The root of the repository, or of the source distribution.
 ROOT = Path(__file__).parents[2]
 
 #: The engines that every penalty can be trained with.
-ELASTIC_ENGINES = [name for name, engine in ENGINES.items() if engine.takes_l1]
+ELASTIC_ENGINES = [name for name, form in FORMS.items() if form.takes_l1]
 
 
-def recipe(
-    *,
-    loss="log_loss",
-    l1=0.0,
-    l2=0.0,
-    rule="fobos",
-    schedule=None,
-    eta0=0.1,
-    step_order="gradient_first",
-    fit_intercept=False,
-):
-    """A recipe with a constant rate, unless told otherwise."""
-    return Recipe(
+def plan(
+    *, loss="log_loss", l1=0.0, l2=0.0, rule="fobos", schedule=None, eta0=0.1, fit_intercept=False,
+    average=None,
+):  # fmt: skip
+    """A plan with a constant rate, unless told otherwise."""
+    return Plan(
         get_loss(loss),
         ElasticNet(l1, l2),
-        get_rule(rule),
+        check_rule("rule", rule),
         Constant(eta0) if schedule is None else schedule,
-        step_order,
+        Clock(),
+        average,
         fit_intercept,
-    )
-
-
-def task_for(engine, chosen):
-    """The kernel's task for an engine and a recipe."""
-    return engine.wear.task(
-        engine.n_features,
-        chosen.loss,
-        chosen.epsilon,
-        chosen.step_order,
-        chosen.fit_intercept,
     )
 
 
 def clock_task(n_features, **options):
     """A task with the default wear."""
-    from lazynet.engines import ClockEngine
-
-    return task_for(ClockEngine(n_features), recipe(**options))
+    return plan(**options).task(ClockEngine(n_features))
 
 
 def rows(n):

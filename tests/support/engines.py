@@ -4,43 +4,34 @@ import itertools
 
 import numpy as np
 
+from support import plan
+
 from lazynet import FromArray, Stepper
+from lazynet.checks.tolerance import distance_to_kink
 from lazynet.data import as_examples
-from lazynet.losses import LOSSES, get_loss
-from lazynet.penalties import ElasticNet
-from lazynet.rules import get_rule
-from lazynet.trainer import Recipe
+from lazynet.losses import get_loss
 
 
 def stepper_for(problem, **options):
-    return Stepper(
-        problem.n_features, schedule=FromArray(problem.rates), **problem.options, **options
-    )
+    """A Stepper that takes the problem's rates."""
+    given = dict(problem.options, schedule=FromArray(problem.rates))
+    return Stepper(problem.n_features, **(given | options))
 
 
-def recipe_for(problem):
-    return Recipe(
-        get_loss(problem.loss),
-        ElasticNet(problem.l1, problem.l2),
-        get_rule(problem.rule),
-        FromArray(problem.rates),
-        problem.step_order,
-        problem.fit_intercept,
-        problem.epsilon,
-    )
+def plan_for(problem):
+    """The plan of a problem that Hypothesis drew."""
+    return plan(**problem.options, schedule=FromArray(problem.rates))
 
 
 def run_in_chunks(problem, engine, cuts, X=None, read_between=False):
     """Take all steps of the problem in the chunks between ``cuts``."""
-    recipe = recipe_for(problem)
+    chosen = plan_for(problem)
     X = problem.X if X is None else X
     examples = as_examples(X, problem.y, problem.importances)
-    task = engine.wear.task(
-        problem.n_features, recipe.loss, recipe.epsilon, recipe.step_order, recipe.fit_intercept
-    )
+    task = chosen.task(engine)
     edges = [0, *sorted(cuts), len(problem.order)]
     for start, stop in itertools.pairwise(edges):
-        engine.take(examples, recipe.steps(problem.order[start:stop], start), task, start)
+        engine.take(examples, chosen.steps(problem.order[start:stop], start), task, start)
         if read_between:
             engine.weights()
             engine.weights_at(np.arange(problem.n_features))
@@ -54,9 +45,6 @@ def apart(found, expected):
 
 
 def near_a_kink(problem, prediction, target):
-    loss = LOSSES[problem.loss]
-    at = prediction * target if loss.margin else prediction - target
-    return any(
-        abs(at - (constant + factor * problem.epsilon)) <= 1e-9 * (1 + abs(at) + abs(target))
-        for constant, factor in loss.kinks
-    )
+    """Whether rounding may decide on which side of a kink the prediction lies."""
+    blur = 1e-9 * (1 + abs(prediction) + abs(target))
+    return distance_to_kink(get_loss(problem.loss), prediction, target) <= blur
