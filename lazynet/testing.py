@@ -41,6 +41,8 @@ from lazynet.params import FLAG, STRENGTH, SettledFields, check_integer, check_n
 from lazynet.reference import DenseReference
 from lazynet.rules.affine import SGD, FoBoS
 from lazynet.rules.base import Affine
+from lazynet.schedules import FromArray
+from lazynet.stepper import Stepper
 
 __all__ = [
     "EXACT_RULES",
@@ -150,6 +152,19 @@ class Problem(SettledFields):
         """The width of the loss."""
         return get_loss(self.loss).epsilon
 
+    def stepper(self, **options: Any) -> Stepper:
+        """A ``Stepper`` of this problem; ``options`` add to those of the problem, or replace them.
+
+        >>> X, y = sparse.csr_matrix([[2.0]]), np.array([1.0])
+        >>> rows = np.zeros(1, np.int64)
+        >>> Problem(X, y, np.ones(1), rows, np.ones(1)).stepper(engine="tables").engine.name
+        'tables'
+        """
+        given = self.options | options
+        if check_rule("rule", given["rule"]).scheduled:
+            given = {"schedule": FromArray(self.rates)} | given
+        return Stepper(self.n_features, **given)
+
     def rate(self, t: int) -> float:
         """The schedule as a function of the step."""
         return float(self.rates[t])
@@ -190,12 +205,10 @@ def assert_matches_twin(
     number of steps compared, short of all where rounding may decide a branch.
 
     >>> from hypothesis import given, settings
-    >>> from lazynet import Stepper
     >>> @settings(max_examples=5, deadline=None, database=None, derandomize=True)
     ... @given(problems(rules=EXACT_RULES))
     ... def test_stepper(problem):
-    ...     lazy = Stepper(problem.n_features, schedule=problem.rates, **problem.options)
-    ...     assert_matches_twin(lazy, problem)
+    ...     assert_matches_twin(problem.stepper(), problem)
     >>> test_stepper()
     """
     twin = problem.twin() if twin is None else twin

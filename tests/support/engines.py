@@ -6,7 +6,7 @@ import numpy as np
 
 from support import plan
 
-from lazynet import FromArray, Stepper
+from lazynet import FromArray
 from lazynet.checks.tolerance import distance_to_kink
 from lazynet.data import as_examples
 from lazynet.losses import get_loss
@@ -14,8 +14,7 @@ from lazynet.losses import get_loss
 
 def stepper_for(problem, **options):
     """A Stepper that takes the problem's rates."""
-    given = dict(problem.options, schedule=FromArray(problem.rates))
-    return Stepper(problem.n_features, **(given | options))
+    return problem.stepper(**options)
 
 
 def plan_for(problem):
