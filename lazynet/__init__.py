@@ -40,7 +40,15 @@ if TYPE_CHECKING:
     from lazynet.rules.ftrl import FTRL
     from lazynet.rules.rda import RDA
     from lazynet.rules.truncated_gradient import TruncatedGradient
-    from lazynet.schedules import Constant, FromArray, FromCallable, InverseSqrt, InverseTime, Pegasos, Power
+    from lazynet.schedules import (
+        Constant,
+        FromArray,
+        FromCallable,
+        InverseSqrt,
+        InverseTime,
+        Pegasos,
+        Power,
+    )
     from lazynet.selection import SelectionReport, plot_selection, selection_stability
     from lazynet.stepper import Stepper
 
@@ -84,6 +92,9 @@ _ROOMS = {
 }
 
 __all__ = [
+    "FTRL",
+    "RDA",
+    "SGD",
     "ASGDClassifier",
     "ASGDRegressor",
     "AdaGrad",
@@ -93,7 +104,6 @@ __all__ = [
     "Dense",
     "ElasticNet",
     "EpsilonInsensitive",
-    "FTRL",
     "FoBoS",
     "FromArray",
     "FromCallable",
@@ -106,9 +116,7 @@ __all__ = [
     "Pegasos",
     "PolynomialDecay",
     "Power",
-    "RDA",
     "Rescaled",
-    "SGD",
     "SelectionReport",
     "StabilisedSGDClassifier",
     "Stepper",

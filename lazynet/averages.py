@@ -8,7 +8,15 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from lazynet.params import Integer, ParameterObject, Special, check_array, check_integer, shown, table
+from lazynet.params import (
+    Integer,
+    ParameterObject,
+    Special,
+    check_array,
+    check_integer,
+    shown,
+    table,
+)
 
 
 class Average(Protocol):

@@ -46,7 +46,7 @@ class Algorithm:
     """A row of the catalogue."""
 
     rule: type[Rule]
-    #: the engine of a rule that keeps a state of its own; None for rules that one of the forms keeps
+    #: the engine of a rule with a state of its own; None for rules whose weights a form keeps
     engine: type[CellEngine] | None
     #: the plain Python class that the compiled engine is held against
     reference: Callable[..., Any]
@@ -56,17 +56,13 @@ class Algorithm:
     #: whether lazy weights equal dense weights after every step
     exact: bool = True
 
-    @property
-    def name(self) -> str:
-        """How the parameter ``rule`` names the algorithm."""
-        return self.rule.name
-
 
 _FORMS = "tests/exact/test_forms_equal_dense.py"
 _CELLS = "tests/exact/test_rules_with_state.py"
 
+#: Every row, by the name that the parameter ``rule`` gives to it.
 ALGORITHMS: dict[str, Algorithm] = {
-    row.name: row
+    row.rule.name: row
     for row in (
         Algorithm(
             FoBoS, None, partial(reference.DenseReference, rule="fobos"),

@@ -63,7 +63,8 @@ class Formula(ParameterObject):
     def rates(self, start: int, stop: int) -> NDArray[np.float64]:
         """The rates of the steps from ``start`` to ``stop``."""
         settled = self.settled()
-        if getattr(settled, self._from_model) is None:
+        scale = getattr(settled, self._from_model)
+        if scale is None:
             raise ValueError(
                 f"{type(self).__name__} has no {self._from_model} and is used without a model: "
                 f"write {type(self).__name__}({self._from_model}=...)"
@@ -71,12 +72,13 @@ class Formula(ParameterObject):
         # A divisor that is too large makes a rate of 0, which is allowed; a rate that is too large
         # becomes infinite, which ``checked_rates`` refuses by name.
         with np.errstate(over="ignore", divide="ignore"):
-            return settled._formula(np.arange(start, stop, dtype=np.float64))
+            return np.asarray(settled._formula(scale, np.arange(start, stop, dtype=np.float64)))
 
     def __call__(self, t: int) -> float:
         return float(self.rates(t, t + 1)[0])
 
-    def _formula(self, t: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _formula(self, scale: float, t: NDArray[np.float64]) -> Any:
+        """The rates of the steps ``t``; ``scale`` is eta0, or the l2 of Pegasos."""
         raise NotImplementedError
 
 
@@ -92,8 +94,8 @@ class Constant(Formula):
     name: ClassVar[str] = "constant"
     eta0: float | None = None
 
-    def _formula(self, t: NDArray[np.float64]) -> NDArray[np.float64]:
-        return np.full(len(t), self.eta0)
+    def _formula(self, scale: float, t: NDArray[np.float64]) -> Any:
+        return np.full(len(t), scale)
 
 
 @dataclass(repr=False)
@@ -108,8 +110,8 @@ class InverseTime(Formula):
     name: ClassVar[str] = "inverse_time"
     eta0: float | None = None
 
-    def _formula(self, t: NDArray[np.float64]) -> NDArray[np.float64]:
-        return np.asarray(self.eta0 / (1.0 + t))
+    def _formula(self, scale: float, t: NDArray[np.float64]) -> Any:
+        return scale / (1.0 + t)
 
 
 @dataclass(repr=False)
@@ -126,8 +128,8 @@ class InverseSqrt(Formula):
     name: ClassVar[str] = "inverse_sqrt"
     eta0: float | None = None
 
-    def _formula(self, t: NDArray[np.float64]) -> NDArray[np.float64]:
-        return np.asarray(self.eta0 / np.sqrt(1.0 + t))
+    def _formula(self, scale: float, t: NDArray[np.float64]) -> Any:
+        return scale / np.sqrt(1.0 + t)
 
 
 @dataclass(repr=False)
@@ -143,8 +145,8 @@ class Power(Formula):
     eta0: float | None = None
     power_t: float = 0.25
 
-    def _formula(self, t: NDArray[np.float64]) -> NDArray[np.float64]:
-        return np.asarray(self.eta0 / (1.0 + t) ** self.power_t)
+    def _formula(self, scale: float, t: NDArray[np.float64]) -> Any:
+        return scale / (1.0 + t) ** self.power_t
 
 
 @dataclass(repr=False)
@@ -171,8 +173,8 @@ class Pegasos(Formula):
             )
         return l2
 
-    def _formula(self, t: NDArray[np.float64]) -> NDArray[np.float64]:
-        return np.asarray(1.0 / (self.l2 * (self.t0 + t)))
+    def _formula(self, scale: float, t: NDArray[np.float64]) -> Any:
+        return 1.0 / (scale * (self.t0 + t))
 
 
 @dataclass(frozen=True, eq=False)

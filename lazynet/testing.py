@@ -274,9 +274,7 @@ def sparse_matrices(
     max_features = check_integer("max_features", max_features, min_features)
     scale = check_number("scale", scale)
     n_features = draw(st.integers(min_features, max_features))
-    row = st.dictionaries(
-        st.integers(0, n_features - 1), st.integers(-43, 43), max_size=n_features
-    )
+    row = st.dictionaries(st.integers(0, n_features - 1), st.integers(-43, 43), max_size=n_features)
     rows = draw(st.lists(row, min_size=1, max_size=max_rows))
     if draw(st.booleans()):
         rows.append(rows[0])

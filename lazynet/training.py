@@ -228,7 +228,9 @@ def mean_loss(
     n = examples.n_rows
     total, row = 0.0, 0
     while row < n:
-        part, row, unreadable = total_loss(examples, weights, intercept, loss.code, loss.epsilon, row, n)
+        part, row, unreadable = total_loss(
+            examples, weights, intercept, loss.code, loss.epsilon, row, n
+        )
         if unreadable:
             raise ValueError(f"X: row {row} changed during training and cannot be read")
         total += part
@@ -247,7 +249,7 @@ def run_pass(
     t: int,
     progress: Progress | None = None,
 ) -> int:
-    """Let every learner visit the rows in ``order``, None for the order of X; returns the next t."""
+    """Let every learner visit the rows in ``order`` (None: as in X); returns the next t."""
     first = learners[0]
     n_steps = first.examples.n_rows if order is None else len(order)
     for start, stop in spans(n_steps, _LARGEST_CHUNK):

@@ -237,7 +237,7 @@ class Transactional:
         return []
 
     def _protect(self, engines: Sequence[Undoable], touched: NDArray[Any]) -> None:
-        """Let the journal copy the weights ``touched`` before a call changes the engines in place."""
+        """Let the journal copy the weights ``touched`` before the engines change in place."""
         assert self._journal is not None, "only a call that happens as a whole has a journal"
         self._journal.protect(engines, touched)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +14,6 @@ from lazynet.catalogue import ALGORITHMS, algorithm_of
 from lazynet.checks.tolerance import AGREE
 from lazynet.checks.twin import BoundedTwin
 from lazynet.data import as_examples
-from lazynet.schedules import checked_rates
 from lazynet.training import Learner, Plan
 
 # Weights that the plain Python twin may visit, which takes a few seconds.
@@ -149,7 +149,7 @@ class _Comparison:
         gap = np.abs(lazy - dense)
         size = np.maximum(np.abs(lazy), np.abs(dense))
         self.largest = max(self.largest, float(size.max(initial=0.0)))
-        if not gap.max(initial=0.0) == 0:
+        if gap.max(initial=0.0) != 0:
             scales = {
                 "absolute": gap,
                 "relative": gap / np.where(size > 0, size, 1.0),
@@ -157,7 +157,8 @@ class _Comparison:
             }
             for kind, amounts in scales.items():
                 difference = _largest(amounts, t, self.features, lazy, dense)
-                if difference.amount > self.worst[kind].amount:
+                # Written so that NaN counts as the greatest.
+                if not difference.amount <= self.worst[kind].amount:
                     self.worst[kind] = difference
         if self.average_of is not None:
             self._compare_averages(t, dense)
@@ -166,7 +167,9 @@ class _Comparison:
         omega = float(checked_counts(self.average_of, t, t + 1)[0])  # type: ignore[arg-type]
         self.sums, self.total = self.sums + omega * dense, self.total + omega
         self.intercept_sum += omega * self.twin.intercept
-        if not (np.isfinite(self.sums).all() and np.isfinite([self.total, self.intercept_sum]).all()):
+        if not (
+            np.isfinite(self.sums).all() and np.isfinite([self.total, self.intercept_sum]).all()
+        ):
             self.ended = "the sums of the average leave the range of doubles"
             return
         counts = self.total != 0
@@ -176,7 +179,7 @@ class _Comparison:
         near = abs(engine.model_intercept - intercept) <= AGREE * (1.0 + abs(intercept))
         found = engine.model()
         difference = _largest(np.abs(found - mean), t, self.features, found, mean)
-        if difference.amount > (self.average or NO_DIFFERENCE).amount:
+        if not difference.amount <= (self.average or NO_DIFFERENCE).amount:
             self.average = difference
         near = near and difference.amount <= AGREE * (1.0 + np.abs(mean).max(initial=0.0))
         self.agrees = bool(self.agrees and near)

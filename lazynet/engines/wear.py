@@ -18,9 +18,11 @@ class Wear(SettledFields):
     scale * shift, and so the absolute error of a weight: about 6 cushions in units of the
     roundoff.  A sweep visits every weight.  So the soft limit ``cushion`` holds once the nonzeros
     since the last sweep number ``nonzeros_per_weight`` times the weights, and the hard limit
-    ``largest_cushion`` at any time.  ``reach`` and ``largest_reach`` are the soft and the hard limit
-    of S0 max(1 / scale, shift) / (sum of omega) where iterates are averaged, S0 being the sum of the
-    scales since the last sweep (kernels/averages.pxd).
+    ``largest_cushion`` at any time.
+
+    Where iterates are averaged, ``reach`` and ``largest_reach`` are the soft and the hard limit of
+    S0 max(1 / scale, shift) / (sum of omega), S0 being the sum of the scales since the last sweep
+    (kernels/averages.pxd).
     """
 
     _kinds = table(

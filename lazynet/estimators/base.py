@@ -9,7 +9,7 @@ from types import SimpleNamespace
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import expit, log_expit
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
@@ -18,7 +18,6 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from lazynet.data import checked_csr, only_named_columns, unusable, usable_rows
-from lazynet.importances import check_sample_weight, importances
 from lazynet.losses import LOSSES, Loss, LossLike, get_loss
 from lazynet.params import Kind, ParameterObject, check_array, settle
 from lazynet.rules.base import LARGEST_SHRINK
@@ -220,7 +219,7 @@ class SparseLinear(Transactional, BaseEstimator):
         return now, None
 
     def _decision(self, X: Any) -> NDArray[np.float64]:
-        """w.x + b of each row and problem, asked of a snapshot and with X as the snapshot takes X."""
+        """w.x + b of each row and problem; ``self`` and X are what ``_now`` returned."""
         coefficients, intercepts = self._predictor
         with np.errstate(over="ignore", invalid="ignore"):
             products = X @ coefficients.T

@@ -72,9 +72,7 @@ class _DekelModel(SparseLinear):
                 "set center=False"
             )
         problems = self._problems(X, y, weights)
-        engines = [
-            DekelEngine(X.shape[1], p.loss, p.l2, mean) for _ in problems
-        ]
+        engines = [DekelEngine(X.shape[1], p.loss, p.l2, mean) for _ in problems]
         examples = [as_examples(X, *problem) for problem in problems]
         generator = new_generator(p.random_state)
         progress = Progress(n_steps, p.verbose > 0, "steps")

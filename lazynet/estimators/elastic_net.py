@@ -101,7 +101,7 @@ class _ElasticNetModel(SparseLinear):
     def _scale_of_rates(
         self, p: SimpleNamespace, X: sparse.csr_matrix, weights: NDArray[np.float64] | None
     ) -> float:
-        """The eta0 that was given, or the largest for which no gradient step on a row overshoots."""
+        """The given eta0, or the largest for which no gradient step on a row overshoots."""
         if p.eta0 is not None:
             return float(p.eta0)
         if not p.rule.scheduled:
@@ -319,7 +319,8 @@ class _ElasticNetModel(SparseLinear):
 def _doubts(engines: list[Engine], plan: Plan) -> list[Warning]:
     """What a user should know before these engines go on; one warning for all problems."""
     found = [engine.doubt_about(plan.settings) for engine in engines]
-    return [UserWarning(doubt) for doubt in found if doubt is not None][:1]
+    warnings: list[Warning] = [UserWarning(doubt) for doubt in found if doubt is not None]
+    return warnings[:1]
 
 
 def _stack(engines: list[Engine], last: bool = False) -> NDArray[np.float64]:

@@ -38,7 +38,14 @@ from lazynet.params import (
     table,
 )
 from lazynet.progress import Progress
-from lazynet.schedules import SCHEDULE, Pegasos, ScheduleLike, check_scale, known_schedule, needs_scale
+from lazynet.schedules import (
+    SCHEDULE,
+    Pegasos,
+    ScheduleLike,
+    check_scale,
+    known_schedule,
+    needs_scale,
+)
 from lazynet.seeds import SEED, new_generator
 from lazynet.transactions import all_or_nothing
 
@@ -95,9 +102,10 @@ class StabilisedSGDClassifier(SparseClassifier):
     schedule : str, object, array, or callable, default="inverse_sqrt"
         The rate of step t, as in :class:`LazyNetClassifier`.
     eta0 : float or None, default=None
-        Scale of the rate of a schedule that is named by a string.  None: 8 / (c * |x|^2), c the largest curvature of the loss (1 where it
-        has kinks) and |x|^2 the median squared norm of the rows, with the intercept's 1; where the
-        slope of the loss is unbounded, 1 / (c * |x|^2) with the largest of them, times its weight.
+        Scale of the rate of a schedule that is named by a string.  None: 8 / (c * |x|^2), c the
+        largest curvature of the loss (1 where it has kinks) and |x|^2 the median squared norm of
+        the rows, with the intercept's 1; where the slope of the loss is unbounded, 1 / (c * |x|^2)
+        with the largest norm, times the weight of its row.
     fit_intercept : bool, default=True
         Whether to learn an intercept, which is neither truncated nor purged.
     random_state : int, RandomState or None, default=None
