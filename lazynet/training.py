@@ -334,6 +334,17 @@ class Epoch:
         return np.array([engine.model_intercept for engine in self._engines])
 
 
+def _asks_to_stop(callback: Callable[[Epoch], Any], epoch: Epoch) -> bool:
+    """Call the callback; returns whether training shall end."""
+    answer = callback(epoch)
+    try:
+        return bool(answer)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"callback must return something true or false, got {type(answer).__name__}: {error}"
+        ) from None
+
+
 def train(
     learners: Sequence[Learner],
     orders: Orders,
@@ -387,7 +398,7 @@ def train(
                 f"epoch {epoch + 1:4d}  objective {objective:.6g}  mean loss {mean_loss:.6g}  "
                 f"nonzeros {nonzeros}  {seconds:.3f} s"
             )
-        if callback is not None and callback(Epoch(history[-1], t, learners)):
+        if callback is not None and _asks_to_stop(callback, Epoch(history[-1], t, learners)):
             return t, history, True
         if stopping.after(objective):
             return t, history, True
