@@ -14,16 +14,26 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import SGDClassifier
-from support import ELASTIC_ENGINES
+from support import ELASTIC_ENGINES, plan
+from support.engines import form_engine
 
-from lazynet import Constant, FromArray, LazyNetClassifier, LazyNetRegressor, Stepper
+from lazynet import (
+    SGD,
+    Constant,
+    EpsilonInsensitive,
+    FoBoS,
+    FromArray,
+    Huber,
+    LazyNetClassifier,
+    LazyNetRegressor,
+    Power,
+    Stepper,
+    Tables,
+)
 from lazynet.data import as_examples, usable_rows
-from lazynet.engines import Wear, make_engine
-from lazynet.losses import LOSSES, get_loss
-from lazynet.penalties import ElasticNet
-from lazynet.rules import get_rule
-from lazynet.state import Undo
-from lazynet.trainer import Recipe
+from lazynet.engines.wear import Wear
+from lazynet.losses import LOSSES
+from lazynet.transactions import Undo
 
 N, D = 40, 30
 FORMATS = [(values, indices) for values in ("f4", "f8") for indices in ("i4", "i8")]
@@ -54,8 +64,8 @@ def same_bits(left, right):
 
 def engine_state(engine):
     """All of an engine that has a meaning, as bytes: raw, and as its weights are read."""
-    raw = [*engine.per_weight(), *engine.discarded_by_sweep(), engine.weights()]
-    return [array.tobytes() for array in raw], pickle.dumps(engine.scalars())
+    parts = [(name, array.tobytes()) for part in engine.state() for name, array in part.items()]
+    return parts, engine.weights().tobytes()
 
 
 def state_of(model):
@@ -79,7 +89,7 @@ def state_of(model):
 
 def good_batch(model):
     """Rows that the model can be trained on further."""
-    X, y = make_data(d=model.coef_.shape[1], seed=9)
+    X, y = make_data(d=model.n_features_in_, seed=9)
     return X, getattr(model, "classes_", np.array([0.0, 1.0]))[y]
 
 
@@ -579,11 +589,12 @@ BAD_PARAMETERS = [
     (dict(eta0=0.0), ValueError, "eta0 must be finite and positive"),
     (dict(eta0=np.nan), ValueError, "eta0 must be finite and positive, got nan"),
     (dict(eta0="1"), TypeError, "eta0 must be a number"),
-    (dict(power_t=np.nan, schedule="power"), ValueError, "power_t must be finite"),
-    (dict(power_t="1", schedule="power"), (TypeError, ValueError), "power_t must be"),
-    (dict(epsilon=-0.1), ValueError, "epsilon must be finite and not negative"),
-    (dict(epsilon=None), (TypeError, ValueError), "epsilon must be"),
+    (dict(schedule=Power(power_t=np.nan)), ValueError, "power_t of Power must be finite"),
+    (dict(schedule=Power(power_t="1")), (TypeError, ValueError), "power_t of Power must be"),
+    (dict(loss=Huber(-0.1)), ValueError, "epsilon of Huber must be finite and not negative"),
+    (dict(loss=EpsilonInsensitive(None)), TypeError, "epsilon of EpsilonInsensitive must be"),
     (dict(loss="logistic"), ValueError, "loss must be one of", "log_loss", "'logistic'"),
+    (dict(loss=Huber), TypeError, "loss must be an object, got the class Huber: write Huber()"),
     (dict(loss=None), ValueError, "loss must be one of"),
     (dict(rule="adam"), ValueError, "rule must be one of", "fobos", "sgd", "'adam'"),
     (dict(schedule="optimal"), ValueError, "schedule must be one of", "constant", "'optimal'"),
@@ -592,10 +603,12 @@ BAD_PARAMETERS = [
     (dict(schedule=[[0.1]]), ValueError, "schedule", "one dimension"),
     (dict(schedule=lambda t: np.nan), ValueError, "schedule must give finite rates", "nan at step"),
     (dict(schedule="pegasos", l2=0.0), ValueError, "pegasos", "needs l2 > 0"),
-    (dict(step_order="random"), ValueError, "step_order must be one of", "gradient_first"),
+    (dict(rule=FoBoS("random")), ValueError, "step_order of FoBoS must be one of", "gradient_first"),
+    (dict(rule=SGD), TypeError, "rule must be an object, got the class SGD: write SGD()"),
     (dict(engine="gpu"), ValueError, "engine must be one of", "clock", "'gpu'"),
-    (dict(engine="tables", table_budget=0), ValueError, "table_budget must be at least 1"),
-    (dict(engine="tables", table_budget=1.5), TypeError, "table_budget must be an integer"),
+    (dict(engine=Tables(budget=0)), ValueError, "budget of Tables must be at least 1"),
+    (dict(engine=Tables(budget=1.5)), TypeError, "budget of Tables must be an integer"),
+    (dict(engine=Tables), TypeError, "engine must be an object, got the class Tables"),
     (dict(max_iter=0), ValueError, "max_iter must be at least 1, got 0"),
     (dict(max_iter=1.5), TypeError, "max_iter must be an integer"),
     (dict(n_iter_no_change=0), ValueError, "n_iter_no_change must be at least 1"),
@@ -780,11 +793,13 @@ def diverging(engine, **options):
     """A fitted regressor whose next call diverges, and data that take it there slowly."""
     X, y = make_data()
     model = LazyNetRegressor(
-        engine=engine, l1=0.3, eta0=0.05, max_iter=2, tol=None, shuffle=False, table_budget=13
-    )
+        engine=Tables(budget=13) if engine == "tables" else engine,
+        l1=0.3, eta0=0.05, max_iter=2, tol=None, shuffle=False,
+    )  # fmt: skip
     model.fit(X, y)
     # From a moderate size a run takes many steps, and some sweeps, to leave the range of doubles.
-    return model.set_params(schedule=Constant(20.0), max_iter=50, **options), X, 1e6 * y
+    model.set_params(schedule=Constant(20.0), eta0=None, max_iter=50, **options)
+    return model, X, 1e6 * y
 
 
 @pytest.mark.filterwarnings("ignore:overflow encountered:RuntimeWarning")
@@ -872,13 +887,13 @@ class BreaksAt:
 def sweeps(monkeypatch):
     """The engines in the order in which they were about to be swept while an Undo watched."""
     seen = []
-    original = Undo.before_sweep
+    original = Undo.copy_all
 
-    def before_sweep(self):
+    def copy_all(self):
         seen.append(self.engine.name)
         original(self)
 
-    monkeypatch.setattr(Undo, "before_sweep", before_sweep)
+    monkeypatch.setattr(Undo, "copy_all", copy_all)
     return seen
 
 
@@ -897,8 +912,9 @@ def test_a_schedule_that_fails_midway_takes_the_call_back(
     X, y_of_both = both[:20], np.arange(40) % n_classes
     y = y_of_both[:20]
     # A pull of 300 wears the clock out every few steps.
-    options = dict(l1=300.0, table_budget=7) if with_sweeps else dict(l1=1e-3)
-    model = LazyNetClassifier("hinge", engine=engine, schedule=Constant(1.0), shuffle=False)
+    options = dict(l1=300.0) if with_sweeps else dict(l1=1e-3)
+    form = Tables(budget=7) if with_sweeps and engine == "tables" else engine
+    model = LazyNetClassifier("hinge", engine=form, schedule=Constant(1.0), shuffle=False)
     model.set_params(**options).partial_fit(both, y_of_both, classes=np.arange(n_classes))
     assert np.count_nonzero(model.coef_) > 0
 
@@ -937,18 +953,18 @@ def test_a_failed_call_does_not_use_up_random_numbers(engine, own_generator, met
 def steps_taken(engine, X, wear, seed, n_steps):
     """Let the engine take random steps over the rows of X, large and small, pulled hard."""
     rng = np.random.default_rng(seed)
-    recipe = Recipe(
-        get_loss("absolute_error"),
-        ElasticNet(l1=float(rng.choice([0.0, 1e-3, 0.5])), l2=float(rng.choice([0.0, 1e-3, 0.5]))),
-        get_rule("fobos"),
-        FromArray(rng.choice([0.1, 1.0, 10.0], n_steps)),
-        str(rng.choice(["gradient_first", "shrink_first"])),
+    chosen = plan(
+        loss="absolute_error",
+        l1=float(rng.choice([0.0, 1e-3, 0.5])),
+        l2=float(rng.choice([0.0, 1e-3, 0.5])),
+        schedule=FromArray(rng.choice([0.1, 1.0, 10.0], n_steps)),
+        rule=FoBoS(step_order=str(rng.choice(["gradient_first", "shrink_first"]))),
         fit_intercept=True,
     )
-    task = wear.task(X.shape[1], recipe.loss, 0.1, recipe.step_order, True)
+    task = wear.task(X.shape[1], chosen.loss, chosen.rule.step_order, True)
     targets = rng.standard_normal(X.shape[0])
     order = rng.integers(0, X.shape[0], n_steps)
-    engine.take(as_examples(X, targets), recipe.steps(order, 0), task)
+    engine.take(as_examples(X, targets), chosen.steps(order, 0), task)
 
 
 @EVERY_ENGINE
@@ -962,7 +978,8 @@ def steps_taken(engine, X, wear, seed, n_steps):
 def test_undo_takes_back_everything(engine, d, seeds, cushion, budget, n_steps):
     """After rollback an engine is bit for bit what it was, and learns on as if nothing had been."""
     wear = Wear(cushion=cushion, largest_cushion=max(cushion, 1.0), nonzeros_per_weight=0.0)
-    engine = make_engine(engine, d, table_budget=budget, wear=wear)
+    options = dict(budget=budget) if engine == "tables" else {}
+    engine = form_engine(engine, d, wear=wear, **options)
     past, present = (
         sparse.random(6, d, density=min(1.0, 40 / d), format="csr", random_state=seed % 1000)
         for seed in seeds
@@ -974,7 +991,7 @@ def test_undo_takes_back_everything(engine, d, seeds, cushion, budget, n_steps):
     steps_taken(engine, present, wear, seeds[1], n_steps)
     undo.rollback()
     assert engine_state(engine) == before
-    assert engine.undo is None
+    assert engine.before_sweep is None
     for each in (engine, twin):
         steps_taken(each, present, wear, seeds[1] + 1, 20)
     assert engine_state(engine) == engine_state(twin)
@@ -985,13 +1002,14 @@ def test_undo_keeps_what_is_done(engine):
     """Without a rollback the steps stay taken, and later sweeps put nothing aside."""
     X, _ = make_data()
     wear = Wear(cushion=0.0, largest_cushion=0.5)
-    engine = make_engine(engine, D, table_budget=3, wear=wear)
+    options = dict(budget=3) if engine == "tables" else {}
+    engine = form_engine(engine, D, wear=wear, **options)
     twin = copy.deepcopy(engine)
     undo = Undo(engine, X.indices)
     for each in (engine, twin):
         steps_taken(each, X, wear, seed=1, n_steps=30)
     undo.done()
-    assert engine.undo is None
+    assert engine.before_sweep is None
     assert engine_state(engine) == engine_state(twin)
 
 

@@ -8,20 +8,31 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support import ELASTIC_ENGINES, recipe, rows, task_for
+from support import ELASTIC_ENGINES, plan, rows
+from support.engines import form_engine
 
 import lazynet.kernels
-from lazynet.engines import make_engine
-from lazynet.kernels import averages, bursts, clock, dense, objective, tables
+from lazynet.catalogue import ALGORITHMS, new_engine
+from lazynet.forms import FORMS
+from lazynet.kernels import averages, cells, clock, dense, objective, stabilised, tables
 from lazynet.kernels.examples import Examples, Steps, Task
+from lazynet.penalties import ElasticNet
+from lazynet.rules.truncated_gradient import TruncatedGradient
 
 DEFAULT_TASK = (0, 0.1, False, False, 0.5, 1.0, 1.0, 1.0, 1.0, 1.0)
 NONE = np.zeros(0)
+KINDS = sorted(row.engine.kind for row in ALGORITHMS.values() if row.engine is not None)
+#: Every rule with a state, and a rule without in every form.
+EVERY_ENGINE = [
+    *((row.rule(), None) for row in ALGORITHMS.values() if row.rule().has_state),
+    (TruncatedGradient(threshold=0.5), None),
+    *((ALGORITHMS["fobos"].rule(), form().settled()) for form in FORMS.values()),
+]
 INTEGERS = st.one_of(st.integers(-5, 15), st.sampled_from([2**31 - 1, -(2**31), 1000]))
 
 
 def steps_of(order, chosen=None):
-    return (chosen or recipe()).steps(np.asarray(order, dtype=np.int64), 0)
+    return (chosen or plan()).steps(np.asarray(order, dtype=np.int64), 0)
 
 
 def examples_of(data, indices, indptr, n_columns, y=None):
@@ -44,10 +55,10 @@ def test_engines_survive_hostile_matrices_and_orders(engine, data):
     order = data.draw(st.lists(INTEGERS, max_size=10))
     n_columns = data.draw(st.integers(0, 8))
     examples = examples_of(np.ones(len(indices)), indices, indptr, n_columns)
-    built = make_engine(engine, n_columns)
-    chosen = recipe(l1=0.1)
+    built = form_engine(engine, n_columns)
+    chosen = plan(l1=0.1)
     with contextlib.suppress(ValueError):
-        built.take(examples, steps_of(order, chosen), task_for(built, chosen))
+        built.take(examples, steps_of(order, chosen), chosen.task(built))
     assert built.weights().shape == (n_columns,)
 
 
@@ -91,10 +102,10 @@ def test_a_negative_column_is_seen_in_the_widest_matrix():
 )
 def test_a_bad_row_is_named_with_its_step(engine, indices, indptr, order, why):
     """The steps before it are taken, the bad one is not, and the message says which."""
-    built = make_engine(engine, 2)
+    built = form_engine(engine, 2)
     with pytest.raises(ValueError, match="cannot be read at step") as caught:
         built.take(
-            examples_of([1.0, 1.0], indices, indptr, 2), steps_of(order), task_for(built, recipe())
+            examples_of([1.0, 1.0], indices, indptr, 2), steps_of(order), plan().task(built)
         )
     assert any(word in str(caught.value) for word in why.split("|"))
 
@@ -105,9 +116,9 @@ def test_memory_that_changes_under_training_is_noticed():
     examples = Examples(np.ones(2), columns, np.array([0, 1, 2], dtype=np.int32), 2, np.ones(2))
     assert examples.first_defect() is None
     columns[1] = 10**6
-    built = make_engine("clock", 2)
+    built = form_engine("clock", 2)
     with pytest.raises(ValueError, match="row 1 cannot be read"):
-        built.take(examples, steps_of([0, 1]), task_for(built, recipe()))
+        built.take(examples, steps_of([0, 1]), plan().task(built))
 
 
 def test_examples_refuse_arrays_that_do_not_fit():
@@ -174,6 +185,95 @@ def test_kernels_refuse_state_that_does_not_fit():
         objective.total_loss(examples, three, 0.0, 0, 0.1, 0, 1)
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_cells_that_do_not_fit_their_kind_are_refused(kind):
+    """Cells, fields, settings and weights of other lengths, and a kind that there is not."""
+    examples = examples_of([1.0], [0], [0, 1], 2)
+    steps, task = steps_of([0]), Task(*DEFAULT_TASK)
+    numbers = cells.numbers(kind)
+    settings = np.full(len(cells.settings(kind)), 2.0)
+    fields = np.zeros(len(cells.fields(kind)))
+    sound = dict(kind=kind, settings=settings, fields=fields)
+    run = dict(sound, examples=examples, steps=steps, task=task, first=0)
+    fitting = np.zeros((2, numbers))
+    assert cells.run(cells=fitting, **run) == (0, 1)
+    for shape in ((3, numbers), (1, numbers), (0, numbers), (2, numbers + 1), (2, 0)):
+        with pytest.raises(ValueError, match="cells must have 2 rows"):
+            cells.run(cells=np.zeros(shape), **run)
+    for shape in ((2, numbers + 1), (2, 0)):
+        with pytest.raises(ValueError, match="cells must have 2 rows"):
+            cells.read(cells=np.zeros(shape), weights=np.zeros(2), **sound)
+        with pytest.raises(ValueError, match="cells must have 2 rows"):
+            cells.retune(cells=np.zeros(shape), **sound)
+    for length in (1, 3):
+        with pytest.raises(ValueError, match="weights must have 2 entries"):
+            cells.read(cells=fitting, weights=np.zeros(length), **sound)
+    for name in ("settings", "fields"):
+        for length in (0, len(sound[name]) - 1, len(sound[name]) + 1):
+            given = {**sound, name: np.ones(length)}
+            calls = [
+                lambda given=given: cells.run(
+                    cells=fitting, **{**run, **given}
+                ),
+                lambda given=given: cells.read(cells=fitting, weights=np.zeros(2), **given),
+                lambda given=given: cells.retune(cells=fitting, **given),
+                lambda given=given: cells.intercept(**given),
+            ]
+            for call in calls:
+                with pytest.raises(ValueError, match=f"{name} must have"):
+                    call()
+    for bad in ("", "clock", kind.upper(), kind + "\x00"):
+        for function in (cells.numbers, cells.fields, cells.settings):
+            with pytest.raises(ValueError, match="kind must be one of"):
+                function(bad)
+    for bad in (None, 3, kind.encode()):
+        for function in (cells.numbers, cells.fields, cells.settings):
+            with pytest.raises(TypeError, match="kind"):
+                function(bad)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@given(data=st.data())
+def test_cells_survive_hostile_matrices_orders_and_numbers(kind, data):
+    """Any indices, row starts, order and numbers: an error or a result, never a stray read."""
+    indices = data.draw(st.lists(INTEGERS, max_size=12))
+    indptr = data.draw(st.lists(INTEGERS, min_size=1, max_size=8))
+    order = data.draw(st.lists(INTEGERS, max_size=10))
+    n_columns = data.draw(st.integers(0, 8))
+    drawn = [
+        data.draw(st.lists(st.floats(), min_size=n, max_size=n))
+        for n in (len(cells.settings(kind)), len(cells.fields(kind)))
+    ]
+    settings, fields = (np.array(numbers, dtype=float) for numbers in drawn)
+    examples = examples_of(np.ones(len(indices)), indices, indptr, n_columns)
+    given_cells = np.full((n_columns, cells.numbers(kind)), data.draw(st.floats()))
+    first = data.draw(INTEGERS)
+    with contextlib.suppress(ValueError):
+        status, stopped = cells.run(
+            kind, examples, steps_of(order, plan(l1=0.1)), Task(*DEFAULT_TASK), settings,
+            given_cells, fields, first,
+        )  # fmt: skip
+        assert status in range(6)
+        assert 0 <= stopped <= len(order)
+    with contextlib.suppress(ValueError):
+        cells.read(kind, given_cells, fields, settings, np.zeros(n_columns))
+        cells.retune(kind, given_cells, fields, settings)
+
+
+@pytest.mark.parametrize(("rule", "form"), EVERY_ENGINE)
+def test_engines_of_rules_survive_hostile_matrices_and_orders(rule, form):
+    """A row with an index outside is named, whichever engine reads it, and nothing else is."""
+    built = new_engine(rule, ElasticNet(), 2, form=form)
+    chosen = plan(rule=rule)
+    task = chosen.task(built)
+    for columns in ([0, 9], [0, -1]):
+        with pytest.raises(ValueError, match="row 1 cannot be read at step 1"):
+            built.take(
+                examples_of([1.0, 1.0], columns, [0, 1, 2], 2), steps_of([0, 1], chosen), task
+            )
+    assert np.isfinite(built.weights()).all()
+
+
 def test_a_step_number_outside_the_tables_is_not_followed():
     """psi is read from memory that a caller could have filled with anything."""
     examples = examples_of([1.0], [0], [0, 1], 1)
@@ -214,13 +314,13 @@ def test_an_unknown_loss_code_is_refused(loss):
 @pytest.mark.parametrize("engine", ELASTIC_ENGINES)
 def test_a_matrix_without_rows_columns_or_steps(engine):
     """Nothing to read is nothing read."""
-    chosen = recipe(l1=0.1)
+    chosen = plan(l1=0.1)
     for shape in ((0, 3), (3, 0), (0, 0)):
-        built = make_engine(engine, shape[1])
+        built = form_engine(engine, shape[1])
         examples = examples_of([], [], np.zeros(shape[0] + 1), shape[1])
         order = np.arange(shape[0])
-        built.take(examples, steps_of(order, chosen), task_for(built, chosen))
-        built.take(examples, steps_of([], chosen), task_for(built, chosen))
+        built.take(examples, steps_of(order, chosen), chosen.task(built))
+        built.take(examples, steps_of([], chosen), chosen.task(built))
         assert built.weights().shape == (shape[1],)
 
 
@@ -243,10 +343,10 @@ def two_rows():
 
 def records_of(features):
     """Records of bursts, as many as features."""
-    return bursts.Records(features, np.zeros(len(features)), np.zeros(len(features), np.uint8))
+    return stabilised.Records(features, np.zeros(len(features)), np.zeros(len(features), np.uint8))
 
 
-@pytest.mark.parametrize("kind", [Examples, Steps, Task, averages.Average, bursts.Records])
+@pytest.mark.parametrize("kind", [Examples, Steps, Task, averages.Average, stabilised.Records])
 def test_no_object_is_half_made(kind):
     """Making one without its arrays is refused, and __init__ changes nothing that is made."""
     with pytest.raises(TypeError):
@@ -266,7 +366,7 @@ def test_no_object_is_half_made(kind):
         lambda: averages.Average(None, np.zeros(2), np.zeros(2), np.zeros(7)),
         lambda: Steps(rows(1), None, np.ones(1), np.ones(1), np.ones(1)),
         lambda: Examples(None, None, None, 3),
-        lambda: bursts.Records(None, np.zeros(1), np.zeros(1, np.uint8)),
+        lambda: stabilised.Records(None, np.zeros(1), np.zeros(1, np.uint8)),
     ],
 )
 def test_none_is_no_array(call):
@@ -278,7 +378,7 @@ def test_none_is_no_array(call):
 def test_arrays_of_another_width_are_refused():
     """Cells of one number are not written to as if they had two."""
     with pytest.raises(ValueError, match="two numbers per feature"):
-        bursts.purge(np.array([0, 3]), np.zeros((4, 1)))
+        stabilised.purge(np.array([0, 3]), np.zeros((4, 1)))
 
 
 def test_a_count_that_is_edited_is_checked_again():
@@ -298,13 +398,13 @@ def test_records_that_are_edited_are_checked_again():
     order, rates = rows(1), np.ones(1)
     values, columns, starts = two_rows()
     examples = Examples(values, columns, starts, 2, np.ones(2))
-    cells, fields = np.zeros((2, 2)), np.zeros(bursts.BURST_FIELDS)
-    bursts.run(examples, order, rates, 1, 0.1, False, 5, 0.0, True, cells, fields, records, 0)
+    cells, fields = np.zeros((2, 2)), np.zeros(stabilised.BURST_FIELDS)
+    stabilised.run(examples, order, rates, 1, 0.1, False, 5, 0.0, True, cells, fields, records, 0)
     assert records.n == 1
     features[0] = 2**40
     for call in (
-        lambda: bursts.truncate(records, cells, fields, 0.1, 1.0, True),
-        lambda: bursts.tally(records, np.zeros((2, 2), np.int32)),
+        lambda: stabilised.truncate(records, cells, fields, 0.1, 1.0, True),
+        lambda: stabilised.tally(records, np.zeros((2, 2), np.int32)),
     ):
         with pytest.raises(ValueError, match="must name features below 2"):
             call()
@@ -338,10 +438,10 @@ def test_misaligned_arrays_are_refused_by_name():
 
 def test_every_extension_that_is_compiled_in_is_tested_for():
     """A level of the row loops is chosen where the machine has all that its code may use."""
-    header = Path(lazynet.kernels.__path__[0]) / "rows.h"
-    if not header.exists():
-        pytest.skip("the headers are not installed")
-    text = header.read_text()
+    source = Path(lazynet.kernels.__path__[0]) / "rows.c"
+    if not source.exists():
+        pytest.skip("the sources are not installed")
+    text = source.read_text()
     compiled = {
         extension
         for targets in re.findall(r'#pragma GCC target\("([^"]*)"\)', text)
@@ -375,9 +475,9 @@ def test_lengths_are_those_of_the_memory():
 
 def test_a_failed_call_leaves_nothing_in_the_room_of_dense_predictions():
     """A row that has become infinite is refused, and sound rows are learned from afterwards."""
-    engine, chosen = make_engine("dense", 2, dense_predictions=True), recipe()
+    engine, chosen = form_engine("dense", 2, predictions=True), plan()
     values, columns, starts = two_rows()
-    examples, task = Examples(values, columns, starts, 2, np.ones(2)), task_for(engine, chosen)
+    examples, task = Examples(values, columns, starts, 2, np.ones(2)), chosen.task(engine)
     values[0] = np.inf
     with pytest.raises(FloatingPointError):
         engine.take(examples, steps_of([0], chosen), task)

@@ -12,11 +12,11 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 from scipy import sparse
-from support import ELASTIC_ENGINES, recipe, rows, task_for
+from support import ELASTIC_ENGINES, plan, rows
+from support.engines import form_engine
 
-from lazynet import Constant, LazyNetClassifier, Stepper
+from lazynet import FTRL, Constant, LazyNetClassifier, Stepper
 from lazynet.data import as_examples
-from lazynet.engines import make_engine
 
 
 @pytest.mark.parametrize("engine", ELASTIC_ENGINES)
@@ -30,9 +30,9 @@ def turns_during_a_chunk(engine, passes):
     """How often this thread has its turn while another one is in the kernel."""
     X = sparse.random(1000, 200, density=0.2, format="csr", random_state=0)
     X.sort_indices()
-    built, chosen = make_engine(engine, 200), recipe(l1=1e-3, l2=1e-3)
+    built, chosen = form_engine(engine, 200), plan(l1=1e-3, l2=1e-3)
     steps = chosen.steps(np.tile(rows(1000), passes), 0)
-    examples, task = as_examples(X, np.ones(1000)), task_for(built, chosen)
+    examples, task = as_examples(X, np.ones(1000)), chosen.task(built)
     entered, done = threading.Event(), threading.Event()
 
     def work():
@@ -77,12 +77,12 @@ def test_threads_give_the_same_weights_as_one(engine):
         np.testing.assert_array_equal(first, second)
 
 
-@pytest.mark.parametrize("rule", ["fobos", "ftrl"])
+@pytest.mark.parametrize("rule", ["fobos", FTRL(alpha=0.1)], ids=str)
 def test_calls_of_one_model_from_several_threads_take_turns(rule):
     """Every step of every call is in the model, and whoever reads it sees whole calls."""
     X = sparse.random(200, 50, density=0.1, format="csr", random_state=0)
     y = np.arange(200) % 2
-    model = LazyNetClassifier(rule=rule, eta0=0.1, shuffle=False)
+    model = LazyNetClassifier(rule=rule, shuffle=False)
     model.partial_fit(X[:5], y[:5], classes=[0, 1])
     seen = []
 

@@ -6,10 +6,13 @@ import numpy as np
 
 from support import plan
 
-from lazynet import FromArray
+from lazynet import FoBoS, FromArray
+from lazynet.catalogue import new_engine
 from lazynet.checks.tolerance import distance_to_kink
 from lazynet.data import as_examples
+from lazynet.forms import FORMS
 from lazynet.losses import get_loss
+from lazynet.penalties import ElasticNet
 
 
 def stepper_for(problem, **options):
@@ -47,3 +50,11 @@ def near_a_kink(problem, prediction, target):
     """Whether rounding may decide on which side of a kink the prediction lies."""
     blur = 1e-9 * (1 + abs(prediction) + abs(target))
     return distance_to_kink(get_loss(problem.loss), prediction, target) <= blur
+
+
+def form_engine(form, n_features, *, wear=None, average=False, **options):
+    """The engine of a form, by the form's name and with these parameters of the form."""
+    return new_engine(
+        FoBoS(), ElasticNet(), n_features, form=FORMS[form](**options).settled(), wear=wear,
+        average=average,
+    )  # fmt: skip

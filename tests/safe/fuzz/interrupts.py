@@ -15,11 +15,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 import lazynet
-from lazynet.engines import ENGINES
-from lazynet.rules import OWN_RULES, RULES
+from lazynet import Tables, TruncatedGradient
+from lazynet.catalogue import ALGORITHMS, check_rule
+from lazynet.forms import FORMS
 from safe.fuzz.alarm import stopped_after
 from safe.fuzz.ledger import Ledger
-from safe.fuzz.models import ESTIMATORS, called, made, rows_and_targets, working_parameters
+from safe.fuzz.models import (
+    ESTIMATORS,
+    called,
+    made,
+    needs_the_length,
+    rows_and_targets,
+    working_parameters,
+)
 from safe.fuzz.note import note
 from safe.fuzz.oracle import innermost, listening
 from safe.fuzz.portrait import differences, portrait
@@ -214,13 +222,14 @@ def an_estimator(random: np.random.Generator) -> tuple[Any, Call, Call]:
     options = working_parameters(Estimator, random)
     if random.random() < 0.3 and "l1" in options:
         # Sweeps: strong pulls wear the clock out, small tables fill.
-        strong = dict(l1=float(random.choice([300.0, 1e4])), l2=0.0, eta0=1.0, table_budget=3,
+        engines = ["clock", Tables(budget=3), "dense"]
+        strong = dict(l1=float(random.choice([300.0, 1e4])), l2=0.0, eta0=1.0,
                       rule="fobos", schedule="constant", loss="hinge", average=False,
-                      engine=str(random.choice(["clock", "tables", "dense"])))  # fmt: skip
+                      engine=engines[random.integers(3)])  # fmt: skip
         if "class_weight" not in options:
             strong["loss"] = "absolute_error"
         candidate = made(Estimator, **{**options, **strong})
-        options = candidate.get_params() if usable(candidate) else options
+        options = candidate.get_params(deep=False) if usable(candidate) else options
     if random.random() < 0.2:
         options["random_state"] = np.random.RandomState(3)
     model = Estimator(**options)
@@ -228,7 +237,7 @@ def an_estimator(random: np.random.Generator) -> tuple[Any, Call, Call]:
     streams = "partial_fit" in methods and random.random() < 0.7
     if streams and isinstance(options.get("class_weight"), str):
         model.set_params(class_weight=None)
-    if streams and options.get("average") == "suffix":
+    if streams and needs_the_length(options.get("average")):
         model.set_params(average=True)
     names = np.arange(classes) if hasattr(model, "class_weight") else None
     with stopped_after(10.0), listening():
@@ -272,19 +281,22 @@ def train(
 
 def a_stepper(random: np.random.Generator) -> tuple[Any, Call, Call]:
     """A stepper that has taken a few steps, and one more to interrupt."""
-    rule = str(random.choice([*RULES, *OWN_RULES]))
+    name = str(random.choice(list(ALGORITHMS)))
+    rule = TruncatedGradient(threshold=0.5) if name == "truncated_gradient" else name
     strong = bool(random.integers(2))
-    options: dict[str, Any] = dict(rule=rule, l1=300.0 if strong else 1e-3, eta0=1.0,
+    options: dict[str, Any] = dict(rule=rule, l1=300.0 if strong else 1e-3,
                                    fit_intercept=bool(random.integers(2)),
                                    loss=str(random.choice(["hinge", "squared_error"])))  # fmt: skip
-    if rule in RULES:
-        options["engine"] = str(random.choice(list(ENGINES)))
-        options.update(schedule="constant", table_budget=int(random.choice([1, 2, 50])))
-        options["average"] = options["engine"] in ("clock", "dense") and bool(random.integers(2))
-        if options["engine"] == "rescaled":
+    chosen = check_rule("rule", rule)
+    if chosen.scheduled:
+        options.update(schedule="constant", eta0=1.0)
+    if not chosen.has_state:
+        form = str(random.choice(list(FORMS)))
+        budget = int(random.choice([1, 2, 50]))
+        options["engine"] = Tables(budget=budget) if form == "tables" else form
+        options["average"] = form in ("clock", "dense") and bool(random.integers(2))
+        if form == "rescaled":
             options.update(l1=0.0, l2=0.1)
-    elif rule == "truncated_gradient":
-        options["threshold"] = 0.5
     d = int(random.choice([4, 400]))
     stepper = lazynet.Stepper(d, **options)
     indices = [np.sort(random.choice(d, size=3, replace=False)) for _ in range(8)]

@@ -14,14 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lazynet.kernels.averages import Average
-from lazynet.kernels.bursts import Records
+from lazynet.kernels import cells
 from lazynet.kernels.examples import Examples, Steps, Task
+from lazynet.kernels.stabilised import Records
 from safe.fuzz.alarm import stopped_after
 from safe.fuzz.disguises import DISGUISES, fenced, overlapping
 from safe.fuzz.ledger import Ledger
 from safe.fuzz.note import note
 from safe.fuzz.oracle import judged
-from safe.fuzz.recipes import FUNCTIONS, RECIPES, Arguments, Parts, call
+from safe.fuzz.recipes import FUNCTIONS, KINDS, RECIPES, Arguments, Parts, call
 
 NAMES = sorted(FUNCTIONS)
 #: How each class is made anew from sound parts.
@@ -47,6 +48,9 @@ def generate(random: np.random.Generator, ledger: Ledger) -> None:
     given = RECIPES[name](parts)
     words = ["data", "indices", "indptr", "step", "row", "records", "examples", "steps", "task",
              "average", "l1", *given]  # fmt: skip
+    if "kind" in given:
+        # Numbers among the settings and fields have names of their own.
+        words += [*cells.settings(given["kind"]), *cells.fields(given["kind"])]
     how = []
     for _ in range(random.choice([0, 1, 1, 1, 2])):
         key = str(random.choice(list(given)))
@@ -86,8 +90,10 @@ def replace(given: Arguments, key: str, parts: Parts) -> str:
 
 
 def another_number(old: Any, random: np.random.Generator) -> tuple[Any, str]:
-    """Something else in place of a number."""
-    if random.random() < 0.3:
+    """Something else in place of a number or of the name of a kind."""
+    if isinstance(old, str) and random.random() < 0.5:
+        new = KINDS[random.integers(len(KINDS))]
+    elif random.random() < 0.3:
         new = NO_NUMBERS[random.integers(len(NO_NUMBERS))]
     elif isinstance(old, float):
         new = ODD_REALS[random.integers(len(ODD_REALS))]

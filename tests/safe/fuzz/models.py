@@ -12,19 +12,45 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, is_classifier
 
 import lazynet
-from lazynet.engines import ENGINES
+from lazynet import (
+    FTRL,
+    RDA,
+    SGD,
+    AdaGrad,
+    Carpenter,
+    Clock,
+    Constant,
+    Dense,
+    EpsilonInsensitive,
+    FoBoS,
+    FromStep,
+    Huber,
+    InverseSqrt,
+    InverseTime,
+    Pegasos,
+    PolynomialDecay,
+    Power,
+    Rescaled,
+    Suffix,
+    Tables,
+    TruncatedGradient,
+)
+from lazynet.catalogue import ALGORITHMS, check_rule
+from lazynet.forms import FORMS
 from lazynet.losses import LOSSES
-from lazynet.rules import OWN_RULES, RULES
+from lazynet.params import ParameterObject
 
-#: Every public estimator.
-ESTIMATORS: list[type[Any]] = [
-    public
-    for public in (getattr(lazynet, name) for name in lazynet.__all__)
+_PUBLIC = [
+    public for public in (getattr(lazynet, name) for name in lazynet.__all__)
     if inspect.isclass(public) and issubclass(public, BaseEstimator)
-]
+]  # fmt: skip
+#: Every public estimator.
+ESTIMATORS: list[type[Any]] = [kind for kind in _PUBLIC if not issubclass(kind, ParameterObject)]
+#: Every public object that carries the parameters of a rule, a schedule, a form or a loss.
+OBJECTS: list[type[Any]] = [kind for kind in _PUBLIC if issubclass(kind, ParameterObject)]
 
 #: What keeps a call short, for the estimators that have such a parameter.
-SHORT = dict(max_iter=2, tol=None, random_state=0, burst_size=5, n_paths=2, table_budget=50)
+SHORT = dict(max_iter=2, tol=None, random_state=0, burst_size=5, n_paths=2)
 
 
 def made(Estimator: type[Any], **options: Any) -> Any:
@@ -61,10 +87,14 @@ def arguments_of(model: Any, method: str) -> list[str]:
 
 def words_for(model: Any) -> list[str]:
     """What an error may name: parameters, and arguments of methods."""
-    words = {"X", "y", "indices", "indptr", "row", "eta", *model.get_params()}
+    words = {"X", "y", "indices", "indptr", "row", "eta", *model.get_params(), *WORDS_OF_OBJECTS}
     for name in methods_over_rows(model):
         words.update(arguments_of(model, name))
     return sorted(words)
+
+
+#: The parameters of the small objects.
+WORDS_OF_OBJECTS = sorted({name for kind in OBJECTS for name in kind().get_params()})
 
 
 def rows_and_targets(
@@ -91,18 +121,52 @@ def _one(*values: Any) -> Callable[[np.random.Generator], Any]:
     return lambda random: values[random.integers(len(values))]
 
 
+_NAMED_SCHEDULE = _one("constant", "power", "inverse_sqrt", "inverse_time", "pegasos")
+#: Rules, schedules and forms, and values that their parameters may have.
+RULES: list[tuple[type[Any], dict[str, list[Any]]]] = [
+    (FoBoS, {"step_order": ["gradient_first", "shrink_first"]}),
+    (SGD, {"step_order": ["gradient_first", "shrink_first"]}),
+    (TruncatedGradient, {"period": [1, 3], "threshold": [0.5, np.inf]}),
+    (RDA, {"gamma": [0.5, 2.0], "rho": [0.0, 0.1]}),
+    (FTRL, {"alpha": [0.1, 1.0], "beta": [0.5, 1.0]}),
+    (AdaGrad, {"alpha": [0.1, 1.0], "delta": [1e-6, 1.0]}),
+    (Carpenter, {"period": [None, 1, 3]}),
+]
+SCHEDULES: list[tuple[type[Any], dict[str, list[Any]]]] = [
+    (Constant, {"eta0": [None, 0.1]}),
+    (InverseTime, {"eta0": [None, 0.1]}),
+    (InverseSqrt, {"eta0": [None, 0.1]}),
+    (Power, {"eta0": [None, 0.5], "power_t": [0.0, 0.25, 0.5, 1.0]}),
+    (Pegasos, {"l2": [None, 0.1], "t0": [1.5, 2.0]}),
+    (lambda: lambda t: 0.1 / (t + 1), {}),
+]
+FORMS_GIVEN: list[tuple[type[Any], dict[str, list[Any]]]] = [
+    (Clock, {}),
+    (Tables, {"budget": [1, 3, 50, 2**20]}),
+    (Rescaled, {}),
+    (Dense, {"predictions": [True, False]}),
+]
+
+
+def an_object(
+    random: np.random.Generator, kinds: list[tuple[type[Any], dict[str, list[Any]]]]
+) -> Any:
+    """One of these objects; each of its parameters has its default or one of the values."""
+    kind, values = kinds[random.integers(len(kinds))]
+    return kind(**{name: each[random.integers(len(each))] for name, each in values.items()
+                   if random.random() < 0.7})  # fmt: skip
+
+
 #: Values that each parameter may have; not all go together.
 SOUND: dict[str, Callable[[np.random.Generator], Any]] = {
-    "loss": _one(*LOSSES),
+    "loss": _one(*LOSSES, Huber(0.5), EpsilonInsensitive(0.0), EpsilonInsensitive(0.2)),
     "l1": _one(0.0, 0.0, 1e-6, 1e-3, 0.1, 2.0),
     "l2": _one(0.0, 0.0, 1e-6, 1e-3, 0.1, 2.0),
-    "rule": _one(*RULES, *OWN_RULES),
-    "schedule": _one("constant", "power", "inverse_sqrt", "inverse_time", "pegasos",
-                     lazynet.Constant(0.1), lazynet.Power(0.5, 0.5), lambda t: 0.1 / (t + 1)),
+    "rule": lambda random: (str(random.choice(list(ALGORITHMS))) if random.random() < 0.4
+                            else an_object(random, RULES)),
+    "schedule": lambda random: (_NAMED_SCHEDULE(random) if random.random() < 0.5
+                                else an_object(random, SCHEDULES)),
     "eta0": _one(None, None, 1e-3, 0.1, 1.0, 10.0),
-    "power_t": _one(0.0, 0.25, 0.5, 1.0),
-    "epsilon": _one(0.0, 0.1, 1.0),
-    "step_order": _one("gradient_first", "shrink_first"),
     "max_iter": _one(1, 2, 5),
     "tol": _one(None, None, 0.0, 1e-3),
     "n_iter_no_change": _one(1, 3),
@@ -111,16 +175,10 @@ SOUND: dict[str, Callable[[np.random.Generator], Any]] = {
     "random_state": _one(0, 1, 2**31),
     "class_weight": _one(None, None, "balanced"),
     "warm_start": _one(True, False),
-    "engine": _one(*ENGINES),
-    "table_budget": _one(1, 3, 50, 2**20),
-    "dense_predictions": _one(True, False),
-    "average": _one(False, False, True, 3, "polynomial", "suffix", lazynet.PolynomialDecay(1)),
-    "gamma": _one(None, 0.5, 2.0),
-    "rho": _one(None, 0.0, 0.1),
-    "beta": _one(None, 0.5, 1.0),
-    "delta": _one(None, 1e-6, 1.0),
-    "period": _one(None, 1, 3),
-    "threshold": _one(None, 0.5, np.inf),
+    "engine": lambda random: (str(random.choice(list(FORMS))) if random.random() < 0.5
+                              else an_object(random, FORMS_GIVEN)),
+    "average": _one(False, False, True, 3, "polynomial", "suffix", PolynomialDecay(1), FromStep(2),
+                    Suffix()),
     "record_history": _one(True, False),
     "verbose": _one(0),
     "center": _one(True, False),
@@ -147,8 +205,9 @@ def sound_parameters(
     return {str(name): SOUND[str(name)](random) for name in chosen}
 
 
-#: Parameters that only some rules take.
-_OF_RULES = ("gamma", "rho", "beta", "delta", "period", "threshold")
+def needs_the_length(average: Any) -> bool:
+    """Whether an average is refused by ``partial_fit``, which does not know the last step."""
+    return isinstance(average, Suffix) or (isinstance(average, str) and average == "suffix")
 
 
 def working_parameters(Estimator: type[Any], random: np.random.Generator) -> dict[str, Any]:
@@ -158,17 +217,13 @@ def working_parameters(Estimator: type[Any], random: np.random.Generator) -> dic
         options = {**SHORT, **sound_parameters(known, random, int(random.integers(1, 8)))}
         if "rule" in known and random.random() < 0.7:
             options["rule"] = SOUND["rule"](random)
-            options.update({name: None for name in _OF_RULES if name in known})
-            options.pop("dense_predictions", None)
-            if options["rule"] in OWN_RULES and random.random() < 0.8:
-                for name in ("engine", "average", "schedule", "power_t", "step_order"):
+            if check_rule("rule", options["rule"]).has_state and random.random() < 0.8:
+                for name in ("engine", "average", "schedule", "eta0"):
                     options.pop(name, None)
-                for name in OWN_RULES[options["rule"]].takes:
-                    options[name] = SOUND[name](random)
         model = made(Estimator, **options)
         try:
             model._settle()
         except (ValueError, TypeError):
             continue
-        return model.get_params()
-    return made(Estimator).get_params()
+        return model.get_params(deep=False)
+    return made(Estimator).get_params(deep=False)

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from lazynet import Stepper
 from safe.fuzz.alarm import stopped_after
@@ -17,6 +18,8 @@ from safe.fuzz.disguises import in_disguise
 from safe.fuzz.ledger import Ledger
 from safe.fuzz.models import (
     ESTIMATORS,
+    OBJECTS,
+    WORDS_OF_OBJECTS,
     arguments_of,
     called,
     made,
@@ -27,6 +30,7 @@ from safe.fuzz.models import (
     working_parameters,
 )
 from safe.fuzz.oracle import judged
+from safe.fuzz.portrait import portrait
 
 BORDERS: list[Any] = [
     -1, 0, 1, 2, -0.0, 0.0, 1.0, 0.5, 5e-324, 1e-300, 1e-9, 1e9, 1e16, 1e150, 1e300, -1e-300, -5.0,
@@ -46,6 +50,10 @@ JUNK: list[Any] = [
 ]  # fmt: skip
 
 
+#: Parameters that may be given as objects.
+HOLDING_OBJECTS = ("loss", "rule", "schedule", "engine", "average")
+
+
 def generate(random: np.random.Generator, ledger: Ledger) -> None:
     """An estimator or a stepper, a few parameters, perhaps odd targets and weights."""
     if random.random() < 0.2:
@@ -59,12 +67,28 @@ def odd_value(random: np.random.Generator) -> Any:
     return pool[random.integers(len(pool))]
 
 
+def odd_object(random: np.random.Generator) -> Any:
+    """A rule, schedule, form, average or loss with an odd parameter, or its class, in any place."""
+    kind = OBJECTS[random.integers(len(OBJECTS))]
+    if random.random() < 0.1:
+        return kind
+    names = sorted(kind().get_params())
+    odd = {str(random.choice(names)): odd_value(random)} if names else {}
+    if random.random() < 0.3:
+        return kind().set_params(**odd)
+    return kind(**odd)
+
+
 def changed_parameters(known: dict[str, Any], random: np.random.Generator) -> dict[str, Any]:
     """A few parameters, right or odd; most of the time a single odd one."""
     chosen = sound_parameters(known, random, int(random.choice([0, 0, 0, 2, 4])))
     for _ in range(int(random.choice([0, 1, 1, 1, 2]))):
         names = sorted(set(known) - {"verbose"})
-        chosen[str(random.choice(names))] = odd_value(random)
+        name = str(random.choice(names))
+        if name in HOLDING_OBJECTS and random.random() < 0.7 or random.random() < 0.02:
+            chosen[name] = odd_object(random)
+        else:
+            chosen[name] = odd_value(random)
     if random.random() < 0.02 and "verbose" in known:
         chosen["verbose"] = odd_value(random)
     if random.random() < 0.05 and "class_weight" in known:
@@ -85,8 +109,10 @@ def estimator(random: np.random.Generator, ledger: Ledger) -> None:
     words = words_for(model)
     with stopped_after(3.0):
         fitted = random.random() < 0.4 and fit_quietly(model, X, y)
-    odd = changed_parameters(model.get_params(), random) if random.random() < 0.7 else {}
+    known = model.get_params(deep=False)
+    odd = changed_parameters(known, random) if random.random() < 0.7 else {}
     model.set_params(**odd)
+    given = {name: (value, portrait(value)) for name, value in odd.items()}
     methods = [name for name in methods_over_rows(model) if "fit" in name or name == "verify"]
     if fitted:
         methods.append("score")
@@ -112,6 +138,12 @@ def estimator(random: np.random.Generator, ledger: Ledger) -> None:
             finite=method != "score",
             accepted=(OverflowError,) if method == "score" else (),
         )
+        for name, (value, before) in given.items():
+            if getattr(model, name) is not value or portrait(value) != before:
+                ledger.fail(
+                    f"{method} changed what was passed as {name}",
+                    f"{type(model).__name__}.{method} changed {name} to {value!r:.100}",
+                )
         if result is None or method == "score":
             return
         defaults = type(model)().get_params()
@@ -154,6 +186,7 @@ def may_be(default: Any, value: Any) -> bool:
         # "average" takes more than truth.
         return not isinstance(value, (complex, bytes, list, dict, Decimal, float))
     if isinstance(default, (int, float)):
+        # A number, or None where it is the same as some number.
         return value is None or (isinstance(value, (Real, np.bool_)) and np.ndim(value) == 0)
     return True
 
@@ -191,6 +224,27 @@ def odd_argument(name: str, y: NDArray[Any], random: np.random.Generator) -> Any
             [[0, 1], [2, 3]], 3, {0, 1}, [0, 1, 1], np.array([0, 1], dtype=object), [1j, 2], [b"a"],
             [0, "a"], range(3), {0: 1}, [np.inf, 0, 1], [10**400, 0, 1],
         ]  # fmt: skip
+        return choices[random.integers(len(choices))]
+    if name in ("coef_init", "intercept_init"):
+        d = 7
+        choices = [
+            np.zeros((1, d)), np.ones((1, d)), np.ones(d), np.ones((3, d)), np.ones((2, d)),
+            np.ones((d, 1)), np.ones(d - 1), np.ones((1, 1, d)), np.full((1, d), np.nan),
+            np.full(d, np.inf), np.full(d, 1e300), np.ones((1, d), complex), np.ones((1, d), "f2"),
+            np.ones((1, d), np.int8), np.ones((1, d), bool), np.array([["a"] * d]), "zeros", 0, 1.0,
+            None, [], [[]], [[1.0] * d], [0.5], [0.5, 0.5, 0.5], [np.nan], [None], [10**400], {},
+            sparse.csr_matrix(np.ones((1, d))), sparse.csc_array(np.ones((3, d))),
+            sparse.coo_matrix((1, d - 1)), np.longdouble("1e4000"), object(),
+            np.array([10**400] * d, dtype=object),
+        ]  # fmt: skip
+        chosen = choices[random.integers(len(choices))]
+        if isinstance(chosen, np.ndarray) and random.random() < 0.3:
+            return in_disguise(chosen, random)
+        return chosen
+    if name == "callback":
+        choices = [None, lambda epoch: None, lambda epoch: True, lambda epoch: epoch.coef.sum() > 0,
+                   lambda epoch: epoch.intercept, print, 3, "callback", [], object(), {}, True,
+                   lambda epoch: np.zeros(0)]  # fmt: skip
         return choices[random.integers(len(choices))]
     return odd_value(random)
 
@@ -230,7 +284,7 @@ def stepper(random: np.random.Generator, ledger: Ledger) -> None:
         for name, argument in inspect.signature(Stepper).parameters.items()
         if name not in ("n_features", "wear")
     }
-    words = [*known, "n_features", "wear", "indices", "values", "target", "weight", "row", "j", "X",
+    words = [*known, *WORDS_OF_OBJECTS, "n_features", "wear", "indices", "values", "target", "weight", "row", "j", "X",
              "eta"]  # fmt: skip
     odd = changed_parameters(known, random) if random.random() < 0.6 else {}
     d: Any = 5 if random.random() < 0.9 else odd_value(random)

@@ -13,7 +13,7 @@ from lazynet.kernels.turn import Turn
 
 _LOCKS = (type(threading.Lock()), type(threading.RLock()), threading.Condition, Turn)
 #: attributes that hold what can be computed anew, and times, which no two runs share
-_VOLATILE = frozenset({"_coefficients", "seconds"})
+_VOLATILE = frozenset({"_coefficients", "_sparsified", "seconds"})
 
 
 def portrait(subject: Any, seen: frozenset[int] = frozenset()) -> Any:
@@ -44,12 +44,13 @@ def portrait(subject: Any, seen: frozenset[int] = frozenset()) -> Any:
         return type(subject).__name__, tuple(portrait(each, seen) for each in subject)
     if isinstance(subject, (set, frozenset)):
         return "set", frozenset(portrait(each, seen) for each in subject)
-    if callable(subject) or not hasattr(subject, "__dict__"):
+    holds_parameters = hasattr(subject, "get_params")
+    if (callable(subject) and not holds_parameters) or not hasattr(subject, "__dict__"):
         return "opaque", type(subject).__name__
     # Tables have room behind what is written in them; how they are pickled says what counts.
     own = getattr(type(subject), "__getstate__", None)
     fields = vars(subject)
-    if own is not None and own is not object.__getstate__ and hasattr(subject, "per_weight"):
+    if own is not None and own is not object.__getstate__ and hasattr(subject, "_per_weight"):
         fields = own(subject)
     return type(subject).__name__, _of_fields(fields, seen)
 

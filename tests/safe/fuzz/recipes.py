@@ -15,18 +15,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 import lazynet.kernels
-from lazynet.kernels import averages, bursts, carpenter, clock, dekel, rda, rescaled, truncated
+from lazynet.catalogue import ALGORITHMS
+from lazynet.kernels import averages, cells, clock, dekel, rescaled, stabilised
 from lazynet.kernels.averages import Average
-from lazynet.kernels.bursts import Records
 from lazynet.kernels.examples import Examples, Steps, Task
+from lazynet.kernels.stabilised import Records
 
 #: Lets a recipe lay out its arrays: fenced, or anywhere.
 Place = Callable[[NDArray[Any]], NDArray[Any]]
 Arguments = dict[str, Any]
+#: Every kind of cell that an engine has.
+KINDS = sorted(row.engine.kind for row in ALGORITHMS.values() if row.engine is not None)
 
 
 def kernel_functions() -> dict[str, Callable[..., Any]]:
-    """Every function, class and method that the kernels offer, by name."""
+    """Every function, class and method that the kernels offer, by name.
+
+    A function of several kinds of cells is listed once for every kind, as ``cells.run rda``.
+    """
     found: dict[str, Callable[..., Any]] = {}
     for module in pkgutil.iter_modules(lazynet.kernels.__path__):
         if module.name == "turn":
@@ -42,6 +48,8 @@ def kernel_functions() -> dict[str, Callable[..., Any]]:
                 for method, function in vars(offered).items():
                     if not method.startswith("_") and callable(function):
                         found[f"{module.name}.{name}.{method}"] = function
+            elif callable(offered) and "kind" in inspect.signature(offered).parameters:
+                found.update({f"{module.name}.{name} {kind}": offered for kind in KINDS})
             elif callable(offered):
                 found[f"{module.name}.{name}"] = offered
     return found
@@ -110,8 +118,8 @@ class Parts:
             cushion=float(self.random.choice([0.0, 1.0])),
             largest_cushion=2.0**10,
             enough_work=16.0 * self.d,
-            glad_reach=2.0**6,
-            greatest_reach=2.0**10,
+            soft_reach=2.0**6,
+            hard_reach=2.0**10,
         )
 
     def task(self) -> Task:
@@ -127,7 +135,7 @@ class Parts:
         return fields
 
     def burst_fields(self) -> NDArray[np.float64]:
-        return self.reals(bursts.BURST_FIELDS, least=0.0)
+        return self.reals(stabilised.BURST_FIELDS, least=0.0)
 
     def past(self) -> Arguments:
         """What ``Average`` takes: a past with nothing in it."""
@@ -158,7 +166,7 @@ class Parts:
         records = Records(**self.record_arrays())
         given = self.burst(records)
         given["size"] = 10**6
-        bursts.run(**given)
+        stabilised.run(**given)
         return records
 
     def cells(self, columns: int = 2) -> NDArray[np.float64]:
@@ -176,7 +184,7 @@ class Parts:
             gravity=float(self.random.choice([-1.0, 0.0, 0.01])),
             universal=bool(self.random.integers(2)),
             cells=self.cells(),
-            fields=self.place(np.zeros(bursts.BURST_FIELDS)),
+            fields=self.place(np.zeros(stabilised.BURST_FIELDS)),
             records=records,
             first=0,
         )
@@ -258,7 +266,7 @@ def _ratios(parts: Parts) -> Arguments:
 def _truncate(parts: Parts) -> Arguments:
     return dict(
         records=parts.records(), cells=parts.cells(),
-        fields=parts.place(np.zeros(bursts.BURST_FIELDS)), gravity=0.1, size=3.0, universal=True,
+        fields=parts.place(np.zeros(stabilised.BURST_FIELDS)), gravity=0.1, size=3.0, universal=True,
     )  # fmt: skip
 
 
@@ -267,21 +275,44 @@ def _extend(parts: Parts) -> Arguments:
     return dict(self=records, **parts.record_arrays(records.n + 5))
 
 
-def _leader(parts: Parts) -> Arguments:
-    return dict(l1=0.01, l2=0.01, alpha=0.1, beta=1.0)
+def _rule(parts: Parts, kind: str) -> Arguments:
+    """A kind of cell, and settings and fields that it takes."""
+    # The fields are counts, rates, sums of squares, and an intercept: 5 suits each of them.
+    fields = np.full(len(cells.fields(kind)), float(parts.random.choice([0.0, 5.0])))
+    settings = parts.random.uniform(0.01, 2.0, len(cells.settings(kind)))
+    return dict(kind=kind, settings=parts.place(settings), fields=parts.place(fields))
 
 
-_ADAPTIVE = dict(l1=0.01, l2=0.01, alpha=0.1, delta=1e-6)
-_DUAL = dict(l1=0.01, l2=0.01, gamma=1.0, rho=0.0)
+def _cells(parts: Parts, kind: str) -> NDArray[np.float64]:
+    """Cells of a kind, which nothing has been learned by or something has."""
+    shape = parts.d, cells.numbers(kind)
+    if parts.random.integers(2):
+        return parts.place(np.zeros(shape))
+    return parts.place(parts.random.uniform(0.0, 2.0, shape))
+
+
+def _recipes_for(kind: str) -> dict[str, Callable[[Parts], Arguments]]:
+    """Recipes for everything that the kernel of cells offers for one kind."""
+    return {
+        f"cells.run {kind}": lambda p: dict(
+            **p.begun(pull=float(p.random.choice([0.0, 0.01]))), **_rule(p, kind),
+            cells=_cells(p, kind), first=0,
+        ),
+        f"cells.read {kind}": lambda p: dict(
+            **_rule(p, kind), cells=_cells(p, kind), weights=p.reals(p.d)
+        ),
+        f"cells.retune {kind}": lambda p: dict(**_rule(p, kind), cells=_cells(p, kind)),
+        f"cells.intercept {kind}": lambda p: _rule(p, kind),
+        f"cells.numbers {kind}": lambda p: dict(kind=kind),
+        f"cells.fields {kind}": lambda p: dict(kind=kind),
+        f"cells.settings {kind}": lambda p: dict(kind=kind),
+    }  # fmt: skip
 
 #: Everything that the kernels offer.
 FUNCTIONS = kernel_functions()
 
 RECIPES: dict[str, Callable[[Parts], Arguments]] = {
-    "adagrad.run": lambda p: dict(**p.begun(), **_ADAPTIVE, cells=p.cells(4),
-                                  intercept_cell=p.place(np.zeros(2)), now=0, first=0),
-    "adagrad.read": lambda p: dict(cells=p.cells(4), now=3, **_ADAPTIVE, weights=p.reals(p.d)),
-    "adagrad.set_decays": lambda p: dict(cells=p.cells(4), **_ADAPTIVE),
+    **{name: made for kind in KINDS for name, made in _recipes_for(kind).items()},
     "averages.Average": Parts.past,
     "averages.read": lambda p: dict(cells=p.reals(p.d, 2), fields=p.clock_fields(),
                                     weights=p.reals(p.d)),
@@ -289,25 +320,19 @@ RECIPES: dict[str, Callable[[Parts], Arguments]] = {
     "averages.fold": lambda p: dict(cells=p.reals(p.d, 2), fields=p.clock_fields(),
                                     average=p.average()),
     "averages.begin": lambda p: dict(average=p.average()),
-    "bursts.Records": Parts.record_arrays,
-    "bursts.Records.clear": lambda p: dict(self=p.records()),
-    "bursts.Records.extend": _extend,
-    "bursts.run": lambda p: p.burst(Records(**p.record_arrays())),
-    "bursts.truncate": _truncate,
-    "bursts.ratios": _ratios,
-    "bursts.read": lambda p: dict(cells=p.reals(p.d, 2), fields=p.burst_fields(),
+    "stabilised.Records": Parts.record_arrays,
+    "stabilised.Records.clear": lambda p: dict(self=p.records()),
+    "stabilised.Records.extend": _extend,
+    "stabilised.run": lambda p: p.burst(Records(**p.record_arrays())),
+    "stabilised.truncate": _truncate,
+    "stabilised.ratios": _ratios,
+    "stabilised.read": lambda p: dict(cells=p.reals(p.d, 2), fields=p.burst_fields(),
                                   weights=p.reals(p.d)),
-    "bursts.sweep": lambda p: dict(cells=p.reals(p.d, 2), fields=p.burst_fields()),
-    "bursts.tally": lambda p: dict(records=p.records(), counts=p.counts()),
-    "bursts.judge": _judge,
-    "bursts.purge": lambda p: dict(features=p.place(p.random.integers(0, p.d, 3)),
+    "stabilised.sweep": lambda p: dict(cells=p.reals(p.d, 2), fields=p.burst_fields()),
+    "stabilised.tally": lambda p: dict(records=p.records(), counts=p.counts()),
+    "stabilised.judge": _judge,
+    "stabilised.purge": lambda p: dict(features=p.place(p.random.integers(0, p.d, 3)),
                                    cells=p.cells()),
-    "carpenter.run": lambda p: dict(**p.begun(pull=0.01), l1=0.01, l2=0.01, period=0,
-                                    cells=p.cells(),
-                                    fields=p.place(np.zeros(carpenter.CARPENTER_FIELDS)), first=0),
-    "carpenter.read": lambda p: dict(cells=p.reals(p.d, 2, least=0.0),
-                                     fields=p.place(np.full(carpenter.CARPENTER_FIELDS, 5.0)),
-                                     l1=0.01, l2=0.01, weights=p.reals(p.d)),
     "clock.run": _clock_run,
     "clock.read": lambda p: dict(stored=p.reals(p.d), fields=p.clock_fields(),
                                  weights=p.reals(p.d)),
@@ -328,29 +353,16 @@ RECIPES: dict[str, Callable[[Parts], Arguments]] = {
     "examples.Steps": Parts.schedule,
     "examples.Steps.row": lambda p: dict(self=p.steps(), step=0),
     "examples.Task": Parts.task_numbers,
-    "ftrl.run": lambda p: dict(**p.begun(), **_leader(p), cells=p.cells(),
-                               intercept_cell=p.place(np.zeros(2)), first=0),
-    "ftrl.read": lambda p: dict(cells=p.reals(p.d, 2, least=0.0), **_leader(p),
-                                weights=p.reals(p.d)),
     "losses.values_and_slopes": lambda p: dict(loss=int(p.random.integers(8)),
                                                predictions=p.reals(p.n), targets=p.reals(p.n),
                                                epsilon=0.1),
     "objective.weight_sums": lambda p: dict(weights=p.reals(p.d)),
     "objective.total_loss": lambda p: dict(examples=p.examples(), weights=p.reals(p.d),
                                            intercept=0.5, loss=0, epsilon=0.1, start=0, stop=p.n),
-    "rda.run": lambda p: dict(**p.begun(), **_DUAL, sums=p.reals(p.d),
-                              fields=p.place(np.zeros(rda.RDA_FIELDS)), first=0),
-    "rda.read": lambda p: dict(sums=p.reals(p.d), fields=p.place(np.ones(rda.RDA_FIELDS)), **_DUAL,
-                               weights=p.reals(p.d)),
-    "rda.intercept": lambda p: dict(fields=p.place(np.ones(rda.RDA_FIELDS)), gamma=1.0),
     "rescaled.run": lambda p: dict(**p.begun(), vector=p.reals(p.d),
                                    fields=p.place(np.ones(rescaled.RESCALED_FIELDS)), first=0),
     "tables.run": _tables_run,
     "tables.read": lambda p: dict(**_tables(p), current=p.reals(p.d)),
-    "truncated.run": lambda p: dict(**p.begun(pull=0.01), threshold=0.5, cells=p.cells(),
-                                    fields=p.place(np.zeros(truncated.TRUNCATED_FIELDS)), first=0),
-    "truncated.read": lambda p: dict(cells=p.reals(p.d, 2), threshold=0.5, weights=p.reals(p.d),
-                                     fields=p.place(np.zeros(truncated.TRUNCATED_FIELDS))),
 }  # fmt: skip
 
 

@@ -16,6 +16,7 @@ from safe.fuzz.models import (
     ESTIMATORS,
     called,
     made,
+    needs_the_length,
     rows_and_targets,
     words_for,
     working_parameters,
@@ -51,12 +52,12 @@ def together(random: np.random.Generator, ledger: Ledger) -> None:
     model = Estimator(**{**working_parameters(Estimator, random), "class_weight": None}
                       if hasattr(Estimator(), "class_weight")
                       else working_parameters(Estimator, random))  # fmt: skip
-    if model.average == "suffix":
+    if needs_the_length(model.average):
         model.set_params(average=True)
     classes = np.arange(2)
     begun = bool(random.integers(2))
     try:
-        trial = type(model)(**model.get_params())
+        trial = type(model)(**model.get_params(deep=False))
         called(trial, "partial_fit", X, y, classes=classes)
         if begun:
             called(model, "partial_fit", X, y, classes=classes)
