@@ -72,7 +72,7 @@ def state_of(model):
     """All that a call may change in a fitted estimator, fit for ==, and how it would learn on."""
     future = copy.deepcopy(model)
     # Parameters of its own: the model's may be the bad ones.
-    future.set_params(**type(model)(l1=0.01, shuffle=False).get_params())
+    future.set_params(**type(model)(l1=0.01, eta0=0.1, shuffle=False).get_params())
     future.partial_fit(*good_batch(model))
     return dict(
         attributes=sorted(vars(model)),

@@ -20,7 +20,7 @@ from safe.fuzz.recipes import FUNCTIONS, RECIPES, Parts, call
 
 ROWS, COLUMNS = 12, 7
 #: Arguments of methods that are not arrays.
-NUMBERS = {"max_rows", "epochs"}
+NO_ARRAYS = {"max_rows", "epochs", "callback"}
 
 
 def sparse_rows():
@@ -35,11 +35,15 @@ def sparse_rows():
 def good_arguments(Estimator):
     """Something to pass for every array argument that a method may have."""
     labels = np.arange(ROWS) % 3
+    n_problems = 3 if is_classifier(Estimator()) else 1
+    start = np.linspace(-1.0, 1.0, n_problems * COLUMNS).reshape(n_problems, COLUMNS)
     return {
         "y": labels if is_classifier(Estimator()) else labels / 4 - 0.25,
         "sample_weight": 1.0 + np.arange(ROWS) / 4,
         "sample_order": np.tile(np.arange(ROWS)[::-1], (2, 1))[0],
         "classes": np.arange(3),
+        "coef_init": start,
+        "intercept_init": np.linspace(-0.5, 0.5, n_problems),
     }
 
 
@@ -55,7 +59,7 @@ def cases():
     found = []
     for Estimator, method in methods():
         names = [*arguments_of(Estimator(), method)]
-        arrays = [name for name in names if name not in NUMBERS]
+        arrays = [name for name in names if name not in NO_ARRAYS]
         for array in ["X", "X.data", "X.indices", "X.indptr", *arrays]:
             found.append(pytest.param(Estimator, method, array,
                                       id=f"{Estimator.__name__}.{method}-{array}"))  # fmt: skip
@@ -87,7 +91,7 @@ def accepted_options(Estimator, method):
     """Good arguments for those that the method takes."""
     good = good_arguments(Estimator)
     takes = arguments_of(Estimator(), method)
-    unknown = set(takes) - set(good) - NUMBERS
+    unknown = set(takes) - set(good) - NO_ARRAYS
     assert not unknown, f"no good array is known for {unknown} of {Estimator.__name__}.{method}"
     return {name: good[name] for name in takes if name in good}
 
@@ -136,6 +140,9 @@ def test_arrays_of_estimators_that_overlap(Estimator, method):
         shared.pop("classes", None)
         if "classes" in options:
             shared["classes"] = np.array([1.0, 2.0, 3.0])
+    if "coef_init" in options:
+        n = len(options["intercept_init"])
+        shared.update(coef_init=X.data[: 3 * n].reshape(n, 3), intercept_init=X.data[:n])
     if "fit" not in method and method != "verify":
         pytest.skip("a model of so many features is trained elsewhere")
     separate = {name: np.copy(value) for name, value in shared.items()}
