@@ -40,7 +40,8 @@ class FromStep(ParameterObject):
 
     def counts(self, start: int, stop: int) -> NDArray[np.float64]:
         """omega of the iterates after the steps ``start``, ..., ``stop - 1``."""
-        return np.asarray(np.arange(start + 1, stop + 1) >= self.first, dtype=np.float64)
+        first = self.settled().first
+        return np.asarray(np.arange(start + 1, stop + 1) >= first, dtype=np.float64)
 
 
 @dataclass(repr=False)
@@ -85,10 +86,11 @@ class PolynomialDecay(ParameterObject):
 
     def counts(self, start: int, stop: int) -> NDArray[np.float64]:
         """omega of the iterates after the steps ``start``, ..., ``stop - 1``."""
+        degree = self.settled().degree
         i = np.arange(start + 1, stop + 1, dtype=np.float64)
         counts = np.ones(stop - start)
         with np.errstate(over="ignore"):  # ``checked_counts`` refuses infinite counts
-            for k in range(self.degree):
+            for k in range(degree):
                 counts *= i + k
         return counts
 
@@ -114,7 +116,12 @@ def check_average(name: str, average: Any) -> Average | Suffix | None:
     elif hasattr(average, "__index__") and np.ndim(average) == 0:
         first = check_integer(name, average, 0)
         return FromStep(first).settled() if first else None
-    elif hasattr(average, "counts") and not isinstance(average, type):
+    elif isinstance(average, type):
+        raise TypeError(
+            f"{name} must be an object, got the class {average.__name__}: "
+            f"write {average.__name__}(...)"
+        )
+    elif hasattr(average, "counts"):
         return average
     raise ValueError(
         f"{name} must be False, True, the step to average from, one of {list(_BY_NAME)}, or an "

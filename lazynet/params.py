@@ -321,10 +321,10 @@ class ParameterObject(BaseEstimator):
         # A copy or a pickle can be changed, and is settled anew.
         return {key: value for key, value in vars(self).items() if key != "_is_settled"}
 
-    def set_params(self, **params: Any) -> Self:
-        """Change parameters by name."""
+    def __setattr__(self, name: str, value: Any) -> None:
+        # What is changed is settled anew.
         self.__dict__.pop("_is_settled", None)
-        return super().set_params(**params)
+        super().__setattr__(name, value)
 
 
 Object = TypeVar("Object", bound=ParameterObject)

@@ -24,6 +24,7 @@ from lazynet.forms import Clock, Form
 from lazynet.kernels.examples import Examples, Steps
 from lazynet.kernels.objective import total_loss, weight_sums
 from lazynet.losses import Loss
+from lazynet.params import FLAG, SettledFields, table
 from lazynet.penalties import ElasticNet
 from lazynet.progress import Progress
 from lazynet.rules.base import Rule, lost_digits
@@ -44,13 +45,14 @@ class EpochRecord(TypedDict):
 
 
 @dataclass(frozen=True)
-class Plan:
+class Plan(SettledFields):
     """Everything that follows from the parameters: what is minimised, and by which steps.
 
     ``Plan.of`` makes a plan from settled parameters, once in a call; ``known`` completes the plan
     with what the data decide, the scale of the rates and the length of the run.
     """
 
+    _kinds = table(fit_intercept=FLAG)
     loss: Loss
     penalty: ElasticNet
     rule: Rule
