@@ -1,7 +1,6 @@
 """Estimators and Stepper convert or refuse all input, and a refusal changes nothing."""
 
 import copy
-import pickle
 import subprocess
 import sys
 import tracemalloc
@@ -603,7 +602,12 @@ BAD_PARAMETERS = [
     (dict(schedule=[[0.1]]), ValueError, "schedule", "one dimension"),
     (dict(schedule=lambda t: np.nan), ValueError, "schedule must give finite rates", "nan at step"),
     (dict(schedule="pegasos", l2=0.0), ValueError, "pegasos", "needs l2 > 0"),
-    (dict(rule=FoBoS("random")), ValueError, "step_order of FoBoS must be one of", "gradient_first"),
+    (
+        dict(rule=FoBoS("random")),
+        ValueError,
+        "step_order of FoBoS must be one of",
+        "gradient_first",
+    ),
     (dict(rule=SGD), TypeError, "rule must be an object, got the class SGD: write SGD()"),
     (dict(engine="gpu"), ValueError, "engine must be one of", "clock", "'gpu'"),
     (dict(engine=Tables(budget=0)), ValueError, "budget of Tables must be at least 1"),

@@ -104,9 +104,7 @@ def test_a_bad_row_is_named_with_its_step(engine, indices, indptr, order, why):
     """The steps before it are taken, the bad one is not, and the message says which."""
     built = form_engine(engine, 2)
     with pytest.raises(ValueError, match="cannot be read at step") as caught:
-        built.take(
-            examples_of([1.0, 1.0], indices, indptr, 2), steps_of(order), plan().task(built)
-        )
+        built.take(examples_of([1.0, 1.0], indices, indptr, 2), steps_of(order), plan().task(built))
     assert any(word in str(caught.value) for word in why.split("|"))
 
 
@@ -212,9 +210,7 @@ def test_cells_that_do_not_fit_their_kind_are_refused(kind):
         for length in (0, len(sound[name]) - 1, len(sound[name]) + 1):
             given = {**sound, name: np.ones(length)}
             calls = [
-                lambda given=given: cells.run(
-                    cells=fitting, **{**run, **given}
-                ),
+                lambda given=given: cells.run(cells=fitting, **{**run, **given}),
                 lambda given=given: cells.read(cells=fitting, weights=np.zeros(2), **given),
                 lambda given=given: cells.retune(cells=fitting, **given),
                 lambda given=given: cells.intercept(**given),

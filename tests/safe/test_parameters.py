@@ -1,9 +1,11 @@
 """Every parameter of every public object becomes a plain value, or is refused by its name.
 
-A parameter that is added tomorrow is covered without a change here: estimators are found in the
+A parameter that is added tomorrow is covered without a change here: estimators and the small
+objects that carry the parameters of rules, schedules, forms, averages and losses are found in the
 package, parameters in their constructors, dataclasses by their fields.
 """
 
+import copy
 import dataclasses
 import importlib
 import inspect
@@ -19,23 +21,41 @@ from sklearn.exceptions import ConvergenceWarning
 
 import lazynet
 from lazynet import (
+    RDA,
+    AdaGrad,
     ElasticNet,
+    FromStep,
     LazyNetClassifier,
     LazyNetRegressor,
     PolynomialDecay,
+    Power,
     StabilisedSGDClassifier,
     Stepper,
+    Suffix,
+    TruncatedGradient,
     selection_stability,
 )
 from lazynet import testing as strategies
-from lazynet.averaging import checked_counts
-from lazynet.engines import DenseEngine
+from lazynet.averages import checked_counts
+from lazynet.catalogue import ALGORITHMS, check_rule
+from lazynet.checks.tolerance import OVERFLOWED
+from lazynet.checks.verify import LARGEST_EPOCHS
+from lazynet.engines.dense import DenseEngine
+from lazynet.forms import FORMS, Clock, Form
 from lazynet.importances import check_sample_weight
-from lazynet.params import LARGEST_INTEGER, Flag, Integer, Number, SettledFields
-from lazynet.rules import OWN_RULES, RULE_PARAMETERS
-from lazynet.schedules import check_schedule, checked_rates, make_schedule
-from lazynet.tolerance import OVERFLOWED
-from lazynet.verify import LARGEST_EPOCHS
+from lazynet.losses import EpsilonInsensitive, Huber
+from lazynet.params import (
+    LARGEST_INTEGER,
+    Choice,
+    Flag,
+    Integer,
+    Number,
+    ParameterObject,
+    SettledFields,
+)
+from lazynet.rules.base import Rule
+from lazynet.schedules import SCHEDULES, Formula, check_schedule, checked_rates
+from safe.fuzz.portrait import portrait
 
 pytestmark = [
     pytest.mark.filterwarnings("error::RuntimeWarning"),
@@ -77,17 +97,31 @@ def classes():
 ESTIMATORS = {
     name: kind
     for name in lazynet.__all__
-    if inspect.isclass(kind := getattr(lazynet, name)) and issubclass(kind, BaseEstimator)
+    if inspect.isclass(kind := getattr(lazynet, name))
+    and issubclass(kind, BaseEstimator)
+    and not issubclass(kind, ParameterObject)
 }
+#: Every small object that carries parameters; their base classes are no dataclasses.
+OBJECTS = {
+    kind.__name__: kind
+    for kind in classes()
+    if issubclass(kind, ParameterObject) and dataclasses.is_dataclass(kind)
+}
+#: Which parameter of a model takes an object of this kind.
+PLACES = {Rule: "rule", Formula: "schedule", Form: "engine", FromStep: "average",
+          Suffix: "average", PolynomialDecay: "average", Huber: "loss",
+          EpsilonInsensitive: "loss"}  # fmt: skip
 #: Dataclasses that say what was found, or are rows of a table in the source.
 NO_PARAMETERS = {
-    "Difference", "Loss", "SelectionReport", "StageOrders", "VerificationReport", "Learner",
+    "Algorithm", "Difference", "Loss", "SelectionReport", "StageOrders", "VerificationReport",
+    "Learner",
 }  # fmt: skip
 DATACLASSES = {
     kind.__name__ + "." + kind.__module__: kind
     for kind in classes()
     if dataclasses.is_dataclass(kind)
     and kind.__name__ not in NO_PARAMETERS
+    and not issubclass(kind, ParameterObject)
     and kind.__module__ != "lazynet.params"
 }
 
@@ -96,7 +130,9 @@ def signature(kind):
     return [name for name in inspect.signature(kind).parameters if name != "self"]
 
 
-EVERY = [(kind, name) for kind in (*ESTIMATORS.values(), Stepper) for name in signature(kind)]
+MODELS = (*ESTIMATORS.values(), Stepper)
+EVERY = [(kind, name) for kind in (*MODELS, *OBJECTS.values()) for name in signature(kind)]
+OF_OBJECTS = [(kind, name) for kind, name in EVERY if kind not in MODELS]
 EVERY_PARAMETER = pytest.mark.parametrize(
     ("kind", "name"), EVERY, ids=[f"{kind.__name__}-{name}" for kind, name in EVERY]
 )
@@ -106,15 +142,31 @@ EVERY_FIELD = pytest.mark.parametrize(
 )
 
 
+EVERY_OBJECT = pytest.mark.parametrize("kind", OBJECTS.values(), ids=lambda kind: kind.__name__)
+EVERY_PARAMETER_OF_OBJECTS = pytest.mark.parametrize(
+    ("kind", "name"), OF_OBJECTS, ids=[f"{kind.__name__}-{name}" for kind, name in OF_OBJECTS]
+)
+
+
+def place_of(kind):
+    """The parameter of a model that takes an object of this kind."""
+    [place] = [place for base, place in PLACES.items() if issubclass(kind, base)]
+    return place
+
+
 def test_what_is_found_is_what_there_is():
     """The introspection above finds the objects that everybody knows."""
     assert {"LazyNetClassifier", "LazyNetRegressor", "ASGDClassifier"} <= set(ESTIMATORS)
     found = {kind.__name__ for kind in DATACLASSES.values()}
-    assert {"Power", "Pegasos", "FromStep", "ElasticNet", "Plan", "Wear", "Recipe"} <= found
-    assert {kind.__name__ for kind in OWN_RULES.values()} <= found
+    assert {"ElasticNet", "FromArray", "Plan", "Stages", "Wear"} <= found
+    assert {"FromStep", "Suffix", "PolynomialDecay", "Huber", "EpsilonInsensitive"} <= set(OBJECTS)
+    for table in (FORMS, SCHEDULES, {name: row.rule for name, row in ALGORITHMS.items()}):
+        assert {kind.__name__ for kind in table.values()} <= set(OBJECTS)
+    # Users find every object where they find the estimators.
+    assert set(OBJECTS) <= set(lazynet.__all__)
 
 
-@pytest.mark.parametrize("kind", [*ESTIMATORS.values(), Stepper], ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("kind", [*MODELS, *OBJECTS.values()], ids=lambda kind: kind.__name__)
 def test_every_constructor_parameter_is_in_the_table(kind):
     """And nothing is in the table that is no parameter."""
     assert sorted(kind._kinds) == sorted(signature(kind))
@@ -136,34 +188,40 @@ def test_every_number_and_flag_of_a_dataclass_is_in_its_table(kind):
 
 # --- which values go with which parameter --------------------------------------------------
 
-#: Options with which a parameter changes the model, where the defaults are not such.
-MATTERS = {
-    **{
-        name: dict(rule=next(rule for rule in OWN_RULES if name in OWN_RULES[rule].takes))
-        for name in RULE_PARAMETERS
-    },
-    "threshold": dict(rule="truncated_gradient", l2=0.0),
-    "table_budget": dict(engine="tables"),
-    "dense_predictions": dict(engine="dense"),
-    "epsilon": dict(loss="huber"),
-    "n_iter_no_change": dict(tol=1e-2, max_iter=30),
-}
+#: Options with which a parameter of an estimator changes the model, where the defaults do not.
+MATTERS = {"n_iter_no_change": dict(tol=1e-2, max_iter=30)}
+#: Options that a model with an object of this kind needs.
+NEEDED = {"TruncatedGradient": dict(l2=0.0), "Rescaled": dict(l1=0.0)}
 #: Short runs whose length is known.
 SHORT = dict(max_iter=2, tol=None, random_state=0, burst_size=20, bursts_per_stage=3, l1=1e-3)
 
 
 def options_for(kind, name, value):
     """Arguments for a constructor: a short run in which the parameter matters."""
+    if kind in OBJECTS.values():
+        model, place = host_of(kind), place_of(kind)
+        return {**options_for(model, place, kind(**{name: value})), **NEEDED.get(kind.__name__, {})}
     options = {**SHORT, **MATTERS.get(name, {})}
     if kind is Stepper:
         options = {"n_features": D, **options}
     return {**{key: options[key] for key in options if key in signature(kind)}, name: value}
 
 
+def host_of(kind):
+    """The model with which parameters are tried: of an object, a model that takes the object."""
+    if kind not in OBJECTS.values():
+        return kind
+    return LazyNetRegressor if place_of(kind) == "loss" else LazyNetClassifier
+
+
 def outcome(kind, name, value, method="fit", data=None):
     """All that training gives, as bytes, and the trained object."""
     X, y = data or make_data()
-    made = kind(**options_for(kind, name, value))
+    options = options_for(kind, name, value)
+    if method == "partial_fit" and kind is Suffix:
+        return [], None
+    kind = host_of(kind)
+    made = kind(**options)
     if kind is Stepper:
         for row in range(8):
             made.step_row(X, row, 2.0 * y[row] - 1.0)
@@ -181,6 +239,11 @@ def outcome(kind, name, value, method="fit", data=None):
         results.append(np.array([record["steps"] for record in getattr(made, "trace_", [])]))
     assert all(np.isfinite(result).all() for result in results)
     return [(np.shape(result), np.asarray(result).tobytes()) for result in results], made
+
+
+def called(kind, name):
+    """What an error calls a parameter."""
+    return f"{name} of {kind.__name__}" if kind in OBJECTS.values() else name
 
 
 INTEGER_TYPES = [
@@ -206,7 +269,8 @@ def accepted(kind, name, candidates):
             settled = kind._kinds[name].settled(name, value)
         except (TypeError, ValueError):
             continue
-        if type(settled) in (int, float):
+        # The average from a step on is settled to an object.
+        if type(settled) in (int, float, FromStep):
             return value
     return None
 
@@ -246,7 +310,9 @@ def test_every_number_is_tried_in_every_type():
         (kind, name) for kind, name in EVERY if isinstance(kind._kinds[name], (Integer, Number))
     }
     assert numbers <= set(NUMERIC)
-    assert {"average", "random_state", "verbose", "n_jobs"} <= {name for _, name in NUMERIC}
+    tried = {name for _, name in NUMERIC}
+    assert {"average", "random_state", "verbose", "n_jobs"} <= tried
+    assert {"gamma", "period", "power_t", "t0", "budget", "degree", "first", "epsilon"} <= tried
 
 
 @pytest.mark.parametrize(
@@ -264,8 +330,9 @@ def test_the_type_of_a_number_does_not_matter(kind, name):
             found, made = outcome(kind, name, value, method, data)
             assert found == expected[key], (value, type(value), method)
             if kind is not Stepper:
-                assert made.get_params()[name] is value
-                assert type(clone(made).get_params()[name]) is type(value)
+                key = f"{place_of(kind)}__{name}" if kind in OBJECTS.values() else name
+                assert made.get_params()[key] is value
+                assert type(clone(made).get_params()[key]) is type(value)
 
 
 FLAGS = [(kind, name) for kind, name in EVERY if isinstance(kind._kinds[name], Flag)]
@@ -279,7 +346,9 @@ def test_flags_are_true_or_false(kind, name):
     for flag in (True, False):
         assert outcome(kind, name, np.bool_(flag))[0] == outcome(kind, name, flag)[0]
     for bad in ("no", "", 0, 1, None, [], np.array(True), np.int8(1)):
-        with pytest.raises((TypeError, ValueError), match=f"{name} must be True or False"):
+        with pytest.raises(
+            (TypeError, ValueError), match=f"^{called(kind, name)} must be True or False"
+        ):
             outcome(kind, name, bad)
 
 
@@ -295,26 +364,202 @@ def test_fields_of_dataclasses_become_plain(kind, name):
 
 #: What the constructors of dataclasses must be given.
 EXAMPLES = {
-    "Pegasos": dict(strength=0.1),
     "FromArray": dict(values=[0.1]),
     "FromCallable": dict(function=lambda t: 0.1),
-    "Plan": dict(
+    "Stages": dict(
         bursts_per_stage=2, burst_size=3, rejection_rate=0.1, annealing=0.0, stability=0.5,
         theta=0.5, min_informed=1, universal=True,
     ),
-    "stages.Problem": dict(examples=None, loss=None),
-    "testing.Problem": dict.fromkeys(["X", "y", "importances", "order", "rates"]),
-    "Recipe": dict(loss=None, penalty=ElasticNet(), rule=None, schedule=None),
-    "Rule": dict(name="mine", shrink=None, decay_below=1.0, why="", source=""),
-    "Truncation": dict(threshold=1.0),
+    "Data": dict(examples=None, loss=None),
+    "Problem": dict.fromkeys(["X", "y", "importances", "order", "rates"]),
+    "Plan": dict(
+        loss=None, penalty=ElasticNet(), rule=None, schedule=None, form=Clock(), average=None,
+        fit_intercept=True,
+    ),
     "ErrorBudget": dict(loss="hinge", rule="sgd"),
+    "StateBudget": dict(loss="hinge", threshold=1.0),
 }  # fmt: skip
 
 
 def example_of(kind):
-    """By its name, or by its module and name where there are several of the name."""
-    qualified = f"{kind.__module__.split('.')[-1]}.{kind.__name__}"
-    return EXAMPLES.get(qualified) or EXAMPLES.get(kind.__name__, {})
+    """What the constructor of a dataclass must be given."""
+    return EXAMPLES.get(kind.__name__, {})
+
+
+# --- the small objects ---------------------------------------------------------------------
+
+
+@EVERY_PARAMETER_OF_OBJECTS
+def test_parameters_of_objects_become_plain_in_a_copy(kind, name):
+    """Whatever type of number is given; the object itself keeps what was passed."""
+    for value, plain in typed_values(kind, name):
+        made = kind(**{name: value})
+        settled = made.settled()
+        assert type(getattr(settled, name)) in (int, float)
+        assert getattr(settled, name) == plain
+        assert getattr(made, name) is value
+        assert vars(made).keys() == {field.name for field in dataclasses.fields(kind)}
+        assert settled.settled() is settled
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [(kind, name) for kind, name in EVERY if isinstance(kind._kinds[name], Choice)],
+)
+def test_choices_are_names(kind, name):
+    """NumPy's strings too; everything else is refused, and the names are told."""
+    for choice in kind._kinds[name].accepted:
+        assert outcome(kind, name, np.str_(choice))[0] == outcome(kind, name, choice)[0]
+        for bad in (choice.upper(), choice.encode(), choice + "\x00", [choice], np.array(choice)):
+            with pytest.raises(
+                ValueError, match=f"^{called(kind, name)} must be one of .*{choice}"
+            ):
+                outcome(kind, name, bad)
+
+
+@EVERY_PARAMETER_OF_OBJECTS
+def test_bounds_of_objects(kind, name):
+    """Values beyond what the table allows are refused in fit, by the name of the parameter."""
+    allowed = kind._kinds[name]
+    bad = [np.nan, -np.inf, "1", 1j, [1.0], np.array([1.0, 2.0]), b"1"]
+    bad += [] if allowed.optional else [None]
+    if isinstance(allowed, Integer):
+        bad += [allowed.least - 1, np.int8(-100), allowed.most + 1, 2.0, np.inf, True]
+    elif isinstance(allowed, Number):
+        bad += [True, np.bool_(True)]
+        bad += [] if allowed.infinite else [np.inf, np.float16(np.inf), 10**400]
+        bad += [allowed.least - 1.0] if np.isfinite(allowed.least) else []
+        bad += [allowed.above, -1e-9] if np.isfinite(allowed.above) else []
+    for value in bad:
+        for method in ("fit", "partial_fit"):
+            with pytest.raises((TypeError, ValueError), match=f"^{called(kind, name)} must "):
+                outcome(kind, name, value, method, make_data(20))
+        with pytest.raises((TypeError, ValueError), match=f"^{called(kind, name)} must "):
+            Stepper(D, **{place_of(kind): kind(**{name: value})}, **NEEDED.get(kind.__name__, {}))
+
+
+@EVERY_OBJECT
+def test_no_object_is_changed_by_the_models_that_use_it(kind):
+    """fit, partial_fit and verify leave the user's object, and give it back as it was passed."""
+    X, y = make_data()
+    place, values = place_of(kind), {}
+    for name in signature(kind):
+        pairs = list(typed_values(kind, name))
+        values[name] = (
+            pairs[0][0]
+            if pairs
+            else next(iter(kind._kinds[name].accepted))
+            if isinstance(kind._kinds[name], Choice)
+            else True
+        )
+    made = kind(**values)
+    before = portrait(made)
+    options = {**SHORT, place: made, **NEEDED.get(kind.__name__, {})}
+    models = []
+    for Estimator in (LazyNetClassifier, LazyNetRegressor, LazyNetClassifier):
+        model = Estimator(**{key: options[key] for key in options if key in signature(Estimator)})
+        assert model.fit(X, y).get_params()[place] is made
+        models.append(model)
+    for model in models:
+        if kind is not Suffix:
+            model.partial_fit(X, y)
+        if getattr(kind, "name", None) not in ALGORITHMS or ALGORITHMS[kind.name].exact:
+            model.verify(X[:10], y[:10])
+        assert getattr(model, place) is made
+    assert portrait(made) == before
+    assert vars(made).keys() == set(values)
+    assert all(getattr(made, name) is value for name, value in values.items())
+    # The same object in two models: they share nothing that learns.
+    assert np.array_equal(models[0].coef_, models[2].coef_)
+
+
+def test_no_settled_object_is_changed_later():
+    """A model goes on with the values of its last call, whatever becomes of the object."""
+    X, y = make_data()
+    rule = RDA(gamma=2.0)
+
+    def spoil(epoch):
+        rule.gamma = -5.0
+
+    expected = LazyNetClassifier(rule=RDA(gamma=2.0), max_iter=3, tol=None, random_state=0)
+    model = clone(expected).set_params(rule=rule)
+    assert np.array_equal(model.fit(X, y, callback=spoil).coef_, expected.fit(X, y).coef_)
+    before = model.coef_.copy()
+    for method in ("fit", "partial_fit"):
+        with pytest.raises(ValueError, match=r"^gamma of RDA must be finite and positive, got -5"):
+            getattr(model, method)(X, y)
+    assert np.array_equal(model.coef_, before)
+    assert np.array_equal(model.predict(X), expected.predict(X))
+    rule.gamma = 2.0
+    assert np.array_equal(model.partial_fit(X, y).coef_, expected.partial_fit(X, y).coef_)
+
+
+@pytest.mark.parametrize("change", [
+    lambda rule: setattr(rule, "gamma", -1.0), lambda rule: rule.set_params(gamma=-1.0),
+])  # fmt: skip
+def test_a_settled_object_that_is_changed_is_checked_again(change):
+    """Its mark does not outlive the values that were checked."""
+    X, y = make_data(20)
+    for settled in (check_rule("rule", "rda"), RDA().settled()):
+        change(settled)
+        with pytest.raises(ValueError, match=r"^gamma of RDA must be"):
+            LazyNetClassifier(rule=settled).fit(X, y)
+        with pytest.raises(ValueError, match=r"^gamma of RDA must be"):
+            LazyNetClassifier(rule=copy.deepcopy(settled)).fit(X, y)
+
+
+@EVERY_PARAMETER_OF_OBJECTS
+def test_set_params_after_fit(kind, name):
+    """A nested parameter is refused by the next call, which leaves the model as it was."""
+    X, y = make_data()
+    place = place_of(kind)
+    model = host_of(kind)(**{**options_for(host_of(kind), place, kind()),
+                             **NEEDED.get(kind.__name__, {})})  # fmt: skip
+    before = model.fit(X, y).coef_.copy()
+    assert model.set_params(**{f"{place}__{name}": [np.nan]}) is model
+    for method in ("fit", "partial_fit"):
+        with pytest.raises((TypeError, ValueError), match=f"^{called(kind, name)} must "):
+            getattr(model, method)(X, y)
+    assert np.array_equal(model.coef_, before)
+    model.set_params(**{f"{place}__{name}": getattr(kind(), name)})
+    assert np.array_equal(model.fit(X, y).coef_, before)
+    with pytest.raises(ValueError, match="Invalid parameter 'no_such_parameter'"):
+        model.set_params(**{f"{place}__no_such_parameter": 1})
+
+
+TAKERS = [
+    (model, place)
+    for model in MODELS
+    for place in ("loss", "rule", "schedule", "engine", "average")
+    if place in signature(model)
+]
+
+
+@pytest.mark.parametrize(
+    ("model", "place"), TAKERS, ids=[f"{model.__name__}-{place}" for model, place in TAKERS]
+)
+def test_classes_and_objects_of_another_kind_are_refused_by_name(model, place):
+    """A class in place of an object is told how to make one; other objects what belongs there."""
+    for kind in OBJECTS.values():
+        fits = place_of(kind) == place
+        name = kind.__name__
+        message = f"^{place} must be an object, got the class {name}: write {name}"
+        plain = isinstance(model._kinds[place], Flag)
+        if fits and not plain:
+            with pytest.raises(TypeError, match=message):
+                outcome(model, place, kind, data=make_data(20))
+            continue
+        for wrong in (kind, kind()):
+            with pytest.raises((TypeError, ValueError), match=f"^{place} must "):
+                outcome(model, place, wrong, data=make_data(20))
+
+
+@EVERY_OBJECT
+def test_a_class_in_place_of_a_parameter_of_an_object(kind):
+    """Is no number, no flag and no name."""
+    for name in signature(kind):
+        with pytest.raises((TypeError, ValueError), match=f"^{called(kind, name)} must "):
+            outcome(kind, name, kind, data=make_data(20))
 
 
 # --- garbage -------------------------------------------------------------------------------
@@ -338,7 +583,7 @@ def clean(act, *names):
 
 
 #: Values that are allowed, and that a machine cannot have room or time for.
-TOO_LARGE_TO_TRY = {"max_iter", "n_features", "n_paths", "table_budget"}
+TOO_LARGE_TO_TRY = {"max_iter", "n_features", "n_paths"}
 
 
 @EVERY_PARAMETER
@@ -348,6 +593,9 @@ def test_garbage_is_refused_by_name(kind, name):
     methods = ["fit", "partial_fit"] if hasattr(kind, "partial_fit") else ["fit"]
     # A model of no features is one, but the rows of these data do not fit it.
     names = (name, "indices") if name == "n_features" else (name,)
+    if kind in OBJECTS.values():
+        # Rates and counts that follow from a sound number may still be too large.
+        names = (called(kind, name), "schedule must", "eta must", "eta0", "average.counts")
     for value in GARBAGE:
         if name in TOO_LARGE_TO_TRY and isinstance(value, int) and value == 2**62:
             continue
@@ -629,23 +877,28 @@ def test_rates_and_counts_of_other_types_are_taken(number_type):
 def test_an_array_of_rates_with_a_rule_that_takes_none():
     """The message is about the schedule, not about the truth of an array."""
     X, y = make_data(20)
-    for rule in ("rda", "ftrl", "adagrad"):
-        with pytest.raises(ValueError, match=f"schedule is not used by rule={rule!r}"):
-            LazyNetRegressor(rule=rule, schedule=np.full(40, 0.1)).fit(X, y)
+    for row in ALGORITHMS.values():
+        if row.rule.scheduled:
+            continue
+        for rule in (row.rule.name, row.rule()):
+            with pytest.raises(
+                ValueError, match=f"schedule is not used by rule={row.rule.__name__}"
+            ):
+                LazyNetRegressor(rule=rule, schedule=np.full(40, 0.1)).fit(X, y)
 
 
 def test_a_schedule_is_settled_once():
-    """A name stays a name; anything else becomes a schedule."""
-    assert check_schedule("schedule", np.str_("power")) == "power"
-    assert type(check_schedule("schedule", np.str_("power"))) is str
+    """A name becomes its schedule; a settled schedule stays what it is."""
+    settled = check_schedule("schedule", np.str_("power"))
+    assert settled == Power()
+    assert check_schedule("schedule", settled) is settled
 
 
 @pytest.mark.parametrize("power_t", [1e5, 1e308, -1e5])
-@pytest.mark.parametrize("name", ["power", "inverse_time"])
-def test_extreme_exponents_give_no_warning(name, power_t):
+def test_extreme_exponents_give_no_warning(power_t):
     """A rate that vanishes is 0; one that is infinite is refused by name."""
-    schedule = make_schedule(name, eta0=1.0, power_t=power_t)
-    if name == "power" and power_t < 0:
+    schedule = Power(eta0=1.0, power_t=power_t)
+    if power_t < 0:
         with pytest.raises(ValueError, match="schedule must give finite rates"):
             checked_rates(schedule, 0, 5)
     else:
@@ -655,10 +908,12 @@ def test_extreme_exponents_give_no_warning(name, power_t):
 def test_degrees_that_cannot_be_represented_are_refused_at_once():
     """Before a loop over the degree, and before a run whose last steps would be infinite."""
     assert np.isfinite(checked_counts(PolynomialDecay(170), 0, 1)).all()
-    for degree in (171, 10**7, 2**63):
-        with pytest.raises(ValueError, match="degree must be at most 170"):
-            PolynomialDecay(degree)
     X, y = make_data()
+    for degree in (171, 10**7, 2**63):
+        with pytest.raises(ValueError, match="degree of PolynomialDecay must be at most 170"):
+            LazyNetRegressor(average=PolynomialDecay(degree)).fit(X, y)
+        with pytest.raises(ValueError, match="degree of PolynomialDecay must be at most 170"):
+            PolynomialDecay(degree).counts(0, 5)
     calls = []
 
     def schedule(t):
@@ -745,13 +1000,13 @@ def trained(**options):
         (dict(l1=1e-6), True),
         (dict(l2=1e-6), True),
         (dict(l1=0.0), False),
-        (dict(l1=1e-3, delta=1.0), False),
+        (dict(l1=1e-3, rule=AdaGrad(delta=1.0)), False),
     ],
 )
 def test_adagrad_over_trained_weights_warns_where_it_wipes_them(options, warns, method):
-    """By the first rate eta0 / delta; exactly where one step takes a visible share."""
+    """By the first rate alpha / delta; exactly where one step takes a visible share."""
     X, y = make_data()
-    model = trained(l1=0.0).set_params(rule="adagrad", warm_start=True, **options)
+    model = trained(l1=0.0).set_params(**{"rule": "adagrad", "warm_start": True, **options})
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         getattr(model, method)(X, y)
@@ -788,7 +1043,7 @@ def test_adagrad_warns_when_the_penalty_comes_later():
 def test_rows_for_which_no_rate_is_finite_are_trained_on(size):
     """At the largest rate that rules take: nobody gave an eta0 that could be refused."""
     X, y = np.diag([size, size]), [0, 1]
-    for options in ({}, dict(rule="truncated_gradient", threshold=1.0, l2=0.0)):
+    for options in ({}, dict(rule=TruncatedGradient(threshold=1.0), l2=0.0)):
         model = LazyNetClassifier("hinge", fit_intercept=False, **options)
         assert np.isfinite(model.fit(X, y).coef_).all()
     model = StabilisedSGDClassifier(fit_intercept=False, stability=0.0)

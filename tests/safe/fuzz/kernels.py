@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lazynet.kernels.averages import Average
 from lazynet.kernels import cells
+from lazynet.kernels.averages import Average
 from lazynet.kernels.examples import Examples, Steps, Task
 from lazynet.kernels.stabilised import Records
 from safe.fuzz.alarm import stopped_after

@@ -85,7 +85,7 @@ def changed_parameters(known: dict[str, Any], random: np.random.Generator) -> di
     for _ in range(int(random.choice([0, 1, 1, 1, 2]))):
         names = sorted(set(known) - {"verbose"})
         name = str(random.choice(names))
-        if name in HOLDING_OBJECTS and random.random() < 0.7 or random.random() < 0.02:
+        if random.random() < (0.7 if name in HOLDING_OBJECTS else 0.02):
             chosen[name] = odd_object(random)
         else:
             chosen[name] = odd_value(random)
@@ -284,8 +284,8 @@ def stepper(random: np.random.Generator, ledger: Ledger) -> None:
         for name, argument in inspect.signature(Stepper).parameters.items()
         if name not in ("n_features", "wear")
     }
-    words = [*known, *WORDS_OF_OBJECTS, "n_features", "wear", "indices", "values", "target", "weight", "row", "j", "X",
-             "eta"]  # fmt: skip
+    words = [*known, *WORDS_OF_OBJECTS, "n_features", "wear", "indices", "values", "target",
+             "weight", "row", "j", "X", "eta"]  # fmt: skip
     odd = changed_parameters(known, random) if random.random() < 0.6 else {}
     d: Any = 5 if random.random() < 0.9 else odd_value(random)
     told = ", ".join(f"{name}={value!r:.40}" for name, value in odd.items())

@@ -266,7 +266,8 @@ def _ratios(parts: Parts) -> Arguments:
 def _truncate(parts: Parts) -> Arguments:
     return dict(
         records=parts.records(), cells=parts.cells(),
-        fields=parts.place(np.zeros(stabilised.BURST_FIELDS)), gravity=0.1, size=3.0, universal=True,
+        fields=parts.place(np.zeros(stabilised.BURST_FIELDS)), gravity=0.1, size=3.0,
+        universal=True,
     )  # fmt: skip
 
 
@@ -307,6 +308,7 @@ def _recipes_for(kind: str) -> dict[str, Callable[[Parts], Arguments]]:
         f"cells.fields {kind}": lambda p: dict(kind=kind),
         f"cells.settings {kind}": lambda p: dict(kind=kind),
     }  # fmt: skip
+
 
 #: Everything that the kernels offer.
 FUNCTIONS = kernel_functions()
