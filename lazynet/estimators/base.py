@@ -284,7 +284,7 @@ class SparseLinear(Transactional, BaseEstimator):
 
     @coef_.setter
     def coef_(self, value: Any) -> None:
-        self._assign(value, None)
+        self._assign("coef_", value)
 
     @property
     @at_rest
@@ -295,14 +295,18 @@ class SparseLinear(Transactional, BaseEstimator):
 
     @intercept_.setter
     def intercept_(self, value: Any) -> None:
-        self._assign(None, value)
+        self._assign("intercept_", value)
 
     @all_or_nothing
-    def _assign(self, coefficients: Any, intercepts: Any) -> None:
+    def _assign(self, name: str, value: Any) -> None:
+        """Replace ``coef_`` or ``intercept_``; the other one stays what it is."""
         check_is_fitted(self)
-        old = self._dense_coef(), self._intercepts()
-        rows = self._start(coefficients, "coef_", old[0].shape, old[0])
-        self._load(rows, self._start(intercepts, "intercept_", old[1].shape, old[1]))
+        if value is None:
+            raise TypeError(f"{name} must hold real numbers, got None")
+        rows, offsets = self._dense_coef(), self._intercepts()
+        given = {"coef_": None, "intercept_": None, name: value}
+        rows = self._start(given["coef_"], "coef_", rows.shape, rows)
+        self._load(rows, self._start(given["intercept_"], "intercept_", offsets.shape, offsets))
 
     def _start(
         self, given: Any, name: str, shape: tuple[int, ...], otherwise: NDArray[np.float64]
