@@ -1,0 +1,350 @@
+"""After partial_fit a prediction reads the weights of its rows alone, to the bits of all weights."""
+
+import copy
+import threading
+import tracemalloc
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from lazynet import (
+    FTRL,
+    RDA,
+    AdaGrad,
+    Carpenter,
+    LazyNetClassifier,
+    LazyNetRegressor,
+    PolynomialDecay,
+    Tables,
+    TruncatedGradient,
+)
+from lazynet.data import only_named_columns
+
+N, D = 30, 2000
+VARIANTS = {
+    "clock": dict(),
+    "average": dict(average=True),
+    "average to come": dict(average=10**6),
+    "polynomial": dict(average=PolynomialDecay(2)),
+    "tables": dict(engine=Tables(budget=7)),
+    "rescaled": dict(engine="rescaled", l1=0.0),
+    "dense": dict(engine="dense"),
+    "dense average": dict(engine="dense", average=True),
+    "truncated": dict(rule=TruncatedGradient(threshold=0.5), l2=0.0),
+    "rda": dict(rule=RDA(gamma=2.0)),
+    "ftrl": dict(rule=FTRL(alpha=0.5)),
+    "adagrad": dict(rule=AdaGrad(alpha=0.5)),
+    "carpenter": dict(rule=Carpenter(period=5)),
+}
+VARIANT = pytest.mark.parametrize("options", VARIANTS.values(), ids=VARIANTS)
+
+
+def rows(seed=0, index=np.int32, value=np.float64):
+    """Rows of a few nonzeros each, the last of them empty."""
+    X = sparse.random(N, D, density=0.002, format="csr", random_state=seed).tolil()
+    X[N - 1] = 0
+    X = X.tocsr().astype(value)
+    X.indices, X.indptr = X.indices.astype(index), X.indptr.astype(index)
+    return X
+
+
+def learned(n_classes=2, **options):
+    """A model after two calls of partial_fit; nobody has asked for its weights."""
+    X = rows()
+    options = {**dict(l1=1e-4, l2=1e-3, random_state=0), **options}
+    if n_classes:
+        y, model = np.arange(N) % n_classes, LazyNetClassifier(**options)
+        model.partial_fit(X, y, classes=np.arange(n_classes)).partial_fit(X[::2], y[::2])
+    else:
+        y, model = np.arange(N) / 10, LazyNetRegressor(**options)
+        model.partial_fit(X, y).partial_fit(X[::2], y[::2])
+    assert model._coefficients is None
+    return model
+
+
+def decision(model, X):
+    """w.x + b of every row."""
+    return getattr(model, "decision_function", model.predict)(X)
+
+
+def assert_same_as_all_weights(model, X, exactly=True):
+    """The few weights give the bits of all weights, and reading them changes nothing."""
+    full = copy.deepcopy(model)
+    assert full.coef_.shape[-1] == D
+    assert full._coefficients is not None
+    expected, found = decision(full, X), decision(model, X)
+    assert model._coefficients is None
+    if exactly:
+        assert found.tobytes() == expected.tobytes()
+    np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-14)
+    for name in ("predict", "predict_proba", "predict_log_proba"):
+        if hasattr(model, name):
+            left, right = getattr(model, name)(X), getattr(full, name)(X)
+            assert not exactly or left.tobytes() == right.tobytes()
+    assert model._coefficients is None
+    assert model.coef_.tobytes() == full.coef_.tobytes()
+    more, y = rows(seed=5), np.arange(N) % len(getattr(model, "classes_", [0, 1]))
+    assert model.partial_fit(more, y).coef_.tobytes() == full.partial_fit(more, y).coef_.tobytes()
+
+
+@VARIANT
+@pytest.mark.parametrize("n_classes", [0, 2, 3])
+@pytest.mark.parametrize("index", [np.int32, np.int64])
+@pytest.mark.parametrize("value", [np.float32, np.float64])
+def test_the_same_bits_as_from_all_weights(options, n_classes, index, value):
+    """For every engine, loss of classes or numbers, and type of the arrays."""
+    assert_same_as_all_weights(learned(n_classes, **options), rows(7, index=index, value=value))
+
+
+def room_before(X):
+    """The same rows behind entries that belong to no row."""
+    other = sparse.csr_matrix(X.shape, dtype=X.dtype)
+    other.data = np.concatenate([np.full(3, 1e300), X.data, [1e300]])
+    other.indices = np.concatenate([[0, D - 1, 5], X.indices, [7]]).astype(X.indices.dtype)
+    other.indptr = (X.indptr + 3).astype(X.indptr.dtype)
+    return other
+
+
+def room_outside(X):
+    """The same rows behind entries whose columns lie outside the matrix."""
+    other = room_before(X)
+    other.indices[:3], other.indices[-1] = [10**6, -5, D], -1
+    other.data[:3] = 1e300
+    return other
+
+
+def repeated(X):
+    """Every value in two halves, under one column."""
+    return sparse.csr_matrix((np.repeat(X.data / 2, 2), np.repeat(X.indices, 2), 2 * X.indptr),
+                             shape=X.shape)  # fmt: skip
+
+
+def unsorted(X):
+    """The columns of every row from the last to the first."""
+    other = X.copy()
+    for start, stop in zip(X.indptr, X.indptr[1:], strict=False):
+        other.indices[start:stop] = X.indices[start:stop][::-1]
+        other.data[start:stop] = X.data[start:stop][::-1]
+    other.has_sorted_indices = False
+    return other
+
+
+def with_zeros(X):
+    """Every third stored value is zero."""
+    other = X.copy()
+    other.data[::3] = 0.0
+    return other
+
+
+def read_only(X):
+    """Arrays that nobody may write to."""
+    other = X.copy()
+    for array in (other.data, other.indices, other.indptr):
+        array.flags.writeable = False
+    return other
+
+
+@VARIANT
+@pytest.mark.parametrize("change", [room_before, room_outside, repeated, unsorted, with_zeros,
+                                    read_only])  # fmt: skip
+def test_the_same_bits_from_odd_matrices(options, change):
+    """Spare room before the first row, columns named twice or out of order, stored zeros."""
+    X = rows(7)
+    other = change(X)
+    held = [array.copy() for array in (other.data, other.indices, other.indptr)]
+    assert_same_as_all_weights(learned(3, **options), other)
+    for array, before in zip((other.data, other.indices, other.indptr), held, strict=True):
+        assert array.tobytes() == before.tobytes()
+    if change is not with_zeros:
+        found, expected = decision(learned(3, **options), other), decision(learned(3, **options), X)
+        np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-14)
+
+
+@pytest.mark.parametrize("form", ["csc", "coo", "lil", "dok", "bsr", "csr_array", "dense"])
+def test_the_same_bits_from_other_formats(form):
+    """Whatever must be converted first."""
+    X = rows(7)
+    forms = {"csr_array": sparse.csr_array, "dense": lambda X: X.toarray()}
+    other = forms[form](X) if form in forms else X.asformat(form)
+    model = learned()
+    full = copy.deepcopy(model)
+    assert full.coef_.shape == (1, D)
+    assert decision(model, other).tobytes() == decision(full, other).tobytes()
+
+
+def test_no_rows_no_columns_no_values():
+    """Rows without values name no weights: the intercept is all that there is."""
+    for n_classes in (0, 2, 3):
+        model = learned(n_classes)
+        found = decision(model, sparse.csr_matrix((4, D)))
+        np.testing.assert_array_equal(found, np.tile(model.intercept_, (4, 1)).reshape(found.shape))
+        with pytest.raises(ValueError, match="minimum of 1"):
+            model.predict(sparse.csr_matrix((0, D)))
+
+
+def set_index(value):
+    def damage(X):
+        X.indices[3] = value
+
+    return damage
+
+
+def set_start(value):
+    def damage(X):
+        assert X.indptr[N // 2 - 1] > 0
+        X.indptr[N // 2] = value
+
+    return damage
+
+
+def set_value(value):
+    def damage(X):
+        X.data[3] = value
+
+    return damage
+
+
+def drop_start(X):
+    X.indptr = X.indptr[:-1]
+
+
+def floats(X):
+    X.indices = X.indices.astype(float)
+
+
+@VARIANT
+@pytest.mark.parametrize("damage", [
+    set_index(-1), set_index(D), set_index(2**31 - 1), set_index(-(2**31)), set_start(-1),
+    set_start(2**31 - 1), set_start(0), set_value(np.nan), set_value(np.inf), drop_start, floats,
+])  # fmt: skip
+def test_bad_matrices_are_refused_before_a_weight_is_read(options, damage):
+    """By name, and the model stays what it was."""
+    model, X = learned(3, **options), rows(7)
+    damage(X)
+    before = copy.deepcopy(model)
+    with pytest.raises((TypeError, ValueError), match="X|indices|indptr"):
+        model.predict(X)
+    assert model._coefficients is None
+    assert model.coef_.tobytes() == before.coef_.tobytes()
+
+
+def test_matrices_of_another_width_are_refused():
+    """Narrower and wider ones, whatever columns they name."""
+    model = learned()
+    for d in (D - 1, D + 1, 1, 10**6):
+        with pytest.raises(ValueError, match=f"X has {d} features"):
+            model.predict(sparse.csr_matrix((2, d)))
+
+
+def test_the_columns_that_rows_name():
+    """Each once, in order; the rows keep their entries in their order."""
+    X = sparse.csr_matrix((2, 9))
+    X.data = np.array([9.0, 1.0, 2.0, 3.0, 4.0, 9.0])
+    X.indices = np.array([8, 5, 2, 5, 2, 0], dtype=np.int32)
+    X.indptr = np.array([1, 3, 5], dtype=np.int32)
+    columns, reduced = only_named_columns(X)
+    assert columns.tolist() == [2, 5]
+    assert reduced.shape == (2, 2)
+    assert reduced.indices.tolist() == [1, 0, 1, 0]
+    assert reduced.data.tolist() == [1.0, 2.0, 3.0, 4.0]
+    assert reduced.indptr.tolist() == [0, 2, 4]
+
+
+@pytest.mark.parametrize("options", [
+    dict(), dict(average=True), dict(rule="ftrl"), dict(rule="adagrad"),
+    dict(engine=Tables(budget=64)),
+])  # fmt: skip
+def test_no_array_of_all_features_is_made(options):
+    """The memory of a prediction is that of its rows."""
+    d = 10**6
+    columns = np.arange(0, d, d // 10)
+    X = sparse.csr_matrix((np.ones(10), columns, np.arange(0, 11, 2)), shape=(5, d))
+    model = LazyNetClassifier(l1=1e-4, **options).partial_fit(X, [0, 1, 0, 1, 1], classes=[0, 1])
+    model.predict(X)
+    tracemalloc.start()
+    try:
+        for _ in range(3):
+            model.predict(X)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < d  # bytes: an eighth of one array of weights
+    assert model._coefficients is None
+
+
+@VARIANT
+def test_threads_that_predict_while_others_train(options):
+    """Every prediction is that of the model after some whole call."""
+    X, y = rows(), np.arange(N) % 3
+    probe, batches = rows(7), [np.arange(start, N, 4) for start in range(4)]
+    model = LazyNetClassifier(**{"l1": 1e-4, "l2": 1e-3, "shuffle": False, **options})
+    model.partial_fit(X, y, classes=np.arange(3))
+    twin = copy.deepcopy(model)
+    calls = 12
+    allowed = {decision(twin, probe).tobytes()}
+    for call in range(calls):
+        batch = batches[call % 4]
+        allowed.add(decision(twin.partial_fit(X[batch], y[batch]), probe).tobytes())
+    seen, errors, done = [], [], threading.Event()
+
+    def predict():
+        try:
+            while not done.is_set():
+                seen.append(decision(model, probe).tobytes())
+            seen.append(decision(model, probe).tobytes())
+        except BaseException as error:
+            errors.append(error)
+
+    readers = [threading.Thread(target=predict) for _ in range(3)]
+    for reader in readers:
+        reader.start()
+    try:
+        for call in range(calls):
+            batch = batches[call % 4]
+            model.partial_fit(X[batch], y[batch])
+    finally:
+        done.set()
+        for reader in readers:
+            reader.join()
+    assert not errors
+    assert set(seen) <= allowed
+    assert seen[-1] == decision(twin, probe).tobytes()
+    assert model.coef_.tobytes() == twin.coef_.tobytes()
+
+
+def test_predictions_while_the_shape_of_the_model_changes():
+    """Another thread fits, assigns and goes on in turns: answers or errors that name X."""
+    rng = np.random.default_rng(0)
+    wide, narrow = rows(1), rows(1)[:, : D // 2]
+    y = rng.integers(0, 2, N)
+    model = LazyNetClassifier(max_iter=1, tol=None).fit(wide, y)
+    done, errors = threading.Event(), []
+
+    def train():
+        try:
+            while not done.is_set():
+                model.fit(wide, y).partial_fit(wide, y)
+                model.coef_ = np.zeros((1, D))
+                model.sparsify().partial_fit(wide, y)
+                model.densify().fit(narrow, y).partial_fit(narrow, y)
+        except BaseException as error:
+            errors.append(error)
+
+    trainer = threading.Thread(target=train)
+    trainer.start()
+    answers = refusals = 0
+    try:
+        while (answers < 50 or refusals < 20) and answers + refusals < 5000 and not errors:
+            for X in (wide, narrow):
+                try:
+                    assert decision(model, X).shape == (N,)
+                    answers += 1
+                except ValueError as error:
+                    assert "features" in str(error)  # noqa: PT017
+                    refusals += 1
+    finally:
+        done.set()
+        trainer.join()
+    assert not errors
+    assert answers

@@ -1,0 +1,416 @@
+"""Weights that users assign, start from or watch: taken whole and exact, or refused by name."""
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.exceptions import NotFittedError
+
+from lazynet import (
+    FTRL,
+    RDA,
+    AdaGrad,
+    ASGDClassifier,
+    ASGDRegressor,
+    Carpenter,
+    LazyNetClassifier,
+    LazyNetRegressor,
+    StabilisedSGDClassifier,
+    Tables,
+    TruncatedGradient,
+)
+from safe.fuzz.portrait import differences, portrait
+
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+N, D = 40, 9
+SHORT = dict(max_iter=2, tol=None, random_state=0)
+
+
+def make_data(n_classes=2, seed=0):
+    """Rows, and classes that depend on them."""
+    X = sparse.random(N, D, density=0.4, format="csr", random_state=seed)
+    return X, np.arange(N) % n_classes
+
+
+#: Every way to keep weights, with options of a classifier.
+VARIANTS = {
+    "clock": dict(),
+    "average": dict(average=True),
+    "suffix": dict(average="suffix"),
+    "polynomial": dict(average="polynomial"),
+    "tables": dict(engine=Tables(budget=7)),
+    "rescaled": dict(engine="rescaled", l1=0.0),
+    "dense": dict(engine="dense"),
+    "dense average": dict(engine="dense", average=True),
+    "truncated": dict(rule=TruncatedGradient(threshold=0.5), l2=0.0),
+    "rda": dict(rule=RDA(gamma=2.0)),
+    "ftrl": dict(rule=FTRL(alpha=0.5)),
+    "adagrad": dict(rule=AdaGrad(alpha=0.5, delta=1.0)),
+    "carpenter": dict(rule=Carpenter(period=5)),
+}
+VARIANT = pytest.mark.parametrize("options", VARIANTS.values(), ids=VARIANTS)
+OTHERS = [
+    ASGDClassifier(max_iter=2, random_state=0),
+    ASGDRegressor(max_iter=2, random_state=0),
+    StabilisedSGDClassifier(max_iter=2, burst_size=10, random_state=0),
+]
+
+
+def fitted(n_classes=2, Estimator=LazyNetClassifier, **options):
+    """A trained model and its data."""
+    X, y = make_data(n_classes)
+    return Estimator(**{**SHORT, "l1": 1e-3, "l2": 1e-3, **options}).fit(X, y), X, y
+
+
+def every_fitted():
+    """Trained models of every kind, with their data."""
+    for options in VARIANTS.values():
+        for n_classes in (2, 3):
+            yield fitted(n_classes, **options)
+        yield fitted(Estimator=LazyNetRegressor, **options)
+    for model in OTHERS:
+        for n_classes in (2, 3):
+            X, y = make_data(n_classes)
+            yield copy.deepcopy(model).fit(X, y), X, y
+
+
+def state(model):
+    """All of a model, and how it would go on."""
+    future = copy.deepcopy(model)
+    if hasattr(model, "partial_fit"):
+        X, y = make_data(len(getattr(model, "classes_", [0, 1])), seed=1)
+        if model.average == "suffix":
+            future.set_params(average=True)
+        future.partial_fit(X, y)
+    return portrait([model.coef_, model.intercept_, model, future])
+
+
+# --- coef_ and intercept_ are assigned ----------------------------------------------------------
+
+
+def other_weights(model):
+    """Weights and intercepts of the model's shapes that it does not have."""
+    rng = np.random.default_rng(3)
+    coef = rng.standard_normal(model.coef_.shape)
+    coef[rng.random(coef.shape) < 0.4] = 0.0
+    return coef, rng.standard_normal(model.intercept_.shape)
+
+
+@pytest.mark.parametrize("given", [
+    np.array, np.ndarray.tolist, np.asfortranarray, lambda a: a.astype(">f8"),
+    lambda a: a.astype(np.longdouble),
+])  # fmt: skip
+def test_assigned_weights_are_the_model(given):
+    """Every estimator predicts with the assigned weights, and training goes on from them."""
+    for model, X, y in every_fitted():
+        coef, intercept = other_weights(model)
+        model.coef_ = given(coef)
+        np.testing.assert_allclose(model.coef_, coef, rtol=1e-12, atol=1e-14)
+        before = model.coef_.copy()
+        model.intercept_ = given(intercept)
+        np.testing.assert_allclose(model.intercept_, intercept, rtol=1e-12)
+        np.testing.assert_allclose(model.coef_, before, rtol=1e-12, atol=1e-14)
+        assert np.array_equal(model.coef_ == 0, coef == 0)
+        decide = getattr(model, "decision_function", model.predict)
+        expected = X @ np.atleast_2d(coef).T + intercept
+        np.testing.assert_allclose(decide(X).reshape(expected.shape), expected, atol=1e-12)
+        if hasattr(model, "partial_fit") and model.average != "suffix":
+            t = model.t_
+            model.partial_fit(X, y)
+            assert model.t_ == t + N
+            assert not np.array_equal(model.coef_, coef)
+            np.testing.assert_allclose(model.coef_, coef, atol=30.0)
+
+
+def test_an_array_that_is_assigned_is_copied():
+    """Neither the user's array nor the model changes when the other one does."""
+    for model, _, _ in every_fitted():
+        coef, intercept = other_weights(model)
+        held = coef.copy(), intercept.copy()
+        model.coef_, model.intercept_ = coef, intercept
+        found = np.array(model.coef_), np.array(model.intercept_)
+        assert np.array_equal(coef, held[0])
+        assert np.array_equal(intercept, held[1])
+        coef[:], intercept[:] = 7.0, 7.0
+        assert np.array_equal(model.coef_, found[0])
+        assert np.array_equal(model.intercept_, found[1])
+        with pytest.raises(ValueError, match="read-only"):
+            model.coef_[..., 0] = 1.0
+
+
+def bad_values(name, shape):
+    """Things to assign that are no weights of this shape, and what is said of each."""
+    size = int(np.prod(shape))
+    good = np.ones(shape)
+    nan, infinite = good.copy(), good.copy()
+    nan.flat[-1], infinite.flat[0] = np.nan, -np.inf
+    yield nan, f"{name} must be finite"
+    yield infinite, f"{name} must be finite"
+    yield good * np.longdouble("1e4000"), f"{name} must be finite"
+    yield np.full(shape, 10**400, dtype=object), f"{name} must be finite"
+    for wrong in (np.ones(size + 1), np.ones(0), np.ones((size, 2)), np.ones((1, 1, size)), [[]]):
+        yield wrong, f"{name} must have the shape"
+    if size > 1:
+        yield np.ones((size, 1)), f"{name} must have the shape"
+        yield 1.0, f"{name} must have the shape"
+        yield sparse.csr_matrix(np.ones((size, 1))), f"{name} must have the shape"
+    for wrong in (good.astype(complex), good.astype(str), None, "zeros", {}, object(), [[1], [1, 2]],
+                  np.full(shape, None), good.astype("M8[s]"), good.astype(bool)):  # fmt: skip
+        yield wrong, name
+    if len(shape) > 1:
+        yield sparse.csr_matrix(nan), f"{name} must be finite"
+
+
+@pytest.mark.parametrize("name", ["coef_", "intercept_"])
+def test_what_is_no_weights_is_refused_and_changes_nothing(name):
+    """A bad shape, NaN, words: the error names the attribute, and the model learns on alike."""
+    for model, _, _ in every_fitted():
+        before = state(model)
+        for value, message in bad_values(name, getattr(model, name).shape):
+            with pytest.raises((TypeError, ValueError), match=f"^{name}.*" if message == name
+                               else f"^{message}"):  # fmt: skip
+                setattr(model, name, value)
+            assert differences(before, state(model)) == []
+
+
+def test_sparse_weights_are_assigned():
+    """Of any format; their zeros are zeros."""
+    for n_classes in (2, 3):
+        model, _, _ = fitted(n_classes)
+        coef, _ = other_weights(model)
+        for form in (sparse.csr_matrix, sparse.csc_array, sparse.coo_matrix, sparse.lil_matrix):
+            model.coef_ = np.zeros(coef.shape)
+            model.coef_ = form(coef)
+            np.testing.assert_array_equal(model.coef_, coef)
+    regressor, _, _ = fitted(Estimator=LazyNetRegressor)
+    regressor.coef_ = sparse.csr_matrix(np.arange(D) / 4)
+    np.testing.assert_array_equal(regressor.coef_, np.arange(D) / 4)
+
+
+@pytest.mark.parametrize("Estimator", [LazyNetClassifier, LazyNetRegressor, *map(type, OTHERS)])
+def test_nothing_is_assigned_before_fit(Estimator):
+    """There is no shape yet; the estimator is as new afterwards."""
+    for name in ("coef_", "intercept_"):
+        model = Estimator()
+        with pytest.raises(NotFittedError):
+            setattr(model, name, np.zeros(3))
+        assert set(vars(model)) - {"_lock"} == set(model.get_params(deep=False))
+        for method in (model.sparsify, model.densify):
+            with pytest.raises(NotFittedError):
+                method()
+
+
+@pytest.mark.parametrize("average", [True, "polynomial", 3])
+def test_an_average_begins_anew_from_assigned_weights(average):
+    """The assigned weights are the model until an iterate counts, and then are part of no mean."""
+    model, X, y = fitted(average=average, shuffle=False)
+    assert not np.array_equal(model.coef_, model.last_coef_)
+    coef, intercept = other_weights(model)
+    model.coef_ = coef
+    model.intercept_ = intercept
+    np.testing.assert_array_equal(model.coef_, coef)
+    np.testing.assert_array_equal(model.last_coef_, coef)
+    np.testing.assert_array_equal(model.last_intercept_, intercept)
+    means = []
+    for row in range(3):
+        model.partial_fit(X[row], y[row : row + 1])
+        means.append((model.coef_, model.last_coef_))
+    np.testing.assert_allclose(means[0][0], means[0][1], atol=1e-14)
+    if average != "polynomial":
+        mean = (means[0][1] + means[1][1] + means[2][1]) / 3
+        np.testing.assert_allclose(means[2][0], mean, atol=1e-13)
+
+
+def test_assigned_weights_are_pickled_and_copied():
+    """With the model that they belong to."""
+    for model, X, _ in every_fitted():
+        model.coef_ = other_weights(model)[0]
+        for other in (pickle.loads(pickle.dumps(model)), copy.copy(model), copy.deepcopy(model)):
+            np.testing.assert_array_equal(other.coef_, model.coef_)
+            np.testing.assert_array_equal(other.predict(X), model.predict(X))
+
+
+def test_a_model_with_bad_parameters_is_not_assigned_to():
+    """The parameters say how weights are kept: they are refused by name, all or nothing."""
+    model, _, _ = fitted()
+    before = model.coef_.copy()
+    model.set_params(rule=RDA(gamma=-1.0))
+    with pytest.raises(ValueError, match=r"^gamma of RDA must be"):
+        model.coef_ = np.zeros((1, D))
+    np.testing.assert_array_equal(model.coef_, before)
+
+
+# --- fit starts from given weights --------------------------------------------------------------
+
+
+@VARIANT
+@pytest.mark.parametrize("n_classes", [0, 2, 3])
+def test_fit_starts_from_given_weights(options, n_classes):
+    """From the weights of a model fit goes on as a warm start does, to the same bits."""
+    Estimator = LazyNetClassifier if n_classes else LazyNetRegressor
+    first, X, y = fitted(max(n_classes, 2), Estimator, **options)
+    warm = copy.deepcopy(first).set_params(warm_start=True).fit(X, y)
+    start = dict(coef_init=first.last_coef_, intercept_init=first.last_intercept_)
+    other = Estimator(**first.get_params(deep=False)).fit(X, y, **start)
+    np.testing.assert_array_equal(other.coef_, warm.coef_)
+    np.testing.assert_array_equal(other.intercept_, warm.intercept_)
+    # One of the two alone: the other is zero, or what a warm start has.
+    for name in start:
+        zero = {key: np.zeros_like(value) for key, value in start.items() if key != name}
+        alone = Estimator(**first.get_params(deep=False)).fit(X, y, **{name: start[name]})
+        both = Estimator(**first.get_params(deep=False)).fit(X, y, **{name: start[name]}, **zero)
+        np.testing.assert_array_equal(alone.coef_, both.coef_)
+        again = copy.deepcopy(first).set_params(warm_start=True).fit(X, y, **{name: start[name]})
+        np.testing.assert_allclose(again.coef_, warm.coef_, atol=1e-12)
+
+
+@VARIANT
+@pytest.mark.parametrize("Estimator", [LazyNetClassifier, LazyNetRegressor])
+def test_bad_weights_to_start_from_are_refused_and_change_nothing(options, Estimator):
+    """By the name of the argument, on a model that is trained and on one that is not."""
+    model, X, y = fitted(Estimator=Estimator, **options)
+    before = state(model)
+    new = Estimator(**model.get_params(deep=False))
+    for name, shape in (("coef_init", model.coef_.shape), ("intercept_init", (1,))):
+        for value, message in bad_values(name, shape):
+            if value is None:
+                continue
+            for each in (model, new):
+                with pytest.raises((TypeError, ValueError), match=f"^{message}"):
+                    each.fit(X, y, **{name: value})
+    assert differences(before, state(model)) == []
+    assert set(vars(new)) - {"_lock"} == set(new.get_params(deep=False))
+
+
+# --- the callback of fit ------------------------------------------------------------------------
+
+
+class Stop(Exception):
+    """Nobody else raises this."""
+
+
+@VARIANT
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_a_callback_that_raises_leaves_the_model_as_it_was(options, n_classes):
+    """In the first epoch and in the last; the random numbers are not used up either."""
+    model, X, y = fitted(n_classes, **options)
+    model.set_params(random_state=np.random.RandomState(0))
+    for warm_start in (False, True):
+        model.set_params(warm_start=warm_start)
+        before = state(model)
+        for last in (0, 1):
+
+            def callback(epoch, last=last):
+                if epoch.epoch == last:
+                    raise Stop
+
+            with pytest.raises(Stop):
+                model.fit(X, y, callback=callback)
+            assert differences(before, state(model)) == []
+    new = LazyNetClassifier(**SHORT)
+    with pytest.raises(Stop):
+        new.fit(X, y, callback=callback)
+    assert set(vars(new)) - {"_lock"} == set(new.get_params(deep=False))
+
+
+@pytest.mark.parametrize("Estimator", [LazyNetClassifier, LazyNetRegressor])
+def test_what_cannot_be_called_is_no_callback(Estimator):
+    """It is refused before the first step, and the model stays what it was."""
+    model, X, y = fitted(Estimator=Estimator)
+    before = state(model)
+    calls = []
+    model.set_params(schedule=lambda t: calls.append(t) or 0.1)
+    for bad in (3, "print", [print], {}, True, np.zeros(3), object()):
+        with pytest.raises(TypeError, match="^callback must be callable"):
+            model.fit(X, y, callback=bad)
+    assert not calls
+    assert differences(before, state(model.set_params(schedule="power"))) == []
+
+
+@pytest.mark.parametrize("answer", [np.zeros(0), np.ones(2), sparse.eye(3)])
+def test_an_answer_that_is_neither_true_nor_false_is_refused(answer):
+    """The error names the callback."""
+    model, X, y = fitted()
+    before = state(model)
+    with pytest.raises(ValueError, match="^callback must return something true or false"):
+        model.fit(X, y, callback=lambda epoch: answer)
+    assert differences(before, state(model)) == []
+
+
+@VARIANT
+@pytest.mark.parametrize("answer", [True, 1, np.True_, "yes", [0]])
+def test_a_callback_that_looks_changes_nothing_and_one_that_answers_stops(options, answer):
+    """What it is shown are copies; the model after a stop is that of the last epoch."""
+    _, X, y = fitted()
+    options = {**SHORT, "l1": 1e-3, **options, "max_iter": 3}
+    seen = []
+
+    def look(epoch):
+        seen.append((epoch.coef, epoch.intercept, epoch.t))
+        epoch.coef[:] = np.nan
+        epoch.intercept[:] = np.nan
+        return epoch.epoch == 1 and answer
+
+    watched = LazyNetClassifier(**options).fit(X, y, callback=look)
+    assert [t for *_, t in seen] == [N, 2 * N]
+    assert (watched.n_iter_, watched.t_) == (2, 2 * N)
+    np.testing.assert_array_equal(watched.coef_, seen[-1][0])
+    np.testing.assert_array_equal(watched.intercept_, seen[-1][1])
+    if options.get("average") != "suffix":
+        expected = LazyNetClassifier(**{**options, "max_iter": 2}).fit(X, y)
+        np.testing.assert_array_equal(watched.coef_, expected.coef_)
+
+
+def test_a_callback_may_not_train_the_model_that_calls_it():
+    """It may read the model, which is the one of before."""
+    model, X, y = fitted()
+    before, read = model.coef_.copy(), []
+    for ask in (lambda: model.fit(X, y), lambda: setattr(model, "coef_", before),
+                lambda: model.partial_fit(X, y), model.sparsify):  # fmt: skip
+        with pytest.raises(RuntimeError, match="in this thread"):
+            model.fit(X, y, callback=lambda epoch, ask=ask: ask())
+        np.testing.assert_array_equal(model.coef_, before)
+    model.fit(X, y, callback=lambda epoch: read.append(model.coef_) and None)
+    np.testing.assert_array_equal(read[0], before)
+
+
+# --- sparsify and densify -----------------------------------------------------------------------
+
+
+def test_sparse_coefficients_predict_as_dense_ones():
+    """And go on being sparse through training, assigning, pickling and copying."""
+    for model, X, y in every_fitted():
+        dense, predicted = np.array(model.coef_), model.predict(X)
+        assert model.sparsify() is model
+        assert sparse.issparse(model.coef_)
+        np.testing.assert_array_equal(model.coef_.toarray(), np.atleast_2d(dense))
+        np.testing.assert_array_equal(model.predict(X.toarray()), predicted)
+        np.testing.assert_array_equal(model.predict(X), predicted)
+        for other in (pickle.loads(pickle.dumps(model)), copy.copy(model)):
+            np.testing.assert_array_equal(other.coef_.toarray(), np.atleast_2d(dense))
+        model.coef_ = model.coef_
+        np.testing.assert_allclose(model.coef_.toarray(), np.atleast_2d(dense), rtol=1e-12)
+        model.coef_ = np.zeros(dense.shape)
+        assert model.coef_.nnz == 0
+        np.testing.assert_array_equal(model.densify().coef_, np.zeros(dense.shape))
+        if hasattr(model, "partial_fit") and model.average != "suffix":
+            twin = copy.deepcopy(model).partial_fit(X, y)
+            model.sparsify().partial_fit(X, y)
+            np.testing.assert_array_equal(model.coef_.toarray(), np.atleast_2d(twin.coef_))
+            np.testing.assert_array_equal(model.predict(X), twin.predict(X))
+
+
+def test_a_written_sparse_coefficient_does_not_outlive_its_model():
+    """What a user does to the sparse matrix is undone by the next training at the latest."""
+    model, X, y = fitted()
+    model.sparsify()
+    model.partial_fit(X, y)
+    first = model.coef_
+    model.partial_fit(X, y)
+    assert model.coef_ is not first
+    twin, _, _ = fitted()
+    twin.partial_fit(X, y).partial_fit(X, y)
+    np.testing.assert_array_equal(model.coef_.toarray(), twin.coef_)
