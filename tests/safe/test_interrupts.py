@@ -251,9 +251,21 @@ def observed(model):
     names = {name for name in vars(model) if name.endswith("_")}
     names |= {"coef_", "intercept_"} | ({"last_coef_", "last_intercept_"} & set(dir(model)))
     values = {name: getattr(model, name) for name in names}
+    if sparse.issparse(values["coef_"]):
+        values["coef_"] = values["coef_"].toarray(), "sparse"
     if "history_" in values:
         values["history_"] = [{**line, "seconds": None} for line in values["history_"]]
     return {name: pickle.dumps(value) for name, value in values.items()}
+
+
+def assign_weights(model):
+    """Other weights than the model can have learned."""
+    model.coef_ = np.arange(40.0)[None]
+
+
+def assign_intercept(model):
+    """Another intercept than the model can have learned."""
+    model.intercept_ = [17.0]
 
 
 def small_models():
@@ -284,6 +296,20 @@ def small_models():
     asgd = ASGDClassifier(l2=10.0, max_iter=2, random_state=np.random.RandomState(0))
     for model in (stabilised, asgd):
         yield type(model).__name__, model.fit(X, y), lambda model: model.fit(X[3:9], y[3:9])
+    start = dict(coef_init=np.full((1, 40), 0.5), intercept_init=[0.5])
+    watched = LazyNetClassifier(**base, max_iter=2, tol=None).fit(X, y)
+    yield (
+        "from given weights, watched", watched,
+        lambda model: model.fit(X[3:9], y[3:9], **start, callback=lambda epoch: epoch.coef is None),
+    )  # fmt: skip
+    for name, options in (("clock", {}), ("average", dict(average=True)), ("ftrl", dict(
+        rule="ftrl", schedule="power", eta0=None))):  # fmt: skip
+        model = LazyNetClassifier(**{**base, **options})
+        model.partial_fit(X, y, classes=[0, 1])
+        yield f"weights assigned to {name}", copy.deepcopy(model), assign_weights
+        yield f"intercept assigned to {name}", copy.deepcopy(model), assign_intercept
+        yield f"sparsify {name}", model, lambda model: model.sparsify()
+    yield "weights assigned to ASGD", copy.deepcopy(asgd), assign_weights
     stepper = Stepper(40, l1=0.1, l2=0.1, fit_intercept=True, average=True)
     stepper.step([1, 5], [1.0, -1.0], 1.0)
     yield "Stepper", stepper, lambda model: model.step([1, 7], [0.5, 2.0], -1.0)

@@ -1,4 +1,4 @@
-"""After partial_fit a prediction reads the weights of its rows alone, to the bits of all weights."""
+"""After partial_fit a prediction reads only the weights that its rows name, to the same bits."""
 
 import copy
 import threading
@@ -223,7 +223,7 @@ def test_bad_matrices_are_refused_before_a_weight_is_read(options, damage):
     model, X = learned(3, **options), rows(7)
     damage(X)
     before = copy.deepcopy(model)
-    with pytest.raises((TypeError, ValueError), match="X|indices|indptr"):
+    with pytest.raises((TypeError, ValueError), match=r"X|indices|indptr"):
         model.predict(X)
     assert model._coefficients is None
     assert model.coef_.tobytes() == before.coef_.tobytes()

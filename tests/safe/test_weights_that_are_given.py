@@ -157,8 +157,10 @@ def bad_values(name, shape):
         yield np.ones((size, 1)), f"{name} must have the shape"
         yield 1.0, f"{name} must have the shape"
         yield sparse.csr_matrix(np.ones((size, 1))), f"{name} must have the shape"
-    for wrong in (good.astype(complex), good.astype(str), None, "zeros", {}, object(), [[1], [1, 2]],
-                  np.full(shape, None), good.astype("M8[s]"), good.astype(bool)):  # fmt: skip
+    for wrong in (
+        good.astype(complex), good.astype(str), None, "zeros", {}, object(), [[1], [1, 2]],
+        np.full(shape, None), good.astype("M8[s]"), good.astype(bool),
+    ):  # fmt: skip
         yield wrong, name
     if len(shape) > 1:
         yield sparse.csr_matrix(nan), f"{name} must be finite"
@@ -324,7 +326,7 @@ def test_what_cannot_be_called_is_no_callback(Estimator):
     calls = []
     model.set_params(schedule=lambda t: calls.append(t) or 0.1)
     for bad in (3, "print", [print], {}, True, np.zeros(3), object()):
-        with pytest.raises(TypeError, match="^callback must be callable"):
+        with pytest.raises(TypeError, match=r"^callback must be callable"):
             model.fit(X, y, callback=bad)
     assert not calls
     assert differences(before, state(model.set_params(schedule="power"))) == []
@@ -335,7 +337,7 @@ def test_an_answer_that_is_neither_true_nor_false_is_refused(answer):
     """The error names the callback."""
     model, X, y = fitted()
     before = state(model)
-    with pytest.raises(ValueError, match="^callback must return something true or false"):
+    with pytest.raises(ValueError, match=r"^callback must return something true or false"):
         model.fit(X, y, callback=lambda epoch: answer)
     assert differences(before, state(model)) == []
 

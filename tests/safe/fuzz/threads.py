@@ -76,13 +76,22 @@ def together(random: np.random.Generator, ledger: Ledger) -> None:
         for _ in range(calls):
             if begun:
                 predictions, weights = model.predict(X), model.coef_
+                weights = weights.data if sparse.issparse(weights) else weights
                 if not (np.isfinite(weights).all() and np.isfinite(model.intercept_).all()):
                     raise SeenTorn("weights that are not finite were read during training")
                 if len(predictions) != X.shape[0]:
                     raise SeenTorn("predictions have another length than X")
 
+    def change() -> None:
+        for _ in range(calls):
+            if begun:
+                model.sparsify()
+                model.predict(X[: 1 + len(y) // 20])
+                model.densify()
+
     note(f"threads: {trainers} of them train {model!r}")
-    run_all([train] * trainers + [look] * int(random.integers(0, 3)), errors)
+    others = [look] * int(random.integers(0, 3)) + [change] * int(random.integers(0, 2))
+    run_all([train] * trainers + others, errors)
     expected = X.shape[0] * (calls * trainers + begun)
     name = type(model).__name__
     diverged = [error for error in errors if isinstance(error, FloatingPointError)]
