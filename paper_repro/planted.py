@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.model_selection import train_test_split
 
-from paper_repro.corpus import Corpus, from_svmlight
+from paper_repro.documents import Corpus, from_svmlight
 from paper_repro.study import Settings
 
 #: Of the planted problem: its size, its nonzeros a row, the features that matter of each kind.

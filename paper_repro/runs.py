@@ -16,7 +16,7 @@ from lazynet.penalties import ElasticNet
 from lazynet.rules import engine_for, make_rule
 from lazynet.schedules import InverseSqrt
 from lazynet.trainer import Learner, Recipe, run_pass
-from paper_repro.corpus import Corpus
+from paper_repro.documents import Corpus
 
 #: The strengths and the rate that everybody is timed with.
 L1 = L2 = 1e-6

@@ -40,7 +40,7 @@ from paper_repro.competitors.compiled import (
     NAIVE_CENTERED,
     Clock,
 )
-from paper_repro.corpus import Corpus, from_settings
+from paper_repro.documents import Corpus, from_settings
 from paper_repro.measure import Turn, in_turns
 from paper_repro.score import Spread, duration, equality, ratios, significant
 from paper_repro.study import Cell, Record, Records, Settings, Study

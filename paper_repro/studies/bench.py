@@ -16,7 +16,7 @@ from sklearn.linear_model import SGDClassifier
 
 from lazynet import LazyNetClassifier, StabilisedSGDClassifier
 from paper_repro import figures
-from paper_repro.corpus import Corpus, from_settings, medline
+from paper_repro.documents import Corpus, from_settings, medline
 from paper_repro.measure import turns
 from paper_repro.runs import ETA0, L1, L2, Epoch, recipe
 from paper_repro.score import Spread, equality, ratios

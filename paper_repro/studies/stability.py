@@ -37,8 +37,7 @@ from paper_repro import figures, machine
 from paper_repro.measure import in_turns
 from paper_repro.planted import Rows, rows_of
 from paper_repro.score import Spread, duration, ratios, significant
-from paper_repro.study import Cell, Record, Records, Settings, Study
-from paper_repro.tuning import (
+from paper_repro.studies.tuning import (
     DEFAULTS,
     FOBOS,
     INFORMATIVE,
@@ -62,6 +61,7 @@ from paper_repro.tuning import (
     shown,
     tune,
 )
+from paper_repro.study import Cell, Record, Records, Settings, Study
 from paper_repro.uniform import uniform_rows
 
 if TYPE_CHECKING:

@@ -26,7 +26,7 @@ from paper_repro.competitors import (
 )
 from paper_repro.competitors.compiled import Clock
 from paper_repro.competitors.compiled import Dense as CompiledDense
-from paper_repro.corpus import Corpus, from_settings
+from paper_repro.documents import Corpus, from_settings
 from paper_repro.measure import Turn, in_turns, turns
 from paper_repro.published import FEATURES, IDEAL, NONZEROS, PUBLISHED
 from paper_repro.runs import ETA0, L1, L2
