@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache, partial
 from itertools import product
 from typing import TYPE_CHECKING, Any
@@ -17,10 +18,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from lazynet.data import as_examples
-from lazynet.engines import make_engine
-from lazynet.losses import get_loss
-from lazynet.penalties import ElasticNet
 from lazynet.reference.closed_forms import (
     Gap,
     printed_theorem_1_proof,
@@ -28,10 +25,9 @@ from lazynet.reference.closed_forms import (
     theorem_1,
 )
 from lazynet.reference.lazy import MAPS
-from lazynet.rules import get_rule
 from lazynet.schedules import Constant, InverseSqrt, InverseTime, Schedule
 from lazynet.tolerance import UNIT_ROUNDOFF
-from lazynet.trainer import Learner, Recipe, run_pass
+from lazynet.trainer import Learner
 from paper_repro import figures
 from paper_repro.competitors import RULES
 from paper_repro.extended import (
@@ -42,6 +38,7 @@ from paper_repro.extended import (
     true_weights,
 )
 from paper_repro.pages import Template, table
+from paper_repro.runs import learn, learner, plan
 from paper_repro.score import FOUR_FIGURES
 from paper_repro.study import Cell, Record, Records, Settings, Study
 
@@ -157,7 +154,7 @@ def long_run(
     checkpoints = log_spaced(100, X.shape[0], per_decade=2)
     penalties = list(product(strengths, strengths))
     truth = true_weights(X, rule, schedule, penalties, checkpoints)
-    found = [run_engines(X, recipe(rule, schedule, *each), checkpoints) for each in penalties]
+    found = [run_engines(X, Shrinks(rule, schedule, *each), checkpoints) for each in penalties]
     return {
         "checkpoints": checkpoints,
         **{
@@ -167,27 +164,42 @@ def long_run(
     }
 
 
-def recipe(rule: str, schedule: Schedule, l1: float, l2: float) -> Recipe:
-    """Steps whose gradients are the rows themselves, whatever the weights are."""
-    return Recipe(get_loss("absolute_error"), ElasticNet(l1, l2), get_rule(rule), schedule)
+@dataclass(frozen=True)
+class Shrinks:
+    """The rule, its rates and the penalty of a run."""
 
+    rule: str
+    schedule: Schedule
+    l1: float
+    l2: float
 
-def learner_of(engine: str, X: sparse.csr_matrix, chosen: Recipe) -> Learner:
-    """An engine on these rows; the slope of |p - y| is 1 for a target that is out of reach."""
-    examples = as_examples(X, np.full(X.shape[0], -1e300))
-    return Learner(make_engine(engine, X.shape[1]), examples, chosen)
+    def learner(self, engine: str, X: sparse.csr_matrix) -> Learner:
+        """An engine whose gradients are the rows themselves, whatever the weights are.
+
+        The slope of |p - y| is 1 for targets y that no prediction p reaches.
+        """
+        chosen = plan(
+            self.rule,
+            self.l1,
+            self.l2,
+            schedule=self.schedule,
+            engine=engine,
+            loss="absolute_error",
+            fit_intercept=False,
+        )
+        return learner(X, np.full(X.shape[0], -1e300), chosen)
 
 
 def run_engines(
-    X: sparse.csr_matrix, chosen: Recipe, checkpoints: Sequence[int]
+    X: sparse.csr_matrix, shrinks: Shrinks, checkpoints: Sequence[int]
 ) -> dict[str, list[NDArray[np.float64]]]:
     """The weights of every engine at every checkpoint."""
-    learners = {name: learner_of(name, X, chosen) for name in ENGINES}
+    learners = {name: shrinks.learner(name, X) for name in ENGINES}
     found: dict[str, list[NDArray[np.float64]]] = {name: [] for name in ENGINES}
     for start, stop in zip([0, *checkpoints], checkpoints, strict=False):
-        run_pass(list(learners.values()), np.arange(start, stop), start)
-        for name, learner in learners.items():
-            found[name].append(learner.engine.weights())
+        learn(*learners.values(), rows=np.arange(start, stop), t=start)
+        for name, each in learners.items():
+            found[name].append(each.engine.weights())
     return found
 
 
@@ -254,7 +266,8 @@ def unwatched_run(
     found = followed_weight(moves, touched, scales, shifts, rate)
     errors = np.abs(found - truth[touched]) / largest
     samples = sampled(touched)
-    kept = watched_weight(X, recipe(rule, Constant(rate), UNWATCHED_L1, l2), touched[samples])
+    shrinks = Shrinks(rule, Constant(rate), UNWATCHED_L1, l2)
+    kept = watched_weight(X, shrinks, touched[samples])
     kept_errors = np.abs(kept - truth[touched[samples]]) / largest
     return {
         "steps": n_steps,
@@ -307,15 +320,15 @@ def caught_up(w: Any, old_scale: Any, scale: Any, old_shift: Any, shift: Any) ->
 
 
 def watched_weight(
-    X: sparse.csr_matrix, chosen: Recipe, steps: NDArray[np.int64]
+    X: sparse.csr_matrix, shrinks: Shrinks, steps: NDArray[np.int64]
 ) -> NDArray[np.float64]:
     """The same weight in lazynet's tables before each of these steps."""
-    learner = learner_of("tables", X, chosen)
+    watched = shrinks.learner("tables", X)
     found = np.empty(len(steps))
     start = 0
     for at, stop in enumerate(steps):
-        run_pass([learner], np.arange(start, stop), start)
-        found[at] = learner.engine.weights()[0]
+        learn(watched, rows=np.arange(start, stop), t=start)
+        found[at] = watched.engine.weights()[0]
         start = stop
     return found
 

@@ -10,7 +10,7 @@ import time
 import tracemalloc
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +23,7 @@ from paper_repro import figures
 from paper_repro.documents import Corpus, from_settings, medline
 from paper_repro.measure import turns
 from paper_repro.pages import Template, paragraphs, table
-from paper_repro.runs import ETA0, L1, L2, Epoch, recipe
+from paper_repro.runs import ETA0, L1, L2, Epoch, plan
 from paper_repro.score import Spread, equality
 from paper_repro.study import Cell, Measured, Record, Records, Settings, Study
 
@@ -147,35 +147,34 @@ class Workbench:
     def competitors(self, shuffle: bool) -> dict[str, Callable[[], float]]:
         corpus, n = self.corpus, self.corpus.X.shape[0]
         order = np.random.default_rng(0).permutation(n) if shuffle else None
-        clock = Epoch(corpus, "clock", recipe(), order)
-        dense = Epoch(corpus, "dense", recipe(), order, min(n, DENSE_EXAMPLES))
-        tables = Epoch(corpus, "tables", recipe(), order)
+        few = (np.arange(n) if order is None else order)[:DENSE_EXAMPLES]
+
+        def clock(*rule_and_penalty: Any, **options: Any) -> Epoch:
+            return Epoch(corpus, plan(*rule_and_penalty, **options), order)
+
         ours, theirs = lazynet_fit(corpus, shuffle), sklearn_fit(corpus, "elasticnet", shuffle)
         narrow = Corpus(corpus.X.astype(np.float32), corpus.y, corpus.origin)
         return {
-            "clock": clock,
-            "no penalty": Epoch(corpus, "clock", recipe(l1=0.0, l2=0.0), order),
-            "tables": tables,
-            "tables small": replace(tables, table_budget=SMALL_TABLES),
-            "dense": dense,
-            "dense predictions": replace(dense, dense_predictions=True),
-            "clock wide": Epoch(self.wide, "clock", recipe(), order),
+            "clock": clock(),
+            "no penalty": clock(l1=0.0, l2=0.0),
+            "tables": Epoch(corpus, plan(engine="tables"), order),
+            "tables small": Epoch(corpus, plan(engine="tables", table_budget=SMALL_TABLES), order),
+            "dense": Epoch(corpus, plan(engine="dense"), few),
+            "dense predictions": Epoch(corpus, plan(engine="dense", dense_predictions=True), few),
+            "clock wide": Epoch(self.wide, plan(), order),
             "clock in fit": epoch_of(ours, n),
             "clock in fit, history": epoch_of(lazynet_fit(corpus, shuffle, record=True), n),
             "sklearn en": epoch_of(theirs, n),
             "sklearn none": epoch_of(sklearn_fit(corpus, None, shuffle), n),
             "clock fit": whole(ours, n),
             "sklearn fit": whole(theirs, n),
-            "averaged": Epoch(corpus, "clock", recipe(average=True), order),
-            "clock l2": Epoch(corpus, "clock", recipe(l1=0.0), order),
-            "averaged l2": Epoch(corpus, "clock", recipe(l1=0.0, average=True), order),
-            "clock strong": Epoch(corpus, "clock", recipe(l1=STRONG_L1), order),
-            "averaged strong": Epoch(corpus, "clock", recipe(l1=STRONG_L1, average=True), order),
-            **{
-                rule: Epoch(corpus, "clock", recipe(rule), order)
-                for rule in ("rda", "ftrl", "adagrad")
-            },
-            "clock, float32": Epoch(narrow, "clock", recipe(), order),
+            "averaged": clock(average=True),
+            "clock l2": clock(l1=0.0),
+            "averaged l2": clock(l1=0.0, average=True),
+            "clock strong": clock(l1=STRONG_L1),
+            "averaged strong": clock(l1=STRONG_L1, average=True),
+            **{rule: clock(rule) for rule in ("rda", "ftrl", "adagrad")},
+            "clock, float32": Epoch(narrow, plan(), order),
             "one thread": paths_fit(corpus, 1),
             "two threads": paths_fit(corpus, 2),
         }
@@ -191,7 +190,7 @@ class Workbench:
         few = min(n, DENSE_EXAMPLES)
 
         def weights(engine: str, rows: int) -> NDArray[np.float64]:
-            epoch = Epoch(self.corpus, engine, recipe(), n_examples=rows)
+            epoch = Epoch(self.corpus, plan(engine=engine), np.arange(rows))
             epoch()
             return epoch.weights
 

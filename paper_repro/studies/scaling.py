@@ -23,7 +23,7 @@ from lazynet.trainer import Learner, run_pass
 from paper_repro import figures, machine
 from paper_repro.competitors import CLOCK, SPARSE_PREDICTIONS, TABLES, TIERS, Problem
 from paper_repro.measure import Turn, in_turns
-from paper_repro.runs import recipe
+from paper_repro.runs import plan
 from paper_repro.score import Spread, duration, significant
 from paper_repro.study import Cell, Record, Records, Settings, Study
 from paper_repro.uniform import uniform_problem
@@ -168,7 +168,7 @@ def _learner(problem: Problem, engine: str, budget: int) -> Learner:
     return Learner(
         make_engine(engine, problem.X.shape[1], table_budget=budget),
         as_examples(problem.X, problem.y),
-        recipe(problem.rule, problem.l1, problem.l2, problem.eta0),
+        plan(problem.rule, problem.l1, problem.l2).recipe,
     )
 
 
