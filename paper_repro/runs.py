@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from lazynet.averaging import FromStep
 from lazynet.data import as_examples
-from lazynet.engines import DEFAULT_BUDGET, Engine
+from lazynet.engines import DEFAULT_BUDGET, Engine, make_engine
 from lazynet.losses import get_loss
 from lazynet.penalties import ElasticNet
 from lazynet.rules import engine_for, make_rule
@@ -46,6 +48,22 @@ def touch_memory(engine: Engine) -> None:
     """Have the system hand out an engine's memory, which it does on first use."""
     for array in engine.per_weight():
         array.fill(0)
+
+
+def learner_on(
+    X: sparse.csr_matrix, y: NDArray[np.float64], chosen: Recipe, engine: str, **options: Any
+) -> Learner:
+    """A learner over these rows whose memory has been handed out."""
+    made = make_engine(engine, X.shape[1], **options)
+    touch_memory(made)
+    return Learner(made, as_examples(X, y), chosen)
+
+
+def seconds_per_step(learner: Learner, order: NDArray[np.int64], t: int = 0) -> float:
+    """What a step takes on average when the learner visits the rows in this order from step t."""
+    began = time.perf_counter()
+    run_pass([learner], order, t)
+    return (time.perf_counter() - began) / len(order)
 
 
 @dataclass

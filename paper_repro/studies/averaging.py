@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache, partial
 from statistics import median
 from typing import TYPE_CHECKING, Any
@@ -18,18 +18,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import SGDClassifier
 from sklearn.preprocessing import normalize
 
-from lazynet import Constant, FromStep, LazyNetClassifier, Pegasos, PolynomialDecay
-from lazynet.averaging import Averaging as Weighing
-from lazynet.data import as_examples
-from lazynet.dekel import DekelLearner
-from lazynet.engines import make_engine
-from lazynet.losses import get_loss
+from lazynet import ASGDClassifier, LazyNetClassifier
 from lazynet.penalties import ElasticNet
-from lazynet.rules import get_rule
-from lazynet.trainer import Learner, Recipe, run_pass
 from paper_repro import figures, machine
 from paper_repro.competitors.base import CLOCK
 from paper_repro.competitors.compiled import (
@@ -72,6 +66,11 @@ PAIRS = ((LAZY_AVERAGE, NAIVE_AVERAGE), (LAZY_CENTERED, NAIVE_CENTERED))
 STOPPED_ROWS = 400
 ALPHAS = (1e-6, 1e-5, 1e-4, 1e-3)
 L1_RATIOS = (0.0, 0.5, 1.0)
+Options = Mapping[str, Any]
+#: Weights and intercept.
+Weights = tuple[NDArray[np.float64], float]
+#: What each predictor reaches after each number of passes.
+Curves = dict[str, list[dict[str, float]]]
 SKLEARN, LAZYNET = "scikit-learn", "lazynet"
 
 
@@ -123,10 +122,9 @@ class Split:
         """A new order for every pass, the same for all learners."""
         return np.random.default_rng([seed, epoch]).permutation(self.n)
 
-    def judge(
-        self, weights: NDArray[np.float64], intercept: float, penalty: ElasticNet
-    ) -> dict[str, float]:
+    def judge(self, model: Weights, penalty: ElasticNet) -> dict[str, float]:
         """The objective on the training rows and the share of test rows that are misjudged."""
+        weights, intercept = model
         margins = self.y * (self.X @ weights + intercept)
         loss = float(np.logaddexp(0.0, -margins).mean())
         wrong = self.y_test * (self.X_test @ weights + intercept) <= 0
@@ -155,50 +153,40 @@ def describe(settings: Settings, _: Records) -> Record:
 
 
 def elastic_net(settings: Settings, _: Records) -> Record:
-    """FoBoS at a constant rate: one trajectory, read in four ways."""
+    """FoBoS at a constant rate under both penalties: one run, read in four ways."""
     rows = split(settings)
     penalty = ElasticNet(L1_ROWS / rows.n, L2_ROWS / rows.n)
-    recipe = Recipe(
-        get_loss("log_loss"), penalty, get_rule("fobos"), Constant(ETA0), fit_intercept=True
-    )
-    found, engine = _curves(rows, recipe, settings.seed)
-    weights, averages = engine.weights(), engine.model()
+    steps = dict(l1=penalty.l1, l2=penalty.l2, schedule="constant", eta0=ETA0)
+    everything = [fitted(rows, lazily(steps, True), passes, settings.seed) for passes in PASSES]
+    curves = {
+        LAST: [rows.judge(last_of(model), penalty) for model in everything],
+        AVERAGE: [rows.judge(model_of(model), penalty) for model in everything],
+        **later_averages(rows, steps, penalty, settings.seed),
+    }
     return {
-        **found,
+        "curves": curves,
         "l1": penalty.l1,
         "l2": penalty.l2,
-        "features": len(weights),
-        "support": int(np.count_nonzero(weights)),
-        "averaged support": int(np.count_nonzero(averages)),
+        "features": rows.X.shape[1],
+        "support": int(np.count_nonzero(everything[-1].last_coef_)),
+        "averaged support": int(np.count_nonzero(everything[-1].coef_)),
     }
 
 
 def ridge(settings: Settings, _: Records) -> Record:
-    """Dekel's four, and two more averages of the same steps, without an l1 penalty."""
+    """Dekel's four predictors, and two more averages of SGD with the same rates, without l1."""
     rows = split(settings)
     l2 = DEKEL_ROWS / rows.n
     penalty = ElasticNet(0.0, l2)
-    recipe = Recipe(
-        get_loss("log_loss"),
-        penalty,
-        get_rule("sgd"),
-        Pegasos(l2, t0=2),
-        "shrink_first",
-        fit_intercept=True,
-    )
-    found, _ = _curves(rows, recipe, settings.seed)
-    curves = {name: found["curves"][name] for name in (SUFFIX, POLYNOMIAL)}
-    mean = np.asarray(rows.X.mean(axis=0)).ravel()
-    examples = as_examples(rows.X, rows.y)
-    for names, center in (((SGD, ASGD), None), ((CSGD, CASGD), mean)):
-        learner = DekelLearner(rows.X.shape[1], recipe.loss, l2, center)
-        judged: dict[str, list[dict[str, float]]] = {name: [] for name in names}
-        for epoch in range(PASSES[-1]):
-            learner.take(examples, rows.order(epoch, settings.seed))
-            if epoch + 1 in PASSES:
-                for name, model in zip(names, (learner.last(), learner.average()), strict=True):
-                    judged[name].append(rows.judge(*model, penalty))
-        curves |= judged
+    steps = dict(l1=0.0, l2=l2, rule="sgd", step_order="shrink_first", schedule="pegasos")
+    curves = later_averages(rows, steps, penalty, settings.seed)
+    for last, average, center in ((SGD, ASGD, False), (CSGD, CASGD, True)):
+        models = [
+            fitted(rows, ASGDClassifier("log_loss", l2=l2, center=center), passes, settings.seed)
+            for passes in PASSES
+        ]
+        curves[last] = [rows.judge(last_of(model), penalty) for model in models]
+        curves[average] = [rows.judge(model_of(model), penalty) for model in models]
     return {"curves": curves, "l2": l2}
 
 
@@ -208,44 +196,39 @@ CURVES: dict[str, Callable[[Settings, Records], Record]] = {
 }
 
 
-def _curves(rows: Split, recipe: Recipe, seed: int) -> tuple[Record, Any]:
-    """Last, averaged, suffix and polynomial after the passes, and the engine of the average."""
-    curves: dict[str, list[dict[str, float]]] = {}
-    penalty = recipe.penalty
-    everything, decaying = (
-        _trained(rows, recipe, weighing, seed) for weighing in (FromStep(), PolynomialDecay())
+def later_averages(rows: Split, steps: Options, penalty: ElasticNet, seed: int) -> Curves:
+    """The averages that forget the first steps, after each number of passes."""
+    return {
+        name: [
+            rows.judge(model_of(fitted(rows, lazily(steps, average), passes, seed)), penalty)
+            for passes in PASSES
+        ]
+        for name, average in ((SUFFIX, "suffix"), (POLYNOMIAL, "polynomial"))
+    }
+
+
+def lazily(steps: Options, average: bool | str) -> LazyNetClassifier:
+    """Logistic regression by these steps with this average, for one run over a given order."""
+    return LazyNetClassifier(
+        "log_loss", **steps, average=average, max_iter=1, tol=None, record_history=False
     )
-    curves[LAST], curves[AVERAGE], curves[POLYNOMIAL] = [], [], []
-    for passes in PASSES:
-        engine, polynomial = everything(passes), decaying(passes)
-        curves[LAST].append(rows.judge(engine.weights(), engine.intercept, penalty))
-        curves[AVERAGE].append(rows.judge(engine.model(), engine.model_intercept, penalty))
-        curves[POLYNOMIAL].append(
-            rows.judge(polynomial.model(), polynomial.model_intercept, penalty)
-        )
-    curves[SUFFIX] = []
-    for passes in PASSES:
-        # What a run of so many passes would have averaged.
-        suffix = _trained(rows, recipe, FromStep(passes * rows.n // 2 + 1), seed)(passes)
-        curves[SUFFIX].append(rows.judge(suffix.model(), suffix.model_intercept, penalty))
-    return {"curves": curves}, engine
 
 
-def _trained(rows: Split, recipe: Recipe, weighing: Weighing, seed: int) -> Callable[[int], Any]:
-    """An engine that goes on to so many passes when it is called, on the orders of ``rows``."""
-    chosen = replace(recipe, averaging=weighing)
-    engine = make_engine("clock", rows.X.shape[1], average=True)
-    learner = Learner(engine, as_examples(rows.X, rows.y), chosen)
-    epoch = t = 0
+def fitted(rows: Split, model: Any, passes: int, seed: int) -> Any:
+    """The model after so many passes over the training rows."""
+    order = np.concatenate([rows.order(epoch, seed) for epoch in range(passes)])
+    with warnings.catch_warnings():
+        # After one pass Dekel's averages may be worse than no model.
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return model.fit(rows.X, rows.y, sample_order=order)
 
-    def go_on(passes: int) -> Any:
-        nonlocal epoch, t
-        while epoch < passes:
-            t = run_pass([learner], rows.order(epoch, seed), t)
-            epoch += 1
-        return engine
 
-    return go_on
+def model_of(model: Any) -> Weights:
+    return model.coef_.ravel(), float(model.intercept_[0])
+
+
+def last_of(model: Any) -> Weights:
+    return model.last_coef_.ravel(), float(model.last_intercept_[0])
 
 
 # --- cost ------------------------------------------------------------------------------------

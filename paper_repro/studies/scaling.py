@@ -7,7 +7,6 @@ it is proportional to the nonzeros, and the tables keep two numbers for every st
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -15,15 +14,13 @@ from statistics import median
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from lazynet.data import as_examples
-from lazynet.engines import Engine, make_engine
-from lazynet.trainer import Learner, run_pass
+from lazynet.engines import Engine
+from lazynet.trainer import Learner
 from paper_repro import figures, machine
 from paper_repro.competitors import CLOCK, SPARSE_PREDICTIONS, TABLES, TIERS, Problem
 from paper_repro.measure import Turn, in_turns
-from paper_repro.runs import recipe
+from paper_repro.runs import learner_on, recipe, seconds_per_step
 from paper_repro.score import Spread, duration, significant
 from paper_repro.study import Cell, Record, Records, Settings, Study
 from paper_repro.uniform import uniform_problem
@@ -43,7 +40,6 @@ BYTES_PER_FEATURE = 2 * 3 * 8
 NUMPY_CLOCK = "NumPy, lazy, clock"
 BY_FEATURES = (CLOCK, TABLES, SPARSE_PREDICTIONS)
 BY_NONZEROS = (CLOCK, TABLES, NUMPY_CLOCK)
-ENGINES = {CLOCK: "clock", TABLES: "tables"}
 
 
 class Scaling(Study):
@@ -150,33 +146,21 @@ def measure_steps(settings: Settings, steps: int, _: Records) -> Record:
         seed=settings.seed,
     )
     order = np.resize(np.arange(len(problem.y)), steps)
-    learners = {name: _learner(problem, engine, steps) for name, engine in ENGINES.items()}
-    seconds = in_turns(
-        {
-            name: partial(_seconds_per_step, learner, problem, order)
-            for name, learner in learners.items()
-        },
-        settings.repeats,
-    )
-    return {
-        "seconds": seconds,
-        "bytes": {name: state_bytes(learner.engine) for name, learner in learners.items()},
+    chosen = recipe(problem.rule, problem.l1, problem.l2, problem.eta0)
+    learners = {
+        CLOCK: learner_on(problem.X, problem.y, chosen, "clock"),
+        TABLES: learner_on(problem.X, problem.y, chosen, "tables", table_budget=steps),
     }
 
+    def go_over(learner: Learner) -> float:
+        learner.engine.load(problem.weights, problem.intercept)
+        return seconds_per_step(learner, order, problem.t)
 
-def _learner(problem: Problem, engine: str, budget: int) -> Learner:
-    return Learner(
-        make_engine(engine, problem.X.shape[1], table_budget=budget),
-        as_examples(problem.X, problem.y),
-        recipe(problem.rule, problem.l1, problem.l2, problem.eta0),
-    )
-
-
-def _seconds_per_step(learner: Learner, problem: Problem, order: NDArray[np.int64]) -> float:
-    learner.engine.load(problem.weights, problem.intercept)
-    began = time.perf_counter()
-    run_pass([learner], order, problem.t)
-    return (time.perf_counter() - began) / len(order)
+    turns = {name: partial(go_over, learner) for name, learner in learners.items()}
+    return {
+        "seconds": in_turns(turns, settings.repeats),
+        "bytes": {name: state_bytes(learner.engine) for name, learner in learners.items()},
+    }
 
 
 def state_bytes(engine: Engine) -> dict[str, int]:

@@ -16,6 +16,7 @@ import math
 import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields
 from functools import lru_cache, partial
 from itertools import product
 from statistics import median
@@ -24,18 +25,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.utils import check_random_state
 
-from lazynet import InverseSqrt
-from lazynet.data import as_examples
-from lazynet.engines import make_engine
+from lazynet import InverseSqrt, StabilisedSGDClassifier
+from lazynet.data import as_examples, columns_with_values
 from lazynet.losses import get_loss
-from lazynet.penalties import ElasticNet
-from lazynet.rules import get_rule
 from lazynet.stages import Permutations, Plan, Problem, StabilisedLearner, Workers
-from lazynet.trainer import Learner, Recipe, run_pass
 from paper_repro import figures, machine
 from paper_repro.measure import in_turns
 from paper_repro.planted import Rows, rows_of
+from paper_repro.runs import learner_on, recipe, seconds_per_step
 from paper_repro.score import Spread, duration, ratios, significant
 from paper_repro.studies.tuning import (
     DEFAULTS,
@@ -185,7 +184,7 @@ def updates(settings: Settings, loss: str, name: str, records: Records) -> Recor
     rows = problem(settings)
     model = METHODS[name].make(loss, chosen_parameters(records, loss, name))
     if name in STABILISED:
-        return {"nonzeros": _updates_of_a_path(model, rows)}
+        return {"nonzeros": updates_of_a_path(model, rows)}
     generator = np.random.default_rng(settings.seed)
     order = np.concatenate([generator.permutation(len(rows.y)) for _ in range(PASSES)])
     last = min(UPDATES, len(order) - 1)
@@ -197,19 +196,18 @@ def updates(settings: Settings, loss: str, name: str, records: Records) -> Recor
     return {"nonzeros": nonzeros}
 
 
-def _updates_of_a_path(model: Any, rows: Rows) -> list[int]:
+def updates_of_a_path(model: StabilisedSGDClassifier, rows: Rows) -> list[int]:
+    """Nonzeros of the first path after each of the last updates of ``model.fit``."""
     counts: deque[int] = deque(maxlen=UPDATES)
-    model.set_params(random_state=0)
-    p = model._settle()
-    eta0 = model._scale_of_rates(p, rows.X, None)
-    (learner,) = model._new_learners(p, rows.X, [(rows.y, None)], eta0)
-    path = learner.paths[0]
+    # The seeds that random_state=0 stands for.
+    seeds = np.random.SeedSequence(int(check_random_state(0).randint(2**31))).spawn(model.n_paths)
+    learner = stages(model, rows.X, rows.y, seeds)
     n_steps = model.max_iter * len(rows.y)
     with Workers(1) as workers:
         while learner.t < n_steps and learner.n_stable:
             learner.take_stage(
                 workers,
-                lambda: counts.append(int(np.count_nonzero(path.weights()))),
+                lambda: counts.append(int(np.count_nonzero(learner.paths[0].weights()))),
                 n_steps - learner.t,
             )
     return list(counts)
@@ -241,15 +239,8 @@ def widths(settings: Settings, _: Records) -> Record:
 
 def stage_on(X: sparse.csr_matrix, y: NDArray[np.float64]) -> Callable[[], float]:
     """Seconds per step of one path, a stage at a time, that purges nothing."""
-    occurs = np.zeros(X.shape[1], dtype=bool)
-    occurs[X.indices] = True
-    learner = StabilisedLearner(
-        Problem(as_examples(X, y), get_loss("log_loss")),
-        Plan(5, 1000, 0.3, -9.0, 0.0, 0.5, 1, True),
-        InverseSqrt(1.0),
-        [Permutations(len(y), np.random.default_rng(0))],
-        occurs,
-    )
+    model = StabilisedSGDClassifier("log_loss", eta0=1.0, stability=0.0, fit_intercept=False)
+    learner = stages(model, X, y, [0])
 
     def stage() -> float:
         before = learner.t
@@ -263,17 +254,26 @@ def stage_on(X: sparse.csr_matrix, y: NDArray[np.float64]) -> Callable[[], float
 
 def pass_over(X: sparse.csr_matrix, y: NDArray[np.float64]) -> Callable[[], float]:
     """Seconds per step of the clock on the same rows, a permutation at a time."""
-    recipe = Recipe(get_loss("log_loss"), ElasticNet(1e-6, 0.0), get_rule("fobos"), InverseSqrt())
-    learner = Learner(make_engine("clock", X.shape[1]), as_examples(X, y), recipe)
+    learner = learner_on(X, y, recipe("fobos", l1=1e-6, l2=0.0, eta0=1.0), "clock")
     rows = Permutations(len(y), np.random.default_rng(0))
+    return lambda: seconds_per_step(learner, rows.take(len(y)))
 
-    def visit() -> float:
-        order = rows.take(len(y))
-        began = time.perf_counter()
-        run_pass([learner], order, 0)
-        return (time.perf_counter() - began) / len(order)
 
-    return visit
+def stages(
+    model: StabilisedSGDClassifier, X: sparse.csr_matrix, y: NDArray[np.float64], seeds: Sequence[Any]
+) -> StabilisedLearner:
+    """What ``model.fit`` runs on labels -1 and 1, a path for each seed, to be taken by stages."""
+    chosen = model.get_params()
+    plan = {field.name: chosen[field.name] for field in fields(Plan) if field.name in chosen}
+    occurs = np.zeros(X.shape[1], dtype=bool)
+    occurs[columns_with_values(X)] = True
+    return StabilisedLearner(
+        Problem(as_examples(X, y), get_loss(model.loss), fit_intercept=model.fit_intercept),
+        Plan(**plan, universal=model.gravity == "universal"),
+        InverseSqrt(model.eta0),
+        [Permutations(len(y), np.random.default_rng(seed)) for seed in seeds],
+        occurs,
+    )
 
 
 # --- reading what was measured ---------------------------------------------------------------
