@@ -36,14 +36,16 @@ from paper_repro.competitors.compiled import (
 )
 from paper_repro.documents import Corpus, from_settings
 from paper_repro.measure import Turn, in_turns
+from paper_repro.pages import Template, paragraphs, table
 from paper_repro.score import Spread, duration, equality, ratios, significant
-from paper_repro.study import Cell, Record, Records, Settings, Study
+from paper_repro.study import Cell, Measured, Record, Records, Settings, Study
 from paper_repro.uniform import uniform_problem
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+PAGE = Template.beside(__file__)
 PASSES = (1, 2, 3, 5, 7, 10)
 #: One row in so many is kept for testing.
 TEST_SHARE = 5
@@ -96,10 +98,10 @@ class Averaging(Study):
         ]
 
     def page(self, document: Mapping[str, Any]) -> str:
-        return page(Measured(document))
+        return page(Averages(document))
 
     def draw(self, document: Mapping[str, Any]) -> Figure:
-        return draw(Measured(document))
+        return draw(Averages(document))
 
 
 # --- learning curves -------------------------------------------------------------------------
@@ -339,32 +341,31 @@ def stopped(settings: Settings, l1_ratio: float, alpha: float, _: Records) -> Re
 # --- reading what was measured ---------------------------------------------------------------
 
 
-class Measured:
-    """A document of the study, asked in its own words."""
+class Averages(Measured):
+    """Curves by predictor, times by number of features, deviations by penalty."""
 
     def __init__(self, document: Mapping[str, Any]) -> None:
-        records = document["records"]
-        self.corpus = records["corpus"]
-        self.curves = {name: records[f"curves/{name}"] for name in PREDICTORS}
-        by_size = {
-            int(key.split("/")[1]): record
-            for key, record in records.items()
-            if key.startswith("features/")
-        }
+        super().__init__(document)
+        by_size = {int(size): record for [size], record in self.group("features")}
         self.skipped = {size: r["skipped"] for size, r in by_size.items() if "skipped" in r}
         self.timed = {size: r for size, r in sorted(by_size.items()) if "seconds" in r}
         self.stopped = {
-            (float(key.split("/")[1]), float(key.split("/")[2])): record
-            for key, record in records.items()
-            if key.startswith("stopped/")
+            (float(ratio), float(alpha)): record for (ratio, alpha), record in self.group("stopped")
         }
-        self.nonzeros = document["settings"]["nonzeros"]
 
     def curve(self, group: str, name: str, what: str) -> list[float]:
-        return [found[what] for found in self.curves[group]["curves"][name]]
+        return [found[what] for found in self.records[f"curves/{group}"]["curves"][name]]
+
+    def best(self, group: str, what: str) -> str:
+        """The predictor whose objective or error is the lowest after the last pass."""
+        return min(PREDICTORS[group], key=lambda name: self.curve(group, name, what)[-1])
 
     def seconds(self, name: str) -> list[float]:
         return [median(record["seconds"][name]) for record in self.timed.values()]
+
+    def growth(self, name: str) -> float:
+        """How many times longer a step takes with the most features than with the fewest."""
+        return self.seconds(name)[-1] / self.seconds(name)[0]
 
     def ratio(self, size: int, slow: str, fast: str) -> Spread:
         seconds = self.timed[size]["seconds"]
@@ -376,158 +377,123 @@ class Measured:
             found["relative"] for record in self.timed.values() for found in record["same"].values()
         )
 
+    def deviations(self, name: str, l1: bool) -> list[float]:
+        """By how much the averages of a package are wrong, with an l1 penalty or without."""
+        return [
+            record[name]["largest"]
+            for (ratio, _), record in self.stopped.items()
+            if (ratio > 0) == l1
+        ]
+
 
 # --- the page --------------------------------------------------------------------------------
 
 
-def page(measured: Measured) -> str:
-    return "\n\n".join(
-        [
-            _setting(measured),
-            "## Elastic net",
-            _elastic_net(measured),
-            curve_table(measured, ELASTIC_NET),
-            "## Dekel's averages and centering",
-            _ridge(measured),
-            curve_table(measured, RIDGE),
-            "## What averages cost",
-            _cost(measured),
-            cost_table(measured),
-            *(f"{size:,} features were left out: {why}." for size, why in measured.skipped.items()),
-            "## Averages under an l1 penalty, and scikit-learn's",
-            _deviation(measured),
-            deviation_table(measured),
-        ]
+def page(found: Averages) -> str:
+    """The numbers and tables of ``averaging.md``, section by section."""
+    rows, elastic, ridge = (
+        found.records[key] for key in ("corpus", f"curves/{ELASTIC_NET}", f"curves/{RIDGE}")
+    )
+    sizes, some = list(found.timed), next(iter(found.stopped.values()))
+    return PAGE(
+        "page",
+        train=rows["train"],
+        test=rows["test"],
+        origin=rows["corpus"]["origin"],
+        features=rows["corpus"]["features"],
+        nonzeros=rows["corpus"]["nonzeros_per_example"],
+        positive=rows["positive"],
+        passes=PASSES[-1],
+        # Elastic net
+        eta0=ETA0,
+        l1=elastic["l1"],
+        l2=elastic["l2"],
+        best_objective=found.best(ELASTIC_NET, "objective"),
+        best_error=found.best(ELASTIC_NET, "error"),
+        weights=elastic["features"],
+        support=elastic["support"],
+        averaged_support=elastic["averaged support"],
+        elastic_net_curves=curve_table(found, ELASTIC_NET),
+        # Dekel's averages and centering
+        ridge_l2=ridge["l2"],
+        ridge_best_objective=found.best(RIDGE, "objective"),
+        ridge_best_error=found.best(RIDGE, "error"),
+        ridge_curves=curve_table(found, RIDGE),
+        # What averages cost
+        timed_nonzeros=found.settings["nonzeros"],
+        fewest=sizes[0],
+        most=sizes[-1],
+        grown=sizes[-1] / sizes[0],
+        lazy_average=found.growth(LAZY_AVERAGE),
+        naive_average=found.growth(NAIVE_AVERAGE),
+        lazy_centered=found.growth(LAZY_CENTERED),
+        naive_centered=found.growth(NAIVE_CENTERED),
+        difference=found.worst_equality,
+        costs=cost_table(found),
+        left_out=paragraphs(
+            PAGE("left out", size=size, why=why) for size, why in found.skipped.items()
+        ),
+        # Averages under an l1 penalty, and scikit-learn's
+        stopped_rows=some["rows"],
+        stopped_features=some["features"],
+        sklearn_l2=max(found.deviations(SKLEARN, l1=False)),
+        sklearn_least=min(found.deviations(SKLEARN, l1=True)),
+        sklearn_most=max(found.deviations(SKLEARN, l1=True)),
+        lazynet_most=max(found.deviations(LAZYNET, l1=True) + found.deviations(LAZYNET, l1=False)),
+        deviations=deviation_table(found),
     )
 
 
-def _setting(measured: Measured) -> str:
-    corpus = measured.corpus["corpus"]
-    return (
-        f"{measured.corpus['train']:,} rows to learn from and {measured.corpus['test']:,} to test "
-        f"on ({corpus['origin']}; {corpus['features']:,} features, "
-        f"{corpus['nonzeros_per_example']:.2f} nonzeros each on average), each scaled to length 1, "
-        f"as is usual for text; {measured.corpus['positive']:.1%} of the test rows are of the "
-        f"positive class. Logistic loss, a new order in every pass, the same for all. The "
-        f"*objective* is that of the training rows, penalty included, the intercept's left out; "
-        f"the *error* is the share of test rows that are misjudged. Of the averages, *{AVERAGE}* "
-        f"is of all iterates, *{SUFFIX}* of those after half of the steps, *{POLYNOMIAL}* Shamir & "
-        f"Zhang's with degree 3."
-    )
-
-
-def _best(measured: Measured, group: str, what: str) -> str:
-    last = {name: measured.curve(group, name, what)[-1] for name in PREDICTORS[group]}
-    return min(last, key=last.__getitem__)
-
-
-def _elastic_net(measured: Measured) -> str:
-    record = measured.curves[ELASTIC_NET]
-    return (
-        f"FoBoS at the constant rate {ETA0:g} with l1 = {significant(record['l1'])} and "
-        f"l2 = {significant(record['l2'])}: one run, read in four ways. After {PASSES[-1]} passes "
-        f"the lowest objective is that of *{_best(measured, ELASTIC_NET, 'objective')}*, the "
-        f"lowest error that of *{_best(measured, ELASTIC_NET, 'error')}*. An average of sparse "
-        f"weights is not sparse: of {record['features']:,} weights {record['support']:,} are not "
-        f"zero in the last iterate, {record['averaged support']:,} in the average."
-    )
-
-
-def _ridge(measured: Measured) -> str:
-    return (
-        f"Rates 1 / (l2 t) with l2 = {significant(measured.curves[RIDGE]['l2'])}, no l1 penalty: "
-        f"{SGD}, its average {ASGD}, and both on centered rows ({CSGD}, {CASGD}). *{SUFFIX}* and "
-        f"*{POLYNOMIAL}* are of the same steps with rates 1 / (l2 (t + 2)) and an intercept "
-        f"without penalty. The first steps of such rates are long, and a plain average remembers "
-        f"them. After {PASSES[-1]} passes the lowest objective is that of "
-        f"*{_best(measured, RIDGE, 'objective')}*, the lowest error that of "
-        f"*{_best(measured, RIDGE, 'error')}*."
-    )
-
-
-def curve_table(measured: Measured, group: str) -> str:
+def curve_table(found: Averages, group: str) -> str:
     """Objective and error of every predictor after every number of passes."""
     names = PREDICTORS[group]
-    lines = [
-        "| passes | " + " | ".join(f"{name}: objective, error" for name in names) + " |",
-        "|---" * (1 + len(names)) + "|",
-    ]
-    for k, passes in enumerate(PASSES):
-        cells = [
-            f"{significant(measured.curve(group, name, 'objective')[k], 4)}, "
-            f"{measured.curve(group, name, 'error')[k]:.2%}"
-            for name in names
-        ]
-        lines.append(f"| {passes} | {' | '.join(cells)} |")
-    return "\n".join(lines)
-
-
-def _cost(measured: Measured) -> str:
-    sizes = list(measured.timed)
-    grown = sizes[-1] / sizes[0]
-    growth = {
-        name: significant(measured.seconds(name)[-1] / measured.seconds(name)[0]) for name in TIMED
-    }
-    return (
-        f"Rows of {measured.nonzeros:g} nonzeros in columns drawn uniformly. *{NAIVE_AVERAGE}* is "
-        f"the compiled dense loop that adds every weight to a sum after every step, "
-        f"*{NAIVE_CENTERED}* centers every row and adds up every weight by NumPy's loops. From "
-        f"{sizes[0]:,} to {sizes[-1]:,} features, {grown:,.0f} times as many, the time of a step "
-        f"grows {growth[LAZY_AVERAGE]} times with the lazy average and {growth[NAIVE_AVERAGE]} "
-        f"times where every weight is added up; {growth[LAZY_CENTERED]} times for {LAZY_CENTERED} "
-        f"and {growth[NAIVE_CENTERED]} times for {NAIVE_CENTERED}: O(d + T k) against O(T d), but "
-        f"for the latency of memory. In the same run the averages of both are held against each "
-        f"other: the greatest difference is {measured.worst_equality:.2g} of the largest."
+    return table(
+        ["passes", *(f"{name}: objective, error" for name in names)],
+        [
+            [
+                passes,
+                *(
+                    f"{significant(found.curve(group, name, 'objective')[k], 4)}, "
+                    f"{found.curve(group, name, 'error')[k]:.2%}"
+                    for name in names
+                ),
+            ]
+            for k, passes in enumerate(PASSES)
+        ],
     )
 
 
-def cost_table(measured: Measured) -> str:
-    lines = [
-        f"| features | {' | '.join(TIMED)} | averaged / {CLOCK} | "
-        f"{NAIVE_AVERAGE} / lazily | {NAIVE_CENTERED} / {LAZY_CENTERED} |",
-        "|---" * (4 + len(TIMED)) + "|",
-    ]
-    for k, size in enumerate(measured.timed):
-        times = [duration(measured.seconds(name)[k]) for name in TIMED]
-        pairs = [(LAZY_AVERAGE, CLOCK), *((naive, lazy) for lazy, naive in PAIRS)]
-        found = [str(measured.ratio(size, slow, fast)) for slow, fast in pairs]
-        lines.append(f"| {size:,} | {' | '.join([*times, *found])} |")
-    return "\n".join(lines)
-
-
-def _deviation(measured: Measured) -> str:
-    some = next(iter(measured.stopped.values()))
-    of_l1 = [record for (ratio, _), record in measured.stopped.items() if ratio > 0]
-    l2_only = [record for (ratio, _), record in measured.stopped.items() if ratio == 0]
-    worst = {
-        name: max(record[name]["largest"] for record in measured.stopped.values())
-        for name in (SKLEARN, LAZYNET)
+def cost_table(found: Averages) -> str:
+    """Time of a step with every number of features, and ratios round by round."""
+    ratios = {
+        f"averaged / {CLOCK}": (LAZY_AVERAGE, CLOCK),
+        f"{NAIVE_AVERAGE} / lazily": (NAIVE_AVERAGE, LAZY_AVERAGE),
+        f"{NAIVE_CENTERED} / {LAZY_CENTERED}": (NAIVE_CENTERED, LAZY_CENTERED),
     }
-    return (
-        f"Both are stopped after each of {some['rows']:,} rows ({some['features']:,} features, one "
-        f"pass, constant rate {ETA0:g}), and the mean of what they return then is held against "
-        f"what they return with `average`. Without an l1 penalty scikit-learn's is that mean to "
-        f"{max(record[SKLEARN]['largest'] for record in l2_only):.1g} of its largest entry. With "
-        f"one it is off by {min(record[SKLEARN]['largest'] for record in of_l1):.1g} to "
-        f"{worst[SKLEARN]:.2g}: the truncation of a weight is not entered in its average. "
-        f"lazynet's is off by {worst[LAZYNET]:.1g} at most."
+    return table(
+        ["features", *TIMED, *ratios],
+        [
+            [
+                f"{size:,}",
+                *(duration(found.seconds(name)[k]) for name in TIMED),
+                *(found.ratio(size, slow, fast) for slow, fast in ratios.values()),
+            ]
+            for k, size in enumerate(found.timed)
+        ],
     )
 
 
-def deviation_table(measured: Measured) -> str:
-    lines = [
-        "| alpha | l1_ratio | scikit-learn, largest entry | scikit-learn, norm "
-        "| lazynet, largest entry | lazynet, norm |",
-        "|---" * 6 + "|",
-    ]
-    for (ratio, alpha), record in sorted(measured.stopped.items()):
-        cells = [
-            f"{record[name][what]:.2g}"
-            for name in (SKLEARN, LAZYNET)
-            for what in ("largest", "norm")
-        ]
-        lines.append(f"| {alpha:g} | {ratio:g} | {' | '.join(cells)} |")
-    return "\n".join(lines)
+def deviation_table(found: Averages) -> str:
+    """By how much the averages of both packages are wrong under every penalty."""
+    pairs = [(name, what) for name in (SKLEARN, LAZYNET) for what in ("largest", "norm")]
+    header = [f"{name}, {'largest entry' if what == 'largest' else what}" for name, what in pairs]
+    return table(
+        ["alpha", "l1_ratio", *header],
+        [
+            [f"{alpha:g}", f"{ratio:g}", *(f"{record[name][what]:.2g}" for name, what in pairs)]
+            for (ratio, alpha), record in sorted(found.stopped.items())
+        ],
+    )
 
 
 # --- the figure ------------------------------------------------------------------------------
@@ -551,25 +517,25 @@ COST_LOOKS = {
 }
 
 
-def draw(measured: Measured) -> Figure:
+def draw(found: Averages) -> Figure:
     """Objective and error against passes; time against features; scikit-learn's deviation."""
     figure, axes = figures.new(columns=3, rows=2, width=11.5, height=6.4)
     for column, group in enumerate(PREDICTORS):
         for row, what in enumerate(("objective", "error")):
-            _draw_curves(axes[row, column], measured, group, what)
+            _draw_curves(axes[row, column], found, group, what)
     axes[0, 0].set_title("Elastic net, constant rate")
     axes[0, 1].set_title("l2 alone, rates 1 / (l2 t)")
     axes[0, 0].set_ylabel("objective")
     axes[1, 0].set_ylabel("share of test rows misjudged")
-    _draw_cost(axes[0, 2], measured)
-    _draw_deviation(axes[1, 2], measured)
+    _draw_cost(axes[0, 2], found)
+    _draw_deviation(axes[1, 2], found)
     return figure  # type: ignore[no-any-return]
 
 
-def _draw_curves(ax: Axes, measured: Measured, group: str, what: str) -> None:
+def _draw_curves(ax: Axes, found: Averages, group: str, what: str) -> None:
     ends = {}
     for name in PREDICTORS[group]:
-        values = measured.curve(group, name, what)
+        values = found.curve(group, name, what)
         look = {**figures.LOOKS[LOOK_OF[name]], "markersize": 3.5}
         if look["linestyle"] == "none":
             look |= {"linestyle": "-.", "linewidth": 1.2}
@@ -582,11 +548,11 @@ def _draw_curves(ax: Axes, measured: Measured, group: str, what: str) -> None:
     figures.label_apart(ax, PASSES[-1], ends, LOOK_OF)
 
 
-def _draw_cost(ax: Axes, measured: Measured) -> None:
-    sizes = list(measured.timed)
+def _draw_cost(ax: Axes, found: Averages) -> None:
+    sizes = list(found.timed)
     ends = {}
     for name in TIMED:
-        values = measured.seconds(name)
+        values = found.seconds(name)
         ax.loglog(sizes, values, **{**figures.LOOKS[COST_LOOKS[name]], "markersize": 3.5})
         ends[name] = values[-1]
     figures.times_in_words(ax)
@@ -596,19 +562,19 @@ def _draw_cost(ax: Axes, measured: Measured) -> None:
     figures.label_apart(ax, sizes[-1], ends, COST_LOOKS)
 
 
-def _draw_deviation(ax: Axes, measured: Measured) -> None:
+def _draw_deviation(ax: Axes, found: Averages) -> None:
     ends = {}
     looks = {}
     for name, look in ((SKLEARN, "dense"), (LAZYNET, "clock")):
         for ratio in L1_RATIOS:
-            found = {
+            largest = {
                 alpha: record[name]["largest"]
-                for (of, alpha), record in sorted(measured.stopped.items())
+                for (of, alpha), record in sorted(found.stopped.items())
                 if of == ratio
             }
-            values = [max(value, 1e-17) for value in found.values()]
+            values = [max(value, 1e-17) for value in largest.values()]
             style = figures.LOOKS[look]
-            ax.loglog(list(found), values, **{**style, "markersize": 3.5, "linewidth": 1.0})
+            ax.loglog(list(largest), values, **{**style, "markersize": 3.5, "linewidth": 1.0})
             if name == SKLEARN or ratio == L1_RATIOS[-1]:
                 label = f"{name}, l1_ratio {ratio:g}" if name == SKLEARN else f"{name}, all"
                 ends[label], looks[label] = values[-1], look

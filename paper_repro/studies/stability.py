@@ -260,7 +260,10 @@ def pass_over(X: sparse.csr_matrix, y: NDArray[np.float64]) -> Callable[[], floa
 
 
 def stages(
-    model: StabilisedSGDClassifier, X: sparse.csr_matrix, y: NDArray[np.float64], seeds: Sequence[Any]
+    model: StabilisedSGDClassifier,
+    X: sparse.csr_matrix,
+    y: NDArray[np.float64],
+    seeds: Sequence[Any],
 ) -> StabilisedLearner:
     """What ``model.fit`` runs on labels -1 and 1, a path for each seed, to be taken by stages."""
     chosen = model.get_params()
@@ -270,7 +273,7 @@ def stages(
     return StabilisedLearner(
         Problem(as_examples(X, y), get_loss(model.loss), fit_intercept=model.fit_intercept),
         Plan(**plan, universal=model.gravity == "universal"),
-        InverseSqrt(model.eta0),
+        InverseSqrt(chosen["eta0"]),
         [Permutations(len(y), np.random.default_rng(seed)) for seed in seeds],
         occurs,
     )
