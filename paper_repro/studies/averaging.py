@@ -1,9 +1,12 @@
 """Study ``averaging``: what averages of the iterates are worth, and what they cost.
 
-Last, averaged, suffix-averaged, polynomially averaged and centered predictors, by objective and
-test error against passes; time per example against the number of features, lazily and in so many
-words (Dekel's O(d + T k) against O(T d)); and how far scikit-learn's averages under an l1 penalty
-are from the mean of its own iterates.
+Three measurements:
+
+1. objective and test error against passes, of the last iterate and of four averages, with and
+   without centered rows;
+2. the time of a step against the number of features, with lazy and with naive averages (Dekel's
+   O(d + T k) against O(T d));
+3. the difference between scikit-learn's average under an l1 penalty and the mean of the iterates.
 """
 
 from __future__ import annotations
@@ -47,9 +50,9 @@ if TYPE_CHECKING:
 
 PAGE = Template.beside(__file__)
 PASSES = (1, 2, 3, 5, 7, 10)
-#: One row in so many is kept for testing.
+#: One row in five is kept for testing.
 TEST_SHARE = 5
-#: The strengths of the penalties by the number of training rows, and the rate of the elastic net.
+#: Each strength of a penalty times the number of training rows; the rate of the elastic net.
 L1_ROWS, L2_ROWS, DEKEL_ROWS = 0.25, 0.1, 1.0
 ETA0 = 1.0
 LAST, AVERAGE, SUFFIX, POLYNOMIAL = "last", "average", "last half", "polynomial decay"
@@ -64,20 +67,17 @@ TIMED_ROWS = 20_000
 BYTES_PER_FEATURE = 200
 TIMED = {kind.name: kind for kind in (Clock, *AVERAGING)}
 PAIRS = ((LAZY_AVERAGE, NAIVE_AVERAGE), (LAZY_CENTERED, NAIVE_CENTERED))
-#: Rows after each of which scikit-learn is stopped, and its penalties.
+#: Both packages are stopped after each of these rows, under each of these penalties.
 STOPPED_ROWS = 400
 ALPHAS = (1e-6, 1e-5, 1e-4, 1e-3)
 L1_RATIOS = (0.0, 0.5, 1.0)
-Options = Mapping[str, Any]
-#: Weights and intercept.
-Weights = tuple[NDArray[np.float64], float]
-#: What each predictor reaches after each number of passes.
-Curves = dict[str, list[dict[str, float]]]
 SKLEARN, LAZYNET = "scikit-learn", "lazynet"
+#: Objective and error after each number of passes.
+Curve = list[dict[str, float]]
 
 
 class Averaging(Study):
-    """Averages of the iterates: worth, cost, and whether they are what they are called."""
+    """Averages of the iterates: what they are worth, what they cost, whether they are means."""
 
     name = "averaging"
     title = "Averages of the iterates: what they are worth and what they cost"
@@ -124,18 +124,25 @@ class Split:
         """A new order for every pass, the same for all learners."""
         return np.random.default_rng([seed, epoch]).permutation(self.n)
 
-    def judge(self, model: Weights, penalty: ElasticNet) -> dict[str, float]:
-        """The objective on the training rows and the share of test rows that are misjudged."""
-        weights, intercept = model
-        margins = self.y * (self.X @ weights + intercept)
-        loss = float(np.logaddexp(0.0, -margins).mean())
-        wrong = self.y_test * (self.X_test @ weights + intercept) <= 0
-        return {"objective": loss + penalty.value(weights), "error": float(wrong.mean())}
+    def judge(self, models: list[Any], penalty: ElasticNet, *, last: bool = False) -> Curve:
+        """Objective on the training rows and share of test rows misjudged, of every model.
+
+        ``last`` judges the last iterate in place of the average.
+        """
+        curve = []
+        for model in models:
+            weights = (model.last_coef_ if last else model.coef_).ravel()
+            [intercept] = model.last_intercept_ if last else model.intercept_
+            margins = self.y * (self.X @ weights + intercept)
+            loss = float(np.logaddexp(0.0, -margins).mean())
+            wrong = self.y_test * (self.X_test @ weights + intercept) <= 0
+            curve.append({"objective": loss + penalty.value(weights), "error": float(wrong.mean())})
+        return curve
 
 
 @lru_cache(maxsize=1)
 def split(settings: Settings) -> Split:
-    """Four fifths to learn from, one to test on, by a permutation that the seed decides."""
+    """Four fifths of the rows to learn from and one fifth to test on, drawn by the seed."""
     corpus: Corpus = from_settings(settings)
     X = normalize(corpus.X)
     order = np.random.default_rng(settings.seed).permutation(X.shape[0])
@@ -156,40 +163,37 @@ def describe(settings: Settings, _: Records) -> Record:
 
 def elastic_net(settings: Settings, _: Records) -> Record:
     """FoBoS at a constant rate under both penalties: one run, read in four ways."""
-    rows = split(settings)
+    rows, seed = split(settings), settings.seed
     penalty = ElasticNet(L1_ROWS / rows.n, L2_ROWS / rows.n)
     steps = dict(l1=penalty.l1, l2=penalty.l2, schedule="constant", eta0=ETA0)
-    everything = [fitted(rows, lazily(steps, True), passes, settings.seed) for passes in PASSES]
+    whole = after_passes(rows, seed, partial(logistic, average=True, **steps))
     curves = {
-        LAST: [rows.judge(last_of(model), penalty) for model in everything],
-        AVERAGE: [rows.judge(model_of(model), penalty) for model in everything],
-        **later_averages(rows, steps, penalty, settings.seed),
+        LAST: rows.judge(whole, penalty, last=True),
+        AVERAGE: rows.judge(whole, penalty),
+        **later_averages(rows, seed, penalty, steps),
     }
     return {
         "curves": curves,
         "l1": penalty.l1,
         "l2": penalty.l2,
         "features": rows.X.shape[1],
-        "support": int(np.count_nonzero(everything[-1].last_coef_)),
-        "averaged support": int(np.count_nonzero(everything[-1].coef_)),
+        "support": int(np.count_nonzero(whole[-1].last_coef_)),
+        "averaged support": int(np.count_nonzero(whole[-1].coef_)),
     }
 
 
 def ridge(settings: Settings, _: Records) -> Record:
-    """Dekel's four predictors, and two more averages of SGD with the same rates, without l1."""
-    rows = split(settings)
-    l2 = DEKEL_ROWS / rows.n
-    penalty = ElasticNet(0.0, l2)
-    steps = dict(l1=0.0, l2=l2, rule="sgd", step_order="shrink_first", schedule="pegasos")
-    curves = later_averages(rows, steps, penalty, settings.seed)
+    """Dekel's four predictors, and two more averages of SGD at such rates, without l1."""
+    rows, seed = split(settings), settings.seed
+    penalty = ElasticNet(0.0, DEKEL_ROWS / rows.n)
+    steps = dict(l1=0.0, l2=penalty.l2, rule="sgd", step_order="shrink_first", schedule="pegasos")
+    curves = later_averages(rows, seed, penalty, steps)
     for last, average, center in ((SGD, ASGD, False), (CSGD, CASGD, True)):
-        models = [
-            fitted(rows, ASGDClassifier("log_loss", l2=l2, center=center), passes, settings.seed)
-            for passes in PASSES
-        ]
-        curves[last] = [rows.judge(last_of(model), penalty) for model in models]
-        curves[average] = [rows.judge(model_of(model), penalty) for model in models]
-    return {"curves": curves, "l2": l2}
+        dekel = partial(ASGDClassifier, "log_loss", l2=penalty.l2, center=center)
+        models = after_passes(rows, seed, dekel)
+        curves[last] = rows.judge(models, penalty, last=True)
+        curves[average] = rows.judge(models, penalty)
+    return {"curves": curves, "l2": penalty.l2}
 
 
 CURVES: dict[str, Callable[[Settings, Records], Record]] = {
@@ -198,53 +202,55 @@ CURVES: dict[str, Callable[[Settings, Records], Record]] = {
 }
 
 
-def later_averages(rows: Split, steps: Options, penalty: ElasticNet, seed: int) -> Curves:
-    """The averages that forget the first steps, after each number of passes."""
+def later_averages(
+    rows: Split, seed: int, penalty: ElasticNet, steps: Mapping[str, Any]
+) -> dict[str, Curve]:
+    """The averages in which the first steps count little or nothing."""
     return {
-        name: [
-            rows.judge(model_of(fitted(rows, lazily(steps, average), passes, seed)), penalty)
-            for passes in PASSES
-        ]
+        name: rows.judge(
+            after_passes(rows, seed, partial(logistic, average=average, **steps)), penalty
+        )
         for name, average in ((SUFFIX, "suffix"), (POLYNOMIAL, "polynomial"))
     }
 
 
-def lazily(steps: Options, average: bool | str) -> LazyNetClassifier:
-    """Logistic regression by these steps with this average, for one run over a given order."""
-    return LazyNetClassifier(
-        "log_loss", **steps, average=average, max_iter=1, tol=None, record_history=False
-    )
-
-
-def fitted(rows: Split, model: Any, passes: int, seed: int) -> Any:
-    """The model after so many passes over the training rows."""
-    order = np.concatenate([rows.order(epoch, seed) for epoch in range(passes)])
+def after_passes(rows: Split, seed: int, make: Callable[[], Any]) -> list[Any]:
+    """A new model for each number of passes, trained in the orders of ``rows``."""
+    orders = [rows.order(epoch, seed) for epoch in range(PASSES[-1])]
     with warnings.catch_warnings():
         # After one pass Dekel's averages may be worse than no model.
         warnings.simplefilter("ignore", ConvergenceWarning)
-        return model.fit(rows.X, rows.y, sample_order=order)
+        return [
+            make().fit(rows.X, rows.y, sample_order=np.concatenate(orders[:passes]))
+            for passes in PASSES
+        ]
 
 
-def model_of(model: Any) -> Weights:
-    return model.coef_.ravel(), float(model.intercept_[0])
-
-
-def last_of(model: Any) -> Weights:
-    return model.last_coef_.ravel(), float(model.last_intercept_[0])
+def logistic(*, average: bool | int | str, **steps: Any) -> LazyNetClassifier:
+    """Logistic regression that visits the rows once, in the order given to ``fit``."""
+    return LazyNetClassifier(
+        "log_loss",
+        **steps,
+        average=average,
+        max_iter=1,
+        tol=None,
+        shuffle=False,
+        record_history=False,
+    )
 
 
 # --- cost ------------------------------------------------------------------------------------
 
 
 def feature_sizes(settings: Settings) -> list[int]:
-    """By tens, unless a small run is asked for."""
+    """Powers of ten up to 10,000,000; two sizes for a small run."""
     if settings.features >= FEATURES[2]:
         return list(FEATURES)
     return sorted({max(10, int(2 * settings.nonzeros)), settings.features})
 
 
 def measure_features(settings: Settings, features: int, _: Records) -> Record:
-    """Seconds per example at so many features, and whether lazy and naive averages agree."""
+    """Seconds per example with this number of features; lazy and naive averages must agree."""
     shortage = machine.memory_shortage(BYTES_PER_FEATURE * features)
     if shortage is not None:
         return {"skipped": shortage}
@@ -265,7 +271,7 @@ def measure_features(settings: Settings, features: int, _: Records) -> Record:
         same[lazy] = equality(averages[0], averages[1], f"{lazy} and {naive}")
     seconds = {}
     for name, kind in TIMED.items():
-        # One at a time, because they are large.
+        # One competitor in memory at a time.
         turn = Turn(kind(problem), settings.seconds / 10)
         seconds[name] = in_turns({name: turn}, settings.repeats)[name]
     return {"seconds": seconds, "same": same}
@@ -276,7 +282,7 @@ def measure_features(settings: Settings, features: int, _: Records) -> Record:
 
 @lru_cache(maxsize=1)
 def few_rows(settings: Settings) -> tuple[sparse.csr_matrix, NDArray[np.float64]]:
-    """The first training rows, with the features that they have, both labels among the first."""
+    """The first training rows and the features in them; the first two rows have both labels."""
     rows = split(settings)
     X, y = rows.X[:STOPPED_ROWS], rows.y[:STOPPED_ROWS]
     first = [int(np.argmax(y > 0)), int(np.argmax(y <= 0))]
@@ -285,11 +291,11 @@ def few_rows(settings: Settings) -> tuple[sparse.csr_matrix, NDArray[np.float64]
 
 
 def stopped(settings: Settings, l1_ratio: float, alpha: float, _: Records) -> Record:
-    """How far the average that ``fit`` returns is from the mean of what it would have returned
-    without averaging, had it been stopped after each of the rows.
+    """The difference between the average of one ``fit`` and the mean of the iterates.
 
-    By the largest entry and by the norm of the mean, over the rows from the second on: before it
-    there is one label only.
+    The iterates are what ``fit`` without an average returns when it is stopped after the second
+    row, the third row and so on; the first row alone has one label.  The difference is relative:
+    largest entry by largest entry, and norm by norm.
     """
     X, y = few_rows(settings)
     n = X.shape[0]
@@ -312,17 +318,8 @@ def stopped(settings: Settings, l1_ratio: float, alpha: float, _: Records) -> Re
             return np.asarray(model.fit(X[:rows], y[:rows]).coef_).ravel()
 
     def lazynet(rows: int, average: int | bool) -> NDArray[np.float64]:
-        model = LazyNetClassifier(
-            l1=alpha * l1_ratio,
-            l2=alpha * (1 - l1_ratio),
-            schedule="constant",
-            eta0=ETA0,
-            shuffle=False,
-            max_iter=1,
-            tol=None,
-            average=average,
-            record_history=False,
-        )
+        l1, l2 = alpha * l1_ratio, alpha * (1 - l1_ratio)
+        model = logistic(average=average, l1=l1, l2=l2, schedule="constant", eta0=ETA0)
         return model.fit(X[:rows], y[:rows]).coef_.ravel()
 
     found: Record = {"rows": n, "features": X.shape[1]}
