@@ -50,6 +50,7 @@ def plan(
     rule: str = "fobos",
     l1: float = L1,
     l2: float = L2,
+    eta0: float = ETA0,
     *,
     schedule: Schedule | None = None,
     engine: str = "clock",
@@ -58,7 +59,7 @@ def plan(
     fit_intercept: bool = True,
     **options: Any,
 ) -> Plan:
-    """By default logistic regression with an elastic net at the rates ETA0 / sqrt(t + 1).
+    """By default logistic regression with an elastic net at the rates eta0 / sqrt(t + 1).
 
     With ``average`` all iterates are averaged; ``options`` are those of the engine.
     """
@@ -67,7 +68,7 @@ def plan(
             get_loss(loss),
             ElasticNet(l1, l2),
             make_rule(rule),
-            InverseSqrt(ETA0) if schedule is None else schedule,
+            InverseSqrt(eta0) if schedule is None else schedule,
             fit_intercept=fit_intercept,
             averaging=FromStep() if average else None,
         ),

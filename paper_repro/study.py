@@ -96,6 +96,15 @@ class Measured:
     def repeats(self) -> int:
         return int(self.settings["repeats"])
 
+    def group(self, name: str) -> list[tuple[list[str], Record]]:
+        """The records of the cells ``NAME/PART/PART...``, each with its parts."""
+        return [
+            (parts, record)
+            for key, record in self.records.items()
+            for first, *parts in [key.split("/")]
+            if first == name
+        ]
+
     def rounds(self, group: str, name: str) -> list[float]:
         """What one competitor of a group took, round by round: cells ``GROUP/round K``."""
         return [self.records[f"{group}/round {k}"][name] for k in range(1, self.repeats + 1)]

@@ -14,7 +14,7 @@ from paper_repro.__main__ import main
 from paper_repro.planted import rows_of
 from paper_repro.results import RESULTS, load, run
 from paper_repro.studies import stability, tuning
-from paper_repro.studies.stability import Found, Stability, verdict
+from paper_repro.studies.stability import Outcome, Stability, verdict
 from paper_repro.studies.tuning import (
     DEFAULTS,
     INFORMATIVE,
@@ -210,7 +210,7 @@ def test_updates_are_those_of_the_run():
 
 
 def found(errors, nonzeros, kappa):
-    return Found({"errors": errors, "nonzeros": nonzeros, "kappa": kappa})
+    return Outcome({"errors": errors, "nonzeros": nonzeros, "kappa": kappa})
 
 
 def test_the_verdict_has_three_parts():

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from lazynet.data import as_examples
 from lazynet.dekel import DekelLearner
 from lazynet.losses import get_loss
-from lazynet.schedules import InverseSqrt
 from paper_repro.competitors.base import (
     CLOCK,
     DENSE,
@@ -39,7 +38,7 @@ class _Engine(Competitor):
             problem.rule,
             problem.l1,
             problem.l2,
-            schedule=InverseSqrt(problem.eta0),
+            problem.eta0,
             engine=self.engine,
             **self.options,
         )
