@@ -16,7 +16,7 @@ ValueError: x.md, part 'speed': not given: 'seconds'
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from string import Formatter
 from typing import Any
@@ -55,9 +55,28 @@ class Template:
 
     def __call__(self, part: str, /, **values: Any) -> str:
         """The part's text with these values in it; an empty value leaves no empty paragraph."""
+        return re.sub(r"\n{3,}", "\n\n", self._filled(part, self._text(part), values)).strip()
+
+    def table(self, part: str, rows: Iterable[Mapping[str, Any]]) -> str:
+        """The table of a part of two lines: its header, and a row into which values are put.
+
+        >>> page = Template("<!-- speeds -->\\n| | steps |\\n| {who} | {steps:,} |", "x.md")
+        >>> print(page.table("speeds", [{"who": "clock", "steps": 4000}]))
+        | | steps |
+        |---|---|
+        | clock | 4,000 |
+        """
+        header, row = self._text(part).splitlines()
+        columns = len(header.strip("|").split("|"))
+        lines = (self._filled(part, row, values) for values in rows)
+        return "\n".join([header, "|---" * columns + "|", *lines]).replace("|  |", "| |")
+
+    def _text(self, part: str) -> str:
         if part not in self.parts:
             raise ValueError(f"{self.where}: there is no part {part!r}")
-        text = self.parts[part]
+        return self.parts[part]
+
+    def _filled(self, part: str, text: str, values: Mapping[str, Any]) -> str:
         named = {field for _, field, _, _ in Formatter().parse(text) if field is not None}
         for problem, names in (
             ("not given", named - values.keys()),
@@ -65,8 +84,7 @@ class Template:
         ):
             if names:
                 raise ValueError(f"{self.where}, part {part!r}: {problem}: {_listed(names)}")
-        filled = _InWords().vformat(text, (), values)
-        return re.sub(r"\n{3,}", "\n\n", filled).strip()
+        return _InWords().vformat(text, (), values)
 
 
 def _listed(names: Iterable[str]) -> str:

@@ -37,7 +37,7 @@ from paper_repro.extended import (
     touches,
     true_weights,
 )
-from paper_repro.pages import Template, table
+from paper_repro.pages import Template
 from paper_repro.runs import learn, learner, plan
 from paper_repro.score import FOUR_FIGURES
 from paper_repro.study import Cell, Record, Records, Settings, Study
@@ -406,39 +406,39 @@ def page(records: Records) -> str:
 
 
 def long_run_table(records: Records) -> str:
-    rows = []
-    for rule, engine in product(RULES, ENGINES):
-        error, rate = max(
+    def row(rule: str, engine: str) -> Mapping[str, Any]:
+        error, schedule = max(
             (records[f"long run/{rule}/{rate}"][engine]["error"][-1], rate) for rate in SCHEDULES
         )
-        where = records[f"long run/{rule}/{rate}"][engine]
-        l1, l2 = where["l1"][-1], where["l2"][-1]
-        rows.append([RULES[rule], engine, f"{error:.1e}", rate, f"{l1:g}", f"{l2:g}"])
-    return table(["rule", "engine", "greatest error", "schedule of the rate", "l1", "l2"], rows)
+        where = records[f"long run/{rule}/{schedule}"][engine]
+        return dict(
+            rule=RULES[rule],
+            engine=engine,
+            error=error,
+            schedule=schedule,
+            l1=where["l1"][-1],
+            l2=where["l2"][-1],
+        )
+
+    return PAGE.table("long runs", (row(*each) for each in product(RULES, ENGINES)))
 
 
 def unwatched_table(records: Records) -> str:
-    breakdowns = {
-        "B infinite": "B infinite",
-        "P subnormal": "P subnormal",
-        "weight wrong": "wrong",
-        "weight NaN": "NaN",
-    }
-    rows = []
-    for rule, (rate, l2) in product(RULES, UNWATCHED):
+    def row(rule: str, rate: float, l2: float) -> Mapping[str, Any]:
         found = records[unwatched_key(rule, rate, l2)]
-        rows.append(
-            [
-                RULES[rule],
-                f"{rate:g}",
-                f"{l2:g}",
-                f"{found['steps']:,}",
-                *(_step(found[what]) for what in breakdowns.values()),
-                _error(found["lazynet error"][-1]),
-            ]
+        return dict(
+            rule=RULES[rule],
+            rate=rate,
+            l2=l2,
+            steps=found["steps"],
+            infinite=_step(found["B infinite"]),
+            subnormal=_step(found["P subnormal"]),
+            wrong=_step(found["wrong"]),
+            nan=_step(found["NaN"]),
+            lazynet=_error(found["lazynet error"][-1]),
         )
-    last = "lazynet's tables, greatest error seen, by the largest weight"
-    return table(["rule", "rate", "l2", "steps", *breakdowns, last], rows)
+
+    return PAGE.table("unwatched", (row(rule, *each) for rule, each in product(RULES, UNWATCHED)))
 
 
 def _step(step: int | None) -> str:
@@ -466,10 +466,8 @@ def theorem_table(records: Records) -> str:
     for l1, l2 in GAP_PENALTIES:
         found = records["theorem 1"][gap_key(l1, l2)]
         for at, gap in shown_gaps(found["gaps"]):
-            errors = [f"{found[form][at]:.1e}" for form in FORMS]
-            rows.append([f"{l1:g}", f"{l2:g}", f"{gap:,}", *errors])
-    forms = ["statement (Eq. 10)", "end of proof (Eq. 14)", "corrected"]
-    return table(["l1", "l2", "missed steps", *forms], rows)
+            rows.append(dict(l1=l1, l2=l2, gap=gap, **{form: found[form][at] for form in FORMS}))
+    return PAGE.table("theorem", rows)
 
 
 def life(records: Records, l1: float, l2: float) -> str:

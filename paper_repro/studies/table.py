@@ -33,7 +33,7 @@ from paper_repro.competitors.compiled import Clock
 from paper_repro.competitors.compiled import Dense as CompiledDense
 from paper_repro.documents import Corpus, from_settings
 from paper_repro.measure import Turn, in_turns, turns
-from paper_repro.pages import Template, paragraphs, table
+from paper_repro.pages import Template, paragraphs
 from paper_repro.published import FEATURES, IDEAL, NONZEROS, PUBLISHED
 from paper_repro.runs import ETA0, L1, L2
 from paper_repro.score import SAME, Spread, coverage, duration, equality, significant
@@ -485,38 +485,22 @@ def weights_equal(measured: TierTimes) -> str:
 
 def summary(measured: TierTimes) -> str:
     """One row a tier and rule."""
-    rows = []
-    for tier, rule in groups():
+
+    def row(tier: str, rule: str) -> Mapping[str, Any]:
         printed = PUBLISHED.get((tier, rule))
-        dense = measured.ratio(tier, rule, DENSE, TABLES).median
-        sparse_predictions = measured.ratio(tier, rule, SPARSE_PREDICTIONS, TABLES).median
-        rows.append(
-            [
-                DESCRIPTIONS[tier],
-                RULES[rule],
-                significant(1 / measured.median(tier, rule, TABLES)),
-                f"**{significant(dense)}**",
-                _printed(printed.dense_ratio if printed else None),
-                f"**{significant(sparse_predictions)}**",
-                _printed(printed.sparse_ratio if printed else None),
-                significant(1 / measured.median(tier, rule, CLOCK)),
-                significant(measured.ratio(tier, rule, DENSE, CLOCK).median),
-            ]
+        return dict(
+            tier=DESCRIPTIONS[tier],
+            rule=RULES[rule],
+            lazy=1 / measured.median(tier, rule, TABLES),
+            dense=measured.ratio(tier, rule, DENSE, TABLES).median,
+            printed_dense=_printed(printed.dense_ratio if printed else None),
+            sparse=measured.ratio(tier, rule, SPARSE_PREDICTIONS, TABLES).median,
+            printed_sparse=_printed(printed.sparse_ratio if printed else None),
+            clock=1 / measured.median(tier, rule, CLOCK),
+            dense_by_clock=measured.ratio(tier, rule, DENSE, CLOCK).median,
         )
-    return table(
-        [
-            "",
-            "rule",
-            "lazy (tables), examples/s",
-            "dense / lazy",
-            "printed",
-            "dense with sparse predictions / lazy",
-            "printed",
-            "clock, examples/s",
-            "dense / clock",
-        ],
-        rows,
-    )
+
+    return PAGE.table("summary", (row(*group) for group in groups()))
 
 
 def _printed(ratio: float | None) -> str:
@@ -526,98 +510,66 @@ def _printed(ratio: float | None) -> str:
 def unit_costs(measured: TierTimes) -> str:
     """The ratios taken apart: time per feature, time per nonzero."""
     printed_rows = [
-        [
-            f"{DESCRIPTIONS[tier]}, as printed",
-            duration(printed.dense / FEATURES) if printed.dense else "",
-            duration(printed.sparse_predictions / FEATURES),
-            duration(printed.lazy / NONZEROS),
-            "",
-        ]
+        dict(
+            who=f"{DESCRIPTIONS[tier]}, as printed",
+            dense=duration(printed.dense / FEATURES) if printed.dense else "",
+            sparse=printed.sparse_predictions / FEATURES,
+            lazy=printed.lazy / NONZEROS,
+            overhead="",
+        )
         for (tier, rule), printed in PUBLISHED.items()
         if rule == "fobos"
     ]
     rows = [
-        [
-            DESCRIPTIONS[tier],
-            duration(measured.per_feature(tier, DENSE)),
-            duration(measured.per_feature(tier)),
-            duration(measured.per_nonzero(tier)),
-            duration(measured.overhead(tier)),
-        ]
+        dict(
+            who=DESCRIPTIONS[tier],
+            dense=duration(measured.per_feature(tier, DENSE)),
+            sparse=measured.per_feature(tier),
+            lazy=measured.per_nonzero(tier),
+            overhead=duration(measured.overhead(tier)),
+        )
         for tier in TIERS
     ]
-    return table(
-        [
-            "FoBoS",
-            "dense: per feature",
-            "with sparse predictions",
-            "lazy (tables): per nonzero",
-            "an example without features",
-        ],
-        printed_rows + rows,
-    )
+    return PAGE.table("unit costs", printed_rows + rows)
 
 
 def equality_table(measured: TierTimes) -> str:
-    rows = []
-    for tier, rule in groups():
+    def row(tier: str, rule: str) -> Mapping[str, Any]:
         equal = measured.equal(tier, rule)
         tables, clock = equal["against dense"][TABLES], equal["against dense"][CLOCK]
-        rows.append(
-            [
-                DESCRIPTIONS[tier],
-                RULES[rule],
-                f"{equal['rows']:,}",
-                f"{tables['weights']:,}, {tables['nonzero']:,}",
-                f"{tables['absolute']:.3g}",
-                f"{clock['absolute']:.3g}",
-                f"{max(tables['relative'], clock['relative']):.2g}",
-                tables["four_figures"] + clock["four_figures"],
-                f"{equal['against compiled']['relative']:.2g}",
-            ]
+        return dict(
+            tier=DESCRIPTIONS[tier],
+            rule=RULES[rule],
+            examples=equal["rows"],
+            weights=tables["weights"],
+            nonzero=tables["nonzero"],
+            tables=tables["absolute"],
+            clock=clock["absolute"],
+            relative=max(tables["relative"], clock["relative"]),
+            four_figures=tables["four_figures"] + clock["four_figures"],
+            compiled=equal["against compiled"]["relative"],
         )
-    return table(
-        [
-            "",
-            "rule",
-            "examples",
-            "weights, of them not zero",
-            "greatest difference, tables",
-            "clock",
-            "by the largest weight",
-            "differ in 4 significant figures",
-            "dense here / compiled dense",
-        ],
-        rows,
-    )
+
+    return PAGE.table("equality table", (row(*group) for group in groups()))
 
 
 def every_row(measured: TierTimes) -> str:
-    return table(
-        [
-            "",
-            "rule",
-            "implementation",
-            "examples",
-            "examples/s",
-            "time per example",
-            "dense / it",
-            "dense with sparse predictions / it",
-        ],
-        [
-            [
-                tier,
-                RULES[rule],
-                name,
-                f"{measured.examples(tier, rule, name):,}",
-                Spread.of([1 / s for s in measured.seconds(tier, rule, name)]),
-                duration(measured.median(tier, rule, name)),
-                measured.ratio(tier, rule, DENSE, name),
-                measured.ratio(tier, rule, SPARSE_PREDICTIONS, name),
-            ]
+    return PAGE.table(
+        "every row",
+        (
+            dict(
+                tier=tier,
+                rule=RULES[rule],
+                name=name,
+                examples=measured.examples(tier, rule, name),
+                speed=Spread.of([1 / s for s in measured.seconds(tier, rule, name)]),
+                seconds=measured.median(tier, rule, name),
+                dense=measured.ratio(tier, rule, DENSE, name),
+                sparse=measured.ratio(tier, rule, SPARSE_PREDICTIONS, name),
+            )
             for tier, rule in groups()
             for name in TIERS[tier]
-        ],
+        ),
     )
 
 
