@@ -9,7 +9,8 @@ logistic loss.  The study measures
 3. the time of a step of a burst against the number of features.
 
 Stabilised truncated SGD is the algorithm that ``lazynet.reference.stabilised`` reconstructs from
-the text of the paper.  The program that the authors released is another algorithm; no study runs it.
+the text of the paper.  The program that the authors released is another algorithm, and no study
+runs it.
 """
 
 from __future__ import annotations
