@@ -88,7 +88,7 @@ def table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     """A table in Markdown; every row has a cell for each column.
 
     >>> print(table(["", "steps"], [["clock", 10], ["tables", "|w| > 1"]]))
-    |  | steps |
+    | | steps |
     |---|---|
     | clock | 10 |
     | tables | \\|w\\| > 1 |
@@ -102,7 +102,8 @@ def table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
 
 
 def _row(cells: Iterable[object]) -> str:
-    return "| " + " | ".join(str(cell).replace("|", r"\|") for cell in cells) + " |"
+    escaped = (str(cell).replace("|", r"\|") for cell in cells)
+    return "|" + "|".join(f" {cell} " if cell else " " for cell in escaped) + "|"
 
 
 def paragraphs(parts: Iterable[str]) -> str:

@@ -85,13 +85,16 @@ class Cell:
 class Measured:
     """A document of a study, asked in the study's own words.
 
-    ``records`` are what its cells returned, by their keys; ``repeats`` is the number of rounds.
+    ``records`` is what the study's cells returned, by the keys of the cells.
     """
 
     def __init__(self, document: Mapping[str, Any]) -> None:
         self.records: Records = document["records"]
         self.settings: Mapping[str, Any] = document["settings"]
-        self.repeats: int = self.settings["repeats"]
+
+    @property
+    def repeats(self) -> int:
+        return int(self.settings["repeats"])
 
     def group(self, name: str) -> list[tuple[list[str], Record]]:
         """The records of the cells ``NAME/PART/PART...``, each with its parts."""

@@ -9,9 +9,7 @@ from numpy.typing import NDArray
 
 from lazynet.data import as_examples
 from lazynet.dekel import DekelLearner
-from lazynet.engines import make_engine
 from lazynet.losses import get_loss
-from lazynet.trainer import Learner, run_pass
 from paper_repro.competitors.base import (
     CLOCK,
     DENSE,
@@ -21,12 +19,12 @@ from paper_repro.competitors.base import (
     Problem,
     slope,
 )
-from paper_repro.runs import recipe, touch_memory
+from paper_repro.runs import learn, learner, plan
 
-#: The forms that average their iterates, lazily and in so many words.
+#: The forms that average their iterates, lazily and naively.
 LAZY_AVERAGE, NAIVE_AVERAGE = "clock, averaged", "dense, averaged"
 LAZY_CENTERED, NAIVE_CENTERED = "CASGD", "naive CASGD"
-#: lambda of the centered ones: their rates are 1 / (lambda t).
+#: lambda of the centered forms, whose rates are 1 / (lambda t).
 CENTERED_STRENGTH = 1e-2
 
 
@@ -36,16 +34,15 @@ class _Engine(Competitor):
 
     def __init__(self, problem: Problem) -> None:
         super().__init__(problem)
-        chosen = recipe(
+        chosen = plan(
             problem.rule,
             problem.l1,
             problem.l2,
             problem.eta0,
-            average=self.options.get("average", False),
+            engine=self.engine,
+            **self.options,
         )
-        engine = make_engine(self.engine, self.n_features, **self.options)
-        touch_memory(engine)
-        self.learner = Learner(engine, as_examples(problem.X, problem.y), chosen)
+        self.learner = learner(problem.X, problem.y, chosen)
         self.order = np.arange(problem.X.shape[0])
 
     def begin(self) -> None:
@@ -53,7 +50,7 @@ class _Engine(Competitor):
         self.intercept, self.t = self.problem.intercept, self.problem.t
 
     def learn(self, start: int, stop: int) -> None:
-        self.t = run_pass([self.learner], self.order[start:stop], self.t)
+        self.t = learn(self.learner, rows=self.order[start:stop], t=self.t)
         self.intercept = self.learner.engine.intercept
 
     def weights(self) -> NDArray[np.float64]:
@@ -118,7 +115,7 @@ class AveragedClock(_Engine):
 
 
 class AveragedDense(AveragedClock):
-    """Every weight shrunk and added to a sum, several at a time."""
+    """Shrinks every weight and adds it to a sum, several weights at a time."""
 
     name = NAIVE_AVERAGE
     engine = "dense"
@@ -149,7 +146,7 @@ class CenteredAverage(Competitor):
 
 
 class NaiveCenteredAverage(Competitor):
-    """The same in so many words: every row centered, every weight added up, by NumPy's loops."""
+    """CASGD computed naively: NumPy centers every row and adds up every weight."""
 
     name = NAIVE_CENTERED
 

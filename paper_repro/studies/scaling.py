@@ -21,7 +21,7 @@ from paper_repro import figures, machine
 from paper_repro.competitors import CLOCK, SPARSE_PREDICTIONS, TABLES, TIERS, Problem
 from paper_repro.measure import Turn, in_turns
 from paper_repro.pages import Template, table
-from paper_repro.runs import learner_on, recipe, seconds_per_step
+from paper_repro.runs import learner, plan, seconds_per_step
 from paper_repro.score import Spread, duration, significant
 from paper_repro.study import Cell, Measured, Record, Records, Settings, Study
 from paper_repro.uniform import uniform_problem
@@ -149,20 +149,20 @@ def measure_steps(settings: Settings, steps: int, _: Records) -> Record:
         seed=settings.seed,
     )
     order = np.resize(np.arange(len(problem.y)), steps)
-    chosen = recipe(problem.rule, problem.l1, problem.l2, problem.eta0)
+    chosen = partial(plan, problem.rule, problem.l1, problem.l2, problem.eta0)
     learners = {
-        CLOCK: learner_on(problem.X, problem.y, chosen, "clock"),
-        TABLES: learner_on(problem.X, problem.y, chosen, "tables", table_budget=steps),
+        CLOCK: learner(problem.X, problem.y, chosen()),
+        TABLES: learner(problem.X, problem.y, chosen(engine="tables", table_budget=steps)),
     }
 
-    def go_over(learner: Learner) -> float:
-        learner.engine.load(problem.weights, problem.intercept)
-        return seconds_per_step(learner, order, problem.t)
+    def go_over(visiting: Learner) -> float:
+        visiting.engine.load(problem.weights, problem.intercept)
+        return seconds_per_step(visiting, order, problem.t)
 
-    turns = {name: partial(go_over, learner) for name, learner in learners.items()}
+    turns = {name: partial(go_over, each) for name, each in learners.items()}
     return {
         "seconds": in_turns(turns, settings.repeats),
-        "bytes": {name: state_bytes(learner.engine) for name, learner in learners.items()},
+        "bytes": {name: state_bytes(each.engine) for name, each in learners.items()},
     }
 
 

@@ -38,7 +38,7 @@ from paper_repro import figures, machine
 from paper_repro.measure import in_turns
 from paper_repro.pages import Template, paragraphs, table
 from paper_repro.planted import Rows, rows_of
-from paper_repro.runs import learner_on, recipe, seconds_per_step
+from paper_repro.runs import learner, plan, seconds_per_step
 from paper_repro.score import Spread, duration, ratios, significant
 from paper_repro.studies.tuning import (
     FOBOS,
@@ -257,9 +257,9 @@ def stage_on(X: sparse.csr_matrix, y: NDArray[np.float64]) -> Callable[[], float
 
 def pass_over(X: sparse.csr_matrix, y: NDArray[np.float64]) -> Callable[[], float]:
     """Seconds per step of the clock on the same rows; a call visits each row once."""
-    learner = learner_on(X, y, recipe("fobos", l1=1e-6, l2=0.0, eta0=1.0), "clock")
+    clock = learner(X, y, plan(l1=1e-6, l2=0.0, eta0=1.0))
     rows = Permutations(len(y), np.random.default_rng(0))
-    return lambda: seconds_per_step(learner, rows.take(len(y)))
+    return lambda: seconds_per_step(clock, rows.take(len(y)))
 
 
 def stages(
