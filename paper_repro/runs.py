@@ -80,12 +80,12 @@ def plan(
 def learner(X: sparse.csr_matrix, y: NDArray[np.float64], chosen: Plan) -> Learner:
     """A learner at zero weights.
 
-    The system hands out memory on first use, so each array of the engine is written once here:
-    the time for that belongs to no step.
+    The system hands out memory when an array is first written.  Each array of the engine is
+    written here, so that no step takes the time for that.
     """
     engine = chosen.new_engine(X.shape[1])
     for array in engine.per_weight():
-        array.fill(0)
+        np.positive(array, out=array)
     return Learner(engine, as_examples(X, y), chosen.recipe)
 
 
