@@ -9,8 +9,8 @@ logistic loss.  The study measures
 3. the time of a step of a burst against the number of features.
 
 Stabilised truncated SGD is the algorithm that ``lazynet.reference.stabilised`` reconstructs from
-the text of the paper.  The program that the authors released is another algorithm, which no study
-runs.
+the text of the paper.  The program that the authors released is another algorithm, and no study
+runs it.
 """
 
 from __future__ import annotations
@@ -257,7 +257,7 @@ def stage_on(X: sparse.csr_matrix, y: NDArray[np.float64]) -> Callable[[], float
 
 def pass_over(X: sparse.csr_matrix, y: NDArray[np.float64]) -> Callable[[], float]:
     """Seconds per step of the clock on the same rows; a call visits each row once."""
-    clock = learner(X, y, plan(l1=1e-6, l2=0.0, eta0=1.0))
+    clock = learner(X, y, plan(l1=1e-6, l2=0.0, eta0=1.0, fit_intercept=False))
     rows = Permutations(len(y), np.random.default_rng(0))
     return lambda: seconds_per_step(clock, rows.take(len(y)))
 
@@ -270,12 +270,12 @@ def stages(
 ) -> StabilisedLearner:
     """The learner that ``model.fit`` runs on labels -1 and 1; one path for each seed."""
     chosen = model.get_params()
-    plan = {field.name: chosen[field.name] for field in fields(Plan) if field.name in chosen}
+    bursts = {field.name: chosen[field.name] for field in fields(Plan) if field.name in chosen}
     occurs = np.zeros(X.shape[1], dtype=bool)
     occurs[columns_with_values(X)] = True
     return StabilisedLearner(
         Problem(as_examples(X, y), get_loss(model.loss), fit_intercept=model.fit_intercept),
-        Plan(**plan, universal=model.gravity == "universal"),
+        Plan(**bursts, universal=model.gravity == "universal"),
         InverseSqrt(chosen["eta0"]),
         [Permutations(len(y), np.random.default_rng(seed)) for seed in seeds],
         occurs,
