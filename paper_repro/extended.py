@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from lazynet.reference.lazy import MAPS
-from lazynet.reference.shrink import SHRINKS
+from lazynet.reference.shrink import MAPS, SHRINKS
 from lazynet.schedules import Schedule
 
 N_WEIGHTS = 8

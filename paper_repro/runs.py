@@ -3,47 +3,26 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+from lazynet.averages import FromStep
+from lazynet.catalogue import check_rule
+from lazynet.engines.base import Engine
+from lazynet.forms import Form, check_form
+from lazynet.training import Learner, Plan, run_pass
 from numpy.typing import NDArray
 from scipy import sparse
 
-from lazynet.averaging import FromStep
 from lazynet.data import as_examples
-from lazynet.engines import Engine
 from lazynet.losses import get_loss
 from lazynet.penalties import ElasticNet
-from lazynet.rules import engine_for, make_rule
 from lazynet.schedules import InverseSqrt, Schedule
-from lazynet.trainer import Learner, Recipe, run_pass
 from paper_repro.documents import Corpus
 
 #: The strengths and the rate that everybody is timed with.
 L1 = L2 = 1e-6
 ETA0 = 0.05
-
-
-@dataclass(frozen=True)
-class Plan:
-    """What is minimised, by which steps, and in which engine."""
-
-    recipe: Recipe
-    engine: str
-    options: Mapping[str, Any]
-
-    def new_engine(self, n_features: int) -> Engine:
-        """An engine at zero weights."""
-        return engine_for(
-            self.recipe.rule,
-            self.recipe.penalty,
-            n_features,
-            engine=self.engine,
-            average=self.recipe.averaging is not None,
-            **self.options,
-        )
 
 
 def plan(
@@ -53,40 +32,38 @@ def plan(
     eta0: float = ETA0,
     *,
     schedule: Schedule | None = None,
-    engine: str = "clock",
+    engine: str | Form = "clock",
     average: bool = False,
     loss: str = "log_loss",
     fit_intercept: bool = True,
-    **options: Any,
 ) -> Plan:
     """By default logistic regression with an elastic net at the rates eta0 / sqrt(t + 1).
 
-    With ``average`` all iterates are averaged; ``options`` are those of the engine.
+    With ``average`` all iterates are averaged.
     """
     return Plan(
-        Recipe(
-            get_loss(loss),
-            ElasticNet(l1, l2),
-            make_rule(rule),
-            InverseSqrt(eta0) if schedule is None else schedule,
-            fit_intercept=fit_intercept,
-            averaging=FromStep() if average else None,
-        ),
-        engine,
-        options,
+        loss=get_loss(loss),
+        penalty=ElasticNet(l1, l2),
+        rule=check_rule("rule", rule),
+        schedule=InverseSqrt(eta0) if schedule is None else schedule,
+        form=check_form("engine", engine),
+        average=FromStep() if average else None,
+        fit_intercept=fit_intercept,
     )
 
 
-def learner(X: sparse.csr_matrix, y: NDArray[np.float64], chosen: Plan) -> Learner:
-    """A learner at zero weights.
+def learner(
+    X: sparse.csr_matrix, y: NDArray[np.float64], chosen: Plan, engine: Engine | None = None
+) -> Learner:
+    """A learner at zero weights, in the plan's engine or in the engine that is given.
 
     The system hands out memory when an array is first written.  Each array of the engine is
     written here, so that no step takes the time for that.
     """
-    engine = chosen.new_engine(X.shape[1])
-    for array in engine.per_weight():
+    engine = chosen.new_engine(X.shape[1]) if engine is None else engine
+    for array in engine.state().per_weight.values():
         np.positive(array, out=array)
-    return Learner(engine, as_examples(X, y), chosen.recipe)
+    return Learner(engine, as_examples(X, y), chosen)
 
 
 def learn(*learners: Learner, rows: NDArray[np.int64] | None, t: int) -> int:

@@ -15,6 +15,8 @@ from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from lazynet.checks.tolerance import UNIT_ROUNDOFF
+from lazynet.training import Learner
 from numpy.typing import NDArray
 from scipy import sparse
 
@@ -24,10 +26,8 @@ from lazynet.reference.closed_forms import (
     printed_theorem_1_statement,
     theorem_1,
 )
-from lazynet.reference.lazy import MAPS
+from lazynet.reference.shrink import MAPS
 from lazynet.schedules import Constant, InverseSqrt, InverseTime, Schedule
-from lazynet.tolerance import UNIT_ROUNDOFF
-from lazynet.trainer import Learner
 from paper_repro import figures
 from paper_repro.competitors import RULES
 from paper_repro.extended import (

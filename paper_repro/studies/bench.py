@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.linear_model import SGDClassifier
 
-from lazynet import LazyNetClassifier, StabilisedSGDClassifier
+from lazynet import Dense, LazyNetClassifier, StabilisedSGDClassifier, Tables
 from paper_repro import figures
 from paper_repro.documents import Corpus, from_settings, medline
 from paper_repro.measure import turns
@@ -158,9 +158,9 @@ class Workbench:
             "clock": clock(),
             "no penalty": clock(l1=0.0, l2=0.0),
             "tables": Epoch(corpus, plan(engine="tables"), order),
-            "tables small": Epoch(corpus, plan(engine="tables", table_budget=SMALL_TABLES), order),
+            "tables small": Epoch(corpus, plan(engine=Tables(SMALL_TABLES)), order),
             "dense": Epoch(corpus, plan(engine="dense"), few),
-            "dense predictions": Epoch(corpus, plan(engine="dense", dense_predictions=True), few),
+            "dense predictions": Epoch(corpus, plan(engine=Dense(predictions=True)), few),
             "clock wide": Epoch(self.wide, plan(), order),
             "clock in fit": epoch_of(ours, n),
             "clock in fit, history": epoch_of(lazynet_fit(corpus, shuffle, record=True), n),

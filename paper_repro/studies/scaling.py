@@ -14,9 +14,10 @@ from statistics import median
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from lazynet.engines.base import Engine
+from lazynet.training import Learner
 
-from lazynet.engines import Engine
-from lazynet.trainer import Learner
+from lazynet import Tables
 from paper_repro import figures, machine
 from paper_repro.competitors import CLOCK, SPARSE_PREDICTIONS, TABLES, TIERS, Problem
 from paper_repro.measure import Turn, in_turns
@@ -152,7 +153,7 @@ def measure_steps(settings: Settings, steps: int, _: Records) -> Record:
     chosen = partial(plan, problem.rule, problem.l1, problem.l2, problem.eta0)
     learners = {
         CLOCK: learner(problem.X, problem.y, chosen()),
-        TABLES: learner(problem.X, problem.y, chosen(engine="tables", table_budget=steps)),
+        TABLES: learner(problem.X, problem.y, chosen(engine=Tables(steps))),
     }
 
     def go_over(visiting: Learner) -> float:
@@ -168,9 +169,10 @@ def measure_steps(settings: Settings, steps: int, _: Records) -> Record:
 
 def state_bytes(engine: Engine) -> dict[str, int]:
     """Bytes that the engine needs to continue: for the weights, and for the steps so far."""
+    state = engine.state()
     return {
-        "weights": sum(array.nbytes for array in engine.per_weight()),
-        "steps": sum(array.nbytes for array in engine.discarded_by_sweep()),
+        "weights": sum(array.nbytes for array in state.per_weight.values()),
+        "steps": sum(array.nbytes for array in state.tables.values()),
     }
 
 
