@@ -34,27 +34,32 @@
 enum { LAZYNET_ADAGRAD_L1, LAZYNET_ADAGRAD_L2, LAZYNET_ADAGRAD_ALPHA, LAZYNET_ADAGRAD_DELTA };
 enum { LAZYNET_ADAGRAD_INTERCEPT, LAZYNET_ADAGRAD_INTERCEPT_S, LAZYNET_ADAGRAD_STEPS };
 
+/* The constants of the rule.  The row loops copy them, so that they stay in registers. */
 typedef struct {
-    lazynet_cell_head head;
     double l2;
     double alpha;
     double delta;
     double decays; /* 1 with an l2 penalty, 0 without */
     double ratio;  /* l1 / l2, or 0 without an l2 penalty */
     double linear; /* l1 without an l2 penalty, 0 with one */
+} lazynet_adagrad_constants;
+
+typedef struct {
+    lazynet_cell_head head;
+    lazynet_adagrad_constants constants;
     double intercept_s;
     double steps; /* taken so far */
 } lazynet_adagrad;
 
 /* What a coordinate of AdaGrad loses in one shrink: log1p(eta l2), or the rate without l2. */
-LAZYNET_INLINE double lazynet_adagrad_decay(double eta, const lazynet_adagrad *rule) {
+LAZYNET_INLINE double lazynet_adagrad_decay(double eta, const lazynet_adagrad_constants *rule) {
     return rule->decays > 0.0 ? log1p(eta * rule->l2) : eta;
 }
 
 /* A weight after so many missed shrinks of its own: |w| + (|w| + l1 / l2) expm1(-missed c), or
  * |w| - missed c l1 without l2. */
 LAZYNET_INLINE double lazynet_adagrad_weight(double w, double c, double missed,
-                                             const lazynet_adagrad *rule) {
+                                             const lazynet_adagrad_constants *rule) {
     if (w == 0.0) return 0.0;
     const double size = fabs(w), due = missed * c;
     /* expm1(-40) is -1 to the last digit, and nothing is left. */
@@ -81,12 +86,12 @@ LAZYNET_INLINE void lazynet_adagrad_begin(void *given, const double *settings,
                                           const double *fields) {
     lazynet_adagrad *rule = (lazynet_adagrad *)given;
     const double l1 = settings[LAZYNET_ADAGRAD_L1], l2 = settings[LAZYNET_ADAGRAD_L2];
-    rule->l2 = l2;
-    rule->alpha = settings[LAZYNET_ADAGRAD_ALPHA];
-    rule->delta = settings[LAZYNET_ADAGRAD_DELTA];
-    rule->decays = l2 > 0.0 ? 1.0 : 0.0;
-    rule->ratio = l2 > 0.0 ? l1 / l2 : 0.0;
-    rule->linear = l2 > 0.0 ? 0.0 : l1;
+    rule->constants.l2 = l2;
+    rule->constants.alpha = settings[LAZYNET_ADAGRAD_ALPHA];
+    rule->constants.delta = settings[LAZYNET_ADAGRAD_DELTA];
+    rule->constants.decays = l2 > 0.0 ? 1.0 : 0.0;
+    rule->constants.ratio = l2 > 0.0 ? l1 / l2 : 0.0;
+    rule->constants.linear = l2 > 0.0 ? 0.0 : l1;
     rule->head.intercept = fields[LAZYNET_ADAGRAD_INTERCEPT];
     rule->intercept_s = fields[LAZYNET_ADAGRAD_INTERCEPT_S];
     rule->steps = fields[LAZYNET_ADAGRAD_STEPS];
@@ -106,7 +111,8 @@ LAZYNET_INLINE int lazynet_adagrad_advance(void *given, double move, double rate
     rule->steps += 1.0;
     if (move == 0.0) return 0;
     rule->intercept_s = sqrt(rule->intercept_s * rule->intercept_s + move * move);
-    rule->head.intercept -= rule->alpha / (rule->delta + rule->intercept_s) * move;
+    rule->head.intercept -=
+        rule->constants.alpha / (rule->constants.delta + rule->intercept_s) * move;
     return 0;
 }
 
@@ -115,13 +121,14 @@ LAZYNET_INLINE void lazynet_adagrad_read(const void *given, const double *cells,
     const lazynet_adagrad *rule = (const lazynet_adagrad *)given;
     for (ptrdiff_t j = 0; j < n; j++) {
         const double *cell = cells + 4 * j;
-        weights[j] = lazynet_adagrad_weight(cell[0], cell[2], rule->steps - cell[3], rule);
+        weights[j] = lazynet_adagrad_weight(cell[0], cell[2], rule->steps - cell[3],
+                                            &rule->constants);
     }
 }
 
 /* c of every weight, from its s and the present settings. */
 LAZYNET_INLINE void lazynet_adagrad_retune(const void *given, double *cells, ptrdiff_t n) {
-    const lazynet_adagrad *rule = (const lazynet_adagrad *)given;
+    const lazynet_adagrad_constants *rule = &((const lazynet_adagrad *)given)->constants;
     for (ptrdiff_t j = 0; j < n; j++) {
         double *cell = cells + 4 * j;
         cell[2] = lazynet_adagrad_decay(rule->alpha / (rule->delta + cell[1]), rule);
@@ -155,7 +162,7 @@ LAZYNET_INLINE ptrdiff_t LAZYNET_TYPED(adagrad_half)(const lazynet_row *row) {
  * least exponents of all so far are kept in `lowest`. */
 LAZYNET_INLINE void LAZYNET_TYPED(adagrad_caught_up_eight)(const double *cells,
                                                   const LAZYNET_INDEX *columns, double now,
-                                                  const lazynet_adagrad *rule, int decays,
+                                                  const lazynet_adagrad_constants *rule, int decays,
                                                   double *weights, double *s, double *lowest) {
     double w[LAZYNET_LANES], c[LAZYNET_LANES], psi[LAZYNET_LANES];
     LAZYNET_TYPED(load_eight)(cells, columns, w, s, c, psi);
@@ -179,7 +186,7 @@ LAZYNET_INLINE void LAZYNET_TYPED(adagrad_caught_up_eight)(const double *cells,
 /* The same, with the library's expm1, for those whose decay is not so small. */
 static void LAZYNET_TYPED(adagrad_caught_up_slowly)(const double *cells, const LAZYNET_INDEX *columns,
                                             ptrdiff_t length, double now,
-                                            const lazynet_adagrad *rule, double *weights) {
+                                            const lazynet_adagrad_constants *rule, double *weights) {
     for (ptrdiff_t k = 0; k < length; k++) {
         const double *cell = cells + 4 * (ptrdiff_t)columns[k];
         if (cell[0] != 0.0 && !((now - cell[3]) * cell[2] <= LAZYNET_ADAGRAD_SMALL_DECAY))
@@ -201,9 +208,9 @@ LAZYNET_INLINE int LAZYNET_TYPED(adagrad_too_low)(const double *lowest) {
 LAZYNET_INLINE double LAZYNET_TYPED(any_adagrad_dot)(const lazynet_row *row,
                                                      const lazynet_row *next, const double *cells,
                                                      const lazynet_adagrad *given, int decays) {
-    const lazynet_adagrad rule = *given; /* a copy that no store of a number can change */
-    const double now = rule.steps;
-    double *kept = (double *)rule.head.scratch.bytes;
+    const lazynet_adagrad_constants rule = given->constants;
+    const double now = given->steps;
+    double *kept = (double *)given->head.scratch.bytes;
     const ptrdiff_t half = LAZYNET_TYPED(adagrad_half)(row);
     const LAZYNET_TYPED(row) at = LAZYNET_TYPED(typed)(row);
     const LAZYNET_TYPED(row) coming = LAZYNET_TYPED(typed_for_fetching)(next);
@@ -258,7 +265,8 @@ LAZYNET_INLINE double LAZYNET_TYPED(any_adagrad_dot)(const lazynet_row *row,
 static double LAZYNET_TYPED(adagrad_dot)(const lazynet_row *row, const lazynet_row *next,
                                          const double *cells, const void *given) {
     const lazynet_adagrad *rule = (const lazynet_adagrad *)given;
-    if (rule->decays > 0.0) return LAZYNET_TYPED(any_adagrad_dot)(row, next, cells, rule, 1);
+    if (rule->constants.decays > 0.0)
+        return LAZYNET_TYPED(any_adagrad_dot)(row, next, cells, rule, 1);
     return LAZYNET_TYPED(any_adagrad_dot)(row, next, cells, rule, 0);
 }
 
@@ -268,7 +276,7 @@ static double LAZYNET_TYPED(adagrad_dot)(const lazynet_row *row, const lazynet_r
 LAZYNET_INLINE void LAZYNET_TYPED(adagrad_block)(const LAZYNET_REAL *values,
                                                  const LAZYNET_INDEX *columns, ptrdiff_t length,
                                                  double *cells, double now,
-                                                 const lazynet_adagrad *rule, double slope,
+                                                 const lazynet_adagrad_constants *rule, double slope,
                                                  const double *weights, const double *s,
                                                  double *largest) {
     double w[LAZYNET_LANES], root[LAZYNET_LANES], c[LAZYNET_LANES];
@@ -288,7 +296,7 @@ LAZYNET_INLINE void LAZYNET_TYPED(adagrad_block)(const LAZYNET_REAL *values,
 
 /* Where eta l2 is not so small, c is that of the library. */
 LAZYNET_INLINE void LAZYNET_TYPED(adagrad_mend_decays)(const LAZYNET_INDEX *columns, ptrdiff_t length,
-                                               double *cells, const lazynet_adagrad *rule,
+                                               double *cells, const lazynet_adagrad_constants *rule,
                                                const double *largest) {
     double most = 0.0;
 #pragma omp simd reduction(max : most)
@@ -306,9 +314,9 @@ LAZYNET_INLINE void LAZYNET_TYPED(adagrad_mend_decays)(const LAZYNET_INDEX *colu
 static void LAZYNET_TYPED(adagrad_update)(const lazynet_csr *X, const lazynet_row *row,
                                           ptrdiff_t ahead, double *cells, const void *given,
                                           double slope) {
-    const lazynet_adagrad rule = *(const lazynet_adagrad *)given;
-    const double now = rule.steps;
-    const double *kept = (const double *)rule.head.scratch.bytes;
+    const lazynet_adagrad_constants rule = ((const lazynet_adagrad *)given)->constants;
+    const double now = ((const lazynet_adagrad *)given)->steps;
+    const double *kept = (const double *)((const lazynet_adagrad *)given)->head.scratch.bytes;
     const ptrdiff_t half = LAZYNET_TYPED(adagrad_half)(row);
     const LAZYNET_TYPED(row) at = LAZYNET_TYPED(typed)(row);
     LAZYNET_TYPED(stream) stream = LAZYNET_TYPED(stream_of)(X, ahead);
