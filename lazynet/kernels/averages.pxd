@@ -60,8 +60,8 @@ cdef inline void count_iterate(
     count_totals(fields, omega, intercept)
 
 
-# The sum of a weight is a difference of numbers as large as S0 |z|, and |z| = |w| / scale + shift may
-# be much larger than |w|.  The reach of the past,
+# The sum of a weight is a difference of numbers as large as S0 |z|, and |z| = |w| / scale + shift
+# may be much larger than |w|.  The reach of the past,
 #
 #     S0 max(1 / scale, shift) / (sum of omega over all iterates that have counted),
 #

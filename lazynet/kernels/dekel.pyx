@@ -7,8 +7,8 @@ u = sum h_old g x, with g the slopes and h the harmonic numbers; everything else
 
     a = sum g     c = sum a_t / t     z = v.mean     r = a (1 + |mean|^2) - z     s = sum r_t / t
 
-Only h v - u is ever used, and it loses digits as h v grows.  Therefore h v is subtracted from u, and
-h begins again at 0, whenever the number of steps is a power of two that is large enough: these
+Only h v - u is ever used, and it loses digits as h v grows.  Therefore h v is subtracted from u,
+and h begins again at 0, whenever the number of steps is a power of two that is large enough: these
 moments are so far apart that visiting all features costs no more than the steps between them.
 
 Property: equal to lazynet.reference.dekel.DenseDekel, which centers every row and adds up every

@@ -1,9 +1,9 @@
 """The dense engine: every weight at every step, compiled and vectorised.
 
-Computes the baseline of Lipton & Elkan: predict, move the weights of the example's nonzeros, shrink
-all d weights.  A step costs O(d).  With ``spread`` the prediction and the move also run over all d
-features; the paper's table has a column for this form.  With ``sums`` every weight is added up after
-every step: the naive average of the iterates.
+Computes the baseline of Lipton & Elkan: predict, move the weights of the example's nonzeros,
+shrink all d weights.  A step costs O(d).  With ``spread`` the prediction and the move also run
+over all d features; the paper's table has a column for this form.  With ``sums`` every weight is
+added up after every step: the naive average of the iterates.
 
 Property: equal to lazynet.reference.DenseReference after every step (tests/exact/test_dense.py).
 """

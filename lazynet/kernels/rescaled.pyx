@@ -6,9 +6,9 @@ w = c v, and a shrink of all weights is one multiplication,
 
     c <- a c        v <- v - (eta l' / c) x        with the c at the moment of the update
 
-Where a = 0 (eta lambda = 1) every weight becomes 0, and c begins again at 1.  The engine is the clock
-without a shift and without the double-double scale: its error grows with the number of steps, as the
-error of the dense loop does.
+Where a = 0 (eta lambda = 1) every weight becomes 0, and c begins again at 1.  The engine is the
+clock without a shift and without the double-double scale: its error grows with the number of
+steps, as the error of the dense loop does.
 
 Property: equal to lazynet.reference.DenseReference and to the clock after every step
 (tests/exact/test_rescaled.py).

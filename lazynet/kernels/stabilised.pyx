@@ -7,13 +7,13 @@ A burst is K steps of SGD during which k_j counts the nonzero gradients of a wei
     universal    w_j <- soft(w_j, g K)       all weights: a shift that grows, as on the clock
 
 A cell is {z_j, k_j} with w_j = soft(z_j, shift), k_j = -1 once the feature is purged, and shift 0
-unless gravity is universal.  After a burst only the weights that it informed are visited, so that a burst
-costs O(K nonzeros).  For each of them a record keeps the feature, the ratio |w_j| / k_j (or / K) before
-the truncation, and whether the weight vanished.  From the records of all paths of a stage come the next
-gravity and the purge.
+unless gravity is universal.  After a burst only the weights that it informed are visited, so that
+a burst costs O(K nonzeros).  For each of them a record keeps the feature, the ratio |w_j| / k_j
+(or / K) before the truncation, and whether the weight vanished.  From the records of all paths of
+a stage come the next gravity and the purge.
 
-Property: equal to lazynet.reference.stabilised.StabilisedReference after every stage, and after every
-step within one (tests/exact/test_stabilised.py).
+Property: equal to lazynet.reference.stabilised.StabilisedReference after every stage, and after
+every step within one (tests/exact/test_stabilised.py).
 """
 
 cimport cython
@@ -63,8 +63,8 @@ SHIFT_FIELD = SHIFT
 cdef enum:
     RECORDS_AHEAD = 16
 
-# Past the shift of so many equal bursts, weights as small as the pull of a burst lose too many digits,
-# and the bursts have paid for a sweep.
+# Past the shift of so many equal bursts, weights as small as the pull of a burst lose too many
+# digits, and the bursts have paid for a sweep.
 cdef enum:
     LARGEST_SHIFT = 1024
 

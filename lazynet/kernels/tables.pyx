@@ -3,8 +3,8 @@
 Each weight remembers psi_j, the first step whose shrink it has not had yet.  Two tables hold, for
 every step since they were begun, the product P of the steps' factors and the sum B.  Before an
 example is predicted its weights are brought current in constant time (Algorithm 1 with Theorems 1
-and 2, corrected: lazynet/reference/closed_forms.py has the printed formulas beside the corrected ones,
-and tests/exact/test_closed_forms.py has a counterexample to each misprint):
+and 2, corrected: lazynet/reference/closed_forms.py has the printed formulas beside the corrected
+ones, and tests/exact/test_closed_forms.py has a counterexample to each misprint):
 
     |w| <- [ |w| P(k) / P(psi) - P(k) (B(k) - B(psi)) ]+
 
@@ -12,8 +12,8 @@ The tables have a space budget.  When it is used up, all weights are brought cur
 begin again.  The tables also begin again before P becomes subnormal or B infinite, which the paper
 does not mention; otherwise the weights become NaN (paper_repro/results/accuracy.md shows when).
 
-Property: the weights after every step equal the weights of lazynet.reference.DenseReference, for any
-budget (tests/exact/test_tables.py).
+Property: the weights after every step equal the weights of lazynet.reference.DenseReference, for
+any budget (tests/exact/test_tables.py).
 """
 
 from libc.math cimport isfinite

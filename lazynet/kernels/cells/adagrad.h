@@ -13,8 +13,8 @@
  * after which the step on the example is s <- sqrt(s^2 + g^2), w <- w - alpha / (delta + s) g.  The
  * intercept is a coordinate without penalties.
  *
- * The dot product brings a row's weights to the present and keeps them, and s, in scratch memory; the
- * update takes both from there, and every cell is written once, whole.
+ * The dot product brings a row's weights to the present and keeps them, and s, in scratch memory;
+ * the update takes both from there, and every cell is written once, whole.
  *
  * Property: equal to lazynet.reference.adagrad.DenseAdaGrad after every step
  * (tests/exact/test_adagrad.py).
@@ -153,13 +153,13 @@ LAZYNET_CELL_KIND lazynet_kind_adagrad = {
 #endif
 
 #ifdef LAZYNET_REAL
-/* Scratch memory holds the weights of the row and, from here on, their s. */
+/* Scratch memory holds the weights of the row in its first so many numbers, and their s behind. */
 LAZYNET_INLINE ptrdiff_t LAZYNET_TYPED(adagrad_half)(const lazynet_row *row) {
     return (row->length + LAZYNET_LANES - 1) / LAZYNET_LANES * LAZYNET_LANES;
 }
 
-/* Eight weights as of `now`, with their s, while decays are so small that expm1 is its series; the
- * least exponents of all so far are kept in `lowest`. */
+/* Eight weights as of `now`, and their s, for decays so small that the series of expm1 is exact
+ * enough.  `lowest` collects the least exponent of each lane. */
 LAZYNET_INLINE void LAZYNET_TYPED(adagrad_caught_up_eight)(const double *cells,
                                                   const LAZYNET_INDEX *columns, double now,
                                                   const lazynet_adagrad_constants *rule, int decays,
@@ -183,10 +183,12 @@ LAZYNET_INLINE void LAZYNET_TYPED(adagrad_caught_up_eight)(const double *cells,
     }
 }
 
-/* The same, with the library's expm1, for those whose decay is not so small. */
-static void LAZYNET_TYPED(adagrad_caught_up_slowly)(const double *cells, const LAZYNET_INDEX *columns,
-                                            ptrdiff_t length, double now,
-                                            const lazynet_adagrad_constants *rule, double *weights) {
+/* The weights whose decay is larger, again, with the expm1 of the C library. */
+static void LAZYNET_TYPED(adagrad_caught_up_slowly)(const double *cells,
+                                                    const LAZYNET_INDEX *columns, ptrdiff_t length,
+                                                    double now,
+                                                    const lazynet_adagrad_constants *rule,
+                                                    double *weights) {
     for (ptrdiff_t k = 0; k < length; k++) {
         const double *cell = cells + 4 * (ptrdiff_t)columns[k];
         if (cell[0] != 0.0 && !((now - cell[3]) * cell[2] <= LAZYNET_ADAGRAD_SMALL_DECAY))
@@ -202,9 +204,8 @@ LAZYNET_INLINE int LAZYNET_TYPED(adagrad_too_low)(const double *lowest) {
     return !(least >= -LAZYNET_ADAGRAD_SMALL_DECAY);
 }
 
-/* sum over the row of x_j w_j, the weights as of `now`; these and their s are kept, for the update,
- * in the two halves of `kept`, of `half` numbers each, as many as the row has, rounded up to
- * eights. */
+/* sum over the row of x_j w_j, the weights as of `now`.  The weights and their s are kept for the
+ * update, in the two halves of the scratch memory. */
 LAZYNET_INLINE double LAZYNET_TYPED(any_adagrad_dot)(const lazynet_row *row,
                                                      const lazynet_row *next, const double *cells,
                                                      const lazynet_adagrad *given, int decays) {
@@ -234,7 +235,7 @@ LAZYNET_INLINE double LAZYNET_TYPED(any_adagrad_dot)(const lazynet_row *row,
         }
         const ptrdiff_t whole = q;
         if (q < stop && at.length >= LAZYNET_LANES) {
-            /* The last eight, of which some have been had: they come out the same. */
+            /* The last eight; some of them are computed again, with the same result. */
             q = at.length - LAZYNET_LANES;
             LAZYNET_TYPED(adagrad_caught_up_eight)
             (cells, at.columns + q, now, &rule, decays, kept + q, kept + half + q, lowest);
@@ -271,12 +272,13 @@ static double LAZYNET_TYPED(adagrad_dot)(const lazynet_row *row, const lazynet_r
 }
 
 /* With g_j = slope x_j:  s' = sqrt(s^2 + g^2)   eta' = alpha / (delta + s')   w <- w - eta' g, and
- * c' = log1p(eta' l2) by its series, or eta' without an l2 penalty; the largest eta' l2 of all so
- * far are kept in `largest`. */
+ * c' = log1p(eta' l2) by its series, or eta' without an l2 penalty.  `largest` collects the largest
+ * eta' l2 of each lane. */
 LAZYNET_INLINE void LAZYNET_TYPED(adagrad_block)(const LAZYNET_REAL *values,
                                                  const LAZYNET_INDEX *columns, ptrdiff_t length,
                                                  double *cells, double now,
-                                                 const lazynet_adagrad_constants *rule, double slope,
+                                                 const lazynet_adagrad_constants *rule,
+                                                 double slope,
                                                  const double *weights, const double *s,
                                                  double *largest) {
     double w[LAZYNET_LANES], root[LAZYNET_LANES], c[LAZYNET_LANES];
@@ -284,7 +286,7 @@ LAZYNET_INLINE void LAZYNET_TYPED(adagrad_block)(const LAZYNET_REAL *values,
     for (int lane = 0; lane < LAZYNET_LANES; lane++) {
         const double g = slope * (double)values[lane];
         root[lane] = sqrt(s[lane] * s[lane] + g * g);
-        /* Where nothing has ever been learned, delta + s' may be as small as delta. */
+        /* Before the first gradient of a coordinate, delta + s' may be as small as delta. */
         const double eta = rule->alpha / (rule->delta + root[lane]), y = eta * rule->l2;
         const double series = y - y * y * (1.0 / 2 - y * (1.0 / 3 - y * (1.0 / 4 - y * (1.0 / 5))));
         w[lane] = weights[lane] - eta * g;
@@ -294,10 +296,11 @@ LAZYNET_INLINE void LAZYNET_TYPED(adagrad_block)(const LAZYNET_REAL *values,
     LAZYNET_TYPED(store_eight)(cells, columns, length, w, root, c, now);
 }
 
-/* Where eta l2 is not so small, c is that of the library. */
-LAZYNET_INLINE void LAZYNET_TYPED(adagrad_mend_decays)(const LAZYNET_INDEX *columns, ptrdiff_t length,
-                                               double *cells, const lazynet_adagrad_constants *rule,
-                                               const double *largest) {
+/* Where eta l2 is larger, c is computed again with the log1p of the C library. */
+LAZYNET_INLINE void LAZYNET_TYPED(adagrad_mend_decays)(const LAZYNET_INDEX *columns,
+                                                       ptrdiff_t length, double *cells,
+                                                       const lazynet_adagrad_constants *rule,
+                                                       const double *largest) {
     double most = 0.0;
 #pragma omp simd reduction(max : most)
     for (int lane = 0; lane < LAZYNET_LANES; lane++)
@@ -306,7 +309,8 @@ LAZYNET_INLINE void LAZYNET_TYPED(adagrad_mend_decays)(const LAZYNET_INDEX *colu
     for (ptrdiff_t k = 0; k < length; k++) {
         double *cell = cells + 4 * (ptrdiff_t)columns[k];
         const double eta = rule->alpha / (rule->delta + cell[1]);
-        if (!(eta * rule->l2 <= LAZYNET_ADAGRAD_SMALL_LOSS)) cell[2] = lazynet_adagrad_decay(eta, rule);
+        if (!(eta * rule->l2 <= LAZYNET_ADAGRAD_SMALL_LOSS))
+            cell[2] = lazynet_adagrad_decay(eta, rule);
     }
 }
 
@@ -330,7 +334,8 @@ static void LAZYNET_TYPED(adagrad_update)(const lazynet_csr *X, const lazynet_ro
             (at.values + q, at.columns + q, LAZYNET_LANES, cells, now, &rule, slope, kept + q,
              kept + half + q, largest);
         if (q < stop && at.length >= LAZYNET_LANES) {
-            /* The last eight: what is kept has not changed, and neither has what is written. */
+            /* The last eight; cells that have been written are written again with the same
+             * numbers. */
             q = at.length - LAZYNET_LANES;
             LAZYNET_TYPED(adagrad_block)
             (at.values + q, at.columns + q, LAZYNET_LANES, cells, now, &rule, slope, kept + q,
