@@ -1,13 +1,13 @@
 """Execute the notebooks, each in a clean kernel; any error is fatal.
 
-    python notebooks/run.py                 execute all, and compare what they print with what
-                                            their files show
+    python notebooks/run.py                 execute all, and compare the new outputs with the
+                                            outputs in the files
     python notebooks/run.py --write         keep the new outputs
     python notebooks/run.py 02 07           only these
 
-The exercises' solutions, which lie folded in the text, are executed too, after the last cell.
-A cell with the tag "measured" prints times or other things that differ from run to run: its
-output is not compared.
+The solutions of the exercises, folded in the text, are executed too, after the last cell.  A cell
+with the tag "measured" prints times or other numbers that differ from machine to machine or from
+run to run: its output is not compared.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ import nbformat
 from nbclient import NotebookClient
 
 HERE = Path(__file__).parent
-#: What only a running kernel can show, and no file should keep.
+#: The output format of live widgets, which need a running kernel: files do not keep it.
 WIDGET = "application/vnd.jupyter.widget-view+json"
 SOLUTION = re.compile(r"<details>.*?</details>", re.DOTALL)
 CODE = re.compile(r"```python\n(.*?)```", re.DOTALL)
 NUMBER = re.compile(r"[-+]?\d[\d,]*\.?\d*(?:e[-+]?\d+)?")
-#: Numbers that are printed may differ by this share from one processor to another.
+#: The relative difference allowed between printed numbers, for other processors.
 TOLERANCE = 0.02
 
 
@@ -50,7 +50,7 @@ def main(arguments: list[str] | None = None) -> int:
             wrong += 1
             print(f"  {complaint}", file=sys.stderr)
     if wrong:
-        print("The files show something else; python notebooks/run.py --write", file=sys.stderr)
+        print("To keep the new outputs: python notebooks/run.py --write", file=sys.stderr)
     return 1 if wrong else 0
 
 
@@ -67,7 +67,7 @@ def chosen(names: list[str]) -> list[Path]:
 
 
 def executed(notebook: Any) -> Any:
-    """A copy as a clean kernel leaves it; raises at the first error."""
+    """A copy with the outputs of a clean kernel; raises at the first error."""
     notebook = nbformat.from_dict(notebook)
     for cell in notebook.cells:
         cell.metadata.pop("execution", None)
@@ -80,7 +80,7 @@ def executed(notebook: Any) -> Any:
     ).execute()  # fmt: skip
     del notebook.cells[n_cells:]
     notebook.metadata.pop("widgets", None)
-    # As JupyterLab writes it, so that opening a notebook does not change its file.
+    # The metadata that JupyterLab writes, so that opening a notebook does not change its file.
     notebook.metadata["kernelspec"] = {
         "display_name": "Python 3 (ipykernel)",
         "language": "python",
@@ -95,7 +95,7 @@ def executed(notebook: Any) -> Any:
 
 
 def joined(outputs: list[Any]) -> list[Any]:
-    """One output for what was printed in one go, however it arrived."""
+    """The outputs, with neighbouring pieces of printed text joined into one."""
     result: list[Any] = []
     for output in outputs:
         if result and output.get("name") == result[-1].get("name", "nothing printed"):
@@ -106,7 +106,7 @@ def joined(outputs: list[Any]) -> list[Any]:
 
 
 def solutions(notebook: Any) -> list[str]:
-    """The code of the folded solutions, in order."""
+    """The code blocks of the folded solutions, in order."""
     texts = [cell.source for cell in notebook.cells if cell.cell_type == "markdown"]
     return [
         code for text in texts for fold in SOLUTION.findall(text) for code in CODE.findall(fold)
@@ -114,7 +114,7 @@ def solutions(notebook: Any) -> list[str]:
 
 
 def differences(before: Any, after: Any) -> list[str]:
-    """Which cells print something else than they did."""
+    """A complaint for every cell whose output differs from the output in the file."""
     found = []
     for number, (old, new) in enumerate(zip(before.cells, after.cells, strict=True)):
         if new.cell_type != "code" or "measured" in new.metadata.get("tags", []):
@@ -125,7 +125,7 @@ def differences(before: Any, after: Any) -> list[str]:
 
 
 def printed(cell: Any) -> str:
-    """What a cell printed, and in words what it drew."""
+    """The text that a cell printed, and the descriptions of its figures."""
     return "".join(
         output.get("text", "") or output.get("data", {}).get("text/plain", "")
         for output in cell.outputs
@@ -134,7 +134,7 @@ def printed(cell: Any) -> str:
 
 
 def alike(first: str, second: str) -> bool:
-    """Whether two texts are the same but for the last digits of their numbers."""
+    """Whether two texts are equal, but for a relative difference of TOLERANCE in their numbers."""
     if NUMBER.sub("#", first) != NUMBER.sub("#", second):
         return False
     numbers = [

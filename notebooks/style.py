@@ -1,8 +1,7 @@
-"""How the notebooks show things: figures, short films, and controls that stand still on paper.
+"""Figures, short films and sliders for the notebooks, in the style of ``lazynet.figures``.
 
-All drawings are in the style of ``lazynet.figures``.  A figure is shown as SVG, a film as a PNG
-with frames, and an interactive part carries a static figure with it, which is what a page on the
-web, a print, or a notebook that has just been opened shows in place of the controls.
+A figure is shown as SVG and a film as an animated PNG.  A figure with sliders carries a static SVG,
+which a page on the web, a print, or a notebook that no kernel runs shows in place of the sliders.
 """
 
 from __future__ import annotations
@@ -30,23 +29,23 @@ mpl.rcParams.update(STYLE)
 def new(
     columns: int = 1, rows: int = 1, *, width: float = 7.5, height: float = 3.2, **options: Any
 ) -> Any:
-    """A figure and its axes: one Axes, or an array of them."""
+    """Make a figure and its axes: one Axes, or an array of Axes."""
     figure = Figure(figsize=(width, height), layout="constrained")
     return figure, figure.subplots(rows, columns, **options)
 
 
 def dots(number: int) -> dict[str, Any]:
-    """The look of a series of points that no line connects."""
+    """Colour and marker of series ``number``, for points that no line connects."""
     return look(number) | {"linestyle": "none"}
 
 
 def lines(number: int) -> dict[str, Any]:
-    """The look of a series of so many points that they need no markers."""
+    """Colour and line of series ``number``, for a line without markers."""
     return look(number) | {"marker": None}
 
 
 def note_end(axes: Any, x: float, y: float, text: str, colour: str, *, dy: float = 0.0) -> None:
-    """Name a line where it ends, in its own colour."""
+    """Write ``text`` beside the point where a line ends, in the colour of the line."""
     axes.annotate(
         text, (x, y), xytext=(5, dy), textcoords="offset points", va="center", color=colour,
         annotation_clip=False,
@@ -54,28 +53,28 @@ def note_end(axes: Any, x: float, y: float, text: str, colour: str, *, dy: float
 
 
 def show(figure: Figure, describe: str) -> None:
-    """Display a figure as SVG; ``describe`` says in words what is to be seen."""
+    """Display a figure as SVG; ``describe`` is the figure in words."""
     display({"image/svg+xml": as_svg(figure), "text/plain": describe}, raw=True)
 
 
 def film(
     draw: Callable[[int], Figure], frames: Iterable[int], describe: str, *, seconds: float = 0.25
 ) -> None:
-    """Display a film of what ``draw`` makes of each frame, and hold on the last one.
+    """Display a film of the figures that ``draw`` makes of ``frames``; it pauses at the last one.
 
-    Where films do not play, the last frame is shown.
+    A viewer that does not play films shows the last frame.
     """
     pictures = [_as_picture(draw(frame)) for frame in frames]
-    # The frames of a PNG share one palette.
+    # All frames of a PNG share one palette.
     sheet = Image.new("RGB", (pictures[0].width, sum(picture.height for picture in pictures)))
     for number, picture in enumerate(pictures):
         sheet.paste(picture, (0, number * picture.height))
     palette = sheet.quantize(64, dither=Image.Dither.NONE)
-    # Paper stays white where the palette would make it nearly so.
+    # The palette may turn white into a colour close to white: such colours become white again.
     palette.putpalette([255 if level > 247 else level for level in palette.getpalette() or []])
     pictures = [picture.quantize(palette=palette, dither=Image.Dither.NONE) for picture in pictures]
     buffer = io.BytesIO()
-    # The still picture is the last frame; it is no part of the film, which begins with the first.
+    # The still picture is the last frame; the film does not contain it and begins with the first.
     pictures[-1].save(
         buffer,
         "PNG",
@@ -97,10 +96,10 @@ def _as_picture(figure: Figure) -> Image.Image:
 
 
 def explore(draw: Callable[..., Figure], describe: str, **controls: Sequence[Any]) -> None:
-    """Display what ``draw`` makes of the values of the controls, with a slider for each.
+    """Display the figure that ``draw`` makes of the controls' values, with a slider per control.
 
-    A control is a sequence of values, in the order of the slider; it begins in the middle.  Where
-    no widget runs, the figure of these middle values is shown.
+    A control is a sequence of values in the order of its slider, which begins in the middle.  A
+    viewer without widgets shows the figure of the middle values.
     """
     begin = {name: values[len(values) // 2] for name, values in controls.items()}
     still = as_svg(draw(**begin))
@@ -129,7 +128,7 @@ def explore(draw: Callable[..., Figure], describe: str, **controls: Sequence[Any
     for slider in sliders.values():
         slider.observe(redraw, names="value")
     box = widgets.VBox([*sliders.values(), picture])
-    # One output in several forms: the front end takes the best that it can show.
+    # One output in several formats: the front end shows the richest format that it knows.
     display({**box._repr_mimebundle_(), **bundle}, raw=True)
 
 

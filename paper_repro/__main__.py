@@ -41,7 +41,7 @@ def main(argv: list[str] | None = None) -> int:
 
 def run_studies(arguments: list[str]) -> int:
     """Run the studies that were named, or all."""
-    from paper_repro.corpus import from_settings, from_svmlight
+    from paper_repro.documents import from_settings, from_svmlight
     from paper_repro.index import check_index, write_index
     from paper_repro.results import RESULTS, run_all
     from paper_repro.studies import STUDIES

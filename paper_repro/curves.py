@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from paper_repro import figures
-from paper_repro.corpus import word_probabilities
+from paper_repro.documents import word_probabilities
 
 _POINTS = 60
 _BINS = 50

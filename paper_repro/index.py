@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from paper_repro.machine import describe_machine
+from paper_repro.pages import paragraphs, table
 from paper_repro.pubmed.page import MedlinePage
 from paper_repro.results import load
 from paper_repro.studies import STUDIES
-from paper_repro.studies.table import Measured, equality_sentence, setting_sentence, summary
+from paper_repro.studies.table import TierTimes, setting, summary, weights_equal
 from paper_repro.study import Report
 from paper_repro.whole import write_whole
 
@@ -52,22 +53,28 @@ def index_of(
     documents: dict[str, Any], below: Mapping[str, Mapping[str, Any]] | None = None
 ) -> str:
     below = below or {}
-    parts = ["# What was rerun\n"]
+    parts = ["# What was rerun"]
     if "table" in documents:
-        measured = Measured(documents["table"])
+        times = TierTimes(documents["table"])
         parts += [
-            setting_sentence(measured) + "\n",
-            summary(measured) + "\n",
-            equality_sentence(measured) + "\n",
+            setting(times),
+            summary(times),
+            weights_equal(times),
+            "![Times faster than dense updates](table.svg)",
         ]
-        parts.append("![Times faster than dense updates](table.svg)\n")
-    parts.append("| study | finished |\n|---|---|")
-    for name, document in documents.items():
-        parts.append(f"| [{REPORTS[name].title}]({name}.md) | {document['finished'][:10]} |")
-        for folder, others in below.items():
-            if name in others:
-                finished = others[name]["finished"][:10]
-                parts.append(f"| ... [on {folder}]({folder}/{name}.md) | {finished} |")
+    parts.append(table(["study", "finished"], _finished(documents, below)))
     everything = [*documents.values(), *(d for others in below.values() for d in others.values())]
     machines = sorted({describe_machine(document) for document in everything})
-    return "\n".join([*parts, "", *(f"Measured on {machine}." for machine in machines)]) + "\n"
+    parts.append("\n".join(f"Measured on {machine}." for machine in machines))
+    return paragraphs(parts) + "\n"
+
+
+def _finished(
+    documents: Mapping[str, Any], below: Mapping[str, Mapping[str, Any]]
+) -> Iterator[tuple[str, str]]:
+    """Every study and the day it was finished, those on other data behind their own."""
+    for name, document in documents.items():
+        yield f"[{REPORTS[name].title}]({name}.md)", document["finished"][:10]
+        for folder, others in below.items():
+            if name in others:
+                yield f"... [on {folder}]({folder}/{name}.md)", others[name]["finished"][:10]

@@ -25,8 +25,8 @@ class Timed(Protocol):
 class Turn:
     """Lets a learner go on for about so many seconds, over its rows again and again.
 
-    It begins once.  To begin anew for every turn would scatter an interpreter's objects over the
-    memory, and with every turn dense updates would be slower than those of a single run.
+    The learner begins once.  If it began anew for every turn, the interpreter's objects would be
+    scattered over more of the memory, and dense updates would be slower with every turn.
     """
 
     def __init__(self, learner: Timed, seconds: float) -> None:
@@ -50,7 +50,7 @@ class Turn:
         return max(1, round(examples * self.seconds / took))
 
     def _go_on(self, examples: int) -> float:
-        """How long so many examples take, from where the last ones ended."""
+        """Seconds that the next ``examples`` examples take."""
         took, position, left = 0.0, self.position or 0, examples
         while left:
             stop = min(position + left, self.learner.n_rows)
@@ -64,7 +64,7 @@ class Turn:
 
 
 def turns(names: Sequence[T], repeat: int) -> list[T]:
-    """The order of a round: nobody always runs behind the same neighbour."""
+    """The order of a round; another competitor begins in the next round."""
     first = repeat % len(names)
     return [*names[first:], *names[:first]]
 

@@ -9,15 +9,17 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.model_selection import train_test_split
 
-from paper_repro.corpus import Corpus, from_svmlight
+from paper_repro.documents import Corpus, from_svmlight
 from paper_repro.study import Settings
 
-#: Of the planted problem: its size, its nonzeros a row, the features that matter of each kind.
+#: The planted problem: its rows and features, nonzeros per row, features of each kind that matter.
 ROWS, FEATURES, NONZEROS, MATTERING = 4_000, 5_000, 40, 20
-#: The common ones are among the most frequent; the rare ones are in so many of the rows ...
-COMMON_AMONG, RARE_SHARES = 50, (0.004, 0.02)
-#: ... and weigh so much more; and how much noise there is in a label's margin.
-RARE_WEIGHT, NOISE = 3.0, 0.5
+#: Common features that matter are among this many most frequent ones.
+COMMON_AMONG = 50
+#: Rare features that matter occur in a share of the rows between these, and weigh more by a factor.
+RARE_SHARES, RARE_WEIGHT = (0.004, 0.02), 3.0
+#: The standard deviation of the noise in a label's margin.
+NOISE = 0.5
 #: The share of the rows that is tested on where no test file is given.
 TEST_SHARE = 0.3
 

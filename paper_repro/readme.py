@@ -17,21 +17,13 @@ _REMEDY = "restore the file"
 
 
 def speedups(document: Any) -> str:
-    """Lazy against dense, with the proof beside it."""
-    measured = table.Measured(document)
-    return "\n\n".join(
-        [
-            table.setting_sentence(measured),
-            table.summary(measured),
-            table.reproduced_in_short(measured),
-            table.equality_sentence(measured),
-        ]
-    )
+    """Lazy against dense, and that the weights are the same."""
+    return table.in_short(table.TierTimes(document))
 
 
 def epochs(document: Any) -> str:
-    """The clock against scikit-learn and the others."""
-    return bench.summary(bench.Measured(document))
+    """The clock against scikit-learn and the other engines."""
+    return bench.in_short(bench.EpochTimes(document))
 
 
 #: study -> what the README shows of it

@@ -1,10 +1,10 @@
 """The one writer: runs a study cell by cell, keeps what is measured, writes JSON, page and figure.
 
 Every record goes to a journal on disk before the next cell begins.  Whatever ends a run - Ctrl-C,
-a full disk, a power cut - the next run with the same settings, data, code and machine goes on
-behind the last record; runs that differ in any of these have journals of their own.  A finished
-result replaces an older one file by file, each whole or not at all, the numbers first.  What is
-read back carries digests, so that no number is shown that was not measured.
+a full disk, a power cut - the next run with the same settings, data, code and machine continues
+after the last record; runs that differ in any of these have journals of their own.  A finished
+result replaces an older one file by file, each whole or not at all, the numbers first.  Journals
+and results carry digests: a file that was changed is refused.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Journal:
         self.sealed = SealedLines()
 
     def recover(self) -> None:
-        """Take over what an interrupted run of the same kind has left, or refuse it if damaged."""
+        """Take over the records of an interrupted run, or refuse a damaged journal."""
         if not self.path.exists():
             return
         for number, entry in enumerate(entries_in(self.path, REMEDY), start=1):
@@ -72,7 +72,7 @@ class Journal:
         return all(header.get(name) == self.header[name] for name in IDENTITY)
 
     def begin(self, cells: Sequence[Cell]) -> list[Cell]:
-        """Write anew what is known, and return the cells that are left, to be appended."""
+        """Write the journal anew with the known records; return the cells that have none."""
         left = [cell for cell in cells if cell.key not in self.records]
         if self.records and left:
             self.resumed += 1
@@ -147,11 +147,11 @@ def _run(study: Study, settings: Settings, out: Path, fresh: bool) -> tuple[Any,
 
 
 def _measure(study: Study, journal: Journal, cells: Sequence[Cell], left: Sequence[Cell]) -> None:
-    """Run the cells that have no record yet, everybody on one thread."""
+    """Run the cells that have no record yet, on one thread."""
     if len(left) < len(cells):
         print(f"{study.name}: {len(cells) - len(left)} of {len(cells)} pieces are measured already")
     with (
-        # NumPy's matrix products would take more threads than that.
+        # NumPy's matrix products would use all cores.
         threadpool_limits(1),
         tqdm(
             total=sum(cell.cost for cell in left),
@@ -175,7 +175,7 @@ def finished(
     records: Mapping[str, Record],
     resumed: int = 0,
 ) -> dict[str, Any]:
-    """All that is known of a run, as one document."""
+    """The document of a finished run."""
     chosen = told(settings) if isinstance(settings, Settings) else dict(settings)
     return {
         **header,
@@ -235,8 +235,7 @@ def drawing(report: Report, document: Mapping[str, Any]) -> str:
 
 
 def told(settings: Settings) -> dict[str, Any]:
-    """Settings as they are recorded: files by their names, wherever they lay; what was in them, the
-    digests say."""
+    """Settings as they are recorded: files by name; a digest identifies the content."""
     chosen = asdict(settings)
     for name in ("data", "test"):
         if chosen[name] is not None:
@@ -245,7 +244,7 @@ def told(settings: Settings) -> dict[str, Any]:
 
 
 def _digest(path: str | None) -> str | None:
-    """What tells a file from one that has taken its name."""
+    """A digest of the file's content."""
     if path is None:
         return None
     with open(path, "rb") as file:

@@ -1,4 +1,4 @@
-"""One epoch of an engine on a corpus, timed and kept for comparison."""
+"""The one place where studies make lazynet's learners, and an epoch that is timed."""
 
 from __future__ import annotations
 
@@ -6,79 +6,88 @@ import time
 from dataclasses import dataclass
 
 import numpy as np
+from lazynet.averages import FromStep
+from lazynet.catalogue import check_rule
+from lazynet.engines.base import Engine
+from lazynet.forms import Form, check_form
+from lazynet.training import Learner, Plan, run_pass
 from numpy.typing import NDArray
+from scipy import sparse
 
-from lazynet.averaging import FromStep
 from lazynet.data import as_examples
-from lazynet.engines import DEFAULT_BUDGET, Engine
 from lazynet.losses import get_loss
 from lazynet.penalties import ElasticNet
-from lazynet.rules import engine_for, make_rule
-from lazynet.schedules import InverseSqrt
-from lazynet.trainer import Learner, Recipe, run_pass
-from paper_repro.corpus import Corpus
+from lazynet.schedules import InverseSqrt, Schedule
+from paper_repro.documents import Corpus
 
 #: The strengths and the rate that everybody is timed with.
 L1 = L2 = 1e-6
 ETA0 = 0.05
 
 
-def recipe(
+def plan(
     rule: str = "fobos",
     l1: float = L1,
     l2: float = L2,
     eta0: float = ETA0,
     *,
+    schedule: Schedule | None = None,
+    engine: str | Form = "clock",
     average: bool = False,
-) -> Recipe:
-    """Logistic regression with an elastic net; with ``average`` all iterates are averaged."""
-    return Recipe(
-        get_loss("log_loss"),
-        ElasticNet(l1, l2),
-        make_rule(rule),
-        InverseSqrt(eta0),
-        fit_intercept=True,
-        averaging=FromStep() if average else None,
+    loss: str = "log_loss",
+    fit_intercept: bool = True,
+) -> Plan:
+    """By default logistic regression with an elastic net at the rates eta0 / sqrt(t + 1).
+
+    With ``average`` all iterates are averaged.
+    """
+    return Plan(
+        loss=get_loss(loss),
+        penalty=ElasticNet(l1, l2),
+        rule=check_rule("rule", rule),
+        schedule=InverseSqrt(eta0) if schedule is None else schedule,
+        form=check_form("engine", engine),
+        average=FromStep() if average else None,
+        fit_intercept=fit_intercept,
     )
 
 
-def touch_memory(engine: Engine) -> None:
-    """Have the system hand out an engine's memory, which it does on first use."""
-    for array in engine.per_weight():
-        array.fill(0)
+def learner(
+    X: sparse.csr_matrix, y: NDArray[np.float64], chosen: Plan, engine: Engine | None = None
+) -> Learner:
+    """A learner at zero weights, in the plan's engine or in the engine that is given.
+
+    The system hands out memory when an array is first written.  Each array of the engine is
+    written here, so that no step takes the time for that.
+    """
+    engine = chosen.new_engine(X.shape[1]) if engine is None else engine
+    for array in engine.state().per_weight.values():
+        np.positive(array, out=array)
+    return Learner(engine, as_examples(X, y), chosen)
+
+
+def learn(*learners: Learner, rows: NDArray[np.int64] | None, t: int) -> int:
+    """Let every learner visit the rows, None for all in order, from step t; returns the next t."""
+    return run_pass(learners, rows, t)
+
+
+def seconds_per_step(visiting: Learner, rows: NDArray[np.int64] | None, t: int = 0) -> float:
+    """What a step takes on average when the learner visits the rows in this order from step t."""
+    began = time.perf_counter()
+    next_t = learn(visiting, rows=rows, t=t)
+    return (time.perf_counter() - began) / (next_t - t)
 
 
 @dataclass
 class Epoch:
-    """One pass of ``engine`` over the first ``n_examples`` rows; call it for its seconds."""
+    """One pass over the rows in ``order``; call it for its seconds per example."""
 
     corpus: Corpus
-    engine: str
-    recipe: Recipe
+    plan: Plan
     order: NDArray[np.int64] | None = None
-    n_examples: int | None = None
-    dense_predictions: bool = False
-    table_budget: int = DEFAULT_BUDGET
 
     def __call__(self) -> float:
-        X, y = self.corpus.X, self.corpus.y
-        order = self.order
-        if self.n_examples is not None:
-            order = np.arange(X.shape[0]) if order is None else order
-            order = order[: self.n_examples]
-        engine = engine_for(
-            self.recipe.rule,
-            self.recipe.penalty,
-            X.shape[1],
-            engine=self.engine,
-            dense_predictions=self.dense_predictions,
-            table_budget=self.table_budget,
-            average=self.recipe.averaging is not None,
-        )
-        touch_memory(engine)
-        learner = Learner(engine, as_examples(X, y), self.recipe)
-        began = time.perf_counter()
-        steps = run_pass([learner], order, 0)
-        seconds = time.perf_counter() - began
-        self.weights = engine.weights()
-        return seconds / steps
+        made = learner(self.corpus.X, self.corpus.y, self.plan)
+        seconds = seconds_per_step(made, self.order)
+        self.weights = made.engine.weights()
+        return seconds

@@ -53,7 +53,7 @@ class UnequalWeights(ArithmeticError):
 def equality(
     found: NDArray[np.float64], expected: NDArray[np.float64], who: str
 ) -> dict[str, float | int]:
-    """How nearly the same two weight vectors are; refuses those that are not.
+    """How far two weight vectors differ; refuses vectors that differ by more than SAME.
 
     ``relative`` is the greatest difference by the largest weight.  ``four_figures`` counts the
     weights that differ in their own fourth significant figure or before.

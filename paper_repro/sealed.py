@@ -22,15 +22,31 @@ DIGEST = "digest"
 
 
 def sealed_document(document: Entry) -> str:
-    """The document's text.
+    """The document's text, each entry and each of its records on a line.
 
-    >>> print(sealed_document({"value": 1.5}), end="")
+    >>> print(sealed_document({"value": 1.5, "records": {"a": {"b": 1}, "c": {}}}), end="")
     {
      "value": 1.5,
-     "digest": "3e660a3902a3caa4"
+     "records": {
+      "a": {"b": 1},
+      "c": {}
+     },
+     "digest": "1fe6b03059442686"
     }
     """
-    return json.dumps({**document, DIGEST: _digest(document)}, indent=1, allow_nan=False) + "\n"
+    entries = {name: json.dumps(value, allow_nan=False) for name, value in document.items()}
+    if isinstance(records := document.get("records"), dict):
+        lines = {key: json.dumps(record, allow_nan=False) for key, record in records.items()}
+        entries["records"] = _object(lines, depth=1)
+    entries[DIGEST] = json.dumps(_digest(document))
+    return _object(entries) + "\n"
+
+
+def _object(texts: Mapping[str, str], depth: int = 0) -> str:
+    """An object in JSON, a line for each of the values, which are JSON already."""
+    end = "\n" + depth * " "
+    lines = (f"{end} {json.dumps(name)}: {text}" for name, text in texts.items())
+    return f"{{{','.join(lines)}{end}}}"
 
 
 def document_in(path: Path, remedy: str) -> dict[str, Any]:

@@ -6,6 +6,8 @@ later, and so that pages and figures can be made again from the recorded numbers
     cells(settings)   what is to be measured, as named pieces of some seconds each
     page(document)    the tables and the text, from what was recorded
     draw(document)    the figure, from the same
+
+``studies/NAME.py`` holds the three, ``studies/NAME.md`` the words of the page (``pages.Template``).
 """
 
 from __future__ import annotations
@@ -16,7 +18,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from paper_repro.corpus import MEDLINE_FEATURES, MEDLINE_NONZEROS
+from paper_repro.published import FEATURES, NONZEROS
+from paper_repro.score import Spread, ratios
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -30,8 +33,8 @@ class Settings:
     """What a run is asked for; a run that was interrupted goes on only under the same settings."""
 
     examples: int = 100_000
-    features: int = MEDLINE_FEATURES
-    nonzeros: float = MEDLINE_NONZEROS
+    features: int = FEATURES
+    nonzeros: float = NONZEROS
     #: Rounds in which all competitors of a group take their turns.
     repeats: int = 7
     #: What one competitor's turn should last.
@@ -77,6 +80,38 @@ class Cell:
     key: str
     run: Callable[[Records], Record]
     cost: float = 1.0
+
+
+class Measured:
+    """A document of a study, asked in the study's own words.
+
+    ``records`` is what the study's cells returned, by the keys of the cells.
+    """
+
+    def __init__(self, document: Mapping[str, Any]) -> None:
+        self.records: Records = document["records"]
+        self.settings: Mapping[str, Any] = document["settings"]
+
+    @property
+    def repeats(self) -> int:
+        return int(self.settings["repeats"])
+
+    def group(self, name: str) -> list[tuple[list[str], Record]]:
+        """The records of the cells ``NAME/PART/PART...``, each with its parts."""
+        return [
+            (parts, record)
+            for key, record in self.records.items()
+            for first, *parts in [key.split("/")]
+            if first == name
+        ]
+
+    def rounds(self, group: str, name: str) -> list[float]:
+        """What one competitor of a group took, round by round: cells ``GROUP/round K``."""
+        return [self.records[f"{group}/round {k}"][name] for k in range(1, self.repeats + 1)]
+
+    def round_ratios(self, group: str, slow: str, fast: str) -> Spread:
+        """How many times longer one competitor of a group takes than another, round by round."""
+        return ratios(self.rounds(group, slow), self.rounds(group, fast))
 
 
 class Report(ABC):

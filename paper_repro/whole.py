@@ -17,7 +17,7 @@ def whole_file(path: Path) -> Iterator[BinaryIO]:
         with open(temporary, "wb") as file:
             yield file
             file.flush()
-            # Or a power cut could leave the name and not what belongs under it.
+            # Without this a power cut could leave the new name on an empty file.
             os.fsync(file.fileno())
         os.replace(temporary, path)
     except BaseException:

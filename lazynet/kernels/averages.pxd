@@ -1,13 +1,13 @@
-# Averages of the iterates beside a clock: what is counted after every step.
+# Averages of the iterates beside a clock: the counting after every step.
 from .clock cimport Clock, two_sum
 from .rows cimport Past
 
-# A plain array of these carries the counting from call to call.
+# One plain array holds these numbers between calls.
 cdef enum:
     COUNTED = 0            # iterates since the clock was set
-    SCALES_LOW = 1         # what the rounding of the last prefix sums lost
+    SCALES_LOW = 1         # the digits that the rounding of the last prefix sums lost
     PULLS_LOW = 2
-    TOTAL = 3              # sum of omega over all iterates there have been, and its lost digits
+    TOTAL = 3              # sum of omega over all iterates so far, and its lost digits
     TOTAL_LOW = 4
     INTERCEPT_SUM = 5      # sum of omega b, likewise
     INTERCEPT_SUM_LOW = 6
@@ -21,7 +21,7 @@ cdef class Average:
     cdef double[::1] pulls
     cdef double[::1] fields
 
-    cdef object pins  # keeps the arrays where they are
+    cdef object pins  # keeps the arrays in place
 
     cdef Past past(self) except *
 
@@ -40,7 +40,7 @@ cdef inline void add_to(double* total, double* low, double term) noexcept nogil:
 
 
 cdef inline void count_totals(double* fields, double omega, double intercept) noexcept nogil:
-    """What every kind of average counts: how much, and the intercept."""
+    """Add omega to the total, and omega times the intercept to the intercept's sum."""
     add_to(&fields[TOTAL], &fields[TOTAL_LOW], omega)
     add_to(&fields[INTERCEPT_SUM], &fields[INTERCEPT_SUM_LOW], omega * intercept)
 
@@ -48,7 +48,7 @@ cdef inline void count_totals(double* fields, double omega, double intercept) no
 cdef inline void count_iterate(
     Past* past, double* fields, const Clock* clock, double omega, double intercept
 ) noexcept nogil:
-    """Let the weights as they stand on the clock count omega.  There must be room for one more."""
+    """Count the present iterate with the weight omega.  There must be room for one more."""
     cdef double weighed = omega * clock.scale
     cdef Py_ssize_t n = past.n
     past.shifts[n] = clock.shift
@@ -60,8 +60,8 @@ cdef inline void count_iterate(
     count_totals(fields, omega, intercept)
 
 
-# The sum of a weight is a difference of numbers as large as S0 |z|, and |z| = |w| / scale + shift may
-# be much larger than |w|.  The reach of the past,
+# The sum of a weight is a difference of numbers as large as S0 |z|, and |z| = |w| / scale + shift
+# may be much larger than |w|.  The reach of the past,
 #
 #     S0 max(1 / scale, shift) / (sum of omega over all iterates that have counted),
 #

@@ -7,12 +7,12 @@ scale shift of the clock's past
 
     sum = z S0(m) - sgn(z) S1(m) - before         m: the iterates with a shift below |z|
 
-where ``before`` takes off what was before z was stored.  A cell is {z, before}; the kernel of the
-clock keeps both (``averaged_update`` of rows.h).  When the clock is set anew, or its past is full,
-every sum is folded into ``before``.
+where ``before`` subtracts the part of the sums that precedes the storing of z.  A cell is {z,
+before}; the kernel of the clock keeps both (``averaged_update`` of rows_typed.inc).  When the
+clock is set anew, or its past is full, every sum is folded into ``before``.
 
 Property: equal to lazynet.reference.averages.DenseAverage, which adds up every weight after every
-step (tests/test_averages.py).
+step (tests/exact/test_averages.py).
 """
 
 cimport cython
@@ -20,7 +20,7 @@ cimport cython
 from libc.math cimport fabs
 
 from .clock cimport N_CLOCK_FIELDS, SCALE, SHIFT, start_clock
-from .examples cimport check_aligned, pinned
+from .examples cimport check_aligned, check_cells, check_vector, pinned
 from .rows cimport Past, iterates_alive, soft, sum_alive
 
 AVERAGE_FIELDS = N_AVERAGE_FIELDS
@@ -47,19 +47,15 @@ cdef class Average:
                 f"shifts must hold at least one entry, and scales and pulls one more, got "
                 f"{room}, {self.scales.shape[0]} and {self.pulls.shape[0]}"
             )
-        if self.fields.shape[0] != N_AVERAGE_FIELDS:
-            raise ValueError(
-                f"fields must have {N_AVERAGE_FIELDS} entries, got {self.fields.shape[0]}"
-            )
+        check_vector("fields", self.fields, N_AVERAGE_FIELDS)
         check_aligned("shifts", &self.shifts[0])
         check_aligned("scales", &self.scales[0])
         check_aligned("pulls", &self.pulls[0])
-        check_aligned("fields", &self.fields[0])
         self.pins = pinned((shifts, scales, pulls, fields))
         self.past()
 
     cdef Past past(self) except *:
-        # Checked whenever it is used, since anybody may write to the fields.
+        # Checked at every use, because callers may write to the fields in between.
         cdef Past past
         cdef double counted = self.fields[COUNTED]
         past.shifts, past.scales, past.pulls = &self.shifts[0], &self.scales[0], &self.pulls[0]
@@ -89,17 +85,6 @@ cdef inline double sum_of(const Past* past, double z, double before) noexcept no
     return sum_alive(past, z, n) - before
 
 
-cdef int check_cells(const double[:, ::1] cells, const double[::1] fields) except -1:
-    if cells.shape[1] != 2:
-        raise ValueError(f"cells must have two numbers per weight, got {cells.shape[1]}")
-    if fields.shape[0] != N_CLOCK_FIELDS:
-        raise ValueError(f"fields must have {N_CLOCK_FIELDS} entries, got {fields.shape[0]}")
-    check_aligned("fields", &fields[0])
-    if cells.shape[0]:
-        check_aligned("cells", &cells[0, 0])
-    return 0
-
-
 def read(
     const double[:, ::1] cells not None,
     const double[::1] fields not None,
@@ -108,11 +93,9 @@ def read(
     """weights <- the weights as of now."""
     cdef Py_ssize_t j
     cdef double scale, shift
-    check_cells(cells, fields)
-    if weights.shape[0] != cells.shape[0]:
-        raise ValueError(f"weights must have {cells.shape[0]} entries, got {weights.shape[0]}")
-    if cells.shape[0]:
-        check_aligned("weights", &weights[0])
+    check_cells(cells, cells.shape[0], 2)
+    check_vector("fields", fields, N_CLOCK_FIELDS)
+    check_vector("weights", weights, cells.shape[0])
     scale, shift = fields[SCALE], fields[SHIFT]
     with nogil:
         for j in range(cells.shape[0]):
@@ -123,11 +106,8 @@ def sums(const double[:, ::1] cells not None, Average average, double[::1] out n
     """out <- sum_i omega_i w_i of every weight; nothing is changed."""
     cdef Py_ssize_t j
     cdef Past past = average.past()
-    if cells.shape[1] != 2 or out.shape[0] != cells.shape[0]:
-        raise ValueError(f"out must have {cells.shape[0]} entries, got {out.shape[0]}")
-    if cells.shape[0]:
-        check_aligned("cells", &cells[0, 0])
-        check_aligned("out", &out[0])
+    check_cells(cells, cells.shape[0], 2)
+    check_vector("out", out, cells.shape[0])
     with nogil:
         for j in range(cells.shape[0]):
             out[j] = sum_of(&past, cells[j, 0], cells[j, 1])
@@ -138,7 +118,8 @@ def fold(double[:, ::1] cells not None, double[::1] fields not None, Average ave
     cdef Py_ssize_t j
     cdef Past past = average.past()
     cdef double scale, shift
-    check_cells(cells, fields)
+    check_cells(cells, cells.shape[0], 2)
+    check_vector("fields", fields, N_CLOCK_FIELDS)
     scale, shift = fields[SCALE], fields[SHIFT]
     with nogil:
         for j in range(cells.shape[0]):
@@ -149,6 +130,6 @@ def fold(double[:, ::1] cells not None, double[::1] fields not None, Average ave
 
 
 def begin(Average average):
-    """Let the past of the clock begin now; totals are kept."""
+    """Forget the past of the clock, which begins now; totals are kept."""
     average.fields[COUNTED] = average.fields[SCALES_LOW] = average.fields[PULLS_LOW] = 0.0
     average.scales[0] = average.pulls[0] = 0.0

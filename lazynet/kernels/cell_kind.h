@@ -40,15 +40,15 @@ typedef struct {
 
 typedef struct {
     const char *name;
-    ptrdiff_t numbers;                         /* in a cell */
-    lazynet_name settings[LAZYNET_MOST_NAMES];  /* the constants of the rule, in order */
-    lazynet_name fields[LAZYNET_MOST_NAMES];    /* the scalars that change from step to step */
-    size_t size;                               /* of the struct, in bytes */
+    ptrdiff_t numbers;                         /* numbers in a cell */
+    lazynet_name settings[LAZYNET_MOST_NAMES]; /* the constants of the rule, in order */
+    lazynet_name fields[LAZYNET_MOST_NAMES];   /* the scalars that change from step to step */
+    size_t size;                               /* of the struct of the rule, in bytes */
 
-    int scheduled;         /* steps take the rate of the schedule; else the rule has its own */
-    int updates_always;    /* a step of length 0 changes cells too */
-    int frozen_intercept;  /* an intercept that is not fitted still adds to the prediction */
-    ptrdiff_t scratch;     /* doubles of scratch memory per nonzero, the row rounded up to eights */
+    int scheduled;        /* steps take the rate of the schedule; else the rule has its own rates */
+    int updates_always;   /* a step of length 0 changes cells too */
+    int frozen_intercept; /* an intercept that is not fitted still adds to the prediction */
+    ptrdiff_t scratch;    /* doubles of scratch memory per nonzero; 8 nonzeros more are allotted */
 
     /* Whether the settings and fields can be used, in a run or (running = 0) for reading. */
     lazynet_refusal (*refusal)(const double *settings, const double *fields, int running);

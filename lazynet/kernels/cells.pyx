@@ -72,15 +72,31 @@ cdef extern from *:
     """
     #include "every_kind.h"
 
+    /* The kinds, and LAZYNET_NUMBER_kind, where each stands among them. */
+    #define LAZYNET_ADDRESS_OF(kind, ...) &lazynet_kind_##kind,
     static const lazynet_cell_kind *const lazynet_kinds[] = {
-    #define LAZYNET_ADDRESS_OF(kind) &lazynet_kind_##kind,
-        LAZYNET_FOR_KINDS(LAZYNET_ADDRESS_OF)
-    #undef LAZYNET_ADDRESS_OF
+        LAZYNET_FOR_KINDS(LAZYNET_ADDRESS_OF, )
     };
-    enum { LAZYNET_N_KINDS = sizeof lazynet_kinds / sizeof lazynet_kinds[0] };
+    #define LAZYNET_NUMBER_OF(kind, ...) LAZYNET_NUMBER_##kind,
+    enum { LAZYNET_FOR_KINDS(LAZYNET_NUMBER_OF, ) LAZYNET_N_KINDS };
+
+    /* The walking loop is copied into the call for each kind, so that the compiler knows what the
+     * kind does between rows.  Called through pointers, the loop costs RDA a few percent more.  */
+    #if defined(__GNUC__) || defined(__clang__)
+    #define LAZYNET_COPIED_WALK __attribute__((always_inline)) lazynet_walk
+    #else
+    #define LAZYNET_COPIED_WALK lazynet_walk
+    #endif
+    #define LAZYNET_WALK_IF(kind, number, ...) \
+        (number) == LAZYNET_NUMBER_##kind ? lazynet_walk(&lazynet_kind_##kind, __VA_ARGS__) :
+    #define LAZYNET_WALK(number, ...) (LAZYNET_FOR_KINDS(LAZYNET_WALK_IF, number, __VA_ARGS__) 0)
     """
     const Kind** lazynet_kinds
     Py_ssize_t LAZYNET_N_KINDS
+    int walk_by_number "LAZYNET_WALK"(
+        Py_ssize_t number, Examples examples, Steps steps, Task task, const CellOps* ops,
+        Head* rule, double* cells, Py_ssize_t* next
+    ) noexcept nogil
 
 
 cdef dict NUMBER_OF = {
@@ -140,6 +156,64 @@ cdef Head* rule_of(
     return rule
 
 
+cdef inline int walk "LAZYNET_COPIED_WALK"(
+    const Kind* kind,
+    Examples examples,
+    Steps steps,
+    Task task,
+    const CellOps* ops,
+    Head* rule,
+    double* cells,
+    Py_ssize_t* next,     # IN/OUT: the first step not taken
+) noexcept nogil:
+    """Take the steps from ``next`` on; returns how the call ended."""
+    cdef Csr* csr = &examples.csr
+    cdef Py_ssize_t n_steps = steps.order.shape[0]
+    cdef Py_ssize_t step = next[0], touched = 0
+    cdef const int64_t* order = &steps.order[0]
+    cdef const double* rates = &steps.rates[0]
+    cdef const double* pulls = &steps.pull[0]
+    cdef bint fits_intercept = task.fit_intercept
+    cdef bint adds_intercept = fits_intercept or kind.frozen_intercept
+    cdef double largest_cushion = task.wear.largest_cushion
+    cdef double prediction, move, rate
+    cdef Status status = FINISHED
+    cdef Visit at
+    begin_visits(&at)
+    while step < n_steps:
+        status = visit(&at, examples, order, n_steps, step)
+        if status != FINISHED:
+            break
+        if kind.scratch > 0 and not make_room(
+            &rule.scratch, kind.scratch * (at.now.length + LANES) * sizeof(double)
+        ):
+            status = OUT_OF_MEMORY
+            break
+        prediction = ops.dot(&at.now, &at.following, cells, rule)
+        if adds_intercept:
+            prediction += rule.intercept
+        rate = rates[step] if kind.scheduled else 1.0
+        move = move_of(examples, task, at.number, prediction, rate)
+        if not (isfinite(prediction) and isfinite(move)):
+            status = OVERFLOWED
+            break
+        if move != 0.0 or kind.updates_always:
+            ops.update(csr, &at.now, at.ahead, cells, rule, move)
+        touched += at.now.length
+        step += 1
+        if kind.advance(
+            rule, move if fits_intercept else 0.0, rate, pulls[step - 1], largest_cushion
+        ):
+            status = WORN_OUT
+            break
+        if touched > PATIENCE:
+            status = PAUSED
+            break
+    end_visits(&at)
+    next[0] = step
+    return <int> status
+
+
 def run(
     str kind not None,
     Examples examples,
@@ -153,64 +227,24 @@ def run(
     """Take the steps from ``first`` on; returns how the call ended and the first step not taken."""
     cdef Py_ssize_t number = number_of(kind)
     cdef const Kind* of = lazynet_kinds[number]
-    cdef Csr* csr = &examples.csr
-    cdef const CellOps* ops = &examples.ops.cells[number]
-    cdef Py_ssize_t n_steps = steps.order.shape[0]
-    cdef Py_ssize_t step = first, touched = 0
-    cdef Status status = FINISHED
-    cdef Visit at
-    cdef double prediction, move
-    cdef bint adds_intercept = task.fit_intercept or of.frozen_intercept
+    cdef Py_ssize_t n_steps = steps.order.shape[0], step = first
+    cdef int status = FINISHED
     cdef Head* rule
-    check_cells(cells, csr.n_columns, of.numbers)
+    check_cells(cells, examples.csr.n_columns, of.numbers)
     check_runnable(examples, task.loss)
     rule = rule_of(of, settings, fields, True)
-    if not 0 <= first < n_steps:
-        free(rule)
-        return <int> FINISHED, n_steps
-    cdef double* cell = &cells[0, 0] if csr.n_columns else NULL
-    cdef const int64_t* order = &steps.order[0]
-    with nogil:
-        begin_visits(&at)
-        while step < n_steps:
-            status = visit(&at, examples, order, n_steps, step)
-            if status != FINISHED:
-                break
-            if of.scratch > 0 and not make_room(
-                &rule.scratch, of.scratch * (at.now.length + LANES) * sizeof(double)
-            ):
-                status = OUT_OF_MEMORY
-                break
-            prediction = ops.dot(&at.now, &at.following, cell, rule)
-            if adds_intercept:
-                prediction += rule.intercept
-            move = move_of(
-                examples, task, at.number, prediction, steps.rates[step] if of.scheduled else 1.0
+    if 0 <= first < n_steps:
+        with nogil:
+            status = walk_by_number(
+                number, examples, steps, task, &examples.ops.cells[number], rule,
+                &cells[0, 0] if cells.shape[0] else NULL, &step,
             )
-            if not (isfinite(prediction) and isfinite(move)):
-                status = OVERFLOWED
-                break
-            if move != 0.0 or of.updates_always:
-                ops.update(csr, &at.now, at.ahead, cell, rule, move)
-            touched += at.now.length
-            step += 1
-            if of.advance(
-                rule,
-                move if task.fit_intercept else 0.0,
-                steps.rates[step - 1],
-                steps.pull[step - 1],
-                task.wear.largest_cushion,
-            ):
-                status = WORN_OUT
-                break
-            if touched > PATIENCE:
-                status = PAUSED
-                break
-        end_visits(&at)
-        of.end(rule, &fields[0])
-        free(rule.scratch.bytes)
-        free(rule)
-    return <int> status, step
+            of.end(rule, &fields[0])
+            free(rule.scratch.bytes)
+    else:
+        step = n_steps
+    free(rule)
+    return status, step
 
 
 def read(

@@ -1,33 +1,33 @@
 # The clock: the motion of every untouched weight, kept in two scalars.
 from libc.math cimport fma
 
-# A plain array of these carries the clock from call to call, so that it copies and pickles.
+# One plain array holds these numbers between calls, so that the clock copies and pickles.
 cdef enum:
     SCALE = 0        # P = product of the steps' a, rounded ...
-    SCALE_LOW = 1    # ... and what the rounding lost
+    SCALE_LOW = 1    # ... and the digits that the rounding lost
     SHIFT = 2        # sum of b / P(new): l1 B of Theorem 1, corrected, and l1 beta of Theorem 2
     SHIFT_LOW = 3
     INTERCEPT = 4
     WORK = 5         # nonzeros visited since the clock was last reset
-    PENDING = 6      # 1 between the halves of a step, when a sweep is due there ...
-    PENDING_MOVE = 7 # ... and the move that is still to be made
+    PENDING = 6      # 1 after the first half of a step that a sweep interrupts ...
+    PENDING_MOVE = 7 # ... and the move of its second half
     N_CLOCK_FIELDS = 8
 
 
 cdef struct Clock:
     double scale
     double scale_low
-    double inverse    # 1 / scale, so that a step divides once and not for every use
+    double inverse    # 1 / scale, so that a step divides once
     double shift
     double shift_low
 
 
 # When a clock is worn out and every weight must be brought current.
 cdef struct Wear:
-    double smallest_scale   # range: |w| / scale must not overflow
-    double cushion          # cancellation: scale * shift bounds the absolute error, in ulps ...
-    double largest_cushion  # ... gladly below the first, never above the second
-    double enough_work      # nonzeros after which a sweep is paid for
+    double smallest_scale   # |w| / scale must not overflow
+    double cushion          # soft limit of scale * shift, which bounds the absolute error in ulps
+    double largest_cushion  # hard limit of scale * shift
+    double enough_work      # nonzeros after which a sweep at the soft limit is paid for
 
 
 cdef inline void load_clock(Clock* clock, const double* fields) noexcept nogil:
@@ -52,7 +52,7 @@ cdef inline void start_clock(double* fields) noexcept nogil:
 
 
 cdef inline double two_sum(double a, double b, double* error) noexcept nogil:
-    """a + b rounded, and what the rounding lost: exact whichever is larger."""
+    """a + b rounded; ``error`` <- the digits that the rounding lost, exactly (Knuth)."""
     cdef double total = a + b
     cdef double part = total - a
     error[0] = (a - (total - part)) + (b - part)
@@ -64,9 +64,9 @@ cdef inline void advance_clock(
 ) noexcept nogil:
     """scale <- a scale, shift <- shift + b / scale, in double-double (a = keep + keep_low).
 
-    The recurrence itself adds an error of about 2^-100 a step; what remains is that of its
-    inputs, 1 - a and b, each rounded once: relative to the decay and to the pull, not to a.  All
-    for a dozen multiplications and no transcendental call.
+    The recurrence adds an error of about 2^-100 a step.  What remains is the rounding of its
+    inputs, 1 - a and b, relative to the decay and to the pull, not to a.  The cost is a dozen
+    multiplications and no transcendental function.
     """
     cdef double product, error, quotient, remainder, total
     if keep != 1.0 or keep_low != 0.0:

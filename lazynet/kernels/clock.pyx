@@ -6,14 +6,14 @@ Theorems 1 and 2, corrected), in a coordinate z that no shrink changes:
     current(z) = sgn(z) [|z| - shift]+ * scale          stored(w) = sgn(w) (|w| / scale + shift)
 
 A step touches the nonzeros of its example; every other weight moves by the motion of the clock.
-There is no division, branch or transcendental per nonzero: the scale is multiplied once into
-the prediction and divided once into the step.
+Per nonzero there is no division, branch or transcendental function: the prediction is multiplied by
+the scale once, and the step is divided by the scale once.
 
 With an ``Average`` the same steps also keep, per weight, what the average of the iterates needs
-(averages.pyx); ``stored`` then holds cells of two numbers.
+(averages.pyx); ``stored`` then holds cells {z, before}.
 
-Property: the weights after every step equal those of lazynet.reference.DenseReference
-(tests/test_engines.py), for any chunking bit for bit the same.
+Property: the weights after every step equal the weights of lazynet.reference.DenseReference
+(tests/exact/test_clock.py), and any split into chunks gives the same bits.
 """
 
 from libc.math cimport isfinite
@@ -48,8 +48,8 @@ from .examples cimport (
     Task,
     Visit,
     begin_visits,
-    check_aligned,
     check_runnable,
+    check_vector,
     end_visits,
     move_of,
     visit,
@@ -83,9 +83,8 @@ def run(
     cdef Past past
     cdef const double* counts = NULL
     cdef double* totals = NULL
-    if stored.shape[0] != n_stored:
-        raise ValueError(f"stored must have {n_stored} entries, got {stored.shape[0]}")
-    check_fields(fields)
+    check_vector("stored", stored, n_stored)
+    check_vector("fields", fields, N_CLOCK_FIELDS)
     check_runnable(examples, task.loss)
     if not 0 <= first < n_steps:
         return <int> FINISHED, n_steps
@@ -96,7 +95,6 @@ def run(
         past = average.past()
     cdef double* z = &stored[0] if stored.shape[0] else NULL
     cdef const int64_t* order = &steps.order[0]
-    check_aligned("stored", z)
     with nogil:
         load_clock(&clock, &fields[0])
         intercept = fields[INTERCEPT]
@@ -134,7 +132,7 @@ def run(
                         &clock, steps.keep[step], steps.keep_low[step], steps.pull[step]
                     )
                     if beyond_limits(&clock, &task.wear):
-                        # What is stored now would lose its digits beside so large a shift.
+                        # A weight stored now would lose its digits beside so large a shift.
                         fields[PENDING] = 1.0
                         fields[PENDING_MOVE] = move
                         status = WORN_OUT
@@ -179,12 +177,6 @@ def run(
     return <int> status, step
 
 
-cdef int check_fields(const double[::1] fields) except -1:
-    if fields.shape[0] != N_CLOCK_FIELDS:
-        raise ValueError(f"fields must have {N_CLOCK_FIELDS} entries, got {fields.shape[0]}")
-    return check_aligned("fields", &fields[0])
-
-
 def read(
     const double[::1] stored not None,
     const double[::1] fields not None,
@@ -193,12 +185,9 @@ def read(
     """weights <- current(z), leaving the clock as it is; ``weights`` may be ``stored`` itself."""
     cdef Py_ssize_t j
     cdef double scale, shift
-    if stored.shape[0] != weights.shape[0]:
-        raise ValueError(f"weights must have {stored.shape[0]} entries, got {weights.shape[0]}")
-    check_fields(fields)
-    if stored.shape[0]:
-        check_aligned("stored", &stored[0])
-        check_aligned("weights", &weights[0])
+    check_vector("stored", stored, stored.shape[0])
+    check_vector("fields", fields, N_CLOCK_FIELDS)
+    check_vector("weights", weights, stored.shape[0])
     scale = fields[SCALE]
     shift = fields[SHIFT]
     with nogil:
@@ -214,5 +203,5 @@ def rebase(double[::1] stored not None, double[::1] fields not None):
 
 def start(double[::1] fields not None):
     """Set the clock to its start; the intercept and a pending half step are kept."""
-    check_fields(fields)
+    check_vector("fields", fields, N_CLOCK_FIELDS)
     start_clock(&fields[0])

@@ -7,12 +7,12 @@ u = sum h_old g x, with g the slopes and h the harmonic numbers; everything else
 
     a = sum g     c = sum a_t / t     z = v.mean     r = a (1 + |mean|^2) - z     s = sum r_t / t
 
-Only h v - u is ever used, and it loses digits as h v grows.  So now and then, at powers of two that
-are so far apart that it costs no more than the steps between them, h v is taken off u and h begins
-again at 0.
+Only h v - u is ever used, and it loses digits as h v grows.  Therefore h v is subtracted from u,
+and h begins again at 0, whenever the number of steps is a power of two that is large enough: these
+moments are so far apart that visiting all features costs no more than the steps between them.
 
 Property: equal to lazynet.reference.dekel.DenseDekel, which centers every row and adds up every
-weight after every step (tests/test_dekel.py).
+weight after every step (tests/exact/test_dekel.py).
 """
 
 from libc.math cimport isfinite
@@ -30,14 +30,16 @@ from .examples cimport (
     Visit,
     begin_visits,
     check_aligned,
+    check_cells,
     check_runnable,
+    check_vector,
     end_visits,
     slope_of,
     visit,
 )
 from .rows cimport Csr, RowOps
 
-# Behind each running sum stand the digits that its rounding lost.
+# Each running sum is followed by the digits that its rounding lost.
 cdef enum:
     STEPS = 0
     A = 1
@@ -47,7 +49,7 @@ cdef enum:
     S = 9
     N_FIELDS = 11
 
-# Steps before the first time that h begins again.
+# After at least so many steps h begins again for the first time.
 cdef enum:
     PATIENT_STEPS = 65536
 
@@ -75,11 +77,8 @@ def begin_h_again(double[:, ::1] cells not None, double[::1] fields not None):
     """u <- u - h v, h <- 0: the same model, counted from here."""
     cdef Py_ssize_t j
     cdef double h
-    if cells.shape[1] != 2 or fields.shape[0] != N_FIELDS:
-        raise ValueError(f"cells must have two numbers per feature, fields {N_FIELDS} entries")
-    check_aligned("fields", &fields[0])
-    if cells.shape[0]:
-        check_aligned("cells", &cells[0, 0])
+    check_cells(cells, cells.shape[0], 2)
+    check_vector("fields", fields, N_FIELDS)
     h = fields[H]
     with nogil:
         for j in range(cells.shape[0]):
@@ -108,12 +107,10 @@ def run(
     cdef Visit at
     cdef bint centered = mean.shape[0] > 0
     cdef double t, q = 0.0, r, prediction, slope
-    if cells.shape[0] != csr.n_columns or cells.shape[1] != 2:
-        raise ValueError(f"cells must have {csr.n_columns} rows of two numbers")
+    check_cells(cells, csr.n_columns, 2)
     if centered and mean.shape[0] != csr.n_columns:
         raise ValueError(f"mean must have {csr.n_columns} entries or none, got {mean.shape[0]}")
-    if fields.shape[0] != N_FIELDS:
-        raise ValueError(f"fields must have {N_FIELDS} entries, got {fields.shape[0]}")
+    check_vector("fields", fields, N_FIELDS)
     if not strength > 0.0:
         raise ValueError(f"strength must be positive, got {strength}")
     check_runnable(examples, loss)
@@ -123,9 +120,7 @@ def run(
     cdef const double* center = &mean[0] if centered else NULL
     cdef double* sums = &fields[0]
     check_aligned("order", &order[0])
-    check_aligned("cells", cell)
     check_aligned("mean", center)
-    check_aligned("fields", sums)
     with nogil:
         begin_visits(&at)
         while step < n_steps:

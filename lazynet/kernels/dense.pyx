@@ -1,12 +1,11 @@
 """The dense engine: every weight at every step, compiled and vectorised.
 
-Computes what lazynet.reference.DenseReference computes, Lipton & Elkan's baseline: predict, move
-the weights of the example's nonzeros, shrink all d weights.  O(d) per step.
-With ``spread`` the prediction and the move run over all d features too, which is the column of the
-paper's table in which nothing at all is sparse.  With ``sums`` every weight is added up after
-every step: the naive average of the iterates.
+Computes the baseline of Lipton & Elkan: predict, move the weights of the example's nonzeros,
+shrink all d weights.  A step costs O(d).  With ``spread`` the prediction and the move also run
+over all d features; the paper's table has a column for this form.  With ``sums`` every weight is
+added up after every step: the naive average of the iterates.
 
-Property: equal to the reference after every step (tests/test_engines.py).
+Property: equal to lazynet.reference.DenseReference after every step (tests/exact/test_dense.py).
 """
 
 from libc.math cimport isfinite
@@ -26,6 +25,7 @@ from .examples cimport (
     begin_visits,
     check_aligned,
     check_runnable,
+    check_vector,
     end_visits,
     move_of,
     visit,
@@ -50,7 +50,7 @@ def run(
     double[::1] intercept not None,  # IN/OUT: one entry
     double[::1] spread not None,     # scratch: d zeros, empty to predict sparsely
     double[::1] sums not None,       # IN/OUT: sum of omega w, empty without an average
-    double[::1] totals not None,     # IN/OUT: what has counted (averages.pxd), empty likewise
+    double[::1] totals not None,     # IN/OUT: the counting (averages.pxd), empty without an average
     bint vectorised,        # whether the loops over all weights use vector units
     Py_ssize_t first,
 ):
@@ -64,8 +64,7 @@ def run(
     cdef double prediction, move
     cdef bint spread_out = spread.shape[0] > 0, averaged = totals.shape[0] > 0
     cdef DenseLoops loops = dense_loops_of(vectorised)
-    if weights.shape[0] != d:
-        raise ValueError(f"weights must have {d} entries, got {weights.shape[0]}")
+    check_vector("weights", weights, d)
     if intercept.shape[0] != 1:
         raise ValueError("intercept must have one entry")
     if spread_out and spread.shape[0] != d:
@@ -81,7 +80,6 @@ def run(
     cdef double* x = &spread[0] if spread_out else NULL
     cdef double* sum_w = &sums[0] if sums.shape[0] else NULL
     cdef const int64_t* order = &steps.order[0]
-    check_aligned("weights", w)
     check_aligned("intercept", &intercept[0])
     check_aligned("spread", x)
     check_aligned("sums", sum_w)
@@ -116,7 +114,7 @@ def run(
             if not task.shrink_first:
                 loops.shrink_all(w, d, steps.keep[step], steps.pull[step])
             if averaged and steps.counts[step] != 0.0:
-                # Minus a move against the weights themselves.
+                # sums <- sums + omega w, as a move of -omega along w.
                 loops.full_update(sum_w, w, d, -steps.counts[step])
                 count_totals(&totals[0], steps.counts[step], intercept[0])
             step += 1

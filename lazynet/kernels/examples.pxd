@@ -6,25 +6,25 @@ from .clock cimport Wear
 from .losses cimport loss_slope
 from .rows cimport NO_MEMORY, SOUND, Csr, Room, Row, RowOps
 
-# How a kernel's call ended.
+# How a call of a kernel ended.
 cdef enum Status:
     FINISHED = 0
     WORN_OUT = 1     # all weights must be brought current before the next step
     OVERFLOWED = 2   # this step's prediction or move is not finite; it was not taken
     BAD_ROW = 3      # this step's row cannot be read safely; it was not taken
-    PAUSED = 4       # enough for one call: time to look at the signals
+    PAUSED = 4       # the call has touched PATIENCE numbers: signals can be handled now
     OUT_OF_MEMORY = 5  # there is no room for this step's row; the step was not taken
 
 
 cdef class Examples:
-    """X (CSR of any supported types), y and what each example counts for; never copied."""
+    """X (CSR of any supported types), y, and the importance of each example; never copied."""
     cdef Csr csr
     cdef const RowOps* ops
     cdef const double* targets
     cdef const double* importances  # NULL: every example counts 1
     cdef bint wide_values
     cdef bint wide_indices
-    cdef object owners              # keeps the arrays alive, and where they are
+    cdef object owners              # keeps the arrays alive and in place
 
 
 cdef class Steps:
@@ -34,12 +34,12 @@ cdef class Steps:
     cdef const double[::1] keep       # a, rounded ...
     cdef const double[::1] keep_low   # ... and what the rounding lost
     cdef const double[::1] pull       # b
-    cdef const double[::1] counts     # omega, where iterates are averaged, else None
-    cdef object pins                  # keeps the arrays where they are
+    cdef const double[::1] counts     # omega of each step; None without an average
+    cdef object pins                  # keeps the arrays in place
 
 
 cdef class Task:
-    """What does not change from chunk to chunk: the loss, the step's form, when to sweep."""
+    """What is the same for all chunks: the loss, the form of a step, and when to sweep."""
     cdef int loss
     cdef double epsilon
     cdef bint shrink_first
@@ -62,16 +62,16 @@ cdef int check_vector(str name, const double[::1] array, Py_ssize_t length) exce
 cdef int check_cells(
     const double[:, ::1] cells, Py_ssize_t length, Py_ssize_t numbers) except -1
 
-# What keeps NumPy from moving arrays: see examples.pyx.
+# Objects that keep NumPy from moving the arrays (examples.pyx).
 cdef list pinned(arrays)
 
 
-# The rows after the one at hand, for prefetching.  AHEAD rows later is soon enough for the
-# row's values and columns to arrive and not so soon that they are gone again.
+# The values and columns of the row AHEAD steps later are prefetched: fetched later, they would
+# arrive too late, and fetched sooner, they would have left the cache again.
 cdef enum:
     AHEAD = 3
 
-# Numbers that one call touches at most, a last row excepted: some tens of milliseconds.
+# One call touches at most so many numbers and one row more, which takes some tens of milliseconds.
 cdef enum:
     PATIENCE = 8388608
 
@@ -87,11 +87,11 @@ cdef inline Py_ssize_t upcoming(
     return <Py_ssize_t> row if 0 <= row < csr.n_rows else otherwise
 
 
-# The rows that a step has to do with.
+# The rows that one step uses.
 cdef struct Visit:
     Row now                 # the step's own row ...
     Py_ssize_t number       # ... and its number
-    Row following           # the next step's row, or the step's own where that cannot be read
+    Row following           # the next step's row, or the step's own where the next cannot be read
     Py_ssize_t next_number  # the number of the next step's row
     bint loaded             # whether ``following`` is the next step's row
     Py_ssize_t ahead        # the number of the row AHEAD steps later, which is only fetched
@@ -116,8 +116,7 @@ cdef inline Status visit(
 ) noexcept nogil:
     """Load the rows of ``step``, which follows the step of the last visit; FINISHED, or why not.
 
-    Each row is looked at once, as the following one or when it is the first of a call: what was
-    checked is what is used.
+    Each row is loaded and checked once: as the following row, or as the first row of a call.
     """
     cdef Csr* csr = &examples.csr
     cdef const RowOps* ops = examples.ops
@@ -141,7 +140,7 @@ cdef inline Status visit(
 cdef inline double slope_of(
     Examples examples, int loss, double epsilon, Py_ssize_t row, double prediction
 ) noexcept nogil:
-    """s l'(p, y): the slope of the example's loss, as often as the example counts."""
+    """s l'(p, y): the slope of the example's loss times its importance s."""
     cdef double slope = loss_slope(loss, prediction, examples.targets[row], epsilon)
     if examples.importances != NULL:
         slope *= examples.importances[row]
@@ -151,5 +150,5 @@ cdef inline double slope_of(
 cdef inline double move_of(
     Examples examples, Task task, Py_ssize_t row, double prediction, double rate
 ) noexcept nogil:
-    """eta s l'(p, y): how far the step goes along the example."""
+    """eta s l'(p, y): the step goes this far along the example."""
     return rate * slope_of(examples, task.loss, task.epsilon, row, prediction)

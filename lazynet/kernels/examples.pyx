@@ -1,7 +1,10 @@
-"""What the kernels are handed: examples, a chunk of steps, a task.
+"""What every kernel takes: examples, a chunk of steps, a task.
 
-The classes check every length and type when they are made, so that a kernel which takes them
-has only the contents of a row left to check, and does so before it reads the row.
+The classes check every length and type when they are made.  A kernel that takes them has only the
+contents of a row left to check, and checks them before it reads the row.  The module contains the
+row operations (rows.c); the other kernels reach them through ``Examples.ops``.
+
+Property: a kernel never reads outside an array, whatever it is given (tests/safe/test_kernels.py).
 """
 
 cimport cython
@@ -37,7 +40,7 @@ STATUS_OUT_OF_MEMORY = OUT_OF_MEMORY
 DEFECT_NOT_SORTED = NOT_SORTED
 DEFECT_NOT_FINITE = NOT_FINITE
 
-# Why a row cannot be used, by the code that the kernels give.
+# Why a row cannot be used, by the code that a kernel returns.
 DEFECTS = {
     BAD_START: "its start in indptr leaves the arrays or lies behind its end",
     BAD_COLUMN: "it has a column index outside the matrix",
@@ -94,7 +97,7 @@ cdef int check_cells(
 ) except -1:
     if cells.shape[0] != length or cells.shape[1] != numbers:
         raise ValueError(
-            f"cells must have {length} rows of as many numbers as a cell, which is {numbers}, "
+            f"cells must have {length} rows of {numbers} numbers, "
             f"got {cells.shape[0]} rows of {cells.shape[1]}"
         )
     return check_aligned("cells", &cells[0, 0] if length and numbers else NULL)

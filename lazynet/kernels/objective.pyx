@@ -1,8 +1,14 @@
-"""The parts of the objective: mean loss + l1 * sum|w| + l2/2 * sum w^2, exact, without a copy."""
+"""The sums of the objective: mean loss + l1 * sum |w| + l2/2 * sum w^2.
+
+No array is copied.  The loss is summed with Kahan's compensation, so that the objective, which
+decides when training stops, does not drift with the number of rows.
+
+Property: equal to the objective computed by NumPy (tests/exact/test_objective.py).
+"""
 
 from libc.stdlib cimport free
 
-from .examples cimport AHEAD, PATIENCE, Examples, check_aligned, check_runnable
+from .examples cimport AHEAD, PATIENCE, Examples, check_aligned, check_runnable, check_vector
 from .losses cimport loss_value
 from .rows cimport NO_MEMORY, SOUND, Room, Row
 
@@ -38,10 +44,7 @@ def total_loss(
     cdef Py_ssize_t row, touched = 0
     cdef double total = 0.0, lost = 0.0, term, new_total, prediction
     check_runnable(examples, loss)
-    if weights.shape[0] != examples.csr.n_columns:
-        raise ValueError(
-            f"weights must have {examples.csr.n_columns} entries, got {weights.shape[0]}"
-        )
+    check_vector("weights", weights, examples.csr.n_columns)
     start = max(start, 0)
     stop = min(stop, examples.csr.n_rows)
     if start >= stop:
@@ -50,7 +53,6 @@ def total_loss(
     cdef int defect = SOUND
     cdef Row loaded
     cdef Room room
-    check_aligned("weights", first_weight)
     room.bytes, room.size = NULL, 0
     with nogil:
         row = start
@@ -64,7 +66,7 @@ def total_loss(
             term = loss_value(loss, prediction, examples.targets[row], epsilon)
             if examples.importances != NULL:
                 term *= examples.importances[row]
-            # Kahan: the objective decides when to stop, so it should not drift with n.
+            # Kahan's summation.
             term -= lost
             new_total = total + term
             lost = (new_total - total) - term

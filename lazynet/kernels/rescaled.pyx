@@ -6,12 +6,12 @@ w = c v, and a shrink of all weights is one multiplication,
 
     c <- a c        v <- v - (eta l' / c) x        with the c at the moment of the update
 
-Where a = 0 (eta lambda = 1) nothing is left of any weight, and c begins again at 1.  This is the
-clock without a shift, and without the lost digits that the clock keeps: its error grows with the
-number of steps like that of the dense loop.
+Where a = 0 (eta lambda = 1) every weight becomes 0, and c begins again at 1.  The engine is the
+clock without a shift and without the double-double scale: its error grows with the number of
+steps, as the error of the dense loop does.
 
 Property: equal to lazynet.reference.DenseReference and to the clock after every step
-(tests/test_rescaling.py).
+(tests/exact/test_rescaled.py).
 """
 
 from libc.math cimport fabs, isfinite
@@ -29,8 +29,8 @@ from .examples cimport (
     Task,
     Visit,
     begin_visits,
-    check_aligned,
     check_runnable,
+    check_vector,
     end_visits,
     move_of,
     visit,
@@ -40,8 +40,8 @@ from .rows cimport Csr, RowOps
 cdef enum:
     SCALE = 0
     INTERCEPT = 1
-    PENDING = 2       # 1 between the halves of a step, when a sweep is due there ...
-    PENDING_MOVE = 3  # ... and the move that is still to be made
+    PENDING = 2       # 1 after the first half of a step that a sweep interrupts ...
+    PENDING_MOVE = 3  # ... and the move of its second half
     N_FIELDS = 4
 
 RESCALED_FIELDS = N_FIELDS
@@ -50,7 +50,7 @@ INTERCEPT_FIELD = INTERCEPT
 
 
 cdef inline bint out_of_range(double scale, double smallest) noexcept nogil:
-    """A product that cannot be divided by much longer; 0 and NaN among them."""
+    """Whether moves can no longer be divided by the scale safely; also for 0 and NaN."""
     return not smallest <= fabs(scale) <= 1.0 / smallest
 
 
@@ -70,10 +70,8 @@ def run(
     cdef Status status = FINISHED
     cdef Visit at
     cdef double prediction, move, scale, intercept
-    if vector.shape[0] != csr.n_columns:
-        raise ValueError(f"vector must have {csr.n_columns} entries, got {vector.shape[0]}")
-    if fields.shape[0] != N_FIELDS:
-        raise ValueError(f"fields must have {N_FIELDS} entries, got {fields.shape[0]}")
+    check_vector("vector", vector, csr.n_columns)
+    check_vector("fields", fields, N_FIELDS)
     check_runnable(examples, task.loss)
     if not 0 <= first < n_steps:
         return <int> FINISHED, n_steps
@@ -83,8 +81,6 @@ def run(
     step = first
     cdef double* v = &vector[0] if vector.shape[0] else NULL
     cdef const int64_t* order = &steps.order[0]
-    check_aligned("vector", v)
-    check_aligned("fields", &fields[0])
     with nogil:
         scale = fields[SCALE]
         intercept = fields[INTERCEPT]

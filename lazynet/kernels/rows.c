@@ -1,6 +1,15 @@
+/* The row operations: every loop over the nonzeros of one row, for each pair of types and each
+ * vector level.  rows.h says why and declares the table of the operations.
+ *
+ * The loops are written once, in rows_typed.inc and in the headers of the kinds of cells.  This
+ * file includes rows_level.inc per vector level, which includes rows_typed.inc per pair of types.
+ * setup.py links it into the extension module `examples` alone.
+ *
+ * Property: every level gives the same bits (tests/exact/test_levels.py).
+ */
 #include "rows.h"
 
-#include "every_kind.h"
+#include "every_kind.h" /* the scalar part of every kind, compiled for no particular level */
 
 #define LAZYNET_CACHE_LINE 64
 
@@ -10,17 +19,18 @@
 typedef double lazynet_two __attribute__((vector_size(16)));
 typedef double lazynet_four __attribute__((vector_size(32)));
 
-/* The same anywhere in an array of doubles. */
+/* Four doubles anywhere in an array of doubles. */
 typedef double lazynet_loose_four __attribute__((vector_size(32), aligned(8), may_alias));
 
 typedef double lazynet_eight __attribute__((vector_size(64)));
 
-/* Two fours beside each other, written whole, and back. */
+/* eight <- {low, high} in one store. */
 LAZYNET_INLINE void lazynet_join(double *eight, lazynet_four low, lazynet_four high) {
     const lazynet_eight both = __builtin_shufflevector(low, high, 0, 1, 2, 3, 4, 5, 6, 7);
     memcpy(eight, &both, sizeof both);
 }
 
+/* {low, high} <- eight in one load. */
 LAZYNET_INLINE void lazynet_part(const double *eight, lazynet_four *low, lazynet_four *high) {
     lazynet_eight both;
     memcpy(&both, eight, sizeof both);
@@ -28,7 +38,7 @@ LAZYNET_INLINE void lazynet_part(const double *eight, lazynet_four *low, lazynet
     *high = __builtin_shufflevector(both, both, 4, 5, 6, 7);
 }
 
-/* Four rows of four numbers become its columns, and back. */
+/* The transpose of four rows of four numbers, in place. */
 LAZYNET_INLINE void lazynet_transpose(lazynet_four rows[4]) {
     const lazynet_four even_low = __builtin_shufflevector(rows[0], rows[1], 0, 4, 2, 6);
     const lazynet_four odd_low = __builtin_shufflevector(rows[0], rows[1], 1, 5, 3, 7);
@@ -43,9 +53,9 @@ LAZYNET_INLINE void lazynet_transpose(lazynet_four rows[4]) {
 #define LAZYNET_SHUFFLES 0
 #endif
 
-/* Weights found to have vanished since they were stored, put aside until there are enough. */
+/* Averaged weights that have vanished since they were stored, collected for `bury`. */
 #define LAZYNET_BLOCK 16
-#define LAZYNET_CELLS 4 /* as many as load_four takes apart */
+#define LAZYNET_CELLS 4 /* load_four takes so many cells apart */
 typedef struct {
     double z[LAZYNET_BLOCK];
     ptrdiff_t cell[LAZYNET_BLOCK];
@@ -64,7 +74,7 @@ typedef struct {
 #define LAZYNET_TYPED(name) \
     LAZYNET_PASTE(lazynet_##name, LAZYNET_REAL_NAME, LAZYNET_INDEX_NAME, LAZYNET_LEVEL_NAME)
 
-/* What belongs to the kind of cell LAZYNET_KIND: its struct, a scalar function, a typed function. */
+/* Names of the kind of cell LAZYNET_KIND: its struct, a scalar function, a typed function. */
 #define LAZYNET_KIND_STRUCT__(kind) lazynet_##kind
 #define LAZYNET_KIND_STRUCT_(kind) LAZYNET_KIND_STRUCT__(kind)
 #define LAZYNET_KIND_STRUCT LAZYNET_KIND_STRUCT_(LAZYNET_KIND)
@@ -99,9 +109,9 @@ typedef struct {
 #undef LAZYNET_LEVEL_NAME
 #pragma GCC pop_options
 
-/* The same with gather instructions.  They are slower than single loads on many processors (AMD's,
- * and Intel's since the mitigation of 2023) and a tenth faster overall on those that have 16-bit
- * floats, which are newer than the flaw. */
+/* Level v4 with gather instructions.  Gathers are slower than single loads on many processors
+ * (AMD's, and Intel's since the mitigation of 2023).  On processors with 16-bit floats, which are
+ * newer than the flaw, gathers make the loops a tenth faster. */
 #pragma GCC push_options
 #pragma GCC target("avx2,bmi,bmi2,fma")
 #pragma GCC target("avx512f,avx512bw,avx512cd,avx512dq,avx512vl,tune=icelake-server")
@@ -120,7 +130,7 @@ typedef struct {
 /* The highest level that this machine can run. */
 int lazynet_best_level(void) {
 #if LAZYNET_LEVELS > 1
-    /* Every extension that the levels above are compiled for, and what these imply. */
+    /* Every extension that the levels above are compiled for, and popcnt, which they imply. */
     if (!(__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") &&
           __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("fma") &&
           __builtin_cpu_supports("popcnt")))

@@ -1,15 +1,16 @@
-/* What every kernel does to one row of a CSR matrix, for each type of value and of index.
+/* The operations on one row of a CSR matrix that the kernels share: structs, the table of the
+ * operations, and scalar functions.  The loops themselves are in rows.c.
  *
  * Why C and not Cython: these loops are where the time goes, and two things that decide their
  * speed cannot be said in Cython.  `#pragma omp simd` lets the compiler vectorise one loop whose
- * scatter it could not prove free of overlap (columns of a row are distinct: checked at the
- * door), without -ffast-math for the module.  And each loop is compiled several times over, for
- * the generic machine and for its vector units, and chosen when it is used, so that a generic
- * wheel reaches the units of the machine that it lands on.
+ * scatter it could not prove free of overlap (columns of a row are distinct: checked at the door),
+ * without -ffast-math for the module.  And each loop is compiled several times, for the generic
+ * machine and for several levels of vector units.  The level is chosen at run time, so that a
+ * generic wheel uses the vector units of the machine that it runs on.
  *
  * Sums run in eight fixed lanes, whatever the vector width, and contraction to fused
- * multiply-adds is off: a row gives the same bits on every unit and however it is aligned in
- * memory, which is what makes any split into chunks bit for bit the same.
+ * multiply-adds is off: a row gives the same bits on every vector unit and at every alignment in
+ * memory.  Therefore any split into chunks gives the same bits.
  */
 #ifndef LAZYNET_ROWS_H
 #define LAZYNET_ROWS_H
@@ -52,15 +53,15 @@ enum lazynet_defect {
     LAZYNET_NO_MEMORY = 5    /* there is no room for a copy of its columns */
 };
 
-/* A row as it was when it was checked.  Its columns are a copy that the kernel owns: what was
- * checked is what is used, whatever happens to the matrix in the meantime. */
+/* A checked row.  The columns are a copy that the kernel owns: another thread that writes to the
+ * matrix cannot change them after the check. */
 typedef struct {
     const void *values;
     const void *columns;
     ptrdiff_t length;
 } lazynet_row;
 
-/* Memory for such a copy; zeros to begin with, and `bytes` to be freed in the end. */
+/* Memory that grows as rows do.  It begins as zeros; its user frees `bytes` in the end. */
 typedef struct {
     void *bytes;
     size_t size;
@@ -75,12 +76,13 @@ LAZYNET_INLINE int lazynet_make_room(lazynet_room *room, size_t size) {
     return room->bytes != NULL;
 }
 
-/* An index that another thread may be writing to: what is checked is then what is used. */
+/* An index that another thread may write to, read exactly once: the value that is checked is the
+ * value that is used. */
 LAZYNET_INLINE int64_t lazynet_read_once(const int64_t *index) {
     return *(const volatile int64_t *)index;
 }
 
-/* z -> sgn(z) [|z| - shift]+  without a branch; NaN and infinities stay what they are. */
+/* z -> sgn(z) [|z| - shift]+  without a branch; NaN and infinities are kept. */
 LAZYNET_INLINE double lazynet_soft(double z, double shift) {
     double kept_back = z < shift ? z : shift;
     kept_back = kept_back > -shift ? kept_back : -shift;
@@ -98,8 +100,8 @@ LAZYNET_INLINE double lazynet_caught_up(double w, double p_psi, double b_psi, do
     return copysign(magnitude > 0.0 ? magnitude : 0.0, w);
 }
 
-/* What a clock has been through since it was set, for averages of the iterates (averages.pyx): of
- * each iterate that counted its shift, and the prefix sums
+/* The past of a clock since it was set, for averages of the iterates (averages.pyx): for each
+ * iterate that counted, the shift and the prefix sums
  *
  *     scales[n] = sum_{i <= n} omega_i scale_i      pulls[n] = sum_{i <= n} omega_i scale_i shift_i
  */
@@ -108,12 +110,12 @@ typedef struct {
     double *scales; /* S0, from n = 0 on */
     double *pulls;  /* S1, likewise */
     ptrdiff_t n;    /* iterates that have counted */
-    ptrdiff_t room; /* and how many can */
+    ptrdiff_t room; /* iterates for which there is room */
 } lazynet_past;
 
-/* How many of the iterates that counted have a shift below `magnitude`: so long was a weight that
- * is stored so alive.  Shifts never fall.  The halves are the same whatever is looked for, and no
- * branch depends on it: several searches run side by side. */
+/* How many of the counted iterates have a shift below `magnitude`, the |z| of a weight: in so many
+ * of them the weight was alive.  Shifts never fall.  The search halves the same ranges for every
+ * magnitude and no branch depends on it, so that several searches run side by side. */
 LAZYNET_INLINE ptrdiff_t lazynet_iterates_alive(const lazynet_past *past, double magnitude) {
     ptrdiff_t alive = 0;
     for (ptrdiff_t left = past->n, half; left > 1; left -= half) {
@@ -123,8 +125,9 @@ LAZYNET_INLINE ptrdiff_t lazynet_iterates_alive(const lazynet_past *past, double
     return past->n > 0 ? alive + (past->shifts[alive] < magnitude) : 0;
 }
 
-/* The sum of a weight over the first n iterates of the past, if it was stored as z all along and
- * alive; its own past is what `before` of an averaged cell takes off. */
+/* The sum over the first n iterates of the past of a weight that was stored as z and alive in all
+ * of them.  `before` of an averaged cell subtracts the iterates before the weight was stored as z.
+ * */
 LAZYNET_INLINE double lazynet_sum_alive(const lazynet_past *past, double z, ptrdiff_t n) {
     return past->scales[n] * z - past->pulls[n] * (double)((z > 0.0) - (z < 0.0));
 }

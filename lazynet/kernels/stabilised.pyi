@@ -7,7 +7,7 @@ from lazynet.kernels.examples import Examples
 
 STATUS_NO_ROOM: int
 STATUS_UNTRUNCATED: int
-BURST_FIELDS: int
+STABILISED_FIELDS: int
 INTERCEPT_FIELD: int
 SHIFT_FIELD: int
 

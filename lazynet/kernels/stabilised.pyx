@@ -7,13 +7,13 @@ A burst is K steps of SGD during which k_j counts the nonzero gradients of a wei
     universal    w_j <- soft(w_j, g K)       all weights: a shift that grows, as on the clock
 
 A cell is {z_j, k_j} with w_j = soft(z_j, shift), k_j = -1 once the feature is purged, and shift 0
-unless gravity is universal.  Only what a burst has informed is visited after it, so that a burst costs
-O(K nonzeros).  What it informed is recorded: the feature, the ratio |w_j| / k_j (or / K) before the
-truncation, and whether the weight vanished.  From the records of all paths of a stage come the next
-gravity and the purge.
+unless gravity is universal.  After a burst only the weights that it informed are visited, so that
+a burst costs O(K nonzeros).  For each of them a record keeps the feature, the ratio |w_j| / k_j
+(or / K) before the truncation, and whether the weight vanished.  From the records of all paths of
+a stage come the next gravity and the purge.
 
-Property: equal to lazynet.reference.stabilised.StabilisedReference after every stage, and after every
-step within one (tests/test_stabilised.py).
+Property: equal to lazynet.reference.stabilised.StabilisedReference after every stage, and after
+every step within one (tests/exact/test_stabilised.py).
 """
 
 cimport cython
@@ -31,7 +31,9 @@ from .examples cimport (
     Visit,
     begin_visits,
     check_aligned,
+    check_cells,
     check_runnable,
+    check_vector,
     end_visits,
     pinned,
     slope_of,
@@ -39,7 +41,7 @@ from .examples cimport (
 )
 from .rows cimport Csr, RowOps, prefetch, read_once, soft
 
-# How else a call can end.
+# More ways in which a call can end.
 cdef enum:
     NO_ROOM = 100       # the records must be made longer before the next step
     UNTRUNCATED = 101   # a burst is over and its gravity is still to be found
@@ -50,19 +52,19 @@ STATUS_UNTRUNCATED = UNTRUNCATED
 cdef enum:
     INTERCEPT = 0
     SHIFT = 1
-    PULL = 2     # what the last burst's universal gravity took from every weight; 0 after a sweep
+    PULL = 2     # the universal gravity of the last burst, times K; 0 after a sweep
     N_FIELDS = 3
 
-BURST_FIELDS = N_FIELDS
+STABILISED_FIELDS = N_FIELDS
 INTERCEPT_FIELD = INTERCEPT
 SHIFT_FIELD = SHIFT
 
-# What belongs to the feature of a record is fetched so many records before it is needed.
+# The cell of a record's feature is prefetched so many records ahead.
 cdef enum:
     RECORDS_AHEAD = 16
 
-# The shift of so many bursts that pull alike costs weights of the size that they pull at too many
-# digits: time for a sweep, which is paid for by them.
+# Past the shift of so many equal bursts, weights as small as the pull of a burst lose too many
+# digits, and the bursts have paid for a sweep.
 cdef enum:
     LARGEST_SHIFT = 1024
 
@@ -74,16 +76,16 @@ cdef double TIE = 2.0 ** -30
 
 @cython.binding(False)  # a method checks what it is called on
 cdef class Records:
-    """What the bursts of a stage have informed, one record after the other; may be made longer."""
+    """The records of a stage, one for each weight that a burst informed; the arrays can grow."""
 
     cdef readonly object features, ratios, vanished
-    cdef object pins                 # keeps the arrays where they are
+    cdef object pins                 # keeps the arrays in place
     cdef int64_t[::1] feature
     cdef double[::1] ratio
     cdef uint8_t[::1] gone
     cdef readonly Py_ssize_t n       # records
-    cdef readonly Py_ssize_t began   # the first of the burst at hand
-    cdef bint busy                   # whether a kernel is using them without the GIL
+    cdef readonly Py_ssize_t began   # the first record of the present burst
+    cdef bint busy                   # whether a kernel uses the arrays without the GIL
 
     # __cinit__ runs exactly once; __init__ can be skipped or called again.
     def __cinit__(self, features, ratios, vanished):
@@ -124,20 +126,14 @@ cdef class Records:
         self.n = self.began = 0
 
     def extend(self, features, ratios, vanished):
-        """Go on in longer arrays, with the same records."""
+        """Copy the records to longer arrays and go on there."""
         self.refuse_if_busy()
         self.take_over(features, ratios, vanished)
 
 
-cdef int check_cells(const double[:, ::1] cells, const double[::1] fields) except -1:
-    if cells.shape[1] != 2:
-        raise ValueError(f"cells must have two numbers per feature, got {cells.shape[1]}")
-    if fields.shape[0] != N_FIELDS:
-        raise ValueError(f"fields must have {N_FIELDS} entries, got {fields.shape[0]}")
-    check_aligned("fields", &fields[0])
-    if cells.shape[0]:
-        check_aligned("cells", &cells[0, 0])
-    return 0
+cdef int check_state(const double[:, ::1] cells, const double[::1] fields) except -1:
+    check_cells(cells, cells.shape[0], 2)
+    return check_vector("fields", fields, N_FIELDS)
 
 
 cdef int check_records(Records records, Py_ssize_t first, Py_ssize_t n_features) except -1:
@@ -181,7 +177,7 @@ cdef void truncate_records(
         w = soft(cell[0], shift)
         count = cell[1]
         records.ratio[i] = fabs(w) / (size if universal else count)
-        # Asked of the ratio, so that the one that gravity was taken from vanishes for certain.
+        # The ratio is compared, so that the weight whose ratio is the gravity vanishes for certain.
         if records.ratio[i] <= gravity * (1.0 + TIE):
             cell[0] = w = 0.0
         elif universal:
@@ -203,8 +199,8 @@ def truncate(
     double size,
     bint universal,
 ):
-    """End the burst at hand, of ``size`` steps, with this gravity."""
-    check_cells(cells, fields)
+    """End the present burst, of ``size`` steps, with this gravity."""
+    check_state(cells, fields)
     check_records(records, records.began, cells.shape[0])
     records.busy = True
     with nogil:
@@ -220,15 +216,12 @@ def ratios(
     bint universal,
     double[::1] out not None,
 ):
-    """Those of the burst at hand, before it is truncated."""
+    """out <- the ratios of the present burst, before its truncation."""
     cdef Py_ssize_t i, n = records.n - records.began
     cdef const double* cell
-    check_cells(cells, fields)
+    check_state(cells, fields)
     check_records(records, records.began, cells.shape[0])
-    if out.shape[0] != n:
-        raise ValueError(f"out must have {n} entries, got {out.shape[0]}")
-    if n:
-        check_aligned("out", &out[0])
+    check_vector("out", out, n)
     for i in range(n):
         cell = &cells[feature_of(records, records.began + i, cells.shape[0]), 0]
         out[i] = fabs(soft(cell[0], fields[SHIFT])) / (size if universal else cell[1])
@@ -257,18 +250,15 @@ def run(
     cdef Visit at
     cdef double prediction, slope, move, shift
     check_runnable(examples, loss)
-    check_cells(cells, fields)
+    check_state(cells, fields)
     check_records(records, records.began, cells.shape[0])
-    if cells.shape[0] != csr.n_columns:
-        raise ValueError(f"cells must have {csr.n_columns} rows of two numbers")
-    if rates.shape[0] != n_steps:
-        raise ValueError(f"rates must have {n_steps} entries, got {rates.shape[0]}")
+    check_cells(cells, csr.n_columns, 2)
+    check_vector("rates", rates, n_steps)
     if size < 1:
         raise ValueError(f"size must be at least 1, got {size}")
     if not 0 <= first < n_steps:
         return status, n_steps
     check_aligned("order", &order[0])
-    check_aligned("rates", &rates[0])
     cdef double* cell = &cells[0, 0] if csr.n_columns else NULL
     room = records.feature.shape[0]
     cdef int64_t* feature = &records.feature[0] if room else NULL
@@ -321,11 +311,8 @@ def read(
 ):
     """weights <- the weights as of now."""
     cdef Py_ssize_t j
-    check_cells(cells, fields)
-    if weights.shape[0] != cells.shape[0]:
-        raise ValueError(f"weights must have {cells.shape[0]} entries, got {weights.shape[0]}")
-    if weights.shape[0]:
-        check_aligned("weights", &weights[0])
+    check_state(cells, fields)
+    check_vector("weights", weights, cells.shape[0])
     with nogil:
         for j in range(cells.shape[0]):
             weights[j] = current(&cells[j, 0], &fields[0])
@@ -334,14 +321,14 @@ def read(
 def sweep(double[:, ::1] cells not None, double[::1] fields not None):
     """z <- w, shift <- 0: the same weights."""
     cdef Py_ssize_t j
-    check_cells(cells, fields)
+    check_state(cells, fields)
     with nogil:
         for j in range(cells.shape[0]):
             cells[j, 0] = current(&cells[j, 0], &fields[0])
     fields[SHIFT] = fields[PULL] = 0.0
 
 
-cdef int check_counts(Records records, int32_t[:, ::1] counts) except -1:
+cdef int check_tally(Records records, int32_t[:, ::1] counts) except -1:
     if counts.shape[1] != 2:
         raise ValueError(f"counts must have two numbers per feature, got {counts.shape[1]}")
     if counts.shape[0]:
@@ -356,11 +343,14 @@ cdef inline void count(int32_t* counter, bint once) noexcept nogil:
 
 
 def tally(Records records, int32_t[:, ::1] counts not None):
-    """Add the records of a path to {U_j, V_j} of every feature: bursts that informed it, and those
-    of them that it did not survive (Eq. 7 and 8)."""
+    """Add the records of a path to the counts {U_j, V_j} of every feature (Eq. 7 and 8).
+
+    U_j counts the bursts that informed feature j, V_j the bursts among them after which the weight
+    had vanished.
+    """
     cdef Py_ssize_t i, d = counts.shape[0]
     cdef int64_t j
-    check_counts(records, counts)
+    check_tally(records, counts)
     records.busy = True
     with nogil:
         for i in range(records.n):
@@ -374,27 +364,24 @@ def tally(Records records, int32_t[:, ::1] counts not None):
 
 def judge(
     Records records,
-    int32_t least,              # nu: with less than this many bursts nothing is decided
+    int32_t least,              # nu: a feature is judged after so many bursts
     double threshold,           # pi0
     int32_t[:, ::1] counts not None,     # IN/OUT: {U, V}
-    double[::1] frequency not None,      # OUT: pi of those that are judged
-    int64_t[::1] purged not None,        # OUT: the first of these are purged now
+    double[::1] frequency not None,      # OUT: pi of the judged features
+    int64_t[::1] purged not None,        # OUT: the features to purge, at the front
 ):
     """Eq. 9, 10 and 16 for the features on record; returns how many are to be purged.
 
-    Those that are judged begin to be counted anew, so that another path's records of them change
-    nothing.
+    The counts of a judged feature begin again at 0, so that the records of another path do not
+    judge it twice.
     """
     cdef Py_ssize_t i, n = 0, d = counts.shape[0]
     cdef int64_t j
     cdef double survived
-    check_counts(records, counts)
-    if frequency.shape[0] != counts.shape[0]:
-        raise ValueError(f"frequency must have {counts.shape[0]} entries")
+    check_tally(records, counts)
+    check_vector("frequency", frequency, d)
     if purged.shape[0] < records.n:
         raise ValueError(f"purged must have room for {records.n} features")
-    if d:
-        check_aligned("frequency", &frequency[0])
     if purged.shape[0]:
         check_aligned("purged", &purged[0])
     records.busy = True
@@ -420,10 +407,7 @@ def purge(const int64_t[::1] features not None, double[:, ::1] cells not None):
     """Set these weights to zero for good."""
     cdef Py_ssize_t i
     cdef int64_t j
-    if cells.shape[1] != 2:
-        raise ValueError(f"cells must have two numbers per feature, got {cells.shape[1]}")
-    if cells.shape[0]:
-        check_aligned("cells", &cells[0, 0])
+    check_cells(cells, cells.shape[0], 2)
     if features.shape[0]:
         check_aligned("features", &features[0])
     for i in range(features.shape[0]):

@@ -1,20 +1,19 @@
 """The tables engine: Lipton & Elkan as written, corrected.
 
-Each weight remembers psi_j, the first step whose shrink it has not had yet; two tables hold, for
+Each weight remembers psi_j, the first step whose shrink it has not had yet.  Two tables hold, for
 every step since they were begun, the product P of the steps' factors and the sum B.  Before an
 example is predicted its weights are brought current in constant time (Algorithm 1 with Theorems 1
-and 2, corrected: lazynet/reference/closed_forms.py has the printed formulas beside these, and
-tests/test_closed_forms.py a counterexample to each misprint):
+and 2, corrected: lazynet/reference/closed_forms.py has the printed formulas beside the corrected
+ones, and tests/exact/test_closed_forms.py has a counterexample to each misprint):
 
     |w| <- [ |w| P(k) / P(psi) - P(k) (B(k) - B(psi)) ]+
 
-The tables have a space budget, after which all weights are brought current and the tables begun
-again.  They are also begun again before P becomes subnormal or B infinite, which the paper does
-not mention and without which the weights turn to NaN (at the steps that
-paper_repro/results/accuracy.md tells).
+The tables have a space budget.  When it is used up, all weights are brought current and the tables
+begin again.  The tables also begin again before P becomes subnormal or B infinite, which the paper
+does not mention; otherwise the weights become NaN (paper_repro/results/accuracy.md shows when).
 
-Property: the weights after every step equal those of lazynet.reference.DenseReference, for any
-budget (tests/test_engines.py).
+Property: the weights after every step equal the weights of lazynet.reference.DenseReference, for
+any budget (tests/exact/test_tables.py).
 """
 
 from libc.math cimport isfinite
@@ -46,6 +45,7 @@ from .examples cimport (
     begin_visits,
     check_aligned,
     check_runnable,
+    check_vector,
     end_visits,
     move_of,
     visit,
@@ -81,8 +81,7 @@ def run(
         raise ValueError("scales and shifts must be equally long and hold at least two entries")
     if not 0 <= now <= newest:
         raise ValueError(f"now must lie in the tables, from 0 to {newest}, got {now}")
-    if fields.shape[0] != N_CLOCK_FIELDS:
-        raise ValueError(f"fields must have {N_CLOCK_FIELDS} entries, got {fields.shape[0]}")
+    check_vector("fields", fields, N_CLOCK_FIELDS)
     check_runnable(examples, task.loss)
     if not 0 <= first < n_steps:
         return <int> FINISHED, n_steps, now
@@ -93,7 +92,6 @@ def run(
     check_aligned("last", psi)
     check_aligned("scales", &scales[0])
     check_aligned("shifts", &shifts[0])
-    check_aligned("fields", &fields[0])
     with nogil:
         load_clock(&clock, &fields[0])
         intercept = fields[INTERCEPT]
@@ -118,7 +116,7 @@ def run(
             shifts[now] = clock.shift
             if task.shrink_first:
                 ops.catch_up(&at.now, w, psi, &scales[0], &shifts[0], now)
-            # Gradient first: the weights keep psi = k, so that shrink k is had next time.
+            # Gradient first: the weights keep psi = k, and the next visit applies shrink k.
             if move != 0.0:
                 ops.update(csr, &at.now, at.ahead, w, move)
                 if task.fit_intercept:

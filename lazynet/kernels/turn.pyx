@@ -1,9 +1,10 @@
 """A lock that is held for the length of one call.
 
-Compiled, because a signal may strike between any two instructions of Python, and so between taking
-a lock and the block that would give it back; here it strikes before, during or after the call.
+The class is compiled because a signal may arrive between any two instructions of Python: between
+taking a lock and entering the block that releases it, for example.  Here a signal arrives before,
+during or after the call.
 
-Property: after any interrupts the lock is free (tests/test_interrupt.py).
+Property: after any interrupts the lock is free (tests/safe/test_interrupt.py).
 """
 
 cimport cython

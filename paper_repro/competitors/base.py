@@ -1,7 +1,8 @@
 """What the competitors have in common: the problem, and how they are run.
 
-All learn by logistic regression with an elastic net at the rates eta0 / sqrt(t + 1), gradient
-first, the intercept without a penalty, and begin from the same weights at the same step.
+All learn logistic regression with an elastic net at the rates eta0 / sqrt(t + 1).  A step takes the
+gradient first and then shrinks; the intercept is not penalised.  All begin from the same weights at
+the same step.
 """
 
 from __future__ import annotations
@@ -91,7 +92,7 @@ class Competitor(ABC):
 
 
 class OnArray(Competitor):
-    """Weights, or what stands for them, in a NumPy array."""
+    """Keeps its weights, or the numbers that represent them, in a NumPy array."""
 
     w: NDArray[np.float64]
 

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
+from lazynet.engines.base import Engine
+from lazynet.engines.dekel import DekelEngine
+from lazynet.engines.dense import DenseEngine
+from lazynet.forms import Form
+from lazynet.training import Plan
 from numpy.typing import NDArray
 
+import lazynet
 from lazynet.data import as_examples
-from lazynet.dekel import DekelLearner
-from lazynet.engines import make_engine
 from lazynet.losses import get_loss
-from lazynet.trainer import Learner, run_pass
 from paper_repro.competitors.base import (
     CLOCK,
     DENSE,
@@ -21,39 +24,41 @@ from paper_repro.competitors.base import (
     Problem,
     slope,
 )
-from paper_repro.runs import recipe, touch_memory
+from paper_repro.runs import learn, learner, plan
 
-#: The forms that average their iterates, lazily and in so many words.
+#: The forms that average their iterates, lazily and naively.
 LAZY_AVERAGE, NAIVE_AVERAGE = "clock, averaged", "dense, averaged"
 LAZY_CENTERED, NAIVE_CENTERED = "CASGD", "naive CASGD"
-#: lambda of the centered ones: their rates are 1 / (lambda t).
+#: lambda of the centered forms, whose rates are 1 / (lambda t).
 CENTERED_STRENGTH = 1e-2
 
 
 class _Engine(Competitor):
-    engine: ClassVar[str]
-    options: ClassVar[dict[str, Any]] = {}
+    form: ClassVar[Form]
+    average: ClassVar[bool] = False
 
     def __init__(self, problem: Problem) -> None:
         super().__init__(problem)
-        chosen = recipe(
+        chosen = plan(
             problem.rule,
             problem.l1,
             problem.l2,
             problem.eta0,
-            average=self.options.get("average", False),
+            engine=self.form,
+            average=self.average,
         )
-        engine = make_engine(self.engine, self.n_features, **self.options)
-        touch_memory(engine)
-        self.learner = Learner(engine, as_examples(problem.X, problem.y), chosen)
+        self.learner = learner(problem.X, problem.y, chosen, self.new_engine(chosen))
         self.order = np.arange(problem.X.shape[0])
+
+    def new_engine(self, chosen: Plan) -> Engine:
+        return chosen.new_engine(self.n_features)
 
     def begin(self) -> None:
         self.learner.engine.load(self.problem.weights, self.problem.intercept)
         self.intercept, self.t = self.problem.intercept, self.problem.t
 
     def learn(self, start: int, stop: int) -> None:
-        self.t = run_pass([self.learner], self.order[start:stop], self.t)
+        self.t = learn(self.learner, rows=self.order[start:stop], t=self.t)
         self.intercept = self.learner.engine.intercept
 
     def weights(self) -> NDArray[np.float64]:
@@ -64,53 +69,54 @@ class Tables(_Engine):
     """Lipton & Elkan's lazy updates, corrected."""
 
     name = TABLES
-    engine = "tables"
+    form = lazynet.Tables()
 
 
 class Clock(_Engine):
     """One stored number a weight, two running scalars."""
 
     name = CLOCK
-    engine = "clock"
+    form = lazynet.Clock()
 
 
 class SparsePredictions(_Engine):
     """Predicts over the nonzeros; shrinks every weight, several at a time."""
 
     name = SPARSE_PREDICTIONS
-    engine = "dense"
+    form = lazynet.Dense()
 
 
 class Dense(_Engine):
     """Predicts, learns and shrinks over all features, several at a time."""
 
     name = DENSE
-    engine = "dense"
-    options: ClassVar = {"dense_predictions": True}
+    form = lazynet.Dense(predictions=True)
 
 
-class ScalarSparsePredictions(_Engine):
+class ScalarSparsePredictions(SparsePredictions):
     """Predicts over the nonzeros; shrinks every weight, one at a time."""
 
     name = f"{SPARSE_PREDICTIONS}, scalar"
-    engine = "dense"
-    options: ClassVar = {"vectorised": False}
+
+    def new_engine(self, chosen: Plan) -> Engine:
+        return DenseEngine(self.n_features, vectorised=False)
 
 
-class ScalarDense(_Engine):
+class ScalarDense(Dense):
     """Predicts, learns and shrinks over all features, one at a time."""
 
     name = f"{DENSE}, scalar"
-    engine = "dense"
-    options: ClassVar = {"dense_predictions": True, "vectorised": False}
+
+    def new_engine(self, chosen: Plan) -> Engine:
+        return DenseEngine(self.n_features, predictions=True, vectorised=False)
 
 
 class AveragedClock(_Engine):
     """The clock with the exact average of its iterates."""
 
     name = LAZY_AVERAGE
-    engine = "clock"
-    options: ClassVar = {"average": True}
+    form = lazynet.Clock()
+    average = True
 
     def averages(self) -> NDArray[np.float64]:
         """The mean of every weight over all iterates."""
@@ -118,10 +124,10 @@ class AveragedClock(_Engine):
 
 
 class AveragedDense(AveragedClock):
-    """Every weight shrunk and added to a sum, several at a time."""
+    """Shrinks every weight and adds it to a sum, several weights at a time."""
 
     name = NAIVE_AVERAGE
-    engine = "dense"
+    form = lazynet.Dense()
 
 
 class CenteredAverage(Competitor):
@@ -132,7 +138,7 @@ class CenteredAverage(Competitor):
     def begin(self) -> None:
         problem = self.problem
         mean = np.asarray(problem.X.mean(axis=0)).ravel()
-        self.learner = DekelLearner(self.n_features, get_loss("log_loss"), CENTERED_STRENGTH, mean)
+        self.learner = DekelEngine(self.n_features, get_loss("log_loss"), CENTERED_STRENGTH, mean)
         self.learner.cells.fill(0)
         self.examples = as_examples(problem.X, problem.y)
         self.order = np.arange(problem.X.shape[0])
@@ -149,7 +155,7 @@ class CenteredAverage(Competitor):
 
 
 class NaiveCenteredAverage(Competitor):
-    """The same in so many words: every row centered, every weight added up, by NumPy's loops."""
+    """CASGD computed naively: NumPy centers every row and adds up every weight."""
 
     name = NAIVE_CENTERED
 

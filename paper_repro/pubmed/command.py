@@ -37,14 +37,14 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def _run(options: argparse.Namespace) -> int:
-    # Not at the top: these need what only this command does.
+    # Not at the top of the file: these modules need packages that only this command needs.
     from paper_repro.index import check_index, write_index
     from paper_repro.machine import provenance
     from paper_repro.pubmed.bag import collect
     from paper_repro.pubmed.download import NLM_BASELINE, download
-    from paper_repro.pubmed.page import MedlinePage
+    from paper_repro.pubmed.page import MedlinePage, learned, summary, table
     from paper_repro.pubmed.save import save, stem_of
-    from paper_repro.pubmed.study import learned, study, summary, table
+    from paper_repro.pubmed.study import study
     from paper_repro.results import RESULTS, finished, write
 
     for name in ("download", "min_df", "top_labels"):

@@ -6,10 +6,22 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from paper_repro.curves import draw
+from paper_repro.pages import Template
+from paper_repro.pages import table as table_of
 from paper_repro.study import Report
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+PAGE = Template.beside(__file__)
+#: Columns of the table and the names of their figures.
+_MEASURES = {
+    "accuracy": "accuracy",
+    "majority": "majority",
+    "F1": "f1",
+    "average precision": "average_precision",
+    "chance": "share_of_positives",
+}
 
 
 class MedlinePage(Report):
@@ -19,24 +31,77 @@ class MedlinePage(Report):
     title = "Real abstracts: PubMed's XML, counted and learned from"
 
     def page(self, document: Mapping[str, Any]) -> str:
-        # Learning needs more than reading a finished report does.
-        from paper_repro.pubmed.study import learned, summary, table
-
         figures = document["records"]["medline"]
-        return "\n\n".join(
-            [
-                f"From {', '.join(document['settings']['files'])}:",
-                f"```\n{summary(figures)}\n```",
-                learned(figures),
-                table(figures),
-                f"Lazy and dense, on the same rows:\n\n```\n{figures['verified']['report']}\n```"
-                if "verified" in figures
-                else "",
-                "In the figure the second curve is the law by which the generated corpus is made.",
-            ]
+        return PAGE(
+            "page",
+            files=", ".join(document["settings"]["files"]),
+            counts=fenced(summary(figures)),
+            learned=learned(figures),
+            models=table(figures),
+            verified=PAGE("verified", report=fenced(figures["verified"]["report"]))
+            if "verified" in figures
+            else "",
         )
 
     def draw(self, document: Mapping[str, Any]) -> Figure:
         figures = document["records"]["medline"]
         mean = figures["corpus"]["nonzeros_per_citation"]
         return draw(figures["curves"], mean, f"mean {mean:.1f}", "a citation")
+
+
+def fenced(text: str) -> str:
+    """Text that keeps its lines and blanks in Markdown."""
+    return f"```\n{text}\n```"
+
+
+def summary(figures: dict[str, Any]) -> str:
+    """Counts of what was read, a line each."""
+    corpus = figures["corpus"]
+    lines = [
+        ("files", f"{corpus['files']:,}"),
+        ("citations", f"{corpus['seen']:,}"),
+        *((f"  {reason}", f"{count:,}") for reason, count in sorted(corpus["skipped"].items())),
+        ("  older versions", f"{corpus['superseded']:,}"),
+        ("  deleted", f"{corpus['deleted']:,}"),
+        ("  kept", f"{corpus['kept']:,}"),
+        ("words", f"{corpus['words_before']:,}"),
+        (f"  in {corpus['min_df']} citations or more", f"{corpus['words']:,}"),
+        ("different words per citation", f"{corpus['nonzeros_per_citation']:.1f}"),
+        ("with MeSH headings", f"{corpus['indexed']:,}"),
+        ("different MeSH headings", f"{corpus['descriptors']:,}"),
+    ]
+    width = max(len(name) for name, _ in lines)
+    digits = max(len(value) for _, value in lines)
+    text = [f"{name:<{width}}  {value:>{digits}}" for name, value in lines]
+    if corpus["damaged"]:
+        text += ["", "damaged, or not readable; what was read before the damage is counted:"]
+        text += [f"  {path}: {problem}" for path, problem in corpus["damaged"]]
+    if corpus["frequent"]:
+        text += ["", "most frequent headings:"]
+        text += [f"  {count:>{digits},}  {ui:<11} {name}" for ui, name, count in corpus["frequent"]]
+    return "\n".join(text)
+
+
+def learned(figures: dict[str, Any]) -> str:
+    """How the models were trained, and by what they are to be judged."""
+    examples = figures.get("examples")
+    if examples is None:
+        return PAGE("nothing learned")
+    return PAGE("learned", training=examples["training"], test=examples["test"])
+
+
+def table(figures: dict[str, Any]) -> str:
+    """What was learned, a heading a row."""
+    header = ["heading", "positive", *_MEASURES, "nonzero weights", "words for it", "against it"]
+    rows = []
+    for row in figures["labels"]:
+        cells = [f"{row['name']} ({row['ui']})", f"{row['positives']:,}"]
+        if "not_trained" in row:
+            cells.append(row["not_trained"])
+        else:
+            measured = [row[name] for name in _MEASURES.values()]
+            cells += ["" if value is None else f"{value:.3f}" for value in measured]
+            cells.append(f"{row['nonzero_weights']:,}")
+            cells += [", ".join(row["words_for"]), ", ".join(row["words_against"])]
+        rows.append(cells + [""] * (len(header) - len(cells)))
+    return table_of(header, rows)

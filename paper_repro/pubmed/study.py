@@ -16,14 +16,14 @@ from paper_repro.curves import curves
 from paper_repro.pubmed.bag import Bag
 
 TEST_SHARE = 0.25
-# l1 is chosen by cross-validation within the training part, from these shares of the strength
-# at which no weight leaves 0.
+# Cross-validation within the training part chooses l1 from these shares of the strength at which
+# every weight stays 0.
 L1_SHARES = (0.3, 0.1, 0.03, 0.01)
-# Rows are of length 1: the largest rate that is safe is 2, but the logistic slope is bounded, and
-# starting higher gets there in fewer epochs.
+# Rows have length 1, so that rates up to 2 are safe.  The slope of the logistic loss is bounded,
+# so that larger first rates cannot diverge, and they need fewer epochs.
 TRAINING: dict[str, Any] = dict(l2=1e-6, schedule="inverse_sqrt", eta0=10.0, max_iter=1000)
 FOLDS = 3
-# Fewer training examples of a class than this say nothing about it.
+# A class with fewer training examples than this is not learned.
 LEAST_OF_A_CLASS = 2 * FOLDS
 _FREQUENT = 10
 _WORDS = 5
@@ -124,70 +124,3 @@ def _strongest(weights: NDArray[np.float64], vocabulary: list[str]) -> list[str]
     """The words with the largest positive weights."""
     first = np.argsort(-weights, kind="stable")[:_WORDS]
     return [vocabulary[i] for i in first if weights[i] > 0]
-
-
-def summary(figures: dict[str, Any]) -> str:
-    """What was read, as text for people."""
-    corpus = figures["corpus"]
-    lines = [
-        ("files", f"{corpus['files']:,}"),
-        ("citations", f"{corpus['seen']:,}"),
-        *((f"  {reason}", f"{count:,}") for reason, count in sorted(corpus["skipped"].items())),
-        ("  older versions", f"{corpus['superseded']:,}"),
-        ("  deleted", f"{corpus['deleted']:,}"),
-        ("  kept", f"{corpus['kept']:,}"),
-        ("words", f"{corpus['words_before']:,}"),
-        (f"  in {corpus['min_df']} citations or more", f"{corpus['words']:,}"),
-        ("different words per citation", f"{corpus['nonzeros_per_citation']:.1f}"),
-        ("with MeSH headings", f"{corpus['indexed']:,}"),
-        ("different MeSH headings", f"{corpus['descriptors']:,}"),
-    ]
-    width = max(len(name) for name, _ in lines)
-    digits = max(len(value) for _, value in lines)
-    text = [f"{name:<{width}}  {value:>{digits}}" for name, value in lines]
-    if corpus["damaged"]:
-        text += ["", "damaged, or not readable; what was read before the damage is counted:"]
-        text += [f"  {path}: {problem}" for path, problem in corpus["damaged"]]
-    if corpus["frequent"]:
-        text += ["", "most frequent headings:"]
-        text += [f"  {count:>{digits},}  {ui:<11} {name}" for ui, name, count in corpus["frequent"]]
-    return "\n".join(text)
-
-
-def learned(figures: dict[str, Any]) -> str:
-    """How the models were trained and are to be judged, as text for people."""
-    examples = figures.get("examples")
-    if examples is None:
-        return "Too few citations with MeSH headings to learn from."
-    return (
-        f"A model for each heading, trained on {examples['training']:,} citations and measured "
-        f"on {examples['test']:,} others.\nBetter than nothing is an accuracy above 'majority' "
-        f"and an average precision above 'chance'."
-    )
-
-
-def table(figures: dict[str, Any]) -> str:
-    """What was learned, in Markdown."""
-    lines = [
-        "| heading | positive | accuracy | majority | F1 | average precision | chance "
-        "| nonzero weights | words for it | against it |",
-        "|---|---|---|---|---|---|---|---|---|---|",
-    ]
-    for row in figures["labels"]:
-        begins = f"| {row['name']} ({row['ui']}) | {row['positives']:,} "
-        if "not_trained" in row:
-            lines.append(f"{begins}| {row['not_trained']} | | | | | | | |")
-            continue
-        measured = " | ".join(
-            "" if value is None else f"{value:.3f}"
-            for value in (
-                row["accuracy"],
-                row["majority"],
-                row["f1"],
-                row["average_precision"],
-                row["share_of_positives"],
-            )
-        )
-        words = f"{', '.join(row['words_for'])} | {', '.join(row['words_against'])}"
-        lines.append(f"{begins}| {measured} | {row['nonzero_weights']:,} | {words} |")
-    return "\n".join(lines)

@@ -1,22 +1,25 @@
-"""Study ``accuracy``: what rounding does to the weights over long runs, by repeated shrinks in
-extended precision; what becomes of tables that nothing watches; and what a misprint costs."""
+"""Study ``accuracy``: how exact are the weights after a million steps?
+
+The truth is shrink after shrink in extended precision.  Measured are what rounding does to the
+weights of every engine, what becomes of Lipton & Elkan's tables if nothing begins them again, and
+what the misprint in their Theorem 1 costs.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache, partial
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from lazynet.checks.tolerance import UNIT_ROUNDOFF
+from lazynet.training import Learner
 from numpy.typing import NDArray
 from scipy import sparse
 
-from lazynet.data import as_examples
-from lazynet.engines import make_engine
-from lazynet.losses import get_loss
-from lazynet.penalties import ElasticNet
 from lazynet.reference.closed_forms import (
     Gap,
     printed_theorem_1_proof,
@@ -24,10 +27,7 @@ from lazynet.reference.closed_forms import (
     theorem_1,
 )
 from lazynet.reference.shrink import MAPS
-from lazynet.rules import get_rule
 from lazynet.schedules import Constant, InverseSqrt, InverseTime, Schedule
-from lazynet.tolerance import UNIT_ROUNDOFF
-from lazynet.trainer import Learner, Recipe, run_pass
 from paper_repro import figures
 from paper_repro.competitors import RULES
 from paper_repro.extended import (
@@ -37,6 +37,8 @@ from paper_repro.extended import (
     touches,
     true_weights,
 )
+from paper_repro.pages import Template
+from paper_repro.runs import learn, learner, plan
 from paper_repro.score import FOUR_FIGURES
 from paper_repro.study import Cell, Record, Records, Settings, Study
 
@@ -44,9 +46,11 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+PAGE = Template.beside(__file__)
+
 ENGINES = ("dense", "tables", "clock")
 MOST_STEPS = 1_000_000
-#: With fewer, the rarest things do not happen and the checkpoints have no room.
+#: Fewer steps have no room for the checkpoints, and do not touch the rarest weights.
 FEWEST_STEPS = 1000
 SCHEDULES: dict[str, Schedule] = {
     "0.1": Constant(0.1),
@@ -62,7 +66,7 @@ UNWATCHED = ((1.0, 0.5), (1.0, 0.1), (0.1, 0.1), (0.1, 0.01))
 UNWATCHED_L1 = 1e-4
 #: The weight that is followed there, touched at every eighth step on average.
 FOLLOWED = 1
-#: How far the run goes on behind the step at which B is expected to overflow.
+#: The length of the run, by the step at which B is expected to overflow.
 BEYOND = 1.25
 #: A weight is called wrong that is off by more than this part of the run's largest.
 WRONG = 1e-3
@@ -72,7 +76,7 @@ SAMPLES_PER_DECADE = 8
 GAP_PENALTIES = ((1e-4, 1e-3), (1e-2, 1e-1))
 LONGEST_GAP = 10_000
 
-#: The looks of what is drawn here alone.
+#: The looks of lines that only this study draws.
 LOOKS: dict[str, dict[str, Any]] = {
     "unwatched": dict(color="#8a2f2f", linestyle="-", linewidth=1.2),
     "nothing": dict(color="#8a2f2f", linestyle="none", marker="x", markersize=7),
@@ -150,7 +154,7 @@ def long_run(
     checkpoints = log_spaced(100, X.shape[0], per_decade=2)
     penalties = list(product(strengths, strengths))
     truth = true_weights(X, rule, schedule, penalties, checkpoints)
-    found = [run_engines(X, recipe(rule, schedule, *each), checkpoints) for each in penalties]
+    found = [run_engines(X, Shrinks(rule, schedule, *each), checkpoints) for each in penalties]
     return {
         "checkpoints": checkpoints,
         **{
@@ -160,22 +164,42 @@ def long_run(
     }
 
 
-def recipe(rule: str, schedule: Schedule, l1: float, l2: float) -> Recipe:
-    # |p - y| with a target out of reach: the slope is 1 whatever the weights are.
-    return Recipe(get_loss("absolute_error"), ElasticNet(l1, l2), get_rule(rule), schedule)
+@dataclass(frozen=True)
+class Shrinks:
+    """The rule, its rates and the penalty of a run."""
+
+    rule: str
+    schedule: Schedule
+    l1: float
+    l2: float
+
+    def learner(self, engine: str, X: sparse.csr_matrix) -> Learner:
+        """An engine whose gradients are the rows themselves, whatever the weights are.
+
+        The slope of |p - y| is 1 for targets y that no prediction p reaches.
+        """
+        chosen = plan(
+            self.rule,
+            self.l1,
+            self.l2,
+            schedule=self.schedule,
+            engine=engine,
+            loss="absolute_error",
+            fit_intercept=False,
+        )
+        return learner(X, np.full(X.shape[0], -1e300), chosen)
 
 
 def run_engines(
-    X: sparse.csr_matrix, chosen: Recipe, checkpoints: Sequence[int]
+    X: sparse.csr_matrix, shrinks: Shrinks, checkpoints: Sequence[int]
 ) -> dict[str, list[NDArray[np.float64]]]:
     """The weights of every engine at every checkpoint."""
-    examples = as_examples(X, np.full(X.shape[0], -1e300))
-    learners = {name: Learner(make_engine(name, X.shape[1]), examples, chosen) for name in ENGINES}
+    learners = {name: shrinks.learner(name, X) for name in ENGINES}
     found: dict[str, list[NDArray[np.float64]]] = {name: [] for name in ENGINES}
     for start, stop in zip([0, *checkpoints], checkpoints, strict=False):
-        run_pass(list(learners.values()), np.arange(start, stop), start)
-        for name, learner in learners.items():
-            found[name].append(learner.engine.weights())
+        learn(*learners.values(), rows=np.arange(start, stop), t=start)
+        for name, each in learners.items():
+            found[name].append(each.engine.weights())
     return found
 
 
@@ -242,7 +266,8 @@ def unwatched_run(
     found = followed_weight(moves, touched, scales, shifts, rate)
     errors = np.abs(found - truth[touched]) / largest
     samples = sampled(touched)
-    kept = watched_weight(X, recipe(rule, Constant(rate), UNWATCHED_L1, l2), touched[samples])
+    shrinks = Shrinks(rule, Constant(rate), UNWATCHED_L1, l2)
+    kept = watched_weight(X, shrinks, touched[samples])
     kept_errors = np.abs(kept - truth[touched[samples]]) / largest
     return {
         "steps": n_steps,
@@ -277,7 +302,7 @@ def followed_weight(
     shifts: NDArray[np.float64],
     rate: float,
 ) -> NDArray[np.float64]:
-    """What the tables give for a weight whenever it is touched, before its gradient."""
+    """The weight that the tables give at every step that touches it, before the gradient."""
     found = np.empty(len(touched))
     w, psi = np.float64(0.0), 0
     with np.errstate(all="ignore"):
@@ -295,16 +320,15 @@ def caught_up(w: Any, old_scale: Any, scale: Any, old_shift: Any, shift: Any) ->
 
 
 def watched_weight(
-    X: sparse.csr_matrix, chosen: Recipe, steps: NDArray[np.int64]
+    X: sparse.csr_matrix, shrinks: Shrinks, steps: NDArray[np.int64]
 ) -> NDArray[np.float64]:
     """The same weight in lazynet's tables before each of these steps."""
-    examples = as_examples(X, np.full(X.shape[0], -1e300))
-    learner = Learner(make_engine("tables", 1), examples, chosen)
+    watched = shrinks.learner("tables", X)
     found = np.empty(len(steps))
     start = 0
     for at, stop in enumerate(steps):
-        run_pass([learner], np.arange(start, stop), start)
-        found[at] = learner.engine.weights()[0]
+        learn(watched, rows=np.arange(start, stop), t=start)
+        found[at] = watched.engine.weights()[0]
         start = stop
     return found
 
@@ -362,76 +386,59 @@ def gap_errors(rates: Sequence[float], l1: float, l2: float) -> Record:
 def page(records: Records) -> str:
     setting = records["setting"]
     if "skipped" in setting:
-        return (
-            f"Skipped: {setting['skipped']}, so that nothing here can tell which digits are right."
-        )
-    return "\n\n".join(
-        [
-            "## A million steps" if setting["steps"] == MOST_STEPS else "## A long run",
-            _long_run_text(setting),
-            long_run_table(records),
-            "## Tables that nothing watches",
-            _unwatched_text(),
-            unwatched_table(records),
-            "## Theorem 1 as printed",
-            _theorem_text(records),
-            theorem_table(records),
-        ]
-    )
-
-
-def _long_run_text(setting: Mapping[str, Any]) -> str:
-    return (
-        f"The greatest error of any weight after {setting['steps']:,} steps, "
-        "max |w - truth| / (1 + max |truth|), over "
-        f"{len(setting['strengths']) ** 2} pairs of l1 and l2 and {len(SCHEDULES)} schedules of "
-        "the rate, and where it was made; the truth is the same run in extended precision, and "
-        f"one rounding of a double is {UNIT_ROUNDOFF:.1e}."
+        return PAGE("skipped", reason=setting["skipped"])
+    return PAGE(
+        "page",
+        heading="A million steps" if setting["steps"] == MOST_STEPS else "A long run",
+        steps=setting["steps"],
+        penalties=len(setting["strengths"]) ** 2,
+        schedules=len(SCHEDULES),
+        roundoff=UNIT_ROUNDOFF,
+        long_runs=long_run_table(records),
+        wrong=WRONG,
+        unwatched_l1=UNWATCHED_L1,
+        samples=SAMPLES_PER_DECADE,
+        unwatched=unwatched_table(records),
+        first_seen=" and ".join(first_seen(records, *each) for each in GAP_PENALTIES),
+        theorem=theorem_table(records),
+        lives=" ".join(life(records, *each) for each in GAP_PENALTIES),
     )
 
 
 def long_run_table(records: Records) -> str:
-    lines = [
-        "| rule | engine | greatest error | schedule of the rate | l1 | l2 |",
-        "|---|---|---|---|---|---|",
-    ]
-    for rule, engine in product(RULES, ENGINES):
-        error, rate = max(
+    def row(rule: str, engine: str) -> Mapping[str, Any]:
+        error, schedule = max(
             (records[f"long run/{rule}/{rate}"][engine]["error"][-1], rate) for rate in SCHEDULES
         )
-        where = records[f"long run/{rule}/{rate}"][engine]
-        lines.append(
-            f"| {RULES[rule]} | {engine} | {error:.1e} | {rate} "
-            f"| {where['l1'][-1]:g} | {where['l2'][-1]:g} |"
+        where = records[f"long run/{rule}/{schedule}"][engine]
+        return dict(
+            rule=RULES[rule],
+            engine=engine,
+            error=error,
+            schedule=schedule,
+            l1=where["l1"][-1],
+            l2=where["l2"][-1],
         )
-    return "\n".join(lines)
 
-
-def _unwatched_text() -> str:
-    return (
-        "Lipton & Elkan begin their tables again only when memory runs out; here, with Theorem 1 "
-        "corrected, they are never begun again, and the table tells the step at which each "
-        f"breakdown begins (a weight is wrong when it is off by {WRONG:g} of the largest; "
-        f"constant rate, l1 = {UNWATCHED_L1:g}), and how exact lazynet's tables are, which are "
-        "begun again in time, on the same run, looked at "
-        f"{SAMPLES_PER_DECADE} times a decade."
-    )
+    return PAGE.table("long runs", (row(*each) for each in product(RULES, ENGINES)))
 
 
 def unwatched_table(records: Records) -> str:
-    lines = [
-        "| rule | rate | l2 | steps | B infinite | P subnormal | weight wrong | weight NaN "
-        "| lazynet's tables, greatest error seen, by the largest weight |",
-        "|---|---|---|---|---|---|---|---|---|",
-    ]
-    for rule, (rate, l2) in product(RULES, UNWATCHED):
+    def row(rule: str, rate: float, l2: float) -> Mapping[str, Any]:
         found = records[unwatched_key(rule, rate, l2)]
-        cells = [_step(found[what]) for what in ("B infinite", "P subnormal", "wrong", "NaN")]
-        lines.append(
-            f"| {RULES[rule]} | {rate:g} | {l2:g} | {found['steps']:,} | {' | '.join(cells)} "
-            f"| {_error(found['lazynet error'][-1])} |"
+        return dict(
+            rule=RULES[rule],
+            rate=rate,
+            l2=l2,
+            steps=found["steps"],
+            infinite=_step(found["B infinite"]),
+            subnormal=_step(found["P subnormal"]),
+            wrong=_step(found["wrong"]),
+            nan=_step(found["NaN"]),
+            lazynet=_error(found["lazynet error"][-1]),
         )
-    return "\n".join(lines)
+
+    return PAGE.table("unwatched", (row(rule, *each) for rule, each in product(RULES, UNWATCHED)))
 
 
 def _step(step: int | None) -> str:
@@ -442,46 +449,39 @@ def _error(error: float | None) -> str:
     return "not a number" if error is None else f"{error:.1e}"
 
 
-def _theorem_text(records: Records) -> str:
-    first_seen = [_seen(*each, records["theorem 1"][gap_key(*each)]) for each in GAP_PENALTIES]
-    return (
-        "Relative errors of an untouched weight that begins as 1 and misses so many shrinks of SGD "
-        "at the rates 0.5/sqrt(t+1): the theorem's statement lacks a factor l1 and is wrong at "
-        "once, but the last line of its proof divides by the product of one step before and is so "
-        "nearly right that four significant figures, to which the authors compared their weights, "
-        f"need not show it; {' and '.join(first_seen)}."
-    )
-
-
-def _seen(l1: float, l2: float, found: Mapping[str, Any]) -> str:
-    at = next(
-        (n for n, e in zip(found["gaps"], found["proof"], strict=True) if e > FOUR_FIGURES), None
-    )
-    seen = f"at no gap up to {found['gaps'][-1]:,}" if at is None else f"from a gap of {at:,} on"
-    return f"with l1 = {l1:g}, l2 = {l2:g} they show it {seen}"
+def first_seen(records: Records, l1: float, l2: float) -> str:
+    """From what gap on four significant figures show the error of the proof's last line."""
+    found = records["theorem 1"][gap_key(l1, l2)]
+    seen = [
+        gap
+        for gap, error in zip(found["gaps"], found["proof"], strict=True)
+        if error > FOUR_FIGURES
+    ]
+    where = f"from a gap of {seen[0]:,} on" if seen else f"at no gap up to {found['gaps'][-1]:,}"
+    return PAGE("seen", l1=l1, l2=l2, where=where)
 
 
 def theorem_table(records: Records) -> str:
-    lines = [
-        "| l1 | l2 | missed steps | statement (Eq. 10) | end of proof (Eq. 14) | corrected |",
-        "|---|---|---|---|---|---|",
-    ]
+    rows = []
     for l1, l2 in GAP_PENALTIES:
         found = records["theorem 1"][gap_key(l1, l2)]
         for at, gap in shown_gaps(found["gaps"]):
-            errors = [f"{found[form][at]:.1e}" for form in FORMS]
-            lines.append(f"| {l1:g} | {l2:g} | {gap:,} | {' | '.join(errors)} |")
-    return "\n".join(lines) + "\n\n" + " ".join(_life(records, *each) for each in GAP_PENALTIES)
+            rows.append(dict(l1=l1, l2=l2, gap=gap, **{form: found[form][at] for form in FORMS}))
+    return PAGE.table("theorem", rows)
 
 
-def _life(records: Records, l1: float, l2: float) -> str:
+def life(records: Records, l1: float, l2: float) -> str:
+    """How long the weight lives if no gradient touches it."""
     longest = records["theorem 1"][gap_key(l1, l2)]["longest"]
-    end = (
-        "not zero yet, and longer ones were not tried"
-        if longest == LONGEST_GAP
-        else "about to vanish"
+    tried = longest < LONGEST_GAP
+    return PAGE(
+        "life",
+        l1=l1,
+        l2=l2,
+        longest=longest,
+        fate="is about to vanish" if tried else "is not zero yet",
+        untried="" if tried else ", and longer gaps were not tried",
     )
-    return f"With l1 = {l1:g}, l2 = {l2:g} the weight is {end} after {longest:,} steps."
 
 
 def shown_gaps(gaps: Sequence[int]) -> Iterator[tuple[int, int]]:

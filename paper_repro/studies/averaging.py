@@ -1,16 +1,19 @@
 """Study ``averaging``: what averages of the iterates are worth, and what they cost.
 
-Last, averaged, suffix-averaged, polynomially averaged and centered predictors, by objective and
-test error against passes; time per example against the number of features, lazily and in so many
-words (Dekel's O(d + T k) against O(T d)); and how far scikit-learn's averages under an l1 penalty
-are from the mean of its own iterates.
+Three measurements:
+
+1. objective and test error against passes, of the last iterate and of four averages, with and
+   without centered rows;
+2. the time of a step against the number of features, with lazy and with naive averages (Dekel's
+   O(d + T k) against O(T d));
+3. the difference between scikit-learn's average under an l1 penalty and the mean of the iterates.
 """
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache, partial
 from statistics import median
 from typing import TYPE_CHECKING, Any
@@ -18,18 +21,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import SGDClassifier
 from sklearn.preprocessing import normalize
 
-from lazynet import Constant, FromStep, LazyNetClassifier, Pegasos, PolynomialDecay
-from lazynet.averaging import Averaging as Weighing
-from lazynet.data import as_examples
-from lazynet.dekel import DekelLearner
-from lazynet.engines import make_engine
-from lazynet.losses import get_loss
+from lazynet import ASGDClassifier, LazyNetClassifier
 from lazynet.penalties import ElasticNet
-from lazynet.rules import get_rule
-from lazynet.trainer import Learner, Recipe, run_pass
 from paper_repro import figures, machine
 from paper_repro.competitors.base import CLOCK
 from paper_repro.competitors.compiled import (
@@ -40,20 +37,22 @@ from paper_repro.competitors.compiled import (
     NAIVE_CENTERED,
     Clock,
 )
-from paper_repro.corpus import Corpus, from_settings
+from paper_repro.documents import Corpus, from_settings
 from paper_repro.measure import Turn, in_turns
+from paper_repro.pages import Template, paragraphs, table
 from paper_repro.score import Spread, duration, equality, ratios, significant
-from paper_repro.study import Cell, Record, Records, Settings, Study
+from paper_repro.study import Cell, Measured, Record, Records, Settings, Study
 from paper_repro.uniform import uniform_problem
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+PAGE = Template.beside(__file__)
 PASSES = (1, 2, 3, 5, 7, 10)
-#: One row in so many is kept for testing.
+#: One row in five is kept for testing.
 TEST_SHARE = 5
-#: The strengths of the penalties by the number of training rows, and the rate of the elastic net.
+#: Each strength of a penalty times the number of training rows; the rate of the elastic net.
 L1_ROWS, L2_ROWS, DEKEL_ROWS = 0.25, 0.1, 1.0
 ETA0 = 1.0
 LAST, AVERAGE, SUFFIX, POLYNOMIAL = "last", "average", "last half", "polynomial decay"
@@ -68,15 +67,17 @@ TIMED_ROWS = 20_000
 BYTES_PER_FEATURE = 200
 TIMED = {kind.name: kind for kind in (Clock, *AVERAGING)}
 PAIRS = ((LAZY_AVERAGE, NAIVE_AVERAGE), (LAZY_CENTERED, NAIVE_CENTERED))
-#: Rows after each of which scikit-learn is stopped, and its penalties.
+#: Both packages are stopped after each of these rows, under each of these penalties.
 STOPPED_ROWS = 400
 ALPHAS = (1e-6, 1e-5, 1e-4, 1e-3)
 L1_RATIOS = (0.0, 0.5, 1.0)
 SKLEARN, LAZYNET = "scikit-learn", "lazynet"
+#: Objective and error after each number of passes.
+Curve = list[dict[str, float]]
 
 
 class Averaging(Study):
-    """Averages of the iterates: worth, cost, and whether they are what they are called."""
+    """Averages of the iterates: what they are worth, what they cost, whether they are means."""
 
     name = "averaging"
     title = "Averages of the iterates: what they are worth and what they cost"
@@ -97,10 +98,10 @@ class Averaging(Study):
         ]
 
     def page(self, document: Mapping[str, Any]) -> str:
-        return page(Measured(document))
+        return page(Averages(document))
 
     def draw(self, document: Mapping[str, Any]) -> Figure:
-        return draw(Measured(document))
+        return draw(Averages(document))
 
 
 # --- learning curves -------------------------------------------------------------------------
@@ -123,19 +124,25 @@ class Split:
         """A new order for every pass, the same for all learners."""
         return np.random.default_rng([seed, epoch]).permutation(self.n)
 
-    def judge(
-        self, weights: NDArray[np.float64], intercept: float, penalty: ElasticNet
-    ) -> dict[str, float]:
-        """The objective on the training rows and the share of test rows that are misjudged."""
-        margins = self.y * (self.X @ weights + intercept)
-        loss = float(np.logaddexp(0.0, -margins).mean())
-        wrong = self.y_test * (self.X_test @ weights + intercept) <= 0
-        return {"objective": loss + penalty.value(weights), "error": float(wrong.mean())}
+    def judge(self, models: list[Any], penalty: ElasticNet, *, last: bool = False) -> Curve:
+        """Objective on the training rows and share of test rows misjudged, of every model.
+
+        ``last`` judges the last iterate in place of the average.
+        """
+        curve = []
+        for model in models:
+            weights = (model.last_coef_ if last else model.coef_).ravel()
+            [intercept] = model.last_intercept_ if last else model.intercept_
+            margins = self.y * (self.X @ weights + intercept)
+            loss = float(np.logaddexp(0.0, -margins).mean())
+            wrong = self.y_test * (self.X_test @ weights + intercept) <= 0
+            curve.append({"objective": loss + penalty.value(weights), "error": float(wrong.mean())})
+        return curve
 
 
 @lru_cache(maxsize=1)
 def split(settings: Settings) -> Split:
-    """Four fifths to learn from, one to test on, by a permutation that the seed decides."""
+    """Four fifths of the rows to learn from and one fifth to test on, drawn by the seed."""
     corpus: Corpus = from_settings(settings)
     X = normalize(corpus.X)
     order = np.random.default_rng(settings.seed).permutation(X.shape[0])
@@ -155,51 +162,38 @@ def describe(settings: Settings, _: Records) -> Record:
 
 
 def elastic_net(settings: Settings, _: Records) -> Record:
-    """FoBoS at a constant rate: one trajectory, read in four ways."""
-    rows = split(settings)
+    """FoBoS at a constant rate under both penalties: one run, read in four ways."""
+    rows, seed = split(settings), settings.seed
     penalty = ElasticNet(L1_ROWS / rows.n, L2_ROWS / rows.n)
-    recipe = Recipe(
-        get_loss("log_loss"), penalty, get_rule("fobos"), Constant(ETA0), fit_intercept=True
-    )
-    found, engine = _curves(rows, recipe, settings.seed)
-    weights, averages = engine.weights(), engine.model()
+    steps = dict(l1=penalty.l1, l2=penalty.l2, schedule="constant", eta0=ETA0)
+    whole = after_passes(rows, seed, partial(logistic, average=True, **steps))
+    curves = {
+        LAST: rows.judge(whole, penalty, last=True),
+        AVERAGE: rows.judge(whole, penalty),
+        **later_averages(rows, seed, penalty, steps),
+    }
     return {
-        **found,
+        "curves": curves,
         "l1": penalty.l1,
         "l2": penalty.l2,
-        "features": len(weights),
-        "support": int(np.count_nonzero(weights)),
-        "averaged support": int(np.count_nonzero(averages)),
+        "features": rows.X.shape[1],
+        "support": int(np.count_nonzero(whole[-1].last_coef_)),
+        "averaged support": int(np.count_nonzero(whole[-1].coef_)),
     }
 
 
 def ridge(settings: Settings, _: Records) -> Record:
-    """Dekel's four, and two more averages of the same steps, without an l1 penalty."""
-    rows = split(settings)
-    l2 = DEKEL_ROWS / rows.n
-    penalty = ElasticNet(0.0, l2)
-    recipe = Recipe(
-        get_loss("log_loss"),
-        penalty,
-        get_rule("sgd"),
-        Pegasos(l2, t0=2),
-        "shrink_first",
-        fit_intercept=True,
-    )
-    found, _ = _curves(rows, recipe, settings.seed)
-    curves = {name: found["curves"][name] for name in (SUFFIX, POLYNOMIAL)}
-    mean = np.asarray(rows.X.mean(axis=0)).ravel()
-    examples = as_examples(rows.X, rows.y)
-    for names, center in (((SGD, ASGD), None), ((CSGD, CASGD), mean)):
-        learner = DekelLearner(rows.X.shape[1], recipe.loss, l2, center)
-        judged: dict[str, list[dict[str, float]]] = {name: [] for name in names}
-        for epoch in range(PASSES[-1]):
-            learner.take(examples, rows.order(epoch, settings.seed))
-            if epoch + 1 in PASSES:
-                for name, model in zip(names, (learner.last(), learner.average()), strict=True):
-                    judged[name].append(rows.judge(*model, penalty))
-        curves |= judged
-    return {"curves": curves, "l2": l2}
+    """Dekel's four predictors, and two more averages of SGD at such rates, without l1."""
+    rows, seed = split(settings), settings.seed
+    penalty = ElasticNet(0.0, DEKEL_ROWS / rows.n)
+    steps = dict(l1=0.0, l2=penalty.l2, rule="sgd", step_order="shrink_first", schedule="pegasos")
+    curves = later_averages(rows, seed, penalty, steps)
+    for last, average, center in ((SGD, ASGD, False), (CSGD, CASGD, True)):
+        dekel = partial(ASGDClassifier, "log_loss", l2=penalty.l2, center=center)
+        models = after_passes(rows, seed, dekel)
+        curves[last] = rows.judge(models, penalty, last=True)
+        curves[average] = rows.judge(models, penalty)
+    return {"curves": curves, "l2": penalty.l2}
 
 
 CURVES: dict[str, Callable[[Settings, Records], Record]] = {
@@ -208,58 +202,55 @@ CURVES: dict[str, Callable[[Settings, Records], Record]] = {
 }
 
 
-def _curves(rows: Split, recipe: Recipe, seed: int) -> tuple[Record, Any]:
-    """Last, averaged, suffix and polynomial after the passes, and the engine of the average."""
-    curves: dict[str, list[dict[str, float]]] = {}
-    penalty = recipe.penalty
-    everything, decaying = (
-        _trained(rows, recipe, weighing, seed) for weighing in (FromStep(), PolynomialDecay())
-    )
-    curves[LAST], curves[AVERAGE], curves[POLYNOMIAL] = [], [], []
-    for passes in PASSES:
-        engine, polynomial = everything(passes), decaying(passes)
-        curves[LAST].append(rows.judge(engine.weights(), engine.intercept, penalty))
-        curves[AVERAGE].append(rows.judge(engine.model(), engine.model_intercept, penalty))
-        curves[POLYNOMIAL].append(
-            rows.judge(polynomial.model(), polynomial.model_intercept, penalty)
+def later_averages(
+    rows: Split, seed: int, penalty: ElasticNet, steps: Mapping[str, Any]
+) -> dict[str, Curve]:
+    """The averages in which the first steps count little or nothing."""
+    return {
+        name: rows.judge(
+            after_passes(rows, seed, partial(logistic, average=average, **steps)), penalty
         )
-    curves[SUFFIX] = []
-    for passes in PASSES:
-        # What a run of so many passes would have averaged.
-        suffix = _trained(rows, recipe, FromStep(passes * rows.n // 2 + 1), seed)(passes)
-        curves[SUFFIX].append(rows.judge(suffix.model(), suffix.model_intercept, penalty))
-    return {"curves": curves}, engine
+        for name, average in ((SUFFIX, "suffix"), (POLYNOMIAL, "polynomial"))
+    }
 
 
-def _trained(rows: Split, recipe: Recipe, weighing: Weighing, seed: int) -> Callable[[int], Any]:
-    """An engine that goes on to so many passes when it is called, on the orders of ``rows``."""
-    chosen = replace(recipe, averaging=weighing)
-    engine = make_engine("clock", rows.X.shape[1], average=True)
-    learner = Learner(engine, as_examples(rows.X, rows.y), chosen)
-    epoch = t = 0
+def after_passes(rows: Split, seed: int, make: Callable[[], Any]) -> list[Any]:
+    """A new model for each number of passes, trained in the orders of ``rows``."""
+    orders = [rows.order(epoch, seed) for epoch in range(PASSES[-1])]
+    with warnings.catch_warnings():
+        # After one pass Dekel's averages may be worse than no model.
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return [
+            make().fit(rows.X, rows.y, sample_order=np.concatenate(orders[:passes]))
+            for passes in PASSES
+        ]
 
-    def go_on(passes: int) -> Any:
-        nonlocal epoch, t
-        while epoch < passes:
-            t = run_pass([learner], rows.order(epoch, seed), t)
-            epoch += 1
-        return engine
 
-    return go_on
+def logistic(*, average: bool | int | str, **steps: Any) -> LazyNetClassifier:
+    """Logistic regression that visits the rows once, in the order given to ``fit``."""
+    return LazyNetClassifier(
+        "log_loss",
+        **steps,
+        average=average,
+        max_iter=1,
+        tol=None,
+        shuffle=False,
+        record_history=False,
+    )
 
 
 # --- cost ------------------------------------------------------------------------------------
 
 
 def feature_sizes(settings: Settings) -> list[int]:
-    """By tens, unless a small run is asked for."""
+    """Powers of ten up to 10,000,000; two sizes for a small run."""
     if settings.features >= FEATURES[2]:
         return list(FEATURES)
     return sorted({max(10, int(2 * settings.nonzeros)), settings.features})
 
 
 def measure_features(settings: Settings, features: int, _: Records) -> Record:
-    """Seconds per example at so many features, and whether lazy and naive averages agree."""
+    """Seconds per example with this number of features; lazy and naive averages must agree."""
     shortage = machine.memory_shortage(BYTES_PER_FEATURE * features)
     if shortage is not None:
         return {"skipped": shortage}
@@ -280,7 +271,7 @@ def measure_features(settings: Settings, features: int, _: Records) -> Record:
         same[lazy] = equality(averages[0], averages[1], f"{lazy} and {naive}")
     seconds = {}
     for name, kind in TIMED.items():
-        # One at a time, because they are large.
+        # One competitor in memory at a time.
         turn = Turn(kind(problem), settings.seconds / 10)
         seconds[name] = in_turns({name: turn}, settings.repeats)[name]
     return {"seconds": seconds, "same": same}
@@ -291,7 +282,7 @@ def measure_features(settings: Settings, features: int, _: Records) -> Record:
 
 @lru_cache(maxsize=1)
 def few_rows(settings: Settings) -> tuple[sparse.csr_matrix, NDArray[np.float64]]:
-    """The first training rows, with the features that they have, both labels among the first."""
+    """The first training rows and the features in them; the first two rows have both labels."""
     rows = split(settings)
     X, y = rows.X[:STOPPED_ROWS], rows.y[:STOPPED_ROWS]
     first = [int(np.argmax(y > 0)), int(np.argmax(y <= 0))]
@@ -300,11 +291,11 @@ def few_rows(settings: Settings) -> tuple[sparse.csr_matrix, NDArray[np.float64]
 
 
 def stopped(settings: Settings, l1_ratio: float, alpha: float, _: Records) -> Record:
-    """How far the average that ``fit`` returns is from the mean of what it would have returned
-    without averaging, had it been stopped after each of the rows.
+    """The difference between the average of one ``fit`` and the mean of the iterates.
 
-    By the largest entry and by the norm of the mean, over the rows from the second on: before it
-    there is one label only.
+    The iterates are what ``fit`` without an average returns when it is stopped after the second
+    row, the third row and so on; the first row alone has one label.  The difference is relative:
+    largest entry by largest entry, and norm by norm.
     """
     X, y = few_rows(settings)
     n = X.shape[0]
@@ -327,17 +318,8 @@ def stopped(settings: Settings, l1_ratio: float, alpha: float, _: Records) -> Re
             return np.asarray(model.fit(X[:rows], y[:rows]).coef_).ravel()
 
     def lazynet(rows: int, average: int | bool) -> NDArray[np.float64]:
-        model = LazyNetClassifier(
-            l1=alpha * l1_ratio,
-            l2=alpha * (1 - l1_ratio),
-            schedule="constant",
-            eta0=ETA0,
-            shuffle=False,
-            max_iter=1,
-            tol=None,
-            average=average,
-            record_history=False,
-        )
+        l1, l2 = alpha * l1_ratio, alpha * (1 - l1_ratio)
+        model = logistic(average=average, l1=l1, l2=l2, schedule="constant", eta0=ETA0)
         return model.fit(X[:rows], y[:rows]).coef_.ravel()
 
     found: Record = {"rows": n, "features": X.shape[1]}
@@ -356,32 +338,31 @@ def stopped(settings: Settings, l1_ratio: float, alpha: float, _: Records) -> Re
 # --- reading what was measured ---------------------------------------------------------------
 
 
-class Measured:
-    """A document of the study, asked in its own words."""
+class Averages(Measured):
+    """Curves by predictor, times by number of features, deviations by penalty."""
 
     def __init__(self, document: Mapping[str, Any]) -> None:
-        records = document["records"]
-        self.corpus = records["corpus"]
-        self.curves = {name: records[f"curves/{name}"] for name in PREDICTORS}
-        by_size = {
-            int(key.split("/")[1]): record
-            for key, record in records.items()
-            if key.startswith("features/")
-        }
+        super().__init__(document)
+        by_size = {int(size): record for [size], record in self.group("features")}
         self.skipped = {size: r["skipped"] for size, r in by_size.items() if "skipped" in r}
         self.timed = {size: r for size, r in sorted(by_size.items()) if "seconds" in r}
         self.stopped = {
-            (float(key.split("/")[1]), float(key.split("/")[2])): record
-            for key, record in records.items()
-            if key.startswith("stopped/")
+            (float(ratio), float(alpha)): record for (ratio, alpha), record in self.group("stopped")
         }
-        self.nonzeros = document["settings"]["nonzeros"]
 
     def curve(self, group: str, name: str, what: str) -> list[float]:
-        return [found[what] for found in self.curves[group]["curves"][name]]
+        return [found[what] for found in self.records[f"curves/{group}"]["curves"][name]]
+
+    def best(self, group: str, what: str) -> str:
+        """The predictor whose objective or error is the lowest after the last pass."""
+        return min(PREDICTORS[group], key=lambda name: self.curve(group, name, what)[-1])
 
     def seconds(self, name: str) -> list[float]:
         return [median(record["seconds"][name]) for record in self.timed.values()]
+
+    def growth(self, name: str) -> float:
+        """How many times longer a step takes with the most features than with the fewest."""
+        return self.seconds(name)[-1] / self.seconds(name)[0]
 
     def ratio(self, size: int, slow: str, fast: str) -> Spread:
         seconds = self.timed[size]["seconds"]
@@ -393,158 +374,123 @@ class Measured:
             found["relative"] for record in self.timed.values() for found in record["same"].values()
         )
 
+    def deviations(self, name: str, l1: bool) -> list[float]:
+        """By how much the averages of a package are wrong, with an l1 penalty or without."""
+        return [
+            record[name]["largest"]
+            for (ratio, _), record in self.stopped.items()
+            if (ratio > 0) == l1
+        ]
+
 
 # --- the page --------------------------------------------------------------------------------
 
 
-def page(measured: Measured) -> str:
-    return "\n\n".join(
-        [
-            _setting(measured),
-            "## Elastic net",
-            _elastic_net(measured),
-            curve_table(measured, ELASTIC_NET),
-            "## Dekel's averages and centering",
-            _ridge(measured),
-            curve_table(measured, RIDGE),
-            "## What averages cost",
-            _cost(measured),
-            cost_table(measured),
-            *(f"{size:,} features were left out: {why}." for size, why in measured.skipped.items()),
-            "## Averages under an l1 penalty, and scikit-learn's",
-            _deviation(measured),
-            deviation_table(measured),
-        ]
+def page(found: Averages) -> str:
+    """The numbers and tables of ``averaging.md``, section by section."""
+    rows, elastic, ridge = (
+        found.records[key] for key in ("corpus", f"curves/{ELASTIC_NET}", f"curves/{RIDGE}")
+    )
+    sizes, some = list(found.timed), next(iter(found.stopped.values()))
+    return PAGE(
+        "page",
+        train=rows["train"],
+        test=rows["test"],
+        origin=rows["corpus"]["origin"],
+        features=rows["corpus"]["features"],
+        nonzeros=rows["corpus"]["nonzeros_per_example"],
+        positive=rows["positive"],
+        passes=PASSES[-1],
+        # Elastic net
+        eta0=ETA0,
+        l1=elastic["l1"],
+        l2=elastic["l2"],
+        best_objective=found.best(ELASTIC_NET, "objective"),
+        best_error=found.best(ELASTIC_NET, "error"),
+        weights=elastic["features"],
+        support=elastic["support"],
+        averaged_support=elastic["averaged support"],
+        elastic_net_curves=curve_table(found, ELASTIC_NET),
+        # Dekel's averages and centering
+        ridge_l2=ridge["l2"],
+        ridge_best_objective=found.best(RIDGE, "objective"),
+        ridge_best_error=found.best(RIDGE, "error"),
+        ridge_curves=curve_table(found, RIDGE),
+        # What averages cost
+        timed_nonzeros=found.settings["nonzeros"],
+        fewest=sizes[0],
+        most=sizes[-1],
+        grown=sizes[-1] / sizes[0],
+        lazy_average=found.growth(LAZY_AVERAGE),
+        naive_average=found.growth(NAIVE_AVERAGE),
+        lazy_centered=found.growth(LAZY_CENTERED),
+        naive_centered=found.growth(NAIVE_CENTERED),
+        difference=found.worst_equality,
+        costs=cost_table(found),
+        left_out=paragraphs(
+            PAGE("left out", size=size, why=why) for size, why in found.skipped.items()
+        ),
+        # Averages under an l1 penalty, and scikit-learn's
+        stopped_rows=some["rows"],
+        stopped_features=some["features"],
+        sklearn_l2=max(found.deviations(SKLEARN, l1=False)),
+        sklearn_least=min(found.deviations(SKLEARN, l1=True)),
+        sklearn_most=max(found.deviations(SKLEARN, l1=True)),
+        lazynet_most=max(found.deviations(LAZYNET, l1=True) + found.deviations(LAZYNET, l1=False)),
+        deviations=deviation_table(found),
     )
 
 
-def _setting(measured: Measured) -> str:
-    corpus = measured.corpus["corpus"]
-    return (
-        f"{measured.corpus['train']:,} rows to learn from and {measured.corpus['test']:,} to test "
-        f"on ({corpus['origin']}; {corpus['features']:,} features, "
-        f"{corpus['nonzeros_per_example']:.2f} nonzeros each on average), each scaled to length 1, "
-        f"as is usual for text; {measured.corpus['positive']:.1%} of the test rows are of the "
-        f"positive class. Logistic loss, a new order in every pass, the same for all. The "
-        f"*objective* is that of the training rows, penalty included, the intercept's left out; "
-        f"the *error* is the share of test rows that are misjudged. Of the averages, *{AVERAGE}* "
-        f"is of all iterates, *{SUFFIX}* of those after half of the steps, *{POLYNOMIAL}* Shamir & "
-        f"Zhang's with degree 3."
-    )
-
-
-def _best(measured: Measured, group: str, what: str) -> str:
-    last = {name: measured.curve(group, name, what)[-1] for name in PREDICTORS[group]}
-    return min(last, key=last.__getitem__)
-
-
-def _elastic_net(measured: Measured) -> str:
-    record = measured.curves[ELASTIC_NET]
-    return (
-        f"FoBoS at the constant rate {ETA0:g} with l1 = {significant(record['l1'])} and "
-        f"l2 = {significant(record['l2'])}: one run, read in four ways. After {PASSES[-1]} passes "
-        f"the lowest objective is that of *{_best(measured, ELASTIC_NET, 'objective')}*, the "
-        f"lowest error that of *{_best(measured, ELASTIC_NET, 'error')}*. An average of sparse "
-        f"weights is not sparse: of {record['features']:,} weights {record['support']:,} are not "
-        f"zero in the last iterate, {record['averaged support']:,} in the average."
-    )
-
-
-def _ridge(measured: Measured) -> str:
-    return (
-        f"Rates 1 / (l2 t) with l2 = {significant(measured.curves[RIDGE]['l2'])}, no l1 penalty: "
-        f"{SGD}, its average {ASGD}, and both on centered rows ({CSGD}, {CASGD}). *{SUFFIX}* and "
-        f"*{POLYNOMIAL}* are of the same steps with rates 1 / (l2 (t + 2)) and an intercept "
-        f"without penalty. The first steps of such rates are long, and a plain average remembers "
-        f"them. After {PASSES[-1]} passes the lowest objective is that of "
-        f"*{_best(measured, RIDGE, 'objective')}*, the lowest error that of "
-        f"*{_best(measured, RIDGE, 'error')}*."
-    )
-
-
-def curve_table(measured: Measured, group: str) -> str:
+def curve_table(found: Averages, group: str) -> str:
     """Objective and error of every predictor after every number of passes."""
     names = PREDICTORS[group]
-    lines = [
-        "| passes | " + " | ".join(f"{name}: objective, error" for name in names) + " |",
-        "|---" * (1 + len(names)) + "|",
-    ]
-    for k, passes in enumerate(PASSES):
-        cells = [
-            f"{significant(measured.curve(group, name, 'objective')[k], 4)}, "
-            f"{measured.curve(group, name, 'error')[k]:.2%}"
-            for name in names
-        ]
-        lines.append(f"| {passes} | {' | '.join(cells)} |")
-    return "\n".join(lines)
-
-
-def _cost(measured: Measured) -> str:
-    sizes = list(measured.timed)
-    grown = sizes[-1] / sizes[0]
-    growth = {
-        name: significant(measured.seconds(name)[-1] / measured.seconds(name)[0]) for name in TIMED
-    }
-    return (
-        f"Rows of {measured.nonzeros:g} nonzeros in columns drawn uniformly. *{NAIVE_AVERAGE}* is "
-        f"the compiled dense loop that adds every weight to a sum after every step, "
-        f"*{NAIVE_CENTERED}* centers every row and adds up every weight by NumPy's loops. From "
-        f"{sizes[0]:,} to {sizes[-1]:,} features, {grown:,.0f} times as many, the time of a step "
-        f"grows {growth[LAZY_AVERAGE]} times with the lazy average and {growth[NAIVE_AVERAGE]} "
-        f"times where every weight is added up; {growth[LAZY_CENTERED]} times for {LAZY_CENTERED} "
-        f"and {growth[NAIVE_CENTERED]} times for {NAIVE_CENTERED}: O(d + T k) against O(T d), but "
-        f"for the latency of memory. In the same run the averages of both are held against each "
-        f"other: the greatest difference is {measured.worst_equality:.2g} of the largest."
+    return table(
+        ["passes", *(f"{name}: objective, error" for name in names)],
+        [
+            [
+                passes,
+                *(
+                    f"{significant(found.curve(group, name, 'objective')[k], 4)}, "
+                    f"{found.curve(group, name, 'error')[k]:.2%}"
+                    for name in names
+                ),
+            ]
+            for k, passes in enumerate(PASSES)
+        ],
     )
 
 
-def cost_table(measured: Measured) -> str:
-    lines = [
-        f"| features | {' | '.join(TIMED)} | averaged / {CLOCK} | "
-        f"{NAIVE_AVERAGE} / lazily | {NAIVE_CENTERED} / {LAZY_CENTERED} |",
-        "|---" * (4 + len(TIMED)) + "|",
-    ]
-    for k, size in enumerate(measured.timed):
-        times = [duration(measured.seconds(name)[k]) for name in TIMED]
-        pairs = [(LAZY_AVERAGE, CLOCK), *((naive, lazy) for lazy, naive in PAIRS)]
-        found = [str(measured.ratio(size, slow, fast)) for slow, fast in pairs]
-        lines.append(f"| {size:,} | {' | '.join([*times, *found])} |")
-    return "\n".join(lines)
-
-
-def _deviation(measured: Measured) -> str:
-    some = next(iter(measured.stopped.values()))
-    of_l1 = [record for (ratio, _), record in measured.stopped.items() if ratio > 0]
-    l2_only = [record for (ratio, _), record in measured.stopped.items() if ratio == 0]
-    worst = {
-        name: max(record[name]["largest"] for record in measured.stopped.values())
-        for name in (SKLEARN, LAZYNET)
+def cost_table(found: Averages) -> str:
+    """Time of a step with every number of features, and ratios round by round."""
+    ratios = {
+        f"averaged / {CLOCK}": (LAZY_AVERAGE, CLOCK),
+        f"{NAIVE_AVERAGE} / lazily": (NAIVE_AVERAGE, LAZY_AVERAGE),
+        f"{NAIVE_CENTERED} / {LAZY_CENTERED}": (NAIVE_CENTERED, LAZY_CENTERED),
     }
-    return (
-        f"Both are stopped after each of {some['rows']:,} rows ({some['features']:,} features, one "
-        f"pass, constant rate {ETA0:g}), and the mean of what they return then is held against "
-        f"what they return with `average`. Without an l1 penalty scikit-learn's is that mean to "
-        f"{max(record[SKLEARN]['largest'] for record in l2_only):.1g} of its largest entry. With "
-        f"one it is off by {min(record[SKLEARN]['largest'] for record in of_l1):.1g} to "
-        f"{worst[SKLEARN]:.2g}: the truncation of a weight is not entered in its average. "
-        f"lazynet's is off by {worst[LAZYNET]:.1g} at most."
+    return table(
+        ["features", *TIMED, *ratios],
+        [
+            [
+                f"{size:,}",
+                *(duration(found.seconds(name)[k]) for name in TIMED),
+                *(found.ratio(size, slow, fast) for slow, fast in ratios.values()),
+            ]
+            for k, size in enumerate(found.timed)
+        ],
     )
 
 
-def deviation_table(measured: Measured) -> str:
-    lines = [
-        "| alpha | l1_ratio | scikit-learn, largest entry | scikit-learn, norm "
-        "| lazynet, largest entry | lazynet, norm |",
-        "|---" * 6 + "|",
-    ]
-    for (ratio, alpha), record in sorted(measured.stopped.items()):
-        cells = [
-            f"{record[name][what]:.2g}"
-            for name in (SKLEARN, LAZYNET)
-            for what in ("largest", "norm")
-        ]
-        lines.append(f"| {alpha:g} | {ratio:g} | {' | '.join(cells)} |")
-    return "\n".join(lines)
+def deviation_table(found: Averages) -> str:
+    """By how much the averages of both packages are wrong under every penalty."""
+    pairs = [(name, what) for name in (SKLEARN, LAZYNET) for what in ("largest", "norm")]
+    header = [f"{name}, {'largest entry' if what == 'largest' else what}" for name, what in pairs]
+    return table(
+        ["alpha", "l1_ratio", *header],
+        [
+            [f"{alpha:g}", f"{ratio:g}", *(f"{record[name][what]:.2g}" for name, what in pairs)]
+            for (ratio, alpha), record in sorted(found.stopped.items())
+        ],
+    )
 
 
 # --- the figure ------------------------------------------------------------------------------
@@ -568,25 +514,25 @@ COST_LOOKS = {
 }
 
 
-def draw(measured: Measured) -> Figure:
+def draw(found: Averages) -> Figure:
     """Objective and error against passes; time against features; scikit-learn's deviation."""
     figure, axes = figures.new(columns=3, rows=2, width=11.5, height=6.4)
     for column, group in enumerate(PREDICTORS):
         for row, what in enumerate(("objective", "error")):
-            _draw_curves(axes[row, column], measured, group, what)
+            _draw_curves(axes[row, column], found, group, what)
     axes[0, 0].set_title("Elastic net, constant rate")
     axes[0, 1].set_title("l2 alone, rates 1 / (l2 t)")
     axes[0, 0].set_ylabel("objective")
     axes[1, 0].set_ylabel("share of test rows misjudged")
-    _draw_cost(axes[0, 2], measured)
-    _draw_deviation(axes[1, 2], measured)
+    _draw_cost(axes[0, 2], found)
+    _draw_deviation(axes[1, 2], found)
     return figure  # type: ignore[no-any-return]
 
 
-def _draw_curves(ax: Axes, measured: Measured, group: str, what: str) -> None:
+def _draw_curves(ax: Axes, found: Averages, group: str, what: str) -> None:
     ends = {}
     for name in PREDICTORS[group]:
-        values = measured.curve(group, name, what)
+        values = found.curve(group, name, what)
         look = {**figures.LOOKS[LOOK_OF[name]], "markersize": 3.5}
         if look["linestyle"] == "none":
             look |= {"linestyle": "-.", "linewidth": 1.2}
@@ -599,11 +545,11 @@ def _draw_curves(ax: Axes, measured: Measured, group: str, what: str) -> None:
     figures.label_apart(ax, PASSES[-1], ends, LOOK_OF)
 
 
-def _draw_cost(ax: Axes, measured: Measured) -> None:
-    sizes = list(measured.timed)
+def _draw_cost(ax: Axes, found: Averages) -> None:
+    sizes = list(found.timed)
     ends = {}
     for name in TIMED:
-        values = measured.seconds(name)
+        values = found.seconds(name)
         ax.loglog(sizes, values, **{**figures.LOOKS[COST_LOOKS[name]], "markersize": 3.5})
         ends[name] = values[-1]
     figures.times_in_words(ax)
@@ -613,19 +559,19 @@ def _draw_cost(ax: Axes, measured: Measured) -> None:
     figures.label_apart(ax, sizes[-1], ends, COST_LOOKS)
 
 
-def _draw_deviation(ax: Axes, measured: Measured) -> None:
+def _draw_deviation(ax: Axes, found: Averages) -> None:
     ends = {}
     looks = {}
     for name, look in ((SKLEARN, "dense"), (LAZYNET, "clock")):
         for ratio in L1_RATIOS:
-            found = {
+            largest = {
                 alpha: record[name]["largest"]
-                for (of, alpha), record in sorted(measured.stopped.items())
+                for (of, alpha), record in sorted(found.stopped.items())
                 if of == ratio
             }
-            values = [max(value, 1e-17) for value in found.values()]
+            values = [max(value, 1e-17) for value in largest.values()]
             style = figures.LOOKS[look]
-            ax.loglog(list(found), values, **{**style, "markersize": 3.5, "linewidth": 1.0})
+            ax.loglog(list(largest), values, **{**style, "markersize": 3.5, "linewidth": 1.0})
             if name == SKLEARN or ratio == L1_RATIOS[-1]:
                 label = f"{name}, l1_ratio {ratio:g}" if name == SKLEARN else f"{name}, all"
                 ends[label], looks[label] = values[-1], look

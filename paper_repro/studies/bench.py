@@ -1,4 +1,8 @@
-"""Study ``bench``: what the clock costs, and what scikit-learn and the other engines take."""
+"""Study ``bench``: what does an epoch of the clock cost beside scikit-learn and the other engines?
+
+Everybody learns logistic regression from the same rows in turns.  Each line of the table is a ratio
+of two times, and most have a bound that the package sets out to reach.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,7 @@ import time
 import tracemalloc
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
@@ -14,23 +18,29 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.linear_model import SGDClassifier
 
-from lazynet import LazyNetClassifier, StabilisedSGDClassifier
+from lazynet import Dense, LazyNetClassifier, StabilisedSGDClassifier, Tables
 from paper_repro import figures
-from paper_repro.corpus import Corpus, from_settings, medline
+from paper_repro.documents import Corpus, from_settings, medline
 from paper_repro.measure import turns
-from paper_repro.runs import ETA0, L1, L2, Epoch, recipe
-from paper_repro.score import Spread, equality, ratios
-from paper_repro.study import Cell, Record, Records, Settings, Study
+from paper_repro.pages import Template, paragraphs, table
+from paper_repro.runs import ETA0, L1, L2, Epoch, plan
+from paper_repro.score import Spread, equality
+from paper_repro.study import Cell, Measured, Record, Records, Settings, Study
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+PAGE = Template.beside(__file__)
+
+#: How many times more features the wide corpus has.
 WIDER = 16
+#: Examples that a dense engine visits in its turn.
 DENSE_EXAMPLES = 200
-EPOCHS = 4
-#: Of every path of stabilised SGD.
-PATH_EPOCHS = 5
+#: Epochs that a fit is timed over, and epochs of each path of stabilised SGD.
+EPOCHS, PATH_EPOCHS = 4, 5
+#: Orders of the rows, and whether they are shuffled.
 ORDERS = {"as they lie": False, "in random order": True}
+#: Steps that small tables hold.
 SMALL_TABLES = 4096
 #: A penalty under which most weights vanish.
 STRONG_L1 = 1e-4
@@ -46,13 +56,17 @@ class Line:
     bound: float | None = None
     at_most: bool = False
 
-    def verdict(self, measured: Spread) -> str:
+    def verdict(self, measured: Spread) -> tuple[str, str]:
         """What the package sets out to reach, and whether it does."""
         if self.bound is None:
-            return "|"
-        holds = measured.median <= self.bound if self.at_most else measured.median >= self.bound
-        sign = "<=" if self.at_most else ">="
-        return f"{sign} {self.bound:g} | {'holds' if holds else 'MISSED'}"
+            return "", ""
+        if self.at_most:
+            return f"<= {self.bound:g}", _holds(measured.median <= self.bound)
+        return f">= {self.bound:g}", _holds(measured.median >= self.bound)
+
+
+def _holds(holds: bool) -> str:
+    return "holds" if holds else "MISSED"
 
 
 LINES = (
@@ -102,13 +116,10 @@ class Bench(Study):
         ]
 
     def page(self, document: Mapping[str, Any]) -> str:
-        measured = Measured(document)
-        return "\n\n".join(
-            [_setting(measured), *(table(measured, order) for order in ORDERS), _rest(measured)]
-        )
+        return page(EpochTimes(document))
 
     def draw(self, document: Mapping[str, Any]) -> Figure:
-        return draw(Measured(document))
+        return draw(EpochTimes(document))
 
 
 # --- measuring -------------------------------------------------------------------------------
@@ -136,35 +147,34 @@ class Workbench:
     def competitors(self, shuffle: bool) -> dict[str, Callable[[], float]]:
         corpus, n = self.corpus, self.corpus.X.shape[0]
         order = np.random.default_rng(0).permutation(n) if shuffle else None
-        clock = Epoch(corpus, "clock", recipe(), order)
-        dense = Epoch(corpus, "dense", recipe(), order, min(n, DENSE_EXAMPLES))
-        tables = Epoch(corpus, "tables", recipe(), order)
+        few = (np.arange(n) if order is None else order)[:DENSE_EXAMPLES]
+
+        def clock(*rule_and_penalty: Any, **options: Any) -> Epoch:
+            return Epoch(corpus, plan(*rule_and_penalty, **options), order)
+
         ours, theirs = lazynet_fit(corpus, shuffle), sklearn_fit(corpus, "elasticnet", shuffle)
         narrow = Corpus(corpus.X.astype(np.float32), corpus.y, corpus.origin)
         return {
-            "clock": clock,
-            "no penalty": Epoch(corpus, "clock", recipe(l1=0.0, l2=0.0), order),
-            "tables": tables,
-            "tables small": replace(tables, table_budget=SMALL_TABLES),
-            "dense": dense,
-            "dense predictions": replace(dense, dense_predictions=True),
-            "clock wide": Epoch(self.wide, "clock", recipe(), order),
+            "clock": clock(),
+            "no penalty": clock(l1=0.0, l2=0.0),
+            "tables": Epoch(corpus, plan(engine="tables"), order),
+            "tables small": Epoch(corpus, plan(engine=Tables(SMALL_TABLES)), order),
+            "dense": Epoch(corpus, plan(engine="dense"), few),
+            "dense predictions": Epoch(corpus, plan(engine=Dense(predictions=True)), few),
+            "clock wide": Epoch(self.wide, plan(), order),
             "clock in fit": epoch_of(ours, n),
             "clock in fit, history": epoch_of(lazynet_fit(corpus, shuffle, record=True), n),
             "sklearn en": epoch_of(theirs, n),
             "sklearn none": epoch_of(sklearn_fit(corpus, None, shuffle), n),
             "clock fit": whole(ours, n),
             "sklearn fit": whole(theirs, n),
-            "averaged": Epoch(corpus, "clock", recipe(average=True), order),
-            "clock l2": Epoch(corpus, "clock", recipe(l1=0.0), order),
-            "averaged l2": Epoch(corpus, "clock", recipe(l1=0.0, average=True), order),
-            "clock strong": Epoch(corpus, "clock", recipe(l1=STRONG_L1), order),
-            "averaged strong": Epoch(corpus, "clock", recipe(l1=STRONG_L1, average=True), order),
-            **{
-                rule: Epoch(corpus, "clock", recipe(rule), order)
-                for rule in ("rda", "ftrl", "adagrad")
-            },
-            "clock, float32": Epoch(narrow, "clock", recipe(), order),
+            "averaged": clock(average=True),
+            "clock l2": clock(l1=0.0),
+            "averaged l2": clock(l1=0.0, average=True),
+            "clock strong": clock(l1=STRONG_L1),
+            "averaged strong": clock(l1=STRONG_L1, average=True),
+            **{rule: clock(rule) for rule in ("rda", "ftrl", "adagrad")},
+            "clock, float32": Epoch(narrow, plan(), order),
             "one thread": paths_fit(corpus, 1),
             "two threads": paths_fit(corpus, 2),
         }
@@ -180,7 +190,7 @@ class Workbench:
         few = min(n, DENSE_EXAMPLES)
 
         def weights(engine: str, rows: int) -> NDArray[np.float64]:
-            epoch = Epoch(self.corpus, engine, recipe(), n_examples=rows)
+            epoch = Epoch(self.corpus, plan(engine=engine), np.arange(rows))
             epoch()
             return epoch.weights
 
@@ -289,90 +299,94 @@ def lazynet_fit(corpus: Corpus, shuffle: bool, record: bool = False) -> Callable
 # --- reading what was measured ---------------------------------------------------------------
 
 
-class Measured:
-    """A document of the study, asked in its own words."""
+class EpochTimes(Measured):
+    """Seconds per example of everybody, for both orders of the rows."""
 
     def __init__(self, document: Mapping[str, Any]) -> None:
-        self.records = document["records"]
-        self.repeats = document["settings"]["repeats"]
+        super().__init__(document)
         self.corpus = self.records["corpus"]["corpus"]
 
-    def seconds(self, order: str, name: str) -> list[float]:
-        return [self.records[f"{order}/round {k}"][name] for k in range(1, self.repeats + 1)]
-
     def ratio(self, order: str, line: Line) -> Spread:
-        return ratios(self.seconds(order, line.slow), self.seconds(order, line.fast))
+        return self.round_ratios(order, line.slow, line.fast)
 
 
-def summary(measured: Measured) -> str:
-    """The lines for rows as they lie; also the README's table."""
-    return "\n\n".join([_setting(measured), table(measured, next(iter(ORDERS))), _cost(measured)])
+# --- the page --------------------------------------------------------------------------------
 
 
-def _setting(measured: Measured) -> str:
-    corpus = measured.corpus
-    return (
-        f"One thread where no other number is named, {corpus['examples']:,} documents with "
-        f"{corpus['features']:,} features and "
-        f"{corpus['nonzeros_per_example']:.2f} nonzeros each on average ({corpus['origin']}). Each "
-        f"line is the ratio of two times taken in turns in one run: its median over "
-        f"{measured.repeats} rounds and its range (logistic loss, l1 = {L1:g}, l2 = {L2:g}, rates "
-        f"{ETA0:g} / sqrt(t + 1)). *Expected* is what the package sets out to reach on rows as "
-        f"they lie; in random order every competitor waits for memory. The lines with scikit-learn "
-        f"compare what one more epoch adds to `fit`, so that checking the input is in neither "
-        f"side, unless whole fits are named."
+def page(measured: EpochTimes) -> str:
+    memory, same = measured.records["memory"], measured.records["same weights"]
+    return PAGE(
+        "page",
+        setting=setting(measured),
+        tables=paragraphs(lines(measured, order) for order in ORDERS),
+        cost=cost(measured),
+        tables_difference=same["tables"]["relative"],
+        examples=measured.corpus["examples"],
+        dense_difference=same["dense"]["relative"],
+        few=same["few"],
+        wide_features=memory["features"],
+        peak=memory["peak"] / 1e6,
+        coefficients=memory["coefficients"] / 1e6,
+        bytes_per_feature=(memory["peak"] - memory["coefficients"]) / memory["features"],
     )
 
 
-def table(measured: Measured, order: str) -> str:
-    """The ratios of one order of the rows; bounds are for rows as they lie."""
-    judged = not ORDERS[order]
-    lines = [
-        f"| one epoch, logistic loss, FoBoS, rows {order} | median ratio (range) | expected | |",
-        "|---|---|---|---|",
-    ]
+def in_short(measured: EpochTimes) -> str:
+    """What the project's README says: the lines for rows as they lie."""
+    return paragraphs([setting(measured), lines(measured, "as they lie"), cost(measured)])
+
+
+def setting(measured: EpochTimes) -> str:
+    return PAGE(
+        "setting",
+        examples=measured.corpus["examples"],
+        features=measured.corpus["features"],
+        nonzeros=measured.corpus["nonzeros_per_example"],
+        origin=measured.corpus["origin"],
+        rounds=measured.repeats,
+        l1=L1,
+        l2=L2,
+        eta0=ETA0,
+    )
+
+
+def lines(measured: EpochTimes, order: str) -> str:
+    """The ratios for one order of the rows; bounds are for rows as they lie."""
+    shuffled = ORDERS[order]
+    rows = []
     for line in LINES:
         found = measured.ratio(order, line)
-        lines.append(f"| {line.label} | {found} | {line.verdict(found) if judged else '|'} |")
-    return "\n".join(lines)
+        expected, holds = ("", "") if shuffled else line.verdict(found)
+        rows.append([line.label, found, expected, holds])
+    head = f"one epoch, logistic loss, FoBoS, rows {order}"
+    return table([head, "median ratio (range)", "expected", ""], rows)
 
 
-def _cost(measured: Measured) -> str:
-    clock = Spread.of([s * 1e9 for s in measured.seconds("as they lie", "clock")])
-    per_row = measured.corpus["nonzeros_per_example"]
-    each = Spread(clock.median / per_row, clock.least / per_row, clock.most / per_row)
-    return f"The clock takes {clock} ns per example, {each} ns per nonzero."
-
-
-def _rest(measured: Measured) -> str:
-    memory, same = measured.records["memory"], measured.records["same weights"]
-    beyond = memory["peak"] - memory["coefficients"]
-    return "\n\n".join(
-        [
-            _cost(measured),
-            f"The same weights: the greatest difference is {same['tables']['relative']:.2g} of the "
-            f"largest weight between clock and tables after {measured.corpus['examples']:,} steps, "
-            f"and {same['dense']['relative']:.2g} between clock and dense after {same['few']:,}.",
-            f"Memory: `fit` on {memory['features']:,} features peaks at {memory['peak'] / 1e6:.1f} "
-            f"MB beyond X and y, of which {memory['coefficients'] / 1e6:.1f} MB are the "
-            f"coefficients that it returns: {beyond / memory['features']:.2f} bytes per feature "
-            f"besides.",
-        ]
+def cost(measured: EpochTimes) -> str:
+    nanoseconds = [1e9 * seconds for seconds in measured.rounds("as they lie", "clock")]
+    nonzeros = measured.corpus["nonzeros_per_example"]
+    return PAGE(
+        "cost",
+        per_example=Spread.of(nanoseconds),
+        per_nonzero=Spread.of([each / nonzeros for each in nanoseconds]),
     )
 
 
-def draw(measured: Measured) -> Figure:
+# --- the figure ------------------------------------------------------------------------------
+
+
+def draw(measured: EpochTimes) -> Figure:
     """The lines with a bound: ratio and range, for both orders, and the bound."""
     figure, ax = figures.new(width=7.5, height=4.4)
-    lines = [line for line in LINES if line.bound is not None][::-1]
+    bounded = [line for line in LINES if line.bound is not None][::-1]
     looks = {"as they lie": figures.LOOKS["clock"], "in random order": figures.LOOKS["dense"]}
-    for y, line in enumerate(lines):
+    for y, line in enumerate(bounded):
         ax.axhline(y, color="0.9", linewidth=0.8, zorder=0)
         for shift, (order, look) in zip((0.13, -0.13), looks.items(), strict=True):
             found = measured.ratio(order, line)
             ax.plot([found.least, found.most], [y + shift] * 2, color=look["color"], linewidth=1.2)
             ax.plot(found.median, y + shift, color=look["color"], marker=look["marker"])
-            if y == len(lines) - 2:
+            if y == len(bounded) - 2:
                 ax.annotate(
                     f"rows {order}",
                     (found.most, y + shift),
@@ -392,8 +406,8 @@ def draw(measured: Measured) -> Figure:
             fontsize=7.5,
         )
     ax.set_xscale("log")
-    ax.set_yticks(range(len(lines)), [line.label for line in lines])
-    ax.set_ylim(-0.6, len(lines) - 0.3)
+    ax.set_yticks(range(len(bounded)), [line.label for line in bounded])
+    ax.set_ylim(-0.6, len(bounded) - 0.3)
     ax.tick_params(axis="y", length=0)
     ax.spines["left"].set_visible(False)
     ax.set_xlabel("ratio of times; black: what is expected")

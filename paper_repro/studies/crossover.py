@@ -7,8 +7,9 @@ all features are nonzero".  Here the density goes from a ten-thousandth to 1, in
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
+from itertools import product
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
@@ -24,26 +25,32 @@ from paper_repro.competitors import (
     TIERS,
 )
 from paper_repro.measure import Turn, in_turns
+from paper_repro.pages import Template, paragraphs, table
 from paper_repro.score import Spread, ratios, significant
-from paper_repro.study import Cell, Record, Records, Settings, Study
+from paper_repro.study import Cell, Measured, Record, Records, Settings, Study
 from paper_repro.uniform import uniform_problem
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+PAGE = Template.beside(__file__)
+
 MOST_FEATURES = 20_000
 DENSITIES = (1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 0.1, 0.25, 0.3, 1.0)
 QUARTER, THOUSANDTH = 0.25, 1e-3
 NAMES = (CLOCK, TABLES, SPARSE_PREDICTIONS, DENSE)
 LAZY, ALL_FEATURES = (TABLES, CLOCK), (DENSE, SPARSE_PREDICTIONS)
-#: The claim in numbers: ahead up to this density, and so many times faster at a thousandth.
+#: Every dense form with every lazy one.
+PAIRS = tuple(product(ALL_FEATURES, LAZY))
+#: The claim in numbers: lazy updates are faster up to this density, and so many times faster at a
+#: density of a thousandth.
 CONSIDERABLY_LESS, TREMENDOUSLY = 0.1, 10.0
-#: Rows are visited again and again; these bounds keep them small and yet different.  Compiled
-#: loops need longer passes, for what a pass costs by itself to vanish.
+#: Bounds on the number of rows, which are visited again and again, and on the nonzeros of all rows.
+#: Compiled loops get more of them, so that the fixed cost of a call vanishes.
 FEWEST_ROWS, MOST_ROWS = 4, 20_000
-PASS_NONZEROS = {"compiled": 2_000_000}
-LEAST_PASS_NONZEROS = 100_000
+NONZEROS_OF_ALL_ROWS = {"compiled": 2_000_000}
+DEFAULT_NONZEROS = 100_000
 
 
 class Crossover(Study):
@@ -62,10 +69,10 @@ class Crossover(Study):
         ]
 
     def page(self, document: Mapping[str, Any]) -> str:
-        return page(Measured(document))
+        return page(DensityCurves(document))
 
     def draw(self, document: Mapping[str, Any]) -> Figure:
-        return draw(Measured(document))
+        return draw(DensityCurves(document))
 
 
 # --- measuring -------------------------------------------------------------------------------
@@ -88,7 +95,7 @@ def key(tier: str, nonzeros: int) -> str:
 def measure(settings: Settings, tier: str, nonzeros: int, _: Records) -> Record:
     """Seconds per example of one tier's competitors at one density, round by round."""
     features = features_of(settings)
-    budget = PASS_NONZEROS.get(tier, LEAST_PASS_NONZEROS)
+    budget = NONZEROS_OF_ALL_ROWS.get(tier, DEFAULT_NONZEROS)
     problem = uniform_problem(
         rows=max(FEWEST_ROWS, min(MOST_ROWS, settings.examples, budget // nonzeros)),
         features=features,
@@ -123,19 +130,22 @@ def crossing(densities: Sequence[float], lazy_by_dense: Sequence[float]) -> floa
     return float(densities[last] * (densities[last + 1] / densities[last]) ** share)
 
 
-class Measured:
-    """A document of the study, asked in its own words."""
+class DensityCurves(Measured):
+    """Seconds per example of everybody against density, tier by tier."""
 
     def __init__(self, document: Mapping[str, Any]) -> None:
+        super().__init__(document)
         self.curves: dict[str, list[Record]] = {tier: [] for tier in TIERS}
-        for name, record in document["records"].items():
+        for name, record in self.records.items():
             self.curves[name.split("/")[0]].append(record)
         for curve in self.curves.values():
             curve.sort(key=lambda record: record["nonzeros"])
         some = self.curves[next(iter(TIERS))]
         self.features = some[0]["features"]
         self.densities = [record["nonzeros"] / self.features for record in some]
-        self.rounds = len(some[0]["seconds"][CLOCK])
+        self.quarter, self.thousandth = (
+            self.densities[self.nearest(density)] for density in (QUARTER, THOUSANDTH)
+        )
 
     def medians(self, tier: str, name: str) -> list[float]:
         return [median(record["seconds"][name]) for record in self.curves[tier]]
@@ -158,76 +168,107 @@ class Measured:
 
     def crossing(self, tier: str, lazy: str, dense: str) -> Spread:
         """Where the two cross, in every round by itself."""
+        seconds = [record["seconds"] for record in self.curves[tier]]
+        by_round = [
+            [slow / fast for slow, fast in zip(each[lazy], each[dense], strict=True)]
+            for each in seconds
+        ]
         return Spread.of(
-            [
-                crossing(
-                    self.densities,
-                    [
-                        record["seconds"][lazy][k] / record["seconds"][dense][k]
-                        for record in self.curves[tier]
-                    ],
-                )
-                for k in range(self.rounds)
-            ]
+            [crossing(self.densities, ratios) for ratios in zip(*by_round, strict=True)]
         )
+
+    def reach(self, tier: str, lazy: str) -> float:
+        """The density up to which lazy updates are faster than both dense forms."""
+        return min(self.crossing(tier, lazy, dense).median for dense in ALL_FEATURES)
 
 
 # --- the page --------------------------------------------------------------------------------
 
 
-def page(measured: Measured) -> str:
-    return "\n\n".join(
-        [
-            _setting(measured),
-            crossings(measured),
-            *(verdict(measured, tier) for tier in TIERS),
-            "How many times longer dense updates take, at "
-            f"{_share(measured, QUARTER)} and at {_share(measured, THOUSANDTH)} of the features:",
-            ratio_table(measured),
-        ]
+def page(measured: DensityCurves) -> str:
+    return PAGE(
+        "page",
+        setting=PAGE(
+            "setting",
+            lowest=measured.densities[0],
+            highest=measured.densities[-1],
+            features=measured.features,
+            considerably_less=CONSIDERABLY_LESS,
+            tremendously=TREMENDOUSLY,
+            thousandth=measured.thousandth,
+        ),
+        rounds=measured.repeats,
+        crossings=crossings(measured),
+        verdicts=paragraphs(verdict(measured, tier) for tier in TIERS),
+        quarter=measured.quarter,
+        thousandth=measured.thousandth,
+        ratios=ratio_table(measured),
     )
 
 
-def _setting(measured: Measured) -> str:
-    return (
-        'Lipton & Elkan expect lazy updates to win tremendously "when considerably less than one '
-        'quarter of all features are nonzero". Here the share of nonzero features goes from '
-        f"{measured.densities[0]:g} to {measured.densities[-1]:g} of {measured.features:,} "
-        "features: FoBoS with an elastic net, columns drawn uniformly, real values, no weight 0. "
-        "The weights fit into the cache, which is the best case for dense updates. The claim is "
-        "taken to mean that, of dense updates with and without sparse predictions, the tables are "
-        f"ahead up to a density of {CONSIDERABLY_LESS:g} and {TREMENDOUSLY:g} times faster at "
-        f"{_share(measured, THOUSANDTH)}.\n\nThese are the densities at which dense updates catch "
-        f"up for good. Given are the median over {measured.rounds} "
-        "rounds and in brackets their range."
+def verdict(measured: DensityCurves, tier: str) -> str:
+    """Whether the paper's claim, which is about tables, holds in a tier; and how the clock does."""
+    return PAGE(
+        "verdict",
+        tier=DESCRIPTIONS[tier],
+        judgement=judgement(measured.reach(tier, TABLES), measured.lead(tier, THOUSANDTH, TABLES)),
+        tables_reach=_where(measured, measured.reach(tier, TABLES)),
+        clock_reach=_where(measured, measured.reach(tier, CLOCK)),
+        quarter=measured.quarter,
+        tables_at_quarter=measured.lead(tier, QUARTER, TABLES),
+        clock_at_quarter=measured.lead(tier, QUARTER, CLOCK),
+        thousandth=measured.thousandth,
+        tables_at_thousandth=measured.lead(tier, THOUSANDTH, TABLES),
+        clock_at_thousandth=measured.lead(tier, THOUSANDTH, CLOCK),
     )
 
 
-def crossings(measured: Measured) -> str:
+def judgement(reach: float, lead: float) -> str:
+    """Of the density that lazy updates reach, and of their lead at a density of a thousandth."""
+    match reach >= CONSIDERABLY_LESS, lead >= TREMENDOUSLY:
+        case True, True:
+            return "holds"
+        case True, False:
+            return "holds in part: lazy updates win, but not tremendously"
+        case False, True:
+            return "holds in part: lazy updates win tremendously, but at lower densities"
+    return "does not hold"
+
+
+def _where(measured: DensityCurves, reach: float) -> str:
+    if reach == math.inf:
+        return "at no density"
+    return f"below {measured.densities[0]:g}" if reach == 0 else f"at {significant(reach, 2)}"
+
+
+def crossings(measured: DensityCurves) -> str:
     """Tier by tier, the densities at which dense updates catch up."""
-    lines = [
-        "| | tables, dense | clock, dense "
-        "| tables, dense with sparse predictions | clock, dense with sparse predictions |",
-        "|---|---|---|---|---|",
-    ]
-    for tier in TIERS:
-        found = [
-            _crossing_text(measured, measured.crossing(tier, lazy, dense))
-            for dense in ALL_FEATURES
-            for lazy in LAZY
-        ]
-        lines.append(f"| {DESCRIPTIONS[tier]} | {' | '.join(found)} |")
-    return "\n".join(lines)
+    return table(
+        [
+            "",
+            "tables, dense",
+            "clock, dense",
+            "tables, dense with sparse predictions",
+            "clock, dense with sparse predictions",
+        ],
+        [
+            [
+                DESCRIPTIONS[tier],
+                *(_range(measured, measured.crossing(tier, lazy, dense)) for dense, lazy in PAIRS),
+            ]
+            for tier in TIERS
+        ],
+    )
 
 
-def _crossing_text(measured: Measured, found: Spread) -> str:
+def _range(measured: DensityCurves, found: Spread) -> str:
     middle, least, most = (
         _density(measured, density) for density in (found.median, found.least, found.most)
     )
     return middle if least == most else f"{middle} ({least} - {most})"
 
 
-def _density(measured: Measured, density: float) -> str:
+def _density(measured: DensityCurves, density: float) -> str:
     if density == math.inf:
         return f"above {measured.densities[-1]:g}"
     if density == 0:
@@ -235,63 +276,19 @@ def _density(measured: Measured, density: float) -> str:
     return significant(density, 2)
 
 
-def ratio_table(measured: Measured) -> str:
-    lines = ["| | density | " + " | ".join(f"{dense} / {lazy}" for dense, lazy in _pairs()) + " |"]
-    lines.append("|---" * 6 + "|")
-    for tier in TIERS:
-        for density in (QUARTER, THOUSANDTH):
-            found = [str(measured.ratio(tier, density, dense, lazy)) for dense, lazy in _pairs()]
-            lines.append(
-                f"| {DESCRIPTIONS[tier]} | {_share(measured, density)} | {' | '.join(found)} |"
-            )
-    return "\n".join(lines)
-
-
-def _pairs() -> Iterator[tuple[str, str]]:
-    for dense in ALL_FEATURES:
-        for lazy in LAZY:
-            yield dense, lazy
-
-
-def _share(measured: Measured, density: float) -> str:
-    return f"{measured.densities[measured.nearest(density)]:.2g}"
-
-
-def verdict(measured: Measured, tier: str) -> str:
-    """Whether the claim holds in a tier, of the paper's own tables; and how the clock does."""
-    reach = {
-        lazy: min(measured.crossing(tier, lazy, dense).median for dense in ALL_FEATURES)
-        for lazy in LAZY
-    }
-    quarter, thousandth = (
-        " and ".join(significant(measured.lead(tier, density, lazy)) for lazy in LAZY)
-        for density in (QUARTER, THOUSANDTH)
+def ratio_table(measured: DensityCurves) -> str:
+    return table(
+        ["", "density", *(f"{dense} / {lazy}" for dense, lazy in PAIRS)],
+        [
+            [
+                DESCRIPTIONS[tier],
+                f"{density:.2g}",
+                *(measured.ratio(tier, density, dense, lazy) for dense, lazy in PAIRS),
+            ]
+            for tier in TIERS
+            for density in (measured.quarter, measured.thousandth)
+        ],
     )
-    return (
-        f"**{DESCRIPTIONS[tier]}: the claim {_judgement(measured, tier, reach[TABLES])}.** The "
-        f"faster of the two dense forms catches up with the tables "
-        f"{_where(measured, reach[TABLES])} and with the clock {_where(measured, reach[CLOCK])}. "
-        f"At {_share(measured, QUARTER)} it takes {quarter} times as long as the two, at "
-        f"{_share(measured, THOUSANDTH)} {thousandth} times."
-    )
-
-
-def _judgement(measured: Measured, tier: str, reach: float) -> str:
-    far = reach >= CONSIDERABLY_LESS
-    much = measured.lead(tier, THOUSANDTH, TABLES) >= TREMENDOUSLY
-    if far and much:
-        return "holds"
-    if far:
-        return "holds in part: lazy updates win, but not tremendously"
-    if much:
-        return "holds in part: lazy updates win tremendously, but at lower densities"
-    return "does not hold"
-
-
-def _where(measured: Measured, reach: float) -> str:
-    if reach == math.inf:
-        return "at no density"
-    return f"below {measured.densities[0]:g}" if reach == 0 else f"at {significant(reach, 2)}"
 
 
 # --- the figure ------------------------------------------------------------------------------
@@ -304,7 +301,7 @@ LOOK_OF = {
 }
 
 
-def draw(measured: Measured) -> Figure:
+def draw(measured: DensityCurves) -> Figure:
     """Time per example against density, a panel a tier."""
     figure, axes = figures.new(columns=2, rows=2, width=8.2, height=6.6)
     for ax, tier in zip(axes.flat, TIERS, strict=True):
@@ -316,7 +313,7 @@ def draw(measured: Measured) -> Figure:
     return figure  # type: ignore[no-any-return]
 
 
-def _draw_tier(ax: Axes, measured: Measured, tier: str) -> None:
+def _draw_tier(ax: Axes, measured: DensityCurves, tier: str) -> None:
     for name in NAMES:
         look = figures.LOOKS[LOOK_OF[name]]
         ax.loglog(measured.densities, measured.medians(tier, name), **{**look, "markersize": 3.5})
@@ -339,7 +336,7 @@ def _draw_tier(ax: Axes, measured: Measured, tier: str) -> None:
     _mark_crossings(ax, measured, tier)
 
 
-def _label_lines(ax: Axes, measured: Measured, tier: str) -> None:
+def _label_lines(ax: Axes, measured: DensityCurves, tier: str) -> None:
     """The dense and the lazy pair by name, on either side and clear of all that the names span."""
     start, middle = 0, measured.nearest(THOUSANDTH)
     end = measured.nearest(10 * THOUSANDTH)
@@ -364,10 +361,10 @@ def _label_lines(ax: Axes, measured: Measured, tier: str) -> None:
             )
 
 
-def _mark_crossings(ax: Axes, measured: Measured, tier: str) -> None:
+def _mark_crossings(ax: Axes, measured: DensityCurves, tier: str) -> None:
     """Rings where a lazy line meets a dense one; where the first of them is, beside the title."""
     rings = []
-    for dense, lazy in _pairs():
+    for dense, lazy in PAIRS:
         density = measured.crossing(tier, lazy, dense).median
         if 0 < density < math.inf:
             seconds = _between(measured.densities, measured.medians(tier, lazy), density)

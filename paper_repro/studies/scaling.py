@@ -7,7 +7,6 @@ it is proportional to the nonzeros, and the tables keep two numbers for every st
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -15,35 +14,36 @@ from statistics import median
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
+from lazynet.engines.base import Engine
+from lazynet.training import Learner
 
-from lazynet.data import as_examples
-from lazynet.engines import Engine, make_engine
-from lazynet.trainer import Learner, run_pass
+from lazynet import Tables
 from paper_repro import figures, machine
 from paper_repro.competitors import CLOCK, SPARSE_PREDICTIONS, TABLES, TIERS, Problem
 from paper_repro.measure import Turn, in_turns
-from paper_repro.runs import recipe
+from paper_repro.pages import Template, table
+from paper_repro.runs import learner, plan, seconds_per_step
 from paper_repro.score import Spread, duration, significant
-from paper_repro.study import Cell, Record, Records, Settings, Study
+from paper_repro.study import Cell, Measured, Record, Records, Settings, Study
 from paper_repro.uniform import uniform_problem
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+PAGE = Template.beside(__file__)
 FEATURES = tuple(10**k for k in range(4, 9))
 NONZEROS = tuple(4**k for k in range(7))
+#: The third part goes from so many steps to so many times the examples.
 FEWEST_STEPS, STEPS_PER_EXAMPLE = 1000, 10
 ROWS = 20_000
-#: Rows of the second part have so many nonzeros together, so that all sizes meet the same cache.
+#: Nonzeros of all rows together in the second part, so that all sizes meet the same cache.
 NONZEROS_OF_ALL_ROWS = 400_000
-#: The start, the engine's two arrays and as much again for everybody else.
+#: The first weights, the two arrays of an engine, and as much again for everything else.
 BYTES_PER_FEATURE = 2 * 3 * 8
 NUMPY_CLOCK = "NumPy, lazy, clock"
 BY_FEATURES = (CLOCK, TABLES, SPARSE_PREDICTIONS)
 BY_NONZEROS = (CLOCK, TABLES, NUMPY_CLOCK)
-ENGINES = {CLOCK: "clock", TABLES: "tables"}
 
 
 class Scaling(Study):
@@ -79,17 +79,17 @@ class Scaling(Study):
         ]
 
     def page(self, document: Mapping[str, Any]) -> str:
-        return page(Measured(document))
+        return page(Times(document))
 
     def draw(self, document: Mapping[str, Any]) -> Figure:
-        return draw(Measured(document))
+        return draw(Times(document))
 
 
 # --- measuring -------------------------------------------------------------------------------
 
 
 def feature_sizes(settings: Settings) -> list[int]:
-    """By tens to a hundred million, unless a small run is asked for."""
+    """Powers of ten up to 100,000,000; two sizes for a small run."""
     if settings.features >= FEATURES[1]:
         return list(FEATURES)
     least = math.ceil(settings.nonzeros)
@@ -101,7 +101,7 @@ def nonzero_sizes(settings: Settings) -> list[int]:
 
 
 def step_sizes(settings: Settings) -> list[int]:
-    """By tens to a multiple of the examples: the table budget of long runs."""
+    """Powers of ten up to a multiple of the examples."""
     sizes = [FEWEST_STEPS]
     while sizes[-1] * 10 <= STEPS_PER_EXAMPLE * settings.examples:
         sizes.append(sizes[-1] * 10)
@@ -109,7 +109,7 @@ def step_sizes(settings: Settings) -> list[int]:
 
 
 def measure_features(settings: Settings, features: int, _: Records) -> Record:
-    """Seconds per example at so many features; one engine at a time, because they are large."""
+    """Seconds per example with this number of features; one engine in memory at a time."""
     shortage = machine.memory_shortage(BYTES_PER_FEATURE * features)
     if shortage is not None:
         return {"skipped": shortage}
@@ -123,13 +123,13 @@ def measure_features(settings: Settings, features: int, _: Records) -> Record:
 
 
 def alone(problem: Problem, name: str, settings: Settings) -> list[float]:
-    """Seconds per example of a compiled competitor that lives no longer than this call."""
+    """Seconds per example of a compiled competitor, which is dropped when this call returns."""
     turn = Turn(TIERS["compiled"][name](problem), settings.seconds / 10)
     return in_turns({name: turn}, settings.repeats)[name]
 
 
 def measure_nonzeros(settings: Settings, nonzeros: int, _: Records) -> Record:
-    """Seconds per example with so many nonzeros."""
+    """Seconds per example with this number of nonzeros."""
     problem = uniform_problem(
         rows=max(4, min(5 * ROWS, settings.examples, NONZEROS_OF_ALL_ROWS // nonzeros)),
         features=settings.features,
@@ -142,7 +142,7 @@ def measure_nonzeros(settings: Settings, nonzeros: int, _: Records) -> Record:
 
 
 def measure_steps(settings: Settings, steps: int, _: Records) -> Record:
-    """Bytes that the lazy engines hold after so many steps, and seconds per step."""
+    """Bytes that the lazy engines hold after this number of steps, and seconds per step."""
     problem = uniform_problem(
         rows=max(4, min(ROWS, settings.examples)),
         features=settings.features,
@@ -150,40 +150,29 @@ def measure_steps(settings: Settings, steps: int, _: Records) -> Record:
         seed=settings.seed,
     )
     order = np.resize(np.arange(len(problem.y)), steps)
-    learners = {name: _learner(problem, engine, steps) for name, engine in ENGINES.items()}
-    seconds = in_turns(
-        {
-            name: partial(_seconds_per_step, learner, problem, order)
-            for name, learner in learners.items()
-        },
-        settings.repeats,
-    )
+    chosen = partial(plan, problem.rule, problem.l1, problem.l2, problem.eta0)
+    learners = {
+        CLOCK: learner(problem.X, problem.y, chosen()),
+        TABLES: learner(problem.X, problem.y, chosen(engine=Tables(steps))),
+    }
+
+    def go_over(visiting: Learner) -> float:
+        visiting.engine.load(problem.weights, problem.intercept)
+        return seconds_per_step(visiting, order, problem.t)
+
+    turns = {name: partial(go_over, each) for name, each in learners.items()}
     return {
-        "seconds": seconds,
-        "bytes": {name: state_bytes(learner.engine) for name, learner in learners.items()},
+        "seconds": in_turns(turns, settings.repeats),
+        "bytes": {name: state_bytes(each.engine) for name, each in learners.items()},
     }
 
 
-def _learner(problem: Problem, engine: str, budget: int) -> Learner:
-    return Learner(
-        make_engine(engine, problem.X.shape[1], table_budget=budget),
-        as_examples(problem.X, problem.y),
-        recipe(problem.rule, problem.l1, problem.l2, problem.eta0),
-    )
-
-
-def _seconds_per_step(learner: Learner, problem: Problem, order: NDArray[np.int64]) -> float:
-    learner.engine.load(problem.weights, problem.intercept)
-    began = time.perf_counter()
-    run_pass([learner], order, problem.t)
-    return (time.perf_counter() - began) / len(order)
-
-
 def state_bytes(engine: Engine) -> dict[str, int]:
-    """What the engine needs to go on: for every weight, and for every step so far."""
+    """Bytes that the engine needs to continue: for the weights, and for the steps so far."""
+    state = engine.state()
     return {
-        "weights": sum(array.nbytes for array in engine.per_weight()),
-        "steps": sum(array.nbytes for array in engine.discarded_by_sweep()),
+        "weights": sum(array.nbytes for array in state.per_weight.values()),
+        "steps": sum(array.nbytes for array in state.tables.values()),
     }
 
 
@@ -211,20 +200,17 @@ def fit_line(nonzeros: Sequence[float], seconds: Sequence[float]) -> Line:
     return Line(float(overhead), float(slope), float(misfit))
 
 
-class Measured:
-    """A document of the study, asked in its own words."""
+class Times(Measured):
+    """Records by part (features, nonzeros, steps) and size, and the sizes that were left out."""
 
     def __init__(self, document: Mapping[str, Any]) -> None:
-        self.settings = document["settings"]
-        self.rounds: int = self.settings["repeats"]
-        self.parts: dict[str, dict[int, Record]] = {"features": {}, "nonzeros": {}, "steps": {}}
+        super().__init__(document)
+        self.parts: dict[str, dict[int, Record]] = {}
         self.skipped: dict[int, str] = {}
-        for name, record in document["records"].items():
-            part, size = name.split("/")
-            if "skipped" in record:
-                self.skipped[int(size)] = record["skipped"]
-            else:
-                self.parts[part][int(size)] = record
+        for part in ("features", "nonzeros", "steps"):
+            records = {int(size): record for [size], record in self.group(part)}
+            self.parts[part] = {size: r for size, r in records.items() if "skipped" not in r}
+            self.skipped |= {size: r["skipped"] for size, r in records.items() if "skipped" in r}
 
     def sizes(self, part: str) -> list[int]:
         return sorted(self.parts[part])
@@ -234,6 +220,11 @@ class Measured:
 
     def medians(self, part: str, name: str) -> list[float]:
         return [median(self.parts[part][size]["seconds"][name]) for size in self.sizes(part)]
+
+    def growth(self, part: str, name: str) -> float:
+        """How many times longer the largest size takes than the smallest."""
+        times = self.medians(part, name)
+        return times[-1] / times[0]
 
     def line(self, name: str) -> Line | None:
         sizes = self.sizes("nonzeros")
@@ -250,126 +241,124 @@ class Measured:
 # --- the page --------------------------------------------------------------------------------
 
 
-def page(measured: Measured) -> str:
-    return "\n\n".join(
-        [
-            "lazynet's engines and, for comparison, NumPy's clock: FoBoS with an elastic net, "
-            "columns drawn uniformly. No word comes back more often than another, which is the "
-            "worst case for caches. Given are the "
-            f"median over {measured.rounds} rounds and in brackets their range.",
-            "## Features",
-            features_text(measured),
-            features_table(measured),
-            "## Nonzeros",
-            nonzeros_text(measured),
-            nonzeros_table(measured),
-            lines_table(measured),
-            "## Steps",
-            steps_text(measured),
-            steps_table(measured),
-        ]
+def page(times: Times) -> str:
+    last = times.sizes("steps")[-1]
+    clock, tables = times.bytes(last, CLOCK), times.bytes(last, TABLES)
+    return PAGE(
+        "page",
+        repeats=times.repeats,
+        features=features_text(times),
+        features_table=features_table(times),
+        nonzeros=nonzeros_text(times),
+        nonzeros_table=nonzeros_table(times),
+        lines_table=lines_table(times),
+        all_features=times.settings["features"],
+        steps=last,
+        tables_weights=in_bytes(tables["weights"]),
+        tables_steps=in_bytes(tables["steps"]),
+        bytes_per_step=tables["steps"] / last,
+        clock_weights=in_bytes(clock["weights"]),
+        clock_steps=in_bytes(clock["steps"]),
+        steps_table=steps_table(times),
     )
 
 
-def features_text(measured: Measured) -> str:
-    sizes = measured.sizes("features")
+def features_text(times: Times) -> str:
+    sizes = times.sizes("features")
     if not sizes:
-        return "No size fitted into memory."
-    growth = {
-        name: times[-1] / times[0]
-        for name in BY_FEATURES
-        if (times := measured.medians("features", name))
-    }
-    return (
-        f"{measured.settings['nonzeros']:g} nonzeros per example. From {sizes[0]:,} to "
-        f"{sizes[-1]:,} features, {significant(sizes[-1] / sizes[0])} times as many, an example "
-        f"takes the clock {significant(growth[CLOCK])} times as long, the tables "
-        f"{significant(growth[TABLES])} times, and dense updates with sparse predictions "
-        f"{significant(growth[SPARSE_PREDICTIONS])} times. All of them wait for the "
-        "memory once the weights outgrow the caches; the lazy ones do no more work than before."
+        return PAGE("no features")
+    return PAGE(
+        "features",
+        nonzeros=times.settings["nonzeros"],
+        fewest=sizes[0],
+        most=sizes[-1],
+        grown=sizes[-1] / sizes[0],
+        clock=times.growth("features", CLOCK),
+        tables=times.growth("features", TABLES),
+        sparse_predictions=times.growth("features", SPARSE_PREDICTIONS),
     )
 
 
-def features_table(measured: Measured) -> str:
-    lines = ["| features | " + " | ".join(BY_FEATURES) + " |", "|---" * 4 + "|"]
-    for size in measured.sizes("features"):
-        found = [_times(measured.spread("features", size, name)) for name in BY_FEATURES]
-        lines.append(f"| {size:,} | {' | '.join(found)} |")
-    for size, reason in sorted(measured.skipped.items()):
-        lines.append(f"| {size:,} | skipped: {reason} | | |")
-    return "\n".join(lines)
+def features_table(times: Times) -> str:
+    measured = [
+        [f"{size:,}", *(in_time(times.spread("features", size, name)) for name in BY_FEATURES)]
+        for size in times.sizes("features")
+    ]
+    skipped = [
+        [f"{size:,}", f"skipped: {why}", "", ""] for size, why in sorted(times.skipped.items())
+    ]
+    return table(["features", *BY_FEATURES], measured + skipped)
 
 
-def nonzeros_text(measured: Measured) -> str:
-    clock, tables = measured.line(CLOCK), measured.line(TABLES)
+def nonzeros_text(times: Times) -> str:
+    clock, tables = times.line(CLOCK), times.line(TABLES)
     if clock is None or tables is None:
-        return "Too few sizes for a line."
-    return (
-        f"{measured.settings['features']:,} features. The clock takes "
-        f"{duration(clock.overhead)} for an example and {duration(clock.slope)} more for each of "
-        f"its nonzeros, the tables {duration(tables.overhead)} and {duration(tables.slope)}. "
-        "The lines are fitted to the relative errors."
+        return PAGE("no line")
+    return PAGE(
+        "nonzeros",
+        all_features=times.settings["features"],
+        clock=clock.overhead,
+        clock_slope=clock.slope,
+        tables=tables.overhead,
+        tables_slope=tables.slope,
     )
 
 
-def nonzeros_table(measured: Measured) -> str:
-    lines = ["| nonzeros | " + " | ".join(BY_NONZEROS) + " |", "|---" * 4 + "|"]
-    for size in measured.sizes("nonzeros"):
-        found = [_times(measured.spread("nonzeros", size, name)) for name in BY_NONZEROS]
-        lines.append(f"| {size:,} | {' | '.join(found)} |")
-    return "\n".join(lines)
-
-
-def lines_table(measured: Measured) -> str:
-    lines = [
-        "| line through these | per example | per nonzero | greatest misfit |",
-        "|---|---|---|---|",
-    ]
-    for name in BY_NONZEROS:
-        if line := measured.line(name):
-            lines.append(
-                f"| {name} | {duration(line.overhead)} | {duration(line.slope)} "
-                f"| {line.misfit:.0%} |"
-            )
-    return "\n".join(lines)
-
-
-def steps_text(measured: Measured) -> str:
-    last = measured.sizes("steps")[-1]
-    tables, clock = measured.bytes(last, TABLES), measured.bytes(last, CLOCK)
-    return (
-        f"One nonzero per example, {measured.settings['features']:,} features, a space budget "
-        f"that is never reached. After {last:,} steps the tables hold {_size(tables['weights'])} "
-        f"for the weights and {_size(tables['steps'])} for the steps, "
-        f"{significant(tables['steps'] / last)} bytes each (the paper counts two floating-point "
-        f"numbers, 16 bytes). The clock holds {_size(clock['weights'])} for the weights and "
-        f"{'nothing' if not clock['steps'] else _size(clock['steps'])} for the steps."
+def nonzeros_table(times: Times) -> str:
+    return table(
+        ["nonzeros", *BY_NONZEROS],
+        [
+            [f"{size:,}", *(in_time(times.spread("nonzeros", size, name)) for name in BY_NONZEROS)]
+            for size in times.sizes("nonzeros")
+        ],
     )
 
 
-def steps_table(measured: Measured) -> str:
-    lines = [
-        "| steps | state of the clock | state of the tables | clock, time per step "
-        "| tables, time per step |",
-        "|---|---|---|---|---|",
-    ]
-    for steps in measured.sizes("steps"):
-        held = [_size(sum(measured.bytes(steps, name).values())) for name in (CLOCK, TABLES)]
-        took = [_times(measured.spread("steps", steps, name)) for name in (CLOCK, TABLES)]
-        lines.append(f"| {steps:,} | {' | '.join(held + took)} |")
-    return "\n".join(lines)
+def lines_table(times: Times) -> str:
+    lines = {name: line for name in BY_NONZEROS if (line := times.line(name))}
+    return table(
+        ["line through these", "per example", "per nonzero", "greatest misfit"],
+        [
+            [name, duration(line.overhead), duration(line.slope), f"{line.misfit:.0%}"]
+            for name, line in lines.items()
+        ],
+    )
 
 
-def _times(found: Spread) -> str:
+def steps_table(times: Times) -> str:
+    return table(
+        [
+            "steps",
+            "state of the clock",
+            "state of the tables",
+            "clock, time per step",
+            "tables, time per step",
+        ],
+        [
+            [
+                f"{steps:,}",
+                *(in_bytes(sum(times.bytes(steps, name).values())) for name in (CLOCK, TABLES)),
+                *(in_time(times.spread("steps", steps, name)) for name in (CLOCK, TABLES)),
+            ]
+            for steps in times.sizes("steps")
+        ],
+    )
+
+
+def in_time(found: Spread) -> str:
     return f"{duration(found.median)} ({duration(found.least)} - {duration(found.most)})"
 
 
-def _size(count: float) -> str:
-    """Bytes in the unit in which they can be read."""
+def in_bytes(count: float) -> str:
+    """Bytes in the unit in which they can be read.
+
+    >>> in_bytes(0), in_bytes(2088), in_bytes(1.6e8)
+    ('nothing', '2.09 kB', '160 MB')
+    """
     for unit, size in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
         if count >= size:
             return f"{significant(count / size)} {unit}"
-    return f"{count:g} bytes"
+    return f"{count:g} bytes" if count else "nothing"
 
 
 # --- the figure ------------------------------------------------------------------------------
@@ -388,49 +377,51 @@ _UNDER = dict(xytext=(3, -6), ha="left", va="top")
 _BEFORE = dict(xytext=(-12, 2), ha="right", va="center")
 
 
-def draw(measured: Measured) -> Figure:
+def draw(times: Times) -> Figure:
     """Time against features and against nonzeros, memory against steps."""
     figure, (left, middle, right) = figures.new(columns=3, width=9.6, height=3.5)
-    _draw_features(left, measured)
-    _draw_nonzeros(middle, measured)
-    _draw_steps(right, measured)
+    _draw_features(left, times)
+    _draw_nonzeros(middle, times)
+    _draw_steps(right, times)
     return figure  # type: ignore[no-any-return]
 
 
-def _draw_features(ax: Axes, measured: Measured) -> None:
-    sizes = measured.sizes("features")
+def _draw_features(ax: Axes, times: Times) -> None:
+    sizes = times.sizes("features")
     for name, at, side in (
         (CLOCK, 0.25, _UNDER),
         (TABLES, 1.0, _OVER_LEFT),
         (SPARSE_PREDICTIONS, 0.75, _BEFORE),
     ):
-        _line(ax, sizes, measured.medians("features", name), name)
-        _name(ax, sizes, measured.medians("features", name), name, at, side)
-    nonzeros = measured.settings["nonzeros"]
+        _line(ax, sizes, times.medians("features", name), name)
+        _name(ax, sizes, times.medians("features", name), name, at, side)
+    nonzeros = times.settings["nonzeros"]
     _panel(ax, f"Time, at {nonzeros:g} nonzeros", "features", "time per example")
     figures.times_in_words(ax)
 
 
-def _draw_nonzeros(ax: Axes, measured: Measured) -> None:
-    sizes = measured.sizes("nonzeros")
+def _draw_nonzeros(ax: Axes, times: Times) -> None:
+    sizes = times.sizes("nonzeros")
     for name, at, side in ((CLOCK, 0.5, _UNDER), (TABLES, 0.5, _ABOVE), (NUMPY_CLOCK, 0.0, _OVER)):
-        _line(ax, sizes, measured.medians("nonzeros", name), name)
-        _name(ax, sizes, measured.medians("nonzeros", name), name, at, side)
-    features = measured.settings["features"]
+        _line(ax, sizes, times.medians("nonzeros", name), name)
+        _name(ax, sizes, times.medians("nonzeros", name), name, at, side)
+    features = times.settings["features"]
     _panel(ax, f"Time, at {features:,} features", "nonzeros per example", "time per example")
     figures.times_in_words(ax)
 
 
-def _draw_steps(ax: Axes, measured: Measured) -> None:
-    sizes = measured.sizes("steps")
+def _draw_steps(ax: Axes, times: Times) -> None:
+    sizes = times.sizes("steps")
     for name, at, side in ((CLOCK, 0.5, _UNDER), (TABLES, 1.0, _BEFORE)):
-        _line(ax, sizes, measured.total_bytes(name), name)
-        _name(ax, sizes, measured.total_bytes(name), name, at, side)
-    _panel(ax, f"Memory, at {measured.settings['features']:,} features", "steps", "state")
-    held = [*measured.total_bytes(CLOCK), *measured.total_bytes(TABLES)]
+        _line(ax, sizes, times.total_bytes(name), name)
+        _name(ax, sizes, times.total_bytes(name), name, at, side)
+    _panel(ax, f"Memory, at {times.settings['features']:,} features", "steps", "state")
+    held = [*times.total_bytes(CLOCK), *times.total_bytes(TABLES)]
     # Whole powers of ten, so that there is more than one to read from.
     ax.set_ylim(10.0 ** math.floor(math.log10(min(held))), 10.0 ** math.ceil(math.log10(max(held))))
-    ax.yaxis.set_major_formatter(lambda count, _: _size(count).replace(".00", "").replace(".0", ""))
+    ax.yaxis.set_major_formatter(
+        lambda count, _: in_bytes(count).replace(".00", "").replace(".0", "")
+    )
     ax.yaxis.set_minor_formatter(lambda *_: "")
 
 

@@ -1,4 +1,9 @@
-"""Study ``table``: Lipton & Elkan's timing tables, in four tiers of implementation."""
+"""Study ``table``: how many times faster are lazy updates than dense ones, like for like?
+
+Lipton & Elkan's timing tables are rerun in four tiers of implementation, from dictionaries in pure
+Python to compiled code.  In each tier a lazy learner takes turns with a dense one that computes the
+same weights, and the weights are compared.
+"""
 
 from __future__ import annotations
 
@@ -26,15 +31,18 @@ from paper_repro.competitors import (
 )
 from paper_repro.competitors.compiled import Clock
 from paper_repro.competitors.compiled import Dense as CompiledDense
-from paper_repro.corpus import Corpus, from_settings
+from paper_repro.documents import Corpus, from_settings
 from paper_repro.measure import Turn, in_turns, turns
+from paper_repro.pages import Template, paragraphs
 from paper_repro.published import FEATURES, IDEAL, NONZEROS, PUBLISHED
 from paper_repro.runs import ETA0, L1, L2
-from paper_repro.score import SAME, Spread, coverage, duration, equality, ratios, significant
-from paper_repro.study import Cell, Record, Records, Settings, Study
+from paper_repro.score import SAME, Spread, coverage, duration, equality, significant
+from paper_repro.study import Cell, Measured, Record, Records, Settings, Study
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+PAGE = Template.beside(__file__)
 
 #: Converted rows of the interpreted tiers are large: ten kilobytes each as dictionaries.
 MOST_ROWS = {"dicts": 10_000, "scipy": 20_000}
@@ -43,9 +51,11 @@ MOST_ROWS = {"dicts": 10_000, "scipy": 20_000}
 EQUALITY_TURNS, EQUALITY_ROWS = 10, (10, 1000)
 #: Bytes of an array that lies in memory: more than the caches of today's processors hold.
 UNCACHED = 2**30
-#: A ratio is called reproduced, or of the same order, whose share of the ideal differs from the
-#: printed one's by less than these factors; a corpus is alike whose ideal does.
-REPRODUCED, SAME_ORDER, ALIKE = 1.5, 3.0, 1.5
+#: A ratio is called reproduced, or of the same order, if its share of the ideal is the printed
+#: share within these factors.
+REPRODUCED, SAME_ORDER = 1.5, 3.0
+#: The printed ratios are compared on a corpus whose ideal is the paper's within this factor.
+ALIKE = 1.5
 
 
 class Table(Study):
@@ -84,10 +94,10 @@ class Table(Study):
         return cells
 
     def page(self, document: Mapping[str, Any]) -> str:
-        return page(Measured(document))
+        return page(TierTimes(document))
 
     def draw(self, document: Mapping[str, Any]) -> Figure:
-        return draw(Measured(document))
+        return draw(TierTimes(document))
 
 
 # --- measuring -------------------------------------------------------------------------------
@@ -214,44 +224,42 @@ class Workbench:
 # --- reading what was measured ---------------------------------------------------------------
 
 
-class Measured:
-    """A document of the study, asked in its own words."""
+class TierTimes(Measured):
+    """Seconds per example of everybody, tier by tier and rule by rule."""
 
     def __init__(self, document: Mapping[str, Any]) -> None:
-        self.records = document["records"]
-        self.settings = document["settings"]
+        super().__init__(document)
         self.corpus = self.records["corpus"]
         #: All features by the nonzeros of an example.
         self.ideal: float = self.corpus["features_per_nonzero"]
-        self.repeats = self.settings["repeats"]
 
     def seconds(self, tier: str, rule: str, name: str) -> list[float]:
         """Seconds per example, round by round."""
-        return [self.records[f"{tier}/{rule}/round {k}"][name] for k in range(1, self.repeats + 1)]
+        return self.rounds(f"{tier}/{rule}", name)
 
     def median(self, tier: str, rule: str, name: str) -> float:
         return Spread.of(self.seconds(tier, rule, name)).median
 
     def ratio(self, tier: str, rule: str, slow: str, fast: str) -> Spread:
-        return ratios(self.seconds(tier, rule, slow), self.seconds(tier, rule, fast))
+        return self.round_ratios(f"{tier}/{rule}", slow, fast)
 
     def examples(self, tier: str, rule: str, name: str) -> int:
         return int(self.records[f"{tier}/{rule}/warm-up"][name])
 
-    def equal(self, tier: str, rule: str) -> Any:
+    def equal(self, tier: str, rule: str) -> Record:
         return self.records[f"{tier}/{rule}/same weights"]
 
-    def per_feature(self, tier: str, rule: str, name: str = DENSE) -> float:
-        """Seconds that dense updates spend on a feature."""
-        return self.median(tier, rule, name) / self.corpus["features"]
+    def per_feature(self, tier: str, name: str = SPARSE_PREDICTIONS) -> float:
+        """Seconds that dense updates of FoBoS spend on a feature."""
+        return self.median(tier, "fobos", name) / self.corpus["features"]
 
-    def per_nonzero(self, tier: str, rule: str, name: str = TABLES) -> float:
-        """Seconds that lazy updates spend on a nonzero, with all that an example costs besides."""
-        return self.median(tier, rule, name) / self.corpus["nonzeros_per_example"]
+    def per_nonzero(self, tier: str) -> float:
+        """Seconds that lazy updates of FoBoS spend on a nonzero, all costs of an example shared."""
+        return self.median(tier, "fobos", TABLES) / self.corpus["nonzeros_per_example"]
 
-    def overhead(self, tier: str, name: str = TABLES) -> float:
-        """Seconds that an example without features costs."""
-        return Spread.of(self.records[f"{tier}/empty rows"][name]).median
+    def overhead(self, tier: str) -> float:
+        """Seconds that a lazy update spends on an example without features."""
+        return Spread.of(self.records[f"{tier}/empty rows"][TABLES]).median
 
     def bytes_per_second(self, where: str) -> float:
         return Spread.of(self.records["memory bandwidth"][where]).median
@@ -263,107 +271,6 @@ def groups() -> Iterator[tuple[str, str]]:
             yield tier, rule
 
 
-# --- the page --------------------------------------------------------------------------------
-
-
-def page(measured: Measured) -> str:
-    return "\n\n".join(
-        [
-            setting_sentence(measured),
-            summary(measured),
-            "## What reproduces, and why the rest does not",
-            *verdicts(measured),
-            unit_costs(measured),
-            "## The same weights",
-            equality_sentence(measured),
-            equality_table(measured),
-            "So few steps with so weak a penalty do not move the weights far; a million steps, "
-            "with weak penalties and with strong ones, are the subject of the study `accuracy`.",
-            "## Every implementation",
-            _measuring_text(measured),
-            every_row(measured),
-        ]
-    )
-
-
-def setting_sentence(measured: Measured) -> str:
-    corpus = measured.corpus
-    return (
-        f"Logistic regression with an elastic net (l1 = {L1:g}, l2 = {L2:g}, rates "
-        f"{ETA0:g} / sqrt(t + 1)), one example at a time, on "
-        f"{corpus['examples']:,} examples with {corpus['features']:,} features and "
-        f"{corpus['nonzeros_per_example']:.2f} nonzeros each on average ({corpus['origin']}). "
-        f"Features by nonzeros, what sparsity alone could yield: "
-        f"**{measured.ideal:,.0f}**, called the ideal below; in the paper {IDEAL:,.0f}. "
-        "Ratios are times of dense updates by times of lazy ones; *printed* are Lipton & Elkan's: "
-        "for the first tier their early text's, which says 612 where its two rates give 613, for "
-        "the second version 3's, which says over 2000, and over 1400 where predictions are sparse."
-    )
-
-
-def summary(measured: Measured) -> str:
-    """One row a tier and rule; also the README's table."""
-    lines = [
-        "| | rule | lazy (tables), examples/s | dense / lazy | printed "
-        "| dense with sparse predictions / lazy | printed | clock, examples/s | dense / clock |",
-        "|---|---|---|---|---|---|---|---|---|",
-    ]
-    for tier, rule in groups():
-        printed = PUBLISHED.get((tier, rule))
-        lazy = 1 / measured.median(tier, rule, TABLES)
-        lines.append(
-            f"| {DESCRIPTIONS[tier]} | {RULES[rule]} | {significant(lazy)} "
-            f"| **{significant(measured.ratio(tier, rule, DENSE, TABLES).median)}** "
-            f"| {_printed(printed.dense_ratio if printed else None)} "
-            f"| **{significant(measured.ratio(tier, rule, SPARSE_PREDICTIONS, TABLES).median)}** "
-            f"| {_printed(printed.sparse_ratio if printed else None)} "
-            f"| {significant(1 / measured.median(tier, rule, CLOCK))} "
-            f"| {significant(measured.ratio(tier, rule, DENSE, CLOCK).median)} |"
-        )
-    return "\n".join(lines)
-
-
-def _printed(ratio: float | None) -> str:
-    return "" if ratio is None else f"{ratio:,.0f}"
-
-
-def verdicts(measured: Measured) -> list[str]:
-    """What the numbers say, in words; nothing here is known before they are."""
-    whole = [_interpreted(measured), _vectorised(measured), _compiled(measured)]
-    if 1 / ALIKE <= measured.ideal / IDEAL <= ALIKE:
-        return [reproduced(measured), whole[0], _looked_up(measured), *whole[1:]]
-    return [
-        "The printed ratios belong to a corpus of another shape and are not compared with those "
-        "found here.",
-        *whole,
-    ]
-
-
-def reproduced(measured: Measured) -> str:
-    """Every printed ratio beside ours, and whether it is the same."""
-    return "\n".join(
-        f"- {printed.where}: printed {printed.ratio:,.0f}, {printed.ratio / IDEAL:.0%} of the "
-        f"ideal; here {printed.found}, {printed.found.median / measured.ideal:.0%} of it: "
-        f"{verdict(printed.factor)}"
-        for printed in printed_ratios(measured)
-    )
-
-
-def reproduced_in_short(measured: Measured) -> str:
-    """How many of the printed ratios are the same, and how far off the others."""
-    factors = sorted(printed.factor for printed in printed_ratios(measured))
-    same = [factor for factor in factors if is_reproduced(factor)]
-    others = [factor for factor in factors if not is_reproduced(factor)]
-    sentence = (
-        f"{len(same)} of the {len(factors)} printed ratios {'is' if len(same) == 1 else 'are'} "
-        f"reproduced within a factor of {REPRODUCED:g}, each taken as a share of its ideal"
-    )
-    if not others:
-        return f"{sentence}."
-    low, high = (f"{factor:.0%}" for factor in (others[0], others[-1]))
-    return f"{sentence}; the others reach {low} to {high} of what is printed."
-
-
 class PrintedRatio(NamedTuple):
     """One of the papers' ratios beside ours; ``factor`` is the quotient of their shares."""
 
@@ -373,7 +280,7 @@ class PrintedRatio(NamedTuple):
     factor: float
 
 
-def printed_ratios(measured: Measured) -> Iterator[PrintedRatio]:
+def printed_ratios(measured: TierTimes) -> Iterator[PrintedRatio]:
     for (tier, rule), printed in PUBLISHED.items():
         for label, slow, ratio in (
             ("dense updates", DENSE, printed.dense_ratio),
@@ -388,12 +295,17 @@ def printed_ratios(measured: Measured) -> Iterator[PrintedRatio]:
             )
 
 
+def is_alike(measured: TierTimes) -> bool:
+    """Whether the printed ratios can be compared with those of this corpus."""
+    return 1 / ALIKE <= measured.ideal / IDEAL <= ALIKE
+
+
 def is_reproduced(factor: float) -> bool:
     return max(factor, 1 / factor) <= REPRODUCED
 
 
 def verdict(factor: float) -> str:
-    """Of the share of the ideal that is reached, here by what is printed."""
+    """Of the share of the ideal that is found by the share that is printed."""
     size = max(factor, 1 / factor)
     change = f"{significant(size, 2)} times {'larger' if factor > 1 else 'smaller'}"
     if is_reproduced(factor):
@@ -401,200 +313,270 @@ def verdict(factor: float) -> str:
     return f"not reproduced ({change}{', of the same order' if size < SAME_ORDER else ''})"
 
 
-def _interpreted(measured: Measured) -> str:
-    """Where interpreted code stands between the ideal and the measured ratio."""
-    parts = []
-    for tier in ("dicts", "scipy"):
-        printed = PUBLISHED[tier, "fobos"]
-        feature = measured.per_feature(tier, "fobos", SPARSE_PREDICTIONS)
-        nonzero = measured.per_nonzero(tier, "fobos")
-        parts.append(
-            f"with {DESCRIPTIONS[tier]} a dense update spends {duration(feature)} on a feature "
-            f"and a lazy one {duration(nonzero)} on a nonzero, {significant(nonzero / feature, 2)} "
-            f"times as much (by the printed times: {significant(IDEAL / printed.sparse_ratio, 2)})"
-        )
-    return (
-        f"**Interpreted tiers.** To reach the ideal, {measured.ideal:,.0f}, a lazy update would "
-        f"have to spend no more on a nonzero than a dense one on a feature; but it brings the "
-        f"weight current and stores it besides predicting and learning. For FoBoS and sparse "
-        f"predictions: {'; '.join(parts)}. A ratio is about the ideal divided by that factor "
-        f"(about, because these are quotients of medians, and the ratios medians of quotients): "
-        f"the speed of machine and interpreter cancels, and what is left is how much leaner one "
-        f"loop is written than the other."
+# --- the page: what it says ------------------------------------------------------------------
+
+
+def page(measured: TierTimes) -> str:
+    alike = is_alike(measured)
+    return PAGE(
+        "page",
+        setting=setting(measured),
+        summary=summary(measured),
+        reproduced=reproduced(measured) if alike else PAGE("other corpus"),
+        interpreted=interpreted(measured),
+        looked_up=looked_up(measured) if alike else "",
+        vectorised=vectorised(measured),
+        compiled=compiled(measured),
+        unit_costs=unit_costs(measured),
+        equality=weights_equal(measured),
+        equality_table=equality_table(measured),
+        rounds=measured.repeats,
+        coverage=coverage(measured.repeats),
+        every_row=every_row(measured),
     )
 
 
-def _looked_up(measured: Measured) -> str:
+def in_short(measured: TierTimes) -> str:
+    """What the project's README says."""
+    return paragraphs(
+        [
+            setting(measured),
+            summary(measured),
+            reproduced_in_short(measured),
+            weights_equal(measured),
+        ]
+    )
+
+
+def setting(measured: TierTimes) -> str:
+    corpus = measured.corpus
+    return PAGE(
+        "setting",
+        l1=L1,
+        l2=L2,
+        eta0=ETA0,
+        examples=corpus["examples"],
+        features=corpus["features"],
+        nonzeros=corpus["nonzeros_per_example"],
+        origin=corpus["origin"],
+        ideal=measured.ideal,
+        printed_ideal=IDEAL,
+    )
+
+
+def reproduced(measured: TierTimes) -> str:
+    """Every printed ratio beside ours, and whether it is the same."""
+    return "\n".join(
+        PAGE(
+            "reproduced",
+            where=printed.where,
+            printed=printed.ratio,
+            printed_share=printed.ratio / IDEAL,
+            found=printed.found,
+            found_share=printed.found.median / measured.ideal,
+            verdict=verdict(printed.factor),
+        )
+        for printed in printed_ratios(measured)
+    )
+
+
+def reproduced_in_short(measured: TierTimes) -> str:
+    """How many of the printed ratios are the same, and how far off the others."""
+    factors = sorted(printed.factor for printed in printed_ratios(measured))
+    same = [factor for factor in factors if is_reproduced(factor)]
+    others = [factor for factor in factors if not is_reproduced(factor)]
+    return PAGE(
+        "in short",
+        reproduced=len(same),
+        all=len(factors),
+        are="is" if len(same) == 1 else "are",
+        factor=REPRODUCED,
+        others=PAGE("others", least=others[0], most=others[-1]) if others else "",
+    )
+
+
+def interpreted(measured: TierTimes) -> str:
+    """Where interpreted code stands between the ideal and the measured ratio."""
+    tiers = []
+    for tier in ("dicts", "scipy"):
+        feature, nonzero = measured.per_feature(tier), measured.per_nonzero(tier)
+        tiers.append(
+            PAGE(
+                "interpreted tier",
+                tier=DESCRIPTIONS[tier],
+                feature=feature,
+                nonzero=nonzero,
+                factor=nonzero / feature,
+                printed_factor=IDEAL / PUBLISHED[tier, "fobos"].sparse_ratio,
+            )
+        )
+    return PAGE("interpreted", ideal=measured.ideal, tiers="; ".join(tiers))
+
+
+def looked_up(measured: TierTimes) -> str:
     """Why version 3's dense updates may have been slower than those of this page."""
     printed = PUBLISHED["scipy", "fobos"]
     assert printed.dense is not None
-    predicting = (printed.dense - printed.sparse_predictions) / FEATURES
-    shrinking, stepping = printed.sparse_predictions / FEATURES, printed.lazy / NONZEROS
-    faster_dense = shrinking / measured.per_feature("scipy", "fobos", SPARSE_PREDICTIONS)
-    faster_lazy = stepping / measured.per_nonzero("scipy", "fobos")
+    feature, nonzero = printed.sparse_predictions / FEATURES, printed.lazy / NONZEROS
+    dense_speedup = feature / measured.per_feature("scipy")
+    lazy_speedup = nonzero / measured.per_nonzero("scipy")
     element = Spread.of(measured.records["element of a row"]["seconds"]).median
-    ours = measured.per_feature("scipy", "fobos") - measured.per_feature(
-        "scipy", "fobos", SPARSE_PREDICTIONS
-    )
-    ratio = element * measured.corpus["features"] / measured.median("scipy", "fobos", TABLES)
-    return (
-        f"With SciPy rows the two sides have not changed alike. By the printed times (FoBoS, "
-        f"sparse predictions) a dense update spent {duration(shrinking)} on a feature, "
-        f"{significant(faster_dense)} times as much as here, and a lazy one {duration(stepping)} "
-        f"on a nonzero, {significant(faster_lazy)} times as much; the quotient of the two, "
-        f"{significant(faster_dense / faster_lazy, 2)}, accounts for the difference between "
-        f"the printed ratio and this one. The printed times also say that dense "
-        f"predictions cost "
-        f"{duration(predicting)} for each feature; here, where the row is spread out first, dense "
-        f"predictions and gradients together add {duration(ours)}. Looking an element up in a "
-        f"SciPy row takes {duration(element)} on this machine; dense predictions that did it would "
-        f"by themselves take {significant(ratio)} times as long as a lazy update. What the "
-        f"authors' loop did for a feature is not in the paper, and it decides these ratios."
+    every_element = element * measured.corpus["features"]
+    return PAGE(
+        "looked up",
+        printed_feature=feature,
+        dense_speedup=dense_speedup,
+        printed_nonzero=nonzero,
+        lazy_speedup=lazy_speedup,
+        quotient=dense_speedup / lazy_speedup,
+        printed_predicting=(printed.dense - printed.sparse_predictions) / FEATURES,
+        predicting=measured.per_feature("scipy", DENSE) - measured.per_feature("scipy"),
+        element=element,
+        looking_up=every_element / measured.median("scipy", "fobos", TABLES),
     )
 
 
-def _vectorised(measured: Measured) -> str:
-    overhead, whole = measured.overhead("numpy"), measured.median("numpy", "fobos", TABLES)
-    feature = measured.per_feature("numpy", "fobos", SPARSE_PREDICTIONS)
-    interpreted = measured.per_feature("scipy", "fobos", SPARSE_PREDICTIONS)
-    dense = measured.median("numpy", "fobos", SPARSE_PREDICTIONS)
-    return (
-        f"**Vectorised NumPy.** Here the ratio is {measured.ratio('numpy', 'fobos', DENSE, TABLES)}"
-        f", and {measured.ratio('numpy', 'fobos', SPARSE_PREDICTIONS, TABLES)} when predictions "
-        f"are sparse. The interpreter is now paid for an example, no longer for a feature: a lazy "
-        f"update takes {duration(whole)}, an example that has no features at all "
-        f"{duration(overhead)}, which would be {overhead / dense:.1%} of a dense update with "
-        f"sparse predictions. That one does a feature in {duration(feature)}, "
-        f"{significant(interpreted / feature, 2)} times faster than with SciPy rows; the lazy one "
-        f"does a nonzero {_times(measured, 'scipy', 'numpy')} times faster."
+def vectorised(measured: TierTimes) -> str:
+    overhead, feature = measured.overhead("numpy"), measured.per_feature("numpy")
+    return PAGE(
+        "vectorised",
+        dense=measured.ratio("numpy", "fobos", DENSE, TABLES),
+        sparse_predictions=measured.ratio("numpy", "fobos", SPARSE_PREDICTIONS, TABLES),
+        lazy=measured.median("numpy", "fobos", TABLES),
+        overhead=overhead,
+        overhead_share=overhead / measured.median("numpy", "fobos", SPARSE_PREDICTIONS),
+        feature=feature,
+        dense_speedup=measured.per_feature("scipy") / feature,
+        lazy_speedup=measured.per_nonzero("scipy") / measured.per_nonzero("numpy"),
     )
 
 
-def _times(measured: Measured, slow: str, fast: str) -> str:
-    """How many times faster one tier's lazy update does a nonzero than another's."""
-    return significant(measured.per_nonzero(slow, "fobos") / measured.per_nonzero(fast, "fobos"), 2)
-
-
-def _compiled(measured: Measured) -> str:
-    tables = measured.ratio("compiled", "fobos", DENSE, TABLES)
-    clock = measured.ratio("compiled", "fobos", DENSE, CLOCK)
-    units = measured.ratio("compiled", "fobos", f"{SPARSE_PREDICTIONS}, scalar", SPARSE_PREDICTIONS)
-    scalar = measured.ratio("compiled", "fobos", f"{DENSE}, scalar", CLOCK)
-    moved = 16 / measured.per_feature("compiled", "fobos", SPARSE_PREDICTIONS)
-    copied, memory = measured.bytes_per_second("weights"), measured.bytes_per_second("memory")
-    bound = ""
-    if memory < moved <= copied:
-        bound = (
-            f" So the shrink reaches {moved / copied:.0%} of what the machine moves within its "
-            f"caches, and with weights that outgrow them it would be bound by the memory."
-        )
-    return (
-        f"**Compiled.** Without an interpreter on either side the ratio is {tables} for the tables "
-        f"and {clock} for the clock. Dense updates go through memory in order and in whole "
-        f"vectors: vector units make the shrink of all weights {units} times faster, and without "
-        f"them the clock's ratio would be {scalar}. The shrink moves {significant(moved / 1e9)} "
-        f"GB/s here; NumPy's in-place multiplication moves {significant(copied / 1e9)} GB/s on an "
-        f"array of this size and {significant(memory / 1e9)} GB/s on one of "
-        f"{UNCACHED / 2**30:g} GiB.{bound}"
+def compiled(measured: TierTimes) -> str:
+    # The shrink of a weight reads one double and writes one.
+    shrink = 16 / measured.per_feature("compiled")
+    in_cache, in_memory = (measured.bytes_per_second(where) for where in ("weights", "memory"))
+    bounded = in_memory < shrink <= in_cache
+    scalar = f"{SPARSE_PREDICTIONS}, scalar"
+    return PAGE(
+        "compiled",
+        tables=measured.ratio("compiled", "fobos", DENSE, TABLES),
+        clock=measured.ratio("compiled", "fobos", DENSE, CLOCK),
+        vector_speedup=measured.ratio("compiled", "fobos", scalar, SPARSE_PREDICTIONS),
+        scalar=measured.ratio("compiled", "fobos", f"{DENSE}, scalar", CLOCK),
+        shrink=shrink / 1e9,
+        in_cache=in_cache / 1e9,
+        in_memory=in_memory / 1e9,
+        gib=UNCACHED / 2**30,
+        bound=PAGE("bound", share=shrink / in_cache) if bounded else "",
     )
 
 
-def unit_costs(measured: Measured) -> str:
-    """The ratios taken apart: time per feature, time per nonzero."""
-    lines = [
-        "| FoBoS | dense: per feature | with sparse predictions | lazy (tables): per nonzero "
-        "| an example without features |",
-        "|---|---|---|---|---|",
-    ]
-    for (tier, rule), printed in PUBLISHED.items():
-        if rule == "fobos":
-            dense = duration(printed.dense / FEATURES) if printed.dense else ""
-            lines.append(
-                f"| {DESCRIPTIONS[tier]}, as printed | {dense} "
-                f"| {duration(printed.sparse_predictions / FEATURES)} "
-                f"| {duration(printed.lazy / NONZEROS)} | |"
-            )
-    for tier in TIERS:
-        dense, sparse_predictions = (
-            duration(measured.per_feature(tier, "fobos", name))
-            for name in (DENSE, SPARSE_PREDICTIONS)
-        )
-        lines.append(
-            f"| {DESCRIPTIONS[tier]} | {dense} | {sparse_predictions} "
-            f"| {duration(measured.per_nonzero(tier, 'fobos'))} "
-            f"| {duration(measured.overhead(tier))} |"
-        )
-    return "\n".join(lines)
-
-
-def equality_sentence(measured: Measured) -> str:
+def weights_equal(measured: TierTimes) -> str:
     worst = max(
         found["relative"]
         for tier, rule in groups()
         for found in measured.equal(tier, rule)["against dense"].values()
     )
-    return (
-        "In the same run, from the same weights and over the same examples, every implementation "
-        "of a tier is held against the tier's dense one, over all weights; the run would have been "
-        f"refused at a difference of {SAME:g}. The paper reports agreement to 4 significant "
-        f"figures; here the greatest difference anywhere is **{worst:.1e}** of the largest weight."
-    )
+    return PAGE("equality", refused=SAME, worst=worst)
 
 
-def equality_table(measured: Measured) -> str:
-    lines = [
-        "| | rule | examples | weights, of them not zero | greatest difference, tables "
-        "| clock | by the largest weight | differ in 4 significant figures "
-        "| dense here / compiled dense |",
-        "|---|---|---|---|---|---|---|---|---|",
+# --- the page: its tables --------------------------------------------------------------------
+
+
+def summary(measured: TierTimes) -> str:
+    """One row a tier and rule."""
+
+    def row(tier: str, rule: str) -> Mapping[str, Any]:
+        printed = PUBLISHED.get((tier, rule))
+        return dict(
+            tier=DESCRIPTIONS[tier],
+            rule=RULES[rule],
+            lazy=1 / measured.median(tier, rule, TABLES),
+            dense=measured.ratio(tier, rule, DENSE, TABLES).median,
+            printed_dense=_printed(printed.dense_ratio if printed else None),
+            sparse=measured.ratio(tier, rule, SPARSE_PREDICTIONS, TABLES).median,
+            printed_sparse=_printed(printed.sparse_ratio if printed else None),
+            clock=1 / measured.median(tier, rule, CLOCK),
+            dense_by_clock=measured.ratio(tier, rule, DENSE, CLOCK).median,
+        )
+
+    return PAGE.table("summary", (row(*group) for group in groups()))
+
+
+def _printed(ratio: float | None) -> str:
+    return "" if ratio is None else f"{ratio:,.0f}"
+
+
+def unit_costs(measured: TierTimes) -> str:
+    """The ratios taken apart: time per feature, time per nonzero."""
+    printed_rows = [
+        dict(
+            who=f"{DESCRIPTIONS[tier]}, as printed",
+            dense=duration(printed.dense / FEATURES) if printed.dense else "",
+            sparse=printed.sparse_predictions / FEATURES,
+            lazy=printed.lazy / NONZEROS,
+            overhead="",
+        )
+        for (tier, rule), printed in PUBLISHED.items()
+        if rule == "fobos"
     ]
-    for tier, rule in groups():
+    rows = [
+        dict(
+            who=DESCRIPTIONS[tier],
+            dense=duration(measured.per_feature(tier, DENSE)),
+            sparse=measured.per_feature(tier),
+            lazy=measured.per_nonzero(tier),
+            overhead=duration(measured.overhead(tier)),
+        )
+        for tier in TIERS
+    ]
+    return PAGE.table("unit costs", printed_rows + rows)
+
+
+def equality_table(measured: TierTimes) -> str:
+    def row(tier: str, rule: str) -> Mapping[str, Any]:
         equal = measured.equal(tier, rule)
         tables, clock = equal["against dense"][TABLES], equal["against dense"][CLOCK]
-        lines.append(
-            f"| {DESCRIPTIONS[tier]} | {RULES[rule]} | {equal['rows']:,} "
-            f"| {tables['weights']:,}, {tables['nonzero']:,} | {tables['absolute']:.3g} "
-            f"| {clock['absolute']:.3g} | {max(tables['relative'], clock['relative']):.2g} "
-            f"| {tables['four_figures'] + clock['four_figures']} "
-            f"| {equal['against compiled']['relative']:.2g} |"
+        return dict(
+            tier=DESCRIPTIONS[tier],
+            rule=RULES[rule],
+            examples=equal["rows"],
+            weights=tables["weights"],
+            nonzero=tables["nonzero"],
+            tables=tables["absolute"],
+            clock=clock["absolute"],
+            relative=max(tables["relative"], clock["relative"]),
+            four_figures=tables["four_figures"] + clock["four_figures"],
+            compiled=equal["against compiled"]["relative"],
         )
-    return "\n".join(lines)
+
+    return PAGE.table("equality table", (row(*group) for group in groups()))
 
 
-def _measuring_text(measured: Measured) -> str:
-    return (
-        f"Everybody begins where a pass of the compiled clock over the corpus has led, so that "
-        f"few weights are zero and dense updates have real work with each, takes turns with the "
-        f"others of the tier, and visits the number of examples given, in {measured.repeats} "
-        f"rounds. Given are the median over the rounds and in brackets the range, which covers "
-        f"the true median with a probability of {coverage(measured.repeats):.1%} if rounds are "
-        f"independent and alike; ratios are taken round by round. Bringing all weights current at "
-        f"the end of a pass is not in the times of the lazy ones."
-    )
-
-
-def every_row(measured: Measured) -> str:
-    lines = [
-        "| | rule | implementation | examples | examples/s | time per example | dense / it "
-        "| dense with sparse predictions / it |",
-        "|---|---|---|---|---|---|---|---|",
-    ]
-    for tier, rule in groups():
-        for name in TIERS[tier]:
-            speed = Spread.of([1 / s for s in measured.seconds(tier, rule, name)])
-            lines.append(
-                f"| {tier} | {RULES[rule]} | {name} | {measured.examples(tier, rule, name):,} "
-                f"| {speed} | {duration(measured.median(tier, rule, name))} "
-                f"| {measured.ratio(tier, rule, DENSE, name)} "
-                f"| {measured.ratio(tier, rule, SPARSE_PREDICTIONS, name)} |"
+def every_row(measured: TierTimes) -> str:
+    return PAGE.table(
+        "every row",
+        (
+            dict(
+                tier=tier,
+                rule=RULES[rule],
+                name=name,
+                examples=measured.examples(tier, rule, name),
+                speed=Spread.of([1 / s for s in measured.seconds(tier, rule, name)]),
+                seconds=measured.median(tier, rule, name),
+                dense=measured.ratio(tier, rule, DENSE, name),
+                sparse=measured.ratio(tier, rule, SPARSE_PREDICTIONS, name),
             )
-    return "\n".join(lines)
+            for tier, rule in groups()
+            for name in TIERS[tier]
+        ),
+    )
 
 
 # --- the figure ------------------------------------------------------------------------------
 
 
-def draw(measured: Measured) -> Figure:
+def draw(measured: TierTimes) -> Figure:
     """Ratios on a log axis: the tables, the clock and what was printed, for both dense twins."""
     figure, axes = figures.new(columns=2, width=8.2, height=3.8)
     rows = [(tier, rule) for tier, rule in groups()]

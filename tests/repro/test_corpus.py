@@ -7,17 +7,17 @@ import tracemalloc
 import numpy as np
 import pytest
 
-corpus = pytest.importorskip("paper_repro.corpus", reason="only in a checkout")
+documents = pytest.importorskip("paper_repro.documents", reason="only in a checkout")
 
 
 @pytest.mark.parametrize("seed", [0, 1])
 @pytest.mark.parametrize("n_examples", [1000, 5000])
 def test_the_corpus_has_medlines_shape(n_examples, seed):
     """Features exactly, nonzeros within half a percent, counts, labels of both kinds."""
-    made = corpus.medline(n_examples, seed=seed)
+    made = documents.medline(n_examples, seed=seed)
     found = made.statistics()
-    assert made.X.shape == (n_examples, corpus.MEDLINE_FEATURES)
-    assert found["nonzeros_per_example"] == pytest.approx(corpus.MEDLINE_NONZEROS, rel=0.005)
+    assert made.X.shape == (n_examples, documents.FEATURES)
+    assert found["nonzeros_per_example"] == pytest.approx(documents.NONZEROS, rel=0.005)
     made.X.check_format(full_check=True)
     assert made.X.has_canonical_format
     assert (made.X.data >= 1).all()
@@ -28,7 +28,7 @@ def test_the_corpus_has_medlines_shape(n_examples, seed):
 @pytest.mark.parametrize(("features", "nonzeros"), [(2000, 3.0), (2000, 15.0), (50_000, 200.0)])
 def test_other_shapes_are_met_as_well(features, nonzeros):
     """Small and large, short and long."""
-    made = corpus.medline(4000, features, nonzeros, seed=2)
+    made = documents.medline(4000, features, nonzeros, seed=2)
     assert made.X.nnz / 4000 == pytest.approx(nonzeros, rel=0.005)
 
 
@@ -36,11 +36,11 @@ def test_other_shapes_are_met_as_well(features, nonzeros):
 def test_the_corpus_at_its_published_size():
     """A million examples, in little more memory than they take."""
     tracemalloc.start()
-    made = corpus.medline(1_000_000)
+    made = documents.medline(1_000_000)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     found = made.statistics()
-    assert found["nonzeros_per_example"] == pytest.approx(corpus.MEDLINE_NONZEROS, rel=0.005)
+    assert found["nonzeros_per_example"] == pytest.approx(documents.NONZEROS, rel=0.005)
     assert peak < 1.1 * found["bytes"]
 
 
@@ -49,7 +49,7 @@ def test_the_corpus_is_streamed():
 
     def beyond_the_matrix(n_examples):
         tracemalloc.start()
-        made = corpus.medline(n_examples, 5000, 40.0)
+        made = documents.medline(n_examples, 5000, 40.0)
         _, peak = tracemalloc.get_traced_memory()
         tracemalloc.stop()
         return peak - made.statistics()["bytes"]
@@ -61,20 +61,22 @@ def test_the_corpus_is_streamed():
 def test_word_frequencies_follow_zipf_and_mandelbrot():
     """Over four powers of ten of the rank, words are as frequent as was asked."""
     features = 10_000
-    made = corpus.medline(20_000, features, 60.0, seed=3)
+    made = documents.medline(20_000, features, 60.0, seed=3)
     words = np.asarray(made.X.sum(axis=0)).ravel()
     shares = np.sort(words)[::-1] / words.sum()
-    asked = corpus.word_probabilities(features)
+    asked = documents.word_probabilities(features)
     for first, last in ((0, 1), (1, 10), (10, 100), (100, 1000), (1000, 10_000)):
         assert shares[first:last].sum() == pytest.approx(asked[first:last].sum(), rel=0.02)
     ratio = asked[999] / asked[99]
-    law = ((1000 + corpus.ZIPF_OFFSET) / (100 + corpus.ZIPF_OFFSET)) ** -corpus.ZIPF_EXPONENT
+    law = (
+        (1000 + documents.ZIPF_OFFSET) / (100 + documents.ZIPF_OFFSET)
+    ) ** -documents.ZIPF_EXPONENT
     assert ratio == pytest.approx(law, rel=1e-12)
 
 
 def test_a_seed_makes_the_corpus():
     """The same seed the same corpus, another seed another."""
-    first, again, other = (corpus.medline(500, 2000, 15.0, seed=s) for s in (7, 7, 8))
+    first, again, other = (documents.medline(500, 2000, 15.0, seed=s) for s in (7, 7, 8))
     assert np.array_equal(first.X.indices, again.X.indices)
     assert np.array_equal(first.X.data, again.X.data)
     assert np.array_equal(first.y, again.y)
@@ -83,7 +85,7 @@ def test_a_seed_makes_the_corpus():
 
 def test_a_seed_makes_the_same_corpus_on_any_machine():
     """Written down once: whoever runs this has the same rows and labels."""
-    made = corpus.medline(500, 3000, 20.0, seed=5)
+    made = documents.medline(500, 3000, 20.0, seed=5)
     digest = hashlib.sha256()
     for array, kind in (
         (made.X.indptr, "<i4"),
@@ -99,7 +101,7 @@ def test_labels_can_be_learned():
     """They come from a sparse linear model, so that a linear model finds it, noise apart."""
     from lazynet import LazyNetClassifier
 
-    made = corpus.medline(6000, 5000, 40.0, seed=1)
+    made = documents.medline(6000, 5000, 40.0, seed=1)
     model = LazyNetClassifier(l1=1e-4, max_iter=10, tol=None, random_state=0)
     accuracy = model.fit(made.X[:4000], made.y[:4000]).score(made.X[4000:], made.y[4000:])
     majority = max((made.y[4000:] > 0).mean(), (made.y[4000:] < 0).mean())
@@ -109,7 +111,7 @@ def test_labels_can_be_learned():
 def test_more_words_than_there_are_is_refused():
     """A document cannot have more different words than the vocabulary."""
     with pytest.raises(ValueError, match="nonzeros must lie between"):
-        corpus.medline(10, 100, 80.0)
+        documents.medline(10, 100, 80.0)
 
 
 # --- files -----------------------------------------------------------------------------------
@@ -130,7 +132,7 @@ def svmlight(tmp_path):
 
 def test_two_labels_are_taken_as_they_are(svmlight):
     """The greater one is +1."""
-    read = corpus.from_svmlight(svmlight("0 1:2 3:1\n1 2:1\n0 3:4\n", "some.svm.gz"))
+    read = documents.from_svmlight(svmlight("0 1:2 3:1\n1 2:1\n0 3:4\n", "some.svm.gz"))
     assert read.X.toarray().tolist() == [[2, 0, 1], [0, 1, 0], [0, 0, 4]]
     assert read.y.tolist() == [-1, 1, -1]
     assert "some.svm.gz, label 1" in read.origin
@@ -139,17 +141,17 @@ def test_two_labels_are_taken_as_they_are(svmlight):
 def test_of_several_labels_the_one_nearest_to_half_is_told_from_the_rest(svmlight):
     """Unless another one is asked for."""
     path = svmlight("3 1:1\n2 1:1\n2 2:1\n1 2:1\n")
-    assert corpus.from_svmlight(path).y.tolist() == [-1, 1, 1, -1]
-    assert corpus.from_svmlight(path, "1").y.tolist() == [-1, -1, -1, 1]
+    assert documents.from_svmlight(path).y.tolist() == [-1, 1, 1, -1]
+    assert documents.from_svmlight(path, "1").y.tolist() == [-1, -1, -1, 1]
     path = svmlight("0,1 1:1\n0,1 2:1\n0 1:2\n0 2:1\n0,2 1:1\n")
-    assert corpus.from_svmlight(path).y.tolist() == [1, 1, -1, -1, -1]
+    assert documents.from_svmlight(path).y.tolist() == [1, 1, -1, -1, -1]
 
 
 def test_a_row_may_have_several_labels(svmlight):
     """As multilabel files have them."""
     path = svmlight("0,2 1:1\n2 1:1\n1 2:1\n")
-    assert corpus.from_svmlight(path).y.tolist() == [1, 1, -1]
-    assert corpus.from_svmlight(path, "0").y.tolist() == [1, -1, -1]
+    assert documents.from_svmlight(path).y.tolist() == [1, 1, -1]
+    assert documents.from_svmlight(path, "0").y.tolist() == [1, -1, -1]
 
 
 @pytest.mark.parametrize(
@@ -166,4 +168,4 @@ def test_a_row_may_have_several_labels(svmlight):
 def test_files_that_are_no_corpus_are_refused(svmlight, text, label, complaint):
     """In words that name the file."""
     with pytest.raises(ValueError, match=complaint):
-        corpus.from_svmlight(svmlight(text), label)
+        documents.from_svmlight(svmlight(text), label)

@@ -37,8 +37,9 @@ from paper_repro.pubmed.citations import (
 )
 from paper_repro.pubmed.command import main
 from paper_repro.pubmed.download import DownloadFailed, download
+from paper_repro.pubmed.page import table
 from paper_repro.pubmed.save import save
-from paper_repro.pubmed.study import study, table
+from paper_repro.pubmed.study import study
 
 DOCTYPE = '<!DOCTYPE PubmedArticleSet PUBLIC "-//NLM//DTD PubMedArticle//EN" "{}">'
 HUMANS, MICE = ("D006801", "Humans"), ("D051379", "Mice")

@@ -69,6 +69,16 @@ def test_a_study_writes_numbers_page_and_figure(tmp_path):
     assert "<svg" in (tmp_path / "counting.svg").read_text()
 
 
+def test_each_record_has_a_line_of_its_own(tmp_path):
+    """A changed record is one changed line of the file."""
+    document = run(Counting(), QUICK, tmp_path)
+    lines = (tmp_path / "counting.json").read_text().splitlines()
+    for key, record in document["records"].items():
+        assert sum(line.startswith(f'  "{key}": {json.dumps(record)}') for line in lines) == 1
+    # A line for each field, the digest and each record; the braces add three.
+    assert len(lines) == len(document) + 1 + len(document["records"]) + 3
+
+
 def test_an_interrupted_run_goes_on_where_it_was(tmp_path):
     """Nothing is measured twice, and the document tells of the interruption."""
     with pytest.raises(Stopped, match=r"2 of 5 pieces .* the same command goes on"):

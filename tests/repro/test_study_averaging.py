@@ -13,7 +13,7 @@ from paper_repro.competitors import compiled
 from paper_repro.results import run
 from paper_repro.score import UnequalWeights
 from paper_repro.studies import averaging
-from paper_repro.studies.averaging import Averaging, Measured, feature_sizes, split
+from paper_repro.studies.averaging import Averages, Averaging, feature_sizes, split
 from paper_repro.study import FULL, Settings
 
 TINY = Settings(examples=300, features=400, nonzeros=10, repeats=1, seconds=0.01)
@@ -32,9 +32,9 @@ def test_a_tiny_run_writes_page_figure_and_numbers(small, tmp_path):
     page = (tmp_path / "averaging.md").read_text()
     assert "nan" not in page.lower()
     assert "<svg" in (tmp_path / "averaging.svg").read_text()
-    measured = Measured(json.loads((tmp_path / "averaging.json").read_text()))
-    assert measured.worst_equality <= 1e-12
-    for (ratio, _), record in measured.stopped.items():
+    found = Averages(json.loads((tmp_path / "averaging.json").read_text()))
+    assert found.worst_equality <= 1e-12
+    for (ratio, _), record in found.stopped.items():
         assert record[averaging.LAZYNET]["largest"] <= 1e-13
         # scikit-learn's own averages: right without an l1 penalty, and only then.
         wrong = record[averaging.SKLEARN]["largest"] > 1e-6

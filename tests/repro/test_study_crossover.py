@@ -14,7 +14,7 @@ from paper_repro.studies.crossover import (
     DENSITIES,
     MOST_FEATURES,
     Crossover,
-    Measured,
+    DensityCurves,
     crossing,
     key,
 )
@@ -39,11 +39,12 @@ def made_up(clock_crosses=0.05, tables_cross=math.inf):
         return {"features": MOST_FEATURES, "nonzeros": nonzeros, "seconds": seconds}
 
     return {
+        "settings": {"repeats": 3},
         "records": {
             key(tier, round(density * MOST_FEATURES)): record(density)
             for tier in TIERS
             for density in DENSITIES
-        }
+        },
     }
 
 
@@ -60,13 +61,13 @@ def test_a_tiny_run_writes_page_figure_and_numbers(tmp_path):
 
 @pytest.mark.parametrize("known", [0.0007, 0.05, 0.25, 0.8])
 def test_a_known_crossing_is_found(known):
-    measured = Measured(made_up(clock_crosses=known))
+    measured = DensityCurves(made_up(clock_crosses=known))
     for tier in TIERS:
         assert measured.crossing(tier, CLOCK, DENSE).median == pytest.approx(known)
 
 
 def test_never_and_always_are_answers():
-    measured = Measured(made_up(clock_crosses=1e-6))
+    measured = DensityCurves(made_up(clock_crosses=1e-6))
     assert measured.crossing("numpy", TABLES, DENSE).median == math.inf
     assert measured.crossing("numpy", CLOCK, DENSE).median == 0
     page = Crossover().page(made_up(clock_crosses=1e-6))

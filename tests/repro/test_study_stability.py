@@ -9,14 +9,13 @@ from scipy import sparse
 pytest.importorskip("matplotlib")
 pytest.importorskip("tqdm")
 pytest.importorskip("paper_repro.studies", reason="only in a checkout")
-from paper_repro import planted, tuning
+from paper_repro import planted
 from paper_repro.__main__ import main
 from paper_repro.planted import rows_of
 from paper_repro.results import RESULTS, load, run
-from paper_repro.studies import stability
-from paper_repro.studies.stability import Found, Stability, verdict
-from paper_repro.study import FULL, QUICK, Settings
-from paper_repro.tuning import (
+from paper_repro.studies import stability, tuning
+from paper_repro.studies.stability import Outcome, Stability, verdict
+from paper_repro.studies.tuning import (
     DEFAULTS,
     INFORMATIVE,
     METHODS,
@@ -27,6 +26,7 @@ from paper_repro.tuning import (
     choose,
     tune,
 )
+from paper_repro.study import FULL, QUICK, Settings
 
 TINY = Settings(nonzeros=10, repeats=1)
 
@@ -210,7 +210,7 @@ def test_updates_are_those_of_the_run():
 
 
 def found(errors, nonzeros, kappa):
-    return Found({"errors": errors, "nonzeros": nonzeros, "kappa": kappa})
+    return Outcome({"errors": errors, "nonzeros": nonzeros, "kappa": kappa})
 
 
 def test_the_verdict_has_three_parts():

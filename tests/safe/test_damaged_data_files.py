@@ -15,7 +15,7 @@ pytest.importorskip("matplotlib")
 pytest.importorskip("tqdm")
 pytest.importorskip("paper_repro.results", reason="only in a checkout")
 from paper_repro.__main__ import main
-from paper_repro.corpus import from_svmlight
+from paper_repro.documents import from_svmlight
 from paper_repro.pubmed.citations import read_citations
 
 # --- rows ------------------------------------------------------------------------------------

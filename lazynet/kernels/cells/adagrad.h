@@ -13,8 +13,8 @@
  * after which the step on the example is s <- sqrt(s^2 + g^2), w <- w - alpha / (delta + s) g.  The
  * intercept is a coordinate without penalties.
  *
- * The dot product brings a row's weights to the present and keeps them, and s, in scratch memory; the
- * update takes both from there, and every cell is written once, whole.
+ * The dot product brings a row's weights to the present and keeps them, and s, in scratch memory;
+ * the update takes both from there, and every cell is written once, whole.
  *
  * Property: equal to lazynet.reference.adagrad.DenseAdaGrad after every step
  * (tests/exact/test_adagrad.py).
@@ -34,27 +34,32 @@
 enum { LAZYNET_ADAGRAD_L1, LAZYNET_ADAGRAD_L2, LAZYNET_ADAGRAD_ALPHA, LAZYNET_ADAGRAD_DELTA };
 enum { LAZYNET_ADAGRAD_INTERCEPT, LAZYNET_ADAGRAD_INTERCEPT_S, LAZYNET_ADAGRAD_STEPS };
 
+/* The constants of the rule.  The row loops copy them, so that they stay in registers. */
 typedef struct {
-    lazynet_cell_head head;
     double l2;
     double alpha;
     double delta;
     double decays; /* 1 with an l2 penalty, 0 without */
     double ratio;  /* l1 / l2, or 0 without an l2 penalty */
     double linear; /* l1 without an l2 penalty, 0 with one */
+} lazynet_adagrad_constants;
+
+typedef struct {
+    lazynet_cell_head head;
+    lazynet_adagrad_constants constants;
     double intercept_s;
     double steps; /* taken so far */
 } lazynet_adagrad;
 
 /* What a coordinate of AdaGrad loses in one shrink: log1p(eta l2), or the rate without l2. */
-LAZYNET_INLINE double lazynet_adagrad_decay(double eta, const lazynet_adagrad *rule) {
+LAZYNET_INLINE double lazynet_adagrad_decay(double eta, const lazynet_adagrad_constants *rule) {
     return rule->decays > 0.0 ? log1p(eta * rule->l2) : eta;
 }
 
 /* A weight after so many missed shrinks of its own: |w| + (|w| + l1 / l2) expm1(-missed c), or
  * |w| - missed c l1 without l2. */
 LAZYNET_INLINE double lazynet_adagrad_weight(double w, double c, double missed,
-                                             const lazynet_adagrad *rule) {
+                                             const lazynet_adagrad_constants *rule) {
     if (w == 0.0) return 0.0;
     const double size = fabs(w), due = missed * c;
     /* expm1(-40) is -1 to the last digit, and nothing is left. */
@@ -81,12 +86,12 @@ LAZYNET_INLINE void lazynet_adagrad_begin(void *given, const double *settings,
                                           const double *fields) {
     lazynet_adagrad *rule = (lazynet_adagrad *)given;
     const double l1 = settings[LAZYNET_ADAGRAD_L1], l2 = settings[LAZYNET_ADAGRAD_L2];
-    rule->l2 = l2;
-    rule->alpha = settings[LAZYNET_ADAGRAD_ALPHA];
-    rule->delta = settings[LAZYNET_ADAGRAD_DELTA];
-    rule->decays = l2 > 0.0 ? 1.0 : 0.0;
-    rule->ratio = l2 > 0.0 ? l1 / l2 : 0.0;
-    rule->linear = l2 > 0.0 ? 0.0 : l1;
+    rule->constants.l2 = l2;
+    rule->constants.alpha = settings[LAZYNET_ADAGRAD_ALPHA];
+    rule->constants.delta = settings[LAZYNET_ADAGRAD_DELTA];
+    rule->constants.decays = l2 > 0.0 ? 1.0 : 0.0;
+    rule->constants.ratio = l2 > 0.0 ? l1 / l2 : 0.0;
+    rule->constants.linear = l2 > 0.0 ? 0.0 : l1;
     rule->head.intercept = fields[LAZYNET_ADAGRAD_INTERCEPT];
     rule->intercept_s = fields[LAZYNET_ADAGRAD_INTERCEPT_S];
     rule->steps = fields[LAZYNET_ADAGRAD_STEPS];
@@ -106,7 +111,8 @@ LAZYNET_INLINE int lazynet_adagrad_advance(void *given, double move, double rate
     rule->steps += 1.0;
     if (move == 0.0) return 0;
     rule->intercept_s = sqrt(rule->intercept_s * rule->intercept_s + move * move);
-    rule->head.intercept -= rule->alpha / (rule->delta + rule->intercept_s) * move;
+    rule->head.intercept -=
+        rule->constants.alpha / (rule->constants.delta + rule->intercept_s) * move;
     return 0;
 }
 
@@ -115,13 +121,14 @@ LAZYNET_INLINE void lazynet_adagrad_read(const void *given, const double *cells,
     const lazynet_adagrad *rule = (const lazynet_adagrad *)given;
     for (ptrdiff_t j = 0; j < n; j++) {
         const double *cell = cells + 4 * j;
-        weights[j] = lazynet_adagrad_weight(cell[0], cell[2], rule->steps - cell[3], rule);
+        weights[j] = lazynet_adagrad_weight(cell[0], cell[2], rule->steps - cell[3],
+                                            &rule->constants);
     }
 }
 
 /* c of every weight, from its s and the present settings. */
 LAZYNET_INLINE void lazynet_adagrad_retune(const void *given, double *cells, ptrdiff_t n) {
-    const lazynet_adagrad *rule = (const lazynet_adagrad *)given;
+    const lazynet_adagrad_constants *rule = &((const lazynet_adagrad *)given)->constants;
     for (ptrdiff_t j = 0; j < n; j++) {
         double *cell = cells + 4 * j;
         cell[2] = lazynet_adagrad_decay(rule->alpha / (rule->delta + cell[1]), rule);
@@ -146,16 +153,16 @@ LAZYNET_CELL_KIND lazynet_kind_adagrad = {
 #endif
 
 #ifdef LAZYNET_REAL
-/* Scratch memory holds the weights of the row and, from here on, their s. */
+/* Scratch memory holds the weights of the row in its first so many numbers, and their s behind. */
 LAZYNET_INLINE ptrdiff_t LAZYNET_TYPED(adagrad_half)(const lazynet_row *row) {
     return (row->length + LAZYNET_LANES - 1) / LAZYNET_LANES * LAZYNET_LANES;
 }
 
-/* Eight weights as of `now`, with their s, while decays are so small that expm1 is its series; the
- * least exponents of all so far are kept in `lowest`. */
+/* Eight weights as of `now`, and their s, for decays so small that the series of expm1 is exact
+ * enough.  `lowest` collects the least exponent of each lane. */
 LAZYNET_INLINE void LAZYNET_TYPED(adagrad_caught_up_eight)(const double *cells,
                                                   const LAZYNET_INDEX *columns, double now,
-                                                  const lazynet_adagrad *rule, int decays,
+                                                  const lazynet_adagrad_constants *rule, int decays,
                                                   double *weights, double *s, double *lowest) {
     double w[LAZYNET_LANES], c[LAZYNET_LANES], psi[LAZYNET_LANES];
     LAZYNET_TYPED(load_eight)(cells, columns, w, s, c, psi);
@@ -176,10 +183,12 @@ LAZYNET_INLINE void LAZYNET_TYPED(adagrad_caught_up_eight)(const double *cells,
     }
 }
 
-/* The same, with the library's expm1, for those whose decay is not so small. */
-static void LAZYNET_TYPED(adagrad_caught_up_slowly)(const double *cells, const LAZYNET_INDEX *columns,
-                                            ptrdiff_t length, double now,
-                                            const lazynet_adagrad *rule, double *weights) {
+/* The weights whose decay is larger, again, with the expm1 of the C library. */
+static void LAZYNET_TYPED(adagrad_caught_up_slowly)(const double *cells,
+                                                    const LAZYNET_INDEX *columns, ptrdiff_t length,
+                                                    double now,
+                                                    const lazynet_adagrad_constants *rule,
+                                                    double *weights) {
     for (ptrdiff_t k = 0; k < length; k++) {
         const double *cell = cells + 4 * (ptrdiff_t)columns[k];
         if (cell[0] != 0.0 && !((now - cell[3]) * cell[2] <= LAZYNET_ADAGRAD_SMALL_DECAY))
@@ -195,15 +204,14 @@ LAZYNET_INLINE int LAZYNET_TYPED(adagrad_too_low)(const double *lowest) {
     return !(least >= -LAZYNET_ADAGRAD_SMALL_DECAY);
 }
 
-/* sum over the row of x_j w_j, the weights as of `now`; these and their s are kept, for the update,
- * in the two halves of `kept`, of `half` numbers each, as many as the row has, rounded up to
- * eights. */
+/* sum over the row of x_j w_j, the weights as of `now`.  The weights and their s are kept for the
+ * update, in the two halves of the scratch memory. */
 LAZYNET_INLINE double LAZYNET_TYPED(any_adagrad_dot)(const lazynet_row *row,
                                                      const lazynet_row *next, const double *cells,
                                                      const lazynet_adagrad *given, int decays) {
-    const lazynet_adagrad rule = *given; /* a copy that no store of a number can change */
-    const double now = rule.steps;
-    double *kept = (double *)rule.head.scratch.bytes;
+    const lazynet_adagrad_constants rule = given->constants;
+    const double now = given->steps;
+    double *kept = (double *)given->head.scratch.bytes;
     const ptrdiff_t half = LAZYNET_TYPED(adagrad_half)(row);
     const LAZYNET_TYPED(row) at = LAZYNET_TYPED(typed)(row);
     const LAZYNET_TYPED(row) coming = LAZYNET_TYPED(typed_for_fetching)(next);
@@ -227,7 +235,7 @@ LAZYNET_INLINE double LAZYNET_TYPED(any_adagrad_dot)(const lazynet_row *row,
         }
         const ptrdiff_t whole = q;
         if (q < stop && at.length >= LAZYNET_LANES) {
-            /* The last eight, of which some have been had: they come out the same. */
+            /* The last eight; some of them are computed again, with the same result. */
             q = at.length - LAZYNET_LANES;
             LAZYNET_TYPED(adagrad_caught_up_eight)
             (cells, at.columns + q, now, &rule, decays, kept + q, kept + half + q, lowest);
@@ -258,17 +266,19 @@ LAZYNET_INLINE double LAZYNET_TYPED(any_adagrad_dot)(const lazynet_row *row,
 static double LAZYNET_TYPED(adagrad_dot)(const lazynet_row *row, const lazynet_row *next,
                                          const double *cells, const void *given) {
     const lazynet_adagrad *rule = (const lazynet_adagrad *)given;
-    if (rule->decays > 0.0) return LAZYNET_TYPED(any_adagrad_dot)(row, next, cells, rule, 1);
+    if (rule->constants.decays > 0.0)
+        return LAZYNET_TYPED(any_adagrad_dot)(row, next, cells, rule, 1);
     return LAZYNET_TYPED(any_adagrad_dot)(row, next, cells, rule, 0);
 }
 
 /* With g_j = slope x_j:  s' = sqrt(s^2 + g^2)   eta' = alpha / (delta + s')   w <- w - eta' g, and
- * c' = log1p(eta' l2) by its series, or eta' without an l2 penalty; the largest eta' l2 of all so
- * far are kept in `largest`. */
+ * c' = log1p(eta' l2) by its series, or eta' without an l2 penalty.  `largest` collects the largest
+ * eta' l2 of each lane. */
 LAZYNET_INLINE void LAZYNET_TYPED(adagrad_block)(const LAZYNET_REAL *values,
                                                  const LAZYNET_INDEX *columns, ptrdiff_t length,
                                                  double *cells, double now,
-                                                 const lazynet_adagrad *rule, double slope,
+                                                 const lazynet_adagrad_constants *rule,
+                                                 double slope,
                                                  const double *weights, const double *s,
                                                  double *largest) {
     double w[LAZYNET_LANES], root[LAZYNET_LANES], c[LAZYNET_LANES];
@@ -276,7 +286,7 @@ LAZYNET_INLINE void LAZYNET_TYPED(adagrad_block)(const LAZYNET_REAL *values,
     for (int lane = 0; lane < LAZYNET_LANES; lane++) {
         const double g = slope * (double)values[lane];
         root[lane] = sqrt(s[lane] * s[lane] + g * g);
-        /* Where nothing has ever been learned, delta + s' may be as small as delta. */
+        /* Before the first gradient of a coordinate, delta + s' may be as small as delta. */
         const double eta = rule->alpha / (rule->delta + root[lane]), y = eta * rule->l2;
         const double series = y - y * y * (1.0 / 2 - y * (1.0 / 3 - y * (1.0 / 4 - y * (1.0 / 5))));
         w[lane] = weights[lane] - eta * g;
@@ -286,10 +296,11 @@ LAZYNET_INLINE void LAZYNET_TYPED(adagrad_block)(const LAZYNET_REAL *values,
     LAZYNET_TYPED(store_eight)(cells, columns, length, w, root, c, now);
 }
 
-/* Where eta l2 is not so small, c is that of the library. */
-LAZYNET_INLINE void LAZYNET_TYPED(adagrad_mend_decays)(const LAZYNET_INDEX *columns, ptrdiff_t length,
-                                               double *cells, const lazynet_adagrad *rule,
-                                               const double *largest) {
+/* Where eta l2 is larger, c is computed again with the log1p of the C library. */
+LAZYNET_INLINE void LAZYNET_TYPED(adagrad_mend_decays)(const LAZYNET_INDEX *columns,
+                                                       ptrdiff_t length, double *cells,
+                                                       const lazynet_adagrad_constants *rule,
+                                                       const double *largest) {
     double most = 0.0;
 #pragma omp simd reduction(max : most)
     for (int lane = 0; lane < LAZYNET_LANES; lane++)
@@ -298,7 +309,8 @@ LAZYNET_INLINE void LAZYNET_TYPED(adagrad_mend_decays)(const LAZYNET_INDEX *colu
     for (ptrdiff_t k = 0; k < length; k++) {
         double *cell = cells + 4 * (ptrdiff_t)columns[k];
         const double eta = rule->alpha / (rule->delta + cell[1]);
-        if (!(eta * rule->l2 <= LAZYNET_ADAGRAD_SMALL_LOSS)) cell[2] = lazynet_adagrad_decay(eta, rule);
+        if (!(eta * rule->l2 <= LAZYNET_ADAGRAD_SMALL_LOSS))
+            cell[2] = lazynet_adagrad_decay(eta, rule);
     }
 }
 
@@ -306,9 +318,9 @@ LAZYNET_INLINE void LAZYNET_TYPED(adagrad_mend_decays)(const LAZYNET_INDEX *colu
 static void LAZYNET_TYPED(adagrad_update)(const lazynet_csr *X, const lazynet_row *row,
                                           ptrdiff_t ahead, double *cells, const void *given,
                                           double slope) {
-    const lazynet_adagrad rule = *(const lazynet_adagrad *)given;
-    const double now = rule.steps;
-    const double *kept = (const double *)rule.head.scratch.bytes;
+    const lazynet_adagrad_constants rule = ((const lazynet_adagrad *)given)->constants;
+    const double now = ((const lazynet_adagrad *)given)->steps;
+    const double *kept = (const double *)((const lazynet_adagrad *)given)->head.scratch.bytes;
     const ptrdiff_t half = LAZYNET_TYPED(adagrad_half)(row);
     const LAZYNET_TYPED(row) at = LAZYNET_TYPED(typed)(row);
     LAZYNET_TYPED(stream) stream = LAZYNET_TYPED(stream_of)(X, ahead);
@@ -322,7 +334,8 @@ static void LAZYNET_TYPED(adagrad_update)(const lazynet_csr *X, const lazynet_ro
             (at.values + q, at.columns + q, LAZYNET_LANES, cells, now, &rule, slope, kept + q,
              kept + half + q, largest);
         if (q < stop && at.length >= LAZYNET_LANES) {
-            /* The last eight: what is kept has not changed, and neither has what is written. */
+            /* The last eight; cells that have been written are written again with the same
+             * numbers. */
             q = at.length - LAZYNET_LANES;
             LAZYNET_TYPED(adagrad_block)
             (at.values + q, at.columns + q, LAZYNET_LANES, cells, now, &rule, slope, kept + q,

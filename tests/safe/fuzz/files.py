@@ -17,7 +17,7 @@ from safe.fuzz.ledger import Ledger
 from safe.fuzz.oracle import judged
 
 try:
-    from paper_repro import corpus, results
+    from paper_repro import documents, results
     from paper_repro.pubmed.bag import collect
     from paper_repro.pubmed.citations import read_citations
     from paper_repro.sealed import SealedLines
@@ -106,7 +106,7 @@ def a_journal(random: np.random.Generator) -> bytes:
 def read_svmlight(path: Path, data: bytes) -> Any:
     """As studies read it."""
     path.write_bytes(data)
-    return corpus.from_svmlight(path)
+    return documents.from_svmlight(path)
 
 
 def read_export(path: Path, data: bytes) -> Any:

@@ -1,9 +1,9 @@
-"""Tuning by one protocol: the same number of settings for everybody, drawn at random, judged alike.
+"""Tuning by one protocol: every method draws the same number of settings and is judged alike.
 
-Each method draws its settings from ranges that are stated here, log-uniform where that is said.
-Every setting is trained on the same part of the training rows under the same few orders, and judged
-on the rest of them, never on test rows.  Chosen is the sparsest whose error is within one standard
-error of the method's least.
+Each method draws its settings at random from the ranges below.  Each setting is trained on the same
+part of the training rows under the same few orders, and judged on the other training rows, never on
+test rows.  ``choose`` takes the sparsest setting whose error is within one standard error of the
+method's least error.
 """
 
 from __future__ import annotations
@@ -24,12 +24,13 @@ from lazynet import LazyNetClassifier, StabilisedSGDClassifier, selection_stabil
 from lazynet.data import as_examples
 from lazynet.selection import SelectionReport
 
-#: Passes of a path of stabilised SGD, of which there are so many; the others get all of them.
+#: Passes of each path of stabilised SGD, and its paths; the other methods make as many passes as
+#: all paths together.
 PATH_PASSES, PATHS = 20, 4
 PASSES = PATH_PASSES * PATHS
-#: Settings of each method, the orders that each is trained under, and the share that judges them.
+#: Settings of each method, orders for each setting, and the share of the rows that judges them.
 SETTINGS, ORDERS, VALIDATION_SHARE = 24, 3, 0.3
-#: Of the truncated gradient.
+#: Steps between two truncations of the truncated gradient.
 PERIOD = 10
 
 SGD, TRUNCATED, FOBOS, RDA = "SGD", "truncated gradient", "FoBoS", "RDA"
@@ -46,9 +47,9 @@ Parameters = dict[str, Any]
 
 @dataclass(frozen=True)
 class Scales:
-    """What makes ranges fit any data."""
+    """The units of the ranges, taken from the data."""
 
-    #: the rate at which a step on a row of middle length is as long as the row
+    #: the rate at which a step on a row of median length is as long as the row
     rate: float
     #: the largest mean gradient at zero weights and a zero intercept
     strength: float
@@ -91,25 +92,32 @@ def _in_bursts(generator: np.random.Generator, scales: Scales) -> Parameters:
 
 @dataclass(frozen=True)
 class Method:
-    """How to make one, and from where its settings are drawn."""
+    """How to make an estimator, how to draw its settings, and the ranges in words."""
 
     make: Callable[[str, Parameters], Any]
     draw: Callable[[np.random.Generator, Scales], Parameters]
     ranges: str
 
 
+# --- the estimators, made from a loss and a setting -------------------------------------------
+
+
 def _single(rule: str, **fixed: Any) -> Callable[[str, Parameters], Any]:
+    """One run of ``PASSES`` passes; rates fall as 1 / sqrt(t + 1) unless the rule has its own."""
+    options = fixed if rule == "rda" else {"schedule": "inverse_sqrt", **fixed}
+
     def make(loss: str, parameters: Parameters) -> LazyNetClassifier:
-        rates = {} if rule == "rda" else {"schedule": "inverse_sqrt"}
-        options = {"l1": 0.0, **rates, **fixed, **parameters}
+        chosen = {"l1": 0.0, **options, **parameters}
         return LazyNetClassifier(
-            loss, l2=0.0, rule=rule, max_iter=PASSES, tol=None, record_history=False, **options
+            loss, l2=0.0, rule=rule, max_iter=PASSES, tol=None, record_history=False, **chosen
         )
 
     return make
 
 
 def _stabilised(**fixed: Any) -> Callable[[str, Parameters], Any]:
+    """``PATHS`` paths of ``PATH_PASSES`` passes."""
+
     def make(loss: str, parameters: Parameters) -> StabilisedSGDClassifier:
         options = {"n_paths": PATHS, "max_iter": PATH_PASSES, **fixed, **parameters}
         return StabilisedSGDClassifier(loss, **options)
@@ -159,7 +167,7 @@ METHODS: dict[str, Method] = {
 
 @dataclass(frozen=True)
 class Trial:
-    """One setting, and how it did on the validation rows."""
+    """One setting with its mean error and its mean nonzeros on the validation rows."""
 
     parameters: Parameters
     error: float
@@ -176,7 +184,7 @@ def quietly(
     n_runs: int,
     seed: int,
 ) -> SelectionReport:
-    """``selection_stability``; a model that purges everything is judged like any other."""
+    """``selection_stability`` without the warning of models that purge every feature."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         return selection_stability(
@@ -187,7 +195,7 @@ def quietly(
 def tune(
     name: str, loss: str, X: sparse.csr_matrix, y: NDArray[np.float64], seed: int
 ) -> tuple[list[Trial], int, float]:
-    """All trials, the chosen one, and the standard error that it may be away from the best."""
+    """All trials, the number of the chosen one, and the standard error of the least error."""
     part, rest, y_part, y_rest = train_test_split(
         X, y, test_size=VALIDATION_SHARE, random_state=seed, stratify=y
     )
@@ -204,7 +212,7 @@ def tune(
 
 
 def choose(trials: Sequence[Trial], n_rows: int) -> tuple[int, float]:
-    """The sparsest within one standard error of the least error, and that standard error.
+    """The sparsest trial within one standard error of the least error, and the standard error.
 
     >>> some = [Trial({}, 0.10, 50.0), Trial({}, 0.12, 9.0), Trial({}, 0.20, 1.0)]
     >>> choose(some, 100)
@@ -217,7 +225,7 @@ def choose(trials: Sequence[Trial], n_rows: int) -> tuple[int, float]:
 
 
 def shown(parameters: Mapping[str, Any]) -> str:
-    """Settings as they stand in a table.
+    """Settings for a cell of a table.
 
     >>> shown({"eta0": 0.123456, "burst_size": 200})
     'eta0 = 0.123, burst_size = 200'

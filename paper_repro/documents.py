@@ -1,10 +1,11 @@
-"""A corpus of Medline's shape: Zipf-Mandelbrot words, log-normal lengths, a planted sparse model.
+"""Documents to measure on: generated ones of Medline's shape, or those of an svmlight file.
 
 Lipton & Elkan measured on 1,000,000 Medline abstracts with 260,941 features and 88.54 nonzeros
 per example on average.  What decides the speed of a sparse learner is exactly that shape: how
 many features there are, how many of them one example has, and how often the same ones come
-back (which decides what stays in cache).  The generator reproduces the three, and fills the
-matrix in place, block by block, so that it needs little more memory than the matrix.
+back (which decides what stays in cache).  The generator reproduces the three: words follow the law
+of Zipf and Mandelbrot, lengths are log-normal, labels come from a planted sparse model.  It fills
+the matrix in place, block by block, so that it needs little more memory than the matrix.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,12 +23,8 @@ from sklearn.datasets import load_svmlight_file
 
 from paper_repro.damaged import DamagedFile, told_of
 from paper_repro.machine import memory_shortage
-
-if TYPE_CHECKING:
-    from paper_repro.study import Settings
-
-MEDLINE_FEATURES = 260_941
-MEDLINE_NONZEROS = 88.54
+from paper_repro.published import FEATURES, NONZEROS
+from paper_repro.study import Settings
 
 # Mandelbrot's f(r) ~ (r + OFFSET)^-EXPONENT with the values usually quoted for English, the
 # exponent rounded to 1 + 1/16: its powers are square roots of square roots, which every machine
@@ -128,8 +125,8 @@ def tokens_for(probabilities: NDArray[np.float64], nonzeros: float) -> float:
 
 def medline(
     n_examples: int,
-    n_features: int = MEDLINE_FEATURES,
-    nonzeros: float = MEDLINE_NONZEROS,
+    n_features: int = FEATURES,
+    nonzeros: float = NONZEROS,
     *,
     seed: int = 0,
     dtype: type = np.float64,
