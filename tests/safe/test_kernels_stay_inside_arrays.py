@@ -298,7 +298,7 @@ def test_records_that_are_edited_are_checked_again():
     order, rates = rows(1), np.ones(1)
     values, columns, starts = two_rows()
     examples = Examples(values, columns, starts, 2, np.ones(2))
-    cells, fields = np.zeros((2, 2)), np.zeros(bursts.BURST_FIELDS)
+    cells, fields = np.zeros((2, 2)), np.zeros(bursts.STABILISED_FIELDS)
     bursts.run(examples, order, rates, 1, 0.1, False, 5, 0.0, True, cells, fields, records, 0)
     assert records.n == 1
     features[0] = 2**40

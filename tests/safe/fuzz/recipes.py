@@ -127,7 +127,7 @@ class Parts:
         return fields
 
     def burst_fields(self) -> NDArray[np.float64]:
-        return self.reals(bursts.BURST_FIELDS, least=0.0)
+        return self.reals(bursts.STABILISED_FIELDS, least=0.0)
 
     def past(self) -> Arguments:
         """What ``Average`` takes: a past with nothing in it."""
@@ -176,7 +176,7 @@ class Parts:
             gravity=float(self.random.choice([-1.0, 0.0, 0.01])),
             universal=bool(self.random.integers(2)),
             cells=self.cells(),
-            fields=self.place(np.zeros(bursts.BURST_FIELDS)),
+            fields=self.place(np.zeros(bursts.STABILISED_FIELDS)),
             records=records,
             first=0,
         )
@@ -258,7 +258,7 @@ def _ratios(parts: Parts) -> Arguments:
 def _truncate(parts: Parts) -> Arguments:
     return dict(
         records=parts.records(), cells=parts.cells(),
-        fields=parts.place(np.zeros(bursts.BURST_FIELDS)), gravity=0.1, size=3.0, universal=True,
+        fields=parts.place(np.zeros(bursts.STABILISED_FIELDS)), gravity=0.1, size=3.0, universal=True,
     )  # fmt: skip
 
 
