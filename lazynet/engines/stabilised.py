@@ -171,7 +171,7 @@ class Path:
     def __init__(self, n_features: int, rows: RowStream) -> None:
         self.rows = rows
         self.cells = np.zeros((n_features, 2))
-        self.fields = np.zeros(kernel.BURST_FIELDS)
+        self.fields = np.zeros(kernel.STABILISED_FIELDS)
         self.records = kernel.Records(*_record_arrays(_FIRST_ROOM))
 
     def weights(self) -> NDArray[np.float64]:

@@ -392,7 +392,7 @@ def test_the_kernel_survives_hostile_matrices_and_orders(data):
         np.ones(len(indices)), np.array(indices, np.int32), np.array(indptr, np.int32), d,
         np.ones(len(indptr) - 1),
     )  # fmt: skip
-    cells, fields = np.zeros((d, 2)), np.zeros(kernel.BURST_FIELDS)
+    cells, fields = np.zeros((d, 2)), np.zeros(kernel.STABILISED_FIELDS)
     records = kernel.Records(
         np.full(room, data.draw(integers)), np.zeros(room), np.zeros(room, np.uint8)
     )
@@ -419,7 +419,7 @@ def test_the_kernel_refuses_state_that_does_not_fit():
     X, y = problem(0)
     examples, d = as_examples(X, y), X.shape[1]
     order, rates = np.zeros(2, np.int64), np.ones(2)
-    cells, fields = np.zeros((d, 2)), np.zeros(kernel.BURST_FIELDS)
+    cells, fields = np.zeros((d, 2)), np.zeros(kernel.STABILISED_FIELDS)
     records = kernel.Records(np.zeros(4, np.int64), np.zeros(4), np.zeros(4, np.uint8))
 
     def run(order=order, rates=rates, size=1, cells=cells, fields=fields, loss=1):

@@ -373,7 +373,7 @@ def test_none_is_no_array(call):
 
 def test_arrays_of_another_width_are_refused():
     """Cells of one number are not written to as if they had two."""
-    with pytest.raises(ValueError, match="two numbers per feature"):
+    with pytest.raises(ValueError, match="cells must have 4 rows of 2 numbers"):
         stabilised.purge(np.array([0, 3]), np.zeros((4, 1)))
 
 
@@ -394,7 +394,7 @@ def test_records_that_are_edited_are_checked_again():
     order, rates = rows(1), np.ones(1)
     values, columns, starts = two_rows()
     examples = Examples(values, columns, starts, 2, np.ones(2))
-    cells, fields = np.zeros((2, 2)), np.zeros(stabilised.BURST_FIELDS)
+    cells, fields = np.zeros((2, 2)), np.zeros(stabilised.STABILISED_FIELDS)
     stabilised.run(examples, order, rates, 1, 0.1, False, 5, 0.0, True, cells, fields, records, 0)
     assert records.n == 1
     features[0] = 2**40

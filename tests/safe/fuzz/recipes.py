@@ -135,7 +135,7 @@ class Parts:
         return fields
 
     def burst_fields(self) -> NDArray[np.float64]:
-        return self.reals(stabilised.BURST_FIELDS, least=0.0)
+        return self.reals(stabilised.STABILISED_FIELDS, least=0.0)
 
     def past(self) -> Arguments:
         """What ``Average`` takes: a past with nothing in it."""
@@ -184,7 +184,7 @@ class Parts:
             gravity=float(self.random.choice([-1.0, 0.0, 0.01])),
             universal=bool(self.random.integers(2)),
             cells=self.cells(),
-            fields=self.place(np.zeros(stabilised.BURST_FIELDS)),
+            fields=self.place(np.zeros(stabilised.STABILISED_FIELDS)),
             records=records,
             first=0,
         )
@@ -266,7 +266,7 @@ def _ratios(parts: Parts) -> Arguments:
 def _truncate(parts: Parts) -> Arguments:
     return dict(
         records=parts.records(), cells=parts.cells(),
-        fields=parts.place(np.zeros(stabilised.BURST_FIELDS)), gravity=0.1, size=3.0,
+        fields=parts.place(np.zeros(stabilised.STABILISED_FIELDS)), gravity=0.1, size=3.0,
         universal=True,
     )  # fmt: skip
 
