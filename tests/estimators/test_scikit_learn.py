@@ -171,7 +171,7 @@ def test_pickle_predicts_and_learns_on_bit_for_bit(engine, n_classes):
 
 
 def test_coefficients_are_read_only():
-    """A number of coef_ cannot be written: training would not see it; a whole array can be given."""
+    """Single numbers of coef_ cannot be written, because training would not see them."""
     X, y = make_data()
     model = LazyNetRegressor(max_iter=1, tol=None).fit(X, y)
     with pytest.raises(ValueError, match="read-only"):
