@@ -15,11 +15,16 @@ import lazynet.reference
 
 MODULES = [
     "lazynet",
+    "lazynet.catalogue",
+    "lazynet.checks.tolerance",
+    "lazynet.checks.twin",
+    "lazynet.checks.verify",
+    "lazynet.estimators.base",
     "lazynet.figures",
     "lazynet.reference",
+    "lazynet.schedules",
     "lazynet.testing",
-    "lazynet.tolerance",
-    "lazynet.twin",
+    "lazynet.training",
     *(info.name for info in pkgutil.iter_modules(lazynet.reference.__path__, "lazynet.reference.")),
 ]
 IN_EXAMPLES = doctest.DocTestParser()

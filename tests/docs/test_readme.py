@@ -1,14 +1,20 @@
 """The code and the tables of the README do what the README says."""
 
+import dataclasses
 import re
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 from support import ROOT
+from support.matrices import make_data
 
 import lazynet
+from lazynet.catalogue import ALGORITHMS
+from lazynet.forms import FORMS
+from lazynet.kernels import cells
 from lazynet.reference import closed_forms
 from lazynet.reference.shrink import fobos_shrink, sgd_shrink
 
@@ -111,6 +117,95 @@ def test_the_selections_print_what_is_shown(capsys):
     assert len(printed) == len(shown) == 2
     for line, expected in zip(printed, shown, strict=True):
         assert numbers_in(line) == pytest.approx(numbers_in(expected), rel=5e-2)
+
+
+def table_of_rules():
+    """The table of the README, a line for every row of the catalogue."""
+    for row in ALGORITHMS.values():
+        parameters = ", ".join(f"{f.name}={f.default!r}" for f in dataclasses.fields(row.rule))
+        if row.engine is None:
+            kept = "any engine"
+            reference, name = "lazynet/reference/dense.py", "DenseReference"
+        else:
+            kind = row.engine.kind
+            count = cells.numbers(kind)
+            kept = f"[{count} number{'s' * (count > 1)}](lazynet/kernels/cells/{kind}.h)"
+            reference = f"lazynet/reference/{kind}.py"
+            name = row.reference.__name__
+        found = [
+            f'`"{row.rule.name}"`',
+            f"`{row.rule.__name__}({parameters})`",
+            kept,
+            f"[`{name}`]({reference})",
+            row.paper + ("" if row.exact else "; NOT exact for l2 > 0"),
+            f"[`{Path(row.property).name}`]({row.property})",
+        ]
+        yield f"| {' | '.join(found)} |"
+
+
+def test_the_table_of_rules_is_the_catalogue():
+    """A line for every rule: its name, its object with the defaults, its files and its source."""
+    expected = "\n".join(table_of_rules())
+    assert len(expected.splitlines()) == len(ALGORITHMS) >= 7
+    assert f"|---|---|---|---|---|---|\n{expected}\n\n" in README.read_text(), f"write:\n{expected}"
+
+
+def test_the_table_of_engines_has_every_form():
+    """With the defaults of its object."""
+    rows = re.findall(
+        r'^\| `"(\w+)"`(?: \(default\))? \| `(.*?)` \|', README.read_text(), re.MULTILINE
+    )
+    written = {name: code for name, code in rows if name not in ALGORITHMS}
+    assert set(written) == set(FORMS)
+    for name, code in written.items():
+        defaults = ", ".join(f"{f.name}={f.default!r}" for f in dataclasses.fields(FORMS[name]))
+        assert code == f"{FORMS[name].__name__}({defaults})"
+
+
+def test_where_is_what_names_what_is_there():
+    """Every name in a row of the table stands in a file that the row links to."""
+    (section,) = re.findall(
+        r"^## Where is what\n(.*?)^## ", README.read_text(), re.DOTALL | re.MULTILINE
+    )
+    rows = [line for line in section.splitlines() if line.startswith("| ")][1:]
+    assert len(rows) >= 9
+    for row in rows:
+        paths = [ROOT / target for target in re.findall(r"\]\(([^)]+)\)", row)]
+        assert paths, row
+        assert all(path.exists() for path in paths), row
+        texts = [path.read_text(encoding="utf-8") for path in paths if path.is_file()]
+        for name in re.findall(r"(?<!\[)`(\w+)`(?!\])", row.partition("|")[2].partition("|")[2]):
+            assert any(re.search(rf"\b{name}\b", text) for text in texts), f"{name}: {row}"
+
+
+def test_the_grids_of_the_readme_search():
+    """Both grids find a best candidate on small data."""
+    namespace = {}
+    exec(snippet_with("GridSearchCV"), namespace)
+    X, y = make_data(n=90)
+    for name, candidates in (("gammas", 4), ("rules", 3)):
+        search = namespace[name].set_params(cv=2, error_score="raise").fit(X, y)
+        assert len(search.cv_results_["params"]) == candidates
+        assert search.best_score_ > 0.5
+
+
+def test_the_estimator_of_averaged_sgd():
+    """The lines below the averages, on the data of the averages."""
+    namespace = {}
+    exec(
+        snippet_with("sparse.random(12_000").replace("12_000", "600").replace("10_000", "500"),
+        namespace,
+    )
+    exec(snippet_with("ASGDClassifier"), namespace)
+    assert namespace["model"].coef_.any()
+
+
+def test_every_block_of_code_is_run():
+    """No snippet of the README is left out of the tests above."""
+    mine = Path(__file__).read_text(encoding="utf-8")
+    asked = re.findall(r'(?:snippet_with|printed_and_shown)\(\s*"([^"]+)"', mine)
+    for snippet in SNIPPETS:
+        assert [text for text in asked if text in snippet], snippet
 
 
 def test_the_smallest_examples_of_what_is_printed_wrong():
