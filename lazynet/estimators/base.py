@@ -301,7 +301,13 @@ class SparseLinear(Transactional, BaseEstimator):
     @property
     @at_rest
     def intercept_(self) -> NDArray[np.float64]:
-        """The intercept of each problem; 0 without ``fit_intercept``."""
+        """The intercept of each problem; 0 without ``fit_intercept``.
+
+        >>> from lazynet import LazyNetRegressor
+        >>> model = LazyNetRegressor(schedule="constant", eta0=0.25).partial_fit([[0.0]], [4.0])
+        >>> model.intercept_
+        array([1.])
+        """
         check_is_fitted(self)
         return self._intercepts()
 
@@ -347,7 +353,13 @@ class SparseLinear(Transactional, BaseEstimator):
 
     @all_or_nothing
     def densify(self) -> Self:
-        """Give ``coef_`` as an array from now on, which is the default."""
+        """Give ``coef_`` as an array from now on, which is the default.
+
+        >>> from lazynet import LazyNetClassifier
+        >>> model = LazyNetClassifier(l1=0.1).partial_fit([[0.0, 9.0]], ["b"], classes=["a", "b"])
+        >>> model.sparsify().densify().coef_.shape
+        (1, 2)
+        """
         check_is_fitted(self)
         self._sparse_coef = False
         return self

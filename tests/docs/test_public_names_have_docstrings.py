@@ -18,13 +18,9 @@ MODULES = [
     "lazynet.catalogue",
     "lazynet.checks.tolerance",
     "lazynet.checks.twin",
-    "lazynet.checks.verify",
-    "lazynet.estimators.base",
     "lazynet.figures",
     "lazynet.reference",
-    "lazynet.schedules",
     "lazynet.testing",
-    "lazynet.training",
     *(info.name for info in pkgutil.iter_modules(lazynet.reference.__path__, "lazynet.reference.")),
 ]
 IN_EXAMPLES = doctest.DocTestParser()
