@@ -172,6 +172,8 @@ def test_weights_of_every_estimator_can_be_assigned(model):
         assert same_bits(twin.decision_function(X), model.decision_function(X))
     model.coef_ = sparse.csr_matrix(np.eye(1, X.shape[1]))
     assert np.allclose(model.coef_, np.eye(1, X.shape[1]))
+    if hasattr(model, "support_"):
+        assert model.support_.tolist() == [[True] + [False] * (X.shape[1] - 1)]
 
 
 @pytest.mark.parametrize(
