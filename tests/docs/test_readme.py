@@ -23,7 +23,7 @@ SNIPPETS = re.findall(r"```python\n(.*?)```", README.read_text(), re.DOTALL)
 
 
 class MyLazyRule:
-    """Squared error, FoBoS with l1 and l2, two scalars and a dictionary."""
+    """A lazy rule: squared error, FoBoS with l1 and l2, kept in two scalars and a dictionary."""
 
     def __init__(self, n_features, l1, l2, rates, broken=False):
         self.n_features, self.l1, self.l2, self.rates = n_features, l1, l2, rates
@@ -64,26 +64,26 @@ def own_rule_test(rule):
 
 
 def test_a_correct_rule_of_ones_own_passes():
-    """The ten lines as printed, on a lazy rule written from the README's two formulas."""
+    """The test that the README prints passes on a rule written from the README's two formulas."""
     own_rule_test(MyLazyRule)()
 
 
 def test_a_broken_rule_of_ones_own_is_caught():
-    """The same ten lines find the mistake and say where."""
+    """The test that the README prints finds the mistake and says where."""
     broken = lambda *arguments, **options: MyLazyRule(*arguments, **options, broken=True)  # noqa: E731
     with pytest.raises(AssertionError, match="away from the dense twin"):
         own_rule_test(broken)()
 
 
 def test_the_stepper_example():
-    """The value in the comment is the value."""
+    """The weight is the number in the comment."""
     namespace = {}
     exec(snippet_with("Stepper(1_000_000"), namespace)
     assert namespace["stepper"].weight(7) == 0.95
 
 
 def printed_and_shown(first_line, capsys):
-    """What a snippet prints, and what stands below it, line by line."""
+    """The lines that a snippet prints, and the lines that the README shows below it."""
     snippet = snippet_with(first_line)
     exec(snippet, {})
     shown = README.read_text().split(snippet)[1].split("```")[2]
@@ -95,7 +95,7 @@ def numbers_in(line):
 
 
 def test_the_first_example_prints_what_is_shown(capsys):
-    """Accuracy, number of weights and verdict, to what another machine's logarithms may change."""
+    """Accuracy, number of weights and verdict agree, up to what another machine may change."""
     printed, shown = printed_and_shown("1_000_000 ** rng.random", capsys)
     assert numbers_in(printed[0]) == pytest.approx(numbers_in(shown[0]), rel=3e-3)
     assert numbers_in(printed[1]) == pytest.approx(numbers_in(shown[1]), rel=1e-2)
@@ -103,7 +103,7 @@ def test_the_first_example_prints_what_is_shown(capsys):
 
 
 def test_the_averages_print_what_is_shown(capsys):
-    """Accuracies and supports, likewise."""
+    """Accuracies and supports agree, up to what another machine may change."""
     printed, shown = printed_and_shown("sparse.random(12_000", capsys)
     assert len(printed) == len(shown) == 3
     for line, expected in zip(printed, shown, strict=True):
@@ -112,7 +112,7 @@ def test_the_averages_print_what_is_shown(capsys):
 
 
 def test_the_selections_print_what_is_shown(capsys):
-    """Errors, nonzeros and kappas, likewise."""
+    """Errors, nonzeros and kappas agree, up to what another machine may change."""
     printed, shown = printed_and_shown("sparse.random(2_000", capsys)
     assert len(printed) == len(shown) == 2
     for line, expected in zip(printed, shown, strict=True):
@@ -151,7 +151,7 @@ def test_the_table_of_rules_is_the_catalogue():
 
 
 def test_the_table_of_engines_has_every_form():
-    """With the defaults of its object."""
+    """The table names every form, its object and the defaults."""
     rows = re.findall(
         r'^\| `"(\w+)"`(?: \(default\))? \| `(.*?)` \|', README.read_text(), re.MULTILINE
     )
@@ -190,7 +190,7 @@ def test_the_grids_of_the_readme_search():
 
 
 def test_the_estimator_of_averaged_sgd():
-    """The lines below the averages, on the data of the averages."""
+    """The lines for averaged SGD run on the data of the snippet above them."""
     namespace = {}
     exec(
         snippet_with("sparse.random(12_000").replace("12_000", "600").replace("10_000", "500"),
@@ -209,7 +209,7 @@ def test_every_block_of_code_is_run():
 
 
 def test_the_smallest_examples_of_what_is_printed_wrong():
-    """True and printed values of the table are those of the formulas that are kept."""
+    """The formulas that are kept give the true and the printed values of the table."""
     pattern = (
         r"\| w = (?P<w>\S+), eta = (?P<eta>[\d/ then]+), l1 = (?P<l1>\S+), l2 = (?P<l2>\S+): "
         r"true (?P<true>\S+), printed (?P<printed>\S+) \| \[`(?P<name>printed_\w+)`\]"
@@ -227,7 +227,7 @@ def test_the_smallest_examples_of_what_is_printed_wrong():
 
 
 def test_links_lead_somewhere():
-    """In the files that people read first."""
+    """Every link in README, CONTRIBUTING and CHANGELOG leads to a file."""
     for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md"):
         text = (README.parent / name).read_text()
         for target in re.findall(r"\]\((?!http|#)([^)#]+)", text):

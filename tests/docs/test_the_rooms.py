@@ -112,7 +112,7 @@ def test_imports_have_no_circle():
 
 
 def test_declarations_of_kernels_have_no_circle():
-    """The same for what one .pxd takes from another."""
+    """What one .pxd takes from another makes no circle."""
     graph = {
         path.stem: re.findall(r"^from \.(\w+) cimport", path.read_text(), re.MULTILINE)
         for path in PACKAGE.rglob("*.pxd")
@@ -144,7 +144,7 @@ def test_words_import_nothing_but_each_other(module):
 
 
 def test_words_load_nothing_compiled():
-    """Not by way of a package's __init__ either."""
+    """Importing all words loads no module outside of them, by way of an __init__ either."""
     modules = [name for name in SOURCES if room_of(name) in WORDS]
     code = (
         f"import sys; sys.path.insert(0, {str(ROOT)!r})\n"
@@ -160,7 +160,7 @@ def test_words_load_nothing_compiled():
 
 @pytest.mark.parametrize("module", [name for name in SOURCES if room_of(name) == "reference"])
 def test_the_reference_imports_nothing_of_lazynet(module):
-    """What kernels are compared with shares no line with them."""
+    """The reference, with which kernels are compared, shares no line with them."""
     assert {room_of(other) for other in IMPORTS[module]} <= {"reference"}
 
 
@@ -200,7 +200,7 @@ def test_the_exported_names_agree():
 
 @pytest.mark.parametrize("name", sorted(lazynet._ROOMS))
 def test_an_exported_name_is_made_where_the_table_says(name):
-    """Not merely passed on by a module that imports it."""
+    """The module in the table defines the name, and does not merely import it."""
     value = getattr(lazynet, name)
     assert value is getattr(importlib.import_module(lazynet._ROOMS[name]), name)
     assert value.__module__ == lazynet._ROOMS[name]

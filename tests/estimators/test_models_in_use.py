@@ -48,7 +48,7 @@ each_engine = pytest.mark.parametrize(
 
 
 def quiet(Estimator, **options):
-    """An estimator of two epochs that does not warn of them."""
+    """An estimator that trains two epochs and gives no warning."""
     return Estimator(**{"max_iter": 2, "tol": None, "random_state": 0, **options})
 
 
@@ -121,7 +121,7 @@ def test_assignment_alone_changes_only_what_is_assigned():
 
 @pytest.mark.parametrize("engine", ELASTIC_ENGINES)
 def test_partial_fit_goes_on_from_assigned_weights(engine):
-    """One step from assigned weights is the step that the formula gives, and t_ goes on."""
+    """A step from assigned weights follows the formula, and t_ counts on."""
     model = LazyNetRegressor(
         engine=engine, schedule=Constant(0.5), l1=0.2, l2=0.0, fit_intercept=True
     ).partial_fit([[1.0, 0.0, 0.0]], [1.0])
@@ -230,7 +230,7 @@ def test_fit_starts_from_coef_init_and_intercept_init(n_classes, options):
 
 
 def test_coef_init_is_a_warm_start_with_these_weights():
-    """fit from the weights of another model is warm_start, bit for bit, engine for engine."""
+    """fit from the weights of another model gives the bits that warm_start gives."""
     X, y = make_data()
     first = quiet(LazyNetClassifier, engine="dense", l1=1e-2).fit(X, y)
     warm = copy.deepcopy(first).set_params(warm_start=True).fit(X, y)
@@ -243,7 +243,7 @@ def test_coef_init_is_a_warm_start_with_these_weights():
 
 
 def test_coef_init_alone_leaves_the_intercept_at_its_start():
-    """An init that is not given is zero, or with warm_start what the model has."""
+    """A start that is not given is zero; with warm_start it is the present intercept."""
     options = dict(l1=0.0, l2=0.0, schedule=Constant(0.5), max_iter=1, tol=None)
     model = LazyNetRegressor(**options).fit([[1.0]], [2.0], coef_init=[1.0])
     assert (model.coef_[0], model.intercept_[0]) == (1.5, 0.5)
@@ -287,7 +287,7 @@ def test_sparsify_and_densify(model, n_classes):
 
 
 def test_training_goes_on_after_sparsify():
-    """The sparse matrix is of the weights as of now."""
+    """The sparse matrix holds the weights after the last partial_fit."""
     X, y = make_data()
     model = quiet(LazyNetClassifier, l1=0.02, shuffle=False).fit(X, y)
     other = copy.deepcopy(model).sparsify()
@@ -302,7 +302,7 @@ def test_training_goes_on_after_sparsify():
 
 
 def test_a_callback_looks_and_stops():
-    """It sees the figures of history_ and the weights of the epoch, and something true ends fit."""
+    """A callback sees the figures and the weights of an epoch; a true answer ends fit."""
     X, y = make_data(n_classes=3)
     seen = []
 
@@ -333,7 +333,7 @@ def test_a_callback_looks_and_stops():
 
 @pytest.mark.parametrize("record_history", [False, True])
 def test_a_callback_changes_no_weight(record_history):
-    """A callback that returns nothing leaves the model what it is without one."""
+    """A callback that returns None leaves the model as it is without a callback."""
     X, y = make_data(n_classes=0)
     options = dict(max_iter=4, l1=1e-2, average=True, record_history=record_history)
     epochs = []
@@ -344,7 +344,7 @@ def test_a_callback_changes_no_weight(record_history):
 
 
 def test_a_callback_that_fails_leaves_the_model():
-    """Its error is the caller's, and the model is what it was before fit."""
+    """The caller gets the error of the callback, and the model stays what it was before fit."""
     X, y = make_data()
     model = quiet(LazyNetClassifier).fit(X, y)
     before = model.coef_.copy()
@@ -359,13 +359,13 @@ def test_a_callback_that_fails_leaves_the_model():
 
 
 def wide_data():
-    """Rows that name some forty of a thousand features, and three classes."""
+    """Rows that name about 40 of 1,000 features, and three classes."""
     X = sparse.random(40, 1_000, density=0.04, format="csr", random_state=0)
     return X, np.arange(40) % 3
 
 
 class Count:
-    """How many weights the engines brought current, and how often all of them."""
+    """Counts the weights that engines bring current one by one, and the calls for all weights."""
 
     def __init__(self, monkeypatch):
         self.all, self.some = 0, 0
@@ -416,7 +416,7 @@ def test_predict_after_partial_fit_brings_current_only_the_weights_of_its_rows(
 
 
 def test_predict_of_a_regressor_brings_current_only_the_weights_of_its_rows(monkeypatch):
-    """The same; rows that name most features, and dense rows, take all weights once."""
+    """A row costs its nonzeros; rows that name most features bring all weights current, once."""
     X, y = wide_data()
     model = LazyNetRegressor(random_state=0, l1=1e-3).partial_fit(X, y)
     count = Count(monkeypatch)

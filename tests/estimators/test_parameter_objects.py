@@ -80,7 +80,7 @@ ESTIMATORS = [
 
 
 def model_with(parameter, value):
-    """An estimator with two epochs and one object, whatever this object rules out left alone."""
+    """An estimator with one object, two epochs, and a penalty that the object allows."""
     options = dict(l2=0.0 if parameter == "loss" else 1e-3, max_iter=2, tol=None, random_state=0)
     options["l1"] = 0.0 if value == "rescaled" or isinstance(value, Rescaled) else 1e-3
     Estimator = LazyNetRegressor if parameter == "loss" else LazyNetClassifier
@@ -159,7 +159,7 @@ def test_parameters_of_objects_nest(kind, parameter, changed, refused):
 
 @pytest.mark.parametrize(("kind", "parameter"), KINDS)
 def test_objects_with_their_defaults(kind, parameter):
-    """They clone, pickle, compare, print and train, those without parameters too."""
+    """Objects clone, pickle, compare, print and train, also where they have no parameters."""
     assert clone(kind()) == pickle.loads(pickle.dumps(kind())) == kind()
     assert repr(kind()) == f"{kind.__name__}()"
     X, y = make_data()
@@ -185,7 +185,7 @@ def test_an_object_in_an_estimator_is_not_changed_by_training():
 
 
 def test_a_changed_object_changes_the_next_fit():
-    """What fit has checked once is checked anew after set_params or an assignment."""
+    """fit checks an object anew after set_params or an assignment."""
     X, y = make_data()
     model = LazyNetClassifier(rule=RDA(), max_iter=2, tol=None, random_state=0)
     first = model.fit(X, y).coef_.copy()
@@ -196,7 +196,7 @@ def test_a_changed_object_changes_the_next_fit():
 
 
 def test_a_class_in_place_of_an_object_is_told_to_be_called():
-    """rule=RDA is a slip for rule=RDA()."""
+    """The error for rule=RDA says to write RDA()."""
     X, y = make_data()
     for parameter, kind in (
         ("rule", RDA),
@@ -241,7 +241,7 @@ def test_grid_search_over_rules():
 
 
 def test_grid_search_over_an_object_and_its_parameter_at_once():
-    """set_params gives the object first and its parameter then."""
+    """set_params sets the object first and the parameter of the object after it."""
     model = LazyNetClassifier(rule="rda").set_params(rule=FTRL(), rule__alpha=0.5)
     assert model.rule == FTRL(alpha=0.5)
 
@@ -332,14 +332,14 @@ def test_advice_names_only_parameters_that_the_estimator_has(Estimator):
     [("log", "log_loss"), ("squared_loss", "squared_error"), ("mse", "squared_error")],
 )
 def test_a_loss_of_another_library_says_what_to_write(foreign, own):
-    """The names that other libraries, and scikit-learn once, gave to losses."""
+    """The error for a loss by its name elsewhere gives the name here."""
     X, y = make_data()
     with pytest.raises(ValueError, match=rf"^loss must be one of .*: write loss='{own}'$"):
         LazyNetClassifier(foreign).fit(X, y)
 
 
 def test_a_stranger_is_refused_by_name():
-    """A misspelt parameter is Python's own error."""
+    """A misspelt parameter gets the error that Python gives."""
     with pytest.raises(TypeError, match="unexpected keyword argument 'gammma'"):
         LazyNetClassifier(gammma=1)
 
@@ -367,7 +367,7 @@ def test_constructors_hold_only_what_every_rule_understands(Estimator):
     ],
 )
 def test_eta0_beside_an_object_is_refused(schedule, advice):
-    """A schedule that is no name carries its scale itself, in estimators and in the Stepper."""
+    """A schedule that is not a name carries its own scale, in estimators and in the Stepper."""
     X, y = make_data()
     model = LazyNetClassifier(schedule=schedule, eta0=0.5, max_iter=2, tol=None)
     with pytest.raises(ValueError, match=rf"^eta0 is for schedules that .* by name.*{advice}"):

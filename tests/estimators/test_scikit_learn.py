@@ -197,7 +197,7 @@ def documents(n=90):
     "vectorizer", [HashingVectorizer(n_features=2**12), TfidfVectorizer()], ids=["hashing", "tfidf"]
 )
 def test_grid_search_over_a_text_pipeline(vectorizer):
-    """Text, a grid over the penalty and the engine, string labels: found, refitted and scored."""
+    """A grid over penalty and engine, on texts with string labels, finds the better penalty."""
     texts, topics = documents()
     pipeline = Pipeline(
         [
@@ -360,7 +360,7 @@ def test_fit_is_stepping_by_hand(engine, rule, step_order):
 
 @pytest.mark.parametrize("rule", [name for name in ALGORITHMS if name not in ("fobos", "sgd")])
 def test_fit_with_any_rule_is_stepping_by_hand(rule):
-    """The same for every other rule of the catalogue, some of which have rates of their own."""
+    """fit and Stepper give the same bits for every other rule of the catalogue."""
     X, y = make_data()
     options = dict(rule=rule, l1=1e-2, l2=1e-2)
     if ALGORITHMS[rule].rule.scheduled:
@@ -425,7 +425,7 @@ def test_a_row_of_weight_zero_still_shrinks():
 
 @pytest.mark.parametrize("engine", ELASTIC_ENGINES)
 def test_one_sample_order_is_permuted_rows(engine):
-    """An explicit order visits the rows as if they had been permuted, overriding shuffle."""
+    """An explicit order visits the rows as if they had been permuted, and shuffle is ignored."""
     X, y = make_data()
     order = np.random.default_rng(1).permutation(len(y))
     options = dict(engine=engine, l1=1e-2, max_iter=3, tol=None)
@@ -609,7 +609,7 @@ def test_training_stops_when_the_objective_stays(tol, patience, record_history):
 
 
 def test_convergence_warning_when_the_epochs_run_out():
-    """Still improving after max_iter epochs: a warning that names tol and max_iter, and a model."""
+    """A fit that still improves after max_iter epochs warns, and its model can predict."""
     X, y = make_data()
     model = LazyNetClassifier(max_iter=4, tol=1e-9, random_state=0)
     with pytest.warns(ConvergenceWarning, match=r"tol=1e-09 after max_iter=4 epochs"):
@@ -649,7 +649,7 @@ def test_progress_is_one_line_per_epoch(capsys, tol):
 
 @pytest.mark.parametrize(("verbose", "terminal"), [(1, False), (1, True), (0, True)])
 def test_progress_bar_only_on_a_terminal(monkeypatch, capsys, verbose, terminal):
-    """A bar is made when asked for on a terminal, and advances by every step; never otherwise."""
+    """verbose=1 on a terminal makes a bar that advances by every step; nothing else makes one."""
     bars = []
 
     class Bar:
@@ -676,7 +676,7 @@ def test_progress_bar_only_on_a_terminal(monkeypatch, capsys, verbose, terminal)
 
 
 def test_warm_start_continues_from_the_weights_with_t_at_zero():
-    """A warm fit is training on from the present weights, the schedule begun again."""
+    """A warm fit goes on from the present weights, and its schedule begins again."""
     X, y = make_data()
     rates = InverseSqrt(0.5).rates(0, 2 * len(y))
     # The dense engine keeps the weights themselves, so nothing is rounded in between.
@@ -740,7 +740,7 @@ def test_partial_fit_goes_on_in_the_engine_asked_for(before, after):
 
 
 def test_partial_fit_knows_classes_not_yet_seen():
-    """Classes named in the first call have coefficients before a row of theirs is seen."""
+    """Classes named in the first call have coefficients before any row of the class is seen."""
     X, y = make_data()
     model = LazyNetClassifier().partial_fit(X, y, classes=[2, 0, 1])
     assert model.classes_.tolist() == [0, 1, 2]
@@ -750,7 +750,7 @@ def test_partial_fit_knows_classes_not_yet_seen():
 @pytest.mark.parametrize("eta0", [None, 0.05])
 @pytest.mark.parametrize("Estimator", [LazyNetClassifier, LazyNetRegressor])
 def test_verify_agrees_and_changes_nothing(Estimator, eta0):
-    """verify trains the dense twin beside the lazy model, and not the estimator."""
+    """verify compares the dense twin with a lazy model of its own; the estimator stays as it is."""
     X, y = make_data()
     model = Estimator(l1=1e-2, eta0=eta0).set_params(tol=None, max_iter=2)
     fitted = copy.deepcopy(model).fit(X, y)
