@@ -49,7 +49,7 @@ RUN_ENV := ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 UBSAN_OPTIONS
     LD_PRELOAD="$$(cc -print-file-name=libasan.so) $$(cc -print-file-name=libubsan.so)"
 endif
 .PHONY: test-special fuzz-special
-$(VENV)/.special: $(VENV)/.created $(SOURCES) $(wildcard lazynet/*.py lazynet/reference/*.py)
+$(VENV)/.special: $(VENV)/.created $(SOURCES) $(wildcard lazynet/*.py lazynet/*/*.py)
 	$(BIN)/python -m pip install --quiet numpy scipy scikit-learn pytest hypothesis pytest-xdist
 	$(BUILD_ENV) $(BIN)/python -m pip install --quiet --no-deps --force-reinstall --no-cache-dir .
 	touch $@
@@ -91,8 +91,8 @@ notebooks-write: $(VENV)/.notebooks
 	$(BIN)/python notebooks/run.py --write
 
 # pdoc does not look for the modules of a package that has an __all__.
-DOCUMENTED := lazynet lazynet.linear lazynet.schedules lazynet.figures lazynet.testing lazynet.tolerance \
-    lazynet.twin lazynet.reference \
+DOCUMENTED := lazynet lazynet.catalogue lazynet.estimators.base lazynet.schedules lazynet.training lazynet.testing \
+    lazynet.checks.tolerance lazynet.checks.twin lazynet.checks.verify lazynet.figures lazynet.reference \
     $(patsubst lazynet/reference/%.py,lazynet.reference.%,$(filter-out %/__init__.py,$(wildcard lazynet/reference/*.py)))
 docs: setup
 	$(BIN)/python -W ignore::UserWarning -m pdoc --docformat numpy --math --no-show-source --template-directory .pdoc --output-directory build/docs $(DOCUMENTED)

@@ -43,7 +43,12 @@ from lazynet.rules.truncated_gradient import TruncatedGradient
 
 @dataclass(frozen=True)
 class Algorithm:
-    """A row of the catalogue."""
+    """A row of the catalogue.
+
+    >>> row = ALGORITHMS["rda"]
+    >>> row.rule(), row.engine.kind, row.paper, row.exact
+    (RDA(), 'rda', 'Xiao (2010)', True)
+    """
 
     rule: type[Rule]
     #: the engine of a rule with a state of its own; None for rules whose weights a form keeps
@@ -57,7 +62,7 @@ class Algorithm:
     exact: bool = True
 
 
-_FORMS = "tests/exact/test_forms_equal_dense.py"
+_FORMS = "tests/exact/test_lazy_equals_dense.py"
 _CELLS = "tests/exact/test_rules_with_state.py"
 
 #: Every row, by the name that the parameter ``rule`` gives to it.
@@ -106,7 +111,11 @@ RULE = Special(check=check_rule)
 
 
 def algorithm_of(rule: Rule) -> Algorithm:
-    """The row of a rule."""
+    """The row of a rule.
+
+    >>> algorithm_of(FoBoS()).paper
+    'Duchi & Singer (2009); Lipton & Elkan, Eq. 2 and Theorem 2'
+    """
     return ALGORITHMS[rule.name]
 
 

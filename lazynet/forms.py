@@ -25,7 +25,12 @@ class Form(ParameterObject):
 
 @dataclass(repr=False)
 class Clock(Form):
-    """One number per weight and two running scalars; the fastest form."""
+    """One number per weight and two running scalars; the fastest form.
+
+    >>> from lazynet import LazyNetClassifier
+    >>> LazyNetClassifier(engine=Clock())
+    LazyNetClassifier(engine=Clock())
+    """
 
     name: ClassVar[str] = "clock"
     takes_averages: ClassVar[bool] = True
@@ -49,7 +54,12 @@ class Tables(Form):
 
 @dataclass(repr=False)
 class Rescaled(Form):
-    """A scale times a vector, which handles an l2 penalty and no l1 penalty."""
+    """A scale times a vector, which handles an l2 penalty and no l1 penalty.
+
+    >>> from lazynet import LazyNetClassifier
+    >>> LazyNetClassifier(l1=0.0, engine=Rescaled())
+    LazyNetClassifier(engine=Rescaled(), l1=0.0)
+    """
 
     name: ClassVar[str] = "rescaled"
     takes_l1: ClassVar[bool] = False
@@ -60,6 +70,10 @@ class Dense(Form):
     """Every weight at every step, compiled: the loop that the lazy forms are compared with.
 
     With ``predictions`` the prediction and the gradient run over all features too.
+
+    >>> from lazynet import LazyNetClassifier
+    >>> LazyNetClassifier(engine=Dense(predictions=True))
+    LazyNetClassifier(engine=Dense(predictions=True))
     """
 
     _kinds = table(predictions=FLAG)

@@ -46,7 +46,11 @@ class Formula(ParameterObject):
     _from_model: ClassVar[str] = "eta0"
 
     def known(self, eta0: float, l2: float) -> Self:
-        """The schedule of a model that makes the rates ``eta0`` large and has this ``l2``."""
+        """The schedule of a model whose rates have the scale ``eta0`` and whose penalty has ``l2``.
+
+        >>> Power().known(eta0=0.5, l2=0.0), Power(0.1).known(eta0=0.5, l2=0.0)
+        (Power(eta0=0.5), Power(eta0=0.1))
+        """
         found = self.settled()
         if getattr(found, self._from_model) is not None:
             return found
@@ -54,7 +58,11 @@ class Formula(ParameterObject):
 
     @property
     def needs_eta0(self) -> bool:
-        """Whether a model has to say how large the rates are."""
+        """Whether the scale of the rates is left to the model.
+
+        >>> Power().needs_eta0, Power(0.5).needs_eta0
+        (True, False)
+        """
         return self._from_model == "eta0" and getattr(self, "eta0", None) is None
 
     def _of_model(self, eta0: float, l2: float) -> float:

@@ -82,6 +82,8 @@ class Problem(SettledFields):
     ...     order=np.array([0, 0]), rates=np.array([0.5, 0.25]), loss="squared_error", l1=0.1)
     >>> problem.n_features, problem.rate(1), problem.options["l1"]
     (2, 0.25, 0.1)
+    >>> problem.epsilon, problem.plain_options["rule"]
+    (0.1, 'fobos')
     >>> problem.example(0)  # indices, values, target, importance
     ([1], [2.0], 1.0, 1.0)
     >>> twin = problem.twin()

@@ -65,7 +65,13 @@ class BoundedTwin:
 
     @classmethod
     def of_plan(cls, plan: Plan, n_features: int, largest_cushion: float) -> Self:
-        """The twin of a model that is trained by ``plan``."""
+        """The twin of a model that is trained by ``plan``.
+
+        >>> from lazynet import Stepper
+        >>> twin = BoundedTwin.of_plan(Stepper(2, rule="rda").plan, 2, largest_cushion=1024.0)
+        >>> twin.weights
+        array([0., 0.])
+        """
         return cls(
             n_features,
             schedule=lambda t: float(checked_rates(plan.schedule, t, t + 1)[0]),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from functools import wraps
@@ -23,25 +24,28 @@ from lazynet.params import Kind, ParameterObject, check_array, settle
 from lazynet.rules.base import LARGEST_SHRINK
 from lazynet.transactions import Transactional, all_or_nothing, at_rest
 
-# What other libraries call a parameter, and what is written here.
-_FOREIGN = {
-    "alpha": "l1=alpha*l1_ratio, l2=alpha*(1 - l1_ratio)",
-    "l1_ratio": "l1=alpha*l1_ratio, l2=alpha*(1 - l1_ratio)",
-    "penalty": "l1=... and l2=... (a strength of 0 leaves a penalty out)",
-    "C": "l2=1/(C*n_samples)",
-    "learning_rate": "schedule=...",
-    "step_order": "rule=FoBoS(step_order=...) or rule=SGD(step_order=...)",
-    "gamma": "rule=RDA(gamma=...)",
-    "rho": "rule=RDA(rho=...)",
-    "beta": "rule=FTRL(beta=...)",
-    "delta": "rule=AdaGrad(delta=...)",
-    "period": "rule=TruncatedGradient(period=...) or rule=Carpenter(period=...)",
-    "threshold": "rule=TruncatedGradient(threshold=...)",
-    "power_t": "schedule=Power(power_t=...)",
-    "epsilon": "loss=Huber(epsilon=...) or loss=EpsilonInsensitive(epsilon=...)",
-    "table_budget": "engine=Tables(budget=...)",
-    "dense_predictions": "engine=Dense(predictions=True)",
+# What other libraries call a parameter, and what is written here.  Of several ways to write it, the
+# first for which an estimator has the parameters is named.
+_STRENGTHS = ("l1=alpha*l1_ratio, l2=alpha*(1 - l1_ratio)", "l2=alpha*(1 - l1_ratio)")
+_FOREIGN: dict[str, tuple[str, ...]] = {
+    "alpha": _STRENGTHS,
+    "l1_ratio": _STRENGTHS,
+    "penalty": ("l1=... and l2=... (a strength of 0 leaves a penalty out)", "l2=..."),
+    "C": ("l2=1/(C*n_samples)",),
+    "learning_rate": ("schedule=...",),
+    "step_order": ("rule=FoBoS(step_order=...) or rule=SGD(step_order=...)",),
+    "gamma": ("rule=RDA(gamma=...)",),
+    "rho": ("rule=RDA(rho=...)",),
+    "beta": ("rule=FTRL(beta=...)",),
+    "delta": ("rule=AdaGrad(delta=...)",),
+    "period": ("rule=TruncatedGradient(period=...) or rule=Carpenter(period=...)",),
+    "threshold": ("rule=TruncatedGradient(threshold=...)",),
+    "power_t": ("schedule=Power(power_t=...)",),
+    "epsilon": ("loss=Huber(epsilon=...) or loss=EpsilonInsensitive(epsilon=...)",),
+    "table_budget": ("engine=Tables(budget=...)",),
+    "dense_predictions": ("engine=Dense(predictions=True)",),
 }
+_WRITTEN = re.compile(r"\b(loss|l1|l2|rule|schedule|engine)=")
 # Columns are read one by one where X has fewer nonzeros than this share of the features.
 _FEW = 1 / 8
 
@@ -73,15 +77,23 @@ l2=alpha*(1 - l1_ratio)
 
     @wraps(constructor)
     def construct(self: Any, *arguments: Any, **options: Any) -> None:
-        for name in options.keys() & _FOREIGN.keys() - set(self._kinds):
-            raise TypeError(_advice(self, name))
+        for name in options:
+            if advice := _advice(self, name):
+                raise TypeError(advice)
         constructor(self, *arguments, **options)
 
     return construct
 
 
-def _advice(estimator: Any, name: str) -> str:
-    return f"{type(estimator).__name__} has no parameter {name}: write {_FOREIGN[name]}"
+def _advice(estimator: SparseLinear, name: str) -> str | None:
+    """What to write instead of the parameter ``name``; None where there is nothing to say."""
+    kinds = estimator._kinds
+    if name in kinds:
+        return None
+    for written in _FOREIGN.get(name, ()):
+        if all(parameter in kinds for parameter in _WRITTEN.findall(written)):
+            return f"{type(estimator).__name__} has no parameter {name}: write {written}"
+    return None
 
 
 class SparseLinear(Transactional, BaseEstimator):
@@ -133,8 +145,8 @@ class SparseLinear(Transactional, BaseEstimator):
         """
         for key in params:
             name, _, nested = key.partition("__")
-            if name in _FOREIGN and name not in self._kinds:
-                raise ValueError(_advice(self, name))
+            if advice := _advice(self, name):
+                raise ValueError(advice)
             value = params.get(name, getattr(self, name, None))
             if nested and name in self._kinds and not hasattr(value, "set_params"):
                 raise ValueError(
@@ -289,7 +301,13 @@ class SparseLinear(Transactional, BaseEstimator):
     @property
     @at_rest
     def intercept_(self) -> NDArray[np.float64]:
-        """The intercept of each problem; 0 without ``fit_intercept``."""
+        """The intercept of each problem; 0 without ``fit_intercept``.
+
+        >>> from lazynet import LazyNetRegressor
+        >>> model = LazyNetRegressor(schedule="constant", eta0=0.25).partial_fit([[0.0]], [4.0])
+        >>> model.intercept_
+        array([1.])
+        """
         check_is_fitted(self)
         return self._intercepts()
 
@@ -339,7 +357,13 @@ class SparseLinear(Transactional, BaseEstimator):
 
     @all_or_nothing
     def densify(self) -> Self:
-        """Give ``coef_`` as an array from now on, which is the default."""
+        """Give ``coef_`` as an array from now on, which is the default.
+
+        >>> from lazynet import LazyNetClassifier
+        >>> model = LazyNetClassifier(l1=0.1).partial_fit([[0.0, 9.0]], ["b"], classes=["a", "b"])
+        >>> model.sparsify().densify().coef_.shape
+        (1, 2)
+        """
         check_is_fitted(self)
         self._sparse_coef = False
         return self

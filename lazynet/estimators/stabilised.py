@@ -12,6 +12,7 @@ from joblib import effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
 
 from lazynet.data import as_examples, columns_with_values
 from lazynet.engines.base import LOWER_ETA0, refuse_overflow
@@ -47,7 +48,7 @@ from lazynet.schedules import (
     needs_scale,
 )
 from lazynet.seeds import SEED, new_generator
-from lazynet.transactions import all_or_nothing
+from lazynet.transactions import all_or_nothing, at_rest
 
 _GRAVITIES = ("universal", "informative")
 # With a bounded slope no step can diverge, and short steps leave the margins small for long.
@@ -314,13 +315,19 @@ class StabilisedSGDClassifier(SparseClassifier):
         coefficients, offsets = np.vstack(rows), np.array(intercepts)
         refuse_overflow(max(steps), LOWER_ETA0, coefficients, offsets)
         self._load(coefficients, offsets)
-        self.support_ = coefficients != 0.0
         self.stable_ = np.vstack(stable)
         self.selection_frequency_ = np.vstack(frequency)
         self.trace_ = trace
         self.eta0_ = eta0
         self.n_iter_ = max(1, math.ceil(max(steps) / X.shape[0]))
         return list(n_stable)
+
+    @property
+    @at_rest
+    def support_(self) -> NDArray[np.bool_]:
+        """Whether each weight is not zero, of the shape of ``coef_``."""
+        check_is_fitted(self)
+        return self._dense_coef() != 0.0
 
     def _nothing_left(self, p: SimpleNamespace, purged: int) -> list[Warning]:
         """A warning if all features of so many classes were purged."""

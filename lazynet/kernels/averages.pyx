@@ -12,7 +12,7 @@ before}; the kernel of the clock keeps both (``averaged_update`` of rows_typed.i
 clock is set anew, or its past is full, every sum is folded into ``before``.
 
 Property: equal to lazynet.reference.averages.DenseAverage, which adds up every weight after every
-step (tests/exact/test_averages.py).
+step (tests/exact/test_averages_equal_the_plain_mean.py).
 """
 
 cimport cython

@@ -13,7 +13,7 @@ With an ``Average`` the same steps also keep, per weight, what the average of th
 (averages.pyx); ``stored`` then holds cells {z, before}.
 
 Property: the weights after every step equal the weights of lazynet.reference.DenseReference
-(tests/exact/test_clock.py), and any split into chunks gives the same bits.
+(tests/exact/test_lazy_equals_dense.py), and any split into chunks gives the same bits.
 """
 
 from libc.math cimport isfinite

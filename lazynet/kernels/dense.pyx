@@ -5,7 +5,8 @@ shrink all d weights.  A step costs O(d).  With ``spread`` the prediction and th
 over all d features; the paper's table has a column for this form.  With ``sums`` every weight is
 added up after every step: the naive average of the iterates.
 
-Property: equal to lazynet.reference.DenseReference after every step (tests/exact/test_dense.py).
+Property: equal to lazynet.reference.DenseReference after every step
+(tests/exact/test_lazy_equals_dense.py).
 """
 
 from libc.math cimport isfinite

@@ -4,7 +4,8 @@ The classes check every length and type when they are made.  A kernel that takes
 contents of a row left to check, and checks them before it reads the row.  The module contains the
 row operations (rows.c); the other kernels reach them through ``Examples.ops``.
 
-Property: a kernel never reads outside an array, whatever it is given (tests/safe/test_kernels.py).
+Property: a kernel never reads outside an array, whatever it is given
+(tests/safe/test_kernels_stay_inside_arrays.py).
 """
 
 cimport cython

@@ -3,7 +3,7 @@
 No array is copied.  The loss is summed with Kahan's compensation, so that the objective, which
 decides when training stops, does not drift with the number of rows.
 
-Property: equal to the objective computed by NumPy (tests/exact/test_objective.py).
+Property: equal to the objective computed by NumPy (tests/estimators/test_scikit_learn.py).
 """
 
 from libc.stdlib cimport free

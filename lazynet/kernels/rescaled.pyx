@@ -11,7 +11,7 @@ clock without a shift and without the double-double scale: its error grows with 
 steps, as the error of the dense loop does.
 
 Property: equal to lazynet.reference.DenseReference and to the clock after every step
-(tests/exact/test_rescaled.py).
+(tests/exact/test_rescaled_engine.py).
 """
 
 from libc.math cimport fabs, isfinite

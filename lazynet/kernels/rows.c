@@ -5,7 +5,7 @@
  * file includes rows_level.inc per vector level, which includes rows_typed.inc per pair of types.
  * setup.py links it into the extension module `examples` alone.
  *
- * Property: every level gives the same bits (tests/exact/test_levels.py).
+ * Property: every level gives the same bits (tests/exact/test_lazy_equals_dense.py).
  */
 #include "rows.h"
 

@@ -13,7 +13,7 @@ begin again.  The tables also begin again before P becomes subnormal or B infini
 does not mention; otherwise the weights become NaN (paper_repro/results/accuracy.md shows when).
 
 Property: the weights after every step equal the weights of lazynet.reference.DenseReference, for
-any budget (tests/exact/test_tables.py).
+any budget (tests/exact/test_lazy_equals_dense.py).
 """
 
 from libc.math cimport isfinite

@@ -4,7 +4,7 @@ The class is compiled because a signal may arrive between any two instructions o
 taking a lock and entering the block that releases it, for example.  Here a signal arrives before,
 during or after the call.
 
-Property: after any interrupts the lock is free (tests/safe/test_interrupt.py).
+Property: after any interrupts the lock is free (tests/safe/test_interrupts.py).
 """
 
 cimport cython

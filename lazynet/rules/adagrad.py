@@ -28,4 +28,9 @@ class AdaGrad(Rule):
     delta: float = 1e-6
 
     def settings(self, penalty: ElasticNet) -> tuple[float, ...]:
+        """l1, l2, alpha and delta.
+
+        >>> AdaGrad(delta=0.25).settings(ElasticNet(l1=0.5))
+        (0.5, 0.0, 0.1, 0.25)
+        """
         return (penalty.l1, penalty.l2, self.alpha, self.delta)

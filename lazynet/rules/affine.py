@@ -39,6 +39,9 @@ class SGD(Affine):
 
     ``step_order`` is "gradient_first", w <- shrink(w - eta g x), or "shrink_first",
     w <- shrink(w) - eta g x.
+
+    >>> SGD(step_order="shrink_first")
+    SGD(step_order='shrink_first')
     """
 
     _kinds = STEP_ORDER

@@ -39,25 +39,48 @@ class Rule(ParameterObject):
 
     @property
     def has_state(self) -> bool:
-        """Whether the rule keeps a state of its own, in place of weights in one of the forms."""
+        """Whether the rule keeps a state of its own, in place of weights in one of the forms.
+
+        >>> from lazynet import RDA, SGD
+        >>> RDA().has_state, SGD().has_state
+        (True, False)
+        """
         return True
 
     def check_penalty(self, penalty: ElasticNet) -> None:
-        """Refuse a penalty that the rule cannot have."""
+        """Refuse a penalty that the rule cannot have.
+
+        >>> from lazynet import RDA
+        >>> RDA().check_penalty(ElasticNet(l1=0.1))  # RDA can have any
+        """
 
     def settings(self, penalty: ElasticNet) -> tuple[float, ...]:
-        """The numbers that the kernel of a rule with a state is told, in the kernel's order."""
+        """The numbers that the kernel of a rule with a state is told, in the kernel's order.
+
+        >>> from lazynet import RDA
+        >>> RDA(gamma=2.0).settings(ElasticNet(l1=0.1))  # l1, l2, gamma, rho
+        (0.1, 0.0, 2.0, 0.0)
+        """
         raise NotImplementedError
 
     def shrinks(self, rates: NDArray[np.float64], penalty: ElasticNet, first: int) -> Shrink:
         """The common shrink of every step from ``first`` on.
 
         A rule with a state shrinks each weight by itself: a = 1 and b = 0.
+
+        >>> from lazynet import RDA
+        >>> RDA().shrinks(np.array([0.5]), ElasticNet(l1=0.1), 0)
+        Shrink(keep=array([1.]), decay=array([0.]), pull=array([0.]))
         """
         return Shrink(np.ones(len(rates)), np.zeros(len(rates)), np.zeros(len(rates)))
 
     def largest_rate(self, penalty: ElasticNet) -> float:
-        """The bound below which rates must stay."""
+        """The bound below which rates must stay.
+
+        >>> from lazynet import RDA
+        >>> RDA().largest_rate(ElasticNet()) == LARGEST_SHRINK
+        True
+        """
         return LARGEST_SHRINK
 
 
@@ -82,29 +105,60 @@ class Affine(Rule):
 
     @staticmethod
     def shrink(eta: Any, l1: Any, l2: Any) -> Shrink:
-        """The map of one step at the rate ``eta``."""
+        """The map of one step at the rate ``eta``.
+
+        >>> from lazynet import SGD
+        >>> SGD().shrink(0.5, l1=3.0, l2=1.0)
+        Shrink(keep=0.5, decay=0.5, pull=1.5)
+        """
         raise NotImplementedError
 
     @property
     def has_state(self) -> bool:
+        """Whether the rule keeps a state of its own; one of the forms keeps the weights instead.
+
+        >>> from lazynet import SGD
+        >>> SGD().has_state
+        False
+        """
         return False
 
     def shrinks(self, rates: NDArray[np.float64], penalty: ElasticNet, first: int) -> Shrink:
-        """The common shrink of every step from ``first`` on; refuses rates that are too large."""
+        """The common shrink of every step from ``first`` on; refuses rates that are too large.
+
+        >>> from lazynet import SGD
+        >>> SGD().shrinks(np.array([0.5, 0.25]), ElasticNet(l1=2.0, l2=1.0), first=0).pull
+        array([1. , 0.5])
+        """
         self.check_rates(rates, penalty, first)
         return self.unchecked_shrinks(rates, penalty, first)
 
     def unchecked_shrinks(
         self, rates: NDArray[np.float64], penalty: ElasticNet, first: int
     ) -> Shrink:
-        """The common shrink of every step from ``first`` on."""
+        """The common shrink of every step from ``first`` on, at any rates.
+
+        The map itself is ``shrink``, over arrays of rates too:
+
+        >>> from lazynet import SGD, TruncatedGradient
+        >>> SGD.shrink(np.array([0.5, 0.25]), l1=2.0, l2=1.0).pull
+        array([1. , 0.5])
+        >>> rule = TruncatedGradient(period=2)
+        >>> rule.unchecked_shrinks(np.array([0.5, 0.25]), ElasticNet(l1=2.0), first=0).pull
+        array([0., 1.])
+        """
         shrink = self.shrink(rates, penalty.l1, penalty.l2)
         if self.period == 1:
             return shrink
         return shrink._replace(pull=collected(shrink.pull, self.period, first))
 
     def largest_rate(self, penalty: ElasticNet) -> float:
-        """The bound below which rates must stay."""
+        """The bound below which rates must stay.
+
+        >>> from lazynet import SGD
+        >>> SGD().largest_rate(ElasticNet(l2=0.25))
+        4.0
+        """
         limits = [LARGEST_SHRINK]
         if penalty.l2:
             limits.append(self.decay_below / penalty.l2)
@@ -113,7 +167,11 @@ class Affine(Rule):
         return min(limits)
 
     def check_rates(self, rates: NDArray[np.float64], penalty: ElasticNet, first: int) -> None:
-        """Refuse rates under which the rule breaks down; ``first`` is the step of rates[0]."""
+        """Refuse rates under which the rule breaks down; ``first`` is the step of rates[0].
+
+        >>> from lazynet import FoBoS
+        >>> FoBoS().check_rates(np.array([9.0]), ElasticNet(l2=0.25), first=0)  # SGD refuses
+        """
         # Python floats: an overflow to infinity is caught by the comparison, without a warning.
         largest, l1, l2 = float(rates.max(initial=0.0)), penalty.l1, penalty.l2
         # A strength of zero allows any rate, even one whose product with it is not a number.

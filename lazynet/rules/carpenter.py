@@ -26,4 +26,9 @@ class Carpenter(Rule):
     period: int | None = None
 
     def settings(self, penalty: ElasticNet) -> tuple[float, ...]:
+        """l1, l2 and the period, 0 standing for None.
+
+        >>> Carpenter().settings(ElasticNet(l1=0.5))
+        (0.5, 0.0, 0.0)
+        """
         return (penalty.l1, penalty.l2, float(self.period or 0))

@@ -29,10 +29,19 @@ class FTRL(Rule):
     beta: float = 1.0
 
     def check_penalty(self, penalty: ElasticNet) -> None:
+        """Refuse l2 = 0 beside beta = 0: the first rate would be infinite.
+
+        >>> FTRL(beta=0.0).check_penalty(ElasticNet(l2=0.1))  # l2 bounds the first step
+        """
         if not self.beta and not penalty.l2:
             raise ValueError(
                 "beta of FTRL and l2 must not both be 0: the first rate is alpha / beta"
             )
 
     def settings(self, penalty: ElasticNet) -> tuple[float, ...]:
+        """l1, l2, alpha and beta.
+
+        >>> FTRL(alpha=0.25).settings(ElasticNet(l1=0.5))
+        (0.5, 0.0, 0.25, 1.0)
+        """
         return (penalty.l1, penalty.l2, self.alpha, self.beta)

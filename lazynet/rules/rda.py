@@ -29,4 +29,9 @@ class RDA(Rule):
     rho: float = 0.0
 
     def settings(self, penalty: ElasticNet) -> tuple[float, ...]:
+        """l1, l2, gamma and rho.
+
+        >>> RDA(gamma=2.0).settings(ElasticNet(l1=0.5))
+        (0.5, 0.0, 2.0, 0.0)
+        """
         return (penalty.l1, penalty.l2, self.gamma, self.rho)

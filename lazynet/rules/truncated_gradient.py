@@ -34,10 +34,18 @@ class TruncatedGradient(Affine):
 
     @property
     def has_state(self) -> bool:
-        """Whether a weight must remember when it was stored: only a threshold asks for it."""
+        """Whether a weight must remember when it was stored, as a threshold requires.
+
+        >>> TruncatedGradient().has_state, TruncatedGradient(threshold=0.5).has_state
+        (False, True)
+        """
         return self.threshold < math.inf
 
     def check_penalty(self, penalty: ElasticNet) -> None:
+        """Refuse l2 > 0 beside a threshold.
+
+        >>> TruncatedGradient(threshold=0.5).check_penalty(ElasticNet(l1=0.1))
+        """
         if self.has_state and penalty.l2:
             raise ValueError(
                 f"l2 must be 0 with rule=TruncatedGradient(threshold=...), got "
@@ -45,4 +53,9 @@ class TruncatedGradient(Affine):
             )
 
     def settings(self, penalty: ElasticNet) -> tuple[float, ...]:
+        """The threshold.
+
+        >>> TruncatedGradient(threshold=0.5).settings(ElasticNet())
+        (0.5,)
+        """
         return (self.threshold,)

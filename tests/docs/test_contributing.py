@@ -81,7 +81,7 @@ def run_commands(copy, text):
 
 @built_in_place
 def test_a_rule_can_be_added_as_it_is_written(copy):
-    """Its properties are then tested, and hold."""
+    """The changes for the rule are made, and the commands of the section pass."""
     text = section("Add a rule")
     make_changes(copy, text)
     run_commands(copy, text)
@@ -89,7 +89,7 @@ def test_a_rule_can_be_added_as_it_is_written(copy):
 
 @built_in_place
 def test_a_wrong_rule_is_caught(copy):
-    """The same with a slip of the pen: the commands fail."""
+    """With a slip in the formula of the rule the commands of the section fail."""
     right = section("Add a rule")
     text = right.replace(
         "half = eta * l2 / 2\n+    return Shrink", "half = eta * l2\n+    return Shrink"
@@ -101,13 +101,13 @@ def test_a_wrong_rule_is_caught(copy):
 
 
 def test_the_changes_for_a_loss_fit(copy):
-    """As they stand; compiling them takes minutes, which the next test does."""
+    """The changes for the loss fit the files; the next test compiles them, which takes minutes."""
     make_changes(copy, section("Add a loss"))
 
 
 @pytest.mark.thorough
 def test_a_loss_can_be_added_as_it_is_written(copy):
-    """Compiled, and then tested by what reads the table."""
+    """The changes for the loss compile, and the commands of the section pass."""
     pytest.importorskip("Cython")
     text = section("Add a loss")
     make_changes(copy, text)
@@ -115,6 +115,6 @@ def test_a_loss_can_be_added_as_it_is_written(copy):
 
 
 def test_files_that_are_named_are_there():
-    """Every path in backquotes, but for those of what is yet to be written."""
+    """Every path in backquotes exists, except paths with NAME, which are yet to be written."""
     for name in re.findall(r"`((?:lazynet|tests|paper_repro|notebooks)/[\w./]*)`", TEXT):
         assert "NAME" in name or (ROOT / name).exists(), name

@@ -29,7 +29,7 @@ BETWEEN_BARS = re.compile(r"\s*:?-+:?\s*")
 
 
 def slips(text):
-    """What would be rendered as something that its author cannot have meant.
+    """The lines that Markdown renders as something that their author cannot have meant.
 
     >>> slips("Let a = 1 / (1\\n+ b) be small.")
     ['line 2: text becomes a list: + b) be small.']
@@ -103,7 +103,7 @@ def judge(block, marker, found):
 
 
 def formulas(lines):
-    """Those of these lines, with their dollars, and the one that is still open at the end."""
+    """The closed formulas of these lines, with their dollars, and the formula left open."""
     rest = CODE_SPAN.sub("", "\n".join(line for _, line in lines)).replace(r"\$", "")
     closed = []
     while (begin := rest.find("$")) >= 0:
@@ -129,7 +129,7 @@ def opens(marker, previous):
 
 
 def slips_of_table(lines):
-    """Rows of as many cells as the first one has."""
+    """Complaints about rows with more or fewer cells than the first row of the table."""
     if not rule_of_table(lines, 1):
         yield f"line {lines[0][0]}: a row of bars is no table without a rule below it"
     width = len(cells_of(lines[0][1]))
@@ -148,7 +148,7 @@ def rule_of_table(lines, position):
 
 
 def cells_of(row):
-    """Bars in code and in formulas part cells too, unless they are escaped."""
+    """The cells of a row; bars in code and in formulas part cells too, unless they are escaped."""
     return BAR.split(row.strip().removeprefix("|").removesuffix("|"))
 
 
@@ -191,7 +191,7 @@ SOUND = {
 
 @pytest.mark.parametrize("name", BROKEN)
 def test_what_is_broken_is_found(name):
-    """Each by its own complaint and no other."""
+    """Each slip gets its own complaint and no other."""
     text, complaint = BROKEN[name]
     found = slips(text)
     assert found
@@ -200,19 +200,19 @@ def test_what_is_broken_is_found(name):
 
 @pytest.mark.parametrize("name", SOUND)
 def test_what_is_sound_is_let_be(name):
-    """Signs within a line, in code, and where they open nothing."""
+    """Signs within a line, in code, and where they open nothing get no complaint."""
     assert slips(SOUND[name]) == []
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_pages(path):
-    """Every committed page."""
+    """No committed page has a slip."""
     assert slips(path.read_text(encoding="utf-8")) == []
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_notebooks(path):
-    """Every cell of text."""
+    """No cell of text in a notebook has a slip."""
     document = json.loads(path.read_text(encoding="utf-8"))
     found = {
         number: slips("".join(cell["source"]))

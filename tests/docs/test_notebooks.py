@@ -21,7 +21,7 @@ def text(cell):
 
 
 def test_they_are_numbered():
-    """From 1 on, none missing."""
+    """The notebooks are numbered from 1 on, and no number is missing."""
     assert [int(path.name[:2]) for path in PATHS] == list(range(1, len(PATHS) + 1))
     assert PATHS
 
@@ -39,7 +39,7 @@ class TestEach:
         assert kinds <= {"stream", "display_data", "execute_result"}
 
     def test_shows_figures_that_need_no_kernel(self, path):
-        """As SVG or PNG with a description, and no widget that is not there."""
+        """Figures are SVG or PNG with a description; no output needs a widget."""
         drawn = [
             output["data"]
             for cell in cells(path, "code")
@@ -51,7 +51,7 @@ class TestEach:
             assert set(data) in ({"image/svg+xml", "text/plain"}, {"image/png", "text/plain"})
 
     def test_keeps_no_state_of_widgets(self, path):
-        """Which would be of no use without their kernel."""
+        """The state of a widget is of no use without its kernel."""
         metadata = json.loads(path.read_text(encoding="utf-8"))["metadata"]
         assert set(metadata) == {"kernelspec", "language_info"}
 

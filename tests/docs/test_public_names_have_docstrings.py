@@ -15,11 +15,12 @@ import lazynet.reference
 
 MODULES = [
     "lazynet",
+    "lazynet.catalogue",
+    "lazynet.checks.tolerance",
+    "lazynet.checks.twin",
     "lazynet.figures",
     "lazynet.reference",
     "lazynet.testing",
-    "lazynet.tolerance",
-    "lazynet.twin",
     *(info.name for info in pkgutil.iter_modules(lazynet.reference.__path__, "lazynet.reference.")),
 ]
 IN_EXAMPLES = doctest.DocTestParser()
@@ -41,7 +42,7 @@ def is_from(module, value):
 
 
 def members(kind):
-    """The public methods and properties of a class, less those that scikit-learn gives it."""
+    """The public methods and properties of a class, without those of scikit-learn."""
     for key in dir(kind):
         member = inspect.getattr_static(kind, key)
         function = getattr(member, "fget", None) or getattr(member, "__func__", member)
@@ -51,7 +52,7 @@ def members(kind):
 
 
 def examples(*documented):
-    """The code of the examples in their docstrings."""
+    """The code of the examples in the docstrings of these objects."""
     docstrings = [one.__doc__ or "" for one in documented]
     return "".join(line.source for text in docstrings for line in IN_EXAMPLES.get_examples(text))
 
@@ -67,13 +68,13 @@ MEMBERS = {
 
 @pytest.mark.parametrize("name", NAMES)
 def test_public_names_have_an_example(name):
-    """Of their own, in their docstring."""
+    """The docstring of every public name has an example."""
     assert examples(NAMES[name])
 
 
 @pytest.mark.parametrize("name", MEMBERS)
 def test_public_members_are_documented_and_shown(name):
-    """By an example of the class, of any of its members, or of the class they come from."""
+    """An example of the class, of a member, or of the class that defines the member uses it."""
     kind, key = MEMBERS[name]
     assert inspect.getattr_static(kind, key).__doc__
     origin = next(base for base in kind.__mro__ if key in vars(base))
@@ -82,7 +83,7 @@ def test_public_members_are_documented_and_shown(name):
 
 
 def test_the_names_are_found():
-    """About as many as there are, and some of every kind: no test above passes on an empty list."""
+    """The lists above have names of every kind: no test above passes on an empty list."""
     assert len(NAMES) >= 90
     assert len(MEMBERS) >= 170
     assert {"lazynet.testing.problems", "lazynet.reference.losses.hinge"} < {*NAMES}

@@ -44,7 +44,7 @@ def test_kappas_of_all_pairs_are_those_of_the_definition(sets, extra):
 
 
 def test_kappa_of_many_features_does_not_overflow():
-    """Their products are of 64 bits, and sets are not spread out."""
+    """Products of set sizes need 64 bits, and a set takes no memory per feature."""
     selected = sparse.csr_matrix(([1, 1, 1], ([0, 0, 1], [0, 5, 0])), shape=(2, 10**8))
     assert pairwise_kappa(selected)[0] == pytest.approx(2 / 3, rel=1e-6)
 
@@ -63,7 +63,7 @@ def test_kappa_of_many_features_does_not_overflow():
 )
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_runs_are_those_of_the_estimator(estimator):
-    """Error, nonzeros and frequencies of fits by hand; any number of threads finds the same."""
+    """Error, nonzeros and frequencies equal those of fits by hand, on any number of threads."""
     X, y = data()
     seeds = np.random.RandomState(7).randint(2**31, size=4)
     report = selection_stability(
@@ -97,7 +97,7 @@ def test_orders_in_place_of_seeds():
 
 
 def test_orders_reach_the_last_step_of_a_pipeline():
-    """As scikit-learn names it."""
+    """sample_order is handed to the last step under scikit-learn's name for it."""
     X, y = data()
     orders = [np.arange(200), np.arange(200)[::-1]]
     inside = selection_stability(make_pipeline(MaxAbsScaler(), model()), X, y, sample_orders=orders)
@@ -106,7 +106,7 @@ def test_orders_reach_the_last_step_of_a_pipeline():
 
 
 def test_sparse_coefficients_and_none():
-    """Of others' estimators."""
+    """coef_ may be a sparse matrix; an estimator without coef_ is refused."""
     X, y = data()
     report = selection_stability(SVC(kernel="linear"), X, y, n_runs=2)
     assert report.kappas.tolist() == [1.0]
@@ -127,7 +127,7 @@ def test_several_classes_and_regression():
 
 
 def test_what_cannot_be_compared_is_refused():
-    """With what to do instead."""
+    """The error says what is missing or does not belong together."""
     X, y = data()
     with pytest.raises(ValueError, match="random_state to vary, and LinearRegression has none"):
         selection_stability(LinearRegression(), X, y)
@@ -144,7 +144,7 @@ def test_what_cannot_be_compared_is_refused():
 
 
 def test_the_plot_names_every_algorithm():
-    """And has a panel for each question."""
+    """The plot has a panel for each question and a line for each algorithm."""
     pytest.importorskip("matplotlib")
     X, y = data()
     report = selection_stability(model(), X, y, X, y, n_runs=3)

@@ -17,7 +17,7 @@
  * the update takes both from there, and every cell is written once, whole.
  *
  * Property: equal to lazynet.reference.adagrad.DenseAdaGrad after every step
- * (tests/exact/test_adagrad.py).
+ * (tests/exact/test_rules_with_state.py).
  */
 #ifndef LAZYNET_CELLS_ADAGRAD_H
 #define LAZYNET_CELLS_ADAGRAD_H

@@ -9,7 +9,8 @@
  * is used.  With beta = 0 a coordinate has no rate before its first gradient: until then the l2
  * penalty bounds the weights, and the intercept is 0.
  *
- * Property: equal to lazynet.reference.ftrl.DenseFTRL after every step (tests/exact/test_ftrl.py).
+ * Property: equal to lazynet.reference.ftrl.DenseFTRL after every step
+ * (tests/exact/test_rules_with_state.py).
  */
 #ifndef LAZYNET_CELLS_FTRL_H
 #define LAZYNET_CELLS_FTRL_H

@@ -5,7 +5,8 @@
  *
  * and 0 for t = 0.  A step is v <- v - g x.  The intercept has a sum of its own and no penalty.
  *
- * Property: equal to lazynet.reference.rda.DenseRDA after every step (tests/exact/test_rda.py).
+ * Property: equal to lazynet.reference.rda.DenseRDA after every step
+ * (tests/exact/test_rules_with_state.py).
  */
 #ifndef LAZYNET_CELLS_RDA_H
 #define LAZYNET_CELLS_RDA_H

@@ -1,0 +1,250 @@
+"""The rooms of the package: imports go down and never round; one thing has one name everywhere."""
+
+import ast
+import importlib
+import inspect
+import re
+import subprocess
+import sys
+
+import pytest
+from support import ROOT
+
+import lazynet
+from lazynet.catalogue import ALGORITHMS
+
+PACKAGE = ROOT / "lazynet"
+
+#: The rooms, floor by floor from the ground up.  Imports go to the same floor or down.
+ROOMS = [
+    ("reference",),
+    ("kernels",),
+    ("params", "figures", "progress"),
+    ("losses", "penalties", "schedules", "averages", "forms", "rules"),
+    ("data", "importances", "seeds", "transactions"),
+    ("engines",),
+    ("catalogue",),
+    ("training",),
+    ("checks",),
+    ("estimators", "stepper"),
+    ("selection", "testing"),
+]
+WORDS = {"params", "losses", "penalties", "schedules", "averages", "forms", "rules"}
+KERNEL_SOURCES = sorted(
+    path for kind in ("pyx", "pxd", "pyi", "h", "c", "inc") for path in PACKAGE.rglob(f"*.{kind}")
+)
+
+
+def module_name(path):
+    """The dotted name of a source file."""
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+SOURCES = {module_name(path): path for path in sorted(PACKAGE.rglob("*.py"))}
+COMPILED = {module_name(path) for path in PACKAGE.rglob("*.pyx")}
+
+
+def imports_of(tree):
+    """The modules of lazynet that a syntax tree imports anywhere, in functions too."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, "imports name the whole path"
+            inside = [f"{node.module}.{alias.name}" for alias in node.names]
+            names = [
+                name if name in SOURCES or name in COMPILED else node.module for name in inside
+            ]
+        else:
+            continue
+        yield from (name for name in names if name.partition(".")[0] == "lazynet")
+
+
+IMPORTS = {
+    name: sorted(set(imports_of(ast.parse(path.read_text(encoding="utf-8")))))
+    for name, path in SOURCES.items()
+}
+
+
+def room_of(module):
+    """The first part of a module's name below lazynet; empty for lazynet itself."""
+    return module.removeprefix("lazynet").removeprefix(".").partition(".")[0]
+
+
+def circle_in(graph):
+    """A path of names that ends where it begins, or an empty list.
+
+    >>> circle_in({"a": ["b"], "b": ["c"], "c": []})
+    []
+    >>> circle_in({"a": ["b"], "b": ["c"], "c": ["b"]})
+    ['b', 'c', 'b']
+    """
+    finished = set()
+
+    def search(name, path):
+        if name in path:
+            return [*path[path.index(name) :], name]
+        if name in finished:
+            return []
+        for other in graph.get(name, ()):
+            if found := search(other, [*path, name]):
+                return found
+        finished.add(name)
+        return []
+
+    return next(filter(None, (search(name, []) for name in graph)), [])
+
+
+def test_the_search_finds_circles():
+    """A circle of one, of two and of three names, and none in a ladder."""
+    assert circle_in({"a": ["a"]}) == ["a", "a"]
+    assert circle_in({"a": ["b"], "b": ["a"]}) == ["a", "b", "a"]
+    assert circle_in({"x": ["a"], "a": ["b"], "b": ["c"], "c": ["a"]}) == ["a", "b", "c", "a"]
+    assert circle_in({"a": ["b", "c"], "b": ["c"], "c": []}) == []
+
+
+def test_imports_have_no_circle():
+    """Whichever module is imported first, everything that it needs can be imported before it."""
+    assert len(IMPORTS) >= 60
+    assert sum(map(len, IMPORTS.values())) >= 200
+    assert circle_in(IMPORTS) == []
+
+
+def test_declarations_of_kernels_have_no_circle():
+    """What one .pxd takes from another makes no circle."""
+    graph = {
+        path.stem: re.findall(r"^from \.(\w+) cimport", path.read_text(), re.MULTILINE)
+        for path in PACKAGE.rglob("*.pxd")
+    }
+    assert any(graph.values())
+    assert circle_in(graph) == []
+
+
+def test_every_module_has_a_room():
+    """Each file belongs to one of the rooms above, and each room has a file."""
+    found = {room_of(name) for name in SOURCES} - {"", "_version"}
+    assert found == {room for rooms in ROOMS for room in rooms}
+
+
+@pytest.mark.parametrize("module", sorted(SOURCES))
+def test_imports_go_down(module):
+    """No module imports a module of a floor above its own."""
+    if room_of(module) in ("", "_version"):
+        return  # the package itself imports a module when one of its names is asked for
+    floor = {room: level for level, rooms in enumerate(ROOMS) for room in rooms}
+    for other in IMPORTS[module]:
+        assert floor[room_of(other)] <= floor[room_of(module)], f"{module} imports {other}"
+
+
+@pytest.mark.parametrize("module", [name for name in SOURCES if room_of(name) in WORDS])
+def test_words_import_nothing_but_each_other(module):
+    """Parameters, losses, penalties, schedules, averages, forms and rules know no engine."""
+    assert {room_of(other) for other in IMPORTS[module]} <= WORDS
+
+
+def test_words_load_nothing_compiled():
+    """Importing all words loads no module outside of them, by way of an __init__ either."""
+    modules = [name for name in SOURCES if room_of(name) in WORDS]
+    code = (
+        f"import sys; sys.path.insert(0, {str(ROOT)!r})\n"
+        f"import {', '.join(modules)}\n"
+        "loaded = [name for name in sys.modules if name.startswith('lazynet.')]\n"
+        "print(*loaded)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = set(done.stdout.split())
+    assert set(modules) <= loaded
+    assert {room_of(name) for name in loaded} <= WORDS | {"_version"}
+
+
+@pytest.mark.parametrize("module", [name for name in SOURCES if room_of(name) == "reference"])
+def test_the_reference_imports_nothing_of_lazynet(module):
+    """The reference, with which kernels are compared, shares no line with them."""
+    assert {room_of(other) for other in IMPORTS[module]} <= {"reference"}
+
+
+@pytest.mark.parametrize("path", KERNEL_SOURCES, ids=lambda path: path.name)
+def test_kernels_import_nothing_of_the_reference(path):
+    """A kernel takes from kernels alone; of the package only types are named, in the .pyi files."""
+    text = path.read_text(encoding="utf-8")
+    taken = re.findall(r"^\s*(?:from|import|cimport)\s+(\.*[\w.]+)", text, re.MULTILINE)
+    for name in taken:
+        assert "lazynet" not in name or name.startswith("lazynet.kernels"), f"{path.name}: {name}"
+        assert not name.startswith(".."), f"{path.name}: {name}"
+    for included in re.findall(r'#include "([^"]+)"', text):
+        assert "reference" not in included
+
+
+# --- the names that lazynet exports -----------------------------------------------------------
+
+
+def typed_imports():
+    """The imports that type checkers see in lazynet/__init__.py, a module for each name."""
+    tree = ast.parse(SOURCES["lazynet"].read_text(encoding="utf-8"))
+    (block,) = [
+        node
+        for node in tree.body
+        if isinstance(node, ast.If) and isinstance(node.test, ast.Name)
+        and node.test.id == "TYPE_CHECKING"
+    ]  # fmt: skip
+    return {alias.name: node.module for node in block.body for alias in node.names}
+
+
+def test_the_exported_names_agree():
+    """__all__, the table of rooms and the imports for type checkers list the same names."""
+    assert typed_imports() == lazynet._ROOMS
+    assert set(lazynet.__all__) == {*lazynet._ROOMS, "__version__"}
+    assert len(lazynet.__all__) == len(set(lazynet.__all__))
+
+
+@pytest.mark.parametrize("name", sorted(lazynet._ROOMS))
+def test_an_exported_name_is_made_where_the_table_says(name):
+    """The module in the table defines the name, and does not merely import it."""
+    value = getattr(lazynet, name)
+    assert value is getattr(importlib.import_module(lazynet._ROOMS[name]), name)
+    assert value.__module__ == lazynet._ROOMS[name]
+    assert name in dir(lazynet)
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in sorted(lazynet._ROOMS) if inspect.isclass(getattr(lazynet, name))]
+)
+def test_constructors_have_at_most_18_arguments(name):
+    """What belongs to a rule, a schedule, an engine or a loss is an argument of its own object."""
+    assert len(inspect.signature(getattr(lazynet, name)).parameters) <= 18
+
+
+# --- one name for one thing -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("row", ALGORITHMS.values(), ids=ALGORITHMS)
+def test_a_rule_has_one_name_everywhere(row):
+    """The files of a rule with a state have the same name, and so has its kind of cell."""
+    assert (ROOT / row.property).is_file()
+    if row.engine is None:
+        return
+    name = row.rule.__module__.rpartition(".")[2]
+    assert row.engine.__module__ == f"lazynet.engines.{name}"
+    assert row.reference.__module__ == f"lazynet.reference.{name}"
+    assert row.engine.kind == name
+    assert row.engine.name == row.rule.name
+    assert (PACKAGE / "kernels" / "cells" / f"{name}.h").is_file()
+
+
+def test_every_cell_belongs_to_a_rule():
+    """No header is left of a rule that is gone."""
+    headers = {path.stem for path in (PACKAGE / "kernels" / "cells").glob("*.h")}
+    assert headers == {row.engine.kind for row in ALGORITHMS.values() if row.engine}
+
+
+def test_tests_that_sources_name_are_there():
+    """A kernel says which test holds it equal to its reference; the file exists."""
+    paths = [*SOURCES.values(), *KERNEL_SOURCES]
+    named = {
+        (path, name)
+        for path in paths
+        for name in re.findall(r"tests/[\w/]+\.py", path.read_text(encoding="utf-8"))
+    }
+    assert len(named) >= 15
+    assert [f"{path.name}: {name}" for path, name in named if not (ROOT / name).is_file()] == []

@@ -1,0 +1,411 @@
+"""Rules, schedules, engines, averages and losses are small objects that nest in an estimator."""
+
+import copy
+import inspect
+import pickle
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV
+from support.matrices import make_data
+
+import lazynet
+from lazynet import (
+    FTRL,
+    RDA,
+    ASGDClassifier,
+    ASGDRegressor,
+    Constant,
+    FromStep,
+    Huber,
+    InverseSqrt,
+    InverseTime,
+    LazyNetClassifier,
+    LazyNetRegressor,
+    Pegasos,
+    Power,
+    Rescaled,
+    StabilisedSGDClassifier,
+    Stepper,
+    Tables,
+)
+from lazynet.params import Choice, Flag, Integer, Number, ParameterObject
+
+PARAMETERS = {
+    "lazynet.averages": "average",
+    "lazynet.forms": "engine",
+    "lazynet.losses": "loss",
+    "lazynet.schedules": "schedule",
+}
+#: Every kind of object that lazynet exports, and the parameter of an estimator that takes it.
+KINDS = [
+    (value, PARAMETERS.get(value.__module__, "rule"))
+    for value in (getattr(lazynet, name) for name in lazynet.__all__)
+    if inspect.isclass(value) and issubclass(value, ParameterObject)
+]
+
+
+def other_and_refused(kind, default):
+    """Two values for a parameter of an object: one that is not its default, one that is refused."""
+    if isinstance(kind, Choice):
+        return next(name for name in kind.accepted if name != default), "neither"
+    if isinstance(kind, Flag):
+        return not default, 1
+    if isinstance(kind, Integer):
+        return (default or kind.least) + 3, 1.5
+    assert isinstance(kind, Number)
+    return 0.5 if default != 0.5 else 0.25, "large"
+
+
+#: The same with every parameter of the object: its name, another value, a value that is refused.
+OBJECTS = [
+    (kind, parameter, {name: other}, {name: refused})
+    for kind, parameter in KINDS
+    for name, of in kind._kinds.items()
+    for other, refused in [other_and_refused(of, getattr(kind(), name))]
+]
+each_object = pytest.mark.parametrize(
+    ("kind", "parameter", "changed", "refused"),
+    OBJECTS,
+    ids=[f"{kind.__name__}-{name}" for kind, _, changed, _ in OBJECTS for name in changed],
+)
+ESTIMATORS = [
+    LazyNetClassifier,
+    LazyNetRegressor,
+    ASGDClassifier,
+    ASGDRegressor,
+    StabilisedSGDClassifier,
+]
+
+
+def model_with(parameter, value):
+    """An estimator with one object, two epochs, and a penalty that the object allows."""
+    options = dict(l2=0.0 if parameter == "loss" else 1e-3, max_iter=2, tol=None, random_state=0)
+    options["l1"] = 0.0 if value == "rescaled" or isinstance(value, Rescaled) else 1e-3
+    Estimator = LazyNetRegressor if parameter == "loss" else LazyNetClassifier
+    return Estimator(**{parameter: value}, **options)
+
+
+# --- the objects ----------------------------------------------------------------------------
+
+
+def test_the_objects_are_found():
+    """No test below passes on an empty list."""
+    assert len(KINDS) >= 21
+    assert len(OBJECTS) >= 24
+    assert (RDA, "rule", {"gamma": 0.5}, {"gamma": "large"}) in OBJECTS
+    assert (Tables, "engine", {"budget": Tables().budget + 3}, {"budget": 1.5}) in OBJECTS
+
+
+@each_object
+def test_objects_clone_copy_and_pickle(kind, parameter, changed, refused):
+    """A clone, a copy and a pickle are equal to the object and can be changed by themselves."""
+    value = kind(**changed)
+    for twin in (
+        clone(value),
+        copy.copy(value),
+        copy.deepcopy(value),
+        pickle.loads(pickle.dumps(value)),
+    ):
+        assert twin is not value
+        assert twin == value
+        twin.set_params(**kind().get_params())
+        assert twin != value
+        assert value.get_params() == {**kind().get_params(), **changed}
+
+
+@each_object
+def test_objects_compare_by_their_parameters(kind, parameter, changed, refused):
+    """Two objects are equal if kind and parameters are."""
+    assert kind() == kind()
+    assert kind(**changed) == kind(**changed) != kind()
+    assert all(kind() != other() for other, _ in KINDS if other is not kind)
+
+
+@each_object
+def test_objects_print_only_what_differs_from_the_default(kind, parameter, changed, refused):
+    """repr is a line of Python that makes the object again; defaults are left out."""
+    assert repr(kind()) == f"{kind.__name__}()"
+    ((name, given),) = changed.items()
+    assert repr(kind(**changed)) == f"{kind.__name__}({name}={given!r})"
+    assert eval(repr(kind(**changed)), vars(lazynet)) == kind(**changed)
+    assert f"{parameter}={kind.__name__}({name}={given!r})" in repr(
+        model_with(parameter, kind(**changed))
+    )
+
+
+@each_object
+def test_objects_are_checked_when_fit_is_called(kind, parameter, changed, refused):
+    """A constructor takes anything; fit refuses it and names parameter and object."""
+    model = model_with(parameter, kind(**refused))
+    (name,) = refused
+    X, y = make_data()
+    with pytest.raises((TypeError, ValueError), match=rf"^{name} of {kind.__name__} must"):
+        model.fit(X, y)
+    assert not hasattr(model, "coef_")
+
+
+@each_object
+def test_parameters_of_objects_nest(kind, parameter, changed, refused):
+    """get_params and set_params reach a parameter of an object as parameter__name."""
+    ((name, given),) = changed.items()
+    model = model_with(parameter, kind())
+    assert f"{parameter}__{name}" in model.get_params()
+    assert model.set_params(**{f"{parameter}__{name}": given}) is model
+    assert getattr(model, parameter) == kind(**changed)
+    assert clone(model).get_params()[f"{parameter}__{name}"] == given
+
+
+@pytest.mark.parametrize(("kind", "parameter"), KINDS)
+def test_objects_with_their_defaults(kind, parameter):
+    """Objects clone, pickle, compare, print and train, also where they have no parameters."""
+    assert clone(kind()) == pickle.loads(pickle.dumps(kind())) == kind()
+    assert repr(kind()) == f"{kind.__name__}()"
+    X, y = make_data()
+    assert model_with(parameter, kind()).fit(X, y).coef_.any()
+
+
+@pytest.mark.parametrize(("kind", "parameter"), KINDS)
+def test_a_name_stands_for_the_object_with_its_defaults(kind, parameter):
+    """The string and the object train the same model, bit for bit."""
+    name = True if kind is FromStep else kind.name
+    X, y = make_data()
+    by_name, by_object = model_with(parameter, name), model_with(parameter, kind())
+    assert by_name.fit(X, y).coef_.tobytes() == by_object.fit(X, y).coef_.tobytes()
+
+
+def test_an_object_in_an_estimator_is_not_changed_by_training():
+    """clone wants a constructor's arguments back as they were given, numbers of NumPy too."""
+    X, y = make_data()
+    rule = RDA(gamma=np.float32(2.0))
+    model = LazyNetClassifier(rule=rule, max_iter=2, tol=None).fit(X, y)
+    assert model.rule is rule
+    assert type(rule.gamma) is np.float32
+
+
+def test_a_changed_object_changes_the_next_fit():
+    """fit checks an object anew after set_params or an assignment."""
+    X, y = make_data()
+    model = LazyNetClassifier(rule=RDA(), max_iter=2, tol=None, random_state=0)
+    first = model.fit(X, y).coef_.copy()
+    model.rule.gamma = 5.0
+    changed = model.fit(X, y).coef_.copy()
+    assert not np.array_equal(changed, first)
+    assert np.array_equal(model.set_params(rule__gamma=1.0).fit(X, y).coef_, first)
+
+
+def test_a_class_in_place_of_an_object_is_told_to_be_called():
+    """The error for rule=RDA says to write RDA()."""
+    X, y = make_data()
+    for parameter, kind in (
+        ("rule", RDA),
+        ("schedule", Power),
+        ("engine", Tables),
+        ("average", FromStep),
+        ("loss", Huber),
+    ):
+        with pytest.raises(
+            (TypeError, ValueError), match=rf"{parameter} must be .*{kind.__name__}\("
+        ):
+            model_with(parameter, kind).fit(X, y)
+
+
+# --- grids ----------------------------------------------------------------------------------
+
+
+def test_grid_search_over_a_parameter_of_the_rule():
+    """{"rule__gamma": ...} on rule=RDA(): every candidate is trained with its gamma."""
+    X, y = make_data(n=120)
+    model = LazyNetClassifier(rule=RDA(), max_iter=5, tol=None, random_state=0)
+    search = GridSearchCV(model, {"rule__gamma": [0.5, 5]}, cv=3, error_score="raise").fit(X, y)
+    assert [row["rule__gamma"] for row in search.cv_results_["params"]] == [0.5, 5]
+    best = search.best_params_["rule__gamma"]
+    assert search.best_estimator_.rule == RDA(gamma=best)
+    by_hand = clone(model).set_params(rule=RDA(gamma=best)).fit(X, y)
+    assert np.array_equal(search.best_estimator_.coef_, by_hand.coef_)
+    assert model.rule == RDA()
+
+
+def test_grid_search_over_rules():
+    """{"rule": [...]} mixes names and objects."""
+    X, y = make_data(n=120)
+    rules = ["fobos", RDA(), FTRL(alpha=0.1)]
+    model = LazyNetClassifier(max_iter=5, tol=None, random_state=0)
+    search = GridSearchCV(model, {"rule": rules}, cv=3, error_score="raise").fit(X, y)
+    assert list(search.cv_results_["param_rule"]) == rules
+    assert search.best_params_["rule"] in rules
+    for rule, scores in zip(rules, search.cv_results_["mean_test_score"], strict=True):
+        alone = GridSearchCV(clone(model).set_params(rule=rule), {"l1": [1e-6]}, cv=3).fit(X, y)
+        assert alone.best_score_ == scores
+
+
+def test_grid_search_over_an_object_and_its_parameter_at_once():
+    """set_params sets the object first and the parameter of the object after it."""
+    model = LazyNetClassifier(rule="rda").set_params(rule=FTRL(), rule__alpha=0.5)
+    assert model.rule == FTRL(alpha=0.5)
+
+
+@pytest.mark.parametrize(
+    ("parameter", "name", "nested", "advice"),
+    [
+        ("rule", "rda", "gamma", "write rule=RDA()"),
+        ("rule", "ftrl", "alpha", "write rule=FTRL()"),
+        ("schedule", "power", "power_t", "write schedule=Power()"),
+        ("engine", "tables", "budget", "write engine=Tables()"),
+        ("average", "polynomial", "degree", "write average=PolynomialDecay()"),
+        ("average", True, "first", "write average=FromStep()"),
+        ("loss", "huber", "epsilon", "write loss=Huber()"),
+    ],
+)
+def test_a_parameter_of_a_name_says_which_object_to_write(parameter, name, nested, advice):
+    """rule__gamma on rule="rda" needs an object that can hold a gamma."""
+    key = f"{parameter}__{nested}"
+    model = LazyNetRegressor(**{parameter: name})
+    with pytest.raises(ValueError, match=f"^{key} needs an object") as error:
+        model.set_params(**{key: 0.5})
+    assert str(error.value).endswith(advice)
+    X, y = make_data(n_classes=0)
+    with pytest.raises(ValueError, match=f"^{key} needs an object"):
+        GridSearchCV(model, {key: [0.5, 5]}, cv=3, error_score="raise").fit(X, y)
+
+
+def test_a_parameter_that_the_object_does_not_have_is_refused():
+    """The message names the object and what it has."""
+    with pytest.raises(ValueError, match=r"Invalid parameter 'alpha' for estimator RDA\(\)"):
+        LazyNetClassifier(rule=RDA()).set_params(rule__alpha=0.5)
+
+
+# --- what other libraries, and older habits, would write -------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("foreign", "advice"),
+    [
+        ("alpha", "l1=alpha*l1_ratio, l2=alpha*(1 - l1_ratio)"),
+        ("l1_ratio", "l1=alpha*l1_ratio, l2=alpha*(1 - l1_ratio)"),
+        ("penalty", "l1=... and l2=..."),
+        ("C", "l2=1/(C*n_samples)"),
+        ("learning_rate", "schedule=..."),
+        ("step_order", "rule=FoBoS(step_order=...)"),
+        ("gamma", "rule=RDA(gamma=...)"),
+        ("rho", "rule=RDA(rho=...)"),
+        ("beta", "rule=FTRL(beta=...)"),
+        ("delta", "rule=AdaGrad(delta=...)"),
+        ("period", "rule=TruncatedGradient(period=...)"),
+        ("threshold", "rule=TruncatedGradient(threshold=...)"),
+        ("power_t", "schedule=Power(power_t=...)"),
+        ("epsilon", "loss=Huber(epsilon=...)"),
+        ("table_budget", "engine=Tables(budget=...)"),
+        ("dense_predictions", "engine=Dense(predictions=True)"),
+    ],
+)
+@pytest.mark.parametrize("Estimator", [LazyNetClassifier, LazyNetRegressor])
+def test_a_parameter_of_another_library_says_what_to_write(Estimator, foreign, advice):
+    """The constructor and set_params give the same advice."""
+    expected = f"{Estimator.__name__} has no parameter {foreign}: write {advice}"
+    with pytest.raises(TypeError) as error:
+        Estimator(**{foreign: 0.5})
+    assert str(error.value).startswith(expected)
+    with pytest.raises(ValueError, match="has no parameter") as error:
+        Estimator().set_params(**{foreign: 0.5})
+    assert str(error.value).startswith(expected)
+
+
+@pytest.mark.parametrize("Estimator", ESTIMATORS)
+def test_advice_names_only_parameters_that_the_estimator_has(Estimator):
+    """An estimator without l1 or rules tells nobody to write them."""
+    accepted = inspect.signature(Estimator).parameters
+    for foreign in ("alpha", "penalty", "C", "gamma", "power_t", "epsilon", "table_budget"):
+        if foreign in accepted:
+            continue
+        with pytest.raises(TypeError) as error:
+            Estimator(**{foreign: 0.5})
+        assert foreign in str(error.value)
+        advised = str(error.value).partition(": write ")[2]
+        for name in ("l1", "l2", "rule", "schedule", "engine", "loss"):
+            assert f"{name}=" not in advised or name in accepted, advised
+
+
+@pytest.mark.parametrize(
+    ("foreign", "own"),
+    [("log", "log_loss"), ("squared_loss", "squared_error"), ("mse", "squared_error")],
+)
+def test_a_loss_of_another_library_says_what_to_write(foreign, own):
+    """The error for a loss by its name elsewhere gives the name here."""
+    X, y = make_data()
+    with pytest.raises(ValueError, match=rf"^loss must be one of .*: write loss='{own}'$"):
+        LazyNetClassifier(foreign).fit(X, y)
+
+
+def test_a_stranger_is_refused_by_name():
+    """A misspelt parameter gets the error that Python gives."""
+    with pytest.raises(TypeError, match="unexpected keyword argument 'gammma'"):
+        LazyNetClassifier(gammma=1)
+
+
+@pytest.mark.parametrize("Estimator", [LazyNetClassifier, LazyNetRegressor, Stepper])
+def test_constructors_hold_only_what_every_rule_understands(Estimator):
+    """What belongs to one rule, schedule, engine, average or loss is given on its object."""
+    own = {name for kind, _ in KINDS for name in kind._kinds}
+    # eta0 is the scale of schedules that are named by a string; Pegasos can have an l2 of its own.
+    assert own & set(inspect.signature(Estimator).parameters) == {"eta0", "l2"}
+
+
+# --- the scale of the rates -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("schedule", "advice"),
+    [
+        (Constant(), r"write schedule=Constant\(eta0=...\)$"),
+        (Power(power_t=0.5), r"write schedule=Power\(eta0=...\)$"),
+        (InverseSqrt(0.1), r"write schedule=InverseSqrt\(eta0=...\)$"),
+        (Pegasos(), r"write schedule=Pegasos\(l2=...\)$"),
+        ([0.1] * 120, "an array or a callable gives the rates themselves$"),
+        (lambda t: 0.1, "an array or a callable gives the rates themselves$"),
+    ],
+)
+def test_eta0_beside_an_object_is_refused(schedule, advice):
+    """A schedule that is not a name carries its own scale, in estimators and in the Stepper."""
+    X, y = make_data()
+    model = LazyNetClassifier(schedule=schedule, eta0=0.5, max_iter=2, tol=None)
+    with pytest.raises(ValueError, match=rf"^eta0 is for schedules that .* by name.*{advice}"):
+        model.fit(X, y)
+    with pytest.raises(ValueError, match=rf"^eta0 is for schedules that .* by name.*{advice}"):
+        Stepper(3, schedule=schedule, eta0=0.5)
+    assert model.set_params(eta0=None).fit(X, y).t_ == 120
+
+
+@pytest.mark.parametrize("rule", ["rda", FTRL(), "adagrad"])
+def test_rates_of_a_schedule_are_refused_where_the_rule_has_its_own(rule):
+    """The advice names the parameter of the rule that sets its rates."""
+    X, y = make_data()
+    written = {"rda": r"RDA\(gamma=...\)", "adagrad": r"AdaGrad\(alpha=...\)"}.get(
+        rule if isinstance(rule, str) else "", r"FTRL\(alpha=...\)"
+    )
+    for options in ({"eta0": 0.5}, {"schedule": "constant"}, {"schedule": Constant(0.1)}):
+        (name,) = options
+        with pytest.raises(ValueError, match=rf"^{name} is not used by rule=.*rule={written}"):
+            LazyNetClassifier(rule=rule, **options).fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("constant", Constant),
+        ("power", Power),
+        ("inverse_time", InverseTime),
+        ("inverse_sqrt", InverseSqrt),
+    ],
+)
+def test_eta0_of_a_name_is_eta0_of_the_object(name, kind):
+    """Without any eta0 the object gets the scale that the name gets."""
+    X, y = make_data()
+    options = dict(max_iter=2, tol=None, random_state=0)
+
+    def weights(**more):
+        return LazyNetClassifier(**options, **more).fit(X, y).coef_.tobytes()
+
+    assert weights(schedule=name, eta0=0.5) == weights(schedule=kind(eta0=0.5))
+    assert weights(schedule=name) == weights(schedule=kind()) != weights(schedule=kind(eta0=0.5))
