@@ -6,18 +6,18 @@ import time
 from dataclasses import dataclass
 
 import numpy as np
-from lazynet.averages import FromStep
-from lazynet.catalogue import check_rule
-from lazynet.engines.base import Engine
-from lazynet.forms import Form, check_form
-from lazynet.training import Learner, Plan, run_pass
 from numpy.typing import NDArray
 from scipy import sparse
 
+from lazynet.averages import FromStep
+from lazynet.catalogue import check_rule
 from lazynet.data import as_examples
+from lazynet.engines.base import Engine
+from lazynet.forms import Form, check_form
 from lazynet.losses import get_loss
 from lazynet.penalties import ElasticNet
 from lazynet.schedules import InverseSqrt, Schedule
+from lazynet.training import Learner, Plan, run_pass
 from paper_repro.documents import Corpus
 
 #: The strengths and the rate that everybody is timed with.

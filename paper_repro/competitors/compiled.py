@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import ClassVar
 
 import numpy as np
-from lazynet.engines.base import Engine
-from lazynet.engines.dekel import DekelEngine
-from lazynet.engines.dense import DenseEngine
-from lazynet.forms import Form
-from lazynet.training import Plan
 from numpy.typing import NDArray
 
 import lazynet
 from lazynet.data import as_examples
+from lazynet.engines.base import Engine
+from lazynet.engines.dekel import DekelEngine
+from lazynet.engines.dense import DenseEngine
+from lazynet.forms import Form
 from lazynet.losses import get_loss
+from lazynet.training import Plan
 from paper_repro.competitors.base import (
     CLOCK,
     DENSE,

@@ -15,11 +15,10 @@ from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from lazynet.checks.tolerance import UNIT_ROUNDOFF
-from lazynet.training import Learner
 from numpy.typing import NDArray
 from scipy import sparse
 
+from lazynet.checks.tolerance import UNIT_ROUNDOFF
 from lazynet.reference.closed_forms import (
     Gap,
     printed_theorem_1_proof,
@@ -28,6 +27,7 @@ from lazynet.reference.closed_forms import (
 )
 from lazynet.reference.shrink import MAPS
 from lazynet.schedules import Constant, InverseSqrt, InverseTime, Schedule
+from lazynet.training import Learner
 from paper_repro import figures
 from paper_repro.competitors import RULES
 from paper_repro.extended import (

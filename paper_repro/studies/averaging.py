@@ -27,6 +27,7 @@ from sklearn.preprocessing import normalize
 
 from lazynet import ASGDClassifier, LazyNetClassifier
 from lazynet.penalties import ElasticNet
+from lazynet.rules import affine
 from paper_repro import figures, machine
 from paper_repro.competitors.base import CLOCK
 from paper_repro.competitors.compiled import (
@@ -186,7 +187,8 @@ def ridge(settings: Settings, _: Records) -> Record:
     """Dekel's four predictors, and two more averages of SGD at such rates, without l1."""
     rows, seed = split(settings), settings.seed
     penalty = ElasticNet(0.0, DEKEL_ROWS / rows.n)
-    steps = dict(l1=0.0, l2=penalty.l2, rule="sgd", step_order="shrink_first", schedule="pegasos")
+    shrink_first = affine.SGD(step_order="shrink_first")
+    steps = dict(l1=0.0, l2=penalty.l2, rule=shrink_first, schedule="pegasos")
     curves = later_averages(rows, seed, penalty, steps)
     for last, average, center in ((SGD, ASGD, False), (CSGD, CASGD, True)):
         dekel = partial(ASGDClassifier, "log_loss", l2=penalty.l2, center=center)

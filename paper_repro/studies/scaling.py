@@ -14,10 +14,10 @@ from statistics import median
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from lazynet.engines.base import Engine
-from lazynet.training import Learner
 
 from lazynet import Tables
+from lazynet.engines.base import Engine
+from lazynet.training import Learner
 from paper_repro import figures, machine
 from paper_repro.competitors import CLOCK, SPARSE_PREDICTIONS, TABLES, TIERS, Problem
 from paper_repro.measure import Turn, in_turns

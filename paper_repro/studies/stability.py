@@ -32,8 +32,8 @@ from sklearn.utils import check_random_state
 
 from lazynet import InverseSqrt, StabilisedSGDClassifier
 from lazynet.data import as_examples, columns_with_values
+from lazynet.engines.stabilised import Data, Permutations, StabilisedEngine, Stages, Workers
 from lazynet.losses import get_loss
-from lazynet.stages import Permutations, Plan, Problem, StabilisedLearner, Workers
 from paper_repro import figures, machine
 from paper_repro.measure import in_turns
 from paper_repro.pages import Template, paragraphs, table
@@ -204,14 +204,14 @@ def updates_of_a_path(model: StabilisedSGDClassifier, rows: Rows) -> list[int]:
     counts: deque[int] = deque(maxlen=UPDATES)
     # The seeds of the paths that ``fit`` draws with random_state=0.
     seeds = np.random.SeedSequence(int(check_random_state(0).randint(2**31))).spawn(model.n_paths)
-    learner = stages(model, rows.X, rows.y, seeds)
+    engine = stages(model, rows.X, rows.y, seeds)
     n_steps = model.max_iter * len(rows.y)
     with Workers(1) as workers:
-        while learner.t < n_steps and learner.n_stable:
-            learner.take_stage(
+        while engine.t < n_steps and engine.n_stable:
+            engine.take_stage(
                 workers,
-                lambda: counts.append(int(np.count_nonzero(learner.paths[0].weights()))),
-                n_steps - learner.t,
+                lambda: counts.append(int(np.count_nonzero(engine.paths[0].weights()))),
+                n_steps - engine.t,
             )
     return list(counts)
 
@@ -243,14 +243,14 @@ def widths(settings: Settings, _: Records) -> Record:
 def stage_on(X: sparse.csr_matrix, y: NDArray[np.float64]) -> Callable[[], float]:
     """Seconds per step of one path that purges nothing; a call runs one stage."""
     model = StabilisedSGDClassifier("log_loss", eta0=1.0, stability=0.0, fit_intercept=False)
-    learner = stages(model, X, y, [0])
+    engine = stages(model, X, y, [0])
 
     def stage() -> float:
-        before = learner.t
+        before = engine.t
         began = time.perf_counter()
         with Workers(1) as workers:
-            learner.take_stage(workers)
-        return (time.perf_counter() - began) / (learner.t - before)
+            engine.take_stage(workers)
+        return (time.perf_counter() - began) / (engine.t - before)
 
     return stage
 
@@ -267,15 +267,15 @@ def stages(
     X: sparse.csr_matrix,
     y: NDArray[np.float64],
     seeds: Sequence[Any],
-) -> StabilisedLearner:
-    """The learner that ``model.fit`` runs on labels -1 and 1; one path for each seed."""
+) -> StabilisedEngine:
+    """The engine that ``model.fit`` runs on labels -1 and 1; one path for each seed."""
     chosen = model.get_params()
-    bursts = {field.name: chosen[field.name] for field in fields(Plan) if field.name in chosen}
+    bursts = {field.name: chosen[field.name] for field in fields(Stages) if field.name in chosen}
     occurs = np.zeros(X.shape[1], dtype=bool)
     occurs[columns_with_values(X)] = True
-    return StabilisedLearner(
-        Problem(as_examples(X, y), get_loss(model.loss), fit_intercept=model.fit_intercept),
-        Plan(**bursts, universal=model.gravity == "universal"),
+    return StabilisedEngine(
+        Data(as_examples(X, y), get_loss(model.loss), model.fit_intercept),
+        Stages(**bursts, universal=model.gravity == "universal"),
         InverseSqrt(chosen["eta0"]),
         [Permutations(len(y), np.random.default_rng(seed)) for seed in seeds],
         occurs,

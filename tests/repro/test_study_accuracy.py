@@ -12,9 +12,9 @@ pytest.importorskip("matplotlib")
 pytest.importorskip("tqdm")
 pytest.importorskip("paper_repro.studies", reason="only in a checkout")
 
-from lazynet.checks.tolerance import UNIT_ROUNDOFF
 from scipy import sparse
 
+from lazynet.checks.tolerance import UNIT_ROUNDOFF
 from lazynet.reference import DenseReference, PlainTables
 from lazynet.reference.closed_forms import printed_theorem_1_proof, theorem_1
 from lazynet.schedules import Constant, InverseSqrt
