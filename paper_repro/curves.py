@@ -31,7 +31,7 @@ def curves(X: sparse.csr_matrix) -> dict[str, list[float]]:
     }
 
 
-def draw(record: Mapping[str, Any], mean: float, mean_label: str, unit: str) -> Any:
+def draw_curves(record: Mapping[str, Any], mean: float, mean_label: str, unit: str) -> Any:
     """Both curves side by side."""
     figure, (left, right) = figures.new(columns=2, height=3.1)
     ranks, shares = np.array(record["ranks"]), np.array(record["shares"])

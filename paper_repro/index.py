@@ -8,16 +8,17 @@ from typing import Any
 
 from paper_repro.machine import describe_machine
 from paper_repro.pages import paragraphs, table
-from paper_repro.pubmed.page import MedlinePage
+from paper_repro.pubmed.page import MEDLINE
 from paper_repro.results import load
 from paper_repro.studies import STUDIES
-from paper_repro.studies.table import TierTimes, setting, summary, weights_equal
+from paper_repro.studies.table import TierTimes
+from paper_repro.studies.table_page import setting, summary, weights_equal
 from paper_repro.study import Report
 from paper_repro.whole import write_whole
 
 #: Of runs that are not kept.
 QUICK_FOLDER = "quick"
-REPORTS: dict[str, Report] = {**STUDIES, MedlinePage.name: MedlinePage()}
+REPORTS: dict[str, Report] = {**STUDIES, MEDLINE.name: MEDLINE}
 
 
 def write_index(out: Path) -> str:

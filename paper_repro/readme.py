@@ -9,7 +9,9 @@ from typing import Any
 from paper_repro.damaged import DamagedFile, told_of
 from paper_repro.machine import describe_machine
 from paper_repro.results import RESULTS, load
-from paper_repro.studies import bench, table
+from paper_repro.studies import bench_page, table_page
+from paper_repro.studies.bench import EpochTimes
+from paper_repro.studies.table import TierTimes
 from paper_repro.whole import write_whole
 
 README = Path(__file__).parent.parent / "README.md"
@@ -18,12 +20,12 @@ _REMEDY = "restore the file"
 
 def speedups(document: Any) -> str:
     """Lazy against dense, and that the weights are the same."""
-    return table.in_short(table.TierTimes(document))
+    return table_page.in_short(TierTimes(document))
 
 
 def epochs(document: Any) -> str:
     """The clock against scikit-learn and the other engines."""
-    return bench.in_short(bench.EpochTimes(document))
+    return bench_page.in_short(EpochTimes(document))
 
 
 #: study -> what the README shows of it

@@ -101,3 +101,15 @@ def duration(seconds: float) -> str:
         if seconds < 999.5 * size:
             return f"{significant(seconds / size)} {unit}"
     return f"{significant(seconds)} s"
+
+
+def in_bytes(count: float) -> str:
+    """Bytes in the unit in which they can be read.
+
+    >>> in_bytes(0), in_bytes(2088), in_bytes(1.6e8)
+    ('nothing', '2.09 kB', '160 MB')
+    """
+    for unit, size in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if count >= size:
+            return f"{significant(count / size)} {unit}"
+    return f"{count:g} bytes" if count else "nothing"

@@ -1,22 +1,23 @@
 """What a study is: cells that are measured one by one, and a page and a figure made from them.
 
-A study is written as three plain steps, so that a run can stop between any two cells and go on
-later, and so that pages and figures can be made again from the recorded numbers alone:
+A study is three plain functions, so that a run can stop between any two cells and go on later, and
+so that pages and figures can be made again from the recorded numbers alone:
 
     cells(settings)   what is to be measured, as named pieces of some seconds each
     page(document)    the tables and the text, from what was recorded
     draw(document)    the figure, from the same
 
-``studies/NAME.py`` holds the three, ``studies/NAME.md`` the words of the page (``pages.Template``).
+Under ``studies/``, NAME.py asks the question, measures and judges.  NAME_page.py makes the page
+with the words of NAME_page.md (``pages.Template``), and NAME_figure.py draws the figure.
+``studies/__init__.py`` puts the three together.
 """
 
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from paper_repro.published import FEATURES, NONZEROS
 from paper_repro.score import Spread, ratios
@@ -114,31 +115,26 @@ class Measured:
         return ratios(self.rounds(group, slow), self.rounds(group, fast))
 
 
-class Report(ABC):
+@dataclass(kw_only=True)
+class Report:
     """A page and a figure, made from a document of recorded numbers and nothing else."""
 
-    name: ClassVar[str]
-    title: ClassVar[str]
-
-    @abstractmethod
-    def page(self, document: Mapping[str, Any]) -> str:
-        """Tables and text in Markdown, without the title and without the machine."""
-
-    @abstractmethod
-    def draw(self, document: Mapping[str, Any]) -> Figure:
-        """The figure."""
+    name: str
+    title: str
+    #: Tables and text in Markdown, without the title and without the machine.
+    page: Callable[[Mapping[str, Any]], str]
+    draw: Callable[[Mapping[str, Any]], Figure]
 
 
+@dataclass(kw_only=True)
 class Study(Report):
     """One question: what is to be measured, and the report on it."""
 
+    #: What is to be measured, in this order.
+    cells: Callable[[Settings], Sequence[Cell]]
     #: Whether it runs only when it is asked for by name.
-    only_when_named: ClassVar[bool] = False
+    only_when_named: bool = False
     #: Whether it looks at the corpus, or at the file that is given in its place.
-    on_corpus: ClassVar[bool] = True
+    on_corpus: bool = True
     #: Whether it tests on a file of its own.
-    takes_test: ClassVar[bool] = False
-
-    @abstractmethod
-    def cells(self, settings: Settings) -> Sequence[Cell]:
-        """What is to be measured, in this order."""
+    takes_test: bool = False

@@ -42,7 +42,7 @@ def _run(options: argparse.Namespace) -> int:
     from paper_repro.machine import provenance
     from paper_repro.pubmed.bag import collect
     from paper_repro.pubmed.download import NLM_BASELINE, download
-    from paper_repro.pubmed.page import MedlinePage, learned, summary, table
+    from paper_repro.pubmed.page import MEDLINE, learned, summary, table
     from paper_repro.pubmed.save import save, stem_of
     from paper_repro.pubmed.study import study
     from paper_repro.results import RESULTS, finished, write
@@ -53,7 +53,7 @@ def _run(options: argparse.Namespace) -> int:
     if options.save is not None:
         stem_of(options.save)  # a wrong name should not cost the time until it is used
     out = options.out or RESULTS / "quick"
-    check_index(out, [MedlinePage.name])
+    check_index(out, [MEDLINE.name])
     files = list(options.files)
     if options.download is not None:
         mirror = NLM_BASELINE if options.mirror is None else options.mirror
@@ -78,8 +78,8 @@ def _run(options: argparse.Namespace) -> int:
         verified = figures["verified"]
         print(f"\nLazy against dense, on {verified['name']!r}: {verified['report']}")
     settings = {"files": [file.name for file in files], "min_df": options.min_df, **choice}
-    document = finished(MedlinePage(), settings, provenance(), {"medline": figures})
-    write(MedlinePage(), document, out)
+    document = finished(MEDLINE, settings, provenance(), {"medline": figures})
+    write(MEDLINE, document, out)
     write_index(out)
     print(f"\nwritten with its curves: {out / 'medline.md'}")
     return 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from paper_repro.curves import draw
+from paper_repro.curves import draw_curves
 from paper_repro.pages import Template
 from paper_repro.pages import table as table_of
 from paper_repro.study import Report
@@ -24,29 +24,32 @@ _MEASURES = {
 }
 
 
-class MedlinePage(Report):
-    """Counts, models and curves of a bag of words from PubMed."""
+def page(document: Mapping[str, Any]) -> str:
+    figures = document["records"]["medline"]
+    return PAGE(
+        "page",
+        files=", ".join(document["settings"]["files"]),
+        counts=fenced(summary(figures)),
+        learned=learned(figures),
+        models=table(figures),
+        verified=PAGE("verified", report=fenced(figures["verified"]["report"]))
+        if "verified" in figures
+        else "",
+    )
 
-    name = "medline"
-    title = "Real abstracts: PubMed's XML, counted and learned from"
 
-    def page(self, document: Mapping[str, Any]) -> str:
-        figures = document["records"]["medline"]
-        return PAGE(
-            "page",
-            files=", ".join(document["settings"]["files"]),
-            counts=fenced(summary(figures)),
-            learned=learned(figures),
-            models=table(figures),
-            verified=PAGE("verified", report=fenced(figures["verified"]["report"]))
-            if "verified" in figures
-            else "",
-        )
+def draw(document: Mapping[str, Any]) -> Figure:
+    figures = document["records"]["medline"]
+    mean = figures["corpus"]["nonzeros_per_citation"]
+    return draw_curves(figures["curves"], mean, f"mean {mean:.1f}", "a citation")
 
-    def draw(self, document: Mapping[str, Any]) -> Figure:
-        figures = document["records"]["medline"]
-        mean = figures["corpus"]["nonzeros_per_citation"]
-        return draw(figures["curves"], mean, f"mean {mean:.1f}", "a citation")
+
+MEDLINE = Report(
+    name="medline",
+    title="Real abstracts: PubMed's XML, counted and learned from",
+    page=page,
+    draw=draw,
+)
 
 
 def fenced(text: str) -> str:

@@ -12,25 +12,18 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.linear_model import SGDClassifier
 
 from lazynet import Dense, LazyNetClassifier, StabilisedSGDClassifier, Tables
-from paper_repro import figures
 from paper_repro.documents import Corpus, from_settings, medline
 from paper_repro.measure import turns
-from paper_repro.pages import Template, paragraphs, table
 from paper_repro.runs import ETA0, L1, L2, Epoch, plan
 from paper_repro.score import Spread, equality
-from paper_repro.study import Cell, Measured, Record, Records, Settings, Study
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-PAGE = Template.beside(__file__)
+from paper_repro.study import Cell, Measured, Record, Records, Settings
 
 #: How many times more features the wide corpus has.
 WIDER = 16
@@ -95,31 +88,18 @@ LINES = (
 )
 
 
-class Bench(Study):
-    """One thread, one epoch, logistic loss, FoBoS: ratios of times."""
-
-    name = "bench"
-    title = "What an epoch costs: the clock, scikit-learn, the other engines"
-    only_when_named = True
-
-    def cells(self, settings: Settings) -> Sequence[Cell]:
-        bench = Workbench(settings)
-        return [
-            Cell("corpus", bench.corpora),
-            *(
-                Cell(f"{order}/round {k}", partial(bench.round, order, k), 15.0)
-                for order in ORDERS
-                for k in range(settings.repeats + 1)
-            ),
-            Cell("same weights", bench.same_weights),
-            Cell("memory", bench.memory, 2.0),
-        ]
-
-    def page(self, document: Mapping[str, Any]) -> str:
-        return page(EpochTimes(document))
-
-    def draw(self, document: Mapping[str, Any]) -> Figure:
-        return draw(EpochTimes(document))
+def cells(settings: Settings) -> Sequence[Cell]:
+    bench = Workbench(settings)
+    return [
+        Cell("corpus", bench.corpora),
+        *(
+            Cell(f"{order}/round {k}", partial(bench.round, order, k), 15.0)
+            for order in ORDERS
+            for k in range(settings.repeats + 1)
+        ),
+        Cell("same weights", bench.same_weights),
+        Cell("memory", bench.memory, 2.0),
+    ]
 
 
 # --- measuring -------------------------------------------------------------------------------
@@ -308,107 +288,3 @@ class EpochTimes(Measured):
 
     def ratio(self, order: str, line: Line) -> Spread:
         return self.round_ratios(order, line.slow, line.fast)
-
-
-# --- the page --------------------------------------------------------------------------------
-
-
-def page(measured: EpochTimes) -> str:
-    memory, same = measured.records["memory"], measured.records["same weights"]
-    return PAGE(
-        "page",
-        setting=setting(measured),
-        tables=paragraphs(lines(measured, order) for order in ORDERS),
-        cost=cost(measured),
-        tables_difference=same["tables"]["relative"],
-        examples=measured.corpus["examples"],
-        dense_difference=same["dense"]["relative"],
-        few=same["few"],
-        wide_features=memory["features"],
-        peak=memory["peak"] / 1e6,
-        coefficients=memory["coefficients"] / 1e6,
-        bytes_per_feature=(memory["peak"] - memory["coefficients"]) / memory["features"],
-    )
-
-
-def in_short(measured: EpochTimes) -> str:
-    """What the project's README says: the lines for rows as they lie."""
-    return paragraphs([setting(measured), lines(measured, "as they lie"), cost(measured)])
-
-
-def setting(measured: EpochTimes) -> str:
-    return PAGE(
-        "setting",
-        examples=measured.corpus["examples"],
-        features=measured.corpus["features"],
-        nonzeros=measured.corpus["nonzeros_per_example"],
-        origin=measured.corpus["origin"],
-        rounds=measured.repeats,
-        l1=L1,
-        l2=L2,
-        eta0=ETA0,
-    )
-
-
-def lines(measured: EpochTimes, order: str) -> str:
-    """The ratios for one order of the rows; bounds are for rows as they lie."""
-    shuffled = ORDERS[order]
-    rows = []
-    for line in LINES:
-        found = measured.ratio(order, line)
-        expected, holds = ("", "") if shuffled else line.verdict(found)
-        rows.append([line.label, found, expected, holds])
-    head = f"one epoch, logistic loss, FoBoS, rows {order}"
-    return table([head, "median ratio (range)", "expected", ""], rows)
-
-
-def cost(measured: EpochTimes) -> str:
-    nanoseconds = [1e9 * seconds for seconds in measured.rounds("as they lie", "clock")]
-    nonzeros = measured.corpus["nonzeros_per_example"]
-    return PAGE(
-        "cost",
-        per_example=Spread.of(nanoseconds),
-        per_nonzero=Spread.of([each / nonzeros for each in nanoseconds]),
-    )
-
-
-# --- the figure ------------------------------------------------------------------------------
-
-
-def draw(measured: EpochTimes) -> Figure:
-    """The lines with a bound: ratio and range, for both orders, and the bound."""
-    figure, ax = figures.new(width=7.5, height=4.4)
-    bounded = [line for line in LINES if line.bound is not None][::-1]
-    looks = {"as they lie": figures.LOOKS["clock"], "in random order": figures.LOOKS["dense"]}
-    for y, line in enumerate(bounded):
-        ax.axhline(y, color="0.9", linewidth=0.8, zorder=0)
-        for shift, (order, look) in zip((0.13, -0.13), looks.items(), strict=True):
-            found = measured.ratio(order, line)
-            ax.plot([found.least, found.most], [y + shift] * 2, color=look["color"], linewidth=1.2)
-            ax.plot(found.median, y + shift, color=look["color"], marker=look["marker"])
-            if y == len(bounded) - 2:
-                ax.annotate(
-                    f"rows {order}",
-                    (found.most, y + shift),
-                    xytext=(8, 2 if shift > 0 else -2),
-                    textcoords="offset points",
-                    va="center",
-                    color=look["color"],
-                )
-        ax.plot(line.bound, y, color="black", marker="|", markersize=13, markeredgewidth=1.5)
-        ax.annotate(
-            f"{'at most' if line.at_most else 'at least'} {line.bound:g}",
-            (line.bound, y),
-            xytext=(0, -8),
-            textcoords="offset points",
-            ha="left" if line.at_most else "right",
-            va="top",
-            fontsize=7.5,
-        )
-    ax.set_xscale("log")
-    ax.set_yticks(range(len(bounded)), [line.label for line in bounded])
-    ax.set_ylim(-0.6, len(bounded) - 0.3)
-    ax.tick_params(axis="y", length=0)
-    ax.spines["left"].set_visible(False)
-    ax.set_xlabel("ratio of times; black: what is expected")
-    return figure

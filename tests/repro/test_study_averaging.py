@@ -12,8 +12,9 @@ from lazynet import LazyNetClassifier
 from paper_repro.competitors import compiled
 from paper_repro.results import run
 from paper_repro.score import UnequalWeights
-from paper_repro.studies import averaging
-from paper_repro.studies.averaging import Averages, Averaging, feature_sizes, split
+from paper_repro.split import split
+from paper_repro.studies import STUDIES, averaging, averaging_figure, averaging_page
+from paper_repro.studies.averaging import Averages, feature_sizes
 from paper_repro.study import FULL, Settings
 
 TINY = Settings(examples=300, features=400, nonzeros=10, repeats=1, seconds=0.01)
@@ -22,13 +23,15 @@ TINY = Settings(examples=300, features=400, nonzeros=10, repeats=1, seconds=0.01
 @pytest.fixture
 def small(monkeypatch):
     """Fewer passes, rows and penalties."""
-    monkeypatch.setattr(averaging, "PASSES", (1, 2))
+    for module in (averaging, averaging_page, averaging_figure):
+        monkeypatch.setattr(module, "PASSES", (1, 2))
+    for module in (averaging, averaging_figure):
+        monkeypatch.setattr(module, "ALPHAS", (1e-4, 1e-3))
     monkeypatch.setattr(averaging, "STOPPED_ROWS", 30)
-    monkeypatch.setattr(averaging, "ALPHAS", (1e-4, 1e-3))
 
 
 def test_a_tiny_run_writes_page_figure_and_numbers(small, tmp_path):
-    run(Averaging(), TINY, tmp_path)
+    run(STUDIES["averaging"], TINY, tmp_path)
     page = (tmp_path / "averaging.md").read_text()
     assert "nan" not in page.lower()
     assert "<svg" in (tmp_path / "averaging.svg").read_text()
@@ -53,7 +56,7 @@ def test_a_file_takes_the_place_of_the_corpus(small, tmp_path):
     settings = Settings(
         features=400, nonzeros=3, repeats=1, seconds=0.01, data=str(tmp_path / "rows.svm")
     )
-    run(Averaging(), settings, tmp_path)
+    run(STUDIES["averaging"], settings, tmp_path)
     page = (tmp_path / "averaging.md").read_text()
     assert "40 rows to learn from and 10 to test on (rows.svm, label 1 against the rest" in page
 

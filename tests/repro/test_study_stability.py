@@ -13,8 +13,8 @@ from paper_repro import planted
 from paper_repro.__main__ import main
 from paper_repro.planted import rows_of
 from paper_repro.results import RESULTS, load, run
-from paper_repro.studies import stability, tuning
-from paper_repro.studies.stability import Outcome, Stability, verdict
+from paper_repro.studies import STUDIES, stability, stability_figure, stability_page, tuning
+from paper_repro.studies.stability import Outcome, verdict
 from paper_repro.studies.tuning import (
     DEFAULTS,
     INFORMATIVE,
@@ -41,9 +41,11 @@ def small(monkeypatch):
     monkeypatch.setattr(tuning, "PASSES", 4)
     monkeypatch.setattr(tuning, "PATH_PASSES", 2)
     monkeypatch.setattr(stability, "PASSES", 4)
-    monkeypatch.setattr(stability, "RUNS", 3)
-    monkeypatch.setattr(stability, "UPDATES", 50)
-    monkeypatch.setattr(stability, "OCCURRING", 100)
+    for module in (stability, stability_page, stability_figure):
+        monkeypatch.setattr(module, "RUNS", 3)
+        monkeypatch.setattr(module, "UPDATES", 50)
+    for module in (stability, stability_page):
+        monkeypatch.setattr(module, "OCCURRING", 100)
     monkeypatch.setattr(stability, "WIDTHS", (100, 1000))
     stability.problem.cache_clear()
     yield
@@ -51,7 +53,7 @@ def small(monkeypatch):
 
 
 def test_a_tiny_run_writes_page_figure_and_numbers(small, tmp_path):
-    document = run(Stability(), TINY, tmp_path)
+    document = run(STUDIES["stability"], TINY, tmp_path)
     page = (tmp_path / "stability.md").read_text()
     assert "nan" not in page.lower()
     assert "<svg" in (tmp_path / "stability.svg").read_text()
