@@ -35,7 +35,7 @@ class Split:
         return int(self.X.shape[0])
 
     def order(self, epoch: int, seed: int) -> NDArray[np.int64]:
-        """A new order for every pass, the same for all learners."""
+        """The order of the rows in a pass, the same for all learners."""
         return np.random.default_rng([seed, epoch]).permutation(self.n)
 
     def judge(self, models: list[Any], penalty: ElasticNet, *, last: bool = False) -> Curve:

@@ -31,22 +31,22 @@ Records = Mapping[str, Record]
 
 @dataclass(frozen=True)
 class Settings:
-    """What a run is asked for; a run that was interrupted goes on only under the same settings."""
+    """The settings of a run; only a run with the same settings continues an interrupted one."""
 
     examples: int = 100_000
     features: int = FEATURES
     nonzeros: float = NONZEROS
     #: Rounds in which all competitors of a group take their turns.
     repeats: int = 7
-    #: What one competitor's turn should last.
+    #: About how many seconds a turn of one competitor lasts.
     seconds: float = 0.3
     seed: int = 0
     #: An svmlight file in place of the generated corpus, and the label to tell from the others.
     data: str | None = None
     label: str | None = None
-    #: Another file of the same kind, to test on.
+    #: Another svmlight file, to test on.
     test: str | None = None
-    #: Everything at its published size.
+    #: Whether the studies run at their published sizes.
     full: bool = False
 
     def __post_init__(self) -> None:
@@ -73,9 +73,9 @@ FULL = Settings(examples=1_000_000, seconds=1.0, full=True)
 
 @dataclass(frozen=True)
 class Cell:
-    """One piece of a study: what it is called, how it is measured, and about how long it takes.
+    """One piece of a study: its name, how it is measured, and about how many seconds that takes.
 
-    ``run`` is given the records of the cells before it, and returns one that JSON can hold.
+    ``run`` gets the records of all earlier cells and returns a record that JSON can hold.
     """
 
     key: str
@@ -84,9 +84,9 @@ class Cell:
 
 
 class Measured:
-    """A document of a study, asked in the study's own words.
+    """A document of a study; subclasses add what their study asks of it.
 
-    ``records`` is what the study's cells returned, by the keys of the cells.
+    ``records`` holds the records of the study's cells by the keys of the cells.
     """
 
     def __init__(self, document: Mapping[str, Any]) -> None:
@@ -107,7 +107,7 @@ class Measured:
         ]
 
     def rounds(self, group: str, name: str) -> list[float]:
-        """What one competitor of a group took, round by round: cells ``GROUP/round K``."""
+        """Seconds per example of one competitor, round by round: the cells ``GROUP/round K``."""
         return [self.records[f"{group}/round {k}"][name] for k in range(1, self.repeats + 1)]
 
     def round_ratios(self, group: str, slow: str, fast: str) -> Spread:

@@ -17,11 +17,12 @@ from lazynet.reference.shrink import MAPS
 def tables(
     n_steps: int, rule: str, rate: float, l2: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """P and B as of every step, begun once and never again."""
+    """P and B before every step and after the last."""
     keep, _ = MAPS[rule](rate, 0.0, l2)
     with np.errstate(over="ignore", under="ignore", divide="ignore"):
         scales = np.cumprod(np.concatenate([[1.0], np.full(n_steps, keep)]))
-        # Theorem 1 as corrected divides by the new product, Theorem 2 by the old.
+        # The corrected Theorem 1 divides by the product after the step, Theorem 2 by the product
+        # before the step.
         divisors = scales[1:] if rule == "sgd" else scales[:-1]
         shifts = np.cumsum(np.concatenate([[0.0], rate / divisors]))
     return scales, shifts

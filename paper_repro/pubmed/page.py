@@ -1,4 +1,4 @@
-"""The report on real abstracts: what was read, and what was learned from it."""
+"""The report on real abstracts: counts of what was read, and measures of what was learned."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 PAGE = Template.beside(__file__)
-#: Columns of the table and the names of their figures.
+#: Columns of the table, and the names of their numbers in a record.
 _MEASURES = {
     "accuracy": "accuracy",
     "majority": "majority",
@@ -53,12 +53,12 @@ MEDLINE = Report(
 
 
 def fenced(text: str) -> str:
-    """Text that keeps its lines and blanks in Markdown."""
+    """The text as a block that keeps its lines and blanks in Markdown."""
     return f"```\n{text}\n```"
 
 
 def summary(figures: dict[str, Any]) -> str:
-    """Counts of what was read, a line each."""
+    """Counts of what was read, one line per count."""
     corpus = figures["corpus"]
     lines = [
         ("files", f"{corpus['files']:,}"),
@@ -86,7 +86,7 @@ def summary(figures: dict[str, Any]) -> str:
 
 
 def learned(figures: dict[str, Any]) -> str:
-    """How the models were trained, and by what they are to be judged."""
+    """How the models were trained, and how to judge them."""
     examples = figures.get("examples")
     if examples is None:
         return PAGE("nothing learned")
@@ -94,7 +94,7 @@ def learned(figures: dict[str, Any]) -> str:
 
 
 def table(figures: dict[str, Any]) -> str:
-    """What was learned, a heading a row."""
+    """Measures of the models, one row per heading."""
     header = ["heading", "positive", *_MEASURES, "nonzero weights", "words for it", "against it"]
     rows = []
     for row in figures["labels"]:

@@ -1,8 +1,10 @@
 """Study ``accuracy``: how exact are the weights after a million steps?
 
-The truth is shrink after shrink in extended precision.  Measured are what rounding does to the
-weights of every engine, what becomes of Lipton & Elkan's tables if nothing begins them again, and
-what the misprint in their Theorem 1 costs.
+Extended precision, shrink by shrink, gives the true weights.  The study measures
+
+1. the error of the weights of every engine over a million steps;
+2. the steps at which Lipton & Elkan's tables fail if nothing begins them again;
+3. the error of the formulas printed as Theorem 1.
 """
 
 from __future__ import annotations
@@ -39,7 +41,7 @@ from paper_repro.unwatched import followed_weight, tables
 
 ENGINES = ("dense", "tables", "clock")
 MOST_STEPS = 1_000_000
-#: Fewer steps have no room for the checkpoints, and do not touch the rarest weights.
+#: A shorter run has no room for the checkpoints, and does not touch the rarest weights.
 FEWEST_STEPS = 1000
 SCHEDULES: dict[str, Schedule] = {
     "0.1": Constant(0.1),
@@ -50,18 +52,19 @@ SCHEDULES: dict[str, Schedule] = {
 QUICK_STRENGTHS = (0.0, 1e-8, 1e-4, 1e-1)
 FULL_STRENGTHS = (0.0, 1e-12, 1e-8, 1e-4, 1e-2, 1e-1)
 
-#: Rates and l2 of the tables that nothing watches, soonest broken first; l1 is the same for all.
+#: Rates and l2 of the runs of unwatched tables, in the order in which the tables overflow; all runs
+#: have the same l1.
 UNWATCHED = ((1.0, 0.5), (1.0, 0.1), (0.1, 0.1), (0.1, 0.01))
 UNWATCHED_L1 = 1e-4
-#: The weight that is followed there, touched at every eighth step on average.
+#: The weight that the unwatched tables follow; one step in eight touches it on average.
 FOLLOWED = 1
-#: The length of the run, by the step at which B is expected to overflow.
+#: The length of the run, divided by the step at which B is expected to overflow.
 BEYOND = 1.25
-#: A weight is called wrong that is off by more than this part of the run's largest.
+#: A weight is called wrong if its error exceeds this part of the largest weight of the run.
 WRONG = 1e-3
 SAMPLES_PER_DECADE = 8
 
-#: l1 and l2 of the gaps on which Theorem 1 is tried, at the rates 0.5/sqrt(t+1).
+#: l1 and l2 under which Theorem 1 is tried, at the rates 0.5/sqrt(t+1).
 GAP_PENALTIES = ((1e-4, 1e-3), (1e-2, 1e-1))
 LONGEST_GAP = 10_000
 FORMS: dict[str, Gap] = {
@@ -102,7 +105,7 @@ def cells(settings: Settings) -> Sequence[Cell]:
 
 
 def steps_of(settings: Settings) -> int:
-    """A million steps, unless the run is asked for few examples: then it is only a trial."""
+    """A million steps, or fewer for a trial with few examples."""
     return min(MOST_STEPS, max(FEWEST_STEPS, 10 * settings.examples))
 
 
@@ -141,7 +144,7 @@ class Shrinks:
     l2: float
 
     def learner(self, engine: str, X: sparse.csr_matrix) -> Learner:
-        """An engine whose gradients are the rows themselves, whatever the weights are.
+        """A learner whose gradients are the rows themselves, whatever its weights are.
 
         The slope of |p - y| is 1 for targets y that no prediction p reaches.
         """
@@ -175,9 +178,10 @@ def worst(
     truth: NDArray[np.longdouble],
     penalties: Sequence[tuple[float, float]],
 ) -> Record:
-    """The greatest error at every checkpoint, and the penalty where it was made.
+    """The greatest error at every checkpoint, and the penalty under which it occurs.
 
-    ``found`` has the shape (penalties, checkpoints, weights), ``truth`` its first two exchanged.
+    ``found`` has the shape (penalties, checkpoints, weights), ``truth`` the shape (checkpoints,
+    penalties, weights).
     """
     errors = relative_errors(found.transpose(1, 0, 2), truth)
     at = errors.argmax(axis=1)
@@ -221,7 +225,7 @@ def overflow_expected(rate: float, l2: float) -> float:
 def unwatched_run(
     gradients: Callable[[], sparse.csr_matrix], rule: str, rate: float, l2: float, _: Records
 ) -> Record:
-    """Lipton & Elkan's tables, corrected but unwatched, and lazynet's, on the same run."""
+    """Errors of Lipton & Elkan's tables, corrected but unwatched, and of lazynet's tables."""
     everything = gradients()
     n_steps = min(everything.shape[0], math.ceil(BEYOND * overflow_expected(rate, l2)))
     X = everything[:n_steps, [FOLLOWED]]
@@ -240,7 +244,7 @@ def unwatched_run(
         "steps": n_steps,
         "B infinite": first_step(np.isinf(shifts)),
         "P subnormal": first_step(scales < np.finfo(np.float64).smallest_normal),
-        # A comparison with NaN is false: what cannot be shown to be right is wrong.
+        # A comparison with NaN is false, so that NaN counts as wrong.
         "wrong": first_step(~(errors <= WRONG), touched),
         "NaN": first_step(np.isnan(found), touched),
         "samples": touched[samples].tolist(),
@@ -252,7 +256,7 @@ def unwatched_run(
 def watched_weight(
     X: sparse.csr_matrix, shrinks: Shrinks, steps: NDArray[np.int64]
 ) -> NDArray[np.float64]:
-    """The same weight in lazynet's tables before each of these steps."""
+    """The followed weight in lazynet's tables before each of these steps."""
     watched = shrinks.learner("tables", X)
     found = np.empty(len(steps))
     start = 0
@@ -270,7 +274,7 @@ def sampled(touched: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def first_step(true: NDArray[np.bool_], steps: NDArray[np.int64] | None = None) -> int | None:
-    """Where a condition holds first: the position, or the step that belongs to it."""
+    """The first position at which a condition holds, or the step there; None if it never does."""
     if not true.any():
         return None
     at = int(true.argmax())
@@ -286,7 +290,7 @@ def running_maximum(errors: NDArray[np.longdouble]) -> list[float | None]:
 
 
 def theorem_1_errors(_: Records) -> Record:
-    """Relative errors of an untouched weight 1 after gaps of all lengths, for all forms."""
+    """Relative errors of every form of Theorem 1, for a weight 1 that no gradient touches."""
     rates = InverseSqrt(0.5).rates(0, LONGEST_GAP).tolist()
     return {gap_key(*each): gap_errors(rates, *each) for each in GAP_PENALTIES}
 
@@ -296,7 +300,7 @@ def gap_key(l1: float, l2: float) -> str:
 
 
 def gap_errors(rates: Sequence[float], l1: float, l2: float) -> Record:
-    """As long as the true weight is not zero: nothing is a part of zero."""
+    """Relative errors after gaps of all lengths at which the true weight is not yet zero."""
     truth = after_each_gap(1.0, rates, l1, l2, "sgd")
     alive = sum(1 for w in truth if w > 0) - 1
     gaps = log_spaced(1, alive, SAMPLES_PER_DECADE)

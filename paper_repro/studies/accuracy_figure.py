@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-#: The looks of lines that only this study draws.
+#: The looks of the lines that only this study draws.
 LOOKS: dict[str, dict[str, Any]] = {
     "unwatched": dict(color="#8a2f2f", linestyle="-", linewidth=1.2),
     "nothing": dict(color="#8a2f2f", linestyle="none", marker="x", markersize=7),
@@ -100,7 +100,7 @@ def _draw_unwatched(ax: Axes, records: Records) -> None:
 
 
 def _draw_breakdown(ax: Axes, run: Mapping[str, Any], name: str) -> None:
-    """Exact up to the step at which the weight is no longer a number."""
+    """The error of unwatched tables up to the step at which the weight is NaN."""
     alive = [
         (step, error)
         for step, error in zip(run["samples"], run["unwatched error"], strict=True)
@@ -159,7 +159,7 @@ def _plain(look: str) -> dict[str, Any]:
 def _say(
     ax: Axes, x: float, y: float, text: str, color: str, *, above: bool = True, ha: str = "left"
 ) -> None:
-    """A note beside a line."""
+    """Write a note beside a line."""
     ax.annotate(
         text,
         (x, y),

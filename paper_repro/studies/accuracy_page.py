@@ -98,7 +98,7 @@ def _error(error: float | None) -> str:
 
 
 def first_seen(records: Records, l1: float, l2: float) -> str:
-    """From what gap on four significant figures show the error of the proof's last line."""
+    """The gap from which on four significant figures show the error of the proof's last line."""
     found = records["theorem 1"][gap_key(l1, l2)]
     seen = [
         gap
@@ -133,7 +133,7 @@ def life(records: Records, l1: float, l2: float) -> str:
 
 
 def shown_gaps(gaps: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """The powers of ten among them, and the last."""
+    """Positions and lengths of the gaps in the table: the powers of ten, and the last gap."""
     for at, gap in enumerate(gaps):
         if gap == gaps[-1] or gap == 10 ** round(math.log10(gap)):
             yield at, gap

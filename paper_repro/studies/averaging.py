@@ -43,7 +43,7 @@ from paper_repro.study import Cell, Measured, Record, Records, Settings
 from paper_repro.uniform import uniform_problem
 
 PASSES = (1, 2, 3, 5, 7, 10)
-#: Each strength of a penalty times the number of training rows; the rate of the elastic net.
+#: Strengths of the penalties, multiplied by the number of training rows.
 L1_ROWS, L2_ROWS, DEKEL_ROWS = 0.25, 0.1, 1.0
 ETA0 = 1.0
 LAST, AVERAGE, SUFFIX, POLYNOMIAL = "last", "average", "last half", "polynomial decay"
@@ -95,7 +95,7 @@ def describe(settings: Settings, _: Records) -> Record:
 
 
 def elastic_net(settings: Settings, _: Records) -> Record:
-    """FoBoS at a constant rate under both penalties: one run, read in four ways."""
+    """Four averages of FoBoS at a constant rate under an elastic net."""
     rows, seed = split(settings), settings.seed
     penalty = ElasticNet(L1_ROWS / rows.n, L2_ROWS / rows.n)
     steps = dict(l1=penalty.l1, l2=penalty.l2, schedule="constant", eta0=ETA0)
@@ -116,7 +116,7 @@ def elastic_net(settings: Settings, _: Records) -> Record:
 
 
 def ridge(settings: Settings, _: Records) -> Record:
-    """Dekel's four predictors, and two more averages of SGD at such rates, without l1."""
+    """Dekel's four predictors, and two more averages of SGD at the rates 1 / (l2 t), without l1."""
     rows, seed = split(settings), settings.seed
     penalty = ElasticNet(0.0, DEKEL_ROWS / rows.n)
     shrink_first = affine.SGD(step_order="shrink_first")
@@ -139,7 +139,7 @@ CURVES: dict[str, Callable[[Settings, Records], Record]] = {
 def later_averages(
     rows: Split, seed: int, penalty: ElasticNet, steps: Mapping[str, Any]
 ) -> dict[str, Curve]:
-    """The averages in which the first steps count little or nothing."""
+    """Curves of the averages in which the first steps count little or nothing."""
     return {
         name: rows.judge(
             after_passes(rows, seed, partial(logistic, average=average, **steps)), penalty

@@ -1,7 +1,7 @@
 """Study ``bench``: what does an epoch of the clock cost beside scikit-learn and the other engines?
 
-Everybody learns logistic regression from the same rows in turns.  Each line of the table is a ratio
-of two times, and most have a bound that the package sets out to reach.
+All competitors learn logistic regression from the same rows in turns.  Each line of the table is a
+ratio of two times; most lines have a bound that the package sets out to reach.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Line:
     at_most: bool = False
 
     def verdict(self, measured: Spread) -> tuple[str, str]:
-        """What the package sets out to reach, and whether it does."""
+        """The bound in words, and whether the measured ratio keeps it."""
         if self.bound is None:
             return "", ""
         if self.at_most:
@@ -106,7 +106,7 @@ def cells(settings: Settings) -> Sequence[Cell]:
 
 
 class Workbench:
-    """The corpora, and everybody who takes turns on them."""
+    """The corpora, and the competitors that take turns on them."""
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
@@ -160,12 +160,12 @@ class Workbench:
         }
 
     def round(self, order: str, repeat: int, _: Records) -> Record:
-        """Seconds per example of everybody; round 0 is not counted."""
+        """Seconds per example of all competitors; round 0 does not count."""
         competitors = self.competitors(ORDERS[order])
         return {name: competitors[name]() for name in turns(list(competitors), repeat)}
 
     def same_weights(self, _: Records) -> Record:
-        """The clock against the tables after an epoch, against the dense loop after some rows."""
+        """Compare the clock with the tables after an epoch, with the dense loop after few rows."""
         n = self.corpus.X.shape[0]
         few = min(n, DENSE_EXAMPLES)
 
@@ -181,7 +181,7 @@ class Workbench:
         }
 
     def memory(self, _: Records) -> Record:
-        """Bytes that ``fit`` needs at its peak, beyond X and y."""
+        """The peak of the bytes that ``fit`` allocates, X and y not included."""
         tracemalloc.start()
         model = LazyNetClassifier(l1=L1, l2=L2, eta0=ETA0, max_iter=2, tol=None)
         model.fit(self.wide.X, self.wide.y)
@@ -195,9 +195,9 @@ class Workbench:
 
 
 def epoch_of(fit: Callable[[int], object], n_examples: int) -> Callable[[], float]:
-    """Seconds per example of an epoch inside ``fit``: what EPOCHS more of them add, each.
+    """Seconds per example of an epoch inside ``fit``: 1 + EPOCHS epochs less one, divided.
 
-    What ``fit`` does once - checking the input above all - is in neither side of a ratio.
+    Work that ``fit`` does once, such as checking its input, cancels.
     """
 
     def run() -> float:
@@ -214,7 +214,7 @@ def whole(fit: Callable[[int], object], n_examples: int) -> Callable[[], float]:
 def paths_fit(corpus: Corpus, n_jobs: int) -> Callable[[], float]:
     """Seconds per step of a whole fit of stabilised SGD, its paths dealt out to threads.
 
-    Each of them visits the rows in random orders of its own.
+    Each path visits the rows in random orders of its own.
     """
 
     def fit(epochs: int) -> object:
@@ -257,7 +257,7 @@ def sklearn_fit(corpus: Corpus, penalty: str | None, shuffle: bool) -> Callable[
 
 
 def lazynet_fit(corpus: Corpus, shuffle: bool, record: bool = False) -> Callable[[int], object]:
-    """The same by LazyNetClassifier, with or without evaluating the objective every epoch."""
+    """LazyNetClassifier with the same loss; ``record`` evaluates the objective every epoch."""
 
     def fit(epochs: int) -> object:
         model = LazyNetClassifier(
@@ -280,7 +280,7 @@ def lazynet_fit(corpus: Corpus, shuffle: bool, record: bool = False) -> Callable
 
 
 class EpochTimes(Measured):
-    """Seconds per example of everybody, for both orders of the rows."""
+    """Seconds per example of all competitors, for both orders of the rows."""
 
     def __init__(self, document: Mapping[str, Any]) -> None:
         super().__init__(document)

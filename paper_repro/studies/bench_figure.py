@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def draw(document: Mapping[str, Any]) -> Figure:
-    """The lines with a bound: ratio and range, for both orders, and the bound."""
+    """Ratio, range and bound of every line that has a bound, for both orders of the rows."""
     measured = EpochTimes(document)
     figure, ax = figures.new(width=7.5, height=4.4)
     bounded = [line for line in LINES if line.bound is not None][::-1]

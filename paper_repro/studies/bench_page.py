@@ -33,7 +33,7 @@ def page(document: Mapping[str, Any]) -> str:
 
 
 def in_short(measured: EpochTimes) -> str:
-    """What the project's README says: the lines for rows as they lie."""
+    """The block of the project's README: the lines for rows as they lie."""
     return paragraphs([setting(measured), lines(measured, "as they lie"), cost(measured)])
 
 

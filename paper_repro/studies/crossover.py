@@ -30,13 +30,13 @@ DENSITIES = (1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 0.1, 0.25, 0.3, 1.0)
 QUARTER, THOUSANDTH = 0.25, 1e-3
 NAMES = (CLOCK, TABLES, SPARSE_PREDICTIONS, DENSE)
 LAZY, ALL_FEATURES = (TABLES, CLOCK), (DENSE, SPARSE_PREDICTIONS)
-#: Every dense form with every lazy one.
+#: Every dense learner with every lazy one.
 PAIRS = tuple(product(ALL_FEATURES, LAZY))
-#: The claim in numbers: lazy updates are faster up to this density, and so many times faster at a
-#: density of a thousandth.
+#: The claim in numbers: up to a density of CONSIDERABLY_LESS lazy updates are faster, and at a
+#: density of a thousandth they are TREMENDOUSLY times faster.
 CONSIDERABLY_LESS, TREMENDOUSLY = 0.1, 10.0
 #: Bounds on the number of rows, which are visited again and again, and on the nonzeros of all rows.
-#: Compiled loops get more of them, so that the fixed cost of a call vanishes.
+#: Compiled loops get more nonzeros, so that the fixed cost of a call vanishes.
 FEWEST_ROWS, MOST_ROWS = 4, 20_000
 NONZEROS_OF_ALL_ROWS = {"compiled": 2_000_000}
 DEFAULT_NONZEROS = 100_000
@@ -93,7 +93,7 @@ def measure(settings: Settings, tier: str, nonzeros: int, _: Records) -> Record:
 def crossing(densities: Sequence[float], lazy_by_dense: Sequence[float]) -> float:
     """The density from which on dense updates are faster, by log-log interpolation.
 
-    Infinite where the lazy ones are still ahead at the last density, 0 where they never were.
+    It is infinite where lazy updates are faster at the last density, and 0 where they never are.
     """
     ahead = [i for i, ratio in enumerate(lazy_by_dense) if ratio < 1]
     if not ahead:
@@ -107,7 +107,7 @@ def crossing(densities: Sequence[float], lazy_by_dense: Sequence[float]) -> floa
 
 
 class DensityCurves(Measured):
-    """Seconds per example of everybody against density, tier by tier."""
+    """Seconds per example of all competitors against density, tier by tier."""
 
     def __init__(self, document: Mapping[str, Any]) -> None:
         super().__init__(document)
@@ -127,7 +127,7 @@ class DensityCurves(Measured):
         return [median(record["seconds"][name]) for record in self.curves[tier]]
 
     def nearest(self, density: float) -> int:
-        """Which of the measured densities is nearest to this one."""
+        """The position of the measured density that is nearest to ``density``."""
         return min(
             range(len(self.densities)),
             key=lambda i: abs(math.log(self.densities[i] / density)),
@@ -139,11 +139,11 @@ class DensityCurves(Measured):
         return ratios(seconds[slow], seconds[fast])
 
     def lead(self, tier: str, density: float, lazy: str) -> float:
-        """How many times longer the faster of the two dense forms takes."""
+        """How many times longer the faster of the two dense learners takes than the lazy one."""
         return min(self.ratio(tier, density, dense, lazy).median for dense in ALL_FEATURES)
 
     def crossing(self, tier: str, lazy: str, dense: str) -> Spread:
-        """Where the two cross, in every round by itself."""
+        """The densities at which the two cross, taken round by round."""
         seconds = [record["seconds"] for record in self.curves[tier]]
         by_round = [
             [slow / fast for slow, fast in zip(each[lazy], each[dense], strict=True)]
@@ -154,12 +154,15 @@ class DensityCurves(Measured):
         )
 
     def reach(self, tier: str, lazy: str) -> float:
-        """The density up to which lazy updates are faster than both dense forms."""
+        """The density up to which lazy updates are faster than both dense learners."""
         return min(self.crossing(tier, lazy, dense).median for dense in ALL_FEATURES)
 
 
+# --- the verdict -----------------------------------------------------------------------------
+
+
 def judgement(reach: float, lead: float) -> str:
-    """Of the density that lazy updates reach, and of their lead at a density of a thousandth."""
+    """Whether the claim holds, given the density of the crossing and the lead at a thousandth."""
     match reach >= CONSIDERABLY_LESS, lead >= TREMENDOUSLY:
         case True, True:
             return "holds"

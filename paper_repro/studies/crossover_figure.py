@@ -42,7 +42,7 @@ LOOK_OF = {
 
 
 def draw(document: Mapping[str, Any]) -> Figure:
-    """Time per example against density, a panel a tier."""
+    """Time per example against density, one panel per tier."""
     measured = DensityCurves(document)
     figure, axes = figures.new(columns=2, rows=2, width=8.2, height=6.6)
     for ax, tier in zip(axes.flat, TIERS, strict=True):
@@ -78,7 +78,7 @@ def _draw_tier(ax: Axes, measured: DensityCurves, tier: str) -> None:
 
 
 def _label_lines(ax: Axes, measured: DensityCurves, tier: str) -> None:
-    """The dense and the lazy pair by name, on either side and clear of all that the names span."""
+    """Write the names of the lines: the upper one of a pair above its line, the lower one below."""
     start, middle = 0, measured.nearest(THOUSANDTH)
     end = measured.nearest(10 * THOUSANDTH)
     for pair, at, of_upper, of_lower in (
@@ -103,7 +103,7 @@ def _label_lines(ax: Axes, measured: DensityCurves, tier: str) -> None:
 
 
 def _mark_crossings(ax: Axes, measured: DensityCurves, tier: str) -> None:
-    """Rings where a lazy line meets a dense one; where the first of them is, beside the title."""
+    """Draw rings where a lazy line meets a dense one; write the first density beside the title."""
     rings = []
     for dense, lazy in PAIRS:
         density = measured.crossing(tier, lazy, dense).median
@@ -125,5 +125,5 @@ def _mark_crossings(ax: Axes, measured: DensityCurves, tier: str) -> None:
 
 
 def _between(xs: Sequence[float], ys: Sequence[float], x: float) -> float:
-    """y at x on the line that is drawn through the points on log axes."""
+    """y at x on the line through the points on log axes."""
     return float(np.exp(np.interp(np.log(x), np.log(xs), np.log(ys))))

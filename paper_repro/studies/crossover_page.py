@@ -50,7 +50,7 @@ def page(document: Mapping[str, Any]) -> str:
 
 
 def verdict(measured: DensityCurves, tier: str) -> str:
-    """Whether the paper's claim, which is about tables, holds in a tier; and how the clock does."""
+    """Whether the paper's claim, which is about tables, holds in a tier; the clock beside it."""
     return PAGE(
         "verdict",
         tier=DESCRIPTIONS[tier],

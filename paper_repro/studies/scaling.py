@@ -1,7 +1,8 @@
 """Study ``scaling``: what a step costs, against features, nonzeros and steps.
 
-Three promises of lazy updates: the time of a step does not depend on how many features there are,
-it is proportional to the nonzeros, and the tables keep two numbers for every step, the clock none.
+The study checks three promises of lazy updates: the time of a step does not depend on the number of
+features; the time is proportional to the nonzeros; the tables keep two numbers for every step, and
+the clock keeps none.
 """
 
 from __future__ import annotations
@@ -28,12 +29,12 @@ from paper_repro.uniform import uniform_problem
 
 FEATURES = tuple(10**k for k in range(4, 9))
 NONZEROS = tuple(4**k for k in range(7))
-#: The third part goes from so many steps to so many times the examples.
+#: The third part goes from FEWEST_STEPS to STEPS_PER_EXAMPLE times the examples.
 FEWEST_STEPS, STEPS_PER_EXAMPLE = 1000, 10
 ROWS = 20_000
-#: Nonzeros of all rows together in the second part, so that all sizes meet the same cache.
+#: Nonzeros of all rows together in the second part: rows of all sizes occupy the same cache.
 NONZEROS_OF_ALL_ROWS = 400_000
-#: The first weights, the two arrays of an engine, and as much again for everything else.
+#: The first weights and the two arrays of an engine, times two for everything else.
 BYTES_PER_FEATURE = 2 * 3 * 8
 NUMPY_CLOCK = "NumPy, lazy, clock"
 BY_FEATURES = (CLOCK, TABLES, SPARSE_PREDICTIONS)

@@ -22,7 +22,7 @@ _LOOKS = {
     SPARSE_PREDICTIONS: figures.LOOKS["sparse predictions"],
     NUMPY_CLOCK: dict(color="0.35", marker="D", linestyle="-."),
 }
-#: Where a name stands by its point of a line: distance in points, and which side of it is there.
+#: The place of a name beside a point of its line: distance in points, and alignment.
 _ABOVE = dict(xytext=(-3, 6), ha="right", va="bottom")
 _OVER_LEFT = dict(xytext=(0, 6), ha="right", va="bottom")
 _OVER = dict(xytext=(0, 9), ha="left", va="bottom")
@@ -91,7 +91,7 @@ def _name(
     at: float,
     side: Mapping[str, Any],
 ) -> None:
-    """Name a line by the point that is so far along it."""
+    """Write a line's name beside the point at the share ``at`` of the line."""
     if not sizes:
         return
     point = round(at * (len(sizes) - 1))

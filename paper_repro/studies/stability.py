@@ -50,13 +50,14 @@ from paper_repro.study import Cell, Measured, Record, Records, Settings
 from paper_repro.uniform import uniform_rows
 
 LOSSES = {"hinge": "hinge", "log_loss": "logistic"}
-#: Random orders under which the chosen settings are trained; updates at the end that are counted.
+#: Random orders under which the chosen settings are trained, and updates at the end of a run after
+#: which nonzeros are counted.
 RUNS, UPDATES = 50, 1000
 #: The share of the runs that must choose a feature for the feature to count as chosen again.
 AGAIN = 0.9
 #: For each share, the study records how many features this share of the runs or more chooses.
 SHARES = tuple(k / 20 for k in range(1, 21))
-#: Bursts are timed on rows with so many features, which stand side by side or spread among more.
+#: Bursts are timed on rows in which OCCURRING features occur: the first ones, or spread over all.
 OCCURRING, TIMED_ROWS, BYTES_PER_FEATURE = 10_000, 5_000, 60
 WIDTHS = (10_000, 100_000, 1_000_000, 10_000_000)
 BURST, SPREAD, CLOCK = "burst", "burst, spread", "clock, spread"
@@ -149,7 +150,7 @@ def runs(settings: Settings, loss: str, name: str, records: Records) -> Record:
 
 
 def updates(settings: Settings, loss: str, name: str, records: Records) -> Record:
-    """Nonzeros after each of the last updates of one run; of stabilised SGD, of its first path."""
+    """Nonzeros after each of the last updates of one run; stabilised SGD counts its first path."""
     rows = problem(settings)
     model = METHODS[name].make(loss, chosen_parameters(records, loss, name))
     if name in STABILISED:
@@ -168,7 +169,7 @@ def updates(settings: Settings, loss: str, name: str, records: Records) -> Recor
 def updates_of_a_path(model: StabilisedSGDClassifier, rows: Rows) -> list[int]:
     """Nonzeros of the first path after each of the last updates of ``model.fit``."""
     counts: deque[int] = deque(maxlen=UPDATES)
-    # The seeds of the paths that ``fit`` draws with random_state=0.
+    # ``fit`` draws the same seeds for its paths with random_state=0.
     seeds = np.random.SeedSequence(int(check_random_state(0).randint(2**31))).spawn(model.n_paths)
     engine = stages(model, rows.X, rows.y, seeds)
     n_steps = model.max_iter * len(rows.y)
@@ -183,7 +184,7 @@ def updates_of_a_path(model: StabilisedSGDClassifier, rows: Rows) -> list[int]:
 
 
 def widths(settings: Settings, _: Records) -> Record:
-    """Seconds per step on the same rows, with their features among more and more others."""
+    """Seconds per step on the same rows, while more and more features do not occur in them."""
     generator = np.random.default_rng(settings.seed)
     nonzeros = min(settings.nonzeros, OCCURRING)
     narrow = uniform_rows(generator, min(TIMED_ROWS, settings.examples), OCCURRING, nonzeros)
@@ -304,7 +305,7 @@ class Selections(Measured):
         return dict(self.records[f"tuning/{loss}/{name}"])
 
     def growth(self, what: str, width: int) -> Spread:
-        """How many times longer a step takes than with the fewest features."""
+        """How many times longer a step takes with ``width`` features than with the fewest."""
         return ratios(self.seconds[f"{what}/{width}"], self.seconds[f"{what}/{self.widths[0]}"])
 
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-#: The stabilised forms in blue, the others in brown and grey; told apart by line and marker too.
+#: The stabilised methods in blue, the others in brown and grey; lines and markers differ too.
 LOOKS: dict[str, dict[str, Any]] = {
     SGD: dict(color="0.45", marker="x", linestyle=":"),
     TRUNCATED: dict(color="#c0803f", marker="v", linestyle="--"),

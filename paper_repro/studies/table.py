@@ -38,15 +38,16 @@ from paper_repro.study import Cell, Measured, Record, Records, Settings
 
 #: Converted rows of the interpreted tiers are large: ten kilobytes each as dictionaries.
 MOST_ROWS = {"dicts": 10_000, "scipy": 20_000}
-#: The weights of a tier are compared after as many examples as dense updates manage in so
-#: many turns, within these bounds.
+#: The weights of a tier are compared after as many examples as dense updates visit in
+#: EQUALITY_TURNS turns, within the bounds EQUALITY_ROWS.
 EQUALITY_TURNS, EQUALITY_ROWS = 10, (10, 1000)
-#: Bytes of an array that lies in memory: more than the caches of today's processors hold.
+#: Bytes of an array that outgrows the caches of today's processors.
 UNCACHED = 2**30
-#: A ratio is called reproduced, or of the same order, if its share of the ideal is the printed
-#: share within these factors.
+#: A ratio is called reproduced if its share of the ideal is within the first factor of the printed
+#: share, and of the same order within the second.
 REPRODUCED, SAME_ORDER = 1.5, 3.0
-#: The printed ratios are compared on a corpus whose ideal is the paper's within this factor.
+#: The printed ratios are compared only if the ideal of the corpus is within this factor of the
+#: paper's.
 ALIKE = 1.5
 
 
@@ -84,7 +85,7 @@ def cells(settings: Settings) -> Sequence[Cell]:
 
 
 class Workbench:
-    """The corpus, where every run begins, and the competitors of the group that is measured."""
+    """The corpus, the first weights of every run, and the competitors of the group under way."""
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
@@ -96,8 +97,11 @@ class Workbench:
         return from_settings(self.settings)
 
     def _start(self, rule: str) -> Problem:
-        """Where a pass over the corpus leads: most weights are not zero there, as in the middle
-        of a long run, and dense updates have real work with each."""
+        """The problem after a pass of the clock over the corpus.
+
+        As in the middle of a long run, most weights are not zero, and dense updates have real work
+        with each.
+        """
         corpus = self.corpus()
         fresh = Problem(corpus.X, corpus.y, rule, np.zeros(corpus.X.shape[1]))
         first = Clock(fresh)
@@ -112,14 +116,14 @@ class Workbench:
         return TIERS[tier][name](self.start(rule).first(rows))
 
     def warm_up(self, tier: str, rule: str, _: Records) -> Record:
-        """How many examples make a turn of each competitor; not a measurement."""
+        """Examples in a turn of each competitor; nothing else is recorded."""
         self.begin_group(tier, rule)
         for turn in self._turns.values():
             turn()
         return {name: turn.examples for name, turn in self._turns.items()}
 
     def begin_group(self, tier: str, rule: str) -> None:
-        """Everybody in a group, at its beginning; only one group at a time is in memory."""
+        """Make the competitors of a group; only one group at a time is in memory."""
         self._turns.clear()
         rows = self.available(tier)
         self._turns = {
@@ -129,7 +133,7 @@ class Workbench:
         self._group = (tier, rule)
 
     def round(self, tier: str, rule: str, repeat: int, records: Records) -> Record:
-        """Seconds per example of everybody, one after the other."""
+        """Seconds per example of all competitors, one after the other."""
         if self._group != (tier, rule):
             # The run goes on in a new process, where nothing is warm yet.
             self.begin_group(tier, rule)
@@ -139,7 +143,7 @@ class Workbench:
         return {name: self._turns[name]() for name in turns(list(self._turns), repeat)}
 
     def same_weights(self, tier: str, rule: str, records: Records) -> Record:
-        """All weights of everybody after the same examples, held against the tier's dense twin."""
+        """Compare all competitors' weights with the dense weights after the same examples."""
         dense_rate = records[f"{tier}/{rule}/round 1"][DENSE]
         least, most = EQUALITY_ROWS
         wanted = int(EQUALITY_TURNS * self.settings.seconds / dense_rate)
@@ -189,7 +193,7 @@ class Workbench:
         return {"weights": measure(self.corpus().X.shape[1]), "memory": measure(UNCACHED // 8)}
 
     def element_of_a_row(self) -> Record:
-        """Seconds to look one element up in a row of a SciPy matrix by its index."""
+        """Seconds to look up one element of a row of a SciPy matrix by its index."""
         row = self.corpus().X[0]
         wanted = range(0, row.shape[1], max(1, row.shape[1] // 2000))
         found = []
@@ -205,7 +209,7 @@ class Workbench:
 
 
 class TierTimes(Measured):
-    """Seconds per example of everybody, tier by tier and rule by rule."""
+    """Seconds per example of all competitors, tier by tier and rule by rule."""
 
     def __init__(self, document: Mapping[str, Any]) -> None:
         super().__init__(document)
@@ -234,7 +238,7 @@ class TierTimes(Measured):
         return self.median(tier, "fobos", name) / self.corpus["features"]
 
     def per_nonzero(self, tier: str) -> float:
-        """Seconds that lazy updates of FoBoS spend on a nonzero, all costs of an example shared."""
+        """Seconds per nonzero of lazy updates of FoBoS, with the fixed cost of an example."""
         return self.median(tier, "fobos", TABLES) / self.corpus["nonzeros_per_example"]
 
     def overhead(self, tier: str) -> float:
@@ -252,7 +256,7 @@ def groups() -> Iterator[tuple[str, str]]:
 
 
 class PrintedRatio(NamedTuple):
-    """One of the papers' ratios beside ours; ``factor`` is the quotient of their shares."""
+    """A printed ratio beside the ratio found here; ``factor`` is the quotient of their shares."""
 
     where: str
     ratio: float
@@ -285,7 +289,7 @@ def is_reproduced(factor: float) -> bool:
 
 
 def verdict(factor: float) -> str:
-    """Of the share of the ideal that is found by the share that is printed."""
+    """The verdict in words on a factor: the share of the ideal found here by the printed share."""
     size = max(factor, 1 / factor)
     change = f"{significant(size, 2)} times {'larger' if factor > 1 else 'smaller'}"
     if is_reproduced(factor):

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def draw(document: Mapping[str, Any]) -> Figure:
-    """Ratios on a log axis: the tables, the clock and what was printed, for both dense twins."""
+    """Ratios of the tables, of the clock, and as printed; one panel per dense learner."""
     measured = TierTimes(document)
     figure, axes = figures.new(columns=2, width=8.2, height=3.8)
     rows = [(tier, rule) for tier, rule in groups()]

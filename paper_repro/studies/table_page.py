@@ -54,7 +54,7 @@ def page(document: Mapping[str, Any]) -> str:
 
 
 def in_short(measured: TierTimes) -> str:
-    """What the project's README says."""
+    """The block of the project's README."""
     return paragraphs(
         [
             setting(measured),
@@ -82,7 +82,7 @@ def setting(measured: TierTimes) -> str:
 
 
 def reproduced(measured: TierTimes) -> str:
-    """Every printed ratio beside ours, and whether it is the same."""
+    """Every printed ratio beside the ratio found here, with the verdict."""
     return "\n".join(
         PAGE(
             "reproduced",
@@ -98,7 +98,7 @@ def reproduced(measured: TierTimes) -> str:
 
 
 def reproduced_in_short(measured: TierTimes) -> str:
-    """How many of the printed ratios are the same, and how far off the others."""
+    """How many printed ratios are reproduced, and the shares that the others reach."""
     factors = sorted(printed.factor for printed in printed_ratios(measured))
     same = [factor for factor in factors if is_reproduced(factor)]
     others = [factor for factor in factors if not is_reproduced(factor)]
@@ -131,7 +131,7 @@ def interpreted(measured: TierTimes) -> str:
 
 
 def looked_up(measured: TierTimes) -> str:
-    """Why version 3's dense updates may have been slower than those of this page."""
+    """Why dense updates of the paper's version 3 may have been slower than those measured here."""
     printed = PUBLISHED["scipy", "fobos"]
     assert printed.dense is not None
     feature, nonzero = printed.sparse_predictions / FEATURES, printed.lazy / NONZEROS
@@ -198,7 +198,7 @@ def weights_equal(measured: TierTimes) -> str:
 
 
 def summary(measured: TierTimes) -> str:
-    """One row a tier and rule."""
+    """Speeds and ratios, one row per tier and rule."""
 
     def row(tier: str, rule: str) -> Mapping[str, Any]:
         printed = PUBLISHED.get((tier, rule))

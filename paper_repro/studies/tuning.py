@@ -26,18 +26,19 @@ from lazynet.data import as_examples
 from lazynet.rules.base import Rule
 from lazynet.selection import SelectionReport
 
-#: Passes of each path of stabilised SGD, and its paths; the other methods make as many passes as
-#: all paths together.
+#: Passes of each path of stabilised SGD, and the number of its paths.  The other methods make as
+#: many passes as all paths together.
 PATH_PASSES, PATHS = 20, 4
 PASSES = PATH_PASSES * PATHS
-#: Settings of each method, orders for each setting, and the share of the rows that judges them.
+#: Settings of each method, orders of the rows for each setting, and the share of the rows on which
+#: settings are judged.
 SETTINGS, ORDERS, VALIDATION_SHARE = 24, 3, 0.3
 #: Steps between two truncations of the truncated gradient.
 PERIOD = 10
 
 SGD, TRUNCATED, FOBOS, RDA = "SGD", "truncated gradient", "FoBoS", "RDA"
 INFORMATIVE, UNIVERSAL = "stabilised, informative", "stabilised, universal"
-# The parameters of the authors' example script, in an algorithm that is not the script's.
+# The parameters of the authors' example script; its algorithm is another one.
 SCRIPT = "stabilised, informative, script's parameters"
 DEFAULTS = "stabilised, lazynet's defaults"
 STABILISED = (INFORMATIVE, UNIVERSAL)
