@@ -33,13 +33,13 @@ wide = pytest.mark.skipif(
 
 @pytest.fixture(scope="module")
 def trial(tmp_path_factory):
-    """A run of 3000 steps: its document and where it was written."""
+    """A run of 3000 steps: its document and its folder."""
     out = tmp_path_factory.mktemp("results")
     return results.run(STUDIES["accuracy"], Settings(examples=300), out), out
 
 
 def exact_weights(X, rule, schedule, l1, l2):
-    """Every weight after every step, over fractions."""
+    """Every weight after every step, in fractions."""
     reference = DenseReference(
         X.shape[1],
         loss="absolute_error",
@@ -122,7 +122,7 @@ def test_without_long_doubles_the_study_says_so(monkeypatch, tmp_path):
 @wide
 @pytest.mark.parametrize("rule", RULES)
 def test_extended_precision_against_fractions(rule):
-    """Rounding in long double, and nothing else, tells the run from exact arithmetic."""
+    """The run differs from exact arithmetic by the rounding of long double alone."""
     X, schedule = extended.touches(12), InverseSqrt(0.5)
     penalties = list(product((0.0, 1e-2), (0.0, 0.1)))
     checkpoints = [1, 5, 12]
@@ -166,7 +166,7 @@ def test_the_measure_is_relative_to_one_and_the_largest_weight():
 @wide
 @pytest.mark.parametrize("rule", RULES)
 def test_a_table_read_off_by_one_step_is_seen(rule):
-    """A weight that misses its last shrink is off by far more than any rounding."""
+    """A weight that misses its last shrink differs by far more than any rounding."""
     X, l1, l2 = extended.touches(300), 1e-4, 1e-2
     truth = extended.true_weights(X, rule, Constant(0.1), [(l1, l2)], [300])[0, 0]
     options = dict(loss="absolute_error", rule=rule, l1=l1, l2=l2, schedule=lambda t: 0.1)
@@ -203,7 +203,7 @@ def test_b_overflows_at_known_steps(rule, rate, l2, step):
 
 @pytest.mark.parametrize("rule", RULES)
 def test_unwatched_tables_are_the_papers_as_long_as_they_live(rule):
-    """The same weight as in the tables of the reference, at every touch."""
+    """They give the weights of the reference's tables at every touch."""
     rate, l2 = 0.1, 0.1
     moves = extended.touches(2000)[:, [accuracy.FOLLOWED]].toarray().ravel()
     touched = np.flatnonzero(moves)

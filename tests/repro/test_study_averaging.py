@@ -62,7 +62,7 @@ def test_a_file_takes_the_place_of_the_corpus(small, tmp_path):
 
 
 def test_curves_are_those_of_the_estimator(small):
-    """The same steps by fit, in the orders of the study."""
+    """``fit`` in the orders of the study takes the same steps."""
     rows = split(TINY)
     found = averaging.elastic_net(TINY, {})
     for name, average in (
@@ -83,7 +83,7 @@ def test_curves_are_those_of_the_estimator(small):
 
 
 def test_no_row_is_both_learned_from_and_tested_on():
-    """And all of them are one or the other."""
+    """Every row is one or the other."""
     rows = split(TINY)
     assert (rows.n, len(rows.y_test)) == (240, 60)
     norms = np.sqrt(np.asarray(rows.X.multiply(rows.X).sum(axis=1)))
@@ -91,19 +91,19 @@ def test_no_row_is_both_learned_from_and_tested_on():
 
 
 def test_averages_that_differ_are_refused(monkeypatch):
-    """Times of two that compute something else mean nothing."""
+    """The times of two learners that compute different averages mean nothing."""
     monkeypatch.setattr(compiled.AveragedDense, "averages", lambda self: self.weights())
     with pytest.raises(UnequalWeights, match="clock, averaged and dense, averaged"):
         averaging.measure_features(TINY, 100, {})
 
 
 def test_sizes_by_tens_to_ten_millions():
-    """Unless a small run is asked for."""
+    """A small run has two sizes."""
     assert feature_sizes(FULL)[-1] == 10_000_000
     assert feature_sizes(TINY) == [20, 400]
 
 
 def test_sizes_beyond_the_memory_are_left_out(monkeypatch):
-    """And the record says why."""
+    """The record says why."""
     monkeypatch.setattr(averaging.machine, "available_bytes", lambda: 1000)
     assert "of memory needed" in averaging.measure_features(TINY, 400, {})["skipped"]

@@ -25,7 +25,7 @@ TINY = Settings(examples=50, features=300, nonzeros=8, repeats=1, seconds=0.002)
 
 
 def made_up(clock_crosses=0.05, tables_cross=math.inf):
-    """Dense updates take a second at any density, lazy ones a time in proportion to it."""
+    """Dense updates take a second at any density, lazy ones a time in proportion to the density."""
 
     def record(density):
         nonzeros = round(density * MOST_FEATURES)
