@@ -1,8 +1,8 @@
 """``python -m paper_repro``: Lipton & Elkan's timing study and what belongs to it, rerun.
 
-Without names all studies but ``bench`` run, one after the other.  Each writes NAME.json (every
-raw repeat, with machine, versions, seeds and commit), NAME.md and NAME.svg; README.md beside them
-is their index.  An interrupted run goes on where it was.  Two more commands:
+Without names all studies but ``bench`` run, one after the other.  Each study writes NAME.json
+(every repeat, with machine, versions, seeds and commit), NAME.md and NAME.svg.  README.md in the
+same folder is the index.  The same command continues an interrupted run.  Two more commands:
 
     python -m paper_repro medline FILES...   real abstracts, from PubMed's XML
     python -m paper_repro readme             the README's tables from the committed results
@@ -54,7 +54,7 @@ def run_studies(arguments: list[str]) -> int:
     settings = _settings(options)
     out = options.out or (RESULTS if settings.full else RESULTS / "quick")
     chosen = options.studies or [n for n, study in STUDIES.items() if not study.only_when_named]
-    # A file that cannot be read should not cost the time until then.
+    # Refuse files that cannot be read before hours are spent on measuring.
     check_index(out, chosen)
     if settings.data is not None:
         corpus = from_settings(settings)

@@ -1,4 +1,4 @@
-"""The two curves that make a corpus: how often words occur, and how many a document has."""
+"""The two curves that describe a corpus: how often words occur, and how many a document has."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _BINS = 50
 
 
 def curves(X: sparse.csr_matrix) -> dict[str, list[float]]:
-    """Shares of all words by rank, beside Zipf and Mandelbrot's law, and nonzeros per row."""
+    """The share of each rank in all words, the law of Zipf and Mandelbrot, and nonzeros per row."""
     features = X.shape[1]
     words = np.bincount(X.indices, weights=X.data, minlength=features)
     shares = np.sort(words)[::-1] / words.sum()
@@ -31,7 +31,7 @@ def curves(X: sparse.csr_matrix) -> dict[str, list[float]]:
     }
 
 
-def draw(record: Mapping[str, Any], mean: float, mean_label: str, unit: str) -> Any:
+def draw_curves(record: Mapping[str, Any], mean: float, mean_label: str, unit: str) -> Any:
     """Both curves side by side."""
     figure, (left, right) = figures.new(columns=2, height=3.1)
     ranks, shares = np.array(record["ranks"]), np.array(record["shares"])

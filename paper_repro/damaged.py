@@ -1,4 +1,4 @@
-"""Files that cannot be used: which one, what is wrong with it, and what to do."""
+"""The error for a file that cannot be used: it names the file, the problem and the remedy."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 
 
 class DamagedFile(ValueError):
-    """A file is not what its reader needs, or not to its end."""
+    """A file does not hold what its reader needs, or breaks off."""
 
     def __init__(self, path: str | PathLike[str], problem: str, remedy: str | None = None) -> None:
         super().__init__(f"{path}: {problem}" + ("" if remedy is None else f"; {remedy}"))
@@ -20,7 +20,7 @@ class DamagedFile(ValueError):
 
 @contextmanager
 def told_of(path: str | PathLike[str], remedy: str) -> Iterator[None]:
-    """Within the block, what goes wrong with reading the file becomes a ``DamagedFile``.
+    """Within the block, an error of reading the file becomes a ``DamagedFile``.
 
     >>> with told_of("some.txt", "look at the name"):
     ...     open("some.txt")

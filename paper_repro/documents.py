@@ -1,10 +1,10 @@
 """Documents to measure on: generated ones of Medline's shape, or those of an svmlight file.
 
 Lipton & Elkan measured on 1,000,000 Medline abstracts with 260,941 features and 88.54 nonzeros
-per example on average.  What decides the speed of a sparse learner is exactly that shape: how
-many features there are, how many of them one example has, and how often the same ones come
-back (which decides what stays in cache).  The generator reproduces the three: words follow the law
-of Zipf and Mandelbrot, lengths are log-normal, labels come from a planted sparse model.  It fills
+per example on average.  Three properties decide the speed of a sparse learner: the number of
+features, the number of nonzeros of an example, and how often a feature comes back, which decides
+what stays in cache.  The generator reproduces the three: words follow the law of Zipf and
+Mandelbrot, lengths are log-normal, labels come from a planted sparse model.  The generator fills
 the matrix in place, block by block, so that it needs little more memory than the matrix.
 """
 
@@ -27,8 +27,8 @@ from paper_repro.published import FEATURES, NONZEROS
 from paper_repro.study import Settings
 
 # Mandelbrot's f(r) ~ (r + OFFSET)^-EXPONENT with the values usually quoted for English, the
-# exponent rounded to 1 + 1/16: its powers are square roots of square roots, which every machine
-# computes to the same bit, and with them the same corpus from the same seed.
+# exponent rounded to 1 + 1/16: its powers are square roots of square roots.  Every machine computes
+# square roots to the same bit, so that the same seed gives the same corpus on every machine.
 ZIPF_EXPONENT = 1.0625
 ZIPF_OFFSET = 2.7
 # Spread of the logarithm of a document's length.
@@ -40,7 +40,7 @@ STOP_WORDS = 0.001
 LABEL_NOISE = 0.05
 FEWEST_NONZEROS = 3
 _ROWS_PER_BLOCK = 2_000
-# Numbers that are kept of each feature, at the least.
+# Arrays of doubles as long as the features that a study needs at least.
 _VECTORS = 4
 _REMEDY = (
     "give a whole text file with lines like '1 3:0.5 17:2', packed if its name ends in .gz or .bz2"
@@ -49,12 +49,12 @@ _REMEDY = (
 
 @dataclass(frozen=True)
 class Corpus:
-    """Counts in CSR form, labels of -1 and +1, and where they come from."""
+    """Counts in CSR form, labels of -1 and +1, and the origin of the rows."""
 
     X: sparse.csr_matrix
     y: NDArray[np.float64]
     origin: str
-    #: of a file, the label that is told from the others
+    #: the label of a file that became +1; all other labels became -1
     label: str | None = None
 
     def statistics(self) -> dict[str, Any]:
@@ -95,7 +95,7 @@ def expected_distinct(probabilities: NDArray[np.float64], n_tokens: float) -> fl
 
 def tokens_for(probabilities: NDArray[np.float64], nonzeros: float) -> float:
     """The median document length at which the corpus has ``nonzeros`` distinct words a row."""
-    # Fewer than that, and documents of at least one word would be too long on average.
+    # With fewer nonzeros, documents of one word or more would have too many words on average.
     if not FEWEST_NONZEROS <= nonzeros < len(probabilities) / 2:
         raise ValueError(
             f"nonzeros must lie between {FEWEST_NONZEROS} and half of the {len(probabilities)} "
@@ -172,18 +172,17 @@ def medline(
 
 @lru_cache(maxsize=1)
 def from_settings(settings: Settings) -> Corpus:
-    """What a study runs on: the file it was given, or the generated corpus."""
+    """The rows of a study: the file in the settings, or the generated corpus."""
     if settings.data is not None:
         return from_svmlight(settings.data, settings.label)
     return medline(settings.examples, settings.features, settings.nonzeros, seed=settings.seed)
 
 
 def from_svmlight(path: str | Path, label: str | None = None) -> Corpus:
-    """A file in svmlight form; ``label`` against all others, by default the one that is nearest to
-    half of the rows.
+    """The rows of a file in svmlight form; rows with ``label`` get +1, all others -1.
 
-    Two labels are taken as they are, the greater one as +1.  A file whose lines begin with
-    several labels, separated by commas, is read as such.
+    By default ``label`` is the greater one of two labels, and of more labels the one whose share is
+    nearest to half of the rows.  The lines may begin with several labels, separated by commas.
     """
     X, targets = _read_svmlight(Path(path))
     names = sorted({name for row in targets for name in row})
@@ -226,7 +225,7 @@ def _read_svmlight(path: Path) -> tuple[sparse.csr_matrix, list[tuple[float, ...
 
 
 def _unfit(X: sparse.csr_matrix, labels: list[float]) -> str | None:
-    """Why these rows are no corpus, or None."""
+    """What is wrong with these rows, or None."""
     if not X.shape[0]:
         return "there is no row in it"
     if not X.count_nonzero():

@@ -1,7 +1,7 @@
-"""Three more decimal digits than a double has: long runs shrink by shrink in long double.
+"""Long runs in long double, which has three more decimal digits than a double: shrink by shrink.
 
-Eight weights are touched with probabilities 1/2, 1/8, 1/32, ..., by gradients that do not depend
-on the model, so that nothing amplifies or hides the rounding of the shrinks themselves.
+Gradients touch eight weights with probabilities 1/2, 1/8, 1/32, ....  The gradients do not depend
+on the weights, so that nothing amplifies or hides the rounding of the shrinks themselves.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from lazynet.schedules import Schedule
 N_WEIGHTS = 8
 #: Fewer binary digits than the 64 of x86 are not enough to judge a double's 53.
 FEWEST_DIGITS = 64
-#: Steps whose maps are held at a time.
+#: Steps whose factors and pulls are in memory at a time.
 BLOCK = 2000
 
 
@@ -46,9 +46,9 @@ def true_weights(
     penalties: Sequence[tuple[float, float]],
     checkpoints: Sequence[int],
 ) -> NDArray[np.longdouble]:
-    """Every weight after so many steps, one shrink after another, for all (l1, l2) at once.
+    """Every weight at every checkpoint, computed shrink by shrink, for all pairs (l1, l2) at once.
 
-    Shape (checkpoints, penalties, weights).
+    The shape is (checkpoints, penalties, weights).
     """
     l1, l2 = np.array(penalties, dtype=np.longdouble).T
     weights = np.zeros((gradients.shape[1], len(penalties)), dtype=np.longdouble)
@@ -64,7 +64,7 @@ def true_weights(
 
 
 def blocks(checkpoints: Sequence[int]) -> list[tuple[int, int]]:
-    """Pieces of the run from 0 to the last checkpoint, none longer than BLOCK or across one."""
+    """Pieces of the run; no piece is longer than BLOCK, and each checkpoint ends a piece."""
     ends = sorted({*checkpoints, *range(BLOCK, checkpoints[-1], BLOCK)})
     return list(zip([0, *ends], ends, strict=False))
 
@@ -75,7 +75,7 @@ def _take(
     keep: NDArray[np.longdouble],
     pull: NDArray[np.longdouble],
 ) -> None:
-    """Gradient, then shrink, step by step and in place: a million steps allow no new arrays."""
+    """Subtract the gradient, then shrink, step by step.  All is in place: new arrays take time."""
     magnitude = np.empty_like(weights)
     touched: NDArray[np.bool_] = np.any(moves != 0, axis=(1, 2))
     for step in range(len(moves)):
@@ -93,7 +93,7 @@ def one_weight(
 ) -> NDArray[np.longdouble]:
     """One weight before every step and after the last, at a constant rate.
 
-    ``moves`` holds the step's gradient, and zero where the weight is not touched.
+    ``moves`` holds the gradient of each step, zero where the step does not touch the weight.
     """
     wide = np.longdouble
     keep, pull = MAPS[rule](wide(rate), wide(l1), wide(l2))
@@ -113,7 +113,7 @@ def one_weight(
 def after_each_gap(
     weight: float, rates: Sequence[float], l1: float, l2: float, rule: str
 ) -> list[Any]:
-    """An untouched weight after 0, 1, 2, ... missed shrinks, one after another."""
+    """A weight that no gradient touches, after 0, 1, 2, ... shrinks, computed one by one."""
     wide = np.longdouble
     w = wide(weight)
     found = [w]
@@ -131,10 +131,10 @@ def dekel_in_long_double(
     l2: float,
     mean: NDArray[np.float64],
 ) -> list[tuple[NDArray[np.longdouble], np.longdouble]]:
-    """Dekel's centered SGD as he defines it, and the average of its iterates: step by step over
-    centered rows, every weight summed after every step.
+    """Dekel's centered SGD by its definition: steps on centered rows, all weights summed each step.
 
-    Weights and intercept for rows as they are, of the last iterate and of the average.
+    Returns weights and intercept for rows that are not centered: first of the last iterate, then of
+    the average of all iterates.
     """
     slope = SLOPES_IN_LONG_DOUBLE[loss]
     center = mean.astype(np.longdouble)

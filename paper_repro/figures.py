@@ -1,4 +1,4 @@
-"""The studies' figures, in the style of ``lazynet.figures``: labelled directly, small as SVG."""
+"""What the studies' figures share: the looks of the competitors, and labels beside lines."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from lazynet.figures import DARK, LIGHT, RUST, SAND
 from paper_repro.score import duration
 
-#: A look for every kind of competitor, the same in all figures.
+#: The look of every kind of competitor, the same in all figures.
 LOOKS: dict[str, dict[str, Any]] = {
     "clock": dict(color=DARK, marker="o", linestyle="-"),
     "tables": dict(color=LIGHT, marker="s", linestyle="-"),
@@ -32,7 +32,7 @@ def new(columns: int = 1, rows: int = 1, width: float = 7.5, height: float = 3.6
 def label_end(
     ax: Axes, x: float, y: float, text: str, look: str, *, dx: float = 5.0, dy: float = 0.0
 ) -> None:
-    """Name a line where it ends, in its own colour."""
+    """Write a line's name where the line ends, in its colour."""
     ax.annotate(
         text,
         (x, y),
@@ -45,7 +45,7 @@ def label_end(
 
 
 def label_apart(ax: Axes, x: float, ends: Mapping[str, float], look_of: Mapping[str, str]) -> None:
-    """Name lines where they end, and move names apart that would lie upon each other."""
+    """Write the names of lines where the lines end, and move names apart that would overlap."""
     figure = ax.get_figure(root=True)
     assert figure is not None
     figure.draw_without_rendering()

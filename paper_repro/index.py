@@ -1,4 +1,4 @@
-"""The page that a reviewer opens first: what was rerun, what was found, and where it is."""
+"""README.md of the results: what was rerun, what was found, and links to the pages."""
 
 from __future__ import annotations
 
@@ -8,40 +8,41 @@ from typing import Any
 
 from paper_repro.machine import describe_machine
 from paper_repro.pages import paragraphs, table
-from paper_repro.pubmed.page import MedlinePage
+from paper_repro.pubmed.page import MEDLINE
 from paper_repro.results import load
 from paper_repro.studies import STUDIES
-from paper_repro.studies.table import TierTimes, setting, summary, weights_equal
+from paper_repro.studies.table import TierTimes
+from paper_repro.studies.table_page import setting, summary, weights_equal
 from paper_repro.study import Report
 from paper_repro.whole import write_whole
 
-#: Of runs that are not kept.
+#: The folder of quick runs, which are not kept.
 QUICK_FOLDER = "quick"
-REPORTS: dict[str, Report] = {**STUDIES, MedlinePage.name: MedlinePage()}
+REPORTS: dict[str, Report] = {**STUDIES, MEDLINE.name: MEDLINE}
 
 
 def write_index(out: Path) -> str:
-    """README.md in ``out``, from the studies that have been finished there; returns its text."""
+    """Write README.md in ``out`` from the finished studies there; returns the text to print."""
     text = index_of(documents_in(out), documents_below(out))
     write_whole(out / "README.md", text)
     return f"{text}\nAll of it, with figures and raw numbers: {out}"
 
 
 def check_index(out: Path, to_be_written: Collection[str]) -> None:
-    """Refuse a damaged document that the index will need, before hours are spent on others."""
+    """Refuse a damaged document that the index will need, before hours are spent on measuring."""
     if out.is_dir():
         documents_in(out, set(REPORTS).difference(to_be_written))
         documents_below(out)
 
 
 def documents_in(folder: Path, names: Collection[str] = tuple(REPORTS)) -> dict[str, Any]:
-    """The studies that have been finished there, in the order of the reports."""
+    """The documents of the finished studies in the folder, in the order of the reports."""
     found = {name: load(name, folder) for name in REPORTS if name in names}
     return {name: document for name, document in found.items() if document is not None}
 
 
 def documents_below(out: Path) -> dict[str, dict[str, Any]]:
-    """What was finished on other data, in folders of their own: by folder and study."""
+    """Documents of runs on other data, which are in subfolders: by folder and study."""
     return {
         folder.name: found
         for folder in sorted(path for path in out.iterdir() if path.is_dir())
@@ -72,7 +73,7 @@ def index_of(
 def _finished(
     documents: Mapping[str, Any], below: Mapping[str, Mapping[str, Any]]
 ) -> Iterator[tuple[str, str]]:
-    """Every study and the day it was finished, those on other data behind their own."""
+    """Every study and the day it was finished; runs on other data follow the run on the corpus."""
     for name, document in documents.items():
         yield f"[{REPORTS[name].title}]({name}.md)", document["finished"][:10]
         for folder, others in below.items():

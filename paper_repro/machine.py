@@ -1,4 +1,4 @@
-"""What a figure was measured on: processor, caches, versions, and the commit of the code."""
+"""What a study was measured on: processor, caches, versions, and the commit of the code."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _HERE = Path(__file__).parent
 
 
 def provenance() -> dict[str, Any]:
-    """All that decides what a measurement gives, as JSON can hold it."""
+    """Everything about machine and code that decides a measurement, as JSON can hold it."""
     return {
         "machine": {
             "processor": processor(),
@@ -55,13 +55,13 @@ def processor() -> str:
 
 
 def available_bytes() -> int | None:
-    """Memory that can be had without swapping, where the system says so."""
+    """Bytes of memory that are free without swapping, or None where the system does not say."""
     kilobytes = _told("/proc/meminfo", "MemAvailable")
     return None if kilobytes is None else int(kilobytes.split()[0]) * 1024
 
 
 def memory_shortage(needed: int) -> str | None:
-    """What to say where there is not so much memory to be had, or None where there is."""
+    """A message where fewer than ``needed`` bytes are available, else None."""
     available = available_bytes()
     if available is None or available >= needed:
         return None
@@ -69,7 +69,7 @@ def memory_shortage(needed: int) -> str | None:
 
 
 def _told(path: str, name: str) -> str | None:
-    """What one of Linux's files says behind a name and a colon."""
+    """The value behind a name and a colon in one of Linux's files, or None."""
     try:
         for line in Path(path).read_text().splitlines():
             if line.startswith(name):
@@ -87,7 +87,7 @@ def _memory_gb() -> int | None:
 
 
 def _caches() -> dict[str, str]:
-    """Sizes of the first core's data caches, where Linux tells them."""
+    """Sizes of the first core's data caches, where Linux gives them."""
     found = {}
     for folder in sorted(Path("/sys/devices/system/cpu/cpu0/cache").glob("index*")):
         try:
@@ -119,7 +119,7 @@ def _git(*arguments: str) -> str | None:
 
 
 def _fingerprint() -> str:
-    """Changes with any line of the code that measures or is measured, and with its compilation."""
+    """A digest of the sources and compiled modules of the studies and of lazynet."""
     digest = hashlib.sha256()
     for folder in (_HERE, _HERE.parent / "lazynet"):
         for path in sorted(folder.rglob("*")):

@@ -1,7 +1,7 @@
 """Side-by-side timing on machines that are shared and noisy.
 
-Competitors take turns within each repeat, so that a slow moment meets all of them; ratios are taken
-within a repeat, and what is reported of them is the median and the range.
+Competitors take turns within each repeat, so that a slow moment of the machine slows all of them.
+Ratios are taken within a repeat; pages give the median and the range of the ratios.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 
 class Timed(Protocol):
-    """What can be timed: a learner that goes through its rows, in pieces."""
+    """A learner that can be timed: it visits its rows piece by piece."""
 
     n_rows: int
 
@@ -23,7 +23,7 @@ class Timed(Protocol):
 
 
 class Turn:
-    """Lets a learner go on for about so many seconds, over its rows again and again.
+    """A call lets a learner visit its rows, again and again, for about ``seconds`` seconds.
 
     The learner begins once.  If it began anew for every turn, the interpreter's objects would be
     scattered over more of the memory, and dense updates would be slower with every turn.
@@ -35,7 +35,7 @@ class Turn:
         self.position: int | None = None
 
     def __call__(self) -> float:
-        """Seconds per example; the first call finds out how many examples make a turn."""
+        """Seconds per example; the first call determines how many examples make a turn."""
         if self.position is None:
             self.learner.begin()
             self.position = 0

@@ -1,9 +1,9 @@
-"""Pages: the words of a study in a Markdown file beside it, numbers put in by name, and tables.
+"""Pages: the words stand in a Markdown file beside the module, numbers are put in by name.
 
-``studies/NAME.md`` holds the words of ``studies/NAME.py`` as named parts.  A line ``<!-- PART -->``
-begins a part.  ``{name}`` stands for a text or a number, ``{name:,.1f}`` for a number in a format
-of Python, ``{name:2 digits}`` for a number to two significant digits, ``{name:duration}`` for
-seconds in a unit that can be read.  Lines of a paragraph are joined.
+``studies/NAME_page.md`` holds the words of ``studies/NAME_page.py`` as named parts.  A line
+``<!-- PART -->`` begins a part.  ``{name}`` stands for a text or a number, ``{name:,.1f}`` for a
+number in a format of Python, ``{name:2 digits}`` for a number to two significant digits,
+``{name:duration}`` for seconds in a unit that can be read.  Lines of a paragraph are joined.
 
 >>> page = Template("<!-- speed -->\\n{who} does {rate:,}\\nsteps in {seconds:duration}.", "x.md")
 >>> page("speed", who="The clock", rate=4000, seconds=0.0012)

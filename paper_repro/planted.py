@@ -1,4 +1,4 @@
-"""Rows for selecting features: a few that matter, half of them rare, and very many that do not."""
+"""Rows for feature selection: a few features decide the label, half of them rare; most do not."""
 
 from __future__ import annotations
 
@@ -12,21 +12,23 @@ from sklearn.model_selection import train_test_split
 from paper_repro.documents import Corpus, from_svmlight
 from paper_repro.study import Settings
 
-#: The planted problem: its rows and features, nonzeros per row, features of each kind that matter.
+#: Rows, features and nonzeros per row of the planted problem, and the features that decide, of the
+#: frequent ones and of the rare ones each.
 ROWS, FEATURES, NONZEROS, MATTERING = 4_000, 5_000, 40, 20
-#: Common features that matter are among this many most frequent ones.
+#: The frequent features that decide are among so many most frequent ones.
 COMMON_AMONG = 50
-#: Rare features that matter occur in a share of the rows between these, and weigh more by a factor.
+#: The rare features that decide occur in a share of the rows between these two; their weights are
+#: larger by the factor RARE_WEIGHT.
 RARE_SHARES, RARE_WEIGHT = (0.004, 0.02), 3.0
 #: The standard deviation of the noise in a label's margin.
 NOISE = 0.5
-#: The share of the rows that is tested on where no test file is given.
+#: The share of the rows to test on where no test file is given.
 TEST_SHARE = 0.3
 
 
 @dataclass(frozen=True)
 class Rows:
-    """Rows to learn from and to test on; ``mattering`` are the features that were planted."""
+    """Rows to learn from and to test on; ``mattering`` are the planted features."""
 
     X: sparse.csr_matrix
     y: NDArray[np.float64]
@@ -43,7 +45,7 @@ def planted(rows: int, features: int, seed: int) -> tuple[Corpus, NDArray[np.int
     """
     generator = np.random.default_rng(seed)
     frequency = 1.0 / np.arange(1, features + 1) ** 0.9
-    # No feature is in more than three of ten rows; the others make up for it.
+    # No feature is in more than three of ten rows; the other features become more frequent instead.
     frequency = np.minimum(0.3, 8.0 * frequency)
     frequency *= NONZEROS / frequency.sum()
     columns = [np.flatnonzero(generator.random(rows) < share) for share in frequency]
@@ -76,7 +78,10 @@ def planted(rows: int, features: int, seed: int) -> tuple[Corpus, NDArray[np.int
 
 
 def rows_of(settings: Settings) -> Rows:
-    """The files that were given, or the planted problem; split where there is no test file."""
+    """The rows of the files in the settings, or of the planted problem.
+
+    Without a test file a share of the rows is split off to test on.
+    """
     mattering = None
     if settings.data is None:
         size = 5 if settings.full else 1

@@ -1,4 +1,4 @@
-"""What Lipton & Elkan printed, in the units in which they printed it."""
+"""The numbers that Lipton & Elkan printed, in the printed units."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 FEATURES = 260_941
 NONZEROS = 88.54
-#: All features by the nonzeros of an example: what sparsity alone could yield.
+#: Features divided by nonzeros per example: the ratio that sparsity alone could yield.
 IDEAL = FEATURES / NONZEROS
 
 
 @dataclass(frozen=True)
 class Published:
-    """Seconds per example of one rule in one version of the paper; None where none is given."""
+    """Seconds per example of one rule in one version of the paper; None where none is printed."""
 
     lazy: float
     sparse_predictions: float
@@ -27,8 +27,8 @@ class Published:
         return self.sparse_predictions / self.lazy
 
 
-#: (tier, rule): examples as dictionaries in the early text, which says 612.2 where its two rates
-#: give 613.4, and as rows of SciPy matrices in arXiv:1505.06449v3.
+#: By tier and rule.  The early text stores examples as dictionaries; it says 612.2 where its two
+#: rates give 613.4.  arXiv:1505.06449v3 stores examples as rows of SciPy matrices.
 PUBLISHED: dict[tuple[str, str], Published] = {
     ("dicts", "fobos"): Published(1 / 1893, 1 / 3.086, None),
     ("scipy", "sgd"): Published(0.0102, 14.381, 21.377),

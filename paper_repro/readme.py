@@ -9,7 +9,9 @@ from typing import Any
 from paper_repro.damaged import DamagedFile, told_of
 from paper_repro.machine import describe_machine
 from paper_repro.results import RESULTS, load
-from paper_repro.studies import bench, table
+from paper_repro.studies import bench_page, table_page
+from paper_repro.studies.bench import EpochTimes
+from paper_repro.studies.table import TierTimes
 from paper_repro.whole import write_whole
 
 README = Path(__file__).parent.parent / "README.md"
@@ -17,21 +19,21 @@ _REMEDY = "restore the file"
 
 
 def speedups(document: Any) -> str:
-    """Lazy against dense, and that the weights are the same."""
-    return table.in_short(table.TierTimes(document))
+    """The block on lazy against dense updates."""
+    return table_page.in_short(TierTimes(document))
 
 
 def epochs(document: Any) -> str:
-    """The clock against scikit-learn and the other engines."""
-    return bench.in_short(bench.EpochTimes(document))
+    """The block on the clock against scikit-learn and the other engines."""
+    return bench_page.in_short(EpochTimes(document))
 
 
-#: study -> what the README shows of it
+#: study -> the function that makes its block in the README
 BLOCKS: dict[str, Callable[[Any], str]] = {"table": speedups, "bench": epochs}
 
 
 def main() -> int:
-    """Rewrite what stands between the marks."""
+    """Rewrite the blocks between the marks."""
     with told_of(README, _REMEDY):
         text = README.read_text(encoding="utf-8")
     write_whole(README, renewed(text))
@@ -40,7 +42,7 @@ def main() -> int:
 
 
 def renewed(text: str) -> str:
-    """The README's text with every block as the results have it."""
+    """The README's text with every block made anew from the committed results."""
     for name, show in BLOCKS.items():
         document = load(name, RESULTS)
         if document is None:
@@ -51,7 +53,7 @@ def renewed(text: str) -> str:
 
 
 def with_block(text: str, name: str, new: str) -> str:
-    """The text with what stands between the marks of a study replaced."""
+    """The text with a new block between the marks of a study."""
     begin, end = marks(name)
     before, found, rest = text.partition(begin)
     _, closed, after = rest.partition(end)

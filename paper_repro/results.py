@@ -1,10 +1,10 @@
-"""The one writer: runs a study cell by cell, keeps what is measured, writes JSON, page and figure.
+"""The one writer: runs a study cell by cell, keeps every record, writes JSON, page and figure.
 
-Every record goes to a journal on disk before the next cell begins.  Whatever ends a run - Ctrl-C,
-a full disk, a power cut - the next run with the same settings, data, code and machine continues
-after the last record; runs that differ in any of these have journals of their own.  A finished
-result replaces an older one file by file, each whole or not at all, the numbers first.  Journals
-and results carry digests: a file that was changed is refused.
+Every record goes to a journal on disk before the next cell begins.  After Ctrl-C, a full disk or a
+power cut, the next run with the same settings, data, code and machine continues after the last
+record; runs that differ in any of these have journals of their own.  A finished result replaces an
+older one file by file, each whole or not at all, the numbers first.  Journals and results carry
+digests: a file that was changed is refused.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ from paper_repro.study import Cell, Record, Report, Settings, Study
 from paper_repro.whole import write_whole
 
 RESULTS = Path(__file__).parent / "results"
-#: What makes two runs the same run.
+#: The entries of a journal's header that must be equal for a run to continue another one.
 IDENTITY = ("study", "settings", "data", "test", "machine", "versions", "code")
-#: What to do about a damaged journal.
+#: The remedy for a damaged journal, in words.
 REMEDY = "give --fresh to forget it and measure everything anew"
 
 
 class Stopped(KeyboardInterrupt):
-    """A run was interrupted; what was measured is kept."""
+    """A run was interrupted; its records are kept in the journal."""
 
 
 class Journal:
@@ -72,7 +72,7 @@ class Journal:
         return all(header.get(name) == self.header[name] for name in IDENTITY)
 
     def begin(self, cells: Sequence[Cell]) -> list[Cell]:
-        """Write the journal anew with the known records; return the cells that have none."""
+        """Write the journal anew with the known records; return the cells that have no record."""
         left = [cell for cell in cells if cell.key not in self.records]
         if self.records and left:
             self.resumed += 1
@@ -90,15 +90,18 @@ class Journal:
             lines.write(line)
             lines.flush()
             os.fsync(lines.fileno())
-        # As a resumed run would read it: tuples are lists.
+        # Keep the record as a resumed run would read it: JSON turns tuples into lists.
         self.records[key] = json.loads(json.dumps(record))
 
 
 def run_all(
     studies: Sequence[Study], settings: Settings, out: Path = RESULTS, *, fresh: bool = False
 ) -> Iterator[tuple[Study, Any]]:
-    """Each study with its document.  Journals stay until the last one is finished, so that an
-    interrupted row of studies begins with the one that was under way."""
+    """Run each study and yield it with its document.
+
+    All journals stay until the last study is finished, so that the same command continues an
+    interrupted series of studies with the study that was interrupted.
+    """
     journals = []
     for study in studies:
         chosen = settings
@@ -116,7 +119,7 @@ def run_all(
 
 
 def run(study: Study, settings: Settings, out: Path = RESULTS, *, fresh: bool = False) -> Any:
-    """Measure what is still missing, write the results, and return them as one document."""
+    """Run the cells that have no record yet, write the results, and return the document."""
     [(_, document)] = run_all([study], settings, out, fresh=fresh)
     return document
 
@@ -147,7 +150,7 @@ def _run(study: Study, settings: Settings, out: Path, fresh: bool) -> tuple[Any,
 
 
 def _measure(study: Study, journal: Journal, cells: Sequence[Cell], left: Sequence[Cell]) -> None:
-    """Run the cells that have no record yet, on one thread."""
+    """Run the cells in ``left`` on one thread, and add their records to the journal."""
     if len(left) < len(cells):
         print(f"{study.name}: {len(cells) - len(left)} of {len(cells)} pieces are measured already")
     with (
@@ -189,9 +192,9 @@ def finished(
 
 
 def write(report: Report, document: Mapping[str, Any], out: Path) -> None:
-    """NAME.json, NAME.md and NAME.svg in ``out``; page and figure follow from the numbers."""
+    """Write NAME.json, NAME.md and NAME.svg in ``out``; page and figure use the document alone."""
     out.mkdir(parents=True, exist_ok=True)
-    # All of it is made before anything is replaced.
+    # All three texts are made before any file is replaced.
     texts = {
         "json": sealed_document(document),
         "md": whole_page(report, document),
@@ -202,7 +205,7 @@ def write(report: Report, document: Mapping[str, Any], out: Path) -> None:
 
 
 def load(name: str, out: Path = RESULTS) -> Any:
-    """The document of a finished study, or None; ``DamagedFile`` if it is not as it was written."""
+    """The document of a finished study, or None; raises ``DamagedFile`` if the file was changed."""
     path = out / f"{name}.json"
     if not path.exists():
         return None
@@ -214,7 +217,7 @@ def load(name: str, out: Path = RESULTS) -> Any:
 
 
 def whole_page(report: Report, document: Mapping[str, Any]) -> str:
-    """The report's page with its title, its figure, and what it was measured on."""
+    """The report's page with title, figure, machine and versions."""
     times = document["resumed"]
     return "\n".join(
         [
@@ -235,7 +238,7 @@ def drawing(report: Report, document: Mapping[str, Any]) -> str:
 
 
 def told(settings: Settings) -> dict[str, Any]:
-    """Settings as they are recorded: files by name; a digest identifies the content."""
+    """Settings as they are recorded.  Files are recorded by name; digests identify the content."""
     chosen = asdict(settings)
     for name in ("data", "test"):
         if chosen[name] is not None:
@@ -244,7 +247,7 @@ def told(settings: Settings) -> dict[str, Any]:
 
 
 def _digest(path: str | None) -> str | None:
-    """A digest of the file's content."""
+    """A digest of the file's content, or None without a file."""
     if path is None:
         return None
     with open(path, "rb") as file:

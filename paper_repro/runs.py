@@ -1,4 +1,4 @@
-"""The one place where studies make lazynet's learners, and an epoch that is timed."""
+"""The one place where studies make lazynet's learners and time their steps."""
 
 from __future__ import annotations
 
@@ -6,21 +6,21 @@ import time
 from dataclasses import dataclass
 
 import numpy as np
-from lazynet.averages import FromStep
-from lazynet.catalogue import check_rule
-from lazynet.engines.base import Engine
-from lazynet.forms import Form, check_form
-from lazynet.training import Learner, Plan, run_pass
 from numpy.typing import NDArray
 from scipy import sparse
 
+from lazynet.averages import FromStep
+from lazynet.catalogue import check_rule
 from lazynet.data import as_examples
+from lazynet.engines.base import Engine
+from lazynet.forms import Form, check_form
 from lazynet.losses import get_loss
 from lazynet.penalties import ElasticNet
 from lazynet.schedules import InverseSqrt, Schedule
+from lazynet.training import Learner, Plan, run_pass
 from paper_repro.documents import Corpus
 
-#: The strengths and the rate that everybody is timed with.
+#: The strengths of the penalty and the rate of all timed learners.
 L1 = L2 = 1e-6
 ETA0 = 0.05
 
@@ -57,8 +57,8 @@ def learner(
 ) -> Learner:
     """A learner at zero weights, in the plan's engine or in the engine that is given.
 
-    The system hands out memory when an array is first written.  Each array of the engine is
-    written here, so that no step takes the time for that.
+    The system hands out memory when an array is first written, which takes time.  Each array of
+    the engine is written here, so that no timed step waits for memory.
     """
     engine = chosen.new_engine(X.shape[1]) if engine is None else engine
     for array in engine.state().per_weight.values():
@@ -72,7 +72,7 @@ def learn(*learners: Learner, rows: NDArray[np.int64] | None, t: int) -> int:
 
 
 def seconds_per_step(visiting: Learner, rows: NDArray[np.int64] | None, t: int = 0) -> float:
-    """What a step takes on average when the learner visits the rows in this order from step t."""
+    """The mean time of a step while the learner visits the rows in this order from step t."""
     began = time.perf_counter()
     next_t = learn(visiting, rows=rows, t=t)
     return (time.perf_counter() - began) / (next_t - t)

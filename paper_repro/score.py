@@ -1,4 +1,4 @@
-"""The one scorer: how fast, how many times faster, and whether the weights are the same."""
+"""The one scorer: spreads, ratios, equality of weights, and numbers as text."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-#: Two numbers that agree to four significant figures differ by less than this part of themselves.
+#: Two numbers that agree to four significant figures have a relative difference below this.
 FOUR_FIGURES = 5e-5
-#: Weights that should be the same differ by no more than this part of the largest.
+#: Weights that should be the same may differ by this part of the largest weight.
 SAME = 1e-10
 
 
@@ -20,8 +20,8 @@ SAME = 1e-10
 class Spread:
     """A median and the range around it.
 
-    Over n repeats that are independent and alike the range covers the true median with
-    probability 1 - 2^(1-n), whatever the distribution: 98.4 % for seven.
+    The range of n independent repeats of the same distribution, whatever it is, covers the true
+    median with probability 1 - 2^(1-n): 98.4 % for seven repeats.
     """
 
     median: float
@@ -47,16 +47,16 @@ def coverage(repeats: int) -> float:
 
 
 class UnequalWeights(ArithmeticError):
-    """Two learners that should compute the same did not: their times mean nothing."""
+    """Two learners should compute the same weights and do not: their times mean nothing."""
 
 
 def equality(
     found: NDArray[np.float64], expected: NDArray[np.float64], who: str
 ) -> dict[str, float | int]:
-    """How far two weight vectors differ; refuses vectors that differ by more than SAME.
+    """How far two weight vectors differ; raises ``UnequalWeights`` beyond SAME.
 
-    ``relative`` is the greatest difference by the largest weight.  ``four_figures`` counts the
-    weights that differ in their own fourth significant figure or before.
+    ``relative`` is the greatest difference divided by the largest weight.  ``four_figures`` counts
+    the weights that differ in one of their first four significant figures.
     """
     differences = np.abs(found - expected)
     largest = float(np.abs(expected).max(initial=0.0))
@@ -101,3 +101,15 @@ def duration(seconds: float) -> str:
         if seconds < 999.5 * size:
             return f"{significant(seconds / size)} {unit}"
     return f"{significant(seconds)} s"
+
+
+def in_bytes(count: float) -> str:
+    """Bytes in the unit in which they can be read.
+
+    >>> in_bytes(0), in_bytes(2088), in_bytes(1.6e8)
+    ('nothing', '2.09 kB', '160 MB')
+    """
+    for unit, size in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if count >= size:
+            return f"{significant(count / size)} {unit}"
+    return f"{count:g} bytes" if count else "nothing"

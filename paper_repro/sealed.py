@@ -1,8 +1,8 @@
-"""JSON that shows whether it is still what was written: every entry carries a digest of itself.
+"""JSON with digests: a reader sees whether a file was changed after it was written.
 
-A document has one digest.  In a file of lines, the digest of a line also covers that of the line
-before, so that lines cannot be lost, doubled or exchanged unseen.  Only a last line that does not
-end is not damage: it was being written when the writer was stopped, and is left out.
+A document has one digest.  In a file of lines, the digest of a line also covers the digest of the
+line before, so that a lost, doubled or exchanged line is seen.  A last line without a line break is
+no damage: the writer was stopped while it wrote the line, and the reader leaves the line out.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def _object(texts: Mapping[str, str], depth: int = 0) -> str:
 
 
 def document_in(path: Path, remedy: str) -> dict[str, Any]:
-    """What ``sealed_document`` has written to the file, or ``DamagedFile``."""
+    """Read a document of ``sealed_document``; raises ``DamagedFile`` if it was changed."""
     with told_of(path, remedy):
         text = path.read_bytes()
     document, _ = _opened(text, "", path, "", remedy)
@@ -58,19 +58,19 @@ def document_in(path: Path, remedy: str) -> dict[str, Any]:
 
 
 class SealedLines:
-    """Turns entries into lines, one after the other."""
+    """Turns entries into the lines of a file, one after the other."""
 
     def __init__(self) -> None:
         self.last = ""
 
     def line(self, entry: Entry) -> str:
-        """The entry's line, which belongs behind all those before."""
+        """The line of the entry; its digest covers the lines before."""
         self.last = _digest(entry, self.last)
         return json.dumps({**entry, DIGEST: self.last}, allow_nan=False) + "\n"
 
 
 def entries_in(path: Path, remedy: str) -> list[dict[str, Any]]:
-    """What ``SealedLines`` has written to the file, or ``DamagedFile``."""
+    """Read the entries of ``SealedLines``; raises ``DamagedFile`` if a line was changed."""
     with told_of(path, "see that it can be read, or move it away"):
         *lines, _unfinished = path.read_bytes().split(b"\n")
     entries, last = [], ""
@@ -101,6 +101,6 @@ def _opened(
 
 
 def _digest(entry: Entry, before: str = "") -> str:
-    """Changes with every value and name in the entry, and with their order."""
+    """A digest of all names and values in the entry, in their order."""
     text = json.dumps(entry, allow_nan=False, separators=(",", ":"))
     return hashlib.blake2b(f"{before}{text}".encode(), digest_size=8).hexdigest()

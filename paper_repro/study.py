@@ -1,22 +1,23 @@
 """What a study is: cells that are measured one by one, and a page and a figure made from them.
 
-A study is written as three plain steps, so that a run can stop between any two cells and go on
-later, and so that pages and figures can be made again from the recorded numbers alone:
+A study is three plain functions, so that a run can stop between any two cells and go on later, and
+so that pages and figures can be made again from the recorded numbers alone:
 
     cells(settings)   what is to be measured, as named pieces of some seconds each
     page(document)    the tables and the text, from what was recorded
     draw(document)    the figure, from the same
 
-``studies/NAME.py`` holds the three, ``studies/NAME.md`` the words of the page (``pages.Template``).
+Under ``studies/``, NAME.py asks the question, measures and judges.  NAME_page.py makes the page
+with the words of NAME_page.md (``pages.Template``), and NAME_figure.py draws the figure.
+``studies/__init__.py`` puts the three together.
 """
 
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from paper_repro.published import FEATURES, NONZEROS
 from paper_repro.score import Spread, ratios
@@ -30,22 +31,22 @@ Records = Mapping[str, Record]
 
 @dataclass(frozen=True)
 class Settings:
-    """What a run is asked for; a run that was interrupted goes on only under the same settings."""
+    """The settings of a run; only a run with the same settings continues an interrupted one."""
 
     examples: int = 100_000
     features: int = FEATURES
     nonzeros: float = NONZEROS
     #: Rounds in which all competitors of a group take their turns.
     repeats: int = 7
-    #: What one competitor's turn should last.
+    #: About how many seconds a turn of one competitor lasts.
     seconds: float = 0.3
     seed: int = 0
     #: An svmlight file in place of the generated corpus, and the label to tell from the others.
     data: str | None = None
     label: str | None = None
-    #: Another file of the same kind, to test on.
+    #: Another svmlight file, to test on.
     test: str | None = None
-    #: Everything at its published size.
+    #: Whether the studies run at their published sizes.
     full: bool = False
 
     def __post_init__(self) -> None:
@@ -72,9 +73,9 @@ FULL = Settings(examples=1_000_000, seconds=1.0, full=True)
 
 @dataclass(frozen=True)
 class Cell:
-    """One piece of a study: what it is called, how it is measured, and about how long it takes.
+    """One piece of a study: its name, how it is measured, and about how many seconds that takes.
 
-    ``run`` is given the records of the cells before it, and returns one that JSON can hold.
+    ``run`` gets the records of all earlier cells and returns a record that JSON can hold.
     """
 
     key: str
@@ -83,9 +84,9 @@ class Cell:
 
 
 class Measured:
-    """A document of a study, asked in the study's own words.
+    """A document of a study; subclasses add what their study asks of it.
 
-    ``records`` is what the study's cells returned, by the keys of the cells.
+    ``records`` holds the records of the study's cells by the keys of the cells.
     """
 
     def __init__(self, document: Mapping[str, Any]) -> None:
@@ -106,7 +107,7 @@ class Measured:
         ]
 
     def rounds(self, group: str, name: str) -> list[float]:
-        """What one competitor of a group took, round by round: cells ``GROUP/round K``."""
+        """Seconds per example of one competitor, round by round: the cells ``GROUP/round K``."""
         return [self.records[f"{group}/round {k}"][name] for k in range(1, self.repeats + 1)]
 
     def round_ratios(self, group: str, slow: str, fast: str) -> Spread:
@@ -114,31 +115,26 @@ class Measured:
         return ratios(self.rounds(group, slow), self.rounds(group, fast))
 
 
-class Report(ABC):
+@dataclass(kw_only=True)
+class Report:
     """A page and a figure, made from a document of recorded numbers and nothing else."""
 
-    name: ClassVar[str]
-    title: ClassVar[str]
-
-    @abstractmethod
-    def page(self, document: Mapping[str, Any]) -> str:
-        """Tables and text in Markdown, without the title and without the machine."""
-
-    @abstractmethod
-    def draw(self, document: Mapping[str, Any]) -> Figure:
-        """The figure."""
+    name: str
+    title: str
+    #: Tables and text in Markdown, without the title and without the machine.
+    page: Callable[[Mapping[str, Any]], str]
+    draw: Callable[[Mapping[str, Any]], Figure]
 
 
+@dataclass(kw_only=True)
 class Study(Report):
     """One question: what is to be measured, and the report on it."""
 
+    #: What is to be measured, in this order.
+    cells: Callable[[Settings], Sequence[Cell]]
     #: Whether it runs only when it is asked for by name.
-    only_when_named: ClassVar[bool] = False
+    only_when_named: bool = False
     #: Whether it looks at the corpus, or at the file that is given in its place.
-    on_corpus: ClassVar[bool] = True
+    on_corpus: bool = True
     #: Whether it tests on a file of its own.
-    takes_test: ClassVar[bool] = False
-
-    @abstractmethod
-    def cells(self, settings: Settings) -> Sequence[Cell]:
-        """What is to be measured, in this order."""
+    takes_test: bool = False

@@ -1,4 +1,4 @@
-"""Rows without structure: columns drawn uniformly, which is the worst case for a cache."""
+"""Rows without structure: uniformly drawn columns are the worst case for a cache."""
 
 from __future__ import annotations
 
@@ -10,19 +10,20 @@ from scipy import sparse
 
 from paper_repro.competitors.base import Problem
 
-#: Small beside what the rows teach, and far too large for the penalty to bring to 0 in a turn.
+#: The scale of the first weights: small beside the gradients, and too large for the penalty to
+#: bring a weight to 0 within a turn.
 WEIGHT_SIZE = 0.01
 
 
 def uniform_problem(*, rows: int, features: int, nonzeros: float, seed: int) -> Problem:
-    """FoBoS on rows without structure, from weights of which none is 0.
+    """FoBoS on rows without structure; no weight is 0 at the beginning.
 
-    Rows have length 1 on average, so that nothing diverges at any density.
+    Rows have length 1 on average, so that no density makes the weights diverge.
     """
     generator = np.random.default_rng(seed)
     X = uniform_rows(generator, rows, features, nonzeros)
     y = np.where(generator.random(rows) < 0.5, -1.0, 1.0)
-    # A pattern, repeated: drawing a hundred million numbers would take longer than measuring.
+    # A repeated pattern: drawing a hundred million numbers would take longer than measuring.
     pattern = WEIGHT_SIZE * generator.standard_normal(min(features, 2**16))
     return Problem(X, y, "fobos", np.resize(pattern, features))
 

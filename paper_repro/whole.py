@@ -11,7 +11,7 @@ from typing import BinaryIO
 
 @contextmanager
 def whole_file(path: Path) -> Iterator[BinaryIO]:
-    """A file to write that gets its name when the block ends well, and vanishes otherwise."""
+    """A file to write.  It gets its name when the block ends; an error in the block removes it."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         with open(temporary, "wb") as file:
@@ -26,6 +26,6 @@ def whole_file(path: Path) -> Iterator[BinaryIO]:
 
 
 def write_whole(path: Path, text: str) -> None:
-    """Replace ``path`` by ``text`` whole, or leave it as it was."""
+    """Write the text to ``path``; if that fails, an older file stays as it was."""
     with whole_file(path) as file:
         file.write(text.encode())

@@ -1,11 +1,12 @@
-"""Who is timed: four tiers, one file each, with a lazy and a dense learner made the same way.
+"""The learners that are timed: four tiers, one file each, with lazy and dense learners.
 
 dicts          pure Python over dictionaries, as in Lipton & Elkan's early text
 scipy_rows     pure Python over the rows of a SciPy matrix, as in their third version
 numpy_vectors  vectorised NumPy: what a competent user writes today
 compiled       lazynet's engines
 
-Within a tier everything is alike but the laziness; a new tier is a new file and a line here.
+Within a tier the learners differ in their laziness alone.  A new tier is a new file and a line in
+this one.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ TIERS: dict[str, dict[str, type[Competitor]]] = {
     )
 }
 
-#: What the tiers are, in a few words.
+#: The tiers in a few words.
 DESCRIPTIONS = {
     "dicts": "pure Python, dictionaries",
     "scipy": "pure Python, SciPy rows",
@@ -39,7 +40,7 @@ DESCRIPTIONS = {
     "compiled": "compiled (lazynet)",
 }
 
-#: The rules that they learn by.
+#: The rules, and their names on pages.
 RULES = {"sgd": "SGD", "fobos": "FoBoS"}
 
 __all__ = [

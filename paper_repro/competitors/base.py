@@ -1,8 +1,8 @@
-"""What the competitors have in common: the problem, and how they are run.
+"""What the competitors have in common: the problem, and the methods that are timed.
 
-All learn logistic regression with an elastic net at the rates eta0 / sqrt(t + 1).  A step takes the
-gradient first and then shrinks; the intercept is not penalised.  All begin from the same weights at
-the same step.
+Every competitor learns logistic regression with an elastic net at the rates eta0 / sqrt(t + 1).  A
+step takes the gradient first and then shrinks; the intercept is not penalised.  Every competitor
+begins from the same weights at the same step.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from scipy import sparse
 
 from paper_repro.runs import ETA0, L1, L2
 
-#: The forms that every tier has.
+#: The names of the learners that every tier has.
 TABLES, CLOCK = "lazy, tables", "lazy, clock"
 SPARSE_PREDICTIONS, DENSE = "dense, sparse predictions", "dense"
 
 
 @dataclass(frozen=True)
 class Problem:
-    """The rows to learn from, what is minimised, and where to begin."""
+    """The rows to learn from, the rule and its penalty, and the weights and step to begin from."""
 
     X: sparse.csr_matrix
     y: NDArray[np.float64]
@@ -41,14 +41,14 @@ class Problem:
         return self.eta0 / math.sqrt(t + 1)
 
     def shrink(self, eta: float) -> tuple[float, float]:
-        """keep and pull of |w| <- [keep |w| - pull]+ : SGD's or FoBoS's step on the penalty."""
+        """``keep`` and ``pull`` of the shrink |w| <- [keep |w| - pull]+ of SGD or FoBoS."""
         if self.rule == "sgd":
             return 1.0 - eta * self.l2, eta * self.l1
         keep = 1.0 / (1.0 + eta * self.l2)
         return keep, keep * eta * self.l1
 
     def first(self, rows: int) -> Problem:
-        """The same on the first rows only."""
+        """The problem on its first rows only."""
         if rows >= len(self.y):
             return self
         return replace(self, X=self.X[:rows], y=self.y[:rows])
@@ -66,8 +66,8 @@ def slope(prediction: float, label: float) -> float:
 class Competitor(ABC):
     """A learner that is timed.
 
-    A subclass converts the problem's rows to its own form when it is made, which is not timed;
-    ``begin`` puts it at the problem's weights and step, and ``learn`` is what is timed.
+    The constructor of a subclass converts the problem's rows to its own form, and ``begin`` copies
+    the problem's weights and step.  Only ``learn`` is timed.
     """
 
     name: ClassVar[str]
@@ -84,7 +84,7 @@ class Competitor(ABC):
 
     @abstractmethod
     def learn(self, start: int, stop: int) -> None:
-        """Go on with the rows start ... stop - 1, once each, in this order."""
+        """Visit the rows start ... stop - 1, once each, in this order."""
 
     @abstractmethod
     def weights(self) -> NDArray[np.float64]:
@@ -92,7 +92,7 @@ class Competitor(ABC):
 
 
 class OnArray(Competitor):
-    """Keeps its weights, or the numbers that represent them, in a NumPy array."""
+    """A competitor whose weights, or the numbers that represent them, are a NumPy array."""
 
     w: NDArray[np.float64]
 

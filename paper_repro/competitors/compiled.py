@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import ClassVar
 
 import numpy as np
-from lazynet.engines.base import Engine
-from lazynet.engines.dekel import DekelEngine
-from lazynet.engines.dense import DenseEngine
-from lazynet.forms import Form
-from lazynet.training import Plan
 from numpy.typing import NDArray
 
 import lazynet
 from lazynet.data import as_examples
+from lazynet.engines.base import Engine
+from lazynet.engines.dekel import DekelEngine
+from lazynet.engines.dense import DenseEngine
+from lazynet.forms import Form
 from lazynet.losses import get_loss
+from lazynet.training import Plan
 from paper_repro.competitors.base import (
     CLOCK,
     DENSE,
@@ -26,10 +26,10 @@ from paper_repro.competitors.base import (
 )
 from paper_repro.runs import learn, learner, plan
 
-#: The forms that average their iterates, lazily and naively.
+#: The names of the learners that average their iterates, lazily and naively.
 LAZY_AVERAGE, NAIVE_AVERAGE = "clock, averaged", "dense, averaged"
 LAZY_CENTERED, NAIVE_CENTERED = "CASGD", "naive CASGD"
-#: lambda of the centered forms, whose rates are 1 / (lambda t).
+#: lambda of the centered learners, whose rates are 1 / (lambda t).
 CENTERED_STRENGTH = 1e-2
 
 
@@ -73,7 +73,7 @@ class Tables(_Engine):
 
 
 class Clock(_Engine):
-    """One stored number a weight, two running scalars."""
+    """Lazy updates on the clock: one stored number per weight, and two running scalars."""
 
     name = CLOCK
     form = lazynet.Clock()
@@ -131,7 +131,7 @@ class AveragedDense(AveragedClock):
 
 
 class CenteredAverage(Competitor):
-    """Dekel's CASGD: averaged, and centered without touching the features that a row lacks."""
+    """Dekel's CASGD: averages and centers without touching the features that a row lacks."""
 
     name = LAZY_CENTERED
 

@@ -121,7 +121,7 @@ class Tables(_Dicts):
 
 
 class Clock(_Dicts):
-    """The same on the clock: one stored number a weight, two running scalars."""
+    """Lazy updates on the clock: one stored number per weight, and two running scalars."""
 
     name = CLOCK
 

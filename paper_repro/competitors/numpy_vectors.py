@@ -15,7 +15,8 @@ from paper_repro.competitors.base import (
     slope,
 )
 
-#: Steps that the tables hold; then all weights are brought current and they begin again.
+#: Steps that the tables hold.  When they are full, all weights are brought current and the tables
+#: begin again.
 BUDGET = 2**20
 
 
@@ -130,7 +131,7 @@ class Tables(_Vectors):
 
 
 class Clock(_Vectors):
-    """The same on the clock: one stored number a weight, two running scalars."""
+    """Lazy updates on the clock: one stored number per weight, and two running scalars."""
 
     name = CLOCK
 

@@ -1,6 +1,6 @@
 """Pure Python over a SciPy matrix: an example is a row of it, weights are a NumPy array.
 
-Every value and weight is met one by one, as a NumPy scalar; indices are Python's integers.
+The loops take every value and every weight as a NumPy scalar, and indices as Python integers.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ class Tables(OnArray):
 
 
 class Clock(OnArray):
-    """The same on the clock: one stored number a weight, two running scalars."""
+    """Lazy updates on the clock: one stored number per weight, and two running scalars."""
 
     name = CLOCK
 

@@ -17,17 +17,17 @@ from sklearn.feature_extraction.text import CountVectorizer
 from paper_repro.damaged import DamagedFile
 from paper_repro.pubmed.citations import Citation, Deleted, Skipped, read_citations
 
-# Headings that are named in place of an unknown one.
+# Headings that the error about an unknown heading names.
 _HINTS = 5
 NO_WORDS = "no word that others have"
 
-#: Told of a file, and how many more bytes of it have been read.
+#: Called with a file and the number of its bytes that were read since the last call.
 OnFile = Callable[[Path, int], None]
 
 
 @dataclass
 class Tally:
-    """What became of the citations: seen = kept + skipped + superseded + deleted."""
+    """Counts of citations: seen = kept + skipped + superseded + deleted."""
 
     files: int = 0
     seen: int = 0
@@ -59,8 +59,10 @@ class Bag:
     min_document_frequency: int
 
     def indexed(self) -> Bag:
-        """The citations that have headings.  Those without have not been read by an indexer yet,
-        so that a heading they lack does not mean that they are about something else."""
+        """The citations that have headings.
+
+        No indexer has read a citation without headings yet: it may be about a heading all the same.
+        """
         rows = np.diff(self.mesh.indptr) > 0
         return replace(self, X=self.X[rows], pmids=self.pmids[rows], mesh=self.mesh[rows])
 
@@ -90,12 +92,12 @@ class Bag:
         return np.bincount(self.mesh.indices, minlength=self.mesh.shape[1]).astype(np.int64)
 
     def most_frequent(self, k: int) -> NDArray[np.int64]:
-        """Columns of ``mesh``, most frequent first, and by UI where equally so."""
+        """Columns of ``mesh``, most frequent first; equally frequent ones by UI."""
         # Descriptors are in the order of their UI, and the sort is stable.
         return np.argsort(-self.label_counts(), kind="stable")[:k].astype(np.int64)
 
     def top_labels(self, k: int) -> tuple[NDArray[np.int8], list[tuple[str, str]]]:
-        """The indicator matrix of the k most frequent descriptors, and what they are."""
+        """The indicator matrix of the k most frequent descriptors, and the descriptors."""
         columns = self.most_frequent(k)
         return self.mesh[:, columns].toarray(), [self.descriptors[i] for i in columns]
 
@@ -108,8 +110,8 @@ def collect(
 ) -> Bag:
     """Count the words of all citations of the files, in the order of the files.
 
-    Of several versions of a citation the highest counts, of equal ones the last.  A damaged file
-    is noted in the tally; what could be read of it counts.  Words that fewer than
+    The highest version of a citation counts, and among equal versions the last.  The tally notes a
+    damaged file; its citations before the damage count.  Words that fewer than
     ``min_document_frequency`` of the remaining citations have are left out.
     """
     if min_document_frequency < 1:
@@ -155,7 +157,7 @@ def collect(
 
 
 class _Ledger:
-    """Which rows are in force, and what they are indexed with, while citations go by."""
+    """Keeps, while citations are read, the row in force of every PMID, and the headings of rows."""
 
     def __init__(self) -> None:
         self.tally = Tally()
@@ -199,7 +201,7 @@ class _Ledger:
             self.tally.superseded += 1
 
     def _replace(self, pmid: int, version: int, row: int | None) -> bool:
-        """Whether this version is now the one in force."""
+        """Put a version in force unless a higher one is; returns whether it is in force now."""
         old_version, old_row = self.in_force.get(pmid, (0, None))
         if version < old_version:
             return False
@@ -240,7 +242,7 @@ def _report_for(on_file: OnFile, path: Path) -> Callable[[int], None]:
 
 
 def _nothing(tally: Tally, problem: str) -> str:
-    """What to say when there is nothing to count, and why, as far as it is known."""
+    """The message where there is nothing to count, with the known reasons."""
     reasons = [f"{count} skipped: {reason}" for reason, count in tally.skipped.items()]
     reasons += [f"{path}: {message}" for path, message in tally.damaged]
     if tally.damaged:

@@ -1,6 +1,6 @@
-"""The citations of a PubMed XML file, one after the other, in the memory that one needs.
+"""Reads the citations of a PubMed XML file one by one, in the memory that one citation needs.
 
-Files as the NLM distributes them (baseline and daily updates) and as PubMed exports them.
+It reads files that the NLM distributes (baseline and daily updates) and files that PubMed exports.
 """
 
 from __future__ import annotations
@@ -57,8 +57,8 @@ def read_citations(
 ) -> Iterator[Citation | Deleted | Skipped]:
     """Read a file, packed with gzip or not, in its order.
 
-    Raises ``DamagedFile`` where the file turns out to be broken or harmful, and OSError where it
-    cannot be read.  What has been yielded until then is whole and may be kept.
+    Raises ``DamagedFile`` where the file is broken or harmful, and OSError where it cannot be read.
+    Records that were yielded before the error are whole.
     """
     with opened(path, on_read) as source:
         records = etree.iterparse(
@@ -139,7 +139,7 @@ def _text(element: Any) -> str:
 
 
 def _forget(element: Any) -> None:
-    """Free the element and all that stands before it: the elements around it would keep that."""
+    """Free the element and everything before it, which the elements around it would keep."""
     element.clear()
     while (parent := element.getparent()) is not None:
         while element.getprevious() is not None:

@@ -1,4 +1,4 @@
-"""``python -m paper_repro medline``: PubMed files in, what is in them and what can be learned out.
+"""``python -m paper_repro medline``: counts in PubMed files, and models learned from them.
 
 Counts the words of the abstracts in PubMed XML files (.xml or .xml.gz: exports from the web site,
 or the yearly baseline of the NLM, which --download fetches), and trains a sparse model for each
@@ -16,7 +16,7 @@ _NLM = "that of the NLM"
 
 
 def main(argv: list[str] | None = None) -> int:
-    """0, or 1 if there was nothing to learn from, or 130 after Ctrl-C."""
+    """Run the command; returns 0, or 1 if there was nothing to learn from, or 130 after Ctrl-C."""
     parser = _parser()
     options = parser.parse_args(argv)
     if not options.files and options.download is None:
@@ -42,7 +42,7 @@ def _run(options: argparse.Namespace) -> int:
     from paper_repro.machine import provenance
     from paper_repro.pubmed.bag import collect
     from paper_repro.pubmed.download import NLM_BASELINE, download
-    from paper_repro.pubmed.page import MedlinePage, learned, summary, table
+    from paper_repro.pubmed.page import MEDLINE, learned, summary, table
     from paper_repro.pubmed.save import save, stem_of
     from paper_repro.pubmed.study import study
     from paper_repro.results import RESULTS, finished, write
@@ -51,9 +51,9 @@ def _run(options: argparse.Namespace) -> int:
         if (value := getattr(options, name)) is not None and value < 1:
             raise ValueError(f"--{name.replace('_', '-')} must be at least 1, got {value}")
     if options.save is not None:
-        stem_of(options.save)  # a wrong name should not cost the time until it is used
+        stem_of(options.save)  # refuse a wrong name before files are read
     out = options.out or RESULTS / "quick"
-    check_index(out, [MedlinePage.name])
+    check_index(out, [MEDLINE.name])
     files = list(options.files)
     if options.download is not None:
         mirror = NLM_BASELINE if options.mirror is None else options.mirror
@@ -78,8 +78,8 @@ def _run(options: argparse.Namespace) -> int:
         verified = figures["verified"]
         print(f"\nLazy against dense, on {verified['name']!r}: {verified['report']}")
     settings = {"files": [file.name for file in files], "min_df": options.min_df, **choice}
-    document = finished(MedlinePage(), settings, provenance(), {"medline": figures})
-    write(MedlinePage(), document, out)
+    document = finished(MEDLINE, settings, provenance(), {"medline": figures})
+    write(MEDLINE, document, out)
     write_index(out)
     print(f"\nwritten with its curves: {out / 'medline.md'}")
     return 0

@@ -17,24 +17,24 @@ from tqdm import tqdm
 
 NLM_BASELINE = "https://ftp.ncbi.nlm.nih.gov/pubmed/baseline/"
 
-# A name and nothing else: what is not of this form never becomes a path here.
+# A plain file name: no other text from the server becomes a path.
 _LISTED = re.compile(r"""href=["'](pubmed\d{2}n\d{4}\.xml\.gz)["']""", re.ASCII)
 _MD5 = re.compile(r"\b[0-9a-f]{32}\b")
 _BLOCK = 1 << 16
 _SMALL = 1 << 24
-# Statuses with which a server asks for patience.
+# Statuses after which a later try may succeed.
 _TEMPORARY = (408, 429, 500, 502, 503, 504)
 
 
 class DownloadFailed(RuntimeError):
-    """A file could not be had; the message says which, and what to do."""
+    """A download failed; the message names the file and the remedy."""
 
 
 class _Lost(Exception):
-    """The connection broke; what has come so far is good."""
+    """The connection broke; the bytes received so far are good."""
 
 
-# What a connection can end with.
+# The errors of a broken connection.
 _BROKEN = (
     _Lost,
     http.client.HTTPException,
@@ -53,7 +53,7 @@ def download(
     pause: float = 2.0,
     timeout: float = 60.0,
 ) -> list[Path]:
-    """The first ``n`` files of the baseline in ``folder``, fetched as far as they are not there.
+    """The first ``n`` files of the baseline in ``folder``; files that are missing are fetched.
 
     An interrupted download leaves NAME.part and is resumed by the next call.  A connection that
     breaks is tried ``tries`` times, after growing pauses that start at ``pause`` seconds.
@@ -75,7 +75,7 @@ def download(
 
 
 def _ensure(site: _Site, folder: Path, name: str) -> Path:
-    """The file under its name, with the MD5 sum that the site gives."""
+    """The path of a file whose MD5 sum is the one that the site gives."""
     path, part = folder / name, folder / f"{name}.part"
     listed = _MD5.search(site.text(f"{name}.md5").lower())
     if listed is None:
@@ -121,7 +121,7 @@ class _Site:
             self.opener.add_handler(handler())
 
     def text(self, name: str) -> str:
-        """A small file."""
+        """The text of a small file."""
 
         def read() -> str:
             with self._open(name) as response:
@@ -130,7 +130,7 @@ class _Site:
         return self._patiently(name, read)
 
     def fetch(self, name: str, part: Path) -> None:
-        """A large file, from where ``part`` ends."""
+        """Fetch a large file from the byte at which ``part`` ends."""
         self._patiently(name, lambda: self._continue(name, part))
 
     def _continue(self, name: str, part: Path) -> None:
@@ -162,7 +162,7 @@ class _Site:
             raise _Lost(f"the connection broke after {have:,} of {total:,} bytes")
 
     def _open_at(self, name: str, offset: int) -> Any:
-        """From this byte on, or from the beginning where the server has it no other way."""
+        """Open a file at a byte, or at the beginning where the server does not resume."""
         try:
             response = self._open(name, offset)
         except urllib.error.HTTPError as error:
@@ -183,7 +183,7 @@ class _Site:
         return self.opener.open(request, timeout=self.timeout)
 
     def _patiently(self, name: str, attempt: Any) -> Any:
-        """The attempt's result, once a connection holds until its end."""
+        """Repeat the attempt after broken connections, with growing pauses; returns its result."""
         pauses = [self.pause * 2**i for i in range(self.tries - 1)]
         for pause in [*pauses, None]:
             try:
@@ -192,7 +192,7 @@ class _Site:
                 problem, hopeless = f"{error.code} {error.reason}", error.code not in _TEMPORARY
             except TimeoutError:
                 problem, hopeless = f"no answer for {self.timeout:g} seconds", False
-            # Not every OSError: a full disk is one, and no better for waiting.
+            # Not every OSError: a full disk is one, and waiting does not help.
             except _BROKEN as error:
                 problem, hopeless = str(getattr(error, "reason", error)), False
             if hopeless or pause is None:

@@ -1,12 +1,12 @@
 """A file of PubMed XML as bytes that are safe to parse: unpacked, and its head looked at first.
 
-Through the entities and the default attributes that it declares, an XML file can grow without
-bounds or pull in other files.  PubMed declares none.  So a file that declares one is refused at
-the declaration, before the parser that builds elements has seen a byte of it.
+An XML file can declare entities and default attributes, and through them grow without bounds or
+pull in other files.  PubMed declares none.  So a file that declares one is refused at the
+declaration, before the parser that builds elements has seen a byte of the file.
 
 A small packed file can also unpack to something huge, and a parser keeps what it has seen until a
-record ends.  So the bytes are counted as they pass, and a file that is out of all proportion to
-what PubMed publishes is refused at that place.
+record ends.  So the bytes are counted as they pass, and a file far larger than its packed size or
+its records allow is refused at that byte.
 """
 
 from __future__ import annotations
@@ -42,19 +42,19 @@ LARGEST_HEAD = 1 << 16
 LARGEST_RECORD = 1 << 24
 MOST_TAGS = 1_000_000
 # How many times its size a file may unpack to, beside one record.  Text unpacks to about 10 times
-# its size, and what gzip can be made to hold to 1000 times.
+# its size; the most that gzip allows is about 1000 times.
 MOST_UNPACKED = 100
 
-#: Told how many more bytes of the file, packed as it may be, have been read.
+#: Called with the number of bytes, packed or not, that were read from the file since the last call.
 OnRead = Callable[[int], None]
 
 
 class _HeadEnds(Exception):
-    """The outermost element begins; what follows, damage included, is for the other parser."""
+    """The outermost element begins; the other parser reads on, and meets any damage."""
 
 
 class CheckedBytes:
-    """What ``iterparse`` reads from: passes bytes on once the head of the file is known good."""
+    """The stream that ``iterparse`` reads: passes bytes on once the head of the file is checked."""
 
     def __init__(self, path: Path, stream: Any, packed: BinaryIO, on_read: OnRead | None) -> None:
         self.path, self.stream, self.packed = path, stream, packed
@@ -80,7 +80,7 @@ class CheckedBytes:
         return block
 
     def record_ended(self) -> None:
-        """What is read from now on belongs to the next record."""
+        """Count the bytes from here on for the next record."""
         self.record_bytes = self.record_tags = 0
 
     def _count(self, block: bytes) -> None:
@@ -117,7 +117,7 @@ class CheckedBytes:
             self.head = None
         except DamagedFile:
             raise
-        # Encodings that Python does not know, or that expat cannot use, are the other two.
+        # LookupError: an encoding unknown to Python; ValueError: one that expat cannot use.
         except (expat.ExpatError, LookupError, ValueError) as error:
             raise DamagedFile(self.path, f"not XML: {error}") from error
         else:
@@ -157,7 +157,7 @@ class CheckedBytes:
 
 @contextmanager
 def opened(path: str | PathLike[str], on_read: OnRead | None = None) -> Iterator[CheckedBytes]:
-    """The file to read from; whether it is packed is seen from its first bytes, not its name."""
+    """The file to read from; its first bytes, not its name, say whether it is packed."""
     with open(path, "rb") as packed:
         if packed.peek(2)[:2] != _GZIP_MAGIC:
             yield CheckedBytes(Path(path), packed, packed, on_read)

@@ -1,11 +1,11 @@
-"""The report on real abstracts: what was read, and what was learned from it."""
+"""The report on real abstracts: counts of what was read, and measures of what was learned."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from paper_repro.curves import draw
+from paper_repro.curves import draw_curves
 from paper_repro.pages import Template
 from paper_repro.pages import table as table_of
 from paper_repro.study import Report
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 PAGE = Template.beside(__file__)
-#: Columns of the table and the names of their figures.
+#: Columns of the table, and the names of their numbers in a record.
 _MEASURES = {
     "accuracy": "accuracy",
     "majority": "majority",
@@ -24,38 +24,41 @@ _MEASURES = {
 }
 
 
-class MedlinePage(Report):
-    """Counts, models and curves of a bag of words from PubMed."""
+def page(document: Mapping[str, Any]) -> str:
+    figures = document["records"]["medline"]
+    return PAGE(
+        "page",
+        files=", ".join(document["settings"]["files"]),
+        counts=fenced(summary(figures)),
+        learned=learned(figures),
+        models=table(figures),
+        verified=PAGE("verified", report=fenced(figures["verified"]["report"]))
+        if "verified" in figures
+        else "",
+    )
 
-    name = "medline"
-    title = "Real abstracts: PubMed's XML, counted and learned from"
 
-    def page(self, document: Mapping[str, Any]) -> str:
-        figures = document["records"]["medline"]
-        return PAGE(
-            "page",
-            files=", ".join(document["settings"]["files"]),
-            counts=fenced(summary(figures)),
-            learned=learned(figures),
-            models=table(figures),
-            verified=PAGE("verified", report=fenced(figures["verified"]["report"]))
-            if "verified" in figures
-            else "",
-        )
+def draw(document: Mapping[str, Any]) -> Figure:
+    figures = document["records"]["medline"]
+    mean = figures["corpus"]["nonzeros_per_citation"]
+    return draw_curves(figures["curves"], mean, f"mean {mean:.1f}", "a citation")
 
-    def draw(self, document: Mapping[str, Any]) -> Figure:
-        figures = document["records"]["medline"]
-        mean = figures["corpus"]["nonzeros_per_citation"]
-        return draw(figures["curves"], mean, f"mean {mean:.1f}", "a citation")
+
+MEDLINE = Report(
+    name="medline",
+    title="Real abstracts: PubMed's XML, counted and learned from",
+    page=page,
+    draw=draw,
+)
 
 
 def fenced(text: str) -> str:
-    """Text that keeps its lines and blanks in Markdown."""
+    """The text as a block that keeps its lines and blanks in Markdown."""
     return f"```\n{text}\n```"
 
 
 def summary(figures: dict[str, Any]) -> str:
-    """Counts of what was read, a line each."""
+    """Counts of what was read, one line per count."""
     corpus = figures["corpus"]
     lines = [
         ("files", f"{corpus['files']:,}"),
@@ -83,7 +86,7 @@ def summary(figures: dict[str, Any]) -> str:
 
 
 def learned(figures: dict[str, Any]) -> str:
-    """How the models were trained, and by what they are to be judged."""
+    """How the models were trained, and how to judge them."""
     examples = figures.get("examples")
     if examples is None:
         return PAGE("nothing learned")
@@ -91,7 +94,7 @@ def learned(figures: dict[str, Any]) -> str:
 
 
 def table(figures: dict[str, Any]) -> str:
-    """What was learned, a heading a row."""
+    """Measures of the models, one row per heading."""
     header = ["heading", "positive", *_MEASURES, "nonzero weights", "words for it", "against it"]
     rows = []
     for row in figures["labels"]:

@@ -1,4 +1,4 @@
-"""A bag of words as files that other programs read: svmlight, and what its numbers stand for."""
+"""Writes a bag of words as files that other programs read: svmlight, vocabulary, labels."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ _ENDINGS = (".svm", ".svm.gz")
 def save(bag: Bag, name: str | Path, *, label: str | None = None, top: int = 10) -> list[Path]:
     """Write NAME.svm (or NAME.svm.gz), NAME.vocab.txt and NAME.labels.txt, and return their paths.
 
-    With ``label`` the targets are +1 and -1; otherwise each row has the numbers of those of the
-    ``top`` most frequent descriptors that it is indexed with: 0 for the first line of the labels.
+    With ``label`` the targets are +1 and -1.  Without, a row lists those of the ``top`` most
+    frequent descriptors that it is indexed with, by line of the labels; the first line is 0.
     Feature 1 is the first line of the vocabulary.
     """
     path = Path(name)
@@ -43,7 +43,7 @@ def save(bag: Bag, name: str | Path, *, label: str | None = None, top: int = 10)
 
 
 def stem_of(path: Path) -> str:
-    """The name without its ending, which must be one that can be written."""
+    """The name without its ending; an ending that cannot be written is refused."""
     for ending in _ENDINGS:
         if path.name.endswith(ending) and path.name != ending:
             return path.name.removesuffix(ending)

@@ -1,4 +1,4 @@
-"""What a linear model learns from abstracts: to tell which MeSH headings they are indexed with."""
+"""Linear models that predict the MeSH headings of abstracts."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from paper_repro.curves import curves
 from paper_repro.pubmed.bag import Bag
 
 TEST_SHARE = 0.25
-# Cross-validation within the training part chooses l1 from these shares of the strength at which
+# Cross-validation within the training part chooses l1 among these shares of the strength at which
 # every weight stays 0.
 L1_SHARES = (0.3, 0.1, 0.03, 0.01)
 # Rows have length 1, so that rates up to 2 are safe.  The slope of the logistic loss is bounded,
@@ -82,7 +82,7 @@ def _learn(
     vocabulary: list[str],
     seed: int,
 ) -> tuple[LazyNetClassifier | None, dict[str, Any]]:
-    """Train for one label, and measure on the examples put aside."""
+    """Train a model for one label, and measure it on the test examples."""
     (X, X_test), (y, y_test) = parts, targets
     of_a_class = [int((y == sign).sum()) for sign in (+1, -1)]
     if min(of_a_class) < LEAST_OF_A_CLASS:
@@ -101,7 +101,7 @@ def _learn(
     weights = model.coef_[0]
     predicted = model.predict(X_test)
     positives = int((y_test > 0).sum())
-    # Of examples of one class only, neither measure of the positive ones is defined.
+    # Test examples of a single class define neither F1 nor average precision.
     both_kinds = 0 < positives < len(y_test)
     return model, {
         "accuracy": float(accuracy_score(y_test, predicted)),

@@ -1,28 +1,97 @@
-"""The studies: NAME.py and NAME.md each; a new study is two new files and a line here."""
+"""The studies.  A new one is its modules, the Markdown file of its page, and an entry here."""
 
 from __future__ import annotations
 
-from paper_repro.studies.accuracy import Accuracy
-from paper_repro.studies.averaging import Averaging
-from paper_repro.studies.bench import Bench
-from paper_repro.studies.corpus import CorpusShape
-from paper_repro.studies.crossover import Crossover
-from paper_repro.studies.scaling import Scaling
-from paper_repro.studies.stability import Stability
-from paper_repro.studies.table import Table
+from paper_repro.studies import (
+    accuracy,
+    accuracy_figure,
+    accuracy_page,
+    averaging,
+    averaging_figure,
+    averaging_page,
+    bench,
+    bench_figure,
+    bench_page,
+    corpus,
+    crossover,
+    crossover_figure,
+    crossover_page,
+    scaling,
+    scaling_figure,
+    scaling_page,
+    stability,
+    stability_figure,
+    stability_page,
+    table,
+    table_figure,
+    table_page,
+)
 from paper_repro.study import Study
 
 #: In the order in which they run.
 STUDIES: dict[str, Study] = {
     study.name: study
     for study in (
-        CorpusShape(),
-        Table(),
-        Crossover(),
-        Scaling(),
-        Accuracy(),
-        Averaging(),
-        Stability(),
-        Bench(),
+        Study(
+            name="corpus",
+            title="The corpus: its shape as asked and as found",
+            cells=corpus.cells,
+            page=corpus.page,
+            draw=corpus.draw,
+        ),
+        Study(
+            name="table",
+            title="Lazy against dense updates: the papers' tables, rerun",
+            cells=table.cells,
+            page=table_page.page,
+            draw=table_figure.draw,
+        ),
+        Study(
+            name="crossover",
+            title="At what density dense updates catch up",
+            cells=crossover.cells,
+            page=crossover_page.page,
+            draw=crossover_figure.draw,
+            on_corpus=False,
+        ),
+        Study(
+            name="scaling",
+            title="What a step costs: features, nonzeros, steps",
+            cells=scaling.cells,
+            page=scaling_page.page,
+            draw=scaling_figure.draw,
+            on_corpus=False,
+        ),
+        Study(
+            name="accuracy",
+            title="How exact: long runs against extended precision",
+            cells=accuracy.cells,
+            page=accuracy_page.page,
+            draw=accuracy_figure.draw,
+            on_corpus=False,
+        ),
+        Study(
+            name="averaging",
+            title="Averages of the iterates: what they are worth and what they cost",
+            cells=averaging.cells,
+            page=averaging_page.page,
+            draw=averaging_figure.draw,
+        ),
+        Study(
+            name="stability",
+            title="Sparse and stable: which features are chosen, and whether they are chosen again",
+            cells=stability.cells,
+            page=stability_page.page,
+            draw=stability_figure.draw,
+            takes_test=True,
+        ),
+        Study(
+            name="bench",
+            title="What an epoch costs: the clock, scikit-learn, the other engines",
+            cells=bench.cells,
+            page=bench_page.page,
+            draw=bench_figure.draw,
+            only_when_named=True,
+        ),
     )
 }

@@ -13,22 +13,20 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache, partial
 from statistics import median
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import SGDClassifier
-from sklearn.preprocessing import normalize
 
 from lazynet import ASGDClassifier, LazyNetClassifier
 from lazynet.penalties import ElasticNet
-from paper_repro import figures, machine
-from paper_repro.competitors.base import CLOCK
+from lazynet.rules import affine
+from paper_repro import machine
 from paper_repro.competitors.compiled import (
     AVERAGING,
     LAZY_AVERAGE,
@@ -37,22 +35,15 @@ from paper_repro.competitors.compiled import (
     NAIVE_CENTERED,
     Clock,
 )
-from paper_repro.documents import Corpus, from_settings
+from paper_repro.documents import from_settings
 from paper_repro.measure import Turn, in_turns
-from paper_repro.pages import Template, paragraphs, table
-from paper_repro.score import Spread, duration, equality, ratios, significant
-from paper_repro.study import Cell, Measured, Record, Records, Settings, Study
+from paper_repro.score import Spread, equality, ratios
+from paper_repro.split import Curve, Split, split
+from paper_repro.study import Cell, Measured, Record, Records, Settings
 from paper_repro.uniform import uniform_problem
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-PAGE = Template.beside(__file__)
 PASSES = (1, 2, 3, 5, 7, 10)
-#: One row in five is kept for testing.
-TEST_SHARE = 5
-#: Each strength of a penalty times the number of training rows; the rate of the elastic net.
+#: Strengths of the penalties, multiplied by the number of training rows.
 L1_ROWS, L2_ROWS, DEKEL_ROWS = 0.25, 0.1, 1.0
 ETA0 = 1.0
 LAST, AVERAGE, SUFFIX, POLYNOMIAL = "last", "average", "last half", "polynomial decay"
@@ -72,83 +63,25 @@ STOPPED_ROWS = 400
 ALPHAS = (1e-6, 1e-5, 1e-4, 1e-3)
 L1_RATIOS = (0.0, 0.5, 1.0)
 SKLEARN, LAZYNET = "scikit-learn", "lazynet"
-#: Objective and error after each number of passes.
-Curve = list[dict[str, float]]
 
 
-class Averaging(Study):
-    """Averages of the iterates: what they are worth, what they cost, whether they are means."""
-
-    name = "averaging"
-    title = "Averages of the iterates: what they are worth and what they cost"
-
-    def cells(self, settings: Settings) -> Sequence[Cell]:
-        return [
-            Cell("corpus", partial(describe, settings), 2.0),
-            *(Cell(f"curves/{name}", partial(CURVES[name], settings), 8.0) for name in PREDICTORS),
-            *(
-                Cell(f"features/{size}", partial(measure_features, settings, size), 3.0)
-                for size in feature_sizes(settings)
-            ),
-            *(
-                Cell(f"stopped/{ratio:g}/{alpha:g}", partial(stopped, settings, ratio, alpha), 2.0)
-                for ratio in L1_RATIOS
-                for alpha in ALPHAS
-            ),
-        ]
-
-    def page(self, document: Mapping[str, Any]) -> str:
-        return page(Averages(document))
-
-    def draw(self, document: Mapping[str, Any]) -> Figure:
-        return draw(Averages(document))
+def cells(settings: Settings) -> Sequence[Cell]:
+    return [
+        Cell("corpus", partial(describe, settings), 2.0),
+        *(Cell(f"curves/{name}", partial(CURVES[name], settings), 8.0) for name in PREDICTORS),
+        *(
+            Cell(f"features/{size}", partial(measure_features, settings, size), 3.0)
+            for size in feature_sizes(settings)
+        ),
+        *(
+            Cell(f"stopped/{ratio:g}/{alpha:g}", partial(stopped, settings, ratio, alpha), 2.0)
+            for ratio in L1_RATIOS
+            for alpha in ALPHAS
+        ),
+    ]
 
 
 # --- learning curves -------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Split:
-    """Rows of length 1, to learn from and to test on."""
-
-    X: sparse.csr_matrix
-    y: NDArray[np.float64]
-    X_test: sparse.csr_matrix
-    y_test: NDArray[np.float64]
-
-    @property
-    def n(self) -> int:
-        return int(self.X.shape[0])
-
-    def order(self, epoch: int, seed: int) -> NDArray[np.int64]:
-        """A new order for every pass, the same for all learners."""
-        return np.random.default_rng([seed, epoch]).permutation(self.n)
-
-    def judge(self, models: list[Any], penalty: ElasticNet, *, last: bool = False) -> Curve:
-        """Objective on the training rows and share of test rows misjudged, of every model.
-
-        ``last`` judges the last iterate in place of the average.
-        """
-        curve = []
-        for model in models:
-            weights = (model.last_coef_ if last else model.coef_).ravel()
-            [intercept] = model.last_intercept_ if last else model.intercept_
-            margins = self.y * (self.X @ weights + intercept)
-            loss = float(np.logaddexp(0.0, -margins).mean())
-            wrong = self.y_test * (self.X_test @ weights + intercept) <= 0
-            curve.append({"objective": loss + penalty.value(weights), "error": float(wrong.mean())})
-        return curve
-
-
-@lru_cache(maxsize=1)
-def split(settings: Settings) -> Split:
-    """Four fifths of the rows to learn from and one fifth to test on, drawn by the seed."""
-    corpus: Corpus = from_settings(settings)
-    X = normalize(corpus.X)
-    order = np.random.default_rng(settings.seed).permutation(X.shape[0])
-    held_back = max(1, len(order) // TEST_SHARE)
-    test, train = np.sort(order[:held_back]), np.sort(order[held_back:])
-    return Split(X[train], corpus.y[train], X[test], corpus.y[test])
 
 
 def describe(settings: Settings, _: Records) -> Record:
@@ -162,7 +95,7 @@ def describe(settings: Settings, _: Records) -> Record:
 
 
 def elastic_net(settings: Settings, _: Records) -> Record:
-    """FoBoS at a constant rate under both penalties: one run, read in four ways."""
+    """Four averages of FoBoS at a constant rate under an elastic net."""
     rows, seed = split(settings), settings.seed
     penalty = ElasticNet(L1_ROWS / rows.n, L2_ROWS / rows.n)
     steps = dict(l1=penalty.l1, l2=penalty.l2, schedule="constant", eta0=ETA0)
@@ -183,10 +116,11 @@ def elastic_net(settings: Settings, _: Records) -> Record:
 
 
 def ridge(settings: Settings, _: Records) -> Record:
-    """Dekel's four predictors, and two more averages of SGD at such rates, without l1."""
+    """Dekel's four predictors, and two more averages of SGD at the rates 1 / (l2 t), without l1."""
     rows, seed = split(settings), settings.seed
     penalty = ElasticNet(0.0, DEKEL_ROWS / rows.n)
-    steps = dict(l1=0.0, l2=penalty.l2, rule="sgd", step_order="shrink_first", schedule="pegasos")
+    shrink_first = affine.SGD(step_order="shrink_first")
+    steps = dict(l1=0.0, l2=penalty.l2, rule=shrink_first, schedule="pegasos")
     curves = later_averages(rows, seed, penalty, steps)
     for last, average, center in ((SGD, ASGD, False), (CSGD, CASGD, True)):
         dekel = partial(ASGDClassifier, "log_loss", l2=penalty.l2, center=center)
@@ -205,7 +139,7 @@ CURVES: dict[str, Callable[[Settings, Records], Record]] = {
 def later_averages(
     rows: Split, seed: int, penalty: ElasticNet, steps: Mapping[str, Any]
 ) -> dict[str, Curve]:
-    """The averages in which the first steps count little or nothing."""
+    """Curves of the averages in which the first steps count little or nothing."""
     return {
         name: rows.judge(
             after_passes(rows, seed, partial(logistic, average=average, **steps)), penalty
@@ -381,201 +315,3 @@ class Averages(Measured):
             for (ratio, _), record in self.stopped.items()
             if (ratio > 0) == l1
         ]
-
-
-# --- the page --------------------------------------------------------------------------------
-
-
-def page(found: Averages) -> str:
-    """The numbers and tables of ``averaging.md``, section by section."""
-    rows, elastic, ridge = (
-        found.records[key] for key in ("corpus", f"curves/{ELASTIC_NET}", f"curves/{RIDGE}")
-    )
-    sizes, some = list(found.timed), next(iter(found.stopped.values()))
-    return PAGE(
-        "page",
-        train=rows["train"],
-        test=rows["test"],
-        origin=rows["corpus"]["origin"],
-        features=rows["corpus"]["features"],
-        nonzeros=rows["corpus"]["nonzeros_per_example"],
-        positive=rows["positive"],
-        passes=PASSES[-1],
-        # Elastic net
-        eta0=ETA0,
-        l1=elastic["l1"],
-        l2=elastic["l2"],
-        best_objective=found.best(ELASTIC_NET, "objective"),
-        best_error=found.best(ELASTIC_NET, "error"),
-        weights=elastic["features"],
-        support=elastic["support"],
-        averaged_support=elastic["averaged support"],
-        elastic_net_curves=curve_table(found, ELASTIC_NET),
-        # Dekel's averages and centering
-        ridge_l2=ridge["l2"],
-        ridge_best_objective=found.best(RIDGE, "objective"),
-        ridge_best_error=found.best(RIDGE, "error"),
-        ridge_curves=curve_table(found, RIDGE),
-        # What averages cost
-        timed_nonzeros=found.settings["nonzeros"],
-        fewest=sizes[0],
-        most=sizes[-1],
-        grown=sizes[-1] / sizes[0],
-        lazy_average=found.growth(LAZY_AVERAGE),
-        naive_average=found.growth(NAIVE_AVERAGE),
-        lazy_centered=found.growth(LAZY_CENTERED),
-        naive_centered=found.growth(NAIVE_CENTERED),
-        difference=found.worst_equality,
-        costs=cost_table(found),
-        left_out=paragraphs(
-            PAGE("left out", size=size, why=why) for size, why in found.skipped.items()
-        ),
-        # Averages under an l1 penalty, and scikit-learn's
-        stopped_rows=some["rows"],
-        stopped_features=some["features"],
-        sklearn_l2=max(found.deviations(SKLEARN, l1=False)),
-        sklearn_least=min(found.deviations(SKLEARN, l1=True)),
-        sklearn_most=max(found.deviations(SKLEARN, l1=True)),
-        lazynet_most=max(found.deviations(LAZYNET, l1=True) + found.deviations(LAZYNET, l1=False)),
-        deviations=deviation_table(found),
-    )
-
-
-def curve_table(found: Averages, group: str) -> str:
-    """Objective and error of every predictor after every number of passes."""
-    names = PREDICTORS[group]
-    return table(
-        ["passes", *(f"{name}: objective, error" for name in names)],
-        [
-            [
-                passes,
-                *(
-                    f"{significant(found.curve(group, name, 'objective')[k], 4)}, "
-                    f"{found.curve(group, name, 'error')[k]:.2%}"
-                    for name in names
-                ),
-            ]
-            for k, passes in enumerate(PASSES)
-        ],
-    )
-
-
-def cost_table(found: Averages) -> str:
-    """Time of a step with every number of features, and ratios round by round."""
-    ratios = {
-        f"averaged / {CLOCK}": (LAZY_AVERAGE, CLOCK),
-        f"{NAIVE_AVERAGE} / lazily": (NAIVE_AVERAGE, LAZY_AVERAGE),
-        f"{NAIVE_CENTERED} / {LAZY_CENTERED}": (NAIVE_CENTERED, LAZY_CENTERED),
-    }
-    return table(
-        ["features", *TIMED, *ratios],
-        [
-            [
-                f"{size:,}",
-                *(duration(found.seconds(name)[k]) for name in TIMED),
-                *(found.ratio(size, slow, fast) for slow, fast in ratios.values()),
-            ]
-            for k, size in enumerate(found.timed)
-        ],
-    )
-
-
-def deviation_table(found: Averages) -> str:
-    """By how much the averages of both packages are wrong under every penalty."""
-    pairs = [(name, what) for name in (SKLEARN, LAZYNET) for what in ("largest", "norm")]
-    header = [f"{name}, {'largest entry' if what == 'largest' else what}" for name, what in pairs]
-    return table(
-        ["alpha", "l1_ratio", *header],
-        [
-            [f"{alpha:g}", f"{ratio:g}", *(f"{record[name][what]:.2g}" for name, what in pairs)]
-            for (ratio, alpha), record in sorted(found.stopped.items())
-        ],
-    )
-
-
-# --- the figure ------------------------------------------------------------------------------
-
-LOOK_OF = {
-    LAST: "dense",
-    AVERAGE: "clock",
-    SUFFIX: "tables",
-    POLYNOMIAL: "law",
-    SGD: "dense",
-    CSGD: "sparse predictions",
-    ASGD: "paper",
-    CASGD: "clock",
-}
-COST_LOOKS = {
-    CLOCK: "law",
-    LAZY_AVERAGE: "clock",
-    NAIVE_AVERAGE: "dense",
-    LAZY_CENTERED: "tables",
-    NAIVE_CENTERED: "sparse predictions",
-}
-
-
-def draw(found: Averages) -> Figure:
-    """Objective and error against passes; time against features; scikit-learn's deviation."""
-    figure, axes = figures.new(columns=3, rows=2, width=11.5, height=6.4)
-    for column, group in enumerate(PREDICTORS):
-        for row, what in enumerate(("objective", "error")):
-            _draw_curves(axes[row, column], found, group, what)
-    axes[0, 0].set_title("Elastic net, constant rate")
-    axes[0, 1].set_title("l2 alone, rates 1 / (l2 t)")
-    axes[0, 0].set_ylabel("objective")
-    axes[1, 0].set_ylabel("share of test rows misjudged")
-    _draw_cost(axes[0, 2], found)
-    _draw_deviation(axes[1, 2], found)
-    return figure  # type: ignore[no-any-return]
-
-
-def _draw_curves(ax: Axes, found: Averages, group: str, what: str) -> None:
-    ends = {}
-    for name in PREDICTORS[group]:
-        values = found.curve(group, name, what)
-        look = {**figures.LOOKS[LOOK_OF[name]], "markersize": 3.5}
-        if look["linestyle"] == "none":
-            look |= {"linestyle": "-.", "linewidth": 1.2}
-        ax.plot(PASSES, values, **look)
-        ends[name] = values[-1]
-    ax.set_xscale("log")
-    ax.set_xticks(PASSES, [str(passes) for passes in PASSES])
-    ax.minorticks_off()
-    ax.set_xlabel("passes")
-    figures.label_apart(ax, PASSES[-1], ends, LOOK_OF)
-
-
-def _draw_cost(ax: Axes, found: Averages) -> None:
-    sizes = list(found.timed)
-    ends = {}
-    for name in TIMED:
-        values = found.seconds(name)
-        ax.loglog(sizes, values, **{**figures.LOOKS[COST_LOOKS[name]], "markersize": 3.5})
-        ends[name] = values[-1]
-    figures.times_in_words(ax)
-    ax.margins(y=0.1)
-    ax.set_title("What a step costs")
-    ax.set_xlabel("features")
-    figures.label_apart(ax, sizes[-1], ends, COST_LOOKS)
-
-
-def _draw_deviation(ax: Axes, found: Averages) -> None:
-    ends = {}
-    looks = {}
-    for name, look in ((SKLEARN, "dense"), (LAZYNET, "clock")):
-        for ratio in L1_RATIOS:
-            largest = {
-                alpha: record[name]["largest"]
-                for (of, alpha), record in sorted(found.stopped.items())
-                if of == ratio
-            }
-            values = [max(value, 1e-17) for value in largest.values()]
-            style = figures.LOOKS[look]
-            ax.loglog(list(largest), values, **{**style, "markersize": 3.5, "linewidth": 1.0})
-            if name == SKLEARN or ratio == L1_RATIOS[-1]:
-                label = f"{name}, l1_ratio {ratio:g}" if name == SKLEARN else f"{name}, all"
-                ends[label], looks[label] = values[-1], look
-    ax.set_ylim(top=1e3)
-    ax.set_title("How far an average is from the mean")
-    ax.set_xlabel("alpha")
-    figures.label_apart(ax, ALPHAS[-1], ends, looks)

@@ -1,7 +1,7 @@
 """Study ``bench``: what does an epoch of the clock cost beside scikit-learn and the other engines?
 
-Everybody learns logistic regression from the same rows in turns.  Each line of the table is a ratio
-of two times, and most have a bound that the package sets out to reach.
+All competitors learn logistic regression from the same rows in turns.  Each line of the table is a
+ratio of two times; most lines have a bound that the package sets out to reach.
 """
 
 from __future__ import annotations
@@ -12,25 +12,18 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.linear_model import SGDClassifier
 
 from lazynet import Dense, LazyNetClassifier, StabilisedSGDClassifier, Tables
-from paper_repro import figures
 from paper_repro.documents import Corpus, from_settings, medline
 from paper_repro.measure import turns
-from paper_repro.pages import Template, paragraphs, table
 from paper_repro.runs import ETA0, L1, L2, Epoch, plan
 from paper_repro.score import Spread, equality
-from paper_repro.study import Cell, Measured, Record, Records, Settings, Study
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-PAGE = Template.beside(__file__)
+from paper_repro.study import Cell, Measured, Record, Records, Settings
 
 #: How many times more features the wide corpus has.
 WIDER = 16
@@ -57,7 +50,7 @@ class Line:
     at_most: bool = False
 
     def verdict(self, measured: Spread) -> tuple[str, str]:
-        """What the package sets out to reach, and whether it does."""
+        """The bound in words, and whether the measured ratio keeps it."""
         if self.bound is None:
             return "", ""
         if self.at_most:
@@ -95,38 +88,25 @@ LINES = (
 )
 
 
-class Bench(Study):
-    """One thread, one epoch, logistic loss, FoBoS: ratios of times."""
-
-    name = "bench"
-    title = "What an epoch costs: the clock, scikit-learn, the other engines"
-    only_when_named = True
-
-    def cells(self, settings: Settings) -> Sequence[Cell]:
-        bench = Workbench(settings)
-        return [
-            Cell("corpus", bench.corpora),
-            *(
-                Cell(f"{order}/round {k}", partial(bench.round, order, k), 15.0)
-                for order in ORDERS
-                for k in range(settings.repeats + 1)
-            ),
-            Cell("same weights", bench.same_weights),
-            Cell("memory", bench.memory, 2.0),
-        ]
-
-    def page(self, document: Mapping[str, Any]) -> str:
-        return page(EpochTimes(document))
-
-    def draw(self, document: Mapping[str, Any]) -> Figure:
-        return draw(EpochTimes(document))
+def cells(settings: Settings) -> Sequence[Cell]:
+    bench = Workbench(settings)
+    return [
+        Cell("corpus", bench.corpora),
+        *(
+            Cell(f"{order}/round {k}", partial(bench.round, order, k), 15.0)
+            for order in ORDERS
+            for k in range(settings.repeats + 1)
+        ),
+        Cell("same weights", bench.same_weights),
+        Cell("memory", bench.memory, 2.0),
+    ]
 
 
 # --- measuring -------------------------------------------------------------------------------
 
 
 class Workbench:
-    """The corpora, and everybody who takes turns on them."""
+    """The corpora, and the competitors that take turns on them."""
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
@@ -180,12 +160,12 @@ class Workbench:
         }
 
     def round(self, order: str, repeat: int, _: Records) -> Record:
-        """Seconds per example of everybody; round 0 is not counted."""
+        """Seconds per example of all competitors; round 0 does not count."""
         competitors = self.competitors(ORDERS[order])
         return {name: competitors[name]() for name in turns(list(competitors), repeat)}
 
     def same_weights(self, _: Records) -> Record:
-        """The clock against the tables after an epoch, against the dense loop after some rows."""
+        """Compare the clock with the tables after an epoch, with the dense loop after few rows."""
         n = self.corpus.X.shape[0]
         few = min(n, DENSE_EXAMPLES)
 
@@ -201,7 +181,7 @@ class Workbench:
         }
 
     def memory(self, _: Records) -> Record:
-        """Bytes that ``fit`` needs at its peak, beyond X and y."""
+        """The peak of the bytes that ``fit`` allocates, X and y not included."""
         tracemalloc.start()
         model = LazyNetClassifier(l1=L1, l2=L2, eta0=ETA0, max_iter=2, tol=None)
         model.fit(self.wide.X, self.wide.y)
@@ -215,9 +195,9 @@ class Workbench:
 
 
 def epoch_of(fit: Callable[[int], object], n_examples: int) -> Callable[[], float]:
-    """Seconds per example of an epoch inside ``fit``: what EPOCHS more of them add, each.
+    """Seconds per example of an epoch inside ``fit``: 1 + EPOCHS epochs less one, divided.
 
-    What ``fit`` does once - checking the input above all - is in neither side of a ratio.
+    Work that ``fit`` does once, such as checking its input, cancels.
     """
 
     def run() -> float:
@@ -234,7 +214,7 @@ def whole(fit: Callable[[int], object], n_examples: int) -> Callable[[], float]:
 def paths_fit(corpus: Corpus, n_jobs: int) -> Callable[[], float]:
     """Seconds per step of a whole fit of stabilised SGD, its paths dealt out to threads.
 
-    Each of them visits the rows in random orders of its own.
+    Each path visits the rows in random orders of its own.
     """
 
     def fit(epochs: int) -> object:
@@ -277,7 +257,7 @@ def sklearn_fit(corpus: Corpus, penalty: str | None, shuffle: bool) -> Callable[
 
 
 def lazynet_fit(corpus: Corpus, shuffle: bool, record: bool = False) -> Callable[[int], object]:
-    """The same by LazyNetClassifier, with or without evaluating the objective every epoch."""
+    """LazyNetClassifier with the same loss; ``record`` evaluates the objective every epoch."""
 
     def fit(epochs: int) -> object:
         model = LazyNetClassifier(
@@ -300,7 +280,7 @@ def lazynet_fit(corpus: Corpus, shuffle: bool, record: bool = False) -> Callable
 
 
 class EpochTimes(Measured):
-    """Seconds per example of everybody, for both orders of the rows."""
+    """Seconds per example of all competitors, for both orders of the rows."""
 
     def __init__(self, document: Mapping[str, Any]) -> None:
         super().__init__(document)
@@ -308,107 +288,3 @@ class EpochTimes(Measured):
 
     def ratio(self, order: str, line: Line) -> Spread:
         return self.round_ratios(order, line.slow, line.fast)
-
-
-# --- the page --------------------------------------------------------------------------------
-
-
-def page(measured: EpochTimes) -> str:
-    memory, same = measured.records["memory"], measured.records["same weights"]
-    return PAGE(
-        "page",
-        setting=setting(measured),
-        tables=paragraphs(lines(measured, order) for order in ORDERS),
-        cost=cost(measured),
-        tables_difference=same["tables"]["relative"],
-        examples=measured.corpus["examples"],
-        dense_difference=same["dense"]["relative"],
-        few=same["few"],
-        wide_features=memory["features"],
-        peak=memory["peak"] / 1e6,
-        coefficients=memory["coefficients"] / 1e6,
-        bytes_per_feature=(memory["peak"] - memory["coefficients"]) / memory["features"],
-    )
-
-
-def in_short(measured: EpochTimes) -> str:
-    """What the project's README says: the lines for rows as they lie."""
-    return paragraphs([setting(measured), lines(measured, "as they lie"), cost(measured)])
-
-
-def setting(measured: EpochTimes) -> str:
-    return PAGE(
-        "setting",
-        examples=measured.corpus["examples"],
-        features=measured.corpus["features"],
-        nonzeros=measured.corpus["nonzeros_per_example"],
-        origin=measured.corpus["origin"],
-        rounds=measured.repeats,
-        l1=L1,
-        l2=L2,
-        eta0=ETA0,
-    )
-
-
-def lines(measured: EpochTimes, order: str) -> str:
-    """The ratios for one order of the rows; bounds are for rows as they lie."""
-    shuffled = ORDERS[order]
-    rows = []
-    for line in LINES:
-        found = measured.ratio(order, line)
-        expected, holds = ("", "") if shuffled else line.verdict(found)
-        rows.append([line.label, found, expected, holds])
-    head = f"one epoch, logistic loss, FoBoS, rows {order}"
-    return table([head, "median ratio (range)", "expected", ""], rows)
-
-
-def cost(measured: EpochTimes) -> str:
-    nanoseconds = [1e9 * seconds for seconds in measured.rounds("as they lie", "clock")]
-    nonzeros = measured.corpus["nonzeros_per_example"]
-    return PAGE(
-        "cost",
-        per_example=Spread.of(nanoseconds),
-        per_nonzero=Spread.of([each / nonzeros for each in nanoseconds]),
-    )
-
-
-# --- the figure ------------------------------------------------------------------------------
-
-
-def draw(measured: EpochTimes) -> Figure:
-    """The lines with a bound: ratio and range, for both orders, and the bound."""
-    figure, ax = figures.new(width=7.5, height=4.4)
-    bounded = [line for line in LINES if line.bound is not None][::-1]
-    looks = {"as they lie": figures.LOOKS["clock"], "in random order": figures.LOOKS["dense"]}
-    for y, line in enumerate(bounded):
-        ax.axhline(y, color="0.9", linewidth=0.8, zorder=0)
-        for shift, (order, look) in zip((0.13, -0.13), looks.items(), strict=True):
-            found = measured.ratio(order, line)
-            ax.plot([found.least, found.most], [y + shift] * 2, color=look["color"], linewidth=1.2)
-            ax.plot(found.median, y + shift, color=look["color"], marker=look["marker"])
-            if y == len(bounded) - 2:
-                ax.annotate(
-                    f"rows {order}",
-                    (found.most, y + shift),
-                    xytext=(8, 2 if shift > 0 else -2),
-                    textcoords="offset points",
-                    va="center",
-                    color=look["color"],
-                )
-        ax.plot(line.bound, y, color="black", marker="|", markersize=13, markeredgewidth=1.5)
-        ax.annotate(
-            f"{'at most' if line.at_most else 'at least'} {line.bound:g}",
-            (line.bound, y),
-            xytext=(0, -8),
-            textcoords="offset points",
-            ha="left" if line.at_most else "right",
-            va="top",
-            fontsize=7.5,
-        )
-    ax.set_xscale("log")
-    ax.set_yticks(range(len(bounded)), [line.label for line in bounded])
-    ax.set_ylim(-0.6, len(bounded) - 0.3)
-    ax.tick_params(axis="y", length=0)
-    ax.spines["left"].set_visible(False)
-    ax.set_xlabel("ratio of times; black: what is expected")
-    return figure

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from paper_repro.curves import curves, draw
+from paper_repro.curves import curves, draw_curves
 from paper_repro.documents import from_settings
 from paper_repro.pages import Template, table
 from paper_repro.score import significant
-from paper_repro.study import Cell, Measured, Record, Settings, Study
+from paper_repro.study import Cell, Measured, Record, Settings
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -19,27 +19,14 @@ if TYPE_CHECKING:
 PAGE = Template.beside(__file__)
 
 
-class CorpusShape(Study):
-    """Features, nonzeros and frequencies, as asked and as found."""
+def cells(settings: Settings) -> Sequence[Cell]:
+    """One cell: features, nonzeros and frequencies."""
 
-    name = "corpus"
-    title = "The corpus: its shape as asked and as found"
+    def shape(_: Any) -> Record:
+        corpus = from_settings(settings)
+        return {"statistics": corpus.statistics(), "curves": curves(corpus.X)}
 
-    def cells(self, settings: Settings) -> Sequence[Cell]:
-        def shape(_: Any) -> Record:
-            corpus = from_settings(settings)
-            return {"statistics": corpus.statistics(), "curves": curves(corpus.X)}
-
-        return [Cell("shape", shape)]
-
-    def page(self, document: Mapping[str, Any]) -> str:
-        return page(Shape(document))
-
-    def draw(self, document: Mapping[str, Any]) -> Figure:
-        shape = Shape(document)
-        mean = shape.found["nonzeros_per_example"]
-        asked = f" (asked: {shape.settings['nonzeros']:g})" if shape.generated else ""
-        return draw(shape.curves, mean, f"mean {mean:.2f}{asked}", "an example")
+    return [Cell("shape", shape)]
 
 
 class Shape(Measured):
@@ -55,7 +42,8 @@ class Shape(Measured):
 # --- the page --------------------------------------------------------------------------------
 
 
-def page(shape: Shape) -> str:
+def page(document: Mapping[str, Any]) -> str:
+    shape = Shape(document)
     return PAGE(
         "page",
         statistics=statistics(shape),
@@ -110,3 +98,11 @@ def frequencies(shape: Shape) -> str:
             for i in sorted(picked)
         ],
     )
+
+
+def draw(document: Mapping[str, Any]) -> Figure:
+    """The curves of ``paper_repro.curves``."""
+    shape = Shape(document)
+    mean = shape.found["nonzeros_per_example"]
+    asked = f" (asked: {shape.settings['nonzeros']:g})" if shape.generated else ""
+    return draw_curves(shape.curves, mean, f"mean {mean:.2f}{asked}", "an example")

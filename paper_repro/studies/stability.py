@@ -17,13 +17,12 @@ from __future__ import annotations
 
 import math
 import time
-from collections import defaultdict, deque
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from functools import lru_cache, partial
 from itertools import product
-from statistics import median
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,90 +31,58 @@ from sklearn.utils import check_random_state
 
 from lazynet import InverseSqrt, StabilisedSGDClassifier
 from lazynet.data import as_examples, columns_with_values
+from lazynet.engines.stabilised import Data, Permutations, StabilisedEngine, Stages, Workers
 from lazynet.losses import get_loss
-from lazynet.stages import Permutations, Plan, Problem, StabilisedLearner, Workers
-from paper_repro import figures, machine
+from paper_repro import machine
 from paper_repro.measure import in_turns
-from paper_repro.pages import Template, paragraphs, table
 from paper_repro.planted import Rows, rows_of
 from paper_repro.runs import learner, plan, seconds_per_step
-from paper_repro.score import Spread, duration, ratios, significant
+from paper_repro.score import Spread, ratios
 from paper_repro.studies.tuning import (
-    FOBOS,
-    INFORMATIVE,
     METHODS,
-    ORDERS,
     PASSES,
-    PATH_PASSES,
-    PATHS,
-    PERIOD,
-    RDA,
-    RIVALS,
-    SETTINGS,
-    SGD,
     STABILISED,
-    TRUNCATED,
     TUNED,
-    UNIVERSAL,
-    VALIDATION_SHARE,
     quietly,
-    shown,
     tune,
 )
-from paper_repro.study import Cell, Measured, Record, Records, Settings, Study
+from paper_repro.study import Cell, Measured, Record, Records, Settings
 from paper_repro.uniform import uniform_rows
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-PAGE = Template.beside(__file__)
 LOSSES = {"hinge": "hinge", "log_loss": "logistic"}
-#: Random orders under which the chosen settings are trained; updates at the end that are counted.
+#: Random orders under which the chosen settings are trained, and updates at the end of a run after
+#: which nonzeros are counted.
 RUNS, UPDATES = 50, 1000
 #: The share of the runs that must choose a feature for the feature to count as chosen again.
 AGAIN = 0.9
 #: For each share, the study records how many features this share of the runs or more chooses.
 SHARES = tuple(k / 20 for k in range(1, 21))
-#: Bursts are timed on rows with so many features, which stand side by side or spread among more.
+#: Bursts are timed on rows in which OCCURRING features occur: the first ones, or spread over all.
 OCCURRING, TIMED_ROWS, BYTES_PER_FEATURE = 10_000, 5_000, 60
 WIDTHS = (10_000, 100_000, 1_000_000, 10_000_000)
 BURST, SPREAD, CLOCK = "burst", "burst, spread", "clock, spread"
 
 
-class Stability(Study):
-    """How many features each method chooses, and how often it chooses the same ones."""
-
-    name = "stability"
-    title = "Sparse and stable: which features are chosen, and whether they are chosen again"
-    takes_test = True
-
-    def cells(self, settings: Settings) -> Sequence[Cell]:
-        pairs = list(product(LOSSES, METHODS))
-        return [
-            Cell("rows", partial(describe, settings)),
-            *(
-                Cell(f"tuning/{loss}/{name}", partial(tuned, settings, loss, name), 2.0)
-                for loss, name in pairs
-            ),
-            *(
-                Cell(f"runs/{loss}/{name}", partial(runs, settings, loss, name), 2.0)
-                for loss, name in pairs
-            ),
-            *(
-                Cell(f"updates/{loss}/{name}", partial(updates, settings, loss, name))
-                for loss in LOSSES
-                for name in TUNED
-            ),
-            # The rows of this cell do not depend on the data: one measurement is enough.
-            *([Cell("widths", partial(widths, settings), 2.0)] if settings.data is None else []),
-        ]
-
-    def page(self, document: Mapping[str, Any]) -> str:
-        return page(Selections(document))
-
-    def draw(self, document: Mapping[str, Any]) -> Figure:
-        return draw(Selections(document))
+def cells(settings: Settings) -> Sequence[Cell]:
+    pairs = list(product(LOSSES, METHODS))
+    return [
+        Cell("rows", partial(describe, settings)),
+        *(
+            Cell(f"tuning/{loss}/{name}", partial(tuned, settings, loss, name), 2.0)
+            for loss, name in pairs
+        ),
+        *(
+            Cell(f"runs/{loss}/{name}", partial(runs, settings, loss, name), 2.0)
+            for loss, name in pairs
+        ),
+        *(
+            Cell(f"updates/{loss}/{name}", partial(updates, settings, loss, name))
+            for loss in LOSSES
+            for name in TUNED
+        ),
+        # The rows of this cell do not depend on the data: one measurement is enough.
+        *([Cell("widths", partial(widths, settings), 2.0)] if settings.data is None else []),
+    ]
 
 
 # --- measuring -------------------------------------------------------------------------------
@@ -183,7 +150,7 @@ def runs(settings: Settings, loss: str, name: str, records: Records) -> Record:
 
 
 def updates(settings: Settings, loss: str, name: str, records: Records) -> Record:
-    """Nonzeros after each of the last updates of one run; of stabilised SGD, of its first path."""
+    """Nonzeros after each of the last updates of one run; stabilised SGD counts its first path."""
     rows = problem(settings)
     model = METHODS[name].make(loss, chosen_parameters(records, loss, name))
     if name in STABILISED:
@@ -202,22 +169,22 @@ def updates(settings: Settings, loss: str, name: str, records: Records) -> Recor
 def updates_of_a_path(model: StabilisedSGDClassifier, rows: Rows) -> list[int]:
     """Nonzeros of the first path after each of the last updates of ``model.fit``."""
     counts: deque[int] = deque(maxlen=UPDATES)
-    # The seeds of the paths that ``fit`` draws with random_state=0.
+    # ``fit`` draws the same seeds for its paths with random_state=0.
     seeds = np.random.SeedSequence(int(check_random_state(0).randint(2**31))).spawn(model.n_paths)
-    learner = stages(model, rows.X, rows.y, seeds)
+    engine = stages(model, rows.X, rows.y, seeds)
     n_steps = model.max_iter * len(rows.y)
     with Workers(1) as workers:
-        while learner.t < n_steps and learner.n_stable:
-            learner.take_stage(
+        while engine.t < n_steps and engine.n_stable:
+            engine.take_stage(
                 workers,
-                lambda: counts.append(int(np.count_nonzero(learner.paths[0].weights()))),
-                n_steps - learner.t,
+                lambda: counts.append(int(np.count_nonzero(engine.paths[0].weights()))),
+                n_steps - engine.t,
             )
     return list(counts)
 
 
 def widths(settings: Settings, _: Records) -> Record:
-    """Seconds per step on the same rows, with their features among more and more others."""
+    """Seconds per step on the same rows, while more and more features do not occur in them."""
     generator = np.random.default_rng(settings.seed)
     nonzeros = min(settings.nonzeros, OCCURRING)
     narrow = uniform_rows(generator, min(TIMED_ROWS, settings.examples), OCCURRING, nonzeros)
@@ -243,14 +210,14 @@ def widths(settings: Settings, _: Records) -> Record:
 def stage_on(X: sparse.csr_matrix, y: NDArray[np.float64]) -> Callable[[], float]:
     """Seconds per step of one path that purges nothing; a call runs one stage."""
     model = StabilisedSGDClassifier("log_loss", eta0=1.0, stability=0.0, fit_intercept=False)
-    learner = stages(model, X, y, [0])
+    engine = stages(model, X, y, [0])
 
     def stage() -> float:
-        before = learner.t
+        before = engine.t
         began = time.perf_counter()
         with Workers(1) as workers:
-            learner.take_stage(workers)
-        return (time.perf_counter() - began) / (learner.t - before)
+            engine.take_stage(workers)
+        return (time.perf_counter() - began) / (engine.t - before)
 
     return stage
 
@@ -267,15 +234,15 @@ def stages(
     X: sparse.csr_matrix,
     y: NDArray[np.float64],
     seeds: Sequence[Any],
-) -> StabilisedLearner:
-    """The learner that ``model.fit`` runs on labels -1 and 1; one path for each seed."""
+) -> StabilisedEngine:
+    """The engine that ``model.fit`` runs on labels -1 and 1; one path for each seed."""
     chosen = model.get_params()
-    bursts = {field.name: chosen[field.name] for field in fields(Plan) if field.name in chosen}
+    bursts = {field.name: chosen[field.name] for field in fields(Stages) if field.name in chosen}
     occurs = np.zeros(X.shape[1], dtype=bool)
     occurs[columns_with_values(X)] = True
-    return StabilisedLearner(
-        Problem(as_examples(X, y), get_loss(model.loss), fit_intercept=model.fit_intercept),
-        Plan(**bursts, universal=model.gravity == "universal"),
+    return StabilisedEngine(
+        Data(as_examples(X, y), get_loss(model.loss), model.fit_intercept),
+        Stages(**bursts, universal=model.gravity == "universal"),
         InverseSqrt(chosen["eta0"]),
         [Permutations(len(y), np.random.default_rng(seed)) for seed in seeds],
         occurs,
@@ -338,7 +305,7 @@ class Selections(Measured):
         return dict(self.records[f"tuning/{loss}/{name}"])
 
     def growth(self, what: str, width: int) -> Spread:
-        """How many times longer a step takes than with the fewest features."""
+        """How many times longer a step takes with ``width`` features than with the fewest."""
         return ratios(self.seconds[f"{what}/{width}"], self.seconds[f"{what}/{self.widths[0]}"])
 
 
@@ -356,233 +323,3 @@ def verdict(stabilised: Outcome, rival: Outcome) -> dict[str, bool]:
         "higher kappa": stabilised.kappa > rival.kappa,
         "no worse error": stabilised.no_worse_than(rival),
     }
-
-
-def verdict_on(found: Selections, name: str) -> str:
-    """How often the whole claim holds for a method, and against which rivals a part fails."""
-    held, failing = 0, defaultdict(list)
-    for loss, rival in product(LOSSES, RIVALS):
-        parts = verdict(found.outcome(loss, name), found.outcome(loss, rival))
-        held += all(parts.values())
-        for part, holds in parts.items():
-            if not holds:
-                failing[part].append(f"{rival} ({LOSSES[loss]})")
-    return PAGE(
-        "claim",
-        name=name,
-        held=held,
-        total=len(LOSSES) * len(RIVALS),
-        failing="".join(
-            " " + PAGE("failing", part=part, rivals=", ".join(rivals))
-            for part, rivals in failing.items()
-        ),
-    )
-
-
-def nothing_chosen(found: Selections) -> str:
-    """The methods that choose no feature in any run, if there are any."""
-    empty = [
-        f"{name} ({LOSSES[loss]})"
-        for loss, name in product(LOSSES, METHODS)
-        if not found.outcome(loss, name).nonzeros.any()
-    ]
-    return PAGE("nothing chosen", methods=", ".join(empty)) if empty else ""
-
-
-# --- the page --------------------------------------------------------------------------------
-
-
-def page(found: Selections) -> str:
-    rows = found.rows
-    verdicts = [*(verdict_on(found, name) for name in STABILISED), nothing_chosen(found)]
-    return PAGE(
-        "page",
-        train=rows["train"],
-        test=rows["test"],
-        origin=rows["origin"],
-        occurring=rows["occurring"],
-        nonzeros=rows["nonzeros"],
-        smaller_class=rows["smaller class"],
-        runs=RUNS,
-        validation=VALIDATION_SHARE,
-        settings=SETTINGS,
-        orders=ORDERS,
-        passes=PASSES,
-        paths=PATHS,
-        path_passes=PATH_PASSES,
-        period=PERIOD,
-        ranges="\n".join(f"- {name}: {METHODS[name].ranges}." for name in TUNED),
-        losses=paragraphs(
-            PAGE(
-                "loss",
-                loss=title.capitalize(),
-                outcomes=outcome_table(found, loss),
-                claims=claim_table(found, loss),
-            )
-            for loss, title in LOSSES.items()
-        ),
-        verdicts="\n".join(line for line in verdicts if line),
-        updates=UPDATES,
-        updates_table=updates_table(found),
-        tuning_table=tuning_table(found),
-        bursts=bursts(found) if found.widths else "",
-    )
-
-
-def bursts(found: Selections) -> str:
-    """The section on the cost of a burst, of runs that have measured it."""
-    fewest, most = found.widths[0], found.widths[-1]
-    return PAGE(
-        "bursts",
-        nonzeros=found.settings["nonzeros"],
-        occurring=OCCURRING,
-        fewest=fewest,
-        most=most,
-        burst=found.growth(BURST, most),
-        spread=found.growth(SPREAD, most),
-        clock=found.growth(CLOCK, most),
-        costs=cost_table(found),
-        left_out=paragraphs(
-            PAGE("left out", size=int(size), why=why) for size, why in found.skipped.items()
-        ),
-    )
-
-
-def outcome_table(found: Selections, loss: str) -> str:
-    """Error, nonzeros and kappa of every method."""
-    header = ["", "test error", "nonzeros", "kappa", f"chosen by {AGAIN:.0%} of the runs"]
-    if found.planted:
-        header.append("chosen by most runs: of those that matter, others")
-    rows = []
-    for name in METHODS:
-        outcome = found.outcome(loss, name)
-        record = outcome.record
-        cells = [
-            name,
-            f"{outcome.error:.2%} ({deviation(outcome.errors):.2%})",
-            f"{significant(outcome.sparsity)} ({significant(deviation(outcome.nonzeros))})",
-            f"{outcome.kappa:.3f} ({record['kappa deviation']:.3f})",
-            f"{outcome.again:,}",
-        ]
-        if found.planted:
-            mattering, others = record["mattering chosen"], record["others chosen"]
-            cells.append(f"{mattering} of {found.rows['mattering']}, {others:,}")
-        rows.append(cells)
-    return table(header, rows)
-
-
-def claim_table(found: Selections, loss: str) -> str:
-    """The three parts of the claim against every rival."""
-    rows = []
-    for name, rival in product(STABILISED, RIVALS):
-        parts = verdict(found.outcome(loss, name), found.outcome(loss, rival))
-        rows.append([name, rival, *("yes" if holds else "**no**" for holds in parts.values())])
-    return table(["", "against", *parts], rows)
-
-
-def updates_table(found: Selections) -> str:
-    """Least and most nonzeros over the last updates, and how often their number changes."""
-
-    def cell(counts: list[int]) -> str:
-        if len(counts) < 2:
-            return "nothing left"
-        changed = float(np.mean(np.diff(counts) != 0))
-        return f"{min(counts):,} - {max(counts):,}, {changed:.0%}"
-
-    return table(
-        ["", *LOSSES.values()],
-        [[name, *(cell(found.updates(loss, name)) for loss in LOSSES)] for name in TUNED],
-    )
-
-
-def tuning_table(found: Selections) -> str:
-    """The chosen setting of every method, its error and the least error of all settings."""
-    rows = []
-    for loss, name in product(LOSSES, METHODS):
-        record = found.tuning(loss, name)
-        trial = record["trials"][record["chosen"]]
-        least = min(other["error"] for other in record["trials"])
-        settings = shown(trial["parameters"]) or "not tuned"
-        rows.append([LOSSES[loss], name, f"{trial['error']:.2%}, {least:.2%}", settings])
-    return table(["loss", "", "validation error: chosen, least of all", "settings chosen"], rows)
-
-
-def cost_table(found: Selections) -> str:
-    """The time of a step with every number of features."""
-    kinds = (BURST, SPREAD, CLOCK)
-    rows = []
-    for width in found.widths:
-        cells = [f"{width:,}"]
-        for what in kinds:
-            seconds = found.seconds[f"{what}/{width}"]
-            cells += [duration(median(seconds)), str(found.growth(what, width))]
-        rows.append(cells)
-    header = [title for what in kinds for title in (f"a step: {what}", "times the first")]
-    return table(["features", *header], rows)
-
-
-# --- the figure ------------------------------------------------------------------------------
-
-#: The stabilised forms in blue, the others in brown and grey; told apart by line and marker too.
-LOOKS: dict[str, dict[str, Any]] = {
-    SGD: dict(color="0.45", marker="x", linestyle=":"),
-    TRUNCATED: dict(color="#c0803f", marker="v", linestyle="--"),
-    FOBOS: dict(color="#a8481a", marker="^", linestyle="-."),
-    RDA: dict(color="black", marker="D", linestyle=(0, (1, 1))),
-    INFORMATIVE: dict(color="#3f7fb5", marker="s", linestyle="-"),
-    UNIVERSAL: dict(color="#0b3c6f", marker="o", linestyle="-"),
-}
-
-
-def draw(found: Selections) -> Figure:
-    """Error against nonzeros, how often features are chosen, nonzeros over the last updates."""
-    figure, axes = figures.new(columns=3, rows=2, width=11.5, height=6.6)
-    for row, loss in zip(axes, LOSSES, strict=True):
-        _draw_errors(row[0], found, loss)
-        _draw_frequencies(row[1], found, loss)
-        _draw_updates(row[2], found, loss)
-        row[0].set_ylabel(f"{LOSSES[loss]} loss: test error")
-    axes[0, 0].set_title("Error and sparsity: left and low is good")
-    axes[0, 1].set_title(f"Features that a share of the {RUNS} runs choose")
-    axes[0, 2].set_title(f"Nonzeros over the last {UPDATES:,} updates")
-    for column, label in enumerate(("nonzeros", "share of the runs, at least", "update")):
-        axes[1, column].set_xlabel(label)
-    handles, labels = axes[0, 0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=6, frameon=False)
-    return figure  # type: ignore[no-any-return]
-
-
-def _draw_errors(ax: Axes, found: Selections, loss: str) -> None:
-    for name in TUNED:
-        outcome = found.outcome(loss, name)
-        ax.errorbar(
-            max(outcome.sparsity, 0.5),
-            outcome.error,
-            xerr=deviation(outcome.nonzeros),
-            yerr=deviation(outcome.errors),
-            **{**LOOKS[name], "linestyle": "none"},
-            elinewidth=0.8,
-            label=name,
-        )
-    ax.set_xscale("log")
-    ax.yaxis.set_major_formatter(lambda share, _: f"{share:.1%}")
-
-
-def _draw_frequencies(ax: Axes, found: Selections, loss: str) -> None:
-    for name in TUNED:
-        chosen = found.outcome(loss, name).record["chosen in"]
-        ax.plot(SHARES, [max(count, 0.5) for count in chosen], **{**LOOKS[name], "markevery": 4})
-    ax.set_yscale("log")
-    ax.xaxis.set_major_formatter(lambda share, _: f"{share:.0%}")
-
-
-def _draw_updates(ax: Axes, found: Selections, loss: str) -> None:
-    for name in TUNED:
-        counts = found.updates(loss, name)
-        if counts:
-            ax.plot(
-                np.arange(-len(counts), 0),
-                [max(count, 0.5) for count in counts],
-                **{**LOOKS[name], "marker": None, "linewidth": 1.0},
-            )
-    ax.set_yscale("log")

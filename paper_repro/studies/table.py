@@ -11,13 +11,12 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from paper_repro import figures
 from paper_repro.competitors import (
     CLOCK,
     DENSE,
@@ -33,78 +32,60 @@ from paper_repro.competitors.compiled import Clock
 from paper_repro.competitors.compiled import Dense as CompiledDense
 from paper_repro.documents import Corpus, from_settings
 from paper_repro.measure import Turn, in_turns, turns
-from paper_repro.pages import Template, paragraphs
-from paper_repro.published import FEATURES, IDEAL, NONZEROS, PUBLISHED
-from paper_repro.runs import ETA0, L1, L2
-from paper_repro.score import SAME, Spread, coverage, duration, equality, significant
-from paper_repro.study import Cell, Measured, Record, Records, Settings, Study
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-PAGE = Template.beside(__file__)
+from paper_repro.published import IDEAL, PUBLISHED
+from paper_repro.score import Spread, equality, significant
+from paper_repro.study import Cell, Measured, Record, Records, Settings
 
 #: Converted rows of the interpreted tiers are large: ten kilobytes each as dictionaries.
 MOST_ROWS = {"dicts": 10_000, "scipy": 20_000}
-#: The weights of a tier are compared after as many examples as dense updates manage in so
-#: many turns, within these bounds.
+#: The weights of a tier are compared after as many examples as dense updates visit in
+#: EQUALITY_TURNS turns, within the bounds EQUALITY_ROWS.
 EQUALITY_TURNS, EQUALITY_ROWS = 10, (10, 1000)
-#: Bytes of an array that lies in memory: more than the caches of today's processors hold.
+#: Bytes of an array that outgrows the caches of today's processors.
 UNCACHED = 2**30
-#: A ratio is called reproduced, or of the same order, if its share of the ideal is the printed
-#: share within these factors.
+#: A ratio is called reproduced if its share of the ideal is within the first factor of the printed
+#: share, and of the same order within the second.
 REPRODUCED, SAME_ORDER = 1.5, 3.0
-#: The printed ratios are compared on a corpus whose ideal is the paper's within this factor.
+#: The printed ratios are compared only if the ideal of the corpus is within this factor of the
+#: paper's.
 ALIKE = 1.5
 
 
-class Table(Study):
-    """Lazy against dense updates, like for like within each tier."""
-
-    name = "table"
-    title = "Lazy against dense updates: the papers' tables, rerun"
-
-    def cells(self, settings: Settings) -> Sequence[Cell]:
-        bench = Workbench(settings)
-        turn = settings.seconds
-        cells = [
-            Cell("corpus", lambda _: bench.corpus().statistics(), 5.0),
-            Cell("memory bandwidth", lambda _: bench.bandwidth(), 2.0),
-            Cell("element of a row", lambda _: bench.element_of_a_row()),
-        ]
-        for tier, competitors in TIERS.items():
-            for rule in RULES:
-                group = f"{tier}/{rule}"
-                round_cost = len(competitors) * turn
-                cells.append(
-                    Cell(f"{group}/warm-up", partial(bench.warm_up, tier, rule), 2 * round_cost)
+def cells(settings: Settings) -> Sequence[Cell]:
+    bench = Workbench(settings)
+    turn = settings.seconds
+    cells = [
+        Cell("corpus", lambda _: bench.corpus().statistics(), 5.0),
+        Cell("memory bandwidth", lambda _: bench.bandwidth(), 2.0),
+        Cell("element of a row", lambda _: bench.element_of_a_row()),
+    ]
+    for tier, competitors in TIERS.items():
+        for rule in RULES:
+            group = f"{tier}/{rule}"
+            round_cost = len(competitors) * turn
+            cells.append(
+                Cell(f"{group}/warm-up", partial(bench.warm_up, tier, rule), 2 * round_cost)
+            )
+            cells += [
+                Cell(f"{group}/round {k}", partial(bench.round, tier, rule, k), round_cost)
+                for k in range(1, settings.repeats + 1)
+            ]
+            cells.append(
+                Cell(
+                    f"{group}/same weights",
+                    partial(bench.same_weights, tier, rule),
+                    2 * EQUALITY_TURNS * turn,
                 )
-                cells += [
-                    Cell(f"{group}/round {k}", partial(bench.round, tier, rule, k), round_cost)
-                    for k in range(1, settings.repeats + 1)
-                ]
-                cells.append(
-                    Cell(
-                        f"{group}/same weights",
-                        partial(bench.same_weights, tier, rule),
-                        2 * EQUALITY_TURNS * turn,
-                    )
-                )
-            cells.append(Cell(f"{tier}/empty rows", partial(bench.empty_rows, tier), turn))
-        return cells
-
-    def page(self, document: Mapping[str, Any]) -> str:
-        return page(TierTimes(document))
-
-    def draw(self, document: Mapping[str, Any]) -> Figure:
-        return draw(TierTimes(document))
+            )
+        cells.append(Cell(f"{tier}/empty rows", partial(bench.empty_rows, tier), turn))
+    return cells
 
 
 # --- measuring -------------------------------------------------------------------------------
 
 
 class Workbench:
-    """The corpus, where every run begins, and the competitors of the group that is measured."""
+    """The corpus, the first weights of every run, and the competitors of the group under way."""
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
@@ -116,8 +97,11 @@ class Workbench:
         return from_settings(self.settings)
 
     def _start(self, rule: str) -> Problem:
-        """Where a pass over the corpus leads: most weights are not zero there, as in the middle
-        of a long run, and dense updates have real work with each."""
+        """The problem after a pass of the clock over the corpus.
+
+        As in the middle of a long run, most weights are not zero, and dense updates have real work
+        with each.
+        """
         corpus = self.corpus()
         fresh = Problem(corpus.X, corpus.y, rule, np.zeros(corpus.X.shape[1]))
         first = Clock(fresh)
@@ -132,14 +116,14 @@ class Workbench:
         return TIERS[tier][name](self.start(rule).first(rows))
 
     def warm_up(self, tier: str, rule: str, _: Records) -> Record:
-        """How many examples make a turn of each competitor; not a measurement."""
+        """Examples in a turn of each competitor; nothing else is recorded."""
         self.begin_group(tier, rule)
         for turn in self._turns.values():
             turn()
         return {name: turn.examples for name, turn in self._turns.items()}
 
     def begin_group(self, tier: str, rule: str) -> None:
-        """Everybody in a group, at its beginning; only one group at a time is in memory."""
+        """Make the competitors of a group; only one group at a time is in memory."""
         self._turns.clear()
         rows = self.available(tier)
         self._turns = {
@@ -149,7 +133,7 @@ class Workbench:
         self._group = (tier, rule)
 
     def round(self, tier: str, rule: str, repeat: int, records: Records) -> Record:
-        """Seconds per example of everybody, one after the other."""
+        """Seconds per example of all competitors, one after the other."""
         if self._group != (tier, rule):
             # The run goes on in a new process, where nothing is warm yet.
             self.begin_group(tier, rule)
@@ -159,7 +143,7 @@ class Workbench:
         return {name: self._turns[name]() for name in turns(list(self._turns), repeat)}
 
     def same_weights(self, tier: str, rule: str, records: Records) -> Record:
-        """All weights of everybody after the same examples, held against the tier's dense twin."""
+        """Compare all competitors' weights with the dense weights after the same examples."""
         dense_rate = records[f"{tier}/{rule}/round 1"][DENSE]
         least, most = EQUALITY_ROWS
         wanted = int(EQUALITY_TURNS * self.settings.seconds / dense_rate)
@@ -209,7 +193,7 @@ class Workbench:
         return {"weights": measure(self.corpus().X.shape[1]), "memory": measure(UNCACHED // 8)}
 
     def element_of_a_row(self) -> Record:
-        """Seconds to look one element up in a row of a SciPy matrix by its index."""
+        """Seconds to look up one element of a row of a SciPy matrix by its index."""
         row = self.corpus().X[0]
         wanted = range(0, row.shape[1], max(1, row.shape[1] // 2000))
         found = []
@@ -225,7 +209,7 @@ class Workbench:
 
 
 class TierTimes(Measured):
-    """Seconds per example of everybody, tier by tier and rule by rule."""
+    """Seconds per example of all competitors, tier by tier and rule by rule."""
 
     def __init__(self, document: Mapping[str, Any]) -> None:
         super().__init__(document)
@@ -254,7 +238,7 @@ class TierTimes(Measured):
         return self.median(tier, "fobos", name) / self.corpus["features"]
 
     def per_nonzero(self, tier: str) -> float:
-        """Seconds that lazy updates of FoBoS spend on a nonzero, all costs of an example shared."""
+        """Seconds per nonzero of lazy updates of FoBoS, with the fixed cost of an example."""
         return self.median(tier, "fobos", TABLES) / self.corpus["nonzeros_per_example"]
 
     def overhead(self, tier: str) -> float:
@@ -272,7 +256,7 @@ def groups() -> Iterator[tuple[str, str]]:
 
 
 class PrintedRatio(NamedTuple):
-    """One of the papers' ratios beside ours; ``factor`` is the quotient of their shares."""
+    """A printed ratio beside the ratio found here; ``factor`` is the quotient of their shares."""
 
     where: str
     ratio: float
@@ -305,335 +289,9 @@ def is_reproduced(factor: float) -> bool:
 
 
 def verdict(factor: float) -> str:
-    """Of the share of the ideal that is found by the share that is printed."""
+    """The verdict in words on a factor: the share of the ideal found here by the printed share."""
     size = max(factor, 1 / factor)
     change = f"{significant(size, 2)} times {'larger' if factor > 1 else 'smaller'}"
     if is_reproduced(factor):
         return f"reproduced ({change})"
     return f"not reproduced ({change}{', of the same order' if size < SAME_ORDER else ''})"
-
-
-# --- the page: what it says ------------------------------------------------------------------
-
-
-def page(measured: TierTimes) -> str:
-    alike = is_alike(measured)
-    return PAGE(
-        "page",
-        setting=setting(measured),
-        summary=summary(measured),
-        reproduced=reproduced(measured) if alike else PAGE("other corpus"),
-        interpreted=interpreted(measured),
-        looked_up=looked_up(measured) if alike else "",
-        vectorised=vectorised(measured),
-        compiled=compiled(measured),
-        unit_costs=unit_costs(measured),
-        equality=weights_equal(measured),
-        equality_table=equality_table(measured),
-        rounds=measured.repeats,
-        coverage=coverage(measured.repeats),
-        every_row=every_row(measured),
-    )
-
-
-def in_short(measured: TierTimes) -> str:
-    """What the project's README says."""
-    return paragraphs(
-        [
-            setting(measured),
-            summary(measured),
-            reproduced_in_short(measured),
-            weights_equal(measured),
-        ]
-    )
-
-
-def setting(measured: TierTimes) -> str:
-    corpus = measured.corpus
-    return PAGE(
-        "setting",
-        l1=L1,
-        l2=L2,
-        eta0=ETA0,
-        examples=corpus["examples"],
-        features=corpus["features"],
-        nonzeros=corpus["nonzeros_per_example"],
-        origin=corpus["origin"],
-        ideal=measured.ideal,
-        printed_ideal=IDEAL,
-    )
-
-
-def reproduced(measured: TierTimes) -> str:
-    """Every printed ratio beside ours, and whether it is the same."""
-    return "\n".join(
-        PAGE(
-            "reproduced",
-            where=printed.where,
-            printed=printed.ratio,
-            printed_share=printed.ratio / IDEAL,
-            found=printed.found,
-            found_share=printed.found.median / measured.ideal,
-            verdict=verdict(printed.factor),
-        )
-        for printed in printed_ratios(measured)
-    )
-
-
-def reproduced_in_short(measured: TierTimes) -> str:
-    """How many of the printed ratios are the same, and how far off the others."""
-    factors = sorted(printed.factor for printed in printed_ratios(measured))
-    same = [factor for factor in factors if is_reproduced(factor)]
-    others = [factor for factor in factors if not is_reproduced(factor)]
-    return PAGE(
-        "in short",
-        reproduced=len(same),
-        all=len(factors),
-        are="is" if len(same) == 1 else "are",
-        factor=REPRODUCED,
-        others=PAGE("others", least=others[0], most=others[-1]) if others else "",
-    )
-
-
-def interpreted(measured: TierTimes) -> str:
-    """Where interpreted code stands between the ideal and the measured ratio."""
-    tiers = []
-    for tier in ("dicts", "scipy"):
-        feature, nonzero = measured.per_feature(tier), measured.per_nonzero(tier)
-        tiers.append(
-            PAGE(
-                "interpreted tier",
-                tier=DESCRIPTIONS[tier],
-                feature=feature,
-                nonzero=nonzero,
-                factor=nonzero / feature,
-                printed_factor=IDEAL / PUBLISHED[tier, "fobos"].sparse_ratio,
-            )
-        )
-    return PAGE("interpreted", ideal=measured.ideal, tiers="; ".join(tiers))
-
-
-def looked_up(measured: TierTimes) -> str:
-    """Why version 3's dense updates may have been slower than those of this page."""
-    printed = PUBLISHED["scipy", "fobos"]
-    assert printed.dense is not None
-    feature, nonzero = printed.sparse_predictions / FEATURES, printed.lazy / NONZEROS
-    dense_speedup = feature / measured.per_feature("scipy")
-    lazy_speedup = nonzero / measured.per_nonzero("scipy")
-    element = Spread.of(measured.records["element of a row"]["seconds"]).median
-    every_element = element * measured.corpus["features"]
-    return PAGE(
-        "looked up",
-        printed_feature=feature,
-        dense_speedup=dense_speedup,
-        printed_nonzero=nonzero,
-        lazy_speedup=lazy_speedup,
-        quotient=dense_speedup / lazy_speedup,
-        printed_predicting=(printed.dense - printed.sparse_predictions) / FEATURES,
-        predicting=measured.per_feature("scipy", DENSE) - measured.per_feature("scipy"),
-        element=element,
-        looking_up=every_element / measured.median("scipy", "fobos", TABLES),
-    )
-
-
-def vectorised(measured: TierTimes) -> str:
-    overhead, feature = measured.overhead("numpy"), measured.per_feature("numpy")
-    return PAGE(
-        "vectorised",
-        dense=measured.ratio("numpy", "fobos", DENSE, TABLES),
-        sparse_predictions=measured.ratio("numpy", "fobos", SPARSE_PREDICTIONS, TABLES),
-        lazy=measured.median("numpy", "fobos", TABLES),
-        overhead=overhead,
-        overhead_share=overhead / measured.median("numpy", "fobos", SPARSE_PREDICTIONS),
-        feature=feature,
-        dense_speedup=measured.per_feature("scipy") / feature,
-        lazy_speedup=measured.per_nonzero("scipy") / measured.per_nonzero("numpy"),
-    )
-
-
-def compiled(measured: TierTimes) -> str:
-    # The shrink of a weight reads one double and writes one.
-    shrink = 16 / measured.per_feature("compiled")
-    in_cache, in_memory = (measured.bytes_per_second(where) for where in ("weights", "memory"))
-    bounded = in_memory < shrink <= in_cache
-    scalar = f"{SPARSE_PREDICTIONS}, scalar"
-    return PAGE(
-        "compiled",
-        tables=measured.ratio("compiled", "fobos", DENSE, TABLES),
-        clock=measured.ratio("compiled", "fobos", DENSE, CLOCK),
-        vector_speedup=measured.ratio("compiled", "fobos", scalar, SPARSE_PREDICTIONS),
-        scalar=measured.ratio("compiled", "fobos", f"{DENSE}, scalar", CLOCK),
-        shrink=shrink / 1e9,
-        in_cache=in_cache / 1e9,
-        in_memory=in_memory / 1e9,
-        gib=UNCACHED / 2**30,
-        bound=PAGE("bound", share=shrink / in_cache) if bounded else "",
-    )
-
-
-def weights_equal(measured: TierTimes) -> str:
-    worst = max(
-        found["relative"]
-        for tier, rule in groups()
-        for found in measured.equal(tier, rule)["against dense"].values()
-    )
-    return PAGE("equality", refused=SAME, worst=worst)
-
-
-# --- the page: its tables --------------------------------------------------------------------
-
-
-def summary(measured: TierTimes) -> str:
-    """One row a tier and rule."""
-
-    def row(tier: str, rule: str) -> Mapping[str, Any]:
-        printed = PUBLISHED.get((tier, rule))
-        return dict(
-            tier=DESCRIPTIONS[tier],
-            rule=RULES[rule],
-            lazy=1 / measured.median(tier, rule, TABLES),
-            dense=measured.ratio(tier, rule, DENSE, TABLES).median,
-            printed_dense=_printed(printed.dense_ratio if printed else None),
-            sparse=measured.ratio(tier, rule, SPARSE_PREDICTIONS, TABLES).median,
-            printed_sparse=_printed(printed.sparse_ratio if printed else None),
-            clock=1 / measured.median(tier, rule, CLOCK),
-            dense_by_clock=measured.ratio(tier, rule, DENSE, CLOCK).median,
-        )
-
-    return PAGE.table("summary", (row(*group) for group in groups()))
-
-
-def _printed(ratio: float | None) -> str:
-    return "" if ratio is None else f"{ratio:,.0f}"
-
-
-def unit_costs(measured: TierTimes) -> str:
-    """The ratios taken apart: time per feature, time per nonzero."""
-    printed_rows = [
-        dict(
-            who=f"{DESCRIPTIONS[tier]}, as printed",
-            dense=duration(printed.dense / FEATURES) if printed.dense else "",
-            sparse=printed.sparse_predictions / FEATURES,
-            lazy=printed.lazy / NONZEROS,
-            overhead="",
-        )
-        for (tier, rule), printed in PUBLISHED.items()
-        if rule == "fobos"
-    ]
-    rows = [
-        dict(
-            who=DESCRIPTIONS[tier],
-            dense=duration(measured.per_feature(tier, DENSE)),
-            sparse=measured.per_feature(tier),
-            lazy=measured.per_nonzero(tier),
-            overhead=duration(measured.overhead(tier)),
-        )
-        for tier in TIERS
-    ]
-    return PAGE.table("unit costs", printed_rows + rows)
-
-
-def equality_table(measured: TierTimes) -> str:
-    def row(tier: str, rule: str) -> Mapping[str, Any]:
-        equal = measured.equal(tier, rule)
-        tables, clock = equal["against dense"][TABLES], equal["against dense"][CLOCK]
-        return dict(
-            tier=DESCRIPTIONS[tier],
-            rule=RULES[rule],
-            examples=equal["rows"],
-            weights=tables["weights"],
-            nonzero=tables["nonzero"],
-            tables=tables["absolute"],
-            clock=clock["absolute"],
-            relative=max(tables["relative"], clock["relative"]),
-            four_figures=tables["four_figures"] + clock["four_figures"],
-            compiled=equal["against compiled"]["relative"],
-        )
-
-    return PAGE.table("equality table", (row(*group) for group in groups()))
-
-
-def every_row(measured: TierTimes) -> str:
-    return PAGE.table(
-        "every row",
-        (
-            dict(
-                tier=tier,
-                rule=RULES[rule],
-                name=name,
-                examples=measured.examples(tier, rule, name),
-                speed=Spread.of([1 / s for s in measured.seconds(tier, rule, name)]),
-                seconds=measured.median(tier, rule, name),
-                dense=measured.ratio(tier, rule, DENSE, name),
-                sparse=measured.ratio(tier, rule, SPARSE_PREDICTIONS, name),
-            )
-            for tier, rule in groups()
-            for name in TIERS[tier]
-        ),
-    )
-
-
-# --- the figure ------------------------------------------------------------------------------
-
-
-def draw(measured: TierTimes) -> Figure:
-    """Ratios on a log axis: the tables, the clock and what was printed, for both dense twins."""
-    figure, axes = figures.new(columns=2, width=8.2, height=3.8)
-    rows = [(tier, rule) for tier, rule in groups()]
-    for ax, slow, title in (
-        (axes[0], DENSE, "dense / lazy"),
-        (axes[1], SPARSE_PREDICTIONS, "dense with sparse predictions / lazy"),
-    ):
-        for y, (tier, rule) in enumerate(reversed(rows)):
-            ax.axhline(y, color="0.9", linewidth=0.8, zorder=0)
-            for name, look in ((TABLES, "tables"), (CLOCK, "clock")):
-                found = measured.ratio(tier, rule, slow, name)
-                style = figures.LOOKS[look]
-                ax.plot([found.least, found.most], [y, y], color=style["color"], linewidth=1.2)
-                ax.plot(found.median, y, color=style["color"], marker=style["marker"])
-                if y == 0:
-                    ax.annotate(
-                        look,
-                        (found.median, y),
-                        xytext=(0, -7),
-                        textcoords="offset points",
-                        ha="center",
-                        va="top",
-                        color=style["color"],
-                    )
-            printed = PUBLISHED.get((tier, rule))
-            ratio = printed and (printed.dense_ratio if slow == DENSE else printed.sparse_ratio)
-            if ratio:
-                ax.plot(ratio, y, **{**figures.LOOKS["paper"], "markersize": 6.5}, zorder=0.5)
-                ax.annotate(
-                    f"printed {ratio:,.0f}",
-                    (ratio, y),
-                    xytext=(0, 6),
-                    textcoords="offset points",
-                    ha="center",
-                    va="bottom",
-                    fontsize=7.5,
-                    bbox=dict(facecolor="white", edgecolor="none", pad=0.5),
-                )
-        ideal = measured.ideal
-        ax.axvline(ideal, **figures.LOOKS["law"])
-        ax.annotate(
-            f"features by nonzeros: {ideal:,.0f} ",
-            (ideal, len(rows) - 0.4),
-            ha="right",
-            va="center",
-            color="0.35",
-            fontsize=7.5,
-        )
-        ax.set_xscale("log")
-        ax.set_ylim(-0.9, len(rows) - 0.2)
-        ax.set_title(title)
-        ax.set_yticks(range(len(rows)))
-        ax.tick_params(axis="y", length=0)
-        ax.spines["left"].set_visible(False)
-    axes[0].set_yticklabels(
-        [f"{DESCRIPTIONS[tier]}, {RULES[rule]}" for tier, rule in reversed(rows)]
-    )
-    axes[1].set_yticklabels([])
-    figure.supxlabel("times faster than dense updates", fontsize=9)
-    return figure

@@ -20,22 +20,25 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import train_test_split
 
+import lazynet
 from lazynet import LazyNetClassifier, StabilisedSGDClassifier, selection_stability
 from lazynet.data import as_examples
+from lazynet.rules.base import Rule
 from lazynet.selection import SelectionReport
 
-#: Passes of each path of stabilised SGD, and its paths; the other methods make as many passes as
-#: all paths together.
+#: Passes of each path of stabilised SGD, and the number of its paths.  The other methods make as
+#: many passes as all paths together.
 PATH_PASSES, PATHS = 20, 4
 PASSES = PATH_PASSES * PATHS
-#: Settings of each method, orders for each setting, and the share of the rows that judges them.
+#: Settings of each method, orders of the rows for each setting, and the share of the rows on which
+#: settings are judged.
 SETTINGS, ORDERS, VALIDATION_SHARE = 24, 3, 0.3
 #: Steps between two truncations of the truncated gradient.
 PERIOD = 10
 
 SGD, TRUNCATED, FOBOS, RDA = "SGD", "truncated gradient", "FoBoS", "RDA"
 INFORMATIVE, UNIVERSAL = "stabilised, informative", "stabilised, universal"
-# The parameters of the authors' example script, in an algorithm that is not the script's.
+# The parameters of the authors' example script; its algorithm is another one.
 SCRIPT = "stabilised, informative, script's parameters"
 DEFAULTS = "stabilised, lazynet's defaults"
 STABILISED = (INFORMATIVE, UNIVERSAL)
@@ -102,17 +105,26 @@ class Method:
 # --- the estimators, made from a loss and a setting -------------------------------------------
 
 
-def _single(rule: str, **fixed: Any) -> Callable[[str, Parameters], Any]:
-    """One run of ``PASSES`` passes; rates fall as 1 / sqrt(t + 1) unless the rule has its own."""
-    options = fixed if rule == "rda" else {"schedule": "inverse_sqrt", **fixed}
+def _one_run(loss: str, **options: Any) -> LazyNetClassifier:
+    """One run of ``PASSES`` passes."""
+    return LazyNetClassifier(
+        loss, l2=0.0, max_iter=PASSES, tol=None, record_history=False, **options
+    )
+
+
+def _at_falling_rates(rule: str | Rule) -> Callable[[str, Parameters], LazyNetClassifier]:
+    """One run of the rule at the rates eta0 / sqrt(t + 1)."""
 
     def make(loss: str, parameters: Parameters) -> LazyNetClassifier:
-        chosen = {"l1": 0.0, **options, **parameters}
-        return LazyNetClassifier(
-            loss, l2=0.0, rule=rule, max_iter=PASSES, tol=None, record_history=False, **chosen
-        )
+        chosen = {"l1": 0.0, **parameters}
+        return _one_run(loss, rule=rule, schedule="inverse_sqrt", **chosen)
 
     return make
+
+
+def _dual_averaging(loss: str, parameters: Parameters) -> LazyNetClassifier:
+    """One run of RDA, which has ``gamma`` in place of a rate."""
+    return _one_run(loss, rule=lazynet.RDA(gamma=parameters["gamma"]), l1=parameters["l1"])
 
 
 def _stabilised(**fixed: Any) -> Callable[[str, Parameters], Any]:
@@ -138,12 +150,14 @@ def _nothing(generator: np.random.Generator, scales: Scales) -> Parameters:
 
 
 METHODS: dict[str, Method] = {
-    SGD: Method(_single("sgd"), _rate, _RATES),
+    SGD: Method(_at_falling_rates("sgd"), _rate, _RATES),
     TRUNCATED: Method(
-        _single("truncated_gradient", period=PERIOD), _penalised, f"{_RATES}; {_STRENGTHS}"
+        _at_falling_rates(lazynet.TruncatedGradient(period=PERIOD)),
+        _penalised,
+        f"{_RATES}; {_STRENGTHS}",
     ),
-    FOBOS: Method(_single("fobos"), _penalised, f"{_RATES}; {_STRENGTHS}"),
-    RDA: Method(_single("rda"), _averaged, f"1 / gamma as eta0; {_STRENGTHS}"),
+    FOBOS: Method(_at_falling_rates("fobos"), _penalised, f"{_RATES}; {_STRENGTHS}"),
+    RDA: Method(_dual_averaging, _averaged, f"1 / gamma as eta0; {_STRENGTHS}"),
     INFORMATIVE: Method(_stabilised(gravity="informative"), _in_bursts, f"{_RATES}; {_BURSTS}"),
     UNIVERSAL: Method(_stabilised(gravity="universal"), _in_bursts, f"{_RATES}; {_BURSTS}"),
     # K0 = 20, n_K = 5, M = 4, beta0 = 0.8, gamma = -9, pi0 = 0.85, Theta = 0.5, rates 1 / sqrt(t)

@@ -14,7 +14,7 @@ ALL = [(tier, name) for tier, competitors in TIERS.items() for name in competito
 
 
 def problem(rule, n_rows=60, n_features=40, seed=0):
-    """Rows with and without nonzeros; penalties that clip weights; a start with weights in it."""
+    """Some rows are empty, penalties clip weights, and the first weights are not zero."""
     generator = np.random.default_rng(seed)
     X = sparse.random(n_rows, n_features, 0.1, "csr", random_state=generator)
     X.sort_indices()
@@ -24,7 +24,7 @@ def problem(rule, n_rows=60, n_features=40, seed=0):
 
 
 def reference(given, stop):
-    """The plain dense algorithm from the same start."""
+    """The plain dense algorithm from the same first weights."""
     twin = DenseReference(
         given.X.shape[1],
         loss="log_loss",
@@ -44,7 +44,7 @@ def reference(given, stop):
 @pytest.mark.parametrize("rule", ["sgd", "fobos"])
 @pytest.mark.parametrize(("tier", "name"), ALL)
 def test_every_competitor_equals_the_reference(tier, name, rule):
-    """After any number of examples, in pieces, and again after beginning anew."""
+    """The weights agree after any number of examples, in pieces, and after beginning anew."""
     given = problem(rule)
     learner = TIERS[tier][name](given)
     for stop in (0, 1, 17, 60, 1):
@@ -58,14 +58,14 @@ def test_every_competitor_equals_the_reference(tier, name, rule):
 
 
 def test_every_tier_has_the_same_forms():
-    """Two lazy learners, and dense ones with and without sparse predictions."""
+    """A tier has two lazy learners, and dense ones with and without sparse predictions."""
     for competitors in TIERS.values():
         assert {TABLES, CLOCK, SPARSE_PREDICTIONS, DENSE} <= set(competitors)
 
 
 @pytest.mark.parametrize(("tier", "name"), ALL)
 def test_timing_leaves_the_problem_alone(tier, name):
-    """The start is shared by all; nobody writes to it."""
+    """All competitors share the first weights, and none writes to them."""
     given = problem("fobos")
     before = given.weights.copy(), given.X.copy()
     assert Turn(TIERS[tier][name](given), 0.001)() > 0
@@ -74,7 +74,7 @@ def test_timing_leaves_the_problem_alone(tier, name):
 
 
 def test_tables_that_are_full_begin_again(monkeypatch):
-    """NumPy's have a budget, as the paper asks; nothing visible changes."""
+    """NumPy's tables have a budget, as in the paper; the weights do not depend on the budget."""
     monkeypatch.setattr("paper_repro.competitors.numpy_vectors.BUDGET", 7)
     given = problem("fobos")
     learner = TIERS["numpy"][TABLES](given)

@@ -13,7 +13,7 @@ documents = pytest.importorskip("paper_repro.documents", reason="only in a check
 @pytest.mark.parametrize("seed", [0, 1])
 @pytest.mark.parametrize("n_examples", [1000, 5000])
 def test_the_corpus_has_medlines_shape(n_examples, seed):
-    """Features exactly, nonzeros within half a percent, counts, labels of both kinds."""
+    """Features are exact, nonzeros within half a percent; values are counts; both labels occur."""
     made = documents.medline(n_examples, seed=seed)
     found = made.statistics()
     assert made.X.shape == (n_examples, documents.FEATURES)
@@ -27,14 +27,14 @@ def test_the_corpus_has_medlines_shape(n_examples, seed):
 
 @pytest.mark.parametrize(("features", "nonzeros"), [(2000, 3.0), (2000, 15.0), (50_000, 200.0)])
 def test_other_shapes_are_met_as_well(features, nonzeros):
-    """Small and large, short and long."""
+    """The corpus has the shape asked for, with few and many features, short and long rows."""
     made = documents.medline(4000, features, nonzeros, seed=2)
     assert made.X.nnz / 4000 == pytest.approx(nonzeros, rel=0.005)
 
 
 @pytest.mark.thorough
 def test_the_corpus_at_its_published_size():
-    """A million examples, in little more memory than they take."""
+    """A million examples take little more memory than the matrix."""
     tracemalloc.start()
     made = documents.medline(1_000_000)
     _, peak = tracemalloc.get_traced_memory()
@@ -45,7 +45,7 @@ def test_the_corpus_at_its_published_size():
 
 
 def test_the_corpus_is_streamed():
-    """Four times the rows need four times the matrix, and no more besides."""
+    """Four times the rows need four times the matrix and no other memory."""
 
     def beyond_the_matrix(n_examples):
         tracemalloc.start()
@@ -75,7 +75,7 @@ def test_word_frequencies_follow_zipf_and_mandelbrot():
 
 
 def test_a_seed_makes_the_corpus():
-    """The same seed the same corpus, another seed another."""
+    """The same seed makes the same corpus, another seed another corpus."""
     first, again, other = (documents.medline(500, 2000, 15.0, seed=s) for s in (7, 7, 8))
     assert np.array_equal(first.X.indices, again.X.indices)
     assert np.array_equal(first.X.data, again.X.data)
@@ -84,7 +84,7 @@ def test_a_seed_makes_the_corpus():
 
 
 def test_a_seed_makes_the_same_corpus_on_any_machine():
-    """Written down once: whoever runs this has the same rows and labels."""
+    """The digest of the rows and labels is written in this test."""
     made = documents.medline(500, 3000, 20.0, seed=5)
     digest = hashlib.sha256()
     for array, kind in (
@@ -98,7 +98,7 @@ def test_a_seed_makes_the_same_corpus_on_any_machine():
 
 
 def test_labels_can_be_learned():
-    """They come from a sparse linear model, so that a linear model finds it, noise apart."""
+    """The labels come from a sparse linear model, so a linear model predicts them, noise apart."""
     from lazynet import LazyNetClassifier
 
     made = documents.medline(6000, 5000, 40.0, seed=1)
@@ -131,7 +131,7 @@ def svmlight(tmp_path):
 
 
 def test_two_labels_are_taken_as_they_are(svmlight):
-    """The greater one is +1."""
+    """The greater label is +1."""
     read = documents.from_svmlight(svmlight("0 1:2 3:1\n1 2:1\n0 3:4\n", "some.svm.gz"))
     assert read.X.toarray().tolist() == [[2, 0, 1], [0, 1, 0], [0, 0, 4]]
     assert read.y.tolist() == [-1, 1, -1]
@@ -139,7 +139,7 @@ def test_two_labels_are_taken_as_they_are(svmlight):
 
 
 def test_of_several_labels_the_one_nearest_to_half_is_told_from_the_rest(svmlight):
-    """Unless another one is asked for."""
+    """The argument ``label`` chooses another one."""
     path = svmlight("3 1:1\n2 1:1\n2 2:1\n1 2:1\n")
     assert documents.from_svmlight(path).y.tolist() == [-1, 1, 1, -1]
     assert documents.from_svmlight(path, "1").y.tolist() == [-1, -1, -1, 1]
@@ -148,7 +148,7 @@ def test_of_several_labels_the_one_nearest_to_half_is_told_from_the_rest(svmligh
 
 
 def test_a_row_may_have_several_labels(svmlight):
-    """As multilabel files have them."""
+    """Multilabel files separate labels by commas."""
     path = svmlight("0,2 1:1\n2 1:1\n1 2:1\n")
     assert documents.from_svmlight(path).y.tolist() == [1, 1, -1]
     assert documents.from_svmlight(path, "0").y.tolist() == [1, -1, -1]
@@ -166,6 +166,6 @@ def test_a_row_may_have_several_labels(svmlight):
     ],
 )
 def test_files_that_are_no_corpus_are_refused(svmlight, text, label, complaint):
-    """In words that name the file."""
+    """The error names the file."""
     with pytest.raises(ValueError, match=complaint):
         documents.from_svmlight(svmlight(text), label)

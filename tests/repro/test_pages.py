@@ -1,16 +1,16 @@
 """Every number on a page has a name in the page's template, and every name has a number."""
 
 import re
-from pathlib import Path
 
 import pytest
+from support import ROOT
 
 pytest.importorskip("matplotlib")
 pytest.importorskip("tqdm")
 pytest.importorskip("paper_repro.studies", reason="only in a checkout")
 from paper_repro.pages import Template, paragraphs, table
 
-REPRO = Path(__file__).parent.parent / "paper_repro"
+REPRO = ROOT / "paper_repro"
 TEMPLATES = sorted(set(REPRO.glob("**/*.md")) - set(REPRO.glob("results/**/*.md")))
 
 

@@ -38,7 +38,7 @@ TINY = [
 
 
 def test_competitors_take_turns():
-    """Every repeat has each competitor once, the first round does not count."""
+    """Every repeat has each competitor once, and the first round does not count."""
     calls = []
 
     def competitor(name, seconds):
@@ -55,20 +55,20 @@ def test_competitors_take_turns():
 
 
 def test_nobody_is_always_first():
-    """Each begins a round in turn."""
+    """Each competitor in turn begins a round."""
     assert [turns("abc", k)[0] for k in range(4)] == ["a", "b", "c", "a"]
     assert sorted(turns("abc", 2)) == ["a", "b", "c"]
 
 
 def test_the_range_covers_the_median_as_often_as_is_said():
-    """Counted over many samples of a skewed distribution."""
+    """Count over many samples of a skewed distribution."""
     samples = np.random.default_rng(0).exponential(size=(20_000, 5))
     covered = (samples.min(axis=1) <= np.log(2)) & (np.log(2) <= samples.max(axis=1))
     assert covered.mean() == pytest.approx(coverage(5), abs=0.005)
 
 
 class Ticking:
-    """A learner of a hundred rows that takes so many seconds for each, on a clock of its own."""
+    """A learner of a hundred rows that takes ``each`` seconds per row, on a clock of its own."""
 
     n_rows = 100
 
@@ -89,7 +89,7 @@ class Ticking:
     ("each", "examples"), [(5.0, 1), (0.01, 30), (0.002, 150), (1e-4, 3000), (1e-5, 30_000)]
 )
 def test_a_turn_has_as_many_examples_as_it_should_last(each, examples, monkeypatch):
-    """For the slow and for the fast, over the rows again and again where there are too few."""
+    """Slow and fast learners get equally long turns; a fast one visits its rows repeatedly."""
     learner = Ticking(each, monkeypatch)
     turn = Turn(learner, 0.3)
     assert turn() == pytest.approx(each)
@@ -102,7 +102,7 @@ def test_a_turn_has_as_many_examples_as_it_should_last(each, examples, monkeypat
 
 
 def test_equality_is_about_all_weights():
-    """The greatest difference, and how many weights differ in four significant figures."""
+    """It gives the greatest difference, and the number of weights that differ in four figures."""
     expected = np.array([2.0, -1e-12, 0.0, 1.0])
     same = equality(expected.copy(), expected, "these")
     assert (same["relative"], same["four_figures"], same["nonzero"]) == (0.0, 0, 3)
@@ -130,12 +130,12 @@ def test_weights_that_differ_end_the_run(wrong):
     ],
 )
 def test_what_is_said_of_a_ratio(factor, words):
-    """Always by how much it differs."""
+    """A verdict always says by how much the ratios differ."""
     assert verdict(factor) == words
 
 
 def test_the_published_figures_are_those_of_the_paper():
-    """612 (613 by the printed rates), over 2000, over 1400, and 2947."""
+    """The ratios are 612 (613 by the printed rates), over 2000, over 1400; the ideal is 2947."""
     assert round(IDEAL, 2) == 2947.15
     assert PUBLISHED["dicts", "fobos"].sparse_ratio == pytest.approx(613.4, abs=0.05)
     assert PUBLISHED["scipy", "sgd"].dense_ratio == pytest.approx(2096, abs=0.5)
@@ -149,14 +149,14 @@ def test_the_published_figures_are_those_of_the_paper():
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory):
-    """The main study and the corpus, run small."""
+    """Small runs of the studies table and corpus."""
     out = tmp_path_factory.mktemp("results")
     assert main(["corpus", "table", "--out", str(out), *TINY]) == 0
     return out
 
 
 def test_the_table_has_every_tier_and_the_papers_figures(finished):
-    """Theirs, ours, the ratio, the machine."""
+    """The page has the printed ratios, the measured ones and the machine."""
     page = (finished / "table.md").read_text()
     for expected in (
         *DESCRIPTIONS.values(),
@@ -177,7 +177,7 @@ def test_the_table_has_every_tier_and_the_papers_figures(finished):
 
 
 def test_lazy_and_dense_weights_are_equal_in_every_tier(finished):
-    """In the run that is timed."""
+    """The run that is timed compares the weights."""
     records = load("table", finished)["records"]
     compared = 0
     for key, record in records.items():
@@ -191,7 +191,7 @@ def test_lazy_and_dense_weights_are_equal_in_every_tier(finished):
 
 
 def test_the_corpus_page_says_what_was_asked_and_found(finished):
-    """Examples, features, nonzeros and the curve."""
+    """The page has examples, features, nonzeros and the curve."""
     page = (finished / "corpus.md").read_text()
     assert "| examples | 300 | 300 |" in page
     assert "| features | 400 | 400 |" in page
@@ -200,7 +200,7 @@ def test_the_corpus_page_says_what_was_asked_and_found(finished):
 
 
 def test_the_index_leads_to_the_studies(finished):
-    """A page to begin with."""
+    """The index links every finished study."""
     index = (finished / "README.md").read_text()
     assert "(table.md)" in index
     assert "(corpus.md)" in index
@@ -208,7 +208,7 @@ def test_the_index_leads_to_the_studies(finished):
 
 
 def test_the_bench_says_what_holds(tmp_path, capsys):
-    """Every line with its ratio, the bounds judged, the weights compared."""
+    """The page has every line with its ratio, judges the bounds, and compares the weights."""
     assert main(["bench", "--out", str(tmp_path), *TINY]) == 0
     page = capsys.readouterr().out
     judged = sum(line.bound is not None for line in LINES)
@@ -221,7 +221,7 @@ def test_the_bench_says_what_holds(tmp_path, capsys):
 
 
 def test_an_svmlight_file_takes_the_place_of_the_corpus(tmp_path, capsys):
-    """Any file, any label of it."""
+    """Any file will do, and any label in it."""
     lines = [f"{i % 3} {1 + i % 7}:1 {10 + i % 11}:2.5" for i in range(60)]
     path = tmp_path / "own.svm"
     path.write_text("\n".join(lines))
@@ -231,7 +231,7 @@ def test_an_svmlight_file_takes_the_place_of_the_corpus(tmp_path, capsys):
 
 
 def test_a_study_of_its_own_rows_says_so(tmp_path, capsys):
-    """And does not record a file that it has not read."""
+    """The study does not record a file that it has not read."""
     path = tmp_path / "own.svm"
     path.write_text("1 1:1\n0 2:1\n")
     options = ["--data", str(path), *TINY, "--repeats=1"]
@@ -260,14 +260,14 @@ def test_a_study_of_its_own_rows_says_so(tmp_path, capsys):
     ],
 )
 def test_mistakes_are_told_in_a_line(options, complaint, code, tmp_path, capsys):
-    """What is wrong, no traceback, and nothing measured in vain."""
+    """The line says what is wrong; there is no traceback, and nothing is measured."""
     assert main([*options, "--out", str(tmp_path)]) == code
     assert complaint in capsys.readouterr().err
     assert not list(tmp_path.glob("*.json"))
 
 
 def test_weights_that_differ_are_told(tmp_path, monkeypatch, capsys):
-    """By tier, rule and name; a table is not written."""
+    """The error names tier, rule and competitor, and no table is written."""
     monkeypatch.setattr(
         "paper_repro.competitors.dicts.Clock.weights", lambda learner: np.array(learner.w) + 1e-6
     )
@@ -277,7 +277,7 @@ def test_weights_that_differ_are_told(tmp_path, monkeypatch, capsys):
 
 
 def test_ctrl_c_loses_nothing(tmp_path):
-    """The first run is stopped from outside in the middle; the second goes on behind it."""
+    """The first run is interrupted in the middle; the second continues after its last record."""
     longer = ["--repeats=12", "--seconds=0.005"]
     command = [sys.executable, "-m", "paper_repro", "table", "--out", str(tmp_path), *TINY, *longer]
     environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
@@ -316,7 +316,7 @@ def test_ctrl_c_loses_nothing(tmp_path):
 
 
 def test_only_what_stands_between_the_marks_is_replaced():
-    """And a README without marks is an error."""
+    """A README without marks is an error."""
     begin, end = readme.marks("table")
     text = f"before\n{begin}\n\nold\n\n{end}\nafter\n"
     assert readme.with_block(text, "table", "new") == text.replace("old", "new")
@@ -325,28 +325,28 @@ def test_only_what_stands_between_the_marks_is_replaced():
 
 
 def test_the_readme_has_the_committed_results():
-    """Its tables say what paper_repro/results says; if not: python -m paper_repro readme."""
+    """If this fails: python -m paper_repro readme."""
     text = readme.README.read_text(encoding="utf-8")
     assert readme.renewed(text) == text
 
 
 @pytest.mark.parametrize("name", REPORTS)
 def test_committed_pages_follow_from_their_numbers(name):
-    """Nothing in them was written by hand."""
+    """The committed records give the committed pages; nothing in a page is written by hand."""
     document = load(name, RESULTS)
     assert document is not None
     assert whole_page(REPORTS[name], document) == (RESULTS / f"{name}.md").read_text("utf-8")
 
 
 def test_the_committed_index_follows_from_them():
-    """Nor in that."""
+    """The committed records give the committed index."""
     documents = {name: load(name, RESULTS) for name in REPORTS}
     index = index_of(documents, documents_below(RESULTS))
     assert index == (RESULTS / "README.md").read_text("utf-8")
 
 
 def test_committed_pages_on_other_data_follow_from_their_numbers():
-    """Those in folders of their own; and no page or number tells where a file lay."""
+    """Records in subfolders give the pages there, and no page or record has a path of a file."""
     below = documents_below(RESULTS)
     assert set(below) == {"dexter", "dorothea", "rcv1"}
     for folder, documents in below.items():
@@ -357,7 +357,7 @@ def test_committed_pages_on_other_data_follow_from_their_numbers():
 
 
 def test_the_committed_weights_were_equal():
-    """In every tier of the run that the README shows, for both rules."""
+    """The committed run compared the weights in every tier and for both rules."""
     records = load("table", RESULTS)["records"]
     found = [record for key, record in records.items() if key.endswith("/same weights")]
     assert len(found) == 8

@@ -46,7 +46,7 @@ HUMANS, MICE = ("D006801", "Humans"), ("D051379", "Mice")
 
 
 def article(pmid, abstract="some words", *, version=1, mesh=(), title="A", more=""):
-    """A citation; an abstract in tags is taken as it is, None leaves it out.
+    """A citation; an abstract that begins with a tag is used unchanged, and None leaves it out.
 
     A title of one letter adds no word.
     """
@@ -94,7 +94,7 @@ def read(write):
 
 
 def append_each(target, records):
-    """One by one, so that an error does not lose what came before it."""
+    """Append records one by one, so that an error keeps the records before it."""
     for record in records:
         target.append(record)
 
@@ -103,7 +103,7 @@ def append_each(target, records):
 
 
 def test_a_citation_is_read_whole(read):
-    """Number, version, title, abstract, and the descriptors without their qualifiers."""
+    """It has number, version, title, abstract, and the descriptors without their qualifiers."""
     made = article(12, "Words here.", version=3, mesh=[HUMANS, MICE])
     assert read(export(made)) == [
         Citation(12, 3, "A", "Words here.", (HUMANS, MICE)),
@@ -111,7 +111,7 @@ def test_a_citation_is_read_whole(read):
 
 
 def test_structured_abstracts_are_joined(read):
-    """Sections with spaces between, without labels; abstracts in other languages do not count."""
+    """Sections are joined by spaces, without labels; abstracts in other languages do not count."""
     sections = (
         '<AbstractText Label="AIM">Why.</AbstractText><AbstractText Label="END">So.</AbstractText>'
     )
@@ -121,7 +121,7 @@ def test_structured_abstracts_are_joined(read):
 
 
 def test_markup_inside_text_is_text(read):
-    """Indices belong to their word, symbols of a formula stand alone, comments are nothing."""
+    """An index belongs to its word, a symbol of a formula is a word, a comment is left out."""
     mathml = (
         '<m:math xmlns:m="http://www.w3.org/1998/Math/MathML"><m:mrow><m:mi>sin</m:mi>'
         "<m:mi>beta</m:mi></m:mrow></m:math>"
@@ -133,7 +133,7 @@ def test_markup_inside_text_is_text(read):
 
 
 def test_only_the_citations_own_number_counts(read):
-    """A comment's or a correction's PMID, before or after, is another's."""
+    """The PMID of a comment or a correction, before or after, belongs to another citation."""
     comments = "<CommentsCorrectionsList><CommentsCorrections><PMID>9</PMID></CommentsCorrections>"
     comments += "</CommentsCorrectionsList>"
     records = read(export(article(1, more=comments), article(None, more=comments)))
@@ -141,7 +141,7 @@ def test_only_the_citations_own_number_counts(read):
 
 
 def test_what_cannot_be_counted_is_named(read):
-    """Books, citations without abstract or with an empty one, numbers that are none."""
+    """Books, citations without an abstract, and numbers that are none are skipped with a reason."""
     book = '<PubmedBookArticle><BookDocument><PMID Version="2">7</PMID><Abstract><AbstractText>'
     book += "Text</AbstractText></Abstract></BookDocument></PubmedBookArticle>"
     records = read(
@@ -159,14 +159,14 @@ def test_what_cannot_be_counted_is_named(read):
 
 
 def test_a_single_record_may_be_the_whole_file(read):
-    """Tools that split exports leave such files."""
+    """Tools that split exports write such files."""
     assert [record.pmid for record in read(article(5).encode())] == [5]
     assert read(deletion(6).encode()) == [Deleted(6)]
 
 
 @pytest.mark.parametrize("name", ["packed.xml", "plain.xml.gz"])
 def test_packing_is_seen_from_the_bytes(write, name):
-    """Whatever the file is called."""
+    """The name of the file does not matter."""
     content = export(article(1))
     path = write(gzip.compress(content) if name == "packed.xml" else content, name)
     assert [record.pmid for record in read_citations(path)] == [1]
@@ -174,21 +174,21 @@ def test_packing_is_seen_from_the_bytes(write, name):
 
 @pytest.mark.parametrize("encoding", ["utf-16", "iso-8859-1"])
 def test_other_encodings_are_read(read, encoding):
-    """Where the file says truthfully what it is in."""
+    """The file must declare its encoding."""
     text = export(article(1, "naïve"), head=f'<?xml version="1.0" encoding="{encoding}"?>').decode()
     [citation] = read(text.encode(encoding))
     assert citation.abstract == "naïve"
 
 
 def test_progress_adds_up_to_the_file(write):
-    """The bytes of the packed file, all of them."""
+    """The reported bytes sum to the size of the packed file."""
     path, told = write(gzip.compress(export(*map(article, range(1, 500))))), []
     assert len(list(read_citations(path, told.append))) == 499
     assert sum(told) == path.stat().st_size
 
 
 def test_memory_does_not_grow_with_the_file(write):
-    """The peak for 20,000 citations is that for 2,000 and next to nothing."""
+    """The peak for 20,000 citations is hardly above the peak for 2,000."""
     if not Path("/proc/self/status").exists():
         pytest.skip("needs /proc to see what the parser itself takes")
     few, many = (write(gzip.compress(export(*map(article, range(1, n))), 1)) for n in (2000, 20000))
@@ -215,7 +215,7 @@ def test_memory_does_not_grow_with_the_file(write):
 
 
 def test_the_usual_doctype_is_accepted_and_not_fetched(read):
-    """The DTD's address is on a server that would notice."""
+    """The DTD's address is on a test server, which gets no request."""
     with serving({}) as server:
         head = DOCTYPE.format(f"{server.url}pubmed.dtd")
         assert [record.pmid for record in read(export(article(1), head=head))] == [1]
@@ -243,7 +243,7 @@ LAUGHS = '<!ENTITY lol "lol">' + "".join(
 )
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
 def test_declared_entities_are_refused(read, declarations, reference, complaint, encoding):
-    """At the declaration, whether used or not, and in whatever encoding."""
+    """The reader refuses the declaration, used or not, in any encoding."""
     head = f'<?xml version="1.0" encoding="{encoding}"?>{doctype(declarations)}'
     content = export(article(1, f"text {reference}"), head=head).decode().encode(encoding)
     with pytest.raises(DamagedFile, match=re.escape(complaint)):
@@ -257,7 +257,7 @@ def test_declared_entities_are_refused(read, declarations, reference, complaint,
     ids=["text", "attribute", "between"],
 )
 def test_undeclared_entities_are_refused(write, head, record):
-    """Text that is not there cannot be counted: no citation comes out with a piece missing."""
+    """The text of the entity is missing: no citation is yielded without it."""
     got = []
     with pytest.raises(DamagedFile, match=r"line [23], column \d+: Entity 'alpha' not defined"):
         append_each(got, read_citations(write(export(record, head=head))))
@@ -286,7 +286,7 @@ def test_undeclared_entities_are_refused(write, head, record):
     ],
 )
 def test_damage_is_told_with_file_and_place(write, content, complaint):
-    """One kind of error for all of it, which begins with the file's name."""
+    """All damage raises one kind of error, which begins with the file's name."""
     path = write(content)
     with pytest.raises(DamagedFile, match=f"^{re.escape(str(path))}: .*{complaint}") as caught:
         list(read_citations(path))
@@ -307,7 +307,7 @@ def test_what_came_before_the_damage_is_good(write):
 
 
 def test_unreadable_files_are_the_systems_errors(tmp_path):
-    """Not damage: nobody could look."""
+    """A file that cannot be opened is not called damaged."""
     with pytest.raises(FileNotFoundError):
         list(read_citations(tmp_path / "nowhere.xml"))
 
@@ -316,7 +316,7 @@ def test_unreadable_files_are_the_systems_errors(tmp_path):
 
 
 def texts(bag):
-    """PMID -> its words, once each."""
+    """By PMID, the words of the citation, each once."""
     rows = (bag.X[i].indices for i in range(bag.X.shape[0]))
     return {
         int(pmid): " ".join(bag.vocabulary[j] for j in row)
@@ -325,7 +325,7 @@ def texts(bag):
 
 
 def check_tally(bag):
-    """Every citation is accounted for."""
+    """The tally accounts for every citation."""
     tally = bag.tally
     assert tally.seen == sum((tally.kept, *tally.skipped.values(), tally.superseded, tally.deleted))
     assert tally.kept == bag.X.shape[0] == bag.mesh.shape[0] == len(bag.pmids)
@@ -334,7 +334,7 @@ def check_tally(bag):
 
 
 def test_words_are_counted(write):
-    """Of title and abstract, in lower case, two characters and more, as scikit-learn wants them."""
+    """Words of title and abstract count, in lower case, of two characters or more."""
     bag = collect([write(export(article(1, "BE a 10 of", title="Be"), article(2, "of be")))])
     assert bag.vocabulary == ["be", "of"]
     assert bag.X.toarray().tolist() == [[2, 1], [1, 1]]
@@ -345,7 +345,7 @@ def test_words_are_counted(write):
 
 
 def test_the_highest_version_counts_wherever_it_is(write):
-    """A later file may bring an older version; of equal ones the last counts."""
+    """A later file may have an older version; among equal versions the last counts."""
     first = export(article(1, "one old"), article(2, "two new", version=2), article(3, "three"))
     second = export(article(1, "one new", version=2), article(2, "two old"), article(3, "third"))
     bag = collect([write(first), write(second)], min_document_frequency=1)
@@ -355,7 +355,7 @@ def test_the_highest_version_counts_wherever_it_is(write):
 
 
 def test_a_version_without_abstract_replaces_one_with(write):
-    """The record as it stands now has no words."""
+    """The highest version has no words, so the citation has no row."""
     bag = collect(
         [write(export(article(1), article(2, "rest"), article(1, None, version=2)))],
         min_document_frequency=1,
@@ -366,7 +366,7 @@ def test_a_version_without_abstract_replaces_one_with(write):
 
 
 def test_deletions_are_honoured_where_they_stand(write):
-    """All versions before it go; the same number afterwards is a new citation."""
+    """A deletion removes all versions before it; the same number after it is a new citation."""
     first = export(article(1, "one", version=2), article(2, "two"), article(3, "three"))
     second = export(article(2, "again"), deletion(1, 2, 99))
     third = export(article(1, "new"))
@@ -377,7 +377,7 @@ def test_deletions_are_honoured_where_they_stand(write):
 
 
 def test_frequencies_are_those_of_what_remains(write):
-    """A word that only a deleted or replaced citation shares is rare; rows it leaves empty go."""
+    """Deleted and replaced citations do not count; rows without words are left out."""
     records = export(
         article(1, "shared common"),
         article(2, "shared common"),
@@ -394,7 +394,7 @@ def test_frequencies_are_those_of_what_remains(write):
 
 
 def test_a_damaged_file_does_not_stop_the_others(write, tmp_path):
-    """It is named with what is wrong, and gives what could be read of it."""
+    """The tally names the file and the problem, and the records before the damage count."""
     broken = write(export(article(2), article(3))[:-70])
     missing = tmp_path / "missing.xml"
     told = []
@@ -421,20 +421,20 @@ def test_a_damaged_file_does_not_stop_the_others(write, tmp_path):
     ],
 )
 def test_nothing_at_all_is_an_error(write, content, complaint):
-    """That says why, as far as that is known."""
+    """The error gives the known reasons."""
     with pytest.raises(ValueError, match=complaint):
         collect([write(content)])
 
 
 def test_the_least_frequency_is_checked():
-    """0 would keep words that nobody has."""
+    """A least frequency of 0 would keep words that no citation has."""
     with pytest.raises(ValueError, match="at least 1"):
         collect([], min_document_frequency=0)
 
 
 @pytest.fixture
 def labelled(write):
-    """Four citations: three of humans, two of mice, one that nobody has indexed yet."""
+    """Four citations: three of humans, two of mice, one without headings."""
     return collect(
         [
             write(
@@ -453,13 +453,13 @@ def labelled(write):
 
 
 def test_labels_go_by_number_or_name(labelled):
-    """In upper or lower case; +1 and -1."""
+    """Case does not matter; the targets are +1 and -1."""
     for label in ("D051379", "d051379", "Mice", " mice"):
         assert labelled.target(label).tolist() == [1, -1, 1, -1, -1]
 
 
 def test_unknown_labels_are_answered_with_near_ones(labelled):
-    """A heading that only deleted citations have is unknown as well."""
+    """A heading that only deleted citations have is unknown too."""
     with pytest.raises(ValueError, match="with 'Human'; near: D006801 Humans"):
         labelled.target("Human")
     with pytest.raises(ValueError, match="with 'man'; near: D006801 Humans"):
@@ -469,7 +469,7 @@ def test_unknown_labels_are_answered_with_near_ones(labelled):
 
 
 def test_the_most_frequent_labels_come_first(labelled, write):
-    """Ties in the order of their UI, and no more than there are."""
+    """Ties are in the order of their UI, and no more labels are given than there are."""
     indicator, labels = labelled.top_labels(5)
     assert labels == [HUMANS, MICE]
     assert indicator.tolist() == [[1, 1], [1, 0], [0, 1], [1, 0], [0, 0]]
@@ -479,12 +479,12 @@ def test_the_most_frequent_labels_come_first(labelled, write):
 
 
 def test_citations_without_headings_can_be_left_out(labelled):
-    """They are not indexed yet, which is not the same as being about something else."""
+    """No indexer has read them: the headings that they lack say nothing."""
     assert labelled.indexed().pmids.tolist() == [1, 2, 3, 4]
 
 
 def test_a_corpus_without_headings_is_one(write):
-    """Nothing to learn, but words to count."""
+    """It has words to count and nothing to learn."""
     bag = collect([write(export(article(1), article(2)))])
     assert bag.mesh.shape == (2, 0)
     assert bag.indexed().X.shape == (0, 2)
@@ -496,7 +496,7 @@ def test_a_corpus_without_headings_is_one(write):
 
 @pytest.mark.parametrize("name", ["a.svm", "a.svm.gz"])
 def test_saved_files_load_as_they_were(labelled, tmp_path, name):
-    """Counts, both kinds of targets, and a line of text for every number."""
+    """Counts and both kinds of targets are equal; every number has its line of text."""
     paths = save(labelled, tmp_path / name, label="mice")
     assert [path.name for path in paths] == [name, "a.vocab.txt", "a.labels.txt"]
     X, y = load_svmlight_file(str(paths[0]), zero_based=False)
@@ -519,7 +519,7 @@ def test_saved_files_load_as_they_were(labelled, tmp_path, name):
 def test_nothing_is_left_of_files_that_could_not_be_written(
     labelled, tmp_path, monkeypatch, failure
 ):
-    """The old ones stay as they are, and there are no others."""
+    """Older files stay as they were, and no new ones appear."""
     paths = save(labelled, tmp_path / "a.svm", top=1)
     before = {path: path.read_bytes() for path in tmp_path.iterdir()}
 
@@ -535,7 +535,7 @@ def test_nothing_is_left_of_files_that_could_not_be_written(
 
 
 def test_names_of_another_kind_are_refused(labelled, tmp_path):
-    """Loaders go by the ending."""
+    """Loaders choose the format by the ending."""
     with pytest.raises(ValueError, match=r"end in \.svm or \.svm\.gz"):
         save(labelled, tmp_path / "a.txt")
 
@@ -546,7 +546,7 @@ NAMES = [f"pubmed25n000{i}.xml.gz" for i in (1, 2, 3)]
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
-    """Serves the files of a dict, with ranges unless told otherwise."""
+    """Serves the files of a dict, with ranges unless ``ranges`` is off."""
 
     def do_GET(self):
         server, name = self.server, self.path.removeprefix("/baseline/")
@@ -576,7 +576,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
 @contextlib.contextmanager
 def serving(files):
-    """A web server on this machine; what it is asked for is in ``requests``."""
+    """A web server on this machine; ``requests`` holds what it was asked for."""
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.files, server.requests, server.cuts, server.ranges = files, [], {}, True
     server.url = f"http://127.0.0.1:{server.server_port}/baseline/"
@@ -596,7 +596,7 @@ def listing(*names):
 
 @pytest.fixture
 def site():
-    """Three files with their sums, and what else such folders hold."""
+    """Three files with their MD5 sums, and other files that such folders hold."""
     files = {name: os.urandom(200_000) for name in NAMES}
     sums = {
         f"{name}.md5": f"MD5({name})= {hashlib.md5(body).hexdigest()}\n".encode()
@@ -612,12 +612,12 @@ def fetch(site, folder, n=1, **options):
 
 
 def requested(site, name=NAMES[0]):
-    """The ranges that were asked of a file."""
+    """The ranges of a file that were requested."""
     return [asked for what, asked in site.requests if what == name]
 
 
 def test_the_first_files_are_downloaded(site, tmp_path):
-    """In the order of their names, whole, and not a second time."""
+    """Files come whole, in the order of their names, and are not fetched a second time."""
     paths = fetch(site, tmp_path / "new", 2)
     assert [path.name for path in paths] == NAMES[:2]
     assert all(path.read_bytes() == site.files[path.name] for path in paths)
@@ -627,7 +627,7 @@ def test_the_first_files_are_downloaded(site, tmp_path):
 
 
 def test_a_file_that_is_not_right_is_replaced(site, tmp_path):
-    """What lies there under the name is only taken with the right sum."""
+    """A file that is there already is used only if its MD5 sum is right."""
     (tmp_path / NAMES[0]).write_bytes(b"last year's")
     [path] = fetch(site, tmp_path)
     assert path.read_bytes() == site.files[path.name]
@@ -635,7 +635,7 @@ def test_a_file_that_is_not_right_is_replaced(site, tmp_path):
 
 @pytest.mark.parametrize("ranges", [True, False])
 def test_a_part_is_continued(site, tmp_path, ranges):
-    """From where it ends; from the start where the server cannot do that."""
+    """The download continues at the end of the part, or begins anew without ranges."""
     site.ranges = ranges
     (tmp_path / f"{NAMES[0]}.part").write_bytes(site.files[NAMES[0]][:70_000])
     [path] = fetch(site, tmp_path)
@@ -644,7 +644,7 @@ def test_a_part_is_continued(site, tmp_path, ranges):
 
 
 def test_a_part_of_something_else_is_started_again(site, tmp_path):
-    """Longer than the file, or with other bytes; a complete one is only renamed."""
+    """A longer part or one with other bytes begins anew; a complete part is only renamed."""
     part = tmp_path / f"{NAMES[0]}.part"
     for content, ranges in (
         (b"x" * 300_000, ["bytes=300000-", None]),
@@ -660,7 +660,7 @@ def test_a_part_of_something_else_is_started_again(site, tmp_path):
 
 
 def test_a_cut_connection_is_resumed(site, tmp_path):
-    """The rest is asked for, and only the rest."""
+    """Only the missing bytes are requested."""
     site.cuts[NAMES[0]] = 120_000
     [path] = fetch(site, tmp_path)
     assert path.read_bytes() == site.files[path.name]
@@ -668,7 +668,7 @@ def test_a_cut_connection_is_resumed(site, tmp_path):
 
 
 def test_a_line_that_stays_down_is_reported(site, tmp_path):
-    """With the part kept for the next time."""
+    """The part is kept for the next call."""
     site.cuts[NAMES[0]] = 120_000
     with pytest.raises(DownloadFailed, match=f"{NAMES[0]}.*broke after 120,000 of 200,000 bytes"):
         fetch(site, tmp_path, tries=1)
@@ -676,7 +676,7 @@ def test_a_line_that_stays_down_is_reported(site, tmp_path):
 
 
 def test_ctrl_c_leaves_the_part(site, tmp_path, monkeypatch):
-    """So that the next call goes on from there."""
+    """The next call continues with the part."""
 
     def interrupted(self, *_):
         raise KeyboardInterrupt
@@ -692,7 +692,7 @@ def test_ctrl_c_leaves_the_part(site, tmp_path, monkeypatch):
 
 
 def test_a_wrong_sum_is_tried_once_more(site, tmp_path):
-    """Then it is an error that names the file and its address, and nothing of it is kept."""
+    """A second wrong sum is an error that names file and address, and no part is kept."""
     site.files[f"{NAMES[0]}.md5"] = b"MD5(it)= " + b"0" * 32
     with pytest.raises(DownloadFailed) as caught:
         fetch(site, tmp_path)
@@ -703,7 +703,7 @@ def test_a_wrong_sum_is_tried_once_more(site, tmp_path):
 
 
 def test_names_that_lead_elsewhere_are_not_taken(site, tmp_path):
-    """Only a name that is one of the baseline's and nothing else."""
+    """Only plain names of the baseline's form are downloaded."""
     tricks = [f"../{NAMES[0]}", f"/{NAMES[0]}", f"{NAMES[0]}/../../x", f"x{NAMES[0]}", "%2e%2e/x"]
     tricks += [f"http://elsewhere/{NAMES[0]}", "pubmed\u0662\u0665n0001.xml.gz", f"{NAMES[0]}\\x"]
     site.files[""] = listing(*tricks)
@@ -713,7 +713,7 @@ def test_names_that_lead_elsewhere_are_not_taken(site, tmp_path):
 
 
 def test_what_is_missing_on_the_server_is_reported(site, tmp_path):
-    """At once, for waiting does not help."""
+    """The error comes at once, because waiting does not help."""
     del site.files[f"{NAMES[0]}.md5"]
     with pytest.raises(DownloadFailed, match=f"{NAMES[0]}.md5: 404"):
         fetch(site, tmp_path)
@@ -725,7 +725,7 @@ def test_what_is_missing_on_the_server_is_reported(site, tmp_path):
 
 @pytest.mark.parametrize("url", ["file:///etc/", "ftp://host/pubmed/", "/etc"])
 def test_other_addresses_are_refused(tmp_path, url):
-    """The web, and nothing on this machine."""
+    """Only addresses of the web are read, and no file of this machine."""
     with pytest.raises(ValueError, match="http"):
         download(1, tmp_path, url)
 
@@ -735,7 +735,7 @@ def test_other_addresses_are_refused(tmp_path, url):
 
 @pytest.fixture
 def learnable(write):
-    """Eighty citations, every other one of mice, which shows in a word."""
+    """Eighty citations; every other one is about mice, and one word tells them."""
     rng = np.random.default_rng(0)
     words = [f"word{i}" for i in range(30)]
     records = [
@@ -750,7 +750,7 @@ def learnable(write):
 
 
 def test_figures_are_made_for_other_programs(learnable):
-    """JSON, and the same with the same seed; the word that gives it away is found."""
+    """Figures are JSON, the same seed gives the same, and the telling word is found."""
     bag = collect([learnable])
     figures = study(bag, label="Mice", seed=3)
     assert json.loads(json.dumps(figures)) == figures == study(bag, label="Mice", seed=3)
@@ -763,7 +763,7 @@ def test_figures_are_made_for_other_programs(learnable):
 
 
 def test_the_command_does_it_all(learnable, write, tmp_path, capsys):
-    """Reads, counts, saves, learns, verifies, reports, and says what was damaged."""
+    """It reads, counts, saves, learns, verifies, reports, and names damaged files."""
     broken = write(b"", "broken.xml")
     saved = tmp_path / "out.svm.gz"
     options = ["--top-labels", "2", "--save", str(saved), "--out", str(tmp_path / "report")]
@@ -788,7 +788,7 @@ def test_the_command_does_it_all(learnable, write, tmp_path, capsys):
 
 
 def test_the_command_downloads(site, tmp_path, capsys, learnable, monkeypatch):
-    """From a mirror, into a folder, and goes on with the files."""
+    """It downloads from a mirror into a folder and continues with the files."""
     monkeypatch.chdir(tmp_path)
     body = learnable.read_bytes()
     site.files |= {NAMES[0]: body, f"{NAMES[0]}.md5": hashlib.md5(body).hexdigest().encode()}
@@ -813,7 +813,7 @@ def test_the_command_downloads(site, tmp_path, capsys, learnable, monkeypatch):
     ],
 )
 def test_problems_are_told_in_a_line(learnable, tmp_path, monkeypatch, capsys, options, complaint):
-    """On the error stream, without a traceback, and with status 1."""
+    """The line is on the error stream, without a traceback; the status is 1."""
     monkeypatch.chdir(tmp_path)
     files = [] if options[0] == "nowhere.xml" else [str(learnable)]
     assert main([*files, *options]) == 1
@@ -823,7 +823,7 @@ def test_problems_are_told_in_a_line(learnable, tmp_path, monkeypatch, capsys, o
 
 
 def test_the_command_hears_ctrl_c(learnable, monkeypatch, capsys):
-    """And ends without a traceback, with the status that shells give."""
+    """It ends without a traceback, with the status that shells give."""
 
     def interrupted(*_, **__):
         raise KeyboardInterrupt
@@ -834,7 +834,7 @@ def test_the_command_hears_ctrl_c(learnable, monkeypatch, capsys):
 
 
 def test_the_command_wants_files():
-    """As argparse says it, with status 2."""
+    """argparse prints the usage, and the status is 2."""
     with pytest.raises(SystemExit) as caught:
         main([])
     assert caught.value.code == 2

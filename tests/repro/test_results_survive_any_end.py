@@ -22,7 +22,7 @@ def raising(error):
 
 
 class Counting(Study):
-    """Five cells that say when they ran; one of them may fail."""
+    """Five cells that record when they ran; one of them may fail."""
 
     name = "counting"
     title = "Counting"
@@ -53,7 +53,7 @@ class Counting(Study):
 
 
 def test_a_study_writes_numbers_page_and_figure(tmp_path):
-    """Three files that say what, on what, from which code."""
+    """The three files name the settings, the machine and the commit."""
     document = run(Counting(), QUICK, tmp_path)
     assert sorted(path.name for path in tmp_path.iterdir()) == [
         "counting.json",
@@ -80,7 +80,7 @@ def test_each_record_has_a_line_of_its_own(tmp_path):
 
 
 def test_an_interrupted_run_goes_on_where_it_was(tmp_path):
-    """Nothing is measured twice, and the document tells of the interruption."""
+    """No cell is measured twice, and the document counts the interruption."""
     with pytest.raises(Stopped, match=r"2 of 5 pieces .* the same command goes on"):
         run(Counting(failing="c"), QUICK, tmp_path)
     assert not (tmp_path / "counting.json").exists()
@@ -94,7 +94,7 @@ def test_an_interrupted_run_goes_on_where_it_was(tmp_path):
 
 
 def test_a_failing_cell_keeps_those_before_it(tmp_path):
-    """An error is an error, and no reason to measure again."""
+    """After an error the records before it are kept too."""
     with pytest.raises(MemoryError):
         run(Counting(failing="d", error=MemoryError), QUICK, tmp_path)
     again = Counting()
@@ -103,7 +103,7 @@ def test_a_failing_cell_keeps_those_before_it(tmp_path):
 
 
 def test_a_line_that_was_cut_off_is_measured_again(tmp_path):
-    """As a power cut leaves the journal."""
+    """A power cut leaves such a journal."""
     with pytest.raises(Stopped):
         run(Counting(failing="d"), QUICK, tmp_path)
     (journal,) = tmp_path.glob("*.jsonl")
@@ -114,7 +114,7 @@ def test_a_line_that_was_cut_off_is_measured_again(tmp_path):
 
 
 def test_a_row_of_studies_begins_with_the_one_that_was_interrupted(tmp_path):
-    """Those before it are not measured again, though they were finished."""
+    """Studies that were finished before it are not measured again."""
     other = type("Other", (Counting,), {"name": "other"})
     with pytest.raises(Stopped):
         list(run_all([Counting(), other(failing="b")], QUICK, tmp_path))
@@ -126,7 +126,7 @@ def test_a_row_of_studies_begins_with_the_one_that_was_interrupted(tmp_path):
 
 
 def test_a_bar_tells_how_much_is_left(tmp_path, monkeypatch):
-    """In proportion to the cells' costs, and only on a terminal."""
+    """The bar advances in proportion to the cells' costs, and only on a terminal."""
     bars = []
 
     class Bar:
@@ -156,7 +156,7 @@ def test_a_bar_tells_how_much_is_left(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("what", ["settings", "code", "data", "versions"])
 def test_runs_that_differ_have_journals_of_their_own(tmp_path, monkeypatch, what):
-    """Neither is mixed into the other, and neither is lost."""
+    """Neither run uses or removes the other's records."""
     data = tmp_path / "some.svm"
     data.write_text("1 1:1")
     settings = replace(QUICK, data=str(data))
@@ -181,7 +181,7 @@ def test_runs_that_differ_have_journals_of_their_own(tmp_path, monkeypatch, what
 
 
 def test_a_run_can_begin_anew(tmp_path):
-    """Where that is asked for."""
+    """The argument ``fresh`` discards the journal."""
     with pytest.raises(Stopped):
         run(Counting(failing="c"), QUICK, tmp_path)
     again = Counting()
@@ -190,7 +190,7 @@ def test_a_run_can_begin_anew(tmp_path):
 
 
 def test_ctrl_c_while_results_are_written(tmp_path, monkeypatch):
-    """Older results stay whole, and everything that was measured is kept."""
+    """Older results stay whole, and all records are kept."""
     older = run(Counting(), QUICK, tmp_path)
     with monkeypatch.context() as patch:
         patch.setattr(Counting, "draw", raising(KeyboardInterrupt))
@@ -204,7 +204,7 @@ def test_ctrl_c_while_results_are_written(tmp_path, monkeypatch):
 
 
 def test_a_full_disk_leaves_what_was_there(tmp_path, monkeypatch):
-    """Neither the older results nor the journal are lost."""
+    """Older results and the journal are both kept."""
     older = run(Counting(), QUICK, tmp_path)
     full = raising(OSError(errno.ENOSPC, "No space left on device"))
     with monkeypatch.context() as patch:
@@ -225,7 +225,7 @@ def test_a_full_disk_leaves_what_was_there(tmp_path, monkeypatch):
 
 
 def test_a_number_that_is_none_is_not_recorded(tmp_path):
-    """JSON has no word for it, and a page should not show it."""
+    """JSON has no NaN, and a page should not show one."""
     study = Counting()
     cells = study.cells(QUICK)
     study.cells = lambda _: [Cell("a", lambda _: {"value": float("nan")}), *cells[1:]]
@@ -234,7 +234,7 @@ def test_a_number_that_is_none_is_not_recorded(tmp_path):
 
 
 def test_the_same_numbers_give_the_same_figure(tmp_path):
-    """So that a changed file means a changed result."""
+    """A changed figure thus means a changed result."""
     first = run(Counting(), QUICK, tmp_path / "1")
     results.write(Counting(), first, tmp_path / "1")
     before = (tmp_path / "1" / "counting.svg").read_bytes()

@@ -12,15 +12,15 @@ pytest.importorskip("matplotlib")
 pytest.importorskip("tqdm")
 pytest.importorskip("paper_repro.studies", reason="only in a checkout")
 
-from lazynet.checks.tolerance import UNIT_ROUNDOFF
 from scipy import sparse
 
+from lazynet.checks.tolerance import UNIT_ROUNDOFF
 from lazynet.reference import DenseReference, PlainTables
 from lazynet.reference.closed_forms import printed_theorem_1_proof, theorem_1
 from lazynet.schedules import Constant, InverseSqrt
-from paper_repro import extended, figures, results
+from paper_repro import extended, figures, results, unwatched
 from paper_repro.results import load
-from paper_repro.studies import accuracy
+from paper_repro.studies import STUDIES, accuracy, accuracy_figure
 from paper_repro.study import Settings
 
 RULES = ("sgd", "fobos")
@@ -33,13 +33,13 @@ wide = pytest.mark.skipif(
 
 @pytest.fixture(scope="module")
 def trial(tmp_path_factory):
-    """A run of 3000 steps: its document and where it was written."""
+    """A run of 3000 steps: its document and its folder."""
     out = tmp_path_factory.mktemp("results")
-    return results.run(accuracy.Accuracy(), Settings(examples=300), out), out
+    return results.run(STUDIES["accuracy"], Settings(examples=300), out), out
 
 
 def exact_weights(X, rule, schedule, l1, l2):
-    """Every weight after every step, over fractions."""
+    """Every weight after every step, in fractions."""
     reference = DenseReference(
         X.shape[1],
         loss="absolute_error",
@@ -110,7 +110,7 @@ def test_steps_follow_the_settings():
 
 def test_without_long_doubles_the_study_says_so(monkeypatch, tmp_path):
     monkeypatch.setattr(accuracy, "too_narrow", lambda: "long double is a double")
-    document = results.run(accuracy.Accuracy(), Settings(examples=300), tmp_path)
+    document = results.run(STUDIES["accuracy"], Settings(examples=300), tmp_path)
     assert document["records"] == {"setting": {"skipped": "long double is a double"}}
     assert "Skipped: long double is a double" in (tmp_path / "accuracy.md").read_text()
     assert "Skipped: long double is a double" in (tmp_path / "accuracy.svg").read_text()
@@ -122,7 +122,7 @@ def test_without_long_doubles_the_study_says_so(monkeypatch, tmp_path):
 @wide
 @pytest.mark.parametrize("rule", RULES)
 def test_extended_precision_against_fractions(rule):
-    """Rounding in long double, and nothing else, tells the run from exact arithmetic."""
+    """The run differs from exact arithmetic by the rounding of long double alone."""
     X, schedule = extended.touches(12), InverseSqrt(0.5)
     penalties = list(product((0.0, 1e-2), (0.0, 0.1)))
     checkpoints = [1, 5, 12]
@@ -166,7 +166,7 @@ def test_the_measure_is_relative_to_one_and_the_largest_weight():
 @wide
 @pytest.mark.parametrize("rule", RULES)
 def test_a_table_read_off_by_one_step_is_seen(rule):
-    """A weight that misses its last shrink is off by far more than any rounding."""
+    """A weight that misses its last shrink differs by far more than any rounding."""
     X, l1, l2 = extended.touches(300), 1e-4, 1e-2
     truth = extended.true_weights(X, rule, Constant(0.1), [(l1, l2)], [300])[0, 0]
     options = dict(loss="absolute_error", rule=rule, l1=l1, l2=l2, schedule=lambda t: 0.1)
@@ -196,19 +196,19 @@ def test_worst_names_the_penalty():
     [("sgd", 1.0, 0.5, 1023), ("sgd", 1.0, 0.1, 6715), ("fobos", 1.0, 0.5, 1749)],
 )
 def test_b_overflows_at_known_steps(rule, rate, l2, step):
-    _, shifts = accuracy.unwatched_tables(10_000, rule, rate, l2)
+    _, shifts = unwatched.tables(10_000, rule, rate, l2)
     assert accuracy.first_step(np.isinf(shifts)) == step
     assert accuracy.overflow_expected(rate, l2) * accuracy.BEYOND > step
 
 
 @pytest.mark.parametrize("rule", RULES)
 def test_unwatched_tables_are_the_papers_as_long_as_they_live(rule):
-    """The same weight as in the tables of the reference, at every touch."""
+    """They give the weights of the reference's tables at every touch."""
     rate, l2 = 0.1, 0.1
     moves = extended.touches(2000)[:, [accuracy.FOLLOWED]].toarray().ravel()
     touched = np.flatnonzero(moves)
-    tables = accuracy.unwatched_tables(len(moves), rule, rate, l2)
-    found = accuracy.followed_weight(moves, touched, *tables, rate)
+    tables = unwatched.tables(len(moves), rule, rate, l2)
+    found = unwatched.followed_weight(moves, touched, *tables, rate, accuracy.UNWATCHED_L1)
     plain = PlainTables(
         1,
         budget=len(moves),
@@ -253,4 +253,4 @@ def test_gap_errors_are_those_of_the_closed_forms():
 
 
 def test_looks_of_the_study_do_not_shadow_the_common_ones():
-    assert not accuracy.LOOKS.keys() & figures.LOOKS.keys()
+    assert not accuracy_figure.LOOKS.keys() & figures.LOOKS.keys()

@@ -12,8 +12,9 @@ from lazynet import LazyNetClassifier
 from paper_repro.competitors import compiled
 from paper_repro.results import run
 from paper_repro.score import UnequalWeights
-from paper_repro.studies import averaging
-from paper_repro.studies.averaging import Averages, Averaging, feature_sizes, split
+from paper_repro.split import split
+from paper_repro.studies import STUDIES, averaging, averaging_figure, averaging_page
+from paper_repro.studies.averaging import Averages, feature_sizes
 from paper_repro.study import FULL, Settings
 
 TINY = Settings(examples=300, features=400, nonzeros=10, repeats=1, seconds=0.01)
@@ -22,13 +23,15 @@ TINY = Settings(examples=300, features=400, nonzeros=10, repeats=1, seconds=0.01
 @pytest.fixture
 def small(monkeypatch):
     """Fewer passes, rows and penalties."""
-    monkeypatch.setattr(averaging, "PASSES", (1, 2))
+    for module in (averaging, averaging_page, averaging_figure):
+        monkeypatch.setattr(module, "PASSES", (1, 2))
+    for module in (averaging, averaging_figure):
+        monkeypatch.setattr(module, "ALPHAS", (1e-4, 1e-3))
     monkeypatch.setattr(averaging, "STOPPED_ROWS", 30)
-    monkeypatch.setattr(averaging, "ALPHAS", (1e-4, 1e-3))
 
 
 def test_a_tiny_run_writes_page_figure_and_numbers(small, tmp_path):
-    run(Averaging(), TINY, tmp_path)
+    run(STUDIES["averaging"], TINY, tmp_path)
     page = (tmp_path / "averaging.md").read_text()
     assert "nan" not in page.lower()
     assert "<svg" in (tmp_path / "averaging.svg").read_text()
@@ -53,13 +56,13 @@ def test_a_file_takes_the_place_of_the_corpus(small, tmp_path):
     settings = Settings(
         features=400, nonzeros=3, repeats=1, seconds=0.01, data=str(tmp_path / "rows.svm")
     )
-    run(Averaging(), settings, tmp_path)
+    run(STUDIES["averaging"], settings, tmp_path)
     page = (tmp_path / "averaging.md").read_text()
     assert "40 rows to learn from and 10 to test on (rows.svm, label 1 against the rest" in page
 
 
 def test_curves_are_those_of_the_estimator(small):
-    """The same steps by fit, in the orders of the study."""
+    """``fit`` in the orders of the study takes the same steps."""
     rows = split(TINY)
     found = averaging.elastic_net(TINY, {})
     for name, average in (
@@ -80,7 +83,7 @@ def test_curves_are_those_of_the_estimator(small):
 
 
 def test_no_row_is_both_learned_from_and_tested_on():
-    """And all of them are one or the other."""
+    """Every row is one or the other."""
     rows = split(TINY)
     assert (rows.n, len(rows.y_test)) == (240, 60)
     norms = np.sqrt(np.asarray(rows.X.multiply(rows.X).sum(axis=1)))
@@ -88,19 +91,19 @@ def test_no_row_is_both_learned_from_and_tested_on():
 
 
 def test_averages_that_differ_are_refused(monkeypatch):
-    """Times of two that compute something else mean nothing."""
+    """The times of two learners that compute different averages mean nothing."""
     monkeypatch.setattr(compiled.AveragedDense, "averages", lambda self: self.weights())
     with pytest.raises(UnequalWeights, match="clock, averaged and dense, averaged"):
         averaging.measure_features(TINY, 100, {})
 
 
 def test_sizes_by_tens_to_ten_millions():
-    """Unless a small run is asked for."""
+    """A small run has two sizes."""
     assert feature_sizes(FULL)[-1] == 10_000_000
     assert feature_sizes(TINY) == [20, 400]
 
 
 def test_sizes_beyond_the_memory_are_left_out(monkeypatch):
-    """And the record says why."""
+    """The record says why."""
     monkeypatch.setattr(averaging.machine, "available_bytes", lambda: 1000)
     assert "of memory needed" in averaging.measure_features(TINY, 400, {})["skipped"]

@@ -10,10 +10,10 @@ pytest.importorskip("tqdm")
 pytest.importorskip("paper_repro.studies", reason="only in a checkout")
 from paper_repro.competitors import CLOCK, DENSE, DESCRIPTIONS, SPARSE_PREDICTIONS, TABLES, TIERS
 from paper_repro.results import run
+from paper_repro.studies import STUDIES
 from paper_repro.studies.crossover import (
     DENSITIES,
     MOST_FEATURES,
-    Crossover,
     DensityCurves,
     crossing,
     key,
@@ -25,7 +25,7 @@ TINY = Settings(examples=50, features=300, nonzeros=8, repeats=1, seconds=0.002)
 
 
 def made_up(clock_crosses=0.05, tables_cross=math.inf):
-    """Dense updates take a second at any density, lazy ones a time in proportion to it."""
+    """Dense updates take a second at any density, lazy ones a time in proportion to the density."""
 
     def record(density):
         nonzeros = round(density * MOST_FEATURES)
@@ -49,7 +49,7 @@ def made_up(clock_crosses=0.05, tables_cross=math.inf):
 
 
 def test_a_tiny_run_writes_page_figure_and_numbers(tmp_path):
-    run(Crossover(), TINY, tmp_path)
+    run(STUDIES["crossover"], TINY, tmp_path)
     page = (tmp_path / "crossover.md").read_text()
     assert all(name in page for name in DESCRIPTIONS.values())
     assert "nan" not in page.lower()
@@ -70,7 +70,7 @@ def test_never_and_always_are_answers():
     measured = DensityCurves(made_up(clock_crosses=1e-6))
     assert measured.crossing("numpy", TABLES, DENSE).median == math.inf
     assert measured.crossing("numpy", CLOCK, DENSE).median == 0
-    page = Crossover().page(made_up(clock_crosses=1e-6))
+    page = STUDIES["crossover"].page(made_up(clock_crosses=1e-6))
     assert "above 1" in page
     assert "below 0.0001" in page
 
@@ -88,11 +88,11 @@ def test_the_last_crossing_counts():
     ],
 )
 def test_the_claim_is_judged_by_the_tables(tables_cross, verdict):
-    assert verdict in Crossover().page(made_up(tables_cross=tables_cross))
+    assert verdict in STUDIES["crossover"].page(made_up(tables_cross=tables_cross))
 
 
 def test_the_figure_says_where_the_first_crossing_is():
-    figure = Crossover().draw(made_up(clock_crosses=0.05))
+    figure = STUDIES["crossover"].draw(made_up(clock_crosses=0.05))
     titles = [ax.get_title(loc="right") for ax in figure.axes]
     assert all("first at 0.050" in title for title in titles)
 

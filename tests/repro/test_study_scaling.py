@@ -8,9 +8,9 @@ pytest.importorskip("paper_repro.studies", reason="only in a checkout")
 from paper_repro import machine
 from paper_repro.competitors import CLOCK, TABLES
 from paper_repro.results import load, run
+from paper_repro.studies import STUDIES
 from paper_repro.studies.scaling import (
     FEATURES,
-    Scaling,
     feature_sizes,
     fit_line,
     step_sizes,
@@ -21,7 +21,7 @@ TINY = Settings(examples=50, features=300, nonzeros=8, repeats=1, seconds=0.002)
 
 
 def test_a_tiny_run_writes_page_figure_and_numbers(tmp_path):
-    document = run(Scaling(), TINY, tmp_path)
+    document = run(STUDIES["scaling"], TINY, tmp_path)
     page = (tmp_path / "scaling.md").read_text()
     assert "nan" not in page.lower()
     assert all(f"## {part}" in page for part in ("Features", "Nonzeros", "Steps"))
@@ -30,7 +30,7 @@ def test_a_tiny_run_writes_page_figure_and_numbers(tmp_path):
 
 
 def test_bytes_are_counted_from_the_engines(tmp_path):
-    held = run(Scaling(), TINY, tmp_path)["records"]["steps/1000"]["bytes"]
+    held = run(STUDIES["scaling"], TINY, tmp_path)["records"]["steps/1000"]["bytes"]
     assert held[CLOCK] == {"weights": 8 * 300, "steps": 0}
     assert held[TABLES] == {"weights": 16 * 300, "steps": 16 * 1001}
 
@@ -46,7 +46,7 @@ def test_a_known_line_is_found():
 @pytest.mark.parametrize(("available", "skipped"), [(5000, {300}), (10, {30, 300}), (None, set())])
 def test_sizes_that_do_not_fit_are_skipped_in_words(tmp_path, monkeypatch, available, skipped):
     monkeypatch.setattr(machine, "available_bytes", lambda: available)
-    records = run(Scaling(), TINY, tmp_path)["records"]
+    records = run(STUDIES["scaling"], TINY, tmp_path)["records"]
     reasons = {size: records[f"features/{size}"].get("skipped") for size in (30, 300)}
     assert {size for size, reason in reasons.items() if reason} == skipped
     page = (tmp_path / "scaling.md").read_text()

@@ -13,8 +13,8 @@ from paper_repro import planted
 from paper_repro.__main__ import main
 from paper_repro.planted import rows_of
 from paper_repro.results import RESULTS, load, run
-from paper_repro.studies import stability, tuning
-from paper_repro.studies.stability import Outcome, Stability, verdict
+from paper_repro.studies import STUDIES, stability, stability_figure, stability_page, tuning
+from paper_repro.studies.stability import Outcome, verdict
 from paper_repro.studies.tuning import (
     DEFAULTS,
     INFORMATIVE,
@@ -41,9 +41,11 @@ def small(monkeypatch):
     monkeypatch.setattr(tuning, "PASSES", 4)
     monkeypatch.setattr(tuning, "PATH_PASSES", 2)
     monkeypatch.setattr(stability, "PASSES", 4)
-    monkeypatch.setattr(stability, "RUNS", 3)
-    monkeypatch.setattr(stability, "UPDATES", 50)
-    monkeypatch.setattr(stability, "OCCURRING", 100)
+    for module in (stability, stability_page, stability_figure):
+        monkeypatch.setattr(module, "RUNS", 3)
+        monkeypatch.setattr(module, "UPDATES", 50)
+    for module in (stability, stability_page):
+        monkeypatch.setattr(module, "OCCURRING", 100)
     monkeypatch.setattr(stability, "WIDTHS", (100, 1000))
     stability.problem.cache_clear()
     yield
@@ -51,7 +53,7 @@ def small(monkeypatch):
 
 
 def test_a_tiny_run_writes_page_figure_and_numbers(small, tmp_path):
-    document = run(Stability(), TINY, tmp_path)
+    document = run(STUDIES["stability"], TINY, tmp_path)
     page = (tmp_path / "stability.md").read_text()
     assert "nan" not in page.lower()
     assert "<svg" in (tmp_path / "stability.svg").read_text()
@@ -79,7 +81,7 @@ def test_a_tiny_run_writes_page_figure_and_numbers(small, tmp_path):
 
 @pytest.mark.parametrize("folder", ["", "dexter", "dorothea", "rcv1"])
 def test_the_pages_say_whose_algorithm_they_measure(folder):
-    """Each row called stabilised is explained; none passes for the authors' program."""
+    """The page explains each row called stabilised, and calls none the authors' program."""
     page = (RESULTS / folder / "stability.md").read_text(encoding="utf-8")
     explained = page.split("**What is called stabilised.**")[1].split("\n")[0]
     rows = [name for name in METHODS if name.startswith("stabilised")]
@@ -92,7 +94,7 @@ def test_the_pages_say_whose_algorithm_they_measure(folder):
 
 
 def test_a_row_with_borrowed_parameters_names_the_algorithm():
-    """The authors' parameters do not make the authors' program of it."""
+    """The authors' parameters do not make it the authors' program."""
     borrowed, own = (METHODS[name].make("hinge", {}) for name in (SCRIPT, INFORMATIVE))
     assert SCRIPT.startswith(INFORMATIVE)
     assert (type(borrowed), borrowed.gravity) == (type(own), own.gravity)
@@ -111,7 +113,7 @@ def svmlight(path, rows, seed=0):
 
 
 def test_train_and_test_files_of_different_width(tmp_path):
-    """Features that only one of them has; the label is that of the training file."""
+    """Either file may have features of its own; the label is the training file's."""
     train = svmlight(tmp_path / "train.svm", 30)
     test = svmlight(tmp_path / "test.svm", 20, seed=3)
     rows = rows_of(Settings(data=train, test=test))
@@ -124,7 +126,7 @@ def test_train_and_test_files_of_different_width(tmp_path):
 
 
 def test_files_from_the_command_line(small, tmp_path, capsys):
-    """Two files for the study; another study uses the first alone and says so."""
+    """The study uses two files; another study uses the first alone and says so."""
     train, test = svmlight(tmp_path / "a.svm", 40), svmlight(tmp_path / "b.svm", 20)
     out = ["--out", str(tmp_path / "out"), "--repeats=1"]
     assert main(["stability", "--data", train, test, *out]) == 0
@@ -145,7 +147,7 @@ def test_files_from_the_command_line(small, tmp_path, capsys):
 
 
 def test_the_planted_problem_is_what_it_says():
-    """Common and rare features decide, the others do not."""
+    """Common and rare features decide, and the other features do not."""
     corpus, mattering = planted.planted(4000, 5000, 0)
     assert len(mattering) == 40
     counts = np.bincount(corpus.X.indices, minlength=5000)
@@ -159,7 +161,7 @@ def test_the_planted_problem_is_what_it_says():
 
 
 def test_tuning_never_sees_what_it_is_judged_on(small, monkeypatch):
-    """Trials learn from one part of the rows given and are judged on the rest."""
+    """Trials learn from one part of the rows and are judged on the rest."""
     seen = []
 
     def watch(model, X, y, X_test, y_test, **options):
@@ -181,14 +183,14 @@ def test_tuning_never_sees_what_it_is_judged_on(small, monkeypatch):
 
 
 def test_the_sparsest_within_a_standard_error_is_chosen():
-    """Not the one with the least error, unless nobody else is near."""
+    """The setting with the least error is chosen only if no sparser one is near."""
     trials = [Trial({}, 0.10, 500.0), Trial({}, 0.12, 40.0), Trial({}, 0.14, 2.0)]
     assert choose(trials, 100)[0] == 1
     assert choose(trials, 1000)[0] == 0
 
 
 def test_everybody_makes_as_many_steps():
-    """Paths and passes of stabilised SGD multiply to the passes of the others."""
+    """Paths times passes of stabilised SGD are the passes of the other methods."""
     for name in METHODS:
         parameters = METHODS[name].draw(np.random.default_rng(0), tuning.Scales(0.1, 1.0))
         model = METHODS[name].make("hinge", parameters)
@@ -196,7 +198,7 @@ def test_everybody_makes_as_many_steps():
 
 
 def test_updates_are_those_of_the_run():
-    """The last of the counts is the number of nonzeros of a run on the same order."""
+    """The last count is the number of nonzeros after a run in the same order."""
     rows = rows_of(QUICK)
     parameters = {"eta0": 0.3, "l1": 0.002}
     records = {"tuning/hinge/FoBoS": {"chosen": 0, "trials": [{"parameters": parameters}]}}
@@ -214,7 +216,7 @@ def found(errors, nonzeros, kappa):
 
 
 def test_the_verdict_has_three_parts():
-    """Each can fail alone."""
+    """Each part can fail alone."""
     rival = found([0.10, 0.12, 0.11], [50, 52, 51], 0.5)
     good = found([0.10, 0.11, 0.12], [10, 12, 11], 0.9)
     assert all(verdict(good, rival).values())

@@ -1,0 +1,73 @@
+"""The page of the study ``bench``: ratios of times beside their bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from paper_repro.pages import Template, paragraphs, table
+from paper_repro.runs import ETA0, L1, L2
+from paper_repro.score import Spread
+from paper_repro.studies.bench import LINES, ORDERS, EpochTimes
+
+PAGE = Template.beside(__file__)
+
+
+def page(document: Mapping[str, Any]) -> str:
+    measured = EpochTimes(document)
+    memory, same = measured.records["memory"], measured.records["same weights"]
+    return PAGE(
+        "page",
+        setting=setting(measured),
+        tables=paragraphs(lines(measured, order) for order in ORDERS),
+        cost=cost(measured),
+        tables_difference=same["tables"]["relative"],
+        examples=measured.corpus["examples"],
+        dense_difference=same["dense"]["relative"],
+        few=same["few"],
+        wide_features=memory["features"],
+        peak=memory["peak"] / 1e6,
+        coefficients=memory["coefficients"] / 1e6,
+        bytes_per_feature=(memory["peak"] - memory["coefficients"]) / memory["features"],
+    )
+
+
+def in_short(measured: EpochTimes) -> str:
+    """The block of the project's README: the lines for rows as they lie."""
+    return paragraphs([setting(measured), lines(measured, "as they lie"), cost(measured)])
+
+
+def setting(measured: EpochTimes) -> str:
+    return PAGE(
+        "setting",
+        examples=measured.corpus["examples"],
+        features=measured.corpus["features"],
+        nonzeros=measured.corpus["nonzeros_per_example"],
+        origin=measured.corpus["origin"],
+        rounds=measured.repeats,
+        l1=L1,
+        l2=L2,
+        eta0=ETA0,
+    )
+
+
+def lines(measured: EpochTimes, order: str) -> str:
+    """The ratios for one order of the rows; bounds are for rows as they lie."""
+    shuffled = ORDERS[order]
+    rows = []
+    for line in LINES:
+        found = measured.ratio(order, line)
+        expected, holds = ("", "") if shuffled else line.verdict(found)
+        rows.append([line.label, found, expected, holds])
+    head = f"one epoch, logistic loss, FoBoS, rows {order}"
+    return table([head, "median ratio (range)", "expected", ""], rows)
+
+
+def cost(measured: EpochTimes) -> str:
+    nanoseconds = [1e9 * seconds for seconds in measured.rounds("as they lie", "clock")]
+    nonzeros = measured.corpus["nonzeros_per_example"]
+    return PAGE(
+        "cost",
+        per_example=Spread.of(nanoseconds),
+        per_nonzero=Spread.of([each / nonzeros for each in nanoseconds]),
+    )

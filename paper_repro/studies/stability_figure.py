@@ -1,0 +1,90 @@
+"""The figure of the study ``stability``: errors, choices, and nonzeros of the last updates."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from paper_repro import figures
+from paper_repro.studies.stability import LOSSES, RUNS, SHARES, UPDATES, Selections, deviation
+from paper_repro.studies.tuning import (
+    FOBOS,
+    INFORMATIVE,
+    RDA,
+    SGD,
+    TRUNCATED,
+    TUNED,
+    UNIVERSAL,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+
+#: The stabilised methods in blue, the others in brown and grey; lines and markers differ too.
+LOOKS: dict[str, dict[str, Any]] = {
+    SGD: dict(color="0.45", marker="x", linestyle=":"),
+    TRUNCATED: dict(color="#c0803f", marker="v", linestyle="--"),
+    FOBOS: dict(color="#a8481a", marker="^", linestyle="-."),
+    RDA: dict(color="black", marker="D", linestyle=(0, (1, 1))),
+    INFORMATIVE: dict(color="#3f7fb5", marker="s", linestyle="-"),
+    UNIVERSAL: dict(color="#0b3c6f", marker="o", linestyle="-"),
+}
+
+
+def draw(document: Mapping[str, Any]) -> Figure:
+    """Error against nonzeros, how often features are chosen, nonzeros over the last updates."""
+    found = Selections(document)
+    figure, axes = figures.new(columns=3, rows=2, width=11.5, height=6.6)
+    for row, loss in zip(axes, LOSSES, strict=True):
+        _draw_errors(row[0], found, loss)
+        _draw_frequencies(row[1], found, loss)
+        _draw_updates(row[2], found, loss)
+        row[0].set_ylabel(f"{LOSSES[loss]} loss: test error")
+    axes[0, 0].set_title("Error and sparsity: left and low is good")
+    axes[0, 1].set_title(f"Features that a share of the {RUNS} runs choose")
+    axes[0, 2].set_title(f"Nonzeros over the last {UPDATES:,} updates")
+    for column, label in enumerate(("nonzeros", "share of the runs, at least", "update")):
+        axes[1, column].set_xlabel(label)
+    handles, labels = axes[0, 0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=6, frameon=False)
+    return figure  # type: ignore[no-any-return]
+
+
+def _draw_errors(ax: Axes, found: Selections, loss: str) -> None:
+    for name in TUNED:
+        outcome = found.outcome(loss, name)
+        ax.errorbar(
+            max(outcome.sparsity, 0.5),
+            outcome.error,
+            xerr=deviation(outcome.nonzeros),
+            yerr=deviation(outcome.errors),
+            **{**LOOKS[name], "linestyle": "none"},
+            elinewidth=0.8,
+            label=name,
+        )
+    ax.set_xscale("log")
+    ax.yaxis.set_major_formatter(lambda share, _: f"{share:.1%}")
+
+
+def _draw_frequencies(ax: Axes, found: Selections, loss: str) -> None:
+    for name in TUNED:
+        chosen = found.outcome(loss, name).record["chosen in"]
+        ax.plot(SHARES, [max(count, 0.5) for count in chosen], **{**LOOKS[name], "markevery": 4})
+    ax.set_yscale("log")
+    ax.xaxis.set_major_formatter(lambda share, _: f"{share:.0%}")
+
+
+def _draw_updates(ax: Axes, found: Selections, loss: str) -> None:
+    for name in TUNED:
+        counts = found.updates(loss, name)
+        if counts:
+            ax.plot(
+                np.arange(-len(counts), 0),
+                [max(count, 0.5) for count in counts],
+                **{**LOOKS[name], "marker": None, "linewidth": 1.0},
+            )
+    ax.set_yscale("log")

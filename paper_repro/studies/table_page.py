@@ -1,0 +1,287 @@
+"""The page of the study ``table``: ratios beside the printed ones, and what explains them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from paper_repro.competitors import (
+    CLOCK,
+    DENSE,
+    DESCRIPTIONS,
+    RULES,
+    SPARSE_PREDICTIONS,
+    TABLES,
+    TIERS,
+)
+from paper_repro.pages import Template, paragraphs
+from paper_repro.published import FEATURES, IDEAL, NONZEROS, PUBLISHED
+from paper_repro.runs import ETA0, L1, L2
+from paper_repro.score import SAME, Spread, coverage, duration
+from paper_repro.studies.table import (
+    REPRODUCED,
+    UNCACHED,
+    TierTimes,
+    groups,
+    is_alike,
+    is_reproduced,
+    printed_ratios,
+    verdict,
+)
+
+PAGE = Template.beside(__file__)
+
+
+def page(document: Mapping[str, Any]) -> str:
+    measured = TierTimes(document)
+    alike = is_alike(measured)
+    return PAGE(
+        "page",
+        setting=setting(measured),
+        summary=summary(measured),
+        reproduced=reproduced(measured) if alike else PAGE("other corpus"),
+        interpreted=interpreted(measured),
+        looked_up=looked_up(measured) if alike else "",
+        vectorised=vectorised(measured),
+        compiled=compiled(measured),
+        unit_costs=unit_costs(measured),
+        equality=weights_equal(measured),
+        equality_table=equality_table(measured),
+        rounds=measured.repeats,
+        coverage=coverage(measured.repeats),
+        every_row=every_row(measured),
+    )
+
+
+def in_short(measured: TierTimes) -> str:
+    """The block of the project's README."""
+    return paragraphs(
+        [
+            setting(measured),
+            summary(measured),
+            reproduced_in_short(measured),
+            weights_equal(measured),
+        ]
+    )
+
+
+def setting(measured: TierTimes) -> str:
+    corpus = measured.corpus
+    return PAGE(
+        "setting",
+        l1=L1,
+        l2=L2,
+        eta0=ETA0,
+        examples=corpus["examples"],
+        features=corpus["features"],
+        nonzeros=corpus["nonzeros_per_example"],
+        origin=corpus["origin"],
+        ideal=measured.ideal,
+        printed_ideal=IDEAL,
+    )
+
+
+def reproduced(measured: TierTimes) -> str:
+    """Every printed ratio beside the ratio found here, with the verdict."""
+    return "\n".join(
+        PAGE(
+            "reproduced",
+            where=printed.where,
+            printed=printed.ratio,
+            printed_share=printed.ratio / IDEAL,
+            found=printed.found,
+            found_share=printed.found.median / measured.ideal,
+            verdict=verdict(printed.factor),
+        )
+        for printed in printed_ratios(measured)
+    )
+
+
+def reproduced_in_short(measured: TierTimes) -> str:
+    """How many printed ratios are reproduced, and the shares that the others reach."""
+    factors = sorted(printed.factor for printed in printed_ratios(measured))
+    same = [factor for factor in factors if is_reproduced(factor)]
+    others = [factor for factor in factors if not is_reproduced(factor)]
+    return PAGE(
+        "in short",
+        reproduced=len(same),
+        all=len(factors),
+        are="is" if len(same) == 1 else "are",
+        factor=REPRODUCED,
+        others=PAGE("others", least=others[0], most=others[-1]) if others else "",
+    )
+
+
+def interpreted(measured: TierTimes) -> str:
+    """Where interpreted code stands between the ideal and the measured ratio."""
+    tiers = []
+    for tier in ("dicts", "scipy"):
+        feature, nonzero = measured.per_feature(tier), measured.per_nonzero(tier)
+        tiers.append(
+            PAGE(
+                "interpreted tier",
+                tier=DESCRIPTIONS[tier],
+                feature=feature,
+                nonzero=nonzero,
+                factor=nonzero / feature,
+                printed_factor=IDEAL / PUBLISHED[tier, "fobos"].sparse_ratio,
+            )
+        )
+    return PAGE("interpreted", ideal=measured.ideal, tiers="; ".join(tiers))
+
+
+def looked_up(measured: TierTimes) -> str:
+    """Why dense updates of the paper's version 3 may have been slower than those measured here."""
+    printed = PUBLISHED["scipy", "fobos"]
+    assert printed.dense is not None
+    feature, nonzero = printed.sparse_predictions / FEATURES, printed.lazy / NONZEROS
+    dense_speedup = feature / measured.per_feature("scipy")
+    lazy_speedup = nonzero / measured.per_nonzero("scipy")
+    element = Spread.of(measured.records["element of a row"]["seconds"]).median
+    every_element = element * measured.corpus["features"]
+    return PAGE(
+        "looked up",
+        printed_feature=feature,
+        dense_speedup=dense_speedup,
+        printed_nonzero=nonzero,
+        lazy_speedup=lazy_speedup,
+        quotient=dense_speedup / lazy_speedup,
+        printed_predicting=(printed.dense - printed.sparse_predictions) / FEATURES,
+        predicting=measured.per_feature("scipy", DENSE) - measured.per_feature("scipy"),
+        element=element,
+        looking_up=every_element / measured.median("scipy", "fobos", TABLES),
+    )
+
+
+def vectorised(measured: TierTimes) -> str:
+    overhead, feature = measured.overhead("numpy"), measured.per_feature("numpy")
+    return PAGE(
+        "vectorised",
+        dense=measured.ratio("numpy", "fobos", DENSE, TABLES),
+        sparse_predictions=measured.ratio("numpy", "fobos", SPARSE_PREDICTIONS, TABLES),
+        lazy=measured.median("numpy", "fobos", TABLES),
+        overhead=overhead,
+        overhead_share=overhead / measured.median("numpy", "fobos", SPARSE_PREDICTIONS),
+        feature=feature,
+        dense_speedup=measured.per_feature("scipy") / feature,
+        lazy_speedup=measured.per_nonzero("scipy") / measured.per_nonzero("numpy"),
+    )
+
+
+def compiled(measured: TierTimes) -> str:
+    # The shrink of a weight reads one double and writes one.
+    shrink = 16 / measured.per_feature("compiled")
+    in_cache, in_memory = (measured.bytes_per_second(where) for where in ("weights", "memory"))
+    bounded = in_memory < shrink <= in_cache
+    scalar = f"{SPARSE_PREDICTIONS}, scalar"
+    return PAGE(
+        "compiled",
+        tables=measured.ratio("compiled", "fobos", DENSE, TABLES),
+        clock=measured.ratio("compiled", "fobos", DENSE, CLOCK),
+        vector_speedup=measured.ratio("compiled", "fobos", scalar, SPARSE_PREDICTIONS),
+        scalar=measured.ratio("compiled", "fobos", f"{DENSE}, scalar", CLOCK),
+        shrink=shrink / 1e9,
+        in_cache=in_cache / 1e9,
+        in_memory=in_memory / 1e9,
+        gib=UNCACHED / 2**30,
+        bound=PAGE("bound", share=shrink / in_cache) if bounded else "",
+    )
+
+
+def weights_equal(measured: TierTimes) -> str:
+    worst = max(
+        found["relative"]
+        for tier, rule in groups()
+        for found in measured.equal(tier, rule)["against dense"].values()
+    )
+    return PAGE("equality", refused=SAME, worst=worst)
+
+
+def summary(measured: TierTimes) -> str:
+    """Speeds and ratios, one row per tier and rule."""
+
+    def row(tier: str, rule: str) -> Mapping[str, Any]:
+        printed = PUBLISHED.get((tier, rule))
+        return dict(
+            tier=DESCRIPTIONS[tier],
+            rule=RULES[rule],
+            lazy=1 / measured.median(tier, rule, TABLES),
+            dense=measured.ratio(tier, rule, DENSE, TABLES).median,
+            printed_dense=_printed(printed.dense_ratio if printed else None),
+            sparse=measured.ratio(tier, rule, SPARSE_PREDICTIONS, TABLES).median,
+            printed_sparse=_printed(printed.sparse_ratio if printed else None),
+            clock=1 / measured.median(tier, rule, CLOCK),
+            dense_by_clock=measured.ratio(tier, rule, DENSE, CLOCK).median,
+        )
+
+    return PAGE.table("summary", (row(*group) for group in groups()))
+
+
+def _printed(ratio: float | None) -> str:
+    return "" if ratio is None else f"{ratio:,.0f}"
+
+
+def unit_costs(measured: TierTimes) -> str:
+    """The ratios taken apart: time per feature, time per nonzero."""
+    printed_rows = [
+        dict(
+            who=f"{DESCRIPTIONS[tier]}, as printed",
+            dense=duration(printed.dense / FEATURES) if printed.dense else "",
+            sparse=printed.sparse_predictions / FEATURES,
+            lazy=printed.lazy / NONZEROS,
+            overhead="",
+        )
+        for (tier, rule), printed in PUBLISHED.items()
+        if rule == "fobos"
+    ]
+    rows = [
+        dict(
+            who=DESCRIPTIONS[tier],
+            dense=duration(measured.per_feature(tier, DENSE)),
+            sparse=measured.per_feature(tier),
+            lazy=measured.per_nonzero(tier),
+            overhead=duration(measured.overhead(tier)),
+        )
+        for tier in TIERS
+    ]
+    return PAGE.table("unit costs", printed_rows + rows)
+
+
+def equality_table(measured: TierTimes) -> str:
+    def row(tier: str, rule: str) -> Mapping[str, Any]:
+        equal = measured.equal(tier, rule)
+        tables, clock = equal["against dense"][TABLES], equal["against dense"][CLOCK]
+        return dict(
+            tier=DESCRIPTIONS[tier],
+            rule=RULES[rule],
+            examples=equal["rows"],
+            weights=tables["weights"],
+            nonzero=tables["nonzero"],
+            tables=tables["absolute"],
+            clock=clock["absolute"],
+            relative=max(tables["relative"], clock["relative"]),
+            four_figures=tables["four_figures"] + clock["four_figures"],
+            compiled=equal["against compiled"]["relative"],
+        )
+
+    return PAGE.table("equality table", (row(*group) for group in groups()))
+
+
+def every_row(measured: TierTimes) -> str:
+    return PAGE.table(
+        "every row",
+        (
+            dict(
+                tier=tier,
+                rule=RULES[rule],
+                name=name,
+                examples=measured.examples(tier, rule, name),
+                speed=Spread.of([1 / s for s in measured.seconds(tier, rule, name)]),
+                seconds=measured.median(tier, rule, name),
+                dense=measured.ratio(tier, rule, DENSE, name),
+                sparse=measured.ratio(tier, rule, SPARSE_PREDICTIONS, name),
+            )
+            for tier, rule in groups()
+            for name in TIERS[tier]
+        ),
+    )
