@@ -34,7 +34,7 @@ class TruncatedGradient(Affine):
 
     @property
     def has_state(self) -> bool:
-        """Whether a weight must remember when it was stored: only a threshold asks for it."""
+        """Whether each weight keeps a stamp of when it was stored: only a threshold needs it."""
         return self.threshold < math.inf
 
     def check_penalty(self, penalty: ElasticNet) -> None:
