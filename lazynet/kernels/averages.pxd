@@ -1,32 +1,32 @@
-# Averages of the iterates beside a clock: what is counted after every step.
+# Averages of the iterates beside a clock: the sums that grow after every step.
 from .clock cimport Clock, two_sum
 from .rows cimport Past
 
-# A plain array of these carries the counting from call to call.
+# A plain array of these fields carries the sums from call to call.
 cdef enum:
     COUNTED = 0            # iterates since the clock was set
-    SCALES_LOW = 1         # what the rounding of the last prefix sums lost
-    PULLS_LOW = 2
-    TOTAL = 3              # sum of omega over all iterates there have been, and its lost digits
-    TOTAL_LOW = 4
-    INTERCEPT_SUM = 5      # sum of omega b, likewise
-    INTERCEPT_SUM_LOW = 6
+    SCALES_LOW = 1         # digits that rounding took from the last prefix sum of the scales
+    PULLS_LOW = 2          # digits that rounding took from the last prefix sum of the pulls
+    TOTAL = 3              # sum of omega over all iterates
+    TOTAL_LOW = 4          # digits that rounding took from TOTAL
+    INTERCEPT_SUM = 5      # sum of omega b over all iterates
+    INTERCEPT_SUM_LOW = 6  # digits that rounding took from INTERCEPT_SUM
     N_AVERAGE_FIELDS = 7
 
 
 cdef class Average:
-    """The past of a clock: a block of three numbers per iterate, and the counting."""
+    """The past of a clock: a block of three numbers per iterate, and the fields above."""
     cdef double[::1] shifts
     cdef double[::1] scales
     cdef double[::1] pulls
     cdef double[::1] fields
 
-    cdef object pins  # keeps the arrays where they are
+    cdef object pins  # weak references, which keep NumPy from moving the arrays
 
     cdef Past past(self) except *
 
 
-# Raises unless the steps say what each of them counts.
+# Raises unless ``counts`` holds one omega per step.
 cdef int check_counts(const double[::1] counts, Py_ssize_t n_steps) except -1
 
 
@@ -40,7 +40,7 @@ cdef inline void add_to(double* total, double* low, double term) noexcept nogil:
 
 
 cdef inline void count_totals(double* fields, double omega, double intercept) noexcept nogil:
-    """What every kind of average counts: how much, and the intercept."""
+    """Add omega and omega b of one iterate to the totals, as every kind of average does."""
     add_to(&fields[TOTAL], &fields[TOTAL_LOW], omega)
     add_to(&fields[INTERCEPT_SUM], &fields[INTERCEPT_SUM_LOW], omega * intercept)
 
@@ -48,7 +48,7 @@ cdef inline void count_totals(double* fields, double omega, double intercept) no
 cdef inline void count_iterate(
     Past* past, double* fields, const Clock* clock, double omega, double intercept
 ) noexcept nogil:
-    """Let the weights as they stand on the clock count omega.  There must be room for one more."""
+    """Count the present weights with the weight omega.  The block must have room for one more."""
     cdef double weighed = omega * clock.scale
     cdef Py_ssize_t n = past.n
     past.shifts[n] = clock.shift
@@ -60,8 +60,8 @@ cdef inline void count_iterate(
     count_totals(fields, omega, intercept)
 
 
-# The sum of a weight is a difference of numbers as large as S0 |z|, and |z| = |w| / scale + shift may
-# be much larger than |w|.  The reach of the past,
+# The sum of a weight is a difference of numbers as large as S0 |z|, and |z| = |w| / scale + shift
+# may be much larger than |w|.  The reach of the past,
 #
 #     S0 max(1 / scale, shift) / (sum of omega over all iterates that have counted),
 #
@@ -85,8 +85,8 @@ cdef inline bint past_is_worn(
 ) noexcept nogil:
     """Whether to fold before a step that shrinks by ``keep`` and ``pull``.
 
-    The step stores weights beside the scale and the shift that it leaves: after a large decay the
-    sums of the past would be too large beside them.
+    The step stores weights beside its new scale and shift: after a large decay the sums of the
+    past would be too large beside these weights.
     """
     cdef double farthest, bound
     if past.n == 0:

@@ -1,18 +1,18 @@
 """Exact averages of the iterates, also where l1 makes weights vanish.
 
-Computes sum_i omega_i w_i over the iterates i that have counted, of every weight, at the cost of
-the nonzeros.  While nothing touches it a weight is sgn(z) [|z| - shift]+ scale, a curve that
+Computes sum_i omega_i w_i over the iterates i that have counted, for every weight, at the cost of
+the nonzeros.  While no example touches it, a weight is sgn(z) [|z| - shift]+ scale, a curve that
 meets zero at most once, so that with the prefix sums S0 = sum omega scale and S1 = sum omega
 scale shift of the clock's past
 
     sum = z S0(m) - sgn(z) S1(m) - before         m: the iterates with a shift below |z|
 
-where ``before`` takes off what was before z was stored.  A cell is {z, before}; the kernel of the
-clock keeps both (``averaged_update`` of rows.h).  When the clock is set anew, or its past is full,
-every sum is folded into ``before``.
+where ``before`` accounts for the iterates before z was stored.  A cell is {z, before}; the kernel
+of the clock keeps both (``averaged_update`` of rows.h).  When the clock is set anew, or its past is
+full, every sum is folded into ``before``.
 
 Property: equal to lazynet.reference.averages.DenseAverage, which adds up every weight after every
-step (tests/test_averages.py).
+step (tests/exact/test_averages_equal_the_plain_mean.py).
 """
 
 cimport cython
@@ -29,9 +29,9 @@ TOTAL_FIELD = TOTAL
 INTERCEPT_SUM_FIELD = INTERCEPT_SUM
 
 
-@cython.binding(False)  # a method checks what it is called on
+@cython.binding(False)  # a method then checks the type of self
 cdef class Average:
-    """The arrays of a clock's past: ``shifts``, and the prefix sums, one longer."""
+    """The arrays of a clock's past: ``shifts``, and two prefix sums with one entry more."""
 
     # __cinit__ runs exactly once; __init__ can be skipped or called again.
     def __cinit__(self, shifts, scales, pulls, fields):
@@ -59,7 +59,7 @@ cdef class Average:
         self.past()
 
     cdef Past past(self) except *:
-        # Checked whenever it is used, since anybody may write to the fields.
+        # The count is checked at every use, because Python code may write to the fields.
         cdef Past past
         cdef double counted = self.fields[COUNTED]
         past.shifts, past.scales, past.pulls = &self.shifts[0], &self.scales[0], &self.pulls[0]
@@ -80,7 +80,7 @@ cdef int check_counts(const double[::1] counts, Py_ssize_t n_steps) except -1:
 
 
 cdef inline double sum_of(const Past* past, double z, double before) noexcept nogil:
-    """The weighed sum of the weight in a cell over all iterates that have counted."""
+    """sum_i omega_i w_i of the weight w in a cell, over all iterates that have counted."""
     if z == 0.0:
         return -before
     cdef Py_ssize_t n = past.n
@@ -105,7 +105,7 @@ def read(
     const double[::1] fields not None,
     double[::1] weights not None,
 ):
-    """weights <- the weights as of now."""
+    """weights <- the current weights."""
     cdef Py_ssize_t j
     cdef double scale, shift
     check_cells(cells, fields)
@@ -120,7 +120,7 @@ def read(
 
 
 def sums(const double[:, ::1] cells not None, Average average, double[::1] out not None):
-    """out <- sum_i omega_i w_i of every weight; nothing is changed."""
+    """out <- sum_i omega_i w_i of every weight; changes nothing else."""
     cdef Py_ssize_t j
     cdef Past past = average.past()
     if cells.shape[1] != 2 or out.shape[0] != cells.shape[0]:
@@ -149,6 +149,6 @@ def fold(double[:, ::1] cells not None, double[::1] fields not None, Average ave
 
 
 def begin(Average average):
-    """Let the past of the clock begin now; totals are kept."""
+    """Let the past of the clock begin now; the totals stay."""
     average.fields[COUNTED] = average.fields[SCALES_LOW] = average.fields[PULLS_LOW] = 0.0
     average.scales[0] = average.pulls[0] = 0.0

@@ -3,14 +3,14 @@ from libc.math cimport fma
 
 # A plain array of these carries the clock from call to call, so that it copies and pickles.
 cdef enum:
-    SCALE = 0        # P = product of the steps' a, rounded ...
-    SCALE_LOW = 1    # ... and what the rounding lost
+    SCALE = 0        # P = product of the steps' a, rounded
+    SCALE_LOW = 1    # digits that rounding took from P
     SHIFT = 2        # sum of b / P(new): l1 B of Theorem 1, corrected, and l1 beta of Theorem 2
-    SHIFT_LOW = 3
+    SHIFT_LOW = 3    # digits that rounding took from the shift
     INTERCEPT = 4
     WORK = 5         # nonzeros visited since the clock was last reset
-    PENDING = 6      # 1 between the halves of a step, when a sweep is due there ...
-    PENDING_MOVE = 7 # ... and the move that is still to be made
+    PENDING = 6      # 1 while a sweep between the two halves of a step is due, else 0
+    PENDING_MOVE = 7 # the move that the second half of the step will make
     N_CLOCK_FIELDS = 8
 
 
@@ -24,10 +24,10 @@ cdef struct Clock:
 
 # When a clock is worn out and every weight must be brought current.
 cdef struct Wear:
-    double smallest_scale   # range: |w| / scale must not overflow
-    double cushion          # cancellation: scale * shift bounds the absolute error, in ulps ...
-    double largest_cushion  # ... gladly below the first, never above the second
-    double enough_work      # nonzeros after which a sweep is paid for
+    double smallest_scale   # least scale: below it |w| / scale could overflow
+    double cushion          # soft limit of scale * shift, which bounds a weight's error in ulps
+    double largest_cushion  # hard limit of scale * shift
+    double enough_work      # nonzeros visited that pay for a sweep: then the soft limit holds
 
 
 cdef inline void load_clock(Clock* clock, const double* fields) noexcept nogil:
@@ -52,7 +52,7 @@ cdef inline void start_clock(double* fields) noexcept nogil:
 
 
 cdef inline double two_sum(double a, double b, double* error) noexcept nogil:
-    """a + b rounded, and what the rounding lost: exact whichever is larger."""
+    """a + b rounded; error <- the digits that rounding took, exact for any two numbers."""
     cdef double total = a + b
     cdef double part = total - a
     error[0] = (a - (total - part)) + (b - part)
@@ -64,9 +64,9 @@ cdef inline void advance_clock(
 ) noexcept nogil:
     """scale <- a scale, shift <- shift + b / scale, in double-double (a = keep + keep_low).
 
-    The recurrence itself adds an error of about 2^-100 a step; what remains is that of its
-    inputs, 1 - a and b, each rounded once: relative to the decay and to the pull, not to a.  All
-    for a dozen multiplications and no transcendental call.
+    The recurrence adds a relative error of about 2^-100 per step.  The larger error is the error of
+    the inputs 1 - a and b, each rounded once: relative to the decay and to the pull, not to a.
+    A step takes a dozen multiplications and no transcendental function.
     """
     cdef double product, error, quotient, remainder, total
     if keep != 1.0 or keep_low != 0.0:
@@ -87,10 +87,12 @@ cdef inline void advance_clock(
 
 
 cdef inline bint beyond_limits(const Clock* clock, const Wear* wear) noexcept nogil:
+    """Whether the clock is beyond one of its hard limits."""
     return clock.scale < wear.smallest_scale or clock.scale * clock.shift > wear.largest_cushion
 
 
 cdef inline bint worn_out(const Clock* clock, const Wear* wear, double work) noexcept nogil:
+    """Whether a sweep is due: at a hard limit, or at the soft limit once steps have paid for it."""
     if beyond_limits(clock, wear):
         return True
     return work > wear.enough_work and clock.scale * clock.shift > wear.cushion

@@ -6,14 +6,14 @@ Theorems 1 and 2, corrected), in a coordinate z that no shrink changes:
     current(z) = sgn(z) [|z| - shift]+ * scale          stored(w) = sgn(w) (|w| / scale + shift)
 
 A step touches the nonzeros of its example; every other weight moves by the motion of the clock.
-There is no division, branch or transcendental per nonzero: the scale is multiplied once into
-the prediction and divided once into the step.
+A nonzero costs no division, no branch and no transcendental function: the scale is multiplied once
+into the prediction and divided once into the step.
 
-With an ``Average`` the same steps also keep, per weight, what the average of the iterates needs
-(averages.pyx); ``stored`` then holds cells of two numbers.
+With an ``Average`` the same steps also keep, per weight, the number from which the average of the
+iterates is read (averages.pyx); ``stored`` then holds cells of two numbers.
 
-Property: the weights after every step equal those of lazynet.reference.DenseReference
-(tests/test_engines.py), for any chunking bit for bit the same.
+Property: the weights after every step equal the weights of lazynet.reference.DenseReference
+(tests/exact/test_lazy_equals_dense.py).  Any split into chunks gives the same bits.
 """
 
 from libc.math cimport isfinite
@@ -134,7 +134,7 @@ def run(
                         &clock, steps.keep[step], steps.keep_low[step], steps.pull[step]
                     )
                     if beyond_limits(&clock, &task.wear):
-                        # What is stored now would lose its digits beside so large a shift.
+                        # A weight stored beside so large a shift would lose digits: sweep first.
                         fields[PENDING] = 1.0
                         fields[PENDING_MOVE] = move
                         status = WORN_OUT
@@ -145,7 +145,7 @@ def run(
                     intercept -= move
                 move *= clock.inverse
                 if averaged and not task.pulls and clock.shift == 0.0:
-                    # No weight can vanish: the plainest update will do.
+                    # Without a pull no weight vanishes: the update need not look for zeros.
                     ops.pair_update(
                         csr, &at.now, at.ahead, z, -move, -move * past.scales[past.n]
                     )

@@ -7,12 +7,12 @@ u = sum h_old g x, with g the slopes and h the harmonic numbers; everything else
 
     a = sum g     c = sum a_t / t     z = v.mean     r = a (1 + |mean|^2) - z     s = sum r_t / t
 
-Only h v - u is ever used, and it loses digits as h v grows.  So now and then, at powers of two that
-are so far apart that it costs no more than the steps between them, h v is taken off u and h begins
-again at 0.
+Only h v - u is used, and it loses digits as h v grows.  So at some powers of two of the number of
+steps h v is subtracted from u, and h begins again at 0.  These visits to all features are so far
+apart that they cost no more than the steps between them.
 
 Property: equal to lazynet.reference.dekel.DenseDekel, which centers every row and adds up every
-weight after every step (tests/test_dekel.py).
+weight after every step (tests/exact/test_dekel.py).
 """
 
 from libc.math cimport isfinite
@@ -37,7 +37,7 @@ from .examples cimport (
 )
 from .rows cimport Csr, RowOps
 
-# Behind each running sum stand the digits that its rounding lost.
+# The field after each running sum holds the digits that rounding took from the sum.
 cdef enum:
     STEPS = 0
     A = 1
@@ -51,7 +51,7 @@ cdef enum:
 cdef enum:
     PATIENT_STEPS = 65536
 
-# Counts beyond this are not whole numbers of steps.
+# Doubles beyond this do not count single steps.
 cdef double GREATEST_COUNT = 2.0 ** 53
 
 DEKEL_FIELDS = N_FIELDS
@@ -64,7 +64,7 @@ S_FIELD = S
 
 
 cdef inline bint h_begins_again(double steps, Py_ssize_t n_columns) noexcept nogil:
-    """Whether ``steps`` is a power of two, and large enough that all weights may be visited."""
+    """Whether ``steps`` is a power of two, and large enough to pay for a visit to all weights."""
     if not steps < GREATEST_COUNT:
         return False
     cdef int64_t t = <int64_t> steps
@@ -72,7 +72,7 @@ cdef inline bint h_begins_again(double steps, Py_ssize_t n_columns) noexcept nog
 
 
 def begin_h_again(double[:, ::1] cells not None, double[::1] fields not None):
-    """u <- u - h v, h <- 0: the same model, counted from here."""
+    """u <- u - h v, h <- 0; the model stays the same."""
     cdef Py_ssize_t j
     cdef double h
     if cells.shape[1] != 2 or fields.shape[0] != N_FIELDS:
@@ -93,7 +93,7 @@ def run(
     int loss,
     double epsilon,
     double strength,             # lambda
-    const double[::1] mean not None,      # the center, empty for rows as they are
+    const double[::1] mean not None,      # the center, empty if rows are not centered
     double theta,                # 1 + |mean|^2
     double[:, ::1] cells not None,        # IN/OUT: {v, u} of every feature
     double[::1] fields not None,          # IN/OUT: t, and the scalar sums
@@ -147,7 +147,7 @@ def run(
             t += 1.0
             sums[STEPS] = t
             if slope != 0.0:
-                # u takes the harmonic number of the step before.
+                # u gets the harmonic number before 1 / t of this step is added to it.
                 ops.pair_update(csr, &at.now, at.ahead, cell, slope, sums[H] * slope)
                 add_to(&sums[A], &sums[A + 1], slope)
                 add_to(&sums[Z], &sums[Z + 1], slope * q)

@@ -2,11 +2,12 @@
 
 Computes what lazynet.reference.DenseReference computes, Lipton & Elkan's baseline: predict, move
 the weights of the example's nonzeros, shrink all d weights.  O(d) per step.
-With ``spread`` the prediction and the move run over all d features too, which is the column of the
-paper's table in which nothing at all is sparse.  With ``sums`` every weight is added up after
-every step: the naive average of the iterates.
+With ``spread`` the prediction and the move run over all d features too, as in the column of the
+paper's table that uses no sparsity.  With ``sums`` every weight is added to a sum after every step:
+the naive average of the iterates.
 
-Property: equal to the reference after every step (tests/test_engines.py).
+Property: the weights equal the weights of the reference after every step
+(tests/exact/test_lazy_equals_dense.py).
 """
 
 from libc.math cimport isfinite
@@ -50,7 +51,7 @@ def run(
     double[::1] intercept not None,  # IN/OUT: one entry
     double[::1] spread not None,     # scratch: d zeros, empty to predict sparsely
     double[::1] sums not None,       # IN/OUT: sum of omega w, empty without an average
-    double[::1] totals not None,     # IN/OUT: what has counted (averages.pxd), empty likewise
+    double[::1] totals not None,     # IN/OUT: the fields of averages.pxd, empty without an average
     bint vectorised,        # whether the loops over all weights use vector units
     Py_ssize_t first,
 ):
@@ -116,7 +117,7 @@ def run(
             if not task.shrink_first:
                 loops.shrink_all(w, d, steps.keep[step], steps.pull[step])
             if averaged and steps.counts[step] != 0.0:
-                # Minus a move against the weights themselves.
+                # sum_w <- sum_w + omega w: an update along w with the step -omega.
                 loops.full_update(sum_w, w, d, -steps.counts[step])
                 count_totals(&totals[0], steps.counts[step], intercept[0])
             step += 1

@@ -12,34 +12,34 @@ cdef enum Status:
     WORN_OUT = 1     # all weights must be brought current before the next step
     OVERFLOWED = 2   # this step's prediction or move is not finite; it was not taken
     BAD_ROW = 3      # this step's row cannot be read safely; it was not taken
-    PAUSED = 4       # enough for one call: time to look at the signals
+    PAUSED = 4       # the call has lasted long enough: Python must handle signals
     OUT_OF_MEMORY = 5  # there is no room for this step's row; the step was not taken
 
 
 cdef class Examples:
-    """X (CSR of any supported types), y and what each example counts for; never copied."""
+    """X (CSR of any supported types), targets and importances; never copied."""
     cdef Csr csr
     cdef const RowOps* ops
     cdef const double* targets
     cdef const double* importances  # NULL: every example counts 1
     cdef bint wide_values
     cdef bint wide_indices
-    cdef object owners              # keeps the arrays alive, and where they are
+    cdef object owners              # keeps the arrays alive, and NumPy from moving them
 
 
 cdef class Steps:
-    """A chunk of steps: which row, the rate, and the shrink |w| <- [a |w| - b]+ of each."""
+    """A chunk of steps: the row, the rate, and the shrink |w| <- [a |w| - b]+ of each step."""
     cdef const int64_t[::1] order
     cdef const double[::1] rates      # eta
-    cdef const double[::1] keep       # a, rounded ...
-    cdef const double[::1] keep_low   # ... and what the rounding lost
+    cdef const double[::1] keep       # a, rounded
+    cdef const double[::1] keep_low   # digits that rounding took from a
     cdef const double[::1] pull       # b
-    cdef const double[::1] counts     # omega, where iterates are averaged, else None
-    cdef object pins                  # keeps the arrays where they are
+    cdef const double[::1] counts     # omega, None unless iterates are averaged
+    cdef object pins                  # weak references, which keep NumPy from moving the arrays
 
 
 cdef class Task:
-    """What does not change from chunk to chunk: the loss, the step's form, when to sweep."""
+    """The constants of a run: the loss, the order within a step, the limits before a sweep."""
     cdef int loss
     cdef double epsilon
     cdef bint shrink_first
@@ -52,26 +52,26 @@ cdef class Task:
 # Raises unless the examples have targets and the loss is one of the table.
 cdef int check_runnable(Examples examples, int loss) except -1
 
-# Raises if the array called ``name`` does not begin where one of its numbers may lie.
+# Raises unless the array called ``name`` is aligned to its numbers of ``itemsize`` bytes.
 cdef int check_aligned(str name, const void* first, size_t itemsize=*) except -1
 
 # Raises unless the array called ``name`` has ``length`` entries and is aligned.
 cdef int check_vector(str name, const double[::1] array, Py_ssize_t length) except -1
 
-# Raises unless ``cells`` has ``length`` rows of so many numbers and is aligned.
+# Raises unless ``cells`` has ``length`` rows of ``numbers`` numbers and is aligned.
 cdef int check_cells(
     const double[:, ::1] cells, Py_ssize_t length, Py_ssize_t numbers) except -1
 
-# What keeps NumPy from moving arrays: see examples.pyx.
+# Weak references that keep NumPy from moving the arrays: see examples.pyx.
 cdef list pinned(arrays)
 
 
-# The rows after the one at hand, for prefetching.  AHEAD rows later is soon enough for the
-# row's values and columns to arrive and not so soon that they are gone again.
+# A step prefetches the row AHEAD steps later: early enough for the row's values and columns to
+# arrive in time, and late enough for them to be in the cache still.
 cdef enum:
     AHEAD = 3
 
-# Numbers that one call touches at most, a last row excepted: some tens of milliseconds.
+# A call pauses once it has touched this many numbers, after some tens of milliseconds.
 cdef enum:
     PATIENCE = 8388608
 
@@ -87,16 +87,16 @@ cdef inline Py_ssize_t upcoming(
     return <Py_ssize_t> row if 0 <= row < csr.n_rows else otherwise
 
 
-# The rows that a step has to do with.
+# The rows that a step reads or prefetches.
 cdef struct Visit:
-    Row now                 # the step's own row ...
-    Py_ssize_t number       # ... and its number
-    Row following           # the next step's row, or the step's own where that cannot be read
+    Row now                 # the step's own row
+    Py_ssize_t number       # the number of the step's own row
+    Row following           # the next step's row, or the step's own if the next cannot be read
     Py_ssize_t next_number  # the number of the next step's row
     bint loaded             # whether ``following`` is the next step's row
     Py_ssize_t ahead        # the number of the row AHEAD steps later, which is only fetched
     Room rooms[2]           # for the columns of ``now`` and ``following``, by turns
-    int turn                # which of the rooms holds the columns of ``now``
+    int turn                # the room, 0 or 1, that holds the columns of ``now``
 
 
 cdef inline void begin_visits(Visit* at) noexcept nogil:
@@ -114,10 +114,10 @@ cdef inline void end_visits(Visit* at) noexcept nogil:
 cdef inline Status visit(
     Visit* at, Examples examples, const int64_t* order, Py_ssize_t n_steps, Py_ssize_t step
 ) noexcept nogil:
-    """Load the rows of ``step``, which follows the step of the last visit; FINISHED, or why not.
+    """Load the rows of ``step``, the step after the last visit's; returns FINISHED or an error.
 
-    Each row is looked at once, as the following one or when it is the first of a call: what was
-    checked is what is used.
+    Each row is read and checked once, as the following row or as the first row of a call.  So the
+    step uses the same numbers that were checked, even if another thread changes the matrix.
     """
     cdef Csr* csr = &examples.csr
     cdef const RowOps* ops = examples.ops
@@ -141,7 +141,7 @@ cdef inline Status visit(
 cdef inline double slope_of(
     Examples examples, int loss, double epsilon, Py_ssize_t row, double prediction
 ) noexcept nogil:
-    """s l'(p, y): the slope of the example's loss, as often as the example counts."""
+    """s l'(p, y): the slope of the example's loss times the example's importance."""
     cdef double slope = loss_slope(loss, prediction, examples.targets[row], epsilon)
     if examples.importances != NULL:
         slope *= examples.importances[row]

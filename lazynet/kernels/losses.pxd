@@ -1,5 +1,5 @@
 # The losses as scalar pairs: l(p, y) and its derivative in p, both stable at any margin.
-# Python twins: lazynet/reference/losses.py; tests/test_losses.py holds the two together.
+# Python twins: lazynet/reference/losses.py; tests/exact/test_losses.py compares both.
 from libc.math cimport exp, fabs, log1p
 
 # In the order of lazynet.losses.LOSSES.

@@ -1,4 +1,4 @@
-"""The parts of the objective: mean loss + l1 * sum|w| + l2/2 * sum w^2, exact, without a copy."""
+"""The sums in the objective mean loss + l1 * sum|w| + l2/2 * sum w^2, computed without a copy."""
 
 from libc.stdlib cimport free
 

@@ -1,17 +1,17 @@
 """The rescaling engine: weights as a scale times a vector, the classic trick for an l2 penalty.
 
 Computes SGD or FoBoS with l1 = 0, one example at a time, as in the note "Sparse Features and L2
-Regularization" (2012; Smola, Bottou), corrected as lazynet.reference.rescaling.PlainRescaled says:
+Regularization" (2012; Smola, Bottou), corrected as lazynet.reference.rescaled.PlainRescaled says:
 w = c v, and a shrink of all weights is one multiplication,
 
     c <- a c        v <- v - (eta l' / c) x        with the c at the moment of the update
 
-Where a = 0 (eta lambda = 1) nothing is left of any weight, and c begins again at 1.  This is the
-clock without a shift, and without the lost digits that the clock keeps: its error grows with the
-number of steps like that of the dense loop.
+Where a = 0 (eta lambda = 1) all weights become 0, and c begins again at 1.  The form is a clock
+without a shift and without the low digits of the scale.  So the error grows with the number of
+steps, as the error of the dense loop does.
 
 Property: equal to lazynet.reference.DenseReference and to the clock after every step
-(tests/test_rescaling.py).
+(tests/exact/test_rescaled_engine.py).
 """
 
 from libc.math cimport fabs, isfinite
@@ -40,8 +40,8 @@ from .rows cimport Csr, RowOps
 cdef enum:
     SCALE = 0
     INTERCEPT = 1
-    PENDING = 2       # 1 between the halves of a step, when a sweep is due there ...
-    PENDING_MOVE = 3  # ... and the move that is still to be made
+    PENDING = 2       # 1 while a sweep between the two halves of a step is due, else 0
+    PENDING_MOVE = 3  # the move that the second half of the step will make
     N_FIELDS = 4
 
 RESCALED_FIELDS = N_FIELDS
@@ -50,7 +50,7 @@ INTERCEPT_FIELD = INTERCEPT
 
 
 cdef inline bint out_of_range(double scale, double smallest) noexcept nogil:
-    """A product that cannot be divided by much longer; 0 and NaN among them."""
+    """Whether division by the scale could soon overflow or lose digits; true for 0 and NaN."""
     return not smallest <= fabs(scale) <= 1.0 / smallest
 
 

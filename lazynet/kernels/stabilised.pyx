@@ -7,13 +7,13 @@ A burst is K steps of SGD during which k_j counts the nonzero gradients of a wei
     universal    w_j <- soft(w_j, g K)       all weights: a shift that grows, as on the clock
 
 A cell is {z_j, k_j} with w_j = soft(z_j, shift), k_j = -1 once the feature is purged, and shift 0
-unless gravity is universal.  Only what a burst has informed is visited after it, so that a burst costs
-O(K nonzeros).  What it informed is recorded: the feature, the ratio |w_j| / k_j (or / K) before the
-truncation, and whether the weight vanished.  From the records of all paths of a stage come the next
-gravity and the purge.
+unless gravity is universal.  The truncation visits only the weights that the burst has informed, so
+that a burst costs O(K nonzeros).  A record keeps, for each of these weights, the feature, the ratio
+|w_j| / k_j (or / K) before the truncation, and whether the weight vanished.  The records of all
+paths of a stage decide the next gravity and the purge.
 
-Property: equal to lazynet.reference.stabilised.StabilisedReference after every stage, and after every
-step within one (tests/test_stabilised.py).
+Property: equal to lazynet.reference.stabilised.DenseStabilised after every stage, and after every
+step within a stage (tests/exact/test_stabilised.py).
 """
 
 cimport cython
@@ -39,7 +39,7 @@ from .examples cimport (
 )
 from .rows cimport Csr, RowOps, prefetch, read_once, soft
 
-# How else a call can end.
+# Further ways in which a call of ``run`` can end, beside ``Status``.
 cdef enum:
     NO_ROOM = 100       # the records must be made longer before the next step
     UNTRUNCATED = 101   # a burst is over and its gravity is still to be found
@@ -50,40 +50,40 @@ STATUS_UNTRUNCATED = UNTRUNCATED
 cdef enum:
     INTERCEPT = 0
     SHIFT = 1
-    PULL = 2     # what the last burst's universal gravity took from every weight; 0 after a sweep
+    PULL = 2     # distance that the last universal gravity pulled every weight; 0 after a sweep
     N_FIELDS = 3
 
 BURST_FIELDS = N_FIELDS
 INTERCEPT_FIELD = INTERCEPT
 SHIFT_FIELD = SHIFT
 
-# What belongs to the feature of a record is fetched so many records before it is needed.
+# The numbers of a record's feature are prefetched this many records before their use.
 cdef enum:
     RECORDS_AHEAD = 16
 
-# The shift of so many bursts that pull alike costs weights of the size that they pull at too many
-# digits: time for a sweep, which is paid for by them.
+# The largest shift, in units of one burst's pull.  Past this shift small weights lose digits; the
+# bursts have paid for a sweep.
 cdef enum:
     LARGEST_SHIFT = 1024
 
-# A ratio that exceeds gravity by no more than this share ties with it, and the weight vanishes.
-# Weights whose ratios are equal differ by their rounding, and a shift of up to LARGEST_SHIFT bursts
-# costs them ten of their 53 bits.
+# A ratio that exceeds gravity by at most this share ties with gravity, and the weight vanishes.
+# Rounding makes equal ratios differ, and a shift of up to LARGEST_SHIFT = 2^10 bursts takes ten of
+# the 53 bits of a weight.
 cdef double TIE = 2.0 ** -30
 
 
-@cython.binding(False)  # a method checks what it is called on
+@cython.binding(False)  # a method then checks the type of self
 cdef class Records:
-    """What the bursts of a stage have informed, one record after the other; may be made longer."""
+    """The weights that each burst of a stage has informed, one record each; arrays can grow."""
 
     cdef readonly object features, ratios, vanished
-    cdef object pins                 # keeps the arrays where they are
+    cdef object pins                 # weak references, which keep NumPy from moving the arrays
     cdef int64_t[::1] feature
     cdef double[::1] ratio
     cdef uint8_t[::1] gone
-    cdef readonly Py_ssize_t n       # records
-    cdef readonly Py_ssize_t began   # the first of the burst at hand
-    cdef bint busy                   # whether a kernel is using them without the GIL
+    cdef readonly Py_ssize_t n       # number of records
+    cdef readonly Py_ssize_t began   # the first record of the present burst
+    cdef bint busy                   # whether a kernel is using the arrays without the GIL
 
     # __cinit__ runs exactly once; __init__ can be skipped or called again.
     def __cinit__(self, features, ratios, vanished):
@@ -119,12 +119,12 @@ cdef class Records:
         return 0
 
     def clear(self):
-        """Begin a new stage."""
+        """Drop all records, for a new stage."""
         self.refuse_if_busy()
         self.n = self.began = 0
 
     def extend(self, features, ratios, vanished):
-        """Go on in longer arrays, with the same records."""
+        """Copy the records to longer arrays, and go on there."""
         self.refuse_if_busy()
         self.take_over(features, ratios, vanished)
 
@@ -156,13 +156,13 @@ cdef int check_records(Records records, Py_ssize_t first, Py_ssize_t n_features)
 
 
 cdef inline int64_t feature_of(Records records, Py_ssize_t i, Py_ssize_t n_features) noexcept nogil:
-    """The feature of record ``i``, or 0 if it has been changed since it was checked."""
+    """The feature of record ``i``, or 0 if another thread has made it invalid since the check."""
     cdef int64_t j = read_once(&records.feature[i])
     return j if 0 <= j < n_features else 0
 
 
 cdef inline double current(const double* cell, const double* fields) noexcept nogil:
-    """The weight in a cell as of now; one that the last burst left at a tie is zero."""
+    """The current weight of a cell; a weight that the last burst left at a tie is zero."""
     cdef double w = soft(cell[0], fields[SHIFT])
     return 0.0 if cell[1] == 0.0 and fabs(w) <= TIE * fields[PULL] else w
 
@@ -181,7 +181,7 @@ cdef void truncate_records(
         w = soft(cell[0], shift)
         count = cell[1]
         records.ratio[i] = fabs(w) / (size if universal else count)
-        # Asked of the ratio, so that the one that gravity was taken from vanishes for certain.
+        # Compare ratios, so that the weight whose ratio became the gravity vanishes for certain.
         if records.ratio[i] <= gravity * (1.0 + TIE):
             cell[0] = w = 0.0
         elif universal:
@@ -203,7 +203,7 @@ def truncate(
     double size,
     bint universal,
 ):
-    """End the burst at hand, of ``size`` steps, with this gravity."""
+    """Truncate the weights that the present burst of ``size`` steps has informed."""
     check_cells(cells, fields)
     check_records(records, records.began, cells.shape[0])
     records.busy = True
@@ -220,7 +220,7 @@ def ratios(
     bint universal,
     double[::1] out not None,
 ):
-    """Those of the burst at hand, before it is truncated."""
+    """out <- the ratios |w| / k (or / K) of the present burst, before its truncation."""
     cdef Py_ssize_t i, n = records.n - records.began
     cdef const double* cell
     check_cells(cells, fields)
@@ -241,8 +241,8 @@ def run(
     int loss,
     double epsilon,
     bint fit_intercept,
-    Py_ssize_t size,            # K: a burst ends after every so many steps
-    double gravity,             # negative: not known yet
+    Py_ssize_t size,            # K, the number of steps in a burst
+    double gravity,             # negative while it is not known yet
     bint universal,
     double[:, ::1] cells not None,       # IN/OUT: {z, k} of every feature
     double[::1] fields not None,         # IN/OUT: intercept and shift
@@ -319,7 +319,7 @@ def read(
     const double[::1] fields not None,
     double[::1] weights not None,
 ):
-    """weights <- the weights as of now."""
+    """weights <- the current weights."""
     cdef Py_ssize_t j
     check_cells(cells, fields)
     if weights.shape[0] != cells.shape[0]:
@@ -332,7 +332,7 @@ def read(
 
 
 def sweep(double[:, ::1] cells not None, double[::1] fields not None):
-    """z <- w, shift <- 0: the same weights."""
+    """z <- w, shift <- 0; the weights stay the same."""
     cdef Py_ssize_t j
     check_cells(cells, fields)
     with nogil:
@@ -350,14 +350,16 @@ cdef int check_counts(Records records, int32_t[:, ::1] counts) except -1:
 
 
 cdef inline void count(int32_t* counter, bint once) noexcept nogil:
-    """Count one more, up to the largest number that there is."""
+    """Add 1 to the counter if ``once``, up to the largest int32."""
     if once and counter[0] < INT32_MAX:
         counter[0] += 1
 
 
 def tally(Records records, int32_t[:, ::1] counts not None):
-    """Add the records of a path to {U_j, V_j} of every feature: bursts that informed it, and those
-    of them that it did not survive (Eq. 7 and 8)."""
+    """Add the records of a path to {U_j, V_j} of every feature (Eq. 7 and 8).
+
+    U_j counts the bursts that informed feature j, V_j the bursts that it did not survive.
+    """
     cdef Py_ssize_t i, d = counts.shape[0]
     cdef int64_t j
     check_counts(records, counts)
@@ -374,16 +376,16 @@ def tally(Records records, int32_t[:, ::1] counts not None):
 
 def judge(
     Records records,
-    int32_t least,              # nu: with less than this many bursts nothing is decided
+    int32_t least,              # nu: a feature informed by fewer bursts is not judged
     double threshold,           # pi0
     int32_t[:, ::1] counts not None,     # IN/OUT: {U, V}
-    double[::1] frequency not None,      # OUT: pi of those that are judged
-    int64_t[::1] purged not None,        # OUT: the first of these are purged now
+    double[::1] frequency not None,      # OUT: pi of the features that are judged
+    int64_t[::1] purged not None,        # OUT: begins with the features to purge
 ):
-    """Eq. 9, 10 and 16 for the features on record; returns how many are to be purged.
+    """Judge the features on record (Eq. 9, 10 and 16); returns the number of features to purge.
 
-    Those that are judged begin to be counted anew, so that another path's records of them change
-    nothing.
+    The counts of a judged feature begin anew at 0, so that a further record of the same feature
+    changes nothing.
     """
     cdef Py_ssize_t i, n = 0, d = counts.shape[0]
     cdef int64_t j
@@ -417,7 +419,7 @@ def judge(
 
 
 def purge(const int64_t[::1] features not None, double[:, ::1] cells not None):
-    """Set these weights to zero for good."""
+    """Set the weights of these features to zero for good."""
     cdef Py_ssize_t i
     cdef int64_t j
     if cells.shape[1] != 2:

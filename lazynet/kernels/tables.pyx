@@ -1,20 +1,20 @@
-"""The tables engine: Lipton & Elkan as written, corrected.
+"""The tables engine: Lipton & Elkan's algorithm as printed, with the misprints corrected.
 
-Each weight remembers psi_j, the first step whose shrink it has not had yet; two tables hold, for
-every step since they were begun, the product P of the steps' factors and the sum B.  Before an
-example is predicted its weights are brought current in constant time (Algorithm 1 with Theorems 1
-and 2, corrected: lazynet/reference/closed_forms.py has the printed formulas beside these, and
-tests/test_closed_forms.py a counterexample to each misprint):
+Each weight keeps psi_j, the number of the first shrink that the weight still misses; two tables
+hold, for every step since the tables began, the product P of the steps' factors and the sum B.
+Before an example is predicted its weights are brought current in constant time each (Algorithm 1
+with Theorems 1 and 2, corrected: lazynet/reference/closed_forms.py has the printed formulas beside
+the corrected ones, and tests/exact/test_closed_forms.py a counterexample to each misprint):
 
     |w| <- [ |w| P(k) / P(psi) - P(k) (B(k) - B(psi)) ]+
 
-The tables have a space budget, after which all weights are brought current and the tables begun
-again.  They are also begun again before P becomes subnormal or B infinite, which the paper does
-not mention and without which the weights turn to NaN (at the steps that
-paper_repro/results/accuracy.md tells).
+The tables have a space budget: when they are full, all weights are brought current and the tables
+begin anew.  The tables also begin anew before P becomes subnormal or B infinite.  The paper does
+not mention this limit; without it the weights turn to NaN (paper_repro/results/accuracy.md gives
+the steps).
 
-Property: the weights after every step equal those of lazynet.reference.DenseReference, for any
-budget (tests/test_engines.py).
+Property: the weights after every step equal the weights of lazynet.reference.DenseReference, for
+any budget (tests/exact/test_lazy_equals_dense.py).
 """
 
 from libc.math cimport isfinite
@@ -57,7 +57,7 @@ def run(
     Examples examples,
     Steps steps,
     Task task,
-    double[::1] weights not None,  # IN/OUT: each as of its own psi
+    double[::1] weights not None,  # IN/OUT: each weight as it is before shrink number psi
     int64_t[::1] last not None,    # IN/OUT: psi, counted from the tables' beginning
     double[::1] scales not None,   # IN/OUT: P, scales[0] = 1
     double[::1] shifts not None,   # IN/OUT: B, shifts[0] = 0, lambda1 included
@@ -118,7 +118,7 @@ def run(
             shifts[now] = clock.shift
             if task.shrink_first:
                 ops.catch_up(&at.now, w, psi, &scales[0], &shifts[0], now)
-            # Gradient first: the weights keep psi = k, so that shrink k is had next time.
+            # Gradient first: the weights keep psi = k, so that the next visit applies shrink k.
             if move != 0.0:
                 ops.update(csr, &at.now, at.ahead, w, move)
                 if task.fit_intercept:

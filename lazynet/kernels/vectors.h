@@ -22,7 +22,7 @@
 #define LAZYNET_UNUSED
 #endif
 
-/* For the question what vector units are worth: the same loops, one number at a time. */
+/* The same loops, one number at a time, to measure the gain from vector units. */
 #if defined(__GNUC__) && !defined(__clang__)
 #define LAZYNET_SCALAR \
     __attribute__((optimize("no-tree-vectorize", "no-tree-slp-vectorize"), noinline, unused))
