@@ -57,7 +57,7 @@ class Algorithm:
     exact: bool = True
 
 
-_FORMS = "tests/exact/test_forms_equal_dense.py"
+_FORMS = "tests/exact/test_lazy_equals_dense.py"
 _CELLS = "tests/exact/test_rules_with_state.py"
 
 #: Every row, by the name that the parameter ``rule`` gives to it.
