@@ -1,4 +1,4 @@
-"""Sparse linear models with an elastic net, at a cost in the nonzeros of each example.
+"""Sparse linear models with an elastic net; a step costs only the nonzeros of its example.
 
 `LazyNetClassifier` and `LazyNetRegressor` are the estimators; `ASGDClassifier`, `ASGDRegressor`
 and `StabilisedSGDClassifier` implement one algorithm each; `Stepper` takes one example at a time.
@@ -7,9 +7,9 @@ The small objects name and configure what the estimators are made of: rules (`Fo
 `InverseSqrt`, `Power`, `Pegasos`), engines (`Clock`, `Tables`, `Rescaled`, `Dense`), averages
 (`FromStep`, `Suffix`, `PolynomialDecay`) and losses (`Huber`, `EpsilonInsensitive`).
 
-Besides the names on this page there are `lazynet.catalogue`, the table of all rules;
-`lazynet.testing`, which holds lazy rules against a dense twin; `lazynet.reference`, every algorithm
-in plain Python; `lazynet.checks`, how far rounding can carry; `lazynet.figures`.
+`lazynet.catalogue` is the table of all rules; `lazynet.testing` compares lazy rules with a dense
+twin; `lazynet.reference` holds every algorithm in plain Python; `lazynet.checks` bounds the effect
+of rounding; `lazynet.figures` is the style of all figures.
 
 >>> from lazynet import Stepper
 >>> stepper = Stepper(1_000_000, loss="hinge", l1=0.01, schedule="constant", eta0=0.1)
@@ -52,8 +52,8 @@ if TYPE_CHECKING:
     from lazynet.selection import SelectionReport, plot_selection, selection_stability
     from lazynet.stepper import Stepper
 
-# The rooms are entered when a name is asked for, so that `lazynet.reference` needs neither a
-# compiler nor NumPy.
+# A module is imported when one of its names is asked for, so that `lazynet.reference` needs neither
+# a compiler nor NumPy.
 _ROOMS = {
     "ASGDClassifier": "lazynet.estimators.dekel",
     "ASGDRegressor": "lazynet.estimators.dekel",

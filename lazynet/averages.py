@@ -29,7 +29,7 @@ class Average(Protocol):
 
 @dataclass(repr=False)
 class FromStep(ParameterObject):
-    """The plain mean of the iterates from the ``first`` on, by default of all iterates.
+    """The plain mean of the iterates from number ``first`` on; by default of all iterates.
 
     >>> FromStep(3).counts(0, 5)
     array([0., 0., 1., 1., 1.])
@@ -46,7 +46,7 @@ class FromStep(ParameterObject):
 
 @dataclass(repr=False)
 class Suffix(ParameterObject):
-    """The plain mean of the iterates of the last half of the run, whose length must be known.
+    """The plain mean of the iterates in the last half of the run, whose length must be known.
 
     >>> Suffix().known(n_steps=1000)
     FromStep(first=501)
@@ -70,9 +70,10 @@ class Suffix(ParameterObject):
 class PolynomialDecay(ParameterObject):
     """Polynomial-decay averaging, Shamir & Zhang (2013): old iterates count little.
 
-    Their recursion, avg <- (1 - c) avg + c w with c = (degree + 1) / (i + degree), is the mean
-    in which iterate i counts i (i + 1) ... (i + degree - 1).  The first counts degree!, which is
-    a finite number up to degree 170; over a long run only smaller degrees keep the last one finite.
+    The recursion avg <- (1 - c) avg + c w with c = (degree + 1) / (i + degree) gives the mean in
+    which iterate i has the weight omega_i = i (i + 1) ... (i + degree - 1).  The first weight is
+    degree!, a finite number up to degree 170.  In a long run the last weight is finite only for
+    smaller degrees.
 
     >>> PolynomialDecay(1).counts(0, 4)
     array([1., 2., 3., 4.])
@@ -129,12 +130,12 @@ def check_average(name: str, average: Any) -> Average | Suffix | None:
     )
 
 
-#: The kind of ``average``.
+#: The kind of the parameter ``average``.
 AVERAGE = Special(check=check_average)
 
 
 def known_average(average: Average | Suffix | None, n_steps: int | None) -> Average | None:
-    """The average of a run of ``n_steps`` steps; None where the length is not known.
+    """The average of a run of ``n_steps`` steps, None where their number is not known.
 
     >>> known_average(Suffix(), 10), known_average(None, 10)
     (FromStep(first=6), None)
@@ -142,13 +143,13 @@ def known_average(average: Average | Suffix | None, n_steps: int | None) -> Aver
     if isinstance(average, Suffix):
         return average.known(n_steps)
     if isinstance(average, PolynomialDecay) and n_steps:
-        # The last step counts most: an infinite count is refused before the run begins.
+        # omega is largest at the last step: refuse an infinite omega before the run begins.
         checked_counts(average, n_steps - 1, n_steps)
     return average
 
 
 def checked_counts(average: Average, start: int, stop: int) -> NDArray[np.float64]:
-    """``average.counts`` as the kernels take it; refuses counts that are no weights."""
+    """``average.counts`` as an array for the kernels; refuses negative and infinite counts."""
     what = f"must give {stop - start} real numbers"
     given = average.counts(start, stop)
     counts = np.ascontiguousarray(check_array(f"average.counts({start}, {stop})", what, given))

@@ -1,6 +1,6 @@
 """The catalogue of the update rules: a row a rule, with its engine, reference, paper and property.
 
-Parameters, ``verify``, the tests and the documentation's table of algorithms read it.
+Parameters, ``verify``, the tests and the documentation's table of algorithms read the catalogue.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Algorithm:
     #: the plain Python class that the compiled engine is held against
     reference: Callable[..., Any]
     paper: str
-    #: the test that holds engine and reference equal
+    #: the test that compares the engine with the reference
     property: str
     #: whether lazy weights equal dense weights after every step
     exact: bool = True
@@ -98,7 +98,7 @@ RuleLike = str | Rule
 
 
 def check_rule(name: str, value: Any) -> Rule:
-    """The rule that ``value`` names or is.
+    """The rule that ``value`` is, or that it names.
 
     >>> check_rule("rule", "rda"), check_rule("rule", RDA(gamma=2.0))
     (RDA(), RDA(gamma=2.0))
@@ -106,7 +106,7 @@ def check_rule(name: str, value: Any) -> Rule:
     return named_or_given(name, value, Rule, {key: row.rule for key, row in ALGORITHMS.items()})
 
 
-#: The kind of ``rule``.
+#: The kind of the parameter ``rule``.
 RULE = Special(check=check_rule)
 
 

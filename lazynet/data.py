@@ -1,10 +1,10 @@
-"""The door: X, y, weights and the sample order are checked and converted here, once.
+"""X, y, weights and the sample order are checked and converted here, once.
 
-A CSR matrix of float32 or float64 with int32 or int64 indices is used where it lies, read-only and
-memory-mapped ones too; anything else is converted.  Another thread that writes to X while a model
-learns from it spoils the model, and no memory.  A memory-mapped file that is made
+A CSR matrix of float32 or float64 with int32 or int64 indices is used in place, also if it is
+read-only or memory-mapped; any other matrix is converted.  A thread that writes to X while a model
+learns from X can spoil the model, but corrupts no memory.  A memory-mapped file that is made
 shorter while it is read ends the process (SIGBUS): no program can check for that beforehand.
-Predicting is SciPy's product, and like all of SciPy it relies on a matrix that nobody changes.
+Predictions use SciPy's matrix product, which relies on X not changing during the product.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from lazynet.params import as_array, check_array
 
 _NAMES_X_OR_Y = re.compile(r"\b[Xy]\b")
 
-#: The error message where columns that were checked lie outside the matrix later.
+#: The message of the error if a column that was checked lies outside the matrix later.
 _CHANGED = "X changed while the model learned from it"
 
 
@@ -32,16 +32,16 @@ def as_examples(
     y: NDArray[np.float64] | None = None,
     sample_weight: NDArray[np.float64] | None = None,
 ) -> Examples:
-    """Rows, targets and importances as the kernels take them; nothing is copied.
+    """Rows, targets and importances as one object for the kernels; nothing is copied.
 
-    X has been through ``checked_csr`` or ``usable_rows``.
+    ``checked_csr`` or ``usable_rows`` must have checked X.
     """
     counts = [None if a is None else plain(a, np.dtype(np.float64)) for a in (y, sample_weight)]
     return Examples(X.data, X.indices, X.indptr, X.shape[1], *counts)
 
 
 def touched_columns(X: sparse.csr_matrix) -> NDArray[Any]:
-    """The column of every stored value; behind the last row there may be spare room."""
+    """The column of every stored value, without the spare room behind the last row."""
     return X.indices[X.indptr[0] : X.indptr[-1]]
 
 
@@ -78,9 +78,10 @@ def plain(array: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
 
 
 def plain_arrays(X: sparse.csr_matrix) -> sparse.csr_matrix:
-    """X itself, or a view of it whose three arrays are as the kernels take them.
+    """X itself, or a view of X whose three arrays the kernels can read.
 
-    Contiguous, aligned, of the machine's byte order; indices of one type, int32 or int64.
+    These arrays are contiguous, aligned and of the machine's byte order; both index arrays hold
+    int32 or both hold int64.
     """
     given = (X.data, X.indices, X.indptr)
     for name, array in zip(("data", "indices", "indptr"), given, strict=True):
@@ -97,25 +98,25 @@ def plain_arrays(X: sparse.csr_matrix) -> sparse.csr_matrix:
     arrays = [plain(array, dtype) for array, dtype in zip(given, wanted, strict=True)]
     if all(new is old for new, old in zip(arrays, given, strict=True)):
         return X
-    # Not the constructor, which would look for smaller index types and copy.
+    # Set the arrays one by one: the constructor would look for smaller index types and copy.
     view = sparse.csr_matrix(X.shape, dtype=arrays[0].dtype)
     view.data, view.indices, view.indptr = arrays
     return view
 
 
 def usable_rows(X: sparse.csr_matrix, *, only_range: bool = False) -> sparse.csr_matrix:
-    """X itself where a kernel can use it, a sorted copy where only the order of columns is amiss.
+    """X itself if a kernel can read X, or a sorted copy if only the columns are out of order.
 
-    (scikit-learn's vectorizers return rows whose columns are not in order.)  Whatever else is
-    amiss is refused, naming the row.  ``only_range`` asks only that no index leaves the matrix,
-    which is what predicting needs.
+    (scikit-learn's vectorizers return rows whose columns are not in order.)  Any other defect is
+    refused with the number of the row.  ``only_range`` refuses only indices outside the matrix,
+    which suffices for predictions.
     """
     if X.ndim != 2:
         raise ValueError(f"X must have two dimensions, got {X.ndim}")
     X = plain_arrays(X)
     values = X.data
     if values.dtype not in (np.float32, np.float64):
-        # Integers and the like are converted later; what matters now is the structure.
+        # Integers and flags are converted later; only the structure is checked now.
         values = np.zeros(len(values), dtype=np.float32)
     if len(X.indptr) != X.shape[0] + 1:
         raise ValueError(
@@ -133,14 +134,14 @@ def usable_rows(X: sparse.csr_matrix, *, only_range: bool = False) -> sparse.csr
             f"X: row {row} cannot be used: {DEFECTS[code]}; accepted are column indices from 0 "
             f"to {X.shape[1] - 1}, and row starts in indptr that rise from 0 to {len(values)}"
         )
-    # Small integers would overflow where two of them are merged.
+    # Merging adds the values of a repeated column, and small integers would overflow.
     merged = sparse.csr_matrix(X.shape)
     with np.errstate(over="ignore"):
         merged.data = np.array(
             X.data, dtype=X.dtype if X.dtype in (np.float32, np.float64) else np.float64
         )
     merged.indices, merged.indptr = np.array(X.indices), np.array(X.indptr)
-    # The copy, all rows of it: SciPy is about to follow it.
+    # SciPy is about to follow the indices of the copy: check all rows of the copy.
     usable_rows(merged, only_range=True)
     merged.sum_duplicates()
     return usable_rows(merged)
@@ -156,7 +157,7 @@ def checked_csr(X: Any, *, only_range: bool = False) -> sparse.csr_matrix:
         raise ValueError(f"X must have two dimensions, got {X.ndim}")
     with unusable("X"):
         if X.format != "csr":
-            # Of its own indices, so that what is checked is what SciPy follows.
+            # Copy the indices, so that SciPy follows the same indices that were checked.
             X = _with_own_indices(X)
             _check_convertible(X)
             X = X.tocsr()
@@ -165,7 +166,7 @@ def checked_csr(X: Any, *, only_range: bool = False) -> sparse.csr_matrix:
 
 @contextmanager
 def unusable(name: str) -> Iterator[None]:
-    """An error of what others do with an argument names the argument, and says what is wrong."""
+    """Name the argument in an error that NumPy, SciPy or scikit-learn raises about it."""
     try:
         yield
     except FloatingPointError:
@@ -178,7 +179,7 @@ def unusable(name: str) -> Iterator[None]:
 
 
 def _with_own_indices(X: Any) -> Any:
-    """The same matrix with copies of what says where its values are; a DOK matrix in COO form."""
+    """The same matrix with copies of its index arrays; a DOK matrix is returned in COO form."""
     if X.format == "bsr":
         height, width = X.blocksize
         if np.ndim(X.data) != 3 or not (height and width):
@@ -220,7 +221,7 @@ def _with_own_indices(X: Any) -> Any:
 def _check_convertible(X: Any) -> None:
     """Refuse a matrix whose conversion would leave its arrays."""
     if X.format == "csc":
-        # The columns of X are the rows of its transpose, and these are checked alike.
+        # The columns of X are the rows of its transpose: check the rows of the transpose.
         transposed = sparse.csr_matrix(X.shape[::-1])
         transposed.data, transposed.indices, transposed.indptr = X.data, X.indices, X.indptr
         usable_rows(transposed, only_range=True)
@@ -230,7 +231,7 @@ def _check_convertible(X: Any) -> None:
         _check_indices("row", X.row, X.shape[0])
         _check_indices("col", X.col, X.shape[1])
     elif X.format == "bsr":
-        # A matrix of blocks, checked as one of numbers.
+        # Check the matrix as if every block were one number.
         height, width = X.blocksize
         if X.shape[0] % height or X.shape[1] % width:
             raise ValueError(f"X must consist of whole blocks of {height} by {width}")
@@ -247,7 +248,7 @@ def _check_convertible(X: Any) -> None:
         if np.ndim(X.offsets) != 1 or np.ndim(X.data) != 2:
             raise ValueError("X.offsets must have one dimension and X.data two")
         _check_equally_long(X.offsets, "offsets", X.data, "data")
-        # The corners of the matrix: a diagonal beyond them lies outside.
+        # A diagonal beyond the corners lies outside the matrix.
         _check_indices("offsets", np.asarray(X.offsets) + X.shape[0] - 1, sum(X.shape) - 1)
         if len(np.unique(X.offsets)) != len(X.offsets):
             raise ValueError("X.offsets must not name a diagonal twice")
@@ -278,7 +279,7 @@ def _check_indices(name: str, given: Any, size: int) -> None:
 
 
 def check_order(sample_order: ArrayLike | None, n_rows: int) -> NDArray[np.int64] | None:
-    """An explicit order of the rows: one for every epoch, or one row of them for each."""
+    """``sample_order`` as row numbers: one order for all epochs, or one row per epoch."""
     if sample_order is None:
         return None
     order = as_array("sample_order", "must hold integers", sample_order)
@@ -293,14 +294,14 @@ def check_order(sample_order: ArrayLike | None, n_rows: int) -> NDArray[np.int64
             f"sample_order must hold row numbers from 0 to {n_rows - 1}, "
             f"got {order.min()} to {order.max()}"
         )
-    # A copy: nobody can change it while a kernel follows it.
+    # A copy, so that no other thread can change the order while a kernel follows it.
     return np.array(order, dtype=np.int64, order="C")
 
 
 def check_example(
     indices: ArrayLike, values: ArrayLike, n_features: int
 ) -> tuple[NDArray[Any], NDArray[Any]]:
-    """One example given by its nonzeros."""
+    """The nonzeros of one example as arrays that a kernel can read."""
     columns = as_array("indices", "must be integers", indices)
     numbers = as_array("values", "must hold real numbers", values)
     if numbers.dtype not in (np.float32, np.float64):

@@ -1,4 +1,4 @@
-"""One style for every figure: those of the package, of the studies and of the notebooks.
+"""One style for all figures of the package, of the studies and of the notebooks.
 
 Series differ by grey level, line style and marker together, so that a black-and-white print and
 an eye that sees no colour lose nothing.  Nothing here imports matplotlib before it draws.
@@ -28,12 +28,12 @@ STYLE: Any = {
     "lines.linewidth": 1.6,
     "lines.markersize": 4.5,
     "legend.frameon": False,
-    # Text stays text, and the same figure is the same file.
+    # Text is written as text, and the same figure gives the same file.
     "svg.fonttype": "none",
     "svg.hashsalt": "lazynet",
 }
 
-#: Two blues, a rust, a sand and two greys, each of another lightness.
+#: Two blues, a rust, a sand and two greys, all of different lightness.
 DARK, LIGHT, RUST, SAND, GREY, PALE = "#0b3c6f", "#3f7fb5", "#a8481a", "#c0803f", "0.35", "0.6"
 COLOURS = (DARK, LIGHT, RUST, SAND, GREY, PALE)
 DASHES: tuple[Any, ...] = ("-", "--", "-.", ":", (0, (5, 1)), (0, (1, 1)))
@@ -64,7 +64,7 @@ def styled() -> Any:
 
 
 def as_svg(figure: Figure) -> str:
-    """Without the date, so that the same numbers give the same file.
+    """``figure`` as SVG without a date, so that the same numbers give the same file.
 
     >>> from matplotlib.figure import Figure
     >>> with styled():

@@ -67,7 +67,7 @@ class Rescaled(Form):
 
 @dataclass(repr=False)
 class Dense(Form):
-    """Every weight at every step, compiled: the loop that the lazy forms are compared with.
+    """Every step visits every weight: the compiled loop that the lazy forms are compared with.
 
     With ``predictions`` the prediction and the gradient run over all features too.
 
@@ -97,5 +97,5 @@ def check_form(name: str, value: Any) -> Form:
     return named_or_given(name, value, Form, FORMS)
 
 
-#: The kind of ``engine``.
+#: The kind of the parameter ``engine``.
 FORM = Special(check=check_form)

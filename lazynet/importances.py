@@ -1,4 +1,4 @@
-"""What each example counts, and the classes there are: what comes beside X and y."""
+"""The importance of each example, from sample and class weights, and the check of the classes."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from lazynet.params import Special, check_array, check_number, shown
 def check_sample_weight(
     sample_weight: ArrayLike | None, X: sparse.csr_matrix
 ) -> NDArray[np.float64] | None:
-    """One finite number that is not negative for every row of X, and not only zeros.
+    """``sample_weight`` as one finite number >= 0 per row of X, at least one of them > 0.
 
-    A single number weighs all rows."""
+    A single number stands for all rows."""
     if sample_weight is None:
         return None
     what = "must hold one real number for every row"
@@ -41,7 +41,7 @@ def check_sample_weight(
 
 
 def check_classes(classes: ArrayLike) -> NDArray[Any]:
-    """The labels that ``partial_fit`` is to know, sorted, each once."""
+    """The labels ``classes`` of ``partial_fit``, sorted, without repetitions."""
     try:
         found = np.unique(np.asarray(classes))
         str(found)  # Errors print the labels, and Python refuses to print a huge integer.
@@ -65,7 +65,7 @@ def _check_class_weight(name: str, value: Any) -> str | dict[Any, float]:
     }
 
 
-#: The kind of ``class_weight``.
+#: The kind of the parameter ``class_weight``.
 CLASS_WEIGHT = Special(check=_check_class_weight, optional=True)
 
 
@@ -76,7 +76,7 @@ def importances(
     y: Any,
     sample_weight: ArrayLike | None,
 ) -> NDArray[np.float64] | None:
-    """The factor of every example: of its class times its own; None where all are 1."""
+    """The importance of every row: its class weight times its sample weight; None: all are 1."""
     weights = check_sample_weight(sample_weight, X)
     if class_weight is None:
         return weights
@@ -85,7 +85,7 @@ def importances(
     by_row = by_class[np.searchsorted(classes, y)]
     if weights is None:
         return by_row
-    # A product that is too large is refused by name below.
+    # A product that is too large becomes infinite, and infinity is refused below.
     with np.errstate(over="ignore"):
         by_row = by_row * weights
     if not np.isfinite(by_row).all():

@@ -14,11 +14,12 @@ from lazynet.params import STRENGTH, ParameterObject, Special, check_choice, sho
 
 @dataclass(frozen=True)
 class Loss:
-    """One row of the table.
+    """A loss: a row of the table ``LOSSES``.
 
     ``margin`` losses take y = -1 or +1 and depend on m = p*y; the others take any real y.
     ``curvature`` bounds the second derivative in p; None marks a derivative that jumps.
-    ``kinks`` are where it jumps, in m or in p - y, as multiples (constant, epsilon).
+    ``kinks`` are the points where the derivative jumps, in m or in p - y: a pair (c, k) stands for
+    the point c + k * epsilon.
     """
 
     name: str
@@ -74,7 +75,7 @@ _ROWS = (
 LOSSES: dict[str, Loss] = {loss.name: loss for loss in _ROWS}
 
 
-# What other libraries call a loss, and what it is called here.
+# Names of losses in other libraries, and the names of the same losses here.
 _FOREIGN = {
     "log": "log_loss",
     "logistic": "log_loss",
@@ -119,7 +120,7 @@ LossLike = str | Huber | EpsilonInsensitive
 
 
 def get_loss(value: Any, name: str = "loss") -> Loss:
-    """The row of a loss that is given by name or as an object; ``name`` is the parameter's.
+    """The row of a loss given by name or as an object; errors call the parameter ``name``.
 
     >>> get_loss("hinge").formula
     'max(0, 1 - m)'
@@ -146,5 +147,5 @@ def _check_loss(name: str, value: Any) -> Loss:
     return get_loss(value, name)
 
 
-#: The kind of ``loss``: it is settled to a row of the table.
+#: The kind of the parameter ``loss``, which is settled to a row of the table.
 LOSS = Special(check=_check_loss)

@@ -1,13 +1,14 @@
 """Parameters become plain Python values here, in one wording of errors.
 
-A *kind* says what a parameter may be: an integer, a number, a flag, one of several names.  A table
-of kinds by name belongs to every estimator, to ``Stepper``, and to every frozen dataclass that
-holds parameters.  ``settle`` reads such a table: what comes out of it is int, float, bool, str or
-None, so that a narrow NumPy integer cannot wrap and a half-precision number cannot overflow later.
+A *kind* says what a parameter may be: an integer, a number, a flag, one of several names.  Every
+estimator, ``Stepper``, and every frozen dataclass that holds parameters has a table of kinds by
+name.  ``settle`` reads such a table and returns int, float, bool, str or None, so that a narrow
+NumPy integer cannot wrap and a half-precision number cannot overflow later.
 
-scikit-learn wants a constructor to keep what was passed.  So estimators, and the small objects that
-carry the parameters of a rule, a schedule or a loss (``ParameterObject``), settle their parameters
-when a call uses them; frozen dataclasses (``SettledFields``) settle theirs when they are made.
+scikit-learn wants a constructor to keep the values that were passed.  So estimators, and the small
+objects that carry the parameters of a rule, a schedule or a loss (``ParameterObject``), settle
+their parameters when a call uses them; a frozen dataclass (``SettledFields``) settles its fields
+when it is made.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ def as_float(value: Any) -> float:
     if type(value) is float:  # by far the most frequent case
         return value
     try:
-        # A long double that is too large becomes infinite, which whoever asked refuses by name.
+        # A long double that is too large becomes infinite, and the caller refuses infinity.
         with np.errstate(over="ignore"):
             return float(value)
     except OverflowError:
@@ -57,14 +58,14 @@ def as_float(value: Any) -> float:
 
 
 def is_number(value: Any) -> bool:
-    """Whether ``value`` is a real number, a NumPy scalar or a fraction too, and not a flag.
+    """Whether ``value`` is a real number: Python's, NumPy's or a fraction, but not a flag.
 
     >>> is_number(np.float16(0.5)), is_number(True), is_number(1j), is_number("1")
     (True, False, False, False)
     """
     if type(value) is float:  # by far the most frequent case
         return True
-    # A span of time is an integer to NumPy.
+    # NumPy counts a span of time as an integer.
     return isinstance(value, Real) and not isinstance(value, (bool, np.bool_, np.timedelta64))
 
 
@@ -78,7 +79,7 @@ def check_number(
     below: float = math.inf,
     infinite: bool = False,
 ) -> float:
-    """A number within the bounds, as a float; ``infinite`` allows infinity besides.
+    """``value`` as a float within the bounds; ``infinite`` also allows infinity.
 
     >>> check_number("l1", np.float32(0.5), least=0)
     0.5
@@ -104,8 +105,7 @@ def check_number(
 
 
 def check_integer(name: str, value: Any, least: float, most: float = LARGEST_INTEGER) -> int:
-    """An integer from ``least`` to ``most``, as an int: what has ``__index__``, flags and arrays
-    aside.
+    """``value`` as an int from ``least`` to ``most``; flags, arrays and spans of time are refused.
 
     >>> check_integer("max_iter", np.int8(100), 1)
     100
@@ -124,7 +124,7 @@ def check_integer(name: str, value: Any, least: float, most: float = LARGEST_INT
 
 
 def check_flag(name: str, value: Any) -> bool:
-    """True or False, as a bool; nothing else is taken for either.
+    """``value`` as a bool; anything but True and False is refused.
 
     >>> check_flag("shuffle", np.bool_(True))
     True
@@ -135,7 +135,7 @@ def check_flag(name: str, value: Any) -> bool:
 
 
 def check_choice(name: str, value: Any, accepted: Collection[str]) -> str:
-    """One of the names ``accepted``, as a str.
+    """``value`` as a str; a name that is not among ``accepted`` is refused.
 
     >>> check_choice("gravity", np.str_("universal"), ("universal", "informative"))
     'universal'
@@ -146,9 +146,9 @@ def check_choice(name: str, value: Any, accepted: Collection[str]) -> str:
 
 
 def as_array(name: str, what: str, values: Any) -> NDArray[Any]:
-    """Any values as an array, of whatever type; an error names the argument.
+    """``values`` as an array of any type; an error names the argument.
 
-    ``what`` is the rest of the sentence that says what the argument called ``name`` must do.
+    ``name`` and ``what`` make the sentence of the error: "y" and "must hold real numbers".
     """
     try:
         return np.asarray(values)
@@ -157,9 +157,9 @@ def as_array(name: str, what: str, values: Any) -> NDArray[Any]:
 
 
 def check_array(name: str, what: str, values: Any, *, masks: bool = False) -> NDArray[np.float64]:
-    """Real numbers as an array of float64, of any shape; those that are one already are not copied.
+    """``values`` as an array of float64 of any shape; an array of float64 is not copied.
 
-    ``name`` and ``what`` are those of ``as_array``.
+    ``name`` and ``what`` make the sentence of an error: "y" and "must hold real numbers".
     ``masks`` allows an array of flags, which count as 0 and 1.
     Fractions and other real numbers of Python are converted; complex numbers and words are refused.
     """
@@ -169,14 +169,14 @@ def check_array(name: str, what: str, values: Any, *, masks: bool = False) -> ND
         array = np.array(numbers).reshape(array.shape)
     if array.size and array.dtype.kind not in ("fiub" if masks else "fiu"):
         raise TypeError(f"{name} {what}, got {array.dtype}")
-    # A long double that is too large becomes infinite, which whoever asked refuses by name.
+    # A long double that is too large becomes infinite, and the caller refuses infinity.
     with np.errstate(over="ignore"):
         return np.asarray(array, dtype=np.float64)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Kind:
-    """What a parameter may be; ``optional`` allows None besides."""
+    """What a parameter may be; ``optional`` also allows None."""
 
     optional: bool = False
 
@@ -201,7 +201,7 @@ class Integer(Kind):
 
 @dataclass(frozen=True, kw_only=True)
 class Number(Kind):
-    """A number within bounds, of which those that are not given do not bind."""
+    """A number within bounds; the default bounds allow every finite number."""
 
     least: float = -math.inf
     above: float = -math.inf
@@ -241,7 +241,7 @@ class Choice(Kind):
 
 @dataclass(frozen=True, kw_only=True)
 class Special(Kind):
-    """What has a check of its own, called with the name and the value."""
+    """A value with a check of its own: ``check`` gets the parameter's name and the value."""
 
     check: Callable[[str, Any], Any]
 
@@ -250,7 +250,7 @@ class Special(Kind):
 
 
 def table(**kinds: Kind) -> Mapping[str, Kind]:
-    """What each of several parameters may be."""
+    """A read-only table of kinds by the name of the parameter."""
     return MappingProxyType(kinds)
 
 
@@ -300,9 +300,9 @@ class ParameterObject(BaseEstimator):
     """
 
     _kinds: ClassVar[Mapping[str, Kind]] = table()
-    #: how a parameter that takes such objects names the one with default parameters
+    #: the string that stands for an object of this class with default parameters
     name: ClassVar[str]
-    #: whether this object is what ``settled`` returned
+    #: whether ``settled`` made this object
     _is_settled: ClassVar[bool] = False
 
     def settled(self) -> Self:
@@ -318,7 +318,7 @@ class ParameterObject(BaseEstimator):
         return copy
 
     def __getstate__(self) -> dict[str, Any]:
-        # A copy or a pickle can be changed, and is settled anew.
+        # The mark is left out: a copy can be changed, and must be settled again.
         return {key: value for key, value in vars(self).items() if key != "_is_settled"}
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -335,7 +335,7 @@ def named_or_given(
 ) -> Object:
     """The object called ``value``, with its defaults, or ``value`` itself, settled.
 
-    ``name`` is the parameter's, for errors.
+    ``name`` is the name of the parameter, for errors.
     """
     if isinstance(value, base):
         return value.settled()
@@ -352,7 +352,7 @@ def named_or_given(
 
 
 def _check_verbosity(name: str, value: Any) -> int:
-    # True has always been taken for 1.
+    # verbose=True means 1.
     return check_integer(name, int(value) if isinstance(value, (bool, np.bool_)) else value, 0)
 
 
@@ -373,7 +373,7 @@ FLAG = Flag()
 
 
 def check_n_steps(name: str, epochs: int, steps_of_an_epoch: int) -> int:
-    """The steps of all epochs together; refuses more than can be counted."""
+    """The number of steps in all epochs; refuses more than ``LARGEST_INTEGER`` steps."""
     if epochs * steps_of_an_epoch > LARGEST_INTEGER:
         raise ValueError(
             f"{name} must be at most {LARGEST_INTEGER // steps_of_an_epoch} where an epoch has "

@@ -1,4 +1,4 @@
-"""What is penalised: l1 * sum|w| + l2/2 * sum w^2.  The intercept never is."""
+"""The penalty: l1 * sum|w| + l2/2 * sum w^2.  The intercept is not penalised."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A progress bar where somebody is watching, and silence elsewhere.
+"""A progress bar on a terminal, and no output elsewhere.
 
 The bar is tqdm's, if it is installed (``pip install lazynet-linear[progress]``).
 """

@@ -21,7 +21,7 @@ from lazynet.params import Number, ParameterObject, Special, check_array, shown,
 
 @runtime_checkable
 class Schedule(Protocol):
-    """What the trainer asks of a schedule."""
+    """The methods that training calls on a schedule."""
 
     def __call__(self, t: int) -> float:
         """The rate of step ``t``."""
@@ -42,7 +42,7 @@ _SCALE = Number(above=0, optional=True)
 class Formula(ParameterObject):
     """A schedule given by one formula over arrays of step numbers."""
 
-    #: the parameter that a model fills in where it is None
+    #: the name of the parameter that the model gives where it is None
     _from_model: ClassVar[str] = "eta0"
 
     def known(self, eta0: float, l2: float) -> Self:
@@ -187,7 +187,7 @@ class Pegasos(Formula):
 
 @dataclass(frozen=True, eq=False)
 class FromArray:
-    """The rates as listed; a step beyond the last is an error.
+    """An array with one rate per step; a step beyond the last rate is an error.
 
     >>> schedule = FromArray([0.5, 0.25])
     >>> schedule(1), schedule.rates(0, 2).tolist()
@@ -242,7 +242,7 @@ class FromCallable:
 
 
 def _as_rates(values: Any) -> NDArray[np.float64]:
-    """An array of floats, or an error that names the argument."""
+    """``values`` as an array of floats; an error names ``schedule``."""
     return check_array("schedule", "must give one real number per step", values)
 
 
@@ -264,7 +264,7 @@ SCHEDULES: dict[str, type[Formula]] = {
 
 
 def check_schedule(name: str, schedule: Any) -> Schedule:
-    """The schedule that a name, an array, a callable or an object stands for; refuses the rest.
+    """The schedule that a name, an array, a callable or an object gives; refuses other values.
 
     >>> check_schedule("schedule", "power"), check_schedule("schedule", [0.5, 0.25])(1)
     (Power(), 0.25)
@@ -295,7 +295,7 @@ def check_schedule(name: str, schedule: Any) -> Schedule:
     )
 
 
-#: The kind of ``schedule``.
+#: The kind of the parameter ``schedule``.
 SCHEDULE = Special(check=check_schedule)
 
 
@@ -315,7 +315,7 @@ def check_scale(schedule: Any, eta0: float | None) -> None:
 
 
 def needs_scale(schedule: Schedule) -> bool:
-    """Whether the rates of ``schedule`` are as large as the model decides.
+    """Whether ``schedule`` leaves the scale of its rates to the model.
 
     >>> needs_scale(Power()), needs_scale(Power(0.5)), needs_scale(Pegasos())
     (True, False, False)
@@ -324,7 +324,7 @@ def needs_scale(schedule: Schedule) -> bool:
 
 
 def known_schedule(schedule: Schedule, eta0: float, l2: float) -> Schedule:
-    """The schedule in a model whose rates have the scale ``eta0`` and whose penalty has ``l2``.
+    """``schedule`` in a model whose rates have the scale ``eta0`` and whose penalty has ``l2``.
 
     >>> known_schedule(Power(), 0.5, 0.0), known_schedule(Pegasos(), 0.5, 0.1)
     (Power(eta0=0.5), Pegasos(l2=0.1))

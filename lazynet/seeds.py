@@ -1,4 +1,4 @@
-"""The parameter ``random_state``: what it may be, and the generator that it stands for."""
+"""The parameter ``random_state``: its check, and the random generator that it gives."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from sklearn.utils import check_random_state
 
 from lazynet.params import Special, check_integer, shown
 
-#: NumPy's RandomState takes seeds up to this.
+#: The largest seed that NumPy's RandomState takes.
 _LARGEST_SEED = 2**32 - 1
 
 
@@ -27,7 +27,7 @@ def _check_random_state(name: str, value: Any) -> int | np.random.RandomState:
         ) from None
 
 
-#: The kind of ``random_state``.
+#: The kind of the parameter ``random_state``.
 SEED = Special(check=_check_random_state, optional=True)
 
 

@@ -1,8 +1,8 @@
 """Selection diagnostics: which features an algorithm chooses, and whether it chooses them again.
 
-One function trains an estimator under many seeds or orders and says how test error, number of
-nonzeros and the chosen features vary; one plot shows it, for one algorithm or for several beside
-each other.
+``selection_stability`` trains an estimator under many seeds or orders and reports how test error,
+number of nonzeros and chosen features vary; ``plot_selection`` draws the reports of one algorithm,
+or of several beside each other.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ from lazynet.seeds import SEED
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-# Every pair of runs is compared.
+# More runs would make too many pairs: every pair of runs is compared.
 _LARGEST_N_RUNS = 2**20
 
 
 @dataclass(frozen=True)
 class SelectionReport:
-    """What many runs of one algorithm found.
+    """The test errors and the chosen features of many runs of one algorithm.
 
-    ``selection_stability`` returns one.
+    ``selection_stability`` returns such a report.
 
     >>> report = SelectionReport(
     ...     errors=np.array([0.1, 0.3]), nonzeros=np.array([1, 2]), kappas=np.array([0.5]),
@@ -47,34 +47,34 @@ class SelectionReport:
     """
 
     errors: NDArray[np.float64]
-    """Share misclassified, or mean squared error, of every run; empty without test rows."""
+    """Per run the share of misclassified rows, or the mean squared error; empty without a test."""
     nonzeros: NDArray[np.int64]
-    """Features with a weight in any class, of every run."""
+    """The number of features with a nonzero weight in any class, per run."""
     kappas: NDArray[np.float64]
-    """Cohen's kappa of every pair of runs; 1 as well where both chose nothing, or everything."""
+    """Cohen's kappa of every pair of runs; also 1 where both runs chose nothing, or everything."""
     frequency: NDArray[np.float64]
     """The share of runs that chose each feature."""
 
     def __str__(self) -> str:
-        """Means and standard deviations."""
+        """The means and standard deviations over the runs, in one line."""
         error = f"test error {_mean_and_sd(self.errors)}, " if len(self.errors) else ""
         nonzeros = _mean_and_sd(self.nonzeros).replace(" ", " nonzeros ", 1)
         kappa = f", kappa {_mean_and_sd(self.kappas)}" if len(self.kappas) else ""
         return f"{len(self.nonzeros)} runs: {error}{nonzeros}{kappa}"
 
     def plot(self) -> Figure:
-        """``plot_selection`` of this one."""
+        """``plot_selection`` of this report."""
         return plot_selection({"": self})
 
 
 def _mean_and_sd(values: NDArray[Any]) -> str:
-    # Equal ones are equal, whatever rounding makes of their mean.
+    # Equal values have the spread 0, although the rounding of their mean could give another.
     spread = values.std(ddof=1) if np.ptp(values) > 0 else 0.0
     return f"{_three_figures(values.mean())} (sd {_three_figures(spread)})"
 
 
 def _three_figures(number: float) -> str:
-    """Without an exponent where the number is large.
+    """``number`` to three significant figures; large numbers are whole and have no exponent.
 
     >>> _three_figures(12345.6), _three_figures(0.012345)
     ('12,346', '0.0123')
@@ -93,14 +93,14 @@ def kappa(first: ArrayLike, second: ArrayLike) -> float:
 
 
 def pairwise_kappa(selected: sparse.csr_matrix) -> NDArray[np.float64]:
-    """That of every pair of rows, each a selection of the columns."""
+    """Cohen's kappa of every pair of rows; each row is a selection of the columns."""
     selected = sparse.csr_matrix(selected, dtype=np.int64)
     p = selected.shape[1]
     left, right = np.triu_indices(selected.shape[0], 1)
     both = (selected @ selected.T).toarray()
     sizes = both.diagonal()
     common, a, b = both[left, right], sizes[left], sizes[right]
-    # By whole numbers: what is equal is equal, whatever the size.
+    # Computed in integers, so that equal selections have the kappa 1 exactly.
     agreed = p + 2 * common - a - b
     by_chance = a * b + (p - a) * (p - b)
     room = p * p - by_chance
@@ -119,7 +119,7 @@ def selection_stability(
     random_state: int | np.random.RandomState | None = 0,
     n_jobs: int | None = None,
 ) -> SelectionReport:
-    """Train ``estimator`` again and again under other seeds, or orders, and compare what it chose.
+    """Train ``estimator`` under many seeds, or orders, and compare the features that it chooses.
 
     Parameters
     ----------
@@ -130,15 +130,15 @@ def selection_stability(
     X, y : arrays
         Training rows and their targets.
     X_test, y_test : arrays, optional
-        Rows to test on, and theirs.
+        Test rows and their targets.
     n_runs : int, default=50
-        Runs, each with a seed of its own.
+        The number of runs, each with a seed of its own.
     sample_orders : sequence of arrays, optional
         An order of the rows for each run, in place of seeds: passed to ``fit`` as ``sample_order``.
     random_state : int, RandomState or None, default=0
-        What the seeds are drawn from.
+        The source of the seeds.
     n_jobs : int or None, default=None
-        Runs at the same time, in threads: kernels release the GIL.  None is one, -1 all processors.
+        Threads that share the runs (kernels release the GIL): None is one, -1 one per processor.
 
     Examples
     --------
@@ -188,7 +188,7 @@ def selection_stability(
 
 
 def _seeds_of(estimator: Any) -> list[str]:
-    """The parameters that are seeds."""
+    """The names of the parameters that are seeds."""
     seeds = [
         name
         for name in estimator.get_params()
@@ -211,7 +211,7 @@ def _run(
     y_test: Any,
     options: dict[str, Any],
 ) -> tuple[tuple[NDArray[np.intp], int], float | None]:
-    """The chosen features out of how many, and the test error, of a copy."""
+    """Train a copy; returns the chosen features, the number of features, and the test error."""
     model = clone(estimator).set_params(**parameters).fit(X, y, **options)
     linear = model[-1] if isinstance(model, Pipeline) else model
     if not hasattr(linear, "coef_"):
@@ -222,7 +222,8 @@ def _run(
     if sparse.issparse(coefficients):
         coefficients = coefficients.toarray()
     support = np.atleast_2d(coefficients) != 0.0
-    # Of an average, the weights after the last step; elsewhere the name means something else.
+    # ``support_`` of this package belongs to the weights after the last step, which stay sparse
+    # where an average is dense; in other libraries the name means something else.
     if np.shape(getattr(linear, "support_", ())) == support.shape:
         support = np.asarray(linear.support_, dtype=bool)
     chosen = np.flatnonzero(support.any(axis=0)), support.shape[1]
@@ -235,8 +236,8 @@ def _run(
 def plot_selection(reports: Mapping[str, SelectionReport]) -> Figure:
     """Algorithms beside each other: error, nonzeros and kappa, and how often features are chosen.
 
-    ``reports`` are what ``selection_stability`` returned, by the name that they are to have; for
-    one of them there is ``report.plot()``.  Needs matplotlib (``pip install
+    ``reports`` maps the name of each algorithm to its report from ``selection_stability``;
+    ``report.plot()`` draws a single report.  Needs matplotlib (``pip install
     lazynet-linear[plots]``).
 
     >>> same = SelectionReport(np.zeros(2), np.full(2, 1), np.ones(1), np.array([1.0, 0.0]))

@@ -1,4 +1,4 @@
-"""One example at a time, and the weights readable at any moment: for notebooks and tests."""
+"""A model that learns one example at a time and can be read after each: for notebooks and tests."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ from lazynet.training import Plan, check_rate_parameters
 from lazynet.transactions import Transactional, all_or_nothing, at_rest
 
 _FIRST = np.zeros(1, dtype=np.int64)
-# The scale of the rates of a schedule that names none.
+# The scale of the rates if neither ``schedule`` nor ``eta0`` gives one.
 _DEFAULT_ETA0 = 0.5
 
 
 class Stepper(Transactional):
-    """A linear model that learns one example at a time, at a cost in the example's nonzeros.
+    """A linear model that learns one example at a time; a step costs the example's nonzeros.
 
-    The parameters are those of the estimators; ``eta0=None`` stands for 0.5.  With ``average`` the
-    mean of the iterates can be read as well; predictions are made with the last weights.
+    The parameters mean the same as in ``LazyNetClassifier``; ``eta0=None`` stands for 0.5.  With
+    ``average`` the mean of the iterates can be read as well; predictions use the last weights.
 
     >>> stepper = Stepper(4, loss="squared_error", l1=0.1, schedule="constant", eta0=0.5)
     >>> stepper.step([0, 2], [1.0, 2.0], target=1.0)
@@ -91,7 +91,7 @@ class Stepper(Transactional):
         average: AverageLike = False,
         wear: Wear | None = None,
     ) -> None:
-        # Nothing but the arguments is in scope yet: they are read by name, once, and settled.
+        # Here locals() holds only the arguments: settle them by name.
         p = settle(self._kinds, locals())
         check_rate_parameters(p.rule, schedule, p.eta0)
         self.plan = Plan.of(p).known(_DEFAULT_ETA0 if p.eta0 is None else p.eta0, None)
@@ -156,7 +156,7 @@ class Stepper(Transactional):
 
     def _predict(self, columns: NDArray[Any], numbers: NDArray[Any]) -> float:
         weights = self.engine.weights_at(columns)
-        # A prediction that overflows is infinite; a step that follows from it is refused.
+        # A prediction that overflows is infinite, and a step refuses an infinite prediction.
         with np.errstate(over="ignore", invalid="ignore"):
             return float(np.dot(weights, numbers.astype(np.float64))) + self.engine.intercept
 
@@ -181,18 +181,18 @@ class Stepper(Transactional):
     @property
     @at_rest
     def averages(self) -> NDArray[np.float64]:
-        """The mean of every weight over the iterates that count; the weights while none has."""
+        """The mean of every weight over the iterates that count; before the first, the weights."""
         return self.engine.model()
 
     @property
     @at_rest
     def average_intercept(self) -> float:
-        """The mean of the intercept over the same iterates."""
+        """The mean of the intercept over the iterates that count; before the first, its value."""
         return self.engine.model_intercept
 
 
 def _check_position(name: str, value: Any, size: int) -> int:
-    """A row or column by its number; one that does not exist is an IndexError."""
+    """``value`` as the number of a row or column, from 0 to ``size`` - 1; else IndexError."""
     if not 0 <= check_integer(name, value, -math.inf, math.inf) < size:
         raise IndexError(f"{name} must lie between 0 and {size - 1}, got {shown(value)}")
     return int(value)

@@ -1,7 +1,7 @@
-"""Checks for lazy rules, ours and other people's; needs Hypothesis.
+"""Checks for lazy rules, of this package and of others; needs Hypothesis.
 
-Anything with ``step(indices, values, target, weight)`` and ``weights`` can be held against the
-dense twin of any exact rule, after every step, on problems that Hypothesis chooses and shrinks:
+An object with ``step(indices, values, target, weight)`` and ``weights`` can be compared with the
+dense twin of any exact rule, after every step, on problems that Hypothesis draws and shrinks:
 
     from hypothesis import given
     from lazynet.testing import assert_matches_twin, problems
@@ -73,9 +73,9 @@ _IMPORTANCES = (1.0, 0.0, 0.37, 1.9)
 
 @dataclass(frozen=True)
 class Problem(SettledFields):
-    """Examples in the order they come, the rates, and what is minimised.
+    """Rows, targets and importances; the row and the rate of each step; loss, rule and penalty.
 
-    Drawn by ``problems``, or written down, as a failing one is printed:
+    ``problems`` draws such an object, and a failing one is printed as the call that makes it:
 
     >>> problem = Problem(
     ...     X=sparse.csr_matrix([[0.0, 2.0]]), y=np.array([1.0]), importances=np.ones(1),
@@ -94,9 +94,9 @@ class Problem(SettledFields):
     _kinds = table(l1=STRENGTH, l2=STRENGTH, fit_intercept=FLAG)
 
     X: sparse.csr_matrix
-    """The rows."""
+    """The rows of the examples."""
     y: NDArray[np.float64]
-    """Their targets."""
+    """The target of each row."""
     importances: NDArray[np.float64]
     """The importance of each row."""
     order: NDArray[np.int64]
@@ -118,12 +118,12 @@ class Problem(SettledFields):
         )
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
-        """A failing problem is printed so that it can be pasted into a test."""
+        """Print a failing problem as a call that can be pasted into a test."""
         printer.text(repr(self))
 
     @property
     def n_features(self) -> int:
-        """Columns of X."""
+        """The number of columns of X."""
         return int(self.X.shape[1])
 
     @property
@@ -155,7 +155,7 @@ class Problem(SettledFields):
         return get_loss(self.loss).epsilon
 
     def stepper(self, **options: Any) -> Stepper:
-        """A ``Stepper`` of this problem; ``options`` add to those of the problem, or replace them.
+        """A ``Stepper`` of this problem; ``options`` extend or replace ``Problem.options``.
 
         >>> X, y = sparse.csr_matrix([[2.0]]), np.array([1.0])
         >>> rows = np.zeros(1, np.int64)
@@ -168,21 +168,21 @@ class Problem(SettledFields):
         return Stepper(self.n_features, **given)
 
     def rate(self, t: int) -> float:
-        """The schedule as a function of the step."""
+        """The rate of step ``t``."""
         return float(self.rates[t])
 
     def twin(self, largest_cushion: float = math.inf) -> BoundedTwin:
-        """A fresh dense twin that carries the bound along.
+        """A new dense twin with its error bound.
 
-        ``largest_cushion`` is how large scale * shift becomes before the implementation brings
-        all weights current; the bound is the tighter for it.
+        ``largest_cushion`` is the largest scale * shift at which the implementation brings all
+        weights current; a smaller value makes the bound tighter.
         """
         return BoundedTwin(
             self.n_features, schedule=self.rate, largest_cushion=largest_cushion, **self.options
         )
 
     def example(self, step: int) -> tuple[list[int], list[float], float, float]:
-        """indices, values, target and importance of the example at ``step``."""
+        """The indices, values, target and importance of the example at ``step``."""
         row = self.order[step]
         span = slice(self.X.indptr[row], self.X.indptr[row + 1])
         return (
@@ -200,11 +200,11 @@ def assert_matches_twin(
     read: Callable[[Any], NDArray[np.float64]] = lambda implementation: implementation.weights,
     twin: BoundedTwin | None = None,
 ) -> int:
-    """Step both through ``problem`` and compare all weights after every step.
+    """Step ``implementation`` and the dense twin, and compare all weights after every step.
 
     ``implementation`` has ``step(indices, values, target, weight)``; ``read`` gives its weights.
     Where the problem fits an intercept, ``implementation.intercept`` is compared too.  Returns the
-    number of steps compared, short of all where rounding may decide a branch.
+    number of steps compared: comparing ends where rounding may decide a branch.
 
     >>> from hypothesis import given, settings
     >>> @settings(max_examples=5, deadline=None, database=None, derandomize=True)
@@ -262,7 +262,7 @@ def sparse_matrices(
     min_features: int = 1,
     scale: float = 1.0,
 ) -> sparse.csr_matrix:
-    """Any sparsity: empty rows and columns, full and repeated rows, explicit zeros.
+    """CSR matrices with empty rows and columns, full and repeated rows, and explicit zeros.
 
     Values lie between -3 and 3, times ``scale``.
 
@@ -293,7 +293,7 @@ def sparse_matrices(
 def orders(
     draw: st.DrawFn, n_rows: int, max_steps: int = 40, min_steps: int = 1
 ) -> NDArray[np.int64]:
-    """The row that each step visits: any order, rows left out and repeated.
+    """The row that each step visits, in any order, with rows left out or repeated.
 
     The number of steps is drawn first, so that long problems are as frequent as short ones.
 
@@ -310,7 +310,7 @@ def orders(
 
 
 def targets(n_rows: int, loss: LossLike = "log_loss") -> st.SearchStrategy[NDArray[np.float64]]:
-    """y in the domain of ``loss``.
+    """Targets in the domain of ``loss``.
 
     >>> from hypothesis import find
     >>> find(targets(2, loss="hinge"), lambda y: y[0] != y[1])
@@ -327,9 +327,9 @@ def targets(n_rows: int, loss: LossLike = "log_loss") -> st.SearchStrategy[NDArr
 
 @st.composite
 def rates(draw: st.DrawFn, n_steps: int, reference: float = 1.0) -> NDArray[np.float64]:
-    """A schedule, as the rates of its first steps: constant, falling, or anything at all.
+    """The rates of the first ``n_steps`` steps of a schedule: constant, falling, or arbitrary.
 
-    ``reference`` is a rate that suits the data; huge and tiny ones are measured by it.
+    ``reference`` is a rate that suits the data; huge and tiny rates are multiples of it.
 
     >>> from hypothesis import find
     >>> find(rates(3), lambda rates: rates[0] > rates[1])  # 0.96 / (1 + t)
@@ -354,7 +354,7 @@ def rates(draw: st.DrawFn, n_steps: int, reference: float = 1.0) -> NDArray[np.f
 def penalties(
     draw: st.DrawFn, rule: RuleLike = "fobos", largest_rate: float = 1.0
 ) -> tuple[float, float]:
-    """l1 and l2: none, either, both; negligible to overwhelming; within what ``rule`` allows.
+    """The strengths l1 and l2: each zero, negligible or overwhelming, as far as ``rule`` allows.
 
     >>> from hypothesis import find
     >>> find(penalties("sgd", largest_rate=0.5), lambda strengths: strengths[1] > 0.1)
@@ -389,11 +389,11 @@ def problems(
     scale: float = 1.0,
     rate: float | None = None,
 ) -> Problem:
-    """A whole problem; the arguments narrow it to what an implementation supports, or widen it.
+    """A whole problem; the arguments restrict the choice to problems that an implementation takes.
 
-    ``l1`` and ``l2`` fix the strengths, ``importances`` lists those that rows may have, ``scale``
-    multiplies the values of X, ``rate`` fixes the rate of all steps.  ``step_orders`` concerns
-    "fobos" and "sgd".
+    ``l1`` and ``l2`` fix the strengths, ``importances`` lists the importances that rows may have,
+    ``scale`` multiplies the values of X, ``rate`` fixes the rate of all steps.  ``step_orders``
+    applies to "fobos" and "sgd".
 
     >>> from hypothesis import given, settings
     >>> @settings(max_examples=5, deadline=None, database=None, derandomize=True)
@@ -414,7 +414,7 @@ def problems(
     n_rows = X.shape[0]
     order = draw(orders(n_rows, max_steps, min_steps))
     if rate is None:
-        # Beyond this rate a gradient step expands instead of contracting, and rounding with it.
+        # Beyond this rate a gradient step expands distances, and so amplifies rounding.
         steepness = get_loss(loss).curvature or 1.0
         norms = np.asarray(X.multiply(X).sum(axis=1)).max()
         step_rates = draw(rates(len(order), reference=1.0 / (steepness * (norms + 1.0))))
@@ -438,14 +438,14 @@ def problems(
 def _importances_of(
     draw: st.DrawFn, n_rows: int, importances: Sequence[float]
 ) -> NDArray[np.float64]:
-    """All rows as important as the first entry says, or each as any entry says."""
+    """The importance of each row: the first entry for all rows, or any entry for each row."""
     all_alike = st.just([importances[0]] * n_rows)
     any_of = st.lists(st.sampled_from(list(importances)), min_size=n_rows, max_size=n_rows)
     return np.array(draw(st.one_of(all_alike, any_of)), dtype=np.float64)
 
 
 def _readable(number: float) -> float:
-    """The number to three digits, as it is printed.
+    """``number`` rounded to three significant digits.
 
     >>> _readable(2 / 3)
     0.667
@@ -458,7 +458,7 @@ def _all_readable(numbers: Any) -> NDArray[np.float64]:
 
 
 def wears() -> st.SearchStrategy[Wear]:
-    """When to rebase: the default, and so often that short runs see many rebases.
+    """Limits of wear: the default limits, or limits so small that a short run has many sweeps.
 
     >>> from hypothesis import find
     >>> wear = find(wears(), lambda wear: wear.cushion == 0.0)

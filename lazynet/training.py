@@ -49,7 +49,7 @@ class Plan(SettledFields):
     """Everything that follows from the parameters: what is minimised, and by which steps.
 
     ``Plan.of`` makes a plan from settled parameters, once in a call; ``known`` completes the plan
-    with what the data decide, the scale of the rates and the length of the run.
+    with the scale of the rates and the length of the run, which depend on the data.
     """
 
     _kinds = table(fit_intercept=FLAG)
@@ -87,7 +87,7 @@ class Plan(SettledFields):
         if self.average is not None and not form.takes_averages:
             raise ValueError(
                 f"average needs engine='clock', or engine='dense' for comparison; "
-                f"engine={form.name!r} does not hold what an average needs"
+                f"engine={form.name!r} does not keep the sums that an average needs"
             )
         if not rule.has_state:
             return
@@ -118,13 +118,13 @@ class Plan(SettledFields):
 
     @property
     def storage(self) -> tuple[Any, ...]:
-        """What two plans must have in common for an engine of one to go on with the other."""
+        """The parts in which two plans must agree for an engine of one plan to serve the other."""
         kind = self.rule.name if self.rule.has_state else "affine"
         return (self.average, kind, self.form)
 
     @property
     def settings(self) -> tuple[float, ...]:
-        """The numbers that the kernel of a rule with a state is told."""
+        """The parameters and strengths for the kernel of a rule with a state."""
         return self.rule.settings(self.penalty) if self.rule.has_state else ()
 
     def new_engine(self, n_features: int, wear: Wear | None = None) -> Engine:
@@ -150,7 +150,7 @@ class Plan(SettledFields):
         )
 
     def continued(self, engine: Engine, *, average: bool) -> Engine:
-        """The same weights, and average if asked, in an engine of this plan."""
+        """A new engine of this plan with the weights of ``engine``, and if asked its average."""
         new = self.new_engine(engine.n_features)
         if average:
             new.go_on_from(engine)
@@ -159,7 +159,7 @@ class Plan(SettledFields):
         return new
 
     def task(self, engine: Engine) -> Any:
-        """What the kernel of an engine is told of the whole run."""
+        """The task of the kernel of ``engine``, the same for the whole run."""
         return engine.wear.task(
             engine.n_features,
             self.loss,
@@ -179,7 +179,7 @@ class Plan(SettledFields):
 
 
 def check_rate_parameters(rule: Rule, schedule: Any, eta0: float | None) -> None:
-    """Refuse a schedule or a scale of rates, as they were passed, that nothing would use."""
+    """Refuse a ``schedule`` or an ``eta0``, as the user passed them, that the rule does not use."""
     if rule.scheduled:
         check_scale(schedule, eta0)
         return
@@ -196,7 +196,7 @@ def check_rate_parameters(rule: Rule, schedule: Any, eta0: float | None) -> None
 
 @dataclass
 class Learner:
-    """One binary or regression problem in training: its engine and its view of the data."""
+    """One binary or regression problem in training: its engine, its examples, its plan."""
 
     engine: Engine
     examples: Examples
@@ -206,7 +206,7 @@ class Learner:
         self.task = self.plan.task(self.engine)
 
     def evaluate(self, weights: NDArray[np.float64]) -> tuple[float, float, int]:
-        """Mean loss and objective of the model, penalty exact; nonzeros of the last weights.
+        """The mean loss and the objective of the model, and the nonzeros among the last weights.
 
         ``weights`` is scratch memory with an entry per feature.
         """
@@ -215,7 +215,7 @@ class Learner:
         mean = mean_loss(self.examples, weights, engine.model_intercept, plan.loss)
         objective = mean + plan.penalty.of_sums(*weight_sums(weights))
         if engine.averaging:
-            # An average of sparse weights is dense: the last weights are the sparse ones.
+            # An average of sparse weights is dense: count the nonzeros of the last weights.
             engine.weights(out=weights)
         return mean, objective, int(np.count_nonzero(weights))
 
@@ -226,7 +226,7 @@ def mean_loss(
     intercept: float,
     loss: Loss,
 ) -> float:
-    """The mean of the losses of all examples, each times its importance."""
+    """The mean over all examples of importance times loss."""
     n = examples.n_rows
     total, row = 0.0, 0
     while row < n:
@@ -251,7 +251,7 @@ def run_pass(
     t: int,
     progress: Progress | None = None,
 ) -> int:
-    """Let every learner visit the rows in ``order`` (None: as in X); returns the next t."""
+    """Let every learner visit the rows in ``order`` (None: as in X); returns the next step's t."""
     first = learners[0]
     n_steps = first.examples.n_rows if order is None else len(order)
     for start, stop in spans(n_steps, _LARGEST_CHUNK):
@@ -308,7 +308,7 @@ class Orders:
 
 
 class Epoch:
-    """What a callback of ``fit`` is shown after an epoch; the weights are made when asked for."""
+    """The argument of a callback of ``fit``; the weights are computed when they are read."""
 
     def __init__(self, record: EpochRecord, t: int, learners: Sequence[Learner]) -> None:
         self._engines = [learner.engine for learner in learners]
@@ -317,13 +317,13 @@ class Epoch:
         self.mean_loss = record["mean_loss"]
         """The mean loss over the training rows."""
         self.objective = record["objective"]
-        """The mean loss and the penalty."""
+        """The mean loss plus the penalty."""
         self.nonzeros = record["nonzeros"]
-        """The weights that are not zero."""
+        """The number of weights that are not zero."""
         self.seconds = record["seconds"]
         """The time of training in this epoch, in seconds."""
         self.t = t
-        """The steps taken so far."""
+        """The number of steps taken so far."""
 
     @property
     def coef(self) -> NDArray[np.float64]:
@@ -360,7 +360,8 @@ def train(
 ) -> tuple[int, list[EpochRecord], bool]:
     """Train for up to ``max_iter`` epochs; returns the next t, the history, whether it stopped.
 
-    With several learners, all see the same order and the figures are sums over them.
+    Several learners all visit the rows in the same order; the losses, objectives and nonzeros in
+    the history are sums over the learners.
     """
     history: list[EpochRecord] = []
     evaluate = record or verbose > 0 or stopping.tol is not None or callback is not None

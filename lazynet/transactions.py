@@ -1,9 +1,10 @@
 """Calls that change a model as a whole or not at all, one call at a time.
 
-A call changes a draft of the model's attributes, which become the model's in one assignment at its
-end.  Engines are changed in place, because a batch of a few rows must not cost a copy of a million
-weights: a journal keeps a copy of the weights that the batch touches, and of all weights just
-before a sweep, which costs as much as a copy.  The model holds the journal until the call is done.
+A call changes a draft of the model's attributes; at the end of the call one assignment gives the
+attributes of the draft to the model.  Engines are changed in place, because a batch of a few rows
+must not cost a copy of a million weights: a journal keeps a copy of the weights that the batch
+touches, and of all weights just before a sweep, which costs as much as the copy.  The model holds
+the journal until the call is done.
 The next use of the model that finds the journal of an ended call undoes this call first.
 So Ctrl-C leaves the model as it was before the call, wherever and however often it strikes, even
 during the undoing.
@@ -21,7 +22,7 @@ from numpy.typing import NDArray
 
 from lazynet.kernels.turn import Turn
 
-# Picking single weights costs about this much more per weight than copying all of them.
+# Copying single weights costs about 4 times as much per weight as copying all weights.
 _PICKING_COSTS = 4
 
 
@@ -37,7 +38,7 @@ class State(NamedTuple):
 
 
 class Undoable(Protocol):
-    """An engine, as far as the journal knows it."""
+    """The part of an engine that the journal uses."""
 
     n_features: int
     #: whether a step changes only the weights of its example's nonzeros
@@ -68,7 +69,7 @@ class Undo:
         state = engine.state()
         self.scalars = _copies(state.scalars)
         few = len(touched) * _PICKING_COSTS < engine.n_features
-        # A copy: nobody can change it while the engine learns.
+        # A copy, so that no other thread can change it while the engine learns.
         self.touched = touched.copy() if few and engine.touches_only_nonzeros else None
         self.picked: dict[str, NDArray[Any]] = {}
         self.copies: dict[str, NDArray[Any]] = {}
@@ -80,7 +81,7 @@ class Undo:
         engine.before_sweep = self.copy_all
 
     def copy_all(self) -> None:
-        """Copy every weight, unless they are copied already."""
+        """Copy every weight and the tables, unless they are copied already."""
         state = self.engine.state()
         if not self.copies:
             self.copies = _copies(state.per_weight)
@@ -98,7 +99,7 @@ class Undo:
         scalars = self.engine.state().scalars
         for name, kept in self.scalars.items():
             np.copyto(scalars[name], kept)
-        # With the scalars restored the tables are as long as they were.
+        # The restored scalars give the tables their former lengths.
         tables = self.engine.state().tables
         for name, kept in (self.tables or {}).items():
             np.copyto(tables[name], kept[: len(tables[name])])
@@ -145,18 +146,18 @@ Model = TypeVar("Model", bound="Transactional")
 def all_or_nothing(
     method: Callable[Concatenate[Model, Arguments], Result],
 ) -> Callable[Concatenate[Model, Arguments], Result]:
-    """A method that changes the model as a whole or, if anything ends it early, not at all.
+    """Let a method change the model as a whole or, if the method ends early, not at all.
 
-    It runs on a draft: another object with the same attributes, which the model takes over when the
-    method returns.  Engines that it changes where they are it must protect first.
+    The method runs on a draft: another object with the same attributes, which the model takes over
+    when the method returns.  The method must call ``_protect`` before it changes engines in place.
     """
 
     @wraps(method)
     def call(model: Model, /, *arguments: Arguments.args, **options: Arguments.kwargs) -> Result:
         if model._turn.held():
             raise RuntimeError(
-                "a model cannot be trained by what its own call asks: another call of it is under "
-                "way in this thread; train a copy of the model"
+                "a model cannot be trained from within its own call: another call of the model is "
+                "under way in this thread; train a copy of the model"
             )
         return model._turn.call(_as_a_whole, model, method, *arguments, **options)
 
@@ -177,7 +178,7 @@ def _as_a_whole(
         removed = {*(before.keys() - after.keys()), "_journal"}
         changed = {k: v for k, v in after.items() if k not in before or before[k] is not v}
         merged = {**model.__dict__, **changed}
-        # With this assignment the call is done, and before it nothing has happened.
+        # This assignment completes the call; before it the model is unchanged.
         model.__dict__ = {k: v for k, v in merged.items() if k not in removed}
     except BaseException:
         if "_journal" in model.__dict__:
@@ -192,7 +193,7 @@ def _as_a_whole(
 def at_rest(
     method: Callable[Concatenate[Model, Arguments], Result],
 ) -> Callable[Concatenate[Model, Arguments], Result]:
-    """A method that reads the model, between two calls that change it."""
+    """Let a method read the model only between two calls that change the model."""
 
     @wraps(method)
     def read(model: Model, /, *arguments: Arguments.args, **options: Arguments.kwargs) -> Result:
@@ -217,11 +218,11 @@ def _between_calls(
 class Transactional:
     """A model whose calls happen as a whole or not at all, and take turns.
 
-    Calls from several threads wait for each other.  Copies and pickles are of a model between two
-    calls, and a copy learns by itself.
+    Calls from several threads wait for each other.  A copy or a pickle is made between two calls,
+    and a copy learns without changing the original.
     """
 
-    #: the private attributes that learning changes where they are
+    #: the private attributes that learning changes in place
     _changed_in_place: ClassVar[tuple[str, ...]] = ()
     #: the record of the call under way
     _journal: Journal | None = None
@@ -229,7 +230,7 @@ class Transactional:
     @property
     def _turn(self) -> Turn:
         """The lock that a call holds while it changes or reads the model."""
-        # setdefault makes one of them, whichever of two threads comes first.
+        # If two threads make a lock at the same time, setdefault gives both the same one.
         return self.__dict__.get("_lock") or self.__dict__.setdefault("_lock", Turn())
 
     def _generators(self) -> list[np.random.RandomState]:
@@ -242,7 +243,7 @@ class Transactional:
         self._journal.protect(engines, touched)
 
     def _take_back(self) -> None:
-        """Undo the last call if it ended without being done."""
+        """Undo the last call if it ended before it was done."""
         if self._journal is not None:
             self._journal.rollback()
             self.__dict__.pop("_journal", None)
@@ -255,8 +256,8 @@ class Transactional:
     def _state_at_rest(self) -> dict[str, Any]:
         given: Any = super().__getstate__()
         state = dict(given)
-        # What other calls may change while this state is written out; a generator that the caller
-        # gave stays the caller's.
+        # Copy the attributes that other calls may change while this state is written out.  A
+        # generator that the user gave as random_state is not copied.
         for name in self._changed_in_place:
             if name in state and state[name] is not state.get("random_state"):
                 state[name] = copy.deepcopy(state[name])

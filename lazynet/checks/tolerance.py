@@ -6,11 +6,11 @@ Let e be the difference of the two weight vectors (intercept included) in the Eu
 * A gradient step on a loss with curvature at most L multiplies e by at most
   max(1, c - 1) if the shrink follows it and max(1, c) if both start from the same weights, where
   c = eta s L |x|^2 (s the importance of the example).
-* Rounding adds a few units in the last place of what is computed with: the weights, the move, and,
-  in a lazy form, the cushion C of the clock, which follows the same map as a weight: C <- a C + b.
+* Rounding adds a few units in the last place of the weights, of the move, and, in a lazy form, of
+  the cushion C of the clock, which follows the same map as a weight: C <- a C + b.
 
 Where the derivative of a loss jumps (hinge, absolute error, epsilon-insensitive), a prediction
-within the bound of the jump may legitimately fall on either side: the comparison ends there.
+within the bound of the jump may rightly fall on either side: the comparison ends there.
 """
 
 from __future__ import annotations
@@ -33,16 +33,17 @@ _ROUNDINGS = 8.0
 # Roundings of the cushion in one load and store; tests/exact/test_lazy_equals_dense.py holds a
 # sweep to them.
 _CUSHION_ROUNDINGS = 6.0
-# Above this share of the weights the bound no longer says anything worth asserting.
+# A bound above this share of the weights is too loose to assert anything.
 _USELESS = 1e-6
 
 #: How far two exact implementations of a rule with a state may be apart, by 1 + the largest weight.
 AGREE = 1e-10
-# Such a comparison ends within this distance of a kink, and beyond this prediction.
+# A comparison of rules with a state ends where a prediction comes this near to a kink, or exceeds
+# the largest prediction in size.
 _NEAR_A_KINK = 1e-9
 _LARGEST_PREDICTION = 1e6
 
-#: Why comparing ended, as a sentence goes on after "because".
+#: The reasons why comparing ends; each completes a sentence after "because".
 AT_A_KINK = "a prediction meets a kink of the loss, where rounding decides the step"
 DIVERGED = "the run diverges and amplifies rounding beyond use"
 AT_THE_THRESHOLD = "a weight meets the threshold, where rounding decides the truncation"
@@ -75,7 +76,7 @@ class ErrorBudget(SettledFields):
     l2: float = 0.0
     fit_intercept: bool = False
     largest_cushion: float = math.inf
-    """A lazy form that sweeps in time never stores beside a larger cushion than this."""
+    """The largest cushion beside which a lazy form stores a weight, if it sweeps in time."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -95,7 +96,7 @@ class ErrorBudget(SettledFields):
         if self.comparable:
             self.comparable, self.ended = False, reason
 
-    # Whatever overflows here ends the comparison, and the reason is told.
+    # A number that overflows here ends the comparison, and ``ended`` gives the reason.
     @np.errstate(over="ignore", invalid="ignore")
     def after_step(
         self,
@@ -112,8 +113,9 @@ class ErrorBudget(SettledFields):
     ) -> None:
         """Account for one step.
 
-        ``weights`` are those after the step, ``touched_weights`` those of the nonzeros before
-        it (by default as large as any), ``slope`` the derivative of the loss at ``prediction``.
+        ``weights`` are the weights after the step.  ``touched_weights`` are the weights of the
+        example's nonzeros before the step, by default each as large as the largest weight.
+        ``slope`` is the derivative of the loss at ``prediction``.
         """
         x = np.asarray(values, dtype=float)
         w = np.asarray(weights, dtype=float)
@@ -162,7 +164,7 @@ class ErrorBudget(SettledFields):
 
 
 def distance_to_kink(loss: Loss, prediction: float, target: float) -> float:
-    """How far the prediction is from the next jump of the loss's derivative, in its argument.
+    """The distance of the loss's argument, m or p - y, from the nearest jump of the derivative.
 
     >>> distance_to_kink(get_loss("hinge"), 0.75, 1.0), distance_to_kink(get_loss("log_loss"), 0, 1)
     (0.25, inf)
@@ -176,7 +178,7 @@ def distance_to_kink(loss: Loss, prediction: float, target: float) -> float:
 class StateBudget(SettledFields):
     """The bound of a rule with a state: 1e-10 of 1 + the largest weight, not derived.
 
-    ``threshold`` is that of the truncated gradient.
+    ``threshold`` is the threshold of the truncated gradient, and infinite for other rules.
 
     >>> budget = StateBudget("log_loss")
     >>> budget.after_step(0.5, [1.0], weights=[0.2], prediction=0.0, slope=-0.5, target=1.0)
@@ -208,7 +210,7 @@ class StateBudget(SettledFields):
         touched_weights: Sequence[float] | None = None,
         intercept: float = 0.0,
     ) -> None:
-        """Account for one step; the arguments are those of ``ErrorBudget.after_step``."""
+        """Account for one step; ``ErrorBudget.after_step`` explains the arguments."""
         w = np.asarray(weights, dtype=float)
         size = np.abs(w)
         largest = float(size.max(initial=abs(intercept)))

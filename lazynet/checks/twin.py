@@ -1,4 +1,4 @@
-"""The dense twin that knows how far an exact implementation may be from it."""
+"""The dense twin of a rule, with a bound on the distance to an exact implementation."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from lazynet.training import Plan
 
 
 class BoundedTwin:
-    """The reference of a rule with an error budget: step it beside anything that claims exactness.
+    """The reference of a rule with an error budget, to be stepped beside an implementation.
 
     >>> twin = BoundedTwin(2, loss="hinge", rule="sgd", l1=0.1, schedule=lambda t: 0.5)
     >>> _ = twin.step([0], [1.0], 1.0)
@@ -86,7 +86,7 @@ class BoundedTwin:
     def step(
         self, indices: Sequence[int], values: Sequence[float], target: float, weight: float = 1.0
     ) -> float:
-        """One step of the reference, and what it adds to the bound."""
+        """Take one step, and add the rounding of the step to the bound; returns the prediction."""
         dense = self.dense
         before = dense.weights
         touched = [before[j] for j in indices]
@@ -117,7 +117,7 @@ class BoundedTwin:
 
     @property
     def bound(self) -> float:
-        """The Euclidean distance, intercept included, that rounding may have made by now."""
+        """The largest Euclidean distance, intercept included, that rounding explains so far."""
         return self.budget.bound
 
     @property
@@ -131,6 +131,6 @@ class BoundedTwin:
         return self.budget.comparable
 
     def distance(self, weights: NDArray[np.float64], intercept: float) -> float:
-        """How far weights and intercept are from the twin's."""
+        """The Euclidean distance of these weights and this intercept from the twin's."""
         gap = float(np.linalg.norm(np.asarray(weights, dtype=np.float64) - self.weights))
         return float(np.hypot(gap, intercept - self.intercept))

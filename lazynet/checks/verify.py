@@ -18,13 +18,13 @@ from lazynet.training import Learner, Plan
 
 # Weights that the plain Python twin may visit, which takes a few seconds.
 _VISITS = 4_000_000
-#: Epochs that may be asked for: one row of one feature can be visited as often.
+#: The largest number of epochs: the twin may visit one row of one feature this often.
 LARGEST_EPOCHS = _VISITS
 
 
 @dataclass(frozen=True)
 class Difference:
-    """The greatest difference of its kind and where it arose."""
+    """The greatest difference of one kind, with the step and the feature where it arose."""
 
     amount: float
     step: int
@@ -46,11 +46,11 @@ NO_DIFFERENCE = Difference(0.0, -1, -1, 0.0, 0.0)
 
 @dataclass(frozen=True)
 class VerificationReport:
-    """What ``estimator.verify`` found; ``str()`` of it is meant for people.
+    """The result of ``estimator.verify``; ``print(report)`` gives a text to read.
 
     ``agrees`` is whether all weights stayed within the derived bound after every step compared.
-    Comparing ends early where rounding may decide a step, at a kink of the loss, and where both
-    overflow: ``steps_compared`` says when and ``ended`` why.
+    Comparing ends early where a prediction meets a kink of the loss, so that rounding may decide
+    the step, and where both models overflow: ``steps_compared`` says when and ``ended`` says why.
 
     >>> from lazynet import LazyNetClassifier
     >>> X = sparse.csr_matrix([[1.0, 0.0], [0.0, 2.0]])
@@ -64,31 +64,31 @@ class VerificationReport:
     """
 
     engine: str
-    """How the lazy model kept its weights."""
+    """The name of the lazy model's engine."""
     rows: int
-    """The first so many rows were taken ..."""
+    """The number of rows used, from the first row of X on."""
     features: int
-    """... and so many features occur in them."""
+    """The number of features that occur in the rows used."""
     steps: int
-    """Steps taken."""
+    """The number of steps in the whole run: rows times epochs."""
     steps_compared: int
-    """Steps after which the weights were compared."""
+    """The number of steps after which the weights were compared."""
     absolute: Difference
-    """The greatest difference of two weights, and where it arose."""
+    """The greatest difference between a lazy weight and the same dense weight."""
     relative: Difference
-    """The greatest by the size of the weight."""
+    """The greatest difference divided by the size of the weight."""
     ulps: Difference
-    """The greatest in units of the last place."""
+    """The greatest difference in units in the last place of the weight."""
     largest_weight: float
-    """The largest weight there was."""
+    """The largest size of a weight in either model."""
     bound: float
-    """How far rounding may have taken the two apart by the last step (Euclidean norm)."""
+    """The largest distance that rounding explains by the last step compared (Euclidean norm)."""
     agrees: bool | None
-    """Whether they never were farther apart; None where no step could be compared."""
+    """Whether the distance never exceeded the bound; None where no step could be compared."""
     average: Difference | None = None
-    """Where iterates are averaged, the greatest absolute difference of the averages."""
+    """The greatest absolute difference of the averages; None without an average."""
     ended: str | None = None
-    """Why comparing ended before the last step; None where it did not."""
+    """Why comparing ended before the last step; None where all steps were compared."""
 
     def __str__(self) -> str:
         if self.agrees is None:
@@ -134,10 +134,10 @@ class _Comparison:
         self.average = None if self.average_of is None else NO_DIFFERENCE
         self.largest, self.agrees, self.compared = 0.0, True, 0
         self.ended: str | None = None
-        # The average of the twin's iterates, summed up.
+        # The sums from which the average of the twin's iterates is computed.
         self.sums, self.intercept_sum, self.total = np.zeros(len(features)), 0.0, 0.0
 
-    # A number that is not finite in the lazy model alone is a difference, and reported as one.
+    # A number that is not finite in the lazy model alone is reported as a difference.
     @np.errstate(over="ignore", invalid="ignore")
     def after_step(self, t: int) -> None:
         """Compare the weights after step ``t``."""
@@ -157,7 +157,7 @@ class _Comparison:
             }
             for kind, amounts in scales.items():
                 difference = _largest(amounts, t, self.features, lazy, dense)
-                # Written so that NaN counts as the greatest.
+                # Written so that NaN is the greatest difference.
                 if not difference.amount <= self.worst[kind].amount:
                     self.worst[kind] = difference
         if self.average_of is not None:
@@ -193,15 +193,16 @@ def verify(
     max_rows: int,
     epochs: int,
 ) -> VerificationReport:
-    """Train both on the first rows of X, from zero weights, comparing after every step.
+    """Train a lazy model and its dense twin on the first rows of X, and compare after every step.
 
-    Features that no row has stay zero in both models, so only the other features are carried.
+    Both models start from zero weights.  The weights of features that occur in none of these rows
+    stay zero in both models, so these features are left out.
     """
     if not algorithm_of(plan.rule).exact:
         exact = [name for name, row in ALGORITHMS.items() if row.exact]
         raise ValueError(f"verify knows the exact rules {exact}, got rule={plan.rule!r}")
     n_rows = affordable_rows(X, max_rows, epochs)
-    # Where a matrix has spare room before its first row, SciPy's slices keep it.
+    # A matrix may have spare room before its first row, and a SciPy slice of X would keep it.
     span = slice(X.indptr[0], X.indptr[n_rows])
     features, columns = np.unique(X.indices[span], return_inverse=True)
     starts = X.indptr[: n_rows + 1] - X.indptr[0]
@@ -262,7 +263,7 @@ def _largest(
 
 
 def affordable_rows(X: sparse.csr_matrix, max_rows: int, epochs: int) -> int:
-    """As many first rows as the plain Python twin can take in a few seconds, at least one."""
+    """The number of first rows that the plain Python twin visits in a few seconds, at least 1."""
     rows = min(max_rows, X.shape[0])
     while rows > 1:
         features = len(np.unique(X.indices[: X.indptr[rows]]))

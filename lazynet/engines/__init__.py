@@ -1,1 +1,1 @@
-"""The engines: arrays that hold weights and a kernel that trains them, one file an engine."""
+"""The engines, one file an engine: arrays that hold weights, and a kernel that trains them."""

@@ -43,12 +43,12 @@ class AdaGradEngine(LaggingEngine):
         return bool(np.isfinite(self.cells[indices]).all())
 
     def doubt_about(self, settings: tuple[float, ...]) -> str | None:
-        """Whether the next step would wipe weights that AdaGrad has not learned itself.
+        """A warning if the next step would wipe weights that AdaGrad has not learned itself.
 
         A coordinate that has seen no gradient has the rate alpha / delta.  One step therefore
         shrinks a weight that another rule has trained by alpha / delta * l1, and divides the weight
-        by 1 + alpha / delta * l2.  All weights are looked at only where they came from another
-        rule, or where the settings have changed.
+        by 1 + alpha / delta * l2.  Weights are examined only if another rule has trained them, or
+        if the settings have changed.
         """
         l1, l2, alpha, delta = settings
         if not (l1 or l2):
@@ -66,7 +66,7 @@ class AdaGradEngine(LaggingEngine):
         return (
             f"rule='adagrad' goes on with weights that it has not trained, and shrinks them fast: "
             f"the first rate of a coordinate that has seen no gradient is alpha / delta = "
-            f"{rate:.3g}, so that one step with l1={l1:g} and l2={l2:g} takes the largest of them "
+            f"{rate:.3g}, so that one step with l1={l1:g} and l2={l2:g} takes the largest weight "
             f"from {largest:.3g} to {left:.3g} unless a row touches it. Raise delta, or set "
             f"{' and '.join(strengths)}."
         )

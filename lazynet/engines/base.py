@@ -1,4 +1,4 @@
-"""What every engine is: arrays that hold the weights, and a kernel that takes chunks of steps."""
+"""The base of every engine: arrays that hold the weights, and a kernel that takes steps."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def take_until_done(
 def refuse_overflow(t: int, advice: str, *arrays: NDArray[np.float64]) -> None:
     """Raise if an array holds a number that is not finite; ``advice`` says what to do."""
     for numbers in arrays:
-        # Not np.isfinite(numbers).all(), which would make another array of their size.
+        # np.isfinite(numbers) would make another array of the same length; min and max do not.
         if numbers.size and not (np.isfinite(numbers.min()) and np.isfinite(numbers.max())):
             raise FloatingPointError(
                 f"the model overflowed by step {t}: a weight is not a finite number. {advice}"
@@ -105,15 +105,15 @@ class Engine:
         """Bring every weight current."""
 
     def _written(self) -> dict[str, int]:
-        """The attributes with an entry per step, and how many entries of each are written."""
+        """The number of written entries of each attribute that has an entry per step, by name."""
         return {}
 
     def weights_at(self, which: Any) -> NDArray[np.float64]:
-        """The current weights of some features, an index of arrays; the state is not touched."""
+        """The current weights of the features ``which``, an index of arrays; changes nothing."""
         raise NotImplementedError
 
     def weights(self, out: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
-        """All current weights; the state is not touched."""
+        """All current weights, in ``out`` if given; changes nothing else."""
         raise NotImplementedError
 
     @property
@@ -128,11 +128,11 @@ class Engine:
     # --- where iterates are averaged ---
 
     def _sums(self, out: NDArray[np.float64]) -> None:
-        """The sum of omega * w over the iterates, for every weight w."""
+        """out <- the sum of omega * w over the iterates, for every weight w."""
         raise NotImplementedError
 
     def _sums_at(self, which: NDArray[Any]) -> NDArray[np.float64]:
-        """The same sums of some features."""
+        """The sum of omega * w over the iterates, for the weights w of the features ``which``."""
         raise NotImplementedError
 
     def _set_sums(self, sums: NDArray[np.float64]) -> None:
@@ -149,7 +149,7 @@ class Engine:
         return float(self.totals[averages_kernel.TOTAL_FIELD]) if self.averaging else 0.0
 
     def model(self, out: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
-        """The weights that predict: the average once an iterate has counted, else the current."""
+        """The weights that predict: the average once one has counted, else the current weights."""
         if not self.counted:
             return self.weights(out)
         out = np.empty(self.n_features) if out is None else out
@@ -158,7 +158,7 @@ class Engine:
         return out
 
     def model_at(self, which: NDArray[Any]) -> NDArray[np.float64]:
-        """The weights that predict, of some features, at the cost of these features."""
+        """The weights that predict, for the features ``which``, at the cost of these features."""
         if not self.counted:
             return self.weights_at(which)
         return self._sums_at(which) / self.counted
@@ -171,7 +171,7 @@ class Engine:
         return float(self.totals[averages_kernel.INTERCEPT_SUM_FIELD]) / self.counted
 
     def go_on_from(self, other: Engine) -> None:
-        """Take over the weights of another engine, and the average if both keep one."""
+        """Take over the weights of another engine, and the average if both engines keep one."""
         self.load(other.weights(), other.intercept)
         if self.averaging and other.averaging:
             sums = np.empty(self.n_features)
@@ -209,10 +209,10 @@ class Engine:
         self._sweep()
 
     def retune(self, settings: tuple[float, ...]) -> None:
-        """Go on with other settings of the rule; forms of the affine family have none."""
+        """Go on with other settings of the rule; rules of the affine family have no settings."""
 
     def doubt_about(self, settings: tuple[float, ...]) -> str | None:
-        """What a user should know before the engine goes on with these settings."""
+        """A warning to the user before the engine goes on with these settings, or None."""
         return None
 
     def check_finite(self, touched: NDArray[Any], t: int) -> None:
@@ -231,7 +231,7 @@ class Engine:
 
 
 class WithTables(Engine):
-    """An engine with arrays that have an entry per step, of which the written part is pickled."""
+    """An engine with arrays that have an entry per step; pickles hold only their written part."""
 
     def __getstate__(self) -> dict[str, Any]:
         state = super().__getstate__()

@@ -1,4 +1,4 @@
-"""What the engines of rules with a state of their own share: a cell of numbers per weight."""
+"""The base of the engines of rules with a state of their own: a cell of numbers per weight."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from lazynet.rules.base import Rule
 
 
 class CellEngine(Engine):
-    """Weights that are computed from their cells, from some fields and from the rule's settings.
+    """An engine that computes each weight from its cell, the fields and the settings.
 
     ``fields`` are the scalars that change with every step, ``settings`` the numbers that the rule
-    and the penalty give (``Rule.settings``).  The kernel names both.
+    and the penalty give (``Rule.settings``).  The kernel names fields and settings.
     """
 
     #: which header of kernels/cells describes the cells
@@ -38,11 +38,11 @@ class CellEngine(Engine):
         self.fields = np.zeros(len(kernel.fields(self.kind)))
 
     def field(self, name: str) -> float:
-        """One of the scalars that change with every step."""
+        """The field called ``name``."""
         return float(self.fields[kernel.fields(self.kind).index(name)])
 
     def set_field(self, name: str, value: float) -> None:
-        """Change one of the scalars that change with every step."""
+        """Set the field called ``name``."""
         self.fields[kernel.fields(self.kind).index(name)] = value
 
     def _run(self, examples: Examples, steps: Steps, task: Task, first: int) -> tuple[int, int]:
@@ -70,13 +70,13 @@ class CellEngine(Engine):
 
 
 class LeadingEngine(CellEngine):
-    """Weights that are a function of all gradients so far, of the penalty, and of the rates."""
+    """An engine whose weights are a function of all gradients so far, the penalty and the rates."""
 
     def retune(self, settings: tuple[float, ...]) -> None:
         """Go on with another penalty, which acts on all gradients, and with other rates.
 
-        New rates concern the steps to come: the cells change so that the weights under the new
-        penalty and the old rates stay what they are.
+        New rates concern only the steps to come: the cells change so that the weights under the
+        new penalty and the new rates equal the weights under the new penalty and the old rates.
         """
         wanted = np.array(settings, dtype=np.float64)
         # The strengths l1 and l2 come first.
@@ -94,7 +94,7 @@ class LeadingEngine(CellEngine):
 
 
 class LaggingEngine(CellEngine):
-    """Weights that miss shrinks while nothing touches them, and catch up when they are read."""
+    """An engine whose weights miss shrinks until an example touches them or they are read."""
 
     def retune(self, settings: tuple[float, ...]) -> None:
         """Apply the missed shrinks with the old settings, then switch."""
@@ -105,9 +105,12 @@ class LaggingEngine(CellEngine):
 
 
 def _aligned_zeros(rows: int, columns: int) -> NDArray[np.float64]:
-    """Zeros; a row that fits a cache line of 64 bytes does not straddle two."""
+    """An array of zeros that begins where a cache line of 64 bytes begins.
+
+    So a row of 32 or 64 bytes never lies in two cache lines.
+    """
     if columns <= 2:
-        # NumPy aligns arrays to 16 bytes.
+        # NumPy aligns arrays to 16 bytes, which is enough for rows of 8 or 16 bytes.
         return np.zeros((rows, columns))
     line = 64 // 8
     room = np.zeros(rows * columns + line)

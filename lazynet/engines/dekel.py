@@ -19,7 +19,7 @@ Model = tuple[NDArray[np.float64], float]
 
 
 class DekelEngine:
-    """SGD on l2/2 (|w|^2 + b^2) + mean loss at the rate 1 / (l2 t), at a cost in the nonzeros.
+    """SGD on l2/2 (|w|^2 + b^2) + mean loss at the rate 1 / (l2 t); a step costs its nonzeros.
 
     ``mean`` is the point at which the rows are centered; None leaves the rows as they are.
 
@@ -43,7 +43,7 @@ class DekelEngine:
         self.loss = loss
         self.l2 = POSITIVE.settled("l2", l2)
         self.mean = np.zeros(0) if mean is None else np.ascontiguousarray(mean, dtype=np.float64)
-        # Infinite where the rows are huge: the kernel then says that the model overflowed.
+        # theta is infinite where the rows are huge, and the kernel then reports an overflow.
         with np.errstate(over="ignore"):
             self.theta = 1.0 + float(self.mean @ self.mean)
         self.cells = np.zeros((n_features, 2))
@@ -55,7 +55,7 @@ class DekelEngine:
         return int(self.fields[kernel.STEPS_FIELD])
 
     def take(self, examples: Examples, order: NDArray[np.int64]) -> None:
-        """Learn from the rows in this order."""
+        """Learn from the rows of ``examples`` whose numbers ``order`` lists."""
 
         def run(first: int) -> tuple[int, int]:
             return kernel.run(
@@ -82,11 +82,11 @@ class DekelEngine:
         )
 
     def last(self) -> Model:
-        """Weights and intercept after the last step, for rows as they are."""
+        """Weights and intercept after the last step, for rows that are not centered."""
         return self._model(self.cells[:, 0], kernel.A_FIELD, self._projection)
 
     def average(self) -> Model:
-        """The mean of weights and intercept over all steps, which begin at t = 1."""
+        """The mean of weights and intercept over all steps t = 1, 2, ..., for uncentered rows."""
         h = self.fields[kernel.H_FIELD]
         # The estimator refuses weights that are not finite.
         with np.errstate(over="ignore", invalid="ignore"):
@@ -95,7 +95,7 @@ class DekelEngine:
 
     @property
     def _projection(self) -> float:
-        """r = a (1 + |mean|^2) - z: the intercept's sum, for rows as they are."""
+        """r = a (1 + |mean|^2) - z: the sum of the intercept for rows that are not centered."""
         return float(self.fields[kernel.A_FIELD]) * self.theta - float(self.fields[kernel.Z_FIELD])
 
     def _model(self, sums: NDArray[np.float64], offset: int, intercept: float) -> Model:

@@ -1,4 +1,4 @@
-"""Every weight at every step: the compiled loop that the lazy engines are compared with."""
+"""The dense engine, which visits every weight at every step, to compare lazy engines with."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from lazynet.params import check_flag
 
 
 class DenseEngine(Engine):
-    """Every weight at every step, compiled and vectorised.
+    """An engine that visits every weight at every step, compiled and vectorised.
 
     With ``predictions`` the prediction and the gradient run over all features too.  With
     ``average`` every weight is added to a sum after every step.  Without ``vectorised`` the loops
-    over all weights take one weight at a time, to the same bits: the difference in time is what
-    the vector units are worth.
+    over all weights take one weight at a time and give the same bits: the difference in time is
+    the gain from vector units.
     """
 
     name = "dense"

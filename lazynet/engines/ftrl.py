@@ -36,6 +36,6 @@ class FTRLEngine(LeadingEngine):
         damping = (beta + self.cells[alive, 1]) / alpha + l2
         self.cells[alive, 0] = -damping * weights[alive] - l1 * np.sign(weights[alive])
         if not beta and not self.field("intercept_s") and intercept:
-            # Without beta it takes a gradient, however small, to have an intercept.
+            # With beta = 0 and no gradient the intercept would be 0: assume one small gradient.
             self.set_field("intercept_s", _SMALL_GRADIENT * alpha)
         self.set_field("intercept_z", -(beta + self.field("intercept_s")) / alpha * intercept)

@@ -1,10 +1,10 @@
 """Ma & Zheng's stabilised truncated SGD: paths, bursts, stages, the purge.
 
 Each of several paths of SGD goes through its own permutations of the rows in bursts.  After each
-burst the weights are truncated, all alike or in proportion to how often the rows informed them;
-after a stage of bursts, features that did not survive often enough are purged from all paths for
-good.  Paths share nothing during a stage, so they run in parallel, and any number of threads gives
-the same model.
+burst the weights are truncated, all by the same amount or each in proportion to how often the rows
+informed it; after a stage of bursts, features that did not survive often enough are purged from all
+paths for good.  Paths share nothing during a stage, so they run in parallel, and any number of
+threads gives the same model.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ from lazynet.schedules import Schedule, checked_rates
 
 #: Records that a path has room for at first.
 _FIRST_ROOM = 2**12
-#: Bursts that can be counted.
+#: The largest number of bursts that can be counted.
 _LARGEST_COUNT = 2**31 - 1
 
 
 @dataclass(frozen=True)
 class Stages(SettledFields):
-    """How bursts are truncated and stages judged; in brackets the paper's symbols."""
+    """How bursts are truncated and features judged; the paper's symbols stand in brackets."""
 
     _kinds = table(
         bursts_per_stage=Integer(least=1),
@@ -56,20 +56,21 @@ class Stages(SettledFields):
     burst_size: int
     #: share of the ratios |w| / k that a truncation rejects while all features are left (beta0)
     rejection_rate: float
-    #: how that share falls as features are purged; 0 in proportion, below 0 later, above 0 sooner
-    #: (gamma)
+    #: how the rejected share falls as features are purged (gamma): at 0 in proportion to the
+    #: features left, below 0 later, above 0 sooner
     annealing: float
     #: share of the bursts informing it that a feature must survive (pi0)
     stability: float
-    #: the smaller, the longer bursts become (Theta)
+    #: a smaller theta makes the bursts of later stages longer (Theta)
     theta: float
     #: bursts that must have informed a feature before it is judged (nu)
     min_informed: int
-    #: gravity for all weights alike (Algorithm 1), not by how often they were informed
+    #: whether gravity is the same for all weights (Algorithm 1), or follows the number of times
+    #: that a weight was informed (Algorithm 2)
     universal: bool
 
     def rejected_share(self, left: float) -> float:
-        """Eq. 12: beta while a share ``left`` of the features is left."""
+        """Eq. 12: the rejected share beta while a share ``left`` of the features is left."""
         beta0, gamma = self.rejection_rate, self.annealing
         if abs(gamma) < 1e-8:
             return beta0 * left
@@ -85,12 +86,12 @@ class Stages(SettledFields):
 class StageRecord(TypedDict):
     """One line of ``trace_``."""
 
-    problem: int  # row of the coefficients
+    problem: int  # row of ``coef_``
     stage: int
     steps: int  # of each path, by the end of the stage
-    rejection_rate: float  # asked for
-    realised_rate: float  # weights that vanished, of those that were informed
-    gravity: float | None  # None: in the first stage each burst takes its own
+    rejection_rate: float  # the share of the informed weights that should vanish
+    realised_rate: float  # the share of the informed weights that vanished
+    gravity: float | None  # None in the first stage, where each burst has its own gravity
     burst_size: int
     n_stable: int
     purged: NDArray[np.int64]  # the features that this stage purged
@@ -105,7 +106,7 @@ class RowStream(Protocol):
 
 
 class Permutations:
-    """One permutation of the rows after the other.
+    """An endless stream of rows: one random permutation of all rows after another.
 
     >>> stream = Permutations(3, np.random.default_rng(0))
     >>> sorted(stream.take(2).tolist() + stream.take(1).tolist())
@@ -141,7 +142,7 @@ def base_gravity(ratios: NDArray[np.float64], beta: float) -> float:
 
 @dataclass(frozen=True)
 class Data(SettledFields):
-    """What is learned: the rows, the loss, whether with an intercept."""
+    """The rows to learn from, the loss, and whether there is an intercept."""
 
     _kinds = table(fit_intercept=FLAG)
 
@@ -152,7 +153,7 @@ class Data(SettledFields):
 
 @dataclass(frozen=True)
 class StageOrders:
-    """What every path does in the stage at hand."""
+    """The rates, burst size and truncation of one stage, the same for all paths."""
 
     rates: NDArray[np.float64]
     size: int
@@ -162,11 +163,11 @@ class StageOrders:
 
 
 class Interrupted(Exception):
-    """A path was told to stop."""
+    """Raised in a path that was told to stop because another path has failed."""
 
 
 class Path:
-    """One path: its weights, the rows that it visits, and what its bursts have informed."""
+    """One path: its weights, its stream of rows, and the records of its bursts."""
 
     def __init__(self, n_features: int, rows: RowStream) -> None:
         self.rows = rows
@@ -185,11 +186,11 @@ class Path:
         return float(self.fields[kernel.INTERCEPT_FIELD])
 
     def ratios(self) -> NDArray[np.float64]:
-        """Those on record."""
+        """The ratios in the records of this stage, a view."""
         return self.records.ratios[: self.records.n]
 
     def n_vanished(self) -> int:
-        """How many of those on record were truncated to zero."""
+        """The number of records in which the weight was truncated to zero."""
         return int(np.count_nonzero(self.records.vanished[: self.records.n]))
 
     def take_stage(
@@ -200,7 +201,7 @@ class Path:
         stop: threading.Event,
         observe: Callable[[], None] | None = None,
     ) -> None:
-        """The bursts of one stage; ``observe`` is called after every step, truncations included."""
+        """Run the bursts of one stage; ``observe`` is called after a step and its truncation."""
         records = self.records
         records.clear()
         rows = self.rows.take(len(orders.rates))
@@ -246,7 +247,7 @@ class Path:
         )
 
     def _truncate(self, orders: StageOrders, size: int) -> None:
-        """End a burst of the first stage, which has no gravity yet, or the last one, cut short."""
+        """Truncate after a burst of the first stage, which has no gravity yet, or a cut burst."""
         records, state = self.records, (self.cells, self.fields)
         gravity = orders.gravity
         if gravity is None:
@@ -263,7 +264,7 @@ def _record_arrays(
 
 
 class Workers:
-    """Threads that the paths are dealt out to, this one among them."""
+    """Threads that share the paths; the calling thread is one of them."""
 
     def __init__(self, n_threads: int) -> None:
         self.n_threads = n_threads
@@ -284,7 +285,7 @@ class Workers:
             self.pool.shutdown(wait=True, cancel_futures=True)
 
     def each(self, paths: Sequence[Path], task: Callable[[Path], None]) -> None:
-        """Do it for every path; the first error ends the others."""
+        """Call ``task`` with every path; an error in one path stops the other paths."""
 
         def share(first: int) -> None:
             try:
@@ -303,7 +304,7 @@ class Workers:
             try:
                 wait()
             except Interrupted:
-                pass  # somebody else failed
+                pass  # another path failed, and its error is raised below
             except Exception as failure:
                 failures.append(failure)
         if failures:
@@ -312,7 +313,7 @@ class Workers:
 
 
 class StabilisedEngine:
-    """One binary problem: its paths, and what is known of every feature.
+    """One binary problem: its paths, and how often every feature survived.
 
     >>> from lazynet.data import as_examples
     >>> from lazynet.losses import get_loss
@@ -344,8 +345,8 @@ class StabilisedEngine:
         self.paths = [Path(d, rows) for rows in streams]
         self.n_occurring = self.n_stable = int(np.count_nonzero(occurs))
         self.stable = occurs.copy()
-        #: of every feature, bursts that informed it since it was judged, and how many it did not
-        #: survive
+        #: for every feature since it was last judged: the bursts that informed the feature, and
+        #: the bursts that the feature did not survive
         self.counts = np.zeros((d, 2), np.int32)
         self.frequency = np.full(d, np.nan)
         self.t = self.n_stages = 0
@@ -358,10 +359,10 @@ class StabilisedEngine:
         observe: Callable[[], None] | None = None,
         n_steps_left: float = math.inf,
     ) -> StageRecord:
-        """One stage of all paths, and its judgement; ``observe`` after every step of the first.
+        """Run one stage of all paths, purge features, and return the record of the stage.
 
-        Of each path's steps no more than ``n_steps_left`` are made: the burst that this ends is a
-        shorter one.
+        ``observe`` is called after every step of the first path.  Each path takes at most
+        ``n_steps_left`` steps, which may cut its last burst short.
         """
         stages, paths = self.stages, self.paths
         n_steps = int(min(stages.bursts_per_stage * self.size, n_steps_left))
@@ -404,7 +405,7 @@ class StabilisedEngine:
         return record
 
     def _judge(self) -> NDArray[np.int64]:
-        """Purge what has not survived often enough; returns what was purged."""
+        """Purge the features that have not survived often enough; returns the purged features."""
         purged = []
         for path in self.paths:
             kernel.tally(path.records, self.counts)
@@ -427,12 +428,12 @@ class StabilisedEngine:
         return features
 
     def weights(self) -> NDArray[np.float64]:
-        """The mean of the paths."""
-        # A sum that overflows is infinite, which whoever reads the model refuses.
+        """The mean of the paths' weights."""
+        # A sum that overflows is infinite, and the estimator refuses infinite weights.
         with np.errstate(over="ignore", invalid="ignore"):
             return np.mean([path.weights() for path in self.paths], axis=0)
 
     @property
     def intercept(self) -> float:
-        """The mean of theirs."""
+        """The mean of the paths' intercepts."""
         return sum(path.intercept for path in self.paths) / len(self.paths)

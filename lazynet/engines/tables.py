@@ -17,7 +17,7 @@ from lazynet.kernels.examples import Examples, Steps, Task
 
 
 class TablesEngine(WithTables, OnTheClock):
-    """Lipton & Elkan's own form, corrected: psi per weight, P and B per step.
+    """Lipton & Elkan's own form, corrected: a number psi per weight, P and B per step.
 
     >>> engine = TablesEngine(2, budget=4)
     >>> engine.weights()

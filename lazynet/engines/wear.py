@@ -43,7 +43,7 @@ class Wear(SettledFields):
     def task(
         self, n_features: int, loss: Loss, step_order: str, fit_intercept: bool, pulls: bool = True
     ) -> Task:
-        """What a kernel is told of a run; ``pulls`` says whether there is an l1 penalty."""
+        """The task of a kernel in one run; ``pulls`` says whether there is an l1 penalty."""
         return Task(
             loss.code,
             loss.epsilon,
@@ -65,5 +65,5 @@ def _check_wear(name: str, value: Any) -> Wear:
     return value
 
 
-#: The kind of ``wear``.
+#: The kind of the parameter ``wear``.
 WEAR = Special(check=_check_wear, optional=True)

@@ -1,1 +1,1 @@
-"""The scikit-learn face: classifiers and regressors, one file a family."""
+"""The scikit-learn estimators: classifiers and regressors, one file a family."""

@@ -1,4 +1,4 @@
-"""What every linear estimator shares: the door for X and y, predictions, and the coefficients."""
+"""The base of every linear estimator: the checks of X and y, predictions, and coefficients."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ _FEW = 1 / 8
 
 
 def suitable_rate(squared_norm: float, loss: Loss) -> float:
-    """1 / (c |x|^2), c the largest curvature: a step on a row of this length does not overshoot."""
+    """The rate 1 / (c |x|^2), c the largest curvature: a step on such a row does not overshoot."""
     if not np.isfinite(squared_norm):
         raise ValueError(
             "X has rows whose squared norm is not a finite number, so no rate suits them; "
@@ -60,7 +60,7 @@ def suitable_rate(squared_norm: float, loss: Loss) -> float:
     if squared_norm == 0:
         return 1.0
     divisor = (loss.curvature or 1.0) * squared_norm
-    # Rows whose squared norm is next to nothing: the largest rate that any rule takes.
+    # The divisor of tiny rows may be 0 or give infinity: take the largest rate of any rule.
     return min(1.0 / divisor, LARGEST_SHRINK) if divisor else LARGEST_SHRINK
 
 
@@ -101,7 +101,7 @@ class SparseLinear(Transactional, BaseEstimator):
 
     #: whether a loss over margins can be trained
     _takes_margin_losses: ClassVar[bool]
-    #: what each parameter may be
+    #: the kind of each parameter
     _kinds: ClassVar[Mapping[str, Kind]]
     #: whether ``coef_`` is a sparse matrix
     _sparse_coef: bool = False
@@ -109,7 +109,7 @@ class SparseLinear(Transactional, BaseEstimator):
     loss: LossLike
     random_state: int | np.random.RandomState | None
     n_features_in_: int
-    #: the weights, a row per problem; None while nobody has asked for the weights of an engine
+    #: the weights, a row per problem; None until the weights of the engines are read
     _coefficients: NDArray[np.float64] | None
     #: the intercept of every problem
     _offsets: NDArray[np.float64]
@@ -156,9 +156,9 @@ class SparseLinear(Transactional, BaseEstimator):
         return super().set_params(**params)
 
     def _check_X(self, X: Any, reset: bool, *, for_training: bool = True, **options: Any) -> Any:
-        """X as CSR, and whatever else ``validate_data`` was asked to check, as a tuple.
+        """A tuple of X as CSR and, if ``options`` hold y, the checked y.
 
-        The one door for X.  Predicting needs neither the order of the columns nor a second look at
+        Every X passes through here.  Predicting needs neither sorted columns nor a second check of
         the values.
         """
         already_checked = False
@@ -167,10 +167,10 @@ class SparseLinear(Transactional, BaseEstimator):
         if getattr(getattr(options.get("y"), "dtype", None), "kind", "") == "c":
             raise ValueError("Complex data not supported: y must hold real numbers")
         if sparse.issparse(X):
-            # First of all: nothing else may follow indices that leave the matrix.
+            # Check this first: SciPy and scikit-learn would follow indices that leave the matrix.
             X = checked_csr(X, only_range=not for_training)
             already_checked = for_training and X.dtype in (np.float32, np.float64)
-        # What a cast to float64 makes infinite or NaN is refused as such.
+        # A value that the cast to float64 makes infinite or NaN is refused as infinite or NaN.
         casts = np.errstate(over="ignore", invalid="ignore")
         with casts, unusable("X or y" if "y" in options else "X"):
             checked = validate_data(
@@ -198,16 +198,16 @@ class SparseLinear(Transactional, BaseEstimator):
         return [generator for generator in own if isinstance(generator, np.random.RandomState)]
 
     def _warn(self, warnings_: Iterable[Warning]) -> None:
-        """Warn once the model is trained: a warning that is an error costs no training."""
+        """Give the warnings after the training, so that one raised as an error does not undo it."""
         for warning in warnings_:
             warnings.warn(warning, stacklevel=3)
 
     # --- predictions ----------------------------------------------------------------------
 
     def _now(self, X: Any) -> tuple[Self, Any]:
-        """The model of this moment and X as the model takes it.
+        """A snapshot of the model, and the checked X.
 
-        Whatever other threads do to the model later, predictions are those of one moment.
+        Predictions use only the snapshot, so that other threads may train the model meanwhile.
         """
         now, checked = self._moment(X)
         if checked is None:
@@ -222,7 +222,7 @@ class SparseLinear(Transactional, BaseEstimator):
         with unusable("X"):
             few = sparse.issparse(X) and X.nnz < _FEW * self.n_features_in_
         if self._coefficients is None and few:
-            # Bring current only the weights that the rows name, before another call trains.
+            # Bring current only the weights of the columns in X, before another call trains.
             checked, *_ = now._check_X(X, reset=False, for_training=False)
             columns, reduced = only_named_columns(checked)
             now._predictor = self._coef_at(columns), self._intercepts()
@@ -231,7 +231,7 @@ class SparseLinear(Transactional, BaseEstimator):
         return now, None
 
     def _decision(self, X: Any) -> NDArray[np.float64]:
-        """w.x + b of each row and problem; ``self`` and X are what ``_now`` returned."""
+        """w.x + b of each row and problem; ``self`` and X must come from ``_now``."""
         coefficients, intercepts = self._predictor
         with np.errstate(over="ignore", invalid="ignore"):
             products = X @ coefficients.T
@@ -264,7 +264,7 @@ class SparseLinear(Transactional, BaseEstimator):
         return self._offsets
 
     def _load(self, coefficients: NDArray[np.float64], intercepts: NDArray[np.float64]) -> None:
-        """Make these the model."""
+        """Make these coefficients and intercepts the model."""
         coefficients.flags.writeable = False
         self._coefficients, self._offsets = coefficients, intercepts
 
@@ -280,7 +280,7 @@ class SparseLinear(Transactional, BaseEstimator):
         return matrix
 
     def _shaped(self, rows: Any) -> Any:
-        """Rows of weights in the shape that users see."""
+        """The ``rows`` of weights in the shape of ``coef_``."""
         return rows
 
     @property
@@ -288,8 +288,8 @@ class SparseLinear(Transactional, BaseEstimator):
     def coef_(self) -> Any:
         """The weights: shape (1, n_features), or (n_classes, n_features) for several classes.
 
-        With an average, the averages of the iterates, once an iterate has counted.  The array is
-        read-only; assign a whole array to change the model.
+        With ``average`` these are the averages of the weights, once an iterate has counted.  The
+        array is read-only; assign a whole array to change the model.
         """
         check_is_fitted(self)
         return self._shaped(self._raw_coef())
@@ -329,7 +329,7 @@ class SparseLinear(Transactional, BaseEstimator):
     def _start(
         self, given: Any, name: str, shape: tuple[int, ...], otherwise: NDArray[np.float64]
     ) -> NDArray[np.float64]:
-        """Weights or intercepts that a user gives, or ``otherwise`` for None."""
+        """The checked weights or intercepts of a user, or a copy of ``otherwise`` for None."""
         if given is None:
             return otherwise.copy()
         given = given.toarray() if sparse.issparse(given) else given
@@ -389,14 +389,14 @@ def _object_for(kind: Kind, name: str, value: Any) -> str:
 
 
 class SparseClassifier(ClassifierMixin, SparseLinear):
-    """Classes from the side of the hyperplane; several classes one against the rest."""
+    """Predicts classes by the sign of w.x + b; several classes are trained one against the rest."""
 
     _takes_margin_losses = True
     classes_: NDArray[Any]
     class_weight: dict[Any, float] | str | None
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """Signed distances w.x + b: shape (n_samples,), or (n_samples, n_classes) for several."""
+        """w.x + b: shape (n_samples,), or (n_samples, n_classes) for more than two classes."""
         now, X = self._now(X)
         decision = now._decision(X)
         return decision.ravel() if decision.shape[1] == 1 else decision
@@ -419,8 +419,9 @@ class SparseClassifier(ClassifierMixin, SparseLinear):
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Probabilities, shape (n_samples, n_classes), in the order of ``classes_``.
 
-        The logistic function for "log_loss"; (clip(p, -1, 1) + 1) / 2 for "modified_huber" (Zhang
-        2004).  Several classes: one against the rest, normalised.
+        With p = w.x + b the probability is the logistic function of p for "log_loss", and
+        (clip(p, -1, 1) + 1) / 2 for "modified_huber" (Zhang 2004).  For more than two classes the
+        probabilities of each class against the rest are divided by their sum.
 
         >>> from lazynet import LazyNetClassifier
         >>> model = LazyNetClassifier(fit_intercept=False)
@@ -433,7 +434,7 @@ class SparseClassifier(ClassifierMixin, SparseLinear):
 
     def _probabilities(self, decision: NDArray[np.float64]) -> NDArray[np.float64]:
         binary = decision.shape[1] == 1
-        # Both classes from their own side, so that small probabilities keep their digits.
+        # Each class gets its own p, not 1 - the other, so that small probabilities keep digits.
         sides = np.hstack([-decision, decision]) if binary else decision
         if get_loss(self.loss).name == "log_loss":
             positive = expit(sides)
@@ -466,9 +467,9 @@ class SparseClassifier(ClassifierMixin, SparseLinear):
     def _check_training(
         self, X: Any, y: Any, classes: NDArray[Any] | None, reset: bool
     ) -> tuple[Any, Any, NDArray[Any]]:
-        """X, y and the classes, those of y where ``classes`` is None."""
+        """Checked X and y, and the classes; for ``classes=None`` the classes that occur in y."""
         X, y = self._check_X(X, reset, y=y)
-        with np.errstate(invalid="ignore"):  # it looks whether a cast to integers changes y
+        with np.errstate(invalid="ignore"):  # scikit-learn casts y to integers and back
             check_classification_targets(y)
         if classes is None:
             classes = np.unique(y)
@@ -487,7 +488,7 @@ class SparseClassifier(ClassifierMixin, SparseLinear):
 
 
 class SparseRegressor(RegressorMixin, SparseLinear):
-    """Predicts w.x + b itself; ``coef_`` has the shape (n_features,)."""
+    """Predicts w.x + b; ``coef_`` has the shape (n_features,)."""
 
     _takes_margin_losses = False
 

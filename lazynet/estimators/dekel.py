@@ -32,7 +32,7 @@ _STEPS_PER_CALL = 2**16
 
 
 class _DekelModel(SparseLinear):
-    """What the classifier and the regressor share."""
+    """The training and the models that the classifier and the regressor share."""
 
     _kinds = table(
         loss=LOSS,
@@ -59,12 +59,12 @@ class _DekelModel(SparseLinear):
         weights: NDArray[np.float64] | None,
         sample_order: ArrayLike | None,
     ) -> list[Warning]:
-        """Train anew; returns what there is to warn of."""
+        """Train from zero weights; returns the warnings to give."""
         order = check_order(sample_order, X.shape[0])
         if order is not None and order.ndim != 1:
             raise ValueError(f"sample_order must list all steps in one dimension, got {order.ndim}")
         n_steps = check_n_steps("max_iter", p.max_iter, X.shape[0]) if order is None else len(order)
-        # Not X.mean, which adds up float32 values as such.
+        # X.mean would add up float32 values in single precision.
         mean = as_examples(X).column_sums() / X.shape[0] if p.center else None
         if mean is not None and not np.isfinite(mean).all():
             raise ValueError(
@@ -107,9 +107,9 @@ class _DekelModel(SparseLinear):
         """A warning if the model has not recovered from its first steps, which are 1 / l2 long."""
         models = zip(examples, self._dense_coef(), self._intercepts(), strict=True)
         for problem, weights, intercept in models:
-            # Huge weights make an infinite objective, which is worse than that of no model.
+            # Huge weights make an infinite objective, which exceeds the objective of zero weights.
             with np.errstate(over="ignore", invalid="ignore"):
-                # Of the centered objective, in which the intercept is that of the center.
+                # The penalty of the centered objective holds the prediction at the center.
                 shift = 0.0 if self.mean_ is None else float(weights @ self.mean_)
                 center = float(intercept) + shift
                 penalty = p.l2 / 2 * (float(weights @ weights) + center * center)
@@ -120,8 +120,9 @@ class _DekelModel(SparseLinear):
             if not trained + penalty <= untrained:
                 text = (
                     f"after {self.t_} steps the model is still worse than no model at all (its "
-                    f"objective is {trained + penalty:.3g}, that of zero weights {untrained:.3g}): "
-                    f"steps begin with a length of 1 / l2. Scale the rows to length 1, or raise l2 "
+                    f"objective is {trained + penalty:.3g}, with zero weights it is "
+                    f"{untrained:.3g}): the first steps have the rate 1 / l2. Scale the rows to "
+                    f"length 1, or raise l2 "
                     f"or max_iter; where the slope of the loss is unbounded, l2 must be of the "
                     f"order of the rows' squared norms"
                 )
@@ -174,15 +175,15 @@ class ASGDClassifier(SparseClassifier, _DekelModel):
         Strength of the penalty, greater than 0, and the scale of the rates.  The beginning of the
         run, when steps are long, is forgotten once l2 * T is large.
     average : bool, default=True
-        Predict with the mean of the iterates 1, ..., T; without, with the last of them.
+        Predict with the mean of the iterates 1, ..., T; False: with the last iterate.
     center : bool, default=True
-        Train on x - mean, the mean over the rows of ``fit``.  ``intercept_`` is for rows as they
-        are.  A constant that is added to a feature changes no weight, up to rounding, which grows
-        with the squared norm of the mean.
+        Train on x - mean, the mean over the rows of ``fit``.  ``intercept_`` is for rows that are
+        not centered.  A constant that is added to a feature changes no weight, up to rounding,
+        which grows with the squared norm of the mean.
     max_iter : int, default=100
-        T = max_iter * n_samples steps.
+        Epochs: ``fit`` takes T = max_iter * n_samples steps.
     replace : bool, default=True
-        Draw the rows with replacement, as the note does; False: each once in every epoch.
+        Draw the rows with replacement, as the note does; False: visit each row once in an epoch.
     random_state : int, RandomState or None, default=None
         Seed of the drawing.
     class_weight : dict, "balanced" or None, default=None
@@ -193,19 +194,19 @@ class ASGDClassifier(SparseClassifier, _DekelModel):
     Attributes
     ----------
     coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
-        The weights; with ``average``, the averages.
+        The weights; with ``average``, the averages of the weights.
     intercept_ : ndarray of shape (1,) or (n_classes,)
         The intercept of each row of ``coef_``.
     last_coef_, last_intercept_ : ndarray
         Weights and intercepts after the last step.
     mean_ : ndarray of shape (n_features,), or None
-        Where the rows were centered.
+        The mean at which the rows were centered; None without ``center``.
     classes_ : ndarray of shape (n_classes,)
         The class labels, sorted.
     t_ : int
         Steps taken.
     n_iter_ : int
-        The same in epochs.
+        Epochs trained: ``t_ / n_samples``, rounded down, at least 1.
 
     Examples
     --------
@@ -255,7 +256,7 @@ class ASGDClassifier(SparseClassifier, _DekelModel):
         sample_weight: ArrayLike | None = None,
         sample_order: ArrayLike | None = None,
     ) -> Self:
-        """Train from zero weights; interrupted, the estimator is what it was before the call.
+        """Train from zero weights; an interrupted call leaves the estimator as it was.
 
         Parameters
         ----------
@@ -266,7 +267,7 @@ class ASGDClassifier(SparseClassifier, _DekelModel):
         sample_weight : array of shape (n_samples,), optional
             The importance of each example: a factor of its loss.
         sample_order : array of int, shape (n_steps,), optional
-            The rows of all steps, instead of drawing ``max_iter * n_samples`` of them.
+            The row of each step, in place of ``max_iter * n_samples`` rows that are drawn.
         """
         self._warn(self._learn(X, y, sample_weight, sample_order))
         return self
@@ -279,7 +280,7 @@ class ASGDClassifier(SparseClassifier, _DekelModel):
         sample_weight: ArrayLike | None,
         sample_order: ArrayLike | None,
     ) -> list[Warning]:
-        """Train anew; returns what there is to warn of."""
+        """Train from zero weights; returns the warnings to give."""
         p = self._settle()
         X, y, classes = self._check_training(X, y, None, reset=True)
         weights = importances(p.class_weight, classes, X, y, sample_weight)
@@ -291,8 +292,8 @@ class ASGDClassifier(SparseClassifier, _DekelModel):
 class ASGDRegressor(SparseRegressor, _DekelModel):
     """Linear regression by averaged SGD, on rows that are centered without becoming dense.
 
-    Dekel's ASGD and CASGD.  The parameters and attributes are those of :class:`ASGDClassifier`,
-    with these differences.
+    Dekel's ASGD and CASGD.  The parameters and attributes are the same as in
+    :class:`ASGDClassifier`, with these differences.
 
     Parameters
     ----------
@@ -306,7 +307,7 @@ class ASGDRegressor(SparseRegressor, _DekelModel):
     Attributes
     ----------
     coef_ : ndarray of shape (n_features,)
-        The weights; with ``average``, the averages.
+        The weights; with ``average``, the averages of the weights.
 
     Examples
     --------
@@ -357,7 +358,7 @@ class ASGDRegressor(SparseRegressor, _DekelModel):
         sample_weight: ArrayLike | None,
         sample_order: ArrayLike | None,
     ) -> list[Warning]:
-        """Train anew; returns what there is to warn of."""
+        """Train from zero weights; returns the warnings to give."""
         p = self._settle()
         X, y = self._check_training(X, y, reset=True)
         weights = check_sample_weight(sample_weight, X)

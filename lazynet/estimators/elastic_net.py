@@ -57,7 +57,7 @@ Callback = Callable[[Epoch], Any]
 
 
 class _ElasticNetModel(SparseLinear):
-    """What the classifier and the regressor share: parameters, training, engines."""
+    """The parameters, the training and the engines that classifier and regressor share."""
 
     _kinds = table(
         loss=LOSS,
@@ -101,18 +101,18 @@ class _ElasticNetModel(SparseLinear):
     def _scale_of_rates(
         self, p: SimpleNamespace, X: sparse.csr_matrix, weights: NDArray[np.float64] | None
     ) -> float:
-        """The given eta0, or the largest for which no gradient step on a row overshoots."""
+        """The given eta0, or the largest rate at which no gradient step on a row overshoots."""
         if p.eta0 is not None:
             return float(p.eta0)
         if not p.rule.scheduled:
             return float(getattr(p.rule, "alpha", 1.0))
         if not needs_scale(p.schedule):
             return float(getattr(p.schedule, "eta0", 1.0))
-        # A loss whose slope is bounded cannot diverge, however large an importance is; a rate
-        # that suits one heavy example would only keep the others from learning.
+        # With a bounded slope training cannot diverge, however large an importance is; a rate
+        # that suits one heavy example would only keep the other examples from learning.
         counts = weights if p.loss.unbounded_slope else None
         norm = as_examples(X, None, counts).largest_squared_norm(float(p.fit_intercept))
-        # A rate that nobody asked for should not be a rate that the rule refuses.
+        # The default rate must not be a rate that the rule refuses.
         largest = p.rule.largest_rate(p.plan.penalty) / 2 if not p.rule.has_state else np.inf
         return min(suitable_rate(norm, p.loss), largest)
 
@@ -129,7 +129,7 @@ class _ElasticNetModel(SparseLinear):
         intercept_init: ArrayLike | None,
         callback: Callback | None,
     ) -> list[Warning]:
-        """Train anew; returns what there is to warn of."""
+        """Train anew; returns the warnings to give."""
         order = check_order(sample_order, X.shape[0])
         steps_of_an_epoch = X.shape[0] if order is None else order.shape[-1]
         n_steps = check_n_steps("max_iter", p.max_iter, steps_of_an_epoch)
@@ -174,7 +174,7 @@ class _ElasticNetModel(SparseLinear):
     def _first_engines(
         self, p: SimpleNamespace, plan: Plan, n_features: int, n_problems: int
     ) -> tuple[list[Engine], list[Warning]]:
-        """The engines that ``fit`` begins with, and what there is to warn of."""
+        """The engines that ``fit`` begins with, and the warnings to give."""
         if not (p.warm_start and self.__sklearn_is_fitted__()):
             return [plan.new_engine(n_features) for _ in range(n_problems)], []
         if len(self._engines) != n_problems or self._engines[0].n_features != n_features:
@@ -203,7 +203,7 @@ class _ElasticNetModel(SparseLinear):
             rates = f", or eta0 (which is {self.eta0_:.3g}) if the rates are small"
         return ConvergenceWarning(
             f"the objective was still improving by more than tol={p.tol:g} after "
-            f"max_iter={p.max_iter} epochs; raise max_iter{rates}, or see history_ for how it went"
+            f"max_iter={p.max_iter} epochs; raise max_iter{rates}, or see history_ for each epoch"
         )
 
     def _fit_on(
@@ -214,7 +214,7 @@ class _ElasticNetModel(SparseLinear):
         weights: NDArray[np.float64] | None,
         sample_order: ArrayLike | None,
     ) -> list[Warning]:
-        """Go on training with one pass over X; returns what there is to warn of."""
+        """Go on training with one pass over X; returns the warnings to give."""
         begun = self.__sklearn_is_fitted__()
         # The first call decides on the scale of the rates where the parameters leave it open.
         keep = begun and p.eta0 is None and needs_scale(p.schedule)
@@ -302,7 +302,7 @@ class _ElasticNetModel(SparseLinear):
 
     @property
     def support_(self) -> NDArray[np.bool_]:
-        """Whether each weight is not zero after the last step, of the shape of ``coef_``."""
+        """Which weights are not zero after the last step: an array of the shape of ``coef_``."""
         return self.last_coef_ != 0.0
 
     def _verify(
@@ -317,7 +317,7 @@ class _ElasticNetModel(SparseLinear):
 
 
 def _doubts(engines: list[Engine], plan: Plan) -> list[Warning]:
-    """What a user should know before these engines go on; one warning for all problems."""
+    """The warning to the user before these engines go on, one for all problems; or no warning."""
     found = [engine.doubt_about(plan.settings) for engine in engines]
     warnings: list[Warning] = [UserWarning(doubt) for doubt in found if doubt is not None]
     return warnings[:1]
@@ -336,8 +336,8 @@ class LazyNetClassifier(SparseClassifier, _ElasticNetModel):
     """Linear classification with an elastic net, trained one example at a time.
 
     Minimises ``mean loss + l1 * sum|w| + l2/2 * sum w^2`` by stochastic gradient or proximal
-    steps.  A step costs the nonzeros of its example, and the weights are those of the dense
-    algorithm after every step.  Several classes are trained one against the rest.
+    steps.  A step costs the nonzeros of its example, and after every step the weights equal the
+    weights of the dense algorithm.  Several classes are trained one against the rest.
 
     Rules, schedules, engines, averages and losses are named by a string, or given as an object
     that carries its own parameters, such as ``rule=RDA(gamma=5)``.  ``GridSearchCV`` searches the
@@ -369,9 +369,9 @@ class LazyNetClassifier(SparseClassifier, _ElasticNetModel):
     eta0 : float or None, default=None
         Scale of the rate of a schedule that is named by a string.  None: the largest scale for
         which no step overshoots on any row of the first call, 1 / (c * max |x|^2), c the largest
-        curvature of the loss (1 where it has kinks) and |x|^2 the squared norm of a row, with the
-        intercept's 1.  (Where the slope of the loss is unbounded, times the sample weight.)  Give
-        eta0 for streams whose first rows are not typical.
+        curvature of the loss (1 where the loss has kinks) and |x|^2 the squared norm of a row, with
+        the intercept's 1.  (Where the slope of the loss is unbounded, |x|^2 is multiplied by the
+        sample weight.)  Give eta0 for streams whose first rows are not typical.
     engine : str or object, default="clock"
         How the weights are kept: "clock"; "tables", ``Tables(budget)``, Lipton & Elkan's form;
         "rescaled", a scale times a vector (l1=0 only); "dense", ``Dense(predictions)``, every
@@ -382,16 +382,16 @@ class LazyNetClassifier(SparseClassifier, _ElasticNetModel):
         ``Suffix()``: over the last half of the steps (needs ``tol=None``); "polynomial",
         ``PolynomialDecay(degree)``.  A step still costs its nonzeros, under an l1 penalty too,
         unless it wipes out a good part of every weight (eta * l2 of order 1): then all weights must
-        be visited every few dozen steps.  While no step has counted, ``coef_`` are the last
+        be visited every few dozen steps.  Until a step has counted, ``coef_`` holds the last
         weights.  A change of ``average`` between calls of ``partial_fit`` begins a new average.
     max_iter : int, default=100
-        Epochs at the most.
+        The largest number of epochs.
     tol : float or None, default=1e-4
         Stop when the objective has not improved on its best by ``tol`` for ``n_iter_no_change``
         epochs in a row.  ``tol`` is absolute, as in scikit-learn: scale a regression target, or
         ``tol`` with it.  None: exactly ``max_iter`` epochs.
     n_iter_no_change : int, default=3
-        See ``tol``.
+        Epochs without progress after which training stops; see ``tol``.
     fit_intercept : bool, default=True
         Whether to learn an intercept, which is not penalised.
     shuffle : bool, default=True
@@ -403,17 +403,18 @@ class LazyNetClassifier(SparseClassifier, _ElasticNetModel):
         The importance of an example by its class.
     warm_start : bool, default=False
         Let ``fit`` start from the weights after the last step; t starts at 0 again, and an average
-        anew.
+        starts anew.
     record_history : bool, default=True
-        Evaluate the objective after every epoch for ``history_``.  False saves that pass over the
-        data where neither ``tol`` nor ``verbose`` nor a callback needs it.
+        Evaluate the objective after every epoch for ``history_``.  False saves this pass over the
+        data unless ``tol``, ``verbose`` or a callback needs the objective.
     verbose : int, default=0
         1: a line per epoch, and a progress bar on a terminal if tqdm is installed.
 
     Attributes
     ----------
     coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
-        The weights; with ``average``, the averages.  Assign an array to change the model.
+        The weights; with ``average``, the averages of the weights.  Assign an array to change the
+        model.
     intercept_ : ndarray of shape (1,) or (n_classes,)
         The intercept of each row of ``coef_``.
     last_coef_, last_intercept_ : ndarray
@@ -431,7 +432,7 @@ class LazyNetClassifier(SparseClassifier, _ElasticNetModel):
     history_ : list of dict
         Per epoch: ``epoch``, ``mean_loss``, ``objective`` (both over all examples with ``coef_`` as
         of the end of the epoch, penalty exact), ``nonzeros`` (of ``last_coef_``), ``seconds``
-        (training alone).
+        (the time of training without the evaluation).
 
     Examples
     --------
@@ -446,8 +447,8 @@ class LazyNetClassifier(SparseClassifier, _ElasticNetModel):
     >>> model.verify(X, y, max_rows=50).agrees
     True
 
-    Two steps that can be followed by hand: the first gives -0.5 to the first weight, the second
-    1.0 to the other, and each shrink takes 0.05.
+    Two steps that can be followed by hand: the first step gives -0.5 to the first weight, the
+    second step gives 1.0 to the other weight, and each shrink takes 0.05.
 
     >>> X = sparse.csr_matrix([[1.0, 0.0], [0.0, 2.0]])
     >>> options = dict(loss="modified_huber", l1=0.2, l2=0.0, schedule="constant", eta0=0.25,
@@ -460,8 +461,8 @@ class LazyNetClassifier(SparseClassifier, _ElasticNetModel):
     >>> model.predict_proba(X).round(3).tolist()  # of "no" and of "yes"
     [[0.7, 0.3], [0.0, 1.0]]
 
-    With ``average`` the model is the mean of the weights after both steps, and ``last_coef_`` are
-    the weights after the second:
+    With ``average`` the model is the mean of the weights after the first and after the second
+    step, and ``last_coef_`` holds the weights after the second step:
 
     >>> model = LazyNetClassifier(**options, average=True).fit(X, ["no", "yes"])
     >>> model.coef_.round(3), model.last_coef_.round(3)
@@ -521,13 +522,13 @@ class LazyNetClassifier(SparseClassifier, _ElasticNetModel):
         sample_weight : array of shape (n_samples,), optional
             The importance of each example: a factor of its loss.
         sample_order : array of int, shape (n_steps,) or (n_epochs, n_steps), optional
-            The rows in the order to visit them, for every epoch or for each; overrides ``shuffle``.
+            The order of the rows: one for all epochs, or one per epoch; overrides ``shuffle``.
         coef_init, intercept_init : array, optional
             Weights and intercepts to start from, of the shapes of ``coef_`` and ``intercept_``.
         callback : callable, optional
             Called after every epoch with an object that has ``epoch``, ``mean_loss``,
             ``objective``, ``nonzeros``, ``seconds``, ``t``, ``coef`` and ``intercept``.  Training
-            ends when it returns something true.
+            ends when the callback returns a true value.
 
         Examples
         --------
@@ -545,7 +546,7 @@ class LazyNetClassifier(SparseClassifier, _ElasticNetModel):
     def _learn(
         self, X: Any, y: Any, sample_weight: Any, sample_order: Any, *start: Any
     ) -> list[Warning]:
-        """Train anew; returns what there is to warn of."""
+        """Train anew; returns the warnings to give."""
         p = self._settle()
         X, y, classes = self._check_training(X, y, None, reset=True)
         previous = getattr(self, "classes_", None)
@@ -567,7 +568,7 @@ class LazyNetClassifier(SparseClassifier, _ElasticNetModel):
         sample_weight: ArrayLike | None = None,
         sample_order: ArrayLike | None = None,
     ) -> Self:
-        """Train on these rows once, at a cost in their nonzeros.
+        """Train on these rows once; a step costs the nonzeros of its row.
 
         The first call names all ``classes``.  A call that fails leaves the model as it was.
 
@@ -584,7 +585,7 @@ class LazyNetClassifier(SparseClassifier, _ElasticNetModel):
     def _learn_on(
         self, X: Any, y: Any, classes: Any, sample_weight: Any, sample_order: Any
     ) -> list[Warning]:
-        """Go on training; returns what there is to warn of."""
+        """Go on training; returns the warnings to give."""
         p = self._settle()
         known = getattr(self, "classes_", None)
         if classes is not None:
@@ -637,8 +638,8 @@ class LazyNetClassifier(SparseClassifier, _ElasticNetModel):
 class LazyNetRegressor(SparseRegressor, _ElasticNetModel):
     """Linear regression with an elastic net, trained one example at a time.
 
-    Minimises ``mean loss + l1 * sum|w| + l2/2 * sum w^2``.  The parameters and attributes are those
-    of :class:`LazyNetClassifier`, with these differences.
+    Minimises ``mean loss + l1 * sum|w| + l2/2 * sum w^2``.  The parameters and attributes are the
+    same as in :class:`LazyNetClassifier`, with these differences.
 
     Parameters
     ----------
@@ -649,7 +650,7 @@ class LazyNetRegressor(SparseRegressor, _ElasticNetModel):
     Attributes
     ----------
     coef_ : ndarray of shape (n_features,)
-        The weights; with ``average``, the averages.
+        The weights; with ``average``, the averages of the weights.
     intercept_ : ndarray of shape (1,)
         The intercept.
 
@@ -665,7 +666,8 @@ class LazyNetRegressor(SparseRegressor, _ElasticNetModel):
     >>> model.predict([[1.0, 1.0, 1.0, 1.0, 1.0]]).round(1)
     array([-1.])
 
-    Two steps that can be followed by hand, the weight being 1 after the first and 1.5 after both:
+    Two steps that can be followed by hand: the weight is 1 after the first and 1.5 after the
+    second, and the model is their mean:
 
     >>> model = LazyNetRegressor(l1=0.0, l2=0.0, schedule="constant", eta0=0.25, average=True,
     ...                          max_iter=2, tol=None).fit([[1.0]], [4.0])
@@ -720,7 +722,7 @@ class LazyNetRegressor(SparseRegressor, _ElasticNetModel):
     def _learn(
         self, X: Any, y: Any, sample_weight: Any, sample_order: Any, *start: Any
     ) -> list[Warning]:
-        """Train anew; returns what there is to warn of."""
+        """Train anew; returns the warnings to give."""
         p = self._settle()
         X, y = self._check_training(X, y, reset=True)
         weights = check_sample_weight(sample_weight, X)
@@ -733,7 +735,7 @@ class LazyNetRegressor(SparseRegressor, _ElasticNetModel):
         sample_weight: ArrayLike | None = None,
         sample_order: ArrayLike | None = None,
     ) -> Self:
-        """Train on these rows once, at a cost in their nonzeros.
+        """Train on these rows once; a step costs the nonzeros of its row.
 
         >>> model = LazyNetRegressor(l1=0.0, l2=0.0, schedule="constant", eta0=0.25)
         >>> model.partial_fit([[1.0]], [4.0]).coef_
@@ -746,7 +748,7 @@ class LazyNetRegressor(SparseRegressor, _ElasticNetModel):
 
     @all_or_nothing
     def _learn_on(self, X: Any, y: Any, sample_weight: Any, sample_order: Any) -> list[Warning]:
-        """Go on training; returns what there is to warn of."""
+        """Go on training; returns the warnings to give."""
         p = self._settle()
         X, y = self._check_training(X, y, reset=not self.__sklearn_is_fitted__())
         weights = check_sample_weight(sample_weight, X)

@@ -60,62 +60,62 @@ class StabilisedSGDClassifier(SparseClassifier):
 
     Ma & Zheng's stabilised truncated SGD (2017): several paths of SGD visit the rows in
     permutations of their own.  After every burst of steps, gravity pulls the weights towards zero,
-    as far as it takes to set a given share of them to zero; after a stage of bursts, features that
+    far enough to set a given share of the weights to zero; after a stage of bursts, features that
     survived too few of the bursts informing them are purged for good.  The model is the mean of the
-    paths.  A burst costs the nonzeros of its rows, whatever the number of features.  Several
-    classes are trained one against the rest.
+    paths.  A burst costs the nonzeros of its rows, for any number of features.  Several classes
+    are trained one against the rest.
 
     The algorithm is reconstructed from the text of the paper; the script that its authors released
-    is another one.  The defaults are not the parameters of that script: with those, this estimator
-    may purge every feature.  The page of ``python -m paper_repro stability`` compares both with
-    settings that were tuned.  A higher ``rejection_rate`` gives sparser models.
+    computes a different algorithm.  With the parameters of the script this estimator may purge
+    every feature, so its defaults differ.  The page of ``python -m paper_repro stability`` compares
+    both algorithms with tuned settings.  A higher ``rejection_rate`` gives sparser models.
 
     Parameters
     ----------
     loss : str or object, default="hinge"
         Any loss of :class:`LazyNetClassifier`; the paper has "hinge" and "log_loss".
     n_paths : int, default=4
-        Paths (M).
+        Number of paths (M).
     max_iter : int, default=20
-        Epochs of every path; where they end, the last stage is cut short.
+        Epochs of every path; the end of the last epoch cuts the last stage short.
     burst_size : int, default=1000
-        Steps of a burst in the first stage (K0).  Later ones have
-        ``ceil(burst_size * log(p / (theta * d)))``, d of p features being left.
+        Steps of a burst in the first stage (K0).  In later stages a burst has
+        ``ceil(burst_size * log(p / (theta * d)))`` steps, where d of p features are left.
     bursts_per_stage : int, default=5
         Bursts of every path between two judgements (n_K).
     rejection_rate : float, default=0.3
         Share of the informed weights that a truncation sets to zero while all features are left
         (beta0), less than 1.
     annealing : float, default=-9.0
-        How that share falls as features are purged (gamma), from -20 to 20: 0 in proportion to what
-        is left, below 0 later than that, above 0 sooner.
+        How the rejected share falls as features are purged (gamma), from -20 to 20: at 0 in
+        proportion to the share of features left, below 0 later, above 0 sooner.
     stability : float, default=0.7
         Share of the bursts informing it that a feature must survive to be kept (pi0).
     theta : float, default=0.5
-        See ``burst_size``; between 0 and 1, the smaller, the longer bursts become.
+        Between 0 and 1: a smaller theta makes later bursts longer, see ``burst_size``.
     min_informed : int, default=1
-        Bursts that must have informed a feature before it is judged (nu); until then what is known
-        of it is carried over.
+        Bursts that must have informed a feature before it is judged (nu); until then the counts of
+        the feature are carried over to the next stage.
     gravity : {"universal", "informative"}, default="universal"
-        Truncate all weights alike (Algorithm 1), or each by how often it was informed in the burst
-        (Algorithm 2, the paper's choice: rare features profit from it at the cost of frequent
-        ones).
+        Truncate all weights by the same amount (Algorithm 1), or each weight by how often it was
+        informed in the burst (Algorithm 2, the paper's choice: rare features profit at the cost of
+        frequent features).
     schedule : str, object, array, or callable, default="inverse_sqrt"
         The rate of step t, as in :class:`LazyNetClassifier`.
     eta0 : float or None, default=None
         Scale of the rate of a schedule that is named by a string.  None: 8 / (c * |x|^2), c the
-        largest curvature of the loss (1 where it has kinks) and |x|^2 the median squared norm of
-        the rows, with the intercept's 1; where the slope of the loss is unbounded, 1 / (c * |x|^2)
-        with the largest norm, times the weight of its row.
+        largest curvature of the loss (1 where the loss has kinks) and |x|^2 the median squared norm
+        of the rows, with the intercept's 1.  Where the slope of the loss is unbounded, None means
+        1 / (c * max s|x|^2), with the importance s of the row.
     fit_intercept : bool, default=True
         Whether to learn an intercept, which is neither truncated nor purged.
     random_state : int, RandomState or None, default=None
         Seed of the permutations.
     class_weight : dict, "balanced" or None, default=None
-        What an example counts by its class.
+        The importance of an example by its class.
     n_jobs : int or None, default=None
-        Threads that the paths are dealt out to; None is one, -1 all processors.  The model is the
-        same for any number.
+        Threads that share the paths; None is one thread, -1 one per processor.  The model is the
+        same for any number of threads.
     verbose : int, default=0
         1: a progress bar on a terminal if tqdm is installed.
 
@@ -124,19 +124,19 @@ class StabilisedSGDClassifier(SparseClassifier):
     coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
         The mean of the paths' weights.
     intercept_ : ndarray of shape (1,) or (n_classes,)
-        The mean of their intercepts.
+        The mean of the paths' intercepts.
     support_ : ndarray of bool, of the shape of ``coef_``
         Where ``coef_`` is not zero.
     stable_ : ndarray of bool, of the shape of ``coef_``
         Features that occur and were never purged.
     selection_frequency_ : ndarray, of the shape of ``coef_``
-        The share of the bursts informing it that a feature survived when it was last judged; NaN
-        where it never was.
+        When a feature was last judged, the share of the bursts informing it that it had survived;
+        NaN for a feature that was never judged.
     trace_ : list of dict
         Per stage: ``problem`` (row of ``coef_``), ``stage``, ``steps`` of each path so far,
         ``rejection_rate``, ``realised_rate``, ``gravity`` (None in the first stage, where each
-        burst takes its own), ``burst_size``, ``n_stable``, and ``purged``, the features that it
-        purged.
+        burst has its own gravity), ``burst_size``, ``n_stable``, and ``purged``, the features that
+        the stage purged.
     classes_ : ndarray of shape (n_classes,)
         The class labels, sorted.
     eta0_ : float
@@ -212,11 +212,11 @@ class StabilisedSGDClassifier(SparseClassifier):
     def _scale_of_rates(
         self, p: SimpleNamespace, X: sparse.csr_matrix, weights: NDArray[np.float64] | None
     ) -> float:
-        """eta0, or what suits a row of middle length."""
+        """The given eta0, or a scale that suits a row of median length."""
         if p.eta0 is not None:
             return float(p.eta0)
         if not needs_scale(p.schedule):
-            return 1.0  # nothing asks for a scale
+            return 1.0  # the schedule has a scale of its own
         loss = p.loss
         if loss.unbounded_slope:
             norm = as_examples(X, None, weights).largest_squared_norm(float(p.fit_intercept))
@@ -233,7 +233,7 @@ class StabilisedSGDClassifier(SparseClassifier):
         problems: list[tuple[NDArray[np.float64], NDArray[np.float64] | None]],
         eta0: float,
     ) -> Iterator[StabilisedEngine]:
-        """One for every problem, each with paths of its own, made when it is its turn."""
+        """An engine for every problem, with paths of its own; made when the one before is done."""
         schedule = known_schedule(p.schedule, eta0, 0.0)
         occurs = np.zeros(X.shape[1], dtype=bool)
         occurs[columns_with_values(X)] = True
@@ -252,7 +252,7 @@ class StabilisedSGDClassifier(SparseClassifier):
             )
 
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Train from zero weights; interrupted, the estimator is what it was before the call.
+        """Train from zero weights; an interrupted call leaves the estimator as it was.
 
         Parameters
         ----------
@@ -261,14 +261,14 @@ class StabilisedSGDClassifier(SparseClassifier):
         y : array of shape (n_samples,)
             Class labels of any kind.
         sample_weight : array of shape (n_samples,), optional
-            What each example counts: a factor of its loss.
+            The importance of each example: a factor of its loss.
         """
         self._warn(self._learn(X, y, sample_weight))
         return self
 
     @all_or_nothing
     def _learn(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None) -> list[Warning]:
-        """Train anew; returns what there is to warn of."""
+        """Train from zero weights; returns the warnings to give."""
         p = self._settle()
         X, y, classes = self._check_training(X, y, None, reset=True)
         weights = importances(p.class_weight, classes, X, y, sample_weight)
@@ -283,7 +283,7 @@ class StabilisedSGDClassifier(SparseClassifier):
         y: Any,
         weights: NDArray[np.float64] | None,
     ) -> list[int]:
-        """Train anew; returns how many features are stable in each problem."""
+        """Train from zero weights; returns the number of stable features in each problem."""
         eta0 = self._scale_of_rates(p, X, weights)
         problems = self._problems(X, y, weights)
         n_steps = check_n_steps("max_iter", p.max_iter, X.shape[0])
@@ -298,7 +298,7 @@ class StabilisedSGDClassifier(SparseClassifier):
                         before = engine.t
                         trace.append(engine.take_stage(workers, n_steps_left=n_steps - before))
                         progress.advance(engine.t - before)
-                    # Not the engine, whose paths are larger than all of these.
+                    # Keep these results and not the engine, whose paths take more memory.
                     found.append(
                         (
                             engine.weights(),
@@ -330,7 +330,7 @@ class StabilisedSGDClassifier(SparseClassifier):
         return self._dense_coef() != 0.0
 
     def _nothing_left(self, p: SimpleNamespace, purged: int) -> list[Warning]:
-        """A warning if all features of so many classes were purged."""
+        """A warning if ``purged``, the number of classes without stable features, is not 0."""
         if not purged:
             return []
         if not any(stage["n_stable"] or len(stage["purged"]) for stage in self.trace_):
@@ -341,7 +341,7 @@ class StabilisedSGDClassifier(SparseClassifier):
             "all features were purged: the model is zero but for its intercept"
             if n_problems == 1
             else f"all features of {purged} of the {n_problems} classes were purged: "
-            f"nothing but the intercept speaks for these"
+            f"only the intercept predicts these classes"
         )
         text = (
             f"{what}. "

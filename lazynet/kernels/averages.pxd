@@ -15,7 +15,7 @@ cdef enum:
 
 
 cdef class Average:
-    """The past of a clock: a block of three numbers per iterate, and the counting."""
+    """The past of a clock: a block of three numbers per iterate, and the fields above."""
     cdef double[::1] shifts
     cdef double[::1] scales
     cdef double[::1] pulls
@@ -26,7 +26,7 @@ cdef class Average:
     cdef Past past(self) except *
 
 
-# Raises unless the steps say what each of them counts.
+# Raises unless ``counts`` holds one omega per step.
 cdef int check_counts(const double[::1] counts, Py_ssize_t n_steps) except -1
 
 
@@ -85,8 +85,8 @@ cdef inline bint past_is_worn(
 ) noexcept nogil:
     """Whether to fold before a step that shrinks by ``keep`` and ``pull``.
 
-    The step stores weights beside the scale and the shift that it leaves: after a large decay the
-    sums of the past would be too large beside them.
+    The step stores weights beside its new scale and shift: after a large decay the sums of the
+    past would be too large beside these weights.
     """
     cdef double farthest, bound
     if past.n == 0:

@@ -1,7 +1,7 @@
 """Exact averages of the iterates, also where l1 makes weights vanish.
 
-Computes sum_i omega_i w_i over the iterates i that have counted, of every weight, at the cost of
-the nonzeros.  While nothing touches it a weight is sgn(z) [|z| - shift]+ scale, a curve that
+Computes sum_i omega_i w_i over the iterates i that have counted, for every weight, at the cost of
+the nonzeros.  While no example touches it, a weight is sgn(z) [|z| - shift]+ scale, a curve that
 meets zero at most once, so that with the prefix sums S0 = sum omega scale and S1 = sum omega
 scale shift of the clock's past
 
@@ -29,9 +29,9 @@ TOTAL_FIELD = TOTAL
 INTERCEPT_SUM_FIELD = INTERCEPT_SUM
 
 
-@cython.binding(False)  # a method checks what it is called on
+@cython.binding(False)  # a method then checks the type of self
 cdef class Average:
-    """The arrays of a clock's past: ``shifts``, and the prefix sums, one longer."""
+    """The arrays of a clock's past: ``shifts``, and two prefix sums with one entry more."""
 
     # __cinit__ runs exactly once; __init__ can be skipped or called again.
     def __cinit__(self, shifts, scales, pulls, fields):
@@ -76,7 +76,7 @@ cdef int check_counts(const double[::1] counts, Py_ssize_t n_steps) except -1:
 
 
 cdef inline double sum_of(const Past* past, double z, double before) noexcept nogil:
-    """The weighed sum of the weight in a cell over all iterates that have counted."""
+    """sum_i omega_i w_i of the weight w in a cell, over all iterates that have counted."""
     if z == 0.0:
         return -before
     cdef Py_ssize_t n = past.n
@@ -90,7 +90,7 @@ def read(
     const double[::1] fields not None,
     double[::1] weights not None,
 ):
-    """weights <- the weights as of now."""
+    """weights <- the current weights."""
     cdef Py_ssize_t j
     cdef double scale, shift
     check_cells(cells, cells.shape[0], 2)
@@ -103,7 +103,7 @@ def read(
 
 
 def sums(const double[:, ::1] cells not None, Average average, double[::1] out not None):
-    """out <- sum_i omega_i w_i of every weight; nothing is changed."""
+    """out <- sum_i omega_i w_i of every weight; changes nothing else."""
     cdef Py_ssize_t j
     cdef Past past = average.past()
     check_cells(cells, cells.shape[0], 2)

@@ -6,7 +6,7 @@ cdef enum:
     SCALE = 0        # P = product of the steps' a, rounded ...
     SCALE_LOW = 1    # ... and the digits that the rounding lost
     SHIFT = 2        # sum of b / P(new): l1 B of Theorem 1, corrected, and l1 beta of Theorem 2
-    SHIFT_LOW = 3
+    SHIFT_LOW = 3    # digits that rounding took from the shift
     INTERCEPT = 4
     WORK = 5         # nonzeros visited since the clock was last reset
     PENDING = 6      # 1 after the first half of a step that a sweep interrupts ...
@@ -87,10 +87,12 @@ cdef inline void advance_clock(
 
 
 cdef inline bint beyond_limits(const Clock* clock, const Wear* wear) noexcept nogil:
+    """Whether the clock is beyond one of its hard limits."""
     return clock.scale < wear.smallest_scale or clock.scale * clock.shift > wear.largest_cushion
 
 
 cdef inline bint worn_out(const Clock* clock, const Wear* wear, double work) noexcept nogil:
+    """Whether a sweep is due: at a hard limit, or at the soft limit once steps have paid for it."""
     if beyond_limits(clock, wear):
         return True
     return work > wear.enough_work and clock.scale * clock.shift > wear.cushion

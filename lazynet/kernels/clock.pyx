@@ -143,7 +143,7 @@ def run(
                     intercept -= move
                 move *= clock.inverse
                 if averaged and not task.pulls and clock.shift == 0.0:
-                    # No weight can vanish: the plainest update will do.
+                    # Without a pull no weight vanishes: the update need not look for zeros.
                     ops.pair_update(
                         csr, &at.now, at.ahead, z, -move, -move * past.scales[past.n]
                     )

@@ -53,7 +53,7 @@ cdef enum:
 cdef enum:
     PATIENT_STEPS = 65536
 
-# Counts beyond this are not whole numbers of steps.
+# Doubles beyond this do not count single steps.
 cdef double GREATEST_COUNT = 2.0 ** 53
 
 DEKEL_FIELDS = N_FIELDS
@@ -66,7 +66,7 @@ S_FIELD = S
 
 
 cdef inline bint h_begins_again(double steps, Py_ssize_t n_columns) noexcept nogil:
-    """Whether ``steps`` is a power of two, and large enough that all weights may be visited."""
+    """Whether ``steps`` is a power of two, and large enough to pay for a visit to all weights."""
     if not steps < GREATEST_COUNT:
         return False
     cdef int64_t t = <int64_t> steps
@@ -74,7 +74,7 @@ cdef inline bint h_begins_again(double steps, Py_ssize_t n_columns) noexcept nog
 
 
 def begin_h_again(double[:, ::1] cells not None, double[::1] fields not None):
-    """u <- u - h v, h <- 0: the same model, counted from here."""
+    """u <- u - h v, h <- 0; the model stays the same."""
     cdef Py_ssize_t j
     cdef double h
     check_cells(cells, cells.shape[0], 2)
@@ -92,7 +92,7 @@ def run(
     int loss,
     double epsilon,
     double strength,             # lambda
-    const double[::1] mean not None,      # the center, empty for rows as they are
+    const double[::1] mean not None,      # the center, empty if rows are not centered
     double theta,                # 1 + |mean|^2
     double[:, ::1] cells not None,        # IN/OUT: {v, u} of every feature
     double[::1] fields not None,          # IN/OUT: t, and the scalar sums
@@ -142,7 +142,7 @@ def run(
             t += 1.0
             sums[STEPS] = t
             if slope != 0.0:
-                # u takes the harmonic number of the step before.
+                # u gets the harmonic number before 1 / t of this step is added to it.
                 ops.pair_update(csr, &at.now, at.ahead, cell, slope, sums[H] * slope)
                 add_to(&sums[A], &sums[A + 1], slope)
                 add_to(&sums[Z], &sums[Z + 1], slope * q)

@@ -28,11 +28,11 @@ cdef class Examples:
 
 
 cdef class Steps:
-    """A chunk of steps: which row, the rate, and the shrink |w| <- [a |w| - b]+ of each."""
+    """A chunk of steps: the row, the rate, and the shrink |w| <- [a |w| - b]+ of each step."""
     cdef const int64_t[::1] order
     cdef const double[::1] rates      # eta
-    cdef const double[::1] keep       # a, rounded ...
-    cdef const double[::1] keep_low   # ... and what the rounding lost
+    cdef const double[::1] keep       # a, rounded
+    cdef const double[::1] keep_low   # digits that rounding took from a
     cdef const double[::1] pull       # b
     cdef const double[::1] counts     # omega of each step; None without an average
     cdef object pins                  # keeps the arrays in place
@@ -52,13 +52,13 @@ cdef class Task:
 # Raises unless the examples have targets and the loss is one of the table.
 cdef int check_runnable(Examples examples, int loss) except -1
 
-# Raises if the array called ``name`` does not begin where one of its numbers may lie.
+# Raises unless the array called ``name`` is aligned to its numbers of ``itemsize`` bytes.
 cdef int check_aligned(str name, const void* first, size_t itemsize=*) except -1
 
 # Raises unless the array called ``name`` has ``length`` entries and is aligned.
 cdef int check_vector(str name, const double[::1] array, Py_ssize_t length) except -1
 
-# Raises unless ``cells`` has ``length`` rows of so many numbers and is aligned.
+# Raises unless ``cells`` has ``length`` rows of ``numbers`` numbers and is aligned.
 cdef int check_cells(
     const double[:, ::1] cells, Py_ssize_t length, Py_ssize_t numbers) except -1
 
@@ -96,7 +96,7 @@ cdef struct Visit:
     bint loaded             # whether ``following`` is the next step's row
     Py_ssize_t ahead        # the number of the row AHEAD steps later, which is only fetched
     Room rooms[2]           # for the columns of ``now`` and ``following``, by turns
-    int turn                # which of the rooms holds the columns of ``now``
+    int turn                # the room, 0 or 1, that holds the columns of ``now``
 
 
 cdef inline void begin_visits(Visit* at) noexcept nogil:
@@ -114,7 +114,7 @@ cdef inline void end_visits(Visit* at) noexcept nogil:
 cdef inline Status visit(
     Visit* at, Examples examples, const int64_t* order, Py_ssize_t n_steps, Py_ssize_t step
 ) noexcept nogil:
-    """Load the rows of ``step``, which follows the step of the last visit; FINISHED, or why not.
+    """Load the rows of ``step``, the step after the last visit's; returns FINISHED or an error.
 
     Each row is loaded and checked once: as the following row, or as the first row of a call.
     """

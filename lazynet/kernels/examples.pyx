@@ -50,10 +50,10 @@ DEFECTS = {
 }
 
 
-# Where an empty array points to, so that arithmetic with its address is defined.
+# The address that stands for an empty array, so that arithmetic with the address is defined.
 cdef double NOTHING = 0.0
 
-# No array is longer, and sums and small multiples of lengths fit a Py_ssize_t.
+# The greatest length of an array: sums and small multiples of lengths fit a Py_ssize_t.
 cdef Py_ssize_t GREATEST_LENGTH = <Py_ssize_t> 1 << 58
 
 
@@ -105,10 +105,10 @@ cdef int check_cells(
 
 
 cdef list pinned(arrays):
-    """Weak references to the arrays and to those that their memory belongs to.
+    """Weak references to the arrays and to the arrays that own their memory.
 
-    NumPy's ``resize`` moves an array whoever holds its buffer, but refuses where a weak reference
-    to the array exists.
+    NumPy's ``resize`` moves an array even while a kernel holds its buffer, but refuses if a weak
+    reference to the array exists.
     """
     pins = []
     for array in arrays:
@@ -130,9 +130,9 @@ cdef bint is_wide(object array, str name, object narrow, object wide) except -1:
     )
 
 
-@cython.binding(False)  # a method checks what it is called on
+@cython.binding(False)  # a method then checks the type of self
 cdef class Examples:
-    """Rows in CSR form with a target each; arrays are used where they are, read-only ones too.
+    """Rows in CSR form with a target each; the arrays are used in place, also read-only arrays.
 
     ``values`` are float32 or float64, ``columns`` and ``starts`` both int32 or both int64.  While
     the object lives, NumPy refuses to resize the arrays.
@@ -155,7 +155,7 @@ cdef class Examples:
             )
         self.owners = (values, columns, starts, targets, importances)
         self.owners += (pinned(self.owners),)
-        # Lengths are those of the buffers: an attribute may say anything.
+        # Lengths come from the buffers, because the attributes of an array can be wrong.
         self.csr.values = values_pointer(values, wide_values, &self.csr.n_values)
         self.csr.columns = indices_pointer(columns, wide_indices, &n)
         if n != self.csr.n_values:
@@ -209,9 +209,9 @@ cdef class Examples:
         return self.csr.n_columns
 
     def first_defect(self, bint only_range=False):
-        """The first row that cannot be used and why, or None: (row, code of DEFECTS).
+        """The first row that cannot be used, as (row, code of DEFECTS); None if all rows can.
 
-        ``only_range`` asks only whether reading would leave the arrays.
+        ``only_range`` finds only rows whose reading would leave the arrays.
         """
         cdef Py_ssize_t row
         cdef int defect = SOUND
@@ -222,7 +222,7 @@ cdef class Examples:
             return None
         if self.csr.n_rows == 0:
             # Without rows the only entry of indptr must be a possible number of values, because
-            # SciPy uses it as one.
+            # SciPy takes the entry for the number of values.
             return 0, <int> BAD_START
         with nogil:
             for row in range(self.csr.n_rows):
@@ -281,7 +281,7 @@ cdef class Examples:
         return sums
 
     def length_of(self, Py_ssize_t row):
-        """How many values of ``row`` are stored; 0 where it cannot be read."""
+        """The number of stored values of ``row``; 0 if the row cannot be read."""
         cdef Room room
         cdef Row loaded
         cdef int defect
@@ -291,7 +291,7 @@ cdef class Examples:
         return loaded.length if defect == SOUND else 0
 
     def defect_of(self, Py_ssize_t row):
-        """Why reading ``row`` would leave an array, as a code of DEFECTS, or 0."""
+        """The code in DEFECTS of the reason why reading ``row`` would leave an array, or 0."""
         return self.ops.row_defect(&self.csr, row)
 
 
@@ -303,7 +303,7 @@ cdef int check_runnable(Examples examples, int loss) except -1:
     return 0
 
 
-@cython.binding(False)  # a method checks what it is called on
+@cython.binding(False)  # a method then checks the type of self
 cdef class Steps:
     """The scalars of consecutive steps, each array with one entry per step."""
 
@@ -338,15 +338,15 @@ cdef class Steps:
         return self.order.shape[0]
 
     def row(self, Py_ssize_t step):
-        """The row of ``step``, whether there is such a row or not."""
+        """The row number that ``order`` gives to ``step``; X may have no such row."""
         if not 0 <= step < self.order.shape[0]:
             raise IndexError(f"step must lie between 0 and {self.order.shape[0] - 1}, got {step}")
         return self.order[step]
 
 
-@cython.binding(False)  # a method checks what it is called on
+@cython.binding(False)  # a method then checks the type of self
 cdef class Task:
-    """Loss by code, its epsilon, the order within a step, and when a clock is worn out."""
+    """The code and epsilon of the loss, the order within a step, and the limits of a clock."""
 
     def __cinit__(
         self,

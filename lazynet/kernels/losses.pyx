@@ -1,4 +1,4 @@
-"""The losses over arrays, for the tests of the scalar pairs."""
+"""The losses and their slopes over arrays, for the tests of the scalar functions."""
 
 import numpy as np
 

@@ -1,7 +1,7 @@
 """The rescaling engine: weights as a scale times a vector, the classic trick for an l2 penalty.
 
 Computes SGD or FoBoS with l1 = 0, one example at a time, as in the note "Sparse Features and L2
-Regularization" (2012; Smola, Bottou), corrected as lazynet.reference.rescaling.PlainRescaled says:
+Regularization" (2012; Smola, Bottou), corrected as lazynet.reference.rescaled.PlainRescaled says:
 w = c v, and a shrink of all weights is one multiplication,
 
     c <- a c        v <- v - (eta l' / c) x        with the c at the moment of the update

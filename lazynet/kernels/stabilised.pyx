@@ -68,13 +68,13 @@ cdef enum:
 cdef enum:
     LARGEST_SHIFT = 1024
 
-# A ratio that exceeds gravity by no more than this share ties with it, and the weight vanishes.
-# Weights whose ratios are equal differ by their rounding, and a shift of up to LARGEST_SHIFT bursts
-# costs them ten of their 53 bits.
+# A ratio that exceeds gravity by at most this share ties with gravity, and the weight vanishes.
+# Rounding makes equal ratios differ, and a shift of up to LARGEST_SHIFT = 2^10 bursts takes ten of
+# the 53 bits of a weight.
 cdef double TIE = 2.0 ** -30
 
 
-@cython.binding(False)  # a method checks what it is called on
+@cython.binding(False)  # a method then checks the type of self
 cdef class Records:
     """The records of a stage, one for each weight that a burst informed; the arrays can grow."""
 
@@ -121,7 +121,7 @@ cdef class Records:
         return 0
 
     def clear(self):
-        """Begin a new stage."""
+        """Drop all records, for a new stage."""
         self.refuse_if_busy()
         self.n = self.began = 0
 
@@ -152,13 +152,13 @@ cdef int check_records(Records records, Py_ssize_t first, Py_ssize_t n_features)
 
 
 cdef inline int64_t feature_of(Records records, Py_ssize_t i, Py_ssize_t n_features) noexcept nogil:
-    """The feature of record ``i``, or 0 if it has been changed since it was checked."""
+    """The feature of record ``i``, or 0 if another thread has made it invalid since the check."""
     cdef int64_t j = read_once(&records.feature[i])
     return j if 0 <= j < n_features else 0
 
 
 cdef inline double current(const double* cell, const double* fields) noexcept nogil:
-    """The weight in a cell as of now; one that the last burst left at a tie is zero."""
+    """The current weight of a cell; a weight that the last burst left at a tie is zero."""
     cdef double w = soft(cell[0], fields[SHIFT])
     return 0.0 if cell[1] == 0.0 and fabs(w) <= TIE * fields[PULL] else w
 
@@ -234,8 +234,8 @@ def run(
     int loss,
     double epsilon,
     bint fit_intercept,
-    Py_ssize_t size,            # K: a burst ends after every so many steps
-    double gravity,             # negative: not known yet
+    Py_ssize_t size,            # K, the number of steps in a burst
+    double gravity,             # negative while it is not known yet
     bint universal,
     double[:, ::1] cells not None,       # IN/OUT: {z, k} of every feature
     double[::1] fields not None,         # IN/OUT: intercept and shift
@@ -309,7 +309,7 @@ def read(
     const double[::1] fields not None,
     double[::1] weights not None,
 ):
-    """weights <- the weights as of now."""
+    """weights <- the current weights."""
     cdef Py_ssize_t j
     check_state(cells, fields)
     check_vector("weights", weights, cells.shape[0])
@@ -319,7 +319,7 @@ def read(
 
 
 def sweep(double[:, ::1] cells not None, double[::1] fields not None):
-    """z <- w, shift <- 0: the same weights."""
+    """z <- w, shift <- 0; the weights stay the same."""
     cdef Py_ssize_t j
     check_state(cells, fields)
     with nogil:
@@ -337,7 +337,7 @@ cdef int check_tally(Records records, int32_t[:, ::1] counts) except -1:
 
 
 cdef inline void count(int32_t* counter, bint once) noexcept nogil:
-    """Count one more, up to the largest number that there is."""
+    """Add 1 to the counter if ``once``, up to the largest int32."""
     if once and counter[0] < INT32_MAX:
         counter[0] += 1
 
@@ -370,7 +370,7 @@ def judge(
     double[::1] frequency not None,      # OUT: pi of the judged features
     int64_t[::1] purged not None,        # OUT: the features to purge, at the front
 ):
-    """Eq. 9, 10 and 16 for the features on record; returns how many are to be purged.
+    """Judge the features on record (Eq. 9, 10 and 16); returns the number of features to purge.
 
     The counts of a judged feature begin again at 0, so that the records of another path do not
     judge it twice.
@@ -404,7 +404,7 @@ def judge(
 
 
 def purge(const int64_t[::1] features not None, double[:, ::1] cells not None):
-    """Set these weights to zero for good."""
+    """Set the weights of these features to zero for good."""
     cdef Py_ssize_t i
     cdef int64_t j
     check_cells(cells, cells.shape[0], 2)

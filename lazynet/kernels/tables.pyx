@@ -1,4 +1,4 @@
-"""The tables engine: Lipton & Elkan as written, corrected.
+"""The tables engine: Lipton & Elkan's algorithm as printed, with the misprints corrected.
 
 Each weight remembers psi_j, the first step whose shrink it has not had yet.  Two tables hold, for
 every step since they were begun, the product P of the steps' factors and the sum B.  Before an
@@ -57,7 +57,7 @@ def run(
     Examples examples,
     Steps steps,
     Task task,
-    double[::1] weights not None,  # IN/OUT: each as of its own psi
+    double[::1] weights not None,  # IN/OUT: each weight as it is before shrink number psi
     int64_t[::1] last not None,    # IN/OUT: psi, counted from the tables' beginning
     double[::1] scales not None,   # IN/OUT: P, scales[0] = 1
     double[::1] shifts not None,   # IN/OUT: B, shifts[0] = 0, lambda1 included

@@ -13,14 +13,14 @@ from os import getpid
 from threading import RLock, get_ident
 
 
-@cython.binding(False)  # a method checks what it is called on
+@cython.binding(False)  # a method then checks the type of self
 cdef class Turn:
     """Calls that share a turn happen one after the other; a call within a call happens at once."""
 
     cdef object lock
     cdef object owner      # the thread that holds the lock, while depth > 0
     cdef Py_ssize_t depth  # calls under way, one within the other
-    cdef object process    # where the lock was made
+    cdef object process    # the process that made the lock
 
     def __cinit__(self):
         self.begin()
@@ -29,7 +29,7 @@ cdef class Turn:
         self.lock, self.owner, self.depth, self.process = RLock(), None, 0, getpid()
 
     cdef void begin_if_forked(self) except *:
-        """In a forked process the thread that held the lock does not exist."""
+        """Make a new lock in a forked process, where the thread that held the lock is missing."""
         if self.process != getpid():
             self.begin()
 

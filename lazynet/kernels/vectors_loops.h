@@ -8,7 +8,7 @@ LAZYNET_LOOP_KIND static void LAZYNET_LOOP(shrink_all)(double *weights, ptrdiff_
     LAZYNET_SIMD
     for (ptrdiff_t j = 0; j < n; j++) {
         double magnitude = fabs(weights[j]) * keep;
-        /* A minimum, because a branch that nobody can predict would cost more than all the rest. */
+        /* A minimum, because a branch would be mispredicted and cost more than the whole rest. */
         double taken = magnitude < pull ? magnitude : pull;
         weights[j] = copysign(magnitude - taken, weights[j]);
     }

@@ -1,1 +1,1 @@
-"""The update rules: what each is asked for, one file a rule."""
+"""The update rules, one file a rule: the parameters of each rule and the limits of its rates."""

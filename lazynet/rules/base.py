@@ -1,4 +1,4 @@
-"""What every update rule says of itself, and the family of rules that shrink all weights alike."""
+"""The base of every update rule, and the affine family: rules that shrink all weights alike."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from lazynet.params import Choice, ParameterObject, table
 from lazynet.penalties import ElasticNet
 
-# Beyond this the scalars of the clock would leave the range of doubles.
+# A larger eta * l1 or eta * l2 would take the scalars of the clock out of the range of doubles.
 LARGEST_SHRINK = 2.0**200
 
 STEP_ORDERS = ("gradient_first", "shrink_first")
@@ -30,7 +30,7 @@ class Shrink(NamedTuple):
 class Rule(ParameterObject):
     """How a step learns from its example and how it shrinks the weights."""
 
-    #: whether the rates come from a schedule
+    #: whether the rates of the rule come from a schedule
     scheduled: ClassVar[bool] = True
     #: the constructor call that sets the rate of a rule without a schedule, for error messages
     rate: ClassVar[str] = ""
@@ -64,7 +64,7 @@ class Rule(ParameterObject):
         raise NotImplementedError
 
     def shrinks(self, rates: NDArray[np.float64], penalty: ElasticNet, first: int) -> Shrink:
-        """The common shrink of every step from ``first`` on.
+        """The shrink of all weights in every step from ``first`` on.
 
         A rule with a state shrinks each weight by itself: a = 1 and b = 0.
 
@@ -85,10 +85,10 @@ class Rule(ParameterObject):
 
 
 class Affine(Rule):
-    """A rule that shrinks every weight alike: |w| <- [a |w| - b]+.
+    """A rule that shrinks every weight by the same map: |w| <- [a |w| - b]+.
 
-    Such a rule is the scalar map (eta, l1, l2) -> (a, b).  Affine maps compose to affine maps, so
-    the map is all that the engines need, and a new rule of the family needs no kernel.
+    Such a rule is the function (eta, l1, l2) -> (a, b).  Affine maps compose to affine maps, so
+    the engines need only a and b, and a new rule of the family needs no kernel.
 
     The map is given as a, 1 - a and b.  The small number 1 - a is known to full relative precision;
     from 1 - a the engines recover the digits that a loses when it is rounded near 1.  (Without
@@ -96,11 +96,11 @@ class Affine(Rule):
     paper_repro/results/accuracy.md.)
     """
 
-    #: eta * l2 must be less than this ...
+    #: the bound that eta * l2 must stay below
     decay_below: ClassVar[float]
-    #: ... for this reason
+    #: the reason for the bound of eta * l2, for error messages
     why: ClassVar[str]
-    #: the pull is due every ``period`` steps, and then as strong as all of them together
+    #: one step in ``period`` steps pulls, and ``period`` times as strongly
     period: int = 1
 
     @staticmethod
@@ -174,7 +174,7 @@ class Affine(Rule):
         """
         # Python floats: an overflow to infinity is caught by the comparison, without a warning.
         largest, l1, l2 = float(rates.max(initial=0.0)), penalty.l1, penalty.l2
-        # A strength of zero allows any rate, even one whose product with it is not a number.
+        # A strength of 0 allows any rate, even an infinite rate, whose product with 0 is NaN.
         l2_fits = not l2 or largest * l2 < self.decay_below
         l1_fits = not l1 or largest * l1 * self.period < LARGEST_SHRINK
         if l1_fits and l2_fits:
@@ -198,7 +198,7 @@ STEP_ORDER = table(step_order=Choice(accepted=STEP_ORDERS))
 
 
 def collected(pulls: NDArray[np.float64], period: int, first: int) -> NDArray[np.float64]:
-    """Pulls that are due every ``period`` steps, each as strong as if it were due at all of them.
+    """The pull of one step in ``period`` steps, times ``period``; 0 at all other steps.
 
     >>> collected(np.array([1.0, 2.0, 3.0, 4.0]), 2, first=0)
     array([0., 4., 0., 8.])
@@ -208,7 +208,7 @@ def collected(pulls: NDArray[np.float64], period: int, first: int) -> NDArray[np
 
 
 def lost_digits(shrink: Shrink) -> NDArray[np.float64]:
-    """What rounding took from ``keep``: keep + lost_digits = 1 - decay to twice the precision.
+    """The digits that ``keep`` lost to rounding: keep + lost_digits = 1 - decay to 106 bits.
 
     Where a < 1/2 the lost digits are left out: the weights then halve at every step, and the
     roundoff of a does not accumulate over the steps.
