@@ -4,8 +4,6 @@ import itertools
 
 import numpy as np
 
-from support import plan
-
 from lazynet import FoBoS, FromArray
 from lazynet.catalogue import new_engine
 from lazynet.checks.tolerance import distance_to_kink
@@ -13,6 +11,7 @@ from lazynet.data import as_examples
 from lazynet.forms import FORMS
 from lazynet.losses import get_loss
 from lazynet.penalties import ElasticNet
+from support import plan
 
 
 def stepper_for(problem, **options):
