@@ -62,7 +62,7 @@ class Algorithm:
         return self.rule.name
 
 
-_FORMS = "tests/exact/test_forms_equal_dense.py"
+_FORMS = "tests/exact/test_lazy_equals_dense.py"
 _CELLS = "tests/exact/test_rules_with_state.py"
 
 ALGORITHMS: dict[str, Algorithm] = {
