@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -157,8 +158,7 @@ class _Comparison:
             }
             for kind, amounts in scales.items():
                 difference = _largest(amounts, t, self.features, lazy, dense)
-                # Written so that NaN is the greatest difference.
-                if not difference.amount <= self.worst[kind].amount:
+                if _is_worse(difference, self.worst[kind]):
                     self.worst[kind] = difference
         if self.average_of is not None:
             self._compare_averages(t, dense)
@@ -179,7 +179,7 @@ class _Comparison:
         near = abs(engine.model_intercept - intercept) <= AGREE * (1.0 + abs(intercept))
         found = engine.model()
         difference = _largest(np.abs(found - mean), t, self.features, found, mean)
-        if not difference.amount <= (self.average or NO_DIFFERENCE).amount:
+        if _is_worse(difference, self.average or NO_DIFFERENCE):
             self.average = difference
         near = near and difference.amount <= AGREE * (1.0 + np.abs(mean).max(initial=0.0))
         self.agrees = bool(self.agrees and near)
@@ -247,6 +247,11 @@ def verify(
         ended=comparison.ended,
         **comparison.worst,
     )
+
+
+def _is_worse(difference: Difference, worst: Difference) -> bool:
+    """Whether a difference is greater than the greatest so far; the first NaN is the greatest."""
+    return not (math.isnan(worst.amount) or difference.amount <= worst.amount)
 
 
 def _largest(

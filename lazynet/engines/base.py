@@ -14,6 +14,7 @@ from lazynet.kernels.examples import (
     DEFECTS,
     STATUS_BAD_ROW,
     STATUS_OUT_OF_MEMORY,
+    STATUS_OUT_OF_RANGE,
     STATUS_OVERFLOWED,
     STATUS_WORN_OUT,
     Examples,
@@ -53,6 +54,12 @@ def take_until_done(
             raise FloatingPointError(
                 f"the model overflowed at step {t + first}: the prediction or the step is not "
                 f"a finite number. {advice}"
+            )
+        elif status == STATUS_OUT_OF_RANGE:
+            raise FloatingPointError(
+                f"the engine left the range of doubles at step {t + first}: wear lets too many "
+                f"steps pass before all weights are brought current; raise smallest_scale, or "
+                f"lower largest_cushion"
             )
         elif status == STATUS_OUT_OF_MEMORY:
             raise MemoryError(f"no memory for row {row_of(first)} of X at step {t + first}")

@@ -197,10 +197,14 @@ class _ElasticNetModel(SparseLinear):
 
     def _unfinished(self, p: SimpleNamespace) -> Warning:
         """The warning after a fit that ``tol`` has not stopped."""
-        if not p.rule.scheduled:
-            rates = f", or raise the rates with rule={p.rule.rate} if they are small"
-        else:
+        rates = ""
+        if p.rule.scheduled:
             rates = f", or eta0 (which is {self.eta0_:.3g}) if the rates are small"
+        elif hasattr(p.rule, "alpha"):
+            rates = (
+                f", or alpha (which is {p.rule.alpha:.3g}) with rule={p.rule.rate} if the rates "
+                f"are small"
+            )
         return ConvergenceWarning(
             f"the objective was still improving by more than tol={p.tol:g} after "
             f"max_iter={p.max_iter} epochs; raise max_iter{rates}, or see history_ for each epoch"

@@ -1,4 +1,5 @@
 # The clock: the motion of every untouched weight, kept in two scalars.
+from libc.float cimport DBL_MAX, DBL_MIN
 from libc.math cimport fma
 
 # One plain array holds these numbers between calls, so that the clock copies and pickles.
@@ -84,6 +85,14 @@ cdef inline void advance_clock(
         error += remainder
         clock.shift = total + error
         clock.shift_low = error - (clock.shift - total)
+
+
+cdef inline bint in_range(const Clock* clock) noexcept nogil:
+    """Whether weights can be read and stored: only a wear that forgets to sweep lets this fail.
+
+    Below the normal doubles the scale loses its digits, and its inverse becomes infinite.
+    """
+    return clock.scale >= DBL_MIN and clock.shift <= DBL_MAX
 
 
 cdef inline bint beyond_limits(const Clock* clock, const Wear* wear) noexcept nogil:

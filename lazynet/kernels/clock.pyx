@@ -31,6 +31,7 @@ from .clock cimport (
     Clock,
     advance_clock,
     beyond_limits,
+    in_range,
     load_clock,
     save_clock,
     start_clock,
@@ -38,6 +39,7 @@ from .clock cimport (
 )
 from .examples cimport (
     FINISHED,
+    OUT_OF_RANGE,
     OVERFLOWED,
     PATIENCE,
     PAUSED,
@@ -131,6 +133,9 @@ def run(
                     advance_clock(
                         &clock, steps.keep[step], steps.keep_low[step], steps.pull[step]
                     )
+                    if not in_range(&clock):
+                        status = OUT_OF_RANGE
+                        break
                     if beyond_limits(&clock, &task.wear):
                         # A weight stored now would lose its digits beside so large a shift.
                         fields[PENDING] = 1.0
@@ -157,6 +162,9 @@ def run(
                 advance_clock(
                     &clock, steps.keep[step], steps.keep_low[step], steps.pull[step]
                 )
+                if not in_range(&clock):
+                    status = OUT_OF_RANGE
+                    break
             if averaged and counts[step] != 0.0:
                 count_iterate(&past, totals, &clock, counts[step], intercept)
             work += <double> at.now.length

@@ -14,6 +14,7 @@ cdef enum Status:
     BAD_ROW = 3      # this step's row cannot be read safely; it was not taken
     PAUSED = 4       # the call has touched PATIENCE numbers: signals can be handled now
     OUT_OF_MEMORY = 5  # there is no room for this step's row; the step was not taken
+    OUT_OF_RANGE = 6   # this step's shrink takes the clock out of the range of doubles
 
 
 cdef class Examples:

@@ -12,6 +12,7 @@ STATUS_OVERFLOWED: int
 STATUS_BAD_ROW: int
 STATUS_PAUSED: int
 STATUS_OUT_OF_MEMORY: int
+STATUS_OUT_OF_RANGE: int
 
 class Examples:
     def __init__(

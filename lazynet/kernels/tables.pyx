@@ -27,12 +27,14 @@ from .clock cimport (
     WORK,
     Clock,
     advance_clock,
+    in_range,
     load_clock,
     save_clock,
     worn_out,
 )
 from .examples cimport (
     FINISHED,
+    OUT_OF_RANGE,
     OVERFLOWED,
     PATIENCE,
     PAUSED,
@@ -111,6 +113,9 @@ def run(
                 status = OVERFLOWED
                 break
             advance_clock(&clock, steps.keep[step], steps.keep_low[step], steps.pull[step])
+            if not in_range(&clock):
+                status = OUT_OF_RANGE
+                break
             now += 1
             scales[now] = clock.scale
             shifts[now] = clock.shift

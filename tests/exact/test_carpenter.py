@@ -5,21 +5,21 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from scipy import sparse
+from support import plan
+from support.algorithms import loss_of
+from support.broken_engines import BROKEN_ENGINES
 from support.engines import apart, near_a_kink
 from support.matrices import corpus
 
-from lazynet import FromArray, LazyNetClassifier, Stepper
+from lazynet import Carpenter, InverseSqrt, LazyNetClassifier
 from lazynet.data import as_examples
-from lazynet.kernels import carpenter as kernel
+from lazynet.engines.carpenter import CarpenterEngine
 from lazynet.kernels.examples import Examples
-from lazynet.losses import LOSSES, get_loss
-from lazynet.online import CarpenterEngine
+from lazynet.losses import LOSSES
 from lazynet.penalties import ElasticNet
 from lazynet.reference.carpenter import PlainCarpenter
-from lazynet.rules import make_rule
-from lazynet.schedules import InverseSqrt
 from lazynet.testing import problems
-from lazynet.trainer import Learner, Recipe, run_pass
+from lazynet.training import Learner, run_pass
 
 STRENGTHS = st.sampled_from([0.0, 1e-8, 1e-3, 0.1, 1.0])
 PERIODS = st.one_of(st.none(), st.integers(1, 7))
@@ -27,15 +27,13 @@ PERIODS = st.one_of(st.none(), st.integers(1, 7))
 
 def assert_matches_reference(problem, l1, l2, period, engine_class=CarpenterEngine):
     """To 1e-10 of 1 + the largest, until rounding may decide a step or the run diverges."""
-    options = dict(loss=problem.loss, epsilon=problem.epsilon, fit_intercept=problem.fit_intercept)
     plain = PlainCarpenter(
-        problem.n_features, l1=l1, l2=l2, schedule=problem.rate, period=period, **options
-    )
-    lazy = Stepper(
-        problem.n_features, rule="carpenter_inexact", l1=l1, l2=l2, period=period,
-        schedule=FromArray(problem.rates), **options,
+        problem.n_features, l1=l1, l2=l2, schedule=problem.rate, period=period,
+        fit_intercept=problem.fit_intercept, **loss_of(problem),
     )  # fmt: skip
-    lazy.engine = engine_class(problem.n_features, lazy.engine.parameters)
+    rule = Carpenter(period)
+    lazy = problem.stepper(rule=rule, l1=l1, l2=l2)
+    lazy.engine = engine_class(problem.n_features, rule, ElasticNet(l1, l2))
     for step in range(len(problem.order)):
         example = problem.example(step)
         prediction = plain.step(*example)
@@ -56,24 +54,7 @@ def test_every_step_equals_the_reference(loss, data):
     )
 
 
-class CatchesUpAtOnce(CarpenterEngine):
-    """Every missed step counts once, however many there were."""
-
-    def _read(self, which, out):
-        cells = self.cells[which].copy()
-        behind = self.fields[kernel.STEPS_FIELD] - cells[:, 1] > 0
-        cells[:, 1] = self.fields[kernel.STEPS_FIELD] - behind
-        kernel.read(cells, self.fields, *self.parameters[:2], out)
-
-
-class NeverSweeps(CarpenterEngine):
-    """The period does nothing."""
-
-    def _sweep(self):
-        pass
-
-
-@pytest.mark.parametrize("broken", [CatchesUpAtOnce, NeverSweeps])
+@pytest.mark.parametrize("broken", BROKEN_ENGINES["carpenter_inexact"])
 def test_broken_engines_are_caught(broken):
     """By the property above."""
 
@@ -91,10 +72,10 @@ def test_broken_engines_are_caught(broken):
 
 def trained(chunk, level=None):
     X, y = corpus()
-    rule = make_rule("carpenter_inexact", period=50)
-    penalty = ElasticNet(1e-3, 1e-2)
-    recipe = Recipe(get_loss("log_loss"), penalty, rule, InverseSqrt(0.1), fit_intercept=True)
-    learner = Learner(rule.new_engine(X.shape[1], penalty), as_examples(X, y), recipe)
+    chosen = plan(
+        l1=1e-3, l2=1e-2, rule=Carpenter(50), schedule=InverseSqrt(0.1), fit_intercept=True
+    )
+    learner = Learner(chosen.new_engine(X.shape[1]), as_examples(X, y), chosen)
     if level is not None:
         learner.examples = Examples(X.data, X.indices, X.indptr, X.shape[1], y)
         learner.examples.at_level(level)
@@ -110,16 +91,22 @@ def test_chunks_and_vector_levels_give_the_same_bits():
 
 
 def test_the_estimator_reaches_it_by_a_name_that_says_so():
-    """And refuses what belongs to other rules."""
+    """And refuses parameters that the rule does not use."""
     X, y = corpus()
     options = dict(l1=1e-3, l2=1e-2, max_iter=2, tol=None, shuffle=False)
-    model = LazyNetClassifier(rule="carpenter_inexact", period=1, **options).fit(X, y)
+    model = LazyNetClassifier(rule=Carpenter(period=1), **options).fit(X, y)
     exact = LazyNetClassifier(rule="sgd", **options).fit(X, y)
     np.testing.assert_allclose(model.coef_, exact.coef_, rtol=1e-9, atol=1e-12)
-    with pytest.raises(ValueError, match="threshold is not used by rule='carpenter_inexact'"):
-        LazyNetClassifier(rule="carpenter_inexact", threshold=1.0).fit(X, y)
-    with pytest.raises(ValueError, match="period must be at least 1"):
-        LazyNetClassifier(rule="carpenter_inexact", period=0).fit(X, y)
+    by_name = LazyNetClassifier(rule="carpenter_inexact", **options).fit(X, y)
+    np.testing.assert_array_equal(
+        by_name.coef_, LazyNetClassifier(rule=Carpenter(), **options).fit(X, y).coef_
+    )
+    with pytest.raises(TypeError, match="unexpected keyword argument 'threshold'"):
+        Carpenter(threshold=1.0)
+    with pytest.raises(ValueError, match="period of Carpenter must be at least 1"):
+        LazyNetClassifier(rule=Carpenter(period=0)).fit(X, y)
+    with pytest.raises(ValueError, match="engine is not used by rule=Carpenter"):
+        LazyNetClassifier(rule="carpenter_inexact", engine="tables").fit(X, y)
     with pytest.raises(ValueError, match="average is not used"):
         LazyNetClassifier(rule="carpenter_inexact", average=True).fit(X, y)
 
@@ -136,9 +123,3 @@ def test_a_weight_that_overflows_is_told(rule):
         model.fit(X, [1, 0])
     with pytest.raises(FloatingPointError, match="not a finite number"):
         model.partial_fit(X, [1, 0], classes=[0, 1])
-
-
-def test_the_kernel_refuses_state_that_does_not_fit():
-    """Called by hand with arrays of the wrong length."""
-    with pytest.raises(ValueError, match="weights must have"):
-        kernel.read(np.zeros((3, 2)), np.zeros(kernel.CARPENTER_FIELDS), 0.0, 0.0, np.zeros(2))

@@ -1,4 +1,4 @@
-"""Dekel's learners, compiled, equal explicit centering and naive averaging."""
+"""Dekel's engine, compiled, equal explicit centering and naive averaging."""
 
 import warnings
 
@@ -12,7 +12,7 @@ from support.engines import apart
 
 from lazynet import ASGDClassifier, ASGDRegressor
 from lazynet.data import as_examples
-from lazynet.dekel import DekelLearner
+from lazynet.engines.dekel import DekelEngine
 from lazynet.kernels import dekel as kernel
 from lazynet.losses import LOSSES, get_loss
 from lazynet.reference.dekel import DenseDekel, PlainDekel
@@ -32,7 +32,7 @@ def near_a_kink(loss, prediction, target):
 def assert_models_match(loss, X, y, order, l2, mean):
     """All four models after every step, to 1e-10 of 1 + the largest."""
     d = X.shape[1]
-    learner = DekelLearner(d, get_loss(loss), l2, mean)
+    engine = DekelEngine(d, get_loss(loss), l2, mean)
     dense = DenseDekel(d, loss=loss, l2=l2, mean=None if mean is None else mean.tolist())
     examples = as_examples(X, y)
     for row in order:
@@ -40,10 +40,10 @@ def assert_models_match(loss, X, y, order, l2, mean):
         prediction = dense.step(span.indices.tolist(), span.data.tolist(), float(y[row]))
         if near_a_kink(loss, prediction, y[row]) or not abs(prediction) < 1e6:
             return  # rounding may decide the step, or the run diverges and amplifies it
-        learner.take(examples, np.array([row]))
+        engine.take(examples, np.array([row]))
         for found, expected in (
-            (learner.last(), dense.last()),
-            (learner.average(), dense.average()),
+            (engine.last(), dense.last()),
+            (engine.average(), dense.average()),
         ):
             assert apart(np.append(*found), np.append(*expected)) <= 1e-10
 
@@ -94,35 +94,35 @@ def test_centered_models_do_not_see_a_translation(average, seed, offset):
 
 def test_values_by_hand():
     """x = 2, y = 1, lambda = 1, hinge, two steps."""
-    learner = DekelLearner(1, get_loss("hinge"), 1.0)
-    learner.take(as_examples(sparse.csr_matrix([[2.0]]), np.ones(1)), np.zeros(2, dtype=np.int64))
-    assert learner.last() == ([1.0], 0.5)
-    assert learner.average() == ([1.5], 0.75)
+    engine = DekelEngine(1, get_loss("hinge"), 1.0)
+    engine.take(as_examples(sparse.csr_matrix([[2.0]]), np.ones(1)), np.zeros(2, dtype=np.int64))
+    assert engine.last() == ([1.0], 0.5)
+    assert engine.average() == ([1.5], 0.75)
 
 
 def test_before_the_first_step_and_after_one():
     """T = 0 is the zero model, T = 1 its own average."""
-    learner = DekelLearner(2, get_loss("log_loss"), 1.0, np.array([0.5, 0.0]))
-    for weights, intercept in (learner.last(), learner.average()):
+    engine = DekelEngine(2, get_loss("log_loss"), 1.0, np.array([0.5, 0.0]))
+    for weights, intercept in (engine.last(), engine.average()):
         assert (weights.tolist(), intercept) == ([0.0, 0.0], 0.0)
-    learner.take(as_examples(sparse.csr_matrix([[2.0, 0.0]]), np.ones(1)), np.zeros(1, np.int64))
-    assert apart(learner.last()[0], learner.average()[0]) == 0.0
-    assert learner.last()[0].tolist() == [0.75, 0.0]
+    engine.take(as_examples(sparse.csr_matrix([[2.0, 0.0]]), np.ones(1)), np.zeros(1, np.int64))
+    assert apart(engine.last()[0], engine.average()[0]) == 0.0
+    assert engine.last()[0].tolist() == [0.75, 0.0]
 
 
 # --- the tests are tested ---------------------------------------------------------------------
 
 
-class CenteredAtSomethingElse(DekelLearner):
+class CenteredAtSomethingElse(DekelEngine):
     """The mean with one feature forgotten."""
 
-    def __init__(self, n_features, loss, l2, mean=None, epsilon=0.1):
-        super().__init__(n_features, loss, l2, mean, epsilon)
+    def __init__(self, n_features, loss, l2, mean=None):
+        super().__init__(n_features, loss, l2, mean)
         if mean is not None:
             self.mean = np.append(self.mean[:-1], 0.0)
 
 
-class ForgetsTheOldHarmonic(DekelLearner):
+class ForgetsTheOldHarmonic(DekelEngine):
     """Averages with h of the step to come."""
 
     def average(self):
@@ -130,7 +130,7 @@ class ForgetsTheOldHarmonic(DekelLearner):
         return weights - self.cells[:, 0] / (self.l2 * max(self.t, 1) * (self.t + 1)), intercept
 
 
-class ShiftsNothingBack(DekelLearner):
+class ShiftsNothingBack(DekelEngine):
     """Reports the intercept for centered rows."""
 
     def last(self):
@@ -140,9 +140,9 @@ class ShiftsNothingBack(DekelLearner):
 @pytest.mark.parametrize(
     "broken", [CenteredAtSomethingElse, ForgetsTheOldHarmonic, ShiftsNothingBack]
 )
-def test_broken_learners_are_caught(broken, monkeypatch):
+def test_broken_engines_are_caught(broken, monkeypatch):
     """By the comparison above."""
-    monkeypatch.setitem(globals(), "DekelLearner", broken)
+    monkeypatch.setitem(globals(), "DekelEngine", broken)
     X = sparse.csr_matrix(np.random.default_rng(0).standard_normal((10, 3)) + 1.0)
     with pytest.raises(AssertionError):
         assert_models_match(
@@ -174,7 +174,7 @@ def test_the_kernel_refuses_state_that_does_not_fit():
         with pytest.raises(ValueError, match=message):
             kernel.run(**{**good, **bad})
     with pytest.raises(ValueError, match="row 7 cannot be read at step 1"):
-        DekelLearner(2, get_loss("hinge"), 1.0).take(examples, np.array([0, 7]))
+        DekelEngine(2, get_loss("hinge"), 1.0).take(examples, np.array([0, 7]))
 
 
 def data(n=300, d=30, n_classes=2, seed=0):

@@ -10,10 +10,13 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from support.algorithms import AFFINE_RULES
 
+from lazynet import Stepper
+from lazynet.catalogue import ALGORITHMS, check_rule
 from lazynet.penalties import ElasticNet
 from lazynet.reference.shrink import MAPS, SHRINKS
-from lazynet.rules import LARGEST_SHRINK, RULES, get_rule, lost_digits
+from lazynet.rules.base import LARGEST_SHRINK, lost_digits
 from lazynet.schedules import (
     SCHEDULES,
     Constant,
@@ -24,13 +27,16 @@ from lazynet.schedules import (
     Pegasos,
     Power,
     Schedule,
+    check_scale,
+    check_schedule,
     checked_rates,
-    make_schedule,
+    known_schedule,
 )
 
 F = Fraction
 ROUNDOFF = F(1, 2**53)
 
+RULES = {name: ALGORITHMS[name].rule() for name in AFFINE_RULES}
 each_rule = pytest.mark.parametrize("rule", RULES.values(), ids=RULES)
 
 
@@ -42,7 +48,10 @@ EXACT = st.fractions(0, 4, max_denominator=12)
 def test_rules_and_twins_have_the_same_names():
     """Every rule has its shrink and its scalar map in the reference."""
     assert set(RULES) == set(SHRINKS) == set(MAPS)
-    assert all(rule.name == name and get_rule(name) is rule for name, rule in RULES.items())
+    for name, rule in RULES.items():
+        assert rule.name == name
+        assert check_rule("rule", name) == rule
+        assert check_rule("rule", rule) == rule
 
 
 @each_rule
@@ -200,11 +209,12 @@ def test_largest_rate_is_the_bound_that_is_enforced(rule, l1, l2):
         assert "eta must be less than" in refusal(rule, [largest * (1 + 1e-9)], l1=l1, l2=l2)
 
 
-@pytest.mark.parametrize("name", ["SGD", "adagrad", "", None, 0, []])
+@pytest.mark.parametrize("name", ["SGD", "Adagrad", "", None, 0, []])
 def test_unknown_rule_is_refused(name):
-    """A name that is not in the table is refused, with the names that are."""
-    with pytest.raises(ValueError, match=re.escape(f"rule must be one of {sorted(RULES)}, got")):
-        get_rule(name)
+    """A name that is not in the catalogue is refused, with the names that are."""
+    error = ValueError if isinstance(name, str) else TypeError
+    with pytest.raises(error, match=re.escape(f"rule must be one of {sorted(ALGORITHMS)}")):
+        check_rule("rule", name)
 
 
 # --- schedules: what they compute ------------------------------------------------------------
@@ -264,19 +274,33 @@ def test_array_is_copied():
 # --- schedules by name -----------------------------------------------------------------------
 
 
+def made(schedule, eta0=0.1, l2=0.0):
+    """The schedule of a model whose rates have the scale ``eta0`` and whose penalty has ``l2``."""
+    return known_schedule(check_schedule("schedule", schedule), eta0, l2)
+
+
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
         ("constant", Constant(0.2)),
         ("inverse_time", InverseTime(0.2)),
         ("inverse_sqrt", InverseSqrt(0.2)),
-        ("power", Power(0.2, 0.6)),
+        ("power", Power(0.2)),
         ("pegasos", Pegasos(0.1)),
     ],
 )
 def test_schedule_by_name(name, expected):
-    """Each name gives its formula with the arguments that belong to it."""
-    assert make_schedule(name, eta0=0.2, power_t=0.6, l2=0.1) == expected
+    """Each name gives its formula with the numbers of the model that belong to it."""
+    assert made(name, eta0=0.2, l2=0.1) == expected
+    # As an object without a scale, and as an object with one, which stays what it is.
+    assert made(SCHEDULES[name](), eta0=0.2, l2=0.1) == expected
+    assert made(expected, eta0=0.3, l2=0.3) == expected
+
+
+def test_an_object_keeps_its_own_parameters():
+    """The model fills in the scale alone."""
+    assert made(Power(power_t=0.6), eta0=0.2) == Power(0.2, 0.6)
+    assert made(Pegasos(t0=5.0), l2=0.1) == Pegasos(0.1, 5.0)
 
 
 def test_every_name_is_tested():
@@ -289,14 +313,15 @@ def test_every_name_is_tested():
 )
 def test_schedule_from_an_array(values):
     """A list, a tuple or an array of any precision is the rates themselves."""
-    assert make_schedule(values).rates(0, 2).tolist() == [0.5, 0.25]
+    assert made(values).rates(0, 2).tolist() == [0.5, 0.25]
 
 
 def test_schedule_from_a_callable_or_a_schedule():
     """A plain function is asked once per step; a schedule is taken as it is."""
-    assert make_schedule(lambda t: 2.0**-t).rates(1, 3).tolist() == [0.5, 0.25]
-    schedule = InverseTime(1.0)
-    assert make_schedule(schedule) is schedule
+    assert made(lambda t: 2.0**-t).rates(1, 3).tolist() == [0.5, 0.25]
+    schedule = FromArray([0.5, 0.25])
+    assert made(schedule) is schedule
+    assert made(InverseTime(1.0)) == InverseTime(1.0)
 
 
 # --- schedules: what they refuse -------------------------------------------------------------
@@ -306,43 +331,80 @@ def test_schedule_from_a_callable_or_a_schedule():
 @pytest.mark.parametrize("name", SCHEDULES)
 def test_eta0_that_is_no_rate_is_refused(name, eta0):
     """eta0 must be finite and positive."""
-    with pytest.raises(ValueError, match="eta0 must be finite and positive"):
-        make_schedule(name, eta0=eta0, l2=0.1)
+    with pytest.raises(ValueError, match="^eta0 must be finite and positive"):
+        Stepper(1, schedule=name, eta0=eta0, l2=0.1)
 
 
-@pytest.mark.parametrize("eta0", ["0.1", None, True, [0.1], 1j])
+@pytest.mark.parametrize("eta0", ["0.1", True, [0.1], 1j])
 def test_eta0_that_is_no_number_is_refused(eta0):
     """A wrong type is named as such."""
-    with pytest.raises(TypeError, match="eta0 must be a number"):
-        make_schedule("constant", eta0=eta0)
+    with pytest.raises(TypeError, match="^eta0 must be a number"):
+        Stepper(1, schedule="constant", eta0=eta0)
+    with pytest.raises(TypeError, match="^eta0 of Constant must be a number"):
+        made(Constant(eta0))
 
 
+@pytest.mark.parametrize("eta0", [0.0, -1.0, math.nan, math.inf])
 @pytest.mark.parametrize("kind", [Constant, InverseTime, InverseSqrt, Power])
-def test_schedule_objects_check_eta0_too(kind):
-    """A schedule made without its name is checked as well."""
-    with pytest.raises(ValueError, match="eta0 must be finite and positive"):
-        kind(-1.0)
+def test_schedule_objects_check_eta0_too(kind, eta0):
+    """A schedule made without its name is checked as well, when a model or a call uses it."""
+    message = f"^eta0 of {kind.__name__} must be finite and positive"
+    for use in (made, lambda schedule: schedule(0), lambda schedule: schedule.rates(0, 3)):
+        with pytest.raises(ValueError, match=message):
+            use(kind(eta0))
+
+
+@pytest.mark.parametrize("kind", SCHEDULES.values(), ids=SCHEDULES)
+def test_an_object_without_a_scale_needs_a_model(kind):
+    """There is no rate to give, and the message says what to write."""
+    missing = kind._from_model
+    message = re.escape(
+        f"{kind.__name__} has no {missing} and is used without a model: write "
+        f"{kind.__name__}({missing}=...)"
+    )
+    with pytest.raises(ValueError, match=message):
+        kind()(0)
+
+
+@pytest.mark.parametrize(
+    ("schedule", "advice"),
+    [
+        (Power(power_t=0.5), "write schedule=Power(eta0=...)"),
+        (Constant(0.2), "write schedule=Constant(eta0=...)"),
+        (Pegasos(), "write schedule=Pegasos(l2=...)"),
+        ([0.5, 0.25], "an array or a callable gives the rates themselves"),
+        (lambda t: 0.1, "an array or a callable gives the rates themselves"),
+    ],
+)
+def test_eta0_beside_a_schedule_that_has_no_name_is_refused(schedule, advice):
+    """Two scales would contradict each other."""
+    with pytest.raises(ValueError, match=f"eta0 is for schedules .*{re.escape(advice)}"):
+        check_scale(schedule, 0.1)
+    with pytest.raises(ValueError, match=f"eta0 is for schedules .*{re.escape(advice)}"):
+        Stepper(1, schedule=schedule, eta0=0.1, l2=0.1)
+    check_scale(schedule, None)
 
 
 @pytest.mark.parametrize("power_t", [math.nan, math.inf, "0.5", None])
 def test_power_t_that_is_no_exponent_is_refused(power_t):
     """power_t must be a finite number."""
-    with pytest.raises((TypeError, ValueError), match="power_t must be"):
-        make_schedule("power", power_t=power_t)
+    with pytest.raises((TypeError, ValueError), match="power_t of Power must be"):
+        made(Power(power_t=power_t))
 
 
 @pytest.mark.parametrize("l2", [0.0, -1.0, math.nan])
 def test_pegasos_needs_l2(l2):
     """The rate 1 / (l2 (t0 + t)) is none without l2 > 0, and the message says so."""
     with pytest.raises(ValueError, match=r"schedule='pegasos' .* needs l2 > 0"):
-        make_schedule("pegasos", l2=l2)
+        made("pegasos", l2=l2)
 
 
-@pytest.mark.parametrize("bad", [{"strength": 0.0}, {"t0": 0.0}, {"t0": math.nan}])
+@pytest.mark.parametrize("bad", [{"l2": 0.0}, {"l2": math.inf}, {"t0": 0.0}, {"t0": math.nan}])
 def test_pegasos_objects_check_their_arguments(bad):
-    """strength and t0 must be finite and positive."""
-    with pytest.raises(ValueError, match=f"{next(iter(bad))} must be finite and positive"):
-        Pegasos(**{"strength": 0.1, **bad})
+    """l2 and t0 must be finite and positive."""
+    message = f"{next(iter(bad))} of Pegasos must be finite and positive"
+    with pytest.raises(ValueError, match=message):
+        made(Pegasos(**{"l2": 0.1, **bad}))
 
 
 @pytest.mark.parametrize("bad", [-0.1, math.nan, math.inf])
@@ -360,17 +422,17 @@ def test_bad_rate_is_refused_with_its_step(bad, form):
 
     as_given = {"array": values, "callable": lambda t: values[t], "own": Own()}[form]
     with pytest.raises(ValueError, match=r"schedule must give .* not negative, got .* at step 2"):
-        checked_rates(make_schedule(as_given), 1, 4)
+        checked_rates(made(as_given), 1, 4)
 
 
 def test_zero_rate_is_allowed():
     """A rate of 0 is a step that does nothing."""
-    assert checked_rates(make_schedule([0.0, 0.5]), 0, 2).tolist() == [0.0, 0.5]
+    assert checked_rates(made([0.0, 0.5]), 0, 2).tolist() == [0.0, 0.5]
 
 
 def test_array_too_short_is_refused():
     """The message says how many rates there are and which step has none."""
-    schedule = make_schedule([0.5, 0.25])
+    schedule = made([0.5, 0.25])
     with pytest.raises(ValueError, match="schedule has 2 rates, but step 2 was asked for"):
         schedule.rates(1, 5)
     with pytest.raises(ValueError, match="schedule has 2 rates, but step 2 was asked for"):
@@ -392,14 +454,14 @@ def test_own_schedule_with_too_few_rates_is_refused():
 def test_unknown_schedule_name_is_refused(name):
     """The message lists the names there are."""
     with pytest.raises(ValueError, match=r"schedule must be one of \['constant', .*got"):
-        make_schedule(name)
+        made(name)
 
 
 @pytest.mark.parametrize("schedule", [None, 0.1, {0: 0.1}, {0.1}, iter([0.1])])
 def test_schedule_of_wrong_type_is_refused(schedule):
     """A number is not a schedule, nor is what has no order or no length."""
     with pytest.raises(TypeError, match="schedule must be a name, an array of rates, or"):
-        make_schedule(schedule)
+        made(schedule)
 
 
 @pytest.mark.parametrize(
@@ -410,17 +472,17 @@ def test_schedule_of_wrong_type_is_refused(schedule):
 def test_array_that_holds_no_rates_is_refused(schedule):
     """Whatever is wrong with the array, the message is about ``schedule``."""
     with pytest.raises((TypeError, ValueError), match="schedule"):
-        make_schedule(schedule)
+        made(schedule)
 
 
 @pytest.mark.parametrize("returned", [None, "a", 1j, [0.5]])
 def test_callable_that_returns_no_number_is_refused(returned):
     """Whatever the function returns, the message is about ``schedule``."""
     with pytest.raises((TypeError, ValueError), match="schedule"):
-        make_schedule(lambda t: returned).rates(0, 1)
+        made(lambda t: returned).rates(0, 1)
 
 
 def test_schedule_class_in_place_of_a_schedule_is_refused():
     """InverseSqrt without its parentheses is noticed at once, not in the middle of a fit."""
-    with pytest.raises(TypeError, match="schedule"):
-        make_schedule(InverseSqrt)
+    with pytest.raises(TypeError, match=re.escape("write InverseSqrt(...)")):
+        made(InverseSqrt)

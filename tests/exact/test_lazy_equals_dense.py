@@ -5,57 +5,54 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
-from support import ELASTIC_ENGINES, recipe, rows, task_for
-from support.engines import run_in_chunks, stepper_for
+from support import ELASTIC_ENGINES, plan, rows
+from support.algorithms import AFFINE_RULES, BOTH_ORDERS, engine_of, form_of
+from support.engines import run_in_chunks
 
-from lazynet import FromArray, Stepper
+from lazynet import FoBoS, FromArray, Stepper, Tables
 from lazynet.data import as_examples
-from lazynet.engines import TablesEngine, Wear, make_engine
+from lazynet.engines.clock import ClockEngine
+from lazynet.engines.dense import DenseEngine
+from lazynet.engines.tables import TablesEngine
+from lazynet.engines.wear import Wear
 from lazynet.kernels.objective import total_loss
 from lazynet.losses import LOSSES, get_loss
-from lazynet.penalties import ElasticNet
 from lazynet.reference import PlainClock, PlainTables
-from lazynet.rules import RULES, get_rule
-from lazynet.testing import assert_matches_twin, problems, wears
-from lazynet.trainer import STEP_ORDERS, Recipe
+from lazynet.testing import BoundedTwin, assert_matches_twin, problems, wears
 
 BUDGETS = st.integers(1, 40)
 BOTH = (False, True)
 
 
 @pytest.mark.parametrize("loss", LOSSES)
-@pytest.mark.parametrize("step_order", STEP_ORDERS)
-@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("step_order", BOTH_ORDERS)
+@pytest.mark.parametrize("rule", AFFINE_RULES)
 @pytest.mark.parametrize("engine", ELASTIC_ENGINES)
 @given(data=st.data())
 def test_every_step_equals_the_dense_twin(engine, rule, step_order, loss, data):
     """The first promise, over the whole table, with any rebases and any budget."""
     problem = data.draw(problems([loss], [rule], [step_order], BOTH))
     wear = data.draw(wears())
-    stepper = stepper_for(
-        problem,
-        engine=engine,
-        wear=wear,
-        table_budget=data.draw(BUDGETS),
-        dense_predictions=data.draw(st.booleans()),
-    )
+    form = form_of(engine, data.draw(BUDGETS), data.draw(st.booleans()))
+    stepper = problem.stepper(engine=form, wear=wear)
     assert_matches_twin(stepper, problem, twin=problem.twin(wear.largest_cushion))
 
 
 @pytest.mark.parametrize("form", [PlainClock, PlainTables])
-@given(problem=problems(step_orders=STEP_ORDERS, intercepts=BOTH))
+@given(problem=problems(step_orders=BOTH_ORDERS, intercepts=BOTH))
 def test_the_plain_lazy_forms_equal_the_dense_twin(form, problem):
     """The pages for reading, in floating point."""
-    lazy = form(problem.n_features, schedule=problem.rate, **problem.options)
+    lazy = form(problem.n_features, schedule=problem.rate, **problem.plain_options)
     assert_matches_twin(lazy, problem)
 
 
-@given(problem=problems(step_orders=STEP_ORDERS, intercepts=BOTH))
+@given(problem=problems(step_orders=BOTH_ORDERS, intercepts=BOTH))
 def test_most_steps_are_compared(problem):
     """The derived bound stays below a millionth of the weights: it is not an empty promise."""
-    compared = assert_matches_twin(stepper_for(problem), problem)
-    if LOSSES[problem.loss].curvature and np.all(
-        problem.rates * problem.importances.max() * LOSSES[problem.loss].curvature
+    compared = assert_matches_twin(problem.stepper(), problem)
+    curvature = get_loss(problem.loss).curvature
+    if curvature and np.all(
+        problem.rates * problem.importances.max() * curvature
         * (np.asarray(problem.X.multiply(problem.X).sum(axis=1)).max() + 1) <= 1
     ):  # fmt: skip
         assert compared == len(problem.order)
@@ -65,16 +62,16 @@ def test_most_steps_are_compared(problem):
 @given(data=st.data())
 def test_any_split_into_chunks_gives_the_same_bits(engine, data):
     """Chunks, and reading the weights between them, change no bit."""
-    problem = data.draw(problems(step_orders=STEP_ORDERS, intercepts=BOTH))
+    problem = data.draw(problems(step_orders=BOTH_ORDERS, intercepts=BOTH))
     cuts = data.draw(st.lists(st.integers(0, len(problem.order))))
     options = dict(
         wear=data.draw(wears()),
-        table_budget=data.draw(BUDGETS),
-        dense_predictions=data.draw(st.booleans()),
+        budget=data.draw(BUDGETS),
+        predictions=data.draw(st.booleans()),
     )
-    whole = run_in_chunks(problem, make_engine(engine, problem.n_features, **options), [])
+    whole = run_in_chunks(problem, engine_of(engine, problem.n_features, **options), [])
     split = run_in_chunks(
-        problem, make_engine(engine, problem.n_features, **options), cuts, read_between=True
+        problem, engine_of(engine, problem.n_features, **options), cuts, read_between=True
     )
     np.testing.assert_array_equal(whole.weights(), split.weights())
     assert whole.intercept == split.intercept
@@ -84,7 +81,7 @@ def test_any_split_into_chunks_gives_the_same_bits(engine, data):
 @given(data=st.data())
 def test_any_types_of_values_and_indices_give_the_same_bits(engine, data):
     """float32 or float64, int32 or int64: the values are what counts."""
-    problem = data.draw(problems(step_orders=STEP_ORDERS, intercepts=BOTH))
+    problem = data.draw(problems(step_orders=BOTH_ORDERS, intercepts=BOTH))
     narrow = problem.X.astype(np.float32)
     results = []
     for dtype in (np.float32, np.float64):
@@ -92,7 +89,7 @@ def test_any_types_of_values_and_indices_give_the_same_bits(engine, data):
             X = sparse.csr_matrix(narrow.shape, dtype=dtype)
             X.data = narrow.data.astype(dtype)
             X.indices, X.indptr = narrow.indices.astype(index), narrow.indptr.astype(index)
-            built = make_engine(engine, problem.n_features)
+            built = engine_of(engine, problem.n_features)
             results.append(run_in_chunks(problem, built, [], X=X).weights())
     for other in results[1:]:
         np.testing.assert_array_equal(results[0], other)
@@ -101,18 +98,11 @@ def test_any_types_of_values_and_indices_give_the_same_bits(engine, data):
 @given(data=st.data())
 def test_the_dense_loops_give_the_same_bits_without_vector_units(data):
     """One weight at a time or several: only the time differs."""
-    problem = data.draw(problems(step_orders=STEP_ORDERS, intercepts=BOTH))
-    dense_predictions = data.draw(st.booleans())
+    problem = data.draw(problems(step_orders=BOTH_ORDERS, intercepts=BOTH))
+    predictions = data.draw(st.booleans())
     scalar, vectorised = (
         run_in_chunks(
-            problem,
-            make_engine(
-                "dense",
-                problem.n_features,
-                dense_predictions=dense_predictions,
-                vectorised=vectorised,
-            ),
-            [],
+            problem, DenseEngine(problem.n_features, predictions, vectorised=vectorised), []
         )
         for vectorised in (False, True)
     )
@@ -130,14 +120,14 @@ def test_every_vector_unit_gives_the_same_bits(engine, dtype, index):
     X.sort_indices()
     X.indices, X.indptr = X.indices.astype(index), X.indptr.astype(index)
     y = np.where(generator.random(60) < 0.5, -1.0, 1.0)
-    chosen = recipe(l1=1e-3, l2=1e-2, fit_intercept=True)
+    chosen = plan(l1=1e-3, l2=1e-2, fit_intercept=True)
     weights, levels = [], set()
     for wanted in range(5):
         examples = as_examples(X, y)
         levels.add(examples.at_level(wanted))
         assert examples.first_defect() is None
-        built = make_engine(engine, 500, table_budget=25)
-        built.take(examples, chosen.steps(rows(60), 0), task_for(built, chosen))
+        built = engine_of(engine, 500, budget=25)
+        built.take(examples, chosen.steps(rows(60), 0), chosen.task(built))
         loss, _, _ = total_loss(examples, built.weights(), built.intercept, 0, 0.1, 0, 60)
         norm = examples.largest_squared_norm()
         weights.append(np.append(built.weights(), [built.intercept, loss, norm]))
@@ -146,13 +136,11 @@ def test_every_vector_unit_gives_the_same_bits(engine, dtype, index):
         np.testing.assert_array_equal(weights[0], other)
 
 
-@given(problem=problems(step_orders=STEP_ORDERS, intercepts=BOTH), few=BUDGETS, many=BUDGETS)
+@given(problem=problems(step_orders=BOTH_ORDERS, intercepts=BOTH), few=BUDGETS, many=BUDGETS)
 def test_any_budget_of_the_tables_gives_the_same_weights(problem, few, many):
     """A flush changes nothing but rounding: two budgets differ by two bounds at most."""
     twin = problem.twin()
-    first, second = (
-        stepper_for(problem, engine="tables", table_budget=budget) for budget in (few, many)
-    )
+    first, second = (problem.stepper(engine=Tables(budget)) for budget in (few, many))
     for step in range(len(problem.order)):
         example = problem.example(step)
         for learner in (twin, first, second):
@@ -169,8 +157,8 @@ def test_any_budget_of_the_tables_gives_the_same_weights(problem, few, many):
 @given(data=st.data())
 def test_single_weights_read_as_all_of_them(engine, data):
     """Reading some weights is reading all and picking, bit for bit."""
-    problem = data.draw(problems(step_orders=STEP_ORDERS, intercepts=BOTH))
-    built = make_engine(engine, problem.n_features, wear=data.draw(wears()))
+    problem = data.draw(problems(step_orders=BOTH_ORDERS, intercepts=BOTH))
+    built = engine_of(engine, problem.n_features, wear=data.draw(wears()))
     run_in_chunks(problem, built, [])
     picked = np.array(data.draw(st.lists(st.integers(0, problem.n_features - 1))), dtype=np.int64)
     np.testing.assert_array_equal(built.weights_at(picked), built.weights()[picked])
@@ -180,8 +168,8 @@ def test_single_weights_read_as_all_of_them(engine, data):
 @given(data=st.data())
 def test_a_sweep_changes_no_weight_beyond_rounding(engine, data):
     """Four roundings of a weight and six of the cushion, at the most."""
-    problem = data.draw(problems(step_orders=STEP_ORDERS, intercepts=BOTH))
-    built = make_engine(engine, problem.n_features)
+    problem = data.draw(problems(step_orders=BOTH_ORDERS, intercepts=BOTH))
+    built = engine_of(engine, problem.n_features)
     run_in_chunks(problem, built, [])
     scale, shift = built.fields[0], built.fields[2]
     before = built.weights()
@@ -209,8 +197,6 @@ def test_long_rows_take_the_vector_path(engine):
 
 
 def problems_twin(n_features, *, eta0, schedule, **options):
-    from lazynet.testing import BoundedTwin
-
     assert schedule == "constant"
     return BoundedTwin(
         n_features, schedule=lambda t: eta0, loss="log_loss", rule="fobos", **options
@@ -221,10 +207,10 @@ def test_the_tables_begin_again_before_they_overflow():
     """eta = 1 and l2 = 0.5 make B infinite at step 1023 of the paper's tables."""
     engine = TablesEngine(1, budget=10_000)
     engine.load(np.array([1.0]), 0.0)
-    chosen = recipe(rule="sgd", l1=1e-9, l2=0.5, eta0=1.0)
+    chosen = plan(rule="sgd", l1=1e-9, l2=0.5, eta0=1.0)
     nothing = as_examples(sparse.csr_matrix((1, 1)), np.ones(1))
     for step in range(1200):
-        engine.take(nothing, chosen.steps(rows(1), step), task_for(engine, chosen))
+        engine.take(nothing, chosen.steps(rows(1), step), chosen.task(engine))
         assert np.isfinite(engine.scales[: engine.now + 1]).all()
         assert np.isfinite(engine.shifts[: engine.now + 1]).all()
         # 2^-k - 2e-9 (1 - 2^-k), until it is clipped.
@@ -239,7 +225,7 @@ def test_a_step_with_an_overwhelming_pull_keeps_its_digits():
         for l1 in (1.0, 1e4, 1e12, 1e17):
             stepper = Stepper(
                 1, loss="squared_error", l1=l1, schedule="constant", eta0=1.0, engine=engine,
-                step_order="shrink_first",
+                rule=FoBoS("shrink_first"),
             )  # fmt: skip
             stepper.step([0], [0.3], target=1.0)
             assert abs(stepper.weight(0) - 0.3) <= 2.0**-53 * 6 * min(l1, 1024.0)
@@ -248,13 +234,13 @@ def test_a_step_with_an_overwhelming_pull_keeps_its_digits():
 def test_a_long_call_pauses_and_goes_on():
     """More numbers than one call touches: the kernel returns in between, the run is the same."""
     X = sparse.csr_matrix(np.ones((2, 3_000_000), dtype=np.float32))
-    chosen = recipe(l1=1e-3)
+    chosen = plan(l1=1e-3)
     weights = []
     for chunks in ([[0, 1] * 3], [[0], [1], [0], [1], [0], [1]]):
-        built, t = make_engine("clock", X.shape[1]), 0
+        built, t = ClockEngine(X.shape[1]), 0
         for chunk in chunks:
             order = np.array(chunk, dtype=np.int64)
-            built.take(as_examples(X, np.ones(2)), chosen.steps(order, t), task_for(built, chosen))
+            built.take(as_examples(X, np.ones(2)), chosen.steps(order, t), chosen.task(built))
             t += len(chunk)
         weights.append(built.weights())
     np.testing.assert_array_equal(*weights)
@@ -264,7 +250,7 @@ def test_rebases_are_few_where_the_penalty_is_light():
     """The clock sweeps once per cushion / (l1 eta) steps at most, and not before work pays."""
     sweeps = 0
 
-    class Counting(type(make_engine("clock", 1))):
+    class Counting(ClockEngine):
         def _sweep(self):
             nonlocal sweeps
             sweeps += 1
@@ -273,10 +259,8 @@ def test_rebases_are_few_where_the_penalty_is_light():
     engine = Counting(100, Wear(nonzeros_per_weight=0.0))
     X = sparse.random(1000, 100, density=0.05, format="csr", random_state=1)
     X.sort_indices()
-    recipe = Recipe(
-        get_loss("log_loss"), ElasticNet(l1=0.1), get_rule("fobos"), FromArray(np.full(1000, 0.1))
-    )
-    task = engine.wear.task(100, recipe.loss, 0.1, "gradient_first", False)
-    engine.take(as_examples(X, np.ones(1000)), recipe.steps(np.arange(1000), 0), task)
+    chosen = plan(l1=0.1, schedule=FromArray(np.full(1000, 0.1)))
+    examples = as_examples(X, np.ones(1000))
+    engine.take(examples, chosen.steps(np.arange(1000), 0), chosen.task(engine))
     # The cushion grows by 0.01 a step and is bounded by 1: every 100 steps or so.
     assert 9 <= sweeps <= 10

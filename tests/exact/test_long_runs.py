@@ -10,17 +10,13 @@ from itertools import product
 import numpy as np
 import pytest
 from scipy import sparse
-from support import task_for
+from support import plan
+from support.algorithms import AFFINE_RULES, engine_of
 
+from lazynet.checks.tolerance import UNIT_ROUNDOFF
 from lazynet.data import as_examples
-from lazynet.engines import make_engine
-from lazynet.losses import get_loss
-from lazynet.penalties import ElasticNet
 from lazynet.reference.shrink import MAPS
-from lazynet.rules import RULES, get_rule
 from lazynet.schedules import Constant, InverseSqrt, InverseTime
-from lazynet.tolerance import UNIT_ROUNDOFF
-from lazynet.trainer import Recipe
 
 STRENGTHS = (0.0, 1e-12, 1e-8, 1e-4, 1e-2, 1e-1)
 SCHEDULES = (Constant(0.1), InverseTime(1.0), InverseSqrt(0.5))
@@ -39,21 +35,21 @@ def touches(n_steps, seed=0):
     return sparse.csr_matrix(gradients)
 
 
-def extended_precision(X, recipes):
-    """Every weight at every step in long double, all recipes at once; shape (recipes, weights)."""
+def extended_precision(X, plans):
+    """Every weight at every step in long double, all plans at once; shape (plans, weights)."""
     gradients = X.toarray().astype(np.longdouble)
-    weights = np.zeros((len(recipes), N_WEIGHTS), dtype=np.longdouble)
+    weights = np.zeros((len(plans), N_WEIGHTS), dtype=np.longdouble)
     l1, l2 = (
-        np.array([getattr(r.penalty, name) for r in recipes], dtype=np.longdouble)
+        np.array([getattr(each.penalty, name) for each in plans], dtype=np.longdouble)
         for name in ("l1", "l2")
     )
     block = 2000
     for start in range(0, X.shape[0], block):
         stop = min(start + block, X.shape[0])
-        rates = np.array([r.schedule.rates(start, stop) for r in recipes], dtype=np.longdouble)
+        rates = np.array([each.schedule.rates(start, stop) for each in plans], dtype=np.longdouble)
         maps = [
-            MAPS[recipe.rule.name](*strengths)
-            for recipe, *strengths in zip(recipes, rates, l1, l2, strict=True)
+            MAPS[each.rule.name](*strengths)
+            for each, *strengths in zip(plans, rates, l1, l2, strict=True)
         ]
         keep, pull = (np.array(part) for part in zip(*maps, strict=True))
         for step in range(stop - start):
@@ -63,32 +59,32 @@ def extended_precision(X, recipes):
     return weights
 
 
-def recipes_over(strengths, schedules, rules=tuple(RULES)):
+def plans_over(strengths, schedules):
     return [
         # |p - y| with a target out of reach: the slope is 1 whatever the weights are.
-        Recipe(get_loss("absolute_error"), ElasticNet(l1, l2), get_rule(rule), schedule)
-        for rule, schedule, l1, l2 in product(rules, schedules, strengths, strengths)
+        plan(loss="absolute_error", l1=l1, l2=l2, rule=rule, schedule=schedule)
+        for rule, schedule, l1, l2 in product(AFFINE_RULES, schedules, strengths, strengths)
     ]
 
 
 def run(name, X, chosen):
-    engine = make_engine(name, N_WEIGHTS)
+    engine = engine_of(name, N_WEIGHTS)
     examples = as_examples(X, np.full(X.shape[0], -1e300))
     order = np.arange(X.shape[0])
     for start in range(0, X.shape[0], 2**16):
         part = order[start : start + 2**16]
-        engine.take(examples, chosen.steps(part, start), task_for(engine, chosen))
+        engine.take(examples, chosen.steps(part, start), chosen.task(engine))
     return engine.weights()
 
 
 def worst_errors(n_steps, strengths, schedules):
-    """engine -> the greatest error over all recipes, by 1 + the largest weight of each."""
-    X, recipes = touches(n_steps), recipes_over(strengths, schedules)
-    truth = extended_precision(X, recipes)
+    """engine -> the greatest error over all plans, by 1 + the largest weight of each."""
+    X, plans = touches(n_steps), plans_over(strengths, schedules)
+    truth = extended_precision(X, plans)
     largest = np.abs(truth).max(axis=1)
     errors = {}
     for name in ("clock", "tables", "dense"):
-        found = np.array([run(name, X, chosen) for chosen in recipes])
+        found = np.array([run(name, X, chosen) for chosen in plans])
         assert np.isfinite(found).all()
         errors[name] = np.max(np.abs(found - truth).max(axis=1) / (largest + 1.0))
     return errors
@@ -134,17 +130,17 @@ def decayed(weight, eta, l1, l2, rule, n_steps):
 
 def idle(engine, eta, l1, l2, rule, n_steps, block):
     """Let n steps pass in which nothing is touched."""
-    chosen = Recipe(get_loss("log_loss"), ElasticNet(l1, l2), get_rule(rule), Constant(eta))
+    chosen = plan(l1=l1, l2=l2, rule=rule, eta0=eta)
     X = sparse.csr_matrix((1, N_WEIGHTS))
     steps = chosen.steps(np.zeros(block, dtype=np.int64), 0)
     for _ in range(n_steps // block):
-        engine.take(as_examples(X, np.ones(1)), steps, task_for(engine, chosen))
+        engine.take(as_examples(X, np.ones(1)), steps, chosen.task(engine))
 
 
 def assert_clock_is_true(n_steps, rule):
     eta, l2 = 0.1, 5.0 / n_steps
     l1 = l2 / 100
-    engine = make_engine("clock", N_WEIGHTS)
+    engine = engine_of("clock", N_WEIGHTS)
     engine.load(np.arange(1.0, N_WEIGHTS + 1), 0.0)
     idle(engine, eta, l1, l2, rule, n_steps, block=min(n_steps, 2**20))
     passed = n_steps // min(n_steps, 2**20) * min(n_steps, 2**20)
@@ -154,14 +150,14 @@ def assert_clock_is_true(n_steps, rule):
         assert abs(weight - truth) <= 8 * UNIT_ROUNDOFF * (abs(truth) + 1.0)
 
 
-@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("rule", AFFINE_RULES)
 def test_the_clock_keeps_true_time_over_millions_of_steps(rule):
     """The scalars are exact to a few units in the last place, not to so many per step."""
     assert_clock_is_true(4 * 2**20, rule)
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("rule", AFFINE_RULES)
 def test_the_clock_keeps_true_time_over_a_billion_steps(rule):
     """The same over 10^9 steps."""
     assert_clock_is_true(954 * 2**20, rule)

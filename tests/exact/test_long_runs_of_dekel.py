@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from lazynet.checks.tolerance import UNIT_ROUNDOFF
 from lazynet.data import as_examples
-from lazynet.dekel import DekelLearner
+from lazynet.engines.dekel import DekelEngine
 from lazynet.losses import get_loss
-from lazynet.tolerance import UNIT_ROUNDOFF
 
 pytest.importorskip("paper_repro.extended", reason="only in a checkout")
 from paper_repro.extended import dekel_in_long_double, too_narrow
@@ -25,10 +25,10 @@ def long_run(n_steps):
     mean = np.asarray(X.mean(axis=0)).ravel()
     errors = {}
     for loss, l2 in (("log_loss", 1e-3), ("squared_error", 5.0), ("absolute_error", 1e-2)):
-        learner = DekelLearner(d, get_loss(loss), l2, mean)
-        learner.take(as_examples(X, y), order)
+        engine = DekelEngine(d, get_loss(loss), l2, mean)
+        engine.take(as_examples(X, y), order)
         truth = dekel_in_long_double(X, y, order, loss, l2, mean)
-        for found, expected in zip((learner.last(), learner.average()), truth, strict=True):
+        for found, expected in zip((engine.last(), engine.average()), truth, strict=True):
             found, expected = np.append(*found), np.append(*expected)
             error = float(np.abs(found - expected).max() / np.abs(expected).max())
             errors[loss] = max(errors.get(loss, 0.0), error)

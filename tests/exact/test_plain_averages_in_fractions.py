@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
+from support.algorithms import BOTH_ORDERS
 from support.fractions import F, each_order, each_rule, problems
 
 from lazynet.reference import DenseReference, PlainClock
@@ -13,7 +14,6 @@ from lazynet.reference.averages import DenseAverage, PlainAverage
 from lazynet.reference.dekel import DenseDekel, PlainDekel
 from lazynet.reference.rescaled import PlainRescaled
 from lazynet.testing import problems as floating_problems
-from lazynet.trainer import STEP_ORDERS
 
 # Looks for a counterexample until there is one, and does not make it smaller.
 HUNT = settings(
@@ -197,10 +197,10 @@ def close(found, expected):
     return all(abs(f - e) <= 1e-10 * size for f, e in zip(found, expected, strict=True))
 
 
-@given(problem=floating_problems(step_orders=STEP_ORDERS, intercepts=[False, True]))
+@given(problem=floating_problems(step_orders=BOTH_ORDERS, intercepts=[False, True]))
 def test_lazy_averages_in_floating_point(problem):
     """Any loss, rule, order and schedule; the clock may wear until a cushion of 1."""
-    options = dict(schedule=problem.rate, **problem.options)
+    options = dict(schedule=problem.rate, **problem.plain_options)
     lazy, dense = (kind(problem.n_features, **options) for kind in (PlainAverage, DenseAverage))
     for row in problem.order:
         example = problem.X[row]

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
+from support.algorithms import loss_of
 from support.fractions import F, problems
 
 from lazynet.reference import DenseReference, PlainClock
@@ -180,7 +181,7 @@ def assert_stationary(weight, pull, l1, scale):
 )  # fmt: skip
 def test_rda_minimises_the_mean_of_its_gradients(problem, l1, l2, gamma, rho):
     """After every step, in every coordinate, the intercept without penalties."""
-    options = dict(loss=problem.loss, epsilon=problem.epsilon, l1=l1, l2=l2, gamma=gamma, rho=rho)
+    options = dict(**loss_of(problem), l1=l1, l2=l2, gamma=gamma, rho=rho)
     twin = DenseRDA(problem.n_features, fit_intercept=problem.fit_intercept, **options)
     assert twin.weights == [0.0] * problem.n_features
     sums, intercept_sum = np.zeros(problem.n_features), 0.0
@@ -205,7 +206,7 @@ def test_rda_minimises_the_mean_of_its_gradients(problem, l1, l2, gamma, rho):
 def test_ftrl_follows_the_regularised_leader(problem, l1, l2, alpha, beta):
     """w minimises sum g w + sum sigma (w - w_s)^2 / 2 + l1 |w| + l2 w^2 / 2."""
     d = problem.n_features
-    options = dict(loss=problem.loss, epsilon=problem.epsilon, l1=l1, l2=l2, alpha=alpha, beta=beta)
+    options = dict(**loss_of(problem), l1=l1, l2=l2, alpha=alpha, beta=beta)
     twin = DenseFTRL(d, fit_intercept=problem.fit_intercept, **options)
     gradients, sigmas, centers = np.zeros(d), np.full(d, beta / alpha), np.zeros(d)
     squares = np.zeros(d)
@@ -246,7 +247,7 @@ def test_ftrl_without_penalties_is_adaptive_gradient_descent():
 )  # fmt: skip
 def test_lazy_adagrad_is_the_dense_one(problem, l1, l2, alpha, delta):
     """After every step, until a kink may decide otherwise."""
-    options = dict(loss=problem.loss, epsilon=problem.epsilon, l1=l1, l2=l2, alpha=alpha)
+    options = dict(**loss_of(problem), l1=l1, l2=l2, alpha=alpha)
     options |= dict(delta=delta, fit_intercept=problem.fit_intercept)
     lazy, dense = (kind(problem.n_features, **options) for kind in (PlainAdaGrad, DenseAdaGrad))
     for example in examples_of(problem):

@@ -7,33 +7,28 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from scipy import sparse
-from support import recipe, rows, task_for
+from support import plan, rows
+from support.algorithms import AFFINE_RULES, BOTH_ORDERS
 from support.engines import stepper_for
 
-from lazynet import LazyNetClassifier, Stepper
+from lazynet import SGD, FoBoS, LazyNetClassifier, Stepper
 from lazynet.data import as_examples
-from lazynet.engines import RescaledEngine, Wear, make_engine
+from lazynet.engines.dense import DenseEngine
+from lazynet.engines.rescaled import RescaledEngine
+from lazynet.engines.wear import Wear
 from lazynet.kernels import rescaled as kernel
 from lazynet.kernels.examples import Steps
-from lazynet.rules import RULES
 from lazynet.testing import assert_matches_twin, problems, wears
-from lazynet.trainer import STEP_ORDERS
 
 BOTH = (False, True)
 
 
-def without_l1(problem):
-    return type(problem)(**{**vars(problem), "l1": 0.0})
-
-
-@pytest.mark.parametrize("step_order", STEP_ORDERS)
-@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("step_order", BOTH_ORDERS)
+@pytest.mark.parametrize("rule", AFFINE_RULES)
 @given(data=st.data())
 def test_every_step_equals_the_dense_twin(rule, step_order, data):
     """With sweeps as seldom or as often as the clock's."""
-    problem = without_l1(
-        data.draw(problems(rules=[rule], step_orders=[step_order], intercepts=BOTH))
-    )
+    problem = data.draw(problems(rules=[rule], step_orders=[step_order], intercepts=BOTH, l1=0.0))
     stepper = stepper_for(problem, engine="rescaled", wear=data.draw(wears()))
     assert_matches_twin(stepper, problem)
 
@@ -41,7 +36,7 @@ def test_every_step_equals_the_dense_twin(rule, step_order, data):
 @given(data=st.data())
 def test_it_is_the_clock_with_l1_zero(data):
     """After every step, within twice the bound of either."""
-    problem = without_l1(data.draw(problems(step_orders=STEP_ORDERS, intercepts=BOTH)))
+    problem = data.draw(problems(step_orders=BOTH_ORDERS, intercepts=BOTH, l1=0.0))
     twin = problem.twin()
     wear = data.draw(wears())
     learners = [stepper_for(problem, engine=engine, wear=wear) for engine in ("rescaled", "clock")]
@@ -54,20 +49,20 @@ def test_it_is_the_clock_with_l1_zero(data):
         assert np.linalg.norm(learners[0].weights - learners[1].weights) <= 2 * twin.bound
 
 
-@pytest.mark.parametrize("step_order", STEP_ORDERS)
+@pytest.mark.parametrize("step_order", BOTH_ORDERS)
 @pytest.mark.parametrize("eta_l2", [[0.5, 1.0, 0.25, 1.0, 1.0], [1.0] * 3, [1.5, 0.5, 3.0, 1.0]])
 def test_through_rates_of_one_over_l2_and_above(eta_l2, step_order):
     """eta l2 = 1 wipes every weight, more than that turns its sign; the estimators refuse both."""
     l2 = 2.0
     engine = RescaledEngine(2)
-    chosen = recipe(loss="squared_error", l2=l2, step_order=step_order)
+    chosen = plan(loss="squared_error", l2=l2, rule=FoBoS(step_order))
     weights = np.array([3.0, -1.0])
     engine.load(weights, 0.0)
     X, y = np.array([[1.0, 0.0], [0.5, 2.0]]), np.array([1.0, -2.0])
     for t, product in enumerate(eta_l2):
         row, rate, keep = t % 2, product / l2, np.array([1.0 - product])
         steps = Steps(np.array([row]), np.array([rate]), keep, 0 * keep, 0 * keep)
-        engine.take(as_examples(sparse.csr_matrix(X), y), steps, task_for(engine, chosen), t)
+        engine.take(as_examples(sparse.csr_matrix(X), y), steps, chosen.task(engine), t)
         move = rate * (X[row] @ weights - y[row]) * X[row]
         shrunk_first = step_order == "shrink_first"
         weights = keep * weights - move if shrunk_first else keep * (weights - move)
@@ -105,9 +100,8 @@ def test_broken_engines_are_caught(broken):
         max_examples=1000, phases=[Phase.generate], database=None, derandomize=True, deadline=None,
         suppress_health_check=list(HealthCheck),
     )  # fmt: skip
-    @given(problem=problems(step_orders=STEP_ORDERS))
+    @given(problem=problems(step_orders=BOTH_ORDERS, l1=0.0))
     def equal(problem):
-        problem = without_l1(problem)
         stepper = stepper_for(problem, engine="rescaled", wear=wear)
         stepper.engine = broken(problem.n_features, wear)
         assert_matches_twin(stepper, problem)
@@ -119,8 +113,8 @@ def test_broken_engines_are_caught(broken):
 def test_the_printed_formula_is_not_what_is_compiled():
     """eta = 1/4, lambda = 2, w = 0, gradient -1: 1/4, where the note's formula gives 1/6."""
     stepper = Stepper(
-        1, loss="hinge", rule="sgd", l2=2.0, schedule="constant", eta0=0.25, engine="rescaled",
-        step_order="shrink_first",
+        1, loss="hinge", rule=SGD("shrink_first"), l2=2.0, schedule="constant", eta0=0.25,
+        engine="rescaled",
     )  # fmt: skip
     stepper.step([0], [1.0], 1)
     assert stepper.weight(0) == Fraction(1, 4)
@@ -138,10 +132,10 @@ def test_few_sweeps_over_a_long_run():
 
     X = sparse.csr_matrix(np.eye(3))
     learned = {}
-    for engine in (Counting(3), make_engine("dense", 3)):
-        chosen = recipe(l2=1.0, rule="sgd", eta0=0.1)
+    for engine in (Counting(3), DenseEngine(3)):
+        chosen = plan(l2=1.0, rule="sgd", eta0=0.1)
         order = np.random.default_rng(0).integers(0, 3, 100_000)
-        engine.take(as_examples(X, np.ones(3)), chosen.steps(order, 0), task_for(engine, chosen))
+        engine.take(as_examples(X, np.ones(3)), chosen.steps(order, 0), chosen.task(engine))
         learned[engine.name] = engine.weights()
     assert sweeps == 30
     np.testing.assert_allclose(learned["rescaled"], learned["dense"], rtol=0, atol=1e-14)
@@ -155,9 +149,9 @@ def test_an_l1_penalty_is_refused_everywhere():
     with pytest.raises(ValueError, match="knows no l1 penalty"):
         Stepper(2, engine="rescaled", l1=0.5)
     engine = RescaledEngine(2)
-    chosen = recipe(l1=0.5)
+    chosen = plan(l1=0.5)
     with pytest.raises(ValueError, match="knows no l1 penalty"):
-        engine.take(as_examples(X, np.ones(2)), chosen.steps(rows(2), 0), task_for(engine, chosen))
+        engine.take(as_examples(X, np.ones(2)), chosen.steps(rows(2), 0), chosen.task(engine))
     model = LazyNetClassifier(engine="rescaled", l1=0.0, max_iter=3, tol=None, random_state=0)
     other = LazyNetClassifier(l1=0.0, max_iter=3, tol=None, random_state=0)
     np.testing.assert_allclose(model.fit(X, y).coef_, other.fit(X, y).coef_, rtol=1e-14)
@@ -166,8 +160,8 @@ def test_an_l1_penalty_is_refused_everywhere():
 def test_the_kernel_refuses_state_that_does_not_fit():
     """Lengths, before anything is read."""
     examples = as_examples(sparse.csr_matrix((1, 2)), np.ones(1))
-    chosen = recipe()
-    task, steps = task_for(RescaledEngine(2), chosen), chosen.steps(rows(1), 0)
+    chosen = plan()
+    task, steps = chosen.task(RescaledEngine(2)), chosen.steps(rows(1), 0)
     fields = np.zeros(kernel.RESCALED_FIELDS)
     with pytest.raises(ValueError, match="vector must have 2 entries"):
         kernel.run(examples, steps, task, np.zeros(3), fields, 0)

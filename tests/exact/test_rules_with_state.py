@@ -1,7 +1,6 @@
-"""RDA, FTRL and AdaGrad, compiled, equal their references after every step."""
+"""Rules with a state of their own, compiled, equal their references after every step."""
 
 import contextlib
-import copy
 import pickle
 import re
 
@@ -11,73 +10,105 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
-from support import rows, task_for
+from support import plan, rows
+from support.algorithms import GIVEN, RULES_WITH_STATE, penalty_of
+from support.broken_engines import BROKEN_ENGINES, BROKEN_WITH_STATE
 from support.engines import apart, near_a_kink
 from support.matrices import corpus, make_data
 
-from lazynet import LazyNetClassifier, LazyNetRegressor, Stepper
+from lazynet import (
+    FTRL,
+    RDA,
+    AdaGrad,
+    LazyNetClassifier,
+    LazyNetRegressor,
+    Stepper,
+)
+from lazynet.catalogue import ALGORITHMS, new_engine, new_reference
 from lazynet.data import as_examples
-from lazynet.estimators import _continued
-from lazynet.kernels import adagrad as adagrad_kernel
-from lazynet.kernels import ftrl as ftrl_kernel
-from lazynet.kernels import rda as rda_kernel
+from lazynet.engines.ftrl import FTRLEngine
+from lazynet.kernels import cells as kernel
 from lazynet.kernels.examples import Examples
 from lazynet.losses import LOSSES, get_loss
-from lazynet.online import AdaGradEngine, FTRLEngine, RDAEngine
 from lazynet.penalties import ElasticNet
 from lazynet.reference.adagrad import DenseAdaGrad
 from lazynet.reference.ftrl import DenseFTRL
-from lazynet.reference.rda import DenseRDA
-from lazynet.rules import OWN_RULES, make_rule
-from lazynet.rules import RULES as ALL_RULES
-from lazynet.schedules import Constant
 from lazynet.testing import problems
-from lazynet.trainer import Learner, Recipe, run_pass
+from lazynet.training import Learner, run_pass
 
 STRENGTHS = st.sampled_from([0.0, 1e-8, 1e-3, 0.1, 1.0, 10.0])
-RULES = ("rda", "ftrl", "adagrad")
-REFERENCES = {"rda": DenseRDA, "ftrl": DenseFTRL, "adagrad": DenseAdaGrad}
-#: parameters of each that are not its defaults
-GIVEN = {
-    "rda": dict(gamma=3.0, rho=0.01),
-    "ftrl": dict(eta0=0.2, beta=0.5),
-    "adagrad": dict(eta0=0.2, delta=0.5),
+RULES = RULES_WITH_STATE
+#: every parameter of each rule, far and wide
+PARAMETERS = {
+    "truncated_gradient": dict(
+        period=st.integers(1, 7), threshold=st.sampled_from([0.0, 0.01, 0.1, 1.0, 10.0])
+    ),
+    "rda": dict(gamma=st.sampled_from([0.05, 1.0, 50.0]), rho=st.sampled_from([0.0, 0.01, 1.0])),
+    "ftrl": dict(alpha=st.sampled_from([0.01, 0.1, 2.0]), beta=st.sampled_from([0.1, 1.0, 20.0])),
+    "adagrad": dict(
+        alpha=st.sampled_from([0.01, 0.1, 2.0]), delta=st.sampled_from([1e-6, 0.1, 20.0])
+    ),
+    "carpenter_inexact": dict(period=st.none() | st.integers(1, 7)),
 }
 
 
+def test_every_rule_with_a_state_is_tested():
+    """A new row of the catalogue needs parameters here, all of them, and broken engines."""
+    assert set(PARAMETERS) == set(RULES)
+    assert set(GIVEN) == set(ALGORITHMS)
+    for name in RULES:
+        kind = ALGORITHMS[name].rule
+        assert set(PARAMETERS[name]) == set(kind().get_params())
+        assert type(GIVEN[name]) is kind
+        differing = {key for key, value in vars(GIVEN[name]).items() if value != vars(kind())[key]}
+        assert differing == set(PARAMETERS[name])
+        assert GIVEN[name].has_state
+        assert BROKEN_ENGINES[name]
+
+
 @st.composite
-def parameters(draw, rule):
-    """What the rule takes, far and wide."""
-    penalty = dict(l1=draw(STRENGTHS), l2=draw(STRENGTHS))
-    if rule == "rda":
-        own = dict(gamma=draw(st.sampled_from([0.05, 1.0, 50.0])))
-        return penalty | own | dict(rho=draw(st.sampled_from([0.0, 0.01, 1.0])))
-    if rule == "adagrad":
-        own = dict(eta0=draw(st.sampled_from([0.01, 0.1, 2.0])))
-        return penalty | own | dict(delta=draw(st.sampled_from([1e-6, 0.1, 20.0])))
-    assert rule == "ftrl"
-    own = dict(eta0=draw(st.sampled_from([0.01, 0.1, 2.0])))
-    return penalty | own | dict(beta=draw(st.sampled_from([0.1, 1.0, 20.0])))
+def cases(draw, name):
+    """A rule with any parameters, and any penalty that it takes."""
+    parameters = {key: draw(values) for key, values in PARAMETERS[name].items()}
+    rule = ALGORITHMS[name].rule(**parameters)
+    return rule, penalty_of(rule, draw(STRENGTHS), draw(STRENGTHS))
 
 
-def reference(rule, problem, chosen):
-    """In the papers' terms: what the estimators call eta0 is alpha there."""
-    options = dict(loss=problem.loss, epsilon=problem.epsilon, fit_intercept=problem.fit_intercept)
-    chosen = {"alpha" if key == "eta0" else key: value for key, value in chosen.items()}
-    return REFERENCES[rule](problem.n_features, **options, **chosen)
+def default_of(name):
+    """The rule with its defaults; with other parameters where the default has no state."""
+    default = ALGORITHMS[name].rule()
+    return default if default.has_state else GIVEN[name]
 
 
-def stepper(rule, problem, chosen):
-    options = dict(loss=problem.loss, epsilon=problem.epsilon, fit_intercept=problem.fit_intercept)
-    return Stepper(problem.n_features, rule=rule, **options, **chosen)
+def reference_of(rule, n_features, penalty, schedule, loss="log_loss", fit_intercept=True):
+    """The plain Python twin that the catalogue names."""
+    return new_reference(
+        rule, n_features, loss=get_loss(loss), penalty=penalty, schedule=schedule,
+        fit_intercept=fit_intercept,
+    )  # fmt: skip
 
 
-def assert_matches_reference(problem, twin, lazy):
+def twin_of(problem, rule, penalty):
+    loss, fit_intercept = problem.loss, problem.fit_intercept
+    return reference_of(rule, problem.n_features, penalty, problem.rate, loss, fit_intercept)
+
+
+def stepper_of(problem, rule, penalty):
+    return problem.stepper(rule=rule, l1=penalty.l1, l2=penalty.l2)
+
+
+def assert_matches_reference(problem, rule, penalty, engine_class=None):
     """To 1e-10 of 1 + the largest, until rounding may decide a step or the run diverges."""
+    twin, lazy = twin_of(problem, rule, penalty), stepper_of(problem, rule, penalty)
+    if engine_class is not None:
+        lazy.engine = engine_class(problem.n_features, rule, penalty)
+    threshold = getattr(rule, "threshold", np.inf)
     for step in range(len(problem.order)):
         example = problem.example(step)
         prediction = twin.step(*example)
         if near_a_kink(problem, prediction, example[2]) or not abs(prediction) < 1e6:
+            return
+        if any(abs(abs(w) - threshold) <= 1e-9 * (1 + abs(w)) for w in twin.weights):
             return
         lazy.step(*example)
         assert apart(lazy.weights, twin.weights) <= 1e-10
@@ -90,17 +121,14 @@ def assert_matches_reference(problem, twin, lazy):
 def test_every_step_equals_the_reference(rule, loss, data):
     """Any sparsity, importances, strengths, with and without an intercept."""
     problem = data.draw(problems([loss], intercepts=(False, True)))
-    chosen = data.draw(parameters(rule))
-    assert_matches_reference(
-        problem, reference(rule, problem, chosen), stepper(rule, problem, chosen)
-    )
+    assert_matches_reference(problem, *data.draw(cases(rule)))
 
 
-def learner(rule, X, y, **given):
-    chosen = make_rule(rule, **given)
-    penalty = ElasticNet(1e-3, 1e-4)
-    recipe = Recipe(get_loss("log_loss"), penalty, chosen, Constant(1.0), fit_intercept=True)
-    return Learner(chosen.new_engine(X.shape[1], penalty), as_examples(X, y), recipe)
+def learner(rule, X, y):
+    rule = default_of(rule)
+    penalty = penalty_of(rule, 1e-3, 1e-4)
+    chosen = plan(l1=penalty.l1, l2=penalty.l2, rule=rule, fit_intercept=True)
+    return Learner(chosen.new_engine(X.shape[1]), as_examples(X, y), chosen)
 
 
 @pytest.mark.parametrize("rule", RULES)
@@ -130,11 +158,12 @@ def test_every_vector_level_gives_the_same_bits(rule, values, indices):
             X.data, X.indices.astype(indices), X.indptr.astype(indices), X.shape[1], y
         )
         used = examples.at_level(level)
-        each.engine.take(examples, each.recipe.steps(rows(400), 0), each.task)
+        each.engine.take(examples, each.plan.steps(rows(400), 0), each.task)
         seen[used] = each.engine.weights()
     for weights in seen.values():
         np.testing.assert_array_equal(weights, seen[0])
-    twin = REFERENCES[rule](X.shape[1], l1=1e-3, l2=1e-4, fit_intercept=True)
+    chosen = default_of(rule)
+    twin = reference_of(chosen, X.shape[1], penalty_of(chosen, 1e-3, 1e-4), lambda t: 0.1)
     for i in range(400):
         twin.step(X[i].indices.tolist(), X[i].data.tolist(), y[i])
     assert apart(seen[0], twin.weights) <= 1e-12
@@ -144,7 +173,7 @@ def test_every_vector_level_gives_the_same_bits(rule, values, indices):
 def test_adagrad_on_rows_of_every_length(l2):
     """Blocks, overlapping ends and short rows; decays within the series, beyond it, and both."""
     generator = np.random.default_rng(0)
-    lazy = Stepper(60, rule="adagrad", l1=1e-4, l2=l2, eta0=0.1)
+    lazy = Stepper(60, rule=AdaGrad(alpha=0.1), l1=1e-4, l2=l2)
     twin = DenseAdaGrad(60, l1=1e-4, l2=l2, alpha=0.1)
     for length in [*range(1, 45), *range(44, 0, -1)]:
         columns = np.sort(generator.choice(60, length, replace=False))
@@ -158,55 +187,8 @@ def test_adagrad_on_rows_of_every_length(l2):
 # --- the tests are tested -----------------------------------------------------------------------
 
 
-class ForgetsTheFadingPenalty(RDAEngine):
-    """rho taken for 0 when weights are read."""
-
-    def weights(self, out=None):
-        engine = copy.copy(self)
-        engine.parameters = self.parameters._replace(rho=0.0)
-        return RDAEngine.weights(engine, out)
-
-
-class PenalisesTheIntercept(FTRLEngine):
-    """An intercept with l1 and l2."""
-
-    @property
-    def intercept(self):
-        current = np.empty(1)
-        ftrl_kernel.read(self.intercept_cell.reshape(1, 2), *self.parameters, current)
-        return float(current[0])
-
-
-class UsesTheSquares(FTRLEngine):
-    """n in the place of its root, when weights are read."""
-
-    def weights(self, out=None):
-        engine = copy.deepcopy(self)
-        engine.cells[:, 1] **= 2
-        return FTRLEngine.weights(engine, out)
-
-
-class NeverCatchesUp(AdaGradEngine):
-    """Weights as of when they were touched last."""
-
-    def _read(self, which, out):
-        out[:] = self.cells[which][:, 0]
-
-
-class ForgetsWhen(AdaGradEngine):
-    """Every shrink since the beginning, whatever has been had of them."""
-
-    def _read(self, which, out):
-        cells = self.cells[which].copy()
-        cells[:, 3] = 0.0
-        adagrad_kernel.read(cells, self.now, *self.parameters, out)
-
-
-@pytest.mark.parametrize(
-    "broken",
-    [NeverCatchesUp, ForgetsWhen, ForgetsTheFadingPenalty, PenalisesTheIntercept, UsesTheSquares],
-)
-def test_broken_engines_are_caught(broken):
+@pytest.mark.parametrize(("rule", "broken"), BROKEN_WITH_STATE)
+def test_broken_engines_are_caught(rule, broken):
     """By the property above."""
 
     @settings(
@@ -216,10 +198,7 @@ def test_broken_engines_are_caught(broken):
     @given(data=st.data())
     def equal(data):
         problem = data.draw(problems(["squared_error"], intercepts=[True]))
-        chosen = data.draw(parameters(broken.name))
-        lazy = stepper(broken.name, problem, chosen)
-        lazy.engine = broken(problem.n_features, lazy.engine.parameters)
-        assert_matches_reference(problem, reference(broken.name, problem, chosen), lazy)
+        assert_matches_reference(problem, *data.draw(cases(rule)), broken)
 
     with pytest.raises(AssertionError):
         equal()
@@ -245,7 +224,9 @@ def test_copies_learn_on_alike(rule):
 def test_a_bad_row_takes_the_whole_call_back(rule):
     """Weights, intercept and parameters are what they were."""
     X, y = make_data()
-    model = LazyNetClassifier(rule=rule, random_state=0).partial_fit(X, y, classes=[0, 1])
+    chosen = default_of(rule)
+    options = dict(l2=penalty_of(chosen, 0.0, 1e-6).l2, random_state=0)
+    model = LazyNetClassifier(rule=chosen, **options).partial_fit(X, y, classes=[0, 1])
     before = model.coef_.copy(), model.intercept_
     model.set_params(l1=0.5)
     with pytest.raises(FloatingPointError):
@@ -254,31 +235,76 @@ def test_a_bad_row_takes_the_whole_call_back(rule):
     np.testing.assert_array_equal(model.intercept_, before[1])
 
 
-def test_kernels_refuse_state_that_does_not_fit():
-    """Lengths and scalars, before anything is read."""
-    examples = as_examples(sparse.csr_matrix((1, 2)), np.ones(1))
-    each = learner("rda", sparse.csr_matrix((1, 2)), np.ones(1))
-    steps, task = each.recipe.steps(rows(1), 0), task_for(each.engine, each.recipe)
-    two, fields = np.zeros(2), np.zeros(rda_kernel.RDA_FIELDS)
-    for call, message in (
-        (lambda: rda_kernel.run(examples, steps, task, 0, 0, 0, 0, two, fields, 0), "gamma must"),
-        (lambda: rda_kernel.run(examples, steps, task, 0, 0, 1, 0, np.zeros(3), fields, 0), "sums"),
-        (lambda: rda_kernel.run(examples, steps, task, 0, 0, 1, 0, two, np.zeros(9), 0), "fields"),
-        (lambda: rda_kernel.read(two, fields, 0, 0, 1, 0, np.zeros(3)), "weights must have 2"),
-        (lambda: ftrl_kernel.run(examples, steps, task, 0, 0, 0, 1, np.zeros((2, 2)), two, 0),
-         "alpha must be"),
-        (lambda: ftrl_kernel.run(examples, steps, task, 0, 0, 1, 0, np.zeros((2, 2)), two, 0),
-         "beta and l2"),
-        (lambda: ftrl_kernel.run(examples, steps, task, 0, 0, 1, 1, np.zeros((3, 2)), two, 0),
-         "cells must have 2 rows"),
-        (lambda: ftrl_kernel.read(np.zeros((2, 2)), 0, 0, 1, 1, np.zeros(3)), "weights must have"),
-    ):  # fmt: skip
-        with pytest.raises(ValueError, match=message):
-            call()
+@pytest.mark.parametrize("rule", RULES)
+def test_the_kernel_refuses_state_that_does_not_fit(rule):
+    """Lengths, before anything is read."""
+    each = learner(rule, sparse.csr_matrix((1, 2)), np.ones(1))
+    kind, steps = each.engine.kind, each.plan.steps(rows(1), 0)
+    state = dict(cells=each.engine.cells, fields=each.engine.fields, settings=each.engine.settings)
+    n, n_fields = kernel.numbers(kind), len(kernel.fields(kind))
+    n_settings = len(kernel.settings(kind))
+    assert each.engine.cells.shape == (2, n)
+    assert each.engine.fields.shape == (n_fields,)
+    assert each.engine.settings.shape == (n_settings,)
+    assert each.engine.settings.tolist() == list(each.plan.settings)
+
+    def run(cells, fields, settings):
+        kernel.run(kind, each.examples, steps, each.task, settings, cells, fields, 0)
+
+    def read(cells, fields, settings):
+        kernel.read(kind, cells, fields, settings, np.zeros(2))
+
+    def retune(cells, fields, settings):
+        kernel.retune(kind, cells, fields, settings)
+
+    def intercept(cells, fields, settings):
+        kernel.intercept(kind, fields, settings)
+
+    fields, settings_ = np.zeros(n_fields + 1), np.zeros(n_settings + 1)
+    for call, calls in (
+        (dict(cells=np.zeros((3, n))), (run,)),
+        (dict(cells=np.zeros((2, n + 1))), (run, read, retune)),
+        (dict(fields=fields), (run, read, retune, intercept)),
+        (dict(settings=settings_), (run, read, retune, intercept)),
+    ):
+        message = f"{next(iter(call))} must have"
+        for function in calls:
+            with pytest.raises(ValueError, match=message):
+                function(**{**state, **call})
+    with pytest.raises(ValueError, match="weights must have 2 entries"):
+        kernel.read(kind, state["cells"], state["fields"], state["settings"], np.zeros(3))
+    run(**state)
+    read(**state)
+
+
+@pytest.mark.parametrize(
+    ("kind", "settings", "message"),
+    [
+        ("rda", [0.0, 0.0, 0.0, 0.0], "gamma must be positive"),
+        ("ftrl", [0.0, 0.0, 0.0, 1.0], "alpha must be positive"),
+        ("ftrl", [0.0, 0.0, 1.0, 0.0], "beta and l2 must not both be 0"),
+        ("adagrad", [0.0, 0.0, 0.0, 1.0], "alpha and delta must be positive"),
+        ("adagrad", [0.0, 0.0, 1.0, 0.0], "alpha and delta must be positive"),
+    ],
+)
+def test_the_kernel_refuses_settings_that_give_no_rates(kind, settings, message):
+    """Before anything is read."""
+    each = learner(kind, sparse.csr_matrix((1, 2)), np.ones(1))
+    state = np.array(settings), each.engine.cells, each.engine.fields
+    with pytest.raises(ValueError, match=message):
+        kernel.run(kind, each.examples, each.plan.steps(rows(1), 0), each.task, *state, 0)
+
+
+def test_the_kernel_knows_the_kinds_by_name():
+    """An engine of the catalogue has a kind, and every other name is refused with the list."""
+    kinds = sorted(ALGORITHMS[rule].engine.kind for rule in RULES)
+    for call in (kernel.numbers, kernel.fields, kernel.settings):
+        with pytest.raises(ValueError, match=f"kind must be one of {', '.join(kinds)}, got 'no'"):
+            call("no")
 
 
 @given(data=st.data())
-@pytest.mark.parametrize("rule", [*RULES, "truncated_gradient", "carpenter_inexact"])
+@pytest.mark.parametrize("rule", RULES)
 def test_engines_survive_hostile_matrices_and_orders(rule, data):
     """Any indices, row starts and order: an error or a result, never a stray read."""
     numbers = st.one_of(st.integers(-5, 15), st.sampled_from([2**31 - 1, -(2**31), 1000]))
@@ -290,30 +316,35 @@ def test_engines_survive_hostile_matrices_and_orders(rule, data):
         np.ones(len(indices)), np.array(indices, dtype=np.int32),
         np.array(indptr, dtype=np.int32), n_columns, np.ones(len(indptr) - 1),
     )  # fmt: skip
-    given_ = dict(threshold=0.5) if rule == "truncated_gradient" else {}
-    chosen, penalty = make_rule(rule, **given_), ElasticNet(0.1, 0.0)
-    engine = chosen.new_engine(n_columns, penalty)
-    recipe = Recipe(get_loss("log_loss"), penalty, chosen, Constant(0.1))
+    chosen = plan(rule=default_of(rule), l1=0.1)
+    engine = chosen.new_engine(n_columns)
     with contextlib.suppress(ValueError):
-        engine.take(examples, recipe.steps(order, 0), task_for(engine, recipe))
+        engine.take(examples, chosen.steps(order, 0), chosen.task(engine))
     assert engine.weights().shape == (n_columns,)
 
 
-@given(cells=st.lists(st.floats(), min_size=12, max_size=12))
-def test_adagrad_survives_any_state(cells):
-    """Weights, roots and step numbers that no run leaves behind."""
-    penalty = ElasticNet(0.1, 0.1)
-    chosen = make_rule("adagrad")
-    engine = chosen.new_engine(3, penalty)
-    engine.cells[:] = np.array(cells).reshape(3, 4)
-    recipe = Recipe(get_loss("log_loss"), penalty, chosen, Constant(0.1))
+@pytest.mark.parametrize("rule", RULES)
+@given(data=st.data())
+def test_engines_survive_any_state(rule, data):
+    """Weights, sums, roots and step numbers that no run leaves behind."""
+    chosen = default_of(rule)
+    penalty = penalty_of(chosen, 0.1, 0.1)
+    whole = plan(rule=chosen, l1=penalty.l1, l2=penalty.l2)
+    engine = new_engine(chosen, penalty, 3)
+    n = engine.cells.size
+    engine.cells.flat[:] = data.draw(st.lists(st.floats(), min_size=n, max_size=n))
     X = sparse.csr_matrix(np.ones((2, 3)))
     with contextlib.suppress(FloatingPointError):
-        engine.take(as_examples(X, np.ones(2)), recipe.steps(rows(2), 0), task_for(engine, recipe))
+        engine.take(as_examples(X, np.ones(2)), whole.steps(rows(2), 0), whole.task(engine))
     assert engine.weights().shape == (3,)
 
 
 # --- estimators ---------------------------------------------------------------------------------
+
+
+def rates_of(rule, eta):
+    """The parameters of an estimator that make all rates ``eta``, where a schedule has a say."""
+    return dict(schedule="constant", eta0=eta) if rule.scheduled else {}
 
 
 @pytest.mark.parametrize("n_classes", [0, 2, 3])
@@ -322,20 +353,19 @@ def test_fit_is_stepping_by_hand(rule, n_classes):
     """Unshuffled, for regression, two classes and several."""
     X, y = make_data(n_classes=n_classes)
     kind = LazyNetClassifier if n_classes else LazyNetRegressor
-    given = GIVEN[rule] | dict(l1=1e-2, l2=1e-3)
-    model = kind(rule=rule, max_iter=2, tol=None, shuffle=False, **given).fit(X, y)
-    own = dict(given)
-    if "eta0" in own:
-        own["alpha"] = own.pop("eta0")
+    chosen = GIVEN[rule]
+    penalty = penalty_of(chosen, 1e-2, 1e-3)
+    options = dict(max_iter=2, tol=None, shuffle=False, **rates_of(chosen, 0.1))
+    model = kind(rule=chosen, l1=penalty.l1, l2=penalty.l2, **options).fit(X, y)
     positives = [None] if not n_classes else [1] if n_classes == 2 else [0, 1, 2]
     for k, positive in enumerate(positives):
         loss = "squared_error" if positive is None else "log_loss"
-        twin = REFERENCES[rule](X.shape[1], loss=loss, fit_intercept=True, **own)
+        twin = reference_of(chosen, X.shape[1], penalty, lambda t: 0.1, loss)
         for _ in range(2):
             for i in range(X.shape[0]):
                 target = y[i] if positive is None else 1.0 if y[i] == positive else -1.0
                 twin.step(X[i].indices.tolist(), X[i].data.tolist(), float(target))
-        assert apart(model.coef_[k], twin.weights) <= 1e-11
+        assert apart(np.atleast_2d(model.coef_)[k], twin.weights) <= 1e-11
         assert apart(model.intercept_[k], twin.intercept) <= 1e-11
 
 
@@ -343,12 +373,15 @@ def test_fit_is_stepping_by_hand(rule, n_classes):
 def test_they_learn(rule):
     """A separable problem, and fewer weights with a stronger l1."""
     X, y = make_data(n=200)
+    # The l1 of FTRL acts once, not once per step.
+    strengths = (1e-3, 20.0) if rule == "ftrl" else (1e-4, 0.05)
+    chosen = FTRL(alpha=0.5) if rule == "ftrl" else default_of(rule)
     light, heavy = (
         LazyNetClassifier(
-            rule=rule, l1=l1, eta0=0.5 if rule == "ftrl" else None, max_iter=30, random_state=0,
+            rule=chosen, l1=l1, l2=penalty_of(chosen, l1, 1e-6).l2, max_iter=30, random_state=0,
             tol=None,
         ).fit(X, y)
-        for l1 in ((1e-3, 20.0) if rule == "ftrl" else (1e-4, 0.05))
+        for l1 in strengths
     )  # fmt: skip
     assert light.score(X, y) > 0.9
     assert np.count_nonzero(heavy.coef_) < np.count_nonzero(light.coef_)
@@ -356,10 +389,14 @@ def test_they_learn(rule):
 
 @pytest.mark.parametrize("rule", RULES)
 def test_a_warm_start_begins_at_the_weights(rule):
-    """The state is one that gives them."""
+    """The state is one that gives these weights."""
     X, y = make_data()
-    model = LazyNetClassifier(rule=rule, l1=1e-3, max_iter=5, tol=None, random_state=0).fit(X, y)
-    engine = _continued(model._settle(), model._engines[0], average=False)
+    chosen = default_of(rule)
+    penalty = penalty_of(chosen, 1e-3, 1e-6)
+    model = LazyNetClassifier(
+        rule=chosen, l1=penalty.l1, l2=penalty.l2, max_iter=5, tol=None, random_state=0
+    ).fit(X, y)
+    engine = model._settle().plan.continued(model._engines[0], average=False)
     assert apart(engine.weights(), model.coef_.ravel()) <= 1e-15
     assert apart(engine.intercept, model.intercept_[0]) <= 1e-15
 
@@ -367,38 +404,59 @@ def test_a_warm_start_begins_at_the_weights(rule):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (dict(rule="rda", eta0=0.1), "eta0 is not used by rule='rda' but by"),
-        (dict(rule="rda", beta=1.0), "beta is not used by rule='rda' but by"),
-        (dict(rule="fobos", gamma=1.0), "gamma is not used by rule='fobos' but by"),
-        (dict(rule="sgd", beta=1.0), "beta is not used by rule='sgd'"),
-        (dict(rule="ftrl", rho=0.1), "rho is not used by rule='ftrl'"),
-        (dict(rule="ftrl", schedule="constant"), "schedule is not used by rule='ftrl'"),
-        (dict(rule="rda", power_t=0.5), "power_t is not used"),
-        (dict(rule="rda", step_order="shrink_first"), "step_order is not used"),
-        (dict(rule="rda", engine="dense"), "engine is not used"),
-        (dict(rule="rda", average=True), "average is not used"),
-        (dict(rule="rda", gamma=0.0), "gamma must be finite and positive"),
-        (dict(rule="ftrl", beta=0.0, l2=0.0), "beta and l2 must not both be 0"),
-        (dict(rule="adagrad", beta=0.1), "beta is not used by rule='adagrad'"),
-        (dict(rule="adagrad", delta=0.0), "delta must be finite and positive"),
-        (
-            dict(rule="nothing"),
-            re.escape(f"rule must be one of {sorted(ALL_RULES | OWN_RULES)}"),
-        ),
+        (dict(rule="rda", eta0=0.1), "eta0 is not used by rule=RDA().*: write rule=RDA(gamma=...)"),
+        (dict(rule="ftrl", eta0=0.1), "eta0 is not used by rule=FTRL().*rule=FTRL(alpha=...)"),
+        (dict(rule="ftrl", schedule="constant"), "schedule is not used by rule=FTRL()"),
+        (dict(rule="rda", schedule=[0.5]), "schedule is not used by rule=RDA()"),
+        (dict(rule="rda", engine="dense"), "engine is not used by rule=RDA()"),
+        (dict(rule="rda", average=True), "average is not used by rule=RDA()"),
+        (dict(rule=RDA(gamma=0.0)), "gamma of RDA must be finite and positive"),
+        (dict(rule=RDA(rho=-1.0)), "rho of RDA must be finite and not negative"),
+        (dict(rule=FTRL(alpha=0.0)), "alpha of FTRL must be finite and positive"),
+        (dict(rule=FTRL(beta=0.0), l2=0.0), "beta of FTRL and l2 must not both be 0"),
+        (dict(rule=AdaGrad(delta=0.0)), "delta of AdaGrad must be finite and positive"),
+        (dict(rule=AdaGrad(alpha=np.nan)), "alpha of AdaGrad must be finite and positive"),
+        (dict(rule="nothing"), f"rule must be one of {sorted(ALGORITHMS)}"),
     ],
 )
 def test_parameters_that_do_not_go_together_are_refused(options, message):
     """Before anything is trained."""
     X, y = make_data()
-    with pytest.raises(ValueError, match=message):
+    pattern = ".*".join(re.escape(part) for part in message.split(".*"))
+    with pytest.raises(ValueError, match=pattern):
         LazyNetClassifier(**options).fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("parameter", "advice"),
+    [
+        ("gamma", "rule=RDA(gamma=...)"),
+        ("rho", "rule=RDA(rho=...)"),
+        ("beta", "rule=FTRL(beta=...)"),
+        ("delta", "rule=AdaGrad(delta=...)"),
+        ("period", "rule=TruncatedGradient(period=...)"),
+        ("threshold", "rule=TruncatedGradient(threshold=...)"),
+        ("step_order", "rule=FoBoS(step_order=...)"),
+        ("power_t", "schedule=Power(power_t=...)"),
+    ],
+)
+def test_a_parameter_of_a_rule_is_refused_with_the_object_that_takes_it(parameter, advice):
+    """The estimator has no such parameter; nor has a rule the parameter of another rule."""
+    message = re.escape(f"LazyNetClassifier has no parameter {parameter}: write {advice}")
+    with pytest.raises(TypeError, match=message):
+        LazyNetClassifier(**{parameter: 0.5})
+    for name in RULES:
+        kind = ALGORITHMS[name].rule
+        if parameter not in kind().get_params():
+            with pytest.raises(TypeError, match=f"unexpected keyword argument '{parameter}'"):
+                kind(**{parameter: 0.5})
 
 
 @pytest.mark.parametrize("rule", ["ftrl", "adagrad"])
 def test_the_rate_that_was_used_is_told(rule):
-    """That of the rule where none was given, in eta0_ and in the warning."""
+    """alpha of the rule, in eta0_ and in the warning."""
     X, y = make_data()
-    with pytest.warns(ConvergenceWarning, match=r"eta0 \(which is 0\.1\)"):
+    with pytest.warns(ConvergenceWarning, match=r"alpha \(which is 0\.1\)"):
         assert LazyNetClassifier(rule=rule, max_iter=1).fit(X, y).eta0_ == 0.1
     with pytest.warns(ConvergenceWarning, match="raise max_iter, or see history_"):
         LazyNetClassifier(rule="rda", max_iter=1).fit(X, y)
@@ -408,24 +466,24 @@ def test_the_rate_that_was_used_is_told(rule):
 
 
 @pytest.mark.parametrize(
-    ("rule", "before", "after"),
+    ("before", "after"),
     [
-        ("ftrl", dict(eta0=1.0), dict(eta0=0.1)),
-        ("ftrl", dict(beta=1.0), dict(beta=50.0)),
-        ("ftrl", dict(beta=1.0), dict(beta=0.0)),
-        ("rda", dict(gamma=1.0), dict(gamma=20.0)),
-        ("rda", dict(rho=0.0), dict(rho=0.5)),
+        (FTRL(alpha=1.0), FTRL(alpha=0.1)),
+        (FTRL(beta=1.0), FTRL(beta=50.0)),
+        (FTRL(beta=1.0), FTRL(beta=0.0)),
+        (RDA(gamma=1.0), RDA(gamma=20.0)),
+        (RDA(rho=0.0), RDA(rho=0.5)),
     ],
 )
-def test_new_rates_leave_the_weights_what_they_are(rule, before, after):
+def test_new_rates_leave_the_weights_what_they_are(before, after):
     """A row without nonzeros changes nothing but the intercept, whatever the rates have become."""
     X, y = make_data()
-    options = dict(rule=rule, l1=1e-3, l2=1e-2, shuffle=False, fit_intercept=False)
-    model = LazyNetClassifier(**options, **before).partial_fit(X, y, classes=[0, 1])
+    options = dict(l1=1e-3, l2=1e-2, shuffle=False, fit_intercept=False)
+    model = LazyNetClassifier(rule=before, **options).partial_fit(X, y, classes=[0, 1])
     weights = model.coef_.copy()
-    model.set_params(**after)
     engine = model._engines[0]
-    engine.retune(make_rule(rule, **after).parameters(ElasticNet(1e-3, 1e-2)))
+    engine.retune(after.settings(ElasticNet(1e-3, 1e-2)))
+    assert engine.settings.tolist() == list(after.settings(ElasticNet(1e-3, 1e-2)))
     np.testing.assert_allclose(engine.weights(), weights[0], rtol=1e-12)
     np.testing.assert_array_equal(engine.weights() == 0, weights[0] == 0)
     assert np.count_nonzero(weights) > 0
@@ -433,10 +491,11 @@ def test_new_rates_leave_the_weights_what_they_are(rule, before, after):
 
 def test_new_rates_concern_the_steps_to_come():
     """FTRL without l1 is w <- w - rate g, with the rate that holds when the step is made."""
-    model = LazyNetRegressor(rule="ftrl", eta0=1.0, beta=0.0, l1=0.0, l2=1e-12, fit_intercept=False)
+    rule = FTRL(alpha=1.0, beta=0.0)
+    model = LazyNetRegressor(rule=rule, l1=0.0, l2=1e-12, fit_intercept=False)
     weight = model.partial_fit([[1.0]], [4.0]).coef_[0]  # the gradient is -4, the rate 1 / 4
     assert weight == pytest.approx(1.0)
-    model.set_params(eta0=0.5).partial_fit([[1.0]], [4.0])  # -3, and 0.5 / 5
+    model.set_params(rule__alpha=0.5).partial_fit([[1.0]], [4.0])  # -3, and 0.5 / 5
     assert model.coef_[0] == pytest.approx(1.3)
 
 
@@ -445,7 +504,7 @@ def test_ftrl_without_beta_begins_when_a_gradient_has_been_seen():
     X, y = make_data()
     for fit_intercept in (False, True):
         model = LazyNetClassifier(
-            rule="ftrl", beta=0.0, l2=0.1, shuffle=False, fit_intercept=fit_intercept
+            rule=FTRL(beta=0.0), l2=0.1, shuffle=False, fit_intercept=fit_intercept
         ).partial_fit(X, y, classes=[0, 1])
         twin = DenseFTRL(
             X.shape[1], l1=1e-6, l2=0.1, alpha=0.1, beta=0.0, fit_intercept=fit_intercept
@@ -458,7 +517,7 @@ def test_ftrl_without_beta_begins_when_a_gradient_has_been_seen():
 
 def test_an_intercept_is_carried_over_to_ftrl_without_beta():
     """Where no gradient has been seen there must have been a small one."""
-    engine = FTRLEngine(1, make_rule("ftrl", beta=0.0).parameters(ElasticNet(0.0, 1.0)))
+    engine = FTRLEngine(1, FTRL(beta=0.0), ElasticNet(0.0, 1.0))
     engine.load(np.array([2.0]), -3.0)
     assert engine.weights()[0] == pytest.approx(2.0)
     assert engine.intercept == pytest.approx(-3.0)

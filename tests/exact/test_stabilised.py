@@ -19,23 +19,23 @@ from sklearn.exceptions import ConvergenceWarning
 
 from lazynet import StabilisedSGDClassifier
 from lazynet.data import as_examples
-from lazynet.kernels import bursts as kernel
+from lazynet.engines.stabilised import (
+    Data,
+    Path,
+    Permutations,
+    StabilisedEngine,
+    StageOrders,
+    Stages,
+    Workers,
+    _record_arrays,
+)
+from lazynet.kernels import stabilised as kernel
 from lazynet.kernels.examples import Examples
 from lazynet.losses import get_loss
 from lazynet.reference.stabilised import DenseStabilised
 from lazynet.schedules import Constant, InverseSqrt
-from lazynet.stages import (
-    Path,
-    Permutations,
-    Plan,
-    Problem,
-    StabilisedLearner,
-    StageOrders,
-    Workers,
-    _record_arrays,
-)
 
-PLAN = Plan(
+STAGES = Stages(
     bursts_per_stage=3,
     burst_size=12,
     rejection_rate=0.3,
@@ -69,22 +69,22 @@ def streams(n, seed, n_paths):
 class Watched:
     """The reference beside a list of the first path's weights after every step."""
 
-    def __init__(self, X, y, seed, plan, loss, fit_intercept, epochs, n_paths):
+    def __init__(self, X, y, seed, stages, loss, fit_intercept, epochs, n_paths):
         self.after_step = []
         self.reference = DenseStabilised(
             X.shape[1],
             loss=loss,
             schedule=InverseSqrt(0.5),
             n_paths=n_paths,
-            bursts_per_stage=plan.bursts_per_stage,
-            burst_size=plan.burst_size,
-            rejection_rate=plan.rejection_rate,
-            annealing=plan.annealing,
-            stability=plan.stability,
-            theta=plan.theta,
-            min_informed=plan.min_informed,
+            bursts_per_stage=stages.bursts_per_stage,
+            burst_size=stages.burst_size,
+            rejection_rate=stages.rejection_rate,
+            annealing=stages.annealing,
+            stability=stages.stability,
+            theta=stages.theta,
+            min_informed=stages.min_informed,
             max_iter=epochs,
-            gravity="universal" if plan.universal else "informative",
+            gravity="universal" if stages.universal else "informative",
             fit_intercept=fit_intercept,
         )
 
@@ -104,57 +104,57 @@ class Watched:
 
 
 def assert_stages_match(
-    X, y, seed, plan, *, loss="hinge", fit_intercept=False, epochs=4.0, n_paths=2,
-    learner_class=StabilisedLearner,
+    X, y, seed, stages, *, loss="hinge", fit_intercept=False, epochs=4.0, n_paths=2,
+    engine_class=StabilisedEngine,
 ):  # fmt: skip
-    """Every path after every stage, the first one after every step; returns the stages."""
-    expected = Watched(X, y, seed, plan, loss, fit_intercept, epochs, n_paths)
+    """Compare every path after every stage, the first after every step; returns the records."""
+    expected = Watched(X, y, seed, stages, loss, fit_intercept, epochs, n_paths)
     reference = expected.reference
-    learner = learner_class(
-        Problem(as_examples(X, y), get_loss(loss), fit_intercept=fit_intercept),
-        plan,
+    engine = engine_class(
+        Data(as_examples(X, y), get_loss(loss), fit_intercept=fit_intercept),
+        stages,
         InverseSqrt(0.5),
         streams(X.shape[0], seed, n_paths),
         occurring(X),
     )
-    found, stage_ends, stages = [], [], []
+    found, stage_ends, records = [], [], []
     with Workers(1) as workers:
         for stage in reference.trace:
-            if not learner.n_stable:
+            if not engine.n_stable:
                 break
             n_steps = math.ceil(epochs * X.shape[0])
-            stages.append(
-                learner.take_stage(
+            records.append(
+                engine.take_stage(
                     workers,
-                    lambda: found.append(learner.paths[0].weights()),
-                    n_steps - learner.t,
+                    lambda: found.append(engine.paths[0].weights()),
+                    n_steps - engine.t,
                 )
             )
             stage_ends.append(len(found) - 1)
-            assert set(np.flatnonzero(learner.stable)) == stage.stable
-            line = stages[-1]
+            assert set(np.flatnonzero(engine.stable)) == stage.stable
+            line = records[-1]
             assert (line["burst_size"], line["n_stable"]) == (stage.burst_size, len(stage.stable))
             assert line["rejection_rate"] == pytest.approx(stage.rejection_rate, rel=1e-12)
             assert line["realised_rate"] == pytest.approx(stage.realised_rate, rel=1e-12)
             assert (line["gravity"] is None) == (stage.gravity is None)
             if stage.gravity is not None:
                 assert line["gravity"] == pytest.approx(stage.gravity, rel=1e-9, abs=1e-12)
-    assert len(stages) == len(reference.trace)
+    assert len(records) == len(reference.trace)
     for path, expected_path, intercept in zip(
-        learner.paths, reference.paths, reference.intercepts, strict=True
+        engine.paths, reference.paths, reference.intercepts, strict=True
     ):
         np.testing.assert_allclose(path.weights(), expected_path, rtol=1e-10, atol=1e-10)
         assert path.intercept == pytest.approx(intercept, rel=1e-10, abs=1e-10)
-    np.testing.assert_allclose(learner.weights(), reference.weights, rtol=1e-10, atol=1e-10)
-    np.testing.assert_allclose(learner.frequency, reference.frequency, rtol=1e-12)
+    np.testing.assert_allclose(engine.weights(), reference.weights, rtol=1e-10, atol=1e-10)
+    np.testing.assert_allclose(engine.frequency, reference.frequency, rtol=1e-12)
     for step, weights in enumerate(expected.after_step):
         if step not in stage_ends:  # there the reference has purged as well
             np.testing.assert_allclose(found[step], weights, rtol=1e-10, atol=1e-10)
-    return stages
+    return records
 
 
-plans = st.builds(
-    Plan,
+any_stages = st.builds(
+    Stages,
     bursts_per_stage=st.integers(1, 4),
     burst_size=st.integers(1, 25),
     rejection_rate=st.sampled_from([0.0, 0.2, 0.5, 0.8]),
@@ -168,16 +168,16 @@ plans = st.builds(
 
 @given(
     seed=st.integers(0, 2**32 - 1),
-    plan=plans,
+    stages=any_stages,
     loss=st.sampled_from(["hinge", "log_loss"]),
     fit_intercept=st.booleans(),
     n_paths=st.integers(1, 3),
 )
-def test_stages_are_those_of_the_reference(seed, plan, loss, fit_intercept, n_paths):
+def test_stages_are_those_of_the_reference(seed, stages, loss, fit_intercept, n_paths):
     """Weights after every step, stable sets, gravities, frequencies."""
     X, y = problem(seed)
     assert_stages_match(
-        X, y, seed, plan, loss=loss, fit_intercept=fit_intercept, n_paths=n_paths, epochs=2.0
+        X, y, seed, stages, loss=loss, fit_intercept=fit_intercept, n_paths=n_paths, epochs=2.0
     )
 
 
@@ -185,12 +185,12 @@ def test_stages_are_those_of_the_reference(seed, plan, loss, fit_intercept, n_pa
 def test_they_are_whatever_else_is_asked(seed):
     """Many bursts to a stage, features judged late, records that must grow: still the same."""
     X, y = problem(seed, n=80, d=60, density=0.4, informative=10)
-    plan = replace(PLAN, bursts_per_stage=8, burst_size=40, min_informed=12, rejection_rate=0.6)
-    stages = assert_stages_match(X, y, seed, plan, epochs=20.0, n_paths=3)
-    assert len(stages) > 1
+    stages = replace(STAGES, bursts_per_stage=8, burst_size=40, min_informed=12, rejection_rate=0.6)
+    records = assert_stages_match(X, y, seed, stages, epochs=20.0, n_paths=3)
+    assert len(records) > 1
 
 
-class ForgetsWhatIsCarriedOver(StabilisedLearner):
+class ForgetsWhatIsCarriedOver(StabilisedEngine):
     """Counts every stage anew."""
 
     def _judge(self):
@@ -199,7 +199,7 @@ class ForgetsWhatIsCarriedOver(StabilisedLearner):
         return purged
 
 
-class PurgesOnePathAlone(StabilisedLearner):
+class PurgesOnePathAlone(StabilisedEngine):
     """The others keep what has been purged."""
 
     def _judge(self):
@@ -210,7 +210,7 @@ class PurgesOnePathAlone(StabilisedLearner):
         return purged
 
 
-class TakesItsOwnGravity(StabilisedLearner):
+class TakesItsOwnGravity(StabilisedEngine):
     """In every stage, not in the first one alone."""
 
     def take_stage(self, *given):
@@ -218,19 +218,19 @@ class TakesItsOwnGravity(StabilisedLearner):
         return super().take_stage(*given)
 
 
-class DoesNotAnneal(StabilisedLearner):
+class DoesNotAnneal(StabilisedEngine):
     """The rate and the length of bursts stay as they were."""
 
     def take_stage(self, *given):
-        self.beta, self.size = self.plan.rejection_rate, self.plan.burst_size
+        self.beta, self.size = self.stages.rejection_rate, self.stages.burst_size
         return super().take_stage(*given)
 
 
-class CountsZeros(StabilisedLearner):
+class CountsZeros(StabilisedEngine):
     """A path that takes gravity for universal where it is not."""
 
-    def __init__(self, problem, plan, *rest):
-        super().__init__(problem, replace(plan, universal=not plan.universal), *rest)
+    def __init__(self, problem, stages, *rest):
+        super().__init__(problem, replace(stages, universal=not stages.universal), *rest)
 
 
 @pytest.mark.parametrize(
@@ -244,43 +244,43 @@ class CountsZeros(StabilisedLearner):
         (CountsZeros, {"universal": True}),
     ],
 )
-def test_broken_learners_are_caught(broken, changes):
+def test_broken_engines_are_caught(broken, changes):
     """On an ordinary problem, on which the whole one passes."""
     X, y = problem(0)
-    plan = replace(PLAN, **changes)
-    assert_stages_match(X, y, 0, plan)
+    stages = replace(STAGES, **changes)
+    assert_stages_match(X, y, 0, stages)
     with pytest.raises(AssertionError):
-        assert_stages_match(X, y, 0, plan, learner_class=broken)
+        assert_stages_match(X, y, 0, stages, engine_class=broken)
 
 
-def fit_learner(plan=PLAN, threads=1, level=None, n_paths=4, loss="log_loss"):
+def fit_engine(stages=STAGES, threads=1, level=None, n_paths=4, loss="log_loss"):
     X, y = problem(3, n=200, d=80)
     examples = as_examples(X, y)
     if level is not None:
         examples.at_level(level)
-    learner = StabilisedLearner(
-        Problem(examples, get_loss(loss), fit_intercept=True),
-        plan,
+    engine = StabilisedEngine(
+        Data(examples, get_loss(loss), fit_intercept=True),
+        stages,
         InverseSqrt(0.5),
         streams(200, 1, n_paths),
         occurring(X),
     )
     with Workers(threads) as workers:
-        while learner.t < 2000 and learner.n_stable:
-            learner.take_stage(workers)
-    return learner
+        while engine.t < 2000 and engine.n_stable:
+            engine.take_stage(workers)
+    return engine
 
 
 @pytest.mark.parametrize("universal", [False, True])
 def test_any_number_of_threads_gives_the_same_bits(universal):
     """And any vector level."""
-    plan = replace(PLAN, universal=universal)
-    alone = fit_learner(plan)
+    stages = replace(STAGES, universal=universal)
+    alone = fit_engine(stages)
     assert 0 < alone.n_stable < alone.n_occurring
     for other in (
-        fit_learner(plan, threads=2),
-        fit_learner(plan, threads=7),
-        fit_learner(plan, 3, 0),
+        fit_engine(stages, threads=2),
+        fit_engine(stages, threads=7),
+        fit_engine(stages, 3, 0),
     ):
         np.testing.assert_array_equal(alone.weights(), other.weights())
         np.testing.assert_array_equal(alone.frequency, other.frequency)
@@ -295,15 +295,15 @@ def test_an_error_in_one_thread_ends_the_others_and_is_raised():
             raise OSError("no more rows")
 
     X, y = problem(0)
-    learner = StabilisedLearner(
-        Problem(as_examples(X, y), get_loss("hinge")),
-        PLAN,
+    engine = StabilisedEngine(
+        Data(as_examples(X, y), get_loss("hinge")),
+        STAGES,
         InverseSqrt(0.5),
         [*streams(40, 0, 3), Ends()],
         occurring(X),
     )
     with pytest.raises(OSError, match="no more rows"), Workers(2) as workers:
-        learner.take_stage(workers)
+        engine.take_stage(workers)
 
 
 @pytest.mark.parametrize("size", [1e-6, 1.0, 1e6])
@@ -313,7 +313,7 @@ def test_long_shifts_are_swept(size):
     X = sparse.csr_matrix(np.array([[5.0, 0.0]]))
     path = Path(2, Permutations(1, np.random.default_rng(0)))
     path.cells[1, 0] = 3000.0 * size
-    problem_ = Problem(as_examples(X, np.ones(1)), get_loss("hinge"))
+    problem_ = Data(as_examples(X, np.ones(1)), get_loss("hinge"))
     shifts = []
     path.take_stage(
         problem_,
@@ -341,12 +341,12 @@ import numpy as np
 from scipy import sparse
 from lazynet.data import as_examples
 from lazynet.losses import get_loss
-from lazynet.stages import StageOrders, Path, Permutations, Problem
+from lazynet.engines.stabilised import Data, Path, Permutations, StageOrders
 
 d = 20_000_000
 columns = np.sort(np.random.default_rng(0).integers(0, d // 100, (100, 20)), axis=1).ravel()
 X = sparse.csr_matrix((np.ones(2000), columns, np.arange(0, 2001, 20)), shape=(100, d))
-problem = Problem(as_examples(X, np.ones(100)), get_loss("hinge"))
+problem = Data(as_examples(X, np.ones(100)), get_loss("hinge"))
 path = Path(d, Permutations(100, np.random.default_rng(0)))
 peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 before = peak()
@@ -373,7 +373,7 @@ def test_a_row_that_vanishes_is_named():
     X, y = problem(0)
     rows = X.copy()
     path = Path(25, Permutations(40, np.random.default_rng(0)))
-    problem_ = Problem(as_examples(rows, y), get_loss("hinge"))
+    problem_ = Data(as_examples(rows, y), get_loss("hinge"))
     rows.indices[:] = 10**6
     with pytest.raises(ValueError, match="cannot be read at step 7"):
         path.take_stage(problem_, StageOrders(np.ones(4), 2, 0.5, None, True), 7, threading.Event())
@@ -440,7 +440,7 @@ def test_the_kernel_refuses_state_that_does_not_fit():
         with pytest.raises(ValueError, match=message):
             call()
     path = Path(d, Permutations(40, np.random.default_rng(0)))
-    problem_ = Problem(examples, get_loss("hinge"))
+    problem_ = Data(examples, get_loss("hinge"))
     path.take_stage(problem_, StageOrders(np.ones(4), 2, 0.5, None, True), 0, threading.Event())
     assert path.records.n > 0
     small, counts = np.zeros((1, 2), np.int32), np.zeros((d, 2), np.int32)
@@ -619,19 +619,19 @@ def test_ratios_that_tie_with_universal_gravity_vanish_whatever_their_rounding(e
     """At a constant rate many weights are equal, each rounded in its own way: the same vanish as in
     the reference, and nothing of the size of a rounding error is left."""
     n, d, epochs = 60, 30, 10
-    plan = Plan(3, 20, 0.3, 0.0, 0.0, 0.5, 1, True)
+    stages = Stages(3, 20, 0.3, 0.0, 0.0, 0.5, 1, True)
     for seed in range(6):
         rng = np.random.default_rng(seed)
         X = sparse.random(n, d, density=0.2, format="csr", random_state=seed)
         X.data = rng.choice([-1.0, 1.0], len(X.data))
         y = rng.choice([-1.0, 1.0], n)
-        problem = Problem(as_examples(X, y), get_loss("hinge"))
-        learner = StabilisedLearner(
-            problem, plan, Constant(eta), streams(n, seed, 2), occurring(X) > 0
+        problem = Data(as_examples(X, y), get_loss("hinge"))
+        engine = StabilisedEngine(
+            problem, stages, Constant(eta), streams(n, seed, 2), occurring(X) > 0
         )
         with Workers(1) as workers:
-            while learner.t < epochs * n and learner.n_stable:
-                learner.take_stage(workers, n_steps_left=epochs * n - learner.t)
+            while engine.t < epochs * n and engine.n_stable:
+                engine.take_stage(workers, n_steps_left=epochs * n - engine.t)
         reference = DenseStabilised(
             d, schedule=Constant(eta), n_paths=2, bursts_per_stage=3, burst_size=20,
             rejection_rate=0.3, annealing=0.0, stability=0.0, theta=0.5, max_iter=epochs,
@@ -639,7 +639,7 @@ def test_ratios_that_tie_with_universal_gravity_vanish_whatever_their_rounding(e
         examples = [(X[i].indices.tolist(), X[i].data.tolist(), y[i]) for i in range(n)]
         rows = [iter(stream.take(epochs * n).tolist()) for stream in streams(n, seed, 2)]
         reference.fit(examples, lambda path, rows=rows: rows[path])
-        for path, twin in zip(learner.paths, reference.paths, strict=True):
+        for path, twin in zip(engine.paths, reference.paths, strict=True):
             np.testing.assert_array_equal(path.weights() == 0, np.array(twin) == 0)
             assert np.abs(path.weights() - twin).max() < 1e-12
-        np.testing.assert_array_equal(learner.frequency, reference.frequency)
+        np.testing.assert_array_equal(engine.frequency, reference.frequency)

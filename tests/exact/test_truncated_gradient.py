@@ -6,45 +6,37 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
-from scipy import sparse
-from support import ELASTIC_ENGINES, rows, task_for
+from support import ELASTIC_ENGINES, plan
+from support.algorithms import loss_of
+from support.broken_engines import BROKEN_ENGINES
 from support.engines import apart, near_a_kink
 from support.matrices import corpus, make_data
 
-from lazynet import FromArray, LazyNetClassifier, LazyNetRegressor, Stepper
+from lazynet import LazyNetClassifier, LazyNetRegressor, Stepper, TruncatedGradient
 from lazynet.data import as_examples
-from lazynet.engines import Wear
-from lazynet.kernels import truncated as kernel
-from lazynet.losses import LOSSES, get_loss
-from lazynet.online import TruncatedEngine, TruncatedParameters
+from lazynet.engines.truncated_gradient import TruncatedGradientEngine
+from lazynet.engines.wear import Wear
+from lazynet.losses import LOSSES
 from lazynet.penalties import ElasticNet
 from lazynet.reference.truncated_gradient import DenseTruncatedGradient
-from lazynet.rules import make_rule
-from lazynet.schedules import Constant
 from lazynet.testing import problems
-from lazynet.trainer import Learner, Recipe, run_pass
+from lazynet.training import Learner, run_pass
 
 GRAVITIES = st.sampled_from([0.0, 1e-8, 1e-3, 0.1, 1.0])
 PERIODS = st.integers(1, 7)
 THRESHOLDS = st.sampled_from([0.0, 0.01, 0.1, 1.0, 10.0])
 
 
-def options_of(problem):
-    return dict(loss=problem.loss, epsilon=problem.epsilon, fit_intercept=problem.fit_intercept)
-
-
-def stepper_for(problem, gravity, period, threshold=None, **options):
-    return Stepper(
-        problem.n_features, rule="truncated_gradient", l1=gravity, period=period,
-        threshold=threshold, schedule=FromArray(problem.rates), **options_of(problem), **options,
-    )  # fmt: skip
+def stepper_for(problem, gravity, period, threshold=math.inf, l2=0.0, **options):
+    rule = TruncatedGradient(period, threshold)
+    return problem.stepper(rule=rule, l1=gravity, l2=l2, **options)
 
 
 def assert_matches_reference(problem, lazy, gravity, period, threshold=math.inf, l2=0.0):
     """To 1e-10 of 1 + the largest, until rounding may decide a step or a truncation."""
     dense = DenseTruncatedGradient(
         problem.n_features, l1=gravity, l2=l2, period=period, threshold=threshold,
-        schedule=problem.rate, **options_of(problem),
+        schedule=problem.rate, fit_intercept=problem.fit_intercept, **loss_of(problem),
     )  # fmt: skip
     for step in range(len(problem.order)):
         example = problem.example(step)
@@ -64,10 +56,10 @@ def test_with_a_threshold_every_step_equals_the_reference(loss, data):
     """Weights on both sides of it, whatever the gravity, the period and the schedule."""
     problem = data.draw(problems([loss], intercepts=(False, True)))
     drawn = data.draw(GRAVITIES), data.draw(PERIODS), data.draw(THRESHOLDS)
-    lazy = stepper_for(problem, *drawn)
     wear = Wear(largest_cushion=data.draw(st.sampled_from([1024.0, 0.01, 0.0])))
-    lazy.engine = TruncatedEngine(problem.n_features, TruncatedParameters(drawn[2]), wear)
-    lazy.task = task_for(lazy.engine, lazy.recipe)
+    lazy = stepper_for(problem, *drawn, wear=wear)
+    assert isinstance(lazy.engine, TruncatedGradientEngine)
+    assert lazy.engine.wear is wear
     assert_matches_reference(problem, lazy, *drawn)
 
 
@@ -86,7 +78,7 @@ def test_without_a_threshold_every_engine_equals_the_reference(engine, data):
 @given(problem=problems(), gravity=GRAVITIES, period=PERIODS)
 def test_a_threshold_that_nothing_reaches_is_none(problem, gravity, period):
     """The two engines agree."""
-    near, far = (stepper_for(problem, gravity, period, theta) for theta in (1e9, None))
+    near, far = (stepper_for(problem, gravity, period, theta) for theta in (1e9, math.inf))
     for step in range(len(problem.order)):
         example = problem.example(step)
         prediction = near.step(*example)
@@ -101,10 +93,8 @@ def test_long_rows_and_chunks():
     X, y = corpus()
     found = []
     for size in (400, 37):
-        rule = make_rule("truncated_gradient", period=10, threshold=0.05)
-        penalty = ElasticNet(1e-2, 0.0)
-        recipe = Recipe(get_loss("log_loss"), penalty, rule, Constant(0.1), fit_intercept=True)
-        learner = Learner(rule.new_engine(X.shape[1], penalty), as_examples(X, y), recipe)
+        chosen = plan(l1=1e-2, rule=TruncatedGradient(10, 0.05), fit_intercept=True)
+        learner = Learner(chosen.new_engine(X.shape[1]), as_examples(X, y), chosen)
         for start in range(0, 400, size):
             run_pass([learner], np.arange(start, min(start + size, 400)), start)
         found.append(learner.engine.weights())
@@ -119,27 +109,7 @@ def test_long_rows_and_chunks():
     assert 0 < np.count_nonzero(found[0]) < X.shape[1]
 
 
-class ForgetsTheStamp(TruncatedEngine):
-    """Every weight has had all of gravity."""
-
-    def weights(self, out=None):
-        cells = self.cells.copy()
-        cells[:, 1] = 0.0
-        out = np.empty(self.n_features) if out is None else out
-        kernel.read(cells, self.fields, self.parameters.threshold, out)
-        return out
-
-
-class NoThreshold(TruncatedEngine):
-    """Large weights shrink too."""
-
-    def weights(self, out=None):
-        out = np.empty(self.n_features) if out is None else out
-        kernel.read(self.cells, self.fields, math.inf, out)
-        return out
-
-
-@pytest.mark.parametrize("broken", [ForgetsTheStamp, NoThreshold])
+@pytest.mark.parametrize("broken", BROKEN_ENGINES["truncated_gradient"])
 def test_broken_engines_are_caught(broken):
     """By the property above."""
 
@@ -150,37 +120,23 @@ def test_broken_engines_are_caught(broken):
     @given(problem=problems(["squared_error"]), gravity=GRAVITIES, period=PERIODS)
     def equal(problem, gravity, period):
         lazy = stepper_for(problem, gravity, period, 0.05)
-        lazy.engine = broken(problem.n_features, TruncatedParameters(0.05))
+        rule = TruncatedGradient(period, 0.05)
+        lazy.engine = broken(problem.n_features, rule, ElasticNet(gravity))
         assert_matches_reference(problem, lazy, gravity, period, 0.05)
 
     with pytest.raises(AssertionError):
         equal()
 
 
-def test_the_kernel_refuses_state_that_does_not_fit():
-    """Lengths, before anything is read."""
-    examples = as_examples(sparse.csr_matrix((1, 2)), np.ones(1))
-    engine = TruncatedEngine(2, TruncatedParameters(1.0))
-    rule = make_rule("truncated_gradient", threshold=1.0)
-    recipe = Recipe(get_loss("log_loss"), ElasticNet(), rule, Constant(0.1))
-    steps, task = recipe.steps(rows(1), 0), task_for(engine, recipe)
-    with pytest.raises(ValueError, match="cells must have 2 rows"):
-        kernel.run(examples, steps, task, 1.0, np.zeros((3, 2)), engine.fields, 0)
-    with pytest.raises(ValueError, match="fields must have"):
-        kernel.run(examples, steps, task, 1.0, engine.cells, np.zeros(5), 0)
-    with pytest.raises(ValueError, match="weights must have 2"):
-        kernel.read(engine.cells, engine.fields, 1.0, np.zeros(3))
-
-
-@pytest.mark.parametrize("threshold", [None, 0.3])
+@pytest.mark.parametrize("threshold", [math.inf, 0.3])
 def test_fit_is_stepping_by_hand(threshold):
     """Unshuffled; and without a threshold it can be averaged like any rule of the clock."""
     X, y = make_data()
-    options = dict(rule="truncated_gradient", l1=1e-2, l2=0.0, period=5, threshold=threshold)
+    options = dict(rule=TruncatedGradient(5, threshold), l1=1e-2, l2=0.0)
     options |= dict(schedule="constant", eta0=0.3, max_iter=2, tol=None, shuffle=False)
     model = LazyNetClassifier(**options).fit(X, y)
     dense = DenseTruncatedGradient(
-        X.shape[1], l1=1e-2, period=5, threshold=threshold or math.inf,
+        X.shape[1], l1=1e-2, period=5, threshold=threshold,
         schedule=lambda t: 0.3, fit_intercept=True,
     )  # fmt: skip
     sums = np.zeros(X.shape[1])
@@ -189,7 +145,7 @@ def test_fit_is_stepping_by_hand(threshold):
             dense.step(X[i].indices.tolist(), X[i].data.tolist(), 1.0 if y[i] else -1.0)
             sums += dense.weights
     assert apart(model.coef_[0], dense.weights) <= 1e-12
-    if threshold is None:
+    if threshold == math.inf:
         averaged = LazyNetClassifier(**options, average=True).fit(X, y)
         assert apart(averaged.coef_[0], sums / 120) <= 1e-12
 
@@ -206,30 +162,32 @@ def test_gravity_at_every_step_is_the_subgradient_rule():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (dict(threshold=1.0), "l2 must be 0 with rule='truncated_gradient' and a threshold"),
-        (dict(threshold=1.0, l2=0.0, engine="dense"), "engine is not used"),
-        (dict(threshold=1.0, l2=0.0, average=True), "average is not used"),
-        (dict(threshold=1.0, l2=0.0, step_order="shrink_first"), "step_order is not used"),
-        (dict(threshold=-1.0, l2=0.0), "threshold must be finite and not negative"),
-        (dict(period=0), "period must be at least 1"),
-        (dict(gamma=1.0), "gamma is not used by rule='truncated_gradient'"),
-        (dict(rule="fobos", period=3), "period is not used by rule='fobos' but by"),
-        (dict(rule="rda", threshold=3.0), "threshold is not used by rule='rda' but by"),
+        (
+            dict(rule=TruncatedGradient(threshold=1.0)),
+            r"l2 must be 0 with rule=TruncatedGradient\(threshold=...\)",
+        ),
+        (dict(rule=TruncatedGradient(threshold=1.0), l2=0.0, engine="dense"), "engine is not used"),
+        (dict(rule=TruncatedGradient(threshold=1.0), l2=0.0, average=True), "average is not used"),
+        (
+            dict(rule=TruncatedGradient(threshold=-1.0), l2=0.0),
+            "threshold of TruncatedGradient must be finite and not negative",
+        ),
+        (dict(rule=TruncatedGradient(period=0)), "period of TruncatedGradient must be at least 1"),
     ],
 )
 def test_parameters_that_do_not_go_together_are_refused(options, message):
     """Before anything is trained."""
     X, y = make_data()
     with pytest.raises(ValueError, match=message):
-        LazyNetClassifier(**{"rule": "truncated_gradient", **options}).fit(X, y)
+        LazyNetClassifier(**options).fit(X, y)
 
 
 def test_a_pull_beyond_the_range_of_doubles_is_refused():
     """With a threshold as without."""
     X, y = make_data()
-    for threshold in (None, 1.0):
+    for threshold in (math.inf, 1.0):
         model = LazyNetClassifier(
-            rule="truncated_gradient", l1=1e200, l2=0.0, threshold=threshold, schedule="constant",
+            rule=TruncatedGradient(threshold=threshold), l1=1e200, l2=0.0, schedule="constant",
             eta0=1e100,
         )  # fmt: skip
         with pytest.raises(ValueError, match=r"eta must be less than .* with l1=1e\+200"):
@@ -239,7 +197,7 @@ def test_a_pull_beyond_the_range_of_doubles_is_refused():
 def test_the_stepper_hands_its_wear_on():
     """To engines of a state of their own as well."""
     wear = Wear(largest_cushion=0.01)
-    stepper = Stepper(2, rule="truncated_gradient", threshold=1.0, wear=wear)
+    stepper = Stepper(2, rule=TruncatedGradient(threshold=1.0), wear=wear)
     assert stepper.engine.wear is wear
 
 
@@ -248,7 +206,7 @@ def test_another_threshold_concerns_only_the_steps_to_come(first, second):
     """What weights have missed under the first is had under the first; all steps are compared."""
     rows = [([0], [1.0], 4.0), *5 * [([1], [1.0], 0.1)], ([0, 1], [0.5, 2.0], 1.0)]
     model = LazyNetRegressor(
-        rule="truncated_gradient", threshold=first, l1=0.1, l2=0.0, schedule="constant", eta0=0.5,
+        rule=TruncatedGradient(threshold=first), l1=0.1, l2=0.0, schedule="constant", eta0=0.5,
         fit_intercept=False, shuffle=False,
     )  # fmt: skip
     dense = DenseTruncatedGradient(
@@ -256,10 +214,10 @@ def test_another_threshold_concerns_only_the_steps_to_come(first, second):
     )
     for step, (indices, values, target) in enumerate([*rows, *rows]):
         if step == 4:
-            model.set_params(threshold=second)
+            model.set_params(rule__threshold=second)
             dense.threshold = second
         row = np.zeros((1, 2))
         row[0, indices] = values
         model.partial_fit(row, [target])
         dense.step(indices, values, target)
-        assert apart(model.coef_[0], dense.weights) <= 1e-10
+        assert apart(model.coef_, dense.weights) <= 1e-10

@@ -1,0 +1,54 @@
+"""The rows of the catalogue that tests run over, and compiled engines of every form."""
+
+from lazynet import FTRL, RDA, SGD, AdaGrad, Carpenter, FoBoS, TruncatedGradient
+from lazynet.catalogue import ALGORITHMS, new_engine
+from lazynet.forms import DEFAULT_BUDGET, FORMS, Dense, Tables
+from lazynet.losses import get_loss
+from lazynet.penalties import ElasticNet
+
+#: The rules whose weights any form keeps.
+AFFINE_RULES = [name for name, row in ALGORITHMS.items() if row.engine is None]
+
+#: The rules that have an engine of their own.
+RULES_WITH_STATE = [name for name, row in ALGORITHMS.items() if row.engine is not None]
+
+#: Every rule with parameters that are not its defaults.
+GIVEN = {
+    "fobos": FoBoS(step_order="shrink_first"),
+    "sgd": SGD(step_order="shrink_first"),
+    "truncated_gradient": TruncatedGradient(period=5, threshold=0.3),
+    "rda": RDA(gamma=3.0, rho=0.01),
+    "ftrl": FTRL(alpha=0.2, beta=0.5),
+    "adagrad": AdaGrad(alpha=0.2, delta=0.5),
+    "carpenter_inexact": Carpenter(period=7),
+}
+
+#: Both orders of gradient step and shrink.
+BOTH_ORDERS = ("gradient_first", "shrink_first")
+
+
+def form_of(name, budget=DEFAULT_BUDGET, predictions=False):
+    """A form by name; the tables take ``budget``, the dense form ``predictions``."""
+    if name == Tables.name:
+        return Tables(budget)
+    return Dense(predictions) if name == Dense.name else FORMS[name]()
+
+
+def engine_of(name, n_features, *, wear=None, average=False, **options):
+    """A new engine of a form, all weights zero; ``options`` are those of ``form_of``."""
+    form = form_of(name, **options)
+    return new_engine(FoBoS(), ElasticNet(), n_features, form=form, average=average, wear=wear)
+
+
+def loss_of(problem):
+    """The loss of a problem and its width, as the references take them."""
+    return dict(loss=get_loss(problem.loss).name, epsilon=problem.epsilon)
+
+
+def penalty_of(rule, l1, l2):
+    """The penalty, without l2 where the rule refuses l2."""
+    try:
+        rule.check_penalty(ElasticNet(l1, l2))
+    except ValueError:
+        return ElasticNet(l1, 0.0)
+    return ElasticNet(l1, l2)
