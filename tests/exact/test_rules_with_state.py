@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from support import plan, rows
-from support.algorithms import GIVEN, RULES_WITH_STATE, penalty_of
+from support.algorithms import GIVEN, RULES_WITH_STATE, other_than, penalty_of
 from support.broken_engines import BROKEN_ENGINES, BROKEN_WITH_STATE
 from support.engines import apart, near_a_kink
 from support.matrices import corpus, make_data
@@ -30,6 +30,7 @@ from lazynet.engines.ftrl import FTRLEngine
 from lazynet.kernels import cells as kernel
 from lazynet.kernels.examples import Examples
 from lazynet.losses import LOSSES, get_loss
+from lazynet.params import Choice, Flag, Integer
 from lazynet.penalties import ElasticNet
 from lazynet.reference.adagrad import DenseAdaGrad
 from lazynet.reference.ftrl import DenseFTRL
@@ -38,8 +39,27 @@ from lazynet.training import Learner, run_pass
 
 STRENGTHS = st.sampled_from([0.0, 1e-8, 1e-3, 0.1, 1.0, 10.0])
 RULES = RULES_WITH_STATE
-#: every parameter of each rule, far and wide
+
+
+def values_of(kind, default):
+    """Values of a parameter of a rule: its default and others, far and wide."""
+    if isinstance(kind, (Choice, Flag)):
+        return st.sampled_from([default, other_than(kind, default)])
+    if isinstance(kind, Integer):
+        drawn = st.integers(kind.least, kind.least + 7)
+        return st.none() | drawn if kind.optional else drawn
+    positive = [default or 0.1, 0.01, 0.5, 10.0]
+    return st.sampled_from(positive if kind.above == 0 else [0.0, *positive])
+
+
+#: Every parameter of each rule, far and wide; of some rules, values that tell more.
 PARAMETERS = {
+    name: {
+        key: values_of(of, vars(ALGORITHMS[name].rule())[key])
+        for key, of in ALGORITHMS[name].rule._kinds.items()
+    }
+    for name in RULES
+} | {
     "truncated_gradient": dict(
         period=st.integers(1, 7), threshold=st.sampled_from([0.0, 0.01, 0.1, 1.0, 10.0])
     ),
@@ -53,7 +73,7 @@ PARAMETERS = {
 
 
 def test_every_rule_with_a_state_is_tested():
-    """A new row of the catalogue needs parameters here, all of them, and broken engines."""
+    """Every row of the catalogue has parameters here, all of them, and broken engines."""
     assert set(PARAMETERS) == set(RULES)
     assert set(GIVEN) == set(ALGORITHMS)
     for name in RULES:

@@ -1,9 +1,10 @@
 """The rows of the catalogue that tests run over, and compiled engines of every form."""
 
-from lazynet import FTRL, RDA, SGD, AdaGrad, Carpenter, FoBoS, TruncatedGradient
+from lazynet import FTRL, RDA, AdaGrad, Carpenter, FoBoS, TruncatedGradient
 from lazynet.catalogue import ALGORITHMS, new_engine
 from lazynet.forms import DEFAULT_BUDGET, FORMS, Dense, Tables
 from lazynet.losses import get_loss
+from lazynet.params import Choice, Flag, Integer
 from lazynet.penalties import ElasticNet
 
 #: The rules whose weights any form keeps.
@@ -12,10 +13,26 @@ AFFINE_RULES = [name for name, row in ALGORITHMS.items() if row.engine is None]
 #: The rules that have an engine of their own.
 RULES_WITH_STATE = [name for name, row in ALGORITHMS.items() if row.engine is not None]
 
-#: Every rule with parameters that are not its defaults.
-GIVEN = {
-    "fobos": FoBoS(step_order="shrink_first"),
-    "sgd": SGD(step_order="shrink_first"),
+
+def other_than(kind, default):
+    """A value of a parameter that is not its default."""
+    if isinstance(kind, Choice):
+        return next(name for name in kind.accepted if name != default)
+    if isinstance(kind, Flag):
+        return not default
+    if isinstance(kind, Integer):
+        return (default or kind.least) + 3
+    return 0.5 if default != 0.5 else 0.25
+
+
+def with_other_parameters(rule):
+    """A rule of a class, none of whose parameters has its default."""
+    default = rule()
+    return rule(**{name: other_than(of, vars(default)[name]) for name, of in rule._kinds.items()})
+
+
+#: Every rule with parameters that are not its defaults; of some rules, values that tell more.
+GIVEN = {name: with_other_parameters(row.rule) for name, row in ALGORITHMS.items()} | {
     "truncated_gradient": TruncatedGradient(period=5, threshold=0.3),
     "rda": RDA(gamma=3.0, rho=0.01),
     "ftrl": FTRL(alpha=0.2, beta=0.5),

@@ -4,6 +4,7 @@ import copy
 
 import numpy as np
 
+from lazynet.catalogue import ALGORITHMS
 from lazynet.engines.adagrad import AdaGradEngine
 from lazynet.engines.carpenter import CarpenterEngine
 from lazynet.engines.clock import ClockEngine
@@ -123,12 +124,23 @@ class NeverSweeps(CarpenterEngine):
         pass
 
 
+def reads_halves(engine):
+    """An engine of the same kind that reads half of every weight."""
+
+    def _read(self, cells, out):
+        engine._read(self, cells, out)
+        out /= 2.0
+
+    return type(f"ReadsHalves{engine.__name__}", (engine,), {"_read": _read})
+
+
 _OF_THE_CLOCK = [ForgetsToSweep, SweepsOnlyLiveWeights, ReadsWithoutTheShift]
 
-#: The broken engines of every rule of the catalogue.
+#: The broken engines of every rule of the catalogue; of some rules, engines with a finer fault.
 BROKEN_ENGINES = {
-    "fobos": _OF_THE_CLOCK,
-    "sgd": _OF_THE_CLOCK,
+    name: _OF_THE_CLOCK if row.engine is None else [reads_halves(row.engine)]
+    for name, row in ALGORITHMS.items()
+} | {
     "truncated_gradient": [ForgetsTheStamp, NoThreshold],
     "rda": [ForgetsTheFadingPenalty, CountsOneGradientTooMany],
     "ftrl": [PenalisesTheIntercept, UsesTheSquares],
