@@ -371,7 +371,9 @@ EXAMPLES = {
         theta=0.5, min_informed=1, universal=True,
     ),
     "Data": dict(examples=None, loss=None),
-    "Problem": dict.fromkeys(["X", "y", "importances", "order", "rates"]),
+    "Problem": dict(
+        X=sparse.csr_matrix([[1.0]]), y=[1.0], importances=[1.0], order=[0], rates=[0.1]
+    ),
     "Plan": dict(
         loss=None, penalty=ElasticNet(), rule=None, schedule=None, form=Clock(), average=None,
         fit_intercept=True,
