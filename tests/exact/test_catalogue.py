@@ -1,4 +1,4 @@
-"""Every row of the catalogue names a rule, its engine, its reference, its paper and its property."""
+"""Every row of the catalogue names one rule, its engine, reference, paper and property."""
 
 import ast
 import importlib

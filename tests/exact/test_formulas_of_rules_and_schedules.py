@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-
 from support.algorithms import AFFINE_RULES
 
 from lazynet import Stepper
@@ -332,16 +331,16 @@ def test_schedule_from_a_callable_or_a_schedule():
 @pytest.mark.parametrize("name", SCHEDULES)
 def test_eta0_that_is_no_rate_is_refused(name, eta0):
     """eta0 must be finite and positive."""
-    with pytest.raises(ValueError, match="^eta0 must be finite and positive"):
+    with pytest.raises(ValueError, match=r"^eta0 must be finite and positive"):
         Stepper(1, schedule=name, eta0=eta0, l2=0.1)
 
 
 @pytest.mark.parametrize("eta0", ["0.1", True, [0.1], 1j])
 def test_eta0_that_is_no_number_is_refused(eta0):
     """A wrong type is named as such."""
-    with pytest.raises(TypeError, match="^eta0 must be a number"):
+    with pytest.raises(TypeError, match=r"^eta0 must be a number"):
         Stepper(1, schedule="constant", eta0=eta0)
-    with pytest.raises(TypeError, match="^eta0 of Constant must be a number"):
+    with pytest.raises(TypeError, match=r"^eta0 of Constant must be a number"):
         made(Constant(eta0))
 
 

@@ -295,9 +295,7 @@ def test_a_difference_is_told_in_numbers():
 def test_a_missing_intercept_is_an_error_that_says_what_to_add():
     """An implementation without one cannot be compared where the problem fits one."""
     problem = find(problems(intercepts=[True]), lambda problem: True)
-    with pytest.raises(
-        AssertionError, match="add one, or draw problems\\(intercepts=\\[False\\]\\)"
-    ):
+    with pytest.raises(AssertionError, match=r"add one, or draw problems\(intercepts=\[False\]\)"):
         assert_matches_twin(Breaks(problem), problem)
 
 

@@ -11,7 +11,7 @@ from support import plan, rows
 from support.algorithms import AFFINE_RULES, BOTH_ORDERS
 from support.engines import stepper_for
 
-from lazynet import FoBoS, LazyNetClassifier, SGD, Stepper
+from lazynet import SGD, FoBoS, LazyNetClassifier, Stepper
 from lazynet.data import as_examples
 from lazynet.engines.dense import DenseEngine
 from lazynet.engines.rescaled import RescaledEngine
