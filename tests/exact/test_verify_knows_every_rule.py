@@ -1,4 +1,4 @@
-"""verify() agrees with every exact rule, disagrees with broken engines, and refuses inexact rules."""
+"""verify agrees with every exact rule, disagrees with broken engines, refuses inexact rules."""
 
 from dataclasses import replace
 
