@@ -1,0 +1,125 @@
+"""Every row of the catalogue names one rule, its engine, reference, paper and property."""
+
+import ast
+import importlib
+import inspect
+import pkgutil
+import re
+
+import numpy as np
+import pytest
+from support import ROOT
+from support.algorithms import AFFINE_RULES, GIVEN, penalty_of
+
+import lazynet
+from lazynet import engines, reference, rules
+from lazynet.catalogue import ALGORITHMS, algorithm_of, check_rule, new_engine, new_reference
+from lazynet.checks.twin import BoundedTwin
+from lazynet.engines.cells import CellEngine
+from lazynet.engines.clock import ClockEngine
+from lazynet.kernels import cells as kernel
+from lazynet.losses import get_loss
+from lazynet.rules.base import Affine, Rule
+
+each_row = pytest.mark.parametrize("row", ALGORITHMS.values(), ids=ALGORITHMS)
+
+
+def classes_of(package, base):
+    """The named classes below ``base`` that the modules of a package define."""
+    found = set()
+    for module in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
+        for kind in vars(importlib.import_module(module.name)).values():
+            if inspect.isclass(kind) and issubclass(kind, base) and "name" in vars(kind):
+                found.add(kind)
+    return found
+
+
+def test_every_rule_has_one_row_and_every_row_one_rule():
+    """By its name, which is that of the parameter ``rule``."""
+    kinds = [row.rule for row in ALGORITHMS.values()]
+    assert len(set(kinds)) == len(kinds)
+    assert set(kinds) == classes_of(rules, Rule)
+    for name, row in ALGORITHMS.items():
+        assert name == row.name == row.rule.name
+        assert type(check_rule("rule", name)) is row.rule
+        assert algorithm_of(row.rule()) is row
+        assert getattr(lazynet, row.rule.__name__) is row.rule
+
+
+def test_every_engine_of_cells_belongs_to_one_rule():
+    """And every kind of cell that the kernel knows belongs to one engine."""
+    own = [row.engine for row in ALGORITHMS.values() if row.engine is not None]
+    assert len(set(own)) == len(own)
+    assert set(own) == classes_of(engines, CellEngine)
+    with pytest.raises(ValueError, match="kind must be one of") as caught:
+        kernel.numbers("")
+    known = str(caught.value).removeprefix("kind must be one of ").split(", got")[0].split(", ")
+    assert sorted(engine.kind for engine in own) == sorted(known)
+
+
+@each_row
+def test_the_engine_is_that_of_the_row(row):
+    """The row's where the rule has a state; the clock, the default form, where it has none."""
+    for rule in (row.rule(), GIVEN[row.name]):
+        penalty = penalty_of(rule, 0.1, 0.1)
+        engine = new_engine(rule, penalty, 3)
+        assert type(engine) is (row.engine if rule.has_state else ClockEngine)
+        assert engine.weights().tolist() == [0.0, 0.0, 0.0]
+        if rule.has_state:
+            assert engine.name == row.name
+            assert engine.settings.tolist() == list(rule.settings(penalty))
+            assert len(engine.settings) == len(kernel.settings(engine.kind))
+        else:
+            assert isinstance(rule, Affine)
+    assert (row.engine is None) == (row.name in AFFINE_RULES)
+    assert GIVEN[row.name].has_state == (row.engine is not None)
+
+
+@each_row
+def test_the_reference_takes_the_parameters_of_the_rule(row):
+    """A class in plain Python, which learns the weights that the compiled engine learns."""
+    kind = getattr(row.reference, "func", row.reference)
+    assert kind.__module__.startswith(reference.__name__ + ".")
+    for rule in (row.rule(), GIVEN[row.name]):
+        penalty = penalty_of(rule, 0.01, 0.1)
+        twin = new_reference(
+            rule, 2, loss=get_loss("squared_error"), penalty=penalty, schedule=lambda t: 0.1,
+            fit_intercept=True,
+        )  # fmt: skip
+        rates = dict(schedule="constant", eta0=0.1) if rule.scheduled else {}
+        stepper = lazynet.Stepper(
+            2, rule=rule, loss="squared_error", l1=penalty.l1, l2=penalty.l2, fit_intercept=True,
+            **rates,
+        )  # fmt: skip
+        for _ in range(3):
+            for example in (([0], [1.0], 2.0), ([1], [-0.5], 1.0), ([0, 1], [0.3, 2.0], -1.0)):
+                assert stepper.step(*example) == pytest.approx(twin.step(*example), rel=1e-12)
+        np.testing.assert_allclose(stepper.weights, twin.weights, rtol=1e-12)
+        assert stepper.intercept == pytest.approx(twin.intercept, rel=1e-12)
+        assert np.any(stepper.weights != 0)
+
+
+@each_row
+def test_the_property_is_a_test_file_that_states_it(row):
+    """The file exists, and has a test that holds the engine against its reference."""
+    path = ROOT / row.property
+    assert path.is_file(), row.property
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    tests = [node.name for node in tree.body if isinstance(node, ast.FunctionDef)]
+    assert any(re.match(r"test_.*every_step_equals_the_(reference|dense_twin)", t) for t in tests)
+
+
+@each_row
+def test_the_paper_is_named_with_its_year_or_its_theorem(row):
+    """Enough to find the paper; the sources are in CITATION.cff and the README."""
+    assert re.search(r"\((19|20)\d\d\)|Theorem \d", row.paper)
+
+
+@each_row
+def test_only_exact_rules_have_a_twin(row):
+    """A rule that is not exact has nothing to be equal to."""
+    if row.exact:
+        assert BoundedTwin(2, rule=row.rule(), schedule=lambda t: 0.1).comparable
+    else:
+        with pytest.raises(ValueError, match="rule must be exact"):
+            BoundedTwin(2, rule=row.rule(), schedule=lambda t: 0.1)
