@@ -433,7 +433,7 @@ def test_the_kernel_refuses_state_that_does_not_fit():
         (lambda: run(rates=np.ones(3)), "rates must have 2 entries"),
         (lambda: run(size=0), "size must be at least 1"),
         (lambda: run(cells=np.zeros((d + 1, 2))), f"cells must have {d} rows"),
-        (lambda: run(cells=np.zeros((d, 3))), "two numbers"),
+        (lambda: run(cells=np.zeros((d, 3))), "rows of 2 numbers, got"),
         (lambda: run(fields=np.zeros(5)), "fields must have"),
         (lambda: run(loss=99), "loss must be a code"),
     ):
