@@ -457,7 +457,10 @@ def test_the_kernel_refuses_state_that_does_not_fit():
             "room for",
         ),
         (lambda: path.records.extend(*(array[:1] for array in _record_arrays(9))), "hold"),
-        (lambda: kernel.truncate(path.records, cells[:, :1].copy(), fields, 1, 1, True), "two"),
+        (
+            lambda: kernel.truncate(path.records, cells[:, :1].copy(), fields, 1, 1, True),
+            "rows of 2 numbers, got",
+        ),
         (lambda: kernel.sweep(cells, np.zeros(9)), "fields must have"),
     ):
         with pytest.raises(ValueError, match=message):
