@@ -140,5 +140,5 @@ class AveragedClockEngine(WithTables, OnTheClock):
 
 
 def _steps_per_block(n_features: int) -> int:
-    """Steps in a block, 24 bytes each: so many that a visit to every weight costs little beside."""
+    """Steps in a block, 24 bytes each; beside them a visit to every weight costs little."""
     return max(min(4 * n_features, 2**18), n_features // 4, 2**12)

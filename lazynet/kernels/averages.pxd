@@ -9,7 +9,7 @@ cdef enum:
     PULLS_LOW = 2
     TOTAL = 3              # sum of omega over all iterates so far, and its lost digits
     TOTAL_LOW = 4
-    INTERCEPT_SUM = 5      # sum of omega b, likewise
+    INTERCEPT_SUM = 5      # sum of omega b over all iterates, and its lost digits
     INTERCEPT_SUM_LOW = 6
     N_AVERAGE_FIELDS = 7
 

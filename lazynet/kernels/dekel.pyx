@@ -49,7 +49,7 @@ cdef enum:
     S = 9
     N_FIELDS = 11
 
-# After at least so many steps h begins again for the first time.
+# The least number of steps after which h begins again for the first time.
 cdef enum:
     PATIENT_STEPS = 65536
 

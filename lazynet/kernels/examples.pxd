@@ -72,7 +72,7 @@ cdef list pinned(arrays)
 cdef enum:
     AHEAD = 3
 
-# One call touches at most so many numbers and one row more, which takes some tens of milliseconds.
+# The most numbers that one call touches, a last row excepted: some tens of milliseconds.
 cdef enum:
     PATIENCE = 8388608
 

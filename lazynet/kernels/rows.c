@@ -55,7 +55,7 @@ LAZYNET_INLINE void lazynet_transpose(lazynet_four rows[4]) {
 
 /* Averaged weights that have vanished since they were stored, collected for `bury`. */
 #define LAZYNET_BLOCK 16
-#define LAZYNET_CELLS 4 /* load_four takes so many cells apart */
+#define LAZYNET_CELLS 4 /* the number of cells that load_four takes apart */
 typedef struct {
     double z[LAZYNET_BLOCK];
     ptrdiff_t cell[LAZYNET_BLOCK];

@@ -108,13 +108,13 @@ LAZYNET_INLINE double lazynet_caught_up(double w, double p_psi, double b_psi, do
 typedef struct {
     double *shifts;
     double *scales; /* S0, from n = 0 on */
-    double *pulls;  /* S1, likewise */
+    double *pulls;  /* S1, from n = 0 on */
     ptrdiff_t n;    /* iterates that have counted */
     ptrdiff_t room; /* iterates for which there is room */
 } lazynet_past;
 
-/* How many of the counted iterates have a shift below `magnitude`, the |z| of a weight: in so many
- * of them the weight was alive.  Shifts never fall.  The search halves the same ranges for every
+/* How many of the counted iterates have a shift below `magnitude`, the |z| of a weight: the number
+ * of iterates in which the weight was alive.  Shifts never fall.  The search halves the same ranges for every
  * magnitude and no branch depends on it, so that several searches run side by side. */
 LAZYNET_INLINE ptrdiff_t lazynet_iterates_alive(const lazynet_past *past, double magnitude) {
     ptrdiff_t alive = 0;

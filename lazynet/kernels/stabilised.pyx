@@ -59,12 +59,12 @@ STABILISED_FIELDS = N_FIELDS
 INTERCEPT_FIELD = INTERCEPT
 SHIFT_FIELD = SHIFT
 
-# The cell of a record's feature is prefetched so many records ahead.
+# How many records ahead the cell of a record's feature is prefetched.
 cdef enum:
     RECORDS_AHEAD = 16
 
-# Past the shift of so many equal bursts, weights as small as the pull of a burst lose too many
-# digits, and the bursts have paid for a sweep.
+# The largest shift, in pulls of one burst.  Past this shift, weights as small as the pull of a burst
+# lose too many digits, and the bursts have paid for a sweep.
 cdef enum:
     LARGEST_SHIFT = 1024
 
@@ -364,7 +364,7 @@ def tally(Records records, int32_t[:, ::1] counts not None):
 
 def judge(
     Records records,
-    int32_t least,              # nu: a feature is judged after so many bursts
+    int32_t least,              # nu: bursts that inform a feature before it is judged
     double threshold,           # pi0
     int32_t[:, ::1] counts not None,     # IN/OUT: {U, V}
     double[::1] frequency not None,      # OUT: pi of the judged features

@@ -56,7 +56,7 @@ LAZYNET_INLINE double lazynet_adagrad_decay(double eta, const lazynet_adagrad_co
     return rule->decays > 0.0 ? log1p(eta * rule->l2) : eta;
 }
 
-/* A weight after so many missed shrinks of its own: |w| + (|w| + l1 / l2) expm1(-missed c), or
+/* A weight after a number of missed shrinks: |w| + (|w| + l1 / l2) expm1(-missed c), or
  * |w| - missed c l1 without l2. */
 LAZYNET_INLINE double lazynet_adagrad_weight(double w, double c, double missed,
                                              const lazynet_adagrad_constants *rule) {
@@ -153,7 +153,7 @@ LAZYNET_CELL_KIND lazynet_kind_adagrad = {
 #endif
 
 #ifdef LAZYNET_REAL
-/* Scratch memory holds the weights of the row in its first so many numbers, and their s behind. */
+/* The first half of the scratch memory holds the weights of the row, the second half their s. */
 LAZYNET_INLINE ptrdiff_t LAZYNET_TYPED(adagrad_half)(const lazynet_row *row) {
     return (row->length + LAZYNET_LANES - 1) / LAZYNET_LANES * LAZYNET_LANES;
 }
