@@ -16,7 +16,7 @@ from lazynet.averages import AVERAGE, AverageLike
 from lazynet.catalogue import RULE, RuleLike
 from lazynet.checks.verify import LARGEST_EPOCHS, VerificationReport, affordable_rows, verify
 from lazynet.data import as_examples, check_order, touched_columns, unusable
-from lazynet.engines.base import LOWER_ETA0, Engine, refuse_overflow
+from lazynet.engines.base import Engine, refuse_overflow
 from lazynet.estimators.base import (
     SparseClassifier,
     SparseLinear,
@@ -161,7 +161,7 @@ class _ElasticNetModel(SparseLinear):
         )
         coefficients = _stack(engines)
         intercepts = np.array([engine.model_intercept for engine in engines])
-        refuse_overflow(t, LOWER_ETA0, coefficients, intercepts)
+        refuse_overflow(t, engines[0].advice, coefficients, intercepts)
         self._engines, self._storage = engines, p.plan.storage
         self._coefficients: NDArray[np.float64] | None = coefficients
         self._generator = generator

@@ -34,6 +34,8 @@ class Rule(ParameterObject):
     scheduled: ClassVar[bool] = True
     #: the constructor call that sets the rate of a rule without a schedule, for error messages
     rate: ClassVar[str] = ""
+    #: what to do about a model that overflows
+    remedy: ClassVar[str] = "Lower eta0"
     #: w <- shrink(w - eta g x), or with "shrink_first" w <- shrink(w) - eta g x
     step_order: str = "gradient_first"
 
