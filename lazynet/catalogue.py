@@ -107,7 +107,7 @@ def check_rule(name: str, value: Any) -> Rule:
 
 
 #: The kind of the parameter ``rule``.
-RULE = Special(check=check_rule)
+RULE = Special(check=check_rule, objects=tuple(row.rule for row in ALGORITHMS.values()))
 
 
 def algorithm_of(rule: Rule) -> Algorithm:

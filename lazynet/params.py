@@ -241,9 +241,13 @@ class Choice(Kind):
 
 @dataclass(frozen=True, kw_only=True)
 class Special(Kind):
-    """A value with a check of its own: ``check`` gets the parameter's name and the value."""
+    """A value with a check of its own: ``check`` gets the parameter's name and the value.
+
+    ``objects`` are the classes of the objects that the parameter takes.
+    """
 
     check: Callable[[str, Any], Any]
+    objects: tuple[type[Any], ...] = ()
 
     def _checked(self, name: str, value: Any) -> Any:
         return self.check(name, value)

@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from lazynet.data import checked_csr, only_named_columns, unusable, usable_rows
 from lazynet.losses import LOSSES, Loss, LossLike, get_loss
-from lazynet.params import Kind, ParameterObject, check_array, settle
+from lazynet.params import Kind, check_array, settle
 from lazynet.rules.base import LARGEST_SHRINK
 from lazynet.transactions import Transactional, all_or_nothing, at_rest
 
@@ -151,7 +151,7 @@ class SparseLinear(Transactional, BaseEstimator):
             if nested and name in self._kinds and not hasattr(value, "set_params"):
                 raise ValueError(
                     f"{key} needs an object, and {name} is {value!r}: "
-                    f"write {name}={_object_for(self._kinds[name], name, value)}"
+                    + _object_with(nested, self._kinds[name], name, value)
                 )
         return super().set_params(**params)
 
@@ -309,7 +309,9 @@ class SparseLinear(Transactional, BaseEstimator):
         array([1.])
         """
         check_is_fitted(self)
-        return self._intercepts()
+        intercepts = self._intercepts()
+        intercepts.flags.writeable = False
+        return intercepts
 
     @intercept_.setter
     def intercept_(self, value: Any) -> None:
@@ -374,18 +376,14 @@ class SparseLinear(Transactional, BaseEstimator):
         return tags
 
 
-def _object_for(kind: Kind, name: str, value: Any) -> str:
-    """The constructor call of the object that ``value`` stands for."""
-    try:
-        found = kind.settled(name, value)
-    except (TypeError, ValueError):
-        return "an object with parameters of its own"
-    if isinstance(found, Loss):
-        objects = {"huber": "Huber()", "epsilon_insensitive": "EpsilonInsensitive()"}
-        return objects.get(found.name, "Huber() or EpsilonInsensitive()")
-    if isinstance(found, ParameterObject):
-        return f"{type(found).__name__}()"
-    return "an object with parameters of its own"
+def _object_with(nested: str, kind: Kind, name: str, value: Any) -> str:
+    """Which object of the parameter ``name`` has a parameter ``nested``, as a part of an error."""
+    parameters = {other: other._kinds for other in getattr(kind, "objects", ())}
+    found = [other for other, kinds in parameters.items() if nested.split("__")[0] in kinds]
+    own = [other for other in found if getattr(other, "name", None) == value]
+    if not found:
+        return f"no object for {name} has a parameter {nested}"
+    return "write " + " or ".join(f"{name}={other.__name__}()" for other in own or found)
 
 
 class SparseClassifier(ClassifierMixin, SparseLinear):

@@ -85,6 +85,8 @@ class _ElasticNetModel(SparseLinear):
     eta0_: float
     history_: list[EpochRecord]
     _engines: list[Engine]
+    #: the scale of the rates of a schedule that leaves it to the model; None if none was needed
+    _scale: float | None = None
     _changed_in_place = ("_engines", "_generator")
 
     schedule: ScheduleLike
@@ -166,6 +168,7 @@ class _ElasticNetModel(SparseLinear):
         self._coefficients: NDArray[np.float64] | None = coefficients
         self._generator = generator
         self.t_, self.eta0_, self.history_ = t, eta0, history
+        self._scale = eta0 if _asks_for_scale(p) else None
         self.n_iter_ = len(history) if history else p.max_iter
         if p.tol is not None and not stopped:
             warnings.append(self._unfinished(p))
@@ -221,8 +224,8 @@ class _ElasticNetModel(SparseLinear):
         """Go on training with one pass over X; returns the warnings to give."""
         begun = self.__sklearn_is_fitted__()
         # The first call decides on the scale of the rates where the parameters leave it open.
-        keep = begun and p.eta0 is None and needs_scale(p.schedule)
-        eta0 = self.eta0_ if keep else self._scale_of_rates(p, X, weights)
+        kept = self._scale if begun and p.eta0 is None and _asks_for_scale(p) else None
+        eta0 = self._scale_of_rates(p, X, weights) if kept is None else kept
         plan = p.plan.known(eta0, None)
         order = check_order(sample_order, X.shape[0])
         problems = self._problems(X, y, weights)
@@ -258,6 +261,8 @@ class _ElasticNetModel(SparseLinear):
         self._coefficients = None
         self._generator = generator
         self.t_, self.eta0_ = t, eta0
+        if _asks_for_scale(p):
+            self._scale = eta0
         self.n_iter_ = getattr(self, "n_iter_", 0) + 1
         self.history_ = getattr(self, "history_", [])
         return warnings
@@ -278,8 +283,7 @@ class _ElasticNetModel(SparseLinear):
     def _load(self, coefficients: NDArray[np.float64], intercepts: NDArray[np.float64]) -> None:
         # New engines: the model keeps the old ones until this call is done.
         p = self._settle()
-        plan = p.plan.known(self.eta0_, None) if p.tol is not None else p.plan.known(self.eta0_, 1)
-        engines = [plan.new_engine(coefficients.shape[1]) for _ in self._engines]
+        engines = [p.plan.new_engine(coefficients.shape[1]) for _ in self._engines]
         for engine, weights, offset in zip(engines, coefficients, intercepts, strict=True):
             engine.load(weights, float(offset))
         self._engines, self._storage, self._coefficients = engines, p.plan.storage, None
@@ -318,6 +322,11 @@ class _ElasticNetModel(SparseLinear):
         n_steps = affordable_rows(X, max_rows, epochs) * epochs
         plan = p.plan.known(self._scale_of_rates(p, X, weights), n_steps)
         return verify(plan, X, targets, counts, max_rows, epochs)
+
+
+def _asks_for_scale(p: SimpleNamespace) -> bool:
+    """Whether the rates are as large as eta0, given or found."""
+    return bool(p.rule.scheduled and needs_scale(p.schedule))
 
 
 def _doubts(engines: list[Engine], plan: Plan) -> list[Warning]:

@@ -189,8 +189,9 @@ class Affine(Rule):
                 "Lower eta0 or l2"
                 + (", or use rule='fobos', which allows any rate." if self.name == "sgd" else ".")
             )
+        largest_allowed = LARGEST_SHRINK / l1 / self.period
         raise ValueError(
-            f"eta must be less than {LARGEST_SHRINK / l1:.6g} with l1={l1:.6g}; "
+            f"eta must be less than {largest_allowed:.6g} with l1={l1:.6g}; "
             f"the schedule gives {largest:.6g} at step {step}. Lower eta0 or l1."
         )
 
