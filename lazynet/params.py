@@ -313,10 +313,9 @@ class ParameterObject(BaseEstimator):
         """A copy whose parameters are plain Python values; an error names the parameter."""
         if self._is_settled:
             return self
-        values = {
-            key: kind.settled(f"{key} of {type(self).__name__}", getattr(self, key))
-            for key, kind in self._kinds.items()
-        }
+        values = self.get_params(deep=False)
+        for key, kind in self._kinds.items():
+            values[key] = kind.settled(f"{key} of {type(self).__name__}", values[key])
         copy = type(self)(**values)
         copy.__dict__["_is_settled"] = True
         return copy

@@ -88,7 +88,7 @@ l2=alpha*(1 - l1_ratio)
 def _advice(estimator: SparseLinear, name: str) -> str | None:
     """What to write instead of the parameter ``name``; None where there is nothing to say."""
     kinds = estimator._kinds
-    if name in kinds:
+    if name in estimator._get_param_names():
         return None
     for written in _FOREIGN.get(name, ()):
         if all(parameter in kinds for parameter in _WRITTEN.findall(written)):
@@ -268,6 +268,10 @@ class SparseLinear(Transactional, BaseEstimator):
         coefficients.flags.writeable = False
         self._coefficients, self._offsets = coefficients, intercepts
 
+    def __getstate__(self) -> Any:
+        # The sparse copy of the weights is made anew.
+        return {k: v for k, v in super().__getstate__().items() if k != "_sparsified"}
+
     def _raw_coef(self) -> Any:
         """The weights, a row per problem: an array, or a CSR matrix after ``sparsify``."""
         dense = self._dense_coef()
@@ -276,6 +280,8 @@ class SparseLinear(Transactional, BaseEstimator):
         made_from, matrix = self.__dict__.get("_sparsified", (None, None))
         if made_from is not dense:
             matrix = sparse.csr_matrix(dense)
+            for array in (matrix.data, matrix.indices, matrix.indptr):
+                array.flags.writeable = False
             self.__dict__["_sparsified"] = dense, matrix
         return matrix
 
@@ -289,7 +295,9 @@ class SparseLinear(Transactional, BaseEstimator):
         """The weights: shape (1, n_features), or (n_classes, n_features) for several classes.
 
         With ``average`` these are the averages of the weights, once an iterate has counted.  The
-        array is read-only; assign a whole array to change the model.
+        array is read-only; assign a whole array to change the model.  After an assignment, of
+        ``intercept_`` too, an average begins anew, as do the sums of gradients of RDA, FTRL and
+        AdaGrad.
         """
         check_is_fitted(self)
         return self._shaped(self._raw_coef())
