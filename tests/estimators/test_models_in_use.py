@@ -12,7 +12,6 @@ from support import ELASTIC_ENGINES
 from support.matrices import make_data
 
 from lazynet import (
-    RDA,
     ASGDClassifier,
     ASGDRegressor,
     Constant,
@@ -23,13 +22,15 @@ from lazynet import (
     Tables,
     TruncatedGradient,
 )
-from lazynet.catalogue import ALGORITHMS
+from lazynet.catalogue import ALGORITHMS, new_engine
+from lazynet.data import as_examples
 from lazynet.engines.base import Engine
 from lazynet.engines.cells import CellEngine
 from lazynet.engines.clock import AveragedClockEngine, ClockEngine
 from lazynet.engines.dense import DenseEngine
 from lazynet.engines.rescaled import RescaledEngine
 from lazynet.engines.tables import TablesEngine
+from lazynet.training import Learner, run_pass
 
 EVERY_ENGINE = [
     {"engine": "clock"},
@@ -204,29 +205,31 @@ def test_weights_that_do_not_fit_are_refused(name, value, message):
 @each_engine
 @pytest.mark.parametrize("n_classes", [0, 2, 3])
 def test_fit_starts_from_coef_init_and_intercept_init(n_classes, options):
-    """The first step predicts with the weights that fit was given."""
+    """A step of fit has the bits of a step of an engine that has loaded the given weights."""
     X, y = make_data(n_classes=n_classes)
     Estimator = LazyNetClassifier if n_classes else LazyNetRegressor
-    # At rates and strengths of next to nothing a step leaves the weights where they are.
-    options = {"l1": 1e-12, **options}
-    options["l2"] = 0.0
-    rule = options.get("rule", "fobos")
-    if options.get("rule") == "rda":
-        options["rule"] = RDA(gamma=1e12)
-    elif ALGORITHMS[getattr(rule, "name", rule)].rule.scheduled:
-        options["schedule"] = Constant(1e-12)
-    else:
-        options["rule"] = ALGORITHMS[rule].rule(alpha=1e-12)
-    model = quiet(Estimator, max_iter=1, **options)
+    model = quiet(Estimator, **{"l1": 1e-3, "l2": 1e-3, "max_iter": 1, **options})
     rows = {0: 1, 2: 1, 3: 3}[n_classes]
     weights = np.random.default_rng(0).standard_normal((rows, X.shape[1]))
-    offsets = np.arange(1.0, rows + 1)
-    model.fit(X, y, coef_init=weights[0] if rows == 1 else weights, intercept_init=offsets)
-    # RDA takes the given weights for those of one gradient, and divides by the root of the count.
-    share = 1 / np.sqrt(1 + len(y)) if rule == "rda" else 1.0
-    assert np.allclose(np.atleast_2d(model.coef_), share * weights, atol=1e-6)
-    assert np.allclose(model.intercept_, share * offsets, atol=1e-6)
-    assert model.t_ == len(y)
+    weights[:, ::3] = 0.0
+    offsets, order = np.arange(1.0, rows + 1), np.array([7])
+    start = dict(coef_init=weights[0] if rows == 1 else weights, intercept_init=offsets)
+    model.fit(X, y, sample_order=order, **start)
+    assert model.t_ == 1
+    plan = model._settle().plan.known(model.eta0_, 1)
+    for k in range(rows):
+        targets = y if not n_classes else np.where(y == (k if rows > 1 else 1), 1.0, -1.0)
+        found = np.atleast_2d(model.coef_)[k], model.intercept_[k]
+        # Without the given weights, or without the given intercept, the bits are others.
+        for w, b in ((1.0, 1.0), (1.0, 0.0), (0.0, 1.0)):
+            engine = new_engine(
+                plan.rule, plan.penalty, X.shape[1], form=plan.form,
+                average=plan.average is not None,
+            )  # fmt: skip
+            engine.load(w * weights[k], b * offsets[k])
+            run_pass([Learner(engine, as_examples(X, targets), plan)], order, 0)
+            same = same_bits(engine.model(), found[0]) and engine.model_intercept == found[1]
+            assert same == (w == b == 1.0)
 
 
 def test_coef_init_is_a_warm_start_with_these_weights():

@@ -16,13 +16,11 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import Pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from support import ELASTIC_ENGINES
+from support.algorithms import RULES_WITH_STATE, default_of, options_of
 from support.matrices import make_data
 
 from lazynet import (
-    FTRL,
-    RDA,
     SGD,
-    AdaGrad,
     ASGDClassifier,
     ASGDRegressor,
     ElasticNet,
@@ -84,7 +82,7 @@ LONG_FIRST_STEPS = (
         ASGDClassifier(),
         ASGDRegressor(),
         StabilisedSGDClassifier(),
-        *(LazyNetClassifier(rule=rule) for rule in (RDA(), FTRL(), AdaGrad())),
+        *(LazyNetClassifier(**options_of(default_of(name))) for name in RULES_WITH_STATE),
         LazyNetRegressor(rule=TruncatedGradient(threshold=0.5), l2=0.0),
     ],
     xfail_strict=True,

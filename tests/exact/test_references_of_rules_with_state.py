@@ -8,6 +8,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from support.algorithms import loss_of
 from support.fractions import F, problems
+from support.minima import assert_stationary
 
 from lazynet.reference import DenseReference, PlainClock
 from lazynet.reference.adagrad import DenseAdaGrad, PlainAdaGrad
@@ -164,15 +165,6 @@ def test_broken_truncations_are_caught(broken):
 
 
 # --- RDA and FTRL: the minimisers that define them ----------------------------------------------
-
-
-def assert_stationary(weight, pull, l1, scale):
-    """0 lies in pull + l1 d|w| at ``weight``, up to rounding of numbers as large as ``scale``."""
-    slack = 1e-12 * (1.0 + scale)
-    if weight == 0.0:
-        assert abs(pull) <= l1 + slack
-    else:
-        assert abs(pull + math.copysign(l1, weight)) <= slack
 
 
 @given(

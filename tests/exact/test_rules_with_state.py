@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from support import plan, rows
-from support.algorithms import GIVEN, RULES_WITH_STATE, other_than, penalty_of
+from support.algorithms import GIVEN, RULES_WITH_STATE, default_of, other_than, penalty_of
 from support.broken_engines import BROKEN_ENGINES, BROKEN_WITH_STATE
 from support.engines import apart, near_a_kink
 from support.matrices import corpus, make_data
@@ -92,12 +92,6 @@ def cases(draw, name):
     parameters = {key: draw(values) for key, values in PARAMETERS[name].items()}
     rule = ALGORITHMS[name].rule(**parameters)
     return rule, penalty_of(rule, draw(STRENGTHS), draw(STRENGTHS))
-
-
-def default_of(name):
-    """The rule with its defaults; with other parameters where the default has no state."""
-    default = ALGORITHMS[name].rule()
-    return default if default.has_state else GIVEN[name]
 
 
 def reference_of(rule, n_features, penalty, schedule, loss="log_loss", fit_intercept=True):

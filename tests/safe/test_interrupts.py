@@ -12,12 +12,11 @@ import numpy as np
 import pytest
 from scipy import sparse
 from support import ELASTIC_ENGINES
+from support.algorithms import WITH_STATE
 
 from lazynet import (
     FTRL,
-    AdaGrad,
     ASGDClassifier,
-    Carpenter,
     FoBoS,
     LazyNetClassifier,
     LazyNetRegressor,
@@ -25,6 +24,7 @@ from lazynet import (
     Stepper,
     Tables,
 )
+from lazynet.catalogue import check_rule
 
 # A second is what is promised; shared machines may be busy.
 SOON = 5.0
@@ -268,6 +268,11 @@ def assign_intercept(model):
     model.intercept_ = [17.0]
 
 
+def scheduled(options):
+    """Whether the rule of these options of an estimator takes its rates from a schedule."""
+    return check_rule("rule", options.get("rule", "fobos")).scheduled
+
+
 def small_models():
     """A name, a trained model, and a call that trains it further; sweeps are among the steps."""
     X, y = make_data(n=12, d=40, per_row=4)
@@ -279,13 +284,13 @@ def small_models():
         "tables": dict(engine=Tables(budget=5)),
         "dense": dict(engine="dense"),
         "shrink first": dict(rule=FoBoS(step_order="shrink_first"), l2=1e59),
-        "ftrl, other rates": dict(rule=FTRL(alpha=0.5), schedule="power", eta0=None),
-        "adagrad": dict(rule=AdaGrad(alpha=0.5, delta=1.0), schedule="power", eta0=None),
-        "carpenter_inexact": dict(rule=Carpenter(period=5)),
+        "ftrl, other rates": dict(rule=FTRL(alpha=0.5)),
+        **WITH_STATE,
     }
     for name, options in variants.items():
         classes = np.arange(3) if name == "three classes" else np.arange(2)
-        model = LazyNetClassifier(**{**base, **options})
+        rates = {} if scheduled(options) else dict(schedule="power", eta0=None)
+        model = LazyNetClassifier(**{**base, **rates, **options})
         model.partial_fit(X, np.arange(12) % len(classes), classes=classes)
         if name == "ftrl, other rates":
             model.set_params(rule__alpha=0.1)

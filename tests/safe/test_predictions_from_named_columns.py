@@ -7,17 +7,13 @@ import tracemalloc
 import numpy as np
 import pytest
 from scipy import sparse
+from support.algorithms import WITH_STATE
 
 from lazynet import (
-    FTRL,
-    RDA,
-    AdaGrad,
-    Carpenter,
     LazyNetClassifier,
     LazyNetRegressor,
     PolynomialDecay,
     Tables,
-    TruncatedGradient,
 )
 from lazynet.data import only_named_columns
 
@@ -31,11 +27,7 @@ VARIANTS = {
     "rescaled": dict(engine="rescaled", l1=0.0),
     "dense": dict(engine="dense"),
     "dense average": dict(engine="dense", average=True),
-    "truncated": dict(rule=TruncatedGradient(threshold=0.5), l2=0.0),
-    "rda": dict(rule=RDA(gamma=2.0)),
-    "ftrl": dict(rule=FTRL(alpha=0.5)),
-    "adagrad": dict(rule=AdaGrad(alpha=0.5)),
-    "carpenter": dict(rule=Carpenter(period=5)),
+    **WITH_STATE,
 }
 VARIANT = pytest.mark.parametrize("options", VARIANTS.values(), ids=VARIANTS)
 

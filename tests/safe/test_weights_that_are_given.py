@@ -7,19 +7,16 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.exceptions import NotFittedError
+from support.algorithms import WITH_STATE
 
 from lazynet import (
-    FTRL,
     RDA,
-    AdaGrad,
     ASGDClassifier,
     ASGDRegressor,
-    Carpenter,
     LazyNetClassifier,
     LazyNetRegressor,
     StabilisedSGDClassifier,
     Tables,
-    TruncatedGradient,
 )
 from safe.fuzz.portrait import differences, portrait
 
@@ -45,11 +42,7 @@ VARIANTS = {
     "rescaled": dict(engine="rescaled", l1=0.0),
     "dense": dict(engine="dense"),
     "dense average": dict(engine="dense", average=True),
-    "truncated": dict(rule=TruncatedGradient(threshold=0.5), l2=0.0),
-    "rda": dict(rule=RDA(gamma=2.0)),
-    "ftrl": dict(rule=FTRL(alpha=0.5)),
-    "adagrad": dict(rule=AdaGrad(alpha=0.5, delta=1.0)),
-    "carpenter": dict(rule=Carpenter(period=5)),
+    **WITH_STATE,
 }
 VARIANT = pytest.mark.parametrize("options", VARIANTS.values(), ids=VARIANTS)
 OTHERS = [

@@ -40,6 +40,25 @@ GIVEN = {name: with_other_parameters(row.rule) for name, row in ALGORITHMS.items
     "carpenter_inexact": Carpenter(period=7),
 }
 
+
+def default_of(name):
+    """The rule with its defaults; with other parameters where the default has no state."""
+    default = ALGORITHMS[name].rule()
+    return default if default.has_state else GIVEN[name]
+
+
+def options_of(rule):
+    """The options of an estimator with a rule: without l2 where the rule refuses l2."""
+    return dict(rule=rule) if penalty_of(rule, 0.0, 1.0).l2 else dict(rule=rule, l2=0.0)
+
+
+def some_values(rule, name):
+    """Some values of a parameter of a rule of the catalogue, its default among them."""
+    kind, default = ALGORITHMS[rule].rule._kinds[name], vars(ALGORITHMS[rule].rule())[name]
+    values = [default, vars(GIVEN[rule])[name], other_than(kind, default)]
+    return [*values, kind.least] if isinstance(kind, Integer) else values
+
+
 #: Both orders of gradient step and shrink.
 BOTH_ORDERS = ("gradient_first", "shrink_first")
 
@@ -69,3 +88,7 @@ def penalty_of(rule, l1, l2):
     except ValueError:
         return ElasticNet(l1, 0.0)
     return ElasticNet(l1, l2)
+
+
+#: Options of an estimator for each rule that has an engine of its own.
+WITH_STATE = {name: options_of(GIVEN[name]) for name in RULES_WITH_STATE}

@@ -10,19 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, is_classifier
+from support.algorithms import some_values
 
 import lazynet
 from lazynet import (
-    FTRL,
-    RDA,
-    SGD,
-    AdaGrad,
-    Carpenter,
     Clock,
     Constant,
     Dense,
     EpsilonInsensitive,
-    FoBoS,
     FromStep,
     Huber,
     InverseSqrt,
@@ -33,7 +28,6 @@ from lazynet import (
     Rescaled,
     Suffix,
     Tables,
-    TruncatedGradient,
 )
 from lazynet.catalogue import ALGORITHMS, check_rule
 from lazynet.forms import FORMS
@@ -124,13 +118,8 @@ def _one(*values: Any) -> Callable[[np.random.Generator], Any]:
 _NAMED_SCHEDULE = _one("constant", "power", "inverse_sqrt", "inverse_time", "pegasos")
 #: Rules, schedules and forms, and values that their parameters may have.
 RULES: list[tuple[type[Any], dict[str, list[Any]]]] = [
-    (FoBoS, {"step_order": ["gradient_first", "shrink_first"]}),
-    (SGD, {"step_order": ["gradient_first", "shrink_first"]}),
-    (TruncatedGradient, {"period": [1, 3], "threshold": [0.5, np.inf]}),
-    (RDA, {"gamma": [0.5, 2.0], "rho": [0.0, 0.1]}),
-    (FTRL, {"alpha": [0.1, 1.0], "beta": [0.5, 1.0]}),
-    (AdaGrad, {"alpha": [0.1, 1.0], "delta": [1e-6, 1.0]}),
-    (Carpenter, {"period": [None, 1, 3]}),
+    (row.rule, {key: some_values(name, key) for key in row.rule._kinds})
+    for name, row in ALGORITHMS.items()
 ]
 SCHEDULES: list[tuple[type[Any], dict[str, list[Any]]]] = [
     (Constant, {"eta0": [None, 0.1]}),
