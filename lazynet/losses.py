@@ -75,7 +75,7 @@ _ROWS = (
 LOSSES: dict[str, Loss] = {loss.name: loss for loss in _ROWS}
 
 
-# Names of losses in other libraries, and the names of the same or the nearest losses here.
+# Names of losses in other libraries, and the names of the same losses here.
 _FOREIGN = {
     "log": "log_loss",
     "logistic": "log_loss",
@@ -83,6 +83,9 @@ _FOREIGN = {
     "squared_loss": "squared_error",
     "mse": "squared_error",
     "absolute": "absolute_error",
+}
+# Losses of other libraries that do not exist here, and the nearest losses.
+_NEAREST = {
     "perceptron": "hinge",
     "quantile": "absolute_error",
     "squared_epsilon_insensitive": "epsilon_insensitive",
@@ -139,7 +142,12 @@ def get_loss(value: Any, name: str = "loss") -> Loss:
     if isinstance(value, str) and value not in LOSSES and value in _FOREIGN:
         raise ValueError(
             f"{name} must be one of {sorted(LOSSES)}, got {shown(value)}: "
-            f"write {name}={_FOREIGN[value]!r}, which is the same loss or the nearest"
+            f"write {name}={_FOREIGN[value]!r}"
+        )
+    if isinstance(value, str) and value in _NEAREST:
+        raise ValueError(
+            f"{name} must be one of {sorted(LOSSES)}, got {shown(value)}, which does not exist "
+            f"here: the nearest loss is {_NEAREST[value]!r}"
         )
     return LOSSES[check_choice(name, value, LOSSES)]
 
