@@ -91,6 +91,9 @@ _ROOMS = {
     "selection_stability": "lazynet.selection",
 }
 
+# Modules that can be used without an import of their own.
+_MODULES = {"catalogue", "checks", "figures", "reference", "schedules", "selection", "testing"}
+
 __all__ = [
     "FTRL",
     "RDA",
@@ -133,6 +136,8 @@ __all__ = [
 if not TYPE_CHECKING:  # type checkers must go on refusing names that do not exist
 
     def __getattr__(name: str) -> Any:
+        if name in _MODULES:
+            return import_module(f"lazynet.{name}")
         if name not in _ROOMS:
             raise AttributeError(f"module 'lazynet' has no attribute {name!r}")
         value = getattr(import_module(_ROOMS[name]), name)
@@ -140,4 +145,4 @@ if not TYPE_CHECKING:  # type checkers must go on refusing names that do not exi
         return value
 
     def __dir__() -> list[str]:
-        return sorted({*globals(), *__all__})
+        return sorted({*__all__, *_MODULES})

@@ -131,7 +131,7 @@ def check_average(name: str, average: Any) -> Average | Suffix | None:
 
 
 #: The kind of the parameter ``average``.
-AVERAGE = Special(check=check_average)
+AVERAGE = Special(check=check_average, objects=(FromStep, Suffix, PolynomialDecay))
 
 
 def known_average(average: Average | Suffix | None, n_steps: int | None) -> Average | None:

@@ -25,7 +25,7 @@ from lazynet.engines.truncated_gradient import TruncatedGradientEngine
 from lazynet.engines.wear import Wear
 from lazynet.forms import Clock, Dense, Form, Rescaled, Tables
 from lazynet.losses import Loss
-from lazynet.params import Special, named_or_given
+from lazynet.params import Special, named_or_given, shown
 from lazynet.penalties import ElasticNet
 from lazynet.reference.adagrad import DenseAdaGrad
 from lazynet.reference.carpenter import PlainCarpenter
@@ -103,11 +103,15 @@ def check_rule(name: str, value: Any) -> Rule:
     >>> check_rule("rule", "rda"), check_rule("rule", RDA(gamma=2.0))
     (RDA(), RDA(gamma=2.0))
     """
-    return named_or_given(name, value, Rule, {key: row.rule for key, row in ALGORITHMS.items()})
+    known = {key: row.rule for key, row in ALGORITHMS.items()}
+    rule = named_or_given(name, value, Rule, known)
+    if not isinstance(rule, known.get(rule.name, ())):
+        raise ValueError(f"{name} must be a rule of lazynet.catalogue, got {shown(value)}")
+    return rule
 
 
 #: The kind of the parameter ``rule``.
-RULE = Special(check=check_rule)
+RULE = Special(check=check_rule, objects=tuple(row.rule for row in ALGORITHMS.values()))
 
 
 def algorithm_of(rule: Rule) -> Algorithm:

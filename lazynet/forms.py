@@ -98,4 +98,4 @@ def check_form(name: str, value: Any) -> Form:
 
 
 #: The kind of the parameter ``engine``.
-FORM = Special(check=check_form)
+FORM = Special(check=check_form, objects=tuple(FORMS.values()))

@@ -75,7 +75,7 @@ _ROWS = (
 LOSSES: dict[str, Loss] = {loss.name: loss for loss in _ROWS}
 
 
-# Names of losses in other libraries, and the names of the same losses here.
+# Names of losses in other libraries, and the names of the same or the nearest losses here.
 _FOREIGN = {
     "log": "log_loss",
     "logistic": "log_loss",
@@ -83,6 +83,7 @@ _FOREIGN = {
     "squared_loss": "squared_error",
     "mse": "squared_error",
     "absolute": "absolute_error",
+    "perceptron": "hinge",
     "quantile": "absolute_error",
     "squared_epsilon_insensitive": "epsilon_insensitive",
 }
@@ -138,7 +139,7 @@ def get_loss(value: Any, name: str = "loss") -> Loss:
     if isinstance(value, str) and value not in LOSSES and value in _FOREIGN:
         raise ValueError(
             f"{name} must be one of {sorted(LOSSES)}, got {shown(value)}: "
-            f"write {name}={_FOREIGN[value]!r}"
+            f"write {name}={_FOREIGN[value]!r}, which is the same loss or the nearest"
         )
     return LOSSES[check_choice(name, value, LOSSES)]
 
@@ -148,4 +149,4 @@ def _check_loss(name: str, value: Any) -> Loss:
 
 
 #: The kind of the parameter ``loss``, which is settled to a row of the table.
-LOSS = Special(check=_check_loss)
+LOSS = Special(check=_check_loss, objects=(Huber, EpsilonInsensitive))

@@ -241,9 +241,13 @@ class Choice(Kind):
 
 @dataclass(frozen=True, kw_only=True)
 class Special(Kind):
-    """A value with a check of its own: ``check`` gets the parameter's name and the value."""
+    """A value with a check of its own: ``check`` gets the parameter's name and the value.
+
+    ``objects`` are the classes of the objects that the parameter takes.
+    """
 
     check: Callable[[str, Any], Any]
+    objects: tuple[type[Any], ...] = ()
 
     def _checked(self, name: str, value: Any) -> Any:
         return self.check(name, value)
@@ -309,10 +313,9 @@ class ParameterObject(BaseEstimator):
         """A copy whose parameters are plain Python values; an error names the parameter."""
         if self._is_settled:
             return self
-        values = {
-            key: kind.settled(f"{key} of {type(self).__name__}", getattr(self, key))
-            for key, kind in self._kinds.items()
-        }
+        values = self.get_params(deep=False)
+        for key, kind in self._kinds.items():
+            values[key] = kind.settled(f"{key} of {type(self).__name__}", values[key])
         copy = type(self)(**values)
         copy.__dict__["_is_settled"] = True
         return copy

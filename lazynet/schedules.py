@@ -296,7 +296,7 @@ def check_schedule(name: str, schedule: Any) -> Schedule:
 
 
 #: The kind of the parameter ``schedule``.
-SCHEDULE = Special(check=check_schedule)
+SCHEDULE = Special(check=check_schedule, objects=tuple(SCHEDULES.values()))
 
 
 def check_scale(schedule: Any, eta0: float | None) -> None:

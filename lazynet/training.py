@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from lazynet.averages import Average, Suffix, checked_counts, known_average
 from lazynet.catalogue import new_engine, new_reference
-from lazynet.engines.base import LOWER_ETA0, Engine
+from lazynet.engines.base import Engine
 from lazynet.engines.wear import Wear
 from lazynet.forms import Clock, Form
 from lazynet.kernels.examples import Examples, Steps
@@ -385,7 +385,8 @@ def train(
             nonzeros += parts[2]
         if not np.isfinite(objective):
             raise FloatingPointError(
-                f"the model overflowed by step {t}: its objective is {objective}. {LOWER_ETA0}"
+                f"the model overflowed by step {t}: its objective is {objective}. "
+                f"{learners[0].engine.advice}"
             )
         history.append(
             EpochRecord(

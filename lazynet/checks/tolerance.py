@@ -218,11 +218,11 @@ class StateBudget(SettledFields):
         reason = None
         if not (math.isfinite(largest) and math.isfinite(prediction) and math.isfinite(slope)):
             reason = OVERFLOWED
-        elif abs(prediction) >= _LARGEST_PREDICTION:
+        elif abs(prediction) >= _LARGEST_PREDICTION * (1.0 + abs(target)):
             reason = DIVERGED
         elif distance_to_kink(self._loss, prediction, target) <= _NEAR_A_KINK * (1.0 + at):
             reason = AT_A_KINK
-        elif (np.abs(size - self.threshold) <= _NEAR_A_KINK * (1.0 + size)).any():
+        elif ((np.abs(size - self.threshold) <= _NEAR_A_KINK * (1.0 + size)) & (size > 0)).any():
             reason = AT_THE_THRESHOLD
         if self.comparable and reason is not None:
             self.comparable, self.ended = False, reason

@@ -27,7 +27,17 @@ from lazynet.transactions import State
 #: Features that a model may have: beyond this number no machine has memory for the weights.
 N_FEATURES = Integer(least=0, most=2**40)
 
-LOWER_ETA0 = "Lower eta0, or scale the features to comparable sizes."
+
+def advice_on_overflow(remedy: str = "Lower eta0") -> str:
+    """What to do about a model that overflows.
+
+    >>> advice_on_overflow("Raise l2")
+    'Raise l2, or scale the features to comparable sizes.'
+    """
+    return f"{remedy}, or scale the features to comparable sizes."
+
+
+LOWER_ETA0 = advice_on_overflow()
 
 
 def take_until_done(
@@ -88,6 +98,8 @@ class Engine:
     name: ClassVar[str]
     #: whether a step changes only the weights of its example's nonzeros
     touches_only_nonzeros: ClassVar[bool] = True
+    #: what to do about an overflow
+    advice: str = LOWER_ETA0
     #: the attributes that hold the state: arrays with an entry per weight, and small arrays
     _per_weight: ClassVar[tuple[str, ...]]
     _scalars: ClassVar[tuple[str, ...]]
@@ -205,7 +217,7 @@ class Engine:
             t,
             examples,
             row_of=steps.row,
-            advice=LOWER_ETA0,
+            advice=self.advice,
             sweep=self.sweep,
         )
 
@@ -230,7 +242,7 @@ class Engine:
             finite = finite and self._is_finite_at(touched[start : start + block])
         if not finite:
             raise FloatingPointError(
-                f"the model overflowed by step {t}: a weight is not a finite number. {LOWER_ETA0}"
+                f"the model overflowed by step {t}: a weight is not a finite number. {self.advice}"
             )
 
     def _is_finite_at(self, indices: NDArray[Any]) -> bool:

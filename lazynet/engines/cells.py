@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from lazynet.engines.base import Engine
+from lazynet.engines.base import Engine, advice_on_overflow
 from lazynet.engines.wear import Wear
 from lazynet.kernels import cells as kernel
 from lazynet.kernels.examples import Examples, Steps, Task
@@ -33,6 +33,7 @@ class CellEngine(Engine):
         super().__init__(n_features, wear)
         rule = rule.settled()
         rule.check_penalty(penalty)
+        self.advice = advice_on_overflow(rule.remedy)
         self.settings = np.array(rule.settings(penalty), dtype=np.float64)
         self.cells = _aligned_zeros(n_features, kernel.numbers(self.kind))
         self.fields = np.zeros(len(kernel.fields(self.kind)))

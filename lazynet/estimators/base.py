@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from lazynet.data import checked_csr, only_named_columns, unusable, usable_rows
 from lazynet.losses import LOSSES, Loss, LossLike, get_loss
-from lazynet.params import Kind, ParameterObject, check_array, settle
+from lazynet.params import Kind, check_array, settle
 from lazynet.rules.base import LARGEST_SHRINK
 from lazynet.transactions import Transactional, all_or_nothing, at_rest
 
@@ -88,7 +88,7 @@ l2=alpha*(1 - l1_ratio)
 def _advice(estimator: SparseLinear, name: str) -> str | None:
     """What to write instead of the parameter ``name``; None where there is nothing to say."""
     kinds = estimator._kinds
-    if name in kinds:
+    if name in estimator._get_param_names():
         return None
     for written in _FOREIGN.get(name, ()):
         if all(parameter in kinds for parameter in _WRITTEN.findall(written)):
@@ -151,7 +151,7 @@ class SparseLinear(Transactional, BaseEstimator):
             if nested and name in self._kinds and not hasattr(value, "set_params"):
                 raise ValueError(
                     f"{key} needs an object, and {name} is {value!r}: "
-                    f"write {name}={_object_for(self._kinds[name], name, value)}"
+                    + _object_with(nested, self._kinds[name], name, value)
                 )
         return super().set_params(**params)
 
@@ -268,6 +268,10 @@ class SparseLinear(Transactional, BaseEstimator):
         coefficients.flags.writeable = False
         self._coefficients, self._offsets = coefficients, intercepts
 
+    def __getstate__(self) -> Any:
+        # The sparse copy of the weights is made anew.
+        return {k: v for k, v in super().__getstate__().items() if k != "_sparsified"}
+
     def _raw_coef(self) -> Any:
         """The weights, a row per problem: an array, or a CSR matrix after ``sparsify``."""
         dense = self._dense_coef()
@@ -276,6 +280,8 @@ class SparseLinear(Transactional, BaseEstimator):
         made_from, matrix = self.__dict__.get("_sparsified", (None, None))
         if made_from is not dense:
             matrix = sparse.csr_matrix(dense)
+            for array in (matrix.data, matrix.indices, matrix.indptr):
+                array.flags.writeable = False
             self.__dict__["_sparsified"] = dense, matrix
         return matrix
 
@@ -289,7 +295,9 @@ class SparseLinear(Transactional, BaseEstimator):
         """The weights: shape (1, n_features), or (n_classes, n_features) for several classes.
 
         With ``average`` these are the averages of the weights, once an iterate has counted.  The
-        array is read-only; assign a whole array to change the model.
+        array is read-only; assign a whole array to change the model.  After an assignment, of
+        ``intercept_`` too, an average begins anew, as do the sums of gradients of RDA, FTRL and
+        AdaGrad.
         """
         check_is_fitted(self)
         return self._shaped(self._raw_coef())
@@ -309,7 +317,9 @@ class SparseLinear(Transactional, BaseEstimator):
         array([1.])
         """
         check_is_fitted(self)
-        return self._intercepts()
+        intercepts = self._intercepts()
+        intercepts.flags.writeable = False
+        return intercepts
 
     @intercept_.setter
     def intercept_(self, value: Any) -> None:
@@ -374,18 +384,14 @@ class SparseLinear(Transactional, BaseEstimator):
         return tags
 
 
-def _object_for(kind: Kind, name: str, value: Any) -> str:
-    """The constructor call of the object that ``value`` stands for."""
-    try:
-        found = kind.settled(name, value)
-    except (TypeError, ValueError):
-        return "an object with parameters of its own"
-    if isinstance(found, Loss):
-        objects = {"huber": "Huber()", "epsilon_insensitive": "EpsilonInsensitive()"}
-        return objects.get(found.name, "Huber() or EpsilonInsensitive()")
-    if isinstance(found, ParameterObject):
-        return f"{type(found).__name__}()"
-    return "an object with parameters of its own"
+def _object_with(nested: str, kind: Kind, name: str, value: Any) -> str:
+    """Which object of the parameter ``name`` has a parameter ``nested``, as a part of an error."""
+    parameters = {other: other._kinds for other in getattr(kind, "objects", ())}
+    found = [other for other, kinds in parameters.items() if nested.split("__")[0] in kinds]
+    own = [other for other in found if getattr(other, "name", None) == value]
+    if not found:
+        return f"no object for {name} has a parameter {nested}"
+    return "write " + " or ".join(f"{name}={other.__name__}()" for other in own or found)
 
 
 class SparseClassifier(ClassifierMixin, SparseLinear):

@@ -16,7 +16,7 @@ from lazynet.averages import AVERAGE, AverageLike
 from lazynet.catalogue import RULE, RuleLike
 from lazynet.checks.verify import LARGEST_EPOCHS, VerificationReport, affordable_rows, verify
 from lazynet.data import as_examples, check_order, touched_columns, unusable
-from lazynet.engines.base import LOWER_ETA0, Engine, refuse_overflow
+from lazynet.engines.base import Engine, refuse_overflow
 from lazynet.estimators.base import (
     SparseClassifier,
     SparseLinear,
@@ -85,6 +85,8 @@ class _ElasticNetModel(SparseLinear):
     eta0_: float
     history_: list[EpochRecord]
     _engines: list[Engine]
+    #: the scale of the rates; None as long as the rates have none
+    _scale: float | None = None
     _changed_in_place = ("_engines", "_generator")
 
     schedule: ScheduleLike
@@ -141,9 +143,10 @@ class _ElasticNetModel(SparseLinear):
         if callback is not None and not callable(callback):
             raise TypeError(f"callback must be callable, got {type(callback).__name__}")
         problems = self._problems(X, y, weights)
-        engines, warnings = self._first_engines(p, plan, X.shape[1], len(problems))
+        engines = self._first_engines(p, plan, X.shape[1], len(problems))
         if coef_init is not None or intercept_init is not None:
-            self._load_initial(engines, coef_init, intercept_init)
+            self._load_initial(p, engines, coef_init, intercept_init)
+        warnings = _doubts(engines, plan)
         learners = [
             Learner(engine, as_examples(X, *problem), plan)
             for engine, problem in zip(engines, problems, strict=True)
@@ -161,11 +164,12 @@ class _ElasticNetModel(SparseLinear):
         )
         coefficients = _stack(engines)
         intercepts = np.array([engine.model_intercept for engine in engines])
-        refuse_overflow(t, LOWER_ETA0, coefficients, intercepts)
+        refuse_overflow(t, engines[0].advice, coefficients, intercepts)
         self._engines, self._storage = engines, p.plan.storage
         self._coefficients: NDArray[np.float64] | None = coefficients
         self._generator = generator
         self.t_, self.eta0_, self.history_ = t, eta0, history
+        self._scale = eta0 if _has_scale(p) else None
         self.n_iter_ = len(history) if history else p.max_iter
         if p.tol is not None and not stopped:
             warnings.append(self._unfinished(p))
@@ -173,25 +177,27 @@ class _ElasticNetModel(SparseLinear):
 
     def _first_engines(
         self, p: SimpleNamespace, plan: Plan, n_features: int, n_problems: int
-    ) -> tuple[list[Engine], list[Warning]]:
-        """The engines that ``fit`` begins with, and the warnings to give."""
+    ) -> list[Engine]:
+        """The engines that ``fit`` begins with."""
         if not (p.warm_start and self.__sklearn_is_fitted__()):
-            return [plan.new_engine(n_features) for _ in range(n_problems)], []
+            return [plan.new_engine(n_features) for _ in range(n_problems)]
         if len(self._engines) != n_problems or self._engines[0].n_features != n_features:
             raise ValueError(
                 f"warm_start=True continues a model of {len(self._engines)} problem(s) with "
                 f"{self._engines[0].n_features} features, but these data make {n_problems} "
                 f"with {n_features}; fit them with warm_start=False"
             )
-        engines = [plan.continued(engine, average=False) for engine in self._engines]
-        return engines, _doubts(engines, plan)
+        return [plan.continued(engine, average=False) for engine in self._engines]
 
-    def _load_initial(self, engines: list[Engine], coef: Any, intercept: Any) -> None:
+    def _load_initial(
+        self, p: SimpleNamespace, engines: list[Engine], coef: Any, intercept: Any
+    ) -> None:
         """Let the engines start from weights that the user gives."""
         zeros = np.zeros((len(engines), engines[0].n_features))
         rows = self._start(coef, "coef_init", zeros.shape, _stack(engines, last=True))
         own = np.array([engine.intercept for engine in engines])
         offsets = self._start(intercept, "intercept_init", own.shape, own)
+        _check_frozen_intercept(p, "intercept_init", offsets)
         for engine, weights, offset in zip(engines, rows, offsets, strict=True):
             engine.load(weights, float(offset))
 
@@ -221,8 +227,8 @@ class _ElasticNetModel(SparseLinear):
         """Go on training with one pass over X; returns the warnings to give."""
         begun = self.__sklearn_is_fitted__()
         # The first call decides on the scale of the rates where the parameters leave it open.
-        keep = begun and p.eta0 is None and needs_scale(p.schedule)
-        eta0 = self.eta0_ if keep else self._scale_of_rates(p, X, weights)
+        kept = self._scale if begun and p.eta0 is None and needs_scale(p.schedule) else None
+        eta0 = self._scale_of_rates(p, X, weights) if kept is None else kept
         plan = p.plan.known(eta0, None)
         order = check_order(sample_order, X.shape[0])
         problems = self._problems(X, y, weights)
@@ -258,6 +264,8 @@ class _ElasticNetModel(SparseLinear):
         self._coefficients = None
         self._generator = generator
         self.t_, self.eta0_ = t, eta0
+        if _has_scale(p):
+            self._scale = eta0
         self.n_iter_ = getattr(self, "n_iter_", 0) + 1
         self.history_ = getattr(self, "history_", [])
         return warnings
@@ -278,8 +286,8 @@ class _ElasticNetModel(SparseLinear):
     def _load(self, coefficients: NDArray[np.float64], intercepts: NDArray[np.float64]) -> None:
         # New engines: the model keeps the old ones until this call is done.
         p = self._settle()
-        plan = p.plan.known(self.eta0_, None) if p.tol is not None else p.plan.known(self.eta0_, 1)
-        engines = [plan.new_engine(coefficients.shape[1]) for _ in self._engines]
+        _check_frozen_intercept(p, "intercept_", intercepts)
+        engines = [p.plan.new_engine(coefficients.shape[1]) for _ in self._engines]
         for engine, weights, offset in zip(engines, coefficients, intercepts, strict=True):
             engine.load(weights, float(offset))
         self._engines, self._storage, self._coefficients = engines, p.plan.storage, None
@@ -318,6 +326,20 @@ class _ElasticNetModel(SparseLinear):
         n_steps = affordable_rows(X, max_rows, epochs) * epochs
         plan = p.plan.known(self._scale_of_rates(p, X, weights), n_steps)
         return verify(plan, X, targets, counts, max_rows, epochs)
+
+
+def _has_scale(p: SimpleNamespace) -> bool:
+    """Whether the rates are as large as an eta0, of the schedule or found from the data."""
+    return bool(p.rule.scheduled and hasattr(p.schedule, "eta0"))
+
+
+def _check_frozen_intercept(p: SimpleNamespace, name: str, intercepts: NDArray[np.float64]) -> None:
+    """Refuse an intercept that a rule with rates of its own would not train with."""
+    if not p.fit_intercept and not p.rule.scheduled and intercepts.any():
+        raise ValueError(
+            f"{name} must be 0 with rule={p.rule!r} and fit_intercept=False: the rule trains "
+            f"without an intercept"
+        )
 
 
 def _doubts(engines: list[Engine], plan: Plan) -> list[Warning]:

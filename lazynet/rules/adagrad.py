@@ -24,6 +24,7 @@ class AdaGrad(Rule):
     name: ClassVar[str] = "adagrad"
     scheduled: ClassVar[bool] = False
     rate: ClassVar[str] = "AdaGrad(alpha=...)"
+    remedy: ClassVar[str] = "Lower alpha of AdaGrad"
     alpha: float = 0.1
     delta: float = 1e-6
 

@@ -34,6 +34,8 @@ class Rule(ParameterObject):
     scheduled: ClassVar[bool] = True
     #: the constructor call that sets the rate of a rule without a schedule, for error messages
     rate: ClassVar[str] = ""
+    #: what to do about a model that overflows
+    remedy: ClassVar[str] = "Lower eta0"
     #: w <- shrink(w - eta g x), or with "shrink_first" w <- shrink(w) - eta g x
     step_order: str = "gradient_first"
 
@@ -187,8 +189,9 @@ class Affine(Rule):
                 "Lower eta0 or l2"
                 + (", or use rule='fobos', which allows any rate." if self.name == "sgd" else ".")
             )
+        largest_allowed = LARGEST_SHRINK / l1 / self.period
         raise ValueError(
-            f"eta must be less than {LARGEST_SHRINK / l1:.6g} with l1={l1:.6g}; "
+            f"eta must be less than {largest_allowed:.6g} with l1={l1:.6g}; "
             f"the schedule gives {largest:.6g} at step {step}. Lower eta0 or l1."
         )
 

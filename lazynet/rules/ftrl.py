@@ -25,6 +25,7 @@ class FTRL(Rule):
     name: ClassVar[str] = "ftrl"
     scheduled: ClassVar[bool] = False
     rate: ClassVar[str] = "FTRL(alpha=...)"
+    remedy: ClassVar[str] = "Lower alpha of FTRL"
     alpha: float = 0.1
     beta: float = 1.0
 

@@ -25,6 +25,7 @@ class RDA(Rule):
     name: ClassVar[str] = "rda"
     scheduled: ClassVar[bool] = False
     rate: ClassVar[str] = "RDA(gamma=...)"
+    remedy: ClassVar[str] = "Raise gamma of RDA"
     gamma: float = 1.0
     rho: float = 0.0
 

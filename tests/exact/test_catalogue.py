@@ -40,7 +40,7 @@ def test_every_rule_has_one_row_and_every_row_one_rule():
     assert len(set(kinds)) == len(kinds)
     assert set(kinds) == classes_of(rules, Rule)
     for name, row in ALGORITHMS.items():
-        assert name == row.name == row.rule.name
+        assert name == row.rule.name
         assert type(check_rule("rule", name)) is row.rule
         assert algorithm_of(row.rule()) is row
         assert getattr(lazynet, row.rule.__name__) is row.rule
@@ -60,19 +60,19 @@ def test_every_engine_of_cells_belongs_to_one_rule():
 @each_row
 def test_the_engine_is_that_of_the_row(row):
     """The row's where the rule has a state; the clock, the default form, where it has none."""
-    for rule in (row.rule(), GIVEN[row.name]):
+    for rule in (row.rule(), GIVEN[row.rule.name]):
         penalty = penalty_of(rule, 0.1, 0.1)
         engine = new_engine(rule, penalty, 3)
         assert type(engine) is (row.engine if rule.has_state else ClockEngine)
         assert engine.weights().tolist() == [0.0, 0.0, 0.0]
         if rule.has_state:
-            assert engine.name == row.name
+            assert engine.name == row.rule.name
             assert engine.settings.tolist() == list(rule.settings(penalty))
             assert len(engine.settings) == len(kernel.settings(engine.kind))
         else:
             assert isinstance(rule, Affine)
-    assert (row.engine is None) == (row.name in AFFINE_RULES)
-    assert GIVEN[row.name].has_state == (row.engine is not None)
+    assert (row.engine is None) == (row.rule.name in AFFINE_RULES)
+    assert GIVEN[row.rule.name].has_state == (row.engine is not None)
 
 
 @each_row
@@ -80,7 +80,7 @@ def test_the_reference_takes_the_parameters_of_the_rule(row):
     """A class in plain Python, which learns the weights that the compiled engine learns."""
     kind = getattr(row.reference, "func", row.reference)
     assert kind.__module__.startswith(reference.__name__ + ".")
-    for rule in (row.rule(), GIVEN[row.name]):
+    for rule in (row.rule(), GIVEN[row.rule.name]):
         penalty = penalty_of(rule, 0.01, 0.1)
         twin = new_reference(
             rule, 2, loss=get_loss("squared_error"), penalty=penalty, schedule=lambda t: 0.1,
