@@ -46,8 +46,8 @@ typedef struct {
     size_t size;                               /* of the struct of the rule, in bytes */
 
     int scheduled;        /* steps take the rate of the schedule; else the rule has its own rates */
-    int updates_always;   /* a step of length 0 changes cells too */
-    int frozen_intercept; /* an intercept that is not fitted still adds to the prediction */
+    int updates_always;   /* NAME_update is called where move = 0 too; else such rows are skipped */
+    int frozen_intercept; /* an intercept that was loaded adds to predictions, fitted or not */
     ptrdiff_t scratch;    /* doubles of scratch memory per nonzero; 8 nonzeros more are allotted */
 
     /* Whether the settings and fields can be used, in a run or (running = 0) for reading. */
@@ -56,12 +56,14 @@ typedef struct {
     void (*begin)(void *rule, const double *settings, const double *fields);
     /* Write the fields as of now. */
     void (*end)(const void *rule, double *fields);
-    /* After a step on an example: move the intercept (move = 0 leaves it) and count the step.
+    /* After every step: move the intercept and count the step.  move is 0 where the intercept is
+     * not fitted or the example moves nothing; the step counts all the same.
      * Returns whether every weight must be brought current before the next step. */
     int (*advance)(void *rule, double move, double rate, double pull, double largest_cushion);
     /* weights <- the weights in n cells as of now. */
     void (*read)(const void *rule, const double *cells, ptrdiff_t n, double *weights);
-    /* Recompute what a cell caches of the settings; NULL where it caches nothing. */
+    /* Recompute what a cell caches of the settings, when the settings have changed and after a
+     * load; all weights are current then.  NULL where a cell caches nothing. */
     void (*retune)(const void *rule, double *cells, ptrdiff_t n);
 } lazynet_cell_kind;
 

@@ -204,6 +204,7 @@ def test_weights_that_do_not_fit_are_refused(name, value, message):
 
 @each_engine
 @pytest.mark.parametrize("n_classes", [0, 2, 3])
+@pytest.mark.filterwarnings("ignore:.*weights that it has not trained")
 def test_fit_starts_from_coef_init_and_intercept_init(n_classes, options):
     """A step of fit has the bits of a step of an engine that has loaded the given weights."""
     X, y = make_data(n_classes=n_classes)
