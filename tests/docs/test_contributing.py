@@ -89,7 +89,7 @@ def test_a_rule_can_be_added_as_it_is_written(copy):
 
 @built_in_place
 def test_a_wrong_rule_is_caught(copy):
-    """With a slip in the formula of the rule the commands of the section fail."""
+    """The commands of the section fail if the formula of the rule has a slip."""
     right = section("Add a rule")
     text = right.replace(
         "half = eta * l2 / 2\n+    return Shrink", "half = eta * l2\n+    return Shrink"

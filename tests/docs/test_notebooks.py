@@ -32,7 +32,7 @@ class TestEach:
         assert path.stat().st_size < LARGEST
 
     def test_was_executed_from_a_clean_kernel(self, path):
-        """Every cell in turn, with its output, and no error."""
+        """Every cell was run in turn, has its output, and raised no error."""
         code = cells(path, "code")
         assert [cell["execution_count"] for cell in code] == list(range(1, len(code) + 1))
         kinds = {output["output_type"] for cell in code for output in cell["outputs"]}
@@ -56,7 +56,7 @@ class TestEach:
         assert set(metadata) == {"kernelspec", "language_info"}
 
     def test_warns_of_nothing(self, path):
-        """No output on stderr."""
+        """No cell has output on stderr."""
         streams = [o for cell in cells(path, "code") for o in cell["outputs"] if "name" in o]
         assert [output for output in streams if output["name"] != "stdout"] == []
 

@@ -400,7 +400,7 @@ def test_rates_of_a_schedule_are_refused_where_the_rule_has_its_own(rule):
     ],
 )
 def test_eta0_of_a_name_is_eta0_of_the_object(name, kind):
-    """Without any eta0 the object gets the scale that the name gets."""
+    """An object and its name get the same scale, also where no eta0 is given."""
     X, y = make_data()
     options = dict(max_iter=2, tol=None, random_state=0)
 

@@ -553,7 +553,7 @@ def test_a_strength_of_zero_costs_nothing(l1, l2, expected):
 
 @pytest.mark.parametrize("loss", REGRESSION_LOSSES)
 def test_a_classifier_trains_regression_losses_on_signs(loss):
-    """With a regression loss the classes are the targets -1 and +1."""
+    """A classifier with a regression loss takes the targets -1 and +1 for its classes."""
     X, y = make_data()
     options = dict(loss=loss, eta0=0.1, schedule="inverse_sqrt", max_iter=30, tol=None)
     classifier = LazyNetClassifier(random_state=0, **options).fit(X, y)
@@ -715,7 +715,7 @@ def test_without_warm_start_fit_begins_anew():
 
 
 def test_partial_fit_continues_a_fit():
-    """After fit, partial_fit goes on counting steps and keeps history_ as it was."""
+    """A partial_fit after fit goes on counting steps and keeps history_ as it was."""
     X, y = make_data()
     model = LazyNetRegressor(max_iter=2, tol=None).fit(X, y)
     history = list(model.history_)

@@ -86,7 +86,7 @@ def test_runs_are_those_of_the_estimator(estimator):
 
 
 def test_orders_in_place_of_seeds():
-    """The same order twice is the same model twice."""
+    """An order that is given twice makes the same model twice."""
     X, y = data()
     order = np.arange(200)
     report = selection_stability(model(), X, y, sample_orders=[order, order, order[::-1]])

@@ -81,7 +81,7 @@ def averaging_stepper(problem, averaging, engine, pulls):
 
 
 def assert_averages_match(problem, averaging, engine, pulls=True):
-    """After every step, until the runs themselves part, as rounding makes them at a kink.
+    """Compare averages after every step, until rounding at a kink makes the runs themselves part.
 
     Without an l1 penalty ``pulls`` may be False, and the update of the weights is another one.
     """
@@ -108,7 +108,7 @@ def assert_averages_match(problem, averaging, engine, pulls=True):
 @pytest.mark.parametrize("rule", AFFINE_RULES)
 @given(data=st.data())
 def test_lazy_averages_are_the_mean_of_all_dense_iterates(rule, step_order, data):
-    """For every loss, schedule, weighing, block and wear; the weights are the unaveraged ones."""
+    """Every loss, schedule, weighing, block and wear gives the mean; weights stay unaveraged."""
     problem = data.draw(problems(rules=[rule], step_orders=[step_order], intercepts=BOTH))
     engine = AveragedClockEngine(problem.n_features, data.draw(restless_wears()), data.draw(BLOCKS))
     pulls = problem.l1 > 0 or data.draw(st.booleans())
@@ -195,7 +195,7 @@ def test_thousands_of_steps_on_long_rows(l1, l2, rule, step_order):
 @pytest.mark.parametrize("values", [np.float32, np.float64])
 @pytest.mark.parametrize("indices", [np.int32, np.int64])
 def test_every_vector_level_gives_the_same_bits(values, indices):
-    """The machine's best loops and the generic ones."""
+    """The machine's best loops and the generic ones give the same bits."""
     X, y = corpus()
     X = X.astype(values)
     chosen = plan(1e-2, 1e-3)
@@ -236,7 +236,7 @@ def test_steps_that_wipe_out_nearly_everything(l1, rule, leap, step_order):
 
 
 def test_features_that_come_late_and_large():
-    """Beside a scale that has decayed, in a block that the nonzeros have not paid for."""
+    """The sums stay right beside a decayed scale, in a block that nonzeros have not paid for."""
     d, n = 20_000, 13_800
     rows = sparse.csr_matrix(
         (
@@ -343,7 +343,7 @@ class AddsUpTheLastAlone(DenseEngine):
     ],
 )
 def test_broken_engines_are_caught(broken):
-    """By the property above, on some problem."""
+    """The property of lazy averages finds every engine broken on purpose, on some problem."""
 
     @settings(
         max_examples=2000, phases=[Phase.generate], database=None, derandomize=True, deadline=None,
@@ -406,7 +406,7 @@ def test_a_failure_takes_the_average_back_too(engine):
 
 
 def test_an_average_goes_on_in_another_engine():
-    """Carried over from the clock to the dense engine in the middle."""
+    """An average can be carried over from the clock to the dense engine in the middle."""
     X, y = corpus()
     whole, _ = trained()
     first = AveragedClockEngine(X.shape[1])
@@ -421,7 +421,7 @@ def test_an_average_goes_on_in_another_engine():
 
 
 def test_kernels_refuse_a_past_that_does_not_fit():
-    """Wrong lengths, and iterates that could not have counted."""
+    """The kernels refuse wrong lengths, and iterates that could not have counted."""
     fields = np.zeros(kernel.AVERAGE_FIELDS)
     two, three = np.zeros(2), np.zeros(3)
     with pytest.raises(ValueError, match="scales and pulls one more"):
@@ -549,7 +549,7 @@ def test_polynomial_decay_is_the_recursion_of_its_authors():
 
 
 def test_an_average_without_iterates_is_the_weights():
-    """As scikit-learn has it: before step k there is nothing else to predict with."""
+    """The weights predict before step k, as in scikit-learn: there is nothing else."""
     X, y = data()
     late = LazyNetRegressor(average=10_000, max_iter=2, tol=None, random_state=0).fit(X, y)
     plain = LazyNetRegressor(max_iter=2, tol=None, random_state=0).fit(X, y)
@@ -558,7 +558,7 @@ def test_an_average_without_iterates_is_the_weights():
 
 
 def test_a_warm_start_begins_the_average_anew():
-    """From the last weights, not from the average."""
+    """A warm start goes on from the last weights, not from the average."""
     X, y = data()
     model = LazyNetRegressor(
         average=True, warm_start=True, max_iter=1, tol=None, shuffle=False, eta0=0.3
@@ -591,7 +591,7 @@ def test_history_tells_of_the_average():
 
 
 def test_verify_compares_averages_too():
-    """And says how far they are apart."""
+    """The report of verify says how far the averages are apart."""
     X, y = data()
     report = LazyNetRegressor(l1=0.01, average=True, eta0=0.3).verify(X, y)
     assert report.agrees
@@ -618,7 +618,7 @@ def test_verify_compares_averages_too():
     ],
 )
 def test_what_cannot_be_averaged_is_refused(options, message):
-    """Before anything is trained."""
+    """An average that cannot be kept is refused before anything is trained."""
     X, y = data()
     with pytest.raises((TypeError, ValueError), match=message):
         LazyNetRegressor(**options).fit(X, y)
@@ -654,7 +654,7 @@ def test_a_weighing_that_is_none_is_refused(counts, message):
 @pytest.mark.parametrize("rule", ["fobos", "sgd"])
 @pytest.mark.parametrize("average", [True, 30, "polynomial"])
 def test_a_weight_that_is_zero_in_every_iterate_has_the_average_zero(rule, average):
-    """To the last bit, as on the dense engine, however often its feature occurs."""
+    """The average is 0 to the last bit, as on the dense engine, however often a feature occurs."""
     rng = np.random.default_rng(0)
     X = sparse.random(120, 200, density=0.05, format="csr", random_state=0)
     X.data = rng.standard_normal(len(X.data))

@@ -141,7 +141,7 @@ def assert_caught(build):
 
 @pytest.mark.parametrize("form", BROKEN_FORMS, ids=lambda form: form.__name__)
 def test_a_broken_form_is_caught(form):
-    """Each of the ways in which a lazy rule usually goes wrong."""
+    """The property finds each of the ways in which a lazy rule usually goes wrong."""
     options = {"budget": 5} if form is FlushDropsTheLastShrink else {}
     assert_caught(
         lambda problem: form(

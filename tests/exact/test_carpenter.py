@@ -26,7 +26,7 @@ PERIODS = st.one_of(st.none(), st.integers(1, 7))
 
 
 def assert_matches_reference(problem, l1, l2, period, engine_class=CarpenterEngine):
-    """To 1e-10 of 1 + the largest, until rounding may decide a step or the run diverges."""
+    """Compare to 1e-10 of 1 + the largest, until rounding may decide a step or the run diverges."""
     plain = PlainCarpenter(
         problem.n_features, l1=l1, l2=l2, schedule=problem.rate, period=period,
         fit_intercept=problem.fit_intercept, **loss_of(problem),
@@ -47,7 +47,7 @@ def assert_matches_reference(problem, l1, l2, period, engine_class=CarpenterEngi
 @pytest.mark.parametrize("loss", LOSSES)
 @given(data=st.data())
 def test_every_step_equals_the_reference(loss, data):
-    """Whatever the strengths, the period and the schedule."""
+    """Every step equals the reference, whatever the strengths, the period and the schedule."""
     problem = data.draw(problems([loss], intercepts=(False, True)))
     assert_matches_reference(
         problem, data.draw(STRENGTHS), data.draw(STRENGTHS), data.draw(PERIODS)
@@ -56,7 +56,7 @@ def test_every_step_equals_the_reference(loss, data):
 
 @pytest.mark.parametrize("broken", BROKEN_ENGINES["carpenter_inexact"])
 def test_broken_engines_are_caught(broken):
-    """By the property above."""
+    """The property of equal steps finds every engine broken on purpose."""
 
     @settings(
         max_examples=1000, phases=[Phase.generate], database=None, derandomize=True, deadline=None,
@@ -85,13 +85,13 @@ def trained(chunk, level=None):
 
 
 def test_chunks_and_vector_levels_give_the_same_bits():
-    """On rows longer than any vector."""
+    """Chunks and vector levels change no bit on rows longer than any vector."""
     for other in (trained(37), trained(400, level=0), trained(400, level=1)):
         np.testing.assert_array_equal(trained(400), other)
 
 
 def test_the_estimator_reaches_it_by_a_name_that_says_so():
-    """And refuses parameters that the rule does not use."""
+    """The name says that the rule is inexact; parameters that it does not use are refused."""
     X, y = corpus()
     options = dict(l1=1e-3, l2=1e-2, max_iter=2, tol=None, shuffle=False)
     model = LazyNetClassifier(rule=Carpenter(period=1), **options).fit(X, y)
@@ -113,7 +113,7 @@ def test_the_estimator_reaches_it_by_a_name_that_says_so():
 
 @pytest.mark.parametrize("rule", ["carpenter_inexact", "truncated_gradient", "fobos"])
 def test_a_weight_that_overflows_is_told(rule):
-    """And not taken for one that has vanished."""
+    """An overflowing weight raises; it is not taken for one that has vanished."""
     X = sparse.csr_matrix([[1e200, 0.0], [0.0, 1.0]])
     model = LazyNetClassifier(
         "hinge", l1=0, l2=0, rule=rule, schedule="constant", eta0=1e150, fit_intercept=False,

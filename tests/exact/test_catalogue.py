@@ -35,7 +35,7 @@ def classes_of(package, base):
 
 
 def test_every_rule_has_one_row_and_every_row_one_rule():
-    """By its name, which is that of the parameter ``rule``."""
+    """Each rule has one row under its name, which is that of the parameter ``rule``."""
     kinds = [row.rule for row in ALGORITHMS.values()]
     assert len(set(kinds)) == len(kinds)
     assert set(kinds) == classes_of(rules, Rule)
@@ -47,7 +47,7 @@ def test_every_rule_has_one_row_and_every_row_one_rule():
 
 
 def test_every_engine_of_cells_belongs_to_one_rule():
-    """And every kind of cell that the kernel knows belongs to one engine."""
+    """Every kind of cell that the kernel knows belongs to one engine, each engine to one rule."""
     own = [row.engine for row in ALGORITHMS.values() if row.engine is not None]
     assert len(set(own)) == len(own)
     assert set(own) == classes_of(engines, CellEngine)
@@ -59,7 +59,7 @@ def test_every_engine_of_cells_belongs_to_one_rule():
 
 @each_row
 def test_the_engine_is_that_of_the_row(row):
-    """The row's where the rule has a state; the clock, the default form, where it has none."""
+    """A rule with a state has the engine of its row, any other rule the clock, the default form."""
     for rule in (row.rule(), GIVEN[row.rule.name]):
         penalty = penalty_of(rule, 0.1, 0.1)
         engine = new_engine(rule, penalty, 3)

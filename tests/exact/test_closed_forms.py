@@ -132,7 +132,7 @@ def test_gap_a_then_gap_b_is_gap_a_plus_b(case, data):
 @pytest.mark.parametrize("case", WITH_L2.values(), ids=WITH_L2)
 @given(data=st.data(), halvings=st.integers(0, 60))
 def test_vanishing_l2_gives_l1_form(case, data, halvings):
-    """As l2 -> 0+ at fixed rates each form tends to the l1 form, at worst in proportion to l2."""
+    """Each form tends to the l1 form as l2 -> 0+ at fixed rates, at worst in proportion to l2."""
     x, etas, l1, l2 = data.draw(case.gaps)
     l2 /= 2**halvings
     # 1 - prod a <= l2 sum eta bounds both what l2 takes from x and what it spares of the l1 part.

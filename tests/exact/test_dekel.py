@@ -30,7 +30,7 @@ def near_a_kink(loss, prediction, target):
 
 
 def assert_models_match(loss, X, y, order, l2, mean):
-    """All four models after every step, to 1e-10 of 1 + the largest."""
+    """Compare all four models after every step, to 1e-10 of 1 + the largest."""
     d = X.shape[1]
     engine = DekelEngine(d, get_loss(loss), l2, mean)
     dense = DenseDekel(d, loss=loss, l2=l2, mean=None if mean is None else mean.tolist())
@@ -141,7 +141,7 @@ class ShiftsNothingBack(DekelEngine):
     "broken", [CenteredAtSomethingElse, ForgetsTheOldHarmonic, ShiftsNothingBack]
 )
 def test_broken_engines_are_caught(broken, monkeypatch):
-    """By the comparison above."""
+    """The comparison with explicit centering and naive averaging finds every broken engine."""
     monkeypatch.setitem(globals(), "DekelEngine", broken)
     X = sparse.csr_matrix(np.random.default_rng(0).standard_normal((10, 3)) + 1.0)
     with pytest.raises(AssertionError):
@@ -155,7 +155,7 @@ def test_broken_engines_are_caught(broken, monkeypatch):
 
 
 def test_the_kernel_refuses_state_that_does_not_fit():
-    """Lengths and the strength, before anything is read."""
+    """The kernel checks lengths and the strength before anything is read."""
     examples = as_examples(sparse.csr_matrix((1, 2)), np.ones(1))
     order, none = np.zeros(1, dtype=np.int64), np.zeros(0)
     cells, fields = np.zeros((2, 2)), np.zeros(kernel.DEKEL_FIELDS)
@@ -228,7 +228,7 @@ def test_rows_are_drawn_with_replacement_unless_told_otherwise():
 
 
 def test_a_sample_weight_is_a_factor_of_the_loss():
-    """Twice the slope."""
+    """A sample weight of 2 doubles the slope."""
     X, y = data()
     order = np.arange(300)
     weights = np.random.default_rng(0).uniform(0, 2, 300)
@@ -278,7 +278,7 @@ def test_a_regressor_refuses_margin_losses():
 
 
 def test_average_false_predicts_with_the_last_iterate():
-    """The same run, read otherwise."""
+    """Both settings of ``average`` take the same steps; without it the last iterate predicts."""
     X, y = data()
     averaged = ASGDClassifier(random_state=0).fit(X, y)
     last = ASGDClassifier(average=False, random_state=0).fit(X, y)
@@ -308,7 +308,7 @@ def test_switches_are_true_or_false(name):
 
 
 def test_an_unfitted_model_has_no_coefficients():
-    """As scikit-learn says it."""
+    """An unfitted model raises the NotFittedError of scikit-learn."""
     with pytest.raises(NotFittedError, match="not fitted yet"):
         ASGDClassifier().coef_  # noqa: B018
 

@@ -44,7 +44,7 @@ def fast_decays(draw, rule):
 
 
 def assert_dense_or_refused(problem, kind):
-    """The weights of the dense twin after every step until the engine refuses; whether it did."""
+    """Compare with the dense twin until the engine refuses a step; returns whether it did."""
     twin, lazy = problem.twin(), problem.stepper(wear=NEVER, **KINDS[kind])
     for step in range(len(problem.order)):
         example = problem.example(step)
@@ -72,7 +72,7 @@ def assert_dense_or_refused(problem, kind):
 @pytest.mark.parametrize("rule", AFFINE_RULES)
 @given(data=st.data())
 def test_weights_are_the_dense_ones_or_refused(kind, rule, data):
-    """Whatever the decay, the pull and the rows."""
+    """Weights are the dense ones or refused, whatever the decay, the pull and the rows."""
     assert_dense_or_refused(data.draw(fast_decays(rule)), kind)
 
 
@@ -127,7 +127,7 @@ def test_a_shift_that_overflows_is_refused(kind, step_order):
 @each_kind
 @each_order
 def test_the_default_wear_goes_on_for_ever(kind, step_order):
-    """The same run: the scale begins anew before it leaves the range."""
+    """The default wear begins the scale anew before it leaves the range, so no step is refused."""
     options = dict(loss="squared_error", rule=SGD(step_order), l1=1e-9, l2=0.5)
     options |= dict(schedule="constant", eta0=1.0)
     lazy, dense = Stepper(2, **KINDS[kind], **options), Stepper(2, engine="dense", **options)

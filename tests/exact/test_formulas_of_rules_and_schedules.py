@@ -172,7 +172,7 @@ def test_fobos_takes_any_reasonable_rate(rates, l1, l2):
 
 @pytest.mark.parametrize("rule", RULES)
 def test_any_rate_passes_without_penalty(rule):
-    """With l1 = l2 = 0 nothing shrinks, so there is nothing to refuse; nor among no rates."""
+    """Nothing shrinks with l1 = l2 = 0, so no rate is refused, nor is an empty list of rates."""
     assert refusal(rule, [1e308]) is None
     assert refusal(rule, [], l1=1.0, l2=1.0) is None
 
@@ -181,7 +181,7 @@ def test_any_rate_passes_without_penalty(rule):
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("number", [float, int, np.float64, np.float32, Fraction])
 def test_huge_rates_are_refused_in_words(rule, strength, number):
-    """Whatever kind of number the strength is: an error that gives the bound, not a warning."""
+    """An error gives the bound, not a warning, whatever kind of number the strength is."""
     message = refusal(rule, [0.5, 1e300], **{strength: number(8)})
     bound = RULES[rule].decay_below if strength == "l2" else LARGEST_SHRINK
     assert f"eta must be less than {bound / 8:.6g} " in message
@@ -470,14 +470,14 @@ def test_schedule_of_wrong_type_is_refused(schedule):
     ids=["table", "scalar", "ragged", "words", "complex", "none", "bytes"],
 )
 def test_array_that_holds_no_rates_is_refused(schedule):
-    """Whatever is wrong with the array, the message is about ``schedule``."""
+    """The message is about ``schedule``, whatever is wrong with the array."""
     with pytest.raises((TypeError, ValueError), match="schedule"):
         made(schedule)
 
 
 @pytest.mark.parametrize("returned", [None, "a", 1j, [0.5]])
 def test_callable_that_returns_no_number_is_refused(returned):
-    """Whatever the function returns, the message is about ``schedule``."""
+    """The message is about ``schedule``, whatever the function returns."""
     with pytest.raises((TypeError, ValueError), match="schedule"):
         made(lambda t: returned).rates(0, 1)
 

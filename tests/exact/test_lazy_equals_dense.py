@@ -167,7 +167,7 @@ def test_single_weights_read_as_all_of_them(engine, data):
 @pytest.mark.parametrize("engine", ["clock", "tables"])
 @given(data=st.data())
 def test_a_sweep_changes_no_weight_beyond_rounding(engine, data):
-    """Four roundings of a weight and six of the cushion, at the most."""
+    """A sweep costs four roundings of a weight and six of the cushion, at the most."""
     problem = data.draw(problems(step_orders=BOTH_ORDERS, intercepts=BOTH))
     built = engine_of(engine, problem.n_features)
     run_in_chunks(problem, built, [])

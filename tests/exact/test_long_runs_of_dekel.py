@@ -49,7 +49,7 @@ def test_a_hundred_thousand_steps_against_long_double():
 @needs_long_double
 @pytest.mark.thorough
 def test_a_million_steps_against_long_double():
-    """Within 1e-11 of extended precision."""
+    """The models stay within 1e-11 of extended precision."""
     errors = long_run(1_000_000)
     print({loss: f"{error:.2g}" for loss, error in errors.items()})
     assert max(errors.values()) <= 1e-11

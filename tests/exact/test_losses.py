@@ -234,7 +234,7 @@ IN_SGD = [loss for loss in LOSSES.values() if loss.name in SGDClassifier.loss_fu
 
 
 def test_scikit_learn_has_nearly_all_of_them():
-    """So that the test below does not pass for want of names."""
+    """At least seven losses are in SGD of scikit-learn: the next test does not lack names."""
     assert len(IN_SGD) >= 7
 
 
@@ -253,7 +253,7 @@ def test_name_means_the_same_loss_to_scikit_learn(loss, p):
 
 
 def test_absolute_error_is_a_name_of_scikit_learn():
-    """Its linear SGD lacks the loss; its boosting has it under this name."""
+    """Linear SGD of scikit-learn lacks the loss; its boosting has it under this name."""
     GradientBoostingRegressor(loss="absolute_error", n_estimators=1).fit([[0.0], [1.0]], [0, 1])
 
 

@@ -41,7 +41,7 @@ def naive(problem, omega):
 @each_rule
 @given(data=st.data())
 def test_lazy_averages_are_the_naive_ones(rule, step_order, data):
-    """Over exact fractions, after every step, through rebases and wipes, for any weighing."""
+    """Lazy averages equal the naive ones over fractions after every step, for any weighing."""
     omega = data.draw(st.sampled_from(sorted(OMEGAS)))
     problem = data.draw(problems(rule, step_order))
     lazy, dense = problem.learner(PlainAverage, omega=OMEGAS[omega]), naive(problem, omega)
@@ -75,7 +75,7 @@ def dekel_problems(draw):
 @pytest.mark.parametrize("loss", ["absolute_error", "squared_error", "hinge"])
 @given(problem=dekel_problems())
 def test_dekels_sums_are_the_naive_averages(loss, problem):
-    """Exactly, after every step: SGD, averaged, centered, and both."""
+    """All four models are exact after every step: SGD, averaged, centered, and both."""
     n, rows, mean, strength = problem
     options = dict(loss=loss, l2=strength, mean=mean, zero=F(0))
     lazy, dense = PlainDekel(n, **options), DenseDekel(n, **options)
@@ -90,7 +90,7 @@ def test_dekels_sums_are_the_naive_averages(loss, problem):
 @pytest.mark.parametrize("loss", ["absolute_error", "squared_error", "hinge"])
 @given(problem=dekel_problems(), offset=FRACTIONS)
 def test_centered_learners_do_not_see_a_translation(loss, problem, offset):
-    """The same weights on rows that are all moved by a constant."""
+    """A centered learner has the same weights on rows that are all moved by a constant."""
     n, rows, mean, strength = problem
     mean = mean or [F(0)] * n
     here = PlainDekel(n, loss=loss, l2=strength, mean=mean, zero=F(0))
@@ -105,7 +105,7 @@ def test_centered_learners_do_not_see_a_translation(loss, problem, offset):
 @pytest.mark.parametrize("kind", [DenseDekel, PlainDekel])
 @given(problem=dekel_problems(), weight=st.fractions(0, 3, max_denominator=4))
 def test_a_weight_of_an_example_is_a_factor_of_the_slope_in_dekels_sums(kind, problem, weight):
-    """Exactly, in the last iterate and in the average."""
+    """The weight multiplies the slope exactly, in the last iterate and in the average."""
     n, rows, mean, l2 = problem
     weighted = kind(n, loss="hinge", l2=l2, mean=mean, zero=F(0))
     scaled = kind(n, loss="hinge", l2=l2, mean=mean, zero=F(0))
@@ -128,7 +128,7 @@ def test_a_weight_of_an_example_is_a_factor_of_the_slope_in_dekels_sums(kind, pr
     ],
 )
 def test_what_dekels_algorithms_lack_is_refused(kind, options, message):
-    """When the learner is made."""
+    """An unsupported option is refused when the learner is made."""
     with pytest.raises(ValueError, match=message):
         kind(1, **options)
 
@@ -162,7 +162,7 @@ def test_rescaling_is_the_clock_without_l1(step_order, data):
 
 
 def test_rates_above_one_over_l2_turn_the_sign():
-    """Without an l1 penalty nothing is clipped: w <- (1 - eta lambda) w, and c goes negative."""
+    """Nothing is clipped without an l1 penalty: w <- (1 - eta lambda) w, and c goes negative."""
     lazy = PlainRescaled(1, rule="sgd", l2=F(1), schedule=lambda t: F(3), zero=F(0))
     lazy.store(0, F(8))
     lazy.step([], [], 1)
@@ -183,7 +183,7 @@ def test_the_printed_rescaling_is_wrong():
 
 
 def test_an_l1_penalty_is_refused_by_rescaling():
-    """It would be forgotten."""
+    """Rescaling refuses an l1 penalty, which it would otherwise forget."""
     with pytest.raises(ValueError, match="l1 must be 0"):
         PlainRescaled(1, l1=1)
 
@@ -192,7 +192,7 @@ def test_an_l1_penalty_is_refused_by_rescaling():
 
 
 def close(found, expected):
-    """To 1e-10 of 1 + the largest."""
+    """Whether two results agree to 1e-10 of 1 + the largest."""
     size = 1.0 + max(map(abs, expected), default=0.0)
     return all(abs(f - e) <= 1e-10 * size for f, e in zip(found, expected, strict=True))
 
@@ -270,7 +270,7 @@ class NoFold(PlainAverage):
 
 @pytest.mark.parametrize("broken", [NoVanishing, OneStepLate, SignForgotten, NoFold])
 def test_broken_averages_are_caught(broken):
-    """By the property above, on some problem."""
+    """The equality with naive averages finds every form broken on purpose, on some problem."""
 
     @HUNT
     @given(problem=problems("fobos", "gradient_first"))
@@ -297,7 +297,7 @@ class HarmonicByOne(PlainDekel):
 
 
 class HarmonicTooEarly(PlainDekel):
-    """u with the new h."""
+    """Computes u with the new h."""
 
     def step(self, indices, values, target):
         self.h += F(1, self.t + 1)
@@ -307,7 +307,7 @@ class HarmonicTooEarly(PlainDekel):
 
 
 class InterceptByGradient(PlainDekel):
-    """c <- c + g, likewise."""
+    """Adds the slope alone to the intercept: c <- c + g."""
 
     def step(self, indices, values, target):
         old = self.a
@@ -318,7 +318,7 @@ class InterceptByGradient(PlainDekel):
 
 @pytest.mark.parametrize("broken", [HarmonicByOne, HarmonicTooEarly, InterceptByGradient])
 def test_misprints_of_dekels_sums_are_caught(broken):
-    """Each makes averages that are not the averages."""
+    """Each misprint makes averages that are not the averages."""
 
     @HUNT
     @given(problem=dekel_problems())

@@ -51,7 +51,7 @@ def sample_of(name):
 @pytest.mark.parametrize("name", EXACT_RULES)
 @given(data=st.data())
 def test_a_stepper_matches_the_twin_of_every_exact_rule(name, which, data):
-    """Named by a string, or given as an object with parameters of its own."""
+    """A stepper matches its twin with a rule given by name or as an object with parameters."""
     rule = name if which == "default" else GIVEN[name]
     problem = data.draw(problems(rules=[rule], intercepts=BOTH))
     assert problem.rule == rule
@@ -59,7 +59,7 @@ def test_a_stepper_matches_the_twin_of_every_exact_rule(name, which, data):
 
 
 def test_the_exact_rules_are_those_of_the_catalogue():
-    """Also as what ``problems`` draws."""
+    """The exact rules are those of the catalogue, and ``problems`` draws every one of them."""
     assert set(EXACT_RULES) == {name for name, row in ALGORITHMS.items() if row.exact}
     drawn = sample(problems(rules=EXACT_RULES))
     assert {problem.rule for problem in drawn} == set(EXACT_RULES)
@@ -81,7 +81,7 @@ def test_a_twin_of_an_inexact_rule_is_refused():
 
 @pytest.mark.parametrize("name", EXACT_RULES)
 def test_penalties_lengths_scales_rates_and_importances_are_fixed_by_argument(name):
-    """All at once, whatever the rule."""
+    """Arguments fix all of them at once, whatever the rule."""
     narrowed = problems(
         ["hinge"], [name], max_features=3, min_steps=5, max_steps=6, l1=0.3, l2=0.0,
         importances=[2.0, 0.5], scale=100.0, rate=0.125,
@@ -102,7 +102,7 @@ def test_penalties_lengths_scales_rates_and_importances_are_fixed_by_argument(na
 
 
 def test_each_strength_is_fixed_alone():
-    """The other one is drawn as ever."""
+    """One strength can be fixed while the other one is drawn as ever."""
     for name, other in (("l1", "l2"), ("l2", "l1")):
         drawn = sample(problems(**{name: 0.25}))
         assert {getattr(problem, name) for problem in drawn} == {0.25}
@@ -111,7 +111,7 @@ def test_each_strength_is_fixed_alone():
 
 
 def test_one_importance_is_that_of_all_rows():
-    """And the default draws several."""
+    """An importance that is given alone is that of all rows; the default draws several."""
     for problem in sample(problems(importances=[1.0])):
         assert set(problem.importances) == {1.0}
     found = {tuple(problem.importances) for problem in sample(problems())}
@@ -139,7 +139,7 @@ def test_one_importance_is_that_of_all_rows():
     ],
 )
 def test_arguments_that_no_problem_has_are_refused(options, error, message):
-    """When a problem is drawn; the error names the argument."""
+    """A bad argument is refused when a problem is drawn, and the error names it."""
     with pytest.raises(error, match=message):
         find(problems(**options), lambda problem: True)
 
@@ -175,7 +175,7 @@ def printed(number):
 
 @pytest.mark.parametrize("name", EXACT_RULES)
 def test_every_number_has_three_digits_at_the_most(name):
-    """Drawn, not only shrunk, so that any failing problem can be read."""
+    """Numbers are drawn short, not only shrunk, so that any failing problem can be read."""
     for problem in sample_of(name):
         for numbers in (
             problem.X.data, problem.y, problem.importances, problem.rates, [problem.l1, problem.l2],
@@ -265,7 +265,7 @@ def one_step(rule, **options):
 @pytest.mark.parametrize("number", [np.nan, np.inf, -np.inf])
 @pytest.mark.parametrize("name", EXACT_RULES)
 def test_a_number_that_is_not_finite_is_called_by_its_name(name, number):
-    """With the step and the weight, or the intercept."""
+    """The error names the number, the step, and the weight or the intercept."""
     problem = one_step(name)
     with pytest.raises(AssertionError, match=f"after step 0 weight 2 is {number}, where the dense"):
         assert_matches_twin(Breaks(problem, weight=number), problem)
@@ -275,7 +275,7 @@ def test_a_number_that_is_not_finite_is_called_by_its_name(name, number):
 
 
 def test_a_difference_is_told_in_numbers():
-    """The step, the distance, the bound, and the two numbers."""
+    """The error gives the step, the distance, the bound, and the two numbers."""
     still = find(problems(), lambda problem: problem.n_features == 2)
     moved = find(
         problems(), lambda problem: problem.X[:, 0].count_nonzero() and problem.n_features == 2
@@ -301,6 +301,6 @@ def test_a_missing_intercept_is_an_error_that_says_what_to_add():
 
 @pytest.mark.parametrize("loss", [Huber, EpsilonInsensitive])
 def test_losses_with_a_width_are_drawn_with_several(loss):
-    """By name with the default, and as an object."""
+    """Losses with a width are drawn by name with the default, and as an object."""
     drawn = {repr(problem.loss) for problem in sample(problems([loss.name]))}
     assert drawn == {repr(loss.name), repr(loss(epsilon=0.7))}

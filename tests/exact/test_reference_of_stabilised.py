@@ -89,7 +89,7 @@ def test_burst_sizes():
 
 
 def test_without_rejection_the_paths_are_plain_sgd():
-    """With rejection_rate=0 and stability=0 the model is the mean of n_paths runs of SGD."""
+    """The model is the mean of n_paths runs of SGD if rejection_rate=0 and stability=0."""
     model, examples = fitted(rejection_rate=0.0, stability=0.0, n_paths=3)
     assert len(model.stable) == 30
     for path in range(3):
@@ -102,7 +102,7 @@ def test_without_rejection_the_paths_are_plain_sgd():
 
 
 def test_stable_sets_never_grow_and_what_is_purged_stays_zero():
-    """Stage by stage; shares of rejections lie between 0 and 1."""
+    """No stage brings a feature back; shares of rejections lie between 0 and 1."""
     model, _ = fitted()
     assert 0 < len(model.trace[-1].stable) < 30
     for before, after in itertools.pairwise(model.trace):
@@ -114,7 +114,7 @@ def test_stable_sets_never_grow_and_what_is_purged_stays_zero():
 
 
 def test_the_first_stage_rejects_what_it_is_told_to():
-    """Each burst its own share, to one ratio."""
+    """Each burst rejects its own share, to one ratio."""
     model, _ = fitted(bursts_per_stage=1, n_paths=1, max_iter=0.1)
     stage = model.trace[0]
     # 15 draws of 9 features each inform nearly all of the 30.
@@ -151,13 +151,13 @@ def test_gravity_for_all_is_gravity_for_the_always_informed(weights, g):
     ],
 )
 def test_what_the_algorithm_lacks_is_refused(options, message):
-    """When the learner is made."""
+    """An unsupported option is refused when the learner is made."""
     with pytest.raises(ValueError, match=message):
         DenseStabilised(1, **options)
 
 
 def test_everything_purged_is_the_zero_model():
-    """And an end, not a crash."""
+    """A run that purges every feature ends with the zero model; it does not crash."""
     model, _ = fitted(rejection_rate=0.95, stability=1.0)
     assert not model.stable
     assert model.weights == [0.0] * 30

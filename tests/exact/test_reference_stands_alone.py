@@ -57,7 +57,7 @@ def test_the_copy_has_nothing_compiled(sources):
 
 @pytest.mark.parametrize("module", MODULES)
 def test_every_module_works_in_a_tree_that_was_never_built(module, sources):
-    """Its import succeeds, its examples are true, and it brings nothing else of lazynet along."""
+    """Each module can be imported, has true examples, and brings no other part of lazynet."""
     done = bare(IMPORT_AND_TRY, sources, module)
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout.splitlines()[-1])
@@ -70,7 +70,7 @@ def test_every_module_works_in_a_tree_that_was_never_built(module, sources):
 
 @pytest.mark.parametrize("module", MODULES)
 def test_every_import_is_of_the_standard_library_or_of_the_reference(module):
-    """Imports within functions included."""
+    """Imports within functions are judged too."""
     tree = ast.parse((PACKAGE / "reference" / f"{module}.py").read_text(encoding="utf-8"))
     names = []
     for node in ast.walk(tree):
@@ -85,5 +85,5 @@ def test_every_import_is_of_the_standard_library_or_of_the_reference(module):
 
 
 def test_the_modules_are_found():
-    """As many as there are algorithms: the tests above do not pass on an empty list."""
+    """The list has as many modules as there are algorithms: no test above runs on an empty one."""
     assert {"clock", "tables", "rda", "stabilised", "losses"} < set(MODULES)

@@ -66,7 +66,7 @@ def assert_truncations_match(problem, options, lazy_kind):
 
 @given(problem=problems("sgd", "gradient_first"), options=truncations())
 def test_lazy_truncation_is_the_dense_one_exactly(problem, options):
-    """After every step, over fractions."""
+    """Lazy truncation equals the dense one after every step, over fractions."""
     assert_truncations_match(problem, options, PlainTruncatedGradient)
 
 
@@ -102,7 +102,7 @@ def test_without_a_threshold_truncation_is_sgd_with_gravity_collected(problem, l
 
 
 def test_an_l2_penalty_is_refused_where_no_decay_is_made():
-    """By the dense truncation with a threshold, and by the stamps with or without one."""
+    """Dense truncation with a threshold refuses l2, and so do the stamps with or without one."""
     with pytest.raises(ValueError, match="l2 must be 0 with a finite threshold"):
         DenseTruncatedGradient(1, l2=0.5, threshold=3.0)
     for threshold in (3.0, math.inf):
@@ -135,14 +135,14 @@ class ForgetsThePending(PlainTruncatedGradient):
 
 
 class TruncatesBeyondTheThreshold(PlainTruncatedGradient):
-    """As if theta were infinite."""
+    """Truncates as if theta were infinite."""
 
     def load(self, j):
         return truncate(self.w[j], self.G - self.stamp[j], math.inf)
 
 
 class EveryStep(PlainTruncatedGradient):
-    """Gravity K times as strong at every step."""
+    """Applies gravity K times as strong at every step."""
 
     def _truncation(self, eta, l1, l2):
         return 1, eta * self.period * l1
@@ -150,7 +150,7 @@ class EveryStep(PlainTruncatedGradient):
 
 @pytest.mark.parametrize("broken", [ForgetsThePending, TruncatesBeyondTheThreshold, EveryStep])
 def test_broken_truncations_are_caught(broken):
-    """By the property above."""
+    """The equality with dense truncation finds every form broken on purpose."""
 
     @settings(
         max_examples=1000, phases=[Phase.generate], database=None, derandomize=True,
@@ -172,7 +172,7 @@ def test_broken_truncations_are_caught(broken):
     gamma=st.sampled_from([0.1, 1.0, 30.0]), rho=st.sampled_from([0.0, 0.01]),
 )  # fmt: skip
 def test_rda_minimises_the_mean_of_its_gradients(problem, l1, l2, gamma, rho):
-    """After every step, in every coordinate, the intercept without penalties."""
+    """Every coordinate is a minimum after every step; the intercept is one without penalties."""
     options = dict(**loss_of(problem), l1=l1, l2=l2, gamma=gamma, rho=rho)
     twin = DenseRDA(problem.n_features, fit_intercept=problem.fit_intercept, **options)
     assert twin.weights == [0.0] * problem.n_features
@@ -238,7 +238,7 @@ def test_ftrl_without_penalties_is_adaptive_gradient_descent():
     alpha=st.sampled_from([0.05, 0.5]), delta=st.sampled_from([1e-6, 1.0]),
 )  # fmt: skip
 def test_lazy_adagrad_is_the_dense_one(problem, l1, l2, alpha, delta):
-    """After every step, until a kink may decide otherwise."""
+    """Lazy AdaGrad equals the dense one after every step, until a kink may decide otherwise."""
     options = dict(**loss_of(problem), l1=l1, l2=l2, alpha=alpha)
     options |= dict(delta=delta, fit_intercept=problem.fit_intercept)
     lazy, dense = (kind(problem.n_features, **options) for kind in (PlainAdaGrad, DenseAdaGrad))
@@ -278,7 +278,7 @@ def carpenter(problem, period, **changes):
 @pytest.mark.parametrize(("period", "changes"), [(1, {}), (None, {"l2": F(0)})])
 @given(data=st.data())
 def test_carpenter_is_exact_where_it_says_so(period, changes, data):
-    """With period 1, and without l2 at one rate."""
+    """Carpenter's rule is exact with period 1, and without l2 at one rate."""
     drawn = data.draw(problems("sgd", "gradient_first", below_one=True))
     problem, lazy, dense = carpenter(drawn, period, **changes)
     for step in problem.steps:
@@ -288,7 +288,7 @@ def test_carpenter_is_exact_where_it_says_so(period, changes, data):
 
 
 def test_carpenters_error_falls_with_the_period():
-    """And is there."""
+    """Carpenter's error falls with the period, and long periods have one."""
     generator = np.random.default_rng(0)
     rows = [generator.choice(20, 3, replace=False) for _ in range(400)]
     labels = np.where(generator.random(400) < 0.5, -1.0, 1.0)

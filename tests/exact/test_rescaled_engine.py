@@ -27,7 +27,7 @@ BOTH = (False, True)
 @pytest.mark.parametrize("rule", AFFINE_RULES)
 @given(data=st.data())
 def test_every_step_equals_the_dense_twin(rule, step_order, data):
-    """With sweeps as seldom or as often as the clock's."""
+    """Every step equals the dense twin, whether sweeps are as seldom or as often as the clock's."""
     problem = data.draw(problems(rules=[rule], step_orders=[step_order], intercepts=BOTH, l1=0.0))
     stepper = stepper_for(problem, engine="rescaled", wear=data.draw(wears()))
     assert_matches_twin(stepper, problem)
@@ -35,7 +35,7 @@ def test_every_step_equals_the_dense_twin(rule, step_order, data):
 
 @given(data=st.data())
 def test_it_is_the_clock_with_l1_zero(data):
-    """After every step, within twice the bound of either."""
+    """The two engines agree after every step within twice the bound of either."""
     problem = data.draw(problems(step_orders=BOTH_ORDERS, intercepts=BOTH, l1=0.0))
     twin = problem.twin()
     wear = data.draw(wears())
@@ -93,7 +93,7 @@ class ShrinksWhatIsLoaded(RescaledEngine):
 
 @pytest.mark.parametrize("broken", [SweepsWithoutTheScale, ReadsTheVector, ShrinksWhatIsLoaded])
 def test_broken_engines_are_caught(broken):
-    """By the property, where sweeps are frequent."""
+    """The comparison with the dense twin finds every broken engine where sweeps are frequent."""
     wear = Wear(smallest_scale=0.9)
 
     @settings(
@@ -142,7 +142,7 @@ def test_few_sweeps_over_a_long_run():
 
 
 def test_an_l1_penalty_is_refused_everywhere():
-    """It would be forgotten: by the estimators, the stepper and the kernel."""
+    """The estimators, the stepper and the kernel refuse an l1 penalty, which would be forgotten."""
     X, y = sparse.csr_matrix(np.eye(2)), np.array([0, 1])
     with pytest.raises(ValueError, match="knows no l1 penalty, got l1=1e-06; set l1=0"):
         LazyNetClassifier(engine="rescaled").fit(X, y)
@@ -158,7 +158,7 @@ def test_an_l1_penalty_is_refused_everywhere():
 
 
 def test_the_kernel_refuses_state_that_does_not_fit():
-    """Lengths, before anything is read."""
+    """The kernel checks lengths before anything is read."""
     examples = as_examples(sparse.csr_matrix((1, 2)), np.ones(1))
     chosen = plan()
     task, steps = chosen.task(RescaledEngine(2)), chosen.steps(rows(1), 0)

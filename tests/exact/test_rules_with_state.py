@@ -112,7 +112,7 @@ def stepper_of(problem, rule, penalty):
 
 
 def assert_matches_reference(problem, rule, penalty, engine_class=None):
-    """To 1e-10 of 1 + the largest, until rounding may decide a step or the run diverges."""
+    """Compare to 1e-10 of 1 + the largest, until rounding may decide a step or the run diverges."""
     twin, lazy = twin_of(problem, rule, penalty), stepper_of(problem, rule, penalty)
     if engine_class is not None:
         lazy.engine = engine_class(problem.n_features, rule, penalty)
@@ -133,7 +133,7 @@ def assert_matches_reference(problem, rule, penalty, engine_class=None):
 @pytest.mark.parametrize("rule", RULES)
 @given(data=st.data())
 def test_every_step_equals_the_reference(rule, loss, data):
-    """Any sparsity, importances, strengths, with and without an intercept."""
+    """Every step equals the reference for any sparsity, importances, strengths and intercept."""
     problem = data.draw(problems([loss], intercepts=(False, True)))
     assert_matches_reference(problem, *data.draw(cases(rule)))
 
@@ -147,7 +147,7 @@ def learner(rule, X, y):
 
 @pytest.mark.parametrize("rule", RULES)
 def test_any_split_into_chunks_gives_the_same_bits(rule):
-    """On rows longer than any vector, with reading in between."""
+    """Chunks, and reading in between, change no bit on rows longer than any vector."""
     X, y = corpus()
     whole, split = learner(rule, X, y), learner(rule, X, y)
     run_pass([whole], None, 0)
@@ -203,7 +203,7 @@ def test_adagrad_on_rows_of_every_length(l2):
 
 @pytest.mark.parametrize(("rule", "broken"), BROKEN_WITH_STATE)
 def test_broken_engines_are_caught(rule, broken):
-    """By the property above."""
+    """The property of equal steps finds every engine broken on purpose."""
 
     @settings(
         max_examples=1000, phases=[Phase.generate], database=None, derandomize=True, deadline=None,
@@ -223,7 +223,7 @@ def test_broken_engines_are_caught(rule, broken):
 
 @pytest.mark.parametrize("rule", RULES)
 def test_copies_learn_on_alike(rule):
-    """Pickled in the middle."""
+    """An engine that is pickled in the middle learns on like the original."""
     X, y = corpus()
     first = learner(rule, X, y)
     run_pass([first], None, 0)
@@ -251,7 +251,7 @@ def test_a_bad_row_takes_the_whole_call_back(rule):
 
 @pytest.mark.parametrize("rule", RULES)
 def test_the_kernel_refuses_state_that_does_not_fit(rule):
-    """Lengths, before anything is read."""
+    """The kernel checks lengths before anything is read."""
     each = learner(rule, sparse.csr_matrix((1, 2)), np.ones(1))
     kind, steps = each.engine.kind, each.plan.steps(rows(1), 0)
     state = dict(cells=each.engine.cells, fields=each.engine.fields, settings=each.engine.settings)
@@ -302,7 +302,7 @@ def test_the_kernel_refuses_state_that_does_not_fit(rule):
     ],
 )
 def test_the_kernel_refuses_settings_that_give_no_rates(kind, settings, message):
-    """Before anything is read."""
+    """The kernel refuses settings that give no rates before anything is read."""
     each = learner(kind, sparse.csr_matrix((1, 2)), np.ones(1))
     state = np.array(settings), each.engine.cells, each.engine.fields
     with pytest.raises(ValueError, match=message):
@@ -434,7 +434,7 @@ def test_a_warm_start_begins_at_the_weights(rule):
     ],
 )
 def test_parameters_that_do_not_go_together_are_refused(options, message):
-    """Before anything is trained."""
+    """Parameters that contradict each other are refused before anything is trained."""
     X, y = make_data()
     pattern = ".*".join(re.escape(part) for part in message.split(".*"))
     with pytest.raises(ValueError, match=pattern):
@@ -514,7 +514,7 @@ def test_new_rates_concern_the_steps_to_come():
 
 
 def test_ftrl_without_beta_begins_when_a_gradient_has_been_seen():
-    """With an l2 penalty for the weights; the intercept, which has none, is 0 until then."""
+    """Weights need an l2 penalty; the intercept has none, and is 0 until a gradient is seen."""
     X, y = make_data()
     for fit_intercept in (False, True):
         model = LazyNetClassifier(
@@ -530,7 +530,7 @@ def test_ftrl_without_beta_begins_when_a_gradient_has_been_seen():
 
 
 def test_an_intercept_is_carried_over_to_ftrl_without_beta():
-    """Where no gradient has been seen there must have been a small one."""
+    """An intercept that is carried over gets a state as if a small gradient had been seen."""
     engine = FTRLEngine(1, FTRL(beta=0.0), ElasticNet(0.0, 1.0))
     engine.load(np.array([2.0]), -3.0)
     assert engine.weights()[0] == pytest.approx(2.0)

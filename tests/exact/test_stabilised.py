@@ -273,7 +273,7 @@ def fit_engine(stages=STAGES, threads=1, level=None, n_paths=4, loss="log_loss")
 
 @pytest.mark.parametrize("universal", [False, True])
 def test_any_number_of_threads_gives_the_same_bits(universal):
-    """And any vector level."""
+    """Every number of threads and every vector level gives the same bits."""
     stages = replace(STAGES, universal=universal)
     alone = fit_engine(stages)
     assert 0 < alone.n_stable < alone.n_occurring
@@ -288,7 +288,7 @@ def test_any_number_of_threads_gives_the_same_bits(universal):
 
 
 def test_an_error_in_one_thread_ends_the_others_and_is_raised():
-    """Also one that Python raises."""
+    """An error that Python raises in one thread ends the others and reaches the caller."""
 
     class Ends:
         def take(self, count):
@@ -477,7 +477,7 @@ def data_with_few_features_that_matter(seed=0, n=2000, d=300):
 
 
 def test_it_finds_the_features_that_matter():
-    """And few others, though the model is no worse on new rows than one with all of them."""
+    """The model has few other features, and is no worse on new rows than one with all of them."""
     X, y = data_with_few_features_that_matter()
     model = StabilisedSGDClassifier(random_state=0).fit(X[:1500], y[:1500])
     chosen = np.flatnonzero(model.support_)
@@ -490,7 +490,7 @@ def test_it_finds_the_features_that_matter():
 
 
 def test_the_trace_tells_what_happened():
-    """Stage by stage: the sets shrink by what is purged, and what is purged is zero."""
+    """The sets of every stage shrink by what is purged, and what is purged is zero."""
     X, y = data_with_few_features_that_matter()
     model = StabilisedSGDClassifier(max_iter=5, random_state=0).fit(X, y)
     left = set(np.unique(X.indices))
@@ -509,7 +509,7 @@ def test_the_trace_tells_what_happened():
 
 
 def test_everything_purged_is_a_warning_and_a_zero_model():
-    """Saying what to change."""
+    """The warning says what to change, and the model is zero."""
     X, y = data_with_few_features_that_matter(n=500)
     with pytest.warns(ConvergenceWarning, match=r"all features were purged.*Lower stability"):
         model = StabilisedSGDClassifier(
@@ -533,7 +533,7 @@ def test_a_matrix_without_values_is_a_warning_too():
 
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_threads_and_seeds_of_the_estimator(n_classes):
-    """The same seed is the same model for any number of threads, another seed another one."""
+    """A seed makes the same model on any number of threads, another seed another one."""
     X, _ = data_with_few_features_that_matter(n=400)
     y = np.argmax(np.asarray(X[:, :n_classes].todense()) + 0.01, axis=1)
 
@@ -550,7 +550,7 @@ def test_threads_and_seeds_of_the_estimator(n_classes):
 
 
 def test_weight_zero_is_a_step_that_informs_nobody():
-    """And a class weight multiplies the slopes of its class."""
+    """Rows of weight 0 inform no feature; a class weight multiplies the slopes of its class."""
     X, y = data_with_few_features_that_matter(n=300)
     weights = np.zeros(300)
     weights[7] = 1.0
@@ -598,7 +598,7 @@ def test_parameters_are_checked_before_anything_is_read(options, error, message)
 
 
 def test_default_rates_suit_the_weights_of_rows():
-    """Where the slope of the loss is unbounded."""
+    """Large sample weights leave the model finite where the slope of the loss is unbounded."""
     X, y = data_with_few_features_that_matter(n=300)
     model = StabilisedSGDClassifier("squared_hinge", max_iter=2, random_state=0)
     model.fit(X, y, sample_weight=np.full(300, 1000.0))
@@ -606,7 +606,7 @@ def test_default_rates_suit_the_weights_of_rows():
 
 
 def test_a_failed_fit_leaves_the_model_as_it_was():
-    """An overflow in the middle, say."""
+    """The model survives a fit that fails, say by an overflow in the middle."""
     X, y = data_with_few_features_that_matter(n=300)
     model = StabilisedSGDClassifier(max_iter=2, random_state=0).fit(X, y)
     before = pickle.dumps(model)

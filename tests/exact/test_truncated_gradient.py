@@ -33,7 +33,7 @@ def stepper_for(problem, gravity, period, threshold=math.inf, l2=0.0, **options)
 
 
 def assert_matches_reference(problem, lazy, gravity, period, threshold=math.inf, l2=0.0):
-    """To 1e-10 of 1 + the largest, until rounding may decide a step or a truncation."""
+    """Compare to 1e-10 of 1 + the largest, until rounding may decide a step or a truncation."""
     dense = DenseTruncatedGradient(
         problem.n_features, l1=gravity, l2=l2, period=period, threshold=threshold,
         schedule=problem.rate, fit_intercept=problem.fit_intercept, **loss_of(problem),
@@ -66,7 +66,7 @@ def test_with_a_threshold_every_step_equals_the_reference(loss, data):
 @pytest.mark.parametrize("engine", ELASTIC_ENGINES)
 @given(data=st.data())
 def test_without_a_threshold_every_engine_equals_the_reference(engine, data):
-    """It rides on the clock: no kernel of its own.  An l2 penalty decays weights at every step."""
+    """The rule rides on the clock, without a kernel of its own; l2 decays weights at every step."""
     problem = data.draw(problems(intercepts=(False, True)))
     gravity, period = data.draw(GRAVITIES), data.draw(PERIODS)
     largest = max(problem.rates, default=0.0)
@@ -111,7 +111,7 @@ def test_long_rows_and_chunks():
 
 @pytest.mark.parametrize("broken", BROKEN_ENGINES["truncated_gradient"])
 def test_broken_engines_are_caught(broken):
-    """By the property above."""
+    """The property of equal steps finds every engine broken on purpose."""
 
     @settings(
         max_examples=1000, phases=[Phase.generate], database=None, derandomize=True, deadline=None,
@@ -176,14 +176,14 @@ def test_gravity_at_every_step_is_the_subgradient_rule():
     ],
 )
 def test_parameters_that_do_not_go_together_are_refused(options, message):
-    """Before anything is trained."""
+    """Parameters that contradict each other are refused before anything is trained."""
     X, y = make_data()
     with pytest.raises(ValueError, match=message):
         LazyNetClassifier(**options).fit(X, y)
 
 
 def test_a_pull_beyond_the_range_of_doubles_is_refused():
-    """With a threshold as without."""
+    """A pull that overflows is refused with a threshold and without one."""
     X, y = make_data()
     for threshold in (math.inf, 1.0):
         model = LazyNetClassifier(
@@ -195,7 +195,7 @@ def test_a_pull_beyond_the_range_of_doubles_is_refused():
 
 
 def test_the_stepper_hands_its_wear_on():
-    """To engines of a state of their own as well."""
+    """Engines of a state of their own get the wear of the stepper as well."""
     wear = Wear(largest_cushion=0.01)
     stepper = Stepper(2, rule=TruncatedGradient(threshold=1.0), wear=wear)
     assert stepper.engine.wear is wear

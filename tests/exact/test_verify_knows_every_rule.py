@@ -50,7 +50,7 @@ def assert_agrees(report, steps):
 @pytest.mark.parametrize("which", ["default", "given"])
 @pytest.mark.parametrize("name", EXACT_RULES)
 def test_every_exact_rule_agrees(name, which):
-    """For classes and numbers, with an intercept and without, over two epochs."""
+    """Every rule agrees for classes and numbers, with an intercept and without, over two epochs."""
     X, y = rows()
     rule = rules_of(name)[which == "given"]
     expected = ALGORITHMS[name].engine.name if rule.has_state else "clock"
@@ -64,7 +64,7 @@ def test_every_exact_rule_agrees(name, which):
 
 @pytest.mark.parametrize("name", EXACT_RULES)
 def test_a_rule_that_is_given_by_name_agrees(name):
-    """With the parameters of a new estimator."""
+    """A rule given by name agrees with the parameters of a new estimator."""
     X, y = rows()
     assert_agrees(LazyNetClassifier(rule=name).verify(X, y), 60)
 
@@ -111,7 +111,7 @@ HEAVY = {"fobos": dict(l1=1e-3, l2=1e6, eta0=1.0), "sgd": dict(l1=1e-3, l2=0.999
     ("name", "engine"), [(name, engine) for name in EXACT_RULES for engine in BROKEN_ENGINES[name]]
 )
 def test_a_broken_engine_disagrees(name, engine, monkeypatch):
-    """On data on which the whole engine agrees."""
+    """A broken engine disagrees on data on which the whole engine agrees."""
     X, y = rows()
     model = model_of(GIVEN[name], **HEAVY.get(name, {}))
     assert model.verify(X, y).agrees
@@ -125,7 +125,7 @@ def test_a_broken_engine_disagrees(name, engine, monkeypatch):
 @pytest.mark.parametrize("step", [0, 7])
 @pytest.mark.parametrize("name", EXACT_RULES)
 def test_an_engine_that_loses_a_step_disagrees(name, step, monkeypatch):
-    """Whatever the rule; the report tells the step from which on weights differ, and a weight."""
+    """The report tells the step from which on weights differ, and a weight, whatever the rule."""
     X, y = rows()
     rule = GIVEN[name]
 
@@ -173,7 +173,7 @@ def test_an_engine_that_breaks_down_disagrees(name, monkeypatch):
 
 @pytest.mark.parametrize("name", INEXACT_RULES)
 def test_an_inexact_rule_is_refused(name):
-    """With the list of the rules that can be verified; no twin is equal to an inexact rule."""
+    """No twin is equal to an inexact rule; the error lists the rules that can be verified."""
     X, y = rows()
     for rule in rules_of(name):
         with pytest.raises(ValueError, match="verify knows the exact rules") as caught:

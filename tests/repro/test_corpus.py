@@ -75,7 +75,7 @@ def test_word_frequencies_follow_zipf_and_mandelbrot():
 
 
 def test_a_seed_makes_the_corpus():
-    """The same seed makes the same corpus, another seed another corpus."""
+    """A seed always makes the same corpus, and another seed another corpus."""
     first, again, other = (documents.medline(500, 2000, 15.0, seed=s) for s in (7, 7, 8))
     assert np.array_equal(first.X.indices, again.X.indices)
     assert np.array_equal(first.X.data, again.X.data)

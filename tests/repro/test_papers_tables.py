@@ -102,7 +102,7 @@ def test_a_turn_has_as_many_examples_as_it_should_last(each, examples, monkeypat
 
 
 def test_equality_is_about_all_weights():
-    """It gives the greatest difference, and the number of weights that differ in four figures."""
+    """The comparison gives the greatest difference, and how many weights differ in four figures."""
     expected = np.array([2.0, -1e-12, 0.0, 1.0])
     same = equality(expected.copy(), expected, "these")
     assert (same["relative"], same["four_figures"], same["nonzero"]) == (0.0, 0, 3)

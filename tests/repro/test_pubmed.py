@@ -103,7 +103,7 @@ def append_each(target, records):
 
 
 def test_a_citation_is_read_whole(read):
-    """It has number, version, title, abstract, and the descriptors without their qualifiers."""
+    """A citation has number, version, title, abstract, and descriptors without their qualifiers."""
     made = article(12, "Words here.", version=3, mesh=[HUMANS, MICE])
     assert read(export(made)) == [
         Citation(12, 3, "A", "Words here.", (HUMANS, MICE)),
@@ -316,7 +316,7 @@ def test_unreadable_files_are_the_systems_errors(tmp_path):
 
 
 def texts(bag):
-    """By PMID, the words of the citation, each once."""
+    """The words of each citation, each once, by PMID."""
     rows = (bag.X[i].indices for i in range(bag.X.shape[0]))
     return {
         int(pmid): " ".join(bag.vocabulary[j] for j in row)
@@ -484,7 +484,7 @@ def test_citations_without_headings_can_be_left_out(labelled):
 
 
 def test_a_corpus_without_headings_is_one(write):
-    """It has words to count and nothing to learn."""
+    """A corpus without headings has words to count and nothing to learn."""
     bag = collect([write(export(article(1), article(2)))])
     assert bag.mesh.shape == (2, 0)
     assert bag.indexed().X.shape == (0, 2)
@@ -763,7 +763,7 @@ def test_figures_are_made_for_other_programs(learnable):
 
 
 def test_the_command_does_it_all(learnable, write, tmp_path, capsys):
-    """It reads, counts, saves, learns, verifies, reports, and names damaged files."""
+    """The command reads, counts, saves, learns, verifies, reports, and names damaged files."""
     broken = write(b"", "broken.xml")
     saved = tmp_path / "out.svm.gz"
     options = ["--top-labels", "2", "--save", str(saved), "--out", str(tmp_path / "report")]
@@ -788,7 +788,7 @@ def test_the_command_does_it_all(learnable, write, tmp_path, capsys):
 
 
 def test_the_command_downloads(site, tmp_path, capsys, learnable, monkeypatch):
-    """It downloads from a mirror into a folder and continues with the files."""
+    """The command downloads from a mirror into a folder and continues with the files."""
     monkeypatch.chdir(tmp_path)
     body = learnable.read_bytes()
     site.files |= {NAMES[0]: body, f"{NAMES[0]}.md5": hashlib.md5(body).hexdigest().encode()}
@@ -823,7 +823,7 @@ def test_problems_are_told_in_a_line(learnable, tmp_path, monkeypatch, capsys, o
 
 
 def test_the_command_hears_ctrl_c(learnable, monkeypatch, capsys):
-    """It ends without a traceback, with the status that shells give."""
+    """An interrupted command ends without a traceback, with the status that shells give."""
 
     def interrupted(*_, **__):
         raise KeyboardInterrupt

@@ -94,7 +94,7 @@ def test_an_interrupted_run_goes_on_where_it_was(tmp_path):
 
 
 def test_a_failing_cell_keeps_those_before_it(tmp_path):
-    """After an error the records before it are kept too."""
+    """The records before an error are kept too."""
     with pytest.raises(MemoryError):
         run(Counting(failing="d", error=MemoryError), QUICK, tmp_path)
     again = Counting()

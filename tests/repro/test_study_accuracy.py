@@ -203,7 +203,7 @@ def test_b_overflows_at_known_steps(rule, rate, l2, step):
 
 @pytest.mark.parametrize("rule", RULES)
 def test_unwatched_tables_are_the_papers_as_long_as_they_live(rule):
-    """They give the weights of the reference's tables at every touch."""
+    """The tables give the weights of the reference's tables at every touch."""
     rate, l2 = 0.1, 0.1
     moves = extended.touches(2000)[:, [accuracy.FOLLOWED]].toarray().ravel()
     touched = np.flatnonzero(moves)

@@ -90,7 +90,7 @@ def little_memory(monkeypatch):
 @pytest.mark.parametrize("name", [*UNUSABLE, "missing.svm"])
 @pytest.mark.parametrize("role", ["data", "test"])
 def test_unusable_files_are_told_in_a_line(name, role, tmp_path, capsys, little_memory):
-    """Before anything is measured, whether to learn from or to test on."""
+    """A bad file is told before anything is measured, whether to learn from or to test on."""
     path = tmp_path / name if name == "missing.svm" else write(tmp_path, name)
     good = tmp_path / "good.svm"
     good.write_bytes(ROWS)
@@ -102,7 +102,7 @@ def test_unusable_files_are_told_in_a_line(name, role, tmp_path, capsys, little_
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
 def test_files_that_may_not_be_read_are_told(tmp_path, capsys):
-    """With the system's reason."""
+    """The line about the file gives the system's reason."""
     path = tmp_path / "some.svm"
     path.write_bytes(ROWS)
     path.chmod(0)
@@ -111,7 +111,7 @@ def test_files_that_may_not_be_read_are_told(tmp_path, capsys):
 
 
 def test_a_command_ends_without_a_traceback(tmp_path):
-    """As it is called from a shell."""
+    """The command prints one line and returns 1 when it is called from a shell."""
     path = write(tmp_path, "truncated.svm.gz")
     run = subprocess.run(
         [sys.executable, "-m", "paper_repro", "corpus", "--data", path, "--out", tmp_path / "out"],
@@ -142,7 +142,7 @@ XML = "".join(
 
 @pytest.mark.parametrize("packing", ["packed", "plain"])
 def test_damaged_citations_are_refused_or_citations(tmp_path, packing):
-    """Of a packed file, the same citations: the packing has a sum of what is in it."""
+    """A packed file is refused or gives the same citations: the packing has a sum."""
     whole = gzip.compress(XML, mtime=0) if packing == "packed" else XML
     path, refused = tmp_path / "some.xml", 0
     path.write_bytes(whole)
@@ -156,7 +156,7 @@ def test_damaged_citations_are_refused_or_citations(tmp_path, packing):
 
 
 def test_a_damaged_file_of_citations_is_told(tmp_path, capsys):
-    """By the command, which ends with 1 if there is nothing else."""
+    """The command names the damaged file, and ends with 1 if there is nothing else."""
     path = tmp_path / "some.xml.gz"
     for data in (b"", gzip.compress(XML)[:30], b"\x1f\x8b junk", bytes(range(256))):
         path.write_bytes(data)

@@ -74,7 +74,7 @@ def journal(quick, tmp_path):
 
 
 def test_a_damaged_journal_is_refused_or_does_no_harm(journal, capsys):
-    """Whatever happens to it, no other number comes out; and --fresh always gets the run done."""
+    """No damage makes another number come out, and --fresh always gets the run done."""
     path, expected = journal
     out, whole, refused = path.parent, path.read_bytes(), 0
     for data in damages(whole, 250):
@@ -106,7 +106,7 @@ def test_every_digit_of_a_journal_counts(journal):
 
 
 def test_the_line_that_was_changed_is_named(journal):
-    """So that one can look at it."""
+    """The error names the changed line, so that one can look at it."""
     path, _ = journal
     lines = path.read_text().splitlines(keepends=True)
     for number in (3, 5):
@@ -118,7 +118,7 @@ def test_the_line_that_was_changed_is_named(journal):
 
 
 def test_a_journal_that_cannot_be_read_is_told(journal, capsys):
-    """And stays where it is."""
+    """The command names a journal that it cannot read."""
     path, _ = journal
     path.unlink()
     path.mkdir()
@@ -149,7 +149,7 @@ def test_a_journal_may_end_anywhere(journal):
     ],
 )
 def test_a_line_that_belongs_elsewhere_is_refused(journal, entry):
-    """Even with the right digest."""
+    """A line in the wrong place is refused even with the right digest."""
     path, _ = journal
     path.write_text(results.SealedLines().line(entry))
     with pytest.raises(DamagedFile, match="line 1 is not what stands there in a journal of this"):
@@ -157,7 +157,7 @@ def test_a_line_that_belongs_elsewhere_is_refused(journal, entry):
 
 
 def test_a_journal_of_another_run_is_refused(journal):
-    """Whatever name it has been given."""
+    """A journal of another run is refused, whatever name it has been given."""
     path, _ = journal
     with pytest.raises(Stopped):
         run(Numbers(stop_before="c"), replace(QUICK, seed=1), path.parent)
@@ -192,7 +192,7 @@ def test_a_damaged_result_is_refused_or_reads_the_same(name, tmp_path):
 
 
 def test_the_readme_is_not_made_from_damaged_results(tmp_path, monkeypatch, capsys):
-    """It stays as it is, and the command says which file it is."""
+    """The README stays as it is, and the command says which file is damaged."""
     shutil.copy(readme.README, tmp_path / "README.md")
     for name in readme.BLOCKS:
         shutil.copy(RESULTS / f"{name}.json", tmp_path)
@@ -210,7 +210,7 @@ def test_the_readme_is_not_made_from_damaged_results(tmp_path, monkeypatch, caps
 
 @pytest.mark.parametrize("content", [b"", b"\xff", b"without marks", None])
 def test_a_damaged_readme_is_told(content, tmp_path, monkeypatch, capsys):
-    """Not UTF-8, without its marks, or a folder."""
+    """A README that is not UTF-8, lacks its marks, or is a folder is refused in one line."""
     path = tmp_path / "README.md"
     path.mkdir() if content is None else path.write_bytes(content)
     monkeypatch.setattr(readme, "README", path)
@@ -219,7 +219,7 @@ def test_a_damaged_readme_is_told(content, tmp_path, monkeypatch, capsys):
 
 
 def test_a_damaged_result_of_another_study_is_told_at_once(quick, tmp_path, capsys):
-    """And not when hours have gone by: the index of all studies will need it."""
+    """The error comes before the hours of a run, since the index of all studies needs the file."""
     path = tmp_path / "table.json"
     path.write_bytes((RESULTS / "table.json").read_bytes().replace(b"1", b"2", 1))
     assert main(["numbers", "--out", str(tmp_path)]) == 1
@@ -228,7 +228,7 @@ def test_a_damaged_result_of_another_study_is_told_at_once(quick, tmp_path, caps
 
 
 def test_a_damaged_result_is_replaced_by_its_study(quick, tmp_path):
-    """Which is what the message says."""
+    """The study replaces its damaged result, as the message says."""
     (tmp_path / "numbers.json").write_bytes(b"\x00")
     assert main(["numbers", "--out", str(tmp_path)]) == 0
     assert list(load("numbers", tmp_path)["records"]) == list(KEYS)

@@ -136,7 +136,7 @@ def test_the_largest_records_are_read(packed):
 
 
 def test_a_file_of_short_records_again_and_again_is_refused(packed):
-    """By what it unpacks to, for each record by itself is as it should be."""
+    """The size of what it unpacks to gives the file away: each record by itself is sound."""
     path = packed(HEAD, BEGIN, *[record(b"a" * 16_384)] * 2048)
     with pytest.raises(DamagedFile, match="unpacks to more than 100 times its size"):
         list(read_citations(path))
@@ -144,7 +144,7 @@ def test_a_file_of_short_records_again_and_again_is_refused(packed):
 
 
 def test_nothing_before_a_record_is_kept():
-    """Neither what stands beside it, nor what stands beside the elements around it."""
+    """The reader keeps nothing beside a record, nor beside the elements around it."""
     tree = etree.fromstring("<a><!-- c --><b/><c><?d?><e/>text<f><g/></f>tail</c><h/></a>")
     _forget(tree.find("c/f"))
     assert etree.tostring(tree) == b"<a><c><f/></c><h/></a>"

@@ -39,7 +39,7 @@ FORMATS = [(values, indices) for values in ("f4", "f8") for indices in ("i4", "i
 
 
 def retyped(X, values="f8", indices="i4"):
-    """The same matrix with arrays of these types; SciPy's constructor would narrow int64."""
+    """A copy of the matrix with arrays of these types; SciPy's constructor would narrow int64."""
     X = sparse.csr_matrix(X, copy=True)
     X.data = X.data.astype(values)
     X.indices, X.indptr = X.indices.astype(indices), X.indptr.astype(indices)
@@ -305,7 +305,7 @@ def test_one_row_and_one_feature(engine):
 
 
 def reversed_rows(X):
-    """The same matrix, the columns of every row in falling order."""
+    """A copy of the matrix with the columns of every row in falling order."""
     backwards = X.copy()
     for start, stop in zip(X.indptr, X.indptr[1:], strict=False):
         backwards.indices[start:stop] = X.indices[start:stop][::-1]
@@ -314,7 +314,7 @@ def reversed_rows(X):
 
 
 def halved_entries(X):
-    """The same matrix, every value given as two halves."""
+    """A copy of the matrix with every value given as two halves."""
     return sparse.csr_matrix((np.repeat(X.data / 2, 2), np.repeat(X.indices, 2), 2 * X.indptr))
 
 
@@ -980,7 +980,7 @@ def steps_taken(engine, X, wear, seed, n_steps):
     n_steps=st.integers(1, 60),
 )
 def test_undo_takes_back_everything(engine, d, seeds, cushion, budget, n_steps):
-    """After rollback an engine is bit for bit what it was, and learns on as if nothing had been."""
+    """An engine is bit for bit what it was after rollback, and learns on as if nothing had been."""
     wear = Wear(cushion=cushion, largest_cushion=max(cushion, 1.0), nonzeros_per_weight=0.0)
     options = dict(budget=budget) if engine == "tables" else {}
     engine = form_engine(engine, d, wear=wear, **options)
@@ -1003,7 +1003,7 @@ def test_undo_takes_back_everything(engine, d, seeds, cushion, budget, n_steps):
 
 @EVERY_ENGINE
 def test_undo_keeps_what_is_done(engine):
-    """Without a rollback the steps stay taken, and later sweeps put nothing aside."""
+    """Steps without a rollback stay taken, and later sweeps put nothing aside."""
     X, _ = make_data()
     wear = Wear(cushion=0.0, largest_cushion=0.5)
     options = dict(budget=3) if engine == "tables" else {}
@@ -1074,7 +1074,7 @@ def damaged(kind):
     ],
 )
 def test_no_format_leads_out_of_the_matrix(kind, method):
-    """In training and in prediction alike, and before SciPy follows an index."""
+    """A bad index is refused in training and prediction alike, before SciPy follows it."""
     X, y = make_data()
     model = LazyNetClassifier(max_iter=1, tol=None).fit(X, y)
     arguments = (damaged(kind), y) if "fit" in method else (damaged(kind),)
@@ -1084,7 +1084,7 @@ def test_no_format_leads_out_of_the_matrix(kind, method):
 
 @pytest.mark.parametrize("form", [sparse.csr_matrix, sparse.csc_matrix, np.asarray])
 def test_complex_numbers_are_refused(form):
-    """Also where the columns of X are out of order, and a sorted copy of real numbers is made."""
+    """Complex numbers are refused also where unsorted columns would be copied as real numbers."""
     X, y = make_data()
     X = X.astype(complex)
     X.indices[:2] = X.indices[:2][::-1]

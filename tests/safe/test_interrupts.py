@@ -156,7 +156,7 @@ def test_interrupted_partial_fit_that_touches_every_weight(engine, n_classes):
 @pytest.mark.parametrize("budget", [50, 2**16])
 @pytest.mark.parametrize("engine", ELASTIC_ENGINES)
 def test_interrupted_partial_fit_that_touches_few_weights(engine, budget):
-    """The same where only the touched weights were put aside, with and without sweeps."""
+    """A pass that put aside only the touched weights is taken back, with and without sweeps."""
     X, y = make_data(n=20, d=500_000, per_row=5_000)
     form = Tables(budget=budget) if engine == "tables" else engine
     model = fitted(LazyNetRegressor, X, y, engine=form)
@@ -324,8 +324,8 @@ def small_models():
     ("model", "call"), [pytest.param(*rest, id=name) for name, *rest in small_models()]
 )
 def test_any_number_of_interrupts_between_any_lines_tears_nothing(model, call):
-    """After one Ctrl-C, and after a second one while the first is being dealt with, the model is
-    what it was before the call or what the whole call makes of it, and learns on alike."""
+    """The model is what it was before the call or what the whole call makes of it, and learns on
+    alike, after one Ctrl-C and after a second one while the first is being dealt with."""
     before = observed(model)
     whole = copy.deepcopy(model)
     counter = CtrlCAtLine()

@@ -64,7 +64,7 @@ def test_engines_survive_hostile_matrices_and_orders(engine, data):
 
 @given(data=st.data())
 def test_the_objective_survives_hostile_matrices(data):
-    """The same for the pass over the data that evaluates the loss."""
+    """The pass that evaluates the loss gives an error or a result, never a stray read."""
     indices = data.draw(st.lists(INTEGERS, max_size=12))
     indptr = data.draw(st.lists(INTEGERS, min_size=1, max_size=8))
     start, stop = data.draw(INTEGERS), data.draw(INTEGERS)
@@ -76,7 +76,7 @@ def test_the_objective_survives_hostile_matrices(data):
 
 
 def test_a_negative_column_is_seen_in_the_widest_matrix():
-    """As an unsigned number it could pass for a column of a matrix with more than 2^32."""
+    """A negative column is refused, though unsigned it could be one of more than 2^32 columns."""
     for defects_of in (Examples.first_defect, lambda examples: examples.defect_of(0)):
         examples = Examples(
             np.ones(1),
@@ -324,7 +324,7 @@ def test_a_matrix_without_rows_columns_or_steps(engine):
 
 
 def misaligned(array):
-    """The same numbers one byte off the place where they may lie."""
+    """A copy of the numbers one byte off the place where they may lie."""
     room = np.zeros(array.nbytes + 1, dtype=np.uint8)
     room[1:] = np.ascontiguousarray(array).view(np.uint8).ravel()
     odd = room[1:].view(array.dtype).reshape(array.shape)
@@ -344,7 +344,7 @@ def records_of(features):
 
 @pytest.mark.parametrize("kind", [Examples, Steps, Task, averages.Average, stabilised.Records])
 def test_no_object_is_half_made(kind):
-    """Making one without its arrays is refused, and __init__ changes nothing that is made."""
+    """An object cannot be made without its arrays, and __init__ changes nothing that is made."""
     with pytest.raises(TypeError):
         kind.__new__(kind)
     records = records_of(np.zeros(3, np.int64))
@@ -366,7 +366,7 @@ def test_no_object_is_half_made(kind):
     ],
 )
 def test_none_is_no_array(call):
-    """Refused where an array or an object is needed."""
+    """None is refused where an array or an object is needed."""
     with pytest.raises(TypeError):
         call()
 
@@ -461,7 +461,7 @@ class SaysThatItIsLong(np.ndarray):
 
 
 def test_lengths_are_those_of_the_memory():
-    """Whatever the attributes of an array say."""
+    """The memory decides how long an array is, whatever its attributes say."""
     values, columns, starts = two_rows()
     liars = values.view(SaysThatItIsLong), columns.view(SaysThatItIsLong)
     assert Examples(*liars, starts, 2).squared_norms().tolist() == [1.0, 1.0]

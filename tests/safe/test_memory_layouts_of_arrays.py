@@ -99,7 +99,7 @@ def accepted_options(Estimator, method):
 @pytest.mark.parametrize("disguise", [*DISGUISES, "fenced"])
 @pytest.mark.parametrize(("Estimator", "method", "array"), cases())
 def test_arrays_of_estimators(Estimator, method, array, disguise):
-    """The same result from an array that lies oddly in memory, which is left as it was."""
+    """An array that lies oddly in memory gives the same result, and is left as it was."""
     change = fenced if disguise == "fenced" else DISGUISES[disguise]
     options = accepted_options(Estimator, method)
     X = sparse_rows()
@@ -161,7 +161,7 @@ def test_arrays_of_estimators_that_overlap(Estimator, method):
 @pytest.mark.parametrize("argument", ["indices", "values"])
 @pytest.mark.parametrize("method", ["step", "predict"])
 def test_arrays_of_the_stepper(method, argument, disguise):
-    """The same for one example."""
+    """An example whose arrays lie oddly in memory gives the same result, and stays as it was."""
     assert {"indices", "values"} <= set(inspect.signature(getattr(Stepper, method)).parameters)
     change = fenced if disguise == "fenced" else DISGUISES[disguise]
     found = []
@@ -196,7 +196,7 @@ def written(given):
 @pytest.mark.parametrize("disguise", [*DISGUISES, "fenced"])
 @pytest.mark.parametrize(("name", "argument"), kernel_cases())
 def test_arrays_of_kernels(name, argument, disguise):
-    """The same result and the same things written; or an error that names the argument."""
+    """An odd array gives the same result and writes the same, or an error names the argument."""
     change = fenced if disguise == "fenced" else DISGUISES[disguise]
     plain = RECIPES[name](Parts(np.random.default_rng(1)))
     expected = portrait(call(name, plain))

@@ -168,7 +168,7 @@ def test_what_is_found_is_what_there_is():
 
 @pytest.mark.parametrize("kind", [*MODELS, *OBJECTS.values()], ids=lambda kind: kind.__name__)
 def test_every_constructor_parameter_is_in_the_table(kind):
-    """And nothing is in the table that is no parameter."""
+    """The table has every parameter of the constructor, and nothing that is no parameter."""
     assert sorted(kind._kinds) == sorted(signature(kind))
 
 
@@ -342,7 +342,7 @@ FLAGS = [(kind, name) for kind, name in EVERY if isinstance(kind._kinds[name], F
     ("kind", "name"), FLAGS, ids=[f"{kind.__name__}-{name}" for kind, name in FLAGS]
 )
 def test_flags_are_true_or_false(kind, name):
-    """NumPy's too; what is merely true or false in an ``if`` is refused."""
+    """Flags of NumPy are taken too; what is merely true or false in an ``if`` is refused."""
     for flag in (True, False):
         assert outcome(kind, name, np.bool_(flag))[0] == outcome(kind, name, flag)[0]
     for bad in ("no", "", 0, 1, None, [], np.array(True), np.int8(1)):
@@ -354,7 +354,7 @@ def test_flags_are_true_or_false(kind, name):
 
 @EVERY_FIELD
 def test_fields_of_dataclasses_become_plain(kind, name):
-    """Whatever type of number is given."""
+    """A field becomes a plain int or float, whatever type of number is given."""
     given = example_of(kind)
     for value, plain in typed_values(kind, name):
         made = kind(**{**given, name: value})
@@ -393,7 +393,7 @@ def example_of(kind):
 
 @EVERY_PARAMETER_OF_OBJECTS
 def test_parameters_of_objects_become_plain_in_a_copy(kind, name):
-    """Whatever type of number is given; the object itself keeps what was passed."""
+    """The copy has plain numbers, whatever type is given; the object keeps what was passed."""
     for value, plain in typed_values(kind, name):
         made = kind(**{name: value})
         settled = made.settled()
@@ -409,7 +409,7 @@ def test_parameters_of_objects_become_plain_in_a_copy(kind, name):
     [(kind, name) for kind, name in EVERY if isinstance(kind._kinds[name], Choice)],
 )
 def test_choices_are_names(kind, name):
-    """NumPy's strings too; everything else is refused, and the names are told."""
+    """Strings of NumPy are taken too; everything else is refused, and the names are told."""
     for choice in kind._kinds[name].accepted:
         assert outcome(kind, name, np.str_(choice))[0] == outcome(kind, name, choice)[0]
         for bad in (choice.upper(), choice.encode(), choice + "\x00", [choice], np.array(choice)):
@@ -500,7 +500,7 @@ def test_no_settled_object_is_changed_later():
     lambda rule: setattr(rule, "gamma", -1.0), lambda rule: rule.set_params(gamma=-1.0),
 ])  # fmt: skip
 def test_a_settled_object_that_is_changed_is_checked_again(change):
-    """Its mark does not outlive the values that were checked."""
+    """The mark of a settled object does not outlive the values that were checked."""
     X, y = make_data(20)
     for settled in (check_rule("rule", "rda"), RDA().settled()):
         change(settled)
@@ -558,7 +558,7 @@ def test_classes_and_objects_of_another_kind_are_refused_by_name(model, place):
 
 @EVERY_OBJECT
 def test_a_class_in_place_of_a_parameter_of_an_object(kind):
-    """Is no number, no flag and no name."""
+    """A class is no number, no flag and no name."""
     for name in signature(kind):
         with pytest.raises((TypeError, ValueError), match=f"^{called(kind, name)} must "):
             outcome(kind, name, kind, data=make_data(20))
@@ -576,7 +576,7 @@ GARBAGE = [
 
 
 def clean(act, *names):
-    """Whatever ``act`` raises is of a clean kind and names one of the arguments."""
+    """Check that whatever ``act`` raises is of a clean kind and names one of the arguments."""
     try:
         act()
     except (TypeError, ValueError, IndexError, FloatingPointError) as error:
@@ -607,7 +607,7 @@ def test_garbage_is_refused_by_name(kind, name):
 
 @EVERY_FIELD
 def test_garbage_is_refused_by_dataclasses(kind, name):
-    """When they are made, or when their numbers are asked for."""
+    """Dataclasses refuse garbage when they are made, or when their numbers are asked for."""
     given = example_of(kind)
     for value in GARBAGE:
 
@@ -634,7 +634,7 @@ def test_huge_integers_are_refused_and_not_overflowed(name):
 
 @pytest.mark.parametrize("kind", ESTIMATORS.values(), ids=lambda kind: kind.__name__)
 def test_more_steps_than_can_be_counted_are_refused(kind):
-    """All epochs together."""
+    """The steps of all epochs together must be countable."""
     X, y = make_data()
     with pytest.raises(ValueError, match=r"max_iter must be at most .* where an epoch has 200"):
         kind(max_iter=LARGEST_INTEGER // 100).fit(X, y)
@@ -673,7 +673,7 @@ def call(kind, method, data, options=(), **arguments):
     ids=[f"{kind.__name__}-{method}-{name}" for kind, method, name in BESIDE],
 )
 def test_garbage_beside_the_data_is_refused_by_name(kind, method, name):
-    """Alone, once for every row, and among good entries."""
+    """Garbage is refused alone, once for every row, and among good entries."""
     data = make_data(n=20)
     for value in GARBAGE:
         for given in (value, [value] * 20, [1] * 19 + [value], [1, 0, value]):
@@ -686,7 +686,7 @@ def test_garbage_beside_the_data_is_refused_by_name(kind, method, name):
     ids=lambda kind: kind.__name__,
 )
 def test_garbage_in_class_weight_is_refused_by_name(kind):
-    """As the weight of a class, and as its label."""
+    """Garbage is refused as the weight of a class, and as its label."""
     data = make_data(n=20)
     for value in GARBAGE:
         clean(
@@ -745,7 +745,7 @@ def test_sample_weights_of_other_types():
 
 @pytest.mark.parametrize("name", ["n_runs", "n_jobs", "random_state"])
 def test_garbage_for_selection_stability(name):
-    """Refused by name; narrow types do not wrap."""
+    """Garbage is refused by name; narrow types do not wrap."""
     X, y = make_data(20)
     model = LazyNetClassifier(max_iter=1, tol=None)
     for value in GARBAGE:
@@ -762,7 +762,7 @@ def test_garbage_for_selection_stability(name):
 
 @pytest.mark.parametrize("name", ["max_rows", "epochs"])
 def test_garbage_for_verify(name):
-    """Refused by name; narrow types do not wrap."""
+    """Garbage is refused by name; narrow types do not wrap."""
     X, y = make_data()
     model = LazyNetRegressor(l1=0.01, eta0=0.1)
     for value in GARBAGE:
@@ -776,7 +776,7 @@ def test_garbage_for_verify(name):
 
 
 def test_garbage_for_a_step():
-    """Of a Stepper: target, weight, row and j."""
+    """A Stepper refuses garbage as target, weight, row and j."""
     X, _ = make_data(20)
     stepper = Stepper(D, schedule="constant", eta0=0.1)
     for value in GARBAGE:
@@ -790,7 +790,7 @@ def test_garbage_for_a_step():
 
 
 def test_garbage_for_the_dense_engine():
-    """Whose flag ``vectorised`` no estimator has."""
+    """The dense engine refuses garbage for its flag ``vectorised``, which no estimator has."""
     for bad in ("no", 1, None):
         with pytest.raises(ValueError, match="vectorised must be True or False"):
             DenseEngine(3, vectorised=bad)
@@ -811,7 +811,7 @@ def test_garbage_for_the_dense_engine():
     ],
 )
 def test_garbage_for_strategies(name, make):
-    """Refused by name when an example is drawn; narrow types are numbers like any other."""
+    """Garbage is refused by name when an example is drawn; narrow types are numbers as well."""
     from hypothesis import Phase, find, settings
 
     def draw(value):
@@ -868,7 +868,7 @@ def test_rates_and_counts_that_are_no_real_numbers_are_refused(numbers):
 
 @pytest.mark.parametrize("number_type", [np.float16, np.float32, np.longdouble, np.int8, object])
 def test_rates_and_counts_of_other_types_are_taken(number_type):
-    """As the numbers that they equal."""
+    """Rates and counts of other types are taken as the numbers that they equal."""
     numbers = np.array([1, 2, 3], dtype=number_type)
     assert checked_rates(Own(numbers), 0, 3).tolist() == [1.0, 2.0, 3.0]
     assert checked_counts(Own(numbers), 0, 3).tolist() == [1.0, 2.0, 3.0]
@@ -908,7 +908,7 @@ def test_extreme_exponents_give_no_warning(power_t):
 
 
 def test_degrees_that_cannot_be_represented_are_refused_at_once():
-    """Before a loop over the degree, and before a run whose last steps would be infinite."""
+    """The error comes before a loop over the degree, and before a run that ends in infinity."""
     assert np.isfinite(checked_counts(PolynomialDecay(170), 0, 1)).all()
     X, y = make_data()
     for degree in (171, 10**7, 2**63):
@@ -957,7 +957,7 @@ def test_extreme_data_give_no_warning_of_numpy(kind, scale):
 @pytest.mark.parametrize("eta0", [1e-300, 1e5, 1e150, 1e300])
 @pytest.mark.parametrize("scale", [1e-300, 1.0, 1e200])
 def test_verify_of_extreme_runs_gives_no_warning(scale, eta0, loss, average):
-    """Where both overflow that is no disagreement, and the report says where comparing ended."""
+    """An overflow of both is no disagreement, and the report says where comparing ended."""
     X, y = make_data(20)
     # With a penalty no rule takes rates beyond the range of doubles.
     strengths = dict(l1=1e-3) if eta0 < 1e10 else dict(l1=0.0, l2=0.0)
@@ -973,7 +973,7 @@ def test_verify_of_extreme_runs_gives_no_warning(scale, eta0, loss, average):
 
 
 def test_verify_says_that_both_overflowed():
-    """At the first step, and later."""
+    """The report tells of an overflow of both at the first step, and of a later one."""
     model = LazyNetRegressor("squared_error", schedule="constant", eta0=1e300, l1=0.0, l2=0.0)
     first = model.verify([[1e300]], [1e300])
     assert first.agrees is None
@@ -1006,7 +1006,7 @@ def trained(**options):
     ],
 )
 def test_adagrad_over_trained_weights_warns_where_it_wipes_them(options, warns, method):
-    """By the first rate alpha / delta; exactly where one step takes a visible share."""
+    """The first rate alpha / delta decides: the warning comes if one step takes a visible share."""
     X, y = make_data()
     model = trained(l1=0.0).set_params(**{"rule": "adagrad", "warm_start": True, **options})
     with warnings.catch_warnings(record=True) as caught:
@@ -1021,7 +1021,7 @@ def test_adagrad_over_trained_weights_warns_where_it_wipes_them(options, warns, 
 
 
 def test_adagrad_warns_when_the_penalty_comes_later():
-    """And not in a run that it has begun itself, nor again without a change."""
+    """The penalty brings the warning once; a run that AdaGrad has begun itself gets none."""
     X, y = make_data()
     X = X.tolil()
     X[:, 0] = 0
@@ -1043,7 +1043,7 @@ def test_adagrad_warns_when_the_penalty_comes_later():
 
 @pytest.mark.parametrize("size", [1e-154, 1e-160, 1e-162])
 def test_rows_for_which_no_rate_is_finite_are_trained_on(size):
-    """At the largest rate that rules take: nobody gave an eta0 that could be refused."""
+    """Training uses the largest rate that rules take: nobody gave an eta0 to refuse."""
     X, y = np.diag([size, size]), [0, 1]
     for options in ({}, dict(rule=TruncatedGradient(threshold=1.0), l2=0.0)):
         model = LazyNetClassifier("hinge", fit_intercept=False, **options)

@@ -85,12 +85,12 @@ def assert_same_as_all_weights(model, X, exactly=True):
 @pytest.mark.parametrize("index", [np.int32, np.int64])
 @pytest.mark.parametrize("value", [np.float32, np.float64])
 def test_the_same_bits_as_from_all_weights(options, n_classes, index, value):
-    """For every engine, loss of classes or numbers, and type of the arrays."""
+    """Every engine, loss of classes or numbers, and type of the arrays gives the same bits."""
     assert_same_as_all_weights(learned(n_classes, **options), rows(7, index=index, value=value))
 
 
 def room_before(X):
-    """The same rows behind entries that belong to no row."""
+    """A copy of the rows behind entries that belong to no row."""
     other = sparse.csr_matrix(X.shape, dtype=X.dtype)
     other.data = np.concatenate([np.full(3, 1e300), X.data, [1e300]])
     other.indices = np.concatenate([[0, D - 1, 5], X.indices, [7]]).astype(X.indices.dtype)
@@ -99,7 +99,7 @@ def room_before(X):
 
 
 def room_outside(X):
-    """The same rows behind entries whose columns lie outside the matrix."""
+    """A copy of the rows behind entries whose columns lie outside the matrix."""
     other = room_before(X)
     other.indices[:3], other.indices[-1] = [10**6, -5, D], -1
     other.data[:3] = 1e300
@@ -155,7 +155,7 @@ def test_the_same_bits_from_odd_matrices(options, change):
 
 @pytest.mark.parametrize("form", ["csc", "coo", "lil", "dok", "bsr", "csr_array", "dense"])
 def test_the_same_bits_from_other_formats(form):
-    """Whatever must be converted first."""
+    """A matrix that must be converted first gives the same bits."""
     X = rows(7)
     forms = {"csr_array": sparse.csr_array, "dense": lambda X: X.toarray()}
     other = forms[form](X) if form in forms else X.asformat(form)
@@ -211,7 +211,7 @@ def floats(X):
     set_start(2**31 - 1), set_start(0), set_value(np.nan), set_value(np.inf), drop_start, floats,
 ])  # fmt: skip
 def test_bad_matrices_are_refused_before_a_weight_is_read(options, damage):
-    """By name, and the model stays what it was."""
+    """A bad matrix is refused by name, and the model stays what it was."""
     model, X = learned(3, **options), rows(7)
     damage(X)
     before = copy.deepcopy(model)
@@ -222,7 +222,7 @@ def test_bad_matrices_are_refused_before_a_weight_is_read(options, damage):
 
 
 def test_matrices_of_another_width_are_refused():
-    """Narrower and wider ones, whatever columns they name."""
+    """Narrower and wider matrices are refused, whatever columns they name."""
     model = learned()
     for d in (D - 1, D + 1, 1, 10**6):
         with pytest.raises(ValueError, match=f"X has {d} features"):
@@ -230,7 +230,7 @@ def test_matrices_of_another_width_are_refused():
 
 
 def test_the_columns_that_rows_name():
-    """Each once, in order; the rows keep their entries in their order."""
+    """Each column is named once, in order; the rows keep their entries in their order."""
     X = sparse.csr_matrix((2, 9))
     X.data = np.array([9.0, 1.0, 2.0, 3.0, 4.0, 9.0])
     X.indices = np.array([8, 5, 2, 5, 2, 0], dtype=np.int32)

@@ -132,7 +132,7 @@ def test_a_child_that_dies_costs_one_input():
 
 @forks
 def test_an_input_that_hangs_is_ended():
-    """Where it hangs is told."""
+    """The failure of an input that hangs tells where it hangs."""
 
     def generate(random, ledger):
         time.sleep(60.0)
@@ -199,7 +199,7 @@ def test_generators_run(name):
 
 
 def test_an_input_is_made_from_its_seed_alone():
-    """The same seed gives the same draws, in whatever order inputs are run."""
+    """A seed gives the same draws in whatever order inputs are run."""
     drawn = []
 
     def generate(random, ledger):

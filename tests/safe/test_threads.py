@@ -214,7 +214,7 @@ CLASSES = [0, 1, 0, 1]
 
 @pytest.mark.parametrize("written", [lambda m: pickle.loads(pickle.dumps(m)), copy.deepcopy])
 def test_a_model_that_is_written_out_is_of_one_moment(written):
-    """Its steps are those that its weights have had, though it is trained in the meantime."""
+    """The steps written out are those that the weights have had, though training goes on."""
     schedule = TrainsWhileItIsWritten(0.1)
     model = LazyNetClassifier(rule="fobos", schedule=schedule, average=True, shuffle=False)
     model.partial_fit(np.ones((4, 3)), CLASSES, classes=[0, 1])
@@ -225,7 +225,7 @@ def test_a_model_that_is_written_out_is_of_one_moment(written):
 
 
 def test_predictions_are_of_one_model():
-    """While another thread fits the model to other classes and other features again and again."""
+    """Predictions are sound while another thread fits the model to other classes and features."""
     rng = np.random.default_rng(0)
     wide = sparse.random(30, 40, density=0.3, format="csr", random_state=0)
     two, three = rng.integers(0, 2, 30), np.array(["a", "b", "c"])[np.arange(30) % 3]

@@ -172,7 +172,7 @@ def test_what_is_no_weights_is_refused_and_changes_nothing(name):
 
 
 def test_sparse_weights_are_assigned():
-    """Of any format; their zeros are zeros."""
+    """A sparse matrix of any format can be assigned; its zeros are zeros."""
     for n_classes in (2, 3):
         model, _, _ = fitted(n_classes)
         coef, _ = other_weights(model)
@@ -220,7 +220,7 @@ def test_an_average_begins_anew_from_assigned_weights(average):
 
 
 def test_assigned_weights_are_pickled_and_copied():
-    """With the model that they belong to."""
+    """Pickles and copies carry the assigned weights with the model that they belong to."""
     for model, X, _ in every_fitted():
         model.coef_ = other_weights(model)[0]
         for other in (pickle.loads(pickle.dumps(model)), copy.copy(model), copy.deepcopy(model)):
@@ -265,7 +265,7 @@ def test_fit_starts_from_given_weights(options, n_classes):
 @VARIANT
 @pytest.mark.parametrize("Estimator", [LazyNetClassifier, LazyNetRegressor])
 def test_bad_weights_to_start_from_are_refused_and_change_nothing(options, Estimator):
-    """By the name of the argument, on a model that is trained and on one that is not."""
+    """The error names the argument, on a model that is trained and on one that is not."""
     model, X, y = fitted(Estimator=Estimator, **options)
     before = state(model)
     new = Estimator(**model.get_params(deep=False))
@@ -290,7 +290,7 @@ class Stop(Exception):
 @VARIANT
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_a_callback_that_raises_leaves_the_model_as_it_was(options, n_classes):
-    """In the first epoch and in the last; the random numbers are not used up either."""
+    """The model survives in the first epoch and in the last; random numbers are not used up."""
     model, X, y = fitted(n_classes, **options)
     model.set_params(random_state=np.random.RandomState(0))
     for warm_start in (False, True):
@@ -313,7 +313,7 @@ def test_a_callback_that_raises_leaves_the_model_as_it_was(options, n_classes):
 
 @pytest.mark.parametrize("Estimator", [LazyNetClassifier, LazyNetRegressor])
 def test_what_cannot_be_called_is_no_callback(Estimator):
-    """It is refused before the first step, and the model stays what it was."""
+    """A bad callback is refused before the first step, and the model stays what it was."""
     model, X, y = fitted(Estimator=Estimator)
     before = state(model)
     calls = []
@@ -360,7 +360,7 @@ def test_a_callback_that_looks_changes_nothing_and_one_that_answers_stops(option
 
 
 def test_a_callback_may_not_train_the_model_that_calls_it():
-    """It may read the model, which is the one of before."""
+    """A callback may read the model, which is the one of before."""
     model, X, y = fitted()
     before, read = model.coef_.copy(), []
     for ask in (lambda: model.fit(X, y), lambda: setattr(model, "coef_", before),
@@ -376,7 +376,7 @@ def test_a_callback_may_not_train_the_model_that_calls_it():
 
 
 def test_sparse_coefficients_predict_as_dense_ones():
-    """And go on being sparse through training, assigning, pickling and copying."""
+    """Sparse coefficients stay sparse through training, assigning, pickling and copying."""
     for model, X, y in every_fitted():
         dense, predicted = np.array(model.coef_), model.predict(X)
         assert model.sparsify() is model

@@ -1,4 +1,4 @@
-"""The same numbers in arrays that lie in memory in unusual ways."""
+"""Copies of arrays that lie in memory in unusual ways, with the same numbers."""
 
 from __future__ import annotations
 

@@ -104,7 +104,7 @@ def a_journal(random: np.random.Generator) -> bytes:
 
 
 def read_svmlight(path: Path, data: bytes) -> Any:
-    """As studies read it."""
+    """Read rows as studies read them."""
     path.write_bytes(data)
     return documents.from_svmlight(path)
 
@@ -122,7 +122,7 @@ def read_bag(path: Path, data: bytes) -> Any:
 
 
 def read_journal(path: Path, data: bytes) -> Any:
-    """As a run that goes on reads it."""
+    """Read a journal as a run that goes on reads it."""
     journal = results.Journal(path.parent, _header())
     journal.path.write_bytes(data)
     journal.recover()

@@ -64,7 +64,7 @@ def lines_of_lazynet(trace: TracebackType | None) -> list[str]:
 
 
 def place_of(filename: str, line: int) -> str | None:
-    """Where in the packages a line is, or None if it is not in them."""
+    """The place of a line in the packages, or None if it is not in them."""
     name = filename.replace("\\", "/")
     for package, folder in _FOLDERS.items():
         # Kernels say where they were compiled: relative to the root.

@@ -64,7 +64,7 @@ def _of_fields(fields: Mapping[str, Any], seen: frozenset[int]) -> Any:
 
 
 def differences(before: Any, after: Any, path: str = "") -> list[str]:
-    """Where two portraits differ, for people to read."""
+    """The places where two portraits differ, for people to read."""
     if before == after:
         return []
     if isinstance(before, tuple) and isinstance(after, tuple) and len(before) == len(after):
