@@ -431,3 +431,40 @@ def test_predict_of_a_regressor_brings_current_only_the_weights_of_its_rows(monk
     assert once > 0
     model.predict(X), model.predict(X.toarray()), model.predict(X[:1])
     assert count.all == once, "all weights, once current, are kept until the next partial_fit"
+
+
+def test_sparse_weights_are_read_only_and_not_pickled():
+    """Nobody changes the predictions of a model through its sparse weights."""
+    X, y = make_data()
+    model = LazyNetClassifier(l1=1e-3, random_state=0).fit(X, y).sparsify()
+    with pytest.raises(ValueError, match="read-only"):
+        model.coef_.data[:] = 0.0
+    assert "_sparsified" not in model.__getstate__()
+    np.testing.assert_array_equal(
+        pickle.loads(pickle.dumps(model)).coef_.toarray(), model.coef_.toarray()
+    )
+
+
+@pytest.mark.parametrize(
+    "rule", [name for name, row in ALGORITHMS.items() if not row.rule.scheduled]
+)
+def test_an_intercept_that_a_rule_would_not_train_with_is_refused(rule):
+    """RDA, FTRL and AdaGrad leave the intercept out where it is not fitted."""
+    X, y = make_data(n_classes=0)
+    model = LazyNetRegressor(rule=rule, fit_intercept=False, max_iter=2, tol=None)
+    with pytest.raises(ValueError, match=r"^intercept_init must be 0"):
+        model.fit(X, y, intercept_init=[5.0])
+    model.fit(X, y)
+    with pytest.raises(ValueError, match=r"^intercept_ must be 0"):
+        model.intercept_ = 5.0
+    model.intercept_ = 0.0
+
+
+@pytest.mark.parametrize("first", ["rda", "ftrl", "adagrad"])
+def test_rates_of_a_rule_without_a_schedule_say_nothing_of_those_of_a_schedule(first):
+    """After a rule with rates of its own, the scale of the rates comes from the rows at hand."""
+    X, y = make_data()
+    model = LazyNetClassifier(rule=first, random_state=0).partial_fit(100.0 * X, y, classes=[0, 1])
+    model.set_params(rule="fobos").partial_fit(100.0 * X, y)
+    fresh = LazyNetClassifier(random_state=0).partial_fit(100.0 * X, y, classes=[0, 1])
+    assert model.eta0_ == fresh.eta0_

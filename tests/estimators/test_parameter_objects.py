@@ -3,6 +3,7 @@
 import copy
 import inspect
 import pickle
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -31,6 +32,7 @@ from lazynet import (
     Tables,
 )
 from lazynet.params import Choice, Flag, Integer, Number, ParameterObject
+from lazynet.rules.base import Rule
 
 PARAMETERS = {
     "lazynet.averages": "average",
@@ -409,3 +411,38 @@ def test_eta0_of_a_name_is_eta0_of_the_object(name, kind):
 
     assert weights(schedule=name, eta0=0.5) == weights(schedule=kind(eta0=0.5))
     assert weights(schedule=name) == weights(schedule=kind()) != weights(schedule=kind(eta0=0.5))
+
+
+@dataclass(repr=False)
+class Shifted(Power):
+    """A schedule of a user, with a parameter that no table of kinds names."""
+
+    name = "shifted"
+    t0: float = 1.0
+
+    def _formula(self, scale, t):
+        return scale / (self.t0 + t)
+
+
+def test_an_object_of_a_user_keeps_its_own_parameters():
+    """A subclass settles to a copy with all its parameters."""
+    assert Shifted(1.0, t0=100.0).settled().t0 == 100.0
+    assert Shifted(1.0, t0=100.0)(0) == 0.01
+
+
+def test_a_rule_that_the_catalogue_does_not_know_is_refused_by_name():
+    """A subclass of Rule without a row has no engine."""
+
+    class Mine(Rule):
+        name = "mine"
+
+    X, y = make_data()
+    with pytest.raises(ValueError, match=r"^rule must be a rule of lazynet\.catalogue, got Mine"):
+        LazyNetClassifier(rule=Mine()).fit(X, y)
+
+
+@pytest.mark.parametrize("room", ["reference", "schedules", "selection", "figures", "catalogue"])
+def test_rooms_can_be_entered_without_an_import_of_their_own(room):
+    """`import lazynet` is enough for the modules that its docstring names."""
+    assert getattr(lazynet, room).__name__ == f"lazynet.{room}"
+    assert room in dir(lazynet)
