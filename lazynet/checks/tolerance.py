@@ -18,6 +18,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -42,6 +43,10 @@ AGREE = 1e-10
 # the largest prediction in size.
 _NEAR_A_KINK = 1e-9
 _LARGEST_PREDICTION = 1e6
+# The values of a nearby run are larger by this share, and may move the weights by that many times
+# the share before the comparison ends.
+_NUDGE = 2.0**-36
+_AMPLIFIED = 1e3
 
 #: The reasons why comparing ends; each completes a sentence after "because".
 AT_A_KINK = "a prediction meets a kink of the loss, where rounding decides the step"
@@ -92,7 +97,8 @@ class ErrorBudget(SettledFields):
         self._penalty = ElasticNet(self.l1, self.l2)
         self._t = 0
 
-    def _end(self, reason: str) -> None:
+    def end(self, reason: str) -> None:
+        """End the comparison for this reason, unless it has ended."""
         if self.comparable:
             self.comparable, self.ended = False, reason
 
@@ -138,9 +144,9 @@ class ErrorBudget(SettledFields):
             and math.isfinite(prediction)
             and math.isfinite(eta * importance * slope)
         ):
-            self._end(OVERFLOWED)
+            self.end(OVERFLOWED)
         if self._near_a_kink(prediction, target, blur):
-            self._end(AT_A_KINK)
+            self.end(AT_A_KINK)
 
         curvature = importance * (self._loss.curvature or 0.0)
         stretch = eta * curvature * norm * norm
@@ -155,7 +161,7 @@ class ErrorBudget(SettledFields):
         )
         useful = _USELESS * (1.0 + float(np.linalg.norm(w)))
         if not (math.isfinite(useful) and self.bound <= useful):
-            self._end(DIVERGED)
+            self.end(DIVERGED)
 
     def _near_a_kink(self, prediction: float, target: float, blur: float) -> bool:
         wide = blur * max(1.0, abs(target)) if self._loss.margin else blur
@@ -224,7 +230,48 @@ class StateBudget(SettledFields):
             reason = AT_A_KINK
         elif ((np.abs(size - self.threshold) <= _NEAR_A_KINK * (1.0 + size)) & (size > 0)).any():
             reason = AT_THE_THRESHOLD
-        if self.comparable and reason is not None:
-            self.comparable, self.ended = False, reason
+        if reason is not None:
+            self.end(reason)
         # The Euclidean norm of differences that are each within the bound of one weight.
         self.bound = AGREE * (1.0 + largest) * math.sqrt(max(1, len(w)))
+
+    def end(self, reason: str) -> None:
+        """End the comparison for this reason, unless it has ended."""
+        if self.comparable:
+            self.comparable, self.ended = False, reason
+
+
+class NearbyRun:
+    """A second reference on values that are 2^-36 larger: it shows what a run makes of rounding.
+
+    Steps that are too long for the loss multiply every difference of two runs, also where the
+    predictions stay small.  Once the two references are 1,000 times as far apart as their values,
+    1e-10 says nothing about an implementation any more.
+
+    >>> from lazynet.reference.rda import DenseRDA
+    >>> options = dict(loss="squared_hinge", l1=1.0)
+    >>> twin, nearby = DenseRDA(1, **options), NearbyRun(DenseRDA(1, **options))
+    >>> example = [0], [2.7], 1.0, 1.0
+    >>> found = [twin.step(*example) is None or nearby.amplifies(*example, twin.weights)
+    ...          for _ in range(60)]
+    >>> found[0], any(found)
+    (False, True)
+    """
+
+    def __init__(self, reference: Any) -> None:
+        self.reference = reference
+
+    def amplifies(
+        self,
+        indices: Sequence[int],
+        values: Sequence[float],
+        target: float,
+        importance: float,
+        weights: Sequence[float],
+    ) -> bool:
+        """Whether, after one more step, the weights are far from the ``weights`` of the twin."""
+        self.reference.step(indices, [x * (1.0 + _NUDGE) for x in values], target, importance)
+        w = np.asarray(weights, dtype=float)
+        gap = np.abs(np.asarray(self.reference.weights, dtype=float) - w).max(initial=0.0)
+        # Written so that NaN amplifies.
+        return not gap <= _AMPLIFIED * _NUDGE * (1.0 + np.abs(w).max(initial=0.0))

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lazynet.catalogue import RuleLike, algorithm_of, check_rule, new_reference
-from lazynet.checks.tolerance import ErrorBudget, StateBudget
+from lazynet.checks.tolerance import DIVERGED, ErrorBudget, NearbyRun, StateBudget
 from lazynet.losses import Loss, LossLike, get_loss
 from lazynet.penalties import ElasticNet
 from lazynet.schedules import checked_rates
@@ -49,7 +50,8 @@ class BoundedTwin:
         if not algorithm_of(chosen).exact:
             raise ValueError(f"rule must be exact, got {chosen!r}, which is not")
         self.scheduled, self.schedule = chosen.scheduled, schedule
-        self.dense = new_reference(
+        make = partial(
+            new_reference,
             chosen,
             n_features,
             loss=self.loss,
@@ -57,9 +59,12 @@ class BoundedTwin:
             schedule=schedule,
             fit_intercept=fit_intercept,
         )
+        self.dense = make()
+        self.nearby: NearbyRun | None = None
         self.budget: ErrorBudget | StateBudget
         if chosen.has_state:
             self.budget = StateBudget(loss, getattr(chosen, "threshold", math.inf))
+            self.nearby = NearbyRun(make())
         else:
             self.budget = ErrorBudget(loss, rule, l1, l2, fit_intercept, largest_cushion)
 
@@ -103,6 +108,12 @@ class BoundedTwin:
             touched_weights=touched,
             intercept=dense.intercept,
         )
+        if (
+            self.nearby is not None
+            and self.comparable
+            and self.nearby.amplifies(indices, values, target, weight, dense.weights)
+        ):
+            self.budget.end(DIVERGED)
         return float(prediction)
 
     @property

@@ -97,7 +97,8 @@ def assert_averages_match(problem, averaging, engine, pulls=True):
         example = problem.example(step)
         for learner in (twin, dense, lazy):
             learner.step(*example)
-        if not twin.comparable:
+        # Past this bound rounding explains more than the property allows.
+        if not (twin.comparable and twin.bound <= 1e-11 * (1.0 + np.abs(twin.weights).max())):
             return
         assert apart(lazy.averages, dense.averages) <= 1e-10
         assert apart(lazy.average_intercept, dense.average_intercept) <= 1e-10

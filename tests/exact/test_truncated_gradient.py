@@ -13,6 +13,7 @@ from support.engines import apart, near_a_kink
 from support.matrices import corpus, make_data
 
 from lazynet import LazyNetClassifier, LazyNetRegressor, Stepper, TruncatedGradient
+from lazynet.checks.tolerance import NearbyRun
 from lazynet.data import as_examples
 from lazynet.engines.truncated_gradient import TruncatedGradientEngine
 from lazynet.engines.wear import Wear
@@ -34,13 +35,19 @@ def stepper_for(problem, gravity, period, threshold=math.inf, l2=0.0, **options)
 
 def assert_matches_reference(problem, lazy, gravity, period, threshold=math.inf, l2=0.0):
     """Compare to 1e-10 of 1 + the largest, until rounding may decide a step or a truncation."""
-    dense = DenseTruncatedGradient(
-        problem.n_features, l1=gravity, l2=l2, period=period, threshold=threshold,
-        schedule=problem.rate, fit_intercept=problem.fit_intercept, **loss_of(problem),
+    dense, other = (
+        DenseTruncatedGradient(
+            problem.n_features, l1=gravity, l2=l2, period=period, threshold=threshold,
+            schedule=problem.rate, fit_intercept=problem.fit_intercept, **loss_of(problem),
+        )
+        for _ in range(2)
     )  # fmt: skip
+    nearby = NearbyRun(other)
     for step in range(len(problem.order)):
         example = problem.example(step)
         prediction = dense.step(*example)
+        if nearby.amplifies(*example, dense.weights):
+            return
         if near_a_kink(problem, prediction, example[2]) or not abs(prediction) < 1e6:
             return
         if any(abs(abs(w) - threshold) <= 1e-9 * (1 + abs(w)) for w in dense.weights):
@@ -79,9 +86,12 @@ def test_without_a_threshold_every_engine_equals_the_reference(engine, data):
 def test_a_threshold_that_nothing_reaches_is_none(problem, gravity, period):
     """The two engines agree."""
     near, far = (stepper_for(problem, gravity, period, theta) for theta in (1e9, math.inf))
+    nearby = NearbyRun(stepper_for(problem, gravity, period, 1e9))
     for step in range(len(problem.order)):
         example = problem.example(step)
         prediction = near.step(*example)
+        if nearby.amplifies(*example, near.weights):
+            return
         if near_a_kink(problem, prediction, example[2]) or not abs(prediction) < 1e6:
             return
         far.step(*example)
