@@ -98,7 +98,13 @@ class ErrorBudget(SettledFields):
         self._t = 0
 
     def end(self, reason: str) -> None:
-        """End the comparison for this reason, unless it has ended."""
+        """End the comparison for this reason, unless it has ended.
+
+        >>> budget = ErrorBudget("log_loss", "fobos")
+        >>> budget.end(DIVERGED)
+        >>> budget.comparable, budget.ended == DIVERGED
+        (False, True)
+        """
         if self.comparable:
             self.comparable, self.ended = False, reason
 
@@ -236,7 +242,13 @@ class StateBudget(SettledFields):
         self.bound = AGREE * (1.0 + largest) * math.sqrt(max(1, len(w)))
 
     def end(self, reason: str) -> None:
-        """End the comparison for this reason, unless it has ended."""
+        """End the comparison for this reason, unless it has ended.
+
+        >>> budget = StateBudget("log_loss")
+        >>> budget.end(DIVERGED)
+        >>> budget.comparable, budget.ended == DIVERGED
+        (False, True)
+        """
         if self.comparable:
             self.comparable, self.ended = False, reason
 
