@@ -14,6 +14,7 @@ from lazynet.params import (
     Special,
     check_array,
     check_integer,
+    refuse_class,
     shown,
     table,
 )
@@ -117,12 +118,8 @@ def check_average(name: str, average: Any) -> Average | Suffix | None:
     elif hasattr(average, "__index__") and np.ndim(average) == 0:
         first = check_integer(name, average, 0)
         return FromStep(first).settled() if first else None
-    elif isinstance(average, type):
-        raise TypeError(
-            f"{name} must be an object, got the class {average.__name__}: "
-            f"write {average.__name__}(...)"
-        )
-    elif hasattr(average, "counts"):
+    elif hasattr(average, "counts") or isinstance(average, type):
+        refuse_class(name, average, "...")
         return average
     raise ValueError(
         f"{name} must be False, True, the step to average from, one of {list(_BY_NAME)}, or an "

@@ -9,7 +9,15 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from lazynet.params import STRENGTH, ParameterObject, Special, check_choice, shown, table
+from lazynet.params import (
+    STRENGTH,
+    ParameterObject,
+    Special,
+    check_choice,
+    refuse_class,
+    shown,
+    table,
+)
 
 
 @dataclass(frozen=True)
@@ -135,10 +143,7 @@ def get_loss(value: Any, name: str = "loss") -> Loss:
         return value
     if isinstance(value, (Huber, EpsilonInsensitive)):
         return replace(LOSSES[value.name], epsilon=value.settled().epsilon)
-    if isinstance(value, type):
-        raise TypeError(
-            f"{name} must be an object, got the class {value.__name__}: write {value.__name__}()"
-        )
+    refuse_class(name, value)
     if isinstance(value, str) and value not in LOSSES and value in _FOREIGN:
         raise ValueError(
             f"{name} must be one of {sorted(LOSSES)}, got {shown(value)}: "

@@ -330,6 +330,19 @@ class ParameterObject(BaseEstimator):
         super().__setattr__(name, value)
 
 
+def refuse_class(name: str, value: Any, arguments: str = "") -> None:
+    """Refuse a class in place of an object; ``arguments`` stand in the call to write instead.
+
+    >>> refuse_class("rule", int)
+    Traceback (most recent call last):
+    ...
+    TypeError: rule must be an object, got the class int: write int()
+    """
+    if isinstance(value, type):
+        call = f"{value.__name__}({arguments})"
+        raise TypeError(f"{name} must be an object, got the class {value.__name__}: write {call}")
+
+
 Object = TypeVar("Object", bound=ParameterObject)
 
 
@@ -345,10 +358,7 @@ def named_or_given(
     if isinstance(value, str):
         return by_name[check_choice(name, value, by_name)]().settled()
     kinds = ", ".join(sorted({kind.__name__ for kind in by_name.values()}))
-    if isinstance(value, type):
-        raise TypeError(
-            f"{name} must be an object, got the class {value.__name__}: write {value.__name__}()"
-        )
+    refuse_class(name, value)
     raise TypeError(
         f"{name} must be one of {sorted(by_name)} or one of the objects {kinds}, got {shown(value)}"
     )

@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Protocol, Self, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lazynet.params import Number, ParameterObject, Special, check_array, shown, table
+from lazynet.params import Number, ParameterObject, Special, check_array, refuse_class, shown, table
 
 
 @runtime_checkable
@@ -276,11 +276,7 @@ def check_schedule(name: str, schedule: Any) -> Schedule:
             f"{name} must be one of {list(SCHEDULES)}, an array of rates, or a callable of the "
             f"step number, got {schedule!r}"
         )
-    if isinstance(schedule, type):
-        raise TypeError(
-            f"{name} must be an object, got the class {schedule.__name__}: "
-            f"write {schedule.__name__}(...)"
-        )
+    refuse_class(name, schedule, "...")
     if isinstance(schedule, Formula):
         return schedule.settled()
     if isinstance(schedule, Schedule):

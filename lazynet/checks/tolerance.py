@@ -55,8 +55,41 @@ AT_THE_THRESHOLD = "a weight meets the threshold, where rounding decides the tru
 OVERFLOWED = "the numbers of the dense twin leave the range of doubles"
 
 
+class Budget(SettledFields):
+    """What every error budget keeps: the bound so far, and why comparing ended.
+
+    >>> budget = StateBudget("log_loss")
+    >>> budget.bound, budget.comparable, budget.ended is None
+    (0.0, True, True)
+    """
+
+    loss: LossLike | Loss
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.bound = 0.0
+        self.ended: str | None = None
+        self._loss = get_loss(self.loss)
+
+    @property
+    def comparable(self) -> bool:
+        """Whether comparing goes on."""
+        return self.ended is None
+
+    def end(self, reason: str) -> None:
+        """End the comparison for this reason, unless it has ended.
+
+        >>> budget = StateBudget("log_loss")
+        >>> budget.end(DIVERGED)
+        >>> budget.comparable, budget.ended == DIVERGED
+        (False, True)
+        """
+        if self.ended is None:
+            self.ended = reason
+
+
 @dataclass
-class ErrorBudget(SettledFields):
+class ErrorBudget(Budget):
     """The derived bound of the affine family; ``bound`` holds for the steps taken so far.
 
     ``comparable`` turns False when a prediction comes too near to a jump of the loss's derivative,
@@ -85,28 +118,13 @@ class ErrorBudget(SettledFields):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self.bound = 0.0
         self.cushion = 0.0
-        self.comparable = True
-        self.ended: str | None = None
-        self._loss = get_loss(self.loss)
         rule = check_rule("rule", self.rule)
         if not isinstance(rule, Affine) or rule.has_state:
             raise ValueError(f"rule must be of the affine family, got {rule!r}")
         self._rule = rule
         self._penalty = ElasticNet(self.l1, self.l2)
         self._t = 0
-
-    def end(self, reason: str) -> None:
-        """End the comparison for this reason, unless it has ended.
-
-        >>> budget = ErrorBudget("log_loss", "fobos")
-        >>> budget.end(DIVERGED)
-        >>> budget.comparable, budget.ended == DIVERGED
-        (False, True)
-        """
-        if self.comparable:
-            self.comparable, self.ended = False, reason
 
     # A number that overflows here ends the comparison, and ``ended`` gives the reason.
     @np.errstate(over="ignore", invalid="ignore")
@@ -187,7 +205,7 @@ def distance_to_kink(loss: Loss, prediction: float, target: float) -> float:
 
 
 @dataclass
-class StateBudget(SettledFields):
+class StateBudget(Budget):
     """The bound of a rule with a state: 1e-10 of 1 + the largest weight, not derived.
 
     ``threshold`` is the threshold of the truncated gradient, and infinite for other rules.
@@ -201,13 +219,6 @@ class StateBudget(SettledFields):
     _kinds = table(threshold=Number(least=0, infinite=True))
     loss: LossLike | Loss
     threshold: float = math.inf
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self.bound = 0.0
-        self.comparable = True
-        self.ended: str | None = None
-        self._loss = get_loss(self.loss)
 
     def after_step(
         self,
@@ -240,17 +251,6 @@ class StateBudget(SettledFields):
             self.end(reason)
         # The Euclidean norm of differences that are each within the bound of one weight.
         self.bound = AGREE * (1.0 + largest) * math.sqrt(max(1, len(w)))
-
-    def end(self, reason: str) -> None:
-        """End the comparison for this reason, unless it has ended.
-
-        >>> budget = StateBudget("log_loss")
-        >>> budget.end(DIVERGED)
-        >>> budget.comparable, budget.ended == DIVERGED
-        (False, True)
-        """
-        if self.comparable:
-            self.comparable, self.ended = False, reason
 
 
 class NearbyRun:

@@ -93,14 +93,17 @@ class BoundedTwin:
     ) -> float:
         """Take one step, and add the rounding of the step to the bound; returns the prediction."""
         dense = self.dense
-        before = dense.weights
-        touched = [before[j] for j in indices]
+        touched = None
+        if self.nearby is None:  # only the derived bound asks for the touched weights
+            before = dense.weights
+            touched = [before[j] for j in indices]
         eta = self.schedule(dense.t) if self.scheduled else 1.0
         prediction = dense.step(indices, values, target, weight)
+        after = dense.weights
         self.budget.after_step(
             eta,
             values,
-            weights=dense.weights,
+            weights=after,
             prediction=prediction,
             slope=dense.slope(prediction, target, self.loss.epsilon),
             target=target,
@@ -111,7 +114,7 @@ class BoundedTwin:
         if (
             self.nearby is not None
             and self.comparable
-            and self.nearby.amplifies(indices, values, target, weight, dense.weights)
+            and self.nearby.amplifies(indices, values, target, weight, after)
         ):
             self.budget.end(DIVERGED)
         return float(prediction)

@@ -87,9 +87,13 @@ def refuse_overflow(t: int, advice: str, *arrays: NDArray[np.float64]) -> None:
     for numbers in arrays:
         # np.isfinite(numbers) would make another array of the same length; min and max do not.
         if numbers.size and not (np.isfinite(numbers.min()) and np.isfinite(numbers.max())):
-            raise FloatingPointError(
-                f"the model overflowed by step {t}: a weight is not a finite number. {advice}"
-            )
+            raise _overflow_by(t, advice)
+
+
+def _overflow_by(t: int, advice: str) -> FloatingPointError:
+    return FloatingPointError(
+        f"the model overflowed by step {t}: a weight is not a finite number. {advice}"
+    )
 
 
 class Engine:
@@ -241,9 +245,7 @@ class Engine:
         for start in range(0, len(touched), block):
             finite = finite and self._is_finite_at(touched[start : start + block])
         if not finite:
-            raise FloatingPointError(
-                f"the model overflowed by step {t}: a weight is not a finite number. {self.advice}"
-            )
+            raise _overflow_by(t, self.advice)
 
     def _is_finite_at(self, indices: NDArray[Any]) -> bool:
         return bool(np.isfinite(self.weights_at(indices)).all())

@@ -87,10 +87,11 @@ l2=alpha*(1 - l1_ratio)
 
 def _advice(estimator: SparseLinear, name: str) -> str | None:
     """What to write instead of the parameter ``name``; None where there is nothing to say."""
-    kinds = estimator._kinds
-    if name in estimator._get_param_names():
+    # Nearly every name is a parameter: ask for the signature only where a name may be foreign.
+    if name not in _FOREIGN or name in estimator._get_param_names():
         return None
-    for written in _FOREIGN.get(name, ()):
+    kinds = estimator._kinds
+    for written in _FOREIGN[name]:
         if all(parameter in kinds for parameter in _WRITTEN.findall(written)):
             return f"{type(estimator).__name__} has no parameter {name}: write {written}"
     return None

@@ -13,8 +13,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from lazynet.data import as_examples, check_order
-from lazynet.engines.base import advice_on_overflow, refuse_overflow
-from lazynet.engines.dekel import DekelEngine, Model
+from lazynet.engines.base import refuse_overflow
+from lazynet.engines.dekel import RAISE_L2, DekelEngine, Model
 from lazynet.estimators.base import SparseClassifier, SparseLinear, SparseRegressor, helpful
 from lazynet.importances import CLASS_WEIGHT, check_sample_weight, importances
 from lazynet.kernels.examples import Examples
@@ -94,8 +94,7 @@ class _DekelModel(SparseLinear):
             _stacked(engine.last() for engine in engines),
             _stacked(engine.average() for engine in engines),
         )
-        advice = advice_on_overflow("Raise l2")
-        refuse_overflow(n_steps, advice, *last, *averages)
+        refuse_overflow(n_steps, RAISE_L2, *last, *averages)
         self._last = last
         self._coefficients, self._offsets = averages if p.average else last
         self.mean_ = mean

@@ -100,6 +100,9 @@ def test_the_first_example_prints_what_is_shown(capsys):
     assert numbers_in(printed[0]) == pytest.approx(numbers_in(shown[0]), rel=3e-3)
     assert numbers_in(printed[1]) == pytest.approx(numbers_in(shown[1]), rel=1e-2)
     assert printed[2] == shown[2]
+    assert [line.split("  ")[:2] for line in printed[3:]] == [
+        line.split("  ")[:2] for line in shown[3:]
+    ]
 
 
 def test_the_averages_print_what_is_shown(capsys):
