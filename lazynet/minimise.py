@@ -16,10 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from lazynet.certificates import Certificate, certify
+from lazynet.certificates import Certificate, Found, certify
 from lazynet.data import as_examples
 from lazynet.engines.dual import DualAscent, Standing
 from lazynet.engines.mean import MeanLoss
+from lazynet.engines.newton import ActiveColumns
+from lazynet.kernels.newton import MOST_ROWS
 from lazynet.losses import Loss
 from lazynet.penalties import ElasticNet
 
@@ -92,17 +94,60 @@ def _shuffled_blocks(n_rows: int, generator: np.random.RandomState) -> NDArray[n
     return np.ascontiguousarray(rows[(rows >= 0) & (rows < n_rows)])
 
 
+@dataclass(frozen=True)
+class _Place:
+    """Where a search has come after an epoch."""
+
+    weights: Vector
+    intercept: float
+    duals: Vector
+    objective: float
+    #: an estimate of the duality gap
+    gap: float
+    #: sums that the certificate can use
+    found: Found | None = None
+
+
 class _Search(Protocol):
     """A method that comes nearer to the minimum of one problem."""
 
-    @property
-    def duals(self) -> Vector:
-        """The dual variables of the examples, in the domain of the conjugate."""
-        ...
-
-    def epoch(self) -> Standing:
+    def epoch(self) -> _Place:
         """Go on for one epoch, and say where that leads."""
         ...
+
+
+class _Newton:
+    """Newton's method on a working set; an epoch is one look at all features.
+
+    Where u = (1/n) sum s_i a_i x_i exceeds l1 outside the working set, a feature joins it.
+    """
+
+    def __init__(self, columns: ActiveColumns, target: float) -> None:
+        self.columns, self.target = columns, target
+        self.place: _Place | None = None
+
+    def epoch(self) -> _Place:
+        columns = self.columns
+        if self.place is not None:
+            assert self.place.found is not None
+            joined = columns.admit(self.place.found.correlations)
+            columns.improve(self.place.gap, self.target, joined)
+        self.place = self._look()
+        return self.place
+
+    def _look(self) -> _Place:
+        """Visit all rows for u, and compute the gap."""
+        columns = self.columns
+        mean, penalty = columns.mean, columns.penalty
+        weights, duals = columns.weights.copy(), columns.duals.copy()
+        mean.balance(duals)
+        margins, sizes = np.empty(mean.n_rows), np.empty(mean.n_rows)
+        columns.set.predictions(margins, sizes)
+        found = Found(margins, sizes, mean.correlations(duals))
+        certificate = certify(mean, penalty, weights, columns.intercept, duals, found)
+        return _Place(
+            weights, columns.intercept, duals, certificate.objective, certificate.gap, found
+        )
 
 
 class _Ascent:
@@ -121,18 +166,14 @@ class _Ascent:
         self.waited = 0
         self.next_factor: float | None = None
 
-    @property
-    def duals(self) -> Vector:
-        return self.ascent.duals
-
-    def epoch(self) -> Standing:
+    def epoch(self) -> _Place:
         ascent = self.ascent
         if self.next_factor is not None:
             ascent.recentre(self.next_factor)
         ascent.take(_shuffled_blocks(ascent.mean.n_rows, self.generator))
         now = ascent.standing()
         self.next_factor = self._after(now)
-        return now
+        return _Place(now.weights, now.intercept, ascent.duals, now.objective, now.gap)
 
     def _after(self, now: Standing) -> float | None:
         """The factor of kappa with which the centre moves; None if the centre waits."""
@@ -191,13 +232,19 @@ class Minimiser:
         curvature = (problem.loss.curvature or 1.0) * self.mean.share
         self.unit = curvature * (float(np.median(positive)) if len(positive) else 1.0)
         self.unit_intercept = curvature
+        self.columns: ActiveColumns | None = None
 
     def start_from(self, coef: Vector, intercept: float) -> None:
         """Let the next search start from these weights."""
         self.weights, self.intercept = np.array(coef, dtype=np.float64), intercept
         self.duals = self.mean.balanced_slopes(self.mean.margins(self.weights), intercept)
 
-    def _search(self, penalty: ElasticNet) -> _Search:
+    def _search(self, penalty: ElasticNet, target: float) -> _Search:
+        if self.mean.loss.curvature is not None and self.mean.n_rows <= MOST_ROWS:
+            if self.columns is None:
+                self.columns = ActiveColumns(self.mean)
+            self.columns.start(penalty, self.weights, self.intercept)
+            return _Newton(self.columns, target)
         kappa_intercept = self.unit_intercept if self.mean.fit_intercept else 0.0
         ascent = DualAscent(self.mean, penalty, self.unit, kappa_intercept)
         ascent.start_from(self.weights, self.intercept, self.duals)
@@ -219,7 +266,7 @@ class Minimiser:
         began = time.perf_counter()
         penalty = ElasticNet(l1, l2)
         target = tol * self.at_zero
-        search = self._search(penalty)
+        search = self._search(penalty, target)
         history: list[dict[str, float]] = []
         found: Certificate | None = None
         for epoch in range(1, max_iter + 1):
@@ -229,18 +276,18 @@ class Minimiser:
                     "epoch": epoch,
                     "objective": now.objective,
                     "gap": now.gap,
-                    "nonzeros": now.nonzeros,
+                    "nonzeros": int(np.count_nonzero(now.weights)),
                     "seconds": time.perf_counter() - began,
                 }
             )
             check()
             if now.gap <= target or epoch == max_iter:
-                duals = search.duals.copy()
-                found = certify(self.mean, penalty, now.weights, now.intercept, duals)
+                duals = now.duals.copy()
+                found = certify(self.mean, penalty, now.weights, now.intercept, duals, now.found)
                 if found.gap <= target:
                     break
         assert found is not None, "max_iter is at least 1"
-        self.weights, self.intercept, self.duals = now.weights, now.intercept, search.duals.copy()
+        self.weights, self.intercept, self.duals = now.weights, now.intercept, now.duals.copy()
         return Minimum(
             now.weights,
             now.intercept,

@@ -20,7 +20,6 @@ Vector = NDArray[np.float64]
 class Standing:
     """Where the ascent stands after some steps, in plain arithmetic."""
 
-    #: the weights and the intercept
     weights: Vector
     intercept: float
     #: P(w, b), of the problem without a centre

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +26,8 @@ SCALE_FEATURES = advice_on_overflow("Raise l1 or l2")
 # The best intercept lies within this distance of the targets and margins: beyond it the logistic
 # loss of either class has no slope that a double could hold beside that of the other class.
 _REACH = 64.0
+# How near to a jump of the slope a prediction counts as at the jump, relative to its size.
+_NEAR = 1e-9
 # The relative length of the bracket at which the search for an intercept ends.
 _FINE = 1e-15
 
@@ -73,10 +76,17 @@ class MeanLoss:
         )
         return out
 
-    def value(self, margins: Vector, intercept: float) -> tuple[float, float]:
-        """The mean loss, and a bound on what rounding loses of it."""
+    def value(
+        self, margins: Vector, intercept: float, sizes: Vector | None = None
+    ) -> tuple[float, float]:
+        """The mean loss, and a bound on what rounding loses of it.
+
+        ``sizes`` bound the errors of the margins, in units of roundoff; None: they are right.
+        """
         code, epsilon = self.loss.code, self.loss.epsilon
-        return kernel.total_loss(self.examples, margins, intercept, code, epsilon, self.share)
+        return kernel.total_loss(
+            self.examples, margins, intercept, code, epsilon, self.share, sizes
+        )
 
     def conjugate(self, duals: Vector, factor: float = 1.0) -> tuple[float, float]:
         """(1/n) sum s_i l*(-factor a_i), and a bound on what rounding loses of it."""
@@ -91,11 +101,34 @@ class MeanLoss:
         return duals
 
     def balanced_slopes(self, margins: Vector, intercept: float) -> Vector:
-        """a_i = -l'(p_i), scaled so that sum s_i a_i = 0 if there is an intercept."""
+        """a_i = -l'(p_i), chosen or scaled so that sum s_i a_i = 0 if there is an intercept.
+
+        Where the slope of a loss jumps, any a between its two sides belongs to the prediction: the
+        share of the way between them is the same for all examples at a jump.
+        """
         duals = self.negative_slopes(margins, intercept)
-        if self.fit_intercept:
-            kernel.balance(self.examples, duals)
+        if self.fit_intercept and self.loss.curvature is None:
+            near = _NEAR * (1.0 + abs(intercept) + float(np.abs(self.y).max(initial=0.0)))
+            before, after = (
+                self.negative_slopes(margins, intercept + side * near) for side in (-1.0, 1.0)
+            )
+            counts = 1.0 if self.importances is None else self.importances
+            rise, fall = float(np.sum(counts * before)), -float(np.sum(counts * after))
+            if rise >= 0.0 and fall >= 0.0 and rise + fall > 0.0:
+                duals = (fall * before + rise * after) / (rise + fall)
+        self.balance(duals)
         return duals
+
+    def balance(self, duals: Vector) -> float:
+        """Scale duals so that sum s_i a_i = 0 if there is an intercept; returns what is left."""
+        return kernel.balance(self.examples, duals) if self.fit_intercept else 0.0
+
+    @cached_property
+    def tallies(self) -> NDArray[np.float64]:
+        """{sum s_i |x_ij|, the nonzeros} of every feature, which bound the rounding of sums."""
+        tallies = np.zeros((self.examples.n_columns, 2))
+        self._over_rows(lambda first: kernel.column_tallies(self.examples, tallies, first))
+        return tallies
 
     def correlations(self, duals: Vector) -> Vector:
         """u = (1/n) sum s_i a_i x_i, a number per feature."""

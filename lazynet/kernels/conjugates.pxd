@@ -8,6 +8,7 @@ from libc.math cimport INFINITY, copysign, exp, fabs, fmax, fmin, log, log1p
 
 from .losses cimport (
     ABSOLUTE_ERROR,
+    EPSILON_INSENSITIVE,
     HINGE,
     HUBER,
     LOG_LOSS,
@@ -15,12 +16,18 @@ from .losses cimport (
     SQUARED_ERROR,
     SQUARED_HINGE,
     loss_slope,
+    loss_value,
 )
 from .rows cimport soft
 
 
 cdef inline double clip(double value, double low, double high) noexcept nogil:
     return fmin(fmax(value, low), high)
+
+
+# Whether the slope of the loss jumps.
+cdef inline bint has_kinks(int loss) noexcept nogil:
+    return loss == HINGE or loss == ABSOLUTE_ERROR or loss == EPSILON_INSENSITIVE
 
 
 # b log b, continued by its limit 0.
@@ -62,7 +69,8 @@ cdef inline double conjugate(
 # |a| of the logistic loss at the margin m.  The root lies in [-m - q (1 - b), -m + q b], and the
 # slope in s is at least 1: Newton's steps are kept inside the bracket, which shrinks.
 cdef inline double logistic_dual(double b, double m, double q) noexcept nogil:
-    cdef double low = -m - q * (1.0 - b), high = -m + q * b, s = -m, decayed, part, rest, step
+    cdef double low = fmax(-m - q * (1.0 - b), -750.0), high = fmin(-m + q * b, 750.0)
+    cdef double s = clip(-m, -750.0, 750.0), decayed, part, rest, step
     cdef int turn
     for turn in range(100):
         decayed = exp(-fabs(s))
@@ -102,27 +110,49 @@ cdef inline double best_dual(
         return (y - p + q * old) / (1.0 + q)
     if loss == HUBER:
         return clip((y - p + q * old) / (1.0 + q), -epsilon, epsilon)
-    target = old + (y - p) / q
+    target = y - p + q * old
     if loss != ABSOLUTE_ERROR:
-        target = soft(target, epsilon / q)
-    return clip(target, -1.0, 1.0)
+        target = soft(target, epsilon)
+    return clip(target / q, -1.0, 1.0)
 
 
-# The second derivative of a loss in p, where it has one; ``slope`` <- the first.
-cdef inline double loss_curvature(
-    int loss, double p, double y, double epsilon, double* slope
+# The loss at p with its first and second derivative; the second is 0 where the loss is a line.
+cdef inline double loss_with_derivatives(
+    int loss, double p, double y, double epsilon, double* slope, double* curvature
 ) noexcept nogil:
-    cdef double decayed, margin = p * y
-    slope[0] = loss_slope(loss, p, y, epsilon)
+    cdef double decayed, share, margin = p * y
     if loss == LOG_LOSS:
         decayed = exp(-fabs(margin))
-        return decayed / ((1.0 + decayed) * (1.0 + decayed))
+        share = 1.0 / (1.0 + decayed)
+        slope[0] = -y * (decayed * share if margin > 0.0 else share)
+        curvature[0] = decayed * share * share
+        return log1p(decayed) + (-margin if margin < 0.0 else 0.0)
+    slope[0] = loss_slope(loss, p, y, epsilon)
     if loss == SQUARED_HINGE:
-        return 2.0 if margin < 1.0 else 0.0
-    if loss == MODIFIED_HUBER:
-        return 2.0 if -1.0 <= margin < 1.0 else 0.0
-    if loss == SQUARED_ERROR:
-        return 1.0
-    if loss == HUBER:
-        return 1.0 if fabs(p - y) <= epsilon else 0.0
-    return 0.0
+        curvature[0] = 2.0 if margin < 1.0 else 0.0
+    elif loss == MODIFIED_HUBER:
+        curvature[0] = 2.0 if -1.0 <= margin < 1.0 else 0.0
+    elif loss == SQUARED_ERROR:
+        curvature[0] = 1.0
+    elif loss == HUBER:
+        curvature[0] = 1.0 if fabs(p - y) <= epsilon else 0.0
+    else:
+        curvature[0] = 0.0
+    return loss_value(loss, p, y, epsilon)
+
+
+# The loss smoothed by a quadratic term around ``held``, a dual variable:
+#
+#     l_nu(p) = max_a  -a p - l*(-a) - nu/2 (a - held)^2
+#
+# ``slope`` <- -a of the maximum, ``curvature`` <- 1/nu where a moves with p, else 0.
+cdef inline double smoothed_with_derivatives(
+    int loss, double p, double y, double epsilon, double held, double nu,
+    double* slope, double* curvature
+) noexcept nogil:
+    cdef double size = 0.0
+    cdef double a = best_dual(loss, held, p, y, nu, epsilon)
+    cdef double m = fabs(a)
+    slope[0] = -a
+    curvature[0] = 1.0 / nu if 0.0 < m < 1.0 else 0.0
+    return -a * p - conjugate(loss, a, y, epsilon, &size) - 0.5 * nu * (a - held) * (a - held)

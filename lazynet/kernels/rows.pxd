@@ -1,5 +1,5 @@
 # The row operations of rows.h and the scalars that go with them.
-from libc.stdint cimport int64_t
+from libc.stdint cimport int32_t, int64_t
 
 cdef extern from "rows.h" nogil:
     ctypedef struct Csr "lazynet_csr":
@@ -67,6 +67,9 @@ cdef extern from "rows.h" nogil:
         void (*catch_up)(const Row* row, double* weights, int64_t* last,
                          const double* scales, const double* shifts, int64_t now) noexcept nogil
         void (*expand)(const Row* row, double* dense, double factor) noexcept nogil
+        Py_ssize_t (*pick)(const Row* row, const int32_t* places, int32_t first, int32_t* found,
+                           double* values) noexcept nogil
+        void (*tally)(const Row* row, double* sums, double factor) noexcept nogil
         double (*compensated_dot)(const Row* row, const double* weights,
                                   double* low) noexcept nogil
         void (*compensated_update)(const Row* row, double* sums, double factor,

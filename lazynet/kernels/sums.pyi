@@ -16,6 +16,9 @@ def add_rows(
 def compensated_add_rows(
     examples: Examples, factors: NDArray[np.float64], sums: NDArray[np.float64], start: int
 ) -> tuple[int, int]: ...
+def column_tallies(
+    examples: Examples, tallies: NDArray[np.float64], start: int
+) -> tuple[int, int]: ...
 def total_loss(
     examples: Examples,
     predictions: NDArray[np.float64],
@@ -23,6 +26,7 @@ def total_loss(
     loss: int,
     epsilon: float,
     share: float,
+    sizes: NDArray[np.float64] | None = None,
 ) -> tuple[float, float]: ...
 def total_conjugate(
     examples: Examples,
@@ -42,3 +46,10 @@ def negative_slopes(
 ) -> float: ...
 def balance(examples: Examples, duals: NDArray[np.float64]) -> float: ...
 def excess(sums: NDArray[np.float64], share: float, l1: float) -> tuple[float, float, float]: ...
+def checked_excess(
+    u: NDArray[np.float64],
+    tallies: NDArray[np.float64],
+    share: float,
+    steepest: float,
+    l1: float,
+) -> tuple[float, float]: ...

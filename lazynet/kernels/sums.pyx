@@ -14,7 +14,7 @@ from libc.math cimport fabs, fma, fmax
 from libc.stdlib cimport free
 
 from .averages cimport add_to
-from .conjugates cimport conjugate
+from .conjugates cimport conjugate, has_kinks
 from .examples cimport (
     AHEAD,
     BAD_ROW,
@@ -150,6 +150,31 @@ def compensated_add_rows(
     return _ended(defect, row, n_rows), row
 
 
+def column_tallies(
+    Examples examples,
+    double[:, ::1] tallies not None,    # IN/OUT: {sum s_i |x_ij|, the nonzeros} per column
+    Py_ssize_t start,
+):
+    """What bounds the rounding of ``add_rows``; returns as ``margins``."""
+    cdef Py_ssize_t row = max(start, 0), touched = 0, n_rows = examples.csr.n_rows
+    cdef int defect = SOUND
+    cdef Row loaded
+    cdef Room room
+    check_cells(tallies, examples.csr.n_columns, 2)
+    cdef double* first = &tallies[0, 0] if tallies.shape[0] else NULL
+    room.bytes, room.size = NULL, 0
+    with nogil:
+        while row < n_rows and touched <= PATIENCE:
+            defect = examples.ops.load_row(&examples.csr, row, &loaded, &room)
+            if defect != SOUND:
+                break
+            examples.ops.tally(&loaded, first, _importance(examples, row))
+            touched += loaded.length
+            row += 1
+        free(room.bytes)
+    return _ended(defect, row, n_rows), row
+
+
 def total_loss(
     Examples examples,
     const double[::1] predictions not None,
@@ -157,25 +182,34 @@ def total_loss(
     int loss,
     double epsilon,
     double share,
+    const double[::1] sizes=None,
 ):
-    """share * sum s_i l(p_i + shift), and a bound on what rounding loses of it."""
+    """share * sum s_i l(p_i + shift), and a bound on what rounding loses of it.
+
+    ``sizes`` times the unit of roundoff bounds the errors of the predictions; without ``sizes``
+    the predictions are right to the last digit.
+    """
     cdef Py_ssize_t row
-    cdef double total = 0.0, low = 0.0, lost = 0.0, p, importance, value
+    cdef double total = 0.0, low = 0.0, lost = 0.0, p, importance, value, away, slope
+    cdef double kink = 1.0 if has_kinks(loss) else 0.0
     check_runnable(examples, loss)
     check_vector("predictions", predictions, examples.csr.n_rows)
+    if sizes is not None:
+        check_vector("sizes", sizes, examples.csr.n_rows)
     with nogil:
         for row in range(examples.csr.n_rows):
             importance = _importance(examples, row)
             p = predictions[row] + shift
             value = loss_value(loss, p, examples.targets[row], epsilon)
             add_to(&total, &low, importance * value)
-            # The prediction itself is rounded, and so is the distance from its target.
-            lost += importance * (
-                value
-                + fabs(loss_slope(loss, p, examples.targets[row], epsilon))
-                * (fabs(predictions[row]) + fabs(shift))
-            )
-    return share * (total + low), share * lost * SLACK
+            # The prediction is rounded, and so is its distance from the target.  Between them the
+            # slope changes by at most 1, or in proportion to the distance.
+            away = SLACK * (fabs(predictions[row]) + fabs(shift) + fabs(examples.targets[row]))
+            if sizes is not None:
+                away += SLACK * sizes[row]
+            slope = fabs(loss_slope(loss, p, examples.targets[row], epsilon))
+            lost += importance * (SLACK * value + (slope + kink + 2.0 * away) * away)
+    return share * (total + low), share * lost
 
 
 def total_conjugate(
@@ -268,13 +302,38 @@ def excess(
 ):
     """max |u| and sum [|u| - l1]+^2 of u = share * sums, and how much rounding loses of the sum."""
     cdef Py_ssize_t j
-    cdef double size, over, largest = 0.0, squared = 0.0, lost = 0.0
+    cdef double size, over, largest = 0.0, squared = 0.0, low = 0.0, lost = 0.0
     check_cells(sums, sums.shape[0], 2)
     with nogil:
         for j in range(sums.shape[0]):
             size = fabs(share * (sums[j, 0] + sums[j, 1]))
             over = fmax(size - l1, 0.0)
             largest = fmax(largest, size)
-            squared += over * over
+            add_to(&squared, &low, over * over)
             lost += over * (over + 2.0 * size)
-    return largest, squared, lost * SLACK
+    return largest, squared + low, lost * SLACK
+
+
+def checked_excess(
+    const double[::1] u not None,
+    const double[:, ::1] tallies not None,
+    double share,
+    double steepest,
+    double l1,
+):
+    """Upper bounds of max |u| and of sum [|u| - l1]+^2, for a u that ``add_rows`` has rounded.
+
+    ``steepest`` is the largest |a_i|.  A sum of n terms is wrong by at most n + 2 units of roundoff
+    of the sum of their magnitudes.
+    """
+    cdef Py_ssize_t j
+    cdef double size, over, largest = 0.0, squared = 0.0, low = 0.0
+    check_cells(tallies, u.shape[0], 2)
+    with nogil:
+        for j in range(u.shape[0]):
+            size = fabs(u[j])
+            size += DBL_EPSILON * steepest * share * tallies[j, 0] * (tallies[j, 1] + 4.0)
+            over = fmax(size - l1, 0.0)
+            largest = fmax(largest, size)
+            add_to(&squared, &low, over * over)
+    return largest, (squared + low) * (1.0 + SLACK)
