@@ -24,12 +24,14 @@ from numpy.typing import NDArray
 
 from lazynet.engines.mean import MeanLoss
 from lazynet.kernels import sums as kernel
+from lazynet.kernels.objective import weight_sums
 from lazynet.penalties import ElasticNet
 
 Vector = NDArray[np.float64]
 
+_UNIT = float(np.finfo(np.float64).eps)
 # Roundings of a few operations on numbers of the size of the objective.
-_SLACK = 32 * float(np.finfo(np.float64).eps)
+_SLACK = 32 * _UNIT
 # The sum of s_i a_i is 0 up to the rounding of two numbers.  The gap allows for an intercept of the
 # minimum that is this many times larger than 1 + |b|.
 _LARGEST_INTERCEPT = 1e6
@@ -42,6 +44,8 @@ class Certificate:
     objective: float
     dual_objective: float
     gap: float
+    #: how much of the gap accounts for rounding
+    rounding: float
 
 
 @dataclass(frozen=True)
@@ -51,7 +55,7 @@ class Found:
     #: x_i.w, and numbers that bound their errors in units of roundoff
     margins: Vector
     margin_sizes: Vector
-    #: u, for duals that are balanced
+    #: u, for duals that are balanced; a plain sum over the rows
     correlations: Vector
 
 
@@ -78,30 +82,34 @@ def certify(
     (2.5, 2.5, True)
     """
     left_over = mean.balance(duals)
+    l1, l2 = penalty.l1, penalty.l2
     if found is None:
         margins = mean.margins(weights, compensated=True)
         loss, lost = mean.value(margins, intercept)
         largest, squared, lost_squares = kernel.excess(
-            mean.compensated_sums(duals), mean.share, penalty.l1
+            mean.compensated_sums(duals), mean.share, l1, 0.0
         )
-        squared += lost_squares
     else:
         loss, lost = mean.value(found.margins, intercept, found.margin_sizes)
-        steepest = float(np.abs(duals).max(initial=0.0))
-        largest, squared = kernel.checked_excess(
-            found.correlations, mean.tallies, mean.share, steepest, penalty.l1
-        )
-    objective = loss + penalty.value(weights)
+        # A sum of n terms is wrong by at most n units of roundoff of the sum of their magnitudes,
+        # which is at most max |a_i| max |x_ij|.
+        steepest = float(np.abs(duals).max(initial=0.0)) * mean.longest
+        wrong = _UNIT * (mean.n_rows + 4.0) * steepest
+        largest, squared, lost_squares = kernel.excess(found.correlations[:, None], 1.0, l1, wrong)
+    objective = loss + penalty.of_sums(*weight_sums(weights))
     # Two dual points: the duals as they are, and the duals scaled into the box of the l1 penalty.
-    best = -np.inf
-    within = min(1.0, penalty.l1 / largest * (1.0 - _SLACK)) if largest > 0.0 else 1.0
-    for factor, allowed in ((1.0, penalty.l2 > 0.0), (within, True)):
-        if not allowed:
-            continue
-        excess = squared / (2.0 * penalty.l2) if factor == 1.0 and penalty.l2 > 0.0 else 0.0
+    within = min(1.0, l1 / largest * (1.0 - _SLACK)) if largest > 0.0 else 1.0
+    dual, rounding = -np.inf, 0.0
+    for factor in {1.0, within} if l2 > 0.0 else {within}:
+        excess, lost_excess = 0.0, 0.0
+        if factor > within:
+            excess, lost_excess = squared / (2.0 * l2), lost_squares / (2.0 * l2)
         conjugate, lost_conjugate = mean.conjugate(duals, factor)
-        bound = -conjugate - excess - lost_conjugate - _SLACK * (abs(conjugate) + excess)
-        best = max(best, bound)
-    gap = objective - best + lost + _SLACK * (abs(loss) + abs(objective))
-    gap += mean.share * abs(left_over) * _LARGEST_INTERCEPT * (1.0 + abs(intercept))
-    return Certificate(float(objective), float(best), float(gap))
+        doubt = lost_excess + lost_conjugate + _SLACK * (abs(conjugate) + excess)
+        if -conjugate - excess - doubt > dual:
+            dual, rounding = -conjugate - excess - doubt, doubt
+    lost += _SLACK * (abs(loss) + abs(objective))
+    lost += mean.share * abs(left_over) * _LARGEST_INTERCEPT * (1.0 + abs(intercept))
+    return Certificate(
+        float(objective), float(dual), float(objective - dual + lost), float(rounding + lost)
+    )

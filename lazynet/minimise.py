@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -104,8 +105,10 @@ class _Place:
     objective: float
     #: an estimate of the duality gap
     gap: float
-    #: sums that the certificate can use
-    found: Found | None = None
+    #: u = (1/n) sum s_i a_i x_i of the duals, if the search has computed it
+    correlations: Vector | None = None
+    #: the certificate, if the search has made it
+    certificate: Certificate | None = None
 
 
 class _Search(Protocol):
@@ -119,34 +122,39 @@ class _Search(Protocol):
 class _Newton:
     """Newton's method on a working set; an epoch is one look at all features.
 
-    Where u = (1/n) sum s_i a_i x_i exceeds l1 outside the working set, a feature joins it.
+    Where |u_j| exceeds l1 outside the working set, u = (1/n) sum s_i a_i x_i, a feature joins it.
     """
 
-    def __init__(self, columns: ActiveColumns, target: float) -> None:
+    def __init__(self, columns: ActiveColumns, target: float, correlations: Vector | None) -> None:
         self.columns, self.target = columns, target
-        self.place: _Place | None = None
+        self.correlations = correlations
+        self.gap: float | None = None
 
     def epoch(self) -> _Place:
         columns = self.columns
-        if self.place is not None:
-            assert self.place.found is not None
-            joined = columns.admit(self.place.found.correlations)
-            columns.improve(self.place.gap, self.target, joined)
-        self.place = self._look()
-        return self.place
-
-    def _look(self) -> _Place:
-        """Visit all rows for u, and compute the gap."""
-        columns = self.columns
+        if self.gap is not None:
+            assert self.correlations is not None
+            joined = columns.admit(self.correlations)
+            columns.improve(self.gap, self.target, joined)
+            self.correlations = None
         mean, penalty = columns.mean, columns.penalty
         weights, duals = columns.weights.copy(), columns.duals.copy()
         mean.balance(duals)
+        if self.correlations is None:
+            self.correlations = mean.correlations(duals)
         margins, sizes = np.empty(mean.n_rows), np.empty(mean.n_rows)
         columns.set.predictions(margins, sizes)
-        found = Found(margins, sizes, mean.correlations(duals))
+        found = Found(margins, sizes, self.correlations)
         certificate = certify(mean, penalty, weights, columns.intercept, duals, found)
+        self.gap = certificate.gap - certificate.rounding
         return _Place(
-            weights, columns.intercept, duals, certificate.objective, certificate.gap, found
+            weights,
+            columns.intercept,
+            duals,
+            certificate.objective,
+            self.gap,
+            self.correlations,
+            certificate,
         )
 
 
@@ -173,7 +181,7 @@ class _Ascent:
         ascent.take(_shuffled_blocks(ascent.mean.n_rows, self.generator))
         now = ascent.standing()
         self.next_factor = self._after(now)
-        return _Place(now.weights, now.intercept, ascent.duals, now.objective, now.gap)
+        return _Place(now.weights, now.intercept, ascent.duals.copy(), now.objective, now.gap)
 
     def _after(self, now: Standing) -> float | None:
         """The factor of kappa with which the centre moves; None if the centre waits."""
@@ -225,28 +233,38 @@ class Minimiser:
         self.at_zero, self.intercept = self.mean.at_zero()
         self.weights = np.zeros(examples.n_columns)
         self.duals = self.mean.balanced_slopes(np.zeros(self.mean.n_rows), self.intercept)
-        #: an l1 at which every weight is 0; for a smooth loss the least such l1
-        self.largest_l1 = float(np.abs(self.mean.correlations(self.duals)).max(initial=0.0))
-        norms = examples.squared_norms()
-        positive = norms[norms > 0.0]
-        curvature = (problem.loss.curvature or 1.0) * self.mean.share
-        self.unit = curvature * (float(np.median(positive)) if len(positive) else 1.0)
-        self.unit_intercept = curvature
-        self.columns: ActiveColumns | None = None
+        self._duals_at_zero = self.duals
+        # u of the present duals, if it is known.
+        self._correlations: Vector | None = None
+        self._columns: ActiveColumns | None = None
+
+    @cached_property
+    def largest_l1(self) -> float:
+        """An l1 at which every weight is 0; for a smooth loss the least such l1."""
+        correlations = self.mean.correlations(self._duals_at_zero)
+        if self.duals is self._duals_at_zero:
+            self._correlations = correlations
+        return float(np.abs(correlations).max(initial=0.0))
 
     def start_from(self, coef: Vector, intercept: float) -> None:
         """Let the next search start from these weights."""
         self.weights, self.intercept = np.array(coef, dtype=np.float64), intercept
         self.duals = self.mean.balanced_slopes(self.mean.margins(self.weights), intercept)
+        self._correlations = None
 
     def _search(self, penalty: ElasticNet, target: float) -> _Search:
-        if self.mean.loss.curvature is not None and self.mean.n_rows <= MOST_ROWS:
-            if self.columns is None:
-                self.columns = ActiveColumns(self.mean)
-            self.columns.start(penalty, self.weights, self.intercept)
-            return _Newton(self.columns, target)
-        kappa_intercept = self.unit_intercept if self.mean.fit_intercept else 0.0
-        ascent = DualAscent(self.mean, penalty, self.unit, kappa_intercept)
+        mean = self.mean
+        if mean.loss.curvature is not None and mean.n_rows <= MOST_ROWS:
+            if self._columns is None:
+                self._columns = ActiveColumns(mean)
+            self._columns.start(penalty, self.weights, self.intercept)
+            return _Newton(self._columns, target, self._correlations)
+        # kappa that suits rows of median length, and an intercept's column of ones.
+        norms = mean.squared_norms
+        norms = norms[norms > 0.0]
+        curvature = (mean.loss.curvature or 1.0) * mean.share
+        unit = curvature * (float(np.median(norms)) if len(norms) else 1.0)
+        ascent = DualAscent(mean, penalty, unit, curvature if mean.fit_intercept else 0.0)
         ascent.start_from(self.weights, self.intercept, self.duals)
         return _Ascent(ascent, self.generator)
 
@@ -268,7 +286,6 @@ class Minimiser:
         target = tol * self.at_zero
         search = self._search(penalty, target)
         history: list[dict[str, float]] = []
-        found: Certificate | None = None
         for epoch in range(1, max_iter + 1):
             now = search.epoch()
             history.append(
@@ -281,13 +298,17 @@ class Minimiser:
                 }
             )
             check()
+            found, duals = now.certificate, now.duals
             if now.gap <= target or epoch == max_iter:
-                duals = now.duals.copy()
-                found = certify(self.mean, penalty, now.weights, now.intercept, duals, now.found)
+                if found is None or found.gap > target:
+                    # With sums that are right to the last digit.
+                    duals = now.duals.copy()
+                    found = certify(self.mean, penalty, now.weights, now.intercept, duals)
                 if found.gap <= target:
                     break
         assert found is not None, "max_iter is at least 1"
-        self.weights, self.intercept, self.duals = now.weights, now.intercept, now.duals.copy()
+        self.weights, self.intercept = now.weights, now.intercept
+        self.duals, self._correlations = now.duals, now.correlations
         return Minimum(
             now.weights,
             now.intercept,

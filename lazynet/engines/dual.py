@@ -59,7 +59,6 @@ class DualAscent:
     ) -> None:
         self.mean, self.penalty = mean, penalty
         self.kappa, self.kappa_intercept = kappa, kappa_intercept
-        self.squared_norms = mean.examples.squared_norms()
         self.z = np.zeros(mean.examples.n_columns)
         self.centre = np.zeros(mean.examples.n_columns)
         self.duals = np.zeros(mean.n_rows)
@@ -105,7 +104,7 @@ class DualAscent:
                 self.scale,
                 self._intercept_scale,
                 mean.share,
-                self.squared_norms,
+                mean.squared_norms,
                 self.z,
                 self.duals,
                 self.fields,

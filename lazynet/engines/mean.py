@@ -124,11 +124,14 @@ class MeanLoss:
         return kernel.balance(self.examples, duals) if self.fit_intercept else 0.0
 
     @cached_property
-    def tallies(self) -> NDArray[np.float64]:
-        """{sum s_i |x_ij|, the nonzeros} of every feature, which bound the rounding of sums."""
-        tallies = np.zeros((self.examples.n_columns, 2))
-        self._over_rows(lambda first: kernel.column_tallies(self.examples, tallies, first))
-        return tallies
+    def squared_norms(self) -> Vector:
+        """|x_i|^2 of every row."""
+        return self.examples.squared_norms()
+
+    @property
+    def longest(self) -> float:
+        """The length of the longest row, which no |x_ij| exceeds."""
+        return math.sqrt(float(self.squared_norms.max(initial=0.0)))
 
     def correlations(self, duals: Vector) -> Vector:
         """u = (1/n) sum s_i a_i x_i, a number per feature."""

@@ -81,7 +81,8 @@ class ActiveColumns:
     ) -> None:
         """Begin at these weights, for this penalty."""
         self.penalty = penalty
-        self._add(np.array([j for j in np.flatnonzero(weights) if not self.set.holds(j)], np.int64))
+        used = [int(j) for j in np.flatnonzero(weights)]
+        self._add(np.array([j for j in used if not self.set.holds(j)], dtype=np.int64))
         self.set.start(
             penalty.l1, penalty.l2, weights, intercept, smoothing.strength, smoothing.held
         )

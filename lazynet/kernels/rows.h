@@ -173,7 +173,6 @@ typedef struct {
     void (*expand)(const lazynet_row *row, double *dense, double factor);
     ptrdiff_t (*pick)(const lazynet_row *row, const int32_t *places, int32_t first,
                       int32_t *found, double *values);
-    void (*tally)(const lazynet_row *row, double *sums, double factor);
     double (*compensated_dot)(const lazynet_row *row, const double *weights, double *low);
     void (*compensated_update)(const lazynet_row *row, double *sums, double factor,
                                double factor_low);

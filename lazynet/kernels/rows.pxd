@@ -69,7 +69,6 @@ cdef extern from "rows.h" nogil:
         void (*expand)(const Row* row, double* dense, double factor) noexcept nogil
         Py_ssize_t (*pick)(const Row* row, const int32_t* places, int32_t first, int32_t* found,
                            double* values) noexcept nogil
-        void (*tally)(const Row* row, double* sums, double factor) noexcept nogil
         double (*compensated_dot)(const Row* row, const double* weights,
                                   double* low) noexcept nogil
         void (*compensated_update)(const Row* row, double* sums, double factor,

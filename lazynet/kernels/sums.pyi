@@ -16,9 +16,6 @@ def add_rows(
 def compensated_add_rows(
     examples: Examples, factors: NDArray[np.float64], sums: NDArray[np.float64], start: int
 ) -> tuple[int, int]: ...
-def column_tallies(
-    examples: Examples, tallies: NDArray[np.float64], start: int
-) -> tuple[int, int]: ...
 def total_loss(
     examples: Examples,
     predictions: NDArray[np.float64],
@@ -45,11 +42,6 @@ def negative_slopes(
     duals: NDArray[np.float64],
 ) -> float: ...
 def balance(examples: Examples, duals: NDArray[np.float64]) -> float: ...
-def excess(sums: NDArray[np.float64], share: float, l1: float) -> tuple[float, float, float]: ...
-def checked_excess(
-    u: NDArray[np.float64],
-    tallies: NDArray[np.float64],
-    share: float,
-    steepest: float,
-    l1: float,
-) -> tuple[float, float]: ...
+def excess(
+    sums: NDArray[np.float64], share: float, l1: float, wrong: float
+) -> tuple[float, float, float]: ...

@@ -150,31 +150,6 @@ def compensated_add_rows(
     return _ended(defect, row, n_rows), row
 
 
-def column_tallies(
-    Examples examples,
-    double[:, ::1] tallies not None,    # IN/OUT: {sum s_i |x_ij|, the nonzeros} per column
-    Py_ssize_t start,
-):
-    """What bounds the rounding of ``add_rows``; returns as ``margins``."""
-    cdef Py_ssize_t row = max(start, 0), touched = 0, n_rows = examples.csr.n_rows
-    cdef int defect = SOUND
-    cdef Row loaded
-    cdef Room room
-    check_cells(tallies, examples.csr.n_columns, 2)
-    cdef double* first = &tallies[0, 0] if tallies.shape[0] else NULL
-    room.bytes, room.size = NULL, 0
-    with nogil:
-        while row < n_rows and touched <= PATIENCE:
-            defect = examples.ops.load_row(&examples.csr, row, &loaded, &room)
-            if defect != SOUND:
-                break
-            examples.ops.tally(&loaded, first, _importance(examples, row))
-            touched += loaded.length
-            row += 1
-        free(room.bytes)
-    return _ended(defect, row, n_rows), row
-
-
 def total_loss(
     Examples examples,
     const double[::1] predictions not None,
@@ -297,43 +272,24 @@ def balance(Examples examples, double[::1] duals not None):
     return rest
 
 
-def excess(
-    const double[:, ::1] sums not None, double share, double l1
-):
-    """max |u| and sum [|u| - l1]+^2 of u = share * sums, and how much rounding loses of the sum."""
-    cdef Py_ssize_t j
-    cdef double size, over, largest = 0.0, squared = 0.0, low = 0.0, lost = 0.0
-    check_cells(sums, sums.shape[0], 2)
-    with nogil:
-        for j in range(sums.shape[0]):
-            size = fabs(share * (sums[j, 0] + sums[j, 1]))
-            over = fmax(size - l1, 0.0)
-            largest = fmax(largest, size)
-            add_to(&squared, &low, over * over)
-            lost += over * (over + 2.0 * size)
-    return largest, squared + low, lost * SLACK
+def excess(const double[:, :] sums not None, double share, double l1, double wrong):
+    """max |u| and sum [|u| - l1]+^2 of u = share * sums, and a bound on what rounding adds to them.
 
-
-def checked_excess(
-    const double[::1] u not None,
-    const double[:, ::1] tallies not None,
-    double share,
-    double steepest,
-    double l1,
-):
-    """Upper bounds of max |u| and of sum [|u| - l1]+^2, for a u that ``add_rows`` has rounded.
-
-    ``steepest`` is the largest |a_i|.  A sum of n terms is wrong by at most n + 2 units of roundoff
-    of the sum of their magnitudes.
+    A row of ``sums`` is {high, low}, or {sum}; every sum may be wrong by ``wrong``.
     """
     cdef Py_ssize_t j
-    cdef double size, over, largest = 0.0, squared = 0.0, low = 0.0
-    check_cells(tallies, u.shape[0], 2)
+    cdef bint double_double = sums.shape[1] > 1
+    cdef double size, over, room, largest = 0.0, squared = 0.0, low = 0.0, lost = 0.0
+    if sums.shape[1] < 1:
+        raise ValueError("sums must have a number for every column")
     with nogil:
-        for j in range(u.shape[0]):
-            size = fabs(u[j])
-            size += DBL_EPSILON * steepest * share * tallies[j, 0] * (tallies[j, 1] + 4.0)
-            over = fmax(size - l1, 0.0)
-            largest = fmax(largest, size)
-            add_to(&squared, &low, over * over)
-    return largest, (squared + low) * (1.0 + SLACK)
+        for j in range(sums.shape[0]):
+            size = fabs(share * (sums[j, 0] + sums[j, 1] if double_double else sums[j, 0]))
+            room = wrong + SLACK * size
+            largest = fmax(largest, size + room)
+            over = size - l1
+            if over + room > 0.0:
+                over = fmax(over, 0.0)
+                add_to(&squared, &low, over * over)
+                lost += room * (2.0 * over + room) + SLACK * over * over
+    return largest, squared + low, lost
