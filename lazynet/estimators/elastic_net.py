@@ -10,10 +10,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from lazynet.averages import AVERAGE, AverageLike
-from lazynet.catalogue import RULE, RuleLike
+from lazynet.catalogue import RULE, RuleLike, check_rule
 from lazynet.checks.verify import LARGEST_EPOCHS, VerificationReport, affordable_rows, verify
 from lazynet.data import as_examples, check_order, touched_columns, unusable
 from lazynet.engines.base import Engine, refuse_overflow
@@ -90,6 +91,7 @@ class _ElasticNetModel(SparseLinear):
     _changed_in_place = ("_engines", "_generator")
 
     schedule: ScheduleLike
+    rule: RuleLike
 
     # --- the plan -------------------------------------------------------------------------
 
@@ -125,6 +127,14 @@ class _ElasticNetModel(SparseLinear):
         return suitable_rate(norm, p.loss, given)
 
     # --- training -------------------------------------------------------------------------
+
+    def _learns_from_streams(self) -> bool:
+        try:
+            rule = check_rule("rule", self.rule)
+        except (TypeError, ValueError):
+            return True  # partial_fit says what is wrong with the rule
+        rule.check_streams("partial_fit")
+        return True
 
     def _fit(
         self,
@@ -231,7 +241,6 @@ class _ElasticNetModel(SparseLinear):
         sample_order: ArrayLike | None,
     ) -> list[Warning]:
         """Go on training with one pass over X; returns the warnings to give."""
-        p.rule.check_streams("partial_fit")
         begun = self.__sklearn_is_fitted__()
         # The first call decides on the scale of the rates where the parameters leave it open.
         kept = self._scale if begun and p.eta0 is None and needs_scale(p.schedule) else None
@@ -595,6 +604,7 @@ class LazyNetClassifier(SparseClassifier, _ElasticNetModel):
         self.classes_ = classes
         return warnings
 
+    @available_if(_ElasticNetModel._learns_from_streams)
     def partial_fit(
         self,
         X: Any,
@@ -763,6 +773,7 @@ class LazyNetRegressor(SparseRegressor, _ElasticNetModel):
         weights = check_sample_weight(sample_weight, X)
         return self._fit(p, X, y, weights, sample_order, *start)
 
+    @available_if(_ElasticNetModel._learns_from_streams)
     def partial_fit(
         self,
         X: Any,

@@ -94,6 +94,7 @@ static double lazynet_saga_crossed(double w, double d, double k,
 LAZYNET_INLINE double lazynet_saga_weight(double w, double mean, double k,
                                           const lazynet_saga_constants *rule) {
     const double d = rule->alpha * mean, size = fabs(w);
+    if (size == 0.0 && fabs(d) <= rule->theta) return 0.0; /* most weights, under an l1 penalty */
     /* From zero a weight leaves against d. */
     const double side = size > 0.0 ? copysign(1.0, w) : copysign(1.0, -d);
     const double left = lazynet_saga_size(size, side * d + rule->theta, k, rule);
