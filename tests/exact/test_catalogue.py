@@ -17,8 +17,8 @@ import lazynet
 from lazynet import engines, reference, rules
 from lazynet.catalogue import ALGORITHMS, algorithm_of, check_rule, new_engine, new_reference
 from lazynet.checks.twin import BoundedTwin
-from lazynet.engines.cells import CellEngine
 from lazynet.data import as_examples
+from lazynet.engines.cells import CellEngine
 from lazynet.engines.clock import ClockEngine
 from lazynet.kernels import cells as kernel
 from lazynet.losses import get_loss

@@ -104,9 +104,7 @@ def cases(draw, name):
     return rule, penalty_of(rule, draw(STRENGTHS), draw(STRENGTHS))
 
 
-def reference_of(
-    rule, n_features, penalty, schedule, n_rows, loss="log_loss", fit_intercept=True
-):
+def reference_of(rule, n_features, penalty, schedule, n_rows, loss="log_loss", fit_intercept=True):
     """The plain Python twin that the catalogue names."""
     return new_reference(
         rule, n_features, loss=get_loss(loss), penalty=penalty, schedule=schedule,
@@ -330,9 +328,9 @@ def test_the_kernel_refuses_settings_that_give_no_rates(kind, settings, message)
     """The kernel refuses settings that give no rates before anything is read."""
     each = learner(kind, sparse.csr_matrix((1, 2)), np.ones(1))
     state = np.array(settings), each.engine.cells, each.engine.fields
+    given = each.examples, each.plan.steps(rows(1), 0), each.task
     with pytest.raises(ValueError, match=message):
-        steps = each.plan.steps(rows(1), 0)
-        kernel.run(kind, each.examples, steps, each.task, *state, 0, np.zeros(1))
+        kernel.run(kind, *given, *state, 0, np.zeros(1))
 
 
 def test_the_kernel_knows_the_kinds_by_name():

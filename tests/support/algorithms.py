@@ -96,6 +96,4 @@ def penalty_of(rule, l1, l2):
 
 
 #: Options of an estimator for each rule that has an engine of its own and learns from a stream.
-WITH_STATE = {
-    name: options_of(GIVEN[name]) for name in RULES_WITH_STATE if name in STREAMING_RULES
-}
+WITH_STATE = {name: options_of(GIVEN[name]) for name in RULES_WITH_STATE if name in STREAMING_RULES}
