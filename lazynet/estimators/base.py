@@ -298,7 +298,7 @@ class SparseLinear(Transactional, BaseEstimator):
         With ``average`` these are the averages of the weights, once an iterate has counted.  The
         array is read-only; assign a whole array to change the model.  After an assignment, of
         ``intercept_`` too, an average begins anew, as do the sums of gradients of RDA, FTRL and
-        AdaGrad.
+        AdaGrad; SAGA remembers no slopes.
         """
         check_is_fitted(self)
         return self._shaped(self._raw_coef())
