@@ -67,8 +67,10 @@ LAZYNET_INLINE double lazynet_saga_step(double w, double d, const lazynet_saga_c
 /* The size of a weight after k steps in which it loses q and stays on its side. */
 LAZYNET_INLINE double lazynet_saga_size(double size, double q, double k,
                                         const lazynet_saga_constants *rule) {
-    if (rule->rate > 0.0) return size + (size + q * rule->inverse) * expm1(-(k * rule->rate));
-    return size - k * q;
+    if (!(rule->rate > 0.0)) return size - k * q;
+    const double x = -(k * rule->rate);
+    const int small = x >= -LAZYNET_SMALL_EXPONENT && x <= 0.0;
+    return size + (size + q * rule->inverse) * (small ? lazynet_small_expm1(x) : expm1(x));
 }
 
 /* A weight that crosses zero within the next k steps, k steps later. */
