@@ -1,6 +1,6 @@
 /* SAGA with an elastic net (Defazio, Bach & Lacoste-Julien 2014).  The slope of every row at its
- * last visit is remembered; with `change` what has become of it since, x the row and n the number
- * of rows, a step is
+ * last visit is remembered.  A step on the row x, one of n, whose slope has since grown by `change`,
+ * is
  *
  *     w <- prox( w - alpha (change x + m) )     m <- m + change x / n
  *
@@ -13,7 +13,7 @@
  * While it stays on its side of zero (s = +1 or -1), |w| loses q = s d + theta in each step and is
  * then divided; k steps are one:
  *
- *     |w| <- |w| + (|w| + q / (alpha l2)) expm1(-k log1p(alpha l2))   without l2:  |w| <- |w| - k q
+ *     |w| <- |w| + (|w| + q / (alpha l2)) expm1(-k log1p(alpha l2))     without l2:  |w| - k q
  *
  * With q <= 0 this holds for any k.  With q > 0 the weight meets zero, and the formula is negative
  * from then on.  If |d| <= theta the weight then stays at zero.  Otherwise d carries it to the other
@@ -77,7 +77,9 @@ LAZYNET_INLINE double lazynet_saga_size(double size, double q, double k,
 static double lazynet_saga_crossed(double w, double d, double k,
                                    const lazynet_saga_constants *rule) {
     const double side = copysign(1.0, w), size = fabs(w), q = side * d + rule->theta;
-    const double whole = rule->rate > 0.0 ? log1p(size / (q * rule->inverse)) / rule->rate : size / q;
+    /* The formula is zero after this many steps. */
+    const double whole =
+        rule->rate > 0.0 ? log1p(size / (q * rule->inverse)) / rule->rate : size / q;
     double ahead = floor(whole) - 1.0;
     ahead = ahead < k ? ahead : k;
     ahead = ahead > 0.0 ? ahead : 0.0;
