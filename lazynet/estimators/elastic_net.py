@@ -241,6 +241,8 @@ class _ElasticNetModel(SparseLinear):
         sample_order: ArrayLike | None,
     ) -> list[Warning]:
         """Go on training with one pass over X; returns the warnings to give."""
+        # The rule may have been replaced since the method was looked up.
+        p.rule.check_streams("partial_fit")
         begun = self.__sklearn_is_fitted__()
         # The first call decides on the scale of the rates where the parameters leave it open.
         kept = self._scale if begun and p.eta0 is None and needs_scale(p.schedule) else None

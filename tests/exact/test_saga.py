@@ -320,6 +320,8 @@ def test_a_stream_is_refused():
             caught.value.__cause__
         )
         assert "use fit" in str(caught.value.__cause__)
+        with pytest.raises(ValueError, match=r"partial_fit cannot train with rule=SAGA"):
+            model._fit_on(model._settle(), X, 1.0 * y, None, None)
         assert hasattr(model.set_params(rule="fobos"), "partial_fit")
     with pytest.raises(ValueError, match=r"Stepper cannot train with rule=SAGA\(\).*use fit"):
         Stepper(3, rule="saga")
