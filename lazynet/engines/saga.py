@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -67,6 +65,3 @@ class SAGAEngine(LaggingEngine):
         """Bring every weight current."""
         self.cells[:, 0] = self.weights()
         self.cells[:, 2] = self.field("steps")
-
-    def _is_finite_at(self, indices: NDArray[Any]) -> bool:
-        return bool(np.isfinite(self.cells[indices]).all())
