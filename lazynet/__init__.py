@@ -3,9 +3,9 @@
 `LazyNetClassifier` and `LazyNetRegressor` are the estimators; `ASGDClassifier`, `ASGDRegressor`
 and `StabilisedSGDClassifier` implement one algorithm each; `Stepper` takes one example at a time.
 The small objects name and configure what the estimators are made of: rules (`FoBoS`, `SGD`,
-`TruncatedGradient`, `RDA`, `FTRL`, `AdaGrad`, `Carpenter`), schedules (`Constant`, `InverseTime`,
-`InverseSqrt`, `Power`, `Pegasos`), engines (`Clock`, `Tables`, `Rescaled`, `Dense`), averages
-(`FromStep`, `Suffix`, `PolynomialDecay`) and losses (`Huber`, `EpsilonInsensitive`).
+`TruncatedGradient`, `RDA`, `FTRL`, `AdaGrad`, `SAGA`, `Carpenter`), schedules (`Constant`,
+`InverseTime`, `InverseSqrt`, `Power`, `Pegasos`), engines (`Clock`, `Tables`, `Rescaled`, `Dense`),
+averages (`FromStep`, `Suffix`, `PolynomialDecay`) and losses (`Huber`, `EpsilonInsensitive`).
 
 `lazynet.catalogue` is the table of all rules; `lazynet.testing` compares lazy rules with a dense
 twin; `lazynet.reference` holds every algorithm in plain Python; `lazynet.checks` bounds the effect
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from lazynet.rules.carpenter import Carpenter
     from lazynet.rules.ftrl import FTRL
     from lazynet.rules.rda import RDA
+    from lazynet.rules.saga import SAGA
     from lazynet.rules.truncated_gradient import TruncatedGradient
     from lazynet.schedules import (
         Constant,
@@ -82,6 +83,7 @@ _ROOMS = {
     "Power": "lazynet.schedules",
     "RDA": "lazynet.rules.rda",
     "Rescaled": "lazynet.forms",
+    "SAGA": "lazynet.rules.saga",
     "SGD": "lazynet.rules.affine",
     "SelectionReport": "lazynet.selection",
     "StabilisedSGDClassifier": "lazynet.estimators.stabilised",
@@ -100,6 +102,7 @@ _MODULES = {"catalogue", "checks", "figures", "reference", "schedules", "selecti
 __all__ = [
     "FTRL",
     "RDA",
+    "SAGA",
     "SGD",
     "ASGDClassifier",
     "ASGDRegressor",

@@ -20,6 +20,7 @@ from lazynet.engines.dense import DenseEngine
 from lazynet.engines.ftrl import FTRLEngine
 from lazynet.engines.rda import RDAEngine
 from lazynet.engines.rescaled import RescaledEngine
+from lazynet.engines.saga import SAGAEngine
 from lazynet.engines.tables import TablesEngine
 from lazynet.engines.truncated_gradient import TruncatedGradientEngine
 from lazynet.engines.wear import Wear
@@ -31,6 +32,7 @@ from lazynet.reference.adagrad import DenseAdaGrad
 from lazynet.reference.carpenter import PlainCarpenter
 from lazynet.reference.ftrl import DenseFTRL
 from lazynet.reference.rda import DenseRDA
+from lazynet.reference.saga import DenseSAGA
 from lazynet.reference.truncated_gradient import DenseTruncatedGradient
 from lazynet.rules.adagrad import AdaGrad
 from lazynet.rules.affine import SGD, FoBoS
@@ -38,6 +40,7 @@ from lazynet.rules.base import Rule
 from lazynet.rules.carpenter import Carpenter
 from lazynet.rules.ftrl import FTRL
 from lazynet.rules.rda import RDA
+from lazynet.rules.saga import SAGA
 from lazynet.rules.truncated_gradient import TruncatedGradient
 
 
@@ -86,6 +89,9 @@ ALGORITHMS: dict[str, Algorithm] = {
         Algorithm(
             AdaGrad, AdaGradEngine, DenseAdaGrad,
             "Duchi, Hazan & Singer (2011), composite form", _CELLS,
+        ),
+        Algorithm(
+            SAGA, SAGAEngine, DenseSAGA, "Defazio, Bach & Lacoste-Julien (2014)", _CELLS,
         ),
         Algorithm(
             Carpenter, CarpenterEngine, PlainCarpenter,
@@ -158,8 +164,11 @@ def new_reference(
     penalty: ElasticNet,
     schedule: Callable[[int], float],
     fit_intercept: bool,
+    n_rows: int | None = None,
 ) -> Any:
     """The plain Python twin of a rule, all weights zero.
+
+    ``n_rows`` is the number of rows of the data set, for rules that do not learn from a stream.
 
     >>> from lazynet.losses import get_loss
     >>> twin = new_reference(RDA(gamma=2.0), 1, loss=get_loss("hinge"), penalty=ElasticNet(),
@@ -178,4 +187,11 @@ def new_reference(
     )
     if rule.scheduled:
         options["schedule"] = schedule
+    if not rule.streams:
+        if n_rows is None or None in rule.get_params().values():
+            raise ValueError(
+                f"the twin of rule={rule!r} needs n_rows, the number of rows of the data set, and "
+                f"the rate: write rule={rule.rate}"
+            )
+        options["n_rows"] = n_rows
     return algorithm_of(rule).reference(n_features, **options)

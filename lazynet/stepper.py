@@ -93,6 +93,7 @@ class Stepper(Transactional):
     ) -> None:
         # Here locals() holds only the arguments: settle them by name.
         p = settle(self._kinds, locals())
+        p.rule.check_streams("Stepper")
         check_rate_parameters(p.rule, schedule, p.eta0)
         self.plan = Plan.of(p).known(_DEFAULT_ETA0 if p.eta0 is None else p.eta0, None)
         self.engine = self.plan.new_engine(p.n_features, p.wear)

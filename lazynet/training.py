@@ -79,6 +79,7 @@ class Plan(SettledFields):
     def _check_together(self) -> None:
         rule, form = self.rule, self.form
         rule.check_penalty(self.penalty)
+        rule.check_loss(self.loss)
         if self.penalty.l1 and not form.takes_l1:
             raise ValueError(
                 f"engine={form.name!r} knows no l1 penalty, got l1={self.penalty.l1:g}; set l1=0, "
@@ -109,7 +110,7 @@ class Plan(SettledFields):
         return Plan(
             self.loss,
             self.penalty,
-            self.rule,
+            self.rule.known(eta0),
             known_schedule(self.schedule, eta0, self.penalty.l2),
             self.form,
             known_average(self.average, n_steps),
@@ -138,8 +139,10 @@ class Plan(SettledFields):
             wear=wear,
         )
 
-    def new_reference(self, n_features: int, schedule: Callable[[int], float]) -> Any:
-        """The plain Python twin, all weights zero."""
+    def new_reference(
+        self, n_features: int, schedule: Callable[[int], float], n_rows: int | None = None
+    ) -> Any:
+        """The plain Python twin, all weights zero; ``n_rows`` as in ``catalogue.new_reference``."""
         return new_reference(
             self.rule,
             n_features,
@@ -147,6 +150,7 @@ class Plan(SettledFields):
             penalty=self.penalty,
             schedule=schedule,
             fit_intercept=self.fit_intercept,
+            n_rows=n_rows,
         )
 
     def continued(self, engine: Engine, *, average: bool) -> Engine:

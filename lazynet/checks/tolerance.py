@@ -280,9 +280,14 @@ class NearbyRun:
         target: float,
         importance: float,
         weights: Sequence[float],
+        **numbered: int,
     ) -> bool:
-        """Whether, after one more step, the weights are far from the ``weights`` of the twin."""
-        self.reference.step(indices, [x * (1.0 + _NUDGE) for x in values], target, importance)
+        """Whether, after one more step, the weights are far from the ``weights`` of the twin.
+
+        ``numbered`` is the ``row`` of a twin that does not learn from a stream.
+        """
+        nudged = [x * (1.0 + _NUDGE) for x in values]
+        self.reference.step(indices, nudged, target, importance, **numbered)
         w = np.asarray(weights, dtype=float)
         gap = np.abs(np.asarray(self.reference.weights, dtype=float) - w).max(initial=0.0)
         # Written so that NaN amplifies.

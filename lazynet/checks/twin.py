@@ -44,12 +44,14 @@ class BoundedTwin:
         l2: float = 0.0,
         fit_intercept: bool = False,
         largest_cushion: float = math.inf,
+        n_rows: int | None = None,
     ) -> None:
         loss = self.loss = get_loss(loss)
         chosen = check_rule("rule", rule)
         if not algorithm_of(chosen).exact:
             raise ValueError(f"rule must be exact, got {chosen!r}, which is not")
         self.scheduled, self.schedule = chosen.scheduled, schedule
+        self.streams = chosen.streams
         make = partial(
             new_reference,
             chosen,
@@ -58,6 +60,7 @@ class BoundedTwin:
             penalty=ElasticNet(l1, l2),
             schedule=schedule,
             fit_intercept=fit_intercept,
+            n_rows=n_rows,
         )
         self.dense = make()
         self.nearby: NearbyRun | None = None
@@ -69,7 +72,9 @@ class BoundedTwin:
             self.budget = ErrorBudget(loss, rule, l1, l2, fit_intercept, largest_cushion)
 
     @classmethod
-    def of_plan(cls, plan: Plan, n_features: int, largest_cushion: float) -> Self:
+    def of_plan(
+        cls, plan: Plan, n_features: int, largest_cushion: float, n_rows: int | None = None
+    ) -> Self:
         """The twin of a model that is trained by ``plan``.
 
         >>> from lazynet import Stepper
@@ -86,19 +91,30 @@ class BoundedTwin:
             l2=plan.penalty.l2,
             fit_intercept=plan.fit_intercept,
             largest_cushion=largest_cushion,
+            n_rows=n_rows,
         )
 
     def step(
-        self, indices: Sequence[int], values: Sequence[float], target: float, weight: float = 1.0
+        self,
+        indices: Sequence[int],
+        values: Sequence[float],
+        target: float,
+        weight: float = 1.0,
+        row: int = 0,
     ) -> float:
-        """Take one step, and add the rounding of the step to the bound; returns the prediction."""
+        """Take one step, and add the rounding of the step to the bound; returns the prediction.
+
+        ``row`` is the number of the example in the data set, which only rules that do not learn
+        from a stream ask for.
+        """
         dense = self.dense
         touched = None
         if self.nearby is None:  # only the derived bound asks for the touched weights
             before = dense.weights
             touched = [before[j] for j in indices]
         eta = self.schedule(dense.t) if self.scheduled else 1.0
-        prediction = dense.step(indices, values, target, weight)
+        numbered = {} if self.streams else {"row": row}
+        prediction = dense.step(indices, values, target, weight, **numbered)
         after = dense.weights
         self.budget.after_step(
             eta,
@@ -114,7 +130,7 @@ class BoundedTwin:
         if (
             self.nearby is not None
             and self.comparable
-            and self.nearby.amplifies(indices, values, target, weight, after)
+            and self.nearby.amplifies(indices, values, target, weight, after, **numbered)
         ):
             self.budget.end(DIVERGED)
         return float(prediction)

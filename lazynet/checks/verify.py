@@ -212,7 +212,7 @@ def verify(
 
     engine = plan.new_engine(len(features))
     learner = Learner(engine, as_examples(head, y, weights_of_rows), plan)
-    twin = BoundedTwin.of_plan(plan, len(features), engine.wear.largest_cushion)
+    twin = BoundedTwin.of_plan(plan, len(features), engine.wear.largest_cushion, n_rows)
     comparison = _Comparison(learner, twin, features)
     for t in range(n_rows * epochs):
         row = t % n_rows
@@ -220,7 +220,7 @@ def verify(
         importance = 1.0 if weights_of_rows is None else float(weights_of_rows[row])
         steps = plan.steps(np.array([row]), t)
         example = head.indices[span].tolist(), head.data[span].tolist()
-        twin.step(*example, float(y[row]), importance)
+        twin.step(*example, float(y[row]), importance, row)
         if not twin.comparable:
             comparison.ended = twin.ended
             break

@@ -25,7 +25,7 @@ class CellEngine(Engine):
     #: which header of kernels/cells describes the cells
     kind: ClassVar[str]
     _per_weight = ("cells",)
-    _scalars = ("fields", "settings")
+    _scalars: ClassVar[tuple[str, ...]] = ("fields", "settings")
 
     def __init__(
         self, n_features: int, rule: Rule, penalty: ElasticNet, wear: Wear | None = None

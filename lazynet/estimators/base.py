@@ -50,12 +50,12 @@ _WRITTEN = re.compile(r"\b(loss|l1|l2|rule|schedule|engine)=")
 _FEW = 1 / 8
 
 
-def suitable_rate(squared_norm: float, loss: Loss) -> float:
+def suitable_rate(squared_norm: float, loss: Loss, given: str = "eta0") -> float:
     """The rate 1 / (c |x|^2), c the largest curvature: a step on such a row does not overshoot."""
     if not np.isfinite(squared_norm):
         raise ValueError(
             "X has rows whose squared norm is not a finite number, so no rate suits them; "
-            "scale the features to comparable sizes, or give eta0"
+            f"scale the features to comparable sizes, or give {given}"
         )
     if squared_norm == 0:
         return 1.0
@@ -298,7 +298,7 @@ class SparseLinear(Transactional, BaseEstimator):
         With ``average`` these are the averages of the weights, once an iterate has counted.  The
         array is read-only; assign a whole array to change the model.  After an assignment, of
         ``intercept_`` too, an average begins anew, as do the sums of gradients of RDA, FTRL and
-        AdaGrad.
+        AdaGrad; SAGA remembers no slopes.
         """
         check_is_fitted(self)
         return self._shaped(self._raw_coef())

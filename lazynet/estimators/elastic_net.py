@@ -10,10 +10,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from lazynet.averages import AVERAGE, AverageLike
-from lazynet.catalogue import RULE, RuleLike
+from lazynet.catalogue import RULE, RuleLike, check_rule
 from lazynet.checks.verify import LARGEST_EPOCHS, VerificationReport, affordable_rows, verify
 from lazynet.data import as_examples, check_order, touched_columns, unusable
 from lazynet.engines.base import Engine, refuse_overflow
@@ -90,6 +91,7 @@ class _ElasticNetModel(SparseLinear):
     _changed_in_place = ("_engines", "_generator")
 
     schedule: ScheduleLike
+    rule: RuleLike
 
     # --- the plan -------------------------------------------------------------------------
 
@@ -107,18 +109,32 @@ class _ElasticNetModel(SparseLinear):
         if p.eta0 is not None:
             return float(p.eta0)
         if not p.rule.scheduled:
-            return float(getattr(p.rule, "alpha", 1.0))
+            return float(p.rule.rate_for(lambda: self._suitable_rate(p, X, weights, p.rule.rate)))
         if not needs_scale(p.schedule):
             return float(getattr(p.schedule, "eta0", 1.0))
         # With a bounded slope training cannot diverge, however large an importance is; a rate
         # that suits one heavy example would only keep the other examples from learning.
         counts = weights if p.loss.unbounded_slope else None
-        norm = as_examples(X, None, counts).largest_squared_norm(float(p.fit_intercept))
         # The default rate must not be a rate that the rule refuses.
         largest = p.rule.largest_rate(p.plan.penalty) / 2 if not p.rule.has_state else np.inf
-        return min(suitable_rate(norm, p.loss), largest)
+        return min(self._suitable_rate(p, X, counts, "eta0"), largest)
+
+    def _suitable_rate(
+        self, p: SimpleNamespace, X: sparse.csr_matrix, counts: Any, given: str
+    ) -> float:
+        """The largest rate at which no step on a row overshoots; ``given`` would replace it."""
+        norm = as_examples(X, None, counts).largest_squared_norm(float(p.fit_intercept))
+        return suitable_rate(norm, p.loss, given)
 
     # --- training -------------------------------------------------------------------------
+
+    def _learns_from_streams(self) -> bool:
+        try:
+            rule = check_rule("rule", self.rule)
+        except (TypeError, ValueError):
+            return True  # partial_fit says what is wrong with the rule
+        rule.check_streams("partial_fit")
+        return True
 
     def _fit(
         self,
@@ -208,7 +224,7 @@ class _ElasticNetModel(SparseLinear):
             rates = f", or eta0 (which is {self.eta0_:.3g}) if the rates are small"
         elif hasattr(p.rule, "alpha"):
             rates = (
-                f", or alpha (which is {p.rule.alpha:.3g}) with rule={p.rule.rate} if the rates "
+                f", or alpha (which is {self.eta0_:.3g}) with rule={p.rule.rate} if the rates "
                 f"are small"
             )
         return ConvergenceWarning(
@@ -225,6 +241,8 @@ class _ElasticNetModel(SparseLinear):
         sample_order: ArrayLike | None,
     ) -> list[Warning]:
         """Go on training with one pass over X; returns the warnings to give."""
+        # The rule may have been replaced since the method was looked up.
+        p.rule.check_streams("partial_fit")
         begun = self.__sklearn_is_fitted__()
         # The first call decides on the scale of the rates where the parameters leave it open.
         kept = self._scale if begun and p.eta0 is None and needs_scale(p.schedule) else None
@@ -384,14 +402,16 @@ class LazyNetClassifier(SparseClassifier, _ElasticNetModel):
         "truncated_gradient", ``TruncatedGradient(period, threshold)``: the subgradient step with l1
         as gravity.  "rda", ``RDA(gamma, rho)``: regularised dual averaging.  "ftrl",
         ``FTRL(alpha, beta)``: FTRL-Proximal, whose l1 and l2 act once and not once per step.
-        "adagrad", ``AdaGrad(alpha, delta)``: a rate per coordinate.  All of these are exact;
+        "adagrad", ``AdaGrad(alpha, delta)``: a rate per coordinate.  "saga", ``SAGA(alpha)``:
+        remembers the slope of every row and converges at a constant rate; it needs ``fit``, and
+        with ``alpha=None`` a loss whose slope does not jump.  All of these are exact;
         "carpenter_inexact", ``Carpenter(period)``, is not.
     schedule : str, object, array, or callable, default="power"
         The rate of step t = 0, 1, 2, ...: "constant" eta0, "inverse_time" eta0/(1+t),
         "inverse_sqrt" eta0/sqrt(1+t), "power" eta0/(1+t)^power_t with power_t = 1/4, "pegasos"
         1/(l2 (2+t)); the objects ``Constant``, ``InverseTime``, ``InverseSqrt``,
         ``Power(eta0, power_t)``, ``Pegasos(l2, t0)``; the rates themselves; or a function of t.
-        "rda", "ftrl" and "adagrad" have rates of their own.
+        "rda", "ftrl", "adagrad" and "saga" have rates of their own.
     eta0 : float or None, default=None
         Scale of the rate of a schedule that is named by a string.  None: the largest scale for
         which no step overshoots on any row of the first call, 1 / (c * max |x|^2), c the largest
@@ -428,8 +448,8 @@ class LazyNetClassifier(SparseClassifier, _ElasticNetModel):
     class_weight : dict, "balanced" or None, default=None
         The importance of an example by its class.
     warm_start : bool, default=False
-        Let ``fit`` start from the weights after the last step; t starts at 0 again, and an average
-        starts anew.
+        Let ``fit`` start from the weights after the last step; t starts at 0 again, an average
+        starts anew, and "saga" remembers no slopes.
     record_history : bool, default=True
         Evaluate the objective after every epoch for ``history_``.  False saves this pass over the
         data unless ``tol``, ``verbose`` or a callback needs the objective.
@@ -586,6 +606,7 @@ class LazyNetClassifier(SparseClassifier, _ElasticNetModel):
         self.classes_ = classes
         return warnings
 
+    @available_if(_ElasticNetModel._learns_from_streams)
     def partial_fit(
         self,
         X: Any,
@@ -754,6 +775,7 @@ class LazyNetRegressor(SparseRegressor, _ElasticNetModel):
         weights = check_sample_weight(sample_weight, X)
         return self._fit(p, X, y, weights, sample_order, *start)
 
+    @available_if(_ElasticNetModel._learns_from_streams)
     def partial_fit(
         self,
         X: Any,

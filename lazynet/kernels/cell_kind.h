@@ -28,6 +28,7 @@ typedef const char *lazynet_name;
 
 typedef struct {
     double intercept;     /* as of now */
+    double n_rows;        /* the number of rows of the data set */
     lazynet_room scratch; /* scratch memory for the row at hand, for kinds that ask for it */
 } lazynet_cell_head;
 
@@ -47,6 +48,8 @@ typedef struct {
 
     int scheduled;        /* steps take the rate of the schedule; else the rule has its own rates */
     int updates_always;   /* NAME_update is called where move = 0 too; else such rows are skipped */
+    int remembers;        /* the slope of every row at its last visit is remembered, and a step is
+                           * told by how much it has changed, in place of the slope */
     int frozen_intercept; /* an intercept that was loaded adds to predictions, fitted or not */
     ptrdiff_t scratch;    /* doubles of scratch memory per nonzero; 8 nonzeros more are allotted */
 

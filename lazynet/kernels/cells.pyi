@@ -12,6 +12,7 @@ def run(
     cells: NDArray[np.float64],
     fields: NDArray[np.float64],
     first: int,
+    slopes: NDArray[np.float64] | None = None,
 ) -> tuple[int, int]: ...
 def read(
     kind: str,

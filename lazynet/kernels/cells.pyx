@@ -7,7 +7,8 @@ loop here takes a step as follows, whatever the kind: load the row, compute the 
 cells, move along the example, update the cells of the row, and let the rule count the step.
 
 State is plain arrays of float64: ``cells``, a row per weight; ``fields``, the scalars that change
-from step to step; ``settings``, the constants of the rule.
+from step to step; ``settings``, the constants of the rule; and for kinds that remember ``slopes``,
+an entry per row of the data set: the importance times the slope of the loss at the last visit.
 """
 
 from libc.math cimport isfinite
@@ -41,6 +42,7 @@ cdef extern from "cell_kind.h" nogil:
 
     ctypedef struct Head "lazynet_cell_head":
         double intercept
+        double n_rows
         Room scratch
 
     ctypedef struct Refusal "lazynet_refusal":
@@ -55,6 +57,7 @@ cdef extern from "cell_kind.h" nogil:
         size_t size
         bint scheduled
         bint updates_always
+        bint remembers
         bint frozen_intercept
         Py_ssize_t scratch
         Refusal (*refusal)(
@@ -95,7 +98,7 @@ cdef extern from *:
     Py_ssize_t LAZYNET_N_KINDS
     int walk_by_number "LAZYNET_WALK"(
         Py_ssize_t number, Examples examples, Steps steps, Task task, const CellOps* ops,
-        Head* rule, double* cells, Py_ssize_t* next
+        Head* rule, double* cells, double* slopes, Py_ssize_t* next
     ) noexcept nogil
 
 
@@ -164,6 +167,7 @@ cdef inline int walk "LAZYNET_COPIED_WALK"(
     const CellOps* ops,
     Head* rule,
     double* cells,
+    double* slopes,       # IN/OUT: of every row at its last visit, for kinds that remember
     Py_ssize_t* next,     # IN/OUT: the first step not taken
 ) noexcept nogil:
     """Take the steps from ``next`` on; returns how the call ended."""
@@ -176,7 +180,7 @@ cdef inline int walk "LAZYNET_COPIED_WALK"(
     cdef bint fits_intercept = task.fit_intercept
     cdef bint adds_intercept = fits_intercept or kind.frozen_intercept
     cdef double largest_cushion = task.wear.largest_cushion
-    cdef double prediction, move, rate
+    cdef double prediction, move, rate, slope = 0.0
     cdef Status status = FINISHED
     cdef Visit at
     begin_visits(&at)
@@ -194,11 +198,16 @@ cdef inline int walk "LAZYNET_COPIED_WALK"(
             prediction += rule.intercept
         rate = rates[step] if kind.scheduled else 1.0
         move = move_of(examples, task, at.number, prediction, rate)
+        if kind.remembers:
+            slope = move
+            move = slope - slopes[at.number]
         if not (isfinite(prediction) and isfinite(move)):
             status = OVERFLOWED
             break
         if move != 0.0 or kind.updates_always:
             ops.update(csr, &at.now, at.ahead, cells, rule, move)
+        if kind.remembers:
+            slopes[at.number] = slope
         touched += at.now.length
         step += 1
         if kind.advance(
@@ -223,6 +232,7 @@ def run(
     double[:, ::1] cells not None,   # IN/OUT
     double[::1] fields not None,     # IN/OUT
     Py_ssize_t first,
+    double[::1] slopes=None,         # IN/OUT: an entry per row, for kinds that remember
 ):
     """Take the steps from ``first`` on; returns how the call ended and the first step not taken."""
     cdef Py_ssize_t number = number_of(kind)
@@ -232,12 +242,18 @@ def run(
     cdef Head* rule
     check_cells(cells, examples.csr.n_columns, of.numbers)
     check_runnable(examples, task.loss)
+    if of.remembers:
+        if slopes is None:
+            raise TypeError("slopes must be an array with an entry per row, got None")
+        check_vector("slopes", slopes, examples.csr.n_rows)
     rule = rule_of(of, settings, fields, True)
+    rule.n_rows = <double> examples.csr.n_rows
     if 0 <= first < n_steps:
         with nogil:
             status = walk_by_number(
                 number, examples, steps, task, &examples.ops.cells[number], rule,
-                &cells[0, 0] if cells.shape[0] else NULL, &step,
+                &cells[0, 0] if cells.shape[0] else NULL,
+                &slopes[0] if of.remembers and examples.csr.n_rows else NULL, &step,
             )
             of.end(rule, &fields[0])
             free(rule.scratch.bytes)

@@ -92,6 +92,17 @@ LAZYNET_INLINE double lazynet_soft(double z, double shift) {
 /* The inverse on what survives: v -> sgn(v) (|v| + shift). */
 LAZYNET_INLINE double lazynet_unsoft(double v, double shift) { return v + copysign(shift, v); }
 
+/* expm1(x) for -1/32 <= x <= 0, by its series: the first term left out is below the rounding of the
+ * others. */
+#define LAZYNET_SMALL_EXPONENT (1.0 / 32)
+LAZYNET_INLINE double lazynet_small_expm1(double x) {
+    /* x + x^2/2! + ... + x^8/8!, in pairs and pairs of pairs, for a short chain */
+    const double x2 = x * x;
+    const double low = (1.0 + x * (1.0 / 2)) + x2 * (1.0 / 6 + x * (1.0 / 24));
+    const double high = (1.0 / 120 + x * (1.0 / 720)) + x2 * (1.0 / 5040 + x * (1.0 / 40320));
+    return x * (low + x2 * x2 * high);
+}
+
 /* A weight of the paper's tables brought from the tables' step `psi` to `now`, given P(psi),
  * B(psi), P(now), B(now): the corrected Theorems 1 and 2 in one formula. */
 LAZYNET_INLINE double lazynet_caught_up(double w, double p_psi, double b_psi, double p_now,

@@ -31,6 +31,7 @@ unless it is 0.
 - ``lazynet.reference.rda``: regularised dual averaging
 - ``lazynet.reference.ftrl``: FTRL-Proximal
 - ``lazynet.reference.adagrad``: AdaGrad with an elastic net, dense and lazy
+- ``lazynet.reference.saga``: SAGA with an elastic net, on the numbered rows of a data set
 - ``lazynet.reference.carpenter``: Carpenter's scheme, which is inexact
 - ``lazynet.reference.dekel``: Dekel's SGD with averaged and with centered predictors
 - ``lazynet.reference.stabilised``: Ma & Zheng's stabilised truncated SGD
@@ -45,6 +46,7 @@ from lazynet.reference.dense import DenseReference
 from lazynet.reference.ftrl import DenseFTRL
 from lazynet.reference.rda import DenseRDA
 from lazynet.reference.rescaled import PlainRescaled
+from lazynet.reference.saga import DenseSAGA
 from lazynet.reference.stabilised import DenseStabilised
 from lazynet.reference.tables import PlainTables
 from lazynet.reference.truncated_gradient import DenseTruncatedGradient, PlainTruncatedGradient
@@ -56,6 +58,7 @@ __all__ = [
     "DenseFTRL",
     "DenseRDA",
     "DenseReference",
+    "DenseSAGA",
     "DenseStabilised",
     "DenseTruncatedGradient",
     "PlainAdaGrad",

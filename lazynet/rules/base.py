@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from lazynet.losses import Loss
 from lazynet.params import Choice, ParameterObject, table
 from lazynet.penalties import ElasticNet
 
@@ -34,6 +36,8 @@ class Rule(ParameterObject):
     scheduled: ClassVar[bool] = True
     #: the constructor call that sets the rate of a rule without a schedule, for error messages
     rate: ClassVar[str] = ""
+    #: whether the rule learns from a stream; else it needs a data set whose rows it can tell apart
+    streams: ClassVar[bool] = True
     #: what to do about a model that overflows
     remedy: ClassVar[str] = "Lower eta0"
     #: w <- shrink(w - eta g x), or with "shrink_first" w <- shrink(w) - eta g x
@@ -55,6 +59,50 @@ class Rule(ParameterObject):
         >>> from lazynet import RDA
         >>> RDA().check_penalty(ElasticNet(l1=0.1))  # RDA can have any
         """
+
+    def check_loss(self, loss: Loss) -> None:
+        """Refuse a loss that the rule cannot have.
+
+        >>> from lazynet import RDA
+        >>> from lazynet.losses import get_loss
+        >>> RDA().check_loss(get_loss("hinge"))  # RDA can have any
+        """
+
+    def check_streams(self, what: str) -> None:
+        """Refuse to be trained by ``what``, which hands over a stream of examples.
+
+        >>> from lazynet import SAGA
+        >>> SAGA().check_streams("partial_fit")
+        Traceback (most recent call last):
+        ...
+        ValueError: partial_fit cannot train with rule=SAGA(), which remembers every row of a data \
+set and visits it again; use fit
+        """
+        if not self.streams:
+            raise ValueError(
+                f"{what} cannot train with rule={self!r}, which remembers every row of a data set "
+                f"and visits it again; use fit"
+            )
+
+    def rate_for(self, largest: Callable[[], float]) -> float:
+        """The scale of the rates of a rule with rates of its own.
+
+        ``largest`` computes the largest rate at which no gradient step on a row overshoots.
+
+        >>> from lazynet import FTRL, RDA, SAGA
+        >>> [rule.rate_for(lambda: 0.75) for rule in (FTRL(alpha=0.2), RDA(), SAGA())]
+        [0.2, 1.0, 0.25]
+        """
+        return float(getattr(self, "alpha", 1.0))
+
+    def known(self, scale: float) -> Rule:
+        """The rule of a run whose rates have the scale ``scale``.
+
+        >>> from lazynet import RDA, SAGA
+        >>> RDA().known(0.5), SAGA().known(0.5)
+        (RDA(), SAGA(alpha=0.5))
+        """
+        return self
 
     def settings(self, penalty: ElasticNet) -> tuple[float, ...]:
         """The numbers that the kernel of a rule with a state is told, in the kernel's order.

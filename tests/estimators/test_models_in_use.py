@@ -9,6 +9,7 @@ import pytest
 from scipy import sparse
 from sklearn.exceptions import NotFittedError
 from support import ELASTIC_ENGINES
+from support.algorithms import STREAMING_RULES
 from support.matrices import make_data
 
 from lazynet import (
@@ -41,7 +42,7 @@ EVERY_ENGINE = [
     {"average": "polynomial"},
     {"average": True, "engine": "dense"},
     {"rule": TruncatedGradient(period=3, threshold=0.5), "l2": 0.0},
-    *({"rule": name} for name in ALGORITHMS if name not in ("fobos", "truncated_gradient")),
+    *({"rule": name} for name in STREAMING_RULES if name not in ("fobos", "truncated_gradient")),
 ]
 each_engine = pytest.mark.parametrize(
     "options", EVERY_ENGINE, ids=lambda options: "-".join(map(str, options.values()))

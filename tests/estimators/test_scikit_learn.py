@@ -16,7 +16,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import Pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from support import ELASTIC_ENGINES
-from support.algorithms import RULES_WITH_STATE, default_of, options_of
+from support.algorithms import STREAMING_RULES, WITH_STATE, default_of, options_of
 from support.matrices import make_data
 
 from lazynet import (
@@ -82,7 +82,8 @@ LONG_FIRST_STEPS = (
         ASGDClassifier(),
         ASGDRegressor(),
         StabilisedSGDClassifier(),
-        *(LazyNetClassifier(**options_of(default_of(name))) for name in RULES_WITH_STATE),
+        *(LazyNetClassifier(**options_of(default_of(name))) for name in WITH_STATE),
+        LazyNetClassifier(rule="saga"),
         LazyNetRegressor(rule=TruncatedGradient(threshold=0.5), l2=0.0),
     ],
     xfail_strict=True,
@@ -356,7 +357,7 @@ def test_fit_is_stepping_by_hand(engine, rule, step_order):
     assert model.t_ == stepper.t
 
 
-@pytest.mark.parametrize("rule", [name for name in ALGORITHMS if name not in ("fobos", "sgd")])
+@pytest.mark.parametrize("rule", [name for name in STREAMING_RULES if name not in ("fobos", "sgd")])
 def test_fit_with_any_rule_is_stepping_by_hand(rule):
     """fit and Stepper give the same bits for every other rule of the catalogue."""
     X, y = make_data()

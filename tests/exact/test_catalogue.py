@@ -8,17 +8,21 @@ import re
 
 import numpy as np
 import pytest
-from support import ROOT
+from scipy import sparse
+from support import ROOT, plan, rows
 from support.algorithms import AFFINE_RULES, GIVEN, penalty_of
+from support.engines import numbered
 
 import lazynet
 from lazynet import engines, reference, rules
 from lazynet.catalogue import ALGORITHMS, algorithm_of, check_rule, new_engine, new_reference
 from lazynet.checks.twin import BoundedTwin
+from lazynet.data import as_examples
 from lazynet.engines.cells import CellEngine
 from lazynet.engines.clock import ClockEngine
 from lazynet.kernels import cells as kernel
 from lazynet.losses import get_loss
+from lazynet.penalties import ElasticNet
 from lazynet.rules.base import Affine, Rule
 
 each_row = pytest.mark.parametrize("row", ALGORITHMS.values(), ids=ALGORITHMS)
@@ -80,23 +84,36 @@ def test_the_reference_takes_the_parameters_of_the_rule(row):
     """A class in plain Python, which learns the weights that the compiled engine learns."""
     kind = getattr(row.reference, "func", row.reference)
     assert kind.__module__.startswith(reference.__name__ + ".")
-    for rule in (row.rule(), GIVEN[row.rule.name]):
+    data = [([0], [1.0], 2.0), ([1], [-0.5], 1.0), ([0, 1], [0.3, 2.0], -1.0)]
+    X = sparse.csr_matrix([[1.0, 0.0], [0.0, -0.5], [0.3, 2.0]])
+    examples = as_examples(X, np.array([target for _, _, target in data]))
+    for rule in (row.rule().known(0.1), GIVEN[row.rule.name]):
         penalty = penalty_of(rule, 0.01, 0.1)
         twin = new_reference(
             rule, 2, loss=get_loss("squared_error"), penalty=penalty, schedule=lambda t: 0.1,
-            fit_intercept=True,
+            fit_intercept=True, n_rows=3,
         )  # fmt: skip
-        rates = dict(schedule="constant", eta0=0.1) if rule.scheduled else {}
-        stepper = lazynet.Stepper(
-            2, rule=rule, loss="squared_error", l1=penalty.l1, l2=penalty.l2, fit_intercept=True,
-            **rates,
-        )  # fmt: skip
-        for _ in range(3):
-            for example in (([0], [1.0], 2.0), ([1], [-0.5], 1.0), ([0, 1], [0.3, 2.0], -1.0)):
-                assert stepper.step(*example) == pytest.approx(twin.step(*example), rel=1e-12)
-        np.testing.assert_allclose(stepper.weights, twin.weights, rtol=1e-12)
-        assert stepper.intercept == pytest.approx(twin.intercept, rel=1e-12)
-        assert np.any(stepper.weights != 0)
+        chosen = plan(
+            loss="squared_error", l1=penalty.l1, l2=penalty.l2, rule=rule, fit_intercept=True
+        )
+        engine = chosen.new_engine(2)
+        for t in range(0, 9, 3):
+            for i, example in enumerate(data):
+                twin.step(*example, **numbered(rule, i))
+            engine.take(examples, chosen.steps(rows(3), t), chosen.task(engine), t)
+        np.testing.assert_allclose(engine.weights(), twin.weights, rtol=1e-12)
+        assert engine.intercept == pytest.approx(twin.intercept, rel=1e-12)
+        assert np.any(engine.weights() != 0)
+
+
+def test_the_twin_of_a_rule_for_numbered_rows_needs_their_number_and_a_rate():
+    """Nothing stands in for what the estimator finds in the data."""
+    options = dict(
+        loss=get_loss("log_loss"), penalty=ElasticNet(), schedule=None, fit_intercept=False
+    )
+    for rule, n_rows in ((lazynet.SAGA(), 3), (lazynet.SAGA(alpha=0.1), None)):
+        with pytest.raises(ValueError, match=r"needs n_rows, .*rule=SAGA\(alpha=...\)"):
+            new_reference(rule, 2, n_rows=n_rows, **options)
 
 
 @each_row
@@ -119,7 +136,8 @@ def test_the_paper_is_named_with_its_year_or_its_theorem(row):
 def test_only_exact_rules_have_a_twin(row):
     """A rule that is not exact has nothing to be equal to."""
     if row.exact:
-        assert BoundedTwin(2, rule=row.rule(), schedule=lambda t: 0.1).comparable
+        rule = row.rule().known(0.1)
+        assert BoundedTwin(2, rule=rule, schedule=lambda t: 0.1, n_rows=3).comparable
     else:
         with pytest.raises(ValueError, match="rule must be exact"):
             BoundedTwin(2, rule=row.rule(), schedule=lambda t: 0.1)

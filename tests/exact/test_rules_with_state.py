@@ -11,14 +11,22 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from support import plan, rows
-from support.algorithms import GIVEN, RULES_WITH_STATE, default_of, other_than, penalty_of
+from support.algorithms import (
+    GIVEN,
+    RULES_WITH_STATE,
+    STREAMING_RULES,
+    default_of,
+    other_than,
+    penalty_of,
+)
 from support.broken_engines import BROKEN_ENGINES, BROKEN_WITH_STATE
-from support.engines import apart, near_a_kink
+from support.engines import OverRows, apart, near_a_kink, numbered
 from support.matrices import corpus, make_data
 
 from lazynet import (
     FTRL,
     RDA,
+    SAGA,
     AdaGrad,
     LazyNetClassifier,
     LazyNetRegressor,
@@ -69,6 +77,7 @@ PARAMETERS = {
     "adagrad": dict(
         alpha=st.sampled_from([0.01, 0.1, 2.0]), delta=st.sampled_from([1e-6, 0.1, 20.0])
     ),
+    "saga": dict(alpha=st.sampled_from([0.01, 0.1, 1.0])),
     "carpenter_inexact": dict(period=st.none() | st.integers(1, 7)),
 }
 
@@ -95,20 +104,27 @@ def cases(draw, name):
     return rule, penalty_of(rule, draw(STRENGTHS), draw(STRENGTHS))
 
 
-def reference_of(rule, n_features, penalty, schedule, loss="log_loss", fit_intercept=True):
+def reference_of(rule, n_features, penalty, schedule, n_rows, loss="log_loss", fit_intercept=True):
     """The plain Python twin that the catalogue names."""
     return new_reference(
         rule, n_features, loss=get_loss(loss), penalty=penalty, schedule=schedule,
-        fit_intercept=fit_intercept,
+        fit_intercept=fit_intercept, n_rows=n_rows,
     )  # fmt: skip
 
 
 def twin_of(problem, rule, penalty):
-    loss, fit_intercept = problem.loss, problem.fit_intercept
-    return reference_of(rule, problem.n_features, penalty, problem.rate, loss, fit_intercept)
+    return reference_of(
+        rule, problem.n_features, penalty, problem.rate, problem.X.shape[0], problem.loss,
+        problem.fit_intercept,
+    )  # fmt: skip
 
 
 def stepper_of(problem, rule, penalty):
+    if not rule.streams:
+        return OverRows(problem, plan(
+            loss=problem.loss, l1=penalty.l1, l2=penalty.l2, rule=rule,
+            fit_intercept=problem.fit_intercept,
+        ))  # fmt: skip
     return problem.stepper(rule=rule, l1=penalty.l1, l2=penalty.l2)
 
 
@@ -121,8 +137,9 @@ def assert_matches_reference(problem, rule, penalty, engine_class=None):
     nearby = NearbyRun(twin_of(problem, rule, penalty))
     for step in range(len(problem.order)):
         example = problem.example(step)
-        prediction = twin.step(*example)
-        if nearby.amplifies(*example, twin.weights):
+        row = numbered(rule, problem.order[step])
+        prediction = twin.step(*example, **row)
+        if nearby.amplifies(*example, twin.weights, **row):
             return
         if near_a_kink(problem, prediction, example[2]) or not abs(prediction) < 1e6:
             return
@@ -181,9 +198,9 @@ def test_every_vector_level_gives_the_same_bits(rule, values, indices):
     for weights in seen.values():
         np.testing.assert_array_equal(weights, seen[0])
     chosen = default_of(rule)
-    twin = reference_of(chosen, X.shape[1], penalty_of(chosen, 1e-3, 1e-4), lambda t: 0.1)
+    twin = reference_of(chosen, X.shape[1], penalty_of(chosen, 1e-3, 1e-4), lambda t: 0.1, 400)
     for i in range(400):
-        twin.step(X[i].indices.tolist(), X[i].data.tolist(), y[i])
+        twin.step(X[i].indices.tolist(), X[i].data.tolist(), y[i], **numbered(chosen, i))
     assert apart(seen[0], twin.weights) <= 1e-12
 
 
@@ -238,7 +255,7 @@ def test_copies_learn_on_alike(rule):
     np.testing.assert_array_equal(first.engine.weights(), second.engine.weights())
 
 
-@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("rule", [name for name in RULES if name in STREAMING_RULES])
 def test_a_bad_row_takes_the_whole_call_back(rule):
     """Weights, intercept and parameters are what they were."""
     X, y = make_data()
@@ -267,7 +284,8 @@ def test_the_kernel_refuses_state_that_does_not_fit(rule):
     assert each.engine.settings.tolist() == list(each.plan.settings)
 
     def run(cells, fields, settings):
-        kernel.run(kind, each.examples, steps, each.task, settings, cells, fields, 0)
+        slopes = np.zeros(1)  # for kinds that remember
+        kernel.run(kind, each.examples, steps, each.task, settings, cells, fields, 0, slopes)
 
     def read(cells, fields, settings):
         kernel.read(kind, cells, fields, settings, np.zeros(2))
@@ -303,14 +321,16 @@ def test_the_kernel_refuses_state_that_does_not_fit(rule):
         ("ftrl", [0.0, 0.0, 1.0, 0.0], "beta and l2 must not both be 0"),
         ("adagrad", [0.0, 0.0, 0.0, 1.0], "alpha and delta must be positive"),
         ("adagrad", [0.0, 0.0, 1.0, 0.0], "alpha and delta must be positive"),
+        ("saga", [0.0, 0.0, 0.0], "alpha must be positive"),
     ],
 )
 def test_the_kernel_refuses_settings_that_give_no_rates(kind, settings, message):
     """The kernel refuses settings that give no rates before anything is read."""
     each = learner(kind, sparse.csr_matrix((1, 2)), np.ones(1))
     state = np.array(settings), each.engine.cells, each.engine.fields
+    given = each.examples, each.plan.steps(rows(1), 0), each.task
     with pytest.raises(ValueError, match=message):
-        kernel.run(kind, each.examples, each.plan.steps(rows(1), 0), each.task, *state, 0)
+        kernel.run(kind, *given, *state, 0, np.zeros(1))
 
 
 def test_the_kernel_knows_the_kinds_by_name():
@@ -378,11 +398,12 @@ def test_fit_is_stepping_by_hand(rule, n_classes):
     positives = [None] if not n_classes else [1] if n_classes == 2 else [0, 1, 2]
     for k, positive in enumerate(positives):
         loss = "squared_error" if positive is None else "log_loss"
-        twin = reference_of(chosen, X.shape[1], penalty, lambda t: 0.1, loss)
+        twin = reference_of(chosen, X.shape[1], penalty, lambda t: 0.1, X.shape[0], loss)
         for _ in range(2):
             for i in range(X.shape[0]):
                 target = y[i] if positive is None else 1.0 if y[i] == positive else -1.0
-                twin.step(X[i].indices.tolist(), X[i].data.tolist(), float(target))
+                example = X[i].indices.tolist(), X[i].data.tolist(), float(target)
+                twin.step(*example, **numbered(chosen, i))
         assert apart(np.atleast_2d(model.coef_)[k], twin.weights) <= 1e-11
         assert apart(model.intercept_[k], twin.intercept) <= 1e-11
 
@@ -434,6 +455,12 @@ def test_a_warm_start_begins_at_the_weights(rule):
         (dict(rule=FTRL(beta=0.0), l2=0.0), "beta of FTRL and l2 must not both be 0"),
         (dict(rule=AdaGrad(delta=0.0)), "delta of AdaGrad must be finite and positive"),
         (dict(rule=AdaGrad(alpha=np.nan)), "alpha of AdaGrad must be finite and positive"),
+        (dict(rule=SAGA(alpha=0.0)), "alpha of SAGA must be finite and positive"),
+        (dict(rule="saga", eta0=0.1), "eta0 is not used by rule=SAGA().*rule=SAGA(alpha=...)"),
+        (dict(rule="saga", schedule="constant"), "schedule is not used by rule=SAGA()"),
+        (dict(rule="saga", engine="dense"), "engine is not used by rule=SAGA()"),
+        (dict(rule="saga", average=True), "average is not used by rule=SAGA()"),
+        (dict(rule="saga", loss="hinge"), "rule=SAGA() finds its rate .*loss='hinge'"),
         (dict(rule="nothing"), f"rule must be one of {sorted(ALGORITHMS)}"),
     ],
 )
@@ -470,7 +497,7 @@ def test_a_parameter_of_a_rule_is_refused_with_the_object_that_takes_it(paramete
                 kind(**{parameter: 0.5})
 
 
-@pytest.mark.parametrize("rule", ["ftrl", "adagrad"])
+@pytest.mark.parametrize("rule", ["ftrl", "adagrad", SAGA(alpha=0.1)])
 def test_the_rate_that_was_used_is_told(rule):
     """alpha of the rule, in eta0_ and in the warning."""
     X, y = make_data()

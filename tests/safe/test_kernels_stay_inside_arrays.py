@@ -24,7 +24,7 @@ NONE = np.zeros(0)
 KINDS = sorted(row.engine.kind for row in ALGORITHMS.values() if row.engine is not None)
 #: Every rule with a state, and a rule without in every form.
 EVERY_ENGINE = [
-    *((row.rule(), None) for row in ALGORITHMS.values() if row.rule().has_state),
+    *((row.rule().known(0.1), None) for row in ALGORITHMS.values() if row.rule().has_state),
     (TruncatedGradient(threshold=0.5), None),
     *((ALGORITHMS["fobos"].rule(), form().settled()) for form in FORMS.values()),
 ]
@@ -192,7 +192,8 @@ def test_cells_that_do_not_fit_their_kind_are_refused(kind):
     settings = np.full(len(cells.settings(kind)), 2.0)
     fields = np.zeros(len(cells.fields(kind)))
     sound = dict(kind=kind, settings=settings, fields=fields)
-    run = dict(sound, examples=examples, steps=steps, task=task, first=0)
+    slopes = np.zeros(1)  # for kinds that remember
+    run = dict(sound, examples=examples, steps=steps, task=task, first=0, slopes=slopes)
     fitting = np.zeros((2, numbers))
     assert cells.run(cells=fitting, **run) == (0, 1)
     for shape in ((3, numbers), (1, numbers), (0, numbers), (2, numbers + 1), (2, 0)):
@@ -243,11 +244,12 @@ def test_cells_survive_hostile_matrices_orders_and_numbers(kind, data):
     settings, fields = (np.array(numbers, dtype=float) for numbers in drawn)
     examples = examples_of(np.ones(len(indices)), indices, indptr, n_columns)
     given_cells = np.full((n_columns, cells.numbers(kind)), data.draw(st.floats()))
+    slopes = np.full(len(indptr) - 1, data.draw(st.floats()))
     first = data.draw(INTEGERS)
     with contextlib.suppress(ValueError):
         status, stopped = cells.run(
             kind, examples, steps_of(order, plan(l1=0.1)), Task(*DEFAULT_TASK), settings,
-            given_cells, fields, first,
+            given_cells, fields, first, slopes,
         )  # fmt: skip
         assert status in range(6)
         assert 0 <= stopped <= len(order)

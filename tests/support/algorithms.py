@@ -1,6 +1,6 @@
 """The rows of the catalogue that tests run over, and compiled engines of every form."""
 
-from lazynet import FTRL, RDA, AdaGrad, Carpenter, FoBoS, TruncatedGradient
+from lazynet import FTRL, RDA, SAGA, AdaGrad, Carpenter, FoBoS, TruncatedGradient
 from lazynet.catalogue import ALGORITHMS, new_engine
 from lazynet.forms import DEFAULT_BUDGET, FORMS, Dense, Tables
 from lazynet.losses import get_loss
@@ -12,6 +12,9 @@ AFFINE_RULES = [name for name, row in ALGORITHMS.items() if row.engine is None]
 
 #: The rules that have an engine of their own.
 RULES_WITH_STATE = [name for name, row in ALGORITHMS.items() if row.engine is not None]
+
+#: The rules that ``partial_fit`` and ``Stepper`` can train with; ``fit`` can with every rule.
+STREAMING_RULES = [name for name, row in ALGORITHMS.items() if row.rule.streams]
 
 
 def other_than(kind, default):
@@ -37,14 +40,16 @@ GIVEN = {name: with_other_parameters(row.rule) for name, row in ALGORITHMS.items
     "rda": RDA(gamma=3.0, rho=0.01),
     "ftrl": FTRL(alpha=0.2, beta=0.5),
     "adagrad": AdaGrad(alpha=0.2, delta=0.5),
+    "saga": SAGA(alpha=0.2),
     "carpenter_inexact": Carpenter(period=7),
 }
 
 
 def default_of(name):
-    """The rule with its defaults; with other parameters where the default has no state."""
+    """The rule with its defaults; with other parameters where the default has no state, or where
+    it leaves the rate to the data."""
     default = ALGORITHMS[name].rule()
-    return default if default.has_state else GIVEN[name]
+    return default if default.has_state and name in STREAMING_RULES else GIVEN[name]
 
 
 def options_of(rule):
@@ -90,5 +95,5 @@ def penalty_of(rule, l1, l2):
     return ElasticNet(l1, l2)
 
 
-#: Options of an estimator for each rule that has an engine of its own.
-WITH_STATE = {name: options_of(GIVEN[name]) for name in RULES_WITH_STATE}
+#: Options of an estimator for each rule that has an engine of its own and learns from a stream.
+WITH_STATE = {name: options_of(GIVEN[name]) for name in RULES_WITH_STATE if name in STREAMING_RULES}

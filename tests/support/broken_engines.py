@@ -10,6 +10,7 @@ from lazynet.engines.carpenter import CarpenterEngine
 from lazynet.engines.clock import ClockEngine
 from lazynet.engines.ftrl import FTRLEngine
 from lazynet.engines.rda import RDAEngine
+from lazynet.engines.saga import SAGAEngine
 from lazynet.engines.truncated_gradient import TruncatedGradientEngine
 from lazynet.kernels import cells as cells_kernel
 from lazynet.kernels import clock as clock_kernel
@@ -107,6 +108,40 @@ class ForgetsWhen(AdaGradEngine):
         super()._read(cells, out)
 
 
+class ForgetsTheMean(SAGAEngine):
+    """Shrinks the weights that no row touches, and does not move them along their means."""
+
+    def _read(self, cells, out):
+        cells = cells.copy()
+        cells[:, 1] = 0.0
+        super()._read(cells, out)
+
+
+class MissesOneStep(SAGAEngine):
+    """Reads weights one step behind."""
+
+    def _read(self, cells, out):
+        cells = cells.copy()
+        cells[:, 2] = np.minimum(cells[:, 2] + 1.0, self.field("steps"))
+        super()._read(cells, out)
+
+
+class StopsAtZero(SAGAEngine):
+    """Keeps a weight at zero that its mean carries to the other side."""
+
+    def _read(self, cells, out):
+        super()._read(cells, out)
+        out[out * cells[:, 0] < 0.0] = 0.0
+
+
+class ForgetsTheSlopes(SAGAEngine):
+    """Takes every visit to a row for the first."""
+
+    def take(self, examples, steps, task, t=0):
+        self.slopes[:] = 0.0
+        super().take(examples, steps, task, t)
+
+
 class CatchesUpAtOnce(CarpenterEngine):
     """Counts the steps that a weight has missed as one step, however many there were."""
 
@@ -145,6 +180,7 @@ BROKEN_ENGINES = {
     "rda": [ForgetsTheFadingPenalty, CountsOneGradientTooMany],
     "ftrl": [PenalisesTheIntercept, UsesTheSquares],
     "adagrad": [NeverCatchesUp, ForgetsWhen],
+    "saga": [ForgetsTheMean, MissesOneStep, StopsAtZero, ForgetsTheSlopes],
     "carpenter_inexact": [CatchesUpAtOnce, NeverSweeps],
 }
 

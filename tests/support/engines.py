@@ -19,6 +19,36 @@ def stepper_for(problem, **options):
     return problem.stepper(**options)
 
 
+class OverRows:
+    """An engine that visits the rows of a problem, in the problem's order.
+
+    ``step`` takes what ``Stepper.step`` takes, and goes by the number of the step alone.
+    """
+
+    def __init__(self, problem, plan):
+        self.order, self.plan, self.t = problem.order, plan, 0
+        self.engine = plan.new_engine(problem.n_features)
+        self.examples = as_examples(problem.X, problem.y, problem.importances)
+
+    def step(self, *example):
+        steps = self.plan.steps(self.order[self.t : self.t + 1], self.t)
+        self.engine.take(self.examples, steps, self.plan.task(self.engine), self.t)
+        self.t += 1
+
+    @property
+    def weights(self):
+        return self.engine.weights()
+
+    @property
+    def intercept(self):
+        return self.engine.intercept
+
+
+def numbered(rule, row):
+    """The argument that tells a reference which row of the data set an example is, if it asks."""
+    return {} if rule.streams else dict(row=int(row))
+
+
 def plan_for(problem):
     """The plan of a problem that Hypothesis drew."""
     return plan(**problem.options, schedule=FromArray(problem.rates))

@@ -24,9 +24,8 @@
 
 #include "../cell_kind.h"
 
-/* Up to these exponents and rates the first terms left out of the series of expm1 and log1p are
- * below the rounding of the others. */
-#define LAZYNET_ADAGRAD_SMALL_DECAY (1.0 / 32)
+/* Up to this rate the first term left out of the series of log1p is below the rounding of the
+ * others. */
 #define LAZYNET_ADAGRAD_SMALL_LOSS (1.0 / 4096)
 
 #define LAZYNET_ADAGRAD_MOST_STEPS 9007199254740992.0 /* 2^53: a double counts them one by one */
@@ -171,11 +170,7 @@ LAZYNET_INLINE void LAZYNET_TYPED(adagrad_caught_up_eight)(const double *cells,
         const double size = fabs(w[lane]), due = (now - psi[lane]) * c[lane];
         /* A weight of zero stays so, however much it has missed. */
         const double x = decays && size > 0.0 ? -due : 0.0;
-        /* x + x^2/2! + ... + x^8/8!, in pairs and pairs of pairs, for a short chain */
-        const double x2 = x * x;
-        const double low = (1.0 + x * (1.0 / 2)) + x2 * (1.0 / 6 + x * (1.0 / 24));
-        const double high = (1.0 / 120 + x * (1.0 / 720)) + x2 * (1.0 / 5040 + x * (1.0 / 40320));
-        const double lost = x * (low + x2 * x2 * high);
+        const double lost = lazynet_small_expm1(x);
         const double left =
             decays ? size + (size + rule->ratio) * lost : size - due * rule->linear;
         weights[lane] = copysign(left <= 0.0 ? 0.0 : left, w[lane]);
@@ -191,7 +186,7 @@ static void LAZYNET_TYPED(adagrad_caught_up_slowly)(const double *cells,
                                                     double *weights) {
     for (ptrdiff_t k = 0; k < length; k++) {
         const double *cell = cells + 4 * (ptrdiff_t)columns[k];
-        if (cell[0] != 0.0 && !((now - cell[3]) * cell[2] <= LAZYNET_ADAGRAD_SMALL_DECAY))
+        if (cell[0] != 0.0 && !((now - cell[3]) * cell[2] <= LAZYNET_SMALL_EXPONENT))
             weights[k] = lazynet_adagrad_weight(cell[0], cell[2], now - cell[3], rule);
     }
 }
@@ -201,7 +196,7 @@ LAZYNET_INLINE int LAZYNET_TYPED(adagrad_too_low)(const double *lowest) {
 #pragma omp simd reduction(min : least)
     for (int lane = 0; lane < LAZYNET_LANES; lane++)
         least = lowest[lane] < least ? lowest[lane] : least;
-    return !(least >= -LAZYNET_ADAGRAD_SMALL_DECAY);
+    return !(least >= -LAZYNET_SMALL_EXPONENT);
 }
 
 /* sum over the row of x_j w_j, the weights as of `now`.  The weights and their s are kept for the

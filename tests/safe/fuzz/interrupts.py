@@ -13,10 +13,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from support.algorithms import STREAMING_RULES
 
 import lazynet
 from lazynet import Tables, TruncatedGradient
-from lazynet.catalogue import ALGORITHMS, check_rule
+from lazynet.catalogue import check_rule
 from lazynet.forms import FORMS
 from safe.fuzz.alarm import stopped_after
 from safe.fuzz.ledger import Ledger
@@ -299,7 +300,7 @@ def train(
 
 def a_stepper(random: np.random.Generator) -> tuple[Any, Call, Call]:
     """A stepper that has taken a few steps, and one more to interrupt."""
-    name = str(random.choice(list(ALGORITHMS)))
+    name = str(random.choice(STREAMING_RULES))
     rule = TruncatedGradient(threshold=0.5) if name == "truncated_gradient" else name
     strong = bool(random.integers(2))
     options: dict[str, Any] = dict(rule=rule, l1=300.0 if strong else 1e-3,

@@ -297,7 +297,7 @@ def _recipes_for(kind: str) -> dict[str, Callable[[Parts], Arguments]]:
     return {
         f"cells.run {kind}": lambda p: dict(
             **p.begun(pull=float(p.random.choice([0.0, 0.01]))), **_rule(p, kind),
-            cells=_cells(p, kind), first=0,
+            cells=_cells(p, kind), first=0, slopes=p.reals(p.n),
         ),
         f"cells.read {kind}": lambda p: dict(
             **_rule(p, kind), cells=_cells(p, kind), weights=p.reals(p.d)

@@ -54,6 +54,8 @@ def together(random: np.random.Generator, ledger: Ledger) -> None:
                       else working_parameters(Estimator, random))  # fmt: skip
     if needs_the_length(model.average):
         model.set_params(average=True)
+    if not hasattr(model, "partial_fit"):
+        model.set_params(rule="fobos")
     classes = np.arange(2)
     begun = bool(random.integers(2))
     try:

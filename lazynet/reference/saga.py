@@ -1,0 +1,80 @@
+"""SAGA with an elastic net, Defazio, Bach & Lacoste-Julien (2014).
+
+Every row of the data set has a number, under which the slope of its last visit is remembered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from lazynet.reference.losses import LOSSES
+from lazynet.reference.shrink import fobos_shrink
+
+
+class DenseSAGA:
+    """A step on row i of n, with g the slope of its loss and x its values, is
+
+        w <- prox( w - alpha ((g - g_i) x + m) )      m <- m + (g - g_i) x / n      g_i <- g
+
+    where g_i is the slope of the last visit to the row, 0 before the first, and m the mean of
+    g_i x_i over all n rows.  prox(v) minimises (w - v)^2 / 2 + alpha (l1 |w| + l2 w^2 / 2).  The
+    intercept is a weight whose value is 1 in every row, without a penalty.
+
+    >>> twin = DenseSAGA(1, n_rows=2, loss="squared_error", l1=1.0, l2=2.0, alpha=0.5)
+    >>> twin.step([0], [1.0], 4.0, row=0), twin.weights  # (0.5 * 4 - 0.5) / (1 + 0.5 * 2)
+    (0.0, [0.75])
+    >>> twin.step([], [], 1.0, row=1), twin.weights  # the mean is -2: (0.75 + 0.5 * 2 - 0.5) / 2
+    (0.0, [0.625])
+    >>> twin.slopes, twin.means
+    ([-4.0, -1.0], [-2.0])
+    """
+
+    def __init__(
+        self,
+        n_features: int,
+        *,
+        n_rows: int = 1,
+        loss: str = "log_loss",
+        l1: Any = 0.0,
+        l2: Any = 0.0,
+        alpha: Any = 0.1,
+        fit_intercept: bool = False,
+        epsilon: float = 0.1,
+        zero: Any = 0.0,
+    ) -> None:
+        self.slope = LOSSES[loss][1]
+        self.l1, self.l2, self.alpha = l1, l2, alpha
+        self.fit_intercept, self.epsilon, self.zero = fit_intercept, epsilon, zero
+        self.weights, self.intercept = [zero] * n_features, zero
+        self.slopes = [zero] * n_rows
+        self.means, self.intercept_mean = [zero] * n_features, zero
+        self.t = 0
+
+    def step(
+        self,
+        indices: Iterable[int],
+        values: Iterable[Any],
+        target: Any,
+        weight: Any = 1.0,
+        row: int = 0,
+    ) -> Any:
+        """Learn from the example in row ``row``; return the prediction made before learning."""
+        n = len(self.slopes)
+        x = [self.zero] * len(self.weights)
+        p = self.intercept
+        for j, value in zip(indices, values, strict=True):
+            x[j] = value
+            p += self.weights[j] * value
+        g = weight * self.slope(p, target, self.epsilon)
+        change = g - self.slopes[row]
+        for j, w in enumerate(self.weights):
+            moved = w - self.alpha * (change * x[j] + self.means[j])
+            self.weights[j] = fobos_shrink(moved, self.alpha, self.l1, self.l2)
+            self.means[j] += change * x[j] / n
+        if self.fit_intercept:
+            self.intercept -= self.alpha * (change + self.intercept_mean)
+            self.intercept_mean += change / n
+        self.slopes[row] = g
+        self.t += 1
+        return p

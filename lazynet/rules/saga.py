@@ -1,0 +1,85 @@
+"""SAGA with an elastic net."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar
+
+from lazynet.losses import LOSSES, Loss
+from lazynet.params import Number, table
+from lazynet.penalties import ElasticNet
+from lazynet.rules.base import Rule
+
+
+@dataclass(repr=False)
+class SAGA(Rule):
+    """SAGA, Defazio, Bach & Lacoste-Julien (2014): gradient steps at a constant rate that converge.
+
+    The slope of every row at its last visit is remembered; a step moves the weights by the mean of
+    the remembered gradients and by what has changed in the row at hand.  ``alpha`` is the rate.
+    None: 1 / (3 L), L the largest curvature of the loss times the largest importance * |x|^2 of a
+    row, with the intercept's 1; this is the rate for which convergence to the minimum is proved.
+    For a loss whose slope jumps there is no such rate: give ``alpha``, and expect the weights to
+    come near the minimum only.
+
+    A data set is needed whose rows can be told apart: ``fit`` trains with SAGA, ``partial_fit`` and
+    ``Stepper`` do not.
+
+    >>> SAGA(alpha=0.5)
+    SAGA(alpha=0.5)
+    """
+
+    _kinds = table(alpha=Number(above=0, optional=True))
+    name: ClassVar[str] = "saga"
+    scheduled: ClassVar[bool] = False
+    streams: ClassVar[bool] = False
+    rate: ClassVar[str] = "SAGA(alpha=...)"
+    remedy: ClassVar[str] = "Lower alpha of SAGA"
+    alpha: float | None = None
+
+    def check_loss(self, loss: Loss) -> None:
+        """Refuse a loss whose slope jumps, unless the rate is given.
+
+        >>> from lazynet.losses import get_loss
+        >>> SAGA(alpha=0.1).check_loss(get_loss("hinge"))
+        >>> SAGA().check_loss(get_loss("hinge"))  # doctest: +ELLIPSIS
+        Traceback (most recent call last):
+        ...
+        ValueError: rule=SAGA() finds its rate from the curvature of the loss, which has no bound \
+for loss='hinge'; use one of [...], or write rule=SAGA(alpha=...)
+        """
+        if self.alpha is None and loss.curvature is None:
+            smooth = sorted(
+                name
+                for name, other in LOSSES.items()
+                if other.curvature is not None and other.margin == loss.margin
+            )
+            raise ValueError(
+                f"rule={self!r} finds its rate from the curvature of the loss, which has no bound "
+                f"for loss={loss.name!r}; use one of {smooth}, or write rule={self.rate}"
+            )
+
+    def rate_for(self, largest: Callable[[], float]) -> float:
+        """The given rate, or a third of the largest at which no step on a row overshoots.
+
+        >>> SAGA().rate_for(lambda: 0.75), SAGA(alpha=0.5).rate_for(lambda: 0.75)
+        (0.25, 0.5)
+        """
+        return largest() / 3 if self.alpha is None else float(self.alpha)
+
+    def known(self, scale: float) -> SAGA:
+        """SAGA at the rate ``scale``.
+
+        >>> SAGA().known(0.25)
+        SAGA(alpha=0.25)
+        """
+        return SAGA(scale)
+
+    def settings(self, penalty: ElasticNet) -> tuple[float, ...]:
+        """l1, l2 and alpha, 0 standing for a rate that is not known yet.
+
+        >>> SAGA(alpha=0.25).settings(ElasticNet(l1=0.5))
+        (0.5, 0.0, 0.25)
+        """
+        return (penalty.l1, penalty.l2, self.alpha or 0.0)

@@ -1,0 +1,427 @@
+"""SAGA: the reference keeps means and minimises, gaps of any length are exact, what it refuses."""
+
+from fractions import Fraction as F
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, Phase, example, given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+from support import plan, rows
+from support.engines import apart
+from support.matrices import make_data
+from support.minima import assert_stationary
+
+from lazynet import SAGA, LazyNetClassifier, LazyNetRegressor, Stepper
+from lazynet.data import as_examples
+from lazynet.kernels import cells as kernel
+from lazynet.losses import LOSSES, get_loss
+from lazynet.penalties import ElasticNet
+from lazynet.reference.losses import LOSSES as REFERENCE_LOSSES
+from lazynet.reference.saga import DenseSAGA
+from lazynet.reference.shrink import fobos_shrink
+
+# --- the reference is what the paper defines ------------------------------------------------------
+
+NUMBERS = st.fractions(-3, 3, max_denominator=4)
+STRENGTHS = st.just(F(0)) | st.fractions(0, 2, max_denominator=4)
+
+
+@st.composite
+def exact_problems(draw):
+    """Rows of up to 3 features, targets, importances and an order, all of them fractions."""
+    d, n = draw(st.integers(1, 3)), draw(st.integers(1, 4))
+    X = draw(st.lists(st.lists(NUMBERS, min_size=d, max_size=d), min_size=n, max_size=n))
+    y = draw(st.lists(NUMBERS, min_size=n, max_size=n))
+    s = draw(
+        st.lists(st.just(F(1)) | st.fractions(0, 2, max_denominator=2), min_size=n, max_size=n)
+    )
+    options = dict(
+        l1=draw(STRENGTHS), l2=draw(STRENGTHS), fit_intercept=draw(st.booleans()),
+        alpha=draw(st.fractions(F(1, 8), 1, max_denominator=8)),
+    )  # fmt: skip
+    return X, y, s, draw(st.lists(st.integers(0, n - 1), min_size=1, max_size=6)), options
+
+
+def assert_a_step_minimises(problem, kind=DenseSAGA):
+    """Hold every step against the definition, with means that are computed anew from all rows."""
+    X, y, s, order, options = problem
+    n, d = len(X), len(X[0])
+    twin = kind(d, n_rows=n, loss="squared_error", zero=F(0), **options)
+    alpha, l1, l2 = options["alpha"], options["l1"], options["l2"]
+    for i in order:
+        w, b, table = list(twin.weights), twin.intercept, list(twin.slopes)
+        p = sum(w_j * x for w_j, x in zip(w, X[i], strict=True)) + b
+        g = s[i] * (p - y[i])
+        assert twin.step(range(d), X[i], y[i], s[i], i) == p
+        for j in range(d):
+            mean = sum(table[k] * X[k][j] for k in range(n)) / n
+            v = w[j] - alpha * ((g - table[i]) * X[i][j] + mean)
+            found = twin.weights[j]
+            # (w - v)^2 / 2 + alpha (l1 |w| + l2 w^2 / 2) has the subgradient 0 at its minimum.
+            pull = found - v + alpha * l2 * found
+            if found == 0:
+                assert abs(pull) <= alpha * l1
+            else:
+                assert pull == (-1 if found > 0 else 1) * alpha * l1
+        if options["fit_intercept"]:
+            assert twin.intercept == b - alpha * (g - table[i] + F(sum(table)) / n)
+        else:
+            assert twin.intercept == 0
+        assert twin.slopes == [*table[:i], g, *table[i + 1 :]]
+
+
+@given(problem=exact_problems())
+def test_a_step_of_the_reference_minimises_what_defines_it(problem):
+    """Every weight after every step, over fractions; means, slopes and intercept too."""
+    assert_a_step_minimises(problem)
+
+
+class MeansFirst(DenseSAGA):
+    """Adds the change to the means before the weights move."""
+
+    def step(self, indices, values, target, weight=1, row=0):
+        indices, values = list(indices), list(values)
+        p = self.intercept + sum(self.weights[j] * x for j, x in zip(indices, values, strict=True))
+        change = weight * self.slope(p, target, self.epsilon) - self.slopes[row]
+        for j, x in zip(indices, values, strict=True):
+            self.means[j] += change * x / len(self.slopes)
+        means = list(self.means)
+        super().step(indices, values, target, weight, row)
+        self.means = means
+        return p
+
+
+class ForgetsTheIntercept(DenseSAGA):
+    """Moves the intercept by the slope at hand alone."""
+
+    def step(self, *example):
+        self.intercept_mean = self.zero
+        return super().step(*example)
+
+
+class DividesTooEarly(DenseSAGA):
+    """Applies the l2 penalty before the l1 penalty."""
+
+    def __init__(self, n_features, **options):
+        super().__init__(n_features, **options)
+        self.l1 = self.l1 * (1 + self.alpha * self.l2)
+
+
+@pytest.mark.parametrize("broken", [MeansFirst, ForgetsTheIntercept, DividesTooEarly])
+def test_broken_references_are_caught(broken):
+    """The definition refuses every reference that is broken on purpose."""
+
+    @settings(
+        max_examples=300, phases=[Phase.generate], database=None, derandomize=True, deadline=None,
+        suppress_health_check=list(HealthCheck),
+    )  # fmt: skip
+    @given(problem=exact_problems())
+    def holds(problem):
+        assert_a_step_minimises(problem, broken)
+
+    with pytest.raises(AssertionError):
+        holds()
+
+
+@pytest.mark.parametrize("loss", [name for name, row in LOSSES.items() if row.curvature])
+@pytest.mark.parametrize("fit_intercept", [False, True])
+def test_the_reference_converges_to_the_minimum(loss, fit_intercept):
+    """After many epochs 0 is a subgradient of the objective at the weights, at a constant rate."""
+    generator = np.random.default_rng(0)
+    X = generator.standard_normal((12, 4))
+    X[:, 3] *= 0.01  # a weight that the l1 penalty keeps at zero
+    y = np.where(X[:, 0] + 0.5 * generator.standard_normal(12) > 0, 1.0, -1.0)
+    s = np.where(np.arange(12) < 6, 1.0, 1.5)
+    l1, l2 = 0.02, 0.1
+    alpha = 1 / (3 * LOSSES[loss].curvature * (s * ((X**2).sum(axis=1) + fit_intercept)).max())
+    twin = DenseSAGA(
+        4, n_rows=12, loss=loss, l1=l1, l2=l2, alpha=alpha, fit_intercept=fit_intercept
+    )
+    for _ in range(800):
+        for i in generator.permutation(12):
+            twin.step(range(4), X[i], y[i], s[i], i)
+    slope = REFERENCE_LOSSES[loss][1]
+    p = X @ twin.weights + twin.intercept
+    slopes = s * [slope(float(a), b, 0.1) for a, b in zip(p, y, strict=True)]
+    for j, w in enumerate(twin.weights):
+        assert_stationary(w, float(X[:, j] @ slopes) / 12 + l2 * w, l1, 1.0)
+    assert np.count_nonzero(twin.weights) in (1, 2, 3)
+    if fit_intercept:
+        assert_stationary(twin.intercept, slopes.mean(), 0.0, 1.0)
+
+
+# --- a gap of any length --------------------------------------------------------------------------
+
+WEIGHTS = st.sampled_from([0.0, 1e-3, -1e-3, 0.7, -0.7, 5.0, -5.0]) | st.floats(-10, 10)
+MEANS = st.sampled_from([0.0, 1e-6, -1e-6, 0.01, -0.01, 0.1, -0.1]) | st.floats(-1, 1)
+RATES = st.sampled_from([0.01, 0.5, 1.0, 1e-4])
+PENALTIES = st.sampled_from([0.0, 1e-300, 1e-12, 1e-6, 1e-3, 0.1, 10.0])
+
+
+def after_a_gap(w, mean, missed, alpha, l1, l2):
+    """What the kernel makes of a weight that has missed some steps."""
+    out = np.empty(1)
+    fields, cells = np.array([0.0, 0.0, missed]), np.array([[w, mean, 0.0]])
+    kernel.read("saga", cells, fields, np.array([l1, l2, alpha]), out)
+    return out[0]
+
+
+def one_by_one(w, mean, missed, alpha, l1, l2):
+    """The same, a step at a time."""
+    for _ in range(missed):
+        w = fobos_shrink(w - alpha * mean, alpha, l1, l2)
+    return w
+
+
+@given(
+    w=WEIGHTS, mean=MEANS, missed=st.integers(0, 40) | st.integers(41, 3000), alpha=RATES,
+    l1=PENALTIES, l2=PENALTIES,
+)  # fmt: skip
+@example(w=0.7, mean=0.1, missed=2900, alpha=0.01, l1=0.01, l2=1e-3)  # across, and far beyond
+@example(w=0.7, mean=0.1, missed=14, alpha=0.5, l1=0.0, l2=0.0)  # exactly at zero
+@example(w=0.7, mean=0.1, missed=15, alpha=0.5, l1=0.0, l2=0.0)
+@example(w=0.0, mean=-0.1, missed=10, alpha=0.5, l1=1e-3, l2=0.1)  # away from zero, upwards
+@example(w=0.0, mean=0.1, missed=10, alpha=0.5, l1=1e-3, l2=0.0)  # and downwards
+@example(w=-5.0, mean=-0.1, missed=2000, alpha=1.0, l1=0.1, l2=0.0)  # to zero, and no further
+def test_a_gap_is_its_steps(w, mean, missed, alpha, l1, l2):
+    """Any number of missed steps, with and without a crossing, equals single steps.
+
+    A single step rounds a few times, by the unit roundoff of the numbers that it adds.
+    """
+    found = after_a_gap(w, mean, float(missed), alpha, l1, l2)
+    expected = one_by_one(w, mean, missed, alpha, l1, l2)
+    scale = max(abs(w), abs(expected)) + alpha * (abs(mean) + l1)
+    assert abs(found - expected) <= (8 * missed + 8) * 2.0**-53 * scale
+
+
+@given(
+    w=st.fractions(-4, 4, max_denominator=8), mean=st.fractions(-2, 2, max_denominator=8),
+    missed=st.integers(0, 40), l1=st.sampled_from([F(0), F(1, 2), F(1, 64)]),
+    l2=st.sampled_from([F(0), F(1), F(1, 16), F(1, 1024)]),
+)  # fmt: skip
+def test_a_gap_is_its_steps_in_fractions(w, mean, missed, l1, l2):
+    """Against exact steps the error is a few units in the last place of the largest weight."""
+    alpha = F(1, 4)
+    exact = one_by_one(w, mean, missed, alpha, l1, l2)
+    found = after_a_gap(*map(float, (w, mean, missed, alpha, l1, l2)))
+    scale = 1 + abs(w) + missed * abs(alpha * mean)
+    assert abs(F(float(found)) - exact) <= F(1, 2**49) * scale
+
+
+@pytest.mark.parametrize("l2", [0.0, 1e-6, 1e-2])
+@pytest.mark.parametrize("l1", [0.0, 0.05, 0.5])
+def test_a_weight_crosses_zero_at_most_once_however_long_the_gap(l1, l2):
+    """Beyond zero the weight goes to its fixed point, or on without end; or it stays at zero."""
+    w, mean, alpha = 0.7, 0.1, 0.01
+    drift = alpha * (mean - l1)
+    for missed in (1e4, 1e6, 1e9, 2.0**53):
+        found = after_a_gap(w, mean, missed, alpha, l1, l2)
+        if l1 > mean:
+            assert found == 0.0
+        elif l2 == 0.0:
+            steps_down = 0.7 / (alpha * (mean + l1))
+            assert found == pytest.approx(-(missed - steps_down) * drift, rel=2e-3, abs=2 * drift)
+        else:
+            assert -(mean - l1) / l2 * (1 + 1e-12) <= found <= 0.7
+    if l2 == 1e-2 and l1 < mean:
+        assert found == pytest.approx(-(mean - l1) / l2, rel=1e-12)
+
+
+def long_gaps(seed, n_features=6, n_rows=8):
+    """Features that a few rows hold, and an order that leaves these rows out for long."""
+    generator = np.random.default_rng(seed)
+    X = np.zeros((n_rows, n_features))
+    X[:2, :3] = generator.standard_normal((2, 3))
+    X[2:4, 3:5] = generator.standard_normal((2, 2))
+    X[4:, 5] = generator.standard_normal(n_rows - 4)
+    parts = [generator.integers(0, n_rows, 40)]
+    for some in ((4, n_rows), (2, n_rows), (0, 2), (4, n_rows), (0, n_rows)):
+        parts.append(generator.integers(*some, int(generator.integers(300, 900))))
+    y = generator.standard_normal(n_rows)
+    return sparse.csr_matrix(X), y, generator.random(n_rows) + 0.5, np.concatenate(parts)
+
+
+@pytest.mark.parametrize("fit_intercept", [False, True])
+@pytest.mark.parametrize(("l1", "l2"), [(0, 0), (0.02, 0), (0, 0.01), (0.02, 1e-3), (1e-3, 1e-9)])
+@pytest.mark.parametrize("seed", range(2))
+def test_rows_that_are_not_visited_for_thousands_of_steps(seed, l1, l2, fit_intercept):
+    """Every weight after every step; weights cross zero and come back to life in the gaps."""
+    X, y, importances, order = long_gaps(seed)
+    options = dict(loss="squared_error", l1=float(l1), l2=float(l2), fit_intercept=fit_intercept)
+    chosen = plan(rule=SAGA(alpha=0.05), **options)
+    engine, twin = chosen.new_engine(6), DenseSAGA(6, n_rows=8, alpha=0.05, **options)
+    examples, task = as_examples(X, y, importances), chosen.task(engine)
+    data = [(row.indices.tolist(), row.data.tolist()) for row in X]
+    crossings = 0
+    for t, i in enumerate(order):
+        signs = np.sign(twin.weights)
+        twin.step(*data[i], y[i], importances[i], i)
+        changed = signs != np.sign(twin.weights)
+        changed[data[i][0]] = False
+        crossings += np.count_nonzero(changed)
+        engine.take(examples, chosen.steps(order[t : t + 1], t), task, t)
+        assert apart(engine.weights(), twin.weights) <= 1e-10
+        assert apart(engine.intercept, twin.intercept) <= 1e-10
+    assert crossings > 0 or l1 < 0.01
+    np.testing.assert_allclose(engine.slopes, twin.slopes, rtol=1e-9, atol=1e-12)
+
+
+# --- the estimators -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("fit_intercept", [False, True])
+def test_fit_reaches_the_minimum(fit_intercept):
+    """At the default rate, with importances: no subgradient is left."""
+    X, y = make_data(n=40, d=8)
+    X = X @ sparse.diags([1.0] * 7 + [0.01])  # a weight that the l1 penalty keeps at zero
+    s = np.where(np.arange(40) % 3, 1.0, 2.5)
+    model = LazyNetClassifier(
+        rule="saga", l1=0.01, l2=0.05, fit_intercept=fit_intercept, max_iter=1500, tol=None,
+        random_state=0, record_history=False,
+    ).fit(X, y, sample_weight=s)  # fmt: skip
+    w, sign = model.coef_[0], 2.0 * y - 1
+    slopes = -s * sign / (1 + np.exp(sign * model.decision_function(X)))
+    for j, pull in enumerate(X.T @ slopes / 40 + 0.05 * w):
+        assert_stationary(w[j], pull, 0.01, 1.0)
+    assert 0 < np.count_nonzero(w) < 8
+    if fit_intercept:
+        assert_stationary(model.intercept_[0], slopes.mean(), 0.0, 1.0)
+
+
+@pytest.mark.parametrize("fit_intercept", [False, True])
+def test_the_default_rate_is_a_third_of_the_inverse_of_the_largest_curvature(fit_intercept):
+    """1 / (3 L) with L from the loss, the importances, the rows and the intercept."""
+    X, y = make_data()
+    s = np.linspace(0.5, 2.0, 60)
+    for loss in ("log_loss", "modified_huber"):
+        model = LazyNetClassifier(
+            loss, rule="saga", fit_intercept=fit_intercept, max_iter=1, tol=None
+        ).fit(X, y, sample_weight=s)
+        norms = np.asarray(X.multiply(X).sum(axis=1)).ravel() + fit_intercept
+        assert model.eta0_ == pytest.approx(1 / (3 * LOSSES[loss].curvature * (s * norms).max()))
+        assert model._engines[0].settings[2] == model.eta0_
+    assert LazyNetClassifier(rule=SAGA(alpha=0.25), max_iter=1, tol=None).fit(X, y).eta0_ == 0.25
+
+
+@pytest.mark.parametrize("loss", [name for name, row in LOSSES.items() if not row.curvature])
+def test_a_loss_whose_slope_jumps_needs_a_rate(loss):
+    """Refused by name with losses that can be used; a rate that is given is used."""
+    X, y = make_data()
+    kind = LazyNetClassifier if get_loss(loss).margin else LazyNetRegressor
+    with pytest.raises(ValueError, match=f"no bound for loss='{loss}'; use one of .*SAGA\\(alpha"):
+        kind(loss, rule="saga").fit(X, y)
+    model = kind(loss, rule=SAGA(alpha=0.01), max_iter=2, tol=None).fit(X, y)
+    assert model.coef_.any()
+    assert model.verify(X, y + 0.3 if kind is LazyNetRegressor else y).agrees
+
+
+def test_a_stream_is_refused():
+    """partial_fit is not there, as for other methods that parameters rule out; nor has Stepper."""
+    X, y = make_data()
+    for model in (LazyNetClassifier(rule="saga"), LazyNetRegressor(rule=SAGA(alpha=0.1))):
+        assert not hasattr(model, "partial_fit")
+        with pytest.raises(AttributeError) as caught:
+            model.partial_fit(X, y)
+        assert f"partial_fit cannot train with rule={check(model.rule)!r}" in str(
+            caught.value.__cause__
+        )
+        assert "use fit" in str(caught.value.__cause__)
+        with pytest.raises(ValueError, match=r"partial_fit cannot train with rule=SAGA"):
+            model._fit_on(model._settle(), X, 1.0 * y, None, None)
+        assert hasattr(model.set_params(rule="fobos"), "partial_fit")
+    with pytest.raises(ValueError, match=r"Stepper cannot train with rule=SAGA\(\).*use fit"):
+        Stepper(3, rule="saga")
+
+
+def check(rule):
+    """The rule as an object."""
+    return SAGA() if rule == "saga" else rule
+
+
+def test_another_rule_goes_on_from_the_weights():
+    """And SAGA from the weights of another rule, with no slopes remembered."""
+    X, y = make_data()
+    options = dict(l1=1e-3, l2=1e-3, random_state=0, max_iter=3, tol=None, warm_start=True)
+    model = LazyNetClassifier(rule="saga", **options).fit(X, y)
+    weights = model.coef_.copy()
+    model.set_params(rule="fobos")
+    assert np.array_equal(model.coef_, weights)
+    model.partial_fit(X, y)
+    weights, intercept = model.coef_[0].copy(), model.intercept_[0]
+    model.set_params(rule=SAGA(alpha=0.1), shuffle=False, max_iter=1).fit(X, y)
+    twin = DenseSAGA(X.shape[1], n_rows=60, l1=1e-3, l2=1e-3, alpha=0.1, fit_intercept=True)
+    twin.weights, twin.intercept = weights.tolist(), intercept
+    for i in range(60):
+        twin.step(X[i].indices, X[i].data, 2.0 * y[i] - 1, row=i)
+    assert apart(model.coef_[0], twin.weights) <= 1e-12
+    assert apart(model.intercept_[0], twin.intercept) <= 1e-12
+
+
+def test_the_order_may_leave_rows_out_and_repeat_them():
+    """The mean is over all rows of X, the visited ones and the others."""
+    X, y = make_data(n_classes=0)
+    order = np.array([3, 3, 7, 0, 3, 7, 59])
+    model = LazyNetRegressor(rule=SAGA(alpha=0.05), l1=1e-3, l2=1e-3, max_iter=4, tol=None).fit(
+        X, y, sample_order=order
+    )
+    twin = DenseSAGA(
+        X.shape[1], n_rows=60, loss="squared_error", l1=1e-3, l2=1e-3, alpha=0.05,
+        fit_intercept=True,
+    )  # fmt: skip
+    for i in np.tile(order, 4):
+        twin.step(X[i].indices, X[i].data, y[i], row=i)
+    assert apart(model.coef_, twin.weights) <= 1e-12
+    assert model.t_ == twin.t == 28
+
+
+# --- the engine -----------------------------------------------------------------------------------
+
+
+def test_an_engine_keeps_to_the_rows_it_has_begun_with():
+    """A data set of another size is refused before anything changes."""
+    X, y = make_data()
+    chosen = plan(rule=SAGA(alpha=0.1))
+    engine = chosen.new_engine(X.shape[1])
+    engine.take(as_examples(X, 2.0 * y - 1), chosen.steps(rows(60), 0), chosen.task(engine))
+    before = {name: array.copy() for part in engine.state() for name, array in part.items()}
+    assert set(before) == {"cells", "fields", "settings", "slopes"}
+    assert np.count_nonzero(before["slopes"]) == 60
+    fewer = as_examples(X[:9], 2.0 * y[:9] - 1)
+    with pytest.raises(ValueError, match="examples must have 60 rows, as in the steps before, got"):
+        engine.take(fewer, chosen.steps(rows(9), 60), chosen.task(engine), 60)
+    for part in engine.state():
+        for name, array in part.items():
+            np.testing.assert_array_equal(array, before[name])
+    engine.load(engine.weights(), engine.intercept)
+    engine.take(fewer, chosen.steps(rows(9), 0), chosen.task(engine))
+    assert len(engine.slopes) == 9
+
+
+def test_the_kernel_refuses_slopes_that_do_not_fit_the_rows():
+    """One for every row, checked before anything is read."""
+    X, y = make_data()
+    chosen = plan(rule=SAGA(alpha=0.1))
+    engine = chosen.new_engine(X.shape[1])
+    given = (
+        "saga", as_examples(X, 2.0 * y - 1), chosen.steps(rows(60), 0), chosen.task(engine),
+        engine.settings, engine.cells, engine.fields, 0,
+    )  # fmt: skip
+    for slopes in (np.zeros(59), np.zeros(61), np.zeros(0)):
+        with pytest.raises(ValueError, match="slopes must have 60 entries"):
+            kernel.run(*given, slopes)
+    with pytest.raises(TypeError, match="slopes must be an array with an entry per row, got None"):
+        kernel.run(*given)
+    assert not engine.cells.any()
+    assert kernel.run(*given, np.zeros(60)) == (0, 60)
+
+
+def test_a_rate_that_changes_concerns_the_steps_to_come():
+    """The missed steps are taken at the old rate and penalty."""
+    X, y = make_data()
+    chosen = plan(rule=SAGA(alpha=0.1), l1=1e-3)
+    engine = chosen.new_engine(X.shape[1])
+    engine.take(as_examples(X, 2.0 * y - 1), chosen.steps(rows(60), 0), chosen.task(engine))
+    weights = engine.weights()
+    engine.retune(SAGA(alpha=0.7).settings(ElasticNet(0.5, 0.5)))
+    np.testing.assert_array_equal(engine.weights(), weights)
