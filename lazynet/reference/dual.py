@@ -121,7 +121,8 @@ def _best_of_huber(alpha: Any, p: Any, y: Any, q: Any, epsilon: Any) -> Any:
 
 
 def _best_of_epsilon_insensitive(alpha: Any, p: Any, y: Any, q: Any, epsilon: Any) -> Any:
-    return _clip(_soft(alpha + (y - p) / q, epsilon / q), -1, 1)
+    # q divides last: epsilon / q and (y - p) / q might both be infinite.
+    return _clip(_soft(y - p + q * alpha, epsilon) / q, -1, 1)
 
 
 Conjugate = Callable[[Any, Any, Any], Any]
@@ -184,6 +185,19 @@ class DenseDualAscent:
     (1.4, [0.8], [1.1])
     >>> [round(number, 9) for number in twin.certificate()]  # 0.32 + 0.55 + 0.605
     [1.475, 1.475, 0.0]
+
+    With a centre and an intercept:
+
+    >>> twin = DenseDualAscent(
+    ...     [[1.0], [2.0]], [3.0, -1.0], loss="squared_error", l1=0.25, kappa=0.5,
+    ...     fit_intercept=True, kappa_intercept=2.0)
+    >>> twin.duals, twin.centre, twin.centre_intercept = [2.0, -1.0], [1.5], 0.25
+    >>> twin.z, twin.weights  # u = (2 - 2) / 2 and z = u + 0.75
+    ([0.75], [1.0])
+    >>> twin.intercept  # (2 - 1) / 2 / 2 + 0.25
+    0.5
+    >>> twin.prediction(1, twin.weights, twin.intercept)
+    2.5
     """
 
     def __init__(
@@ -221,7 +235,12 @@ class DenseDualAscent:
     # --- the primal variables, from the dual ones ---
 
     def correlations(self, duals: Sequence[Any]) -> list[Any]:
-        """u = (1/n) sum_i s_i alpha_i x_i of any dual variables."""
+        """u = (1/n) sum_i s_i alpha_i x_i of any dual variables.
+
+        >>> twin = DenseDualAscent([[1.0, 0.0], [2.0, 3.0]], [1.0, -1.0], l2=1.0)
+        >>> twin.correlations([4.0, 2.0])
+        [4.0, 3.0]
+        """
         moves = [s * alpha for s, alpha in zip(self.importances, duals, strict=True)]
         columns = zip(*self.rows, strict=True)
         return [
@@ -230,7 +249,11 @@ class DenseDualAscent:
         ]
 
     def balance(self, duals: Sequence[Any]) -> Any:
-        """(1/n) sum_i s_i alpha_i of any dual variables."""
+        """(1/n) sum_i s_i alpha_i of any dual variables.
+
+        >>> DenseDualAscent([[1.0], [1.0]], [1.0, 1.0], importances=[3, 1], l2=1.0).balance([2, -2])
+        1.0
+        """
         return sum(s * a for s, a in zip(self.importances, duals, strict=True)) / self.total
 
     @property
@@ -258,7 +281,12 @@ class DenseDualAscent:
     # --- learning ---
 
     def curvature(self, i: int) -> Any:
-        """q = s_i |x_i|^2 / (n (l2 + kappa)), and s_i / (n kappa_b) for the intercept."""
+        """q = s_i |x_i|^2 / (n (l2 + kappa)), and s_i / (n kappa_b) for the intercept.
+
+        >>> options = dict(importances=[2.0, 2.0], l2=1.0, kappa=1.0)
+        >>> DenseDualAscent([[3.0, 1.0], [0.0, 0.0]], [1.0, 1.0], **options).curvature(0)
+        2.5
+        """
         share = self.importances[i] / self.total
         q = share * sum(x * x for x in self.rows[i]) / (self.l2 + self.kappa)
         return q + share / self.kappa_intercept if self.fit_intercept else q
@@ -272,7 +300,15 @@ class DenseDualAscent:
         return p
 
     def recentre(self, kappa: Any = None, kappa_intercept: Any = None) -> None:
-        """Make w and b the new centres, with another kappa from here on where one is given."""
+        """Make w and b the new centres, with another kappa from here on where one is given.
+
+        >>> twin = DenseDualAscent([[2.0]], [3.0], loss="squared_error", kappa=1.0)
+        >>> twin.step(0), twin.weights
+        (0.0, [1.2])
+        >>> twin.recentre(kappa=2.0)
+        >>> twin.centre, twin.z, twin.weights  # 1.2 + 2 * 1.2
+        ([1.2], [3.5999999999999996], [1.7999999999999998])
+        """
         self.centre, self.centre_intercept = self.weights, self.intercept
         if kappa is not None:
             self.kappa = kappa
@@ -283,7 +319,12 @@ class DenseDualAscent:
     # --- objectives ---
 
     def objective(self, weights: Sequence[Any] | None = None, intercept: Any = None) -> Any:
-        """P at the present weights and intercept, or at those given."""
+        """P at the present weights and intercept, or at those given.
+
+        >>> twin = DenseDualAscent([[2.0]], [3.0], loss="squared_error", l1=0.5, l2=1.0)
+        >>> twin.objective(), twin.objective([1.0], 0.0)  # 9/2;  1/2 + 1/2 + 1/2
+        (4.5, 1.5)
+        """
         w = self.weights if weights is None else weights
         b = self.intercept if intercept is None else intercept
         value = LOSSES[self.loss][0]
@@ -294,7 +335,14 @@ class DenseDualAscent:
         return losses / self.total + sum(self.l1 * abs(v) + self.l2 * v * v / 2 for v in w)
 
     def centred_objective(self) -> Any:
-        """P + kappa/2 |w - c|^2 + kappa_b/2 (b - c_b)^2 at the present weights and intercept."""
+        """P + kappa/2 |w - c|^2 + kappa_b/2 (b - c_b)^2 at the present weights and intercept.
+
+        >>> twin = DenseDualAscent([[1.0]], [3.0], loss="squared_error", kappa=1.0)
+        >>> twin.step(0), twin.weights, twin.centred_objective()  # 1.5^2/2 + 1.5^2/2
+        (0.0, [1.5], 2.25)
+        >>> twin.centred_dual_objective()  # the minimum
+        2.25
+        """
         value = self.objective()
         for w, c in zip(self.weights, self.centre, strict=True):
             value += self.kappa * (w - c) * (w - c) / 2
@@ -331,6 +379,9 @@ class DenseDualAscent:
 
         The variables of one sign are multiplied by a number between 0 and 1, which leaves each of
         them in the interval on which its conjugate is finite.
+
+        >>> DenseDualAscent([[1.0]] * 3, [1.0] * 3, l2=1.0).balanced([3.0, 1.0, -2.0])
+        [1.5, 0.5, -2.0]
         """
         moves = [s * alpha for s, alpha in zip(self.importances, duals, strict=True)]
         up = sum(move for move in moves if move > 0)
@@ -342,7 +393,11 @@ class DenseDualAscent:
         return [alpha * up / down if alpha < 0 else alpha for alpha in duals]
 
     def scaled(self, duals: Sequence[Any]) -> list[Any]:
-        """The dual variables times the greatest number up to 1 that makes every |u_j| <= l1."""
+        """The dual variables times the greatest number up to 1 that makes every |u_j| <= l1.
+
+        >>> DenseDualAscent([[1.0, 4.0]], [1.0], l1=2.0, kappa=1.0).scaled([2.0])
+        [0.5]
+        """
         largest = max(abs(u) for u in self.correlations(duals))
         if largest <= self.l1:
             return list(duals)
@@ -353,6 +408,10 @@ class DenseDualAscent:
 
         The variables are changed for this only: ``balanced`` if an intercept is fitted, then
         ``scaled`` if l2 = 0, which keeps the balance.
+
+        >>> twin = DenseDualAscent([[1.0, 4.0]], [1.0], loss="hinge", l1=2.0, kappa=1.0)
+        >>> twin.dual_objective([1.0])  # at alpha = 0.5
+        0.5
         """
         duals = self.duals if duals is None else duals
         if self.fit_intercept:
