@@ -1,0 +1,262 @@
+"""The compiled steps of dual ascent equal the dense reference after every step.
+
+The tolerance is 1e-9 of 1 + the largest number.  No bound of rounding is derived: the steps do not
+amplify what rounding changes, and what one step rounds is some ten thousand times less.
+"""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+from support import rows
+from support.engines import apart
+from support.matrices import corpus
+
+from lazynet.kernels import dual as kernel
+from lazynet.kernels.examples import STATUS_FINISHED, STATUS_PAUSED, Examples
+from lazynet.losses import LOSSES, get_loss
+from lazynet.reference.dual import DenseDualAscent
+from lazynet.testing import problems
+
+TOLERANCE = 1e-9
+
+each_loss = pytest.mark.parametrize("loss", LOSSES)
+
+
+class Compiled:
+    """The compiled steps on one problem, with the names that the reference has."""
+
+    def __init__(
+        self, X, y, importances, *, loss, l1, l2, kappa, fit_intercept, kappa_intercept, level=None
+    ):
+        self.examples = Examples(X.data, X.indices, X.indptr, X.shape[1], y, importances)
+        self.level = None if level is None else self.examples.at_level(level)
+        self.loss, self.l1, self.l2, self.kappa = get_loss(loss), l1, l2, kappa
+        self.fit_intercept, self.kappa_intercept = fit_intercept, kappa_intercept
+        self.total = float(X.shape[0] if importances is None else importances.sum())
+        self.squared_norms = self.examples.squared_norms()
+        self.z, self.centre = np.zeros(X.shape[1]), np.zeros(X.shape[1])
+        self.duals = np.zeros(X.shape[0])
+        self.fields = np.zeros(kernel.DUAL_FIELDS)
+        self.centre_intercept = 0.0
+
+    def run(self, order):
+        first = 0
+        while first < len(order):
+            status, first = kernel.run(
+                self.examples, order, self.loss.code, self.loss.epsilon, self.l1,
+                1.0 / (self.l2 + self.kappa),
+                1.0 / self.kappa_intercept if self.fit_intercept else 0.0,
+                1.0 / self.total, self.squared_norms, self.z, self.duals, self.fields, first,
+            )  # fmt: skip
+            assert status in (STATUS_FINISHED, STATUS_PAUSED)
+
+    @property
+    def weights(self):
+        out = np.empty_like(self.z)
+        kernel.weights_of(self.z, self.l1, 1.0 / (self.l2 + self.kappa), out)
+        return out
+
+    @property
+    def intercept(self):
+        at = kernel.INTERCEPT_Z_FIELD
+        return self.fields[at] / self.kappa_intercept if self.fit_intercept else 0.0
+
+    def recentre(self, kappa):
+        """Change the centre and kappa; the kappa of the intercept stays."""
+        weights, intercept = self.weights, self.intercept
+        kernel.recentre(self.z, self.centre, weights, self.kappa, kappa)
+        self.fields[kernel.INTERCEPT_Z_FIELD] += self.kappa_intercept * (
+            intercept - self.centre_intercept
+        )
+        self.kappa, self.centre_intercept = kappa, intercept
+
+
+def reference_of(X, y, importances, *, loss, level=None, **options):
+    """The dense reference of the same problem."""
+    loss = get_loss(loss)
+    return DenseDualAscent(
+        X.toarray().astype(float).tolist(), y.tolist(), loss=loss.name, epsilon=loss.epsilon,
+        importances=None if importances is None else importances.tolist(), **options,
+    )  # fmt: skip
+
+
+@st.composite
+def cases(draw, losses):
+    """A problem of ``lazynet.testing``, kappas, new centres, and how the matrix is stored."""
+    problem = draw(problems(losses, intercepts=(False, True), max_steps=30))
+    importances = draw(st.sampled_from([problem.importances, None]))
+    if importances is not None and not importances.any():
+        importances = np.ones_like(importances)
+    X = problem.X.astype(draw(st.sampled_from([np.float64, np.float32])))
+    integers = draw(st.sampled_from([np.int32, np.int64]))
+    X.indices, X.indptr = X.indices.astype(integers), X.indptr.astype(integers)
+    kappas = st.sampled_from([1.0, 0.03, 30.0] + [0.0] * (problem.l2 >= 1e-2))
+    options = dict(
+        loss=problem.loss, l1=problem.l1, l2=problem.l2, kappa=draw(kappas),
+        fit_intercept=problem.fit_intercept, kappa_intercept=draw(st.sampled_from([1.0, 0.1])),
+    )  # fmt: skip
+    centres = draw(st.dictionaries(st.integers(0, len(problem.order)), kappas, max_size=4))
+    return (X, problem.y, importances), options, problem.order, centres
+
+
+def assert_equal(built, twin):
+    """Weights, intercept and dual variables; of importance 0 too.
+
+    Where a loss has a kink, a dual variable moves by 1/q times what the prediction changes by, and
+    the prediction by no more than that again: so a difference counts times q, if q is less than 1.
+    """
+    assert apart(built.weights, twin.weights) <= TOLERANCE
+    assert apart(built.intercept, twin.intercept) <= TOLERANCE
+    curvatures = [twin.curvature(i) for i in range(len(twin.duals))]
+    heed = np.array([min(1.0, q) if q else 1.0 for q in curvatures])
+    assert apart(heed * built.duals, heed * twin.duals) <= TOLERANCE
+
+
+def assert_matches_reference(case, kind=Compiled):
+    """Every step and every new centre, one at a time."""
+    data, options, order, centres = case
+    built, twin = kind(*data, **options), reference_of(*data, **options)
+    for step, row in enumerate(order):
+        if step in centres:
+            built.recentre(centres[step])
+            twin.recentre(centres[step])
+            assert_equal(built, twin)
+            assert apart(built.z, twin.z) <= TOLERANCE
+            assert apart(built.centre, twin.centre) <= TOLERANCE
+        built.run(order[step : step + 1])
+        twin.step(row)
+        assert_equal(built, twin)
+
+
+@each_loss
+@given(data=st.data())
+def test_every_step_equals_the_reference(loss, data):
+    """Any sparsity, importances, strengths and centres; with an intercept or without."""
+    assert_matches_reference(data.draw(cases([loss])))
+
+
+@each_loss
+@given(data=st.data())
+def test_any_split_of_a_drawn_order_gives_the_same_bits(loss, data):
+    """A call takes the steps that several calls take."""
+    given, options, order, _ = data.draw(cases([loss]))
+    whole, split = Compiled(*given, **options), Compiled(*given, **options)
+    whole.run(order)
+    cuts = sorted(data.draw(st.sets(st.integers(0, len(order)))))
+    for start, stop in itertools.pairwise([0, *cuts, len(order)]):
+        split.run(order[start:stop])
+    assert_same_bits(whole, split)
+
+
+def assert_same_bits(one, other):
+    for name in ("z", "duals", "centre", "fields", "weights"):
+        np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
+
+
+OPTIONS = dict(l1=1e-4, l2=1e-3, kappa=1e-2, fit_intercept=True, kappa_intercept=1e-2)
+
+
+def learned(X, y, loss, cuts=(), **options):
+    """Two epochs over long and short rows, with a new centre in between."""
+    importances = 0.5 + np.arange(len(y)) % 3
+    built = Compiled(X, y, importances, loss=loss, **OPTIONS, **options)
+    for kappa in (2e-2, 5e-3):
+        for start, stop in itertools.pairwise([0, *cuts, len(y)]):
+            built.run(rows(len(y))[start:stop])
+            assert np.isfinite(built.weights).all()
+        built.recentre(kappa)
+    assert built.weights.any()
+    return built
+
+
+@each_loss
+def test_long_rows_are_split_with_the_same_bits(loss):
+    """Rows longer than every vector and block; some calls end between them."""
+    X, y = corpus()
+    assert_same_bits(learned(X, y, loss), learned(X, y, loss, cuts=range(7, 400, 37)))
+
+
+@pytest.mark.parametrize("values", [np.float32, np.float64])
+@pytest.mark.parametrize("indices", [np.int32, np.int64])
+@pytest.mark.parametrize("loss", ["log_loss", "squared_hinge", "epsilon_insensitive"])
+def test_every_vector_level_gives_the_same_bits(loss, values, indices):
+    """The machine's best loops and the generic ones; the reference agrees with both."""
+    X, y = corpus(n_rows=60, d=150)
+    X = X.astype(values)
+    X.indices, X.indptr = X.indices.astype(indices), X.indptr.astype(indices)
+    seen = {}
+    for level in range(8):
+        built = learned(X, y, loss, level=level)
+        seen[built.level] = built
+    for built in seen.values():
+        assert_same_bits(built, seen[0])
+    twin = reference_of(X, y, 0.5 + np.arange(len(y)) % 3, loss=loss, **OPTIONS)
+    for kappa in (2e-2, 5e-3):
+        for i in range(len(y)):
+            twin.step(i)
+        twin.recentre(kappa)
+    assert_equal(seen[0], twin)
+
+
+# --- the tests are tested -------------------------------------------------------------------------
+
+
+class ForgetsTheImportanceInTheCurvature(Compiled):
+    """Steps as long as if every importance were 1."""
+
+    def __init__(self, X, y, importances, **options):
+        super().__init__(X, y, importances, **options)
+        if importances is not None:
+            self.squared_norms = self.squared_norms / np.where(importances, importances, 1.0)
+
+
+class KeepsTheOldKappaInZ(Compiled):
+    """Gives the new centre its place in z with the kappa that there was."""
+
+    def recentre(self, kappa):
+        old = self.kappa
+        super().recentre(kappa)
+        self.z += (old - kappa) * self.centre
+
+
+class ForgetsTheCentreOfTheIntercept(Compiled):
+    """Moves the centre of the weights alone."""
+
+    def recentre(self, kappa):
+        before = self.fields.copy()
+        super().recentre(kappa)
+        self.fields[:] = before
+
+
+class SkipsEmptyRows(Compiled):
+    """Lets the dual variable of a row without values stay."""
+
+    def run(self, order):
+        super().run(order[self.squared_norms[order] > 0.0])
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        ForgetsTheImportanceInTheCurvature,
+        KeepsTheOldKappaInZ,
+        ForgetsTheCentreOfTheIntercept,
+        SkipsEmptyRows,
+    ],
+)
+def test_broken_steps_are_caught(broken):
+    """The property of equal steps finds every kind broken on purpose."""
+
+    @settings(
+        max_examples=1000, phases=[Phase.generate], database=None, derandomize=True, deadline=None,
+        suppress_health_check=list(HealthCheck), report_multiple_bugs=False,
+    )  # fmt: skip
+    @given(case=cases(["squared_error"]))
+    def equal(case):
+        assert_matches_reference(case, broken)
+
+    with pytest.raises(AssertionError):
+        equal()
