@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
+from scipy import sparse
 from support import rows
 from support.engines import apart
 from support.matrices import corpus
@@ -17,7 +18,7 @@ from support.matrices import corpus
 from lazynet.kernels import dual as kernel
 from lazynet.kernels.examples import STATUS_FINISHED, STATUS_PAUSED, Examples
 from lazynet.losses import LOSSES, get_loss
-from lazynet.reference.dual import DenseDualAscent
+from lazynet.reference.dual import DenseDualAscent, best_dual
 from lazynet.testing import problems
 
 TOLERANCE = 1e-9
@@ -136,6 +137,27 @@ def assert_matches_reference(case, kind=Compiled):
 def test_every_step_equals_the_reference(loss, data):
     """Any sparsity, importances, strengths and centres; with an intercept or without."""
     assert_matches_reference(data.draw(cases([loss])))
+
+
+@each_loss
+@given(
+    exponent=st.integers(-162, 54), prediction=st.sampled_from([0.0, 0.3, -1.0, 30.0, -400.0, 1e4]),
+    share=st.sampled_from([0.0, 1e-300, 1e-20, 0.3, 1.0 - 1e-9, 1.0]), y=st.sampled_from([1.0, -1.0]),
+)  # fmt: skip
+def test_an_update_of_any_curvature_is_the_one_of_the_reference(
+    loss, exponent, prediction, share, y
+):
+    """q from 1e-324 to 1e108, with one value x in X: q = x^2."""
+    x = 10.0**exponent
+    X, y = sparse.csr_matrix([[x]]), np.array([y])
+    options = dict(l1=0.0, l2=0.0, kappa=1.0, fit_intercept=False, kappa_intercept=1.0)
+    built = Compiled(X, y, None, loss=loss, **options)
+    built.duals[0] = y[0] * share * (built.loss.epsilon if loss == "huber" else 1.0)
+    built.z[0] = prediction / x
+    given = float(built.duals[0]), float(x * built.z[0]), float(y[0]), float(x * x)
+    built.run(rows(1))
+    expected = best_dual(loss, *given, built.loss.epsilon)
+    assert built.duals[0] == pytest.approx(expected, rel=1e-12, abs=1e-14)
 
 
 @each_loss
