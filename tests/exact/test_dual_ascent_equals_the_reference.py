@@ -8,16 +8,18 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import HealthCheck, Phase, example, given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 from support import rows
 from support.engines import apart
 from support.matrices import corpus
 
-from lazynet.kernels import dual as kernel
-from lazynet.kernels.examples import STATUS_FINISHED, STATUS_PAUSED, Examples
+from lazynet.data import as_examples
+from lazynet.engines.dual import DualAscent
+from lazynet.engines.mean import MeanLoss
 from lazynet.losses import LOSSES, get_loss
+from lazynet.penalties import ElasticNet
 from lazynet.reference.dual import DenseDualAscent, best_dual
 from lazynet.testing import problems
 
@@ -26,53 +28,16 @@ TOLERANCE = 1e-9
 each_loss = pytest.mark.parametrize("loss", LOSSES)
 
 
-class Compiled:
-    """The compiled steps on one problem, with the names that the reference has."""
-
-    def __init__(
-        self, X, y, importances, *, loss, l1, l2, kappa, fit_intercept, kappa_intercept, level=None
-    ):
-        self.examples = Examples(X.data, X.indices, X.indptr, X.shape[1], y, importances)
-        self.level = None if level is None else self.examples.at_level(level)
-        self.loss, self.l1, self.l2, self.kappa = get_loss(loss), l1, l2, kappa
-        self.fit_intercept, self.kappa_intercept = fit_intercept, kappa_intercept
-        self.total = float(X.shape[0] if importances is None else importances.sum())
-        self.squared_norms = self.examples.squared_norms()
-        self.z, self.centre = np.zeros(X.shape[1]), np.zeros(X.shape[1])
-        self.duals = np.zeros(X.shape[0])
-        self.fields = np.zeros(kernel.DUAL_FIELDS)
-        self.centre_intercept = 0.0
-
-    def run(self, order):
-        first = 0
-        while first < len(order):
-            status, first = kernel.run(
-                self.examples, order, self.loss.code, self.loss.epsilon, self.l1,
-                1.0 / (self.l2 + self.kappa),
-                1.0 / self.kappa_intercept if self.fit_intercept else 0.0,
-                1.0 / self.total, self.squared_norms, self.z, self.duals, self.fields, first,
-            )  # fmt: skip
-            assert status in (STATUS_FINISHED, STATUS_PAUSED)
-
-    @property
-    def weights(self):
-        out = np.empty_like(self.z)
-        kernel.weights_of(self.z, self.l1, 1.0 / (self.l2 + self.kappa), out)
-        return out
-
-    @property
-    def intercept(self):
-        at = kernel.INTERCEPT_Z_FIELD
-        return self.fields[at] / self.kappa_intercept if self.fit_intercept else 0.0
-
-    def recentre(self, kappa):
-        """Change the centre and kappa; the kappa of the intercept stays."""
-        weights, intercept = self.weights, self.intercept
-        kernel.recentre(self.z, self.centre, weights, self.kappa, kappa)
-        self.fields[kernel.INTERCEPT_Z_FIELD] += self.kappa_intercept * (
-            intercept - self.centre_intercept
-        )
-        self.kappa, self.centre_intercept = kappa, intercept
+def compiled(
+    X, y, importances, *, loss, l1, l2, kappa, fit_intercept, kappa_intercept, level=None,
+    kind=DualAscent,
+):  # fmt: skip
+    """The compiled steps on one problem, with the options that the reference has."""
+    examples = as_examples(X, y, importances)
+    mean = MeanLoss(examples, y, importances, get_loss(loss), fit_intercept=fit_intercept)
+    built = kind(mean, ElasticNet(l1, l2), kappa, kappa_intercept)
+    built.level = None if level is None else examples.at_level(level)
+    return built
 
 
 def reference_of(X, y, importances, *, loss, level=None, **options):
@@ -109,17 +74,17 @@ def assert_equal(built, twin):
     Where a loss has a kink, a dual variable moves by 1/q times what the prediction changes by, and
     the prediction by no more than that again: so a difference counts times q, if q is less than 1.
     """
-    assert apart(built.weights, twin.weights) <= TOLERANCE
+    assert apart(built.weights(), twin.weights) <= TOLERANCE
     assert apart(built.intercept, twin.intercept) <= TOLERANCE
     curvatures = [twin.curvature(i) for i in range(len(twin.duals))]
     heed = np.array([min(1.0, q) if q else 1.0 for q in curvatures])
     assert apart(heed * built.duals, heed * twin.duals) <= TOLERANCE
 
 
-def assert_matches_reference(case, kind=Compiled):
+def assert_matches_reference(case, kind=DualAscent):
     """Every step and every new centre, one at a time."""
     data, options, order, centres = case
-    built, twin = kind(*data, **options), reference_of(*data, **options)
+    built, twin = compiled(*data, kind=kind, **options), reference_of(*data, **options)
     for step, row in enumerate(order):
         if step in centres:
             built.recentre(centres[step])
@@ -127,7 +92,7 @@ def assert_matches_reference(case, kind=Compiled):
             assert_equal(built, twin)
             assert apart(built.z, twin.z) <= TOLERANCE
             assert apart(built.centre, twin.centre) <= TOLERANCE
-        built.run(order[step : step + 1])
+        built.take(order[step : step + 1])
         twin.step(row)
         assert_equal(built, twin)
 
@@ -139,11 +104,33 @@ def test_every_step_equals_the_reference(loss, data):
     assert_matches_reference(data.draw(cases([loss])))
 
 
+@given(case=cases(LOSSES), data=st.data())
+def test_a_start_equals_the_reference(case, data):
+    """Any weights as the centre, any intercept, and dual variables where they are finite."""
+    given, options, order, _ = case
+    built, twin = compiled(*given, **options), reference_of(*given, **options)
+    some = st.sampled_from([0.0, -1.5, 0.25])
+    twin.centre = [data.draw(some) for _ in twin.centre]
+    twin.centre_intercept = data.draw(some) if options["fit_intercept"] else 0.0
+    share = data.draw(st.sampled_from([0.0, 0.5, 1.0])) * (0.1 if twin.loss == "huber" else 1.0)
+    twin.duals = [share * (1.0 if get_loss(twin.loss).margin is False else y) for y in given[1]]
+    built.start_from(np.array(twin.centre), twin.centre_intercept, np.array(twin.duals))
+    assert_equal(built, twin)
+    for step, row in enumerate(order[:5]):
+        built.take(order[step : step + 1])
+        twin.step(row)
+        assert_equal(built, twin)
+
+
 @each_loss
 @given(
-    exponent=st.integers(-162, 54), prediction=st.sampled_from([0.0, 0.3, -1.0, 30.0, -400.0, 1e4]),
-    share=st.sampled_from([0.0, 1e-300, 1e-20, 0.3, 1.0 - 1e-9, 1.0]), y=st.sampled_from([1.0, -1.0]),
-)  # fmt: skip
+    exponent=st.integers(-162, 54),
+    prediction=st.sampled_from([0.0, 0.3, -1.0, 30.0, -400.0, 1e4]),
+    share=st.sampled_from([0.0, 1e-300, 1e-20, 0.3, 1.0 - 1e-9, 1.0]),
+    y=st.sampled_from([1.0, -1.0]),
+)
+@example(exponent=-155, prediction=0.0, share=0.0, y=1.0)  # epsilon / q is infinite
+@example(exponent=15, prediction=-400.0, share=0.3, y=1.0)  # the bracket of log_loss is 1e30 long
 def test_an_update_of_any_curvature_is_the_one_of_the_reference(
     loss, exponent, prediction, share, y
 ):
@@ -151,12 +138,12 @@ def test_an_update_of_any_curvature_is_the_one_of_the_reference(
     x = 10.0**exponent
     X, y = sparse.csr_matrix([[x]]), np.array([y])
     options = dict(l1=0.0, l2=0.0, kappa=1.0, fit_intercept=False, kappa_intercept=1.0)
-    built = Compiled(X, y, None, loss=loss, **options)
-    built.duals[0] = y[0] * share * (built.loss.epsilon if loss == "huber" else 1.0)
+    built = compiled(X, y, None, loss=loss, **options)
+    built.duals[0] = y[0] * share * (built.mean.loss.epsilon if loss == "huber" else 1.0)
     built.z[0] = prediction / x
     given = float(built.duals[0]), float(x * built.z[0]), float(y[0]), float(x * x)
-    built.run(rows(1))
-    expected = best_dual(loss, *given, built.loss.epsilon)
+    built.take(rows(1))
+    expected = best_dual(loss, *given, built.mean.loss.epsilon)
     assert built.duals[0] == pytest.approx(expected, rel=1e-12, abs=1e-14)
 
 
@@ -165,16 +152,16 @@ def test_an_update_of_any_curvature_is_the_one_of_the_reference(
 def test_any_split_of_a_drawn_order_gives_the_same_bits(loss, data):
     """A call takes the steps that several calls take."""
     given, options, order, _ = data.draw(cases([loss]))
-    whole, split = Compiled(*given, **options), Compiled(*given, **options)
-    whole.run(order)
+    whole, split = compiled(*given, **options), compiled(*given, **options)
+    whole.take(order)
     cuts = sorted(data.draw(st.sets(st.integers(0, len(order)))))
     for start, stop in itertools.pairwise([0, *cuts, len(order)]):
-        split.run(order[start:stop])
+        split.take(order[start:stop])
     assert_same_bits(whole, split)
 
 
 def assert_same_bits(one, other):
-    for name in ("z", "duals", "centre", "fields", "weights"):
+    for name in ("z", "duals", "centre", "fields"):
         np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
 
 
@@ -184,13 +171,13 @@ OPTIONS = dict(l1=1e-4, l2=1e-3, kappa=1e-2, fit_intercept=True, kappa_intercept
 def learned(X, y, loss, cuts=(), **options):
     """Two epochs over long and short rows, with a new centre in between."""
     importances = 0.5 + np.arange(len(y)) % 3
-    built = Compiled(X, y, importances, loss=loss, **OPTIONS, **options)
+    built = compiled(X, y, importances, loss=loss, **OPTIONS, **options)
     for kappa in (2e-2, 5e-3):
         for start, stop in itertools.pairwise([0, *cuts, len(y)]):
-            built.run(rows(len(y))[start:stop])
-            assert np.isfinite(built.weights).all()
+            built.take(rows(len(y))[start:stop])
+            assert np.isfinite(built.weights()).all()
         built.recentre(kappa)
-    assert built.weights.any()
+    assert built.weights().any()
     return built
 
 
@@ -226,16 +213,17 @@ def test_every_vector_level_gives_the_same_bits(loss, values, indices):
 # --- the tests are tested -------------------------------------------------------------------------
 
 
-class ForgetsTheImportanceInTheCurvature(Compiled):
+class ForgetsTheImportanceInTheCurvature(DualAscent):
     """Steps as long as if every importance were 1."""
 
-    def __init__(self, X, y, importances, **options):
-        super().__init__(X, y, importances, **options)
-        if importances is not None:
-            self.squared_norms = self.squared_norms / np.where(importances, importances, 1.0)
+    def __init__(self, mean, *options):
+        super().__init__(mean, *options)
+        if mean.importances is not None:
+            s = mean.importances
+            self.squared_norms = self.squared_norms / np.where(s, s, 1.0)
 
 
-class KeepsTheOldKappaInZ(Compiled):
+class KeepsTheOldKappaInZ(DualAscent):
     """Gives the new centre its place in z with the kappa that there was."""
 
     def recentre(self, kappa):
@@ -244,7 +232,7 @@ class KeepsTheOldKappaInZ(Compiled):
         self.z += (old - kappa) * self.centre
 
 
-class ForgetsTheCentreOfTheIntercept(Compiled):
+class ForgetsTheCentreOfTheIntercept(DualAscent):
     """Moves the centre of the weights alone."""
 
     def recentre(self, kappa):
@@ -253,11 +241,11 @@ class ForgetsTheCentreOfTheIntercept(Compiled):
         self.fields[:] = before
 
 
-class SkipsEmptyRows(Compiled):
+class SkipsEmptyRows(DualAscent):
     """Lets the dual variable of a row without values stay."""
 
-    def run(self, order):
-        super().run(order[self.squared_norms[order] > 0.0])
+    def take(self, order):
+        super().take(order[self.squared_norms[order] > 0.0])
 
 
 @pytest.mark.parametrize(
