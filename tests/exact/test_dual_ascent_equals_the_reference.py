@@ -51,7 +51,10 @@ def reference_of(X, y, importances, *, loss, level=None, **options):
 
 @st.composite
 def cases(draw, losses):
-    """A problem of ``lazynet.testing``, kappas, new centres, and how the matrix is stored."""
+    """A problem of ``lazynet.testing``, kappas, new centres, and how the matrix is stored.
+
+    A new centre is a step before which it is made, and the factor of the kappas there.
+    """
     problem = draw(problems(losses, intercepts=(False, True), max_steps=30))
     importances = draw(st.sampled_from([problem.importances, None]))
     if importances is not None and not importances.any():
@@ -64,7 +67,8 @@ def cases(draw, losses):
         loss=problem.loss, l1=problem.l1, l2=problem.l2, kappa=draw(kappas),
         fit_intercept=problem.fit_intercept, kappa_intercept=draw(st.sampled_from([1.0, 0.1])),
     )  # fmt: skip
-    centres = draw(st.dictionaries(st.integers(0, len(problem.order)), kappas, max_size=4))
+    factors = st.sampled_from([1.0, 1.5, 1.0 / 1.5, 8.0])
+    centres = draw(st.dictionaries(st.integers(0, len(problem.order)), factors, max_size=4))
     return (X, problem.y, importances), options, problem.order, centres
 
 
@@ -81,14 +85,19 @@ def assert_equal(built, twin):
     assert apart(heed * built.duals, heed * twin.duals) <= TOLERANCE
 
 
+def recentre(built, twin, factor):
+    """Move the centres of both, and multiply their kappas."""
+    built.recentre(factor)
+    twin.recentre(factor * twin.kappa, factor * twin.kappa_intercept)
+
+
 def assert_matches_reference(case, kind=DualAscent):
     """Every step and every new centre, one at a time."""
     data, options, order, centres = case
     built, twin = compiled(*data, kind=kind, **options), reference_of(*data, **options)
     for step, row in enumerate(order):
         if step in centres:
-            built.recentre(centres[step])
-            twin.recentre(centres[step])
+            recentre(built, twin, centres[step])
             assert_equal(built, twin)
             assert apart(built.z, twin.z) <= TOLERANCE
             assert apart(built.centre, twin.centre) <= TOLERANCE
@@ -172,11 +181,11 @@ def learned(X, y, loss, cuts=(), **options):
     """Two epochs over long and short rows, with a new centre in between."""
     importances = 0.5 + np.arange(len(y)) % 3
     built = compiled(X, y, importances, loss=loss, **OPTIONS, **options)
-    for kappa in (2e-2, 5e-3):
+    for factor in (2.0, 0.25):
         for start, stop in itertools.pairwise([0, *cuts, len(y)]):
             built.take(rows(len(y))[start:stop])
             assert np.isfinite(built.weights()).all()
-        built.recentre(kappa)
+        built.recentre(factor)
     assert built.weights().any()
     return built
 
@@ -203,10 +212,10 @@ def test_every_vector_level_gives_the_same_bits(loss, values, indices):
     for built in seen.values():
         assert_same_bits(built, seen[0])
     twin = reference_of(X, y, 0.5 + np.arange(len(y)) % 3, loss=loss, **OPTIONS)
-    for kappa in (2e-2, 5e-3):
+    for factor in (2.0, 0.25):
         for i in range(len(y)):
             twin.step(i)
-        twin.recentre(kappa)
+        twin.recentre(factor * twin.kappa, factor * twin.kappa_intercept)
     assert_equal(seen[0], twin)
 
 
@@ -226,18 +235,18 @@ class ForgetsTheImportanceInTheCurvature(DualAscent):
 class KeepsTheOldKappaInZ(DualAscent):
     """Gives the new centre its place in z with the kappa that there was."""
 
-    def recentre(self, kappa):
+    def recentre(self, factor):
         old = self.kappa
-        super().recentre(kappa)
-        self.z += (old - kappa) * self.centre
+        super().recentre(factor)
+        self.z += (old - self.kappa) * self.centre
 
 
 class ForgetsTheCentreOfTheIntercept(DualAscent):
     """Moves the centre of the weights alone."""
 
-    def recentre(self, kappa):
+    def recentre(self, factor):
         before = self.fields.copy()
-        super().recentre(kappa)
+        super().recentre(factor)
         self.fields[:] = before
 
 
