@@ -171,7 +171,7 @@ def test_certificates_of_a_single_class(loss, fit_intercept):
 @each_loss
 @with_and_without_intercept
 def test_certificates_along_a_path(loss, fit_intercept):
-    """Each call goes on from where the last one ended, up or down, and certifies its own minimum."""
+    """Each call goes on from where the last one ended, and certifies its own minimum."""
     problem = grid_problem(loss, l1=0.0, l2=0.0, fit_intercept=fit_intercept, n=20, d=6, seed=1)
     walker = minimiser_of(problem)
     for l1, l2 in [(0.5, 0.0), (0.1, 0.0), (0.02, 0.01), (0.0, 0.1), (0.3, 0.0), (0.02, 0.01)]:
