@@ -18,6 +18,7 @@ from support.dual import dual_problems, grid_problem, near_the_minimum, run_to_t
 from lazynet import certificates
 from lazynet.losses import LOSSES, get_loss
 from lazynet.minimise import Minimiser, Problem
+from lazynet.penalties import ElasticNet
 from lazynet.reference.dual import DenseDualAscent
 
 F = Fraction
@@ -106,7 +107,7 @@ def assert_certified(problem, found):
     size = size_of(problem, found)
     assert np.isfinite([found.objective, found.dual_objective, found.gap]).all()
     assert abs(found.objective - float(exact)) <= 64 * EPSILON * size
-    twin = run_to_the_minimum(problem)
+    twin = run_to_the_minimum(problem, max_epochs=300)
     others = [(twin.weights, twin.intercept), near_the_minimum(problem)]
     for weights, intercept in [*others, (found.coef, found.intercept)]:
         other = exact_objective(problem, weights, intercept)
@@ -133,6 +134,16 @@ def test_the_gap_is_never_less_than_the_distance_to_the_minimum(problem, max_ite
     rows = np.array(problem.rows, dtype=dtype).astype(float).tolist()
     problem = problem._replace(rows=rows)
     assert_certified(problem, minimum_of(problem, max_iter=max_iter, dtype=dtype))
+
+
+def test_the_gap_allows_for_the_rounding_of_a_distance_from_a_kink():
+    """b + 2 rounds to 2, where the slope is 0; P is b > 0, and the least objective is 0."""
+    problem = grid_problem("epsilon_insensitive", l1=1.0, l2=0.0, fit_intercept=True, n=1, d=1)
+    problem = problem._replace(targets=[-2.0], importances=[1.0], epsilon=2.0)
+    walker = minimiser_of(problem)
+    b = 2.0**-56
+    found = certificates.certify(walker.mean, ElasticNet(1.0, 0.0), np.zeros(1), b, np.zeros(1))
+    assert F(found.gap) >= exact_objective(problem, [0.0], b) == F(b)
 
 
 @each_loss

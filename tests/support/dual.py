@@ -145,14 +145,16 @@ def grid_problem(
     )  # fmt: skip
 
 
-def run_to_the_minimum(problem: DualProblem, kind: Any = DenseDualAscent) -> Any:
-    """The reference after so many epochs that its state has come to rest, or after 5000.
+def run_to_the_minimum(
+    problem: DualProblem, kind: Any = DenseDualAscent, max_epochs: int = 5000
+) -> Any:
+    """The reference after so many epochs that its state has come to rest, or after the most.
 
     Where the centre and the dual variables rest, the centred problem and P have one minimum.
     """
     twin = problem.twin(kind)
     rng = np.random.default_rng(0)
-    for _ in range(5000):
+    for _ in range(max_epochs):
         before = np.array([*twin.duals, *twin.centre, twin.centre_intercept])
         for i in rng.permutation(len(problem.rows)).tolist():
             twin.step(i)
