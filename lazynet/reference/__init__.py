@@ -6,10 +6,11 @@ alike.  A ``Dense...`` class does what the paper says, to every weight at every 
 compiled code is tested against it.  A ``Plain...`` class is a lazy form: a step visits only the
 features of its example.
 
-Every class is made by ``Class(n_features, *, loss, l1, l2, fit_intercept, epsilon, ...)`` with the
-parameters of its rule besides, and has ``step(indices, values, target, weight=1)``, ``weights``,
-``intercept`` and the step count ``t``.  A penalty that the algorithm does not have is refused
-unless it is 0.
+Every class but one is made by ``Class(n_features, *, loss, l1, l2, fit_intercept, epsilon, ...)``
+with the parameters of its rule besides, and has ``step(indices, values, target, weight=1)``,
+``weights``, ``intercept`` and the step count ``t``.  A penalty that the algorithm does not have is
+refused unless it is 0.  The exception is ``DenseDualAscent``, which has a variable for every
+example: it is made with all examples, and ``step(i)`` visits example i.
 
 >>> twin = DenseRDA(2, loss="squared_error", gamma=2.0)
 >>> twin.step([0], [1.0], target=4.0)
@@ -35,6 +36,7 @@ unless it is 0.
 - ``lazynet.reference.carpenter``: Carpenter's scheme, which is inexact
 - ``lazynet.reference.dekel``: Dekel's SGD with averaged and with centered predictors
 - ``lazynet.reference.stabilised``: Ma & Zheng's stabilised truncated SGD
+- ``lazynet.reference.dual``: dual coordinate ascent to the minimum, with a certificate
 """
 
 from lazynet.reference.adagrad import DenseAdaGrad, PlainAdaGrad
@@ -43,6 +45,7 @@ from lazynet.reference.carpenter import PlainCarpenter
 from lazynet.reference.clock import PlainClock
 from lazynet.reference.dekel import DenseDekel, PlainDekel
 from lazynet.reference.dense import DenseReference
+from lazynet.reference.dual import DenseDualAscent
 from lazynet.reference.ftrl import DenseFTRL
 from lazynet.reference.rda import DenseRDA
 from lazynet.reference.rescaled import PlainRescaled
@@ -55,6 +58,7 @@ __all__ = [
     "DenseAdaGrad",
     "DenseAverage",
     "DenseDekel",
+    "DenseDualAscent",
     "DenseFTRL",
     "DenseRDA",
     "DenseReference",

@@ -1,0 +1,291 @@
+"""The certificate of a minimum: the gap is never less than the distance to the least objective.
+
+Objectives are computed anew without rounding: in fractions, and for log_loss in 60 digits.
+"""
+
+from dataclasses import replace
+from decimal import Decimal, localcontext
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+from scipy.optimize import minimize_scalar
+from support.dual import dual_problems, grid_problem, near_the_minimum, run_to_the_minimum
+
+from lazynet import certificates
+from lazynet.losses import LOSSES, get_loss
+from lazynet.minimise import Minimiser, Problem
+from lazynet.penalties import ElasticNet
+from lazynet.reference.dual import DenseDualAscent
+
+F = Fraction
+EPSILON = np.finfo(float).eps
+
+each_loss = pytest.mark.parametrize("loss", LOSSES)
+with_and_without_intercept = pytest.mark.parametrize("fit_intercept", [False, True])
+
+
+def minimiser_of(problem, dtype=np.float64, seed=0):
+    """A ``Minimiser`` of a problem in floats."""
+    loss = replace(get_loss(problem.loss), epsilon=problem.epsilon)
+    X = sparse.csr_matrix(np.array(problem.rows, dtype=dtype))
+    y, importances = np.array(problem.targets), np.array(problem.importances)
+    given = Problem(X, y, importances, loss, problem.fit_intercept)
+    return Minimiser(given, np.random.RandomState(seed))
+
+
+def minimum_of(problem, tol=1e-9, max_iter=500, **options):
+    """What the ``Minimiser`` makes of a problem."""
+    found = minimiser_of(problem, **options)
+    return found.to(problem.l1, problem.l2, tol=tol, max_iter=max_iter)
+
+
+# --- objectives without rounding ------------------------------------------------------------------
+
+
+def in_fractions(numbers):
+    return [F(float(v)) for v in numbers]
+
+
+def precise_log_loss(p, y):
+    """log(1 + exp(-p y)) as a fraction, right to some fifty digits."""
+    with localcontext() as context:
+        context.prec = 60
+        m = Decimal(p.numerator) / Decimal(p.denominator) * int(y)
+        return F((1 + (-abs(m)).exp()).ln() + max(-m, Decimal(0)))
+
+
+def exact_objective(problem, weights, intercept):
+    """P at these floats, for the floats of this problem."""
+    w, b = in_fractions(weights), F(float(intercept))
+    total = sum(in_fractions(problem.importances))
+    twin = DenseDualAscent(
+        [in_fractions(row) for row in problem.rows], in_fractions(problem.targets),
+        importances=in_fractions(problem.importances), loss=problem.loss, l1=F(problem.l1),
+        l2=F(problem.l2), kappa=F(1), epsilon=F(problem.epsilon), zero=F(0),
+    )  # fmt: skip
+    if problem.loss != "log_loss":
+        return twin.objective(w, b)
+    losses = [
+        s * precise_log_loss(twin.prediction(i, w, b), y)
+        for i, (s, y) in enumerate(zip(twin.importances, twin.targets, strict=True))
+    ]
+    return sum(losses) / total + sum(twin.l1 * abs(v) + twin.l2 * v * v / 2 for v in w)
+
+
+@each_loss
+@with_and_without_intercept
+def test_the_objective_without_rounding_is_the_reference_beyond_rounding(loss, fit_intercept):
+    """It rounds to what the reference computes in floats."""
+    problem = grid_problem(loss, l1=0.05, l2=0.02, fit_intercept=fit_intercept)
+    twin = run_to_the_minimum(problem)
+    exact = exact_objective(problem, twin.weights, twin.intercept)
+    assert float(exact) == pytest.approx(twin.objective(), rel=1e-14)
+
+
+# --- the certificate holds ------------------------------------------------------------------------
+
+
+def size_of(problem, found):
+    """The magnitude of the numbers that are summed: what rounding is measured by."""
+    w, b = np.array(found.coef), found.intercept
+    s, total = np.array(problem.importances), sum(problem.importances)
+    reach = np.abs(problem.rows) @ np.abs(w) + abs(b) + np.abs(problem.targets) + 1.0
+    if problem.loss in ("squared_error", "squared_hinge"):
+        reach = reach * reach
+    steepest = 4.0 if problem.loss == "modified_huber" else 1.0
+    penalty = problem.l1 * np.abs(w).sum() + problem.l2 * (w * w).sum()
+    return float(steepest * s @ reach / total + penalty)
+
+
+def assert_certified(problem, found):
+    """The gap bounds the distance to every objective that another method reaches."""
+    exact = exact_objective(problem, found.coef, found.intercept)
+    size = size_of(problem, found)
+    assert np.isfinite([found.objective, found.dual_objective, found.gap]).all()
+    assert abs(found.objective - float(exact)) <= 64 * EPSILON * size
+    twin = run_to_the_minimum(problem, max_epochs=300)
+    others = [(twin.weights, twin.intercept), near_the_minimum(problem)]
+    for weights, intercept in [*others, (found.coef, found.intercept)]:
+        other = exact_objective(problem, weights, intercept)
+        assert F(found.gap) >= exact - other
+        assert found.dual_objective <= float(other) + 64 * EPSILON * size
+    assert found.gap >= found.objective - found.dual_objective
+    # What is added for rounding is small, and so the gap can close.
+    assert found.gap <= found.objective - found.dual_objective + 1e-8 * size
+    assert found.n_iter == len(found.history)
+
+
+#: Problems with a penalty: without one, there may be no minimum, and there is no certificate.
+PROBLEMS = dual_problems(list(LOSSES)).filter(lambda problem: problem.l1 or problem.l2)
+
+
+@given(
+    problem=PROBLEMS, max_iter=st.sampled_from([1, 2, 5, 300]),
+    dtype=st.sampled_from([np.float64, np.float32]),
+)  # fmt: skip
+def test_the_gap_is_never_less_than_the_distance_to_the_minimum(problem, max_iter, dtype):
+    """After any number of epochs; l1 or l2 may be 0, importances too, and rows empty."""
+    problem = problem.in_floats()
+    # The rows in float32 are the problem's own.
+    rows = np.array(problem.rows, dtype=dtype).astype(float).tolist()
+    problem = problem._replace(rows=rows)
+    assert_certified(problem, minimum_of(problem, max_iter=max_iter, dtype=dtype))
+
+
+def test_the_gap_allows_for_the_rounding_of_a_distance_from_a_kink():
+    """b + 2 rounds to 2, where the slope is 0; P is b > 0, and the least objective is 0."""
+    problem = grid_problem("epsilon_insensitive", l1=1.0, l2=0.0, fit_intercept=True, n=1, d=1)
+    problem = problem._replace(targets=[-2.0], importances=[1.0], epsilon=2.0)
+    walker = minimiser_of(problem)
+    b = 2.0**-56
+    found = certificates.certify(walker.mean, ElasticNet(1.0, 0.0), np.zeros(1), b, np.zeros(1))
+    assert F(found.gap) >= exact_objective(problem, [0.0], b) == F(b)
+
+
+@each_loss
+@with_and_without_intercept
+@pytest.mark.parametrize("scale", [1e-5, 1.0, 1e5])
+@pytest.mark.parametrize(("l1", "l2"), [(0.0, 0.1), (0.03, 0.0), (0.02, 0.02)])
+def test_certificates_of_features_of_any_size(loss, fit_intercept, scale, l1, l2):
+    """The same problem in other units: the values times a number, l1 and l2 accordingly."""
+    problem = grid_problem(loss, l1=l1 * scale, l2=l2 * scale**2, fit_intercept=fit_intercept)
+    problem = problem._replace(rows=(scale * np.array(problem.rows)).tolist(), kappa=0.1 * scale**2)
+    assert_certified(problem, minimum_of(problem, max_iter=50))
+
+
+@with_and_without_intercept
+@pytest.mark.parametrize("loss", [name for name, loss in LOSSES.items() if not loss.margin])
+def test_certificates_of_targets_far_from_zero(loss, fit_intercept):
+    """Where an intercept of a million must be found, or is not fitted."""
+    problem = grid_problem(loss, l1=0.01, l2=0.02, fit_intercept=fit_intercept)
+    problem = problem._replace(targets=[1e6 + y for y in problem.targets])
+    assert_certified(problem, minimum_of(problem, max_iter=100))
+
+
+@pytest.mark.parametrize("loss", [name for name, loss in LOSSES.items() if loss.margin])
+@with_and_without_intercept
+def test_certificates_of_a_single_class(loss, fit_intercept):
+    """With an intercept the least objective is 0, and log_loss does not reach it."""
+    problem = grid_problem(loss, l1=0.05, l2=0.02, fit_intercept=fit_intercept)
+    problem = problem._replace(targets=[1.0] * len(problem.targets))
+    found = minimum_of(problem, max_iter=20)
+    assert_certified(problem, found)
+    if fit_intercept:
+        assert found.dual_objective <= 0.0
+        assert found.gap >= found.objective
+
+
+@each_loss
+@with_and_without_intercept
+def test_certificates_along_a_path(loss, fit_intercept):
+    """Each call goes on from where the last one ended, and certifies its own minimum."""
+    problem = grid_problem(loss, l1=0.0, l2=0.0, fit_intercept=fit_intercept, n=20, d=6, seed=1)
+    walker = minimiser_of(problem)
+    for l1, l2 in [(0.5, 0.0), (0.1, 0.0), (0.02, 0.01), (0.0, 0.1), (0.3, 0.0), (0.02, 0.01)]:
+        here = problem._replace(l1=l1, l2=l2)
+        found = walker.to(l1, l2, tol=1e-5, max_iter=2000)
+        assert_certified(here, found)
+        assert found.converged
+        assert found.gap <= 1e-5 * walker.at_zero
+
+
+# --- it converges, to zeros too -------------------------------------------------------------------
+
+
+@each_loss
+@with_and_without_intercept
+@pytest.mark.parametrize(("l1", "l2"), [(0.0, 0.1), (0.05, 0.0), (0.05, 0.02), (5.0, 0.0)])
+def test_it_converges_to_the_minimum_of_the_reference(loss, l1, l2, fit_intercept):
+    """To a gap of 1e-8; weights are exactly 0 where their slope is safely below l1."""
+    problem = grid_problem(loss, l1=l1, l2=l2, fit_intercept=fit_intercept, n=12, d=5, seed=2)
+    walker = minimiser_of(problem)
+    found = walker.to(l1, l2, tol=1e-8, max_iter=5000)
+    assert_certified(problem, found)
+    assert found.converged
+    assert found.gap <= 1e-8 * walker.at_zero
+    twin = run_to_the_minimum(problem)
+    assert abs(found.objective - twin.objective()) <= 1e-8 * walker.at_zero
+    u = np.array(twin.correlations(twin.duals))
+    zero = np.abs(u) < 0.9 * l1
+    assert not np.array(twin.weights)[zero].any()
+    assert not found.coef[zero].any()
+    if l1 == 5.0:
+        assert zero.all()
+
+
+@each_loss
+@with_and_without_intercept
+def test_the_objective_at_zero_weights(loss, fit_intercept):
+    """``at_zero`` is P at zero weights and the best intercept, which a bounded search finds too."""
+    problem = grid_problem(loss, l1=1.0, l2=1.0, fit_intercept=fit_intercept)
+
+    def at(b):
+        return float(exact_objective(problem, [0.0] * 3, b))
+
+    least = at(0.0)
+    if fit_intercept:
+        # From every target and margin on, because some losses have kinks there.
+        starts = [y + kink for y in problem.targets for kink in (-0.4, 0.0, 0.4)]
+        found = minimize_scalar(at, bounds=(-9, 9), method="bounded", options=dict(xatol=1e-12))
+        least = min(found.fun, *map(at, starts))
+    assert minimiser_of(problem).at_zero == pytest.approx(least, rel=1e-9)
+
+
+@each_loss
+@with_and_without_intercept
+def test_the_largest_l1(loss, fit_intercept):
+    """Every weight is 0 a little above ``largest_l1``; of a smooth loss, not a little below."""
+    problem = grid_problem(loss, l1=0.0, l2=0.0, fit_intercept=fit_intercept, seed=3)
+    walker = minimiser_of(problem)
+    above, below = 1.001 * walker.largest_l1, 0.98 * walker.largest_l1
+    problem = problem._replace(l1=above)
+    # No weights are better than zero, by a method that knows nothing of dual variables.
+    assert walker.at_zero <= float(exact_objective(problem, *near_the_minimum(problem))) + 1e-9
+    found = walker.to(above, 0.0, tol=1e-6, max_iter=2000)
+    assert_certified(problem, found)
+    assert found.converged
+    assert not found.coef.any()
+    if LOSSES[loss].curvature is not None:
+        assert walker.to(below, 0.0, tol=1e-10, max_iter=2000).coef.any()
+
+
+def test_equal_seeds_give_equal_minima():
+    """The order of the rows comes from the generator alone."""
+    problem = grid_problem("log_loss", l1=0.01, l2=0.01, fit_intercept=True)
+    one, other = (minimum_of(problem, seed=7) for _ in range(2))
+    np.testing.assert_array_equal(one.coef, other.coef)
+    assert (one.intercept, one.gap, one.n_iter) == (other.intercept, other.gap, other.n_iter)
+
+
+# --- the tests are tested -------------------------------------------------------------------------
+
+
+def no_excess(sums, share, l1):
+    return 0.0, 0.0, 0.0
+
+
+def no_balance(examples, duals):
+    return 0.0
+
+
+@pytest.mark.parametrize(("name", "broken"), [("excess", no_excess), ("balance", no_balance)])
+def test_bounds_that_do_not_hold_are_caught(monkeypatch, name, broken):
+    """A certificate that ignores a condition on its dual variables is too good for some problem."""
+    kernel = vars(certificates.kernel)
+    monkeypatch.setattr(certificates, "kernel", type("Broken", (), kernel | {name: broken}))
+
+    @settings(
+        max_examples=500, phases=[Phase.generate], database=None, derandomize=True, deadline=None,
+        suppress_health_check=list(HealthCheck), report_multiple_bugs=False,
+    )  # fmt: skip
+    @given(problem=PROBLEMS)
+    def holds(problem):
+        problem = problem.in_floats()
+        assert_certified(problem, minimum_of(problem, max_iter=3))
+
+    with pytest.raises(AssertionError):
+        holds()

@@ -1,0 +1,284 @@
+"""The compiled steps of dual ascent equal the dense reference after every step.
+
+The tolerance is 1e-9 of 1 + the largest number.  No bound of rounding is derived: the steps do not
+amplify what rounding changes, and what one step rounds is some ten thousand times less.
+"""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, Phase, example, given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+from support import rows
+from support.engines import apart
+from support.matrices import corpus
+
+from lazynet.data import as_examples
+from lazynet.engines.dual import DualAscent
+from lazynet.engines.mean import MeanLoss
+from lazynet.losses import LOSSES, get_loss
+from lazynet.penalties import ElasticNet
+from lazynet.reference.dual import DenseDualAscent, best_dual
+from lazynet.testing import problems
+
+TOLERANCE = 1e-9
+
+each_loss = pytest.mark.parametrize("loss", LOSSES)
+
+
+def compiled(
+    X, y, importances, *, loss, l1, l2, kappa, fit_intercept, kappa_intercept, level=None,
+    kind=DualAscent,
+):  # fmt: skip
+    """The compiled steps on one problem, with the options that the reference has."""
+    examples = as_examples(X, y, importances)
+    mean = MeanLoss(examples, y, importances, get_loss(loss), fit_intercept=fit_intercept)
+    built = kind(mean, ElasticNet(l1, l2), kappa, kappa_intercept)
+    built.level = None if level is None else examples.at_level(level)
+    return built
+
+
+def reference_of(X, y, importances, *, loss, level=None, **options):
+    """The dense reference of the same problem."""
+    loss = get_loss(loss)
+    return DenseDualAscent(
+        X.toarray().astype(float).tolist(), y.tolist(), loss=loss.name, epsilon=loss.epsilon,
+        importances=None if importances is None else importances.tolist(), **options,
+    )  # fmt: skip
+
+
+@st.composite
+def cases(draw, losses):
+    """A problem of ``lazynet.testing``, kappas, new centres, and how the matrix is stored.
+
+    A new centre is a step before which it is made, and the factor of the kappas there.
+    """
+    problem = draw(problems(losses, intercepts=(False, True), max_steps=30))
+    importances = draw(st.sampled_from([problem.importances, None]))
+    if importances is not None and not importances.any():
+        importances = np.ones_like(importances)
+    X = problem.X.astype(draw(st.sampled_from([np.float64, np.float32])))
+    integers = draw(st.sampled_from([np.int32, np.int64]))
+    X.indices, X.indptr = X.indices.astype(integers), X.indptr.astype(integers)
+    kappas = st.sampled_from([1.0, 0.03, 30.0] + [0.0] * (problem.l2 >= 1e-2))
+    options = dict(
+        loss=problem.loss, l1=problem.l1, l2=problem.l2, kappa=draw(kappas),
+        fit_intercept=problem.fit_intercept, kappa_intercept=draw(st.sampled_from([1.0, 0.1])),
+    )  # fmt: skip
+    factors = st.sampled_from([1.0, 1.5, 1.0 / 1.5, 8.0])
+    centres = draw(st.dictionaries(st.integers(0, len(problem.order)), factors, max_size=4))
+    return (X, problem.y, importances), options, problem.order, centres
+
+
+def assert_equal(built, twin):
+    """Weights, intercept and dual variables.
+
+    Where a loss has a kink, a dual variable moves by 1/q times what the prediction changes by, and
+    the prediction by no more than that again: so a difference counts times q, if q is less than 1.
+    The dual variable of an example without importance has no effect, and may jump at a kink.
+    """
+    assert apart(built.weights(), twin.weights) <= TOLERANCE
+    assert apart(built.intercept, twin.intercept) <= TOLERANCE
+    heed = [
+        0.0 if s == 0 else min(1.0, twin.curvature(i) or 1.0)
+        for i, s in enumerate(twin.importances)
+    ]
+    assert apart(heed * built.duals, np.multiply(heed, twin.duals)) <= TOLERANCE
+
+
+def recentre(built, twin, factor):
+    """Move the centres of both, and multiply their kappas."""
+    built.recentre(factor)
+    twin.recentre(factor * twin.kappa, factor * twin.kappa_intercept)
+
+
+def assert_matches_reference(case, kind=DualAscent):
+    """Every step and every new centre, one at a time."""
+    data, options, order, centres = case
+    built, twin = compiled(*data, kind=kind, **options), reference_of(*data, **options)
+    for step, row in enumerate(order):
+        if step in centres:
+            recentre(built, twin, centres[step])
+            assert_equal(built, twin)
+            assert apart(built.z, twin.z) <= TOLERANCE
+            assert apart(built.centre, twin.centre) <= TOLERANCE
+        built.take(order[step : step + 1])
+        twin.step(row)
+        assert_equal(built, twin)
+
+
+@each_loss
+@given(data=st.data())
+def test_every_step_equals_the_reference(loss, data):
+    """Any sparsity, importances, strengths and centres; with an intercept or without."""
+    assert_matches_reference(data.draw(cases([loss])))
+
+
+@given(case=cases(LOSSES), data=st.data())
+def test_a_start_equals_the_reference(case, data):
+    """Any weights as the centre, any intercept, and dual variables where they are finite."""
+    given, options, order, _ = case
+    built, twin = compiled(*given, **options), reference_of(*given, **options)
+    some = st.sampled_from([0.0, -1.5, 0.25])
+    twin.centre = [data.draw(some) for _ in twin.centre]
+    twin.centre_intercept = data.draw(some) if options["fit_intercept"] else 0.0
+    share = data.draw(st.sampled_from([0.0, 0.5, 1.0])) * (0.1 if twin.loss == "huber" else 1.0)
+    twin.duals = [share * (1.0 if get_loss(twin.loss).margin is False else y) for y in given[1]]
+    built.start_from(np.array(twin.centre), twin.centre_intercept, np.array(twin.duals))
+    assert_equal(built, twin)
+    for step, row in enumerate(order[:5]):
+        built.take(order[step : step + 1])
+        twin.step(row)
+        assert_equal(built, twin)
+
+
+@each_loss
+@given(
+    exponent=st.integers(-162, 54),
+    prediction=st.sampled_from([0.0, 0.3, -1.0, 30.0, -400.0, 1e4]),
+    share=st.sampled_from([0.0, 1e-300, 1e-20, 0.3, 1.0 - 1e-9, 1.0]),
+    y=st.sampled_from([1.0, -1.0]),
+)
+@example(exponent=-155, prediction=0.0, share=0.0, y=1.0)  # epsilon / q is infinite
+@example(exponent=15, prediction=-400.0, share=0.3, y=1.0)  # the bracket of log_loss is 1e30 long
+def test_an_update_of_any_curvature_is_the_one_of_the_reference(
+    loss, exponent, prediction, share, y
+):
+    """q from 1e-324 to 1e108, with one value x in X: q = x^2."""
+    x = 10.0**exponent
+    X, y = sparse.csr_matrix([[x]]), np.array([y])
+    options = dict(l1=0.0, l2=0.0, kappa=1.0, fit_intercept=False, kappa_intercept=1.0)
+    built = compiled(X, y, None, loss=loss, **options)
+    built.duals[0] = y[0] * share * (built.mean.loss.epsilon if loss == "huber" else 1.0)
+    built.z[0] = prediction / x
+    given = float(built.duals[0]), float(x * built.z[0]), float(y[0]), float(x * x)
+    built.take(rows(1))
+    expected = best_dual(loss, *given, built.mean.loss.epsilon)
+    assert built.duals[0] == pytest.approx(expected, rel=1e-12, abs=1e-14)
+
+
+@each_loss
+@given(data=st.data())
+def test_any_split_of_a_drawn_order_gives_the_same_bits(loss, data):
+    """A call takes the steps that several calls take."""
+    given, options, order, _ = data.draw(cases([loss]))
+    whole, split = compiled(*given, **options), compiled(*given, **options)
+    whole.take(order)
+    cuts = sorted(data.draw(st.sets(st.integers(0, len(order)))))
+    for start, stop in itertools.pairwise([0, *cuts, len(order)]):
+        split.take(order[start:stop])
+    assert_same_bits(whole, split)
+
+
+def assert_same_bits(one, other):
+    for name in ("z", "duals", "centre", "fields"):
+        np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
+
+
+OPTIONS = dict(l1=1e-4, l2=1e-3, kappa=1e-2, fit_intercept=True, kappa_intercept=1e-2)
+
+
+def learned(X, y, loss, cuts=(), **options):
+    """Two epochs over long and short rows, with a new centre in between."""
+    importances = 0.5 + np.arange(len(y)) % 3
+    built = compiled(X, y, importances, loss=loss, **OPTIONS, **options)
+    for factor in (2.0, 0.25):
+        for start, stop in itertools.pairwise([0, *cuts, len(y)]):
+            built.take(rows(len(y))[start:stop])
+            assert np.isfinite(built.weights()).all()
+        built.recentre(factor)
+    assert built.weights().any()
+    return built
+
+
+@each_loss
+def test_long_rows_are_split_with_the_same_bits(loss):
+    """Rows longer than every vector and block; some calls end between them."""
+    X, y = corpus()
+    assert_same_bits(learned(X, y, loss), learned(X, y, loss, cuts=range(7, 400, 37)))
+
+
+@pytest.mark.parametrize("values", [np.float32, np.float64])
+@pytest.mark.parametrize("indices", [np.int32, np.int64])
+@pytest.mark.parametrize("loss", ["log_loss", "squared_hinge", "epsilon_insensitive"])
+def test_every_vector_level_gives_the_same_bits(loss, values, indices):
+    """The machine's best loops and the generic ones; the reference agrees with both."""
+    X, y = corpus(n_rows=60, d=150)
+    X = X.astype(values)
+    X.indices, X.indptr = X.indices.astype(indices), X.indptr.astype(indices)
+    seen = {}
+    for level in range(8):
+        built = learned(X, y, loss, level=level)
+        seen[built.level] = built
+    for built in seen.values():
+        assert_same_bits(built, seen[0])
+    twin = reference_of(X, y, 0.5 + np.arange(len(y)) % 3, loss=loss, **OPTIONS)
+    for factor in (2.0, 0.25):
+        for i in range(len(y)):
+            twin.step(i)
+        twin.recentre(factor * twin.kappa, factor * twin.kappa_intercept)
+    assert_equal(seen[0], twin)
+
+
+# --- the tests are tested -------------------------------------------------------------------------
+
+
+class ForgetsTheImportanceInTheCurvature(DualAscent):
+    """Steps as long as if every importance were 1."""
+
+    def __init__(self, mean, *options):
+        super().__init__(mean, *options)
+        if mean.importances is not None:
+            s = mean.importances
+            self.squared_norms = self.squared_norms / np.where(s, s, 1.0)
+
+
+class KeepsTheOldKappaInZ(DualAscent):
+    """Gives the new centre its place in z with the kappa that there was."""
+
+    def recentre(self, factor):
+        old = self.kappa
+        super().recentre(factor)
+        self.z += (old - self.kappa) * self.centre
+
+
+class ForgetsTheCentreOfTheIntercept(DualAscent):
+    """Moves the centre of the weights alone."""
+
+    def recentre(self, factor):
+        before = self.fields.copy()
+        super().recentre(factor)
+        self.fields[:] = before
+
+
+class SkipsEmptyRows(DualAscent):
+    """Lets the dual variable of a row without values stay."""
+
+    def take(self, order):
+        super().take(order[self.squared_norms[order] > 0.0])
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        ForgetsTheImportanceInTheCurvature,
+        KeepsTheOldKappaInZ,
+        ForgetsTheCentreOfTheIntercept,
+        SkipsEmptyRows,
+    ],
+)
+def test_broken_steps_are_caught(broken):
+    """The property of equal steps finds every kind broken on purpose."""
+
+    @settings(
+        max_examples=1000, phases=[Phase.generate], database=None, derandomize=True, deadline=None,
+        suppress_health_check=list(HealthCheck), report_multiple_bugs=False,
+    )  # fmt: skip
+    @given(case=cases(["squared_error"]))
+    def equal(case):
+        assert_matches_reference(case, broken)
+
+    with pytest.raises(AssertionError):
+        equal()

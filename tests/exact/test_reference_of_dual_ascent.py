@@ -1,0 +1,514 @@
+"""The reference of dual ascent: its conjugates, its steps, its certificate, and where it arrives.
+
+Seven of the eight losses are tested in exact fractions, where an inequality has no tolerance.
+"""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+from scipy.optimize import minimize_scalar
+from support.dual import (
+    NONNEGATIVE,
+    POSITIVE,
+    RATIONAL_LOSSES,
+    VALUES,
+    advance,
+    dual_problems,
+    duals_of,
+    grid_problem,
+    near_the_minimum,
+    run_to_the_minimum,
+    targets_of,
+)
+from support.minima import assert_stationary
+
+from lazynet.losses import LOSSES
+from lazynet.reference.dual import DUALS, DenseDualAscent, best_dual, conjugate
+from lazynet.reference.losses import LOSSES as TWINS
+
+F = Fraction
+
+each_loss = pytest.mark.parametrize("loss", LOSSES)
+each_rational_loss = pytest.mark.parametrize("loss", RATIONAL_LOSSES)
+
+#: l1 and l2: one of them zero, and neither.
+PENALTIES = [(0.0, 0.1), (0.05, 0.0), (0.05, 0.02), (0.5, 0.0)]
+each_penalty = pytest.mark.parametrize(("l1", "l2"), PENALTIES)
+with_and_without_intercept = pytest.mark.parametrize("fit_intercept", [False, True])
+
+
+def rounding_of(loss, *numbers):
+    """What rounding may amount to: nothing over fractions."""
+    return 0 if loss in RATIONAL_LOSSES else 1e-12 * (1 + sum(map(abs, numbers)))
+
+
+def numbers_of(loss, *numbers):
+    """The numbers as the loss takes them: log_loss takes floats."""
+    return numbers if loss in RATIONAL_LOSSES else tuple(map(float, numbers))
+
+
+# --- conjugates -----------------------------------------------------------------------------------
+
+
+def test_every_loss_has_a_conjugate_and_an_update():
+    """The tables of the losses and of their duals list the same names."""
+    assert list(DUALS) == list(TWINS) == list(LOSSES)
+
+
+def assert_fenchel_young(loss, conjugate, alpha, p, y, epsilon):
+    """l(p) + l*(-alpha) + alpha p is 0 or more, and 0 where alpha = -l'(p)."""
+    alpha, p, y, epsilon = numbers_of(loss, alpha, p, y, epsilon)
+    value, slope = TWINS[loss]
+    slack = rounding_of(loss, alpha, p)
+    fit = value(p, y, epsilon)
+    assert fit + conjugate(loss, alpha, y, epsilon) + alpha * p >= -slack
+    best = -slope(p, y, epsilon)
+    assert abs(fit + conjugate(loss, best, y, epsilon) + best * p) <= slack
+
+
+def drawn_for(loss, data):
+    """alpha where the conjugate is finite, or anywhere; p, y and epsilon."""
+    y, epsilon = data.draw(targets_of(loss)), data.draw(POSITIVE)
+    alpha = data.draw(duals_of(loss, y, epsilon) | st.fractions(-9, 9, max_denominator=8))
+    return alpha, data.draw(VALUES), y, epsilon
+
+
+@each_loss
+@given(data=st.data())
+def test_fenchel_and_young(loss, data):
+    """No prediction contradicts the conjugate, and at the slope it is attained."""
+    assert_fenchel_young(loss, conjugate, *drawn_for(loss, data))
+
+
+@each_loss
+@given(data=st.data())
+def test_the_conjugate_is_the_supremum(loss, data):
+    """A bounded search over p finds l*(-alpha), also between the slopes at a kink."""
+    y, epsilon = data.draw(targets_of(loss)), data.draw(POSITIVE)
+    alpha = float(data.draw(duals_of(loss, y, epsilon)))
+    y, epsilon = float(y), float(epsilon)
+    value = TWINS[loss][0]
+    found = minimize_scalar(
+        lambda p: value(p, y, epsilon) + alpha * p,
+        bounds=(-60.0, 60.0), method="bounded", options=dict(xatol=1e-9),
+    )  # fmt: skip
+    assert -found.fun == pytest.approx(conjugate(loss, alpha, y, epsilon), abs=1e-6)
+
+
+@each_loss
+def test_every_conjugate_is_zero_at_zero(loss):
+    """So dual variables that are scaled towards 0 stay where the conjugate is finite."""
+    for y in (-1.0, 1.0) if LOSSES[loss].margin else (-1.5, 0.0, 2.0):
+        assert conjugate(loss, 0.0, y, 0.5) == 0.0
+
+
+@each_loss
+def test_a_conjugate_is_infinite_where_the_supremum_is(loss):
+    """Just outside of the interval -alpha p - l(p) exceeds any bound; at its ends it does not."""
+    epsilon, y = 0.5, -1.0
+    ends = {
+        "log_loss": (-1, 0), "hinge": (-1, 0), "squared_hinge": (-math.inf, 0),
+        "modified_huber": (-4, 0), "squared_error": (-math.inf, math.inf),
+        "absolute_error": (-1, 1), "huber": (-epsilon, epsilon), "epsilon_insensitive": (-1, 1),
+    }[loss]  # fmt: skip
+    for end, outwards in zip(ends, (-1, 1), strict=True):
+        if math.isfinite(end):
+            alpha = end + outwards * 1e-3
+            far = -outwards * 1e6
+            assert math.isfinite(conjugate(loss, float(end), y, epsilon))
+            assert conjugate(loss, alpha, y, epsilon) == math.inf
+            assert -alpha * far - TWINS[loss][0](far, y, epsilon) > 900
+
+
+WRONG_CONJUGATES = {
+    "log_loss": lambda a, y, e: -y * a,
+    "hinge": lambda a, y, e: -y * a,
+    "squared_hinge": lambda a, y, e: a * a / 2 - y * a,
+    "modified_huber": lambda a, y, e: a * a / 4 - y * a,
+    "squared_error": lambda a, y, e: a * a / 2,
+    "absolute_error": lambda a, y, e: abs(a) - y * a if abs(a) <= 1 else math.inf,
+    "huber": lambda a, y, e: a * a / 2 - y * a if abs(a) <= 1 else math.inf,
+    "epsilon_insensitive": lambda a, y, e: -y * a if abs(a) <= 1 else math.inf,
+}
+
+
+def fails(test):
+    """The property fails for some example; no shrinking, because that it fails is enough."""
+    searched = settings(
+        max_examples=2000, phases=[Phase.generate], database=None, derandomize=True, deadline=None,
+        suppress_health_check=list(HealthCheck), report_multiple_bugs=False,
+    )(test)  # fmt: skip
+    with pytest.raises(AssertionError):
+        searched()
+
+
+@each_loss
+def test_wrong_conjugates_are_caught(loss):
+    """A conjugate without one of its terms, or with another interval, fails Fenchel-Young."""
+
+    @fails
+    @given(data=st.data())
+    def holds(data):
+        drawn = drawn_for(loss, data)
+        assert_fenchel_young(loss, lambda loss, *rest: WRONG_CONJUGATES[loss](*rest), *drawn)
+
+
+# --- updates --------------------------------------------------------------------------------------
+
+
+def step_objective(loss, a, alpha, p, y, q, epsilon):
+    """What an update maximises: -l*(-a) - p (a - alpha) - (q/2) (a - alpha)^2."""
+    move = a - alpha
+    return -conjugate(loss, a, y, epsilon) - p * move - q * move * move / 2
+
+
+@each_loss
+@given(data=st.data(), q=st.just(F(0)) | st.fractions(F(1, 64), 64, max_denominator=64))
+def test_no_dual_variable_is_better(loss, data, q):
+    """Neither a drawn one nor a near one; q = 0 included."""
+    y, epsilon = data.draw(targets_of(loss)), data.draw(POSITIVE)
+    of = duals_of(loss, y, epsilon)
+    alpha, other, p = data.draw(of), data.draw(of), data.draw(VALUES)
+    near = data.draw(st.sampled_from([F(1), F(1, 10), F(1, 1000)]))
+    alpha, other, p, y, q, epsilon, near = numbers_of(loss, alpha, other, p, y, q, epsilon, near)
+    given = alpha, p, y, q, epsilon
+    best = best_dual(loss, *given)
+    reached = step_objective(loss, best, *given)
+    assert math.isfinite(reached)
+    for a in (other, best + near * (other - best)):
+        assert step_objective(loss, a, *given) <= reached + rounding_of(loss, p, q)
+
+
+@each_loss
+@given(data=st.data(), q=st.floats(1e-3, 1e3), p=st.floats(-20, 20))
+def test_a_bounded_search_finds_no_better_dual_variable(loss, data, q, p):
+    """Over the whole interval, in floats."""
+    y, epsilon = data.draw(targets_of(loss)), data.draw(POSITIVE)
+    alpha = float(data.draw(duals_of(loss, y, epsilon)))
+    y, epsilon = float(y), float(epsilon)
+    ends = [a for a in np.linspace(-60, 60, 481) if math.isfinite(conjugate(loss, a, y, epsilon))]
+    given = alpha, p, y, q, epsilon
+    found = minimize_scalar(
+        lambda a: -step_objective(loss, a, *given),
+        bounds=(min(ends), max(ends)), method="bounded", options=dict(xatol=1e-12),
+    )  # fmt: skip
+    reached = step_objective(loss, best_dual(loss, *given), *given)
+    assert -found.fun <= reached + 1e-12 * (1 + abs(p) + q) * (1 + abs(alpha)) ** 2
+
+
+@pytest.mark.parametrize("p", [-800.0, -40.0, -3.0, 0.0, 3.0, 40.0, 800.0])
+@pytest.mark.parametrize("q", [1e-9, 1.0, 1e9])
+@pytest.mark.parametrize("y", [-1.0, 1.0])
+@pytest.mark.parametrize("beta", [0.0, 1e-300, 0.5, 1.0])
+def test_the_update_of_log_loss_has_all_its_digits(p, q, y, beta):
+    """The derivative changes its sign between the neighbours of the result."""
+    found = y * best_dual("log_loss", y * beta, p, y, q)
+    assert 0.0 <= found <= 1.0
+
+    def derivative(b):
+        return math.log(b) - math.log1p(-b) + q * (b - beta) + y * p
+
+    below = found - 4 * math.ulp(found)
+    above = found + 4 * math.ulp(found)
+    noise = 1e-14 * (1 + abs(p))
+    assert below <= 0.0 or derivative(below) <= noise
+    assert above >= 1.0 or derivative(above) >= -noise
+
+
+# --- steps ----------------------------------------------------------------------------------------
+
+
+def assert_ascends(problem, kind=DenseDualAscent):
+    """No step lowers the dual objective of the centred problem, which stays a lower bound."""
+    twin = problem.twin(kind)
+    for i in problem.order:
+        before = twin.centred_dual_objective()
+        advance(twin, [i])
+        after, above = twin.centred_dual_objective(), twin.centred_objective()
+        slack = rounding_of(problem.loss, before, above)
+        assert after <= above + slack
+        if i is not None:
+            assert after >= before - slack
+
+
+@given(problem=dual_problems())
+def test_no_step_lowers_the_dual_objective(problem):
+    """From any start and any centre, exactly."""
+    assert_ascends(problem)
+
+
+@given(problem=dual_problems(["log_loss"]).map(lambda problem: problem.in_floats()))
+def test_no_step_lowers_the_dual_objective_of_log_loss(problem):
+    """The same in floats."""
+    assert_ascends(problem)
+
+
+@given(problem=dual_problems())
+def test_a_new_centre_is_the_weights(problem):
+    """z = u + kappa c with the new centre and the new kappa."""
+    twin = problem.twin()
+    advance(twin, problem.order)
+    w, b, u = twin.weights, twin.intercept, twin.correlations(twin.duals)
+    twin.recentre(kappa=F(3, 2), kappa_intercept=F(1, 2))
+    assert (twin.centre, twin.centre_intercept) == (w, b)
+    assert twin.z == [v + F(3, 2) * c for v, c in zip(u, w, strict=True)]
+    if problem.fit_intercept:
+        assert twin.intercept == b + 2 * twin.balance(twin.duals)
+    else:
+        assert twin.intercept == 0
+
+
+def test_a_problem_without_curvature_is_refused():
+    """kappa = 0 needs l2 > 0, and an intercept needs a kappa of its own."""
+    with pytest.raises(ValueError, match="kappa must be greater than 0 where l2 is 0, got 0"):
+        DenseDualAscent([[1.0]], [1.0], l1=1.0)
+    twin = DenseDualAscent([[1.0]], [1.0], l2=1.0, fit_intercept=True)
+    with pytest.raises(ValueError, match="kappa_intercept must be greater than 0, got 0"):
+        twin.recentre(kappa_intercept=0)
+
+
+# --- the certificate ------------------------------------------------------------------------------
+
+
+def assert_bounds(problem, others, kind=DenseDualAscent):
+    """D is at most P at every weights and intercept of ``others``, and at those reached.
+
+    D is taken at the dual variables reached, and at the slopes of the present predictions.
+    """
+    twin = problem.twin(kind)
+    advance(twin, problem.order)
+    objective, bound, gap = twin.certificate()
+    w, b = twin.weights, twin.intercept
+    slope = TWINS[problem.loss][1]
+    slopes = [
+        -slope(twin.prediction(i, w, b), y, problem.epsilon) for i, y in enumerate(problem.targets)
+    ]
+    bound = max(bound, twin.certificate(slopes)[1])
+    assert gap >= objective - bound
+    for weights, intercept in [(w, b), *others]:
+        above = twin.objective(weights, intercept if problem.fit_intercept else 0)
+        assert bound <= above + rounding_of(problem.loss, above)
+
+
+def fractions_of(point):
+    """Weights and an intercept as fractions, exactly."""
+    return [F(w) for w in point[0]], F(point[1])
+
+
+@given(problem=dual_problems(), w=st.lists(VALUES, min_size=3, max_size=3), b=VALUES)
+def test_the_gap_is_never_less_than_the_distance_to_the_minimum(problem, w, b):
+    """D is below P at any drawn point, and at a point near the minimum; over fractions."""
+    near = fractions_of(near_the_minimum(problem))
+    assert_bounds(problem, [near, (w[: len(problem.rows[0])], b)])
+
+
+@given(problem=dual_problems(["log_loss"]).map(lambda problem: problem.in_floats()))
+def test_the_gap_of_log_loss_is_never_less_than_the_distance_to_the_minimum(problem):
+    """The same in floats."""
+    assert_bounds(problem, [near_the_minimum(problem)])
+
+
+@given(problem=dual_problems())
+def test_dual_variables_meet_the_conditions_of_the_bound(problem):
+    """Balanced, scaled, in the interval of their conjugate, and unchanged where all is well."""
+    twin = problem.twin()
+    advance(twin, problem.order)
+    for duals in (twin.balanced(twin.duals), twin.scaled(twin.balanced(twin.duals))):
+        assert twin.balance(duals) == 0
+        assert twin.balanced(duals) == duals
+        for alpha, new, y in zip(twin.duals, duals, problem.targets, strict=True):
+            assert alpha * new >= 0
+            assert abs(new) <= abs(alpha)
+            assert math.isfinite(conjugate(problem.loss, new, y, problem.epsilon))
+    assert max(map(abs, twin.correlations(twin.scaled(twin.duals)))) <= problem.l1
+    assert twin.scaled(duals) == duals
+
+
+# --- the minimum ----------------------------------------------------------------------------------
+
+
+def assert_minimum(problem, twin):
+    """The optimality conditions of P: zero is a subgradient in every weight and the intercept.
+
+    The losses have the slopes -alpha_i, which Fenchel-Young says are subgradients.
+    """
+    w, b = twin.weights, twin.intercept
+    value = TWINS[problem.loss][0]
+    for i, (alpha, y) in enumerate(zip(twin.duals, problem.targets, strict=True)):
+        p = twin.prediction(i, w, b)
+        excess = value(p, y, problem.epsilon) + alpha * p
+        excess += conjugate(problem.loss, alpha, y, problem.epsilon)
+        assert abs(excess) <= 1e-12 * (1 + abs(alpha * p))
+    for weight, u in zip(w, twin.correlations(twin.duals), strict=True):
+        assert_stationary(weight, problem.l2 * weight - u, problem.l1, abs(u))
+    if problem.fit_intercept:
+        assert_stationary(b, -twin.balance(twin.duals), 0.0, 1.0)
+
+
+@each_loss
+@each_penalty
+@with_and_without_intercept
+def test_it_arrives_at_the_minimum(loss, l1, l2, fit_intercept):
+    """The optimality conditions hold, the gap closes, and another method finds the same value."""
+    problem = grid_problem(loss, l1=l1, l2=l2, fit_intercept=fit_intercept)
+    twin = run_to_the_minimum(problem)
+    assert_minimum(problem, twin)
+    objective, bound, gap = twin.certificate()
+    assert abs(gap) <= 1e-13
+    assert bound <= objective + 1e-15
+    assert abs(objective - twin.objective(*near_the_minimum(problem))) <= 1e-11
+    # The centred problem is P where the centre rests.
+    assert twin.centred_objective() == pytest.approx(objective, abs=1e-13)
+    assert twin.centred_dual_objective() == pytest.approx(objective, abs=1e-13)
+
+
+@each_loss
+@with_and_without_intercept
+def test_an_importance_of_two_is_two_rows(loss, fit_intercept):
+    """Importances that are whole numbers and repeated rows have the same minimum."""
+    problem = grid_problem(loss, l1=0.03, l2=0.02, fit_intercept=fit_intercept)
+    times = [1, 2, 3, 1, 0, 2, 1, 1]
+    weighted = problem._replace(importances=[float(k) for k in times])
+    n = sum(times)
+    repeated = problem._replace(
+        rows=[row for row, k in zip(problem.rows, times, strict=True) for _ in range(k)],
+        targets=[y for y, k in zip(problem.targets, times, strict=True) for _ in range(k)],
+        importances=[1.0] * n, duals=[0.0] * n,
+    )  # fmt: skip
+    one, other = run_to_the_minimum(weighted), run_to_the_minimum(repeated)
+    assert one.objective() == pytest.approx(other.objective(), abs=1e-12)
+    np.testing.assert_allclose(one.weights, other.weights, rtol=0, atol=1e-9)
+    assert max(one.certificate()[2], other.certificate()[2]) <= 1e-12
+
+
+# --- what is broken is caught ---------------------------------------------------------------------
+
+
+class ImportanceMissingInTheCurvature(DenseDualAscent):
+    """q = |x|^2 / (n (l2 + kappa)), as if every importance were 1."""
+
+    def curvature(self, i):
+        s = self.importances[i]
+        return super().curvature(i) / s if s else 0
+
+
+class InterceptMissingInTheCurvature(DenseDualAscent):
+    """q without the part of the intercept."""
+
+    def curvature(self, i):
+        return (
+            self.importances[i]
+            * sum(x * x for x in self.rows[i])
+            / (self.total * (self.l2 + self.kappa))
+        )
+
+
+@pytest.mark.parametrize(
+    "broken", [ImportanceMissingInTheCurvature, InterceptMissingInTheCurvature]
+)
+def test_steps_that_are_too_long_are_caught(broken):
+    """A step with too small a q lowers the dual objective of some problem."""
+
+    @fails
+    @given(problem=dual_problems())
+    def holds(problem):
+        assert_ascends(problem, broken)
+
+
+class CentreInTheBound(DenseDualAscent):
+    """The certificate takes z = u + kappa c in place of u."""
+
+    def dual_objective(self, duals=None):
+        of_u, centre = self.correlations, self.centre
+        self.correlations = lambda duals: [
+            u + self.kappa * c for u, c in zip(of_u(duals), centre, strict=True)
+        ]
+        try:
+            return super().dual_objective(duals)
+        finally:
+            self.correlations = of_u
+
+
+class NeverScales(DenseDualAscent):
+    """Without l2 the bound takes dual variables with any |u_j|."""
+
+    def scaled(self, duals):
+        return list(duals)
+
+
+class NeverBalances(DenseDualAscent):
+    """With an intercept the bound takes dual variables with any sum."""
+
+    def balanced(self, duals):
+        return list(duals)
+
+
+class TakesTooLittleOff(DenseDualAscent):
+    """Divides by 6 l2 where the bound divides by 2 l2."""
+
+    def dual_objective(self, duals=None):
+        self.l2, l2 = 3 * self.l2, self.l2
+        try:
+            return super().dual_objective(duals)
+        finally:
+            self.l2 = l2
+
+
+@pytest.mark.parametrize("broken", [NeverScales, NeverBalances, TakesTooLittleOff])
+def test_bounds_that_do_not_hold_are_caught(broken):
+    """A bound from dual variables that do not meet its conditions exceeds some objective."""
+
+    @fails
+    @given(problem=dual_problems())
+    def holds(problem):
+        assert_bounds(problem, [fractions_of(near_the_minimum(problem))], broken)
+
+
+@pytest.mark.parametrize("l2", [0.0, 0.25])
+def test_a_centre_in_the_bound_is_caught(l2):
+    """A centre opposite to the minimum makes |z| too small, and a bound from z too high."""
+    plain = grid_problem("squared_error", l1=0.0625, l2=l2, fit_intercept=False)
+    arrived = run_to_the_minimum(plain)
+    assert any(arrived.weights)
+    least = arrived.objective()
+
+    def bound_of(kind):
+        """The bound a little beyond the best dual variables, where it can be improved or not."""
+        twin = plain.twin(kind)
+        twin.centre = [-w for w in arrived.weights]
+        return twin.dual_objective([1.001 * alpha for alpha in arrived.duals])
+
+    assert least - 1e-3 <= bound_of(DenseDualAscent) <= least + 1e-15
+    assert bound_of(CentreInTheBound) > least + 1e-6
+
+
+class NeverRecentres(DenseDualAscent):
+    """Keeps the centre, and so arrives at the minimum of the centred problem."""
+
+    def recentre(self, kappa=None, kappa_intercept=None):
+        pass
+
+
+def test_a_centre_that_stays_is_caught():
+    """The optimality conditions of P do not hold at the minimum of the centred problem."""
+    problem = grid_problem("squared_error", l1=0.05, l2=0.02, fit_intercept=True)
+    with pytest.raises(AssertionError):
+        assert_minimum(problem, run_to_the_minimum(problem, NeverRecentres))
+
+
+@given(l1=NONNEGATIVE, l2=POSITIVE, kappa=POSITIVE)
+def test_one_feature_and_one_example_by_hand(l1, l2, kappa):
+    """x = 1, y = 3: the minimum is [3 - l1]+ / (1 + l2); a resting centre is that, exactly."""
+    twin = DenseDualAscent(
+        [[F(1)]], [F(3)], importances=[F(1)], loss="squared_error", l1=l1, l2=l2, kappa=kappa,
+        zero=F(0),
+    )  # fmt: skip
+    w = max(0, 3 - l1) / (1 + l2)
+    twin.centre, twin.duals = [w], [3 - w]
+    twin.step(0)
+    assert (twin.weights, twin.duals) == ([w], [3 - w])
+    assert twin.certificate()[2] == 0

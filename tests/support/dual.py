@@ -1,0 +1,222 @@
+"""Small regularised problems with a minimum, and their dual variables, for tests of dual ascent."""
+
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+import numpy as np
+from hypothesis import strategies as st
+from scipy.optimize import minimize
+
+from lazynet.losses import LOSSES
+from lazynet.reference.dual import DenseDualAscent
+from lazynet.reference.losses import LOSSES as TWINS
+
+F = Fraction
+
+#: The losses whose conjugates and updates need no logarithm.
+RATIONAL_LOSSES = [name for name in LOSSES if name != "log_loss"]
+
+VALUES = st.fractions(-3, 3, max_denominator=4)
+NONNEGATIVE = st.just(F(0)) | st.fractions(0, 2, max_denominator=8)
+POSITIVE = st.fractions(F(1, 8), 2, max_denominator=8)
+
+
+class DualProblem(NamedTuple):
+    """Rows, targets and importances, loss and penalty, kappas, a start, and what to do."""
+
+    rows: list[list[Any]]
+    targets: list[Any]
+    importances: list[Any]
+    loss: str
+    epsilon: Any
+    l1: Any
+    l2: Any
+    fit_intercept: bool
+    kappa: Any
+    kappa_intercept: Any
+    duals: list[Any]
+    centre: list[Any]
+    centre_intercept: Any
+    #: the row that each step visits; None stands for a new centre
+    order: list[int | None]
+
+    def twin(self, kind: Any = DenseDualAscent) -> Any:
+        """The reference of this problem, at its start."""
+        twin = kind(
+            self.rows,
+            self.targets,
+            importances=self.importances,
+            loss=self.loss,
+            l1=self.l1,
+            l2=self.l2,
+            kappa=self.kappa,
+            fit_intercept=self.fit_intercept,
+            kappa_intercept=self.kappa_intercept,
+            epsilon=self.epsilon,
+            zero=0 * self.importances[0],
+        )
+        twin.duals, twin.centre = list(self.duals), list(self.centre)
+        if self.fit_intercept:
+            twin.centre_intercept = self.centre_intercept
+        return twin
+
+    def in_floats(self) -> "DualProblem":
+        """The same problem with floats in place of fractions."""
+        return self._replace(
+            rows=[[float(x) for x in row] for row in self.rows],
+            **{
+                name: [float(v) for v in getattr(self, name)]
+                for name in ("targets", "importances", "duals", "centre")
+            },
+            **{
+                name: float(getattr(self, name))
+                for name in ("epsilon", "l1", "l2", "kappa", "kappa_intercept", "centre_intercept")
+            },
+        )
+
+
+def targets_of(loss: str) -> Any:
+    """Targets that the loss takes."""
+    return st.sampled_from([F(-1), F(1)]) if LOSSES[loss].margin else VALUES
+
+
+def duals_of(loss: str, y: Any, epsilon: Any) -> Any:
+    """Dual variables of an example where the conjugate is finite, the ends of the interval too."""
+    ends = {"huber": epsilon, "modified_huber": 4, "squared_hinge": 6, "squared_error": 6}
+    end = F(ends.get(loss, 1))
+    if LOSSES[loss].margin:
+        return st.fractions(0, end, max_denominator=8).map(lambda beta: y * beta)
+    return st.fractions(-end, end, max_denominator=8)
+
+
+@st.composite
+def dual_problems(draw: Any, losses: Any = RATIONAL_LOSSES, n_steps: int = 8) -> DualProblem:
+    """Up to 5 rows of up to 3 features in exact fractions; log_loss needs ``in_floats``."""
+    d, n = draw(st.integers(1, 3)), draw(st.integers(1, 5))
+    loss, epsilon = draw(st.sampled_from(losses)), draw(POSITIVE)
+    targets = draw(st.lists(targets_of(loss), min_size=n, max_size=n))
+    importances = draw(
+        st.lists(st.sampled_from([F(1), F(2), F(0), F(3), F(1, 3)]), min_size=n, max_size=n).filter(
+            any
+        )
+    )
+    l2 = draw(NONNEGATIVE)
+    return DualProblem(
+        rows=draw(
+            st.lists(st.lists(VALUES, min_size=d, max_size=d), min_size=n, max_size=n),
+        ),
+        targets=targets,
+        importances=importances,
+        loss=loss,
+        epsilon=epsilon,
+        l1=draw(NONNEGATIVE),
+        l2=l2,
+        fit_intercept=draw(st.booleans()),
+        kappa=draw(POSITIVE | st.just(F(0)) if l2 else POSITIVE),
+        kappa_intercept=draw(POSITIVE),
+        duals=[draw(st.just(F(0)) | duals_of(loss, y, epsilon)) for y in targets],
+        centre=draw(st.lists(st.just(F(0)) | VALUES, min_size=d, max_size=d)),
+        centre_intercept=draw(VALUES),
+        order=draw(st.lists(st.none() | st.integers(0, n - 1), max_size=n_steps)),
+    )
+
+
+def advance(twin: Any, order: list[int | None]) -> None:
+    """Take the steps of ``order``; where it says None, make the weights the new centre."""
+    for i in order:
+        if i is None:
+            twin.recentre()
+        else:
+            twin.step(i)
+
+
+def grid_problem(
+    loss: str, *, l1: float, l2: float, fit_intercept: bool, n: int = 8, d: int = 3, seed: int = 0
+) -> DualProblem:
+    """A problem of a seed in floats, with importances, an empty row and a start at zero."""
+    rng = np.random.default_rng([seed, n, d])
+    X = np.where(rng.random((n, d)) < 0.6, rng.normal(size=(n, d)), 0.0)
+    X[-1] = 0.0
+    y = rng.choice([-1.0, 1.0], n) if LOSSES[loss].margin else 2.0 * rng.normal(size=n)
+    return DualProblem(
+        rows=X.tolist(), targets=y.tolist(), importances=rng.choice([1.0, 2.0, 0.5], n).tolist(),
+        loss=loss, epsilon=0.4, l1=l1, l2=l2, fit_intercept=fit_intercept, kappa=0.1,
+        kappa_intercept=0.1, duals=[0.0] * n, centre=[0.0] * d, centre_intercept=0.0, order=[],
+    )  # fmt: skip
+
+
+def run_to_the_minimum(
+    problem: DualProblem, kind: Any = DenseDualAscent, max_epochs: int = 5000
+) -> Any:
+    """The reference after so many epochs that its state has come to rest, or after the most.
+
+    Where the centre and the dual variables rest, the centred problem and P have one minimum.
+    """
+    twin = problem.twin(kind)
+    rng = np.random.default_rng(0)
+    for _ in range(max_epochs):
+        before = np.array([*twin.duals, *twin.centre, twin.centre_intercept])
+        for i in rng.permutation(len(problem.rows)).tolist():
+            twin.step(i)
+        twin.recentre()
+        after = np.array([*twin.duals, *twin.centre, twin.centre_intercept])
+        if np.abs(after - before).max() <= 1e-15 * (1.0 + np.abs(before).max()):
+            break
+    return twin
+
+
+def near_the_minimum(problem: DualProblem) -> tuple[list[float], float]:
+    """Weights and an intercept near the minimum of P, by sequential quadratic programming.
+
+    The weights are differences of two nonnegative parts.  A loss with a kink has a variable of its
+    own for every example, above the lines whose maximum the loss is.  However well the search
+    ends, P at the result is an upper bound of the least objective.
+    """
+    plain = problem.in_floats()
+    X, y = np.array(plain.rows), np.array(plain.targets)
+    s = np.array(plain.importances) / sum(plain.importances)
+    n, d = X.shape
+    smooth = LOSSES[problem.loss].curvature is not None
+    value, slope = TWINS[problem.loss]
+
+    def parts(v: Any) -> tuple[Any, float]:
+        return v[:d] - v[d : 2 * d], v[2 * d] if plain.fit_intercept else 0.0
+
+    def objective(v: Any) -> tuple[float, Any]:
+        w, b = parts(v)
+        gradient = np.zeros_like(v)
+        if smooth:
+            pairs = list(zip(X @ w + b, plain.targets, strict=True))
+            fit = sum(s * [value(p, t, plain.epsilon) for p, t in pairs])
+            slopes = s * [slope(p, t, plain.epsilon) for p, t in pairs]
+            gradient[:d], gradient[2 * d] = X.T @ slopes, slopes.sum() * plain.fit_intercept
+        else:
+            fit = s @ v[2 * d + 1 :]
+            gradient[2 * d + 1 :] = s
+        gradient[:d] += plain.l2 * w
+        gradient[d : 2 * d] = -gradient[:d]
+        gradient[: 2 * d] += plain.l1
+        return fit + plain.l1 * v[: 2 * d].sum() + plain.l2 / 2 * w @ w, gradient
+
+    # Each line lies below its variable: direction * (p - y) - offset, or 1 - y p for the hinge.
+    lines = []
+    if not smooth:
+        offset = {"hinge": -1.0, "absolute_error": 0.0, "epsilon_insensitive": plain.epsilon}
+        for direction in [-y] if problem.loss == "hinge" else [np.ones(n), -np.ones(n)]:
+            level = offset[problem.loss] + (0.0 if problem.loss == "hinge" else direction * y)
+            ones = plain.fit_intercept * np.ones(n)
+            A = direction[:, None] * np.column_stack([X, -X, ones])
+            lines.append((np.hstack([-A, np.eye(n)]), level))
+    start = np.zeros(2 * d + 1 + n * (not smooth))
+    if not smooth:
+        start[2 * d + 1 :] = [value(0.0, t, plain.epsilon) for t in plain.targets]
+    found = minimize(
+        objective, start, jac=True, method="SLSQP", options=dict(ftol=1e-16, maxiter=500),
+        bounds=[(0, None)] * (2 * d) + [(None, None)] + [(0, None)] * n * (not smooth),
+        constraints=[
+            dict(type="ineq", fun=lambda v, A=A, c=c: A @ v + c, jac=lambda v, A=A: A)
+            for A, c in lines
+        ],
+    )  # fmt: skip
+    w, b = parts(found.x if np.isfinite(found.x).all() else start)
+    return w.tolist(), float(b)
