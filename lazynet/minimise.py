@@ -21,7 +21,7 @@ from lazynet.certificates import Certificate, Found, certify
 from lazynet.data import as_examples
 from lazynet.engines.dual import DualAscent, Standing
 from lazynet.engines.mean import MeanLoss
-from lazynet.engines.newton import ActiveColumns
+from lazynet.engines.newton import ActiveColumns, Smoothing
 from lazynet.kernels.newton import MOST_ROWS
 from lazynet.losses import Loss
 from lazynet.penalties import ElasticNet
@@ -137,25 +137,70 @@ class _Newton:
             joined = columns.admit(self.correlations)
             columns.improve(self.gap, self.target, joined)
             self.correlations = None
-        mean, penalty = columns.mean, columns.penalty
         weights, duals = columns.weights.copy(), columns.duals.copy()
-        mean.balance(duals)
-        if self.correlations is None:
-            self.correlations = mean.correlations(duals)
-        margins, sizes = np.empty(mean.n_rows), np.empty(mean.n_rows)
-        columns.set.predictions(margins, sizes)
-        found = Found(margins, sizes, self.correlations)
-        certificate = certify(mean, penalty, weights, columns.intercept, duals, found)
-        self.gap = certificate.gap - certificate.rounding
-        return _Place(
-            weights,
-            columns.intercept,
-            duals,
-            certificate.objective,
-            self.gap,
-            self.correlations,
-            certificate,
-        )
+        place = _looked(columns, columns.penalty, weights, duals, self.correlations)
+        self.gap, self.correlations = place.gap, place.correlations
+        return place
+
+
+def _looked(
+    columns: ActiveColumns,
+    penalty: ElasticNet,
+    weights: Vector,
+    duals: Vector,
+    correlations: Vector | None,
+) -> _Place:
+    """Visit all features, and make the certificate."""
+    mean = columns.mean
+    mean.balance(duals)
+    if correlations is None:
+        correlations = mean.correlations(duals)
+    margins, sizes = np.empty(mean.n_rows), np.empty(mean.n_rows)
+    columns.set.predictions(margins, sizes)
+    found = Found(margins, sizes, correlations)
+    certificate = certify(mean, penalty, weights, columns.intercept, duals, found)
+    return _Place(
+        weights,
+        columns.intercept,
+        duals,
+        certificate.objective,
+        certificate.gap - certificate.rounding,
+        correlations,
+        certificate,
+    )
+
+
+MULT = [0.7, 1e-2, 1.0]
+
+
+class _Multipliers:
+    """Newton's method for losses whose slope jumps: the method of multipliers.
+
+    The loss is smoothed around held duals (``Smoothing``); an epoch solves the smoothed problem,
+    and its duals are held from then on.  The duals of the minimum need no smoothing to go to 0.
+    """
+
+    def __init__(
+        self, columns: ActiveColumns, target: float, penalty: ElasticNet, at: _Place, strength: float
+    ) -> None:
+        self.columns, self.target, self.penalty = columns, target, penalty
+        self.place, self.strength = at, strength
+        self.first = True
+
+    def epoch(self) -> _Place:
+        columns, last = self.columns, self.place
+        if not self.first:
+            assert last.correlations is not None
+            smoothing = Smoothing(self.strength, last.duals)
+            columns.start(self.penalty, last.weights, last.intercept, smoothing)
+            joined = columns.admit(last.correlations)
+            columns.improve(last.gap, self.target, joined)
+            weights, duals = columns.weights.copy(), columns.duals.copy()
+            self.place = _looked(columns, self.penalty, weights, duals, None)
+            if self.place.gap > 0.5 * last.gap:
+                self.strength = max(self.strength * MULT[0], MULT[1])
+        self.first = False
+        return self.place
 
 
 class _Ascent:
@@ -203,6 +248,9 @@ class _Ascent:
 
 def _proceed() -> None:
     """Nobody asks a search to stop."""
+
+
+METHOD = ['newton']
 
 
 class Minimiser:
@@ -254,11 +302,17 @@ class Minimiser:
 
     def _search(self, penalty: ElasticNet, target: float) -> _Search:
         mean = self.mean
-        if mean.loss.curvature is not None and mean.n_rows <= MOST_ROWS:
+        if METHOD[0] == 'newton' and mean.loss.curvature is not None and mean.n_rows <= MOST_ROWS:
             if self._columns is None:
                 self._columns = ActiveColumns(mean)
             self._columns.start(penalty, self.weights, self.intercept)
             return _Newton(self._columns, target, self._correlations)
+        if METHOD[0] == 'newton' and MULT[2] > 0:
+            if self._columns is None:
+                self._columns = ActiveColumns(mean)
+            self._columns.start(penalty, self.weights, self.intercept)
+            at = _looked(self._columns, penalty, self.weights, self.duals.copy(), self._correlations)
+            return _Multipliers(self._columns, target, penalty, at, MULT[2] * self.at_zero)
         # kappa that suits rows of median length, and an intercept's column of ones.
         norms = mean.squared_norms
         norms = norms[norms > 0.0]

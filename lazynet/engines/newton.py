@@ -133,7 +133,7 @@ class ActiveColumns:
             least = 0.2 * aim / absolute if absolute else 0.0
             while not self.set.descend(max(accuracy * violation, least)):
                 pass
-            if self.set.search() == 0.0:
+            if self.set.search() == 0.0 and self.set.stuck:
                 break
         self.set.refresh()
         self._read()

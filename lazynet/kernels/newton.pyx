@@ -57,6 +57,10 @@ cdef double REDUCTION = 1e-2
 # A step is accepted if P falls by this share of what the model promises.
 cdef double SUFFICIENT = 0.01
 cdef int MOST_HALVINGS = 30
+# The damping of a step relative to the curvature at the steepest point of the loss: a weight moves
+# at most as far as its own column alone would let it at 1, and less with columns that overlap.
+cdef double LEAST_DAMPING = 1e-3
+cdef double MOST_DAMPING = 1e3
 # What rounding may add to an objective, relative to it.
 cdef double ROUNDING = 1e-14
 # The least curvature of a column, relative to its curvature at the steepest point of the loss.
@@ -813,7 +817,12 @@ cdef class WorkingSet:
                 self.intercept += length * shift
                 self.total = total
             if length < 1.0:
-                self.damping = fmin(fmax(4.0 * self.damping, 1e-4), 1.0)
+                self.damping = fmin(fmax(10.0 * self.damping, LEAST_DAMPING), MOST_DAMPING)
             else:
-                self.damping = 0.25 * self.damping if self.damping > 1e-8 else 0.0
+                self.damping = 0.1 * self.damping if self.damping > LEAST_DAMPING else 0.0
         return length
+
+    @property
+    def stuck(self):
+        """Whether the damping is as strong as it gets."""
+        return self.damping >= MOST_DAMPING
