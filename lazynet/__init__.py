@@ -29,10 +29,13 @@ if TYPE_CHECKING:
     from lazynet.averages import FromStep, PolynomialDecay, Suffix
     from lazynet.checks.verify import VerificationReport
     from lazynet.estimators.dekel import ASGDClassifier, ASGDRegressor
+    from lazynet.estimators.dual_net_cv import DualNetClassifierCV, DualNetRegressorCV
     from lazynet.estimators.elastic_net import LazyNetClassifier, LazyNetRegressor
     from lazynet.estimators.stabilised import StabilisedSGDClassifier
     from lazynet.forms import Clock, Dense, Rescaled, Tables
     from lazynet.losses import EpsilonInsensitive, Huber
+    from lazynet.path_figures import plot_choice, plot_path
+    from lazynet.paths import NetPath, net_path
     from lazynet.penalties import ElasticNet
     from lazynet.rules.adagrad import AdaGrad
     from lazynet.rules.affine import SGD, FoBoS
@@ -62,6 +65,8 @@ _ROOMS = {
     "Clock": "lazynet.forms",
     "Constant": "lazynet.schedules",
     "Dense": "lazynet.forms",
+    "DualNetClassifierCV": "lazynet.estimators.dual_net_cv",
+    "DualNetRegressorCV": "lazynet.estimators.dual_net_cv",
     "ElasticNet": "lazynet.penalties",
     "EpsilonInsensitive": "lazynet.losses",
     "FTRL": "lazynet.rules.ftrl",
@@ -74,6 +79,7 @@ _ROOMS = {
     "InverseTime": "lazynet.schedules",
     "LazyNetClassifier": "lazynet.estimators.elastic_net",
     "LazyNetRegressor": "lazynet.estimators.elastic_net",
+    "NetPath": "lazynet.paths",
     "Pegasos": "lazynet.schedules",
     "PolynomialDecay": "lazynet.averages",
     "Power": "lazynet.schedules",
@@ -87,6 +93,9 @@ _ROOMS = {
     "Tables": "lazynet.forms",
     "TruncatedGradient": "lazynet.rules.truncated_gradient",
     "VerificationReport": "lazynet.checks.verify",
+    "net_path": "lazynet.paths",
+    "plot_choice": "lazynet.path_figures",
+    "plot_path": "lazynet.path_figures",
     "plot_selection": "lazynet.selection",
     "selection_stability": "lazynet.selection",
 }
@@ -105,6 +114,8 @@ __all__ = [
     "Clock",
     "Constant",
     "Dense",
+    "DualNetClassifierCV",
+    "DualNetRegressorCV",
     "ElasticNet",
     "EpsilonInsensitive",
     "FoBoS",
@@ -116,6 +127,7 @@ __all__ = [
     "InverseTime",
     "LazyNetClassifier",
     "LazyNetRegressor",
+    "NetPath",
     "Pegasos",
     "PolynomialDecay",
     "Power",
@@ -128,6 +140,9 @@ __all__ = [
     "TruncatedGradient",
     "VerificationReport",
     "__version__",
+    "net_path",
+    "plot_choice",
+    "plot_path",
     "plot_selection",
     "selection_stability",
 ]
