@@ -90,7 +90,8 @@ def plot_path(path: NetPath, feature_names: Sequence[str] | None = None) -> Figu
         top.axhline(0, color=GREY, linewidth=0.6)
         top.set_title("weights", loc="left")
         if len(columns):
-            title = f"largest of {len(columns)}" if len(columns) > _NAMED else None
+            n_chosen = np.count_nonzero(heights)
+            title = f"the largest of {n_chosen:,}" if n_chosen > _NAMED else None
             top.legend(fontsize=7, title=title, title_fontsize=7, loc="best")
         bottom.plot(penalties, path.nonzeros, color="black", marker=".", drawstyle="default")
         bottom.set_title("number of weights that are not 0", loc="left")
@@ -110,8 +111,9 @@ def plot_choice(model: Any) -> Figure:
     >>> X = np.random.default_rng(0).standard_normal((60, 5))
     >>> model = DualNetRegressorCV(n_points=10).fit(X, X[:, 0])
     >>> figure = plot_choice(model)
-    >>> [axes.get_title(loc="left") for axes in figure.axes]
-    ['mean loss of held-out rows, with one standard error', 'number of weights that are not 0']
+    >>> [axes.get_title(loc="left") for axes in figure.axes]  # doctest: +NORMALIZE_WHITESPACE
+    ['mean loss of held-out rows, with one standard error',
+     'number of weights that are not 0, mean of the folds']
     """
     if not hasattr(model, "standard_errors_"):
         raise TypeError(
@@ -140,7 +142,8 @@ def plot_choice(model: Any) -> Figure:
             marks.append((sparsest, "sparsest within one standard error", "--", "D"))
         for point, text, dash, marker in marks:
             at = penalties[point]
-            label = f"{text}: {name}={at:.3g}, {counts[point]:,.0f} weights"
+            ratio = f", l1_ratio {model.l1_ratios[point[0]]:g}" if len(means) > 1 else ""
+            label = f"{text}: {name} {at:.3g}{ratio}, {counts[point]:,.0f} weights"
             top.plot(
                 [at], [means[point]], color="black", marker=marker, markersize=9, linestyle=dash,
                 linewidth=0.8, label=label, markerfacecolor="white", zorder=4,
@@ -148,8 +151,9 @@ def plot_choice(model: Any) -> Figure:
             for axes in (top, bottom):
                 axes.axvline(at, color="black", linestyle=dash, linewidth=0.8)
         top.set_title(f"{what}, with one standard error", loc="left")
-        top.legend(fontsize=7.5)
-        bottom.set_title("number of weights that are not 0", loc="left")
+        # A white ground, so that the lines at the marks do not cross the text.
+        top.legend(fontsize=7.5, frameon=True, framealpha=1.0, edgecolor="none")
+        bottom.set_title("number of weights that are not 0, mean of the folds", loc="left")
         _count_axis(bottom, counts.max())
         _penalty_axis(bottom, name)
     return figure

@@ -24,6 +24,7 @@ from lazynet.minimise import Minimiser, Minimum, Problem
 from lazynet.params import (
     EPOCHS,
     FLAG,
+    POSITIVE,
     Integer,
     Number,
     Special,
@@ -59,9 +60,7 @@ STRENGTHS = Special(check=_check_strengths, optional=True)
 #: The kinds of the other parameters of a grid.
 RATIO = Number(least=0, most=1)
 N_POINTS = Integer(least=1, most=2**20)
-SMALLEST = Number(above=0, most=1)
-#: The share of the objective at zero weights that the gap must come down to.
-TOLERANCE = Number(least=0)
+SMALLEST = Number(least=1e-12, most=1)
 
 _KINDS = table(
     loss=LOSS,
@@ -70,7 +69,7 @@ _KINDS = table(
     l2s=STRENGTHS,
     n_points=N_POINTS,
     smallest=SMALLEST,
-    tol=TOLERANCE,
+    tol=POSITIVE,
     max_iter=EPOCHS,
     fit_intercept=FLAG,
     random_state=SEED,
@@ -112,6 +111,12 @@ class Grid:
         if n_l1s != n_l2s and min(n_l1s, n_l2s) > 1:
             what = f"n_points={n_l1s}" if self.l1s is None else f"{n_l1s} l1s"
             raise ValueError(f"l2s must be one number or as many as l1s, got {n_l2s} and {what}")
+        l1s, l2s = self.at(1.0)
+        if not (l1s + l2s).all():
+            raise ValueError(
+                "l1s and l2s must not both be 0 at a point: without a penalty nothing certifies a "
+                "minimum, and there may be none"
+            )
 
     def at(self, largest_l1: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """l1 and l2 of every point, the largest first."""

@@ -27,6 +27,7 @@ from lazynet.minimise import Minimiser, Minimum, Problem
 from lazynet.params import (
     EPOCHS,
     FLAG,
+    POSITIVE,
     THREADS,
     VERBOSITY,
     Special,
@@ -39,7 +40,7 @@ from lazynet.params import (
     table,
 )
 from lazynet.path_figures import plot_choice
-from lazynet.paths import N_POINTS, SMALLEST, STRENGTHS, TOLERANCE, Grid, follow
+from lazynet.paths import N_POINTS, SMALLEST, STRENGTHS, Grid, follow
 from lazynet.seeds import SEED, new_generator
 from lazynet.threads import Workers
 from lazynet.transactions import all_or_nothing
@@ -135,7 +136,7 @@ class _ChosenNet(SparseLinear):
         cv=Special(check=_check_cv, optional=True),
         scoring=Special(check=_check_scoring, optional=True),
         one_standard_error=FLAG,
-        tol=TOLERANCE,
+        tol=POSITIVE,
         max_iter=EPOCHS,
         fit_intercept=FLAG,
         random_state=SEED,
@@ -156,9 +157,9 @@ class _ChosenNet(SparseLinear):
     nonzeros_: NDArray[np.int64]
     best_index_: Point
     one_standard_error_index_: Point
-    objective_: Any
-    dual_objective_: Any
-    duality_gap_: Any
+    objective_: float | NDArray[np.float64]
+    dual_objective_: float | NDArray[np.float64]
+    duality_gap_: float | NDArray[np.float64]
     n_iter_: int
 
     def _settle(self) -> SimpleNamespace:
@@ -264,9 +265,12 @@ class _ChosenNet(SparseLinear):
             np.vstack([minimum.coef for minimum in minima]),
             np.array([minimum.intercept for minimum in minima]),
         )
-        self.objective_ = np.array([minimum.objective for minimum in minima])
-        self.dual_objective_ = np.array([minimum.dual_objective for minimum in minima])
-        self.duality_gap_ = np.array([minimum.gap for minimum in minima])
+        for name, values in (
+            ("objective_", [minimum.objective for minimum in minima]),
+            ("dual_objective_", [minimum.dual_objective for minimum in minima]),
+            ("duality_gap_", [minimum.gap for minimum in minima]),
+        ):
+            setattr(self, name, values[0] if n_problems == 1 else np.array(values))
         self.n_iter_ = max(epochs)
         return self._unfinished(p, late, minima)
 
@@ -502,7 +506,7 @@ class DualNetClassifierCV(SparseClassifier, _ChosenNet):
         The number of weights that are not 0, of all classes together.
     best_index_, one_standard_error_index_ : tuple of two int
         Ratio and point of the best mean, and of the one-standard-error rule.
-    objective_, dual_objective_, duality_gap_ : ndarray of shape (1,) or (n_classes,)
+    objective_, dual_objective_, duality_gap_ : float, or ndarray of shape (n_classes,)
         The objective at ``coef_``, a lower bound on the least objective, and the gap between them.
     n_iter_ : int
         Epochs of the last fit, along the path down to the chosen point; the most of any class.
