@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from lazynet.averages import FromStep, PolynomialDecay, Suffix
     from lazynet.checks.verify import VerificationReport
     from lazynet.estimators.dekel import ASGDClassifier, ASGDRegressor
+    from lazynet.estimators.dual_net import DualNetClassifier, DualNetRegressor
     from lazynet.estimators.dual_net_cv import DualNetClassifierCV, DualNetRegressorCV
     from lazynet.estimators.elastic_net import LazyNetClassifier, LazyNetRegressor
     from lazynet.estimators.stabilised import StabilisedSGDClassifier
@@ -65,7 +66,9 @@ _ROOMS = {
     "Clock": "lazynet.forms",
     "Constant": "lazynet.schedules",
     "Dense": "lazynet.forms",
+    "DualNetClassifier": "lazynet.estimators.dual_net",
     "DualNetClassifierCV": "lazynet.estimators.dual_net_cv",
+    "DualNetRegressor": "lazynet.estimators.dual_net",
     "DualNetRegressorCV": "lazynet.estimators.dual_net_cv",
     "ElasticNet": "lazynet.penalties",
     "EpsilonInsensitive": "lazynet.losses",
@@ -114,7 +117,9 @@ __all__ = [
     "Clock",
     "Constant",
     "Dense",
+    "DualNetClassifier",
     "DualNetClassifierCV",
+    "DualNetRegressor",
     "DualNetRegressorCV",
     "ElasticNet",
     "EpsilonInsensitive",

@@ -284,10 +284,10 @@ def net_path(
     minimiser = Minimiser(problem, new_generator(p.random_state))
     l1s, l2s = grid.at(minimiser.largest_l1)
     rows, minima = [], []
-    for minimum in follow(minimiser, l1s, l2s, p.tol, p.max_iter):
+    for minimum in follow(minimiser, l1s, l2s, tol=p.tol, max_iter=p.max_iter):
         # A path over many features would not fit into memory with all its zeros.
         rows.append(sparse.csr_matrix(minimum.coef))
-        minima.append(replace(minimum, coef=_NOTHING, duals=_NOTHING))
+        minima.append(replace(minimum, coef=_NOTHING, duals=_NOTHING, history=[]))
     coefs = sparse.vstack(rows, format="csr")
     path = NetPath(
         l1s=l1s,
@@ -313,12 +313,11 @@ def follow(
     minimiser: Minimiser,
     l1s: NDArray[np.float64],
     l2s: NDArray[np.float64],
-    tol: float,
-    max_iter: int,
+    **options: Any,
 ) -> Iterator[Minimum]:
-    """The minimum at every point, each started from the one before it."""
+    """The minimum at every point, each started from the one before it; see ``Minimiser.to``."""
     for l1, l2 in zip(l1s, l2s, strict=True):
-        yield minimiser.to(float(l1), float(l2), tol=tol, max_iter=max_iter)
+        yield minimiser.to(float(l1), float(l2), **options)
 
 
 def _checked(

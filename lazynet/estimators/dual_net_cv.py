@@ -250,9 +250,8 @@ class _ChosenNet(SparseLinear):
             def finish(minimiser: Minimiser) -> tuple[Minimum, int]:
                 epochs = 0
                 way = l1s[ratio, : point + 1], l2s[ratio, : point + 1]
-                for minimum in follow(minimiser, *way, p.tol, p.max_iter):
+                for minimum in follow(minimiser, *way, **_options(p, workers)):
                     epochs += minimum.n_iter
-                    workers.check()
                 return minimum, epochs
 
             minima, epochs = zip(*workers.results(everything, finish), strict=True)
@@ -298,8 +297,8 @@ class _ChosenNet(SparseLinear):
             )
             minimiser = _minimiser(p, X, *learned, seed)
             models.append([])
-            for point, minimum in enumerate(follow(minimiser, l1s, l2s, p.tol, p.max_iter)):
-                workers.check()
+            minima = follow(minimiser, l1s, l2s, **_options(p, workers))
+            for point, minimum in enumerate(minima):
                 predictions = held_out @ minimum.coef + minimum.intercept
                 losses[row, point] = held_out_loss(p.loss, predictions, *judged)
                 nonzeros[row, point] = np.count_nonzero(minimum.coef)
@@ -399,6 +398,10 @@ def _minimiser(
 ) -> Minimiser:
     problem = Problem(X, targets, weights, p.loss, p.fit_intercept)
     return Minimiser(problem, np.random.RandomState(seed))
+
+
+def _options(p: SimpleNamespace, workers: Workers) -> dict[str, Any]:
+    return {"tol": p.tol, "max_iter": p.max_iter, "check": workers.check}
 
 
 def held_out_loss(
