@@ -17,6 +17,7 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.multiclass import type_of_target
 
+from lazynet.certificates import certify
 from lazynet.estimators.base import SparseClassifier, SparseRegressor
 from lazynet.importances import check_sample_weight
 from lazynet.losses import LOSS, Loss, LossLike
@@ -34,6 +35,7 @@ from lazynet.params import (
     table,
 )
 from lazynet.path_figures import plot_path
+from lazynet.penalties import ElasticNet
 from lazynet.seeds import SEED, new_generator
 
 if TYPE_CHECKING:
@@ -315,9 +317,35 @@ def follow(
     l2s: NDArray[np.float64],
     **options: Any,
 ) -> Iterator[Minimum]:
-    """The minimum at every point, each started from the one before it; see ``Minimiser.to``."""
-    for l1, l2 in zip(l1s, l2s, strict=True):
-        yield minimiser.to(float(l1), float(l2), **options)
+    """The minimum at every point, each started from the one before it; see ``Minimiser.to``.
+
+    The minimiser must be new.
+    """
+    for l1, l2 in zip(l1s.tolist(), l2s.tolist(), strict=True):
+        if l1 >= minimiser.largest_l1:
+            yield _without_weights(minimiser, ElasticNet(l1, l2), options["tol"])
+        else:
+            yield minimiser.to(l1, l2, **options)
+
+
+def _without_weights(minimiser: Minimiser, penalty: ElasticNet, tol: float) -> Minimum:
+    """The minimum where every weight is 0: that with which a minimiser begins.
+
+    A search would find it within tol only, with a few weights that are not 0.
+    """
+    begun = minimiser.weights, minimiser.intercept, minimiser.duals.copy()
+    found = certify(minimiser.mean, penalty, *begun)
+    return Minimum(
+        coef=begun[0],
+        intercept=begun[1],
+        duals=begun[2],
+        objective=found.objective,
+        dual_objective=found.dual_objective,
+        gap=found.gap,
+        target=tol * minimiser.at_zero,
+        n_iter=1,  # the certificate takes a pass over the rows
+        history=[],
+    )
 
 
 def _checked(
