@@ -123,7 +123,8 @@ def plot_choice(model: Any) -> Figure:
     name, penalties = _penalties(model.l1s_, model.l2s_)
     counts = model.nonzeros_.mean(axis=-1)
     by_scorer = model.scoring is not None
-    what = "mean score of held-out rows" if by_scorer else "mean loss of held-out rows"
+    score = model.scoring if isinstance(model.scoring, str) else "score"
+    what = f"mean {score if by_scorer else 'loss'} of held-out rows"
     means, errors = model.means_, model.standard_errors_
     with styled():
         figure = _new_figure("plot_choice", 5.0)

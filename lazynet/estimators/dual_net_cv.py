@@ -174,8 +174,11 @@ class _ChosenNet(SparseLinear):
         """The checked folds; each can be learned from and judged by."""
         n = rows.X.shape[0]
         with unusable("cv"):
-            splitter = check_cv(p.cv, rows.y, classifier=is_classifier(self))
-            splits = list(splitter.split(np.zeros((n, 1)), rows.y, groups))
+            if p.cv is None or isinstance(p.cv, int) or hasattr(p.cv, "split"):
+                splitter = check_cv(p.cv, rows.y, classifier=is_classifier(self))
+                splits = list(splitter.split(np.zeros((n, 1)), rows.y, groups))
+            else:
+                splits = list(p.cv)
         folds = check_folds(splits, n)
         if p.one_standard_error and len(folds) == 1:
             raise ValueError(
@@ -519,8 +522,8 @@ class DualNetClassifierCV(SparseClassifier, _ChosenNet):
     >>> import numpy as np
     >>> from scipy import sparse
     >>> from lazynet import DualNetClassifierCV
-    >>> X = sparse.random(500, 200, density=0.1, format="csr", random_state=0)
-    >>> noise = np.random.default_rng(0).normal(0.0, 0.3, 500)
+    >>> X = sparse.random(1000, 200, density=0.1, format="csr", random_state=0)
+    >>> noise = np.random.default_rng(0).normal(0.0, 0.2, 1000)
     >>> y = np.asarray(X[:, :3].sum(axis=1)).ravel() + noise > 0.2
     >>> model = DualNetClassifierCV(n_points=20, one_standard_error=True, random_state=0).fit(X, y)
     >>> np.flatnonzero(model.coef_[0]), model.losses_.shape
