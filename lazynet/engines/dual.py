@@ -131,30 +131,31 @@ class DualAscent:
 
     def standing(self) -> Standing:
         """The objective of the present weights, and the gaps; visits all rows once."""
-        mean, l1, l2 = self.mean, self.penalty.l1, self.penalty.l2
-        weights, intercept = np.empty_like(self.z), self.intercept
-        absolute, squared, nonzeros = kernel.weights_of(self.z, l1, self.scale, weights)
+        mean, l1, l2, kappa = self.mean, self.penalty.l1, self.penalty.l2, self.kappa
+        weights, intercept = self.weights(), self.intercept
+        absolute, squared, nonzeros, moved, centred, largest, excess = kernel.sums(
+            self.z, self.centre, weights, kappa, l1
+        )
         loss, _ = mean.value(mean.margins(weights), intercept)
         objective = loss + self.penalty.of_sums(absolute, squared)
-        moved = weights - self.centre
         offset = intercept - self.intercept_centre
-        distance = 0.5 * (
-            self.kappa * float(moved @ moved) + self.kappa_intercept * offset * offset
-        )
+        distance = 0.5 * (kappa * moved + self.kappa_intercept * offset * offset)
         conjugate, _ = mean.conjugate(self.duals)
         # sum [|z| - l1]+^2 / (2 (l2 + kappa)) is (l2 + kappa)/2 |w|^2, and so for the intercept.
         inner_dual = -conjugate - 0.5 * (
-            (l2 + self.kappa) * squared
-            - self.kappa * float(self.centre @ self.centre)
+            (l2 + kappa) * squared
+            - kappa * centred
             + self.kappa_intercept * (intercept**2 - self.intercept_centre**2)
         )
-        largest, excess = kernel.excess(self.z, self.centre, self.kappa, l1)
-        dual = -conjugate - excess / (2.0 * l2) if l2 > 0.0 else -conjugate
-        if l2 == 0.0 and largest > l1:
-            dual = -mean.conjugate(self.duals, l1 / largest)[0]
+        if l2 > 0.0:
+            dual = -conjugate - excess / (2.0 * l2)
+        else:
+            dual = -mean.conjugate(self.duals, min(1.0, l1 / largest) if largest else 1.0)[0]
         # An intercept without a penalty demands sum s_i a_i = 0.
-        left_over = float(self.fields[kernel.INTERCEPT_Z_FIELD])
-        left_over -= self.kappa_intercept * self.intercept_centre
+        left_over = 0.0
+        if mean.fit_intercept:
+            left_over = float(self.fields[kernel.INTERCEPT_Z_FIELD])
+            left_over -= self.kappa_intercept * self.intercept_centre
         return Standing(
             weights,
             intercept,

@@ -24,14 +24,18 @@ def run(
 ) -> tuple[int, int]: ...
 def weights_of(
     z: NDArray[np.float64], l1: float, scale: float, weights: NDArray[np.float64]
-) -> tuple[float, float, int]: ...
+) -> None: ...
+def sums(
+    z: NDArray[np.float64],
+    centre: NDArray[np.float64],
+    weights: NDArray[np.float64],
+    kappa: float,
+    l1: float,
+) -> tuple[float, float, int, float, float, float, float]: ...
 def recentre(
     z: NDArray[np.float64],
     centre: NDArray[np.float64],
     weights: NDArray[np.float64],
     old: float,
     new: float,
-) -> float: ...
-def excess(
-    z: NDArray[np.float64], centre: NDArray[np.float64], kappa: float, l1: float
-) -> tuple[float, float]: ...
+) -> None: ...

@@ -121,52 +121,60 @@ def run(
 def weights_of(
     const double[::1] z not None, double l1, double scale, double[::1] weights not None
 ):
-    """weights <- soft(z, l1) scale; returns sum |w|, sum w^2 and the number of nonzeros."""
-    cdef Py_ssize_t j, nonzeros = 0
-    cdef double weight, absolute = 0.0, squared = 0.0
+    """weights <- soft(z, l1) scale."""
+    cdef Py_ssize_t j
     check_vector("weights", weights, z.shape[0])
     with nogil:
         for j in range(z.shape[0]):
-            weight = soft(z[j], l1) * scale
-            weights[j] = weight
+            weights[j] = soft(z[j], l1) * scale
+
+
+def sums(
+    const double[::1] z not None,
+    const double[::1] centre not None,
+    const double[::1] weights not None,
+    double kappa,
+    double l1,
+):
+    """What objectives ask of the weights, in one visit of all features.
+
+    Returns sum |w|, sum w^2, the number of nonzeros, sum (w - c)^2, sum c^2, and of
+    u = z - kappa c: max |u| and sum [|u| - l1]+^2.
+    """
+    cdef Py_ssize_t j, nonzeros = 0
+    cdef double weight, moved, size, over
+    cdef double absolute = 0.0, squared = 0.0, distance = 0.0, centred = 0.0
+    cdef double largest = 0.0, excess = 0.0
+    check_vector("centre", centre, z.shape[0])
+    check_vector("weights", weights, z.shape[0])
+    with nogil:
+        for j in range(z.shape[0]):
+            weight = weights[j]
+            moved = weight - centre[j]
+            size = fabs(z[j] - kappa * centre[j])
+            over = fmax(size - l1, 0.0)
             absolute += fabs(weight)
             squared += weight * weight
             nonzeros += weight != 0.0
-    return absolute, squared, nonzeros
+            distance += moved * moved
+            centred += centre[j] * centre[j]
+            largest = fmax(largest, size)
+            excess += over * over
+    return absolute, squared, nonzeros, distance, centred, largest, excess
 
 
 def recentre(
-    double[::1] z not None,            # IN/OUT: u + kappa c
+    double[::1] z not None,            # IN/OUT: u + old c
     double[::1] centre not None,       # IN/OUT: c <- w
     const double[::1] weights not None,
     double old,                        # kappa until now
     double new,                        # kappa from now on
 ):
-    """z <- z - old c + new w, c <- w; returns |w - c|^2."""
+    """z <- z - old c + new w, c <- w."""
     cdef Py_ssize_t j
-    cdef double moved, squared = 0.0
     check_vector("centre", centre, z.shape[0])
     check_vector("weights", weights, z.shape[0])
     with nogil:
         for j in range(z.shape[0]):
-            moved = weights[j] - centre[j]
-            squared += moved * moved
             z[j] += new * weights[j] - old * centre[j]
             centre[j] = weights[j]
-    return squared
-
-
-def excess(
-    const double[::1] z not None, const double[::1] centre not None, double kappa, double l1
-):
-    """max |u| and sum [|u| - l1]+^2 of u = z - kappa c."""
-    cdef Py_ssize_t j
-    cdef double size, over, largest = 0.0, squared = 0.0
-    check_vector("centre", centre, z.shape[0])
-    with nogil:
-        for j in range(z.shape[0]):
-            size = fabs(z[j] - kappa * centre[j])
-            over = fmax(size - l1, 0.0)
-            largest = fmax(largest, size)
-            squared += over * over
-    return largest, squared
