@@ -16,8 +16,6 @@ from lazynet.figures import GREY, PALE, look, styled
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from lazynet.paths import NetPath
-
 # So many features have a line with a name, and so many more a thin grey line.
 _NAMED = 6
 _DRAWN = 200
@@ -54,11 +52,11 @@ def _count_axis(axes: Any, largest: float) -> None:
     axes.yaxis.set_major_formatter("{x:,.0f}")
 
 
-def plot_path(path: NetPath, feature_names: Sequence[str] | None = None) -> Figure:
+def plot_path(path: Any, feature_names: Sequence[str] | None = None) -> Figure:
     """The weights along a path of penalties, and how many of them are not 0.
 
-    The features with the largest weights have a line with a name: that of ``feature_names``, or
-    their column in X.  Needs matplotlib (``pip install lazynet-linear[plots]``).
+    ``path`` is what ``net_path`` returns.  The features with the largest weights have a line with a
+    name: that of ``feature_names``, or their column in X.  Needs matplotlib (``pip install lazynet-linear[plots]``).
 
     >>> from lazynet import net_path
     >>> X = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [0.0, 0.0]])

@@ -199,8 +199,9 @@ class _ChosenNet(SparseLinear):
             missing = np.setdiff1d(rows.classes, rows.y[kept])
             if len(missing):
                 raise ValueError(
-                    f"cv must give rows of every class to learn from, and its split {number} has "
-                    f"none of {missing[0]!r}: take fewer folds, or leave rare classes out"
+                    f"cv must give rows of every class to learn from, of a weight above 0, and its "
+                    f"split {number} has none of {missing[0]!r}: take fewer folds, or leave rare "
+                    f"classes out"
                 )
         return folds
 
@@ -260,9 +261,8 @@ class _ChosenNet(SparseLinear):
             minima, epochs = zip(*workers.results(everything, finish), strict=True)
         self.l1s_, self.l2s_ = l1s, l2s
         self.l1_, self.l2_ = float(l1s[ratio, point]), float(l2s[ratio, point])
-        total = self.l1_ + self.l2_
-        given = p.l2s is not None
-        self.l1_ratio_ = (self.l1_ / total if total else np.nan) if given else p.l1_ratios[ratio]
+        given = self.l1_ / (self.l1_ + self.l2_)
+        self.l1_ratio_ = p.l1_ratios[ratio] if p.l2s is None else given
         self._load(
             np.vstack([minimum.coef for minimum in minima]),
             np.array([minimum.intercept for minimum in minima]),
@@ -528,6 +528,8 @@ class DualNetClassifierCV(SparseClassifier, _ChosenNet):
     >>> model = DualNetClassifierCV(n_points=20, one_standard_error=True, random_state=0).fit(X, y)
     >>> np.flatnonzero(model.coef_[0]), model.losses_.shape
     (array([0, 1, 2]), (1, 20, 5))
+    >>> bool((model.predict(X) == (model.decision_function(X) > 0)).all())
+    True
     >>> len(model.plot().axes)  # loss and nonzeros against the penalty
     2
     """
@@ -625,6 +627,8 @@ class DualNetRegressorCV(SparseRegressor, _ChosenNet):
     >>> model = DualNetRegressorCV(l1_ratios=[0.5, 1.0], one_standard_error=True).fit(X, y)
     >>> model.l1_ratio_, np.flatnonzero(model.coef_)
     (1.0, array([0, 1]))
+    >>> model.predict(X).shape, len(model.plot().axes)
+    ((200,), 2)
     """
 
     _kinds = _ChosenNet._kinds
