@@ -56,7 +56,8 @@ def plot_path(path: Any, feature_names: Sequence[str] | None = None) -> Figure:
     """The weights along a path of penalties, and how many of them are not 0.
 
     ``path`` is what ``net_path`` returns.  The features with the largest weights have a line with a
-    name: that of ``feature_names``, or their column in X.  Needs matplotlib (``pip install lazynet-linear[plots]``).
+    name: that of ``feature_names``, or their column in X.  Needs matplotlib (``pip install
+    lazynet-linear[plots]``).
 
     >>> from lazynet import net_path
     >>> X = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [0.0, 0.0]])
