@@ -30,10 +30,13 @@ if TYPE_CHECKING:
     from lazynet.checks.verify import VerificationReport
     from lazynet.estimators.dekel import ASGDClassifier, ASGDRegressor
     from lazynet.estimators.dual_net import DualNetClassifier, DualNetRegressor
+    from lazynet.estimators.dual_net_cv import DualNetClassifierCV, DualNetRegressorCV
     from lazynet.estimators.elastic_net import LazyNetClassifier, LazyNetRegressor
     from lazynet.estimators.stabilised import StabilisedSGDClassifier
     from lazynet.forms import Clock, Dense, Rescaled, Tables
     from lazynet.losses import EpsilonInsensitive, Huber
+    from lazynet.path_figures import plot_choice, plot_path
+    from lazynet.paths import NetPath, net_path
     from lazynet.penalties import ElasticNet
     from lazynet.rules.adagrad import AdaGrad
     from lazynet.rules.affine import SGD, FoBoS
@@ -65,7 +68,9 @@ _ROOMS = {
     "Constant": "lazynet.schedules",
     "Dense": "lazynet.forms",
     "DualNetClassifier": "lazynet.estimators.dual_net",
+    "DualNetClassifierCV": "lazynet.estimators.dual_net_cv",
     "DualNetRegressor": "lazynet.estimators.dual_net",
+    "DualNetRegressorCV": "lazynet.estimators.dual_net_cv",
     "ElasticNet": "lazynet.penalties",
     "EpsilonInsensitive": "lazynet.losses",
     "FTRL": "lazynet.rules.ftrl",
@@ -78,6 +83,7 @@ _ROOMS = {
     "InverseTime": "lazynet.schedules",
     "LazyNetClassifier": "lazynet.estimators.elastic_net",
     "LazyNetRegressor": "lazynet.estimators.elastic_net",
+    "NetPath": "lazynet.paths",
     "Pegasos": "lazynet.schedules",
     "PolynomialDecay": "lazynet.averages",
     "Power": "lazynet.schedules",
@@ -92,6 +98,9 @@ _ROOMS = {
     "Tables": "lazynet.forms",
     "TruncatedGradient": "lazynet.rules.truncated_gradient",
     "VerificationReport": "lazynet.checks.verify",
+    "net_path": "lazynet.paths",
+    "plot_choice": "lazynet.path_figures",
+    "plot_path": "lazynet.path_figures",
     "plot_selection": "lazynet.selection",
     "selection_stability": "lazynet.selection",
 }
@@ -112,7 +121,9 @@ __all__ = [
     "Constant",
     "Dense",
     "DualNetClassifier",
+    "DualNetClassifierCV",
     "DualNetRegressor",
+    "DualNetRegressorCV",
     "ElasticNet",
     "EpsilonInsensitive",
     "FoBoS",
@@ -124,6 +135,7 @@ __all__ = [
     "InverseTime",
     "LazyNetClassifier",
     "LazyNetRegressor",
+    "NetPath",
     "Pegasos",
     "PolynomialDecay",
     "Power",
@@ -136,6 +148,9 @@ __all__ = [
     "TruncatedGradient",
     "VerificationReport",
     "__version__",
+    "net_path",
+    "plot_choice",
+    "plot_path",
     "plot_selection",
     "selection_stability",
 ]

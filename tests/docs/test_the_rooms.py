@@ -21,12 +21,12 @@ ROOMS = [
     ("kernels",),
     ("params", "figures", "progress"),
     ("losses", "penalties", "schedules", "averages", "forms", "rules"),
-    ("data", "importances", "seeds", "transactions"),
+    ("data", "importances", "seeds", "threads", "transactions"),
     ("engines",),
     ("catalogue",),
     ("training",),
     ("checks",),
-    ("estimators", "stepper"),
+    ("choice", "estimators", "path_figures", "paths", "stepper"),
     ("selection", "testing"),
 ]
 WORDS = {"params", "losses", "penalties", "schedules", "averages", "forms", "rules"}

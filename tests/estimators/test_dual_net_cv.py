@@ -1,0 +1,483 @@
+"""The penalty chosen by folds: tables equal those made by hand, and the choice is the right one."""
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import get_scorer
+from sklearn.model_selection import GroupKFold, KFold, StratifiedKFold
+from sklearn.utils.estimator_checks import parametrize_with_checks
+from support.matrices import make_data
+
+from lazynet import (
+    DualNetClassifier,
+    DualNetClassifierCV,
+    DualNetRegressor,
+    DualNetRegressorCV,
+    net_path,
+    plot_choice,
+)
+from lazynet.choice import best_and_sparsest, check_folds, means_and_errors
+from lazynet.minimise import Minimiser
+from lazynet.paths import Grid
+
+# A penalty with much l2 has a minimum that is found to many digits, which the checks of sample
+# weights compare.
+EXACT = dict(cv=3, n_points=5, smallest=0.1, l1_ratios=(0.1,), tol=1e-11, max_iter=5000)
+FEW = dict(cv=3, n_points=6, smallest=0.05, random_state=0)
+TABLES = ("losses_", "nonzeros_", "means_", "standard_errors_", "coef_", "intercept_", "l1s_")
+
+
+@parametrize_with_checks([DualNetClassifierCV(**EXACT), DualNetRegressorCV(**EXACT)])
+def test_scikit_learn_check(estimator, check):
+    """The estimator keeps the conventions that scikit-learn checks, those of weights too."""
+    check(estimator)
+
+
+def same_bits(left, right):
+    """Whether two arrays are the same down to the sign of a zero."""
+    return left.shape == right.shape and left.tobytes() == right.tobytes()
+
+
+def data(n_classes=2, n=90):
+    """Sparse rows with noisy targets."""
+    X, y = make_data(n=n, d=20, n_classes=n_classes)
+    generator = np.random.default_rng(1)
+    if n_classes == 0:
+        return X, y + generator.normal(0, 1, n)
+    return X, np.where(generator.random(n) < 0.2, generator.integers(0, n_classes, n), y)
+
+
+def loss_by_hand(loss, predictions, targets, weights):
+    """The weighted mean loss, by NumPy."""
+    losses = {
+        "log_loss": lambda p, y: np.logaddexp(0, -p * y),
+        "squared_error": lambda p, y: (p - y) ** 2 / 2,
+        "squared_hinge": lambda p, y: np.maximum(0, 1 - p * y) ** 2,
+    }
+    return np.average(losses[loss](predictions, targets), weights=weights)
+
+
+# --- the tables -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("loss", ["log_loss", "squared_error", "squared_hinge"])
+def test_the_tables_are_those_of_paths_by_hand(loss, weighted):
+    """Losses and nonzeros are those of a path in every fold, on the grid of all rows."""
+    regression = loss == "squared_error"
+    X, y = data(n_classes=0 if regression else 2)
+    weights = np.random.default_rng(2).integers(0, 3, len(y)) * 1.0 if weighted else None
+    kind = DualNetRegressorCV if regression else DualNetClassifierCV
+    folds = list(KFold(3, shuffle=True, random_state=0).split(X))
+    ratios = (0.5, 1.0)
+    model = kind(loss, l1_ratios=ratios, cv=folds, n_points=6, smallest=0.05, tol=1e-8)
+    model.fit(X, y, weights)
+    assert model.losses_.shape == model.nonzeros_.shape == (2, 6, 3)
+    targets = y if regression else 2.0 * y - 1
+    for row, ratio in enumerate(ratios):
+        whole = net_path(
+            X, y, loss=loss, l1_ratio=ratio, n_points=6, smallest=0.05, sample_weight=weights
+        )
+        np.testing.assert_allclose(model.l1s_[row], whole.l1s, rtol=1e-12)
+        np.testing.assert_allclose(model.l2s_[row], whole.l2s, rtol=1e-12)
+        for number, (train, test) in enumerate(folds):
+            parts = [None if weights is None else weights[side] for side in (train, test)]
+            path = net_path(
+                X[train], y[train], loss=loss, l1s=whole.l1s, l1_ratio=ratio, tol=1e-8,
+                sample_weight=parts[0],
+            )  # fmt: skip
+            for point, decision in enumerate(path.decision_function(X[test]).T):
+                expected = loss_by_hand(loss, decision, targets[test], parts[1])
+                assert model.losses_[row, point, number] == pytest.approx(expected, rel=1e-4)
+            assert abs(model.nonzeros_[row, :, number] - path.nonzeros).max() <= 1
+    sizes = [len(test) if weights is None else weights[test].sum() for _, test in folds]
+    np.testing.assert_allclose(model.means_, np.average(model.losses_, axis=-1, weights=sizes))
+    best = np.unravel_index(model.means_.argmin(), (2, 6))
+    assert model.best_index_ == best
+    assert (model.l1_, model.l2_) == (model.l1s_[best], model.l2s_[best])
+    assert model.l1_ratio_ == ratios[best[0]]
+
+
+@pytest.mark.parametrize("kind", [DualNetClassifierCV, DualNetRegressorCV])
+def test_the_model_is_the_minimum_on_all_rows(kind):
+    """The weights are those of the estimator without folds, at the penalty that was chosen."""
+    X, y = data(n_classes=2 if kind is DualNetClassifierCV else 0)
+    model = kind(**FEW).set_params(tol=1e-8).fit(X, y)
+    single = DualNetClassifier if kind is DualNetClassifierCV else DualNetRegressor
+    alone = single(l1=model.l1_, l2=model.l2_, tol=1e-8).fit(X, y)
+    assert model.best_index_[1] > 0
+    assert abs(model.objective_ - alone.objective_) <= model.duality_gap_ + alone.duality_gap_
+    np.testing.assert_allclose(model.coef_, alone.coef_, atol=1e-3)
+    assert model.objective_ - model.dual_objective_ <= model.duality_gap_
+    assert model.n_iter_ > 1
+    np.testing.assert_allclose(model.predict(X), alone.predict(X), atol=1e-2)
+
+
+def test_several_classes_have_one_penalty():
+    """The losses are the means of those of each class against the rest."""
+    X, y = data(n_classes=3)
+    folds = list(StratifiedKFold(3).split(X, y))
+    model = DualNetClassifierCV(**FEW | dict(cv=folds, tol=1e-7)).fit(X, y)
+    l1s = model.l1s_[0]
+    each = [DualNetClassifierCV(l1s=l1s, cv=folds, tol=1e-7).fit(X, y == k) for k in range(3)]
+    np.testing.assert_allclose(model.losses_, np.mean([one.losses_ for one in each], axis=0), 1e-4)
+    assert abs(model.nonzeros_ - np.sum([one.nonzeros_ for one in each], axis=0)).max() <= 2
+    assert model.coef_.shape == (3, 20)
+    assert model.duality_gap_.shape == model.objective_.shape == (3,)
+    starts = [net_path(X, y == k, n_points=1).l1s[0] for k in range(3)]
+    assert l1s[0] == pytest.approx(max(starts))
+
+
+@pytest.mark.parametrize("scoring", ["roc_auc", "accuracy", "neg_log_loss"])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_scores_are_those_of_scikit_learn(scoring, n_classes):
+    """A scorer judges the same models that it would judge by hand, and the greatest is chosen."""
+    X, y = data(n_classes=n_classes)
+    y = np.array(["a", "b", "c"])[y]
+    weights = np.random.default_rng(2).integers(1, 3, len(y)).astype(float)
+    if n_classes == 3 and scoring == "roc_auc":
+        scoring = "roc_auc_ovr"
+    folds = list(StratifiedKFold(3).split(X, y))
+    model = DualNetClassifierCV(**FEW | dict(cv=folds, tol=1e-8, scoring=scoring))
+    model.fit(X, y, weights)
+    judge = get_scorer(scoring)
+    for number, (train, test) in enumerate(folds):
+        for point in (1, 3, 5):
+            alone = DualNetClassifier(l1=model.l1s_[0, point], l2=0.0, tol=1e-8)
+            alone.fit(X[train], y[train], weights[train])
+            expected = judge(alone, X[test], y[test], sample_weight=weights[test])
+            assert model.scores_[0, point, number] == pytest.approx(expected, abs=1e-3)
+    sizes = [weights[test].sum() for _, test in folds]
+    np.testing.assert_allclose(model.means_[0], np.average(model.scores_[0], axis=1, weights=sizes))
+    assert model.means_[model.best_index_] == model.means_.max()
+    assert model.losses_.shape == model.scores_.shape
+
+
+def test_a_scorer_of_ones_own_sees_the_model():
+    """A callable gets a fitted estimator with coef_, and no weights that it cannot take."""
+    X, y = data()
+    seen = []
+
+    def few(estimator, X, y):
+        seen.append((estimator.coef_.shape, estimator.predict(X).shape == y.shape))
+        return -float(np.count_nonzero(estimator.coef_))
+
+    model = DualNetClassifierCV(**FEW, scoring=few).fit(X, y)
+    assert seen == [((1, 20), True)] * 18
+    np.testing.assert_array_equal(model.scores_, -model.nonzeros_)
+    assert model.best_index_ == (0, 0)
+    with pytest.raises(ValueError, match="takes no sample_weight, and fit was given one"):
+        model.fit(X, y, np.ones(len(y)))
+    with pytest.raises(TypeError, match="scoring must return a number, got 'good'"):
+        model.set_params(scoring=lambda *_: "good").fit(X, y)
+
+
+# --- the choice -----------------------------------------------------------------------------
+
+
+def test_means_and_standard_errors_by_hand():
+    """Folds of equal weight: sd / sqrt(n).  A fold of twice the weight counts twice."""
+    table = np.array([[1.0, 2.0, 6.0]])
+    means, errors = means_and_errors(table, np.ones(3))
+    assert means[0] == 3.0
+    assert errors[0] == pytest.approx(np.std([1, 2, 6], ddof=1) / np.sqrt(3))
+    means, errors = means_and_errors(table, np.array([2.0, 1.0, 1.0]))
+    assert means[0] == 2.5
+    assert errors[0] == pytest.approx(np.sqrt((2 * 1.5**2 + 0.5**2 + 3.5**2) / 4 / 2))
+    assert np.isnan(means_and_errors(table[:, :1], np.ones(1))[1][0])
+
+
+@pytest.mark.parametrize(
+    ("means", "errors", "nonzeros", "best", "sparsest"),
+    [
+        # The bound is 2.0 + 0.5: 2.5 is within it, 2.6 is not.
+        ([[9.0, 2.6, 2.5, 2.0]], [[9, 9, 9, 0.5]], [[0, 1, 2, 3]], (0, 3), (0, 2)),
+        # The error of the best decides, not that of the candidate.
+        ([[9.0, 2.6, 2.5, 2.0]], [[9, 9, 9, 0.1]], [[0, 1, 2, 3]], (0, 3), (0, 3)),
+        # A point beyond the best is never sparser by the rule, whatever its nonzeros are.
+        ([[9.0, 2.0, 2.1, 2.2]], [[9, 0.5, 0, 0]], [[0, 5, 4, 3]], (0, 1), (0, 1)),
+        # Of two ratios the one with fewer nonzeros at its own candidate.
+        (
+            [[9.0, 2.4, 2.0], [2.45, 2.3, 2.2]], [[1, 1, 0.5], [1, 1, 1]],
+            [[0, 4, 9], [3, 6, 8]], (0, 2), (1, 0),
+        ),
+        # With equally many nonzeros the lesser loss.
+        (
+            [[9.0, 2.4, 2.0], [2.3, 2.3, 2.2]], [[1, 1, 0.5], [1, 1, 1]],
+            [[0, 4, 9], [4, 6, 8]], (0, 2), (1, 0),
+        ),
+        # The second ratio has no candidate.
+        ([[9.0, 2.0], [8.0, 8.0]], [[1, 0.1], [1, 1]], [[0, 3], [0, 0]], (0, 1), (0, 1)),
+        # Of equal means the largest penalty; one fold has no error.
+        ([[3.0, 2.0, 2.0]], [[np.nan] * 3], [[0, 1, 2]], (0, 1), (0, 1)),
+        # A loss that has overflowed is not chosen.
+        ([[np.nan, 2.0, np.inf]], [[np.nan, 0.5, np.nan]], [[0, 1, 2]], (0, 1), (0, 1)),
+    ],
+)  # fmt: skip
+def test_the_choice_from_a_table_by_hand(means, errors, nonzeros, best, sparsest):
+    """The least mean, and the sparsest within one standard error of it."""
+    arrays = [np.array(table, dtype=float) for table in (means, errors, nonzeros)]
+    assert best_and_sparsest(*arrays) == (best, sparsest)
+
+
+def test_losses_that_are_no_numbers_are_refused():
+    """There is nothing to choose from."""
+    table = np.full((1, 2), np.nan)
+    with pytest.raises(FloatingPointError, match="not finite numbers at any penalty"):
+        best_and_sparsest(table, table, np.zeros((1, 2)))
+
+
+def test_one_standard_error_takes_the_sparser_model():
+    """Both choices are known either way; the parameter says which one the model takes."""
+    X, y = data()
+    best, sparser = (
+        DualNetClassifierCV(**FEW | dict(n_points=20), one_standard_error=flag).fit(X, y)
+        for flag in (False, True)
+    )
+    assert best.one_standard_error_index_ == sparser.one_standard_error_index_
+    assert sparser.l1_ > best.l1_
+    assert sparser.l1_ == best.l1s_[best.one_standard_error_index_]
+    assert np.count_nonzero(sparser.coef_) < np.count_nonzero(best.coef_)
+    assert np.count_nonzero(sparser.coef_) > 0
+
+
+def test_a_ridge_penalty_can_be_chosen():
+    """l1s=0.0 with l2s chooses among penalties that leave every weight nonzero."""
+    X, y = data(n_classes=0)
+    model = DualNetRegressorCV(l1s=0.0, l2s=[0.01, 10.0, 0.1], cv=3).fit(X, y)
+    assert model.l2s_.tolist() == [[10.0, 0.1, 0.01]]
+    assert model.l1_ == model.l1_ratio_ == 0.0
+    assert model.l2_ in (0.1, 0.01)
+    assert model.plot().axes[1].get_xlabel().startswith("l2")
+
+
+# --- folds, threads, the life of the model ---------------------------------------------------
+
+
+def test_explicit_folds_as_masks_and_groups():
+    """Masks are folds too; groups reach the splitter."""
+    X, y = data()
+    folds = list(StratifiedKFold(3).split(X, y))
+    masks = [tuple(np.isin(np.arange(len(y)), side) for side in fold) for fold in folds]
+    by_number, by_rows, by_masks = (
+        DualNetClassifierCV(**FEW | dict(cv=cv)).fit(X, y) for cv in (3, folds, masks)
+    )
+    for name in TABLES:
+        assert same_bits(getattr(by_number, name), getattr(by_rows, name))
+        assert same_bits(getattr(by_number, name), getattr(by_masks, name))
+    groups = np.arange(len(y)) % 4
+    grouped = DualNetClassifierCV(**FEW | dict(cv=GroupKFold(4))).fit(X, y, groups=groups)
+    expected = list(GroupKFold(4).split(X, y, groups))
+    again = DualNetClassifierCV(**FEW | dict(cv=expected)).fit(X, y)
+    assert same_bits(grouped.losses_, again.losses_)
+
+
+@pytest.mark.parametrize("scoring", [None, "accuracy"])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_threads_give_the_same_bits(n_classes, scoring):
+    """One thread, two and many more than there are paths make the same model and tables."""
+    X, y = data(n_classes=n_classes)
+    options = FEW | dict(l1_ratios=(0.5, 1.0), scoring=scoring)
+    models = [DualNetClassifierCV(**options, n_jobs=jobs).fit(X, y) for jobs in (None, 2, 40)]
+    for name in TABLES:
+        assert same_bits(getattr(models[0], name), getattr(models[1], name))
+        assert same_bits(getattr(models[0], name), getattr(models[2], name))
+
+
+def test_class_weights_count_in_the_losses():
+    """A class weight is a factor of the loss of its rows, where they are held out too."""
+    X, y = data()
+    folds = list(StratifiedKFold(3).split(X, y))
+    by_class = DualNetClassifierCV(**FEW | dict(cv=folds), class_weight={0: 1.0, 1: 3.0})
+    by_row = DualNetClassifierCV(**FEW | dict(cv=folds))
+    by_class.fit(X, y)
+    by_row.fit(X, y, np.where(y == 1, 3.0, 1.0))
+    assert same_bits(by_class.losses_, by_row.losses_)
+    assert same_bits(by_class.coef_, by_row.coef_)
+
+
+@pytest.mark.parametrize("jobs", [None, 2])
+@pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError])
+def test_an_interrupted_fit_changes_nothing(monkeypatch, error, jobs):
+    """Whatever ends a fit, within the folds or in the last fit, leaves the model as it was."""
+    X, y = data()
+    model = DualNetClassifierCV(**FEW).set_params(random_state=np.random.RandomState(3))
+    model.set_params(n_jobs=jobs).fit(X, y)
+    before, state = dict(model.__dict__), model.random_state.get_state()[1].copy()
+    calls = []
+    search = Minimiser.to
+
+    def counted(self, *arguments, **options):
+        calls.append(None)
+        if len(calls) == fatal:
+            raise error
+        return search(self, *arguments, **options)
+
+    monkeypatch.setattr(Minimiser, "to", counted)
+    fatal = 0
+    copy.deepcopy(model).fit(X, y)
+    for last in (1, len(calls) // 2, len(calls)):
+        fatal = last
+        calls.clear()
+        with pytest.raises(error):
+            model.fit(X, y)
+        assert model.__dict__.keys() == before.keys()
+        assert all(model.__dict__[name] is value for name, value in before.items())
+        np.testing.assert_array_equal(model.random_state.get_state()[1], state)
+
+
+def test_clones_and_pickles():
+    """A clone has the parameters only; a pickle predicts the same bits."""
+    X, y = data()
+    model = DualNetClassifierCV(**FEW, l1_ratios=[0.5, 1.0]).fit(X, y)
+    assert str(clone(model).get_params()) == str(model.get_params())
+    assert not hasattr(clone(model), "coef_")
+    twin = pickle.loads(pickle.dumps(model))
+    assert same_bits(twin.predict_proba(X), model.predict_proba(X))
+    assert same_bits(twin.losses_, model.losses_)
+    assert model.random_state == 0
+
+
+def test_minima_that_come_too_late_are_told():
+    """One warning counts those of the folds, the other gives the gap of the model."""
+    X, y = data()
+    model = DualNetClassifierCV(**FEW | dict(max_iter=1, tol=1e-9))
+    with pytest.warns(ConvergenceWarning) as caught:
+        model.fit(X, y)
+    first, second = (str(warning.message) for warning in caught)
+    assert "of the 18 minima in the folds have not come within tol=1e-09" in first
+    assert f"the duality gap is {model.duality_gap_:.3g}; raise max_iter" in second
+
+
+def test_verbose_prints_a_line_for_every_path(capsys):
+    """verbose=1 tells of every path, verbose=0 nothing."""
+    X, y = data()
+    DualNetClassifierCV(**FEW).fit(X, y)
+    assert capsys.readouterr().out == ""
+    DualNetClassifierCV(**FEW, verbose=1, l1_ratios=(0.5, 1.0)).fit(X, y)
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 6
+    assert all(line.startswith("split ") and "least loss" in line for line in lines)
+
+
+# --- what is refused -------------------------------------------------------------------------
+
+REFUSED = [
+    (dict(cv=1), ValueError, "cv must be at least 2"),
+    (dict(cv="five"), TypeError, "cv must be a number of folds, a splitter of scikit-learn or"),
+    (dict(cv=[]), ValueError, "cv must give at least one split"),
+    (dict(cv=[([0, 1], [])]), ValueError, "cv must give rows to hold out, and its split 0 has"),
+    (dict(cv=[([0, 1], [90])]), ValueError, "cv must give row numbers from 0 to 89; the rows to h"),
+    (dict(cv=[([0.5], [1])]), ValueError, "cv must give row numbers from 0 to 89; the rows to l"),
+    (dict(cv=[[0, 1, 2]]), ValueError, "its split 0 is not a pair"),
+    (dict(cv=60), ValueError, "n_splits=60 cannot be greater"),
+    (dict(l1_ratios=()), ValueError, "l1_ratios must be a list of numbers"),
+    (dict(l1_ratios=(0.5, 2.0)), ValueError, "l1_ratios must lie between 0 and 1"),
+    (dict(l1_ratios=(0.5, 0.0)), ValueError, "l1_ratio=0 leaves only the l2 penalty"),
+    (dict(scoring="best"), ValueError, "scoring must be None, a callable or a name from"),
+    (dict(one_standard_error=1), ValueError, "one_standard_error must be True or False"),
+    (dict(n_jobs=0), ValueError, "n_jobs must not be 0"),
+    (dict(l1s=-1.0), ValueError, "l1s must be finite and not negative"),
+]
+
+
+@pytest.mark.parametrize(("options", "kind", "message"), REFUSED, ids=lambda value: str(value)[:40])
+def test_what_cannot_be_used_is_refused(options, kind, message):
+    """The error names the parameter, and the model stays unfitted."""
+    X, y = data()
+    model = DualNetClassifierCV(**options)
+    with pytest.raises(kind, match=message):
+        model.fit(X, y)
+    assert not hasattr(model, "coef_")
+
+
+def test_folds_that_cannot_be_learned_from_are_refused():
+    """Every side needs weight, every class a row, and one split has no standard error."""
+    X, y = data(n_classes=3)
+    rare = np.where(y == 2)[0]
+    rest = np.setdiff1d(np.arange(len(y)), rare)
+    model = DualNetClassifierCV(cv=[(rest, rare)])
+    with pytest.raises(ValueError, match=r"its split 0 has none of .*2"):
+        model.fit(X, y)
+    halves = np.arange(45), np.arange(45, 90)
+    weights = np.r_[np.ones(45), np.zeros(45)]
+    with pytest.raises(ValueError, match="rows of a weight above 0 to hold out, and its split 0"):
+        model.set_params(cv=[halves]).fit(X, y, weights)
+    with pytest.raises(ValueError, match="rows of a weight above 0 to learn from"):
+        model.fit(X, y, weights[::-1])
+    with pytest.raises(ValueError, match="one_standard_error=True needs at least two splits"):
+        model.set_params(one_standard_error=True).fit(X, y)
+    one = model.set_params(one_standard_error=False, n_points=5).fit(X, y)
+    assert one.best_index_ == one.one_standard_error_index_
+    assert len(one.plot().axes[0].get_legend().get_texts()) == 1
+    with pytest.raises(ValueError, match="pairs of rows"):
+        check_folds([3], 5)
+
+
+@pytest.mark.parametrize(
+    ("name", "advice"),
+    [
+        ("alpha", r"write l1s=alpha\*l1_ratio, l1_ratios=\(l1_ratio,\)"),
+        ("alphas", r"write l1s=alphas\*l1_ratio"),
+        ("l1_ratio", r"write l1_ratios=\(l1_ratio,\)"),
+        ("l1", r"write l1s=\.\.\."),
+        ("C", r"write l1s=1/\(C\*n_samples\)"),
+        ("Cs", r"write l1s=1/\(Cs\*n_samples\)"),
+        ("penalty", r"write l1_ratios=\(1\.0,\) for l1"),
+        ("n_alphas", r"write n_points=\.\.\."),
+        ("eps", r"write smallest=\.\.\."),
+    ],
+)
+def test_parameters_of_other_libraries_get_advice(name, advice):
+    """The error says what to write here, for the constructor and for set_params."""
+    with pytest.raises(TypeError, match=f"DualNetClassifierCV has no parameter {name}: {advice}"):
+        DualNetClassifierCV(**{name: 1})
+    with pytest.raises(ValueError, match=f"DualNetRegressorCV has no parameter {name}: {advice}"):
+        DualNetRegressorCV().set_params(**{name: 1})
+
+
+def test_the_advice_is_true():
+    """alpha and l1_ratio, in the words of the advice, are the penalty of scikit-learn."""
+    alphas, ratio = np.array([0.5, 0.1]), 0.25
+    l1s, l2s = Grid(l1s=alphas * ratio, l1_ratio=ratio).at(1.0)
+    np.testing.assert_allclose(l1s, alphas * ratio)
+    np.testing.assert_allclose(l2s, alphas * (1 - ratio))
+
+
+def test_the_figure_of_a_choice():
+    """Means and nonzeros stand against the penalties, and both choices are marked."""
+    pytest.importorskip("matplotlib")
+    X, y = data()
+    model = DualNetClassifierCV(**FEW, l1_ratios=(0.5, 1.0)).fit(X, y)
+    losses, counts = model.plot().axes
+    for row in range(2):
+        np.testing.assert_array_equal(losses.lines[row].get_xdata(), model.l1s_[row])
+        np.testing.assert_array_equal(losses.lines[row].get_ydata(), model.means_[row])
+        expected = model.nonzeros_[row].mean(axis=-1)
+        np.testing.assert_array_equal(counts.lines[row].get_ydata(), expected)
+    texts = [text.get_text() for text in losses.get_legend().get_texts()]
+    assert texts[:2] == ["l1_ratio 0.5", "l1_ratio 1"]
+    assert texts[2].startswith(f"least mean: l1 {model.l1_:.3g}, l1_ratio {model.l1_ratio_:g}")
+    assert texts[3].startswith("sparsest within one standard error: l1 ")
+    scored = DualNetClassifierCV(**FEW, scoring="accuracy").fit(X, y).plot().axes[0]
+    assert scored.get_title(loc="left").startswith("mean accuracy of held-out rows")
+    with pytest.raises(TypeError, match="needs a fitted DualNetClassifierCV"):
+        plot_choice(DualNetClassifierCV())
+
+
+def test_input_is_not_changed_and_float32_is_taken():
+    """X of float32 with 64-bit indices is learned from where it lies."""
+    X, y = data()
+    narrow = sparse.csr_matrix(X, dtype=np.float32)
+    narrow.indices, narrow.indptr = narrow.indices.astype(np.int64), narrow.indptr.astype(np.int64)
+    kept = narrow.copy()
+    for array in (narrow.data, narrow.indices, narrow.indptr):
+        array.flags.writeable = False
+    model = DualNetClassifierCV(**FEW).fit(narrow, y)
+    assert (narrow != kept).nnz == 0
+    np.testing.assert_allclose(model.losses_, DualNetClassifierCV(**FEW).fit(X, y).losses_, 1e-4)

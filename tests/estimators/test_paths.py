@@ -1,0 +1,261 @@
+"""Paths of penalties: every point is a minimum, the grid begins where the weights do."""
+
+import warnings
+
+import numpy as np
+import pytest
+from scipy import sparse
+from scipy.optimize import minimize_scalar
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import Ridge, enet_path
+from support.matrices import make_data
+
+from lazynet import net_path, plot_path
+from lazynet.paths import Grid
+
+TIGHT = 1e-9
+
+
+def mean_loss(loss, predictions, targets, weights):
+    """The mean loss by NumPy."""
+    if loss == "log_loss":
+        values = np.logaddexp(0, -targets * predictions)
+    else:
+        values = (predictions - targets) ** 2 / 2
+    return np.average(values, weights=weights)
+
+
+def problem(loss, weighted):
+    """Rows, targets and sample weights, one of them 0."""
+    X, y = make_data(n=80, d=30, n_classes=2 if loss == "log_loss" else 0)
+    weights = np.random.default_rng(0).integers(0, 4, len(y)).astype(float) if weighted else None
+    return X, y, (2.0 * y - 1 if loss == "log_loss" else y), weights
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("l1_ratio", [0.3, 1.0])
+@pytest.mark.parametrize("loss", ["log_loss", "squared_error"])
+def test_every_point_is_certified(loss, l1_ratio, weighted):
+    """Objectives are those of the weights, gaps bound them, and the first point has no weights."""
+    X, y, targets, weights = problem(loss, weighted)
+    path = net_path(X, y, loss=loss, l1_ratio=l1_ratio, n_points=12, sample_weight=weights)
+    assert path.converged.all()
+    assert (path.gaps >= 0).all()
+    assert (path.gaps <= 1e-4 * path.at_zero).all()
+    coefs = path.coefs.toarray()
+    for k, weight in enumerate(coefs):
+        mean = mean_loss(loss, X @ weight + path.intercepts[k], targets, weights)
+        penalty = path.l1s[k] * np.abs(weight).sum() + path.l2s[k] / 2 * weight @ weight
+        assert path.objectives[k] == pytest.approx(mean + penalty, rel=1e-12)
+        assert path.objectives[k] - path.dual_objectives[k] <= path.gaps[k] * (1 + 1e-9) + 1e-15
+    assert path.nonzeros.tolist() == np.count_nonzero(coefs, axis=1).tolist()
+    assert path.nonzeros[0] == 0
+    assert path.nonzeros[1] > 0
+    assert path.objectives[0] == pytest.approx(path.at_zero, rel=1e-9)
+    np.testing.assert_allclose(path.decision_function(X), X @ coefs.T + path.intercepts, rtol=1e-12)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("fit_intercept", [False, True])
+@pytest.mark.parametrize("loss", ["log_loss", "squared_error"])
+def test_the_grid_begins_where_the_weights_do(loss, fit_intercept, weighted):
+    """The largest l1 is the greatest slope at zero weights and the intercept best for them."""
+    X, y, targets, weights = problem(loss, weighted)
+    path = net_path(
+        X, y, loss=loss, n_points=5, smallest=0.01, sample_weight=weights,
+        fit_intercept=fit_intercept, tol=1e-7,
+    )  # fmt: skip
+
+    def at(intercept):
+        return mean_loss(loss, np.full(len(y), intercept), targets, weights)
+
+    best = minimize_scalar(at, bounds=(-50, 50), options={"xatol": 1e-12}).x if fit_intercept else 0
+    slopes = best - targets
+    if loss == "log_loss":
+        slopes = -targets / (1 + np.exp(targets * best))
+    shares = np.ones(len(y)) if weights is None else weights
+    largest = np.abs(X.T @ (shares * slopes)).max() / shares.sum()
+    assert path.l1s[0] == pytest.approx(largest, rel=1e-6)
+    np.testing.assert_allclose(path.l1s, path.l1s[0] * 0.01 ** (np.arange(5) / 4), rtol=1e-12)
+    near = net_path(
+        X, y, loss=loss, l1s=path.l1s[0] * np.array([1.001, 0.999]), sample_weight=weights,
+        fit_intercept=fit_intercept, tol=1e-9,
+    )  # fmt: skip
+    assert near.nonzeros.tolist() == [0, 1]
+
+
+@pytest.mark.parametrize("l1_ratio", [0.2, 0.7, 1.0])
+def test_the_path_is_that_of_another_library(l1_ratio):
+    """Weights of squared_error equal those of scikit-learn's enet_path, alpha being l1 + l2."""
+    X, y = make_data(n=80, d=30, n_classes=0)
+    path = net_path(
+        X, y, loss="squared_error", l1_ratio=l1_ratio, n_points=6, fit_intercept=False, tol=1e-10
+    )
+    alphas = path.l1s / l1_ratio
+    np.testing.assert_allclose(path.l1s + path.l2s, alphas)
+    _, expected, _ = enet_path(
+        X.toarray(), y, l1_ratio=l1_ratio, alphas=alphas, tol=1e-12, max_iter=10**6
+    )
+    np.testing.assert_allclose(path.coefs.toarray(), expected.T, atol=1e-4)
+
+
+def test_a_point_does_not_depend_on_the_points_before_it():
+    """A minimum at the end of a path equals the one found alone, within both gaps."""
+    X, y = make_data(n=80, d=30)
+    path = net_path(X, y, n_points=10, tol=1e-6)
+    alone = net_path(X, y, l1s=path.l1s[-1], tol=1e-6)
+    assert len(alone) == 1
+    assert abs(alone.objectives[0] - path.objectives[-1]) <= alone.gaps[0] + path.gaps[-1]
+
+
+def test_a_weight_of_two_is_two_rows():
+    """Repeated rows and sample weights give the same grid and the same minima."""
+    X, y, _, weights = problem("log_loss", True)
+    repeated = np.repeat(np.arange(len(y)), weights.astype(int))
+    weighted = net_path(X, y, n_points=5, sample_weight=weights, tol=TIGHT)
+    rows = net_path(X[repeated], y[repeated], n_points=5, tol=TIGHT)
+    np.testing.assert_allclose(weighted.l1s, rows.l1s, rtol=1e-9)
+    np.testing.assert_allclose(weighted.coefs.toarray(), rows.coefs.toarray(), atol=1e-3)
+    np.testing.assert_allclose(weighted.objectives, rows.objectives, rtol=1e-8)
+
+
+def test_a_path_of_ridge_penalties():
+    """l1s=0.0 with l2s is ridge regression at every l2, from the largest down."""
+    X, y = make_data(n=80, d=30, n_classes=0)
+    path = net_path(X, y, loss="squared_error", l1s=0.0, l2s=[0.01, 1.0, 0.1], tol=1e-10)
+    assert path.l2s.tolist() == [1.0, 0.1, 0.01]
+    assert path.l1s.tolist() == [0.0] * 3
+    for k, l2 in enumerate(path.l2s):
+        ridge = Ridge(alpha=l2 * len(y)).fit(X.toarray(), y)
+        np.testing.assert_allclose(path.coefs[k].toarray().ravel(), ridge.coef_, atol=1e-4)
+        assert path.intercepts[k] == pytest.approx(ridge.intercept_, abs=1e-4)
+    assert "l2 from 1 to 0.01" in str(path)
+
+
+def test_penalties_that_are_given():
+    """l1s are taken from the largest down; l2 follows from l1_ratio, or is given itself."""
+    X, y = make_data(n=80, d=30)
+    by_ratio = net_path(X, y, l1s=[0.01, 0.03], l1_ratio=0.25)
+    assert by_ratio.l1s.tolist() == [0.03, 0.01]
+    np.testing.assert_allclose(by_ratio.l2s, [0.09, 0.03])
+    one_l2 = net_path(X, y, n_points=4, l2s=0.5)
+    assert one_l2.l2s.tolist() == [0.5] * 4
+    assert one_l2.nonzeros[0] == 0
+    pairs = net_path(X, y, l1s=[0.01, 0.03], l2s=[1.0, 2.0])
+    assert list(zip(pairs.l1s, pairs.l2s, strict=True)) == [(0.03, 2.0), (0.01, 1.0)]
+
+
+def test_the_weights_of_a_path_stay_sparse():
+    """A path over many features keeps only the nonzeros of each point."""
+    X, y = make_data(n=80, d=30)
+    wide = sparse.hstack([X, sparse.csr_matrix((80, 20_000))], format="csr")
+    path, narrow = (
+        net_path(rows, y, n_points=4, smallest=0.2, random_state=0) for rows in (wide, X)
+    )
+    assert path.coefs.shape == (4, 20_030)
+    assert path.coefs.nnz == path.nonzeros.sum()
+    np.testing.assert_array_equal(path.nonzeros, narrow.nonzeros)
+
+
+def test_labels_of_any_kind():
+    """The second label in order is the positive one."""
+    X, y = make_data(n=80, d=30)
+    words = np.array(["no", "yes"])[y]
+    path = net_path(X, words, n_points=3, random_state=0)
+    assert path.classes.tolist() == ["no", "yes"]
+    numbers = net_path(X.toarray(), y, n_points=3, random_state=0)
+    np.testing.assert_array_equal(path.coefs.toarray(), numbers.coefs.toarray())
+
+
+def test_nothing_to_learn_is_a_path_of_zeros():
+    """Where no feature tells anything, the path has weights of 0 all along."""
+    path = net_path(np.zeros((4, 2)), [0, 1, 0, 1], n_points=3)
+    assert path.nonzeros.tolist() == [0, 0, 0]
+    assert np.isfinite(path.l1s).all()
+    assert (path.l1s > 0).all()
+
+
+def test_points_that_do_not_arrive_are_named():
+    """A warning says which points are above tol, and how far; the path is returned."""
+    X, y = make_data(n=80, d=30)
+    with pytest.warns(ConvergenceWarning) as caught:
+        path = net_path(X, y, n_points=12, tol=1e-6, max_iter=3)
+    (message,) = (str(warning.message) for warning in caught)
+    late = np.flatnonzero(~path.converged)
+    assert 5 < len(late) < 12
+    assert f"{len(late)} of 12 points" in message
+    assert f"l1 = {path.l1s[late[0]]:.3g}, " in message
+    assert f" and {len(late) - 5} more" in message
+    assert f"largest gap is {path.gaps[late].max():.3g}" in message
+    assert f"{len(late)} points not within tol" in str(path)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        net_path(X, y, n_points=3)
+
+
+REFUSED = [
+    (dict(l1_ratio=0.0), ValueError, r"l1_ratio=0 leaves only .* write l1s=0\.0 and l2s"),
+    (dict(l1_ratio=0.0, l1s=[0.1]), ValueError, "l1_ratio=0 leaves only the l2 penalty"),
+    (dict(l1_ratio=0.5, l2s=0.1), ValueError, r"l1_ratio=0\.5 and l2s both say what l2 is"),
+    (dict(l1_ratio=1.5), ValueError, "l1_ratio must lie between 0 and 1"),
+    (dict(l1s=[]), ValueError, "l1s must be one number or a list of numbers"),
+    (dict(l1s=[0.1, -0.1]), ValueError, "l1s must be finite and not negative"),
+    (dict(l2s=[[0.1]]), ValueError, "l2s must be one number or a list of numbers"),
+    (dict(l1s="many"), TypeError, "l1s must hold real numbers"),
+    (dict(l1s=[0.1, 0.2], l2s=[0.1, 0.2, 0.3]), ValueError, "l2s must be one number or as many"),
+    (dict(n_points=4, l2s=[0.1, 0.2, 0.3]), ValueError, "got 3 and n_points=4"),
+    (dict(l1s=[0.1, 0.0]), ValueError, "l1s and l2s must not both be 0 at a point"),
+    (dict(n_points=0), ValueError, "n_points must be at least 1"),
+    (dict(smallest=0.0), ValueError, "smallest must lie between 1e-12 and 1"),
+    (dict(loss="log"), ValueError, "write loss='log_loss'"),
+    (dict(tol=0.0), ValueError, "tol must be finite and positive"),
+    (dict(sample_weight=[1.0]), ValueError, "sample_weight must hold one real number"),
+]
+
+
+@pytest.mark.parametrize(("options", "kind", "message"), REFUSED, ids=lambda value: str(value)[:40])
+def test_what_cannot_be_a_path_is_refused(options, kind, message):
+    """The error names the argument and what to write."""
+    X, y = make_data(n=20, d=5)
+    with pytest.raises(kind, match=message):
+        net_path(X, y, **options)
+
+
+def test_targets_that_do_not_suit_the_loss_are_refused():
+    """Numbers under a loss for labels, and three classes, are refused with what to write."""
+    X, y = make_data(n=30, d=5, n_classes=0)
+    with pytest.raises(ValueError, match=r"loss='log_loss' is for .* write loss='squared_error'"):
+        net_path(X, y)
+    X, y = make_data(n=30, d=5, n_classes=3)
+    with pytest.raises(ValueError, match="got 3 classes: give y == label for a path"):
+        net_path(X, y)
+    with pytest.raises(ValueError, match="features"):
+        net_path(X, y == 1, n_points=2).decision_function(X[:, :3])
+
+
+def test_the_grid_is_checked_before_it_is_used():
+    """Grid gives the same penalties in any order of l1s, and one point if asked for one."""
+    for l1s in ([3.0, 1.0, 2.0], [1.0, 2.0, 3.0]):
+        assert Grid(l1s=np.array(l1s), l1_ratio=0.5).at(9.0)[0].tolist() == [3.0, 2.0, 1.0]
+    assert Grid(n_points=1).at(2.0)[0].tolist() == [2.0]
+
+
+def test_the_figure_of_a_path():
+    """The largest weights have a line with their name; counts and weights share the penalties."""
+    pytest.importorskip("matplotlib")
+    X, y = make_data(n=80, d=30)
+    path = net_path(X, y, n_points=6)
+    weights, counts = path.plot().axes
+    columns = np.argsort(-abs(path.coefs).max(axis=0).toarray().ravel())[:6]
+    names = [text.get_text() for text in weights.get_legend().get_texts()]
+    assert names == [f"feature {column}" for column in columns]
+    np.testing.assert_array_equal(counts.lines[0].get_ydata(), path.nonzeros)
+    np.testing.assert_array_equal(counts.lines[0].get_xdata(), path.l1s)
+    named = plot_path(path, [f"word {k}" for k in range(30)]).axes[0]
+    assert named.get_legend().get_texts()[0].get_text() == f"word {columns[0]}"
+    with pytest.raises(ValueError, match="feature_names must have a name for each of the 30"):
+        plot_path(path, ["one"])
+    empty = net_path(np.zeros((4, 2)), [0, 1, 0, 1], n_points=3)
+    assert len(empty.plot().axes) == 2
+    ridge = net_path(X, y, l1s=0.0, l2s=[0.1, 1.0]).plot()
+    assert ridge.axes[1].get_xlabel().startswith("l2")
