@@ -16,10 +16,9 @@ import importlib.metadata
 import multiprocessing
 import resource
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache, partial
-from statistics import geometric_mean, median
 from typing import Any
 
 import numpy as np
@@ -28,17 +27,13 @@ import lazynet
 from lazynet.penalties import ElasticNet
 from paper_repro.documents import Corpus, medline
 from paper_repro.folder import TEST_SHARE, rows_of_files, sets_in
-from paper_repro.ladders import Ladder, Run, climb, timed
+from paper_repro.ladders import Ladder, climb, timed
 from paper_repro.measure import in_turns
 from paper_repro.minima import HINGE, LOGISTIC, SQUARED, SQUARED_HINGE, Task, largest_l1
 from paper_repro.rows import Rows, divided
-from paper_repro.score import significant
-from paper_repro.solvers import OURS, PEERS, Solver, warm_up
-from paper_repro.solvers.celer_solvers import CELER
-from paper_repro.solvers.own import by_rows, dual_net
-from paper_repro.solvers.scikit_learn import LIBLINEAR, SAGA
-from paper_repro.solvers.skglm_solvers import COORDINATES, PROX_NEWTON
-from paper_repro.study import Cell, Measured, Record, Records, Settings
+from paper_repro.solvers import OURS, PEERS, Solver, own, warm_up
+from paper_repro.solvers.scikit_learn import SAGA
+from paper_repro.study import Cell, Record, Records, Settings
 
 #: Gaps at which a program has arrived, in units of the objective at zero weights.
 LEVELS = (1e-4, 1e-6)
@@ -55,7 +50,6 @@ SHOWN_SHARE, SHOWN_MULTIPLES = 0.01, (0.0, 0.1)
 PATIENCE = 100.0
 #: A path: its points, and its smallest penalty as a share of the largest.
 POINTS, SMALLEST = 50, 1e-2
-SKGLM = (PROX_NEWTON, COORDINATES)
 
 
 @dataclass(frozen=True)
@@ -72,7 +66,7 @@ class Limits:
 
 
 QUICK_LIMITS = Limits(least=2.0, most=40.0, rounds=6.0, exact=60.0)
-FULL_LIMITS = Limits(least=5.0, most=400.0, rounds=30.0, exact=600.0)
+FULL_LIMITS = Limits(least=5.0, most=400.0, rounds=10.0, exact=600.0)
 
 
 @dataclass(frozen=True)
@@ -109,19 +103,17 @@ class Question:
 
 def cells(settings: Settings) -> Sequence[Cell]:
     course = Course(settings)
-    return [
-        Cell("setting", course.setting, 3.0),
-        *(Cell(each.key, partial(course.race, each), course.cost(each)) for each in course),
-        *(
-            Cell(f"path/{name}", partial(course.path, name), 10.0 if name == CORPUS else 1.0)
-            for name in course.names
-        ),
-        *(
-            Cell(f"by rows/{multiple:g}", partial(course.shown_by_rows, multiple), 60.0)
-            for multiple in SHOWN_MULTIPLES
-        ),
-        Cell("large", course.large, 10.0),
-    ]
+    found = [Cell("setting", course.setting, 3.0)]
+    for name in course.names:
+        # All cells of one set follow each other: only its rows are in memory.
+        for asked in course.asked(name):
+            found.append(Cell(asked.key, partial(course.race, asked), course.cost(asked)))
+        found.append(Cell(f"path/{name}", partial(course.path, name), 3.0))
+        if name == CORPUS:
+            for multiple in SHOWN_MULTIPLES:
+                by_rows = partial(course.shown_by_rows, multiple)
+                found.append(Cell(by_rows_key(multiple), by_rows, 60.0))
+    return [*found, Cell("large", course.large, 10.0)]
 
 
 # --- measuring -------------------------------------------------------------------------------
@@ -137,9 +129,9 @@ class Course:
         self.names = [CORPUS, *self.files]
         self.rows = lru_cache(maxsize=1)(self._rows)
 
-    def __iter__(self) -> Iterator[Question]:
-        for name in self.names:
-            yield from (Question(name, *each) for each in _asked(self.settings.full))
+    def asked(self, name: str) -> list[Question]:
+        """The questions on one set of rows."""
+        return [Question(name, *each) for each in _asked(name, self.settings.full)]
 
     def cost(self, asked: Question) -> float:
         """About how many seconds a race takes."""
@@ -157,8 +149,10 @@ class Course:
 
     def setting(self, _: Records) -> Record:
         """The sets of rows, and the programs that run here."""
+        # The corpus comes last, so that the first race finds it in memory.
+        found = {name: _statistics(self.rows(name)) for name in reversed(self.names)}
         return {
-            "sets": {name: _statistics(self.rows(name)) for name in self.names},
+            "sets": {name: found[name] for name in self.names},
             "versions": {
                 each: importlib.metadata.version(each)
                 for each in ("scikit-learn", "skglm", "celer", "numba")
@@ -256,7 +250,7 @@ class Course:
             )
 
         def one() -> object:
-            return dual_net(task, LEVELS[0]).fit(task.X, task.y)
+            return own.dual_net(task, LEVELS[0]).fit(task.X, task.y)
 
         return in_turns(
             {"path": partial(_clocked, whole), "fit": partial(_clocked, one)},
@@ -267,7 +261,7 @@ class Course:
         """lazynet's rules that learn row by row, on the problem of the figure."""
         task = shown(multiple).task(self.rows(CORPUS))
         found = {}
-        for name, at_rates in by_rows().items():
+        for name, at_rates in own.by_rows().items():
             ladders = [climb(solver, task, self.limits.most) for solver in at_rates]
             found[name] = min(ladders, key=Ladder.least).record()
         return found
@@ -290,23 +284,35 @@ class Course:
             process.join()
 
 
-def _asked(full: bool) -> list[tuple[str, float, float]]:
+def _asked(name: str, full: bool) -> list[tuple[str, float, float]]:
     """Loss, l1 and l2 of all questions on one set of rows."""
-    if full:
-        grid = [
+
+    def grid(losses: Sequence[str]) -> list[tuple[str, float, float]]:
+        return [
             (loss, share, multiple * share)
-            for loss in LOSSES
+            for loss in losses
             for multiple in MULTIPLES
             for share in SHARES
         ]
-        return grid + [(LOGISTIC, 0.0, ridge) for ridge in RIDGES]
+
+    if full:
+        return grid(LOSSES) + [(LOGISTIC, 0.0, ridge) for ridge in RIDGES]
+    few = [
+        (LOGISTIC, share, multiple * share)
+        for multiple in SHOWN_MULTIPLES
+        for share in (0.1, SHOWN_SHARE)
+    ]
     return [
-        *((LOGISTIC, share, m * share) for m in SHOWN_MULTIPLES for share in (0.1, SHOWN_SHARE)),
+        *(few if name == CORPUS else grid((LOGISTIC,))),
         (LOGISTIC, 0.0, RIDGES[0]),
         (SQUARED_HINGE, SHOWN_SHARE, 0.0),
         (HINGE, SHOWN_SHARE, SHOWN_SHARE),
         (SQUARED, SHOWN_SHARE, 0.1 * SHOWN_SHARE),
     ]
+
+
+def by_rows_key(multiple: float) -> str:
+    return f"by rows/{multiple:g}"
 
 
 def shown(multiple: float) -> Question:
@@ -367,7 +373,7 @@ def _large(sender: Any, settings: Settings) -> None:
     task = shown(SHOWN_MULTIPLES[-1]).task(rows)
     before = _peak_bytes()
     began = time.perf_counter()
-    model = dual_net(task, LEVELS[0]).fit(task.X, task.y)
+    model = own.dual_net(task, LEVELS[0]).fit(task.X, task.y)
     seconds = time.perf_counter() - began
     peak = _peak_bytes()
     sender.send(
@@ -388,228 +394,3 @@ def _large(sender: Any, settings: Settings) -> None:
 def _peak_bytes() -> int:
     """The most memory that this process has held so far; Linux tells it in kilobytes."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-
-
-# --- reading what was measured ---------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Ratio:
-    """How many times longer another program takes; a lower bound where it has not arrived."""
-
-    value: float
-    bound: bool = False
-
-
-@dataclass(frozen=True)
-class Summary:
-    """Ratios of several problems in one number, with their range; a lower bound or a number."""
-
-    value: float
-    least: float
-    most: float
-    count: int
-    bound: bool = False
-
-
-class Race(Measured):
-    """Who arrived, and when."""
-
-    def __init__(self, document: Mapping[str, Any]) -> None:
-        super().__init__(document)
-        self.setting = self.records["setting"]
-        self.races = {Question.of(parts): record for parts, record in self.group("race")}
-
-    @property
-    def names(self) -> list[str]:
-        return list(self.setting["sets"])
-
-    def seconds(self, asked: Question, name: str, level: float) -> float | None:
-        """The median time at which a program arrived, or None if it did not."""
-        found = self.races[asked]["seconds"][f"{level:g}"].get(name)
-        return median(found) if found else None
-
-    def ladder(self, asked: Question, name: str) -> Ladder | None:
-        record = self.races[asked]["ladders"].get(name)
-        return None if record is None else Ladder.of(record)
-
-    def gap(self, asked: Question, objective: float) -> float:
-        """What is left, in units of the objective at zero weights."""
-        record = self.races[asked]
-        return float((objective - record["least"]) / record["at zero"])
-
-    def ratio(self, asked: Question, names: Sequence[str], level: float) -> Ratio | None:
-        """The quickest of several programs against ours, or None if none of them ran."""
-        ran = {name: ladder for name in names if (ladder := self.ladder(asked, name))}
-        ours = self.seconds(asked, OURS.name, level)
-        if not ran:
-            return None
-        if ours is None:
-            return Ratio(0.0)
-        arrived = [taken for name in ran if (taken := self.seconds(asked, name, level))]
-        if arrived:
-            return Ratio(min(arrived) / ours)
-        waited = [
-            max([each.seconds for each in ladder.runs] + [ladder.stopped or 0.0])
-            for ladder in ran.values()
-        ]
-        return Ratio(min(waited) / ours, bound=True)
-
-    def of(self, name: str, loss: str) -> list[Question]:
-        """The questions on a set of rows with a loss."""
-        return [asked for asked in self.races if (asked.rows, asked.loss) == (name, loss)]
-
-    def left(self, asked: Question) -> float:
-        """How far below the least objective the minimum may be, as the certificates say."""
-        return max(0.0, -self.gap(asked, self.races[asked]["lower"]))
-
-    def shown_ladders(self, multiple: float) -> dict[str, Ladder]:
-        """The runs of all programs on a problem of the figure."""
-        records = {
-            **self.races[shown(multiple)]["ladders"],
-            **self.records[f"by rows/{multiple:g}"],
-        }
-        return {name: Ladder.of(record) for name, record in records.items()}
-
-    def at_level(self, asked: Question) -> Run | None:
-        """Our run at the first level, or None if it did not end."""
-        ladder = self.ladder(asked, OURS.name)
-        return ladder.at(LEVELS[0]) if ladder else None
-
-    def excess(self, asked: Question) -> float | None:
-        """How far our nonzeros at the first level are from the optimum's, as a share."""
-        run, optimum = self.at_level(asked), self.races[asked]["nonzeros"]
-        return abs(run.nonzeros / optimum - 1) if run and optimum else None
-
-    def paths(self) -> dict[str, float]:
-        """How many times longer a path takes than one fit, by set."""
-        return {
-            name: median(a / b for a, b in zip(record["path"], record["fit"], strict=True))
-            for [name], record in self.group("path")
-            if "skipped" not in record
-        }
-
-
-@dataclass(frozen=True)
-class Line:
-    """A line of the table of bounds: what is summed up, and the bound that it should keep."""
-
-    label: str
-    bound: float
-    #: "geometric mean", "worst", or "greatest" for what should be small
-    summary: str
-    values: Callable[[Race], list[Ratio]] = field(repr=False)
-
-    @property
-    def at_most(self) -> bool:
-        return self.summary == "greatest"
-
-    @property
-    def expected(self) -> str:
-        return f"{'<=' if self.at_most else '>='} {significant(self.bound, 2)}"
-
-    def measured(self, race: Race) -> Summary | None:
-        found = self.values(race)
-        if not found:
-            return None
-        return summed_up(self.summary, found)
-
-    def verdict(self, race: Race) -> str:
-        """``holds``, ``MISSED``, or nothing where nothing was measured."""
-        found = self.measured(race)
-        if found is None:
-            return ""
-        holds = found.value <= self.bound if self.at_most else found.value >= self.bound
-        return "holds" if holds else "MISSED"
-
-
-def summed_up(how: str, ratios: Sequence[Ratio]) -> Summary:
-    """Ratios by their geometric mean, by the worst one or by the greatest one, and their range."""
-    of: Callable[[Sequence[float]], float]
-    of = {"geometric mean": _geometric_mean, "worst": min, "greatest": max}[how]
-    numbers = [each.value for each in ratios]
-    bound = any(each.bound for each in ratios)
-    return Summary(of(numbers), min(numbers), max(numbers), len(numbers), bound)
-
-
-def _geometric_mean(values: Sequence[float]) -> float:
-    return geometric_mean(values) if min(values) > 0 else 0.0
-
-
-def _against(
-    names: Sequence[str],
-    level: float,
-    which: Callable[[Question], bool],
-) -> Callable[[Race], list[Ratio]]:
-    def values(race: Race) -> list[Ratio]:
-        return [
-            ratio
-            for asked in race.races
-            if asked.loss == LOGISTIC and which(asked)
-            if (ratio := race.ratio(asked, names, level)) is not None
-        ]
-
-    return values
-
-
-def on_corpus(asked: Question) -> bool:
-    return asked.rows == CORPUS
-
-
-def _nonzeros(race: Race) -> list[Ratio]:
-    return [
-        Ratio(excess)
-        for asked in race.races
-        if asked.l1 and (excess := race.excess(asked)) is not None
-    ]
-
-
-def _lines() -> Iterator[Line]:
-    first, second = LEVELS
-    for level, bound in ((first, 10.0), (second, 25.0)):
-        yield Line(
-            f"skglm / lazynet, elastic net, corpus, at {level:g}",
-            bound,
-            "geometric mean",
-            _against(SKGLM, level, lambda asked: on_corpus(asked) and asked.mixed),
-        )
-    yield Line(
-        f"scikit-learn saga / lazynet, elastic net, corpus, at {first:g}",
-        100.0,
-        "geometric mean",
-        _against((SAGA,), first, lambda asked: on_corpus(asked) and asked.mixed),
-    )
-    yield Line(
-        f"liblinear / lazynet, l1, corpus, at {first:g}",
-        1.0,
-        "geometric mean",
-        _against((LIBLINEAR,), first, lambda asked: on_corpus(asked) and asked.lasso),
-    )
-    for names, label, kind, mean, worst in (
-        ((LIBLINEAR,), "liblinear / lazynet, l1", "lasso", 1.0, 1 / 3),
-        (SKGLM, "skglm / lazynet, elastic net", "mixed", 3.0, 1.0),
-    ):
-        values = _against(
-            names,
-            first,
-            lambda asked, kind=kind: not on_corpus(asked) and getattr(asked, kind),  # type: ignore[misc]
-        )
-        yield Line(f"{label}, real files, at {first:g}", mean, "geometric mean", values)
-        yield Line(f"{label}, real files, at {first:g}", worst, "worst", values)
-    yield Line("nonzeros, difference from the optimum's", 0.02, "greatest", _nonzeros)
-    yield Line(
-        f"a path of {POINTS} points / one fit at its smallest penalty",
-        6.0,
-        "greatest",
-        lambda race: [Ratio(value) for value in race.paths().values()],
-    )
-
-
-LINES = tuple(_lines())
-#: The columns of the tables: a program, or the quicker one of several programs of a library.
-COLUMNS: dict[str, Sequence[str]] = {
-    LIBLINEAR: (LIBLINEAR,),
-    "skglm": SKGLM,
-    CELER: (CELER,),
-    **{name: (name,) for name in PEERS if name.startswith("scikit-learn")},
-}

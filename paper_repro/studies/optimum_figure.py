@@ -12,7 +12,8 @@ from paper_repro.solvers import OURS
 from paper_repro.solvers.celer_solvers import CELER
 from paper_repro.solvers.scikit_learn import LIBLINEAR, SAGA
 from paper_repro.solvers.skglm_solvers import COORDINATES, PROX_NEWTON
-from paper_repro.studies.optimum import LEVELS, SHOWN_MULTIPLES, SHOWN_SHARE, Race, shown
+from paper_repro.studies.optimum import LEVELS, SHOWN_MULTIPLES, SHOWN_SHARE, shown
+from paper_repro.studies.optimum_bounds import Race
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -10,11 +10,9 @@ from paper_repro.pages import Template, paragraphs, table
 from paper_repro.score import duration, in_bytes, significant
 from paper_repro.solvers import OURS
 from paper_repro.studies.optimum import (
-    COLUMNS,
     CORPUS,
     FULL_LIMITS,
     LEVELS,
-    LINES,
     PATIENCE,
     POINTS,
     QUICK_LIMITS,
@@ -22,11 +20,9 @@ from paper_repro.studies.optimum import (
     SHOWN_SHARE,
     SMALLEST,
     Question,
-    Race,
-    Summary,
     shown,
-    summed_up,
 )
+from paper_repro.studies.optimum_bounds import COLUMNS, LINES, Race, Summary, summed_up
 
 PAGE = Template.beside(__file__)
 
