@@ -289,7 +289,7 @@ def _asked(name: str, full: bool) -> list[tuple[str, float, float]]:
 
     def grid(losses: Sequence[str]) -> list[tuple[str, float, float]]:
         return [
-            (loss, share, multiple * share)
+            (loss, share, _multiplied(share, multiple))
             for loss in losses
             for multiple in MULTIPLES
             for share in SHARES
@@ -298,7 +298,7 @@ def _asked(name: str, full: bool) -> list[tuple[str, float, float]]:
     if full:
         return grid(LOSSES) + [(LOGISTIC, 0.0, ridge) for ridge in RIDGES]
     few = [
-        (LOGISTIC, share, multiple * share)
+        (LOGISTIC, share, _multiplied(share, multiple))
         for multiple in SHOWN_MULTIPLES
         for share in (0.1, SHOWN_SHARE)
     ]
@@ -307,7 +307,7 @@ def _asked(name: str, full: bool) -> list[tuple[str, float, float]]:
         (LOGISTIC, 0.0, RIDGES[0]),
         (SQUARED_HINGE, SHOWN_SHARE, 0.0),
         (HINGE, SHOWN_SHARE, SHOWN_SHARE),
-        (SQUARED, SHOWN_SHARE, 0.1 * SHOWN_SHARE),
+        (SQUARED, SHOWN_SHARE, _multiplied(SHOWN_SHARE, 0.1)),
     ]
 
 
@@ -316,7 +316,17 @@ def by_rows_key(multiple: float) -> str:
 
 
 def shown(multiple: float) -> Question:
-    return Question(CORPUS, LOGISTIC, SHOWN_SHARE, multiple * SHOWN_SHARE)
+    """The problem of the figure with this much l2."""
+    return Question(CORPUS, LOGISTIC, SHOWN_SHARE, _multiplied(SHOWN_SHARE, multiple))
+
+
+def _multiplied(share: float, multiple: float) -> float:
+    """The product as the key of a record tells it.
+
+    >>> 0.1 * 0.003, _multiplied(0.003, 0.1)
+    (0.00030000000000000003, 0.0003)
+    """
+    return float(f"{share * multiple:g}")
 
 
 def _isshown(asked: Question) -> bool:
