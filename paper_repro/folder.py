@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from paper_repro.documents import from_svmlight
-from paper_repro.rows import Rows, divided, tested_on
+from paper_repro.rows import Rows, divided, with_test_file
 
 _ENDINGS = (".svm", ".svm.gz", ".svm.bz2")
 #: The share of the rows to test on where no test file is given.
@@ -52,4 +52,4 @@ def sets_in(folder: str | Path) -> dict[str, tuple[Path, Path | None]]:
 def rows_of_files(train: Path, test: Path | None, seed: int) -> Rows:
     """One label of the file to learn from against the rest, and rows to test on."""
     corpus = from_svmlight(train)
-    return divided(corpus, TEST_SHARE, seed) if test is None else tested_on(corpus, test)
+    return divided(corpus, TEST_SHARE, seed) if test is None else with_test_file(corpus, test)

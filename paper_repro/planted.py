@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from paper_repro.documents import Corpus, from_svmlight
-from paper_repro.rows import Rows, divided, tested_on
+from paper_repro.rows import Rows, divided, with_test_file
 from paper_repro.study import Settings
 
 #: Rows, features and nonzeros per row of the planted problem, and the features that decide, of the
@@ -76,4 +76,4 @@ def rows_of(settings: Settings) -> Rows:
         corpus = from_svmlight(settings.data, settings.label)
     if settings.test is None:
         return divided(corpus, TEST_SHARE, settings.seed, mattering)
-    return tested_on(corpus, settings.test)
+    return with_test_file(corpus, settings.test)

@@ -35,7 +35,7 @@ def divided(
     return Rows(X, y, X_test, y_test, corpus.origin, mattering)
 
 
-def tested_on(corpus: Corpus, path: str | Path) -> Rows:
+def with_test_file(corpus: Corpus, path: str | Path) -> Rows:
     """All rows of the corpus are learned from; the rows of the file are tested on."""
     test = from_svmlight(path, corpus.label)
     width = max(corpus.X.shape[1], test.X.shape[1])
