@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from lazynet.averages import FromStep, PolynomialDecay, Suffix
     from lazynet.checks.verify import VerificationReport
     from lazynet.estimators.dekel import ASGDClassifier, ASGDRegressor
+    from lazynet.estimators.dual_net import DualNetClassifier, DualNetRegressor
     from lazynet.estimators.elastic_net import LazyNetClassifier, LazyNetRegressor
     from lazynet.estimators.stabilised import StabilisedSGDClassifier
     from lazynet.forms import Clock, Dense, Rescaled, Tables
@@ -62,6 +63,8 @@ _ROOMS = {
     "Clock": "lazynet.forms",
     "Constant": "lazynet.schedules",
     "Dense": "lazynet.forms",
+    "DualNetClassifier": "lazynet.estimators.dual_net",
+    "DualNetRegressor": "lazynet.estimators.dual_net",
     "ElasticNet": "lazynet.penalties",
     "EpsilonInsensitive": "lazynet.losses",
     "FTRL": "lazynet.rules.ftrl",
@@ -105,6 +108,8 @@ __all__ = [
     "Clock",
     "Constant",
     "Dense",
+    "DualNetClassifier",
+    "DualNetRegressor",
     "ElasticNet",
     "EpsilonInsensitive",
     "FoBoS",

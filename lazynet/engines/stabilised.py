@@ -12,11 +12,8 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import partial
-from types import TracebackType
-from typing import Protocol, Self, TypedDict
+from typing import Protocol, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +24,7 @@ from lazynet.kernels.examples import Examples
 from lazynet.losses import Loss
 from lazynet.params import FLAG, LARGEST_INTEGER, Integer, Number, SettledFields, table
 from lazynet.schedules import Schedule, checked_rates
+from lazynet.threads import Interrupted, Workers
 
 #: Records that a path has room for at first.
 _FIRST_ROOM = 2**12
@@ -162,10 +160,6 @@ class StageOrders:
     universal: bool
 
 
-class Interrupted(Exception):
-    """Raised in a path that was told to stop because another path has failed."""
-
-
 class Path:
     """One path: its weights, its stream of rows, and the records of its bursts."""
 
@@ -261,55 +255,6 @@ def _record_arrays(
     room: int,
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.uint8]]:
     return np.empty(room, np.int64), np.empty(room), np.empty(room, np.uint8)
-
-
-class Workers:
-    """Threads that share the paths; the calling thread is one of them."""
-
-    def __init__(self, n_threads: int) -> None:
-        self.n_threads = n_threads
-        self.stop = threading.Event()
-        self.pool = ThreadPoolExecutor(n_threads - 1) if n_threads > 1 else None
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.stop.set()
-        if self.pool is not None:
-            self.pool.shutdown(wait=True, cancel_futures=True)
-
-    def each(self, paths: Sequence[Path], task: Callable[[Path], None]) -> None:
-        """Call ``task`` with every path; an error in one path stops the other paths."""
-
-        def share(first: int) -> None:
-            try:
-                for path in paths[first :: self.n_threads]:
-                    task(path)
-            except BaseException:
-                self.stop.set()
-                raise
-
-        if self.pool is None:
-            return share(0)
-        others = [self.pool.submit(share, first) for first in range(1, self.n_threads)]
-        waits: list[Callable[[], None]] = [partial(share, 0), *(other.result for other in others)]
-        failures = []
-        for wait in waits:
-            try:
-                wait()
-            except Interrupted:
-                pass  # another path failed, and its error is raised below
-            except Exception as failure:
-                failures.append(failure)
-        if failures:
-            raise failures[0]
-        return None
 
 
 class StabilisedEngine:

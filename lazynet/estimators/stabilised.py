@@ -22,7 +22,6 @@ from lazynet.engines.stabilised import (
     StabilisedEngine,
     StageRecord,
     Stages,
-    Workers,
 )
 from lazynet.estimators.base import SparseClassifier, helpful, suitable_rate
 from lazynet.importances import CLASS_WEIGHT, importances
@@ -48,6 +47,7 @@ from lazynet.schedules import (
     needs_scale,
 )
 from lazynet.seeds import SEED, new_generator
+from lazynet.threads import Workers
 from lazynet.transactions import all_or_nothing, at_rest
 
 _GRAVITIES = ("universal", "informative")

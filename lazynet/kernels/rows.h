@@ -171,6 +171,9 @@ typedef struct {
     void (*catch_up)(const lazynet_row *row, double *weights, int64_t *last,
                      const double *scales, const double *shifts, int64_t now);
     void (*expand)(const lazynet_row *row, double *dense, double factor);
+    double (*compensated_dot)(const lazynet_row *row, const double *weights, double *low);
+    void (*compensated_update)(const lazynet_row *row, double *sums, double factor,
+                               double factor_low);
     const lazynet_cell_ops *cells; /* for each kind of cell, in the order of every_kind.h */
 } lazynet_row_ops;
 

@@ -67,6 +67,10 @@ cdef extern from "rows.h" nogil:
         void (*catch_up)(const Row* row, double* weights, int64_t* last,
                          const double* scales, const double* shifts, int64_t now) noexcept nogil
         void (*expand)(const Row* row, double* dense, double factor) noexcept nogil
+        double (*compensated_dot)(const Row* row, const double* weights,
+                                  double* low) noexcept nogil
+        void (*compensated_update)(const Row* row, double* sums, double factor,
+                                   double factor_low) noexcept nogil
         const CellOps* cells
 
     enum:

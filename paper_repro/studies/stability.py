@@ -31,8 +31,9 @@ from sklearn.utils import check_random_state
 
 from lazynet import InverseSqrt, StabilisedSGDClassifier
 from lazynet.data import as_examples, columns_with_values
-from lazynet.engines.stabilised import Data, Permutations, StabilisedEngine, Stages, Workers
+from lazynet.engines.stabilised import Data, Permutations, StabilisedEngine, Stages
 from lazynet.losses import get_loss
+from lazynet.threads import Workers
 from paper_repro import machine
 from paper_repro.measure import in_turns
 from paper_repro.planted import rows_of

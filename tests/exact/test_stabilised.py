@@ -26,7 +26,6 @@ from lazynet.engines.stabilised import (
     StabilisedEngine,
     StageOrders,
     Stages,
-    Workers,
     _record_arrays,
 )
 from lazynet.kernels import stabilised as kernel
@@ -34,6 +33,7 @@ from lazynet.kernels.examples import Examples
 from lazynet.losses import get_loss
 from lazynet.reference.stabilised import DenseStabilised
 from lazynet.schedules import Constant, InverseSqrt
+from lazynet.threads import Workers
 
 STAGES = Stages(
     bursts_per_stage=3,

@@ -1,0 +1,159 @@
+"""The mean loss over all rows, and its conjugate: what a search for the minimum asks of the data.
+
+    P(w, b) = (1/n) sum s_i l(x_i.w + b, y_i) + l1 |w|_1 + l2/2 |w|^2,   n = sum s_i
+
+A weight s_i of 2 is two rows.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lazynet.engines.base import advice_on_overflow, take_until_done
+from lazynet.kernels import sums as kernel
+from lazynet.kernels.examples import Examples
+from lazynet.losses import Loss
+
+Vector = NDArray[np.float64]
+
+#: What to do about predictions that overflow.
+SCALE_FEATURES = advice_on_overflow("Raise l1 or l2")
+# The best intercept lies within this distance of the targets and margins: beyond it the logistic
+# loss of either class has no slope that a double could hold beside that of the other class.
+_REACH = 64.0
+# The relative length of the bracket at which the search for an intercept ends.
+_FINE = 1e-15
+
+
+class MeanLoss:
+    """The mean loss of one problem; every method visits all rows, and handles signals meanwhile.
+
+    >>> from lazynet.losses import get_loss
+    >>> rows = Examples(np.array([2.0]), np.zeros(1, np.int32), np.array([0, 1], np.int32), 1,
+    ...                 np.ones(1))
+    >>> mean = MeanLoss(rows, np.ones(1), None, get_loss("squared_error"), fit_intercept=False)
+    >>> mean.margins(np.array([3.0])), mean.value(np.array([6.0]), 0.0)[0]
+    (array([6.]), 12.5)
+    """
+
+    def __init__(
+        self,
+        examples: Examples,
+        y: Vector,
+        importances: Vector | None,
+        loss: Loss,
+        *,
+        fit_intercept: bool,
+    ) -> None:
+        self.examples, self.loss, self.fit_intercept = examples, loss, fit_intercept
+        self.y = y
+        self.total = float(len(y)) if importances is None else math.fsum(importances)
+        #: 1 / n
+        self.share = 1.0 / self.total
+        self.importances = importances
+
+    @property
+    def n_rows(self) -> int:
+        return self.examples.n_rows
+
+    def _over_rows(self, run: Callable[[int], tuple[int, int]]) -> None:
+        take_until_done(
+            run, self.n_rows, 0, self.examples, row_of=lambda row: row, advice=SCALE_FEATURES
+        )
+
+    def margins(self, weights: Vector, *, compensated: bool = False) -> Vector:
+        """x_i.w of every row; ``compensated``: right to the last digit."""
+        out = np.empty(self.n_rows)
+        self._over_rows(
+            lambda first: kernel.margins(self.examples, weights, out, first, compensated)
+        )
+        return out
+
+    def value(self, margins: Vector, intercept: float) -> tuple[float, float]:
+        """The mean loss, and a bound on what rounding loses of it."""
+        code, epsilon = self.loss.code, self.loss.epsilon
+        return kernel.total_loss(self.examples, margins, intercept, code, epsilon, self.share)
+
+    def conjugate(self, duals: Vector, factor: float = 1.0) -> tuple[float, float]:
+        """(1/n) sum s_i l*(-factor a_i), and a bound on what rounding loses of it."""
+        code, epsilon = self.loss.code, self.loss.epsilon
+        return kernel.total_conjugate(self.examples, duals, factor, code, epsilon, self.share)
+
+    def negative_slopes(self, margins: Vector, intercept: float) -> Vector:
+        """a_i = -l'(p_i): the dual variables that belong to predictions."""
+        duals = np.empty(self.n_rows)
+        code, epsilon = self.loss.code, self.loss.epsilon
+        kernel.negative_slopes(self.examples, margins, intercept, code, epsilon, duals)
+        return duals
+
+    def balanced_slopes(self, margins: Vector, intercept: float) -> Vector:
+        """a_i = -l'(p_i), scaled so that sum s_i a_i = 0 if there is an intercept."""
+        duals = self.negative_slopes(margins, intercept)
+        if self.fit_intercept:
+            kernel.balance(self.examples, duals)
+        return duals
+
+    def correlations(self, duals: Vector) -> Vector:
+        """u = (1/n) sum s_i a_i x_i, a number per feature."""
+        sums = np.zeros(self.examples.n_columns)
+        self._over_rows(lambda first: kernel.add_rows(self.examples, duals, sums, first))
+        sums *= self.share
+        return sums
+
+    def compensated_sums(self, duals: Vector) -> Vector:
+        """sum s_i a_i x_i, right to the last digit: {high, low} per feature."""
+        sums = np.zeros((self.examples.n_columns, 2))
+        self._over_rows(
+            lambda first: kernel.compensated_add_rows(self.examples, duals, sums, first)
+        )
+        return sums
+
+    def best_intercept(self, margins: Vector) -> float:
+        """An intercept that minimises the mean loss of these margins; 0 where none is fitted.
+
+        The slope in the intercept never falls: the search halves a bracket of its zero.  Where the
+        mean loss has no minimum in the intercept, as the logistic loss of a single class, the
+        search ends at an end of the bracket.
+        """
+        if not self.fit_intercept:
+            return 0.0
+        reach = _REACH + float(np.abs(self.y).max(initial=0.0) + np.abs(margins).max(initial=0.0))
+        low, high = -reach, reach
+        while high - low > _FINE * (1.0 + abs(low) + abs(high)):
+            middle = 0.5 * (low + high)
+            rises = self._fall(margins, middle) < 0.0
+            low, high = (low, middle) if rises else (middle, high)
+        return 0.5 * (low + high)
+
+    def _fall(self, margins: Vector, intercept: float) -> float:
+        """By how much the summed loss falls per unit of the intercept."""
+        code, epsilon = self.loss.code, self.loss.epsilon
+        out = np.empty(self.n_rows)
+        return kernel.negative_slopes(self.examples, margins, intercept, code, epsilon, out)
+
+    def at_zero(self) -> tuple[float, float]:
+        """The mean loss at zero weights and their best intercept, and this intercept."""
+        if not self.loss.margin:
+            margins = np.zeros(self.n_rows)
+            intercept = self.best_intercept(margins)
+            return self.value(margins, intercept)[0], intercept
+        # Two rows stand for all: one for each target.
+        signs = np.array([-1.0, 1.0])
+        counts = np.array(
+            [
+                float(np.sum(self.y == sign))
+                if self.importances is None
+                else math.fsum(self.importances[self.y == sign])
+                for sign in signs
+            ]
+        )
+        nothing = np.zeros(0), np.zeros(0, np.int32), np.zeros(3, np.int32), 0
+        rows = Examples(*nothing, signs, counts)
+        both = MeanLoss(rows, signs, counts, self.loss, fit_intercept=self.fit_intercept)
+        margins = np.zeros(2)
+        intercept = both.best_intercept(margins)
+        return both.value(margins, intercept)[0], intercept

@@ -1,0 +1,279 @@
+"""DualNetClassifier and DualNetRegressor: the minimum of the elastic net, with a certificate."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any, Self
+
+import numpy as np
+from joblib import effective_n_jobs
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
+
+from lazynet.estimators.base import SparseClassifier, SparseLinear, SparseRegressor, helpful
+from lazynet.importances import CLASS_WEIGHT, check_sample_weight, importances
+from lazynet.losses import LOSS, LossLike
+from lazynet.minimise import Minimiser, Minimum, Problem, check_penalty
+from lazynet.params import EPOCHS, FLAG, POSITIVE, STRENGTH, THREADS, VERBOSITY, table
+from lazynet.progress import Progress
+from lazynet.seeds import SEED, new_generator
+from lazynet.threads import Workers
+from lazynet.transactions import all_or_nothing
+
+
+class _DualNetModel(SparseLinear):
+    """The training that classifier and regressor share."""
+
+    _kinds = table(
+        loss=LOSS,
+        l1=STRENGTH,
+        l2=STRENGTH,
+        tol=POSITIVE,
+        max_iter=EPOCHS,
+        fit_intercept=FLAG,
+        warm_start=FLAG,
+        random_state=SEED,
+        verbose=VERBOSITY,
+    )
+
+    # Set by training.
+    duality_gap_: float | NDArray[np.float64]
+    objective_: float | NDArray[np.float64]
+    dual_objective_: float | NDArray[np.float64]
+    n_iter_: int
+    history_: list[dict[str, float]]
+
+    def _fit(
+        self,
+        p: SimpleNamespace,
+        X: sparse.csr_matrix,
+        y: Any,
+        weights: NDArray[np.float64] | None,
+        threads: int = 1,
+    ) -> list[Warning]:
+        """Find the minimum of every problem; returns the warnings to give."""
+        check_penalty(p.loss, p.l1, p.l2)
+        problems = self._problems(X, y, weights)
+        generator = new_generator(p.random_state)
+        seeds = [int(generator.randint(2**31)) for _ in problems]
+        warm = p.warm_start and self.__sklearn_is_fitted__()
+        if warm and self._dense_coef().shape != (len(problems), X.shape[1]):
+            raise ValueError(
+                f"warm_start goes on from weights of shape {self._dense_coef().shape}, and these "
+                f"data need the shape {(len(problems), X.shape[1])}: fit with warm_start=False"
+            )
+        progress = Progress(len(problems), p.verbose > 0, "problems")
+
+        def minimum_of(row: int) -> Minimum:
+            targets, counts = problems[row]
+            minimiser = Minimiser(
+                Problem(X, targets, counts, p.loss, p.fit_intercept),
+                np.random.RandomState(seeds[row]),
+            )
+            if warm:
+                intercept = float(self._intercepts()[row]) if p.fit_intercept else 0.0
+                minimiser.start_from(self._dense_coef()[row], intercept)
+            found = minimiser.to(p.l1, p.l2, tol=p.tol, max_iter=p.max_iter, check=workers.check)
+            progress.advance(1)
+            return found
+
+        try:
+            with Workers(min(threads, len(problems))) as workers:
+                found = workers.results(range(len(problems)), minimum_of)
+        finally:
+            progress.close()
+        self._load(
+            np.vstack([minimum.coef for minimum in found]),
+            np.array([minimum.intercept for minimum in found]),
+        )
+        for name, values in (
+            ("duality_gap_", [float(minimum.gap) for minimum in found]),
+            ("objective_", [float(minimum.objective) for minimum in found]),
+            ("dual_objective_", [float(minimum.dual_objective) for minimum in found]),
+        ):
+            setattr(self, name, values[0] if len(values) == 1 else np.array(values))
+        self.n_iter_ = max(minimum.n_iter for minimum in found)
+        self.history_ = [
+            {"problem": row, **record} if len(found) > 1 else record
+            for row, minimum in enumerate(found)
+            for record in minimum.history
+        ]
+        return [
+            ConvergenceWarning(
+                f"the duality gap is {minimum.gap:.3g} after max_iter={p.max_iter} epochs"
+                + (f" for class {row}" if len(found) > 1 else "")
+                + f", and tol={p.tol:g} asks for {minimum.target:.3g}: raise max_iter or tol"
+                + ("" if p.l2 > 0 else ", or give an l2 > 0, with which the search is faster")
+            )
+            for row, minimum in enumerate(found)
+            if not minimum.converged
+        ]
+
+
+class DualNetClassifier(SparseClassifier, _DualNetModel):
+    """Linear classification at the minimum of the elastic net, with a certificate of how near.
+
+    Minimises ``mean loss + l1 |w|_1 + l2/2 |w|^2`` to a duality gap that proves how much is left,
+    by dual coordinate ascent with a proximal centre, and by Newton's method on the weights that are
+    not zero.  The l1 and l2 are those of :class:`LazyNetClassifier`, which learns from streams and
+    does not arrive at the minimum: its last weights have many more nonzeros.  Several classes are
+    trained one against the rest.
+
+    Parameters
+    ----------
+    loss : str or object, default="log_loss"
+        Any loss of :class:`LazyNetClassifier`.  The losses without curvature, "hinge",
+        "absolute_error" and "epsilon_insensitive", converge slowly where ``l2`` is 0 or small.
+    l1, l2 : float, default=1e-4
+        The strengths of the penalty, at least 0.  At most one of them may be 0: without a penalty
+        there is no certificate, and perhaps no minimum.
+    tol : float, default=1e-4
+        Stop when the duality gap is at most ``tol`` times the objective at zero weights.
+    max_iter : int, default=1000
+        The largest number of epochs (passes over the rows).
+    fit_intercept : bool, default=True
+        Whether to fit an intercept, which is not penalised.
+    class_weight : dict, "balanced" or None, default=None
+        The importance of an example by its class.  An example of importance 2 counts as two rows.
+    warm_start : bool, default=False
+        Let ``fit`` start from the weights of the last fit.
+    random_state : int, RandomState or None, default=None
+        Seed of the order of the rows.
+    n_jobs : int or None, default=None
+        Threads for several classes.  The number of threads changes no bit of the model.
+    verbose : int, default=0
+        1: a progress bar over the classes on a terminal if tqdm is installed.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
+        The weights; a weight that is 0 at the minimum is exactly 0.
+    intercept_ : ndarray of shape (1,) or (n_classes,)
+        The intercept of each row of ``coef_``.
+    duality_gap_ : float, or ndarray of shape (n_classes,)
+        The certificate: an upper bound on ``objective_`` minus the least objective.
+    objective_, dual_objective_ : float, or ndarray of shape (n_classes,)
+        The objective of the weights, and the lower bound on the least objective.
+    n_iter_ : int
+        Epochs, the largest number of any class.
+    history_ : list of dict
+        Per epoch: ``epoch``, ``objective``, ``gap`` (without the rounding that ``duality_gap_``
+        accounts for), ``nonzeros``, ``seconds``; with several classes also ``problem``, the row of
+        ``coef_``.
+    classes_ : ndarray of shape (n_classes,)
+        The class labels, sorted.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy import sparse
+    >>> from lazynet import DualNetClassifier
+    >>> X = sparse.random(200, 1000, density=0.02, format="csr", random_state=0)
+    >>> y = np.where(np.asarray(X[:, :500].sum(axis=1)).ravel() > 5, "yes", "no")
+    >>> model = DualNetClassifier(l1=5e-3, l2=0, random_state=0).fit(X, y)
+    >>> model.duality_gap_ <= 1e-4 * 0.7, int((model.coef_ != 0).sum()) < 200
+    (True, True)
+    """
+
+    _kinds = table(**_DualNetModel._kinds, class_weight=CLASS_WEIGHT, n_jobs=THREADS)
+
+    @helpful
+    def __init__(
+        self,
+        loss: LossLike = "log_loss",
+        *,
+        l1: float = 1e-4,
+        l2: float = 1e-4,
+        tol: float = 1e-4,
+        max_iter: int = 1000,
+        fit_intercept: bool = True,
+        class_weight: dict[Any, float] | str | None = None,
+        warm_start: bool = False,
+        random_state: int | np.random.RandomState | None = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self._keep(locals())
+
+    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Find the minimum; an interrupted call leaves the estimator as it was.
+
+        Parameters
+        ----------
+        X : sparse matrix or array of shape (n_samples, n_features)
+            The rows to learn from.
+        y : array of shape (n_samples,)
+            Class labels of any kind.
+        sample_weight : array of shape (n_samples,), optional
+            The importance of each example: an example of importance 2 counts as two rows.
+        """
+        self._warn(self._learn(X, y, sample_weight))
+        return self
+
+    @all_or_nothing
+    def _learn(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None) -> list[Warning]:
+        """Find the minimum; returns the warnings to give."""
+        p = self._settle()
+        X, y, classes = self._check_training(X, y, None, reset=not p.warm_start)
+        weights = importances(p.class_weight, classes, X, y, sample_weight)
+        warnings = self._fit(p, X, (y, classes), weights, effective_n_jobs(p.n_jobs))
+        self.classes_ = classes
+        return warnings
+
+
+class DualNetRegressor(SparseRegressor, _DualNetModel):
+    """Linear regression at the minimum of the elastic net, with a certificate of how near.
+
+    The parameters and attributes are the same as in :class:`DualNetClassifier`, with these
+    differences.
+
+    Parameters
+    ----------
+    loss : str or object, default="squared_error"
+        "squared_error" (p - y)^2 / 2, "huber", "absolute_error" or "epsilon_insensitive".
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_features,)
+        The weights; a weight that is 0 at the minimum is exactly 0.
+    intercept_ : ndarray of shape (1,)
+        The intercept.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lazynet import DualNetRegressor
+    >>> X = np.random.default_rng(0).standard_normal((500, 3))
+    >>> model = DualNetRegressor(l1=0.1, l2=0, tol=1e-9).fit(X, X @ [1.0, 0.0, -2.0] + 5.0)
+    >>> model.coef_.round(1), model.intercept_.round(1)
+    (array([ 0.9,  0. , -1.9]), array([5.]))
+    """
+
+    @helpful
+    def __init__(
+        self,
+        loss: LossLike = "squared_error",
+        *,
+        l1: float = 1e-4,
+        l2: float = 1e-4,
+        tol: float = 1e-4,
+        max_iter: int = 1000,
+        fit_intercept: bool = True,
+        warm_start: bool = False,
+        random_state: int | np.random.RandomState | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self._keep(locals())
+
+    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Find the minimum; see :meth:`DualNetClassifier.fit`."""
+        self._warn(self._learn(X, y, sample_weight))
+        return self
+
+    @all_or_nothing
+    def _learn(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None) -> list[Warning]:
+        """Find the minimum; returns the warnings to give."""
+        p = self._settle()
+        X, y = self._check_training(X, y, reset=not p.warm_start)
+        return self._fit(p, X, y, check_sample_weight(sample_weight, X))

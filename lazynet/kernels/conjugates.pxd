@@ -1,0 +1,128 @@
+# The convex conjugates of the losses as scalar functions, for dual coordinate ascent.
+#
+# An example's dual variable is a; at the optimum a = -l'(p, y).  With the conjugate
+# l*(v) = sup_p { v p - l(p) }, the dual objective has the term -l*(-a).
+# Python twins: lazynet/reference/dual.py; tests/exact/test_dual_ascent_equals_the_reference.py
+# compares the two.
+from libc.math cimport INFINITY, copysign, exp, fabs, fmax, fmin, log, log1p
+
+from .losses cimport (
+    ABSOLUTE_ERROR,
+    HINGE,
+    HUBER,
+    LOG_LOSS,
+    MODIFIED_HUBER,
+    SQUARED_ERROR,
+    SQUARED_HINGE,
+    loss_slope,
+)
+from .rows cimport soft
+
+
+cdef inline double clip(double value, double low, double high) noexcept nogil:
+    return fmin(fmax(value, low), high)
+
+
+# b log b, continued by its limit 0.
+cdef inline double entropy_term(double b) noexcept nogil:
+    return b * log(b) if b > 0.0 else 0.0
+
+
+# The conjugate l*(-a); infinite outside its domain.  ``size`` <- the sum of the magnitudes of its
+# terms, which bounds what rounding loses.
+cdef inline double conjugate(
+    int loss, double a, double y, double epsilon, double* size
+) noexcept nogil:
+    cdef double m = a * y, first, second
+    if loss == LOG_LOSS:
+        if not 0.0 <= m <= 1.0:
+            return INFINITY
+        first, second = entropy_term(m), ((1.0 - m) * log1p(-m) if m < 1.0 else 0.0)
+    elif loss == HINGE:
+        if not 0.0 <= m <= 1.0:
+            return INFINITY
+        first, second = -m, 0.0
+    elif loss == SQUARED_HINGE or loss == MODIFIED_HUBER:
+        if not 0.0 <= m <= (4.0 if loss == MODIFIED_HUBER else INFINITY):
+            return INFINITY
+        first, second = -m, 0.25 * a * a
+    elif loss == SQUARED_ERROR or loss == HUBER:
+        if loss == HUBER and not fabs(a) <= epsilon:
+            return INFINITY
+        first, second = -m, 0.5 * a * a
+    else:
+        if not fabs(a) <= 1.0:
+            return INFINITY
+        first, second = -m, (0.0 if loss == ABSOLUTE_ERROR else epsilon * fabs(a))
+    size[0] = fabs(first) + fabs(second)
+    return first + second
+
+
+# The root s of s + q (sigma(s) - b) + m = 0, sigma the logistic function, as sigma(s): the new
+# |a| of the logistic loss at the margin m.  The root lies in [-m - q (1 - b), -m + q b], and the
+# slope in s is at least 1: Newton's steps are kept inside the bracket, which shrinks.
+cdef inline double logistic_dual(double b, double m, double q) noexcept nogil:
+    cdef double low = -m - q * (1.0 - b), high = -m + q * b, s = -m, decayed, part, rest, step
+    cdef int turn
+    for turn in range(100):
+        decayed = exp(-fabs(s))
+        part = (1.0 if s >= 0.0 else decayed) / (1.0 + decayed)
+        rest = s + q * (part - b) + m
+        if rest > 0.0:
+            high = s
+        else:
+            low = s
+        step = rest / (1.0 + q * decayed / ((1.0 + decayed) * (1.0 + decayed)))
+        if fabs(step) <= 1e-9 * (1.0 + fabs(s)):
+            # The error of sigma(s) after this step is of the order of step^2.
+            s -= step
+            break
+        s = s - step if low < s - step < high else 0.5 * (low + high)
+    decayed = exp(-fabs(s))
+    return (1.0 if s >= 0.0 else decayed) / (1.0 + decayed)
+
+
+# The a that maximises -l*(-a) - p (a - old) - q/2 (a - old)^2, p the prediction with ``old``.
+cdef inline double best_dual(
+    int loss, double old, double p, double y, double q, double epsilon
+) noexcept nogil:
+    cdef double target
+    if q <= 0.0:
+        # A row without values and no intercept: the prediction never changes.
+        return -loss_slope(loss, p, y, epsilon)
+    if loss == LOG_LOSS:
+        return y * logistic_dual(y * old, y * p, q)
+    if loss == HINGE:
+        return y * clip(y * old + (1.0 - y * p) / q, 0.0, 1.0)
+    if loss == SQUARED_HINGE:
+        return y * fmax(0.0, (1.0 - y * p + q * (y * old)) / (0.5 + q))
+    if loss == MODIFIED_HUBER:
+        return y * clip((1.0 - y * p + q * (y * old)) / (0.5 + q), 0.0, 4.0)
+    if loss == SQUARED_ERROR:
+        return (y - p + q * old) / (1.0 + q)
+    if loss == HUBER:
+        return clip((y - p + q * old) / (1.0 + q), -epsilon, epsilon)
+    target = old + (y - p) / q
+    if loss != ABSOLUTE_ERROR:
+        target = soft(target, epsilon / q)
+    return clip(target, -1.0, 1.0)
+
+
+# The second derivative of a loss in p, where it has one; ``slope`` <- the first.
+cdef inline double loss_curvature(
+    int loss, double p, double y, double epsilon, double* slope
+) noexcept nogil:
+    cdef double decayed, margin = p * y
+    slope[0] = loss_slope(loss, p, y, epsilon)
+    if loss == LOG_LOSS:
+        decayed = exp(-fabs(margin))
+        return decayed / ((1.0 + decayed) * (1.0 + decayed))
+    if loss == SQUARED_HINGE:
+        return 2.0 if margin < 1.0 else 0.0
+    if loss == MODIFIED_HUBER:
+        return 2.0 if -1.0 <= margin < 1.0 else 0.0
+    if loss == SQUARED_ERROR:
+        return 1.0
+    if loss == HUBER:
+        return 1.0 if fabs(p - y) <= epsilon else 0.0
+    return 0.0

@@ -1,0 +1,280 @@
+"""Sums over all rows and all weights: for gradients, objectives, and certificates of a minimum.
+
+``margins`` and ``add_rows`` are plain sums.  Their compensated forms carry the digits that rounding
+loses, so that their results are right to the last digit; the sums of losses and of conjugates come
+with a bound on their rounding errors.  With both, a duality gap stays an upper bound on what is
+left in spite of rounding.
+
+Property: the gap is at least the distance to the least objective, which is computed in extended
+precision (tests/exact/test_certificates.py).
+"""
+
+from libc.float cimport DBL_EPSILON
+from libc.math cimport fabs, fma, fmax
+from libc.stdlib cimport free
+
+from .averages cimport add_to
+from .conjugates cimport conjugate
+from .examples cimport (
+    AHEAD,
+    BAD_ROW,
+    FINISHED,
+    OUT_OF_MEMORY,
+    PATIENCE,
+    PAUSED,
+    Examples,
+    check_cells,
+    check_runnable,
+    check_vector,
+)
+from .losses cimport loss_slope, loss_value
+from .rows cimport NO_MEMORY, SOUND, Room, Row
+
+# How many units of roundoff a term of a sum may be wrong by: a few operations and one logarithm
+# or exponential, which are right to within one unit in the last place.
+cdef double SLACK = 8.0 * DBL_EPSILON
+
+
+cdef int _ended(int defect, Py_ssize_t row, Py_ssize_t n_rows) noexcept:
+    if defect == NO_MEMORY:
+        return <int> OUT_OF_MEMORY
+    if defect != SOUND:
+        return <int> BAD_ROW
+    return <int> (FINISHED if row >= n_rows else PAUSED)
+
+
+cdef inline Py_ssize_t _later(Py_ssize_t row, Py_ssize_t n_rows) noexcept nogil:
+    return row + AHEAD if row + AHEAD < n_rows else row
+
+
+cdef inline double _importance(Examples examples, Py_ssize_t row) noexcept nogil:
+    return examples.importances[row] if examples.importances != NULL else 1.0
+
+
+def margins(
+    Examples examples,
+    const double[::1] weights not None,
+    double[::1] out not None,          # OUT: x_i.w
+    Py_ssize_t start,
+    bint compensated,
+):
+    """x_i.w of the rows from ``start`` on; returns how the call ended and the first row not done."""
+    cdef Py_ssize_t row = max(start, 0), touched = 0, n_rows = examples.csr.n_rows
+    cdef int defect = SOUND
+    cdef double low = 0.0
+    cdef Row loaded
+    cdef Room room
+    check_vector("weights", weights, examples.csr.n_columns)
+    check_vector("out", out, n_rows)
+    cdef const double* first_weight = &weights[0] if weights.shape[0] else NULL
+    room.bytes, room.size = NULL, 0
+    with nogil:
+        while row < n_rows and touched <= PATIENCE:
+            defect = examples.ops.load_row(&examples.csr, row, &loaded, &room)
+            if defect != SOUND:
+                break
+            if compensated:
+                out[row] = examples.ops.compensated_dot(&loaded, first_weight, &low)
+            else:
+                out[row] = examples.ops.scan(
+                    &examples.csr, &loaded, _later(row, n_rows), first_weight
+                )
+            touched += loaded.length
+            row += 1
+        free(room.bytes)
+    return _ended(defect, row, n_rows), row
+
+
+def add_rows(
+    Examples examples,
+    const double[::1] factors not None,
+    double[::1] sums not None,          # IN/OUT
+    Py_ssize_t start,
+):
+    """sums += s_i factor_i x_i over the rows from ``start`` on; returns as ``margins``."""
+    cdef Py_ssize_t row = max(start, 0), touched = 0, n_rows = examples.csr.n_rows
+    cdef int defect = SOUND
+    cdef double factor
+    cdef Row loaded
+    cdef Room room
+    check_vector("factors", factors, n_rows)
+    check_vector("sums", sums, examples.csr.n_columns)
+    cdef double* first_sum = &sums[0] if sums.shape[0] else NULL
+    room.bytes, room.size = NULL, 0
+    with nogil:
+        while row < n_rows and touched <= PATIENCE:
+            factor = _importance(examples, row) * factors[row]
+            if factor != 0.0:
+                defect = examples.ops.load_row(&examples.csr, row, &loaded, &room)
+                if defect != SOUND:
+                    break
+                examples.ops.update(
+                    &examples.csr, &loaded, _later(row, n_rows), first_sum, -factor
+                )
+                touched += loaded.length
+            row += 1
+        free(room.bytes)
+    return _ended(defect, row, n_rows), row
+
+
+def compensated_add_rows(
+    Examples examples,
+    const double[::1] factors not None,
+    double[:, ::1] sums not None,       # IN/OUT: {high, low} per column
+    Py_ssize_t start,
+):
+    """As ``add_rows``, with the digits that rounding loses."""
+    cdef Py_ssize_t row = max(start, 0), touched = 0, n_rows = examples.csr.n_rows
+    cdef int defect = SOUND
+    cdef double factor, importance
+    cdef Row loaded
+    cdef Room room
+    check_vector("factors", factors, n_rows)
+    check_cells(sums, examples.csr.n_columns, 2)
+    cdef double* first_sum = &sums[0, 0] if sums.shape[0] else NULL
+    room.bytes, room.size = NULL, 0
+    with nogil:
+        while row < n_rows and touched <= PATIENCE:
+            importance = _importance(examples, row)
+            factor = importance * factors[row]
+            if factor != 0.0:
+                defect = examples.ops.load_row(&examples.csr, row, &loaded, &room)
+                if defect != SOUND:
+                    break
+                examples.ops.compensated_update(
+                    &loaded, first_sum, factor, fma(importance, factors[row], -factor)
+                )
+                touched += loaded.length
+            row += 1
+        free(room.bytes)
+    return _ended(defect, row, n_rows), row
+
+
+def total_loss(
+    Examples examples,
+    const double[::1] predictions not None,
+    double shift,
+    int loss,
+    double epsilon,
+    double share,
+):
+    """share * sum s_i l(p_i + shift), and a bound on what rounding loses of it."""
+    cdef Py_ssize_t row
+    cdef double total = 0.0, low = 0.0, lost = 0.0, p, importance, value
+    check_runnable(examples, loss)
+    check_vector("predictions", predictions, examples.csr.n_rows)
+    with nogil:
+        for row in range(examples.csr.n_rows):
+            importance = _importance(examples, row)
+            p = predictions[row] + shift
+            value = loss_value(loss, p, examples.targets[row], epsilon)
+            add_to(&total, &low, importance * value)
+            # The prediction itself is rounded, and so is the distance from its target.
+            lost += importance * (
+                value
+                + fabs(loss_slope(loss, p, examples.targets[row], epsilon))
+                * (fabs(predictions[row]) + fabs(shift))
+            )
+    return share * (total + low), share * lost * SLACK
+
+
+def total_conjugate(
+    Examples examples,
+    const double[::1] duals not None,
+    double factor,
+    int loss,
+    double epsilon,
+    double share,
+):
+    """share * sum s_i l*(-factor a_i), and a bound on what rounding loses of it."""
+    cdef Py_ssize_t row
+    cdef double total = 0.0, low = 0.0, lost = 0.0, term, size = 0.0, importance
+    check_runnable(examples, loss)
+    check_vector("duals", duals, examples.csr.n_rows)
+    with nogil:
+        for row in range(examples.csr.n_rows):
+            importance = _importance(examples, row)
+            if importance == 0.0:
+                continue
+            term = conjugate(loss, factor * duals[row], examples.targets[row], epsilon, &size)
+            add_to(&total, &low, importance * term)
+            lost += importance * size
+    return share * (total + low), share * lost * SLACK
+
+
+def negative_slopes(
+    Examples examples,
+    const double[::1] predictions not None,
+    double shift,
+    int loss,
+    double epsilon,
+    double[::1] duals not None,        # OUT: -l'(p_i + shift)
+):
+    """The dual variables that belong to the predictions; returns the sum of s_i a_i."""
+    cdef Py_ssize_t row
+    cdef double total = 0.0, low = 0.0
+    check_runnable(examples, loss)
+    check_vector("predictions", predictions, examples.csr.n_rows)
+    check_vector("duals", duals, examples.csr.n_rows)
+    with nogil:
+        for row in range(examples.csr.n_rows):
+            duals[row] = -loss_slope(loss, predictions[row] + shift, examples.targets[row], epsilon)
+            add_to(&total, &low, _importance(examples, row) * duals[row])
+    return total + low
+
+
+def balance(Examples examples, double[::1] duals not None):
+    """Make sum s_i a_i = 0, as an intercept without a penalty demands; returns what is left of it.
+
+    The duals of one sign are scaled towards 0.  The domain of every conjugate is convex and holds
+    0, so the duals stay inside.
+    """
+    cdef Py_ssize_t row, turn
+    cdef double rise = 0.0, rise_low = 0.0, fall = 0.0, fall_low = 0.0, part, importance
+    cdef double upper, lower, rest = 0.0, rest_low
+    check_vector("duals", duals, examples.csr.n_rows)
+    with nogil:
+        for row in range(examples.csr.n_rows):
+            part = _importance(examples, row) * duals[row]
+            if part > 0.0:
+                add_to(&rise, &rise_low, part)
+            else:
+                add_to(&fall, &fall_low, -part)
+        upper = fall / rise if rise > fall else 1.0
+        lower = rise / fall if fall > rise else 1.0
+        for row in range(examples.csr.n_rows):
+            duals[row] *= upper if duals[row] > 0.0 else lower
+        # Two duals take up what rounding leaves: the first a large part, the second its rounding.
+        for turn in range(3):
+            rest = rest_low = 0.0
+            for row in range(examples.csr.n_rows):
+                importance = _importance(examples, row)
+                part = importance * duals[row]
+                add_to(&rest, &rest_low, part)
+                add_to(&rest, &rest_low, fma(importance, duals[row], -part))
+            if rest == 0.0 or turn == 2:
+                break
+            for row in range(examples.csr.n_rows):
+                importance = _importance(examples, row)
+                # The second dual is as small as possible, so that its own rounding is small.
+                if (duals[row] > 0.0) == (rest > 0.0) and fabs(importance * duals[row]) >= 2.0 * fabs(rest):
+                    duals[row] -= rest / importance
+                    break
+    return rest
+
+
+def excess(
+    const double[:, ::1] sums not None, double share, double l1
+):
+    """max |u| and sum [|u| - l1]+^2 of u = share * sums, and how much rounding loses of the sum."""
+    cdef Py_ssize_t j
+    cdef double size, over, largest = 0.0, squared = 0.0, lost = 0.0
+    check_cells(sums, sums.shape[0], 2)
+    with nogil:
+        for j in range(sums.shape[0]):
+            size = fabs(share * (sums[j, 0] + sums[j, 1]))
+            over = fmax(size - l1, 0.0)
+            largest = fmax(largest, size)
+            squared += over * over
+            lost += over * (over + 2.0 * size)
+    return largest, squared, lost * SLACK

@@ -1,0 +1,97 @@
+"""Threads that share a list of tasks, and stop together."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from types import TracebackType
+from typing import Self, TypeVar
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+class Interrupted(Exception):
+    """Raised in a task that was told to stop because another task has failed."""
+
+
+class Workers:
+    """Threads that share tasks; the calling thread is one of them.
+
+    >>> with Workers(2) as workers:
+    ...     workers.results([1, 2, 3], lambda number: number * number)
+    [1, 4, 9]
+    """
+
+    def __init__(self, n_threads: int) -> None:
+        self.n_threads = n_threads
+        #: set when a task has failed or was interrupted; long tasks look at it now and then
+        self.stop = threading.Event()
+        self.pool = ThreadPoolExecutor(n_threads - 1) if n_threads > 1 else None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.stop.set()
+        if self.pool is not None:
+            self.pool.shutdown(wait=True, cancel_futures=True)
+
+    def check(self) -> None:
+        """Raise ``Interrupted`` if the tasks are to stop."""
+        if self.stop.is_set():
+            raise Interrupted
+
+    def each(self, items: Sequence[Item], task: Callable[[Item], None]) -> None:
+        """Call ``task`` with every item; an error in one call stops the others.
+
+        Every thread has its own share of the items.
+        """
+
+        def share(first: int) -> None:
+            try:
+                for item in items[first :: self.n_threads]:
+                    task(item)
+            except BaseException:
+                self.stop.set()
+                raise
+
+        if self.pool is None:
+            return share(0)
+        others = [self.pool.submit(share, first) for first in range(1, self.n_threads)]
+        waits: list[Callable[[], None]] = [partial(share, 0), *(other.result for other in others)]
+        failures = []
+        for wait in waits:
+            try:
+                wait()
+            except Interrupted:
+                pass  # another task failed, and its error is raised below
+            except Exception as failure:
+                failures.append(failure)
+        if failures:
+            raise failures[0]
+        return None
+
+    def results(self, items: Sequence[Item], task: Callable[[Item], Result]) -> list[Result]:
+        """The results of ``task`` for every item; a thread that is free takes the next item."""
+        found: dict[int, Result] = {}
+        waiting = list(enumerate(items))[::-1]
+
+        def take(_: int) -> None:
+            while True:
+                self.check()
+                try:
+                    number, item = waiting.pop()
+                except IndexError:
+                    return
+                found[number] = task(item)
+
+        self.each(range(self.n_threads), take)
+        return [found[number] for number in range(len(items))]
