@@ -65,7 +65,7 @@ class Limits:
     exact: float
 
 
-QUICK_LIMITS = Limits(least=2.0, most=40.0, rounds=6.0, exact=60.0)
+QUICK_LIMITS = Limits(least=2.0, most=20.0, rounds=6.0, exact=30.0)
 FULL_LIMITS = Limits(least=5.0, most=400.0, rounds=10.0, exact=600.0)
 
 
