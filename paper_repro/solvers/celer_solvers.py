@@ -35,7 +35,7 @@ SOLVERS = (
             task.l1 > 0 and (task.loss == SQUARED or (task.loss == LOGISTIC and not task.l2))
         ),
         _fit,
-        tolerances(1e-1, 1e-10),
+        tolerances(3.0, 3e-10),
         by_columns=True,
     ),
 )

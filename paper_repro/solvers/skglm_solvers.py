@@ -38,7 +38,7 @@ SOLVERS = tuple(
         "skglm",
         lambda task, losses=losses: task.loss in losses and task.l1 > 0,  # type: ignore[misc]
         partial(_fit, kind),
-        tolerances(3.0, 3e-9),
+        tolerances(100.0, 1e-8),
         by_columns=True,
     )
     for name, kind, losses in (

@@ -36,7 +36,13 @@ class Summary:
     least: float
     most: float
     count: int
-    bound: bool = False
+    #: How many of them are lower bounds, because the other program was stopped.
+    stopped: int = 0
+
+    def __str__(self) -> str:
+        text = f"{'> ' if self.stopped else ''}{significant(self.value)}"
+        text += f" ({significant(self.least)} - {significant(self.most)}; {self.count}"
+        return text + (f", {self.stopped} stopped)" if self.stopped else ")")
 
 
 class Race(Measured):
@@ -149,8 +155,8 @@ class Line:
 def summed_up(how: str, ratios: Sequence[Ratio]) -> Summary:
     """Ratios by their geometric mean, by the worst one or by the greatest one, and their range."""
     numbers = [each.value for each in ratios]
-    bound = any(each.bound for each in ratios)
-    return Summary(_SUMMARIES[how](numbers), min(numbers), max(numbers), len(numbers), bound)
+    stopped = sum(each.bound for each in ratios)
+    return Summary(_SUMMARIES[how](numbers), min(numbers), max(numbers), len(numbers), stopped)
 
 
 def _geometric_mean(values: Sequence[float]) -> float:

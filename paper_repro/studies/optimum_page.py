@@ -22,7 +22,7 @@ from paper_repro.studies.optimum import (
     Question,
     shown,
 )
-from paper_repro.studies.optimum_bounds import COLUMNS, LINES, Race, Summary, summed_up
+from paper_repro.studies.optimum_bounds import COLUMNS, LINES, Race, summed_up
 
 PAGE = Template.beside(__file__)
 
@@ -69,7 +69,7 @@ def bounds(race: Race) -> str:
             rows.append([line.label, "not measured", line.expected, ""])
         else:
             verdict = line.verdict(race)
-            rows.append([line.label, f"{line.summary} {_summary(found)}", line.expected, verdict])
+            rows.append([line.label, f"{line.summary} {found}", line.expected, verdict])
     return table(["", "measured (range; problems)", "expected", ""], rows)
 
 
@@ -93,7 +93,7 @@ def overview(race: Race) -> str:
                 if which(asked)
                 and (ratio := race.ratio(asked, COLUMNS[program], LEVELS[0])) is not None
             ]
-            cells.append(_summary(summed_up("geometric mean", ratios)) if ratios else "")
+            cells.append(str(summed_up("geometric mean", ratios)) if ratios else "")
         rows.append(cells)
     header = ["", "rows x features", "nonzeros per row"]
     return table(header + [f"{program}, {kind}" for program, kind, _ in kinds], rows)
@@ -192,9 +192,3 @@ def _time(race: Race, asked: Question, names: Sequence[str], level: float) -> st
     ladders = [ladder for name in names if (ladder := race.ladder(asked, name))]
     stopped = [ladder.stopped for ladder in ladders if ladder.stopped]
     return f"> {duration(max(stopped))}" if stopped else "-"
-
-
-def _summary(found: Summary) -> str:
-    least, most = significant(found.least), significant(found.most)
-    mark = "> " if found.bound else ""
-    return f"{mark}{significant(found.value)} ({least} - {most}; {found.count})"

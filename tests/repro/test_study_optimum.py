@@ -297,7 +297,7 @@ def test_a_program_that_was_stopped_gives_a_lower_bound():
     race = Race(made_up())
     ratio = race.ratio(shown(0.1), [SAGA], LEVELS[0])
     assert (ratio.value, ratio.bound) == (150.0, True)
-    assert "> 150 (150 - 150; 1)" in optimum_page.bounds(race)
+    assert "> 150 (150 - 150; 1, 1 stopped)" in optimum_page.bounds(race)
 
 
 def test_what_was_not_measured_has_no_verdict():
