@@ -144,11 +144,16 @@ class Line:
         return summed_up(self.summary, found)
 
     def verdict(self, race: Race) -> str:
-        """``holds``, ``MISSED``, or nothing where nothing was measured."""
+        """``holds`` or ``MISSED``; nothing where nothing was measured.
+
+        A lower bound that is too low decides nothing: the other program was stopped too early.
+        """
         found = self.measured(race)
         if found is None:
             return ""
         holds = found.value <= self.bound if self.at_most else found.value >= self.bound
+        if not holds and found.stopped and found.least > 0:
+            return "stopped too early to tell"
         return "holds" if holds else "MISSED"
 
 

@@ -300,6 +300,14 @@ def test_a_program_that_was_stopped_gives_a_lower_bound():
     assert "> 150 (150 - 150; 1, 1 stopped)" in optimum_page.bounds(race)
 
 
+def test_a_lower_bound_that_is_too_low_decides_nothing():
+    document = made_up()
+    saga = document["records"][shown(0.1).key]["ladders"][SAGA]
+    saga["stopped"] = 50.0
+    label = "scikit-learn saga / lazynet, elastic net, corpus, at 0.0001: geometric mean"
+    assert verdicts(document)[label] == "stopped too early to tell"
+
+
 def test_what_was_not_measured_has_no_verdict():
     found = made_up(waited=False)
     label = "scikit-learn saga / lazynet, elastic net, corpus, at 0.0001: geometric mean"
