@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.model_selection import train_test_split
 
 from paper_repro.documents import Corpus, from_svmlight
+from paper_repro.rows import Rows, divided, with_test_file
 from paper_repro.study import Settings
 
 #: Rows, features and nonzeros per row of the planted problem, and the features that decide, of the
@@ -24,18 +22,6 @@ RARE_SHARES, RARE_WEIGHT = (0.004, 0.02), 3.0
 NOISE = 0.5
 #: The share of the rows to test on where no test file is given.
 TEST_SHARE = 0.3
-
-
-@dataclass(frozen=True)
-class Rows:
-    """Rows to learn from and to test on; ``mattering`` are the planted features."""
-
-    X: sparse.csr_matrix
-    y: NDArray[np.float64]
-    X_test: sparse.csr_matrix
-    y_test: NDArray[np.float64]
-    origin: str
-    mattering: NDArray[np.intp] | None = None
 
 
 def planted(rows: int, features: int, seed: int) -> tuple[Corpus, NDArray[np.intp]]:
@@ -89,15 +75,5 @@ def rows_of(settings: Settings) -> Rows:
     else:
         corpus = from_svmlight(settings.data, settings.label)
     if settings.test is None:
-        X, X_test, y, y_test = train_test_split(
-            corpus.X, corpus.y, test_size=TEST_SHARE, random_state=settings.seed, stratify=corpus.y
-        )
-        return Rows(X, y, X_test, y_test, corpus.origin, mattering)
-    test = from_svmlight(settings.test, corpus.label)
-    width = max(corpus.X.shape[1], test.X.shape[1])
-    X, X_test = (_widened(X, width) for X in (corpus.X, test.X))
-    return Rows(X, corpus.y, X_test, test.y, f"{corpus.origin}; tested on {test.origin}")
-
-
-def _widened(X: sparse.csr_matrix, width: int) -> sparse.csr_matrix:
-    return sparse.csr_matrix((X.data, X.indices, X.indptr), shape=(X.shape[0], width))
+        return divided(corpus, TEST_SHARE, settings.seed, mattering)
+    return with_test_file(corpus, settings.test)

@@ -23,6 +23,7 @@ from tqdm import tqdm
 
 from lazynet.figures import as_svg, styled
 from paper_repro.damaged import DamagedFile
+from paper_repro.folder import svmlight_files
 from paper_repro.machine import describe_machine, provenance
 from paper_repro.sealed import SealedLines, document_in, entries_in, sealed_document
 from paper_repro.study import Cell, Record, Report, Settings, Study
@@ -30,7 +31,7 @@ from paper_repro.whole import write_whole
 
 RESULTS = Path(__file__).parent / "results"
 #: The entries of a journal's header that must be equal for a run to continue another one.
-IDENTITY = ("study", "settings", "data", "test", "machine", "versions", "code")
+IDENTITY = ("study", "settings", "data", "test", "folder", "machine", "versions", "code")
 #: The remedy for a damaged journal, in words.
 REMEDY = "give --fresh to forget it and measure everything anew"
 
@@ -111,6 +112,9 @@ def run_all(
         if chosen.test is not None and not study.takes_test:
             print(f"{study.name}: tests on no file and does not use {chosen.test}")
             chosen = replace(chosen, test=None)
+        if chosen.folder is not None and not study.takes_folder:
+            print(f"{study.name}: looks at no folder and does not use {chosen.folder}")
+            chosen = replace(chosen, folder=None)
         document, journal = _run(study, chosen, out, fresh)
         journals.append(journal)
         yield study, document
@@ -131,6 +135,7 @@ def _run(study: Study, settings: Settings, out: Path, fresh: bool) -> tuple[Any,
         "settings": told(settings),
         "data": _digest(settings.data),
         "test": _digest(settings.test),
+        "folder": _digest_of_folder(settings.folder),
         **provenance(),
     }
     journal = Journal(out, header)
@@ -240,7 +245,7 @@ def drawing(report: Report, document: Mapping[str, Any]) -> str:
 def told(settings: Settings) -> dict[str, Any]:
     """Settings as they are recorded.  Files are recorded by name; digests identify the content."""
     chosen = asdict(settings)
-    for name in ("data", "test"):
+    for name in ("data", "test", "folder"):
         if chosen[name] is not None:
             chosen[name] = Path(chosen[name]).name
     return chosen
@@ -252,3 +257,11 @@ def _digest(path: str | None) -> str | None:
         return None
     with open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _digest_of_folder(path: str | None) -> str | None:
+    """A digest of the names and the contents of the folder's svmlight files, or None."""
+    if path is None:
+        return None
+    files = {str(part.name): _digest(str(part)) for part in svmlight_files(path)}
+    return hashlib.sha256(json.dumps(files, sort_keys=True).encode()).hexdigest()

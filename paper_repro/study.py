@@ -46,6 +46,8 @@ class Settings:
     label: str | None = None
     #: Another svmlight file, to test on.
     test: str | None = None
+    #: A folder of svmlight files, for a study that looks at several sets of rows.
+    folder: str | None = None
     #: Whether the studies run at their published sizes.
     full: bool = False
 
@@ -138,3 +140,5 @@ class Study(Report):
     on_corpus: bool = True
     #: Whether it tests on a file of its own.
     takes_test: bool = False
+    #: Whether it looks at the files of a folder.
+    takes_folder: bool = False

@@ -16,6 +16,9 @@ from paper_repro.studies import (
     crossover,
     crossover_figure,
     crossover_page,
+    optimum,
+    optimum_figure,
+    optimum_page,
     scaling,
     scaling_figure,
     scaling_page,
@@ -92,6 +95,16 @@ STUDIES: dict[str, Study] = {
             page=bench_page.page,
             draw=bench_figure.draw,
             only_when_named=True,
+        ),
+        Study(
+            name="optimum",
+            title="To the minimum: which program arrives, and how fast",
+            cells=optimum.cells,
+            page=optimum_page.page,
+            draw=optimum_figure.draw,
+            only_when_named=True,
+            on_corpus=False,
+            takes_folder=True,
         ),
     )
 }

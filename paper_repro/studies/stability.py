@@ -36,7 +36,8 @@ from lazynet.losses import get_loss
 from lazynet.threads import Workers
 from paper_repro import machine
 from paper_repro.measure import in_turns
-from paper_repro.planted import Rows, rows_of
+from paper_repro.planted import rows_of
+from paper_repro.rows import Rows
 from paper_repro.runs import learner, plan, seconds_per_step
 from paper_repro.score import Spread, ratios
 from paper_repro.studies.tuning import (

@@ -1,0 +1,71 @@
+"""The figure of the study ``optimum``: what is left of the objective, against seconds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from lazynet.figures import DARK, GREY, LIGHT, PALE, RUST, SAND
+from paper_repro import figures
+from paper_repro.ladders import Ladder
+from paper_repro.solvers import OURS
+from paper_repro.solvers.celer_solvers import CELER
+from paper_repro.solvers.scikit_learn import LIBLINEAR, SAGA
+from paper_repro.solvers.skglm_solvers import COORDINATES, PROX_NEWTON
+from paper_repro.studies.optimum import LEVELS, SHOWN_MULTIPLES, SHOWN_SHARE, shown
+from paper_repro.studies.optimum_bounds import Race
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+#: Gaps below this are drawn here: the rounding of an objective is not far below.
+_FLOOR = 1e-10
+_LOOKS: dict[str, dict[str, Any]] = {
+    OURS.name: dict(color=DARK, marker="o", linestyle="-", linewidth=2.2, zorder=3),
+    LIBLINEAR: dict(color="black", marker="D", linestyle="--", markerfacecolor="white"),
+    PROX_NEWTON: dict(color=RUST, marker="^", linestyle="-"),
+    COORDINATES: dict(color=RUST, marker="^", linestyle=":", markerfacecolor="white"),
+    CELER: dict(color=SAND, marker="v", linestyle="-."),
+    SAGA: dict(color=GREY, marker="P", linestyle="--"),
+    "lazynet FoBoS": dict(color=LIGHT, marker="s", linestyle="-"),
+    "lazynet RDA": dict(color=LIGHT, marker="s", linestyle=":", markerfacecolor="white"),
+    "lazynet SAGA": dict(color=PALE, marker="X", linestyle="-"),
+}
+
+
+def draw(document: Mapping[str, Any]) -> Figure:
+    """A curve for each program: every run from zero weights is a point."""
+    race = Race(document)
+    figure, axes = figures.new(columns=len(SHOWN_MULTIPLES), width=9.5, height=4.4)
+    handles: dict[str, Any] = {}
+    for ax, multiple in zip(axes, SHOWN_MULTIPLES, strict=True):
+        _draw_level_lines(ax)
+        for name, ladder in race.shown_ladders(multiple).items():
+            seconds, gaps = _curve(race, multiple, ladder)
+            if seconds:
+                [handles[name]] = ax.loglog(seconds, gaps, label=name, **_LOOKS[name])
+        penalty = "l1 alone" if not multiple else f"elastic net, l2 = {multiple:g} l1"
+        ax.set_title(f"{penalty}, l1 = {SHOWN_SHARE:g} l1 max")
+        ax.set_xlabel("seconds of fit")
+    axes[0].set_ylabel("gap / objective at zero weights")
+    ordered = {name: handles[name] for name in _LOOKS if name in handles}
+    figure.legend(ordered.values(), ordered.keys(), loc="outside lower center", ncols=5)
+    return figure  # type: ignore[no-any-return]
+
+
+def _draw_level_lines(ax: Axes) -> None:
+    for level in LEVELS:
+        ax.axhline(level, color="0.85", linewidth=0.8, zorder=0)
+
+
+def _curve(race: Race, multiple: float, ladder: Ladder) -> tuple[list[float], list[float]]:
+    """The runs that come nearer to the minimum than every quicker run."""
+    seconds: list[float] = []
+    gaps: list[float] = []
+    for run in sorted(ladder.runs, key=lambda run: run.seconds):
+        gap = max(_FLOOR, race.gap(shown(multiple), run.objective))
+        if not gaps or gap < gaps[-1]:
+            seconds.append(run.seconds)
+            gaps.append(gap)
+    return seconds, gaps

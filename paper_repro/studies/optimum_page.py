@@ -1,0 +1,194 @@
+"""The page of the study ``optimum``: bounds, then every set of rows and every problem."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from paper_repro.minima import LOGISTIC
+from paper_repro.pages import Template, paragraphs, table
+from paper_repro.score import duration, in_bytes, significant
+from paper_repro.solvers import OURS
+from paper_repro.studies.optimum import (
+    CORPUS,
+    FULL_LIMITS,
+    LEVELS,
+    PATIENCE,
+    POINTS,
+    QUICK_LIMITS,
+    SHOWN_MULTIPLES,
+    SHOWN_SHARE,
+    SMALLEST,
+    Question,
+    shown,
+)
+from paper_repro.studies.optimum_bounds import COLUMNS, LINES, Race, summed_up
+
+PAGE = Template.beside(__file__)
+
+
+def page(document: Mapping[str, Any]) -> str:
+    race = Race(document)
+    return PAGE(
+        "page",
+        setting=setting(race),
+        bounds=bounds(race),
+        causes=PAGE("causes"),
+        sets=PAGE("sets"),
+        overview=overview(race),
+        shown=shown_programs(race),
+        large=large(race),
+        paths=paths(race),
+        details=PAGE("details"),
+        details_tables=paragraphs(details(race)),
+    )
+
+
+def setting(race: Race) -> str:
+    limits = FULL_LIMITS if race.settings["full"] else QUICK_LIMITS
+    left = {asked: race.left(asked) for asked in race.races}
+    missing = race.setting["missing"]
+    return PAGE(
+        "setting",
+        versions=", ".join(f"{name} {found}" for name, found in race.setting["versions"].items()),
+        left=max(share for asked, share in left.items() if asked.loss == LOGISTIC),
+        left_any=max(left.values()),
+        rounds=race.repeats,
+        patience=PATIENCE,
+        least=limits.least,
+        most=limits.most,
+        missing=PAGE("missing", packages="; ".join(missing)) if missing else "",
+    )
+
+
+def bounds(race: Race) -> str:
+    rows = []
+    for line in LINES:
+        found = line.measured(race)
+        if found is None:
+            rows.append([line.label, "not measured", line.expected, ""])
+        else:
+            verdict = line.verdict(race)
+            rows.append([line.label, f"{line.summary} {found}", line.expected, verdict])
+    return table(["", "measured (range; problems)", "expected", ""], rows)
+
+
+def overview(race: Race) -> str:
+    """A row for each set: its size, and how many times longer the other programs take."""
+    kinds: list[tuple[str, str, Callable[[Question], bool]]] = [
+        ("liblinear", "l1", lambda asked: asked.lasso),
+        ("skglm", "l1", lambda asked: asked.lasso),
+        ("celer", "l1", lambda asked: asked.lasso),
+        ("skglm", "elastic net", lambda asked: asked.mixed),
+        ("scikit-learn saga", "elastic net", lambda asked: asked.mixed),
+    ]
+    rows = []
+    for name, found in race.setting["sets"].items():
+        cells = [name, f"{found['rows']:,} x {found['features']:,}"]
+        cells.append(significant(found["nonzeros per row"]))
+        for program, _, which in kinds:
+            ratios = [
+                ratio
+                for asked in race.of(name, LOGISTIC)
+                if which(asked)
+                and (ratio := race.ratio(asked, COLUMNS[program], LEVELS[0])) is not None
+            ]
+            cells.append(str(summed_up("geometric mean", ratios)) if ratios else "")
+        rows.append(cells)
+    header = ["", "rows x features", "nonzeros per row"]
+    return table(header + [f"{program}, {kind}" for program, kind, _ in kinds], rows)
+
+
+def shown_programs(race: Race) -> str:
+    """The most exact run of every program on the problems of the figure."""
+    found = race.setting["sets"][CORPUS]
+    words = PAGE(
+        "shown",
+        rows=found["rows"],
+        features=found["features"],
+        share=SHOWN_SHARE,
+        multiple=SHOWN_MULTIPLES[-1],
+    )
+    tables = []
+    for multiple in SHOWN_MULTIPLES:
+        asked = shown(multiple)
+        rows = []
+        for name, ladder in race.shown_ladders(multiple).items():
+            if ladder.runs:
+                run = min(ladder.runs, key=lambda run: run.objective)
+                gap = race.gap(asked, run.objective)
+                rows.append(
+                    [
+                        name,
+                        duration(run.seconds),
+                        f"{gap:.1e}" if gap > 0 else "least",
+                        f"{run.nonzeros:,}",
+                        f"{run.test_loss:.4f}",
+                    ]
+                )
+        header = [f"l2 = {multiple:g} l1", "time", "gap / objective at 0", "nonzeros", "test loss"]
+        tables.append(table(header, rows))
+    return paragraphs([words, *tables])
+
+
+def large(race: Race) -> str:
+    found = race.records["large"]
+    return PAGE(
+        "large",
+        share=SHOWN_SHARE,
+        multiple=SHOWN_MULTIPLES[-1],
+        size=in_bytes(found["bytes"]),
+        peak=in_bytes(found["peak"]),
+        before=in_bytes(found["before"]),
+        **{name: found[name] for name in ("rows", "seconds", "epochs", "gap", "nonzeros")},
+    )
+
+
+def paths(race: Race) -> str:
+    found = race.paths()
+    if not found:
+        reasons = {record["skipped"] for _, record in race.group("path")}
+        return PAGE("no paths", reason="; ".join(sorted(reasons)))
+    ratios = ", ".join(f"{name} {significant(ratio)}" for name, ratio in found.items())
+    return PAGE("paths", points=POINTS, smallest=SMALLEST, ratios=ratios)
+
+
+def details(race: Race) -> Iterator[str]:
+    for name, found in race.setting["sets"].items():
+        yield f"### {name}"
+        yield f"{found['origin']}; {found['rows']:,} rows to learn from."
+        for loss in dict.fromkeys(asked.loss for asked in race.races):
+            yield _times(race, race.of(name, loss), loss)
+
+
+def _times(race: Race, questions: Sequence[Question], loss: str) -> str:
+    if not questions:
+        return ""
+    columns = {
+        label: names
+        for label, names in {"lazynet": (OURS.name,), **COLUMNS}.items()
+        if any(race.ladder(asked, name) for asked in questions for name in names)
+    }
+    rows = []
+    for asked in questions:
+        l2 = f"{asked.l2 / asked.l1:.3g}" if asked.l1 else f"{asked.l2:g} of l1 max"
+        at_level = race.at_level(asked)
+        nonzeros = f"{at_level.nonzeros if at_level else 0:,} / {race.races[asked]['nonzeros']:,}"
+        times = [
+            " / ".join(_time(race, asked, names, level) for level in LEVELS)
+            if any(race.ladder(asked, name) for name in names)
+            else ""
+            for names in columns.values()
+        ]
+        rows.append([f"{asked.l1:g}", l2, nonzeros, *times])
+    return table([f"{loss}: l1", "l2", "nonzeros", *columns], rows)
+
+
+def _time(race: Race, asked: Question, names: Sequence[str], level: float) -> str:
+    """The least time of several programs, or after which time they were stopped."""
+    arrived = [taken for name in names if (taken := race.seconds(asked, name, level))]
+    if arrived:
+        return duration(min(arrived))
+    ladders = [ladder for name in names if (ladder := race.ladder(asked, name))]
+    stopped = [ladder.stopped for ladder in ladders if ladder.stopped]
+    return f"> {duration(max(stopped))}" if stopped else "-"
