@@ -1,9 +1,4 @@
-"""To the minimum: a search that goes on until the duality gap is small enough.
-
-Dual ascent on the problem itself stalls where l2 is small.  Therefore it climbs the dual of a
-problem with a proximal centre c, P(w) + kappa/2 |w - c|^2, and c moves to the weights.  kappa
-decides the speed, and adapts itself (``_Ascent``).
-"""
+"""To the minimum: a search that goes on until the duality gap is small enough (``searches``)."""
 
 from __future__ import annotations
 
@@ -11,30 +6,21 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from lazynet.certificates import Certificate, Found, certify
+from lazynet.certificates import certify
 from lazynet.data import as_examples
-from lazynet.engines.dual import DualAscent, Standing
 from lazynet.engines.mean import MeanLoss
-from lazynet.engines.newton import ActiveColumns, Smoothing
+from lazynet.engines.newton import ActiveColumns
 from lazynet.kernels.newton import MOST_ROWS
 from lazynet.losses import Loss
 from lazynet.penalties import ElasticNet
+from lazynet.searches import Ascent, Place, Search, Suitable, look
 
 Vector = NDArray[np.float64]
-
-# Rows that are visited one after the other as they lie in memory, in a random order of such blocks:
-# about as many epochs as single rows in random order, and a third less waiting for memory.
-_BLOCK = 8
-# Factor by which kappa changes.
-_STEP = 1.5
-# Epochs after which the centre of a loss without curvature moves in any case.
-_MOST_EPOCHS = 10
 
 
 @dataclass(frozen=True)
@@ -82,175 +68,8 @@ def check_penalty(loss: Loss, l1: float, l2: float) -> None:
         )
 
 
-def _shuffled_blocks(n_rows: int, generator: np.random.RandomState) -> NDArray[np.int64]:
-    """All rows, in a random order of blocks whose borders differ from epoch to epoch.
-
-    >>> sorted(_shuffled_blocks(20, np.random.RandomState(0)).tolist()) == list(range(20))
-    True
-    """
-    if n_rows <= 16 * _BLOCK:
-        return generator.permutation(n_rows).astype(np.int64, copy=False)
-    blocks = generator.permutation(-(-n_rows // _BLOCK) + 1).astype(np.int64, copy=False)
-    rows = (blocks[:, None] * _BLOCK + np.arange(_BLOCK) - generator.randint(_BLOCK)).ravel()
-    return np.ascontiguousarray(rows[(rows >= 0) & (rows < n_rows)])
-
-
-@dataclass(frozen=True)
-class _Place:
-    """Where a search has come after an epoch."""
-
-    weights: Vector
-    intercept: float
-    duals: Vector
-    objective: float
-    #: an estimate of the duality gap
-    gap: float
-    #: u = (1/n) sum s_i a_i x_i of the duals, if the search has computed it
-    correlations: Vector | None = None
-    #: the certificate, if the search has made it
-    certificate: Certificate | None = None
-
-
-class _Search(Protocol):
-    """A method that comes nearer to the minimum of one problem."""
-
-    def epoch(self) -> _Place:
-        """Go on for one epoch, and say where that leads."""
-        ...
-
-
-class _Newton:
-    """Newton's method on a working set; an epoch is one look at all features.
-
-    Where |u_j| exceeds l1 outside the working set, u = (1/n) sum s_i a_i x_i, a feature joins it.
-    """
-
-    def __init__(self, columns: ActiveColumns, target: float, correlations: Vector | None) -> None:
-        self.columns, self.target = columns, target
-        self.correlations = correlations
-        self.gap: float | None = None
-
-    def epoch(self) -> _Place:
-        columns = self.columns
-        if self.gap is not None:
-            assert self.correlations is not None
-            joined = columns.admit(self.correlations)
-            columns.improve(self.gap, self.target, joined)
-            self.correlations = None
-        weights, duals = columns.weights.copy(), columns.duals.copy()
-        place = _looked(columns, columns.penalty, weights, duals, self.correlations)
-        self.gap, self.correlations = place.gap, place.correlations
-        return place
-
-
-def _looked(
-    columns: ActiveColumns,
-    penalty: ElasticNet,
-    weights: Vector,
-    duals: Vector,
-    correlations: Vector | None,
-) -> _Place:
-    """Visit all features, and make the certificate."""
-    mean = columns.mean
-    mean.balance(duals)
-    if correlations is None:
-        correlations = mean.correlations(duals)
-    margins, sizes = np.empty(mean.n_rows), np.empty(mean.n_rows)
-    columns.set.predictions(margins, sizes)
-    found = Found(margins, sizes, correlations)
-    certificate = certify(mean, penalty, weights, columns.intercept, duals, found)
-    return _Place(
-        weights,
-        columns.intercept,
-        duals,
-        certificate.objective,
-        certificate.gap - certificate.rounding,
-        correlations,
-        certificate,
-    )
-
-
-MULT = [0.7, 1e-2, 1.0]
-
-
-class _Multipliers:
-    """Newton's method for losses whose slope jumps: the method of multipliers.
-
-    The loss is smoothed around held duals (``Smoothing``); an epoch solves the smoothed problem,
-    and its duals are held from then on.  The duals of the minimum need no smoothing to go to 0.
-    """
-
-    def __init__(
-        self, columns: ActiveColumns, target: float, penalty: ElasticNet, at: _Place, strength: float
-    ) -> None:
-        self.columns, self.target, self.penalty = columns, target, penalty
-        self.place, self.strength = at, strength
-        self.first = True
-
-    def epoch(self) -> _Place:
-        columns, last = self.columns, self.place
-        if not self.first:
-            assert last.correlations is not None
-            smoothing = Smoothing(self.strength, last.duals)
-            columns.start(self.penalty, last.weights, last.intercept, smoothing)
-            joined = columns.admit(last.correlations)
-            columns.improve(last.gap, self.target, joined)
-            weights, duals = columns.weights.copy(), columns.duals.copy()
-            self.place = _looked(columns, self.penalty, weights, duals, None)
-            if self.place.gap > 0.5 * last.gap:
-                self.strength = max(self.strength * MULT[0], MULT[1])
-        self.first = False
-        return self.place
-
-
-class _Ascent:
-    """Dual ascent in epochs of random order, with a centre and a kappa that adapt.
-
-    With a smooth loss the centre moves after every epoch: kappa grows if the epoch leaves the inner
-    problem further from its minimum than the objective and the centre have come, and falls if the
-    inner problem is nearly done.  A loss without curvature needs inner problems that are solved:
-    the centre waits until the inner gap is below the proximal term.
-    """
-
-    def __init__(self, ascent: DualAscent, generator: np.random.RandomState) -> None:
-        self.ascent, self.generator = ascent, generator
-        self.smooth = ascent.mean.loss.curvature is not None
-        self.last = np.inf
-        self.waited = 0
-        self.next_factor: float | None = None
-
-    def epoch(self) -> _Place:
-        ascent = self.ascent
-        if self.next_factor is not None:
-            ascent.recentre(self.next_factor)
-        ascent.take(_shuffled_blocks(ascent.mean.n_rows, self.generator))
-        now = ascent.standing()
-        self.next_factor = self._after(now)
-        return _Place(now.weights, now.intercept, ascent.duals.copy(), now.objective, now.gap)
-
-    def _after(self, now: Standing) -> float | None:
-        """The factor of kappa with which the centre moves; None if the centre waits."""
-        if not self.smooth:
-            self.waited += 1
-            solved = now.inner_gap <= now.distance
-            if not solved and self.waited < _MOST_EPOCHS:
-                return None
-            at_once, self.waited = self.waited == 1, 0
-            return _STEP if not solved else 1.0 / _STEP if at_once else 1.0
-        progress = max(self.last - now.objective, 0.0) if self.last < np.inf else np.inf
-        self.last = now.objective
-        if now.inner_gap > 4.0 * progress + now.distance:
-            return _STEP
-        if progress < np.inf and now.inner_gap < 0.25 * min(progress, now.distance):
-            return 1.0 / _STEP
-        return 1.0
-
-
 def _proceed() -> None:
     """Nobody asks a search to stop."""
-
-
-METHOD = ['newton']
 
 
 class Minimiser:
@@ -284,7 +103,10 @@ class Minimiser:
         self._duals_at_zero = self.duals
         # u of the present duals, if it is known.
         self._correlations: Vector | None = None
-        self._columns: ActiveColumns | None = None
+
+    @cached_property
+    def _columns(self) -> ActiveColumns:
+        return ActiveColumns(self.mean)
 
     @cached_property
     def largest_l1(self) -> float:
@@ -300,27 +122,19 @@ class Minimiser:
         self.duals = self.mean.balanced_slopes(self.mean.margins(self.weights), intercept)
         self._correlations = None
 
-    def _search(self, penalty: ElasticNet, target: float) -> _Search:
+    def _begin(self, penalty: ElasticNet, target: float) -> tuple[Search, Place]:
+        """The search, and the place from which it goes."""
         mean = self.mean
-        if METHOD[0] == 'newton' and mean.loss.curvature is not None and mean.n_rows <= MOST_ROWS:
-            if self._columns is None:
-                self._columns = ActiveColumns(mean)
-            self._columns.start(penalty, self.weights, self.intercept)
-            return _Newton(self._columns, target, self._correlations)
-        if METHOD[0] == 'newton' and MULT[2] > 0:
-            if self._columns is None:
-                self._columns = ActiveColumns(mean)
-            self._columns.start(penalty, self.weights, self.intercept)
-            at = _looked(self._columns, penalty, self.weights, self.duals.copy(), self._correlations)
-            return _Multipliers(self._columns, target, penalty, at, MULT[2] * self.at_zero)
-        # kappa that suits rows of median length, and an intercept's column of ones.
-        norms = mean.squared_norms
-        norms = norms[norms > 0.0]
-        curvature = (mean.loss.curvature or 1.0) * mean.share
-        unit = curvature * (float(np.median(norms)) if len(norms) else 1.0)
-        ascent = DualAscent(mean, penalty, unit, curvature if mean.fit_intercept else 0.0)
-        ascent.start_from(self.weights, self.intercept, self.duals)
-        return _Ascent(ascent, self.generator)
+        if mean.n_rows > MOST_ROWS:
+            loss, _ = mean.value(mean.margins(self.weights), self.intercept)
+            objective = loss + penalty.value(self.weights)
+            start = Place(self.weights, self.intercept, self.duals, objective, objective)
+            return Ascent(mean, penalty, self.generator), start
+        columns = self._columns
+        columns.start(penalty, self.weights, self.intercept)
+        start = look(columns, penalty, self.duals.copy(), self._correlations)
+        search = Suitable(columns, penalty, target, self.at_zero, self.generator)
+        return search, start
 
     def to(
         self,
@@ -338,10 +152,11 @@ class Minimiser:
         began = time.perf_counter()
         penalty = ElasticNet(l1, l2)
         target = tol * self.at_zero
-        search = self._search(penalty, target)
+        search, now = self._begin(penalty, target)
         history: list[dict[str, float]] = []
         for epoch in range(1, max_iter + 1):
-            now = search.epoch()
+            if epoch > 1 or now.certificate is None:
+                now = search.epoch(now)
             history.append(
                 {
                     "epoch": epoch,

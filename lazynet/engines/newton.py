@@ -106,6 +106,11 @@ class ActiveColumns:
         )
         self.set.place(size)
 
+    @property
+    def density(self) -> float:
+        """The share of the nonzeros of X that lie in the columns of the working set."""
+        return self.set.n_nonzeros / max(self.mean.examples.n_values, 1)
+
     def admit(self, u: Vector) -> int:
         """Let the features with the largest |u_j| > l1 join the set; returns how many joined."""
         features = self.set.candidates(u, self.penalty.l1)

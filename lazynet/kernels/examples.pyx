@@ -209,6 +209,11 @@ cdef class Examples:
     def n_columns(self):
         return self.csr.n_columns
 
+    @property
+    def n_values(self):
+        """The stored values, with the spare room behind the last row."""
+        return self.csr.n_values
+
     def first_defect(self, bint only_range=False):
         """The first row that cannot be used, as (row, code of DEFECTS); None if all rows can.
 

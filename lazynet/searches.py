@@ -1,0 +1,249 @@
+"""The methods that search a minimum, and which of them a problem gets.
+
+An *epoch* of a search visits all rows at least once.
+
+Newton's method on a working set is the first choice: few weights of a sparse minimum differ from
+zero, and their columns are a small part of X.  Losses whose slope jumps are smoothed around dual
+variables that move from epoch to epoch (the method of multipliers).
+
+Dual ascent visits rows, not columns, and needs an l2 > 0 that holds the weights.  It is the faster
+one where most of X lies in the columns of the working set.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lazynet.certificates import Certificate, Found, certify
+from lazynet.engines.dual import DualAscent, Standing
+from lazynet.engines.mean import MeanLoss
+from lazynet.engines.newton import ActiveColumns, Smoothing
+from lazynet.penalties import ElasticNet
+
+Vector = NDArray[np.float64]
+
+# Rows that are visited one after the other as they lie in memory, in a random order of such blocks:
+# about as many epochs as single rows in random order, and a third less waiting for memory.
+_BLOCK = 8
+# Factor by which kappa changes, and how far it may go from where it began.
+_STEP, _FARTHEST = 1.5, 1e8
+# Epochs after which the centre of a loss without curvature moves in any case.
+_MOST_WAITING = 10
+# The smoothing of a loss whose slope jumps: its strength at first, in units of the objective at
+# zero weights, the factor by which it falls, and the least strength.
+_STRENGTH, _WEAKER, _WEAKEST = 1.0, 0.7, 1e-2
+# The share of X in the columns of the working set from which dual ascent is the faster method, and
+# the epochs that dual ascent gets.
+_DENSE, _EPOCHS_OF_ASCENT = 0.5, 60
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a search has come after an epoch."""
+
+    weights: Vector
+    intercept: float
+    duals: Vector
+    objective: float
+    #: an estimate of the duality gap
+    gap: float
+    #: u = (1/n) sum s_i a_i x_i of the duals, if it is known
+    correlations: Vector | None = None
+    #: the certificate, if the search has made it
+    certificate: Certificate | None = None
+
+
+class Search(Protocol):
+    """A method that comes nearer to the minimum of one problem."""
+
+    def epoch(self, last: Place) -> Place:
+        """Go on from the last place for one epoch, and say where that leads."""
+        ...
+
+
+def look(
+    columns: ActiveColumns, penalty: ElasticNet, duals: Vector, correlations: Vector | None = None
+) -> Place:
+    """Visit all features for u, and make the certificate of the present weights."""
+    mean, weights = columns.mean, columns.weights.copy()
+    mean.balance(duals)
+    if correlations is None:
+        correlations = mean.correlations(duals)
+    margins, sizes = np.empty(mean.n_rows), np.empty(mean.n_rows)
+    columns.set.predictions(margins, sizes)
+    found = Found(margins, sizes, correlations)
+    certificate = certify(mean, penalty, weights, columns.intercept, duals, found)
+    return Place(
+        weights,
+        columns.intercept,
+        duals,
+        certificate.objective,
+        certificate.gap - certificate.rounding,
+        correlations,
+        certificate,
+    )
+
+
+class Newton:
+    """Newton's method on a working set; an epoch ends with a look at all features.
+
+    Features outside the working set whose |u_j| exceeds l1 join it.
+    """
+
+    def __init__(self, columns: ActiveColumns, penalty: ElasticNet, target: float) -> None:
+        self.columns, self.penalty, self.target = columns, penalty, target
+        self.started = False
+
+    def epoch(self, last: Place) -> Place:
+        if not self.started:
+            self.columns.start(self.penalty, last.weights, last.intercept)
+            self.started = True
+        return self._improved(last)
+
+    def _improved(self, last: Place) -> Place:
+        columns = self.columns
+        correlations = last.correlations
+        if correlations is None:
+            correlations = columns.mean.correlations(last.duals)
+        joined = columns.admit(correlations)
+        columns.improve(last.gap, self.target, joined)
+        return look(columns, self.penalty, columns.duals.copy())
+
+
+class Multipliers(Newton):
+    """Newton's method for losses whose slope jumps: the method of multipliers.
+
+    The loss is smoothed around the duals of the last place.  The duals of the minimum are held
+    where they belong, so that the smoothing need not go to 0.
+    """
+
+    def __init__(
+        self, columns: ActiveColumns, penalty: ElasticNet, target: float, strength: float
+    ) -> None:
+        super().__init__(columns, penalty, target)
+        self.strength, self.weakest = _STRENGTH * strength, _WEAKEST * strength
+
+    def epoch(self, last: Place) -> Place:
+        smoothing = Smoothing(self.strength, last.duals)
+        self.columns.start(self.penalty, last.weights, last.intercept, smoothing)
+        place = self._improved(last)
+        if place.gap > 0.5 * last.gap:
+            self.strength = max(_WEAKER * self.strength, self.weakest)
+        return place
+
+
+def _shuffled_blocks(n_rows: int, generator: np.random.RandomState) -> NDArray[np.int64]:
+    """All rows, in a random order of blocks whose borders differ from epoch to epoch.
+
+    >>> sorted(_shuffled_blocks(20, np.random.RandomState(0)).tolist()) == list(range(20))
+    True
+    """
+    if n_rows <= 16 * _BLOCK:
+        return generator.permutation(n_rows).astype(np.int64, copy=False)
+    blocks = generator.permutation(-(-n_rows // _BLOCK) + 1).astype(np.int64, copy=False)
+    rows = (blocks[:, None] * _BLOCK + np.arange(_BLOCK) - generator.randint(_BLOCK)).ravel()
+    return np.ascontiguousarray(rows[(rows >= 0) & (rows < n_rows)])
+
+
+class Ascent:
+    """Dual ascent in epochs of random order, with a centre and a kappa that adapt.
+
+    With a smooth loss the centre moves after every epoch: kappa grows if the epoch leaves the inner
+    problem further from its minimum than the objective and the centre have come, and falls if the
+    inner problem is nearly done.  A loss without curvature needs inner problems that are solved:
+    the centre waits until the inner gap is below the proximal term.
+    """
+
+    def __init__(
+        self, mean: MeanLoss, penalty: ElasticNet, generator: np.random.RandomState
+    ) -> None:
+        # kappa begins where it suits rows of median length, and an intercept's column of ones.
+        norms = mean.squared_norms[mean.squared_norms > 0.0]
+        curvature = (mean.loss.curvature or 1.0) * mean.share
+        self.unit = curvature * (float(np.median(norms)) if len(norms) else 1.0)
+        self.ascent = DualAscent(mean, penalty, self.unit, curvature if mean.fit_intercept else 0.0)
+        self.generator = generator
+        self.smooth = mean.loss.curvature is not None
+        self.last = np.inf
+        self.waited = 0
+        self.started = False
+        self.next_factor: float | None = None
+
+    def epoch(self, last: Place) -> Place:
+        ascent = self.ascent
+        if not self.started:
+            ascent.start_from(last.weights, last.intercept, last.duals)
+            self.started = True
+        elif self.next_factor is not None:
+            ascent.recentre(self.next_factor)
+        ascent.take(_shuffled_blocks(ascent.mean.n_rows, self.generator))
+        now = ascent.standing()
+        self.next_factor = self._after(now)
+        return Place(now.weights, now.intercept, ascent.duals.copy(), now.objective, now.gap)
+
+    def _after(self, now: Standing) -> float | None:
+        """The factor of kappa with which the centre moves; None if the centre waits."""
+        factor = self._wanted(now)
+        if factor is None:
+            return None
+        within = 1.0 / _FARTHEST < factor * self.ascent.kappa / self.unit < _FARTHEST
+        return factor if within else 1.0
+
+    def _wanted(self, now: Standing) -> float | None:
+        if not self.smooth:
+            self.waited += 1
+            solved = now.inner_gap <= now.distance
+            if not solved and self.waited < _MOST_WAITING:
+                return None
+            at_once, self.waited = self.waited == 1, 0
+            return _STEP if not solved else 1.0 / _STEP if at_once else 1.0
+        progress = max(self.last - now.objective, 0.0)
+        first, self.last = self.last == np.inf, now.objective
+        if now.inner_gap > 4.0 * progress + now.distance:
+            return _STEP
+        if not first and now.inner_gap < 0.25 * min(progress, now.distance):
+            return 1.0 / _STEP
+        return 1.0
+
+
+class Suitable:
+    """Newton's method or dual ascent, whichever suits the problem, as far as it is known.
+
+    Without an l1 penalty no weight is zero, and with more than half of X in the columns of the
+    working set visits of columns cost more than visits of rows: then dual ascent goes on, if an l2
+    holds the weights.  What it has not finished in its epochs Newton's method finishes.
+    """
+
+    def __init__(
+        self,
+        columns: ActiveColumns,
+        penalty: ElasticNet,
+        target: float,
+        strength: float,
+        generator: np.random.RandomState,
+    ) -> None:
+        self.columns, self.penalty, self.target = columns, penalty, target
+        self.strength, self.generator = strength, generator
+        self.newton = self._new_newton()
+        self.ascent: Ascent | None = None
+        self.ascents = 0
+
+    def _new_newton(self) -> Newton:
+        if self.columns.mean.loss.curvature is None:
+            return Multipliers(self.columns, self.penalty, self.target, self.strength)
+        return Newton(self.columns, self.penalty, self.target)
+
+    def epoch(self, last: Place) -> Place:
+        dense = self.penalty.l1 == 0.0 or self.columns.density > _DENSE
+        if self.penalty.l2 > 0.0 and dense and self.ascents < _EPOCHS_OF_ASCENT:
+            if self.ascent is None:
+                self.ascent = Ascent(self.columns.mean, self.penalty, self.generator)
+            self.ascents += 1
+            return self.ascent.epoch(last)
+        if self.ascent is not None:
+            self.ascent, self.newton = None, self._new_newton()
+        return self.newton.epoch(last)
