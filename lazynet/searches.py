@@ -69,7 +69,7 @@ def look(
     columns: ActiveColumns, penalty: ElasticNet, duals: Vector, correlations: Vector | None = None
 ) -> Place:
     """Visit all features for u, and make the certificate of the present weights."""
-    mean, weights = columns.mean, columns.weights.copy()
+    mean, weights = columns.mean, columns.weights
     mean.balance(duals)
     if correlations is None:
         correlations = mean.correlations(duals)
@@ -96,12 +96,10 @@ class Newton:
 
     def __init__(self, columns: ActiveColumns, penalty: ElasticNet, target: float) -> None:
         self.columns, self.penalty, self.target = columns, penalty, target
-        self.started = False
 
     def epoch(self, last: Place) -> Place:
-        if not self.started:
+        if self.columns.weights is not last.weights:
             self.columns.start(self.penalty, last.weights, last.intercept)
-            self.started = True
         return self._improved(last)
 
     def _improved(self, last: Place) -> Place:
