@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +35,16 @@ class Problem:
     fit_intercept: bool
 
 
+class EpochOfSearch(TypedDict):
+    """One line of ``history_``; a search has one line for every visit of all features."""
+
+    epoch: int
+    objective: float
+    gap: float
+    nonzeros: int
+    seconds: float
+
+
 @dataclass(frozen=True)
 class Minimum:
     """Weights and intercept, and the certificate of how far they are from the minimum."""
@@ -50,8 +61,7 @@ class Minimum:
     target: float
     #: epochs
     n_iter: int
-    #: per epoch: epoch, objective, gap (as estimated), nonzeros, seconds
-    history: list[dict[str, float]]
+    history: list[EpochOfSearch]
 
     @property
     def converged(self) -> bool:
@@ -68,8 +78,8 @@ def check_penalty(loss: Loss, l1: float, l2: float) -> None:
         )
 
 
-def _proceed() -> None:
-    """Nobody asks a search to stop."""
+def _proceed(_: EpochOfSearch) -> None:
+    """Nobody follows the search."""
 
 
 class Minimiser:
@@ -150,11 +160,11 @@ class Minimiser:
         *,
         tol: float,
         max_iter: int,
-        check: Callable[[], None] = _proceed,
+        after: Callable[[EpochOfSearch], None] = _proceed,
     ) -> Minimum:
         """Search the minimum for this penalty, until the gap is at most ``tol`` * ``at_zero``.
 
-        ``check`` is called after every epoch, and may raise to end the search.
+        ``after`` is called after every epoch, and may raise to end the search.
         """
         began = time.perf_counter()
         penalty = ElasticNet(l1, l2)
@@ -162,21 +172,23 @@ class Minimiser:
         # A small problem is solved to the last digits, which takes microseconds.
         small = self.mean.examples.n_values <= SMALL
         search, now = self._begin(penalty, 0.0 if small else target)
-        history: list[dict[str, float]] = []
+        history: list[EpochOfSearch] = []
         best: tuple[Place, Certificate] | None = None
         for epoch in range(1, max_iter + 1):
             if epoch > 1 or now.certificate is None:
                 now = search.epoch(now)
+            ended = time.perf_counter()
             history.append(
-                {
-                    "epoch": epoch,
-                    "objective": now.objective,
-                    "gap": now.gap,
-                    "nonzeros": int(np.count_nonzero(now.weights)),
-                    "seconds": time.perf_counter() - began,
-                }
+                EpochOfSearch(
+                    epoch=epoch - 1,
+                    objective=now.objective,
+                    gap=max(now.gap, 0.0),
+                    nonzeros=int(np.count_nonzero(now.weights)),
+                    seconds=ended - began,
+                )
             )
-            check()
+            began = ended
+            after(history[-1])
             if not np.isfinite(now.gap):
                 raise FloatingPointError(
                     f"the search overflowed in epoch {epoch}: the objective is not a finite "
