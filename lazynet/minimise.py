@@ -23,6 +23,10 @@ from lazynet.searches import SMALL, Ascent, Place, Search, Suitable, look
 
 Vector = NDArray[np.float64]
 
+# A search ends where its gap has not fallen by this factor in so many epochs: rounding, or a
+# minimum that does not exist, lets it come no nearer.
+_PROGRESS, _PATIENCE, _NOISE = 0.9, 50, 1e-16
+
 
 @dataclass(frozen=True)
 class Problem:
@@ -174,6 +178,7 @@ class Minimiser:
         search, now = self._begin(penalty, 0.0 if small else target)
         history: list[EpochOfSearch] = []
         best: tuple[Place, Certificate] | None = None
+        least, waited = np.inf, 0
         for epoch in range(1, max_iter + 1):
             if epoch > 1 or now.certificate is None:
                 now = search.epoch(now)
@@ -194,14 +199,19 @@ class Minimiser:
                     f"the search overflowed in epoch {epoch}: the objective is not a finite "
                     f"number. {SCALE_FEATURES}"
                 )
-            if now.gap > target and epoch < max_iter:
+            # A gap below the rounding of the objective is no more than noise.
+            gap = max(now.gap, _NOISE * self.at_zero)
+            waited = 0 if gap < _PROGRESS * least else waited + 1
+            least = min(least, gap)
+            last_chance = epoch == max_iter or waited >= _PATIENCE
+            if now.gap > target and not last_chance:
                 continue
             last, found = best, self._certificate(penalty, now, target)
             if last is None or now.gap < last[0].gap:
                 best = now, found
-            if found.gap > target:
-                continue
-            if not small or (last is not None and not now.gap < 0.5 * last[0].gap):
+            if last_chance:
+                break
+            if found.gap <= target and not (small and waited == 0):
                 break
         assert best is not None, "the last epoch makes a certificate"
         now, found = best
