@@ -97,7 +97,7 @@ class Minimiser:
         )
         self.generator = generator
         #: the least objective of zero weights
-        self.at_zero, self.intercept = self.mean.at_zero()
+        self.at_zero, self._rounding_at_zero, self.intercept = self.mean.at_zero()
         self.weights = np.zeros(examples.n_columns)
         self.duals = self.mean.balanced_slopes(np.zeros(self.mean.n_rows), self.intercept)
         self._duals_at_zero = self.duals
@@ -152,6 +152,9 @@ class Minimiser:
         began = time.perf_counter()
         penalty = ElasticNet(l1, l2)
         target = tol * self.at_zero
+        if self.at_zero <= self._rounding_at_zero:
+            # Zero weights are the minimum, and only what rounding adds to their gap is left.
+            target = self.at_zero + 2.0 * self._rounding_at_zero
         search, now = self._begin(penalty, target)
         history: list[dict[str, float]] = []
         for epoch in range(1, max_iter + 1):

@@ -264,7 +264,7 @@ def test_equal_seeds_give_equal_minima():
 # --- the tests are tested -------------------------------------------------------------------------
 
 
-def no_excess(sums, share, l1):
+def no_excess(sums, share, l1, wrong):
     return 0.0, 0.0, 0.0
 
 
