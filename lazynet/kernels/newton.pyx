@@ -339,7 +339,7 @@ cdef class WorkingSet:
         cdef Row loaded
         cdef Room space
         if self.next_row < 0:
-            raise ValueError("features must be named before their columns are picked")
+            raise ValueError("name must be called before pick: no features wait for their columns")
         if start != self.next_row:
             raise ValueError(f"start must be {self.next_row}, the next row, got {start}")
         self.enter()
@@ -381,13 +381,13 @@ cdef class WorkingSet:
         cdef double importance
         self.check_free()
         if self.next_row < 0:
-            raise ValueError("features must be named before their columns are placed")
+            raise ValueError("name must be called before place: no features wait for their columns")
         if size != self.size + self.n_named:
             raise ValueError(f"size must be {self.size + self.n_named}, as named, got {size}")
         if self.next_row < self.n_rows:
             raise ValueError(
-                f"{self.n_rows} rows must be picked from before columns are placed, "
-                f"got {self.next_row}"
+                f"pick must have come to the last of {self.n_rows} rows before place is called, "
+                f"but the next row is {self.next_row}"
             )
         if self.rows == NULL or self.n_values + self.n_found > self.values_room:
             room = self.n_values + self.n_found

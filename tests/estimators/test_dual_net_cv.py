@@ -346,7 +346,7 @@ def test_clones_and_pickles():
 def test_minima_that_come_too_late_are_told():
     """One warning counts those of the folds, the other gives the gap of the model."""
     X, y = data()
-    model = DualNetClassifierCV(**FEW | dict(max_iter=1, tol=1e-13))
+    model = DualNetClassifierCV(**FEW | dict(max_iter=2, tol=1e-13))
     with pytest.warns(ConvergenceWarning) as caught:
         model.fit(X, y)
     first, second = (str(warning.message) for warning in caught)
