@@ -111,7 +111,7 @@ class Minimiser:
         )
         self.generator = generator
         #: the least objective of zero weights
-        self.at_zero, self.intercept = self.mean.at_zero()
+        self.at_zero, self._rounding_at_zero, self.intercept = self.mean.at_zero()
         if not np.isfinite(self.mean.longest):
             raise ValueError(
                 "X has rows whose squared norm is not a finite number; scale the features to "
@@ -173,6 +173,9 @@ class Minimiser:
         began = time.perf_counter()
         penalty = ElasticNet(l1, l2)
         target = tol * self.at_zero
+        if self.at_zero <= self._rounding_at_zero:
+            # Zero weights are the minimum, and only what rounding adds to their gap is left.
+            target = self.at_zero + 2.0 * self._rounding_at_zero
         # A small problem is solved to the last digits, which takes microseconds.
         small = self.mean.examples.n_values <= SMALL
         search, now = self._begin(penalty, 0.0 if small else target)

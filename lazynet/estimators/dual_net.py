@@ -178,6 +178,12 @@ class DualNetClassifier(SparseClassifier, _DualNetModel):
     >>> model = DualNetClassifier(l1=5e-3, l2=0, random_state=0).fit(X, y)
     >>> model.duality_gap_ <= 1e-4 * 0.7, int((model.coef_ != 0).sum()) < 200
     (True, True)
+    >>> model.predict(X[:3]).tolist() == y[:3].tolist()
+    True
+    >>> bool((model.decision_function(X[:3]) > 0).tolist() == (y[:3] == "yes").tolist())
+    True
+    >>> model.predict_proba(X[:3]).sum(axis=1).round(9)
+    array([1., 1., 1.])
     """
 
     _kinds = table(**_DualNetModel._kinds, class_weight=CLASS_WEIGHT, n_jobs=THREADS)
@@ -252,6 +258,8 @@ class DualNetRegressor(SparseRegressor, _DualNetModel):
     >>> model = DualNetRegressor(l1=0.1, l2=0, tol=1e-9).fit(X, X @ [1.0, 0.0, -2.0] + 5.0)
     >>> model.coef_.round(1), model.intercept_.round(1)
     (array([ 0.9,  0. , -1.9]), array([5.]))
+    >>> model.predict([[1.0, 7.0, 1.0]]).round(1)  # .9 - 1.9 + 5
+    array([4.])
     """
 
     @helpful
