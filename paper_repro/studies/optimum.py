@@ -258,7 +258,7 @@ class Course:
         )
 
     def shown_by_rows(self, multiple: float, _: Records) -> Record:
-        """lazynet's rules that learn row by row, on the problem of the figure."""
+        """lazynet's estimators that learn row by row, on the problem of the figure."""
         task = shown(multiple).task(self.rows(CORPUS))
         found = {}
         for name, at_rates in own.by_rows().items():
