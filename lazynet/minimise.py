@@ -11,14 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from lazynet.certificates import certify
+from lazynet.certificates import Certificate, certify
 from lazynet.data import as_examples
-from lazynet.engines.mean import MeanLoss
+from lazynet.engines.mean import SCALE_FEATURES, MeanLoss
 from lazynet.engines.newton import ActiveColumns
 from lazynet.kernels.newton import MOST_ROWS
 from lazynet.losses import Loss
 from lazynet.penalties import ElasticNet
-from lazynet.searches import Ascent, Place, Search, Suitable, look
+from lazynet.searches import SMALL, Ascent, Place, Search, Suitable, look
 
 Vector = NDArray[np.float64]
 
@@ -98,6 +98,13 @@ class Minimiser:
         self.generator = generator
         #: the least objective of zero weights
         self.at_zero, self.intercept = self.mean.at_zero()
+        if not np.isfinite(self.mean.longest):
+            raise ValueError(
+                "X has rows whose squared norm is not a finite number; scale the features to "
+                "comparable sizes"
+            )
+        if not np.isfinite(self.at_zero):
+            raise ValueError("y is so large that the loss of zero weights overflows; scale y")
         self.weights = np.zeros(examples.n_columns)
         self.duals = self.mean.balanced_slopes(np.zeros(self.mean.n_rows), self.intercept)
         self._duals_at_zero = self.duals
@@ -152,8 +159,11 @@ class Minimiser:
         began = time.perf_counter()
         penalty = ElasticNet(l1, l2)
         target = tol * self.at_zero
-        search, now = self._begin(penalty, target)
+        # A small problem is solved to the last digits, which takes microseconds.
+        small = self.mean.examples.n_values <= SMALL
+        search, now = self._begin(penalty, 0.0 if small else target)
         history: list[dict[str, float]] = []
+        best: tuple[Place, Certificate] | None = None
         for epoch in range(1, max_iter + 1):
             if epoch > 1 or now.certificate is None:
                 now = search.epoch(now)
@@ -167,21 +177,28 @@ class Minimiser:
                 }
             )
             check()
-            found, duals = now.certificate, now.duals
-            if now.gap <= target or epoch == max_iter:
-                if found is None or found.gap > target:
-                    # With sums that are right to the last digit.
-                    duals = now.duals.copy()
-                    found = certify(self.mean, penalty, now.weights, now.intercept, duals)
-                if found.gap <= target:
-                    break
-        assert found is not None, "max_iter is at least 1"
+            if not np.isfinite(now.gap):
+                raise FloatingPointError(
+                    f"the search overflowed in epoch {epoch}: the objective is not a finite "
+                    f"number. {SCALE_FEATURES}"
+                )
+            if now.gap > target and epoch < max_iter:
+                continue
+            last, found = best, self._certificate(penalty, now, target)
+            if last is None or now.gap < last[0].gap:
+                best = now, found
+            if found.gap > target:
+                continue
+            if not small or (last is not None and not now.gap < 0.5 * last[0].gap):
+                break
+        assert best is not None, "the last epoch makes a certificate"
+        now, found = best
         self.weights, self.intercept = now.weights, now.intercept
         self.duals, self._correlations = now.duals, now.correlations
         return Minimum(
             now.weights,
             now.intercept,
-            duals,
+            now.duals,
             found.objective,
             found.dual_objective,
             found.gap,
@@ -189,3 +206,10 @@ class Minimiser:
             epoch,
             history,
         )
+
+    def _certificate(self, penalty: ElasticNet, at: Place, target: float) -> Certificate:
+        """The certificate of a place: with sums right to the last digit if rounding matters."""
+        found = at.certificate
+        if found is None or found.gap > target:
+            found = certify(self.mean, penalty, at.weights, at.intercept, at.duals)
+        return found

@@ -39,6 +39,8 @@ _STRENGTH, _WEAKER, _WEAKEST = 1.0, 0.7, 1e-2
 # The share of X in the columns of the working set from which dual ascent is the faster method, and
 # the epochs that dual ascent gets.
 _DENSE, _EPOCHS_OF_ASCENT = 0.5, 60
+#: The nonzeros of X up to which Newton's method takes microseconds.
+SMALL = 2**13
 
 
 @dataclass(frozen=True)
@@ -213,7 +215,8 @@ class Suitable:
 
     Without an l1 penalty no weight is zero, and with more than half of X in the columns of the
     working set visits of columns cost more than visits of rows: then dual ascent goes on, if an l2
-    holds the weights.  What it has not finished in its epochs Newton's method finishes.
+    holds the weights and X is large.  What it has not finished in its epochs Newton's method
+    finishes.
     """
 
     def __init__(
@@ -237,7 +240,8 @@ class Suitable:
 
     def epoch(self, last: Place) -> Place:
         dense = self.penalty.l1 == 0.0 or self.columns.density > _DENSE
-        if self.penalty.l2 > 0.0 and dense and self.ascents < _EPOCHS_OF_ASCENT:
+        large = self.columns.mean.examples.n_values > SMALL
+        if self.penalty.l2 > 0.0 and large and dense and self.ascents < _EPOCHS_OF_ASCENT:
             if self.ascent is None:
                 self.ascent = Ascent(self.columns.mean, self.penalty, self.generator)
             self.ascents += 1

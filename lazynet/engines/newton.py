@@ -28,6 +28,7 @@ _SHARE_OF_GAP_ALONE = 0.1
 # A model is minimised to this share of its violation, and the share falls by the second number
 # while steps reduce the gap too little.
 _ACCURACY, _SHARPER, _SHARPEST = 0.3, 0.1, 1e-4
+_EXACT = 1e-10
 _TOO_LITTLE = 0.7
 _MOST_STEPS = 50
 
@@ -133,7 +134,8 @@ class ActiveColumns:
         # Where no feature has joined, the gap of the working set is the gap of the whole problem.
         share = _SHARE_OF_GAP if joined else _SHARE_OF_GAP_ALONE
         aim = max(share * gap, _SHARE_OF_TARGET * target)
-        accuracy, last = _ACCURACY, np.inf
+        # Without a target every step is as good as Newton's method makes it.
+        accuracy, last = _ACCURACY if target > 0.0 else _EXACT, np.inf
         for step in range(_MOST_STEPS):
             estimate, violation, absolute, slope = self.set.model(aim)
             settled = abs(slope) <= 1e-3 * self.penalty.l1 + 1e-12
