@@ -55,12 +55,12 @@ def _row_norm(task: Task) -> float:
     return float(task.X.multiply(task.X).sum() / task.X.shape[0])
 
 
-#: Rates in the unit 1 / (mean squared length of a row); the best one is shown.
-RATES = (0.3, 3.0, 30.0)
-PASSES = (1, 3, 10, 30)
+#: Rates in the unit 1 / (mean squared length of a row), and passes over the rows.
+RATES = (30.0, 300.0, 3_000.0, 30_000.0)
+PASSES = (1, 3, 10, 30, 100)
 
 
-#: The shares of the weights that a truncation of stabilised SGD rejects; the best one is shown.
+#: The shares of the weights that a truncation of stabilised SGD rejects.
 REJECTED = (0.3, 0.6, 0.9)
 
 

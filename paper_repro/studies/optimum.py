@@ -263,7 +263,8 @@ class Course:
         found = {}
         for name, at_rates in own.by_rows().items():
             ladders = [climb(solver, task, self.limits.most) for solver in at_rates]
-            found[name] = min(ladders, key=Ladder.least).record()
+            # The runs at all rates: at any time the best one counts.
+            found[name] = Ladder([run for ladder in ladders for run in ladder.runs]).record()
         return found
 
     def large(self, _: Records) -> Record:
