@@ -1,13 +1,14 @@
-"""lazynet: the dual solver, which certifies its gap, and the rules that learn row by row."""
+"""lazynet: the solver that certifies its gap, and the estimators that learn row by row."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
 import lazynet
-from lazynet import LazyNetClassifier
-from lazynet.catalogue import ALGORITHMS
+from lazynet import LazyNetClassifier, StabilisedSGDClassifier
+from lazynet.averages import AverageLike
 from paper_repro.minima import SQUARED, Task
 from paper_repro.solvers.base import Answer, Solver
 
@@ -15,6 +16,8 @@ from paper_repro.solvers.base import Answer, Solver
 EXACT = 1e-9
 _MOST_EPOCHS = 100_000
 DUAL = "lazynet"
+FOBOS, AVERAGED, RDA = "lazynet FoBoS", "lazynet FoBoS, averaged", "lazynet RDA"
+SAGA, STABILISED = "lazynet SAGA", "lazynet stabilised SGD"
 
 
 def dual_fit(task: Task, tol: float) -> Answer:
@@ -31,7 +34,7 @@ def dual_net(task: Task, tol: float) -> Any:
 
 
 def _by_rows(rule: Any, passes: float, task: Task, **options: Any) -> Answer:
-    """``passes`` passes of a rule that learns row by row, the last iterate."""
+    """``passes`` passes of a rule that learns row by row: the last iterate, or an average."""
     model = LazyNetClassifier(
         task.loss,
         rule=rule,
@@ -52,14 +55,22 @@ def _row_norm(task: Task) -> float:
     return float(task.X.multiply(task.X).sum() / task.X.shape[0])
 
 
-#: Rates in the unit 1 / (mean squared length of a row); the best one is shown.
-RATES = (0.3, 3.0, 30.0)
-PASSES = (1, 3, 10, 30)
+#: Rates in the unit 1 / (mean squared length of a row), and passes over the rows.
+RATES = (30.0, 300.0, 3_000.0, 30_000.0)
+PASSES = (1, 3, 10, 30, 100)
 
 
-def _fobos(rate: float, task: Task, passes: float) -> Answer:
+#: The shares of the weights that a truncation of stabilised SGD rejects.
+REJECTED = (0.3, 0.6, 0.9)
+
+
+def _fobos(rate: float, task: Task, passes: float, average: AverageLike = False) -> Answer:
     eta0 = rate / _row_norm(task)
-    return _by_rows("fobos", passes, task, schedule="inverse_sqrt", eta0=eta0)
+    return _by_rows("fobos", passes, task, schedule="inverse_sqrt", eta0=eta0, average=average)
+
+
+def _averaged(rate: float, task: Task, passes: float) -> Answer:
+    return _fobos(rate, task, passes, average="polynomial")
 
 
 def _rda(rate: float, task: Task, passes: float) -> Answer:
@@ -68,6 +79,18 @@ def _rda(rate: float, task: Task, passes: float) -> Answer:
 
 def _saga(task: Task, passes: float) -> Answer:
     return _by_rows("saga", passes, task)
+
+
+def _stabilised(rejected: float, task: Task, passes: float) -> Answer:
+    """Stabilised SGD has no l1 and no l2: only its choice of features makes the weights few."""
+    model = StabilisedSGDClassifier(
+        task.loss,
+        max_iter=round(passes),
+        rejection_rate=rejected,
+        fit_intercept=False,
+        random_state=0,
+    )
+    return Answer(model.fit(task.X, task.y).coef_.ravel())
 
 
 def _classifies(task: Task) -> bool:
@@ -82,15 +105,21 @@ SOLVERS = (
 
 
 def by_rows() -> dict[str, list[Solver]]:
-    """The rules that learn row by row, each at all of its rates."""
-    found = {
-        name: [
-            Solver(name, "lazynet", _classifies, partial(fit, rate), PASSES, "passes")
-            for rate in RATES
+    """The programs that learn row by row, each at all of its rates or shares."""
+
+    def at_all(name: str, fit: Callable[..., Answer], settings: Sequence[float]) -> list[Solver]:
+        return [
+            Solver(name, "lazynet", _classifies, partial(fit, setting), PASSES, "passes")
+            for setting in settings
         ]
-        for name, fit in (("lazynet FoBoS", _fobos), ("lazynet RDA", _rda))
+
+    found = {
+        name: at_all(name, fit, settings)
+        for name, fit, settings in (
+            (FOBOS, _fobos, RATES),
+            (AVERAGED, _averaged, RATES),
+            (RDA, _rda, RATES),
+            (STABILISED, _stabilised, REJECTED),
+        )
     }
-    if "saga" in ALGORITHMS:
-        name = "lazynet SAGA"
-        found[name] = [Solver(name, "lazynet", _classifies, _saga, PASSES, "passes")]
-    return found
+    return found | {SAGA: [Solver(SAGA, "lazynet", _classifies, _saga, PASSES, "passes")]}

@@ -8,7 +8,7 @@ from typing import Any
 from paper_repro.minima import LOGISTIC
 from paper_repro.pages import Template, paragraphs, table
 from paper_repro.score import duration, in_bytes, significant
-from paper_repro.solvers import OURS
+from paper_repro.solvers import OURS, own
 from paper_repro.studies.optimum import (
     CORPUS,
     FULL_LIMITS,
@@ -108,6 +108,9 @@ def shown_programs(race: Race) -> str:
         features=found["features"],
         share=SHOWN_SHARE,
         multiple=SHOWN_MULTIPLES[-1],
+        rates=len(own.RATES),
+        rejected=len(own.REJECTED),
+        passes=max(own.PASSES),
     )
     tables = []
     for multiple in SHOWN_MULTIPLES:

@@ -1,0 +1,48 @@
+"""The pages of docs/ do what they say: blocks of code print what is shown, and links lead on."""
+
+import re
+
+import numpy as np
+import pytest
+from support import ROOT
+
+PAGES = sorted((ROOT / "docs").glob("*.md"))
+BLOCK = re.compile(r"```python\n(.*?)```(?:\n\n```\n(.*?)```)?", re.DOTALL)
+NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?(?:e-?\d+)?")
+
+
+def without_numbers(line):
+    return NUMBER.sub("#", line)
+
+
+def numbers_in(line):
+    return [float(number.replace(",", "")) for number in NUMBER.findall(line)]
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
+def test_blocks_print_what_is_shown(path, capsys):
+    """All blocks of a page run in one namespace; numbers may differ a little between machines."""
+    namespace = {}
+    for code, shown in BLOCK.findall(path.read_text(encoding="utf-8")):
+        exec(code, namespace)
+        printed = capsys.readouterr().out.splitlines()
+        expected = shown.splitlines()
+        assert [*map(without_numbers, printed)] == [*map(without_numbers, expected)], code
+        for line, other in zip(printed, expected, strict=True):
+            np.testing.assert_allclose(numbers_in(line), numbers_in(other), rtol=2e-2)
+
+
+def test_the_blocks_are_found():
+    """The page on pipelines has blocks, and what most of them print."""
+    blocks = BLOCK.findall((ROOT / "docs" / "pipelines.md").read_text(encoding="utf-8"))
+    assert len(blocks) >= 6
+    assert all(shown for _, shown in blocks)
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
+def test_links_lead_somewhere(path):
+    """Every link and every picture of a page leads to a file."""
+    targets = re.findall(r"\]\((?!http|#)([^)#]+)", path.read_text(encoding="utf-8"))
+    assert targets
+    for target in targets:
+        assert (path.parent / target).exists(), target
