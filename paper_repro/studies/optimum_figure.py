@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from lazynet.figures import DARK, GREY, LIGHT, PALE, RUST, SAND
 from paper_repro import figures
 from paper_repro.ladders import Ladder
-from paper_repro.solvers import OURS
+from paper_repro.solvers import OURS, own
 from paper_repro.solvers.celer_solvers import CELER
 from paper_repro.solvers.scikit_learn import LIBLINEAR, SAGA
 from paper_repro.solvers.skglm_solvers import COORDINATES, PROX_NEWTON
@@ -28,9 +28,11 @@ _LOOKS: dict[str, dict[str, Any]] = {
     COORDINATES: dict(color=RUST, marker="^", linestyle=":", markerfacecolor="white"),
     CELER: dict(color=SAND, marker="v", linestyle="-."),
     SAGA: dict(color=GREY, marker="P", linestyle="--"),
-    "lazynet FoBoS": dict(color=LIGHT, marker="s", linestyle="-"),
-    "lazynet RDA": dict(color=LIGHT, marker="s", linestyle=":", markerfacecolor="white"),
-    "lazynet SAGA": dict(color=PALE, marker="X", linestyle="-"),
+    own.SAGA: dict(color=LIGHT, marker="X", linestyle="-"),
+    own.FOBOS: dict(color=LIGHT, marker="s", linestyle="-"),
+    own.AVERAGED: dict(color=LIGHT, marker="s", linestyle="--", markerfacecolor="white"),
+    own.RDA: dict(color=LIGHT, marker="v", linestyle=":", markerfacecolor="white"),
+    own.STABILISED: dict(color=PALE, marker="o", linestyle="--", markerfacecolor="white"),
 }
 
 
