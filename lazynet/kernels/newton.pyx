@@ -31,7 +31,12 @@ from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memcpy, memset
 
 from .averages cimport add_to
-from .conjugates cimport conjugate, loss_with_derivatives, smoothed_with_derivatives
+from .conjugates cimport (
+    conjugate,
+    into_domain,
+    loss_with_derivatives,
+    smoothed_with_derivatives,
+)
 from .examples cimport (
     BAD_ROW,
     FINISHED,
@@ -478,7 +483,7 @@ cdef class WorkingSet:
             for row in range(self.n_rows):
                 importance = self.share * self._importance(row)
                 if importance > 0.0:
-                    duals[row] = -self.slopes[row] / importance
+                    duals[row] = self._dual(row, importance)
                 else:
                     duals[row] = 0.0
         self.leave()
@@ -531,6 +536,12 @@ cdef class WorkingSet:
             curvatures[row] = importance * curvature
         return total + low
 
+    cdef inline double _dual(self, Py_ssize_t row, double importance) noexcept nogil:
+        """-l'(p_i), in the domain of the conjugate in spite of rounding."""
+        return into_domain(
+            self.loss, -self.slopes[row] / importance, self.examples.targets[row], self.epsilon
+        )
+
     cdef double _conjugates(self, double factor) noexcept nogil:
         """(1/n) sum s_i l*(-factor a_i) of the smoothed loss, at the a_i of the slopes."""
         cdef Py_ssize_t row
@@ -538,7 +549,7 @@ cdef class WorkingSet:
         for row in range(self.n_rows):
             importance = self.share * self._importance(row)
             if importance > 0.0:
-                dual = -factor * self.slopes[row] / importance
+                dual = factor * self._dual(row, importance)
                 away = dual - self.held[row]
                 total += importance * (
                     conjugate(self.loss, dual, self.examples.targets[row], self.epsilon, &size)
