@@ -265,23 +265,21 @@ cdef class WorkingSet:
         """The nonzeros of all columns of the working set."""
         return self.n_values
 
-    def holds(self, Py_ssize_t feature):
-        """Whether the feature is in the working set."""
-        if not 0 <= feature < self.n_columns:
-            raise IndexError(f"feature must lie between 0 and {self.n_columns - 1}, got {feature}")
-        return self.places[feature] >= 0
+    cdef inline bint _has(self, Py_ssize_t feature) noexcept nogil:
+        # A feature that is named and not placed does not belong to the set yet.
+        return 0 <= self.places[feature] < self.size
 
     def candidates(self, const double[::1] u not None, double threshold):
         """The features outside the working set with |u_j| > threshold."""
         cdef Py_ssize_t j, n = 0
         check_vector("u", u, self.n_columns)
         for j in range(self.n_columns):
-            n += fabs(u[j]) > threshold and self.places[j] < 0
+            n += fabs(u[j]) > threshold and not self._has(j)
         found = np.empty(n, dtype=np.int64)
         cdef int64_t[::1] out = found
         n = 0
         for j in range(self.n_columns):
-            if fabs(u[j]) > threshold and self.places[j] < 0:
+            if fabs(u[j]) > threshold and not self._has(j):
                 if n == found.shape[0]:
                     break  # another thread has changed u
                 out[n] = j
