@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +23,10 @@ from lazynet.searches import SMALL, Ascent, Place, Search, Suitable, look
 
 Vector = NDArray[np.float64]
 
+# A search ends where its gap has not fallen by this factor in so many epochs: rounding, or a
+# minimum that does not exist, lets it come no nearer.
+_PROGRESS, _PATIENCE, _NOISE = 0.9, 50, 1e-16
+
 
 @dataclass(frozen=True)
 class Problem:
@@ -32,6 +37,16 @@ class Problem:
     importances: Vector | None
     loss: Loss
     fit_intercept: bool
+
+
+class EpochOfSearch(TypedDict):
+    """One line of ``history_``; a search has one line for every visit of all features."""
+
+    epoch: int
+    objective: float
+    gap: float
+    nonzeros: int
+    seconds: float
 
 
 @dataclass(frozen=True)
@@ -50,8 +65,7 @@ class Minimum:
     target: float
     #: epochs
     n_iter: int
-    #: per epoch: epoch, objective, gap (as estimated), nonzeros, seconds
-    history: list[dict[str, float]]
+    history: list[EpochOfSearch]
 
     @property
     def converged(self) -> bool:
@@ -68,8 +82,8 @@ def check_penalty(loss: Loss, l1: float, l2: float) -> None:
         )
 
 
-def _proceed() -> None:
-    """Nobody asks a search to stop."""
+def _proceed(_: EpochOfSearch) -> None:
+    """Nobody follows the search."""
 
 
 class Minimiser:
@@ -97,7 +111,7 @@ class Minimiser:
         )
         self.generator = generator
         #: the least objective of zero weights
-        self.at_zero, self.intercept = self.mean.at_zero()
+        self.at_zero, self._rounding_at_zero, self.intercept = self.mean.at_zero()
         if not np.isfinite(self.mean.longest):
             raise ValueError(
                 "X has rows whose squared norm is not a finite number; scale the features to "
@@ -150,46 +164,57 @@ class Minimiser:
         *,
         tol: float,
         max_iter: int,
-        check: Callable[[], None] = _proceed,
+        after: Callable[[EpochOfSearch], None] = _proceed,
     ) -> Minimum:
         """Search the minimum for this penalty, until the gap is at most ``tol`` * ``at_zero``.
 
-        ``check`` is called after every epoch, and may raise to end the search.
+        ``after`` is called after every epoch, and may raise to end the search.
         """
         began = time.perf_counter()
         penalty = ElasticNet(l1, l2)
         target = tol * self.at_zero
+        if self.at_zero <= self._rounding_at_zero:
+            # Zero weights are the minimum, and only what rounding adds to their gap is left.
+            target = self.at_zero + 2.0 * self._rounding_at_zero
         # A small problem is solved to the last digits, which takes microseconds.
         small = self.mean.examples.n_values <= SMALL
         search, now = self._begin(penalty, 0.0 if small else target)
-        history: list[dict[str, float]] = []
+        history: list[EpochOfSearch] = []
         best: tuple[Place, Certificate] | None = None
+        least, waited = np.inf, 0
         for epoch in range(1, max_iter + 1):
             if epoch > 1 or now.certificate is None:
                 now = search.epoch(now)
+            ended = time.perf_counter()
             history.append(
-                {
-                    "epoch": epoch,
-                    "objective": now.objective,
-                    "gap": now.gap,
-                    "nonzeros": int(np.count_nonzero(now.weights)),
-                    "seconds": time.perf_counter() - began,
-                }
+                EpochOfSearch(
+                    epoch=epoch - 1,
+                    objective=now.objective,
+                    gap=max(now.gap, 0.0),
+                    nonzeros=int(np.count_nonzero(now.weights)),
+                    seconds=ended - began,
+                )
             )
-            check()
+            began = ended
+            after(history[-1])
             if not np.isfinite(now.gap):
                 raise FloatingPointError(
                     f"the search overflowed in epoch {epoch}: the objective is not a finite "
                     f"number. {SCALE_FEATURES}"
                 )
-            if now.gap > target and epoch < max_iter:
+            # A gap below the rounding of the objective is no more than noise.
+            gap = max(now.gap, _NOISE * self.at_zero)
+            waited = 0 if gap < _PROGRESS * least else waited + 1
+            least = min(least, gap)
+            last_chance = epoch == max_iter or waited >= _PATIENCE
+            if now.gap > target and not last_chance:
                 continue
             last, found = best, self._certificate(penalty, now, target)
             if last is None or now.gap < last[0].gap:
                 best = now, found
-            if found.gap > target:
-                continue
-            if not small or (last is not None and not now.gap < 0.5 * last[0].gap):
+            if last_chance:
+                break
+            if found.gap <= target and not (small and waited == 0):
                 break
         assert best is not None, "the last epoch makes a certificate"
         now, found = best

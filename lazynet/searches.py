@@ -125,6 +125,8 @@ class Multipliers(Newton):
         self, columns: ActiveColumns, penalty: ElasticNet, target: float, strength: float
     ) -> None:
         super().__init__(columns, penalty, target)
+        # Where zero weights have no loss, any strength will do.
+        strength = strength or 1.0
         self.strength, self.weakest = _STRENGTH * strength, _WEAKEST * strength
 
     def epoch(self, last: Place) -> Place:

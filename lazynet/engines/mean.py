@@ -171,12 +171,12 @@ class MeanLoss:
         out = np.empty(self.n_rows)
         return kernel.negative_slopes(self.examples, margins, intercept, code, epsilon, out)
 
-    def at_zero(self) -> tuple[float, float]:
-        """The mean loss at zero weights and their best intercept, and this intercept."""
+    def at_zero(self) -> tuple[float, float, float]:
+        """The mean loss at zero weights and their best intercept, its rounding, the intercept."""
         if not self.loss.margin:
             margins = np.zeros(self.n_rows)
             intercept = self.best_intercept(margins)
-            return self.value(margins, intercept)[0], intercept
+            return *self.value(margins, intercept), intercept
         # Two rows stand for all: one for each target.
         signs = np.array([-1.0, 1.0])
         counts = np.array(
@@ -192,4 +192,4 @@ class MeanLoss:
         both = MeanLoss(rows, signs, counts, self.loss, fit_intercept=self.fit_intercept)
         margins = np.zeros(2)
         intercept = both.best_intercept(margins)
-        return both.value(margins, intercept)[0], intercept
+        return *both.value(margins, intercept), intercept

@@ -14,9 +14,8 @@ from sklearn.exceptions import ConvergenceWarning
 from lazynet.estimators.base import SparseClassifier, SparseLinear, SparseRegressor, helpful
 from lazynet.importances import CLASS_WEIGHT, check_sample_weight, importances
 from lazynet.losses import LOSS, LossLike
-from lazynet.minimise import Minimiser, Minimum, Problem, check_penalty
+from lazynet.minimise import EpochOfSearch, Minimiser, Minimum, Problem, check_penalty
 from lazynet.params import EPOCHS, FLAG, POSITIVE, STRENGTH, THREADS, VERBOSITY, table
-from lazynet.progress import Progress
 from lazynet.seeds import SEED, new_generator
 from lazynet.threads import Workers
 from lazynet.transactions import all_or_nothing
@@ -42,7 +41,7 @@ class _DualNetModel(SparseLinear):
     objective_: float | NDArray[np.float64]
     dual_objective_: float | NDArray[np.float64]
     n_iter_: int
-    history_: list[dict[str, float]]
+    history_: list[dict[str, Any]]
 
     def _fit(
         self,
@@ -63,7 +62,6 @@ class _DualNetModel(SparseLinear):
                 f"warm_start goes on from weights of shape {self._dense_coef().shape}, and these "
                 f"data need the shape {(len(problems), X.shape[1])}: fit with warm_start=False"
             )
-        progress = Progress(len(problems), p.verbose > 0, "problems")
 
         def minimum_of(row: int) -> Minimum:
             targets, counts = problems[row]
@@ -74,15 +72,21 @@ class _DualNetModel(SparseLinear):
             if warm:
                 intercept = float(self._intercepts()[row]) if p.fit_intercept else 0.0
                 minimiser.start_from(self._dense_coef()[row], intercept)
-            found = minimiser.to(p.l1, p.l2, tol=p.tol, max_iter=p.max_iter, check=workers.check)
-            progress.advance(1)
-            return found
 
-        try:
-            with Workers(min(threads, len(problems))) as workers:
-                found = workers.results(range(len(problems)), minimum_of)
-        finally:
-            progress.close()
+            def after(epoch: EpochOfSearch) -> None:
+                workers.check()
+                if p.verbose > 0:
+                    print(
+                        (f"problem {row}  " if len(problems) > 1 else "")
+                        + f"epoch {epoch['epoch'] + 1:4d}  objective {epoch['objective']:.6g}  "
+                        f"gap {epoch['gap']:.3g}  nonzeros {epoch['nonzeros']}  "
+                        f"{epoch['seconds']:.3f} s"
+                    )
+
+            return minimiser.to(p.l1, p.l2, tol=p.tol, max_iter=p.max_iter, after=after)
+
+        with Workers(min(threads, len(problems))) as workers:
+            found = workers.results(range(len(problems)), minimum_of)
         self._load(
             np.vstack([minimum.coef for minimum in found]),
             np.array([minimum.intercept for minimum in found]),
@@ -95,7 +99,7 @@ class _DualNetModel(SparseLinear):
             setattr(self, name, values[0] if len(values) == 1 else np.array(values))
         self.n_iter_ = max(minimum.n_iter for minimum in found)
         self.history_ = [
-            {"problem": row, **record} if len(found) > 1 else record
+            {"problem": row, **record} if len(found) > 1 else dict(record)
             for row, minimum in enumerate(found)
             for record in minimum.history
         ]
@@ -115,16 +119,16 @@ class DualNetClassifier(SparseClassifier, _DualNetModel):
     """Linear classification at the minimum of the elastic net, with a certificate of how near.
 
     Minimises ``mean loss + l1 |w|_1 + l2/2 |w|^2`` to a duality gap that proves how much is left,
-    by dual coordinate ascent with a proximal centre, and by Newton's method on the weights that are
-    not zero.  The l1 and l2 are those of :class:`LazyNetClassifier`, which learns from streams and
-    does not arrive at the minimum: its last weights have many more nonzeros.  Several classes are
-    trained one against the rest.
+    by Newton's method on the weights that are not zero; where most weights are not zero, by dual
+    coordinate ascent with a proximal centre.  The l1 and l2 are those of
+    :class:`LazyNetClassifier`, which learns from streams and does not arrive at the minimum: its
+    last weights have many more nonzeros.  Several classes are trained one against the rest.
 
     Parameters
     ----------
     loss : str or object, default="log_loss"
-        Any loss of :class:`LazyNetClassifier`.  The losses without curvature, "hinge",
-        "absolute_error" and "epsilon_insensitive", converge slowly where ``l2`` is 0 or small.
+        Any loss of :class:`LazyNetClassifier`.  Losses whose slope jumps, "hinge",
+        "absolute_error" and "epsilon_insensitive", take longer than smooth ones.
     l1, l2 : float, default=1e-4
         The strengths of the penalty, at least 0.  At most one of them may be 0: without a penalty
         there is no certificate, and perhaps no minimum.
@@ -143,7 +147,7 @@ class DualNetClassifier(SparseClassifier, _DualNetModel):
     n_jobs : int or None, default=None
         Threads for several classes.  The number of threads changes no bit of the model.
     verbose : int, default=0
-        1: a progress bar over the classes on a terminal if tqdm is installed.
+        1: a line per epoch.
 
     Attributes
     ----------
@@ -158,9 +162,9 @@ class DualNetClassifier(SparseClassifier, _DualNetModel):
     n_iter_ : int
         Epochs, the largest number of any class.
     history_ : list of dict
-        Per epoch: ``epoch``, ``objective``, ``gap`` (without the rounding that ``duality_gap_``
-        accounts for), ``nonzeros``, ``seconds``; with several classes also ``problem``, the row of
-        ``coef_``.
+        Per epoch: ``epoch``, ``objective``, ``gap`` (an estimate: ``duality_gap_`` also accounts
+        for rounding), ``nonzeros``, ``seconds`` (of this epoch); with several classes also
+        ``problem``, the row of ``coef_``.
     classes_ : ndarray of shape (n_classes,)
         The class labels, sorted.
 
@@ -174,6 +178,12 @@ class DualNetClassifier(SparseClassifier, _DualNetModel):
     >>> model = DualNetClassifier(l1=5e-3, l2=0, random_state=0).fit(X, y)
     >>> model.duality_gap_ <= 1e-4 * 0.7, int((model.coef_ != 0).sum()) < 200
     (True, True)
+    >>> model.predict(X[:3]).tolist() == y[:3].tolist()
+    True
+    >>> bool((model.decision_function(X[:3]) > 0).tolist() == (y[:3] == "yes").tolist())
+    True
+    >>> model.predict_proba(X[:3]).sum(axis=1).round(9)
+    array([1., 1., 1.])
     """
 
     _kinds = table(**_DualNetModel._kinds, class_weight=CLASS_WEIGHT, n_jobs=THREADS)
@@ -248,6 +258,8 @@ class DualNetRegressor(SparseRegressor, _DualNetModel):
     >>> model = DualNetRegressor(l1=0.1, l2=0, tol=1e-9).fit(X, X @ [1.0, 0.0, -2.0] + 5.0)
     >>> model.coef_.round(1), model.intercept_.round(1)
     (array([ 0.9,  0. , -1.9]), array([5.]))
+    >>> model.predict([[1.0, 7.0, 1.0]]).round(1)  # .9 - 1.9 + 5
+    array([4.])
     """
 
     @helpful

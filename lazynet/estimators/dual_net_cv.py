@@ -404,7 +404,7 @@ def _minimiser(
 
 
 def _options(p: SimpleNamespace, workers: Workers) -> dict[str, Any]:
-    return {"tol": p.tol, "max_iter": p.max_iter, "check": workers.check}
+    return {"tol": p.tol, "max_iter": p.max_iter, "after": lambda _: workers.check()}
 
 
 def held_out_loss(

@@ -4,7 +4,8 @@ Minimises  P(w, b) = (1/n) sum s_i l(x_i.w + b, y_i) + l1 |w|_1 + l2/2 |w|^2  ov
 working set W; all other weights are 0.  One step at w, with p_i = x_i.w + b, slopes
 g_i = s_i l'(p_i)/n, curvatures h_i = s_i l''(p_i)/n and d = v - w:
 
-    v = argmin  g.Xd + 1/2 sum h_i (x_i.d + e)^2 + l1 |v|_1 + l2/2 |v|^2 + 1/2 sum D_j d_j^2
+    v = argmin  g.(Xd + e) + 1/2 sum h_i (x_i.d + e)^2 + l1 |v|_1 + l2/2 |v|^2
+                + 1/2 sum D_j d_j^2 + 1/2 D_b e^2
     w <- w + t (v - w),  t = 1, 1/2, 1/4, ... until P falls by 1 % of what the model promises.
 
 e is the change of the intercept.  D is a damping, 0 until a step t = 1 is refused.  The model is
@@ -93,6 +94,11 @@ cdef inline void add_column(
         vector[rows[k]] += factor * values[k]
 
 
+cdef inline bint crosses_zero(double old, double new) noexcept nogil:
+    # Not by the sign of a product, which may underflow.
+    return not (new > 0.0 if old > 0.0 else new < 0.0)
+
+
 cdef inline bint grow(void** block, size_t size) noexcept nogil:
     """Give the block at least ``size`` bytes; keeps what it holds.  False without memory."""
     cdef void* larger = realloc(block[0], size if size else 1)
@@ -143,7 +149,9 @@ cdef class WorkingSet:
     cdef int64_t n_values, values_room
     cdef int32_t* rows
     cdef double* values
-    # What an extraction has found so far.
+    # Columns that have been named and not yet placed, and what picking has found for them so far.
+    cdef Py_ssize_t n_named
+    cdef Py_ssize_t next_row       # the row from which picking goes on; -1: nothing is named
     cdef int64_t n_found, found_room
     cdef int32_t* found_places
     cdef double* found_values
@@ -155,6 +163,9 @@ cdef class WorkingSet:
     cdef bint everywhere           # whether the next sweep visits all of W
     cdef Py_ssize_t n_active
     cdef int64_t work              # nonzeros visited since the call began
+    # What may be called.
+    cdef bint busy                 # whether a call is under way, perhaps in another thread
+    cdef bint started, modelled    # whether there are weights, and a model at these weights
 
     def __cinit__(
         self, Examples examples, int loss, double epsilon, double curvature, double share,
@@ -184,6 +195,7 @@ cdef class WorkingSet:
             raise MemoryError(f"no memory for {d} columns and {n} rows")
         memset(self.places, 255, (d + 1) * sizeof(int32_t))
         self.found_starts[0] = 0
+        self.next_row = -1
 
     def __dealloc__(self):
         free(self.margins)
@@ -213,6 +225,31 @@ cdef class WorkingSet:
         free(self.found_values)
         free(self.found_starts)
 
+    # Methods give up the GIL between ``enter`` and ``leave``: meanwhile another thread could call a
+    # method that moves the arrays.
+    cdef int check_free(self) except -1:
+        if self.busy:
+            raise RuntimeError("a working set is used by one thread at a time")
+        return 0
+
+    cdef int enter(self) except -1:
+        self.check_free()
+        self.busy = True
+        return 0
+
+    cdef void leave(self) noexcept:
+        self.busy = False
+
+    cdef int check_started(self) except -1:
+        if not self.started:
+            raise ValueError("start must be called before the weights are used")
+        return 0
+
+    cdef int check_modelled(self) except -1:
+        if not self.modelled:
+            raise ValueError("the present weights and columns have no model: call model first")
+        return 0
+
     # --- the columns ------------------------------------------------------------------------
 
     def __len__(self):
@@ -240,14 +277,28 @@ cdef class WorkingSet:
         n = 0
         for j in range(self.n_columns):
             if fabs(u[j]) > threshold and self.places[j] < 0:
+                if n == found.shape[0]:
+                    break  # another thread has changed u
                 out[n] = j
                 n += 1
-        return found
+        return found[:n]
+
+    cdef void forget(self) noexcept nogil:
+        """Take their places from the columns that have been named and not placed."""
+        cdef Py_ssize_t k
+        for k in range(self.size, self.size + self.n_named):
+            self.places[self.features[k]] = -1
+        self.n_named, self.n_found, self.next_row = 0, 0, -1
 
     def name(self, const int64_t[::1] features not None):
-        """Give the features places behind the present ones; ``pick`` then copies their columns."""
+        """Give the features places behind the present ones; ``pick`` then copies their columns.
+
+        Features that were named before and have not been placed lose their places.
+        """
         cdef Py_ssize_t k, room, size = self.size + features.shape[0]
         cdef int64_t feature
+        self.check_free()
+        self.forget()
         if size > MOST:
             raise ValueError(f"a working set has at most {MOST} columns, got {size}")
         if size > self.room:
@@ -262,39 +313,43 @@ cdef class WorkingSet:
             ):
                 raise MemoryError(f"no memory for {size} columns")
             self.room = room
-        size = self.size
         for k in range(features.shape[0]):
             feature = features[k]
             if not 0 <= feature < self.n_columns or self.places[feature] >= 0:
-                for k in range(self.size, size):
-                    self.places[self.features[k]] = -1
+                self.forget()
                 raise ValueError(
                     f"features must be new columns from 0 to {self.n_columns - 1}, got {feature}"
                 )
+            size = self.size + k
             self.features[size], self.weights[size], self.lengths[size] = feature, 0.0, 0
             self.starts[size] = self.n_values
             self.places[feature] = <int32_t> size
-            size += 1
-        self.n_found = 0
-        return size
+            self.n_named += 1
+        self.next_row = 0
+        return self.size + self.n_named
 
     def pick(self, Py_ssize_t start):
         """Find the nonzeros of the named columns in the rows from ``start`` on.
 
-        Returns how the call ended and the first row not done.
+        Returns how the call ended and the first row not done, from which the next call goes on.
         """
-        cdef Py_ssize_t row = max(start, 0), touched = 0
+        cdef Py_ssize_t row = start, touched = 0
         cdef int64_t room
         cdef int defect = SOUND
         cdef Row loaded
         cdef Room space
+        if self.next_row < 0:
+            raise ValueError("name must be called before pick: no features wait for their columns")
+        if start != self.next_row:
+            raise ValueError(f"start must be {self.next_row}, the next row, got {start}")
+        self.enter()
         space.bytes, space.size = NULL, 0
         with nogil:
             while row < self.n_rows and touched <= PATIENCE:
                 defect = self.examples.ops.load_row(&self.examples.csr, row, &loaded, &space)
                 if defect != SOUND:
                     break
-                if self.n_found + loaded.length > self.found_room:
+                if self.found_places == NULL or self.n_found + loaded.length > self.found_room:
                     room = 2 * (self.n_found + loaded.length) + 1024
                     if not (
                         grow(<void**> &self.found_places, room * 4)
@@ -311,6 +366,8 @@ cdef class WorkingSet:
                 touched += loaded.length
                 row += 1
             free(space.bytes)
+        self.next_row = row
+        self.leave()
         if defect == NO_MEMORY:
             return <int> OUT_OF_MEMORY, row
         if defect != SOUND:
@@ -322,18 +379,26 @@ cdef class WorkingSet:
         cdef int64_t k, at, start, room
         cdef Py_ssize_t column, row
         cdef double importance
-        if not self.size <= size <= self.room:
-            raise ValueError(f"size must lie between {self.size} and {self.room}, got {size}")
-        with nogil:
-            for k in range(self.n_found):
-                self.lengths[self.found_places[k]] += 1
-        if self.n_values + self.n_found > self.values_room:
+        self.check_free()
+        if self.next_row < 0:
+            raise ValueError("name must be called before place: no features wait for their columns")
+        if size != self.size + self.n_named:
+            raise ValueError(f"size must be {self.size + self.n_named}, as named, got {size}")
+        if self.next_row < self.n_rows:
+            raise ValueError(
+                f"pick must have come to the last of {self.n_rows} rows before place is called, "
+                f"but the next row is {self.next_row}"
+            )
+        if self.rows == NULL or self.n_values + self.n_found > self.values_room:
             room = self.n_values + self.n_found
             room += room // 4 + 1024
             if not (grow(<void**> &self.rows, room * 4) and grow(<void**> &self.values, room * 8)):
                 raise MemoryError(f"no memory for {room} nonzeros")
             self.values_room = room
+        self.enter()
         with nogil:
+            for k in range(self.n_found):
+                self.lengths[self.found_places[k]] += 1
             start = self.n_values
             for column in range(self.size, size):
                 self.starts[column] = start
@@ -351,7 +416,9 @@ cdef class WorkingSet:
                     self.norms[column] += importance * self.found_values[k] * self.found_values[k]
             self.n_values = start
             self.size = size
-            self.n_found = 0
+            self.n_named, self.n_found, self.next_row = 0, 0, -1
+            self.modelled = False
+        self.leave()
 
     cdef inline double _importance(self, Py_ssize_t row) noexcept nogil:
         return self.examples.importances[row] if self.examples.importances != NULL else 1.0
@@ -366,6 +433,8 @@ cdef class WorkingSet:
         cdef Py_ssize_t place, row
         check_vector("weights", weights, self.n_columns)
         check_vector("held", held, self.n_rows if nu > 0.0 else 0)
+        self.check_free()
+        self.started = True
         self.l1, self.l2, self.intercept, self.nu, self.damping = l1, l2, intercept, nu, 0.0
         self.curvature = 1.0 / nu if nu > 0.0 else self.own_curvature
         for row in range(held.shape[0]):
@@ -377,6 +446,8 @@ cdef class WorkingSet:
     def refresh(self):
         """Compute the margins from the weights, and the loss with its derivatives."""
         cdef Py_ssize_t place
+        self.check_started()
+        self.enter()
         with nogil:
             memset(self.margins, 0, self.n_rows * sizeof(double))
             for place in range(self.size):
@@ -388,6 +459,8 @@ cdef class WorkingSet:
             self.total = self._evaluate(
                 self.margins, self.intercept, self.slopes, self.curvatures
             )
+            self.modelled = False
+        self.leave()
 
     def read(self, double[::1] weights not None, double[::1] duals not None):
         """weights <- w, 0 outside the working set; duals <- -l'(p_i).  Returns the intercept."""
@@ -395,8 +468,11 @@ cdef class WorkingSet:
         cdef double importance
         check_vector("weights", weights, self.n_columns)
         check_vector("duals", duals, self.n_rows)
+        self.check_started()
+        self.enter()
         with nogil:
-            memset(&weights[0] if self.n_columns else NULL, 0, self.n_columns * sizeof(double))
+            if self.n_columns:
+                memset(&weights[0], 0, self.n_columns * sizeof(double))
             for place in range(self.size):
                 weights[self.features[place]] = self.weights[place]
             for row in range(self.n_rows):
@@ -405,6 +481,7 @@ cdef class WorkingSet:
                     duals[row] = -self.slopes[row] / importance
                 else:
                     duals[row] = 0.0
+        self.leave()
         return self.intercept
 
     def predictions(self, double[::1] margins not None, double[::1] sizes not None):
@@ -414,6 +491,8 @@ cdef class WorkingSet:
         cdef double weight, term
         check_vector("margins", margins, self.n_rows)
         check_vector("sizes", sizes, self.n_rows)
+        self.check_started()
+        self.enter()
         with nogil:
             for row in range(self.n_rows):
                 margins[row] = self.margins[row]
@@ -427,6 +506,7 @@ cdef class WorkingSet:
                         self.scratch[self.rows[k]] += 1.0
             for row in range(self.n_rows):
                 sizes[row] *= self.scratch[row]
+        self.leave()
 
     cdef double _evaluate(
         self, const double* margins, double intercept, double* slopes, double* curvatures
@@ -468,6 +548,8 @@ cdef class WorkingSet:
 
     def objective(self):
         """The objective, of the smoothed loss if there is a smoothing."""
+        self.check_started()
+        self.check_free()
         return self.total + self._penalty(self.weights)
 
     cdef double _penalty(self, const double* weights) noexcept nogil:
@@ -490,6 +572,8 @@ cdef class WorkingSet:
         cdef int64_t k
         cdef double gradient, hessian, u, over, estimate = 0.0, reward = 0.0, largest = 0.0
         cdef double violation = 0.0, absolute = 0.0, value, pull
+        self.check_started()
+        self.enter()
         with nogil:
             self.work = 0
             for place in range(self.size):
@@ -520,18 +604,22 @@ cdef class WorkingSet:
                 for row in range(self.n_rows):
                     self.intercept_gradient += self.slopes[row]
                     self.intercept_hessian += self.curvatures[row]
+                self.intercept_hessian += self._intercept_damping()
                 self.intercept_hessian = fmax(self.intercept_hessian, LEAST * self.curvature)
             if self.l2 == 0.0 and largest > self.l1:
                 estimate += (1.0 - self.l1 / largest) * reward
                 if estimate <= target:
                     estimate = self.total + self.l1 * absolute
                     estimate += self._conjugates(self.l1 / largest)
-            memcpy(self.trial, self.weights, self.size * sizeof(double))
+            if self.size:
+                memcpy(self.trial, self.weights, self.size * sizeof(double))
             memset(self.response, 0, self.n_rows * sizeof(double))
             self.trial_intercept = self.intercept
             self.sweeps = self.next_gradients = 0
             self.wait = 1
             self._visit_all()
+            self.modelled = True
+        self.leave()
         return estimate, violation, absolute, self.intercept_gradient
 
     cdef inline double _curvature_of(self, Py_ssize_t place) noexcept nogil:
@@ -553,6 +641,19 @@ cdef class WorkingSet:
             + self.damping * self.curvature * self.norms[place] * moved
         )
 
+    cdef inline double _intercept_damping(self) noexcept nogil:
+        # The intercept is the weight of a column of ones, whose share sum s_i x_ij^2 is 1.
+        return self.damping * self.curvature
+
+    cdef double _intercept_slope(self) noexcept nogil:
+        """The slope of the model in the intercept."""
+        cdef Py_ssize_t row
+        cdef double slope = self.intercept_gradient
+        slope += self._intercept_damping() * (self.trial_intercept - self.intercept)
+        for row in range(self.n_rows):
+            slope += self.response[row]
+        return slope
+
     cdef void _visit_all(self) noexcept nogil:
         cdef Py_ssize_t place
         for place in range(self.size):
@@ -565,6 +666,8 @@ cdef class WorkingSet:
         cdef double met
         cdef Py_ssize_t place, flips = 0
         cdef bint done = False
+        self.check_modelled()
+        self.enter()
         with nogil:
             self.work = 0
             while self.sweeps < MOST_SWEEPS:
@@ -589,6 +692,7 @@ cdef class WorkingSet:
                     else:
                         self.wait *= 4
                     self.next_gradients = self.sweeps + self.wait
+        self.leave()
         return bool(done or self.sweeps >= MOST_SWEEPS)
 
     cdef double _sweep(self, Py_ssize_t* flips) noexcept nogil:
@@ -614,9 +718,7 @@ cdef class WorkingSet:
                     row = self.rows[at]
                     self.response[row] += change * self.values[at] * self.curvatures[row]
         if self.fit_intercept:
-            change = self.intercept_gradient
-            for row in range(self.n_rows):
-                change += self.response[row]
+            change = self._intercept_slope()
             met = fmax(met, fabs(change))
             change = -change / self.intercept_hessian
             self.trial_intercept += change
@@ -659,9 +761,7 @@ cdef class WorkingSet:
             step[k] = 0.0
             power += residual[k] * scaled[k]
         if self.fit_intercept:
-            rest_b = -self.intercept_gradient
-            for row in range(self.n_rows):
-                rest_b -= self.response[row]
+            rest_b = -self._intercept_slope()
             direction_b = scaled_b = rest_b / self.intercept_hessian
             power += rest_b * scaled_b
         self.work += nonzeros
@@ -679,6 +779,7 @@ cdef class WorkingSet:
             if self.fit_intercept:
                 for row in range(self.n_rows):
                     image_b += along[row]
+                image_b += self._intercept_damping() * direction_b
                 bend = image_b * direction_b
             for k in range(n):
                 place = self.support[k]
@@ -711,19 +812,21 @@ cdef class WorkingSet:
         for k in range(n):
             old = self.trial[self.support[k]]
             new = old + step[k]
-            if old * new <= 0.0:
+            if crosses_zero(old, new):
                 crosses = True
                 if -old / step[k] < reach:
                     reach, first_zero = -old / step[k], k
         if crosses:
             # Whether the model falls along the projected step.
+            moved = self.trial_intercept - self.intercept + 0.5 * step_b
             linear, quadratic = self.intercept_gradient * step_b, 0.0
+            linear += self._intercept_damping() * step_b * moved
             for row in range(self.n_rows):
                 along[row] = step_b
             for k in range(n):
                 place = self.support[k]
                 old = self.trial[place]
-                new = old + step[k] if old * (old + step[k]) > 0.0 else 0.0
+                new = 0.0 if crosses_zero(old, old + step[k]) else old + step[k]
                 moved = new - old
                 self._add(place, moved, along)
                 linear += moved * (self.gradient[place] + (self.l1 if old > 0.0 else -self.l1))
@@ -761,7 +864,7 @@ cdef class WorkingSet:
             place = self.support[k]
             old = self.trial[place]
             new = old + step[k]
-            self.trial[place] = new if old * new > 0.0 else 0.0
+            self.trial[place] = 0.0 if crosses_zero(old, new) else new
         return reach == 1.0
 
     cdef inline void _add(self, int32_t place, double factor, double* vector) noexcept nogil:
@@ -779,7 +882,10 @@ cdef class WorkingSet:
         cdef Py_ssize_t place, row
         cdef int turn
         cdef double promise, base, length = 1.0, total = 0.0, shift
-        cdef double* change = self.scratch
+        cdef double* change
+        self.check_modelled()
+        self.enter()
+        change = self.scratch
         with nogil:
             memset(change, 0, self.n_rows * sizeof(double))
             shift = self.trial_intercept - self.intercept
@@ -820,6 +926,8 @@ cdef class WorkingSet:
                 self.damping = fmin(fmax(10.0 * self.damping, LEAST_DAMPING), MOST_DAMPING)
             else:
                 self.damping = 0.1 * self.damping if self.damping > LEAST_DAMPING else 0.0
+            self.modelled = False
+        self.leave()
         return length
 
     @property

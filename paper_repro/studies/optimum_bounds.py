@@ -14,7 +14,7 @@ from paper_repro.solvers import OURS, PEERS
 from paper_repro.solvers.celer_solvers import CELER
 from paper_repro.solvers.scikit_learn import LIBLINEAR, SAGA
 from paper_repro.solvers.skglm_solvers import COORDINATES, PROX_NEWTON
-from paper_repro.studies.optimum import CORPUS, LEVELS, POINTS, Question, by_rows_key, shown
+from paper_repro.studies.optimum import CORPUS, LEVELS, POINTS, WEAK, Question, by_rows_key, shown
 from paper_repro.study import Measured
 
 SKGLM = (PROX_NEWTON, COORDINATES)
@@ -51,7 +51,11 @@ class Race(Measured):
     def __init__(self, document: Mapping[str, Any]) -> None:
         super().__init__(document)
         self.setting = self.records["setting"]
-        self.races = {Question.of(parts): record for parts, record in self.group("race")}
+        self.races = {
+            Question.of(parts, group == "weak"): record
+            for group in ("race", "weak")
+            for parts, record in self.group(group)
+        }
 
     def seconds(self, asked: Question, name: str, level: float) -> float | None:
         """The median time at which a program arrived, or None if it did not."""
@@ -85,8 +89,12 @@ class Race(Measured):
         return Ratio(min(waited) / ours, bound=True)
 
     def of(self, name: str, loss: str) -> list[Question]:
-        """The questions on a set of rows with a loss."""
-        return [asked for asked in self.races if (asked.rows, asked.loss) == (name, loss)]
+        """The questions on a set of rows with a loss, but for the weak penalty."""
+        return [
+            asked
+            for asked in self.races
+            if (asked.rows, asked.loss) == (name, loss) and not asked.weak
+        ]
 
     def left(self, asked: Question) -> float:
         """How far below the least objective the minimum may be, as the certificates say."""
@@ -179,12 +187,13 @@ def _against(
     names: Sequence[str],
     level: float,
     which: Callable[[Question], bool],
+    weak: bool = False,
 ) -> Callable[[Race], list[Ratio]]:
     def values(race: Race) -> list[Ratio]:
         return [
             ratio
             for asked in race.races
-            if asked.loss == LOGISTIC and which(asked)
+            if asked.loss == LOGISTIC and asked.weak == weak and which(asked)
             if (ratio := race.ratio(asked, names, level)) is not None
         ]
 
@@ -211,6 +220,12 @@ def _lines() -> Iterator[Line]:
             bound,
             "geometric mean",
             _against(SKGLM, level, lambda asked: on_corpus(asked) and asked.mixed),
+        )
+        yield Line(
+            f"the same where l1 = l2 = {WEAK:g}",
+            bound,
+            "geometric mean",
+            _against(SKGLM, level, on_corpus, weak=True),
         )
     yield Line(
         f"scikit-learn saga / lazynet, elastic net, corpus, at {first:g}",

@@ -28,11 +28,11 @@ _LOOKS: dict[str, dict[str, Any]] = {
     COORDINATES: dict(color=RUST, marker="^", linestyle=":", markerfacecolor="white"),
     CELER: dict(color=SAND, marker="v", linestyle="-."),
     SAGA: dict(color=GREY, marker="P", linestyle="--"),
+    own.SAGA: dict(color=LIGHT, marker="X", linestyle="-"),
     own.FOBOS: dict(color=LIGHT, marker="s", linestyle="-"),
     own.AVERAGED: dict(color=LIGHT, marker="s", linestyle="--", markerfacecolor="white"),
-    own.RDA: dict(color=LIGHT, marker="p", linestyle=":", markerfacecolor="white"),
-    own.STABILISED: dict(color=PALE, marker="*", linestyle="-."),
-    own.SAGA: dict(color=PALE, marker="X", linestyle="-"),
+    own.RDA: dict(color=LIGHT, marker="v", linestyle=":", markerfacecolor="white"),
+    own.STABILISED: dict(color=PALE, marker="o", linestyle="--", markerfacecolor="white"),
 }
 
 

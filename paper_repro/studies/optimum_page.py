@@ -109,7 +109,7 @@ def shown_programs(race: Race) -> str:
         share=SHOWN_SHARE,
         multiple=SHOWN_MULTIPLES[-1],
         rates=len(own.RATES),
-        rejected=len(own.REJECTED),
+        rejected=len(own.REJECTION_RATES),
         passes=max(own.PASSES),
     )
     tables = []

@@ -23,10 +23,14 @@ ROOMS = [
     ("losses", "penalties", "schedules", "averages", "forms", "rules"),
     ("data", "importances", "seeds", "threads", "transactions"),
     ("engines",),
+    ("certificates",),
+    ("searches",),
+    ("minimise",),
     ("catalogue",),
     ("training",),
     ("checks",),
-    ("choice", "estimators", "path_figures", "paths", "stepper"),
+    ("path_figures",),
+    ("choice", "estimators", "paths", "stepper"),
     ("selection", "testing"),
 ]
 WORDS = {"params", "losses", "penalties", "schedules", "averages", "forms", "rules"}

@@ -179,7 +179,7 @@ def test_points_that_do_not_arrive_are_named():
     """A warning says which points are above tol, and how far; the path is returned."""
     X, y = make_data(n=80, d=30)
     with pytest.warns(ConvergenceWarning) as caught:
-        path = net_path(X, y, n_points=12, tol=1e-6, max_iter=3)
+        path = net_path(X, y, n_points=12, tol=1e-9, max_iter=2)
     (message,) = (str(warning.message) for warning in caught)
     late = np.flatnonzero(~path.converged)
     assert 5 < len(late) < 12

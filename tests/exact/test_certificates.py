@@ -16,6 +16,7 @@ from scipy.optimize import minimize_scalar
 from support.dual import dual_problems, grid_problem, near_the_minimum, run_to_the_minimum
 
 from lazynet import certificates
+from lazynet.engines import mean
 from lazynet.losses import LOSSES, get_loss
 from lazynet.minimise import Minimiser, Problem
 from lazynet.penalties import ElasticNet
@@ -264,7 +265,7 @@ def test_equal_seeds_give_equal_minima():
 # --- the tests are tested -------------------------------------------------------------------------
 
 
-def no_excess(sums, share, l1):
+def no_excess(sums, share, l1, wrong):
     return 0.0, 0.0, 0.0
 
 
@@ -276,7 +277,8 @@ def no_balance(examples, duals):
 def test_bounds_that_do_not_hold_are_caught(monkeypatch, name, broken):
     """A certificate that ignores a condition on its dual variables is too good for some problem."""
     kernel = vars(certificates.kernel)
-    monkeypatch.setattr(certificates, "kernel", type("Broken", (), kernel | {name: broken}))
+    for module in (certificates, mean):
+        monkeypatch.setattr(module, "kernel", type("Broken", (), kernel | {name: broken}))
 
     @settings(
         max_examples=500, phases=[Phase.generate], database=None, derandomize=True, deadline=None,

@@ -232,7 +232,7 @@ class ForgetsTheImportanceInTheCurvature(DualAscent):
         super().__init__(mean, *options)
         if mean.importances is not None:
             s = mean.importances
-            self.squared_norms = self.squared_norms / np.where(s, s, 1.0)
+            mean.squared_norms = mean.squared_norms / np.where(s, s, 1.0)
 
 
 class KeepsTheOldKappaInZ(DualAscent):
@@ -257,7 +257,7 @@ class SkipsEmptyRows(DualAscent):
     """Lets the dual variable of a row without values stay."""
 
     def take(self, order):
-        super().take(order[self.squared_norms[order] > 0.0])
+        super().take(order[self.mean.squared_norms[order] > 0.0])
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ Arrays lie in fences, so that reading or writing one entry beyond them kills the
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import warnings
 from collections.abc import Callable
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 from lazynet.kernels import cells
 from lazynet.kernels.averages import Average
 from lazynet.kernels.examples import Examples, Steps, Task
+from lazynet.kernels.newton import WorkingSet
 from lazynet.kernels.stabilised import Records
 from safe.fuzz.alarm import stopped_after
 from safe.fuzz.disguises import DISGUISES, fenced, overlapping
@@ -32,6 +34,7 @@ PARTS_OF: dict[type, Callable[[Parts], Arguments]] = {
     Task: Parts.task_numbers,
     Average: Parts.past,
     Records: Parts.record_arrays,
+    WorkingSet: Parts.columns,
 }
 ODD_INTEGERS = [-1, 1, 7, 2**31 - 1, 2**31, -(2**31), 2**62, -(2**63), 2**63 - 1, 2**63, 2**64,
                 10**30]  # fmt: skip
@@ -47,7 +50,7 @@ def generate(random: np.random.Generator, ledger: Ledger) -> None:
     parts = Parts(random, (lambda array: fenced(array, front=front)) if fence else np.array)
     given = RECIPES[name](parts)
     words = ["data", "indices", "indptr", "step", "row", "records", "examples", "steps", "task",
-             "average", "l1", *given]  # fmt: skip
+             "average", "l1", "features", "name", "model", *given]  # fmt: skip
     if "kind" in given:
         # Numbers among the settings and fields have names of their own.
         words += [*cells.settings(given["kind"]), *cells.fields(given["kind"])]
@@ -216,8 +219,28 @@ def use_again(given: Arguments, how: str) -> None:
             elif isinstance(value, Records):
                 value.clear()
                 repr(value.features)
+            elif isinstance(value, WorkingSet):
+                use_columns(value, len(value))
         except (TypeError, ValueError, AttributeError):
             continue
+
+
+def use_columns(columns: WorkingSet, size: int) -> None:
+    """Call the methods of a working set out of order; those that are refused change nothing."""
+    for method, arguments in (
+        (columns.descend, (1e-9,)),
+        (columns.place, (size + 1,)),
+        (columns.pick, (0,)),
+        (columns.place, (size,)),
+        (columns.refresh, ()),
+        (columns.model, (0.0,)),
+        (columns.descend, (1e-9,)),
+        (columns.search, ()),
+        (columns.search, ()),
+        (columns.objective, ()),
+    ):
+        with contextlib.suppress(ValueError):
+            method(*arguments)
 
 
 def without_recipe() -> list[str]:

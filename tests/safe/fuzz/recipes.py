@@ -16,9 +16,10 @@ from numpy.typing import NDArray
 
 import lazynet.kernels
 from lazynet.catalogue import ALGORITHMS
-from lazynet.kernels import averages, cells, clock, dekel, rescaled, stabilised
+from lazynet.kernels import averages, cells, clock, dekel, dual, rescaled, stabilised
 from lazynet.kernels.averages import Average
 from lazynet.kernels.examples import Examples, Steps, Task
+from lazynet.kernels.newton import WorkingSet
 from lazynet.kernels.stabilised import Records
 
 #: Lets a recipe lay out its arrays: fenced, or anywhere.
@@ -189,8 +190,85 @@ class Parts:
             first=0,
         )
 
+    def columns(self) -> Arguments:
+        """What ``WorkingSet`` takes."""
+        return dict(
+            examples=self.examples(),
+            loss=int(self.random.integers(8)),
+            epsilon=0.1,
+            curvature=1.0,
+            share=1.0 / self.n,
+            fit_intercept=bool(self.random.integers(2)),
+        )
+
+    def new_features(self) -> NDArray[np.int64]:
+        """Features that a working set does not have yet."""
+        some = self.random.random(self.d) < 0.5
+        return self.place(np.flatnonzero(some).astype(np.int64))
+
+    def beginning(self) -> Arguments:
+        """What the weights of a working set begin with, smoothed or not."""
+        smoothed = bool(self.random.integers(2))
+        return dict(
+            l1=0.01,
+            l2=float(self.random.choice([0.0, 0.1])),
+            weights=self.reals(self.d),
+            intercept=0.5,
+            nu=0.5 if smoothed else 0.0,
+            held=self.reals(self.n if smoothed else 0),
+        )
+
+    def working_set(self, until: str = "") -> WorkingSet:
+        """A working set on which the methods up to the one called ``until`` have been called."""
+        columns = WorkingSet(**self.columns())
+        size = columns.name(self.new_features())
+        for method in ("name", "pick", "place", "start", "model"):
+            if method == "pick":
+                columns.pick(0)
+            elif method == "place":
+                columns.place(size)
+            elif method == "start":
+                columns.start(**self.beginning())
+            elif method == "model":
+                columns.model(0.0)
+            if method == until:
+                break
+        return columns
+
     def counts(self) -> NDArray[np.int32]:
         return self.place(np.zeros((self.d, 2), np.int32))
+
+
+def _dual_run(parts: Parts) -> Arguments:
+    return dict(
+        examples=parts.examples(),
+        order=parts.order(),
+        loss=int(parts.random.integers(8)),
+        epsilon=0.1,
+        l1=0.01,
+        scale=1.0,
+        intercept_scale=float(parts.random.choice([0.0, 1.0])),
+        share=1.0 / parts.n,
+        squared_norms=parts.reals(parts.n, least=0.0),
+        z=parts.reals(parts.d),
+        duals=parts.place(np.zeros(parts.n)),
+        fields=parts.place(np.zeros(dual.DUAL_FIELDS)),
+        first=0,
+    )
+
+
+def _total(parts: Parts, **others: Any) -> Arguments:
+    """What the sums of losses and of conjugates take."""
+    return dict(
+        examples=parts.examples(), loss=int(parts.random.integers(8)), epsilon=0.1, **others
+    )
+
+
+def _place_columns(parts: Parts) -> Arguments:
+    columns = WorkingSet(**parts.columns())
+    size = columns.name(parts.new_features())
+    columns.pick(0)
+    return dict(self=columns, size=size)
 
 
 def _clock_run(parts: Parts) -> Arguments:
@@ -361,6 +439,47 @@ RECIPES: dict[str, Callable[[Parts], Arguments]] = {
     "objective.weight_sums": lambda p: dict(weights=p.reals(p.d)),
     "objective.total_loss": lambda p: dict(examples=p.examples(), weights=p.reals(p.d),
                                            intercept=0.5, loss=0, epsilon=0.1, start=0, stop=p.n),
+    "dual.run": _dual_run,
+    "dual.weights_of": lambda p: dict(z=p.reals(p.d), l1=0.1, scale=2.0, weights=p.reals(p.d)),
+    "dual.sums": lambda p: dict(z=p.reals(p.d), centre=p.reals(p.d), weights=p.reals(p.d),
+                                kappa=0.5, l1=0.1),
+    "dual.recentre": lambda p: dict(z=p.reals(p.d), centre=p.reals(p.d), weights=p.reals(p.d),
+                                    old=0.5, new=1.0),
+    "sums.margins": lambda p: dict(examples=p.examples(), weights=p.reals(p.d), out=p.reals(p.n),
+                                   start=0, compensated=bool(p.random.integers(2))),
+    "sums.add_rows": lambda p: dict(examples=p.examples(), factors=p.reals(p.n),
+                                    sums=p.reals(p.d), start=0),
+    "sums.compensated_add_rows": lambda p: dict(examples=p.examples(), factors=p.reals(p.n),
+                                                sums=p.reals(p.d, 2), start=0),
+    "sums.total_loss": lambda p: _total(
+        p, predictions=p.reals(p.n), shift=0.5, share=0.1,
+        sizes=p.reals(p.n, least=0.0) if p.random.integers(2) else None,
+    ),
+    "sums.total_conjugate": lambda p: _total(p, duals=p.reals(p.n), factor=0.5, share=0.1),
+    "sums.negative_slopes": lambda p: _total(
+        p, predictions=p.reals(p.n), shift=0.5, duals=p.reals(p.n)
+    ),
+    "sums.balance": lambda p: dict(examples=p.examples(), duals=p.reals(p.n)),
+    "sums.excess": lambda p: dict(sums=p.reals(p.d, int(p.random.integers(1, 3))), share=0.1,
+                                  l1=0.1, wrong=0.0),
+    "newton.WorkingSet": Parts.columns,
+    "newton.WorkingSet.candidates": lambda p: dict(self=p.working_set(), u=p.reals(p.d),
+                                                   threshold=0.5),
+    "newton.WorkingSet.holds": lambda p: dict(self=p.working_set(), feature=0),
+    "newton.WorkingSet.name": lambda p: dict(self=WorkingSet(**p.columns()),
+                                             features=p.new_features()),
+    "newton.WorkingSet.pick": lambda p: dict(self=p.working_set("name"), start=0),
+    "newton.WorkingSet.place": _place_columns,
+    "newton.WorkingSet.start": lambda p: dict(self=p.working_set("place"), **p.beginning()),
+    "newton.WorkingSet.refresh": lambda p: dict(self=p.working_set("start")),
+    "newton.WorkingSet.read": lambda p: dict(self=p.working_set("start"), weights=p.reals(p.d),
+                                             duals=p.reals(p.n)),
+    "newton.WorkingSet.predictions": lambda p: dict(self=p.working_set("start"),
+                                                    margins=p.reals(p.n), sizes=p.reals(p.n)),
+    "newton.WorkingSet.objective": lambda p: dict(self=p.working_set("start")),
+    "newton.WorkingSet.model": lambda p: dict(self=p.working_set("start"), target=0.0),
+    "newton.WorkingSet.descend": lambda p: dict(self=p.working_set(), want=1e-9),
+    "newton.WorkingSet.search": lambda p: dict(self=p.working_set()),
     "rescaled.run": lambda p: dict(**p.begun(), vector=p.reals(p.d),
                                    fields=p.place(np.ones(rescaled.RESCALED_FIELDS)), first=0),
     "tables.run": _tables_run,

@@ -1,0 +1,411 @@
+"""The minimiser reaches the minimum, whichever way it goes there.
+
+A duality gap is a sum of terms that are not negative, one for every weight and one for every
+example, and each of them is 0 at the minimum alone.  A term that exceeds the gap, or is negative,
+means that a condition of the minimum is not what the sources say.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from scipy import sparse
+from support.dual import dual_problems, grid_problem
+from support.matrices import corpus, make_data
+
+from lazynet import DualNetClassifier, minimise, net_path
+from lazynet.data import as_examples
+from lazynet.engines.newton import ActiveColumns
+from lazynet.losses import LOSSES, get_loss
+from lazynet.minimise import Minimiser, Problem
+from lazynet.reference.dual import conjugate
+from lazynet.reference.losses import LOSSES as TWINS
+from lazynet.searches import Ascent, Multipliers, Newton, Place, look
+
+TOL = 1e-9
+SMOOTH = [name for name, loss in LOSSES.items() if loss.curvature is not None]
+JUMPING = [name for name, loss in LOSSES.items() if loss.curvature is None]
+PENALTIES = [(0.0, 0.1), (0.05, 0.0), (0.02, 0.02), (2e-3, 0.0)]
+
+each_loss = pytest.mark.parametrize("loss", LOSSES)
+each_penalty = pytest.mark.parametrize(("l1", "l2"), PENALTIES)
+with_and_without_intercept = pytest.mark.parametrize("fit_intercept", [False, True])
+
+
+def minimiser_of(problem, kind=Minimiser, seed=0):
+    """A ``Minimiser`` of a problem in floats."""
+    loss = replace(get_loss(problem.loss), epsilon=problem.epsilon)
+    X = sparse.csr_matrix(np.array(problem.rows, dtype=float))
+    counts = None if problem.importances is None else np.array(problem.importances)
+    given = Problem(X, np.array(problem.targets), counts, loss, problem.fit_intercept)
+    return kind(given, np.random.RandomState(seed))
+
+
+def minimum_of(problem, kind=Minimiser, tol=TOL, max_iter=3000):
+    """The minimum of a problem, which must have been reached."""
+    walker = minimiser_of(problem, kind)
+    found = walker.to(problem.l1, problem.l2, tol=tol, max_iter=max_iter)
+    assert found.converged, f"the gap is {found.gap:.3g}, not {found.target:.3g}"
+    if tol * walker.at_zero > 1e-12:
+        assert found.target == tol * walker.at_zero
+    return found
+
+
+def assert_optimal(problem, found):
+    """Every term of the gap lies between 0 and the gap, and the terms sum to the gap.
+
+    For an example the term is  s_i (l(p_i) + l*(-a_i) + a_i p_i) / n,  and for a weight
+    l1 |w_j| + l2/2 w_j^2 + [|u_j| - l1]+^2 / (2 l2) - u_j w_j.
+    """
+    X, y = np.array(problem.rows, dtype=float), np.array(problem.targets)
+    s = np.ones(len(y)) if problem.importances is None else np.array(problem.importances)
+    s = s / s.sum()
+    w, a, l1, l2 = found.coef, found.duals, problem.l1, problem.l2
+    p = X @ w + found.intercept
+    if problem.fit_intercept:
+        assert abs(s @ a) <= 1e-13 * (1.0 + np.abs(a).max())
+    else:
+        assert found.intercept == 0.0
+    u = X.T @ (s * a)
+    if l2 == 0.0 and np.abs(u).max() > l1:
+        # The dual point of the certificate: inside the box of the l1 penalty.
+        factor = l1 / np.abs(u).max() * (1.0 - 1e-13)
+        a, u = factor * a, factor * u
+    value = TWINS[problem.loss][0]
+    examples = np.array(
+        [
+            s_i * (value(p_i, y_i, problem.epsilon) + a_i * p_i
+                   + conjugate(problem.loss, a_i, y_i, problem.epsilon)) if s_i else 0.0
+            for s_i, p_i, y_i, a_i in zip(s, p, y, a.tolist(), strict=True)
+        ]
+    )  # fmt: skip
+    over = np.maximum(np.abs(u) - l1, 0.0)
+    excess = over**2 / (2.0 * l2) if l2 else 0.0 * over
+    weights = l1 * np.abs(w) + 0.5 * l2 * w**2 + excess - u * w
+    terms = np.concatenate([examples, weights])
+    # The certificate may have had a better dual point, its own scaled into the box.
+    rounding = 1e-12 * (1.0 + np.abs(y).max() ** 2 + np.abs(p).max() ** 2)
+    assert terms.min() >= -rounding
+    assert terms.max() <= found.gap + rounding
+    # Nobody pays an l1 penalty for a weight that nothing pulls at.
+    assert (np.abs(u[w != 0.0]) >= 0.98 * l1).all()
+
+
+@each_loss
+@with_and_without_intercept
+@each_penalty
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_minimum_is_reached(loss, fit_intercept, l1, l2, weighted):
+    """Every condition of the minimum holds, up to the gap that is certified."""
+    for seed in (0, 1):
+        problem = grid_problem(
+            loss, l1=l1, l2=l2, fit_intercept=fit_intercept, n=25, d=6, seed=seed
+        )
+        if not weighted:
+            problem = problem._replace(importances=None)
+        assert_optimal(problem, minimum_of(problem))
+
+
+@given(problem=dual_problems(list(LOSSES)).filter(lambda problem: problem.l1 or problem.l2))
+def test_the_minimum_of_any_small_problem_is_reached(problem):
+    """Importances and values may be 0, rows equal and targets far from any prediction."""
+    problem = problem.in_floats()
+    assert_optimal(problem, minimum_of(problem, tol=1e-7))
+
+
+@each_loss
+@with_and_without_intercept
+def test_integer_importances_are_repeated_rows(loss, fit_intercept):
+    """An importance of 3 is a row three times, and one of 0 is no row."""
+    problem = grid_problem(loss, l1=0.02, l2=0.01, fit_intercept=fit_intercept, n=20, d=5)
+    counts = np.random.default_rng(0).integers(0, 4, 20)
+    weighted = minimum_of(problem._replace(importances=counts.astype(float).tolist()))
+    repeated = minimum_of(
+        problem._replace(
+            rows=np.repeat(problem.rows, counts, axis=0).tolist(),
+            targets=np.repeat(problem.targets, counts).tolist(),
+            importances=None,
+        )
+    )
+    assert abs(weighted.objective - repeated.objective) <= max(weighted.gap, repeated.gap)
+    # The distance to the minimum: l2/2 |w - v|^2 is at most the gap.
+    apart = np.linalg.norm(weighted.coef - repeated.coef)
+    assert apart <= np.sqrt(2.0 * weighted.gap / 0.01) + np.sqrt(2.0 * repeated.gap / 0.01)
+
+
+# --- every way to the minimum ---------------------------------------------------------------------
+
+
+class OneSearch(Minimiser):
+    """A minimiser that has one search alone."""
+
+    def _begin(self, penalty, target):
+        columns = self._columns
+        columns.start(penalty, self.weights, self.intercept)
+        start = look(columns, penalty, self.duals.copy())
+        return self.search(columns, penalty, target), start
+
+
+class NewtonAlone(OneSearch):
+    def search(self, columns, penalty, target):
+        return Newton(columns, penalty, target)
+
+
+class MultipliersAlone(OneSearch):
+    def search(self, columns, penalty, target):
+        return Multipliers(columns, penalty, target, self.at_zero)
+
+
+class AscentAlone(OneSearch):
+    def search(self, columns, penalty, target):
+        return Ascent(self.mean, penalty, self.generator)
+
+
+WAYS = [
+    *((NewtonAlone, loss) for loss in SMOOTH),
+    *((MultipliersAlone, loss) for loss in JUMPING),
+    *((AscentAlone, loss) for loss in LOSSES),
+]
+
+
+@pytest.mark.parametrize(("kind", "loss"), WAYS)
+@with_and_without_intercept
+@pytest.mark.parametrize(("l1", "l2"), [(0.02, 0.02), (0.0, 0.1), (0.05, 0.0)])
+def test_every_search_reaches_the_same_minimum(kind, loss, fit_intercept, l1, l2):
+    """By itself, and the minimum is the one that the searches together have found."""
+    problem = grid_problem(loss, l1=l1, l2=l2, fit_intercept=fit_intercept, n=25, d=6)
+    tol = TOL
+    if kind is AscentAlone:
+        # Without an l2 that holds the weights, dual ascent is slow where the slope jumps.
+        tol = 1e-5 if l2 or loss in SMOOTH else 1e-3
+    together, alone = minimum_of(problem), minimum_of(problem, kind, tol)
+    assert abs(alone.objective - together.objective) <= max(alone.gap, together.gap)
+    if kind is not AscentAlone:
+        assert_optimal(problem, alone)
+
+
+@each_loss
+def test_many_rows_are_left_to_dual_ascent(loss, monkeypatch):
+    """More rows than places are numbers for: no working set is made."""
+    monkeypatch.setattr(minimise, "MOST_ROWS", 10)
+    monkeypatch.setattr(minimise, "ActiveColumns", None)
+    problem = grid_problem(loss, l1=0.02, l2=0.02, fit_intercept=True, n=25, d=6)
+    many = minimum_of(problem, tol=1e-6)
+    monkeypatch.undo()
+    assert abs(many.objective - minimum_of(problem).objective) <= many.gap
+
+
+# --- from anywhere --------------------------------------------------------------------------------
+
+
+@each_loss
+@with_and_without_intercept
+def test_a_warm_start_ends_where_a_cold_one_does(loss, fit_intercept):
+    """From the minimum, from another one, and from weights far from any."""
+    problem = grid_problem(loss, l1=0.03, l2=0.01, fit_intercept=fit_intercept, n=25, d=6)
+    cold = minimum_of(problem)
+    rng = np.random.default_rng(0)
+    for weights, intercept in (
+        (cold.coef, cold.intercept),
+        (rng.normal(size=6), 3.0),
+        (100.0 * rng.normal(size=6), -50.0),
+    ):
+        walker = minimiser_of(problem)
+        walker.start_from(weights, intercept if fit_intercept else 0.0)
+        warm = walker.to(0.03, 0.01, tol=TOL, max_iter=3000)
+        assert warm.converged
+        assert_optimal(problem, warm)
+        assert abs(warm.objective - cold.objective) <= max(warm.gap, cold.gap)
+        if weights is cold.coef and loss in SMOOTH:
+            assert warm.n_iter <= 3
+
+
+@each_loss
+@with_and_without_intercept
+def test_minima_along_a_path_are_those_of_single_searches(loss, fit_intercept):
+    """Down, up again, and from l1 to l2."""
+    start = grid_problem(loss, l1=0.0, l2=0.0, fit_intercept=fit_intercept, n=25, d=6)
+    walker = minimiser_of(start)
+    largest = walker.largest_l1
+    for l1, l2 in [(0.5, 0.0), (0.1, 0.0), (0.01, 0.0), (0.01, 0.01), (0.0, 0.3), (0.4, 0.0)]:
+        problem = start._replace(l1=l1 * largest, l2=l2 * largest)
+        found = walker.to(problem.l1, problem.l2, tol=TOL, max_iter=3000)
+        assert found.converged
+        assert_optimal(problem, found)
+        alone = minimum_of(problem)
+        assert abs(found.objective - alone.objective) <= max(found.gap, alone.gap)
+
+
+def test_a_path_is_made_of_single_minima():
+    """``net_path`` gives the objectives of single fits."""
+    X, y = make_data(n=80, d=30)
+    path = net_path(X, y, n_points=6, tol=1e-8)
+    for k, l1 in enumerate(path.l1s):
+        model = DualNetClassifier(l1=l1, l2=path.l2s[k], tol=1e-8).fit(X, y)
+        assert abs(path.objectives[k] - model.objective_) <= max(path.gaps[k], model.duality_gap_)
+
+
+@pytest.mark.parametrize("loss", ["hinge", "log_loss", "squared_hinge"])
+def test_a_problem_whose_minimum_is_zero(loss):
+    """One class and an intercept: zero weights are found to be the minimum at once."""
+    problem = grid_problem(loss, l1=0.05, l2=0.0, fit_intercept=True)
+    found = minimum_of(problem._replace(targets=[1.0] * 8), max_iter=5)
+    assert not found.coef.any()
+    assert found.gap < 1e-12
+
+
+@pytest.mark.parametrize("target", [0.0, 5.0, -1e6])
+@pytest.mark.parametrize("loss", [name for name in LOSSES if not LOSSES[name].margin])
+def test_equal_targets_need_no_weights(loss, target):
+    """The intercept is the target, and the search ends."""
+    problem = grid_problem(loss, l1=0.05, l2=0.01, fit_intercept=True)
+    found = minimum_of(problem._replace(targets=[target] * 8), max_iter=5)
+    assert not found.coef.any()
+    # Any intercept within epsilon will do for "epsilon_insensitive".
+    assert abs(found.intercept - target) <= problem.epsilon + 1e-14 * (1.0 + abs(target))
+
+
+@pytest.mark.parametrize("loss", ["huber", "modified_huber", "squared_hinge"])
+def test_an_intercept_without_curvature_is_found(loss):
+    """From a start where the loss is a line at every example, or 0."""
+    problem = grid_problem(loss, l1=0.3, l2=0.0, fit_intercept=True, n=20, d=6, seed=1)
+    for weights, intercept in ((np.zeros(6), 40.0), (np.zeros(6), -40.0), (np.ones(6), 1e4)):
+        walker = minimiser_of(problem)
+        walker.start_from(weights, intercept)
+        found = walker.to(0.3, 0.0, tol=TOL, max_iter=200)
+        assert found.converged
+        assert_optimal(problem, found)
+
+
+# --- the same bits --------------------------------------------------------------------------------
+
+BITS = [("log_loss", 1e-3, 0.0), ("squared_hinge", 0.0, 1e-2), ("hinge", 2e-3, 1e-3)]
+
+
+def bits_of(X, y, loss, l1, l2):
+    """Coefficients, intercept, dual variables and gap of a search, as bytes."""
+    importances = 0.5 + np.arange(len(y)) % 3
+    walker = Minimiser(Problem(X, y, importances, get_loss(loss), True), np.random.RandomState(0))
+    found = walker.to(l1, l2, tol=1e-5, max_iter=40)
+    assert found.coef.any()
+    numbers = [found.coef, np.array([found.intercept, found.gap, found.n_iter]), found.duals]
+    return [part.tobytes() for part in numbers]
+
+
+@pytest.mark.parametrize(("loss", "l1", "l2"), BITS)
+def test_every_vector_level_gives_the_same_bits(loss, l1, l2, monkeypatch):
+    """The machine's best loops and the generic ones."""
+    X, y = corpus(n_rows=100, d=150)
+    found, used = {}, []
+    for level in range(8):
+
+        def at_level(*arrays, level=level):
+            examples = as_examples(*arrays)
+            used.append(examples.at_level(level))
+            return examples
+
+        monkeypatch.setattr(minimise, "as_examples", at_level)
+        bits = bits_of(X, y, loss, l1, l2)
+        found[used[-1]] = bits
+    assert all(bits == found[0] for bits in found.values())
+
+
+@pytest.mark.parametrize(("loss", "l1", "l2"), BITS)
+def test_every_kind_of_matrix_gives_the_same_bits(loss, l1, l2, tmp_path):
+    """float32, int64, read-only and memory-mapped arrays that hold equal numbers."""
+    X, y = corpus(n_rows=100, d=150)
+    X = X.astype(np.float32).astype(np.float64)
+    expected = bits_of(X, y, loss, l1, l2)
+    wide = X.copy()
+    wide.indices, wide.indptr = wide.indices.astype(np.int64), wide.indptr.astype(np.int64)
+    frozen, mapped = X.copy(), X.copy()
+    for name in ("data", "indices", "indptr"):
+        getattr(frozen, name).flags.writeable = False
+        np.save(tmp_path / f"{name}.npy", getattr(X, name))
+        setattr(mapped, name, np.load(tmp_path / f"{name}.npy", mmap_mode="r"))
+    for other in (X.astype(np.float32), wide, frozen, mapped):
+        assert bits_of(other, y, loss, l1, l2) == expected
+
+
+@pytest.mark.parametrize("loss", ["log_loss", "hinge"])
+def test_any_number_of_threads_gives_the_same_bits(loss):
+    """Each class has its own seed and its own search."""
+    X, y = make_data(n=90, d=40, n_classes=4)
+    options = dict(loss=loss, l1=1e-3, l2=1e-3, random_state=0)
+    one = DualNetClassifier(**options, n_jobs=1).fit(X, y)
+    for n_jobs in (2, 3, 7):
+        other = DualNetClassifier(**options, n_jobs=n_jobs).fit(X, y)
+        assert other.coef_.tobytes() == one.coef_.tobytes()
+        assert other.intercept_.tobytes() == one.intercept_.tobytes()
+        assert other.duality_gap_.tobytes() == one.duality_gap_.tobytes()
+
+
+# --- the tests are tested -------------------------------------------------------------------------
+
+
+class LetsNobodyJoin(Newton):
+    """Searches among the features that it has."""
+
+    def _improved(self, last):
+        columns = self.columns
+        columns.improve(last.gap, self.target, 0)
+        return look(columns, self.penalty, columns.duals.copy())
+
+
+class ForgetsTheIntercept(Newton):
+    """Ends every epoch with the intercept that there was."""
+
+    def epoch(self, last):
+        place = super().epoch(last)
+        return replace(place, intercept=last.intercept, certificate=None)
+
+
+class Boasts(Newton):
+    """Claims a gap of 0."""
+
+    def epoch(self, last):
+        place = super().epoch(last)
+        honest = place.certificate
+        return replace(place, gap=0.0, certificate=replace(honest, gap=0.0))
+
+
+class LosesASign(Newton):
+    """Turns the weights around."""
+
+    def epoch(self, last):
+        place = super().epoch(last)
+        return Place(-place.weights, place.intercept, place.duals, place.objective, place.gap)
+
+
+@pytest.mark.parametrize("broken", [LetsNobodyJoin, ForgetsTheIntercept, Boasts, LosesASign])
+def test_broken_searches_are_caught(broken):
+    """Each of them fails on one of the problems above."""
+
+    class Broken(OneSearch):
+        def search(self, columns, penalty, target):
+            return broken(columns, penalty, target)
+
+    def reach_all():
+        for l1, l2 in PENALTIES:
+            problem = grid_problem("log_loss", l1=l1, l2=l2, fit_intercept=True, n=25, d=6)
+            assert_optimal(problem, minimum_of(problem, Broken, max_iter=50))
+
+    with pytest.raises(AssertionError):
+        reach_all()
+
+
+def test_columns_without_importances_are_caught(monkeypatch):
+    """A working set that takes every row for one of importance 1 ends at another minimum."""
+
+    class Forgets(ActiveColumns):
+        def __init__(self, mean):
+            plain = as_examples(self.X, mean.y, None)
+            mean = type(mean)(plain, mean.y, None, mean.loss, fit_intercept=mean.fit_intercept)
+            super().__init__(mean)
+
+    problem = grid_problem("log_loss", l1=0.02, l2=0.0, fit_intercept=True, n=25, d=6)
+    Forgets.X = sparse.csr_matrix(np.array(problem.rows))
+    monkeypatch.setattr(minimise, "ActiveColumns", Forgets)
+    with pytest.raises(AssertionError):
+        assert_optimal(problem, minimum_of(problem, max_iter=50))
