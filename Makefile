@@ -91,7 +91,8 @@ notebooks-write: $(VENV)/.notebooks
 	$(BIN)/python notebooks/run.py --write
 
 # pdoc does not look for the modules of a package that has an __all__.
-DOCUMENTED := lazynet lazynet.catalogue lazynet.estimators.base lazynet.schedules lazynet.training lazynet.testing \
+DOCUMENTED := lazynet lazynet.catalogue lazynet.certificates lazynet.estimators.base lazynet.minimise lazynet.paths lazynet.schedules \
+    lazynet.searches lazynet.training lazynet.testing \
     lazynet.checks.tolerance lazynet.checks.twin lazynet.checks.verify lazynet.figures lazynet.reference \
     $(patsubst lazynet/reference/%.py,lazynet.reference.%,$(filter-out %/__init__.py,$(wildcard lazynet/reference/*.py)))
 docs: setup

@@ -1,7 +1,13 @@
-"""Sparse linear models with an elastic net; a step costs only the nonzeros of its example.
+"""Sparse linear models with an elastic net, online or at the minimum of the objective.
 
-`LazyNetClassifier` and `LazyNetRegressor` are the estimators; `ASGDClassifier`, `ASGDRegressor`
-and `StabilisedSGDClassifier` implement one algorithm each; `Stepper` takes one example at a time.
+`LazyNetClassifier` and `LazyNetRegressor` learn one example after the other; a step costs only the
+nonzeros of its example.  `DualNetClassifier` and `DualNetRegressor` find the minimum of the same
+objective and certify it; `net_path` finds the minima along a path of penalties,
+`DualNetClassifierCV` and `DualNetRegressorCV` choose a penalty by cross-validation, and `plot_path`
+and `plot_choice` draw them.  `ASGDClassifier`, `ASGDRegressor` and `StabilisedSGDClassifier`
+implement one algorithm each; `selection_stability` compares what features models choose; `Stepper`
+takes one example at a time.
+
 The small objects name and configure what the estimators are made of: rules (`FoBoS`, `SGD`,
 `TruncatedGradient`, `RDA`, `FTRL`, `AdaGrad`, `SAGA`, `Carpenter`), schedules (`Constant`,
 `InverseTime`, `InverseSqrt`, `Power`, `Pegasos`), engines (`Clock`, `Tables`, `Rescaled`, `Dense`),

@@ -118,11 +118,12 @@ class _DualNetModel(SparseLinear):
 class DualNetClassifier(SparseClassifier, _DualNetModel):
     """Linear classification at the minimum of the elastic net, with a certificate of how near.
 
-    Minimises ``mean loss + l1 |w|_1 + l2/2 |w|^2`` to a duality gap that proves how much is left,
-    by Newton's method on the weights that are not zero; where most weights are not zero, by dual
-    coordinate ascent with a proximal centre.  The l1 and l2 are those of
-    :class:`LazyNetClassifier`, which learns from streams and does not arrive at the minimum: its
-    last weights have many more nonzeros.  Several classes are trained one against the rest.
+    Minimises ``mean loss + l1 * sum|w| + l2/2 * sum w^2``.  The search ends when the duality gap
+    proves that no weights have an objective that is lower by more than ``tol`` allows.  It takes
+    steps of Newton's method on the weights that are not 0, or of dual coordinate ascent where most
+    weights are not 0.  The l1 and l2 mean the same as in :class:`LazyNetClassifier`, which learns
+    from streams and does not arrive at the minimum: its last weights have many more nonzeros.
+    Several classes are trained one against the rest.
 
     Parameters
     ----------
@@ -135,7 +136,8 @@ class DualNetClassifier(SparseClassifier, _DualNetModel):
     tol : float, default=1e-4
         Stop when the duality gap is at most ``tol`` times the objective at zero weights.
     max_iter : int, default=1000
-        The largest number of epochs (passes over the rows).
+        The largest number of epochs; an epoch visits all rows at least once.  A search that ends
+        before the gap is small enough gives a ``ConvergenceWarning`` with the gap.
     fit_intercept : bool, default=True
         Whether to fit an intercept, which is not penalised.
     class_weight : dict, "balanced" or None, default=None
@@ -152,7 +154,8 @@ class DualNetClassifier(SparseClassifier, _DualNetModel):
     Attributes
     ----------
     coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
-        The weights; a weight that is 0 at the minimum is exactly 0.
+        The weights.  A weight that is 0 at the minimum is exactly 0, but for a few that a gap of
+        ``tol`` does not tell from 0.
     intercept_ : ndarray of shape (1,) or (n_classes,)
         The intercept of each row of ``coef_``.
     duality_gap_ : float, or ndarray of shape (n_classes,)
@@ -246,7 +249,8 @@ class DualNetRegressor(SparseRegressor, _DualNetModel):
     Attributes
     ----------
     coef_ : ndarray of shape (n_features,)
-        The weights; a weight that is 0 at the minimum is exactly 0.
+        The weights.  A weight that is 0 at the minimum is exactly 0, but for a few that a gap of
+        ``tol`` does not tell from 0.
     intercept_ : ndarray of shape (1,)
         The intercept.
 

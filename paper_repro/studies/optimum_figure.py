@@ -62,12 +62,12 @@ def _draw_level_lines(ax: Axes) -> None:
 
 
 def _curve(race: Race, multiple: float, ladder: Ladder) -> tuple[list[float], list[float]]:
-    """The runs that come nearer to the minimum than every quicker run."""
+    """The runs that come nearer to the minimum than every quicker run and than zero weights."""
     seconds: list[float] = []
     gaps: list[float] = []
     for run in sorted(ladder.runs, key=lambda run: run.seconds):
         gap = max(_FLOOR, race.gap(shown(multiple), run.objective))
-        if not gaps or gap < gaps[-1]:
+        if gap < (gaps[-1] if gaps else 1.0):
             seconds.append(run.seconds)
             gaps.append(gap)
     return seconds, gaps

@@ -14,6 +14,7 @@ from support import ROOT
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 PAGES = [
     *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")),
+    *sorted((ROOT / "docs").glob("*.md")),
     *sorted((ROOT / "paper_repro" / "results").glob("**/*.md")),
 ]
 

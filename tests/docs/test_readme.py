@@ -82,10 +82,10 @@ def test_the_stepper_example():
     assert namespace["stepper"].weight(7) == 0.95
 
 
-def printed_and_shown(first_line, capsys):
+def printed_and_shown(first_line, capsys, namespace=None):
     """The lines that a snippet prints, and the lines that the README shows below it."""
     snippet = snippet_with(first_line)
-    exec(snippet, {})
+    exec(snippet, {} if namespace is None else namespace)
     shown = README.read_text().split(snippet)[1].split("```")[2]
     return capsys.readouterr().out.splitlines(), shown.strip().splitlines()
 
@@ -103,6 +103,22 @@ def test_the_first_example_prints_what_is_shown(capsys):
     assert [line.split("  ")[:2] for line in printed[3:]] == [
         line.split("  ")[:2] for line in shown[3:]
     ]
+
+
+def test_the_minimum_prints_what_is_shown(capsys):
+    """The lines on the minimum run on the data and beside the model of the first example."""
+    namespace = {}
+    exec(snippet_with("1_000_000 ** rng.random"), namespace)
+    capsys.readouterr()
+    printed, shown = printed_and_shown("DualNetClassifier, net_path", capsys, namespace)
+    assert len(printed) == len(shown) == 5
+    for line, expected in zip(printed, shown, strict=True):
+        assert re.sub(r"\d[\d.,e-]*", "", line) == re.sub(r"\d[\d.,e-]*", "", expected)
+    for number in (0, 1, 3, 4):
+        assert numbers_in(printed[number]) == pytest.approx(numbers_in(shown[number]), rel=1e-2)
+    # The gap may be any below tol; the objectives differ by gaps at most.
+    assert namespace["minimum"].duality_gap_ <= 1e-4 * np.log(2)
+    assert numbers_in(printed[2])[0] == pytest.approx(numbers_in(shown[2])[0], abs=2e-4)
 
 
 def test_the_averages_print_what_is_shown(capsys):
