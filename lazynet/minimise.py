@@ -172,10 +172,8 @@ class Minimiser:
         """
         began = time.perf_counter()
         penalty = ElasticNet(l1, l2)
-        target = tol * self.at_zero
-        if self.at_zero <= self._rounding_at_zero:
-            # Zero weights are the minimum, and only what rounding adds to their gap is left.
-            target = self.at_zero + 2.0 * self._rounding_at_zero
+        # Rounding alone leaves a gap of about this size, even at zero weights that are the minimum.
+        target = max(tol * self.at_zero, 4.0 * self._rounding_at_zero)
         # A small problem is solved to the last digits, which takes microseconds.
         small = self.mean.examples.n_values <= SMALL
         search, now = self._begin(penalty, 0.0 if small else target)
