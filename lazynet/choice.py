@@ -75,7 +75,8 @@ def means_and_errors(
     n_folds = table.shape[-1]
     if n_folds == 1:
         return means, np.full(means.shape, np.nan)
-    with np.errstate(invalid="ignore"):  # the spread of infinite losses is not a number
+    # The spread of infinite losses is not a number, and that of very large ones is infinite.
+    with np.errstate(invalid="ignore", over="ignore"):
         squares = (table - means[..., None]) ** 2
     return means, np.sqrt(np.average(squares, axis=-1, weights=weights) / (n_folds - 1))
 

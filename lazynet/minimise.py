@@ -13,7 +13,7 @@ from scipy import sparse
 
 from lazynet.certificates import certify
 from lazynet.data import as_examples
-from lazynet.engines.mean import MeanLoss
+from lazynet.engines.mean import SCALE_FEATURES, MeanLoss
 from lazynet.engines.newton import ActiveColumns
 from lazynet.kernels.newton import MOST_ROWS
 from lazynet.losses import Loss
@@ -114,7 +114,12 @@ class Minimiser:
         correlations = self.mean.correlations(self._duals_at_zero)
         if self.duals is self._duals_at_zero:
             self._correlations = correlations
-        return float(np.abs(correlations).max(initial=0.0))
+        largest = float(np.abs(correlations).max(initial=0.0))
+        if not np.isfinite(largest):
+            raise FloatingPointError(
+                f"the slopes at zero weights overflowed: no l1 is large enough. {SCALE_FEATURES}"
+            )
+        return largest
 
     def start_from(self, coef: Vector, intercept: float) -> None:
         """Let the next search start from these weights."""
