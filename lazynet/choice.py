@@ -105,7 +105,7 @@ def best_and_sparsest(
     finite = np.where(np.isfinite(means), means, np.inf)
     best = np.unravel_index(int(finite.argmin()), means.shape)
     # One fold has no standard error: only the best is as good as the best.
-    bound = finite[best] + np.nan_to_num(errors[best])
+    bound = finite[best] + (0.0 if np.isnan(errors[best]) else errors[best])
     candidates = [
         (int(ratio), int(np.argmax(row <= bound)))
         for ratio, row in enumerate(finite)
