@@ -25,7 +25,7 @@ Vector = NDArray[np.float64]
 
 # A search ends where its gap has not fallen by this factor in so many epochs: rounding, or a
 # minimum that does not exist, lets it come no nearer.
-_PROGRESS, _PATIENCE, _NOISE = 0.9, 50, 1e-16
+_PROGRESS, _PATIENCE, _NOISE = 0.9, 200, 1e-16
 
 
 @dataclass(frozen=True)

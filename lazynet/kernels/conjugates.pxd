@@ -65,6 +65,19 @@ cdef inline double conjugate(
     return first + second
 
 
+# The nearest a in the domain of the conjugate, for an a that rounding has moved out of it.
+cdef inline double into_domain(int loss, double a, double y, double epsilon) noexcept nogil:
+    if loss == SQUARED_ERROR:
+        return a
+    if loss == HUBER:
+        return clip(a, -epsilon, epsilon)
+    if loss == ABSOLUTE_ERROR or loss == EPSILON_INSENSITIVE:
+        return clip(a, -1.0, 1.0)
+    if loss == SQUARED_HINGE:
+        return y * fmax(y * a, 0.0)
+    return y * clip(y * a, 0.0, 4.0 if loss == MODIFIED_HUBER else 1.0)
+
+
 # The root s of s + q (sigma(s) - b) + m = 0, sigma the logistic function, as sigma(s): the new
 # |a| of the logistic loss at the margin m.  The root lies in [-m - q (1 - b), -m + q b], and the
 # slope in s is at least 1: Newton's steps are kept inside the bracket, which shrinks.

@@ -31,7 +31,12 @@ from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memcpy, memset
 
 from .averages cimport add_to
-from .conjugates cimport conjugate, loss_with_derivatives, smoothed_with_derivatives
+from .conjugates cimport (
+    conjugate,
+    into_domain,
+    loss_with_derivatives,
+    smoothed_with_derivatives,
+)
 from .examples cimport (
     BAD_ROW,
     FINISHED,
@@ -260,23 +265,21 @@ cdef class WorkingSet:
         """The nonzeros of all columns of the working set."""
         return self.n_values
 
-    def holds(self, Py_ssize_t feature):
-        """Whether the feature is in the working set."""
-        if not 0 <= feature < self.n_columns:
-            raise IndexError(f"feature must lie between 0 and {self.n_columns - 1}, got {feature}")
-        return self.places[feature] >= 0
+    cdef inline bint _has(self, Py_ssize_t feature) noexcept nogil:
+        # A feature that is named and not placed does not belong to the set yet.
+        return 0 <= self.places[feature] < self.size
 
     def candidates(self, const double[::1] u not None, double threshold):
         """The features outside the working set with |u_j| > threshold."""
         cdef Py_ssize_t j, n = 0
         check_vector("u", u, self.n_columns)
         for j in range(self.n_columns):
-            n += fabs(u[j]) > threshold and self.places[j] < 0
+            n += fabs(u[j]) > threshold and not self._has(j)
         found = np.empty(n, dtype=np.int64)
         cdef int64_t[::1] out = found
         n = 0
         for j in range(self.n_columns):
-            if fabs(u[j]) > threshold and self.places[j] < 0:
+            if fabs(u[j]) > threshold and not self._has(j):
                 if n == found.shape[0]:
                     break  # another thread has changed u
                 out[n] = j
@@ -478,7 +481,7 @@ cdef class WorkingSet:
             for row in range(self.n_rows):
                 importance = self.share * self._importance(row)
                 if importance > 0.0:
-                    duals[row] = -self.slopes[row] / importance
+                    duals[row] = self._dual(row, importance)
                 else:
                     duals[row] = 0.0
         self.leave()
@@ -531,6 +534,12 @@ cdef class WorkingSet:
             curvatures[row] = importance * curvature
         return total + low
 
+    cdef inline double _dual(self, Py_ssize_t row, double importance) noexcept nogil:
+        """-l'(p_i), in the domain of the conjugate in spite of rounding."""
+        return into_domain(
+            self.loss, -self.slopes[row] / importance, self.examples.targets[row], self.epsilon
+        )
+
     cdef double _conjugates(self, double factor) noexcept nogil:
         """(1/n) sum s_i l*(-factor a_i) of the smoothed loss, at the a_i of the slopes."""
         cdef Py_ssize_t row
@@ -538,7 +547,7 @@ cdef class WorkingSet:
         for row in range(self.n_rows):
             importance = self.share * self._importance(row)
             if importance > 0.0:
-                dual = -factor * self.slopes[row] / importance
+                dual = factor * self._dual(row, importance)
                 away = dual - self.held[row]
                 total += importance * (
                     conjugate(self.loss, dual, self.examples.targets[row], self.epsilon, &size)

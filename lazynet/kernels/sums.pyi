@@ -14,7 +14,7 @@ def add_rows(
     examples: Examples, factors: NDArray[np.float64], sums: NDArray[np.float64], start: int
 ) -> tuple[int, int]: ...
 def compensated_add_rows(
-    examples: Examples, factors: NDArray[np.float64], sums: NDArray[np.float64], start: int
+    examples: Examples, factors: NDArray[np.float64], cells: NDArray[np.float64], start: int
 ) -> tuple[int, int]: ...
 def total_loss(
     examples: Examples,

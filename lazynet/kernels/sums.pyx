@@ -23,6 +23,7 @@ from .examples cimport (
     PATIENCE,
     PAUSED,
     Examples,
+    check_aligned,
     check_cells,
     check_runnable,
     check_vector,
@@ -120,7 +121,7 @@ def add_rows(
 def compensated_add_rows(
     Examples examples,
     const double[::1] factors not None,
-    double[:, ::1] sums not None,       # IN/OUT: {high, low} per column
+    double[:, ::1] cells not None,      # IN/OUT: {high, low} per column
     Py_ssize_t start,
 ):
     """As ``add_rows``, with the digits that rounding loses."""
@@ -130,8 +131,8 @@ def compensated_add_rows(
     cdef Row loaded
     cdef Room room
     check_vector("factors", factors, n_rows)
-    check_cells(sums, examples.csr.n_columns, 2)
-    cdef double* first_sum = &sums[0, 0] if sums.shape[0] else NULL
+    check_cells(cells, examples.csr.n_columns, 2)
+    cdef double* first_sum = &cells[0, 0] if cells.shape[0] else NULL
     room.bytes, room.size = NULL, 0
     with nogil:
         while row < n_rows and touched <= PATIENCE:
@@ -282,6 +283,10 @@ def excess(const double[:, :] sums not None, double share, double l1, double wro
     cdef double size, over, room, largest = 0.0, squared = 0.0, low = 0.0, lost = 0.0
     if sums.shape[1] < 1:
         raise ValueError("sums must have a number for every column")
+    if sums.shape[0]:
+        check_aligned("sums", &sums[0, 0])
+        if sums.strides[0] % 8 or sums.strides[1] % 8:
+            raise ValueError("sums must be aligned in memory to its 8-byte numbers")
     with nogil:
         for j in range(sums.shape[0]):
             size = fabs(share * (sums[j, 0] + sums[j, 1] if double_double else sums[j, 0]))

@@ -40,6 +40,7 @@ def good_arguments(Estimator):
     return {
         "y": labels if is_classifier(Estimator()) else labels / 4 - 0.25,
         "sample_weight": 1.0 + np.arange(ROWS) / 4,
+        "groups": np.arange(ROWS) % 4,
         "sample_order": np.tile(np.arange(ROWS)[::-1], (2, 1))[0],
         "classes": np.arange(3),
         "coef_init": start,

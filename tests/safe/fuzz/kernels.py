@@ -50,7 +50,7 @@ def generate(random: np.random.Generator, ledger: Ledger) -> None:
     parts = Parts(random, (lambda array: fenced(array, front=front)) if fence else np.array)
     given = RECIPES[name](parts)
     words = ["data", "indices", "indptr", "step", "row", "records", "examples", "steps", "task",
-             "average", "l1", "features", "name", "model", *given]  # fmt: skip
+             "average", "l1", "features", "name", "start", "model", *given]  # fmt: skip
     if "kind" in given:
         # Numbers among the settings and fields have names of their own.
         words += [*cells.settings(given["kind"]), *cells.fields(given["kind"])]

@@ -44,16 +44,21 @@ ESTIMATORS: list[type[Any]] = [kind for kind in _PUBLIC if not issubclass(kind, 
 OBJECTS: list[type[Any]] = [kind for kind in _PUBLIC if issubclass(kind, ParameterObject)]
 
 #: What keeps a call short, for the estimators that have such a parameter.
-SHORT = dict(max_iter=2, tol=None, random_state=0, burst_size=5, n_paths=2)
+SHORT = dict(max_iter=2, tol=None, random_state=0, burst_size=5, n_paths=2, n_points=3, cv=2)
+
+
+def short_options(Estimator: type[Any]) -> dict[str, Any]:
+    """What keeps its calls short, without a tol of None if its tol must be a number."""
+    tol = Estimator._kinds.get("tol")
+    return {key: v for key, v in SHORT.items() if key != "tol" or tol is None or tol.optional}
 
 
 def made(Estimator: type[Any], **options: Any) -> Any:
     """An estimator whose calls are short; options that it does not have are left out."""
     model = Estimator()
     known = model.get_params()
-    return model.set_params(
-        **{name: value for name, value in {**SHORT, **options}.items() if name in known}
-    )
+    options = {**short_options(Estimator), **options}
+    return model.set_params(**{name: options[name] for name in options if name in known})
 
 
 def methods_over_rows(model: Any) -> list[str]:
@@ -94,7 +99,9 @@ WORDS_OF_OBJECTS = sorted({name for kind in OBJECTS for name in kind().get_param
 def rows_and_targets(
     Estimator: type[Any], random: np.random.Generator, n: int = 12, d: int = 7, classes: int = 2
 ) -> tuple[sparse.csr_matrix, NDArray[Any]]:
-    """A few sparse rows, and targets that suit the estimator."""
+    """A few sparse rows, and targets that suit the estimator; folds need some of every class."""
+    if "cv" in Estimator().get_params():
+        n = max(n, 12)
     values = np.where(random.random((n, d)) < 0.4, random.standard_normal((n, d)), 0.0)
     X = sparse.csr_matrix(values)
     if is_classifier(Estimator()):
@@ -203,7 +210,10 @@ def working_parameters(Estimator: type[Any], random: np.random.Generator) -> dic
     """Parameters that go together: what is refused is drawn again, in part."""
     known = Estimator().get_params()
     for _ in range(100):
-        options = {**SHORT, **sound_parameters(known, random, int(random.integers(1, 8)))}
+        options = {
+            **short_options(Estimator),
+            **sound_parameters(known, random, int(random.integers(1, 8))),
+        }
         if "rule" in known and random.random() < 0.7:
             options["rule"] = SOUND["rule"](random)
             if check_rule("rule", options["rule"]).has_state and random.random() < 0.8:

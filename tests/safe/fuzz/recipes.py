@@ -450,7 +450,7 @@ RECIPES: dict[str, Callable[[Parts], Arguments]] = {
     "sums.add_rows": lambda p: dict(examples=p.examples(), factors=p.reals(p.n),
                                     sums=p.reals(p.d), start=0),
     "sums.compensated_add_rows": lambda p: dict(examples=p.examples(), factors=p.reals(p.n),
-                                                sums=p.reals(p.d, 2), start=0),
+                                                cells=p.reals(p.d, 2), start=0),
     "sums.total_loss": lambda p: _total(
         p, predictions=p.reals(p.n), shift=0.5, share=0.1,
         sizes=p.reals(p.n, least=0.0) if p.random.integers(2) else None,
@@ -465,7 +465,6 @@ RECIPES: dict[str, Callable[[Parts], Arguments]] = {
     "newton.WorkingSet": Parts.columns,
     "newton.WorkingSet.candidates": lambda p: dict(self=p.working_set(), u=p.reals(p.d),
                                                    threshold=0.5),
-    "newton.WorkingSet.holds": lambda p: dict(self=p.working_set(), feature=0),
     "newton.WorkingSet.name": lambda p: dict(self=WorkingSet(**p.columns()),
                                              features=p.new_features()),
     "newton.WorkingSet.pick": lambda p: dict(self=p.working_set("name"), start=0),
