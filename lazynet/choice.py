@@ -75,7 +75,8 @@ def means_and_errors(
     n_folds = table.shape[-1]
     if n_folds == 1:
         return means, np.full(means.shape, np.nan)
-    with np.errstate(invalid="ignore"):  # the spread of infinite losses is not a number
+    # The spread of infinite losses is not a number, and that of very large ones is infinite.
+    with np.errstate(invalid="ignore", over="ignore"):
         squares = (table - means[..., None]) ** 2
     return means, np.sqrt(np.average(squares, axis=-1, weights=weights) / (n_folds - 1))
 
@@ -104,7 +105,7 @@ def best_and_sparsest(
     finite = np.where(np.isfinite(means), means, np.inf)
     best = np.unravel_index(int(finite.argmin()), means.shape)
     # One fold has no standard error: only the best is as good as the best.
-    bound = finite[best] + np.nan_to_num(errors[best])
+    bound = finite[best] + (0.0 if np.isnan(errors[best]) else errors[best])
     candidates = [
         (int(ratio), int(np.argmax(row <= bound)))
         for ratio, row in enumerate(finite)

@@ -135,7 +135,12 @@ class Minimiser:
         correlations = self.mean.correlations(self._duals_at_zero)
         if self.duals is self._duals_at_zero:
             self._correlations = correlations
-        return float(np.abs(correlations).max(initial=0.0))
+        largest = float(np.abs(correlations).max(initial=0.0))
+        if not np.isfinite(largest):
+            raise FloatingPointError(
+                f"the slopes at zero weights overflowed: no l1 is large enough. {SCALE_FEATURES}"
+            )
+        return largest
 
     def start_from(self, coef: Vector, intercept: float) -> None:
         """Let the next search start from these weights."""

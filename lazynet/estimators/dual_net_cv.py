@@ -165,6 +165,9 @@ class _ChosenNet(SparseLinear):
     def _settle(self) -> SimpleNamespace:
         """The parameters as plain values, with a grid for every ratio."""
         p = super()._settle()
+        if p.l2s is None and 0 in p.l1_ratios:
+            with unusable("l1_ratios"):
+                Grid(l1_ratio=0)
         p.grids = [Grid(ratio, p.l1s, p.l2s, p.n_points, p.smallest) for ratio in p.l1_ratios]
         return p
 
@@ -200,8 +203,8 @@ class _ChosenNet(SparseLinear):
             if len(missing):
                 raise ValueError(
                     f"cv must give rows of every class to learn from, of a weight above 0, and its "
-                    f"split {number} has none of {missing[0]!r}: take fewer folds, or leave rare "
-                    f"classes out"
+                    f"split {number} has none of {missing[0]}: take fewer folds, leave rare "
+                    f"classes out, or give them a weight above 0 by class_weight and sample_weight"
                 )
         return folds
 
@@ -431,7 +434,8 @@ def held_out_loss(
 def _score(
     scorer: Callable[..., Any], model: SparseLinear, X: Any, y: Any, options: dict[str, Any]
 ) -> float:
-    score = scorer(model, X, y, **options)
+    with unusable("scoring"):
+        score = scorer(model, X, y, **options)
     if not is_number(score):
         raise TypeError(f"scoring must return a number, got {shown(score)}")
     return as_float(score)

@@ -57,10 +57,12 @@ cdef inline double conjugate(
         if loss == HUBER and not fabs(a) <= epsilon:
             return INFINITY
         first, second = -m, 0.5 * a * a
-    else:
+    elif loss == ABSOLUTE_ERROR or loss == EPSILON_INSENSITIVE:
         if not fabs(a) <= 1.0:
             return INFINITY
         first, second = -m, (0.0 if loss == ABSOLUTE_ERROR else epsilon * fabs(a))
+    else:
+        return INFINITY  # a loss without a conjugate: no minimum is certified
     size[0] = fabs(first) + fabs(second)
     return first + second
 

@@ -1,10 +1,9 @@
 """The certificate of a minimum: the gap is never less than the distance to the least objective.
 
-Objectives are computed anew without rounding: in fractions, and for log_loss in 60 digits.
+Objectives are computed anew without rounding: in fractions, and logarithms in 60 digits.
 """
 
 from dataclasses import replace
-from decimal import Decimal, localcontext
 from fractions import Fraction
 
 import numpy as np
@@ -13,7 +12,14 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 from scipy.optimize import minimize_scalar
-from support.dual import dual_problems, grid_problem, near_the_minimum, run_to_the_minimum
+from support.dual import (
+    RATIONAL_LOSSES,
+    dual_problems,
+    grid_problem,
+    near_the_minimum,
+    precise_loss,
+    run_to_the_minimum,
+)
 
 from lazynet import certificates
 from lazynet.engines import mean
@@ -51,14 +57,6 @@ def in_fractions(numbers):
     return [F(float(v)) for v in numbers]
 
 
-def precise_log_loss(p, y):
-    """log(1 + exp(-p y)) as a fraction, right to some fifty digits."""
-    with localcontext() as context:
-        context.prec = 60
-        m = Decimal(p.numerator) / Decimal(p.denominator) * int(y)
-        return F((1 + (-abs(m)).exp()).ln() + max(-m, Decimal(0)))
-
-
 def exact_objective(problem, weights, intercept):
     """P at these floats, for the floats of this problem."""
     w, b = in_fractions(weights), F(float(intercept))
@@ -68,10 +66,10 @@ def exact_objective(problem, weights, intercept):
         importances=in_fractions(problem.importances), loss=problem.loss, l1=F(problem.l1),
         l2=F(problem.l2), kappa=F(1), epsilon=F(problem.epsilon), zero=F(0),
     )  # fmt: skip
-    if problem.loss != "log_loss":
+    if problem.loss in RATIONAL_LOSSES:
         return twin.objective(w, b)
     losses = [
-        s * precise_log_loss(twin.prediction(i, w, b), y)
+        s * precise_loss(problem.loss, twin.prediction(i, w, b), y)
         for i, (s, y) in enumerate(zip(twin.importances, twin.targets, strict=True))
     ]
     return sum(losses) / total + sum(twin.l1 * abs(v) + twin.l2 * v * v / 2 for v in w)

@@ -1,6 +1,6 @@
 """The reference of dual ascent: its conjugates, its steps, its certificate, and where it arrives.
 
-Seven of the eight losses are tested in exact fractions, where an inequality has no tolerance.
+The losses without logarithms are tested in exact fractions, where an inequality has no tolerance.
 """
 
 import math
@@ -14,6 +14,7 @@ from scipy.optimize import minimize_scalar
 from support.dual import (
     NONNEGATIVE,
     POSITIVE,
+    PRECISE,
     RATIONAL_LOSSES,
     VALUES,
     advance,
@@ -47,7 +48,7 @@ def rounding_of(loss, *numbers):
 
 
 def numbers_of(loss, *numbers):
-    """The numbers as the loss takes them: log_loss takes floats."""
+    """The numbers as the loss takes them: logarithms take floats."""
     return numbers if loss in RATIONAL_LOSSES else tuple(map(float, numbers))
 
 
@@ -241,8 +242,8 @@ def test_no_step_lowers_the_dual_objective(problem):
     assert_ascends(problem)
 
 
-@given(problem=dual_problems(["log_loss"]).map(lambda problem: problem.in_floats()))
-def test_no_step_lowers_the_dual_objective_of_log_loss(problem):
+@given(problem=dual_problems(list(PRECISE)).map(lambda problem: problem.in_floats()))
+def test_no_step_lowers_the_dual_objective_of_losses_with_logarithms(problem):
     """The same in floats."""
     assert_ascends(problem)
 
@@ -306,8 +307,8 @@ def test_the_gap_is_never_less_than_the_distance_to_the_minimum(problem, w, b):
     assert_bounds(problem, [near, (w[: len(problem.rows[0])], b)])
 
 
-@given(problem=dual_problems(["log_loss"]).map(lambda problem: problem.in_floats()))
-def test_the_gap_of_log_loss_is_never_less_than_the_distance_to_the_minimum(problem):
+@given(problem=dual_problems(list(PRECISE)).map(lambda problem: problem.in_floats()))
+def test_the_gap_of_losses_with_logarithms_is_never_less_than_the_distance_to_the_minimum(problem):
     """The same in floats."""
     assert_bounds(problem, [near_the_minimum(problem)])
 

@@ -299,11 +299,13 @@ def typed_values(kind, name):
     whole = isinstance(kind._kinds[name], Number)
     for number_type in INTEGER_TYPES:
         largest = 100 if number_type is np.int8 else 200
-        plain = accepted(kind, name, [2, 1, 0] if whole else [largest, 100, 1])
+        most = [2, 1, 0] if whole else [largest, 100, 1]
+        # Every fold needs rows of both classes.
+        plain = accepted(kind, name, [2] if name == "cv" else most)
         if plain is not None:
             yield number_type(plain), plain
     if not whole:
-        plain = accepted(kind, name, [200, 100, 1])
+        plain = accepted(kind, name, [2] if name == "cv" else [200, 100, 1])
         if plain is not None and name != "verbose":
             yield Index(plain), plain
         return

@@ -1,5 +1,6 @@
 """Small regularised problems with a minimum, and their dual variables, for tests of dual ascent."""
 
+from decimal import Decimal, localcontext
 from fractions import Fraction
 from typing import Any, NamedTuple
 
@@ -13,8 +14,27 @@ from lazynet.reference.losses import LOSSES as TWINS
 
 F = Fraction
 
-#: The losses whose conjugates and updates need no logarithm.
-RATIONAL_LOSSES = [name for name in LOSSES if name != "log_loss"]
+
+def precise_log_loss(m: Decimal) -> Decimal:
+    """log(1 + exp(-m))"""
+    return (1 + (-abs(m)).exp()).ln() + max(-m, Decimal(0))
+
+
+#: The losses with logarithms, as functions of m = p y or of p - y in many digits.
+PRECISE = {
+    "log_loss": precise_log_loss,
+}
+#: The losses whose values, conjugates and updates need no logarithm.
+RATIONAL_LOSSES = [name for name in LOSSES if name not in PRECISE]
+
+
+def precise_loss(loss: str, p: Fraction, y: Fraction) -> Fraction:
+    """A loss with a logarithm as a fraction, right to some fifty digits."""
+    with localcontext() as context:
+        context.prec = 60
+        at = p * y if LOSSES[loss].margin else p - y
+        return F(PRECISE[loss](Decimal(at.numerator) / Decimal(at.denominator)))
+
 
 VALUES = st.fractions(-3, 3, max_denominator=4)
 NONNEGATIVE = st.just(F(0)) | st.fractions(0, 2, max_denominator=8)
@@ -91,7 +111,7 @@ def duals_of(loss: str, y: Any, epsilon: Any) -> Any:
 
 @st.composite
 def dual_problems(draw: Any, losses: Any = RATIONAL_LOSSES, n_steps: int = 8) -> DualProblem:
-    """Up to 5 rows of up to 3 features in exact fractions; log_loss needs ``in_floats``."""
+    """Up to 5 rows of up to 3 features in exact fractions; logarithms need ``in_floats``."""
     d, n = draw(st.integers(1, 3)), draw(st.integers(1, 5))
     loss, epsilon = draw(st.sampled_from(losses)), draw(POSITIVE)
     targets = draw(st.lists(targets_of(loss), min_size=n, max_size=n))

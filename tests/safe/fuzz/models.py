@@ -197,6 +197,8 @@ def sound_parameters(
 ) -> dict[str, Any]:
     """New values for some of these parameters, each one that it may have."""
     names = sorted(set(parameters) & set(SOUND))
+    if "tol" in names and "n_iter_no_change" not in parameters:
+        names.remove("tol")  # it must be a number
     chosen = random.choice(names, size=min(changes, len(names)), replace=False)
     return {str(name): SOUND[str(name)](random) for name in chosen}
 
