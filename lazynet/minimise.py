@@ -16,7 +16,7 @@ from lazynet.certificates import Certificate, certify
 from lazynet.data import as_examples
 from lazynet.engines.mean import SCALE_FEATURES, MeanLoss
 from lazynet.engines.newton import ActiveColumns
-from lazynet.kernels.newton import MOST_ROWS
+from lazynet.kernels.columns import MOST_ROWS
 from lazynet.losses import Loss
 from lazynet.penalties import ElasticNet
 from lazynet.searches import SMALL, Ascent, Place, Search, Suitable, look

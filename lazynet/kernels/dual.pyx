@@ -36,6 +36,7 @@ from .examples cimport (
     check_runnable,
     check_vector,
     end_visits,
+    importance_of,
     visit,
 )
 from .losses cimport loss_value
@@ -90,7 +91,7 @@ def run(
             if status != FINISHED:
                 break
             row = at.number
-            importance = share * (examples.importances[row] if examples.importances != NULL else 1.0)
+            importance = share * importance_of(examples, row)
             prediction = (
                 ops.soft_dot(&at.now, &at.following, stored, l1) * scale
                 + fields[INTERCEPT_Z] * intercept_scale

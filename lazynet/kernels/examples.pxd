@@ -138,6 +138,11 @@ cdef inline Status visit(
     return FINISHED
 
 
+cdef inline double importance_of(Examples examples, Py_ssize_t row) noexcept nogil:
+    """s_i"""
+    return examples.importances[row] if examples.importances != NULL else 1.0
+
+
 cdef inline double slope_of(
     Examples examples, int loss, double epsilon, Py_ssize_t row, double prediction
 ) noexcept nogil:

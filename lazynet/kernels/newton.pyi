@@ -1,11 +1,10 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from lazynet.kernels.columns import Columns
 from lazynet.kernels.examples import Examples
 
-MOST_ROWS: int
-
-class WorkingSet:
+class WorkingSet(Columns):
     def __init__(
         self,
         examples: Examples,
@@ -15,13 +14,6 @@ class WorkingSet:
         share: float,
         fit_intercept: bool,
     ) -> None: ...
-    def __len__(self) -> int: ...
-    @property
-    def n_nonzeros(self) -> int: ...
-    def candidates(self, u: NDArray[np.float64], threshold: float) -> NDArray[np.int64]: ...
-    def name(self, features: NDArray[np.int64]) -> int: ...
-    def pick(self, start: int) -> tuple[int, int]: ...
-    def place(self, size: int) -> None: ...
     def start(
         self,
         l1: float,

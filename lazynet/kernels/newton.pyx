@@ -12,7 +12,7 @@ e is the change of the intercept.  D is a damping, 0 until a step t = 1 is refus
 minimised by cyclic coordinate descent over W (Friedman, Hastie & Tibshirani 2010; Yuan, Ho & Lin
 2012), which finds the zeros, and by conjugate gradients on the nonzeros with their signs held,
 which settle columns that resemble each other.  r_i = h_i (x_i.d + e) is kept, so that a visit of a
-column costs its nonzeros.  The columns of W are copied out of the rows of X, once.
+column costs its nonzeros.  The columns of W are copied out of the rows of X, once (columns.pyx).
 
 Losses whose slope jumps are smoothed around dual variables a_i that the caller moves: the method of
 multipliers (conjugates.pxd).
@@ -23,11 +23,9 @@ conditions (tests/exact/test_minima.py).
 
 cimport cython
 
-import numpy as np
-
 from libc.math cimport INFINITY, fabs, fmax, fmin
 from libc.stdint cimport int32_t, int64_t
-from libc.stdlib cimport free, malloc, realloc
+from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
 
 from .averages cimport add_to
@@ -37,21 +35,9 @@ from .conjugates cimport (
     loss_with_derivatives,
     smoothed_with_derivatives,
 )
-from .examples cimport (
-    BAD_ROW,
-    FINISHED,
-    OUT_OF_MEMORY,
-    PATIENCE,
-    PAUSED,
-    Examples,
-    check_runnable,
-    check_vector,
-)
-from .rows cimport NO_MEMORY, SOUND, Room, Row, soft
-
-# The most rows and the most columns of a working set: places are 32-bit numbers.
-cdef Py_ssize_t MOST = 2 ** 31 - 1
-MOST_ROWS = MOST
+from .columns cimport Columns, grow
+from .examples cimport PATIENCE, Examples, check_runnable, check_vector, importance_of
+from .rows cimport soft
 
 # Sweeps of coordinate descent in one step, and conjugate gradients in one run.
 cdef int MOST_SWEEPS = 30
@@ -104,26 +90,15 @@ cdef inline bint crosses_zero(double old, double new) noexcept nogil:
     return not (new > 0.0 if old > 0.0 else new < 0.0)
 
 
-cdef inline bint grow(void** block, size_t size) noexcept nogil:
-    """Give the block at least ``size`` bytes; keeps what it holds.  False without memory."""
-    cdef void* larger = realloc(block[0], size if size else 1)
-    if larger == NULL:
-        return False
-    block[0] = larger
-    return True
-
-
 @cython.binding(False)  # a method then checks the type of self
-cdef class WorkingSet:
+cdef class WorkingSet(Columns):
     """The columns of the working set, their weights, and the state of a step."""
 
-    cdef Examples examples
     cdef int loss
-    cdef double epsilon, share, l1, l2
+    cdef double epsilon, l1, l2
     cdef double own_curvature      # of the loss at its steepest point
     cdef double curvature          # of the loss that is used, smoothed or not
     cdef bint fit_intercept
-    cdef Py_ssize_t n_rows, n_columns
     # A number for each row.
     cdef double* margins           # x_i.w
     cdef double* slopes            # g_i
@@ -135,54 +110,32 @@ cdef class WorkingSet:
     cdef double* scratch
     cdef double* held              # where the smoothing holds the dual variables
     cdef double nu                 # the strength of the smoothing; 0: none
-    # The place of each column of X among the columns of W, or -1.
-    cdef int32_t* places
     # A number for each column of W.
-    cdef Py_ssize_t size, room
-    cdef int64_t* features
-    cdef int64_t* starts
-    cdef int64_t* lengths
     cdef double* weights           # w
     cdef double* trial             # v
     cdef double* gradient
     cdef double* hessian           # the diagonal
-    cdef double* norms             # share sum s_i x_ij^2
     cdef int32_t* active           # places of the columns that a sweep visits
     cdef int32_t* support          # places of the nonzeros
     cdef double* vectors           # five vectors of conjugate gradients
-    # The nonzeros of the columns.
-    cdef int64_t n_values, values_room
-    cdef int32_t* rows
-    cdef double* values
-    # Columns that have been named and not yet placed, and what picking has found for them so far.
-    cdef Py_ssize_t n_named
-    cdef Py_ssize_t next_row       # the row from which picking goes on; -1: nothing is named
-    cdef int64_t n_found, found_room
-    cdef int32_t* found_places
-    cdef double* found_values
-    cdef int64_t* found_starts
     # The model.
     cdef double intercept, trial_intercept, intercept_gradient, intercept_hessian, total
-    cdef double damping, promise
+    cdef double damping
     cdef int sweeps, wait, next_gradients
     cdef bint everywhere           # whether the next sweep visits all of W
     cdef Py_ssize_t n_active
     cdef int64_t work              # nonzeros visited since the call began
-    # What may be called.
-    cdef bint busy                 # whether a call is under way, perhaps in another thread
-    cdef bint started, modelled    # whether there are weights, and a model at these weights
+    # What may be called: whether there are weights, and a model at these weights.
+    cdef bint started, modelled
 
     def __cinit__(
         self, Examples examples, int loss, double epsilon, double curvature, double share,
         bint fit_intercept
     ):
-        cdef Py_ssize_t n = examples.csr.n_rows, d = examples.csr.n_columns
+        cdef Py_ssize_t n = examples.csr.n_rows
         check_runnable(examples, loss)
-        if n > MOST:
-            raise ValueError(f"examples must have at most {MOST} rows, got {n}")
-        self.examples, self.loss, self.epsilon, self.share = examples, loss, epsilon, share
+        self.loss, self.epsilon, self.share = loss, epsilon, share
         self.own_curvature, self.fit_intercept = curvature, fit_intercept
-        self.n_rows, self.n_columns = n, d
         cdef double** of_rows[9]
         of_rows[0], of_rows[1], of_rows[2] = &self.margins, &self.slopes, &self.curvatures
         of_rows[3], of_rows[4] = &self.next_margins, &self.next_slopes
@@ -194,13 +147,6 @@ cdef class WorkingSet:
             if of_rows[k][0] == NULL:
                 raise MemoryError(f"no memory for {n} rows")
             memset(of_rows[k][0], 0, (n + 1) * sizeof(double))
-        self.places = <int32_t*> malloc((d + 1) * sizeof(int32_t))
-        self.found_starts = <int64_t*> malloc((n + 2) * sizeof(int64_t))
-        if self.places == NULL or self.found_starts == NULL:
-            raise MemoryError(f"no memory for {d} columns and {n} rows")
-        memset(self.places, 255, (d + 1) * sizeof(int32_t))
-        self.found_starts[0] = 0
-        self.next_row = -1
 
     def __dealloc__(self):
         free(self.margins)
@@ -212,38 +158,26 @@ cdef class WorkingSet:
         free(self.response)
         free(self.scratch)
         free(self.held)
-        free(self.places)
-        free(self.features)
-        free(self.starts)
-        free(self.lengths)
         free(self.weights)
         free(self.trial)
         free(self.gradient)
         free(self.hessian)
-        free(self.norms)
         free(self.active)
         free(self.support)
         free(self.vectors)
-        free(self.rows)
-        free(self.values)
-        free(self.found_places)
-        free(self.found_values)
-        free(self.found_starts)
 
-    # Methods give up the GIL between ``enter`` and ``leave``: meanwhile another thread could call a
-    # method that moves the arrays.
-    cdef int check_free(self) except -1:
-        if self.busy:
-            raise RuntimeError("a working set is used by one thread at a time")
-        return 0
+    cdef bint make_room(self, Py_ssize_t room) noexcept:
+        return (
+            Columns.make_room(self, room)
+            and grow(<void**> &self.weights, room * 8) and grow(<void**> &self.trial, room * 8)
+            and grow(<void**> &self.gradient, room * 8) and grow(<void**> &self.hessian, room * 8)
+            and grow(<void**> &self.active, room * 4) and grow(<void**> &self.support, room * 4)
+            and grow(<void**> &self.vectors, room * 5 * 8)
+        )
 
-    cdef int enter(self) except -1:
-        self.check_free()
-        self.busy = True
-        return 0
-
-    cdef void leave(self) noexcept:
-        self.busy = False
+    cdef void joined(self, Py_ssize_t first, Py_ssize_t stop) noexcept nogil:
+        memset(self.weights + first, 0, (stop - first) * sizeof(double))
+        self.modelled = False
 
     cdef int check_started(self) except -1:
         if not self.started:
@@ -254,177 +188,6 @@ cdef class WorkingSet:
         if not self.modelled:
             raise ValueError("the present weights and columns have no model: call model first")
         return 0
-
-    # --- the columns ------------------------------------------------------------------------
-
-    def __len__(self):
-        return self.size
-
-    @property
-    def n_nonzeros(self):
-        """The nonzeros of all columns of the working set."""
-        return self.n_values
-
-    cdef inline bint _has(self, Py_ssize_t feature) noexcept nogil:
-        # A feature that is named and not placed does not belong to the set yet.
-        return 0 <= self.places[feature] < self.size
-
-    def candidates(self, const double[::1] u not None, double threshold):
-        """The features outside the working set with |u_j| > threshold."""
-        cdef Py_ssize_t j, n = 0
-        check_vector("u", u, self.n_columns)
-        for j in range(self.n_columns):
-            n += fabs(u[j]) > threshold and not self._has(j)
-        found = np.empty(n, dtype=np.int64)
-        cdef int64_t[::1] out = found
-        n = 0
-        for j in range(self.n_columns):
-            if fabs(u[j]) > threshold and not self._has(j):
-                if n == found.shape[0]:
-                    break  # another thread has changed u
-                out[n] = j
-                n += 1
-        return found[:n]
-
-    cdef void forget(self) noexcept nogil:
-        """Take their places from the columns that have been named and not placed."""
-        cdef Py_ssize_t k
-        for k in range(self.size, self.size + self.n_named):
-            self.places[self.features[k]] = -1
-        self.n_named, self.n_found, self.next_row = 0, 0, -1
-
-    def name(self, const int64_t[::1] features not None):
-        """Give the features places behind the present ones; ``pick`` then copies their columns.
-
-        Features that were named before and have not been placed lose their places.
-        """
-        cdef Py_ssize_t k, room, size = self.size + features.shape[0]
-        cdef int64_t feature
-        self.check_free()
-        self.forget()
-        if size > MOST:
-            raise ValueError(f"a working set has at most {MOST} columns, got {size}")
-        if size > self.room:
-            room = size + size // 2 + 64
-            if not (
-                grow(<void**> &self.features, room * 8) and grow(<void**> &self.starts, room * 8)
-                and grow(<void**> &self.lengths, room * 8) and grow(<void**> &self.weights, room * 8)
-                and grow(<void**> &self.trial, room * 8) and grow(<void**> &self.gradient, room * 8)
-                and grow(<void**> &self.hessian, room * 8) and grow(<void**> &self.norms, room * 8)
-                and grow(<void**> &self.active, room * 4) and grow(<void**> &self.support, room * 4)
-                and grow(<void**> &self.vectors, room * 5 * 8)
-            ):
-                raise MemoryError(f"no memory for {size} columns")
-            self.room = room
-        for k in range(features.shape[0]):
-            feature = features[k]
-            if not 0 <= feature < self.n_columns or self.places[feature] >= 0:
-                self.forget()
-                raise ValueError(
-                    f"features must be new columns from 0 to {self.n_columns - 1}, got {feature}"
-                )
-            size = self.size + k
-            self.features[size], self.weights[size], self.lengths[size] = feature, 0.0, 0
-            self.starts[size] = self.n_values
-            self.places[feature] = <int32_t> size
-            self.n_named += 1
-        self.next_row = 0
-        return self.size + self.n_named
-
-    def pick(self, Py_ssize_t start):
-        """Find the nonzeros of the named columns in the rows from ``start`` on.
-
-        Returns how the call ended and the first row not done, from which the next call goes on.
-        """
-        cdef Py_ssize_t row = start, touched = 0
-        cdef int64_t room
-        cdef int defect = SOUND
-        cdef Row loaded
-        cdef Room space
-        if self.next_row < 0:
-            raise ValueError("name must be called before pick: no features wait for their columns")
-        if start != self.next_row:
-            raise ValueError(f"start must be {self.next_row}, the next row, got {start}")
-        self.enter()
-        space.bytes, space.size = NULL, 0
-        with nogil:
-            while row < self.n_rows and touched <= PATIENCE:
-                defect = self.examples.ops.load_row(&self.examples.csr, row, &loaded, &space)
-                if defect != SOUND:
-                    break
-                if self.found_places == NULL or self.n_found + loaded.length > self.found_room:
-                    room = 2 * (self.n_found + loaded.length) + 1024
-                    if not (
-                        grow(<void**> &self.found_places, room * 4)
-                        and grow(<void**> &self.found_values, room * 8)
-                    ):
-                        defect = NO_MEMORY
-                        break
-                    self.found_room = room
-                self.n_found += self.examples.ops.pick(
-                    &loaded, self.places, <int32_t> self.size,
-                    self.found_places + self.n_found, self.found_values + self.n_found,
-                )
-                self.found_starts[row + 1] = self.n_found
-                touched += loaded.length
-                row += 1
-            free(space.bytes)
-        self.next_row = row
-        self.leave()
-        if defect == NO_MEMORY:
-            return <int> OUT_OF_MEMORY, row
-        if defect != SOUND:
-            return <int> BAD_ROW, row
-        return <int> (FINISHED if row >= self.n_rows else PAUSED), row
-
-    def place(self, Py_ssize_t size):
-        """Copy what ``pick`` found into columns; ``size`` is what ``name`` returned."""
-        cdef int64_t k, at, start, room
-        cdef Py_ssize_t column, row
-        cdef double importance
-        self.check_free()
-        if self.next_row < 0:
-            raise ValueError("name must be called before place: no features wait for their columns")
-        if size != self.size + self.n_named:
-            raise ValueError(f"size must be {self.size + self.n_named}, as named, got {size}")
-        if self.next_row < self.n_rows:
-            raise ValueError(
-                f"pick must have come to the last of {self.n_rows} rows before place is called, "
-                f"but the next row is {self.next_row}"
-            )
-        if self.rows == NULL or self.n_values + self.n_found > self.values_room:
-            room = self.n_values + self.n_found
-            room += room // 4 + 1024
-            if not (grow(<void**> &self.rows, room * 4) and grow(<void**> &self.values, room * 8)):
-                raise MemoryError(f"no memory for {room} nonzeros")
-            self.values_room = room
-        self.enter()
-        with nogil:
-            for k in range(self.n_found):
-                self.lengths[self.found_places[k]] += 1
-            start = self.n_values
-            for column in range(self.size, size):
-                self.starts[column] = start
-                start += self.lengths[column]
-                self.lengths[column] = 0
-                self.norms[column] = 0.0
-            for row in range(self.n_rows):
-                importance = self.share * self._importance(row)
-                for k in range(self.found_starts[row], self.found_starts[row + 1]):
-                    column = self.found_places[k]
-                    at = self.starts[column] + self.lengths[column]
-                    self.lengths[column] += 1
-                    self.rows[at] = <int32_t> row
-                    self.values[at] = self.found_values[k]
-                    self.norms[column] += importance * self.found_values[k] * self.found_values[k]
-            self.n_values = start
-            self.size = size
-            self.n_named, self.n_found, self.next_row = 0, 0, -1
-            self.modelled = False
-        self.leave()
-
-    cdef inline double _importance(self, Py_ssize_t row) noexcept nogil:
-        return self.examples.importances[row] if self.examples.importances != NULL else 1.0
 
     # --- weights and rows -------------------------------------------------------------------
 
@@ -479,7 +242,7 @@ cdef class WorkingSet:
             for place in range(self.size):
                 weights[self.features[place]] = self.weights[place]
             for row in range(self.n_rows):
-                importance = self.share * self._importance(row)
+                importance = self.share * importance_of(self.examples, row)
                 if importance > 0.0:
                     duals[row] = self._dual(row, importance)
                 else:
@@ -518,7 +281,7 @@ cdef class WorkingSet:
         cdef Py_ssize_t row
         cdef double total = 0.0, low = 0.0, importance, value, slope = 0.0, curvature = 0.0
         for row in range(self.n_rows):
-            importance = self.share * self._importance(row)
+            importance = self.share * importance_of(self.examples, row)
             if self.nu > 0.0:
                 value = smoothed_with_derivatives(
                     self.loss, margins[row] + intercept, self.examples.targets[row], self.epsilon,
@@ -545,7 +308,7 @@ cdef class WorkingSet:
         cdef Py_ssize_t row
         cdef double total = 0.0, importance, dual, size = 0.0, away
         for row in range(self.n_rows):
-            importance = self.share * self._importance(row)
+            importance = self.share * importance_of(self.examples, row)
             if importance > 0.0:
                 dual = factor * self._dual(row, importance)
                 away = dual - self.held[row]

@@ -27,6 +27,7 @@ from .examples cimport (
     check_cells,
     check_runnable,
     check_vector,
+    importance_of,
 )
 from .losses cimport loss_slope, loss_value
 from .rows cimport NO_MEMORY, SOUND, Room, Row
@@ -46,10 +47,6 @@ cdef int _ended(int defect, Py_ssize_t row, Py_ssize_t n_rows) noexcept:
 
 cdef inline Py_ssize_t _later(Py_ssize_t row, Py_ssize_t n_rows) noexcept nogil:
     return row + AHEAD if row + AHEAD < n_rows else row
-
-
-cdef inline double _importance(Examples examples, Py_ssize_t row) noexcept nogil:
-    return examples.importances[row] if examples.importances != NULL else 1.0
 
 
 def margins(
@@ -104,7 +101,7 @@ def add_rows(
     room.bytes, room.size = NULL, 0
     with nogil:
         while row < n_rows and touched <= PATIENCE:
-            factor = _importance(examples, row) * factors[row]
+            factor = importance_of(examples, row) * factors[row]
             if factor != 0.0:
                 defect = examples.ops.load_row(&examples.csr, row, &loaded, &room)
                 if defect != SOUND:
@@ -136,7 +133,7 @@ def compensated_add_rows(
     room.bytes, room.size = NULL, 0
     with nogil:
         while row < n_rows and touched <= PATIENCE:
-            importance = _importance(examples, row)
+            importance = importance_of(examples, row)
             factor = importance * factors[row]
             if factor != 0.0:
                 defect = examples.ops.load_row(&examples.csr, row, &loaded, &room)
@@ -174,7 +171,7 @@ def total_loss(
         check_vector("sizes", sizes, examples.csr.n_rows)
     with nogil:
         for row in range(examples.csr.n_rows):
-            importance = _importance(examples, row)
+            importance = importance_of(examples, row)
             p = predictions[row] + shift
             value = loss_value(loss, p, examples.targets[row], epsilon)
             add_to(&total, &low, importance * value)
@@ -203,7 +200,7 @@ def total_conjugate(
     check_vector("duals", duals, examples.csr.n_rows)
     with nogil:
         for row in range(examples.csr.n_rows):
-            importance = _importance(examples, row)
+            importance = importance_of(examples, row)
             if importance == 0.0:
                 continue
             term = conjugate(loss, factor * duals[row], examples.targets[row], epsilon, &size)
@@ -229,7 +226,7 @@ def negative_slopes(
     with nogil:
         for row in range(examples.csr.n_rows):
             duals[row] = -loss_slope(loss, predictions[row] + shift, examples.targets[row], epsilon)
-            add_to(&total, &low, _importance(examples, row) * duals[row])
+            add_to(&total, &low, importance_of(examples, row) * duals[row])
     return total + low
 
 
@@ -245,7 +242,7 @@ def balance(Examples examples, double[::1] duals not None):
     check_vector("duals", duals, examples.csr.n_rows)
     with nogil:
         for row in range(examples.csr.n_rows):
-            part = _importance(examples, row) * duals[row]
+            part = importance_of(examples, row) * duals[row]
             if part > 0.0:
                 add_to(&rise, &rise_low, part)
             else:
@@ -258,14 +255,14 @@ def balance(Examples examples, double[::1] duals not None):
         for turn in range(3):
             rest = rest_low = 0.0
             for row in range(examples.csr.n_rows):
-                importance = _importance(examples, row)
+                importance = importance_of(examples, row)
                 part = importance * duals[row]
                 add_to(&rest, &rest_low, part)
                 add_to(&rest, &rest_low, fma(importance, duals[row], -part))
             if rest == 0.0 or turn == 2:
                 break
             for row in range(examples.csr.n_rows):
-                importance = _importance(examples, row)
+                importance = importance_of(examples, row)
                 # The second dual is as small as possible, so that its own rounding is small.
                 if (duals[row] > 0.0) == (rest > 0.0) and fabs(importance * duals[row]) >= 2.0 * fabs(rest):
                     duals[row] -= rest / importance
