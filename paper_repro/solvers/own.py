@@ -52,8 +52,8 @@ def _row_norm(task: Task) -> float:
 
 
 #: Rates in the unit 1 / (mean squared length of a row); the best one is shown.
-RATES = (0.3, 3.0, 30.0)
-PASSES = (1, 3, 10, 30)
+RATES = (30.0, 300.0, 3_000.0, 30_000.0)
+PASSES = (1, 3, 10, 30, 100)
 #: Shares of the features that stabilised SGD drops; the best one is shown.
 REJECTION_RATES = (0.9, 0.99)
 FOBOS, RDA, SAGA = "FoBoS, online", "RDA, online", "SAGA (lazynet)"
