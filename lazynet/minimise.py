@@ -186,7 +186,7 @@ class Minimiser:
         best: tuple[Place, Certificate] | None = None
         least, waited = np.inf, 0
         for epoch in range(1, max_iter + 1):
-            if epoch > 1 or now.certificate is None:
+            if epoch > 1 or now.found is None:
                 now = search.epoch(now)
             ended = time.perf_counter()
             history.append(
@@ -237,7 +237,8 @@ class Minimiser:
 
     def _certificate(self, penalty: ElasticNet, at: Place, target: float) -> Certificate:
         """The certificate of a place: with sums right to the last digit if rounding matters."""
-        found = at.certificate
-        if found is None or found.gap > target:
-            found = certify(self.mean, penalty, at.weights, at.intercept, at.duals)
+        arguments = self.mean, penalty, at.weights, at.intercept, at.duals
+        found = certify(*arguments, at.found)
+        if at.found is not None and found.gap > target:
+            found = certify(*arguments)
         return found
