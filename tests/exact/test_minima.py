@@ -360,16 +360,14 @@ class ForgetsTheIntercept(Newton):
 
     def epoch(self, last):
         place = super().epoch(last)
-        return replace(place, intercept=last.intercept, certificate=None)
+        return replace(place, intercept=last.intercept, found=None)
 
 
 class Boasts(Newton):
     """Claims a gap of 0."""
 
     def epoch(self, last):
-        place = super().epoch(last)
-        honest = place.certificate
-        return replace(place, gap=0.0, certificate=replace(honest, gap=0.0))
+        return replace(super().epoch(last), gap=0.0)
 
 
 class LosesASign(Newton):
