@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -12,6 +13,9 @@ from sklearn.utils.class_weight import compute_class_weight
 
 from lazynet.data import unusable
 from lazynet.params import Special, check_array, check_number, shown
+
+# The least sum of importances: its inverse times a loss is a number.
+_LEAST_TOTAL = 1e-200
 
 
 def check_sample_weight(
@@ -38,6 +42,23 @@ def check_sample_weight(
     if not weights.any():
         raise ValueError("sample_weight must not be zero for every row: nothing would be learned")
     return np.ascontiguousarray(weights)
+
+
+def total_of(importances: NDArray[np.float64]) -> float:
+    """The sum of the importances, of which the mean loss is a part; errors name sample_weight.
+
+    >>> total_of(np.array([0.5, 2.0]))
+    2.5
+    """
+    # A plain sum says whether the exact one can be computed.
+    with np.errstate(over="ignore"):
+        about = float(importances.sum())
+    if not _LEAST_TOTAL <= about <= 1.0 / _LEAST_TOTAL:
+        raise ValueError(
+            f"sample_weight, times class_weight, must have a sum from {_LEAST_TOTAL:g} to "
+            f"{1.0 / _LEAST_TOTAL:g}, got {about:g}"
+        )
+    return math.fsum(importances)
 
 
 def check_classes(classes: ArrayLike) -> NDArray[Any]:

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lazynet.engines.base import advice_on_overflow, take_until_done
+from lazynet.importances import total_of
 from lazynet.kernels import sums as kernel
 from lazynet.kernels.examples import Examples
 from lazynet.losses import Loss
@@ -54,7 +55,7 @@ class MeanLoss:
     ) -> None:
         self.examples, self.loss, self.fit_intercept = examples, loss, fit_intercept
         self.y = y
-        self.total = float(len(y)) if importances is None else math.fsum(importances)
+        self.total = float(len(y)) if importances is None else total_of(importances)
         #: 1 / n
         self.share = 1.0 / self.total
         self.importances = importances

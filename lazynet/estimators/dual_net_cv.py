@@ -18,9 +18,9 @@ from sklearn.metrics import get_scorer, get_scorer_names
 from sklearn.model_selection import check_cv
 
 from lazynet.choice import Fold, Point, best_and_sparsest, check_folds, means_and_errors
-from lazynet.data import unusable
+from lazynet.data import unusable, usable_rows
 from lazynet.estimators.base import SparseClassifier, SparseLinear, SparseRegressor, helpful
-from lazynet.importances import CLASS_WEIGHT, check_sample_weight, importances
+from lazynet.importances import CLASS_WEIGHT, check_sample_weight, importances, total_of
 from lazynet.kernels.losses import values_and_slopes
 from lazynet.losses import LOSS, Loss, LossLike
 from lazynet.minimise import Minimiser, Minimum, Problem
@@ -89,6 +89,17 @@ def _takes_weights(scorer: Any) -> bool:
         return True
     kinds = {parameter.kind for parameter in parameters.values()}
     return "sample_weight" in parameters or inspect.Parameter.VAR_KEYWORD in kinds
+
+
+def _with_own_columns(X: sparse.csr_matrix) -> sparse.csr_matrix:
+    """The same rows with checked copies of their indices.
+
+    SciPy takes the rows of a fold without a look at the indices, and another thread may write to
+    those of the caller.
+    """
+    own = sparse.csr_matrix(X.shape, dtype=X.dtype)
+    own.data, own.indices, own.indptr = X.data, X.indices.copy(), X.indptr.copy()
+    return usable_rows(own)
 
 
 @dataclass(frozen=True)
@@ -176,6 +187,9 @@ class _ChosenNet(SparseLinear):
     def _folds(self, p: SimpleNamespace, rows: _Rows, groups: Any) -> list[Fold]:
         """The checked folds; each can be learned from and judged by."""
         n = rows.X.shape[0]
+        for _, weights in rows.problems:
+            if weights is not None:
+                total_of(weights)  # refuses sums that no fold can be judged by
         with unusable("cv"):
             if p.cv is None or isinstance(p.cv, int) or hasattr(p.cv, "split"):
                 splitter = check_cv(p.cv, rows.y, classifier=is_classifier(self))
@@ -597,7 +611,7 @@ class DualNetClassifierCV(SparseClassifier, _ChosenNet):
         weights = importances(p.class_weight, classes, X, y, own)
         problems = self._problems(X, (y, classes), weights)
         self.classes_ = classes
-        return self._fit(p, _Rows(X, y, problems, own, classes), groups)
+        return self._fit(p, _Rows(_with_own_columns(X), y, problems, own, classes), groups)
 
 
 class DualNetRegressorCV(SparseRegressor, _ChosenNet):
@@ -678,4 +692,4 @@ class DualNetRegressorCV(SparseRegressor, _ChosenNet):
         X, y = self._check_training(X, y, reset=True)
         weights = check_sample_weight(sample_weight, X)
         problems = self._problems(X, y, weights)
-        return self._fit(p, _Rows(X, y, problems, weights, None), groups)
+        return self._fit(p, _Rows(_with_own_columns(X), y, problems, weights, None), groups)
