@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from statistics import median
 from typing import Any
 
 from paper_repro.minima import LOGISTIC
@@ -16,9 +17,11 @@ from paper_repro.studies.optimum import (
     PATIENCE,
     POINTS,
     QUICK_LIMITS,
+    SHARES,
     SHOWN_MULTIPLES,
     SHOWN_SHARE,
     SMALLEST,
+    WEAK,
     Question,
     shown,
 )
@@ -33,7 +36,7 @@ def page(document: Mapping[str, Any]) -> str:
         "page",
         setting=setting(race),
         bounds=bounds(race),
-        causes=PAGE("causes"),
+        causes=causes(race),
         sets=PAGE("sets"),
         overview=overview(race),
         shown=shown_programs(race),
@@ -71,6 +74,26 @@ def bounds(race: Race) -> str:
             verdict = line.verdict(race)
             rows.append([line.label, f"{line.summary} {found}", line.expected, verdict])
     return table(["", "measured (range; problems)", "expected", ""], rows)
+
+
+def causes(race: Race) -> str:
+    """Why the bounds that are missed are missed, in measured numbers."""
+    found = race.records.get("pieces")
+    if found is None:
+        return ""
+    strong = Question(CORPUS, LOGISTIC, SHARES[0], 0.1 * SHARES[0])
+    weak = Question(CORPUS, LOGISTIC, WEAK, WEAK, weak=True)
+    return PAGE(
+        "causes",
+        **{name.replace(" ", "_"): median(seconds) for name, seconds in found.items()},
+        share=SHARES[0],
+        theirs=_time(race, strong, COLUMNS["skglm"], LEVELS[0]),
+        ours=_time(race, strong, (OURS.name,), LEVELS[0]),
+        weak=WEAK,
+        weak_nonzeros=race.races[weak]["nonzeros"],
+        weak_theirs=" and ".join(_time(race, weak, COLUMNS["skglm"], level) for level in LEVELS),
+        weak_ours=" and ".join(_time(race, weak, (OURS.name,), level) for level in LEVELS),
+    )
 
 
 def overview(race: Race) -> str:
@@ -159,6 +182,10 @@ def details(race: Race) -> Iterator[str]:
         yield f"{found['origin']}; {found['rows']:,} rows to learn from."
         for loss in dict.fromkeys(asked.loss for asked in race.races):
             yield _times(race, race.of(name, loss), loss)
+        weak = [asked for asked in race.races if asked.weak and asked.rows == name]
+        if weak:
+            yield PAGE("weak", strength=WEAK)
+            yield _times(race, weak, LOGISTIC)
 
 
 def _times(race: Race, questions: Sequence[Question], loss: str) -> str:
