@@ -146,7 +146,7 @@ class Course:
 
     def asked(self, name: str) -> list[Question]:
         """The questions on one set of rows."""
-        found = [Question(name, *each) for each in _asked(name, self.settings.full)]
+        found = [Question(name, *each) for each in asked_of(name, self.settings.full)]
         return found + [Question(name, LOGISTIC, WEAK, WEAK, weak=True)] * (name == CORPUS)
 
     def cost(self, asked: Question) -> float:
@@ -332,7 +332,7 @@ class Course:
             process.join()
 
 
-def _asked(name: str, full: bool) -> list[tuple[str, float, float]]:
+def asked_of(name: str, full: bool) -> list[tuple[str, float, float]]:
     """Loss, l1 and l2 of all questions on one set of rows."""
 
     def grid(losses: Sequence[str]) -> list[tuple[str, float, float]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from statistics import median
 from typing import Any
@@ -23,6 +24,7 @@ from paper_repro.studies.optimum import (
     SMALLEST,
     WEAK,
     Question,
+    asked_of,
     shown,
 )
 from paper_repro.studies.optimum_bounds import COLUMNS, LINES, Race, summed_up
@@ -37,6 +39,7 @@ def page(document: Mapping[str, Any]) -> str:
         setting=setting(race),
         bounds=bounds(race),
         causes=causes(race),
+        skipped=skipped(race),
         sets=PAGE("sets"),
         overview=overview(race),
         shown=shown_programs(race),
@@ -88,12 +91,25 @@ def causes(race: Race) -> str:
         **{name.replace(" ", "_"): median(seconds) for name, seconds in found.items()},
         share=SHARES[0],
         theirs=_time(race, strong, COLUMNS["skglm"], LEVELS[0]),
+        most=_least_seconds(race, strong, COLUMNS["skglm"], LEVELS[0])
+        / median(found["fit of nothing"]),
         ours=_time(race, strong, (OURS.name,), LEVELS[0]),
         weak=WEAK,
         weak_nonzeros=race.races[weak]["nonzeros"],
         weak_theirs=" and ".join(_time(race, weak, COLUMNS["skglm"], level) for level in LEVELS),
         weak_ours=" and ".join(_time(race, weak, (OURS.name,), level) for level in LEVELS),
     )
+
+
+def skipped(race: Race) -> str:
+    """Which problems the run was stopped before."""
+    left = [
+        f"{asked.rows} {asked.loss} {asked.l1:g}, {asked.l2:g}"
+        for name in race.setting["sets"]
+        for each in asked_of(name, race.settings["full"])
+        if (asked := Question(name, *each)) not in race.races
+    ]
+    return PAGE("skipped", problems="; ".join(left)) if left else ""
 
 
 def overview(race: Race) -> str:
@@ -211,11 +227,16 @@ def _times(race: Race, questions: Sequence[Question], loss: str) -> str:
     return table([f"{loss}: l1", "l2", "nonzeros", *columns], rows)
 
 
+def _least_seconds(race: Race, asked: Question, names: Sequence[str], level: float) -> float:
+    arrived = [taken for name in names if (taken := race.seconds(asked, name, level))]
+    return min(arrived, default=math.inf)
+
+
 def _time(race: Race, asked: Question, names: Sequence[str], level: float) -> str:
     """The least time of several programs, or after which time they were stopped."""
-    arrived = [taken for name in names if (taken := race.seconds(asked, name, level))]
-    if arrived:
-        return duration(min(arrived))
+    least = _least_seconds(race, asked, names, level)
+    if least < math.inf:
+        return duration(least)
     ladders = [ladder for name in names if (ladder := race.ladder(asked, name))]
     stopped = [ladder.stopped for ladder in ladders if ladder.stopped]
     return f"> {duration(max(stopped))}" if stopped else "-"
