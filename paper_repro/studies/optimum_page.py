@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from statistics import median
 from typing import Any
 
 from paper_repro.minima import LOGISTIC
@@ -16,10 +18,13 @@ from paper_repro.studies.optimum import (
     PATIENCE,
     POINTS,
     QUICK_LIMITS,
+    SHARES,
     SHOWN_MULTIPLES,
     SHOWN_SHARE,
     SMALLEST,
+    WEAK,
     Question,
+    asked_of,
     shown,
 )
 from paper_repro.studies.optimum_bounds import COLUMNS, LINES, Race, summed_up
@@ -33,7 +38,8 @@ def page(document: Mapping[str, Any]) -> str:
         "page",
         setting=setting(race),
         bounds=bounds(race),
-        causes=PAGE("causes"),
+        causes=causes(race),
+        skipped=skipped(race),
         sets=PAGE("sets"),
         overview=overview(race),
         shown=shown_programs(race),
@@ -71,6 +77,39 @@ def bounds(race: Race) -> str:
             verdict = line.verdict(race)
             rows.append([line.label, f"{line.summary} {found}", line.expected, verdict])
     return table(["", "measured (range; problems)", "expected", ""], rows)
+
+
+def causes(race: Race) -> str:
+    """Why the bounds that are missed are missed, in measured numbers."""
+    found = race.records.get("pieces")
+    if found is None:
+        return ""
+    strong = Question(CORPUS, LOGISTIC, SHARES[0], 0.1 * SHARES[0])
+    weak = Question(CORPUS, LOGISTIC, WEAK, WEAK, weak=True)
+    return PAGE(
+        "causes",
+        **{name.replace(" ", "_"): median(seconds) for name, seconds in found.items()},
+        share=SHARES[0],
+        theirs=_time(race, strong, COLUMNS["skglm"], LEVELS[0]),
+        most=_least_seconds(race, strong, COLUMNS["skglm"], LEVELS[0])
+        / median(found["fit of nothing"]),
+        ours=_time(race, strong, (OURS.name,), LEVELS[0]),
+        weak=WEAK,
+        weak_nonzeros=race.races[weak]["nonzeros"],
+        weak_theirs=" and ".join(_time(race, weak, COLUMNS["skglm"], level) for level in LEVELS),
+        weak_ours=" and ".join(_time(race, weak, (OURS.name,), level) for level in LEVELS),
+    )
+
+
+def skipped(race: Race) -> str:
+    """Which problems the run was stopped before."""
+    left = [
+        f"{asked.rows} {asked.loss} {asked.l1:g}, {asked.l2:g}"
+        for name in race.setting["sets"]
+        for each in asked_of(name, race.settings["full"])
+        if (asked := Question(name, *each)) not in race.races
+    ]
+    return PAGE("skipped", problems="; ".join(left)) if left else ""
 
 
 def overview(race: Race) -> str:
@@ -162,6 +201,10 @@ def details(race: Race) -> Iterator[str]:
         yield f"{found['origin']}; {found['rows']:,} rows to learn from."
         for loss in dict.fromkeys(asked.loss for asked in race.races):
             yield _times(race, race.of(name, loss), loss)
+        weak = [asked for asked in race.races if asked.weak and asked.rows == name]
+        if weak:
+            yield PAGE("weak", strength=WEAK)
+            yield _times(race, weak, LOGISTIC)
 
 
 def _times(race: Race, questions: Sequence[Question], loss: str) -> str:
@@ -187,11 +230,16 @@ def _times(race: Race, questions: Sequence[Question], loss: str) -> str:
     return table([f"{loss}: l1", "l2", "nonzeros", *columns], rows)
 
 
+def _least_seconds(race: Race, asked: Question, names: Sequence[str], level: float) -> float:
+    arrived = [taken for name in names if (taken := race.seconds(asked, name, level))]
+    return min(arrived, default=math.inf)
+
+
 def _time(race: Race, asked: Question, names: Sequence[str], level: float) -> str:
     """The least time of several programs, or after which time they were stopped."""
-    arrived = [taken for name in names if (taken := race.seconds(asked, name, level))]
-    if arrived:
-        return duration(min(arrived))
+    least = _least_seconds(race, asked, names, level)
+    if least < math.inf:
+        return duration(least)
     ladders = [ladder for name in names if (ladder := race.ladder(asked, name))]
     stopped = [ladder.stopped for ladder in ladders if ladder.stopped]
     return f"> {duration(max(stopped))}" if stopped else "-"

@@ -392,7 +392,7 @@ def test_a_folder_must_be_one(tmp_path):
 @has_dual_net
 def test_a_tiny_run_writes_page_figure_and_numbers(tmp_path, monkeypatch):
     asked = [(LOGISTIC, share, m * share) for m in (0.0, 0.1) for share in (0.01,)]
-    monkeypatch.setattr(optimum, "_asked", lambda name, full: asked)
+    monkeypatch.setattr(optimum, "asked_of", lambda name, full: asked)
     limits = replace(optimum.QUICK_LIMITS, most=5.0, rounds=0.2)
     monkeypatch.setattr(optimum, "QUICK_LIMITS", limits)
     folder = tmp_path / "files"
