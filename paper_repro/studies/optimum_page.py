@@ -41,6 +41,7 @@ def page(document: Mapping[str, Any]) -> str:
         setting=setting(race),
         bounds=bounds(race),
         causes=causes(race),
+        parts=parts(race),
         skipped=skipped(race),
         sets=PAGE("sets"),
         overview=overview(race),
@@ -133,8 +134,18 @@ def skipped(race: Race) -> str:
     for name in race.setting["sets"]:
         asked = [Question(name, *each) for each in asked_of(name, race.settings["full"])]
         if left := [each for each in asked if each not in race.races]:
-            found.append(f"{name} {len(left)} of {len(asked)}")
-    return PAGE("skipped", problems=", ".join(found)) if found else ""
+            told = ", ".join(f"{each.loss} {each.l1:g}/{each.l2:g}" for each in left)
+            found.append(f"- {name}, {len(left)} of {len(asked)}: {told}")
+    return PAGE("skipped", problems="\n".join(found)) if found else ""
+
+
+def parts(race: Race) -> str:
+    """By which code the pieces of the run were measured, if it was joined from several runs."""
+    found = race.records.get("parts")
+    if found is None:
+        return ""
+    told = "; ".join(f"{commit[:10]} for {what}" for commit, what in found.items())
+    return PAGE("parts", parts=told)
 
 
 def overview(race: Race) -> str:
