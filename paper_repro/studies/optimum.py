@@ -338,7 +338,7 @@ def asked_of(name: str, full: bool) -> list[tuple[str, float, float]]:
 
     def grid(losses: Sequence[str]) -> list[tuple[str, float, float]]:
         return [
-            (loss, share, _multiplied(share, multiple))
+            (loss, share, multiplied(share, multiple))
             for loss in losses
             for multiple in MULTIPLES
             for share in SHARES
@@ -351,7 +351,7 @@ def asked_of(name: str, full: bool) -> list[tuple[str, float, float]]:
         (LOGISTIC, 0.0, RIDGES[0]),
         (SQUARED_HINGE, SHOWN_SHARE, 0.0),
         *([] if name == CORPUS else [(HINGE, SHOWN_SHARE, SHOWN_SHARE)]),
-        (SQUARED, SHOWN_SHARE, _multiplied(SHOWN_SHARE, 0.1)),
+        (SQUARED, SHOWN_SHARE, multiplied(SHOWN_SHARE, 0.1)),
     ]
 
 
@@ -361,13 +361,13 @@ def by_rows_key(multiple: float) -> str:
 
 def shown(multiple: float) -> Question:
     """The problem of the figure with this much l2."""
-    return Question(CORPUS, LOGISTIC, SHOWN_SHARE, _multiplied(SHOWN_SHARE, multiple))
+    return Question(CORPUS, LOGISTIC, SHOWN_SHARE, multiplied(SHOWN_SHARE, multiple))
 
 
-def _multiplied(share: float, multiple: float) -> float:
+def multiplied(share: float, multiple: float) -> float:
     """The product as the key of a record tells it.
 
-    >>> 0.1 * 0.003, _multiplied(0.003, 0.1)
+    >>> 0.1 * 0.003, multiplied(0.003, 0.1)
     (0.00030000000000000003, 0.0003)
     """
     return float(f"{share * multiple:g}")

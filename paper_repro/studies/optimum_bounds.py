@@ -104,7 +104,7 @@ class Race(Measured):
         """The runs of all programs on a problem of the figure."""
         records = {
             **self.races[shown(multiple)]["ladders"],
-            **self.records[by_rows_key(multiple)],
+            **self.records.get(by_rows_key(multiple), {}),
         }
         return {name: Ladder.of(record) for name, record in records.items()}
 

@@ -11,6 +11,7 @@ from paper_repro.minima import LOGISTIC
 from paper_repro.pages import Template, paragraphs, table
 from paper_repro.score import duration, in_bytes, significant
 from paper_repro.solvers import OURS, own
+from paper_repro.solvers.scikit_learn import LIBLINEAR
 from paper_repro.studies.optimum import (
     CORPUS,
     FULL_LIMITS,
@@ -25,6 +26,7 @@ from paper_repro.studies.optimum import (
     WEAK,
     Question,
     asked_of,
+    multiplied,
     shown,
 )
 from paper_repro.studies.optimum_bounds import COLUMNS, LINES, Race, summed_up
@@ -39,6 +41,7 @@ def page(document: Mapping[str, Any]) -> str:
         setting=setting(race),
         bounds=bounds(race),
         causes=causes(race),
+        parts=parts(race),
         skipped=skipped(race),
         sets=PAGE("sets"),
         overview=overview(race),
@@ -82,18 +85,26 @@ def bounds(race: Race) -> str:
 def causes(race: Race) -> str:
     """Why the bounds that are missed are missed, in measured numbers."""
     found = race.records.get("pieces")
-    if found is None:
-        return ""
-    strong = Question(CORPUS, LOGISTIC, SHARES[0], 0.1 * SHARES[0])
+    strong = Question(CORPUS, LOGISTIC, SHARES[1], multiplied(SHARES[1], 0.1))
     weak = Question(CORPUS, LOGISTIC, WEAK, WEAK, weak=True)
+    if found is None or not {strong, weak, shown(0.0)} <= race.races.keys():
+        return ""
     return PAGE(
         "causes",
         **{name.replace(" ", "_"): median(seconds) for name, seconds in found.items()},
-        share=SHARES[0],
+        share=SHARES[1],
         theirs=_time(race, strong, COLUMNS["skglm"], LEVELS[0]),
         most=_least_seconds(race, strong, COLUMNS["skglm"], LEVELS[0])
         / median(found["fit of nothing"]),
         ours=_time(race, strong, (OURS.name,), LEVELS[0]),
+        lasso_share=SHOWN_SHARE,
+        lasso_ours=_time(race, shown(0.0), (OURS.name,), LEVELS[0]),
+        lasso_theirs=_time(race, shown(0.0), (LIBLINEAR,), LEVELS[0]),
+        lasso_gap=_gap_at_level(race, shown(0.0)),
+        points=POINTS,
+        nothing=POINTS * median(found["fit of nothing"]),
+        path=duration(median(race.records[f"path/{CORPUS}"]["path"])),
+        most_nonzeros=_farthest(race),
         weak=WEAK,
         weak_nonzeros=race.races[weak]["nonzeros"],
         weak_theirs=" and ".join(_time(race, weak, COLUMNS["skglm"], level) for level in LEVELS),
@@ -101,15 +112,40 @@ def causes(race: Race) -> str:
     )
 
 
+def _gap_at_level(race: Race, asked: Question) -> float:
+    """What our run at the first level leaves above the least objective."""
+    run = race.at_level(asked)
+    return max(0.0, race.gap(asked, run.objective)) if run else math.nan
+
+
+def _farthest(race: Race) -> str:
+    """The problem where our nonzeros at the first level are farthest from the optimum's."""
+    excesses = {asked: race.excess(asked) or 0.0 for asked in race.races if asked.l1}
+    asked = max(excesses, key=excesses.__getitem__)
+    return (
+        f"{asked.rows}, {asked.loss}, l1 = {asked.l1:g} of l1 max, "
+        f"l2 = {asked.l2 / asked.l1:.3g} l1: {excesses[asked]:.1%}"
+    )
+
+
 def skipped(race: Race) -> str:
     """Which problems the run was stopped before."""
-    left = [
-        f"{asked.rows} {asked.loss} {asked.l1:g}, {asked.l2:g}"
-        for name in race.setting["sets"]
-        for each in asked_of(name, race.settings["full"])
-        if (asked := Question(name, *each)) not in race.races
-    ]
-    return PAGE("skipped", problems="; ".join(left)) if left else ""
+    found = []
+    for name in race.setting["sets"]:
+        asked = [Question(name, *each) for each in asked_of(name, race.settings["full"])]
+        if left := [each for each in asked if each not in race.races]:
+            told = ", ".join(f"{each.loss} {each.l1:g}/{each.l2:g}" for each in left)
+            found.append(f"- {name}, {len(left)} of {len(asked)}: {told}")
+    return PAGE("skipped", problems="\n".join(found)) if found else ""
+
+
+def parts(race: Race) -> str:
+    """By which code the pieces of the run were measured, if it was joined from several runs."""
+    found = race.records.get("parts")
+    if found is None:
+        return ""
+    told = "; ".join(f"{commit[:10]} for {what}" for commit, what in found.items())
+    return PAGE("parts", parts=told)
 
 
 def overview(race: Race) -> str:
