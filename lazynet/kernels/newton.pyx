@@ -26,7 +26,7 @@ cimport cython
 from libc.math cimport INFINITY, fabs, fmax, fmin
 from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport free, malloc
-from libc.string cimport memcpy, memset
+from libc.string cimport memset
 
 from .averages cimport add_to
 from .conjugates cimport (
@@ -176,7 +176,9 @@ cdef class WorkingSet(Columns):
         )
 
     cdef void joined(self, Py_ssize_t first, Py_ssize_t stop) noexcept nogil:
-        memset(self.weights + first, 0, (stop - first) * sizeof(double))
+        cdef Py_ssize_t place
+        for place in range(first, stop):
+            self.weights[place] = 0.0
         self.modelled = False
 
     cdef int check_started(self) except -1:
@@ -384,7 +386,8 @@ cdef class WorkingSet(Columns):
                     estimate = self.total + self.l1 * absolute
                     estimate += self._conjugates(self.l1 / largest)
             if self.size:
-                memcpy(self.trial, self.weights, self.size * sizeof(double))
+                for place in range(self.size):
+                self.trial[place] = self.weights[place]
             memset(self.response, 0, self.n_rows * sizeof(double))
             self.trial_intercept = self.intercept
             self.sweeps = self.next_gradients = 0
