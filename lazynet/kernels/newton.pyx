@@ -385,8 +385,7 @@ cdef class WorkingSet(Columns):
                 if estimate <= target:
                     estimate = self.total + self.l1 * absolute
                     estimate += self._conjugates(self.l1 / largest)
-            if self.size:
-                for place in range(self.size):
+            for place in range(self.size):
                 self.trial[place] = self.weights[place]
             memset(self.response, 0, self.n_rows * sizeof(double))
             self.trial_intercept = self.intercept
