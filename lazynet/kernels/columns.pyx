@@ -25,6 +25,7 @@ from .examples cimport (
     PATIENCE,
     PAUSED,
     Examples,
+    check_aligned,
     check_vector,
     importance_of,
 )
@@ -140,6 +141,7 @@ cdef class Columns:
         """
         cdef Py_ssize_t k, room, size = self.size + features.shape[0]
         cdef int64_t feature
+        check_aligned("features", &features[0] if features.shape[0] else NULL)
         self.check_free()
         self.forget()
         if size > MOST:

@@ -124,6 +124,7 @@ def weights_of(
 ):
     """weights <- soft(z, l1) scale."""
     cdef Py_ssize_t j
+    check_vector("z", z, z.shape[0])
     check_vector("weights", weights, z.shape[0])
     with nogil:
         for j in range(z.shape[0]):
@@ -146,6 +147,7 @@ def sums(
     cdef double weight, moved, size, over
     cdef double absolute = 0.0, squared = 0.0, distance = 0.0, centred = 0.0
     cdef double largest = 0.0, excess = 0.0
+    check_vector("z", z, z.shape[0])
     check_vector("centre", centre, z.shape[0])
     check_vector("weights", weights, z.shape[0])
     with nogil:
@@ -173,6 +175,7 @@ def recentre(
 ):
     """z <- z - old c + new w, c <- w."""
     cdef Py_ssize_t j
+    check_vector("z", z, z.shape[0])
     check_vector("centre", centre, z.shape[0])
     check_vector("weights", weights, z.shape[0])
     with nogil:

@@ -270,7 +270,7 @@ def balance(Examples examples, double[::1] duals not None):
     return rest
 
 
-def excess(const double[:, :] sums not None, double share, double l1, double wrong):
+def excess(const double[:, ::1] sums not None, double share, double l1, double wrong):
     """max |u| and sum [|u| - l1]+^2 of u = share * sums, and a bound on what rounding adds to them.
 
     A row of ``sums`` is {high, low}, or {sum}; every sum may be wrong by ``wrong``.
@@ -280,6 +280,7 @@ def excess(const double[:, :] sums not None, double share, double l1, double wro
     cdef double size, over, room, largest = 0.0, squared = 0.0, low = 0.0, lost = 0.0
     if sums.shape[1] < 1:
         raise ValueError("sums must have a number for every column")
+    check_cells(sums, sums.shape[0], sums.shape[1])
     if sums.shape[0]:
         check_aligned("sums", &sums[0, 0])
         if sums.strides[0] % 8 or sums.strides[1] % 8:
