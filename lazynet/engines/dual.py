@@ -30,7 +30,6 @@ class Standing:
     inner_gap: float
     #: the proximal term, kappa/2 |w - c|^2 + kappa_b/2 (b - c_b)^2
     distance: float
-    nonzeros: int
 
 
 class DualAscent:
@@ -131,7 +130,7 @@ class DualAscent:
         """The objective of the present weights, and the gaps; visits all rows once."""
         mean, l1, l2, kappa = self.mean, self.penalty.l1, self.penalty.l2, self.kappa
         weights, intercept = self.weights(), self.intercept
-        absolute, squared, nonzeros, moved, centred, largest, excess = kernel.sums(
+        absolute, squared, moved, centred, largest, excess = kernel.sums(
             self.z, self.centre, weights, kappa, l1
         )
         loss, _ = mean.value(mean.margins(weights), intercept)
@@ -161,7 +160,6 @@ class DualAscent:
             objective - dual + abs(left_over) * (1.0 + abs(intercept)),
             objective + distance - inner_dual,
             distance,
-            nonzeros,
         )
 
     def recentre(self, factor: float = 1.0) -> None:

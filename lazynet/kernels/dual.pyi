@@ -5,7 +5,6 @@ from lazynet.kernels.examples import Examples
 
 DUAL_FIELDS: int
 INTERCEPT_Z_FIELD: int
-LOSSES_FIELD: int
 
 def run(
     examples: Examples,
@@ -31,7 +30,7 @@ def sums(
     weights: NDArray[np.float64],
     kappa: float,
     l1: float,
-) -> tuple[float, float, int, float, float, float, float]: ...
+) -> tuple[float, float, float, float, float, float]: ...
 def recentre(
     z: NDArray[np.float64],
     centre: NDArray[np.float64],

@@ -14,7 +14,7 @@ of its example.  A step on example i maximises the dual over a_i (conjugates.pxd
 
 The intercept is a feature of value 1 that has no penalty: z_b = u_b + kappa_b c_b, b = z_b/kappa_b.
 
-Properties: equal to lazynet.reference.dual.DualAscent after every step
+Properties: equal to lazynet.reference.dual.DenseDualAscent after every step
 (tests/exact/test_dual_ascent_equals_the_reference.py); the gap is an upper bound on what is left
 (tests/exact/test_certificates.py).
 """
@@ -39,18 +39,15 @@ from .examples cimport (
     importance_of,
     visit,
 )
-from .losses cimport loss_value
 from .rows cimport Csr, RowOps, soft
 
 # The scalars that change from step to step, in one array.
 cdef enum:
     INTERCEPT_Z = 0   # z_b
-    LOSSES = 1        # sum of s_i l(p_i) over the steps, p_i the prediction before the step
-    N_FIELDS = 2
+    N_FIELDS = 1
 
 DUAL_FIELDS = N_FIELDS
 INTERCEPT_Z_FIELD = INTERCEPT_Z
-LOSSES_FIELD = LOSSES
 
 
 def run(
@@ -102,9 +99,6 @@ def run(
             if not (isfinite(prediction) and isfinite(new)):
                 status = OVERFLOWED
                 break
-            fields[LOSSES] += importance * loss_value(
-                loss, prediction, examples.targets[row], epsilon
-            )
             change = importance * (new - old)
             if change != 0.0:
                 ops.update(csr, &at.now, at.ahead, stored, -change)
@@ -140,10 +134,10 @@ def sums(
 ):
     """What objectives ask of the weights, in one visit of all features.
 
-    Returns sum |w|, sum w^2, the number of nonzeros, sum (w - c)^2, sum c^2, and of
-    u = z - kappa c: max |u| and sum [|u| - l1]+^2.
+    Returns sum |w|, sum w^2, sum (w - c)^2, sum c^2, and of u = z - kappa c: max |u| and
+    sum [|u| - l1]+^2.
     """
-    cdef Py_ssize_t j, nonzeros = 0
+    cdef Py_ssize_t j
     cdef double weight, moved, size, over
     cdef double absolute = 0.0, squared = 0.0, distance = 0.0, centred = 0.0
     cdef double largest = 0.0, excess = 0.0
@@ -158,12 +152,11 @@ def sums(
             over = fmax(size - l1, 0.0)
             absolute += fabs(weight)
             squared += weight * weight
-            nonzeros += weight != 0.0
             distance += moved * moved
             centred += centre[j] * centre[j]
             largest = fmax(largest, size)
             excess += over * over
-    return absolute, squared, nonzeros, distance, centred, largest, excess
+    return absolute, squared, distance, centred, largest, excess
 
 
 def recentre(
