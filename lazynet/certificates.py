@@ -92,10 +92,12 @@ def certify(
         )
     else:
         loss, lost = mean.value(found.margins, intercept, found.margin_sizes)
-        # A sum of n terms is wrong by at most n units of roundoff of the sum of their magnitudes,
-        # which is at most max |a_i| max |x_ij|.
-        steepest = float(np.abs(duals).max(initial=0.0)) * mean.longest
-        wrong = _UNIT * (mean.n_rows + 4.0) * steepest if checked else 0.0
+        wrong = 0.0
+        if checked:
+            # A sum of n terms is wrong by at most n units of roundoff of the sum of their
+            # magnitudes, which is at most max |a_i| max |x_ij|.
+            steepest = float(np.abs(duals).max(initial=0.0)) * mean.longest
+            wrong = _UNIT * (mean.n_rows + 4.0) * steepest
         largest, squared, lost_squares = kernel.excess(found.correlations[:, None], 1.0, l1, wrong)
     objective = loss + penalty.of_sums(*weight_sums(weights))
     # Two dual points: the duals as they are, and the duals scaled into the box of the l1 penalty.

@@ -55,9 +55,8 @@ class MeanLoss:
     ) -> None:
         self.examples, self.loss, self.fit_intercept = examples, loss, fit_intercept
         self.y = y
-        self.total = float(len(y)) if importances is None else total_of(importances)
         #: 1 / n
-        self.share = 1.0 / self.total
+        self.share = 1.0 / (float(len(y)) if importances is None else total_of(importances))
         self.importances = importances
 
     @property
