@@ -50,6 +50,21 @@ def look(number: int) -> dict[str, Any]:
     return dict(color=COLOURS[number], linestyle=DASHES[number], marker=MARKERS[number])
 
 
+def new_figure(wanted_by: str, width: float, height: float) -> Figure:
+    """An empty figure, or an error that says how to install matplotlib for ``wanted_by``.
+
+    >>> new_figure("plot_path", 4, 3).get_size_inches().tolist()
+    [4.0, 3.0]
+    """
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise ImportError(
+            f"{wanted_by} needs matplotlib: pip install 'lazynet-linear[plots]'"
+        ) from None
+    return Figure(figsize=(width, height), layout="constrained")
+
+
 def styled() -> Any:
     """The context in which figures are drawn and saved.
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lazynet.figures import GREY, PALE, look, styled
+from lazynet.figures import GREY, PALE, look, new_figure, styled
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -19,16 +19,6 @@ if TYPE_CHECKING:
 # So many features have a line with a name, and so many more a thin grey line.
 _NAMED = 6
 _DRAWN = 200
-
-
-def _new_figure(title: str, height: float) -> Any:
-    try:
-        from matplotlib.figure import Figure as NewFigure
-    except ImportError:
-        raise ImportError(
-            f"{title} needs matplotlib: pip install 'lazynet-linear[plots]'"
-        ) from None
-    return NewFigure(figsize=(6.4, height), layout="constrained")
 
 
 def _penalties(
@@ -76,8 +66,8 @@ def plot_path(path: Any, feature_names: Sequence[str] | None = None) -> Figure:
     heights = abs(path.coefs).max(axis=0).toarray().ravel()
     columns = np.argsort(-heights, kind="stable")[: np.count_nonzero(heights)][:_DRAWN]
     weights = path.coefs[:, columns].toarray()
+    figure = new_figure("plot_path", 6.4, 5.0)
     with styled():
-        figure = _new_figure("plot_path", 5.0)
         top, bottom = figure.subplots(2, 1, sharex=True, height_ratios=[2.2, 1])
         for line in weights[:, _NAMED:].T:
             top.plot(penalties, line, color=PALE, linewidth=0.5)
@@ -125,8 +115,8 @@ def plot_choice(model: Any) -> Figure:
     score = model.scoring if isinstance(model.scoring, str) else "score"
     what = f"mean {score if by_scorer else 'loss'} of held-out rows"
     means, errors = model.means_, model.standard_errors_
+    figure = new_figure("plot_choice", 6.4, 5.0)
     with styled():
-        figure = _new_figure("plot_choice", 5.0)
         top, bottom = figure.subplots(2, 1, sharex=True, height_ratios=[2.2, 1])
         for row, ratio in enumerate(model.l1_ratios if len(means) > 1 else (None,)):
             label = None if ratio is None else f"l1_ratio {ratio:g}"

@@ -20,7 +20,7 @@ from sklearn.metrics import mean_squared_error, zero_one_loss
 from sklearn.pipeline import Pipeline
 from sklearn.utils import check_random_state
 
-from lazynet.figures import look
+from lazynet.figures import look, new_figure
 from lazynet.params import THREADS, check_integer
 from lazynet.seeds import SEED
 
@@ -253,14 +253,8 @@ def plot_selection(reports: Mapping[str, SelectionReport]) -> Figure:
         )
     if not reports:
         raise ValueError("reports must not be empty")
-    try:
-        from matplotlib.figure import Figure as NewFigure
-    except ImportError:
-        raise ImportError(
-            "plot_selection needs matplotlib: pip install 'lazynet-linear[plots]'"
-        ) from None
     names = list(reports)
-    figure = NewFigure(figsize=(9.0, 1.9 + 0.32 * len(names)), layout="constrained")
+    figure = new_figure("plot_selection", 9.0, 1.9 + 0.32 * len(names))
     *columns, curves = figure.subplots(1, 4, width_ratios=[1, 1, 1, 1.5])
     panels: list[tuple[str, list[NDArray[Any]]]] = [
         ("test error", [report.errors for report in reports.values()]),
