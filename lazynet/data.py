@@ -31,12 +31,14 @@ def as_examples(
     X: sparse.csr_matrix,
     y: NDArray[np.float64] | None = None,
     sample_weight: NDArray[np.float64] | None = None,
+    sizes: NDArray[np.float64] | None = None,
 ) -> Examples:
-    """Rows, targets and importances as one object for the kernels; nothing is copied.
+    """Rows, targets, importances and sizes as one object for the kernels; nothing is copied.
 
     ``checked_csr`` or ``usable_rows`` must have checked X.
     """
-    counts = [None if a is None else plain(a, np.dtype(np.float64)) for a in (y, sample_weight)]
+    given = (y, sample_weight, sizes)
+    counts = [None if a is None else plain(a, np.dtype(np.float64)) for a in given]
     return Examples(X.data, X.indices, X.indptr, X.shape[1], *counts)
 
 

@@ -32,6 +32,7 @@ from .examples cimport (
     check_runnable,
     check_vector,
     end_visits,
+    keep_prediction,
     move_of,
     visit,
 )
@@ -197,6 +198,7 @@ cdef inline int walk "LAZYNET_COPIED_WALK"(
         if adds_intercept:
             prediction += rule.intercept
         rate = rates[step] if kind.scheduled else 1.0
+        keep_prediction(steps, step, prediction)
         move = move_of(examples, task, at.number, prediction, rate)
         if kind.remembers:
             slope = move

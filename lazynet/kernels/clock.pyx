@@ -53,6 +53,7 @@ from .examples cimport (
     check_runnable,
     check_vector,
     end_visits,
+    keep_prediction,
     move_of,
     visit,
 )
@@ -125,6 +126,7 @@ def run(
                 else:
                     prediction = ops.soft_dot(&at.now, &at.following, z, clock.shift)
                 prediction = prediction * clock.scale + intercept
+                keep_prediction(steps, step, prediction)
                 move = move_of(examples, task, at.number, prediction, steps.rates[step])
                 if not (isfinite(prediction) and isfinite(move)):
                     status = OVERFLOWED

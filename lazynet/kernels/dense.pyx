@@ -28,6 +28,7 @@ from .examples cimport (
     check_runnable,
     check_vector,
     end_visits,
+    keep_prediction,
     move_of,
     visit,
 )
@@ -97,6 +98,7 @@ def run(
             else:
                 prediction = ops.dot(&at.now, &at.now, w)
             prediction += intercept[0]
+            keep_prediction(steps, step, prediction)
             move = move_of(examples, task, at.number, prediction, steps.rates[step])
             if not (isfinite(prediction) and isfinite(move)):
                 if spread_out:

@@ -23,6 +23,7 @@ cdef class Examples:
     cdef const RowOps* ops
     cdef const double* targets
     cdef const double* importances  # NULL: every example counts 1
+    cdef const double* sizes        # what rates that follow the data measure of a row; may be NULL
     cdef bint wide_values
     cdef bint wide_indices
     cdef object owners              # keeps the arrays alive and in place
@@ -36,6 +37,7 @@ cdef class Steps:
     cdef const double[::1] keep_low   # digits that rounding took from a
     cdef const double[::1] pull       # b
     cdef const double[::1] counts     # omega of each step; None without an average
+    cdef double* predictions          # OUT: the prediction before each step; NULL: not kept
     cdef object pins                  # keeps the arrays in place
 
 
@@ -136,6 +138,12 @@ cdef inline Status visit(
     at.loaded = defect == SOUND
     at.ahead = upcoming(csr, order, n_steps, step + AHEAD, at.number)
     return FINISHED
+
+
+cdef inline void keep_prediction(Steps steps, Py_ssize_t step, double prediction) noexcept nogil:
+    """Store the prediction that was made before the update of ``step``."""
+    if steps.predictions != NULL:
+        steps.predictions[step] = prediction
 
 
 cdef inline double importance_of(Examples examples, Py_ssize_t row) noexcept nogil:

@@ -136,11 +136,14 @@ cdef class Examples:
     """Rows in CSR form with a target each; the arrays are used in place, also read-only arrays.
 
     ``values`` are float32 or float64, ``columns`` and ``starts`` both int32 or both int64.  While
-    the object lives, NumPy refuses to resize the arrays.
+    the object lives, NumPy refuses to resize the arrays.  ``sizes`` holds what rates that follow
+    the data measure of each row.
     """
 
     # __cinit__ runs exactly once; __init__ can be skipped or called again.
-    def __cinit__(self, values, columns, starts, n_columns, targets=None, importances=None):
+    def __cinit__(
+        self, values, columns, starts, n_columns, targets=None, importances=None, sizes=None
+    ):
         cdef bint wide_values, wide_indices
         cdef Py_ssize_t n = 0
         wide_values = is_wide(values, "data", np.float32, np.float64)
@@ -154,7 +157,7 @@ cdef class Examples:
             raise ValueError(
                 f"n_columns must lie between 0 and {GREATEST_LENGTH}, got {n_columns}"
             )
-        self.owners = (values, columns, starts, targets, importances)
+        self.owners = (values, columns, starts, targets, importances, sizes)
         self.owners += (pinned(self.owners),)
         # Lengths come from the buffers, because the attributes of an array can be wrong.
         self.csr.values = values_pointer(values, wide_values, &self.csr.n_values)
@@ -175,7 +178,10 @@ cdef class Examples:
         self.wide_values, self.wide_indices = wide_values, wide_indices
         self.targets = NULL
         self.importances = NULL
-        for name, array in (("targets", targets), ("importances", importances)):
+        self.sizes = NULL
+        for name, array in (
+            ("targets", targets), ("importances", importances), ("sizes", sizes)
+        ):
             if array is None:
                 continue
             numbers = array
@@ -189,6 +195,8 @@ cdef class Examples:
             check_aligned(name, &numbers[0])
             if name == "targets":
                 self.targets = &numbers[0]
+            elif name == "sizes":
+                self.sizes = &numbers[0]
             else:
                 self.importances = &numbers[0]
 
@@ -261,6 +269,16 @@ cdef class Examples:
                 out[row] = self.ops.squared_norm(&self.csr, row)
         return norms
 
+    def absolute_sums(self):
+        """The sum of |x_ij| of every row; 0 for rows that cannot be read."""
+        sums = np.zeros(self.csr.n_rows)
+        cdef double[::1] out = sums
+        cdef Py_ssize_t row
+        with nogil:
+            for row in range(self.csr.n_rows):
+                out[row] = self.ops.absolute_sum(&self.csr, row)
+        return sums
+
     def column_sums(self):
         """The sum of every column; raises where a row cannot be read."""
         sums = np.zeros(self.csr.n_columns)
@@ -311,11 +329,14 @@ cdef int check_runnable(Examples examples, int loss) except -1:
 
 @cython.binding(False)  # a method then checks the type of self
 cdef class Steps:
-    """The scalars of consecutive steps, each array with one entry per step."""
+    """The scalars of consecutive steps, each array with one entry per step.
+
+    A kernel stores in ``predictions``, if given, the prediction before the update of each step.
+    """
 
     def __cinit__(
         self, order not None, rates not None, keep not None, keep_low not None, pull not None,
-        counts=None,
+        counts=None, predictions=None,
     ):
         self.order = order
         self.rates = rates
@@ -323,13 +344,15 @@ cdef class Steps:
         self.keep_low = keep_low
         self.pull = pull
         self.counts = counts
+        self.predictions = NULL
         cdef const double[::1] numbers
+        cdef double[::1] written
         cdef Py_ssize_t n = self.order.shape[0]
         if n:
             check_aligned("order", &self.order[0])
         for name, array in (
             ("rates", rates), ("keep", keep), ("keep_low", keep_low), ("pull", pull),
-            ("counts", counts),
+            ("counts", counts), ("predictions", predictions),
         ):
             if array is None:
                 continue
@@ -338,7 +361,11 @@ cdef class Steps:
                 raise ValueError(f"{name} must have {n} entries, as order, got {numbers.shape[0]}")
             if n:
                 check_aligned(name, &numbers[0])
-        self.pins = pinned((order, rates, keep, keep_low, pull, counts))
+        if predictions is not None and n:
+            written = predictions
+            self.predictions = &written[0]
+        arrays = (order, rates, keep, keep_low, pull, counts, predictions)
+        self.pins = (arrays, pinned(arrays))
 
     def __len__(self):
         return self.order.shape[0]

@@ -6,15 +6,34 @@ decides when training stops, does not drift with the number of rows.
 Property: equal to the objective computed by NumPy (tests/estimators/test_scikit_learn.py).
 """
 
+from libc.stdint cimport int64_t
 from libc.stdlib cimport free
 
-from .examples cimport AHEAD, PATIENCE, Examples, check_aligned, check_runnable, check_vector
+from .examples cimport (
+    AHEAD,
+    PATIENCE,
+    Examples,
+    Steps,
+    check_aligned,
+    check_runnable,
+    check_vector,
+    importance_of,
+)
 from .losses cimport loss_value
 from .rows cimport NO_MEMORY, SOUND, Room, Row
 
 cdef extern from "vectors.h" nogil:
     void sums "lazynet_sums"(
         const double* weights, Py_ssize_t n, double* absolute, double* squared)
+
+
+cdef inline void add(double* total, double* lost, double term) noexcept nogil:
+    """total += term, with Kahan's compensation in ``lost``."""
+    cdef double new_total
+    term -= lost[0]
+    new_total = total[0] + term
+    lost[0] = (new_total - total[0]) - term
+    total[0] = new_total
 
 
 def weight_sums(const double[::1] weights not None):
@@ -42,7 +61,7 @@ def total_loss(
     milliseconds), and whether that row could not be read.
     """
     cdef Py_ssize_t row, touched = 0
-    cdef double total = 0.0, lost = 0.0, term, new_total, prediction
+    cdef double total = 0.0, lost = 0.0, term, prediction
     check_runnable(examples, loss)
     check_vector("weights", weights, examples.csr.n_columns)
     start = max(start, 0)
@@ -64,16 +83,34 @@ def total_loss(
                 &examples.csr, &loaded, row + AHEAD if row + AHEAD < stop else row, first_weight
             )
             term = loss_value(loss, prediction, examples.targets[row], epsilon)
-            if examples.importances != NULL:
-                term *= examples.importances[row]
-            # Kahan's summation.
-            term -= lost
-            new_total = total + term
-            lost = (new_total - total) - term
-            total = new_total
+            add(&total, &lost, term * importance_of(examples, row))
             touched += loaded.length
             row += 1
         free(room.bytes)
     if defect == NO_MEMORY:
         raise MemoryError(f"no memory for the columns of row {row}")
     return total, row, defect != SOUND
+
+
+def loss_of_predictions(Examples examples, Steps steps, int loss, double epsilon):
+    """Sum of s_i l(p_i, y_i) over the steps, p_i the prediction before the update of the step."""
+    cdef Py_ssize_t step, n_steps = steps.order.shape[0]
+    cdef double total = 0.0, lost = 0.0, term
+    cdef int64_t row = 0
+    cdef bint missing = False
+    check_runnable(examples, loss)
+    if n_steps == 0:
+        return 0.0
+    if steps.predictions == NULL:
+        raise ValueError("steps must keep their predictions")
+    with nogil:
+        for step in range(n_steps):
+            row = steps.order[step]
+            if not 0 <= row < examples.csr.n_rows:
+                missing = True
+                break
+            term = loss_value(loss, steps.predictions[step], examples.targets[row], epsilon)
+            add(&total, &lost, term * importance_of(examples, row))
+    if missing:
+        raise ValueError(f"order must hold row numbers below {examples.csr.n_rows}, got {row}")
+    return total

@@ -32,6 +32,7 @@ from .examples cimport (
     check_runnable,
     check_vector,
     end_visits,
+    keep_prediction,
     move_of,
     visit,
 )
@@ -95,6 +96,7 @@ def run(
                 fields[PENDING] = 0.0
             else:
                 prediction = ops.dot(&at.now, &at.following, v) * scale + intercept
+                keep_prediction(steps, step, prediction)
                 move = move_of(examples, task, at.number, prediction, steps.rates[step])
                 if not (isfinite(prediction) and isfinite(move)):
                     status = OVERFLOWED

@@ -161,6 +161,7 @@ typedef struct {
     int (*row_blemish)(const lazynet_csr *, ptrdiff_t row);
     int (*load_row)(const lazynet_csr *, ptrdiff_t row, lazynet_row *loaded, lazynet_room *room);
     double (*squared_norm)(const lazynet_csr *, ptrdiff_t row);
+    double (*absolute_sum)(const lazynet_csr *, ptrdiff_t row);
     double (*dot)(const lazynet_row *row, const lazynet_row *next, const double *weights);
     double (*scan)(const lazynet_csr *, const lazynet_row *row, ptrdiff_t ahead,
                    const double *weights);

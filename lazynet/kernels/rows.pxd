@@ -46,6 +46,7 @@ cdef extern from "rows.h" nogil:
         int (*row_blemish)(const Csr*, Py_ssize_t row) noexcept nogil
         int (*load_row)(const Csr*, Py_ssize_t row, Row* loaded, Room* room) noexcept nogil
         double (*squared_norm)(const Csr*, Py_ssize_t row) noexcept nogil
+        double (*absolute_sum)(const Csr*, Py_ssize_t row) noexcept nogil
         double (*dot)(const Row* row, const Row* next, const double* weights) noexcept nogil
         double (*scan)(const Csr*, const Row* row, Py_ssize_t ahead,
                        const double* weights) noexcept nogil

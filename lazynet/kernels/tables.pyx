@@ -49,6 +49,7 @@ from .examples cimport (
     check_runnable,
     check_vector,
     end_visits,
+    keep_prediction,
     move_of,
     visit,
 )
@@ -108,6 +109,7 @@ def run(
                 break
             ops.catch_up(&at.now, w, psi, &scales[0], &shifts[0], now)
             prediction = ops.dot(&at.now, &at.now, w) + intercept
+            keep_prediction(steps, step, prediction)
             move = move_of(examples, task, at.number, prediction, steps.rates[step])
             if not (isfinite(prediction) and isfinite(move)):
                 status = OVERFLOWED

@@ -83,6 +83,7 @@ class Parts:
             n_columns=self.d,
             targets=self.place(np.where(self.random.random(self.n) < 0.5, 1.0, -1.0)),
             importances=self.reals(self.n, least=0.0),
+            sizes=self.reals(self.n, least=0.0),
         )
 
     def examples(self) -> Examples:
@@ -101,6 +102,7 @@ class Parts:
             keep_low=self.place(np.zeros(self.k)),
             pull=self.place(np.zeros(self.k)),
             counts=self.place(np.ones(self.k)),
+            predictions=self.reals(self.k),
         )
 
     def steps(self, pull: float = 0.0) -> Steps:
@@ -430,6 +432,7 @@ RECIPES: dict[str, Callable[[Parts], Arguments]] = {
     "examples.Examples.length_of": lambda p: dict(self=p.examples(), row=0),
     "examples.Examples.column_sums": lambda p: dict(self=p.examples()),
     "examples.Examples.squared_norms": lambda p: dict(self=p.examples()),
+    "examples.Examples.absolute_sums": lambda p: dict(self=p.examples()),
     "examples.Steps": Parts.schedule,
     "examples.Steps.row": lambda p: dict(self=p.steps(), step=0),
     "examples.Task": Parts.task_numbers,
@@ -439,6 +442,8 @@ RECIPES: dict[str, Callable[[Parts], Arguments]] = {
     "objective.weight_sums": lambda p: dict(weights=p.reals(p.d)),
     "objective.total_loss": lambda p: dict(examples=p.examples(), weights=p.reals(p.d),
                                            intercept=0.5, loss=0, epsilon=0.1, start=0, stop=p.n),
+    "objective.loss_of_predictions": lambda p: dict(examples=p.examples(), steps=p.steps(),
+                                                    loss=0, epsilon=0.1),
     "dual.run": _dual_run,
     "dual.weights_of": lambda p: dict(z=p.reals(p.d), l1=0.1, scale=2.0, weights=p.reals(p.d)),
     "dual.sums": lambda p: dict(z=p.reals(p.d), centre=p.reals(p.d), weights=p.reals(p.d),

@@ -1,0 +1,80 @@
+"""Every kernel hands out the prediction made before each update, and the losses add up."""
+
+import numpy as np
+import pytest
+from support import plan
+from support.algorithms import GIVEN, RULES_WITH_STATE, penalty_of
+from support.matrices import corpus
+
+from lazynet import SGD
+from lazynet.catalogue import new_engine
+from lazynet.data import as_examples
+from lazynet.forms import FORMS
+from lazynet.kernels.examples import Steps
+from lazynet.kernels.objective import loss_of_predictions
+from lazynet.losses import LOSSES, get_loss
+from lazynet.reference import losses as reference
+
+CASES = [*[(SGD(), FORMS[name]()) for name in FORMS], *[(GIVEN[r], None) for r in RULES_WITH_STATE]]
+
+
+def keeping(order, predictions):
+    """The same steps, which keep their predictions."""
+    n = len(order)
+    return Steps(order, np.full(n, 0.1), np.ones(n), np.zeros(n), np.zeros(n), None, predictions)
+
+
+@pytest.mark.parametrize(("rule", "form"), CASES, ids=lambda c: getattr(c, "name", ""))
+def test_predictions_are_those_of_the_weights_before_each_step(rule, form):
+    """A prediction equals the dot product with the weights read before the step."""
+    X, y = corpus(n_rows=30, d=60)
+    penalty = penalty_of(rule, 0.0, 0.0)
+    chosen = plan(rule=rule, fit_intercept=True)
+    engine = new_engine(rule, penalty, 60, form=form)
+    examples = as_examples(X, y)
+    task = chosen.task(engine)
+    expected, kept = [], []
+    for step, row in enumerate([3, 29, 3, *range(30)]):
+        expected.append((X[[row]] @ engine.weights()).item() + engine.intercept)
+        predictions = np.full(1, np.nan)
+        engine.take(examples, keeping(np.array([row]), predictions), task, step)
+        kept.append(predictions[0])
+    assert np.abs(expected).max() > 0.01
+    np.testing.assert_allclose(kept, expected, rtol=1e-12, atol=1e-13)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_losses_of_predictions_add_up(loss):
+    """The sum over the steps is that of NumPy, with importances and repeated rows."""
+    X, y = corpus(n_rows=30, d=60)
+    rng = np.random.default_rng(0)
+    order, predictions, counts = rng.integers(0, 30, 50), rng.normal(0, 2, 50), rng.random(30)
+    known = get_loss(loss)
+    value = reference.LOSSES[loss][0]
+    pairs = zip(predictions, y[order], counts[order], strict=True)
+    expected = sum(count * value(p, target, known.epsilon) for p, target, count in pairs)
+    steps = keeping(order, predictions)
+    found = loss_of_predictions(as_examples(X, y, counts), steps, known.code, known.epsilon)
+    np.testing.assert_allclose(found, expected, rtol=1e-14)
+
+
+def test_what_cannot_be_added_up_is_refused():
+    """Steps need predictions, and their rows must exist."""
+    X, y = corpus(n_rows=4, d=9)
+    steps = keeping(np.arange(4), None)
+    with pytest.raises(ValueError, match="steps must keep their predictions"):
+        loss_of_predictions(as_examples(X, y), steps, 0, 0.1)
+    with pytest.raises(ValueError, match="below 4, got 7"):
+        loss_of_predictions(as_examples(X, y), keeping(np.array([7]), np.ones(1)), 0, 0.1)
+    with pytest.raises(ValueError, match="predictions must have 2 entries"):
+        keeping(np.arange(2), np.ones(3))
+
+
+def test_sizes_of_rows():
+    """Sums of absolute values and squares are those of NumPy; sizes have an entry per row."""
+    X, y = corpus(n_rows=30, d=60)
+    examples = as_examples(X, y)
+    np.testing.assert_allclose(examples.absolute_sums(), abs(X).sum(axis=1).A1)
+    np.testing.assert_allclose(examples.squared_norms(), X.multiply(X).sum(axis=1).A1)
+    with pytest.raises(ValueError, match=r"sizes must have one entry per row \(30\), got 3"):
+        as_examples(X, y, None, np.ones(3))
