@@ -10,7 +10,7 @@ takes one example at a time.
 
 The small objects name and configure what the estimators are made of: rules (`FoBoS`, `SGD`,
 `TruncatedGradient`, `RDA`, `FTRL`, `AdaGrad`, `SAGA`, `Carpenter`), schedules (`Constant`,
-`InverseTime`, `InverseSqrt`, `Power`, `Pegasos`), engines (`Clock`, `Tables`, `Rescaled`, `Dense`),
+`InverseTime`, `InverseSqrt`, `Power`, `Pegasos`, `FromData`), engines (`Clock`, `Tables`, `Rescaled`, `Dense`),
 averages (`FromStep`, `Suffix`, `PolynomialDecay`) and losses (`Huber`, `EpsilonInsensitive`).
 
 `lazynet.catalogue` is the table of all rules; `lazynet.testing` compares lazy rules with a dense
@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from lazynet.schedules import (
         Constant,
         FromArray,
+        FromData,
         FromCallable,
         InverseSqrt,
         InverseTime,
@@ -82,6 +83,7 @@ _ROOMS = {
     "FTRL": "lazynet.rules.ftrl",
     "FoBoS": "lazynet.rules.affine",
     "FromArray": "lazynet.schedules",
+    "FromData": "lazynet.schedules",
     "FromCallable": "lazynet.schedules",
     "FromStep": "lazynet.averages",
     "Huber": "lazynet.losses",
@@ -134,6 +136,7 @@ __all__ = [
     "EpsilonInsensitive",
     "FoBoS",
     "FromArray",
+    "FromData",
     "FromCallable",
     "FromStep",
     "Huber",

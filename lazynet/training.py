@@ -27,8 +27,9 @@ from lazynet.losses import Loss
 from lazynet.params import FLAG, SettledFields, table
 from lazynet.penalties import ElasticNet
 from lazynet.progress import Progress
+from lazynet.rules.affine import SGD, FoBoS
 from lazynet.rules.base import Rule, lost_digits
-from lazynet.schedules import Schedule, check_scale, checked_rates, known_schedule
+from lazynet.schedules import FromData, Schedule, check_scale, checked_rates, known_schedule
 
 # Steps of a chunk: the arrays of a longer chunk would leave the cache while they are used.
 _LARGEST_CHUNK = 2**13
@@ -90,6 +91,8 @@ class Plan(SettledFields):
                 f"average needs engine='clock', or engine='dense' for comparison; "
                 f"engine={form.name!r} does not keep the sums that an average needs"
             )
+        if self.adaptive:
+            self._check_adaptive()
         if not rule.has_state:
             return
         for name, is_default in (
@@ -101,6 +104,28 @@ class Plan(SettledFields):
                     f"{name} is not used by rule={rule!r}, which has a state of its own; leave it "
                     f"at its default"
                 )
+
+    @property
+    def adaptive(self) -> bool:
+        """Whether the clock computes the rates from the rows."""
+        return self.rule.scheduled and isinstance(self.schedule, FromData)
+
+    def _check_adaptive(self) -> None:
+        if self.form != Clock():
+            raise ValueError(
+                f"schedule={self.schedule!r} needs engine='clock', which computes the rates from "
+                f"the rows, got engine={self.form!r}"
+            )
+        if not isinstance(self.rule, (FoBoS, SGD)):
+            raise ValueError(
+                f"schedule={self.schedule!r} gives rates to rule='fobos' and rule='sgd', "
+                f"got rule={self.rule!r}"
+            )
+
+    @property
+    def sizes(self) -> str | None:
+        """What the rates measure of every row: a method of ``Examples``; None for nothing."""
+        return "squared_norms" if self.adaptive else getattr(self.rule, "sizes", None)
 
     def known(self, eta0: float, n_steps: int | None) -> Plan:
         """The plan of a run whose rates have the scale ``eta0``.
@@ -121,7 +146,7 @@ class Plan(SettledFields):
     def storage(self) -> tuple[Any, ...]:
         """The parts in which two plans must agree for an engine of one plan to serve the other."""
         kind = self.rule.name if self.rule.has_state else "affine"
-        return (self.average, kind, self.form)
+        return (self.average, kind, self.form, self.adaptive)
 
     @property
     def settings(self) -> tuple[float, ...]:
@@ -160,24 +185,35 @@ class Plan(SettledFields):
             new.go_on_from(engine)
         else:
             new.load(engine.weights(), engine.intercept)
+        if self.adaptive:
+            new.continue_rates(engine)
         return new
 
     def task(self, engine: Engine) -> Any:
         """The task of the kernel of ``engine``, the same for the whole run."""
+        tuning = None
+        if isinstance(self.schedule, FromData) and self.adaptive:
+            largest = self.rule.largest_rate(self.penalty) / 2
+            tuning = self.schedule.tuning(
+                self.loss, self.penalty.l1, self.penalty.l2, largest, isinstance(self.rule, FoBoS)
+            )
         return engine.wear.task(
             engine.n_features,
             self.loss,
             self.rule.step_order,
             self.fit_intercept,
             pulls=self.penalty.l1 > 0,
+            tuning=tuning,
         )
 
     def steps(self, order: NDArray[np.int64], t: int) -> Steps:
         """The chunk of steps that visits the rows ``order``, starting with step ``t``."""
         stop = t + len(order)
-        scheduled = self.rule.scheduled
+        # Where the clock computes the rates itself, it reads none of these.
+        scheduled = self.rule.scheduled and not self.adaptive
         rates = checked_rates(self.schedule, t, stop) if scheduled else np.ones(len(order))
-        shrink = self.rule.shrinks(rates, self.penalty, t)
+        shrink = Rule().shrinks(rates, self.penalty, t) if self.adaptive else None
+        shrink = shrink or self.rule.shrinks(rates, self.penalty, t)
         counts = None if self.average is None else checked_counts(self.average, t, stop)  # type: ignore[arg-type]
         return Steps(order, rates, shrink.keep, lost_digits(shrink), shrink.pull, counts)
 
