@@ -190,8 +190,9 @@ class Pegasos(Formula):
 _MARGINS, _NUMBERS = 32.0, 8.0
 # Rows this many times the mean size have a smaller rate.
 _SLACK = 8.0
-# The rate of the intercept of a loss of numbers stays below this number over the rows seen.
-_FADING = 4.0
+# A lack of progress multiplies the rates of the weights and of the intercept by these numbers, for
+# losses of numbers.
+_LOWERING, _INTERCEPT_LOWERING = 0.5**0.25, 0.25
 
 
 @dataclass(repr=False)
@@ -246,7 +247,7 @@ class FromData(ParameterObject):
 
         >>> from lazynet.losses import get_loss
         >>> FromData().tuning(get_loss("hinge"), 0.1, 0.0, 1.0, True)
-        (32.0, 8.0, 0.1, 0.0, 1.0, 1.0, 0.0, 0.0, False, False, False, True)
+        (32.0, 8.0, 0.1, 0.0, 1.0, 1.0, 0.0, 1.0, 1.0, False, False, False, True)
         """
         numbers = not loss.margin
         smooth = numbers and loss.curvature is not None
@@ -259,7 +260,8 @@ class FromData(ParameterObject):
             largest_rate,
             bounded,
             (loss.curvature or 0.0) if loss.unbounded_slope else 0.0,
-            _FADING if numbers else 0.0,
+            _LOWERING if numbers else 1.0,
+            _INTERCEPT_LOWERING if numbers else 1.0,
             numbers,
             smooth,
             loss.unbounded_slope,

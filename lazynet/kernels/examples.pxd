@@ -50,7 +50,8 @@ cdef struct Tuning:
     double largest_rate     # no rate of a weight exceeds this number
     double largest_slope    # G, the size of a slope; Y where that is smaller and ``smooth``
     double curvature        # of an implicit step; 0: the step is explicit
-    double fading           # the intercept's rate stays below fading * Y / (G * rows)
+    double lowering         # a lack of progress multiplies the rate by this number; 1: never ...
+    double intercept_lowering  # ... and the intercept's rate by this number
     bint adaptive           # whether the rates come from the rows; all else is unused if not
     bint follows_targets    # Y is the root mean square of the targets; else 1
     bint smooth             # the slope shrinks with the residual: G is at most Y

@@ -18,6 +18,9 @@ IMPLICIT = {"squared_hinge": 2.0, "squared_error": 1.0}
 #: The losses of numbers; all other losses depend on the margin.
 NUMBERS = ("squared_error", "absolute_error", "huber", "epsilon_insensitive")
 
+#: Where the slopes no longer shrink, losses of numbers multiply their rates by these numbers.
+LOWERING, INTERCEPT_LOWERING = 0.5**0.25, 0.25
+
 
 class DenseFromData:
     """Learns from one example at a time; ``weights`` can be read after every step.
@@ -53,9 +56,11 @@ class DenseFromData:
         self.intercept = 0.0
         self.t = 0
         self.sizes: list[float] = []  # |x|^2 of the rows seen that are not empty
-        self.squared_targets: list[float] = []
+        self.targets: list[float] = []
+        self.squared_slopes: list[float] = []
         self.mean_size = 0.0  # m, as of the last refresh
-        self.acc = 0.0
+        self.acc, self.intercept_acc = 0.0, 0.0
+        self.stalls, self.lowerings = 0, 0
         self.rate = 0.0  # of the last step
 
     def predict(self, indices: Iterable[int], values: Iterable[float]) -> float:
@@ -69,10 +74,14 @@ class DenseFromData:
         """Learn from one example; return the prediction made before learning."""
         indices, values = list(indices), list(values)
         size = math.fsum(x * x for x in values)
-        self._see(size, target)
+        self._look()
+        self.targets.append(target)
+        self._measure(size)
         p = self.predict(indices, values)
-        g = weight * self.slope(p, target, self.epsilon)
-        self.rate, rate_of_intercept = self._rates(size, g)
+        slope = self.slope(p, target, self.epsilon)
+        self.rate, rate_of_intercept = self._rates(size, slope, weight)
+        g = weight * slope
+        self.squared_slopes.append(g * g)
         g *= self._damping(p, target, g, weight, self.rate * size + rate_of_intercept)
 
         if self.step_order == "shrink_first":
@@ -85,9 +94,21 @@ class DenseFromData:
         self.t += 1
         return p
 
-    def _see(self, size: float, target: float) -> None:
-        """Count a row; refresh m at the rows 0, 1, 2, 4, 8, ... that are not empty."""
-        self.squared_targets.append(target * target)
+    def _look(self) -> None:
+        """After 64, 128, 256, ... rows, compare the squared slopes of the two last stretches."""
+        n = self.t
+        if n < 64 or n & (n - 1):
+            return
+        last = math.fsum(self.squared_slopes[n // 2 :]) / (n // 2)
+        start = n // 4 if n > 64 else 0  # the first stretch has 32 rows
+        before = math.fsum(self.squared_slopes[start : n // 2]) / (n // 2 - start)
+        if before and last > 0.95 * before:
+            self.stalls, self.lowerings = self.stalls + 1, self.lowerings + 1
+        elif last < 0.9 * before and self.lowerings:
+            self.lowerings -= 1
+
+    def _measure(self, size: float) -> None:
+        """Refresh m at the rows 0, 1, 2, 4, 8, ... that are not empty."""
         if not size:
             return
         self.sizes.append(size)
@@ -95,30 +116,47 @@ class DenseFromData:
         if number & (number - 1) == 0:
             mean = math.fsum(self.sizes) / len(self.sizes)
             if self.mean_size:
-                factor = math.sqrt(self.mean_size / mean)
+                factor = math.sqrt(self.mean_size) / math.sqrt(mean)
                 self.weights = [factor * w for w in self.weights]
             self.mean_size = mean
 
-    def _rates(self, size: float, g: float) -> tuple[float, float]:
-        """The rates of the weights and of the intercept, for a row whose slope is ``g``."""
+    def _rates(self, size: float, slope: float, weight: float) -> tuple[float, float]:
+        """The rates of the weights and of the intercept."""
         numbers, implicit = self.loss in NUMBERS, self.loss in IMPLICIT
-        Y = 1.0
-        if numbers:
-            Y = math.sqrt(math.fsum(self.squared_targets) / len(self.squared_targets))
-        G = {"squared_error": Y, "huber": min(Y, self.epsilon)}.get(self.loss, 1.0)
         features = 1.0 + self.fit_intercept  # the mean of |x|^2 / m, and the intercept's 1
         u = (size / self.mean_size if size else 0.0) + self.fit_intercept
         u /= features
-        self.acc += g * g * (u if implicit else min(u, 8.0))
-        root = math.sqrt(self.acc + 8.0 * G * G)
-        eta = (8.0 if numbers else 32.0) * Y / (features * root) if root else 0.0
+        counted = weight * weight * (u if implicit else min(u, 8.0))
+        share = (8.0 if numbers else 32.0) / features
         if not implicit and u > 8.0:
-            eta *= math.sqrt(8.0 / u)
-        intercepts = eta if self.fit_intercept else 0.0
-        if numbers and G:
-            intercepts = min(intercepts, 4.0 * Y / (G * len(self.squared_targets)))
+            share *= math.sqrt(8.0 / u)
+        spread, root_mean_square = self._scales() if numbers else (1.0, 1.0)
+        self.intercept_acc += slope * slope * counted
+        intercepts = share * self._over_root(root_mean_square, self.intercept_acc)
+        Y = spread if self.fit_intercept else root_mean_square
+        most = 8.0 * self._slope_size(Y) ** 2 if numbers else math.inf
+        self.acc += min(slope * slope, most) * counted
+        eta = share * self._over_root(Y, self.acc)
+        if numbers:
+            eta *= LOWERING**self.lowerings
+            intercepts *= INTERCEPT_LOWERING**self.stalls
         rate = eta / self.mean_size if self.mean_size else 0.0
-        return min(rate, self.largest_rate), intercepts
+        return min(rate, self.largest_rate), intercepts if self.fit_intercept else 0.0
+
+    def _scales(self) -> tuple[float, float]:
+        """The standard deviation of the targets seen, and their root mean square."""
+        n = len(self.targets)
+        mean = math.fsum(self.targets) / n
+        variance = math.fsum((y - mean) ** 2 for y in self.targets) / n
+        return math.sqrt(variance), math.sqrt(variance + mean * mean)
+
+    def _slope_size(self, Y: float) -> float:
+        """G"""
+        return {"squared_error": Y, "huber": min(Y, self.epsilon)}.get(self.loss, 1.0)
+
+    def _over_root(self, Y: float, acc: float) -> float:
+        root = math.sqrt(acc + 8.0 * self._slope_size(Y) ** 2)
+        return Y / root if root else 0.0
 
     def _damping(self, p: float, y: float, g: float, weight: float, reach: float) -> float:
         """The factor of the slope ``g``: the step changes the prediction by reach times g."""
