@@ -10,8 +10,8 @@ takes one example at a time.
 
 The small objects name and configure what the estimators are made of: rules (`FoBoS`, `SGD`,
 `TruncatedGradient`, `RDA`, `FTRL`, `AdaGrad`, `SAGA`, `Carpenter`), schedules (`Constant`,
-`InverseTime`, `InverseSqrt`, `Power`, `Pegasos`, `FromData`), engines (`Clock`, `Tables`, `Rescaled`, `Dense`),
-averages (`FromStep`, `Suffix`, `PolynomialDecay`) and losses (`Huber`, `EpsilonInsensitive`).
+`InverseTime`, `InverseSqrt`, `Power`, `Pegasos`, `FromData`), engines (`Clock`, `Tables`,
+`Rescaled`, `Dense`), averages (`FromStep`, `Suffix`, `PolynomialDecay`) and losses (`Huber`, `EpsilonInsensitive`).
 
 `lazynet.catalogue` is the table of all rules; `lazynet.testing` compares lazy rules with a dense
 twin; `lazynet.reference` holds every algorithm in plain Python; `lazynet.checks` bounds the effect
@@ -54,8 +54,8 @@ if TYPE_CHECKING:
     from lazynet.schedules import (
         Constant,
         FromArray,
-        FromData,
         FromCallable,
+        FromData,
         InverseSqrt,
         InverseTime,
         Pegasos,
@@ -136,8 +136,8 @@ __all__ = [
     "EpsilonInsensitive",
     "FoBoS",
     "FromArray",
-    "FromData",
     "FromCallable",
+    "FromData",
     "FromStep",
     "Huber",
     "InverseSqrt",

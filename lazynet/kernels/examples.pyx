@@ -410,6 +410,7 @@ cdef class Task:
                 self.tuning.largest_rate,
                 self.tuning.largest_slope,
                 self.tuning.curvature,
+                self.tuning.intercept,
                 self.tuning.lowering,
                 self.tuning.intercept_lowering,
                 self.tuning.follows_targets,

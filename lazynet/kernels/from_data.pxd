@@ -10,8 +10,8 @@ cdef enum:
     ROWS_SEEN = 0        # rows counted
     ROWS_MEASURED = 1    # ... and those of them that are not empty
     NEXT_REFRESH = 2     # the rows measured at which m is refreshed next: 0, 1, 2, 4, ...
-    SUM_OF_SIZES = 3     # sum of |x|^2
-    MEAN_SIZE = 4        # m, the mean of |x|^2 at the last refresh
+    SUM_OF_NORMS = 3     # sum of |x|
+    MEAN_NORM = 4        # the mean of |x| at the last refresh, the root of m
     MEAN_TARGET = 5      # the mean of y ...
     SPREAD = 6           # ... and the sum of the squared distances from the mean
     PROGRESS = 7         # acc of the weights
@@ -36,8 +36,8 @@ cdef struct FromData:
     double rows
     double measured
     double next_refresh
-    double sum_of_sizes
-    double mean_size
+    double sum_of_norms
+    double mean_norm
     double mean_target
     double spread
     double progress
@@ -71,8 +71,8 @@ cdef inline void load_from_data(FromData* state, const double* fields) noexcept 
     state.rows = fields[ROWS_SEEN]
     state.measured = fields[ROWS_MEASURED]
     state.next_refresh = fields[NEXT_REFRESH]
-    state.sum_of_sizes = fields[SUM_OF_SIZES]
-    state.mean_size = fields[MEAN_SIZE]
+    state.sum_of_norms = fields[SUM_OF_NORMS]
+    state.mean_norm = fields[MEAN_NORM]
     state.mean_target = fields[MEAN_TARGET]
     state.spread = fields[SPREAD]
     state.progress = fields[PROGRESS]
@@ -91,8 +91,8 @@ cdef inline void save_from_data(const FromData* state, double* fields) noexcept 
     fields[ROWS_SEEN] = state.rows
     fields[ROWS_MEASURED] = state.measured
     fields[NEXT_REFRESH] = state.next_refresh
-    fields[SUM_OF_SIZES] = state.sum_of_sizes
-    fields[MEAN_SIZE] = state.mean_size
+    fields[SUM_OF_NORMS] = state.sum_of_norms
+    fields[MEAN_NORM] = state.mean_norm
     fields[MEAN_TARGET] = state.mean_target
     fields[SPREAD] = state.spread
     fields[PROGRESS] = state.progress
@@ -135,8 +135,8 @@ cdef inline double count_row(
 ) noexcept nogil:
     """Count the row of the step; returns the factor by which every weight is to be rescaled.
 
-    The weights belong to rows of the mean size m: where m changes, sqrt(m) w stays.  Empty rows say
-    nothing about the size of the others.
+    The weights belong to rows of the mean norm: where it changes, its product with w stays.  Empty
+    rows say nothing about the others.
     """
     cdef double factor = 1.0
     cdef double mean, distance = y - state.mean_target
@@ -147,13 +147,13 @@ cdef inline double count_row(
     state.spread += distance * (y - state.mean_target)
     if not size > 0.0:
         return factor
-    state.sum_of_sizes += size
+    state.sum_of_norms += sqrt(size)
     if state.measured == state.next_refresh:
         state.next_refresh = 2.0 * state.measured if state.measured > 0.0 else 1.0
-        mean = state.sum_of_sizes / (state.measured + 1.0)
-        if state.mean_size > 0.0 and state.loaded == 0.0:
-            factor = sqrt(state.mean_size) / sqrt(mean)
-        state.mean_size = mean
+        mean = state.sum_of_norms / (state.measured + 1.0)
+        if state.mean_norm > 0.0 and state.loaded == 0.0:
+            factor = state.mean_norm / mean
+        state.mean_norm = mean
     state.measured += 1.0
     return factor
 
@@ -179,46 +179,48 @@ cdef inline void propose(
 ) noexcept nogil:
     """The step on a counted row; the state does not change.
 
-    In units in which rows have the mean size 1, and the intercept is a feature of value 1:
+    The formulas are those of lazynet.schedules.FromData.  In units in which the rows have the mean
+    norm 1, k is the squared size of the intercept's feature:
 
-        u = (|x|^2 / m + 1) / 2        (without an intercept |x|^2 / m)
-        acc += g^2 min(u, 8)           eta = C Y sqrt(min(1, 8 / u)) / (2 sqrt(acc + 8 G^2))
+        u = (|x|^2 / m + k) / (1 + k)
+        acc += min(g^2, 8 G^2) min(u, 8)
+        eta = C Y sqrt(min(1, 8 / u)) / ((1 + k) sqrt(acc + 8 G^2))
 
-    The rate of the weights is eta / m, the rate of the intercept is eta.
+    The rate of the weights is eta / m, the rate of the intercept is k eta.
     """
     cdef double slope = loss_slope(loss, prediction, y, epsilon)
-    cdef double mean = state.mean_size
-    cdef double intercept = 1.0 if fit_intercept else 0.0
+    cdef double mean = state.mean_norm * state.mean_norm
+    cdef double intercept = tuning.intercept if fit_intercept else 0.0
     cdef double relative = size / mean if mean > 0.0 else 0.0
     cdef double variance, Y = 1.0, G = tuning.largest_slope, share, squared, limit
     cdef double counted, root, rate, rate_of_intercept, reach, decay, growth
     relative = (relative + intercept) / (1.0 + intercept)
-    counted = relative if tuning.unbounded else min(relative, tuning.slack)
-    counted *= importance * importance
+    counted = importance * importance * min(relative, tuning.slack)
     share = tuning.constant / (1.0 + intercept)
     if not tuning.unbounded and relative > tuning.slack:
         share *= sqrt(tuning.slack / relative)
     squared = slope * slope
     slope *= importance
     step.squared_slopes = state.squared_slopes + slope * slope
-    step.intercept_progress = state.intercept_progress + squared * counted
+    step.intercept_progress = state.intercept_progress
     rate_of_intercept = 0.0
     if tuning.follows_targets:
         variance = state.spread / state.rows
         Y = sqrt(variance + state.mean_target * state.mean_target)
         if fit_intercept:
-            limit = min(Y, G) if tuning.smooth else G
-            root = sqrt(step.intercept_progress + 8.0 * limit * limit)
-            rate_of_intercept = share * Y / root if root > 0.0 else 0.0
+            limit = 8.0 * (min(Y, G) * min(Y, G) if tuning.smooth else G * G)
+            step.intercept_progress += min(squared, limit) * counted
+            root = sqrt(step.intercept_progress + limit)
+            rate_of_intercept = intercept * share * Y / root if root > 0.0 else 0.0
             Y = sqrt(variance)
         if tuning.smooth:
             G = min(Y, G)
-        squared = min(squared, 8.0 * G * G)
-    step.progress = state.progress + squared * counted
-    root = sqrt(step.progress + 8.0 * G * G)
+    limit = 8.0 * G * G
+    step.progress = state.progress + min(squared, limit) * counted
+    root = sqrt(step.progress + limit)
     rate = share * Y / root if root > 0.0 else 0.0
     if fit_intercept and not tuning.follows_targets:
-        rate_of_intercept = rate
+        rate_of_intercept = intercept * rate
     rate *= state.factor
     rate_of_intercept *= state.intercept_factor
     rate = rate / mean if mean > 0.0 else 0.0
@@ -246,6 +248,6 @@ cdef inline void propose(
         step.pull = rate * tuning.l1
     step.keep_low = (1.0 - step.keep) - decay if step.keep >= 0.5 else 0.0
     # A state that is not finite would give rates of 0 from now on: the step must be refused.
-    root = step.intercept_progress + mean + state.spread
+    root = step.progress + state.sum_of_norms + state.spread + step.squared_slopes
     if not root - root == 0.0:
         step.move = root - root

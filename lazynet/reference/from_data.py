@@ -2,7 +2,7 @@
 
 The rate follows the sizes of the rows and the slopes of the loss, as AdaGrad's rate does with one
 rate for all weights (Ward, Wu & Bottou 2019).  All is measured in units in which the rows have the
-mean size 1 and the intercept is a feature of value 1.
+mean norm 1.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from lazynet.reference.shrink import SHRINKS
 IMPLICIT = {"squared_hinge": 2.0, "squared_error": 1.0}
 #: The losses of numbers; all other losses depend on the margin.
 NUMBERS = ("squared_error", "absolute_error", "huber", "epsilon_insensitive")
-
+#: The squared size of the intercept's feature, beside rows of the mean norm 1.
+INTERCEPT_OF_MARGINS, INTERCEPT_OF_NUMBERS = 2.0**-5, 1.0
 #: Where the slopes no longer shrink, losses of numbers multiply their rates by these numbers.
 LOWERING, INTERCEPT_LOWERING = 0.5**0.25, 0.25
 
@@ -28,7 +29,7 @@ class DenseFromData:
     >>> twin = DenseFromData(1, loss="squared_error")
     >>> twin.step([0], [2.0], target=4.0)
     0.0
-    >>> twin.mean_size, twin.rate  # 8 * 4 / sqrt(16 + 8 * 16) / 4
+    >>> twin.m, twin.rate  # 8 * 4 / sqrt(16 + 8 * 16) / 4
     (4.0, 0.6666666666666666)
     >>> round(twin.step([0], [2.0], target=4.0), 3)  # an implicit step does not overshoot
     2.909
@@ -55,10 +56,10 @@ class DenseFromData:
         self.weights = [0.0] * n_features
         self.intercept = 0.0
         self.t = 0
-        self.sizes: list[float] = []  # |x|^2 of the rows seen that are not empty
+        self.norms: list[float] = []  # |x| of the rows seen that are not empty
         self.targets: list[float] = []
         self.squared_slopes: list[float] = []
-        self.mean_size = 0.0  # m, as of the last refresh
+        self.m = 0.0  # the square of the mean norm, as of the last refresh
         self.acc, self.intercept_acc = 0.0, 0.0
         self.stalls, self.lowerings = 0, 0
         self.rate = 0.0  # of the last step
@@ -111,37 +112,37 @@ class DenseFromData:
         """Refresh m at the rows 0, 1, 2, 4, 8, ... that are not empty."""
         if not size:
             return
-        self.sizes.append(size)
-        number = len(self.sizes) - 1
+        self.norms.append(math.sqrt(size))
+        number = len(self.norms) - 1
         if number & (number - 1) == 0:
-            mean = math.fsum(self.sizes) / len(self.sizes)
-            if self.mean_size:
-                factor = math.sqrt(self.mean_size) / math.sqrt(mean)
+            mean = math.fsum(self.norms) / len(self.norms)
+            if self.m:
+                factor = math.sqrt(self.m) / mean
                 self.weights = [factor * w for w in self.weights]
-            self.mean_size = mean
+            self.m = mean * mean
 
     def _rates(self, size: float, slope: float, weight: float) -> tuple[float, float]:
         """The rates of the weights and of the intercept."""
         numbers, implicit = self.loss in NUMBERS, self.loss in IMPLICIT
-        features = 1.0 + self.fit_intercept  # the mean of |x|^2 / m, and the intercept's 1
-        u = (size / self.mean_size if size else 0.0) + self.fit_intercept
-        u /= features
-        counted = weight * weight * (u if implicit else min(u, 8.0))
-        share = (8.0 if numbers else 32.0) / features
+        k = (INTERCEPT_OF_NUMBERS if numbers else INTERCEPT_OF_MARGINS) * self.fit_intercept
+        u = ((size / self.m if size else 0.0) + k) / (1.0 + k)
+        counted = weight * weight * min(u, 8.0)
+        share = (8.0 if numbers else 32.0) / (1.0 + k)
         if not implicit and u > 8.0:
             share *= math.sqrt(8.0 / u)
         spread, root_mean_square = self._scales() if numbers else (1.0, 1.0)
-        self.intercept_acc += slope * slope * counted
-        intercepts = share * self._over_root(root_mean_square, self.intercept_acc)
+        G = self._slope_size(root_mean_square)
+        self.intercept_acc += min(slope * slope, 8.0 * G * G) * counted
+        intercepts = k * share * over_root(root_mean_square, self.intercept_acc + 8.0 * G * G)
         Y = spread if self.fit_intercept else root_mean_square
-        most = 8.0 * self._slope_size(Y) ** 2 if numbers else math.inf
-        self.acc += min(slope * slope, most) * counted
-        eta = share * self._over_root(Y, self.acc)
+        G = self._slope_size(Y)
+        self.acc += min(slope * slope, 8.0 * G * G) * counted
+        eta = share * over_root(Y, self.acc + 8.0 * G * G)
         if numbers:
             eta *= LOWERING**self.lowerings
             intercepts *= INTERCEPT_LOWERING**self.stalls
-        rate = eta / self.mean_size if self.mean_size else 0.0
-        return min(rate, self.largest_rate), intercepts if self.fit_intercept else 0.0
+        rate = eta / self.m if self.m else 0.0
+        return min(rate, self.largest_rate), intercepts
 
     def _scales(self) -> tuple[float, float]:
         """The standard deviation of the targets seen, and their root mean square."""
@@ -154,10 +155,6 @@ class DenseFromData:
         """G"""
         return {"squared_error": Y, "huber": min(Y, self.epsilon)}.get(self.loss, 1.0)
 
-    def _over_root(self, Y: float, acc: float) -> float:
-        root = math.sqrt(acc + 8.0 * self._slope_size(Y) ** 2)
-        return Y / root if root else 0.0
-
     def _damping(self, p: float, y: float, g: float, weight: float, reach: float) -> float:
         """The factor of the slope ``g``: the step changes the prediction by reach times g."""
         if self.loss in IMPLICIT:
@@ -168,3 +165,12 @@ class DenseFromData:
 
     def _shrink_all(self) -> None:
         self.weights = [self.shrink(w, self.rate, self.l1, self.l2) for w in self.weights]
+
+
+def over_root(Y: float, square: float) -> float:
+    """Y / sqrt(square), and 0 where that is 0 / 0.
+
+    >>> over_root(3.0, 4.0), over_root(0.0, 0.0)
+    (1.5, 0.0)
+    """
+    return Y / math.sqrt(square) if square else 0.0
