@@ -155,12 +155,16 @@ class Line:
         """``holds`` or ``MISSED``; nothing where nothing was measured.
 
         A lower bound that is too low decides nothing: the other program was stopped too early.
+        Problems on which no program was stopped decide.
         """
         found = self.measured(race)
         if found is None:
             return ""
         holds = found.value <= self.bound if self.at_most else found.value >= self.bound
         if not holds and found.stopped and found.least > 0:
+            ended = [ratio.value for ratio in self.values(race) if not ratio.bound]
+            if ended and min(ended) < self.bound:
+                return f"MISSED on {len(ended)}, stopped too early to tell on {found.stopped}"
             return "stopped too early to tell"
         return "holds" if holds else "MISSED"
 
