@@ -73,6 +73,9 @@ class CellEngine(Engine):
 class LeadingEngine(CellEngine):
     """An engine whose weights are a function of all gradients so far, the penalty and the rates."""
 
+    #: how many settings, the first ones, describe the penalty: l1, l2 and how often they count
+    _penalties: ClassVar[int] = 2
+
     def retune(self, settings: tuple[float, ...]) -> None:
         """Go on with another penalty, which acts on all gradients, and with other rates.
 
@@ -80,8 +83,7 @@ class LeadingEngine(CellEngine):
         new penalty and the new rates equal the weights under the new penalty and the old rates.
         """
         wanted = np.array(settings, dtype=np.float64)
-        # The strengths l1 and l2 come first.
-        self.settings[:2] = wanted[:2]
+        self.settings[: self._penalties] = wanted[: self._penalties]
         if np.array_equal(wanted, self.settings):
             return
         self.sweep()

@@ -23,18 +23,22 @@ class FTRLEngine(LeadingEngine):
     """
 
     name = kind = "ftrl"
+    _penalties = 3
 
     def load(self, weights: NDArray[np.float64], intercept: float) -> None:
-        """Start with these weights and no gradients seen."""
+        """Start with these weights and no gradients seen; the penalty counts as on one example."""
         self.cells[:] = 0.0
         self.fields[:] = 0.0
+        self.set_field("steps", float(bool(intercept or np.any(weights))))
         self._restate(weights, intercept)
 
     def _restate(self, weights: NDArray[np.float64], intercept: float) -> None:
-        l1, l2, alpha, beta = self.settings.tolist()
+        l1, l2, per_example, alpha, beta = self.settings.tolist()
+        count = max(1.0, self.field("steps")) if per_example else 1.0
         alive = weights != 0.0
-        damping = (beta + self.cells[alive, 1]) / alpha + l2
-        self.cells[alive, 0] = -damping * weights[alive] - l1 * np.sign(weights[alive])
+        damping = (beta + self.cells[alive, 1]) / alpha + count * l2
+        shift = count * l1 * np.sign(weights[alive])
+        self.cells[alive, 0] = -damping * weights[alive] - shift
         if not beta and not self.field("intercept_s") and intercept:
             # With beta = 0 and no gradient the intercept would be 0: assume one small gradient.
             self.set_field("intercept_s", _SMALL_GRADIENT * alpha)

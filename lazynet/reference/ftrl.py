@@ -1,8 +1,11 @@
 """FTRL-Proximal, McMahan et al. (2013), Algorithm 1.
 
 The algorithm follows the proximally regularised leader with a rate per coordinate.  A weight is a
-function of two sums over its own gradients, so no shrink is ever missed.  l1 and l2 act once on the
-sums, not once per step: their values are not comparable with the l1 and l2 of FoBoS or RDA.
+function of two sums over its own gradients and of the number of steps, so no shrink is ever missed.
+
+The penalty counts on every example seen so far: after t steps it is t l1 |w| + t l2 w^2 / 2, beside
+t losses.  The published form has l1 |w| + l2 w^2 / 2 whatever t is; there l1 and l2 lose their
+effect as examples come in, and their values are not comparable with the l1 and l2 of other rules.
 """
 
 from __future__ import annotations
@@ -14,9 +17,10 @@ from lazynet.reference.losses import LOSSES
 
 
 class DenseFTRL:
-    """Keeps z and n per coordinate, both zero at the start:
+    """Keeps z and n per coordinate, both zero at the start.  With t steps taken so far, and k = t
+    or with ``penalty="once"`` k = 1:
 
-        w = 0 if |z| <= l1, else -(z - l1 sgn z) / ((beta + sqrt n) / alpha + l2)
+        w = 0 if |z| <= k l1, else -(z - k l1 sgn z) / ((beta + sqrt n) / alpha + k l2)
         sigma = (sqrt(n + g^2) - sqrt n) / alpha        z += g - sigma w        n += g^2
 
     The intercept is a coordinate without penalties.
@@ -27,6 +31,9 @@ class DenseFTRL:
     ([0.75], 0.75)
     >>> twin.intercept  # 4 / 4
     1.0
+    >>> _ = twin.step([], [], 1.0)  # a row without nonzeros
+    >>> twin.weights  # (4 - 2) / 4
+    [0.5]
     """
 
     def __init__(
@@ -38,11 +45,13 @@ class DenseFTRL:
         l2: float = 0.0,
         alpha: float = 0.1,
         beta: float = 1.0,
+        penalty: str = "per_example",
         fit_intercept: bool = False,
         epsilon: float = 0.1,
     ) -> None:
         self.slope = LOSSES[loss][1]
         self.l1, self.l2, self.alpha, self.beta = l1, l2, alpha, beta
+        self.per_example = penalty == "per_example"
         self.fit_intercept, self.epsilon = fit_intercept, epsilon
         # The intercept is the last coordinate.
         self.z, self.n = [0.0] * (n_features + 1), [0.0] * (n_features + 1)
@@ -50,8 +59,8 @@ class DenseFTRL:
 
     def weight(self, j: int) -> float:
         """Weight j as of now; the other weights are not visited."""
-        is_intercept = j == len(self.z) - 1
-        l1, l2 = (0.0, 0.0) if is_intercept else (self.l1, self.l2)
+        count = 0 if j == len(self.z) - 1 else self.t if self.per_example else 1
+        l1, l2 = count * self.l1, count * self.l2
         z, n = self.z[j], self.n[j]
         if abs(z) <= l1:
             return 0.0

@@ -2,12 +2,14 @@
  * weights that are computed where they are needed.  A cell is {z, s}, with s the root of the sum of
  * the squared gradients of its coordinate:
  *
- *     w = -soft(z, l1) alpha / (beta + alpha l2 + s)
+ *     w = -soft(z, k l1) alpha / (beta + alpha k l2 + s)
  *     s' = sqrt(s^2 + g^2)        z <- z + g - (s' - s) / alpha w        s <- s'
  *
- * The intercept is a cell without penalties.  No weight ever lags behind, and no schedule of rates
- * is used.  With beta = 0 a coordinate has no rate before its first gradient: until then the l2
- * penalty bounds the weights, and the intercept is 0.
+ * k is the number of examples on which the penalty counts: the number of steps taken so far, and at
+ * least 1, or in the published form 1 throughout.  The intercept is a cell without penalties.  No
+ * weight ever lags behind, because k is one number for all weights, and no schedule of rates is
+ * used.  With beta = 0 a coordinate has no rate before its first gradient: until then the l2 penalty
+ * bounds the weights, and the intercept is 0.
  *
  * Property: equal to lazynet.reference.ftrl.DenseFTRL after every step
  * (tests/exact/test_rules_with_state.py).
@@ -17,18 +19,28 @@
 
 #include "../cell_kind.h"
 
-enum { LAZYNET_FTRL_L1, LAZYNET_FTRL_L2, LAZYNET_FTRL_ALPHA, LAZYNET_FTRL_BETA };
-enum { LAZYNET_FTRL_INTERCEPT_Z, LAZYNET_FTRL_INTERCEPT_S };
+enum {
+    LAZYNET_FTRL_L1,
+    LAZYNET_FTRL_L2,
+    LAZYNET_FTRL_PER_EXAMPLE,
+    LAZYNET_FTRL_ALPHA,
+    LAZYNET_FTRL_BETA
+};
+enum { LAZYNET_FTRL_INTERCEPT_Z, LAZYNET_FTRL_INTERCEPT_S, LAZYNET_FTRL_STEPS };
 
 typedef struct {
     lazynet_cell_head head;
-    double l1;
+    double l1; /* k l1 */
     double alpha;
     double inverse_alpha;
-    double damping;        /* beta + alpha l2 */
+    double damping;        /* beta + alpha k l2 */
     double free_damping;   /* of the intercept, which has no penalty: beta */
     double intercept_z;
     double intercept_s;
+    double steps;          /* taken so far */
+    double l1_of_one;      /* the strengths of the penalty on one example */
+    double l2_of_one;
+    int per_example;       /* whether the penalty counts once per example, or once in all */
 } lazynet_ftrl;
 
 LAZYNET_INLINE double lazynet_ftrl_weight_of(double z, double s, double l1, double alpha,
@@ -48,6 +60,13 @@ LAZYNET_INLINE void lazynet_ftrl_moved(double *z, double *s, double weight, doub
     const double pull = (root - *s) * rule->inverse_alpha * weight;
     *z = *z + (g - pull);
     *s = root;
+}
+
+/* The penalty of all examples at the present number of steps. */
+LAZYNET_INLINE void lazynet_ftrl_set(lazynet_ftrl *rule) {
+    const double k = rule->per_example && rule->steps > 1.0 ? rule->steps : 1.0;
+    rule->l1 = k * rule->l1_of_one;
+    rule->damping = rule->free_damping + rule->alpha * (k * rule->l2_of_one);
 }
 
 /* The intercept's weight; 0 where beta is 0 and no gradient has been seen. */
@@ -75,13 +94,16 @@ LAZYNET_INLINE lazynet_refusal lazynet_ftrl_refusal(const double *settings, cons
 
 LAZYNET_INLINE void lazynet_ftrl_begin(void *given, const double *settings, const double *fields) {
     lazynet_ftrl *rule = (lazynet_ftrl *)given;
-    rule->l1 = settings[LAZYNET_FTRL_L1];
+    rule->l1_of_one = settings[LAZYNET_FTRL_L1];
+    rule->l2_of_one = settings[LAZYNET_FTRL_L2];
+    rule->per_example = settings[LAZYNET_FTRL_PER_EXAMPLE] != 0.0;
     rule->alpha = settings[LAZYNET_FTRL_ALPHA];
     rule->inverse_alpha = 1.0 / rule->alpha;
-    rule->damping = settings[LAZYNET_FTRL_BETA] + rule->alpha * settings[LAZYNET_FTRL_L2];
     rule->free_damping = settings[LAZYNET_FTRL_BETA];
     rule->intercept_z = fields[LAZYNET_FTRL_INTERCEPT_Z];
     rule->intercept_s = fields[LAZYNET_FTRL_INTERCEPT_S];
+    rule->steps = fields[LAZYNET_FTRL_STEPS];
+    lazynet_ftrl_set(rule);
     rule->head.intercept = lazynet_ftrl_intercept(rule);
 }
 
@@ -89,12 +111,15 @@ LAZYNET_INLINE void lazynet_ftrl_end(const void *given, double *fields) {
     const lazynet_ftrl *rule = (const lazynet_ftrl *)given;
     fields[LAZYNET_FTRL_INTERCEPT_Z] = rule->intercept_z;
     fields[LAZYNET_FTRL_INTERCEPT_S] = rule->intercept_s;
+    fields[LAZYNET_FTRL_STEPS] = rule->steps;
 }
 
 LAZYNET_INLINE int lazynet_ftrl_advance(void *given, double move, double rate, double pull,
                                         double largest_cushion) {
     lazynet_ftrl *rule = (lazynet_ftrl *)given;
     (void)rate, (void)pull, (void)largest_cushion;
+    rule->steps += 1.0;
+    if (rule->per_example) lazynet_ftrl_set(rule);
     if (move == 0.0) return 0;
     lazynet_ftrl_moved(&rule->intercept_z, &rule->intercept_s, rule->head.intercept, move, rule);
     rule->head.intercept = lazynet_ftrl_intercept(rule);
@@ -114,8 +139,8 @@ LAZYNET_INLINE void lazynet_ftrl_read(const void *given, const double *cells, pt
 LAZYNET_CELL_KIND lazynet_kind_ftrl = {
     .name = "ftrl",
     .numbers = 2,
-    .settings = {"l1", "l2", "alpha", "beta"},
-    .fields = {"intercept_z", "intercept_s"},
+    .settings = {"l1", "l2", "per_example", "alpha", "beta"},
+    .fields = {"intercept_z", "intercept_s", "steps"},
     .size = sizeof(lazynet_ftrl),
     .refusal = lazynet_ftrl_refusal,
     .begin = lazynet_ftrl_begin,
