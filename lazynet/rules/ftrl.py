@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from lazynet.losses import Loss
 from lazynet.params import POSITIVE, STRENGTH, table
 from lazynet.penalties import ElasticNet
-from lazynet.rules.base import Rule
+from lazynet.rules.base import LOG_LOSS, Rule
 
 
 @dataclass(repr=False)
@@ -39,7 +40,7 @@ class FTRL(Rule):
                 "beta of FTRL and l2 must not both be 0: the first rate is alpha / beta"
             )
 
-    def settings(self, penalty: ElasticNet) -> tuple[float, ...]:
+    def settings(self, penalty: ElasticNet, loss: Loss = LOG_LOSS) -> tuple[float, ...]:
         """l1, l2, alpha and beta.
 
         >>> FTRL(alpha=0.25).settings(ElasticNet(l1=0.5))
