@@ -126,7 +126,12 @@ class Plan(SettledFields):
     @property
     def settings(self) -> tuple[float, ...]:
         """The parameters and strengths for the kernel of a rule with a state."""
-        return self.rule.settings(self.penalty) if self.rule.has_state else ()
+        return self.rule.settings(self.penalty, self.loss) if self.rule.has_state else ()
+
+    @property
+    def sizes(self) -> str | None:
+        """Which size of every row the examples must carry for the rates; None for no size."""
+        return self.rule.sizes
 
     def new_engine(self, n_features: int, wear: Wear | None = None) -> Engine:
         """A new engine, all weights zero."""
@@ -134,6 +139,7 @@ class Plan(SettledFields):
             self.rule,
             self.penalty,
             n_features,
+            loss=self.loss,
             form=self.form,
             average=self.average is not None,
             wear=wear,

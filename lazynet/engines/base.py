@@ -144,6 +144,11 @@ class Engine:
         """The current intercept."""
         raise NotImplementedError
 
+    @property
+    def present_rate(self) -> float | None:
+        """The scale of rates that follow the data, as of now; None for all other rates."""
+        return None
+
     def load(self, weights: NDArray[np.float64], intercept: float) -> None:
         """Start from these weights; an average begins anew."""
         raise NotImplementedError

@@ -11,8 +11,9 @@ from lazynet.engines.base import Engine, advice_on_overflow
 from lazynet.engines.wear import Wear
 from lazynet.kernels import cells as kernel
 from lazynet.kernels.examples import Examples, Steps, Task
+from lazynet.losses import Loss
 from lazynet.penalties import ElasticNet
-from lazynet.rules.base import Rule
+from lazynet.rules.base import LOG_LOSS, Rule
 
 
 class CellEngine(Engine):
@@ -28,13 +29,18 @@ class CellEngine(Engine):
     _scalars: ClassVar[tuple[str, ...]] = ("fields", "settings")
 
     def __init__(
-        self, n_features: int, rule: Rule, penalty: ElasticNet, wear: Wear | None = None
+        self,
+        n_features: int,
+        rule: Rule,
+        penalty: ElasticNet,
+        wear: Wear | None = None,
+        loss: Loss = LOG_LOSS,
     ) -> None:
         super().__init__(n_features, wear)
         rule = rule.settled()
         rule.check_penalty(penalty)
         self.advice = advice_on_overflow(rule.remedy)
-        self.settings = np.array(rule.settings(penalty), dtype=np.float64)
+        self.settings = np.array(rule.settings(penalty, loss), dtype=np.float64)
         self.cells = _aligned_zeros(n_features, kernel.numbers(self.kind))
         self.fields = np.zeros(len(kernel.fields(self.kind)))
 

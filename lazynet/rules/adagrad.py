@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from lazynet.losses import Loss
 from lazynet.params import POSITIVE, table
 from lazynet.penalties import ElasticNet
-from lazynet.rules.base import Rule
+from lazynet.rules.base import LOG_LOSS, Rule
 
 
 @dataclass(repr=False)
@@ -28,7 +29,7 @@ class AdaGrad(Rule):
     alpha: float = 0.1
     delta: float = 1e-6
 
-    def settings(self, penalty: ElasticNet) -> tuple[float, ...]:
+    def settings(self, penalty: ElasticNet, loss: Loss = LOG_LOSS) -> tuple[float, ...]:
         """l1, l2, alpha and delta.
 
         >>> AdaGrad(delta=0.25).settings(ElasticNet(l1=0.5))

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from lazynet.losses import Loss
 from lazynet.params import POSITIVE, STRENGTH, table
 from lazynet.penalties import ElasticNet
-from lazynet.rules.base import Rule
+from lazynet.rules.base import LOG_LOSS, Rule
 
 
 @dataclass(repr=False)
@@ -29,7 +30,7 @@ class RDA(Rule):
     gamma: float = 1.0
     rho: float = 0.0
 
-    def settings(self, penalty: ElasticNet) -> tuple[float, ...]:
+    def settings(self, penalty: ElasticNet, loss: Loss = LOG_LOSS) -> tuple[float, ...]:
         """l1, l2, gamma and rho.
 
         >>> RDA(gamma=2.0).settings(ElasticNet(l1=0.5))
