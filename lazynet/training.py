@@ -168,6 +168,19 @@ class Plan(SettledFields):
             new.load(engine.weights(), engine.intercept)
         return new
 
+    def restarted(self, engine: Engine, storage: tuple[Any, ...]) -> Engine:
+        """A new engine for a fit that starts from ``engine``, which plans of ``storage`` use.
+
+        A rule whose rates follow from its own sums of gradients goes on from these sums; with the
+        weights alone its first steps would be as long as those of a model that knows nothing.
+        """
+        if not (self.rule.continues and storage == self.storage):
+            return self.continued(engine, average=False)
+        new = self.new_engine(engine.n_features)
+        new.copy_state(engine)
+        new.retune(self.settings)
+        return new
+
     def task(self, engine: Engine) -> Any:
         """The task of the kernel of ``engine``, the same for the whole run."""
         return engine.wear.task(

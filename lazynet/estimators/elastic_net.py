@@ -205,7 +205,7 @@ class _ElasticNetModel(SparseLinear):
                 f"{self._engines[0].n_features} features, but these data make {n_problems} "
                 f"with {n_features}; fit them with warm_start=False"
             )
-        return [plan.continued(engine, average=False) for engine in self._engines]
+        return [plan.restarted(engine, self._storage) for engine in self._engines]
 
     def _load_initial(
         self, p: SimpleNamespace, engines: list[Engine], coef: Any, intercept: Any
@@ -410,7 +410,8 @@ class LazyNetClassifier(SparseClassifier, _ElasticNetModel):
         "sgd", ``SGD(step_order)``: shrink by the subgradient, at rates below 1 / l2.
         "truncated_gradient", ``TruncatedGradient(period, threshold)``: the subgradient step with l1
         as gravity.  "rda", ``RDA(gamma, rho)``: regularised dual averaging.  "ftrl",
-        ``FTRL(alpha, beta)``: FTRL-Proximal, whose l1 and l2 act once and not once per step.
+        ``FTRL(alpha, beta, penalty)``: FTRL-Proximal; in its published form, penalty="once", l1 and
+        l2 count once and not once per example.
         "adagrad", ``AdaGrad(alpha, delta)``: a rate per coordinate.  "saga", ``SAGA(alpha)``:
         remembers the slope of every row and converges at a constant rate; it needs ``fit``, and
         with ``alpha=None`` a loss whose slope does not jump.  All of these are exact;
@@ -458,7 +459,8 @@ class LazyNetClassifier(SparseClassifier, _ElasticNetModel):
         The importance of an example by its class.
     warm_start : bool, default=False
         Let ``fit`` start from the weights after the last step; t starts at 0 again, an average
-        starts anew, and "saga" remembers no slopes.
+        starts anew, and "saga" remembers no slopes.  RDA, FTRL and AdaGrad go on from their own
+        sums of gradients, as ``partial_fit`` does: their rates do not start anew.
     record_history : bool, default=True
         Evaluate the objective after every epoch for ``history_``.  False saves this pass over the
         data unless ``tol``, ``verbose`` or a callback needs the objective.

@@ -24,6 +24,7 @@ class AdaGrad(Rule):
     _kinds = table(alpha=POSITIVE, delta=POSITIVE)
     name: ClassVar[str] = "adagrad"
     scheduled: ClassVar[bool] = False
+    continues: ClassVar[bool] = True
     rate: ClassVar[str] = "AdaGrad(alpha=...)"
     remedy: ClassVar[str] = "Lower alpha of AdaGrad"
     alpha: float = 0.1

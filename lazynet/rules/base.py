@@ -41,6 +41,8 @@ class Rule(ParameterObject):
     rate: ClassVar[str] = ""
     #: whether the rule learns from a stream; else it needs a data set whose rows it can tell apart
     streams: ClassVar[bool] = True
+    #: whether a warm start goes on from the sums of gradients, and not from the weights alone
+    continues: ClassVar[bool] = False
     #: what to do about a model that overflows
     remedy: ClassVar[str] = "Lower eta0"
     #: w <- shrink(w - eta g x), or with "shrink_first" w <- shrink(w) - eta g x

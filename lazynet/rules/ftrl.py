@@ -45,6 +45,7 @@ class FTRL(Rule):
     )
     name: ClassVar[str] = "ftrl"
     scheduled: ClassVar[bool] = False
+    continues: ClassVar[bool] = True
     rate: ClassVar[str] = "FTRL(alpha=...)"
     remedy: ClassVar[str] = "Lower alpha of FTRL"
     alpha: float | None = None
