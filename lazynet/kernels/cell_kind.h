@@ -70,6 +70,9 @@ typedef struct {
      * not fitted or the example moves nothing; the step counts all the same.
      * Returns whether every weight must be brought current before the next step. */
     int (*advance)(void *rule, double move, double rate, double pull, double largest_cushion);
+    /* Bring the weights in n cells current, and change the scale of the rates if `measure` has asked
+     * for it.  NULL for kinds whose engine does it. */
+    void (*sweep)(void *rule, double *cells, ptrdiff_t n);
     /* weights <- the weights in n cells as of now. */
     void (*read)(const void *rule, const double *cells, ptrdiff_t n, double *weights);
     /* Recompute what a cell caches of the settings, when the settings have changed and after a

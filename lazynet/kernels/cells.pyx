@@ -71,6 +71,7 @@ cdef extern from "cell_kind.h" nogil:
         bint (*advance)(
             void* rule, double move, double rate, double pull, double largest_cushion
         ) noexcept nogil
+        void (*sweep)(void* rule, double* cells, Py_ssize_t n) noexcept nogil
         void (*read)(
             const void* rule, const double* cells, Py_ssize_t n, double* weights) noexcept nogil
         void (*retune)(const void* rule, double* cells, Py_ssize_t n) noexcept nogil
@@ -275,6 +276,26 @@ def run(
         step = n_steps
     free(rule)
     return status, step
+
+
+def sweep(
+    str kind not None,
+    double[:, ::1] cells not None,   # IN/OUT
+    double[::1] fields not None,     # IN/OUT
+    const double[::1] settings not None,
+):
+    """Bring every weight current, and change the scale of the rates if that is due."""
+    cdef const Kind* of = lazynet_kinds[number_of(kind)]
+    cdef Head* rule
+    if of.sweep == NULL:
+        raise ValueError(f"the kernel does not bring the weights of {kind!r} current")
+    check_cells(cells, cells.shape[0], of.numbers)
+    rule = rule_of(of, settings, fields, False)
+    with nogil:
+        if cells.shape[0]:
+            of.sweep(rule, &cells[0, 0], cells.shape[0])
+        of.end(rule, &fields[0])
+        free(rule)
 
 
 def read(

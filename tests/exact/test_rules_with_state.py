@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
-from support import plan, rows
+from support import examples_of, plan, rows
 from support.algorithms import (
     GIVEN,
     RULES_WITH_STATE,
@@ -34,7 +34,7 @@ from lazynet import (
 )
 from lazynet.catalogue import ALGORITHMS, new_engine, new_reference
 from lazynet.checks.tolerance import NearbyRun
-from lazynet.data import as_examples
+from lazynet.data import sizes_of
 from lazynet.engines.ftrl import FTRLEngine
 from lazynet.kernels import cells as kernel
 from lazynet.kernels.examples import Examples
@@ -80,7 +80,7 @@ PARAMETERS = {
         penalty=st.sampled_from(["per_example", "once"]),
     ),
     "adagrad": dict(
-        alpha=st.sampled_from([0.01, 0.1, 2.0]), delta=st.sampled_from([1e-6, 0.1, 20.0])
+        alpha=st.sampled_from([None, 0.01, 0.1, 2.0]), delta=st.sampled_from([1e-6, 0.1, 20.0])
     ),
     "saga": dict(alpha=st.sampled_from([0.01, 0.1, 1.0])),
     "carpenter_inexact": dict(period=st.none() | st.integers(1, 7)),
@@ -137,7 +137,7 @@ def assert_matches_reference(problem, rule, penalty, engine_class=None):
     """Compare to 1e-10 of 1 + the largest, until rounding may decide a step or the run diverges."""
     twin, lazy = twin_of(problem, rule, penalty), stepper_of(problem, rule, penalty)
     if engine_class is not None:
-        lazy.engine = engine_class(problem.n_features, rule, penalty)
+        lazy.engine = engine_class(problem.n_features, rule, penalty, loss=get_loss(problem.loss))
     threshold = getattr(rule, "threshold", np.inf)
     nearby = NearbyRun(twin_of(problem, rule, penalty))
     for step in range(len(problem.order)):
@@ -168,7 +168,7 @@ def learner(rule, X, y):
     rule = default_of(rule)
     penalty = penalty_of(rule, 1e-3, 1e-4)
     chosen = plan(l1=penalty.l1, l2=penalty.l2, rule=rule, fit_intercept=True)
-    return Learner(chosen.new_engine(X.shape[1]), as_examples(X, y), chosen)
+    return Learner(chosen.new_engine(X.shape[1]), examples_of(chosen, X, y), chosen)
 
 
 @pytest.mark.parametrize("rule", RULES)
@@ -195,8 +195,9 @@ def test_every_vector_level_gives_the_same_bits(rule, values, indices):
     for level in range(8):
         each = learner(rule, X, y)
         examples = Examples(
-            X.data, X.indices.astype(indices), X.indptr.astype(indices), X.shape[1], y
-        )
+            X.data, X.indices.astype(indices), X.indptr.astype(indices), X.shape[1], y, None,
+            sizes_of(X, each.plan.sizes),
+        )  # fmt: skip
         used = examples.at_level(level)
         each.engine.take(examples, each.plan.steps(rows(400), 0), each.task)
         seen[used] = each.engine.weights()
@@ -326,8 +327,8 @@ def test_the_kernel_refuses_state_that_does_not_fit(rule):
         ("ftrl", [0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0], "alpha must be positive"),
         ("ftrl", [0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0], "beta and l2 must not both be 0"),
         ("ftrl", [0.0, 0.0, 0.0, 1.0, 1.0, -1.0, 0.0], "free_alpha and free_beta must not be"),
-        ("adagrad", [0.0, 0.0, 0.0, 1.0], "alpha and delta must be positive"),
-        ("adagrad", [0.0, 0.0, 1.0, 0.0], "alpha and delta must be positive"),
+        ("adagrad", [0.0, 0.0, 0.0, 1.0, 0.0], "alpha and delta must be positive"),
+        ("adagrad", [0.0, 0.0, 1.0, 0.0, 0.0], "alpha and delta must be positive"),
         ("saga", [0.0, 0.0, 0.0], "alpha must be positive"),
     ],
 )
@@ -359,7 +360,8 @@ def test_engines_survive_hostile_matrices_and_orders(rule, data):
     n_columns = data.draw(st.integers(0, 8))
     examples = Examples(
         np.ones(len(indices)), np.array(indices, dtype=np.int32),
-        np.array(indptr, dtype=np.int32), n_columns, np.ones(len(indptr) - 1),
+        np.array(indptr, dtype=np.int32), n_columns, np.ones(len(indptr) - 1), None,
+        np.ones(len(indptr) - 1),
     )  # fmt: skip
     chosen = plan(rule=default_of(rule), l1=0.1)
     engine = chosen.new_engine(n_columns)
@@ -380,7 +382,7 @@ def test_engines_survive_any_state(rule, data):
     engine.cells.flat[:] = data.draw(st.lists(st.floats(), min_size=n, max_size=n))
     X = sparse.csr_matrix(np.ones((2, 3)))
     with contextlib.suppress(FloatingPointError):
-        engine.take(as_examples(X, np.ones(2)), whole.steps(rows(2), 0), whole.task(engine))
+        engine.take(examples_of(whole, X, np.ones(2)), whole.steps(rows(2), 0), whole.task(engine))
     assert engine.weights().shape == (3,)
 
 
