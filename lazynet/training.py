@@ -126,7 +126,12 @@ class Plan(SettledFields):
     @property
     def settings(self) -> tuple[float, ...]:
         """The parameters and strengths for the kernel of a rule with a state."""
-        return self.rule.settings(self.penalty) if self.rule.has_state else ()
+        return self.rule.settings(self.penalty, self.loss) if self.rule.has_state else ()
+
+    @property
+    def sizes(self) -> str | None:
+        """Which size of every row the examples must carry for the rates; None for no size."""
+        return self.rule.sizes
 
     def new_engine(self, n_features: int, wear: Wear | None = None) -> Engine:
         """A new engine, all weights zero."""
@@ -134,6 +139,7 @@ class Plan(SettledFields):
             self.rule,
             self.penalty,
             n_features,
+            loss=self.loss,
             form=self.form,
             average=self.average is not None,
             wear=wear,
@@ -160,6 +166,19 @@ class Plan(SettledFields):
             new.go_on_from(engine)
         else:
             new.load(engine.weights(), engine.intercept)
+        return new
+
+    def restarted(self, engine: Engine, storage: tuple[Any, ...]) -> Engine:
+        """A new engine for a fit that starts from ``engine``, which plans of ``storage`` use.
+
+        A rule whose rates follow from its own sums of gradients goes on from these sums; with the
+        weights alone its first steps would be as long as those of a model that knows nothing.
+        """
+        if not (self.rule.continues and storage == self.storage):
+            return self.continued(engine, average=False)
+        new = self.new_engine(engine.n_features)
+        new.copy_state(engine)
+        new.retune(self.settings)
         return new
 
     def task(self, engine: Engine) -> Any:

@@ -144,6 +144,11 @@ class Engine:
         """The current intercept."""
         raise NotImplementedError
 
+    @property
+    def present_rate(self) -> float | None:
+        """The scale of rates that follow the data, as of now; None for all other rates."""
+        return None
+
     def load(self, weights: NDArray[np.float64], intercept: float) -> None:
         """Start from these weights; an average begins anew."""
         raise NotImplementedError
@@ -202,6 +207,11 @@ class Engine:
             self._set_sums(sums)
             kept = [averages_kernel.TOTAL_FIELD, averages_kernel.INTERCEPT_SUM_FIELD]
             self.totals[kept] = other.totals[kept]
+
+    def copy_state(self, other: Engine) -> None:
+        """Take over every number of an engine of the same kind, its settings among them."""
+        for name in (*self._per_weight, *self._scalars):
+            getattr(self, name)[...] = getattr(other, name)
 
     # --- what engines share ---
 

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from lazynet.averages import AVERAGE, AverageLike
 from lazynet.catalogue import RULE, RuleLike, check_rule
 from lazynet.checks.verify import LARGEST_EPOCHS, VerificationReport, affordable_rows, verify
-from lazynet.data import as_examples, check_order, touched_columns, unusable
+from lazynet.data import as_examples, check_order, sizes_of, touched_columns, unusable
 from lazynet.engines.base import Engine, refuse_overflow
 from lazynet.estimators.base import (
     SparseClassifier,
@@ -163,8 +163,9 @@ class _ElasticNetModel(SparseLinear):
         if coef_init is not None or intercept_init is not None:
             self._load_initial(p, engines, coef_init, intercept_init)
         warnings = _doubts(engines, plan)
+        sizes = sizes_of(X, plan.sizes)
         learners = [
-            Learner(engine, as_examples(X, *problem), plan)
+            Learner(engine, as_examples(X, *problem, sizes), plan)
             for engine, problem in zip(engines, problems, strict=True)
         ]
         generator = new_generator(p.random_state) if p.shuffle else None
@@ -184,7 +185,8 @@ class _ElasticNetModel(SparseLinear):
         self._engines, self._storage = engines, p.plan.storage
         self._coefficients: NDArray[np.float64] | None = coefficients
         self._generator = generator
-        self.t_, self.eta0_, self.history_ = t, eta0, history
+        self.t_, self.history_ = t, history
+        self.eta0_ = _present_rate(engines, eta0)
         self._scale = eta0 if _has_scale(p) else None
         self.n_iter_ = len(history) if history else p.max_iter
         if p.tol is not None and not stopped:
@@ -203,7 +205,7 @@ class _ElasticNetModel(SparseLinear):
                 f"{self._engines[0].n_features} features, but these data make {n_problems} "
                 f"with {n_features}; fit them with warm_start=False"
             )
-        return [plan.continued(engine, average=False) for engine in self._engines]
+        return [plan.restarted(engine, self._storage) for engine in self._engines]
 
     def _load_initial(
         self, p: SimpleNamespace, engines: list[Engine], coef: Any, intercept: Any
@@ -259,8 +261,9 @@ class _ElasticNetModel(SparseLinear):
         generator = getattr(self, "_generator", None)
         if p.shuffle and generator is None:
             generator = new_generator(p.random_state)
+        sizes = sizes_of(X, plan.sizes)
         learners = [
-            Learner(engine, as_examples(X, *problem), plan)
+            Learner(engine, as_examples(X, *problem, sizes), plan)
             for engine, problem in zip(engines, problems, strict=True)
         ]
         orders = Orders(X.shape[0], order, generator if p.shuffle else None)
@@ -281,7 +284,7 @@ class _ElasticNetModel(SparseLinear):
         self._engines, self._storage = engines, storage
         self._coefficients = None
         self._generator = generator
-        self.t_, self.eta0_ = t, eta0
+        self.t_, self.eta0_ = t, _present_rate(engines, eta0)
         if _has_scale(p):
             self._scale = eta0
         self.n_iter_ = getattr(self, "n_iter_", 0) + 1
@@ -346,6 +349,12 @@ class _ElasticNetModel(SparseLinear):
         return verify(plan, X, targets, counts, max_rows, epochs)
 
 
+def _present_rate(engines: list[Engine], eta0: float) -> float:
+    """The scale of the rates after training: ``eta0``, unless the rates follow the data."""
+    rate = engines[0].present_rate
+    return eta0 if rate is None else rate
+
+
 def _has_scale(p: SimpleNamespace) -> bool:
     """Whether the rates are as large as an eta0, of the schedule or found from the data."""
     return bool(p.rule.scheduled and hasattr(p.schedule, "eta0"))
@@ -401,7 +410,8 @@ class LazyNetClassifier(SparseClassifier, _ElasticNetModel):
         "sgd", ``SGD(step_order)``: shrink by the subgradient, at rates below 1 / l2.
         "truncated_gradient", ``TruncatedGradient(period, threshold)``: the subgradient step with l1
         as gravity.  "rda", ``RDA(gamma, rho)``: regularised dual averaging.  "ftrl",
-        ``FTRL(alpha, beta)``: FTRL-Proximal, whose l1 and l2 act once and not once per step.
+        ``FTRL(alpha, beta, penalty)``: FTRL-Proximal; in its published form, penalty="once", l1 and
+        l2 count once and not once per example.
         "adagrad", ``AdaGrad(alpha, delta)``: a rate per coordinate.  "saga", ``SAGA(alpha)``:
         remembers the slope of every row and converges at a constant rate; it needs ``fit``, and
         with ``alpha=None`` a loss whose slope does not jump.  All of these are exact;
@@ -449,7 +459,8 @@ class LazyNetClassifier(SparseClassifier, _ElasticNetModel):
         The importance of an example by its class.
     warm_start : bool, default=False
         Let ``fit`` start from the weights after the last step; t starts at 0 again, an average
-        starts anew, and "saga" remembers no slopes.
+        starts anew, and "saga" remembers no slopes.  RDA, FTRL and AdaGrad go on from their own
+        sums of gradients, as ``partial_fit`` does: their rates do not start anew.
     record_history : bool, default=True
         Evaluate the objective after every epoch for ``history_``.  False saves this pass over the
         data unless ``tol``, ``verbose`` or a callback needs the objective.
