@@ -17,6 +17,7 @@ from lazynet import (
     FTRL,
     RDA,
     SAGA,
+    SGD,
     AdaGrad,
     Adaptive,
     Balanced,
@@ -72,13 +73,14 @@ def rates_of(rule):
     *({"rule": name, "l2": 0.0, **rates_of(name)} for name in STREAMING_RULES),
     {"average": True, "eta0": 0.1},
 ], ids=str)  # fmt: skip
-def test_progressive_loss_is_that_of_predictions_before_each_update(options, weighted):
+def test_progressive_loss_is_that_of_predictions_before_each_update(options, weighted, monkeypatch):
     """The mean over the steps of importance times loss, each row predicted and then learned."""
     X, y = make_data(n=60)
     random = np.random.RandomState(0)
     weights = random.choice([0.5, 2.0], 60) if weighted else np.ones(60)
     # More steps than a chunk has.
-    order = random.randint(60, size=(1, 9000))
+    monkeypatch.setattr("lazynet.training._LARGEST_CHUNK", 64)
+    order = random.randint(60, size=(1, 150))
     options = {"l1": 1e-3, "l2": 1e-4, **options}
     model = LazyNetClassifier(tol=None, max_iter=1, **options)
     model.fit(X, y, sample_weight=weights, sample_order=order)
@@ -293,7 +295,9 @@ def test_validation_figures_by_numpy(n_classes, weighted):
     for k in range(decisions.shape[1]):
         positive = 1 if n_classes == 2 else k
         targets = np.where(y[held] == positive, 1.0, -1.0) if n_classes else y[held]
-        total += np.mean([w * value(p, t, 0.1) for w, p, t in zip(s, decisions[:, k], targets)])
+        total += np.mean(
+            [w * value(p, t, 0.1) for w, p, t in zip(s, decisions[:, k], targets, strict=True)]
+        )
     last = model.history_[-1]
     assert last["validation_loss"] == pytest.approx(total, rel=1e-12)
     score = model.score(X[held], y[held], sample_weight=s)
@@ -562,7 +566,7 @@ def test_optimal_has_the_rates_of_scikit_learn():
     """SGDClassifier with alpha = l2 takes the same steps."""
     X, y = learnable()
     ours = LazyNetClassifier(
-        "hinge", l1=0.0, l2=0.01, rule="sgd", schedule="optimal", fit_intercept=False,
+        "hinge", l1=0.0, l2=0.01, rule=SGD("shrink_first"), schedule="optimal", fit_intercept=False,
         shuffle=False, max_iter=3, tol=None,
     ).fit(X, y)  # fmt: skip
     theirs = SGDClassifier(

@@ -461,7 +461,7 @@ def test_a_warm_start_begins_at_the_weights(rule):
         (dict(rule="saga", engine="dense"), "engine is not used by rule=SAGA()"),
         (dict(rule="saga", average=True), "average is not used by rule=SAGA()"),
         (dict(rule="saga", loss="hinge"), "rule=SAGA() finds its rate .*loss='hinge'"),
-        (dict(rule="nothing"), f"rule must be one of {sorted(ALGORITHMS)}"),
+        (dict(rule="nothing"), f"rule must be one of {sorted(['auto', *ALGORITHMS])}"),
     ],
 )
 def test_parameters_that_do_not_go_together_are_refused(options, message):
