@@ -3,7 +3,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-DEFECT_NOT_SORTED: int
+DEFECT_REPEATED: int
 DEFECT_NOT_FINITE: int
 DEFECTS: dict[int, str]
 STATUS_FINISHED: int
