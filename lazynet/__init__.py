@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from lazynet.estimators.elastic_net import LazyNetClassifier, LazyNetRegressor
     from lazynet.estimators.stabilised import StabilisedSGDClassifier
     from lazynet.forms import Clock, Dense, Rescaled, Tables
+    from lazynet.importances import Balanced
     from lazynet.losses import EpsilonInsensitive, Huber
     from lazynet.path_figures import plot_choice, plot_path
     from lazynet.paths import NetPath, net_path
@@ -52,11 +53,13 @@ if TYPE_CHECKING:
     from lazynet.rules.saga import SAGA
     from lazynet.rules.truncated_gradient import TruncatedGradient
     from lazynet.schedules import (
+        Adaptive,
         Constant,
         FromArray,
         FromCallable,
         InverseSqrt,
         InverseTime,
+        Optimal,
         Pegasos,
         Power,
     )
@@ -69,6 +72,8 @@ _ROOMS = {
     "ASGDClassifier": "lazynet.estimators.dekel",
     "ASGDRegressor": "lazynet.estimators.dekel",
     "AdaGrad": "lazynet.rules.adagrad",
+    "Adaptive": "lazynet.schedules",
+    "Balanced": "lazynet.importances",
     "Carpenter": "lazynet.rules.carpenter",
     "Clock": "lazynet.forms",
     "Constant": "lazynet.schedules",
@@ -90,6 +95,7 @@ _ROOMS = {
     "LazyNetClassifier": "lazynet.estimators.elastic_net",
     "LazyNetRegressor": "lazynet.estimators.elastic_net",
     "NetPath": "lazynet.paths",
+    "Optimal": "lazynet.schedules",
     "Pegasos": "lazynet.schedules",
     "PolynomialDecay": "lazynet.averages",
     "Power": "lazynet.schedules",
@@ -122,6 +128,8 @@ __all__ = [
     "ASGDClassifier",
     "ASGDRegressor",
     "AdaGrad",
+    "Adaptive",
+    "Balanced",
     "Carpenter",
     "Clock",
     "Constant",
@@ -142,6 +150,7 @@ __all__ = [
     "LazyNetClassifier",
     "LazyNetRegressor",
     "NetPath",
+    "Optimal",
     "Pegasos",
     "PolynomialDecay",
     "Power",
