@@ -381,6 +381,11 @@ cdef class Steps:
     def __len__(self):
         return self.order.shape[0]
 
+    def with_predictions(self, predictions):
+        """The same steps, which store their predictions in another array."""
+        arrays, _ = self.pins
+        return Steps(*self.pins[0][:6], predictions)
+
     def row(self, Py_ssize_t step):
         """The row number that ``order`` gives to ``step``; X may have no such row."""
         if not 0 <= step < self.order.shape[0]:
