@@ -111,7 +111,7 @@ class Stepper(Transactional):
     ) -> float:
         """Learn from one example, given by its nonzeros; returns the prediction made before.
 
-        ``indices`` strictly increase.  Classification losses take -1 or +1 as the target.
+        ``indices`` are distinct, in any order.  Classification losses take -1 or +1 as the target.
         """
         columns, numbers = check_example(indices, values, self.n_features)
         target, weight = check_number("target", target), check_number("weight", weight, least=0)

@@ -36,10 +36,13 @@ from lazynet.schedules import (
     known_after_stall,
     known_schedule,
 )
+from lazynet.threads import Workers
 from lazynet.transactions import Undo
 
 # Steps of a chunk: the arrays of a longer chunk would leave the cache while they are used.
 _LARGEST_CHUNK = 2**13
+# Nonzeros of a chunk that several learners visit: as many as a cache near a core holds.
+_NONZEROS_OF_A_CHUNK = 2**17
 
 
 class EpochRecord(TypedDict):
@@ -307,25 +310,45 @@ def run_pass(
     t: int,
     progress: Progress | None = None,
     losses: NDArray[np.float64] | None = None,
+    workers: Workers | None = None,
 ) -> int:
     """Let every learner visit the rows in ``order`` (None: as in X); returns the next step's t.
 
     Each learner adds the losses of its predictions before each update to its entry of ``losses``.
+    The learners take turns on a chunk of rows, so that X is read from memory once for all of them,
+    and the threads of ``workers`` share the learners.  No learner depends on another one.
     """
     first = learners[0]
     n_steps = first.examples.n_rows if order is None else len(order)
-    predictions = None if losses is None else np.empty(min(n_steps, _LARGEST_CHUNK))
-    for start, stop in spans(n_steps, _LARGEST_CHUNK):
+    workers = Workers(1) if workers is None else workers
+    shares = [range(k, len(learners), workers.n_threads) for k in range(workers.n_threads)]
+    for start, stop in spans(n_steps, _chunk_length(learners)):
         rows = np.arange(start, stop) if order is None else order[start:stop]
-        before = None if predictions is None else predictions[: stop - start]
-        steps = first.plan.steps(rows, t + start, before)
-        for number, learner in enumerate(learners):
-            learner.engine.take(learner.examples, steps, learner.task, t + start)
+        steps = first.plan.steps(rows, t + start)
+
+        def visit(share: range, steps: Steps = steps, t: int = t + start) -> None:
             if losses is not None:
-                losses[number] += learner.loss_before(steps)
+                steps = steps.with_predictions(np.empty(len(steps)))
+            for number in share:
+                workers.check()
+                learner = learners[number]
+                learner.engine.take(learner.examples, steps, learner.task, t)
+                if losses is not None:
+                    losses[number] += learner.loss_before(steps)
+
+        workers.each(shares, visit)
         if progress is not None:
             progress.advance(stop - start)
     return t + n_steps
+
+
+def _chunk_length(learners: Sequence[Learner]) -> int:
+    """The steps of a chunk: several learners find its rows in the cache, one after the other."""
+    examples = learners[0].examples
+    if len(learners) == 1 or not examples.n_values:
+        return _LARGEST_CHUNK
+    rows = _NONZEROS_OF_A_CHUNK * examples.n_rows // examples.n_values
+    return min(max(rows, 1), _LARGEST_CHUNK)
 
 
 class Stopping:
@@ -522,12 +545,14 @@ def train(
     callback: Callable[[Epoch], Any] | None = None,
     validate: Callable[[], tuple[float, float]] | None = None,
     columns: NDArray[Any] | None = None,
+    workers: Workers | None = None,
 ) -> Run:
     """Train for up to ``max_iter`` epochs.
 
     Several learners all visit the rows in the same order; losses, objectives and nonzeros in the
     history are sums over the learners.  ``validate`` gives the loss and the score of the present
-    models on rows that are held out; the loss then decides when training stops.
+    models on rows that are held out; the loss then decides when training stops.  The threads of
+    ``workers`` share the learners.
 
     With ``columns``, the columns that the rows name, the engines return to the end of the best
     epoch.  Its loss is the least: the loss on the rows that are held out, which judges the weights
@@ -542,7 +567,7 @@ def train(
             order = orders.of(epoch)
             if best is not None:
                 best.before(epoch)
-            line, t = _one_epoch(learners, orders, order, epoch, t, verbose)
+            line, t = _one_epoch(learners, orders, order, epoch, t, verbose, workers)
             if validate is not None:
                 line["validation_loss"], line["validation_score"] = validate()
             if record:
@@ -581,6 +606,7 @@ def _one_epoch(
     epoch: int,
     t: int,
     verbose: int,
+    workers: Workers | None,
 ) -> tuple[EpochRecord, int]:
     """Train for one epoch; returns its line of the history and the next t."""
     losses = np.zeros(len(learners))
@@ -588,7 +614,7 @@ def _one_epoch(
     progress = Progress(n_steps, verbose > 0, f"epoch {epoch + 1}")
     began = time.perf_counter()
     try:
-        t = run_pass(learners, order, t, progress, losses)
+        t = run_pass(learners, order, t, progress, losses, workers)
     finally:
         progress.close()
     seconds = time.perf_counter() - began

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 from typing import Any, Self
 
 import numpy as np
+from joblib import effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
@@ -51,6 +52,7 @@ from lazynet.params import (
     EPOCHS,
     FLAG,
     STRENGTH,
+    THREADS,
     VERBOSITY,
     Integer,
     Number,
@@ -61,6 +63,7 @@ from lazynet.params import (
 from lazynet.schedules import Adaptive, Schedule, ScheduleLike, needs_scale
 from lazynet.seeds import SEED, new_generator
 from lazynet.stalls import NOTHING_LEARNED, Verdict, look_closely, loss_of_constant, still_falls
+from lazynet.threads import Workers
 from lazynet.training import (
     Epoch,
     EpochRecord,
@@ -222,18 +225,20 @@ class _ElasticNetModel(SparseLinear):
         ]
         # The progressive loss judges the last weights, not their average.
         keeps_best = p.early_stopping or (p.tol is not None and p.plan.average is None)
-        run = train(
-            learners,
-            Orders(X.shape[0], order, generator if p.shuffle else None, rows),
-            t=0,
-            max_iter=p.max_iter,
-            stopping=Stopping(p.tol, p.n_iter_no_change),
-            record=p.record_objective,
-            verbose=p.verbose,
-            callback=callback,
-            validate=None if held_out is None else lambda: held_out.judge(engines),
-            columns=touched_columns(X) if keeps_best else None,
-        )
+        with _workers(p, len(learners)) as workers:
+            run = train(
+                learners,
+                Orders(X.shape[0], order, generator if p.shuffle else None, rows),
+                t=0,
+                max_iter=p.max_iter,
+                stopping=Stopping(p.tol, p.n_iter_no_change),
+                record=p.record_objective,
+                verbose=p.verbose,
+                callback=callback,
+                validate=None if held_out is None else lambda: held_out.judge(engines),
+                columns=touched_columns(X) if keeps_best else None,
+                workers=workers,
+            )
         coefficients = _stack(engines)
         intercepts = np.array([engine.model_intercept for engine in engines])
         refuse_overflow(run.t, engines[0].advice, coefficients, intercepts)
@@ -379,13 +384,14 @@ class _ElasticNetModel(SparseLinear):
         if len(touched) < X.shape[1]:
             # A copy: the journal and the check at the end must see the same columns.
             touched = touched.copy()
-        with unusable("X"):
-            self._protect(engines, touched)
-        for engine in engines:
-            engine.retune(plan.settings)
         t = self.t_ if begun else 0
-        for epoch in range(1 if order is None or order.ndim == 1 else len(order)):
-            t = run_pass(learners, orders.of(epoch), t)
+        with _workers(p, len(learners)) as workers:
+            with unusable("X"):
+                self._protect(engines, touched, workers)
+            for engine in engines:
+                engine.retune(plan.settings)
+            for epoch in range(1 if order is None or order.ndim == 1 else len(order)):
+                t = run_pass(learners, orders.of(epoch), t, workers=workers)
         with unusable("X"):
             for engine in engines:
                 engine.check_finite(touched, t)
@@ -461,6 +467,11 @@ def _present_rate(engines: list[Engine], eta0: float) -> float:
     """The scale of the rates after training: ``eta0``, unless the rates follow the data."""
     rate = engines[0].present_rate
     return eta0 if rate is None else rate
+
+
+def _workers(p: SimpleNamespace, n_problems: int) -> Workers:
+    """The threads that share the problems."""
+    return Workers(min(effective_n_jobs(getattr(p, "n_jobs", None)), n_problems))
 
 
 def _has_scale(p: SimpleNamespace) -> bool:
@@ -600,6 +611,9 @@ class LazyNetClassifier(SparseClassifier, _ElasticNetModel):
         Let ``fit`` start from the weights after the last step; t starts at 0 again, an average
         starts anew, and "saga" remembers no slopes.  RDA, FTRL and AdaGrad go on from their own
         sums of gradients, as ``partial_fit`` does: their rates do not start anew.
+    n_jobs : int or None, default=None
+        The number of threads that share the classes, where there are more than two; -1 means one
+        for each processor.  The model is the same, bit for bit, for any number.
     record_objective : bool, default=False
         Evaluate the objective after every epoch for ``history_``, at the cost of a pass over the
         rows.
@@ -673,7 +687,7 @@ class LazyNetClassifier(SparseClassifier, _ElasticNetModel):
     (array([0.]), array([[ True,  True]]))
     """
 
-    _kinds = table(**_ElasticNetModel._kinds, class_weight=CLASS_WEIGHT)
+    _kinds = table(**_ElasticNetModel._kinds, class_weight=CLASS_WEIGHT, n_jobs=THREADS)
 
     @helpful
     def __init__(
@@ -697,6 +711,7 @@ class LazyNetClassifier(SparseClassifier, _ElasticNetModel):
         random_state: int | np.random.RandomState | None = None,
         class_weight: ClassWeightLike | None = None,
         warm_start: bool = False,
+        n_jobs: int | None = None,
         record_objective: bool = False,
         verbose: int = 0,
     ) -> None:
