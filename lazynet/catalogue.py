@@ -185,6 +185,8 @@ def new_reference(
         epsilon=loss.epsilon,
         **rule.get_params(),
     )
+    if penalty.positive:
+        options["positive"] = True
     if rule.scheduled:
         options["schedule"] = schedule
     if not rule.streams:

@@ -73,6 +73,7 @@ class _ElasticNetModel(SparseLinear):
         tol=Number(least=0, optional=True),
         n_iter_no_change=Integer(least=1),
         fit_intercept=FLAG,
+        positive=FLAG,
         shuffle=FLAG,
         random_state=SEED,
         warm_start=FLAG,
@@ -214,6 +215,7 @@ class _ElasticNetModel(SparseLinear):
         own = np.array([engine.intercept for engine in engines])
         offsets = self._start(intercept, "intercept_init", own.shape, own)
         _check_frozen_intercept(p, "intercept_init", offsets)
+        p.plan.check_start("coef_init", rows)
         for engine, weights, offset in zip(engines, rows, offsets, strict=True):
             engine.load(weights, float(offset))
 
@@ -305,6 +307,7 @@ class _ElasticNetModel(SparseLinear):
         # New engines: the model keeps the old ones until this call is done.
         p = self._settle()
         _check_frozen_intercept(p, "intercept_", intercepts)
+        p.plan.check_start("coef_", coefficients)
         engines = [p.plan.new_engine(coefficients.shape[1]) for _ in self._engines]
         for engine, weights, offset in zip(engines, coefficients, intercepts, strict=True):
             engine.load(weights, float(offset))
@@ -390,9 +393,10 @@ class LazyNetClassifier(SparseClassifier, _ElasticNetModel):
     Parameters
     ----------
     loss : str or object, default="log_loss"
-        "log_loss", "hinge", "squared_hinge", "modified_huber", or one of the regression losses
-        "squared_error", "absolute_error", "huber", "epsilon_insensitive" on targets -1 and +1.
-        ``Huber(epsilon)`` and ``EpsilonInsensitive(epsilon)`` set the width of a loss.
+        "log_loss", "hinge", "squared_hinge", "smooth_hinge" (Rennie & Srebro 2005: the hinge,
+        rounded by a parabola between the margins 0 and 1), "modified_huber", "perceptron"
+        (which, as in scikit-learn, moves the weights at a margin of 0, so that zero weights begin
+        to learn), or a loss of :class:`LazyNetRegressor` on targets -1 and +1.
     l1, l2 : float, default=1e-6, 1e-6
         Strengths of the penalty, any values >= 0.  In scikit-learn's terms l1 = alpha * l1_ratio
         and l2 = alpha * (1 - l1_ratio).
@@ -440,6 +444,10 @@ class LazyNetClassifier(SparseClassifier, _ElasticNetModel):
         Epochs without progress after which training stops; see ``tol``.
     fit_intercept : bool, default=True
         Whether to learn an intercept, which is not penalised.
+    positive : bool, default=False
+        Keep every weight at 0 or above: a step that would take a weight of its row below 0 sets it
+        to 0.  The intercept may be negative.  For "fobos" and "sgd" with ``engine="clock"`` and
+        without an average; with several classes every class has weights of one sign.
     shuffle : bool, default=True
         Visit the rows in a new random order in each epoch.  Without shuffling and without an
         intercept, row i of epoch e is step t = e*n + i.
@@ -535,6 +543,7 @@ class LazyNetClassifier(SparseClassifier, _ElasticNetModel):
         tol: float | None = 1e-4,
         n_iter_no_change: int = 3,
         fit_intercept: bool = True,
+        positive: bool = False,
         shuffle: bool = True,
         random_state: int | np.random.RandomState | None = None,
         class_weight: dict[Any, float] | str | None = None,
@@ -692,7 +701,8 @@ class LazyNetRegressor(SparseRegressor, _ElasticNetModel):
     ----------
     loss : str or object, default="squared_error"
         "squared_error" (p - y)^2 / 2, "absolute_error", "huber" or ``Huber(epsilon)``,
-        "epsilon_insensitive" or ``EpsilonInsensitive(epsilon)``.
+        "epsilon_insensitive" or ``EpsilonInsensitive(epsilon)``, "squared_epsilon_insensitive" or
+        ``SquaredEpsilonInsensitive(epsilon)``.
 
     Attributes
     ----------
@@ -740,6 +750,7 @@ class LazyNetRegressor(SparseRegressor, _ElasticNetModel):
         tol: float | None = 1e-4,
         n_iter_no_change: int = 3,
         fit_intercept: bool = True,
+        positive: bool = False,
         shuffle: bool = True,
         random_state: int | np.random.RandomState | None = None,
         warm_start: bool = False,

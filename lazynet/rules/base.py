@@ -38,6 +38,8 @@ class Rule(ParameterObject):
     rate: ClassVar[str] = ""
     #: whether the rule learns from a stream; else it needs a data set whose rows it can tell apart
     streams: ClassVar[bool] = True
+    #: whether the rule can keep all weights at 0 or above
+    takes_positive: ClassVar[bool] = False
     #: what to do about a model that overflows
     remedy: ClassVar[str] = "Lower eta0"
     #: w <- shrink(w - eta g x), or with "shrink_first" w <- shrink(w) - eta g x
