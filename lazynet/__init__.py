@@ -11,7 +11,8 @@ takes one example at a time.
 The small objects name and configure what the estimators are made of: rules (`FoBoS`, `SGD`,
 `TruncatedGradient`, `RDA`, `FTRL`, `AdaGrad`, `SAGA`, `Carpenter`), schedules (`Constant`,
 `InverseTime`, `InverseSqrt`, `Power`, `Pegasos`), engines (`Clock`, `Tables`, `Rescaled`, `Dense`),
-averages (`FromStep`, `Suffix`, `PolynomialDecay`) and losses (`Huber`, `EpsilonInsensitive`).
+averages (`FromStep`, `Suffix`, `PolynomialDecay`) and losses (`Huber`, `EpsilonInsensitive`,
+`SquaredEpsilonInsensitive`).
 
 `lazynet.catalogue` is the table of all rules; `lazynet.testing` compares lazy rules with a dense
 twin; `lazynet.reference` holds every algorithm in plain Python; `lazynet.checks` bounds the effect
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
     from lazynet.estimators.stabilised import StabilisedSGDClassifier
     from lazynet.forms import Clock, Dense, Rescaled, Tables
     from lazynet.importances import Balanced
-    from lazynet.losses import EpsilonInsensitive, Huber
+    from lazynet.losses import EpsilonInsensitive, Huber, SquaredEpsilonInsensitive
     from lazynet.path_figures import plot_choice, plot_path
     from lazynet.paths import NetPath, net_path
     from lazynet.penalties import ElasticNet
@@ -104,6 +105,7 @@ _ROOMS = {
     "SAGA": "lazynet.rules.saga",
     "SGD": "lazynet.rules.affine",
     "SelectionReport": "lazynet.selection",
+    "SquaredEpsilonInsensitive": "lazynet.losses",
     "StabilisedSGDClassifier": "lazynet.estimators.stabilised",
     "Stepper": "lazynet.stepper",
     "Suffix": "lazynet.averages",
@@ -156,6 +158,7 @@ __all__ = [
     "Power",
     "Rescaled",
     "SelectionReport",
+    "SquaredEpsilonInsensitive",
     "StabilisedSGDClassifier",
     "Stepper",
     "Suffix",

@@ -188,6 +188,8 @@ def new_reference(
         epsilon=loss.epsilon,
         **rule.twin_options(loss),
     )
+    if penalty.positive:
+        options["positive"] = True
     if rule.scheduled:
         options["schedule"] = schedule
     if not rule.streams:

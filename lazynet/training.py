@@ -82,7 +82,7 @@ class Plan(SettledFields):
         """The plan of settled parameters; refuses parameters that do not go together."""
         plan = cls(
             p.loss,
-            ElasticNet(p.l1, p.l2),
+            ElasticNet(p.l1, p.l2, p.positive),
             p.rule,
             p.schedule,
             p.engine,
@@ -106,6 +106,8 @@ class Plan(SettledFields):
                 f"average needs engine='clock', or engine='dense' for comparison; "
                 f"engine={form.name!r} does not keep the sums that an average needs"
             )
+        if self.penalty.positive:
+            self._check_positive()
         if not rule.has_state:
             return
         for name, is_default in (
@@ -117,6 +119,26 @@ class Plan(SettledFields):
                     f"{name} is not used by rule={rule!r}, which has a state of its own; leave it "
                     f"at its default"
                 )
+
+    def _check_positive(self) -> None:
+        """Refuse a rule, a form or an average that cannot keep all weights at 0 or above."""
+        for name, given, takes, write in (
+            ("rule", self.rule, self.rule.takes_positive, "'fobos'"),
+            ("engine", self.form, self.form == Clock(), "'clock'"),
+            ("average", self.average, self.average is None, "False"),
+        ):
+            if not takes:
+                raise ValueError(
+                    f"positive=True does not go with {name}={given!r}: write {name}={write}"
+                )
+
+    def check_start(self, name: str, weights: NDArray[np.float64]) -> None:
+        """Refuse to start from weights called ``name`` that the plan forbids."""
+        if self.penalty.positive and weights.min(initial=0.0) < 0.0:
+            raise ValueError(
+                f"{name} must not hold a negative weight with positive=True, got "
+                f"{float(weights.min()):.6g}"
+            )
 
     def known(self, eta0: float, n_steps: int | None) -> Plan:
         """The plan of a run whose rates have the scale ``eta0``.
@@ -141,7 +163,7 @@ class Plan(SettledFields):
     def storage(self) -> tuple[Any, ...]:
         """The parts in which two plans must agree for an engine of one plan to serve the other."""
         kind = self.rule.name if self.rule.has_state else "affine"
-        return (self.average, kind, self.form)
+        return (self.average, kind, self.form, self.penalty.positive)
 
     @property
     def settings(self) -> tuple[float, ...]:
@@ -182,6 +204,8 @@ class Plan(SettledFields):
     def continued(self, engine: Engine, *, average: bool) -> Engine:
         """A new engine of this plan with the weights of ``engine``, and if asked its average."""
         new = self.new_engine(engine.n_features)
+        if self.penalty.positive:
+            self.check_start("the model that goes on learning", engine.weights())
         if average:
             new.go_on_from(engine)
         else:
@@ -209,6 +233,7 @@ class Plan(SettledFields):
             self.rule.step_order,
             self.fit_intercept,
             pulls=self.penalty.l1 > 0,
+            positive=self.penalty.positive,
         )
 
     def steps(

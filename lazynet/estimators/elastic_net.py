@@ -100,6 +100,7 @@ class _ElasticNetModel(SparseLinear):
         early_stopping=FLAG,
         validation_fraction=Number(above=0, below=1),
         fit_intercept=FLAG,
+        positive=FLAG,
         shuffle=FLAG,
         random_state=SEED,
         warm_start=FLAG,
@@ -277,6 +278,7 @@ class _ElasticNetModel(SparseLinear):
         own = np.array([engine.intercept for engine in engines])
         offsets = self._start(intercept, "intercept_init", own.shape, own)
         _check_frozen_intercept(p, "intercept_init", offsets)
+        p.plan.check_start("coef_init", rows)
         for engine, weights, offset in zip(engines, rows, offsets, strict=True):
             engine.load(weights, float(offset))
 
@@ -422,6 +424,7 @@ class _ElasticNetModel(SparseLinear):
         # New engines: the model keeps the old ones until this call is done.
         p = self._settle()
         _check_frozen_intercept(p, "intercept_", intercepts)
+        p.plan.check_start("coef_", coefficients)
         engines = [p.plan.new_engine(coefficients.shape[1]) for _ in self._engines]
         for engine, weights, offset in zip(engines, coefficients, intercepts, strict=True):
             engine.load(weights, float(offset))
@@ -530,9 +533,10 @@ class LazyNetClassifier(SparseClassifier, _ElasticNetModel):
     Parameters
     ----------
     loss : str or object, default="log_loss"
-        "log_loss", "hinge", "squared_hinge", "modified_huber", or one of the regression losses
-        "squared_error", "absolute_error", "huber", "epsilon_insensitive" on targets -1 and +1.
-        ``Huber(epsilon)`` and ``EpsilonInsensitive(epsilon)`` set the width of a loss.
+        "log_loss", "hinge", "squared_hinge", "smooth_hinge" (Rennie & Srebro 2005: the hinge,
+        rounded by a parabola between the margins 0 and 1), "modified_huber", "perceptron"
+        (which, as in scikit-learn, moves the weights at a margin of 0, so that zero weights begin
+        to learn), or a loss of :class:`LazyNetRegressor` on targets -1 and +1.
     l1, l2 : float, default=1e-6, 1e-6
         Strengths of the penalty, any values >= 0.  In scikit-learn's terms l1 = alpha * l1_ratio
         and l2 = alpha * (1 - l1_ratio).
@@ -598,6 +602,10 @@ class LazyNetClassifier(SparseClassifier, _ElasticNetModel):
         The share of the rows that ``early_stopping`` holds out, chosen by ``random_state``.
     fit_intercept : bool, default=True
         Whether to learn an intercept, which is not penalised.
+    positive : bool, default=False
+        Keep every weight at 0 or above: a step that would take a weight of its row below 0 sets it
+        to 0.  The intercept may be negative.  For "fobos" and "sgd" with ``engine="clock"`` and
+        without an average; with several classes every class has weights of one sign.
     shuffle : bool, default=True
         Visit the rows in a new random order in each epoch.  Without shuffling and without an
         intercept, row i of epoch e is step t = e*n + i.
@@ -707,6 +715,7 @@ class LazyNetClassifier(SparseClassifier, _ElasticNetModel):
         early_stopping: bool = False,
         validation_fraction: float = VALIDATION_FRACTION,
         fit_intercept: bool = True,
+        positive: bool = False,
         shuffle: bool = True,
         random_state: int | np.random.RandomState | None = None,
         class_weight: ClassWeightLike | None = None,
@@ -878,7 +887,8 @@ class LazyNetRegressor(SparseRegressor, _ElasticNetModel):
     ----------
     loss : str or object, default="squared_error"
         "squared_error" (p - y)^2 / 2, "absolute_error", "huber" or ``Huber(epsilon)``,
-        "epsilon_insensitive" or ``EpsilonInsensitive(epsilon)``.
+        "epsilon_insensitive" or ``EpsilonInsensitive(epsilon)``, "squared_epsilon_insensitive" or
+        ``SquaredEpsilonInsensitive(epsilon)``.
 
     Attributes
     ----------
@@ -928,6 +938,7 @@ class LazyNetRegressor(SparseRegressor, _ElasticNetModel):
         early_stopping: bool = False,
         validation_fraction: float = VALIDATION_FRACTION,
         fit_intercept: bool = True,
+        positive: bool = False,
         shuffle: bool = True,
         random_state: int | np.random.RandomState | None = None,
         warm_start: bool = False,

@@ -9,6 +9,9 @@ A step touches the nonzeros of its example; every other weight moves by the moti
 Per nonzero there is no division, branch or transcendental function: the prediction is multiplied by
 the scale once, and the step is divided by the scale once.
 
+Where the task is ``positive``, a step sets a weight of its example that it takes below 0 to 0.  No
+shrink changes a sign, so that all weights stay at 0 or above.
+
 With an ``Average`` the same steps also keep, per weight, what the average of the iterates needs
 (averages.pyx); ``stored`` then holds cells {z, before}.
 
@@ -156,6 +159,8 @@ def run(
                     )
                 elif averaged:
                     ops.averaged_update(csr, &at.now, at.ahead, z, clock.shift, move, &past)
+                elif task.positive:
+                    ops.positive_update(csr, &at.now, at.ahead, z, clock.shift, move)
                 elif clock.shift == 0.0:
                     ops.update(csr, &at.now, at.ahead, z, move)
                 else:

@@ -69,4 +69,5 @@ class Task:
         soft_reach: float,
         hard_reach: float,
         pulls: bool = True,
+        positive: bool = False,
     ) -> None: ...

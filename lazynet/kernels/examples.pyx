@@ -410,12 +410,14 @@ cdef class Task:
         double soft_reach,
         double hard_reach,
         bint pulls=True,
+        bint positive=False,
     ):
         self.loss = loss
         self.epsilon = epsilon
         self.shrink_first = shrink_first
         self.fit_intercept = fit_intercept
         self.pulls = pulls
+        self.positive = positive
         self.wear.smallest_scale = smallest_scale
         self.wear.cushion = cushion
         self.wear.largest_cushion = largest_cushion
@@ -436,4 +438,5 @@ cdef class Task:
             self.reach.soft_limit,
             self.reach.hard_limit,
             self.pulls,
+            self.positive,
         )

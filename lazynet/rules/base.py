@@ -43,6 +43,8 @@ class Rule(ParameterObject):
     streams: ClassVar[bool] = True
     #: whether a warm start goes on from the sums of gradients, and not from the weights alone
     continues: ClassVar[bool] = False
+    #: whether the rule can keep all weights at 0 or above
+    takes_positive: ClassVar[bool] = False
     #: what to do about a model that overflows
     remedy: ClassVar[str] = "Lower eta0"
     #: w <- shrink(w - eta g x), or with "shrink_first" w <- shrink(w) - eta g x

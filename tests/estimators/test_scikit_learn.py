@@ -54,6 +54,11 @@ FORMULAS = {
         np.abs(p - y) <= EPSILON, (p - y) ** 2 / 2, EPSILON * (np.abs(p - y) - EPSILON / 2)
     ),
     "epsilon_insensitive": lambda p, y: np.maximum(0, np.abs(p - y) - EPSILON),
+    "smooth_hinge": lambda p, y: np.where(
+        p * y > 0, np.maximum(0, 1 - p * y) ** 2 / 2, 0.5 - p * y
+    ),
+    "perceptron": lambda p, y: np.maximum(0, -p * y),
+    "squared_epsilon_insensitive": lambda p, y: np.maximum(0, np.abs(p - y) - EPSILON) ** 2,
 }
 
 # --- scikit-learn's own checks --------------------------------------------------------------
