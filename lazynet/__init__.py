@@ -10,9 +10,9 @@ takes one example at a time.
 
 The small objects name and configure what the estimators are made of: rules (`FoBoS`, `SGD`,
 `TruncatedGradient`, `RDA`, `FTRL`, `AdaGrad`, `SAGA`, `Carpenter`), schedules (`Constant`,
-`InverseTime`, `InverseSqrt`, `Power`, `Pegasos`), engines (`Clock`, `Tables`, `Rescaled`, `Dense`),
-averages (`FromStep`, `Suffix`, `PolynomialDecay`) and losses (`Huber`, `EpsilonInsensitive`,
-`SquaredEpsilonInsensitive`).
+`InverseTime`, `InverseSqrt`, `Power`, `Pegasos`, `Optimal`, `Adaptive`, `FromData`), engines
+(`Clock`, `Tables`, `Rescaled`, `Dense`), averages (`FromStep`, `Suffix`, `PolynomialDecay`) and
+losses (`Huber`, `EpsilonInsensitive`, `SquaredEpsilonInsensitive`).
 
 `lazynet.catalogue` is the table of all rules; `lazynet.testing` compares lazy rules with a dense
 twin; `lazynet.reference` holds every algorithm in plain Python; `lazynet.checks` bounds the effect
@@ -57,6 +57,7 @@ if TYPE_CHECKING:
         Adaptive,
         Constant,
         FromArray,
+        FromData,
         FromCallable,
         InverseSqrt,
         InverseTime,
@@ -88,6 +89,7 @@ _ROOMS = {
     "FTRL": "lazynet.rules.ftrl",
     "FoBoS": "lazynet.rules.affine",
     "FromArray": "lazynet.schedules",
+    "FromData": "lazynet.schedules",
     "FromCallable": "lazynet.schedules",
     "FromStep": "lazynet.averages",
     "Huber": "lazynet.losses",
@@ -144,6 +146,7 @@ __all__ = [
     "EpsilonInsensitive",
     "FoBoS",
     "FromArray",
+    "FromData",
     "FromCallable",
     "FromStep",
     "Huber",

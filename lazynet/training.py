@@ -28,8 +28,10 @@ from lazynet.losses import Loss
 from lazynet.params import FLAG, SettledFields, table
 from lazynet.penalties import ElasticNet
 from lazynet.progress import Progress
+from lazynet.rules.affine import SGD, FoBoS
 from lazynet.rules.base import Rule, lost_digits
 from lazynet.schedules import (
+    FromData,
     Schedule,
     check_scale,
     checked_rates,
@@ -108,6 +110,8 @@ class Plan(SettledFields):
             )
         if self.penalty.positive:
             self._check_positive()
+        if self.adaptive:
+            self._check_adaptive()
         if not rule.has_state:
             return
         for name, is_default in (
@@ -140,6 +144,28 @@ class Plan(SettledFields):
                 f"{float(weights.min()):.6g}"
             )
 
+    @property
+    def adaptive(self) -> bool:
+        """Whether the clock computes the rates from the rows."""
+        return self.rule.scheduled and isinstance(self.schedule, FromData)
+
+    def _check_adaptive(self) -> None:
+        if self.form != Clock():
+            raise ValueError(
+                f"schedule={self.schedule!r} needs engine='clock', which computes the rates from "
+                f"the rows, got engine={self.form!r}"
+            )
+        if not isinstance(self.rule, (FoBoS, SGD)):
+            raise ValueError(
+                f"schedule={self.schedule!r} gives rates to rule='fobos' and rule='sgd', "
+                f"got rule={self.rule!r}"
+            )
+
+    @property
+    def sizes(self) -> str | None:
+        """Which size of every row the examples must carry for the rates; None for no size."""
+        return "squared_norms" if self.adaptive else self.rule.sizes
+
     def known(self, eta0: float, n_steps: int | None) -> Plan:
         """The plan of a run whose rates have the scale ``eta0``.
 
@@ -163,17 +189,12 @@ class Plan(SettledFields):
     def storage(self) -> tuple[Any, ...]:
         """The parts in which two plans must agree for an engine of one plan to serve the other."""
         kind = self.rule.name if self.rule.has_state else "affine"
-        return (self.average, kind, self.form, self.penalty.positive)
+        return (self.average, kind, self.form, self.adaptive, self.penalty.positive)
 
     @property
     def settings(self) -> tuple[float, ...]:
         """The parameters and strengths for the kernel of a rule with a state."""
         return self.rule.settings(self.penalty, self.loss) if self.rule.has_state else ()
-
-    @property
-    def sizes(self) -> str | None:
-        """Which size of every row the examples must carry for the rates; None for no size."""
-        return self.rule.sizes
 
     def new_engine(self, n_features: int, wear: Wear | None = None) -> Engine:
         """A new engine, all weights zero."""
@@ -210,6 +231,8 @@ class Plan(SettledFields):
             new.go_on_from(engine)
         else:
             new.load(engine.weights(), engine.intercept)
+        if self.adaptive:
+            new.continue_rates(engine)
         return new
 
     def restarted(self, engine: Engine, storage: tuple[Any, ...]) -> Engine:
@@ -227,6 +250,12 @@ class Plan(SettledFields):
 
     def task(self, engine: Engine) -> Any:
         """The task of the kernel of ``engine``, the same for the whole run."""
+        tuning = None
+        if isinstance(self.schedule, FromData) and self.adaptive:
+            largest = self.rule.largest_rate(self.penalty) / 2
+            tuning = self.schedule.tuning(
+                self.loss, self.penalty.l1, self.penalty.l2, largest, isinstance(self.rule, FoBoS)
+            )
         return engine.wear.task(
             engine.n_features,
             self.loss,
@@ -234,6 +263,7 @@ class Plan(SettledFields):
             self.fit_intercept,
             pulls=self.penalty.l1 > 0,
             positive=self.penalty.positive,
+            tuning=tuning,
         )
 
     def steps(
@@ -244,9 +274,11 @@ class Plan(SettledFields):
         Each step writes the prediction before its update to ``predictions``.
         """
         stop = t + len(order)
-        scheduled = self.rule.scheduled
+        # Where the clock computes the rates itself, it reads none of these.
+        scheduled = self.rule.scheduled and not self.adaptive
         rates = checked_rates(self.schedule, t, stop) if scheduled else np.ones(len(order))
-        shrink = self.rule.shrinks(rates, self.penalty, t)
+        shrink = Rule().shrinks(rates, self.penalty, t) if self.adaptive else None
+        shrink = shrink or self.rule.shrinks(rates, self.penalty, t)
         counts = None if self.average is None else checked_counts(self.average, t, stop)  # type: ignore[arg-type]
         low = lost_digits(shrink)
         return Steps(order, rates, shrink.keep, low, shrink.pull, counts, predictions)

@@ -244,6 +244,9 @@ class Engine:
     def retune(self, settings: tuple[float, ...]) -> None:
         """Go on with other settings of the rule; rules of the affine family have no settings."""
 
+    def continue_rates(self, other: Engine) -> None:
+        """Go on with the rates of another engine, where they are computed from the rows."""
+
     def doubt_about(self, settings: tuple[float, ...]) -> str | None:
         """A warning to the user before the engine goes on with these settings, or None."""
         return None

@@ -426,6 +426,9 @@ class _ElasticNetModel(SparseLinear):
         _check_frozen_intercept(p, "intercept_", intercepts)
         p.plan.check_start("coef_", coefficients)
         engines = [p.plan.new_engine(coefficients.shape[1]) for _ in self._engines]
+        if p.plan.adaptive:
+            for engine, old in zip(engines, self._engines, strict=True):
+                engine.continue_rates(old)
         for engine, weights, offset in zip(engines, coefficients, intercepts, strict=True):
             engine.load(weights, float(offset))
         self._engines, self._storage, self._coefficients = engines, p.plan.storage, None

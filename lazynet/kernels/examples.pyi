@@ -70,4 +70,5 @@ class Task:
         hard_reach: float,
         pulls: bool = True,
         positive: bool = False,
+        tuning: tuple[float, ...] | None = None,
     ) -> None: ...

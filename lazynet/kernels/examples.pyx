@@ -395,7 +395,11 @@ cdef class Steps:
 
 @cython.binding(False)  # a method then checks the type of self
 cdef class Task:
-    """The code and epsilon of the loss, the order within a step, and the limits of a clock."""
+    """The code and epsilon of the loss, the order within a step, and the limits of a clock.
+
+    ``tuning``, if given, holds the numbers of ``Tuning`` (examples.pxd) up to ``fading``, then its
+    flags after ``adaptive``: the rates are computed from the rows.
+    """
 
     def __cinit__(
         self,
@@ -411,7 +415,25 @@ cdef class Task:
         double hard_reach,
         bint pulls=True,
         bint positive=False,
+        tuning=None,
     ):
+        self.tuning.adaptive = tuning is not None
+        if tuning is not None:
+            (
+                self.tuning.constant,
+                self.tuning.slack,
+                self.tuning.l1,
+                self.tuning.l2,
+                self.tuning.largest_rate,
+                self.tuning.largest_slope,
+                self.tuning.curvature,
+                self.tuning.fading,
+                self.tuning.follows_targets,
+                self.tuning.smooth,
+                self.tuning.unbounded,
+                self.tuning.proximal,
+            ) = tuning
+        self.given = tuning
         self.loss = loss
         self.epsilon = epsilon
         self.shrink_first = shrink_first
@@ -439,4 +461,5 @@ cdef class Task:
             self.reach.hard_limit,
             self.pulls,
             self.positive,
+            self.given,
         )
