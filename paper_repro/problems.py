@@ -21,8 +21,8 @@ from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import MaxAbsScaler
 
 from paper_repro.documents import from_svmlight, medline, read_svmlight
-from paper_repro.folder import TEST_SHARE, rows_of_files, sets_in
-from paper_repro.rows import Rows, with_test_file
+from paper_repro.folder import TEST_SHARE, sets_in
+from paper_repro.rows import Rows, divided, with_test_file
 from paper_repro.study import Settings
 
 TWO, SEVERAL, NUMBERS = "two classes", "several classes", "numbers"
@@ -33,36 +33,39 @@ MOST_CLASSES = 50
 DOCUMENTS, WORDS = 40_000, 20_000
 #: The other generated sets: rows, features, and the share of values that are not zero.
 DENSE_ROWS, DENSE_FEATURES, DENSE_SHARE = 5_000, 100, 0.5
-#: Rows of the regression on one feature, and what its targets are about.
+#: Rows of the regression on one feature, and the mean of its targets.
 ONE_FEATURE, LEVEL = 250, 3.0
+#: The noise of the generated targets, in units of their standard deviation.
+NOISE = 0.3
 
 
 @dataclass(frozen=True)
 class Problem:
-    """Rows to learn from and to test on, what the targets are, and the forms worth a look."""
+    """What the targets are, the forms of the rows, and how the rows are made."""
 
-    rows: Rows
     kind: str
     forms: tuple[str, ...]
-
-    def in_form(self, form: str) -> Rows:
-        """The rows in another form."""
-        X, X_test = _IN_FORM[form](self.rows.X, self.rows.X_test)
-        return replace(self.rows, X=X, X_test=X_test)
+    rows: Callable[[], Rows]
 
 
-def problems(settings: Settings) -> dict[str, Callable[[], Problem]]:
-    """How to make every problem, by name; a given file takes the place of what needs no file."""
-    found: dict[str, Callable[[], Problem]] = {}
+def in_form(rows: Rows, form: str) -> Rows:
+    """The rows in another form."""
+    X, X_test = _IN_FORM[form](rows.X, rows.X_test)
+    return replace(rows, X=X, X_test=X_test)
+
+
+def problems(settings: Settings) -> dict[str, Problem]:
+    """Every problem by its name; a given file takes the place of what needs no file."""
+    found: dict[str, Problem] = {}
     if settings.data is None:
-        found |= {name: partial(make, settings) for name, make in _GENERATED.items()}
+        for name, (kind, forms, make) in _GENERATED.items():
+            found[name] = Problem(kind, forms, partial(make, settings, kind))
     else:
         test = None if settings.test is None else Path(settings.test)
-        name = Path(settings.data).name.partition(".")[0]
-        found |= _of_file(name, Path(settings.data), test, settings)
+        found |= _of_file(Path(settings.data), test, settings.seed, settings.label)
     if settings.folder is not None:
-        for name, files in sets_in(settings.folder).items():
-            found |= _of_file(name, *files, settings)
+        for files in sets_in(settings.folder).values():
+            found |= _of_file(*files, settings.seed, None)
     return found
 
 
@@ -118,44 +121,26 @@ def _are_counts(X: sparse.csr_matrix) -> bool:
 # --- files -----------------------------------------------------------------------------------
 
 
-def _of_file(
-    name: str, train: Path, test: Path | None, settings: Settings
-) -> dict[str, Callable[[], Problem]]:
-    """One label against the rest, and all classes where a file has several."""
+def _of_file(train: Path, test: Path | None, seed: int, label: str | None) -> dict[str, Problem]:
+    """One label against the rest, and all classes where a file has several; or numbers."""
+    name = train.name.partition(".")[0]
     X, targets = read_svmlight(train)
-    labels = sorted({label for row in targets for label in row})
+    forms = forms_of(X)
+    labels = {label for row in targets for label in row}
     single = all(len(row) == 1 for row in targets)
-    if single and any(label != round(label) for label in labels):
-        return {name: partial(_numbers_of_file, train, test, settings.seed)}
-    label = settings.label if settings.data is not None else None
-    found = {name: partial(_label_of_file, train, test, settings.seed, label)}
-    if single and 2 < len(labels) <= MOST_CLASSES and label is None:
-        several = partial(_classes_of_file, train, test, settings.seed)
-        found[f"{name} ({len(labels)} classes)"] = several
+    if single and label is None and any(each != round(each) for each in labels):
+        rows = partial(_targets_of_file, train, test, seed, classes=False)
+        return {name: Problem(NUMBERS, forms, rows)}
+    found = {name: Problem(TWO, forms, partial(_label_of_file, train, test, seed, label))}
+    if single and label is None and 2 < len(labels) <= MOST_CLASSES:
+        rows = partial(_targets_of_file, train, test, seed, classes=True)
+        found[f"{name} ({len(labels)} classes)"] = Problem(SEVERAL, forms, rows)
     return found
 
 
-def _label_of_file(train: Path, test: Path | None, seed: int, label: str | None) -> Problem:
-    if label is None:
-        rows = rows_of_files(train, test, seed)
-    else:
-        corpus = from_svmlight(train, label)
-        rows = (
-            _divided(corpus.X, corpus.y, corpus.origin, seed)
-            if test is None
-            else with_test_file(corpus, test)
-        )
-    return Problem(rows, TWO, forms_of(rows.X))
-
-
-def _classes_of_file(train: Path, test: Path | None, seed: int) -> Problem:
-    rows = _targets_of_file(train, test, seed, classes=True)
-    return Problem(rows, SEVERAL, forms_of(rows.X))
-
-
-def _numbers_of_file(train: Path, test: Path | None, seed: int) -> Problem:
-    rows = _targets_of_file(train, test, seed, classes=False)
-    return Problem(rows, NUMBERS, forms_of(rows.X))
+def _label_of_file(train: Path, test: Path | None, seed: int, label: str | None) -> Rows:
+    corpus = from_svmlight(train, label)
+    return divided(corpus, TEST_SHARE, seed) if test is None else with_test_file(corpus, test)
 
 
 def _targets_of_file(train: Path, test: Path | None, seed: int, classes: bool) -> Rows:
@@ -192,83 +177,60 @@ def _divided(
 # --- what needs no file ----------------------------------------------------------------------
 
 
-def _documents(settings: Settings) -> Problem:
-    corpus = _corpus(settings)
-    rows = _divided(corpus.X, corpus.y, corpus.origin, settings.seed)
-    return Problem(rows, TWO, (RAW, BINARY, TFIDF))
-
-
-def _corpus(settings: Settings) -> Any:
+def _documents(settings: Settings, kind: str) -> Rows:
+    """Generated documents; their numbers are a planted linear function, and noise."""
     rows, words = min(settings.examples, DOCUMENTS), min(settings.features, WORDS)
-    return medline(rows, words, settings.nonzeros, seed=settings.seed)
+    corpus = medline(rows, words, settings.nonzeros, seed=settings.seed)
+    y = corpus.y
+    if kind == NUMBERS:
+        generator = np.random.default_rng(settings.seed)
+        y = corpus.X.sqrt() @ generator.standard_normal(words)
+        y += NOISE * y.std() * generator.standard_normal(rows)
+    return _divided(corpus.X, y, corpus.origin, settings.seed, stratify=kind != NUMBERS)
 
 
-def _document_numbers(settings: Settings) -> Problem:
-    """Documents whose targets are a planted linear function, plus noise of a fifth of its sd."""
-    corpus = _corpus(settings)
-    generator = np.random.default_rng(settings.seed)
-    weights = generator.standard_normal(corpus.X.shape[1])
-    y = corpus.X.sqrt() @ weights
-    y += 0.2 * y.std() * generator.standard_normal(len(y))
-    rows = _divided(corpus.X, y, corpus.origin, settings.seed, stratify=False)
-    return Problem(rows, NUMBERS, (RAW, TFIDF))
-
-
-def _dense_values(settings: Settings) -> tuple[sparse.csr_matrix, NDArray[np.float64], Any]:
+def _half_dense(settings: Settings, kind: str) -> Rows:
     """Rows of which half is not zero, whose features differ in scale, and noisy margins."""
     generator = np.random.default_rng(settings.seed)
     n = min(settings.examples, DENSE_ROWS)
     values = generator.standard_normal((n, DENSE_FEATURES))
     values *= generator.random(values.shape) < DENSE_SHARE
-    margins = values @ generator.standard_normal(DENSE_FEATURES)
-    margins += 0.5 * margins.std() * generator.standard_normal(n)
-    scales = np.exp(generator.standard_normal(DENSE_FEATURES))
-    return sparse.csr_matrix(values * scales), margins, generator
+    y = values @ generator.standard_normal(DENSE_FEATURES)
+    y += NOISE * y.std() * generator.standard_normal(n)
+    if kind != NUMBERS:
+        y = np.where(y > 0, 1.0, -1.0)
+    X = sparse.csr_matrix(values * np.exp(generator.standard_normal(DENSE_FEATURES)))
+    return _divided(X, y, _seed(settings), settings.seed, stratify=kind != NUMBERS)
 
 
-def _dense(settings: Settings) -> Problem:
-    X, margins, _ = _dense_values(settings)
-    y = np.where(margins > 0, 1.0, -1.0)
-    return Problem(_divided(X, y, _origin(settings), settings.seed), TWO, (RAW,))
-
-
-def _dense_numbers(settings: Settings) -> Problem:
-    X, margins, _ = _dense_values(settings)
-    origin = _origin(settings)
-    return Problem(_divided(X, margins, origin, settings.seed, stratify=False), NUMBERS, (RAW,))
-
-
-def _one_feature(settings: Settings) -> Problem:
+def _one_feature(settings: Settings, _: str) -> Rows:
     """Targets about a constant, far from zero, beside a short feature that tells nothing."""
     generator = np.random.default_rng(settings.seed)
     X = sparse.csr_matrix(0.1 * generator.standard_normal((ONE_FEATURE, 1)))
     y = LEVEL + generator.standard_normal(ONE_FEATURE)
-    origin = _origin(settings)
-    return Problem(_divided(X, y, origin, settings.seed, stratify=False), NUMBERS, (RAW,))
+    return _divided(X, y, _seed(settings), settings.seed, stratify=False)
 
 
-def _bundled(load: Callable[[], Any], kind: str, forms: tuple[str, ...], settings: Settings) -> Any:
+def _bundled(load: Callable[[], Any], settings: Settings, kind: str) -> Rows:
     found = load()
-    rows = _divided(
-        sparse.csr_matrix(found.data.astype(np.float64)),
-        found.target.astype(np.float64),
-        "bundled with scikit-learn",
-        settings.seed,
-        stratify=kind != NUMBERS,
-    )
-    return Problem(rows, kind, forms)
+    X = sparse.csr_matrix(found.data.astype(np.float64))
+    y = found.target.astype(np.float64)
+    origin = "bundled with scikit-learn"
+    return _divided(X, y, origin, settings.seed, stratify=kind != NUMBERS)
 
-def _origin(settings: Settings) -> str:
+
+def _seed(settings: Settings) -> str:
     return f"generated from seed {settings.seed}"
 
 
-_GENERATED: Mapping[str, Callable[[Settings], Problem]] = {
-    "documents": _documents,
-    "half dense": _dense,
-    "breast cancer": partial(_bundled, load_breast_cancer, TWO, (RAW, SCALED)),
-    "digits": partial(_bundled, load_digits, SEVERAL, (RAW, SCALED)),
-    "documents, numbers": _document_numbers,
-    "half dense, numbers": _dense_numbers,
-    "one feature": _one_feature,
-    "diabetes": partial(_bundled, partial(load_diabetes, scaled=False), NUMBERS, (RAW, SCALED)),
+_DIABETES = partial(load_diabetes, scaled=False)
+_GENERATED: Mapping[str, tuple[str, tuple[str, ...], Callable[[Settings, str], Rows]]] = {
+    "documents": (TWO, (RAW, BINARY, TFIDF), _documents),
+    "half dense": (TWO, (RAW,), _half_dense),
+    "breast cancer": (TWO, (RAW, SCALED), partial(_bundled, load_breast_cancer)),
+    "digits": (SEVERAL, (RAW, SCALED), partial(_bundled, load_digits)),
+    "documents, numbers": (NUMBERS, (RAW, TFIDF), _documents),
+    "half dense, numbers": (NUMBERS, (RAW,), _half_dense),
+    "one feature": (NUMBERS, (RAW,), _one_feature),
+    "diabetes": (NUMBERS, (RAW, SCALED), partial(_bundled, _DIABETES)),
 }

@@ -25,10 +25,12 @@ from lazynet import AdaGrad, LazyNetClassifier, LazyNetRegressor
 from paper_repro.problems import NUMBERS
 from paper_repro.rows import Rows
 
-OURS, DUAL = "LazyNet", "DualNet"
+OURS, DUAL = "lazynet", "DualNet"
 SGD, SGD_LOG = "SGD (hinge)", "SGD (log loss)"
 SGD_SQUARED = "SGD"
 LOGISTIC, SUPPORT, RIDGE, WABBIT = "LogisticRegression", "LinearSVC", "Ridge", "Vowpal Wabbit"
+#: Our rules by the names of their columns; each of them is looked at with nothing else set.
+RULES = {"FoBoS": "fobos", "AdaGrad": "adagrad", "RDA": "rda", "FTRL": "ftrl"}
 #: Programs whose result depends on the seed; all others are judged once.
 BY_CHANCE = (OURS, SGD, SGD_LOG, SGD_SQUARED)
 #: The untouched program whose time is the measure.
@@ -107,9 +109,17 @@ def _logs(decisions: NDArray[np.float64], probabilities: str) -> NDArray[np.floa
     return np.asarray(logs - logsumexp(logs, axis=1, keepdims=True))
 
 
+#: JSON has no infinity and no NaN: the loss of a model that overflows, or of no model at all.
+HUGE = 1e300
+
+
 def _finite(value: float) -> float:
-    """JSON has no infinity and no NaN: a loss that is no number is a huge one."""
-    return value if np.isfinite(value) else 1e300
+    return value if np.isfinite(value) else HUGE
+
+
+def without_model(why: str) -> dict[str, Any]:
+    """The judgement of a fit that raised an error."""
+    return {"loss": HUGE, "error": 1.0, "epochs": None, "nonzeros": None, "failed": why}
 
 
 def _epochs(model: Any) -> int | None:
@@ -166,6 +176,24 @@ def programs(kind: str) -> dict[str, Program]:
     """The programs that are installed, for targets of this kind."""
     every = REGRESSORS if kind == NUMBERS else CLASSIFIERS
     return {name: program for name, program in every.items() if not program.missing}
+
+
+def of_ours(kind: str) -> dict[str, Program]:
+    """Our other rules and estimators, at their own defaults."""
+    if kind == NUMBERS:
+        return {name: _ruled(LazyNetRegressor, rule, SQUARED) for name, rule in RULES.items()}
+    found = {name: _ruled(LazyNetClassifier, rule, EACH) for name, rule in RULES.items()}
+    for name, estimator in (
+        ("ASGD", lazynet.ASGDClassifier),
+        ("stabilised SGD", lazynet.StabilisedSGDClassifier),
+    ):
+        make = _seeded(estimator, loss="log_loss")
+        found[name] = Program(make, _without_tol, EACH, "lazynet")
+    return found
+
+
+def _ruled(estimator: Callable[..., Any], rule: str, probabilities: str) -> Program:
+    return Program(_seeded(estimator, rule=rule), _without_tol, probabilities, "lazynet")
 
 
 def competitors(kind: str) -> list[str]:
