@@ -26,6 +26,7 @@ from lazynet.defaults import (
     SCHEDULE_OR_AUTO,
     TOL,
     VALIDATION_FRACTION,
+    found_l1,
     is_auto,
     resolved_rule,
     resolved_schedule,
@@ -87,7 +88,7 @@ class _ElasticNetModel(SparseLinear):
 
     _kinds = table(
         loss=LOSS,
-        l1=STRENGTH,
+        l1=Number(least=0, optional=True),
         l2=STRENGTH,
         rule=RULE_OR_AUTO,
         schedule=SCHEDULE_OR_AUTO,
@@ -113,6 +114,7 @@ class _ElasticNetModel(SparseLinear):
     best_epoch_: int
     t_: int
     eta0_: float
+    l1_: float
     history_: list[EpochRecord]
     _engines: list[Engine]
     #: the scale of the rates; None as long as the rates have none
@@ -129,6 +131,9 @@ class _ElasticNetModel(SparseLinear):
     def _settle(self) -> SimpleNamespace:
         """The parameters as plain values, with the ``plan`` that follows from them."""
         p = super()._settle()
+        p.finds_l1 = p.l1 is None
+        if p.finds_l1:
+            p.l1 = getattr(self, "l1_", 0.0)
         p.rule = resolved_rule(
             p.rule,
             p.schedule,
@@ -142,6 +147,19 @@ class _ElasticNetModel(SparseLinear):
         p.schedule = resolved_schedule(p.schedule, p.rule, eta0=p.eta0, form=p.engine)
         p.plan = Plan.of(p)
         return p
+
+    def _find_l1(
+        self,
+        p: SimpleNamespace,
+        X: sparse.csr_matrix,
+        problem: Problem,
+    ) -> None:
+        """Where no l1 is given, let the rows decide on it."""
+        if p.finds_l1:
+            targets, weights = problem
+            found = found_l1(as_examples(X), targets, weights, p.loss)
+            p.l1 = found if p.engine.takes_l1 else 0.0
+            p.plan = Plan.of(p)
 
     def _scale_of_rates(
         self, p: SimpleNamespace, X: sparse.csr_matrix, weights: NDArray[np.float64] | None
@@ -206,6 +224,7 @@ class _ElasticNetModel(SparseLinear):
             _check_weights_of_parts(weights, rows, held)
             held_out = HeldOut(X, problems, held, labels, p.loss)
         n_rows = X.shape[0] if rows is None else len(rows)
+        self._find_l1(p, X, problems[0])
         steps_of_an_epoch = n_rows if order is None else order.shape[-1]
         n_steps = check_n_steps("max_iter", p.max_iter, steps_of_an_epoch)
         eta0 = self._scale_of_rates(p, X, weights)
@@ -247,7 +266,7 @@ class _ElasticNetModel(SparseLinear):
         self._coefficients: NDArray[np.float64] | None = coefficients
         self._generator = generator if p.shuffle else None
         self.t_, self.history_ = run.t, run.history
-        self.eta0_ = _present_rate(engines, eta0)
+        self.eta0_, self.l1_ = _present_rate(engines, eta0), p.l1
         self._scale = eta0 if _has_scale(p) else None
         self._schedules = plan.schedule, learners[0].plan.schedule
         self.n_iter_, self.best_epoch_ = len(run.history), run.best_epoch
@@ -400,7 +419,7 @@ class _ElasticNetModel(SparseLinear):
         self._engines, self._storage = engines, storage
         self._coefficients = None
         self._generator = generator
-        self.t_, self.eta0_ = t, _present_rate(engines, eta0)
+        self.t_, self.eta0_, self.l1_ = t, _present_rate(engines, eta0), p.l1
         if _has_scale(p):
             self._scale = eta0
         self.n_iter_ = getattr(self, "n_iter_", 0) + 1
@@ -464,6 +483,7 @@ class _ElasticNetModel(SparseLinear):
         max_rows = check_integer("max_rows", max_rows, 1)
         epochs = check_integer("epochs", epochs, 1, LARGEST_EPOCHS)
         targets, counts = self._problems(X, y, weights)[0]
+        self._find_l1(p, X, (targets, counts))
         n_steps = affordable_rows(X, max_rows, epochs) * epochs
         plan = p.plan.known(self._scale_of_rates(p, X, weights), n_steps)
         return verify(plan, X, targets, counts, max_rows, epochs)
@@ -540,9 +560,12 @@ class LazyNetClassifier(SparseClassifier, _ElasticNetModel):
         rounded by a parabola between the margins 0 and 1), "modified_huber", "perceptron"
         (which, as in scikit-learn, moves the weights at a margin of 0, so that zero weights begin
         to learn), or a loss of :class:`LazyNetRegressor` on targets -1 and +1.
-    l1, l2 : float, default=1e-6, 1e-6
+    l1, l2 : float, default=None, 0
         Strengths of the penalty, any values >= 0.  In scikit-learn's terms l1 = alpha * l1_ratio
-        and l2 = alpha * (1 - l1_ratio).
+        and l2 = alpha * (1 - l1_ratio).  l1=None: ``fit`` takes 0.003 times the root mean square
+        of the norms of the rows, divided by the number of rows (for "squared_error" also times
+        the standard deviation of y); ``partial_fit``, which does not know the rows to come, takes
+        the l1 of the last ``fit``, or 0.
     rule : str or object, default="auto"
         The update rule.  "auto": ``AdaGrad()`` for a classifier; ``FoBoS()`` for a regressor, for
         the loss "squared_error", and wherever ``eta0``, ``schedule``, ``engine`` or ``average`` is
@@ -650,6 +673,8 @@ class LazyNetClassifier(SparseClassifier, _ElasticNetModel):
         The epoch at whose end the weights of the model were reached, from 0 on; see ``tol``.
     t_ : int
         Steps behind the weights of the model: the number of the next step.
+    l1_ : float
+        The l1 of the last call.
     eta0_ : float
         The scale of the rates: eta0 of the schedule, or alpha of the rule.
     history_ : list of dict
@@ -705,8 +730,8 @@ class LazyNetClassifier(SparseClassifier, _ElasticNetModel):
         self,
         loss: LossLike = "log_loss",
         *,
-        l1: float = 1e-6,
-        l2: float = 1e-6,
+        l1: float | None = None,
+        l2: float = 0.0,
         rule: RuleLike = AUTO,
         schedule: ScheduleLike = AUTO,
         eta0: float | None = None,
@@ -928,8 +953,8 @@ class LazyNetRegressor(SparseRegressor, _ElasticNetModel):
         self,
         loss: LossLike = "squared_error",
         *,
-        l1: float = 1e-6,
-        l2: float = 1e-6,
+        l1: float | None = None,
+        l2: float = 0.0,
         rule: RuleLike = AUTO,
         schedule: ScheduleLike = AUTO,
         eta0: float | None = None,

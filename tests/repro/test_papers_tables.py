@@ -337,10 +337,7 @@ WAITING = pytest.mark.xfail(strict=True, reason="the whole run of the study is n
 
 @pytest.mark.parametrize(
     "name",
-    [
-        pytest.param(name, marks=WAITING) if name == "untouched" else name
-        for name in REPORTS
-    ],
+    [pytest.param(name, marks=WAITING) if name == "untouched" else name for name in REPORTS],
 )
 def test_committed_pages_follow_from_their_numbers(name):
     """The committed records give the committed pages; nothing in a page is written by hand."""
