@@ -10,9 +10,21 @@ from lazynet.params import STRENGTH, Number, table
 from lazynet.penalties import ElasticNet
 from lazynet.rules.base import LOG_LOSS, Rule
 
-# What gamma=None stands for, in units of the squared mean norm of a row, and the intercept's gamma.
-_GAMMA = 1.0
-_INTERCEPT_GAMMA = 1.0
+#: gamma over the squared mean norm of a row by the name of the loss, where gamma follows the data.
+#: The step of a smooth loss whose slope has no bound must not overshoot; a bounded slope allows
+#: longer steps.
+STRENGTHS = {
+    "log_loss": 0.01,
+    "hinge": 0.01,
+    "squared_hinge": 0.5,
+    "modified_huber": 0.1,
+    "squared_error": 0.5,
+    "absolute_error": 0.2,
+    "huber": 0.03,
+    "epsilon_insensitive": 0.2,
+}
+# The gamma of the intercept there.
+_INTERCEPT_GAMMA = 3.0
 
 
 @dataclass(repr=False)
@@ -59,7 +71,7 @@ class RDA(Rule):
         """
         options = dict(self.get_params())
         if self.gamma is None:
-            options |= dict(gamma_unit=_GAMMA, intercept_gamma=_INTERCEPT_GAMMA)
+            options |= dict(gamma_unit=STRENGTHS[loss.name], intercept_gamma=_INTERCEPT_GAMMA)
         return options
 
     def settings(self, penalty: ElasticNet, loss: Loss = LOG_LOSS) -> tuple[float, ...]:
@@ -70,4 +82,4 @@ class RDA(Rule):
         """
         if self.gamma is not None:
             return (penalty.l1, penalty.l2, self.gamma, self.rho, 0.0)
-        return (penalty.l1, penalty.l2, _GAMMA, self.rho, _INTERCEPT_GAMMA)
+        return (penalty.l1, penalty.l2, STRENGTHS[loss.name], self.rho, _INTERCEPT_GAMMA)
