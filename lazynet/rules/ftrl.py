@@ -24,11 +24,12 @@ class FTRL(Rule):
     """FTRL-Proximal, McMahan et al. (2013).
 
     The rate of a coordinate is alpha / (beta + sqrt(n)), n the sum of its squared gradients.
-    With ``alpha=None`` both numbers follow the data: alpha is a constant of the loss, AdaGrad's,
-    divided by the mean of |x|_1 over the rows seen so far, and ``beta`` counts in units of 1/1000 of this mean, so that
-    features a thousand times as large get weights a thousandth as large.  The mean is refreshed
-    before the steps 0, 1, 2, 4, 8, ..., and the weights are then as if the new alpha had held from
-    the start.  The intercept has the rate 1 / (beta + sqrt(n)).
+
+    Without ``alpha`` the rates follow the data: alpha is a constant of the loss divided by m, the
+    mean of ||x||_1 over the rows seen so far, and ``beta`` is multiplied by m / 1000.  So
+    multiplying X by a number divides the weights by it and changes nothing else.  m is computed
+    anew before the steps 0, 1, 2, 4, 8, ..., and the weights are then computed from the same sums
+    with the new alpha.  The intercept has the rate 1 / (beta + sqrt(n)).
 
     ``penalty`` says how often l1 and l2 count.  "per_example": after t steps the penalty is t times
     l1 and t times l2, beside the t losses seen, so that l1 and l2 mean the same as in every other

@@ -34,10 +34,11 @@ class RDA(Rule):
     ``gamma`` is the strength of the proximal term, gamma / sqrt(t), which takes the place of a
     rate; ``rho`` adds an l1 penalty gamma rho / sqrt(t) beside l1.
 
-    With ``gamma=None`` gamma follows the data: it is in proportion to m^2, m the mean of |x|_2 over
-    the rows seen so far, so that features a thousand times as large get weights a thousandth as
-    large.  The mean is refreshed before the steps 0, 1, 2, 4, 8, ..., and the weights are then as if
-    the new gamma had held from the start.  The intercept has a gamma of its own.
+    Without ``gamma`` the strength follows the data: gamma is a constant of the loss times m^2, m
+    the mean of ||x||_2 over the rows seen so far.  So multiplying X by a number divides the weights
+    by it and changes nothing else.  m is computed anew before the steps 0, 1, 2, 4, 8, ..., and the
+    weights are then computed from the same sums with the new gamma.  The intercept has a gamma of
+    its own, which follows nothing.
 
     >>> RDA(gamma=5)
     RDA(gamma=5)

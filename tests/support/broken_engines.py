@@ -218,7 +218,10 @@ BROKEN_ENGINES = {
     "truncated_gradient": [ForgetsTheStamp, NoThreshold],
     "rda": [ForgetsTheFadingPenalty, CountsOneGradientTooMany, KeepsTheFirstScale],
     "ftrl": [
-        PenalisesTheIntercept, UsesTheSquares, CountsThePenaltyOnce, CountsOneExampleTooMany,
+        PenalisesTheIntercept,
+        UsesTheSquares,
+        CountsThePenaltyOnce,
+        CountsOneExampleTooMany,
         ForgetsTheScale,
     ],
     "adagrad": [NeverCatchesUp, ForgetsWhen],
