@@ -14,6 +14,8 @@
 
 #include "cell_kind.h"
 
+#define LAZYNET_SCALE_MOST_ROWS 9007199254740992.0 /* 2^53: a double counts them one by one */
+
 #define LAZYNET_SCALE_FIELDS "rows", "sizes", "mean", "loaded"
 
 /* What `loaded` says.  A positive number is the new mean at which the sweep that was asked for must
@@ -37,6 +39,18 @@ LAZYNET_INLINE void lazynet_scale_begin(lazynet_scale *scale, const double *fiel
 
 LAZYNET_INLINE void lazynet_scale_end(const lazynet_scale *scale, double *fields) {
     memcpy(fields, scale, sizeof *scale);
+}
+
+/* Whether the fields can be used. */
+LAZYNET_INLINE lazynet_refusal lazynet_scale_refusal(const double *fields) {
+    const double rows = fields[0], sizes = fields[1], mean = fields[2];
+    if (!(rows >= 0.0 && rows <= LAZYNET_SCALE_MOST_ROWS))
+        return lazynet_refused("fields: rows must lie between 0 and {:.0f}, got {}",
+                               LAZYNET_SCALE_MOST_ROWS, rows);
+    if (!(sizes >= 0.0 && mean >= 0.0))
+        return lazynet_refused("fields: sizes and mean must not be negative, got {} and {}", sizes,
+                               mean);
+    return lazynet_accepted();
 }
 
 /* The mean size in use; 1 as long as no row has had a size. */

@@ -68,7 +68,7 @@ class DenseFTRL:
         self.z, self.n = [0.0] * (n_features + 1), [0.0] * (n_features + 1)
         self.t = 0
 
-    def rates(self, j: int) -> tuple[float, float]:
+    def _rates(self, j: int) -> tuple[float, float]:
         """alpha and beta of coordinate j as of now."""
         if self.alpha is not None:
             return self.alpha, self.beta
@@ -81,7 +81,7 @@ class DenseFTRL:
         """Weight j as of now; the other weights are not visited."""
         count = 0 if j == len(self.z) - 1 else self.t if self.per_example else 1
         l1, l2 = count * self.l1, count * self.l2
-        z, n, (alpha, beta) = self.z[j], self.n[j], self.rates(j)
+        z, n, (alpha, beta) = self.z[j], self.n[j], self._rates(j)
         if abs(z) <= l1:
             return 0.0
         return -(z - math.copysign(l1, z)) / ((beta + math.sqrt(n)) / alpha + l2)
@@ -109,7 +109,7 @@ class DenseFTRL:
         for j, x in example:
             g = slope * x
             root = math.sqrt(self.n[j] + g * g)
-            sigma = (root - math.sqrt(self.n[j])) / self.rates(j)[0]
+            sigma = (root - math.sqrt(self.n[j])) / self._rates(j)[0]
             self.z[j] += g - sigma * self.weight(j)
             self.n[j] += g * g
         self.t += 1

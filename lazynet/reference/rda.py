@@ -29,6 +29,8 @@ class DenseRDA:
     ([1.75], 1.75)
     >>> twin.intercept  # 4 / 2
     2.0
+    >>> twin.gamma
+    2.0
     """
 
     def __init__(

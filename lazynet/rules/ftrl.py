@@ -8,15 +8,14 @@ from typing import Any, ClassVar
 from lazynet.losses import Loss
 from lazynet.params import STRENGTH, Choice, Number, table
 from lazynet.penalties import ElasticNet
+from lazynet.rules.adagrad import PRODUCTS
 from lazynet.rules.base import LOG_LOSS, Rule
 
 PENALTIES = ("per_example", "once")
 
-# What alpha=None and beta=1 stand for, in units of the mean sum of |x_j| of a row, and the alpha
-# of the intercept.
-_ALPHA = {"squared_error": 2.5, "squared_hinge": 2.5}
-_OTHER_ALPHA = 5.0
-_BETA = 0.01
+# Where alpha follows the data: the share of the mean of |x|_1 that a beta of 1 stands for, and the
+# alpha of the intercept.
+_BETA = 0.001
 _INTERCEPT_ALPHA = 1.0
 
 
@@ -25,11 +24,12 @@ class FTRL(Rule):
     """FTRL-Proximal, McMahan et al. (2013).
 
     The rate of a coordinate is alpha / (beta + sqrt(n)), n the sum of its squared gradients.
-    With ``alpha=None`` both numbers follow the data: alpha is in inverse proportion to the mean of
-    |x|_1 over the rows seen so far, and ``beta`` counts in units of 1/100 of this mean, so that
-    features a thousand times as large get weights a thousandth as large.  The mean is refreshed
-    before the steps 0, 1, 2, 4, 8, ..., and the weights are then as if the new alpha had held from
-    the start.  The intercept has the rate 1 / (beta + sqrt(n)).
+
+    Without ``alpha`` the rates follow the data: alpha is a constant of the loss divided by m, the
+    mean of ||x||_1 over the rows seen so far, and ``beta`` is multiplied by m / 1000.  So
+    multiplying X by a number divides the weights by it and changes nothing else.  m is computed
+    anew before the steps 0, 1, 2, 4, 8, ..., and the weights are then computed from the same sums
+    with the new alpha.  The intercept has the rate 1 / (beta + sqrt(n)).
 
     ``penalty`` says how often l1 and l2 count.  "per_example": after t steps the penalty is t times
     l1 and t times l2, beside the t losses seen, so that l1 and l2 mean the same as in every other
@@ -82,7 +82,7 @@ class FTRL(Rule):
         options = dict(self.get_params())
         if self.alpha is None:
             options |= dict(
-                alpha_unit=_ALPHA.get(loss.name, _OTHER_ALPHA),
+                alpha_unit=PRODUCTS[loss.name],
                 beta_unit=_BETA,
                 intercept_alpha=_INTERCEPT_ALPHA,
             )
@@ -100,5 +100,4 @@ class FTRL(Rule):
         own = (penalty.l1, penalty.l2, per_example)
         if self.alpha is not None:
             return (*own, self.alpha, self.beta, 0.0, 0.0)
-        alpha = _ALPHA.get(loss.name, _OTHER_ALPHA)
-        return (*own, alpha, self.beta * _BETA, _INTERCEPT_ALPHA, self.beta)
+        return (*own, PRODUCTS[loss.name], self.beta * _BETA, _INTERCEPT_ALPHA, self.beta)

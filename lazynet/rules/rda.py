@@ -10,9 +10,21 @@ from lazynet.params import STRENGTH, Number, table
 from lazynet.penalties import ElasticNet
 from lazynet.rules.base import LOG_LOSS, Rule
 
-# What gamma=None stands for, in units of the squared mean norm of a row, and the intercept's gamma.
-_GAMMA = 1.0
-_INTERCEPT_GAMMA = 1.0
+#: gamma over the squared mean norm of a row by the name of the loss, where gamma follows the data.
+#: The step of a smooth loss whose slope has no bound must not overshoot; a bounded slope allows
+#: longer steps.
+STRENGTHS = {
+    "log_loss": 0.01,
+    "hinge": 0.01,
+    "squared_hinge": 0.5,
+    "modified_huber": 0.1,
+    "squared_error": 0.5,
+    "absolute_error": 0.2,
+    "huber": 0.03,
+    "epsilon_insensitive": 0.2,
+}
+# The gamma of the intercept there.
+_INTERCEPT_GAMMA = 3.0
 
 
 @dataclass(repr=False)
@@ -22,10 +34,11 @@ class RDA(Rule):
     ``gamma`` is the strength of the proximal term, gamma / sqrt(t), which takes the place of a
     rate; ``rho`` adds an l1 penalty gamma rho / sqrt(t) beside l1.
 
-    With ``gamma=None`` gamma follows the data: it is in proportion to m^2, m the mean of |x|_2 over
-    the rows seen so far, so that features a thousand times as large get weights a thousandth as
-    large.  The mean is refreshed before the steps 0, 1, 2, 4, 8, ..., and the weights are then as if
-    the new gamma had held from the start.  The intercept has a gamma of its own.
+    Without ``gamma`` the strength follows the data: gamma is a constant of the loss times m^2, m
+    the mean of ||x||_2 over the rows seen so far.  So multiplying X by a number divides the weights
+    by it and changes nothing else.  m is computed anew before the steps 0, 1, 2, 4, 8, ..., and the
+    weights are then computed from the same sums with the new gamma.  The intercept has a gamma of
+    its own, which follows nothing.
 
     >>> RDA(gamma=5)
     RDA(gamma=5)
@@ -59,7 +72,7 @@ class RDA(Rule):
         """
         options = dict(self.get_params())
         if self.gamma is None:
-            options |= dict(gamma_unit=_GAMMA, intercept_gamma=_INTERCEPT_GAMMA)
+            options |= dict(gamma_unit=STRENGTHS[loss.name], intercept_gamma=_INTERCEPT_GAMMA)
         return options
 
     def settings(self, penalty: ElasticNet, loss: Loss = LOG_LOSS) -> tuple[float, ...]:
@@ -70,4 +83,4 @@ class RDA(Rule):
         """
         if self.gamma is not None:
             return (penalty.l1, penalty.l2, self.gamma, self.rho, 0.0)
-        return (penalty.l1, penalty.l2, _GAMMA, self.rho, _INTERCEPT_GAMMA)
+        return (penalty.l1, penalty.l2, STRENGTHS[loss.name], self.rho, _INTERCEPT_GAMMA)

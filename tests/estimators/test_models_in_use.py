@@ -225,7 +225,7 @@ def test_fit_starts_from_coef_init_and_intercept_init(n_classes, options):
         for w, b in ((1.0, 1.0), (1.0, 0.0), (0.0, 1.0)):
             engine = new_engine(
                 plan.rule, plan.penalty, X.shape[1], form=plan.form,
-                average=plan.average is not None,
+                average=plan.average is not None, loss=plan.loss,
             )  # fmt: skip
             engine.load(w * weights[k], b * offsets[k])
             run_pass([Learner(engine, examples_of(plan, X, targets), plan)], order, 0)

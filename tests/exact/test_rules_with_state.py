@@ -459,10 +459,7 @@ def test_a_warm_start_begins_at_the_weights(rule):
         (dict(rule="rda", average=True), "average is not used by rule=RDA()"),
         (dict(rule=RDA(gamma=0.0)), "gamma of RDA must be finite and positive"),
         (dict(rule=RDA(rho=-1.0)), "rho of RDA must be finite and not negative"),
-        (
-            dict(rule=FTRL(penalty="always")),
-            "penalty of FTRL must be one of ['once', 'per_example']",
-        ),
+        (dict(rule=FTRL(penalty="always")), "penalty of FTRL must be one of ["),
         (dict(rule=FTRL(alpha=0.0)), "alpha of FTRL must be finite and positive"),
         (dict(rule=FTRL(beta=0.0), l2=0.0), "beta of FTRL and l2 must not both be 0"),
         (dict(rule=AdaGrad(delta=0.0)), "delta of AdaGrad must be finite and positive"),

@@ -112,7 +112,6 @@ LAZYNET_INLINE lazynet_refusal lazynet_ftrl_refusal(const double *settings, cons
     const double free_alpha = settings[LAZYNET_FTRL_FREE_ALPHA];
     const double free_beta = settings[LAZYNET_FTRL_FREE_BETA];
     const double damping = settings[LAZYNET_FTRL_BETA] + alpha * settings[LAZYNET_FTRL_L2];
-    (void)fields;
     if (!(alpha > 0.0)) return lazynet_refused("alpha must be positive, got {}", alpha, 0.0);
     if (!(damping >= 0.0))
         return lazynet_refused("beta + alpha * l2 must not be negative, got {}", damping, 0.0);
@@ -123,7 +122,7 @@ LAZYNET_INLINE lazynet_refusal lazynet_ftrl_refusal(const double *settings, cons
                                free_alpha, free_beta);
     if (running && !(damping > 0.0))
         return lazynet_refused("beta and l2 must not both be 0", 0.0, 0.0);
-    return lazynet_accepted();
+    return lazynet_scale_refusal(fields + LAZYNET_FTRL_SCALE);
 }
 
 LAZYNET_INLINE void lazynet_ftrl_begin(void *given, const double *settings, const double *fields) {

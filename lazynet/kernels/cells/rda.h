@@ -63,12 +63,12 @@ LAZYNET_INLINE void lazynet_rda_set_gamma(lazynet_rda *rule) {
 LAZYNET_INLINE lazynet_refusal lazynet_rda_refusal(const double *settings, const double *fields,
                                                    int running) {
     const double gamma = settings[LAZYNET_RDA_GAMMA];
-    (void)fields, (void)running;
+    (void)running;
     if (!(gamma > 0.0)) return lazynet_refused("gamma must be positive, got {}", gamma, 0.0);
     if (!(settings[LAZYNET_RDA_FREE_GAMMA] >= 0.0))
         return lazynet_refused("free_gamma must not be negative, got {}",
                                settings[LAZYNET_RDA_FREE_GAMMA], 0.0);
-    return lazynet_accepted();
+    return lazynet_scale_refusal(fields + LAZYNET_RDA_SCALE);
 }
 
 LAZYNET_INLINE void lazynet_rda_begin(void *given, const double *settings, const double *fields) {
