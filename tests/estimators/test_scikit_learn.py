@@ -538,7 +538,7 @@ def test_history_is_the_objective_by_numpy(loss, weighted):
 @pytest.mark.parametrize("engine", ELASTIC_ENGINES)
 @pytest.mark.parametrize("loss", LOSSES)
 def test_every_loss_lowers_its_objective(loss, engine):
-    """Training ends well below the objective of zero weights; where that is 0, it knows the rows."""
+    """Training ends well below the objective of zero weights, or knows the rows if that is 0."""
     Estimator, X, y, targets = problem_for(loss)
     # The slope of "huber" is never more than epsilon.
     eta0 = 0.5 if loss == "huber" else 0.05
