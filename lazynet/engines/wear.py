@@ -48,11 +48,12 @@ class Wear(SettledFields):
         fit_intercept: bool,
         pulls: bool = True,
         positive: bool = False,
+        tuning: tuple[float, ...] | None = None,
     ) -> Task:
         """The task of a kernel in one run.
 
         ``pulls`` says whether there is an l1 penalty, ``positive`` whether no weight may be
-        negative.
+        negative.  ``tuning`` is given where the kernel computes the rates from the rows.
         """
         return Task(
             loss.code,
@@ -67,6 +68,7 @@ class Wear(SettledFields):
             self.largest_reach,
             pulls,
             positive,
+            tuning,
         )
 
 

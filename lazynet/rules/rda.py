@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
-from lazynet.params import POSITIVE, STRENGTH, table
+from lazynet.losses import Loss
+from lazynet.params import STRENGTH, Number, table
 from lazynet.penalties import ElasticNet
-from lazynet.rules.base import Rule
+from lazynet.rules.base import LOG_LOSS, Rule
+
+# What gamma=None stands for, in units of the squared mean norm of a row, and the intercept's gamma.
+_GAMMA = 1.0
+_INTERCEPT_GAMMA = 1.0
 
 
 @dataclass(repr=False)
@@ -17,22 +22,52 @@ class RDA(Rule):
     ``gamma`` is the strength of the proximal term, gamma / sqrt(t), which takes the place of a
     rate; ``rho`` adds an l1 penalty gamma rho / sqrt(t) beside l1.
 
+    With ``gamma=None`` gamma follows the data: it is in proportion to m^2, m the mean of |x|_2 over
+    the rows seen so far, so that features a thousand times as large get weights a thousandth as
+    large.  The mean is refreshed before the steps 0, 1, 2, 4, 8, ..., and the weights are then as if
+    the new gamma had held from the start.  The intercept has a gamma of its own.
+
     >>> RDA(gamma=5)
     RDA(gamma=5)
     """
 
-    _kinds = table(gamma=POSITIVE, rho=STRENGTH)
+    _kinds = table(gamma=Number(above=0, optional=True), rho=STRENGTH)
     name: ClassVar[str] = "rda"
     scheduled: ClassVar[bool] = False
+    continues: ClassVar[bool] = True
     rate: ClassVar[str] = "RDA(gamma=...)"
     remedy: ClassVar[str] = "Raise gamma of RDA"
-    gamma: float = 1.0
+    gamma: float | None = None
     rho: float = 0.0
 
-    def settings(self, penalty: ElasticNet) -> tuple[float, ...]:
-        """l1, l2, gamma and rho.
+    @property
+    def sizes(self) -> str | None:
+        """The squared norm of every row, unless gamma is given.
+
+        >>> RDA().sizes, RDA(gamma=2.0).sizes
+        ('squared_norms', None)
+        """
+        return "squared_norms" if self.gamma is None else None
+
+    def twin_options(self, loss: Loss) -> dict[str, Any]:
+        """The parameters of the twin: where gamma is None, also its unit and the intercept's gamma.
+
+        >>> RDA(gamma=2.0).twin_options(LOG_LOSS)
+        {'gamma': 2.0, 'rho': 0.0}
+        >>> sorted(RDA().twin_options(LOG_LOSS))
+        ['gamma', 'gamma_unit', 'intercept_gamma', 'rho']
+        """
+        options = dict(self.get_params())
+        if self.gamma is None:
+            options |= dict(gamma_unit=_GAMMA, intercept_gamma=_INTERCEPT_GAMMA)
+        return options
+
+    def settings(self, penalty: ElasticNet, loss: Loss = LOG_LOSS) -> tuple[float, ...]:
+        """l1, l2, gamma, rho, and the intercept's gamma; 0 says that it has none of its own.
 
         >>> RDA(gamma=2.0).settings(ElasticNet(l1=0.5))
-        (0.5, 0.0, 2.0, 0.0)
+        (0.5, 0.0, 2.0, 0.0, 0.0)
         """
-        return (penalty.l1, penalty.l2, self.gamma, self.rho)
+        if self.gamma is not None:
+            return (penalty.l1, penalty.l2, self.gamma, self.rho, 0.0)
+        return (penalty.l1, penalty.l2, _GAMMA, self.rho, _INTERCEPT_GAMMA)

@@ -197,7 +197,10 @@ def test_every_number_and_flag_of_a_dataclass_is_in_its_table(kind):
 # --- which values go with which parameter --------------------------------------------------
 
 #: Options with which a parameter of an estimator changes the model, where the defaults do not.
-MATTERS = {"n_iter_no_change": dict(tol=1e-2, max_iter=30)}
+MATTERS = {
+    "n_iter_no_change": dict(tol=0.2, max_iter=30),
+    "validation_fraction": dict(early_stopping=True),
+}
 #: Options that a model with an object of this kind needs.
 NEEDED = {"TruncatedGradient": dict(l2=0.0), "Rescaled": dict(l1=0.0)}
 #: Short runs whose length is known.

@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 
 from lazynet.catalogue import check_rule
+from lazynet.data import as_examples, sizes_of
 from lazynet.engines.clock import ClockEngine
 from lazynet.forms import FORMS, Clock
 from lazynet.losses import get_loss
@@ -33,6 +34,11 @@ def plan(
         average,
         fit_intercept,
     )
+
+
+def examples_of(plan, X, y, importances=None):
+    """The examples that an engine of the plan learns from, with the sizes that its rates follow."""
+    return as_examples(X, y, importances, sizes_of(X, plan.sizes))
 
 
 def clock_task(n_features, **options):

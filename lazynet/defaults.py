@@ -1,0 +1,103 @@
+"""What the estimators do where nothing is asked for: the numbers, and what "auto" stands for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lazynet.catalogue import ALGORITHMS, RULE, check_rule
+from lazynet.forms import Clock, Form
+from lazynet.losses import Loss
+from lazynet.params import Special, check_choice
+from lazynet.rules.affine import SGD, FoBoS
+from lazynet.rules.base import Rule
+from lazynet.schedules import SCHEDULE, SCHEDULES, Power, Schedule, check_schedule
+
+#: The rule or schedule that the model chooses.
+AUTO = "auto"
+#: Epochs of a fit at most.
+MAX_ITER = 20
+#: The share of the best loss by which an epoch must beat it, to count as progress.
+TOL = 1e-3
+#: Epochs in a row without progress that end a fit.
+N_ITER_NO_CHANGE = 3
+#: The share of the rows that early stopping holds out.
+VALIDATION_FRACTION = 0.1
+
+
+def _rule_of_classifiers() -> Rule:
+    return FoBoS()
+
+
+def _schedule_from_data() -> Schedule:
+    return Power()
+
+
+def resolved_rule(
+    rule: Any,
+    schedule: Any,
+    *,
+    eta0: float | None,
+    form: Form,
+    average: Any,
+    loss: Loss,
+    classifies: bool,
+) -> Rule:
+    """The rule that ``rule`` is or, for "auto", the rule that suits the other parameters.
+
+    Only rules of the affine family use a rate, a schedule, another engine than the clock, or an
+    average, so each of these asks for FoBoS.  So does a squared loss on any targets.
+
+    >>> from lazynet import Constant
+    >>> from lazynet.losses import get_loss
+    >>> others = dict(eta0=None, form=Clock(), average=None, loss=get_loss("hinge"))
+    >>> resolved_rule("auto", Constant(0.1), **others, classifies=True)
+    FoBoS()
+    """
+    if not is_auto(rule):
+        return rule
+    asked = eta0 is not None or not is_auto(schedule) or form != Clock() or average is not None
+    squared = loss.unbounded_slope and not loss.margin
+    suited = FoBoS() if asked or squared or not classifies else _rule_of_classifiers()
+    return suited.settled()
+
+
+def resolved_schedule(schedule: Any, rule: Rule, *, eta0: float | None, form: Form) -> Schedule:
+    """The schedule that ``schedule`` is or, for "auto", the schedule that suits the rule.
+
+    >>> resolved_schedule("auto", FoBoS(), eta0=0.5, form=Clock())
+    Power()
+    """
+    if not is_auto(schedule):
+        return schedule
+    alike = isinstance(rule, (FoBoS, SGD)) and form == Clock()
+    found = _schedule_from_data() if alike and eta0 is None else Power()
+    return check_schedule("schedule", found)
+
+
+def is_auto(value: Any) -> bool:
+    """Whether a parameter is left to the model.
+
+    >>> is_auto("auto"), is_auto([0.5, 0.25])
+    (True, False)
+    """
+    return isinstance(value, str) and value == AUTO
+
+
+def _check_rule(name: str, value: Any) -> Any:
+    if isinstance(value, str):
+        value = check_choice(name, value, {AUTO, *ALGORITHMS})
+    return AUTO if is_auto(value) else check_rule(name, value)
+
+
+def _check_schedule(name: str, value: Any) -> Any:
+    if isinstance(value, str) and value not in SCHEDULES and value != AUTO:
+        raise ValueError(
+            f"{name} must be one of {[AUTO, *SCHEDULES]}, an array of rates, or a callable of the "
+            f"step number, got {value!r}"
+        )
+    return AUTO if is_auto(value) else check_schedule(name, value)
+
+
+#: The kinds of the parameters ``rule`` and ``schedule`` of the estimators.
+RULE_OR_AUTO = Special(check=_check_rule, objects=RULE.objects)
+SCHEDULE_OR_AUTO = Special(check=_check_schedule, objects=SCHEDULE.objects)
