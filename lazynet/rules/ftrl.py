@@ -14,7 +14,7 @@ PENALTIES = ("per_example", "once")
 
 # What alpha=None and beta=1 stand for, in units of the mean sum of |x_j| of a row, and the alpha
 # of the intercept.
-_ALPHA = {"squared_error": 2.5, "squared_hinge": 2.5}
+_ALPHA = {"squared_error": 2.5, "squared_hinge": 2.5, "squared_epsilon_insensitive": 2.5}
 _OTHER_ALPHA = 5.0
 _BETA = 0.01
 _INTERCEPT_ALPHA = 1.0
