@@ -74,23 +74,27 @@ def resolved_rule(
     average: Any,
     loss: Loss,
     classifies: bool,
+    positive: bool = False,
 ) -> Rule:
     """The rule that ``rule`` is or, for "auto", the rule that suits the other parameters.
 
     Only rules of the affine family use a rate, a schedule, another engine than the clock, or an
-    average, so each of these asks for FoBoS.  So does a squared loss on any targets.
+    average, or keep all weights at 0 or above, so each of these asks for FoBoS.  So does a squared
+    loss on any targets.
 
     >>> from lazynet import Constant
     >>> from lazynet.losses import get_loss
     >>> others = dict(eta0=None, form=Clock(), average=None, loss=get_loss("hinge"))
     >>> resolved_rule("auto", Constant(0.1), **others, classifies=True)
     FoBoS()
+    >>> resolved_rule("auto", "auto", **others, classifies=True, positive=True)
+    FoBoS()
     """
     if not is_auto(rule):
         return rule
     asked = eta0 is not None or not is_auto(schedule) or form != Clock() or average is not None
     squared = loss.unbounded_slope and not loss.margin
-    suited = FoBoS() if asked or squared or not classifies else AdaGrad()
+    suited = FoBoS() if asked or positive or squared or not classifies else AdaGrad()
     return suited.settled()
 
 

@@ -142,6 +142,7 @@ class _ElasticNetModel(SparseLinear):
             average=p.average,
             loss=p.loss,
             classifies=self._takes_margin_losses,
+            positive=p.positive,
         )
         check_rate_parameters(p.rule, self.schedule, p.eta0, default=AUTO)
         p.schedule = resolved_schedule(p.schedule, p.rule, eta0=p.eta0, form=p.engine)
@@ -568,8 +569,8 @@ class LazyNetClassifier(SparseClassifier, _ElasticNetModel):
         the l1 of the last ``fit``, or 0.
     rule : str or object, default="auto"
         The update rule.  "auto": ``AdaGrad()`` for a classifier; ``FoBoS()`` for a regressor, for
-        the loss "squared_error", and wherever ``eta0``, ``schedule``, ``engine`` or ``average`` is
-        given.  "fobos", ``FoBoS(step_order)``: shrink by the proximal map, at any rate.
+        the loss "squared_error", and wherever ``eta0``, ``schedule``, ``engine``, ``average`` or
+        ``positive`` is given.  "fobos", ``FoBoS(step_order)``: the proximal map, at any rate.
         "sgd", ``SGD(step_order)``: shrink by the subgradient, at rates below 1 / l2.
         "truncated_gradient", ``TruncatedGradient(period, threshold)``: the subgradient step with l1
         as gravity.  "rda", ``RDA(gamma, rho)``: regularised dual averaging.  "ftrl",

@@ -110,11 +110,13 @@ def test_chunks_change_no_bit():
     assert whole.coef_.min() == 0.0 < whole.coef_.max()
 
 
-def test_verify_compares_with_a_twin_that_clips():
-    """The report covers steps that clip, and agrees."""
+@pytest.mark.parametrize("eta0", [None, 0.3])
+def test_verify_compares_with_a_twin_that_clips(eta0):
+    """The report covers steps that clip, and agrees; also where the rates come from the data."""
     X, y = make_data(n=90, d=40)
-    model = LazyNetClassifier(positive=True, eta0=0.3, l1=1e-3, l2=1e-3)
+    model = LazyNetClassifier(positive=True, eta0=eta0, l1=1e-3, l2=1e-3)
     assert model.verify(X, y, max_rows=60).agrees
+    assert model.fit(X, y).coef_.min() == 0.0 < model.coef_.max()
 
 
 # --- what does not go together --------------------------------------------------------------------

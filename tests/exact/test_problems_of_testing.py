@@ -24,11 +24,11 @@ SAMPLE = dict(
 )  # fmt: skip
 
 
-def sample(strategy):
+def sample(strategy, **options):
     """A hundred problems, some fewer where there are few different ones."""
     drawn = []
 
-    @settings(**SAMPLE)
+    @settings(**SAMPLE | options)
     @given(problem=strategy)
     def draw(problem):
         drawn.append(problem)
@@ -63,7 +63,7 @@ def test_the_exact_rules_are_those_of_the_catalogue():
     assert set(EXACT_RULES) == {
         name for name, row in ALGORITHMS.items() if row.exact and row.rule.streams
     }
-    drawn = sample(problems(rules=EXACT_RULES))
+    drawn = sample(problems(rules=EXACT_RULES), max_examples=300)
     assert {problem.rule for problem in drawn} == set(EXACT_RULES)
     assert {get_loss(problem.loss).name for problem in drawn} == set(LOSSES)
     for problem in drawn:
