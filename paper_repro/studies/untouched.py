@@ -113,7 +113,9 @@ class Course:
             chosen = {each: p for each, p in chosen.items() if self._takes(p, each, kind)}
         found = self._in_turns(chosen, self.rows(name, form), passes)
         if passes is None:
-            tqdm.write(told(f"{name}, {form}", kind, found))
+            # Around the bar of the run, and at once where the output goes to a file.
+            with tqdm.external_write_mode():
+                print(told(f"{name}, {form}", kind, found), flush=True)
         return found
 
     def grid(self, name: str, form: str, passes: int | None, _: Records) -> Record:
