@@ -137,8 +137,8 @@ set and visits it again; use fit
         Only rates that follow the data depend on the loss.
 
         >>> from lazynet import RDA
-        >>> RDA(gamma=2.0).settings(ElasticNet(l1=0.1))  # l1, l2, gamma, rho
-        (0.1, 0.0, 2.0, 0.0)
+        >>> RDA(gamma=2.0).settings(ElasticNet(l1=0.1))  # l1, l2, gamma, rho, 0
+        (0.1, 0.0, 2.0, 0.0, 0.0)
         """
         raise NotImplementedError
 
