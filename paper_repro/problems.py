@@ -46,6 +46,7 @@ class Problem:
     kind: str
     forms: tuple[str, ...]
     rows: Callable[[], Rows]
+    classes: int = 2
 
 
 def in_form(rows: Rows, form: str) -> Rows:
@@ -134,7 +135,7 @@ def _of_file(train: Path, test: Path | None, seed: int, label: str | None) -> di
     found = {name: Problem(TWO, forms, partial(_label_of_file, train, test, seed, label))}
     if single and label is None and 2 < len(labels) <= MOST_CLASSES:
         rows = partial(_targets_of_file, train, test, seed, classes=True)
-        found[f"{name} ({len(labels)} classes)"] = Problem(SEVERAL, forms, rows)
+        found[f"{name} ({len(labels)} classes)"] = Problem(SEVERAL, forms, rows, len(labels))
     return found
 
 

@@ -36,8 +36,8 @@ QUICK_SEEDS, FULL_SEEDS = 3, 5
 QUICK_ROUNDS, FULL_ROUNDS = 1.0, 20.0
 #: Rows of the fits that do not count.
 FEW = 50
-#: The grid of a quick run has every second rate.
-QUICK_STEP = 2
+#: The grid of a quick run has every second rate, and there is none for more classes than these.
+QUICK_STEP, QUICK_CLASSES = 2, 10
 #: Within this much of the best untouched competitor's test loss.
 NEAR_BEST = 1.05
 #: Within this much of the tuned grid in this share of the cells, and never more than the last.
@@ -50,12 +50,14 @@ def cells(settings: Settings) -> Sequence[Cell]:
     course = Course(settings)
     scale = 5.0 if settings.full else 1.0
     found = [Cell("setting", course.setting, 5.0)]
-    for name, problem in course.problems.items():
-        for form in problem.forms:
+    for name in course.problems:
+        for form in course.forms(name):
             for passes in PASSES:
                 where = key(name, form, passes)
                 work = (name, form, passes)
                 found.append(Cell(f"race/{where}", partial(course.race, *work), 2.0 * scale))
+                if course.is_large(name):
+                    continue
                 found.append(Cell(f"grid/{where}", partial(course.grid, *work), 3.0 * scale))
                 if passes is None:
                     found.append(Cell(f"own/{where}", partial(course.own, *work), 2.0 * scale))
@@ -84,6 +86,13 @@ class Course:
         self.raw = lru_cache(maxsize=1)(lambda name: self.problems[name].rows())
         self.rows = lru_cache(maxsize=1)(lambda name, form: in_form(self.raw(name), form))
 
+    def is_large(self, name: str) -> bool:
+        """Whether a quick run looks at the raw rows alone, and at no other rates and rules."""
+        return not self.settings.full and self.problems[name].classes > QUICK_CLASSES
+
+    def forms(self, name: str) -> tuple[str, ...]:
+        return self.problems[name].forms[: 1 if self.is_large(name) else None]
+
     def setting(self, _: Records) -> Record:
         """The sets of rows, and the programs that run here."""
         sets = {}
@@ -91,7 +100,7 @@ class Course:
             rows = problem.rows()
             sets[name] = {
                 "kind": problem.kind,
-                "forms": list(problem.forms),
+                "forms": list(self.forms(name)),
                 "origin": rows.origin,
                 "rows": rows.X.shape[0],
                 "test rows": rows.X_test.shape[0],
@@ -259,8 +268,8 @@ class Untouched(Measured):
     def race(self, each: Set, passes: int | None = None) -> Mapping[str, Record]:
         return self.records[f"race/{key(each.name, each.form, passes)}"]
 
-    def own(self, each: Set) -> Mapping[str, Record]:
-        return self.records[f"own/{key(each.name, each.form, None)}"]
+    def own(self, each: Set) -> Mapping[str, Record] | None:
+        return self.records.get(f"own/{key(each.name, each.form, None)}")
 
     def found(self, each: Set, program: str, what: str, passes: int | None = None) -> float | None:
         """The median of one program's loss, error, seconds, epochs or nonzeros, or None."""
@@ -278,9 +287,11 @@ class Untouched(Measured):
         name = min(others, key=others.__getitem__)
         return name, others[name]
 
-    def tuned(self, each: Set, passes: int | None) -> tuple[str, float]:
+    def tuned(self, each: Set, passes: int | None) -> tuple[str, float] | None:
         """The best rate of our grid, chosen by the test loss, and its test loss."""
-        grid = self.records[f"grid/{key(each.name, each.form, passes)}"]
+        grid = self.records.get(f"grid/{key(each.name, each.form, passes)}")
+        if grid is None:
+            return None
         losses = {name: middle(record, "loss") for name, record in grid.items()}
         found = {name: loss for name, loss in losses.items() if loss is not None}
         name = min(found, key=found.__getitem__)
@@ -290,9 +301,10 @@ class Untouched(Measured):
         """Our test loss in units of the best untouched competitor's."""
         return self._ours(each, "loss") / self.best(each)[1]
 
-    def grid_ratio(self, each: Set, passes: int | None) -> float:
+    def grid_ratio(self, each: Set, passes: int | None) -> float | None:
         """Our test loss in units of the tuned grid's."""
-        return self._ours(each, "loss", passes) / self.tuned(each, passes)[1]
+        tuned = self.tuned(each, passes)
+        return None if tuned is None else self._ours(each, "loss", passes) / tuned[1]
 
     def time_ratio(self, each: Set) -> float:
         """Our seconds in units of scikit-learn's stochastic gradient descent."""
@@ -315,4 +327,9 @@ class Untouched(Measured):
 
     def grid_cells(self) -> dict[tuple[Set, int | None], float]:
         """Our test loss in units of the tuned grid's, set by set and number of passes."""
-        return {(each, p): self.grid_ratio(each, p) for each in self.sets for p in PASSES}
+        return {
+            (each, passes): ratio
+            for each in self.sets
+            for passes in PASSES
+            if (ratio := self.grid_ratio(each, passes)) is not None
+        }

@@ -78,7 +78,8 @@ def draw(document: Mapping[str, Any]) -> Figure:
 def _draw_losses(ax: Axes, found: Untouched, each: Set, y: int, handles: dict[str, Any]) -> None:
     values = {name: found.found(each, name, "loss") for name in found.race(each)}
     losses = {name: value for name, value in values.items() if value is not None}
-    losses[_TUNED] = found.tuned(each, None)[1]
+    if (tuned := found.tuned(each, None)) is not None:
+        losses[_TUNED] = tuned[1]
     least = min(losses.values())
     for name in _LOOKS:
         if name in losses:

@@ -7,10 +7,18 @@ from statistics import geometric_mean
 from typing import Any
 
 from paper_repro.pages import Template, paragraphs, table
-from paper_repro.problems import NUMBERS
+from paper_repro.problems import NUMBERS, TWO
 from paper_repro.programs import SGD, SGD_LOG, of_ours
 from paper_repro.score import duration, significant
-from paper_repro.studies.untouched import NEAR_BEST, PASSES, Set, Untouched, middle, named
+from paper_repro.studies.untouched import (
+    NEAR_BEST,
+    PASSES,
+    QUICK_CLASSES,
+    Set,
+    Untouched,
+    middle,
+    named,
+)
 from paper_repro.studies.untouched_verdicts import LINES, SLOWEST
 from paper_repro.study import Record
 
@@ -60,6 +68,7 @@ def setting(found: Untouched) -> str:
         versions=", ".join(f"{name} {told}" for name, told in found.setting["versions"].items()),
         seeds=found.setting["seeds"],
         rounds=found.repeats,
+        quick="" if found.settings["full"] else PAGE("quick", classes=QUICK_CLASSES),
         missing=PAGE("missing", programs=" and ".join(missing)) if missing else "",
         sgd=SGD,
         sgd_log=SGD_LOG,
@@ -157,13 +166,11 @@ def _marked(values: Mapping[str, float | None], name: str, what: str) -> str:
 def tuned(found: Untouched) -> str:
     """Our test loss against the grid's for every number of passes, and the rate that won."""
     header = ["", *(_passes(passes) for passes in PASSES), "best rate at the default"]
+    cells = found.grid_cells()
     rows = [
-        [
-            str(each),
-            *(significant(found.grid_ratio(each, passes)) for passes in PASSES),
-            found.tuned(each, None)[0],
-        ]
+        [str(each), *(significant(cells[each, passes]) for passes in PASSES), best[0]]
         for each in found.sets
+        if (best := found.tuned(each, None)) is not None
     ]
     return table(header, rows)
 
@@ -175,19 +182,19 @@ def _passes(passes: int | None) -> str:
 
 
 def own(found: Untouched) -> Iterator[str]:
-    """lazynet's other rules: test loss in units of the default's, and seconds likewise."""
+    """lazynet's other rules and estimators: test loss, and seconds."""
     for numbers in (False, True):
-        chosen = [each for each in found.sets if (found.kind(each) == NUMBERS) == numbers]
-        if chosen:
-            names = list(of_ours(found.kind(chosen[0])))
-            rows = [
-                [str(each), *(_beside(found, each, found.own(each)[name]) for name in names)]
-                for each in chosen
-            ]
+        rows = [
+            [str(each), *(_beside(record) for record in records.values())]
+            for each in found.sets
+            if (found.kind(each) == NUMBERS) == numbers and (records := found.own(each)) is not None
+        ]
+        if rows:
+            names = of_ours(NUMBERS if numbers else TWO)
             yield table(["test loss; seconds", *names], rows)
 
 
-def _beside(found: Untouched, each: Set, record: Record) -> str:
+def _beside(record: Record) -> str:
     loss, seconds = (middle(record, what) for what in ("loss", "seconds"))
     return f"{significant(loss or 0.0)}; {duration(seconds or 0.0)}"
 

@@ -319,6 +319,32 @@ def test_errors_of_untouched_programs_are_told():
     assert f"- one, raw, {SGD_LOG}: ValueError: overflow" in untouched_page.page(document)
 
 
+def test_a_set_without_a_grid_has_no_grid_verdict():
+    document = made_up(tuned=0.1)
+    for passes in PASSES:
+        del document["records"][f"grid/{key('one', RAW, passes)}"]
+    del document["records"][f"own/{key('one', RAW, None)}"]
+    found = Untouched(document)
+    assert {each.name for each, _ in found.grid_cells()} == {"two"}
+    assert WORST.verdict(found) == "holds"
+    assert "| one, raw |" in untouched_page.page(document)
+    assert STUDIES["untouched"].draw(document) is not None
+
+
+def test_a_quick_run_does_little_with_many_classes(tmp_path):
+    write_rows(tmp_path / "many.svm", lambda k: k % 12, rows=90)
+    few, all_of_it = (
+        {
+            cell.key
+            for cell in untouched.cells(Settings(folder=str(tmp_path), full=full))
+            if "12 classes" in cell.key
+        }
+        for full in (False, True)
+    )
+    assert few == {f"race/{key('many (12 classes)', RAW, passes)}" for passes in PASSES}
+    assert len(all_of_it) == 3 * (2 * len(PASSES) + 1)
+
+
 # --- a whole run -----------------------------------------------------------------------------
 
 
