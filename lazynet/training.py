@@ -28,18 +28,23 @@ from lazynet.losses import Loss
 from lazynet.params import FLAG, SettledFields, table
 from lazynet.penalties import ElasticNet
 from lazynet.progress import Progress
+from lazynet.rules.affine import SGD, FoBoS
 from lazynet.rules.base import Rule, lost_digits
 from lazynet.schedules import (
+    FromData,
     Schedule,
     check_scale,
     checked_rates,
     known_after_stall,
     known_schedule,
 )
+from lazynet.threads import Workers
 from lazynet.transactions import Undo
 
 # Steps of a chunk: the arrays of a longer chunk would leave the cache while they are used.
 _LARGEST_CHUNK = 2**13
+# Nonzeros of a chunk that several learners visit: as many as a cache near a core holds.
+_NONZEROS_OF_A_CHUNK = 2**17
 
 
 class EpochRecord(TypedDict):
@@ -79,7 +84,7 @@ class Plan(SettledFields):
         """The plan of settled parameters; refuses parameters that do not go together."""
         plan = cls(
             p.loss,
-            ElasticNet(p.l1, p.l2),
+            ElasticNet(p.l1, p.l2, p.positive),
             p.rule,
             p.schedule,
             p.engine,
@@ -103,6 +108,10 @@ class Plan(SettledFields):
                 f"average needs engine='clock', or engine='dense' for comparison; "
                 f"engine={form.name!r} does not keep the sums that an average needs"
             )
+        if self.penalty.positive:
+            self._check_positive()
+        if self.adaptive:
+            self._check_adaptive()
         if not rule.has_state:
             return
         for name, is_default in (
@@ -114,6 +123,48 @@ class Plan(SettledFields):
                     f"{name} is not used by rule={rule!r}, which has a state of its own; leave it "
                     f"at its default"
                 )
+
+    def _check_positive(self) -> None:
+        """Refuse a rule, a form or an average that cannot keep all weights at 0 or above."""
+        for name, given, takes, write in (
+            ("rule", self.rule, self.rule.takes_positive, "'fobos'"),
+            ("engine", self.form, self.form == Clock(), "'clock'"),
+            ("average", self.average, self.average is None, "False"),
+        ):
+            if not takes:
+                raise ValueError(
+                    f"positive=True does not go with {name}={given!r}: write {name}={write}"
+                )
+
+    def check_start(self, name: str, weights: NDArray[np.float64]) -> None:
+        """Refuse to start from weights called ``name`` that the plan forbids."""
+        if self.penalty.positive and weights.min(initial=0.0) < 0.0:
+            raise ValueError(
+                f"{name} must not hold a negative weight with positive=True, got "
+                f"{float(weights.min()):.6g}"
+            )
+
+    @property
+    def adaptive(self) -> bool:
+        """Whether the clock computes the rates from the rows."""
+        return self.rule.scheduled and isinstance(self.schedule, FromData)
+
+    def _check_adaptive(self) -> None:
+        if self.form != Clock():
+            raise ValueError(
+                f"schedule={self.schedule!r} needs engine='clock', which computes the rates from "
+                f"the rows, got engine={self.form!r}"
+            )
+        if not isinstance(self.rule, (FoBoS, SGD)):
+            raise ValueError(
+                f"schedule={self.schedule!r} gives rates to rule='fobos' and rule='sgd', "
+                f"got rule={self.rule!r}"
+            )
+
+    @property
+    def sizes(self) -> str | None:
+        """Which size of every row the examples must carry for the rates; None for no size."""
+        return "squared_norms" if self.adaptive else self.rule.sizes
 
     def known(self, eta0: float, n_steps: int | None) -> Plan:
         """The plan of a run whose rates have the scale ``eta0``.
@@ -138,12 +189,12 @@ class Plan(SettledFields):
     def storage(self) -> tuple[Any, ...]:
         """The parts in which two plans must agree for an engine of one plan to serve the other."""
         kind = self.rule.name if self.rule.has_state else "affine"
-        return (self.average, kind, self.form)
+        return (self.average, kind, self.form, self.adaptive, self.penalty.positive)
 
     @property
     def settings(self) -> tuple[float, ...]:
         """The parameters and strengths for the kernel of a rule with a state."""
-        return self.rule.settings(self.penalty) if self.rule.has_state else ()
+        return self.rule.settings(self.penalty, self.loss) if self.rule.has_state else ()
 
     def new_engine(self, n_features: int, wear: Wear | None = None) -> Engine:
         """A new engine, all weights zero."""
@@ -151,6 +202,7 @@ class Plan(SettledFields):
             self.rule,
             self.penalty,
             n_features,
+            loss=self.loss,
             form=self.form,
             average=self.average is not None,
             wear=wear,
@@ -173,20 +225,45 @@ class Plan(SettledFields):
     def continued(self, engine: Engine, *, average: bool) -> Engine:
         """A new engine of this plan with the weights of ``engine``, and if asked its average."""
         new = self.new_engine(engine.n_features)
+        if self.penalty.positive:
+            self.check_start("the model that goes on learning", engine.weights())
         if average:
             new.go_on_from(engine)
         else:
             new.load(engine.weights(), engine.intercept)
+        if self.adaptive:
+            new.continue_rates(engine)
+        return new
+
+    def restarted(self, engine: Engine, storage: tuple[Any, ...]) -> Engine:
+        """A new engine for a fit that starts from ``engine``, which plans of ``storage`` use.
+
+        A rule whose rates follow from its own sums of gradients goes on from these sums; with the
+        weights alone its first steps would be as long as those of a model that knows nothing.
+        """
+        if not (self.rule.continues and storage == self.storage):
+            return self.continued(engine, average=False)
+        new = self.new_engine(engine.n_features)
+        new.copy_state(engine)
+        new.retune(self.settings)
         return new
 
     def task(self, engine: Engine) -> Any:
         """The task of the kernel of ``engine``, the same for the whole run."""
+        tuning = None
+        if isinstance(self.schedule, FromData) and self.adaptive:
+            largest = self.rule.largest_rate(self.penalty) / 2
+            tuning = self.schedule.tuning(
+                self.loss, self.penalty.l1, self.penalty.l2, largest, isinstance(self.rule, FoBoS)
+            )
         return engine.wear.task(
             engine.n_features,
             self.loss,
             self.rule.step_order,
             self.fit_intercept,
             pulls=self.penalty.l1 > 0,
+            positive=self.penalty.positive,
+            tuning=tuning,
         )
 
     def steps(
@@ -197,9 +274,11 @@ class Plan(SettledFields):
         Each step writes the prediction before its update to ``predictions``.
         """
         stop = t + len(order)
-        scheduled = self.rule.scheduled
+        # Where the clock computes the rates itself, it reads none of these.
+        scheduled = self.rule.scheduled and not self.adaptive
         rates = checked_rates(self.schedule, t, stop) if scheduled else np.ones(len(order))
-        shrink = self.rule.shrinks(rates, self.penalty, t)
+        shrink = Rule().shrinks(rates, self.penalty, t) if self.adaptive else None
+        shrink = shrink or self.rule.shrinks(rates, self.penalty, t)
         counts = None if self.average is None else checked_counts(self.average, t, stop)  # type: ignore[arg-type]
         low = lost_digits(shrink)
         return Steps(order, rates, shrink.keep, low, shrink.pull, counts, predictions)
@@ -288,25 +367,45 @@ def run_pass(
     t: int,
     progress: Progress | None = None,
     losses: NDArray[np.float64] | None = None,
+    workers: Workers | None = None,
 ) -> int:
     """Let every learner visit the rows in ``order`` (None: as in X); returns the next step's t.
 
     Each learner adds the losses of its predictions before each update to its entry of ``losses``.
+    The learners take turns on a chunk of rows, so that X is read from memory once for all of them,
+    and the threads of ``workers`` share the learners.  No learner depends on another one.
     """
     first = learners[0]
     n_steps = first.examples.n_rows if order is None else len(order)
-    predictions = None if losses is None else np.empty(min(n_steps, _LARGEST_CHUNK))
-    for start, stop in spans(n_steps, _LARGEST_CHUNK):
+    workers = Workers(1) if workers is None else workers
+    shares = [range(k, len(learners), workers.n_threads) for k in range(workers.n_threads)]
+    for start, stop in spans(n_steps, _chunk_length(learners)):
         rows = np.arange(start, stop) if order is None else order[start:stop]
-        before = None if predictions is None else predictions[: stop - start]
-        steps = first.plan.steps(rows, t + start, before)
-        for number, learner in enumerate(learners):
-            learner.engine.take(learner.examples, steps, learner.task, t + start)
+        steps = first.plan.steps(rows, t + start)
+
+        def visit(share: range, steps: Steps = steps, t: int = t + start) -> None:
             if losses is not None:
-                losses[number] += learner.loss_before(steps)
+                steps = steps.with_predictions(np.empty(len(steps)))
+            for number in share:
+                workers.check()
+                learner = learners[number]
+                learner.engine.take(learner.examples, steps, learner.task, t)
+                if losses is not None:
+                    losses[number] += learner.loss_before(steps)
+
+        workers.each(shares, visit)
         if progress is not None:
             progress.advance(stop - start)
     return t + n_steps
+
+
+def _chunk_length(learners: Sequence[Learner]) -> int:
+    """The steps of a chunk: several learners find its rows in the cache, one after the other."""
+    examples = learners[0].examples
+    if len(learners) == 1 or not examples.n_values:
+        return _LARGEST_CHUNK
+    rows = _NONZEROS_OF_A_CHUNK * examples.n_rows // examples.n_values
+    return min(max(rows, 1), _LARGEST_CHUNK)
 
 
 class Stopping:
@@ -503,12 +602,14 @@ def train(
     callback: Callable[[Epoch], Any] | None = None,
     validate: Callable[[], tuple[float, float]] | None = None,
     columns: NDArray[Any] | None = None,
+    workers: Workers | None = None,
 ) -> Run:
     """Train for up to ``max_iter`` epochs.
 
     Several learners all visit the rows in the same order; losses, objectives and nonzeros in the
     history are sums over the learners.  ``validate`` gives the loss and the score of the present
-    models on rows that are held out; the loss then decides when training stops.
+    models on rows that are held out; the loss then decides when training stops.  The threads of
+    ``workers`` share the learners.
 
     With ``columns``, the columns that the rows name, the engines return to the end of the best
     epoch.  Its loss is the least: the loss on the rows that are held out, which judges the weights
@@ -523,7 +624,7 @@ def train(
             order = orders.of(epoch)
             if best is not None:
                 best.before(epoch)
-            line, t = _one_epoch(learners, orders, order, epoch, t, verbose)
+            line, t = _one_epoch(learners, orders, order, epoch, t, verbose, workers)
             if validate is not None:
                 line["validation_loss"], line["validation_score"] = validate()
             if record:
@@ -562,6 +663,7 @@ def _one_epoch(
     epoch: int,
     t: int,
     verbose: int,
+    workers: Workers | None,
 ) -> tuple[EpochRecord, int]:
     """Train for one epoch; returns its line of the history and the next t."""
     losses = np.zeros(len(learners))
@@ -569,7 +671,7 @@ def _one_epoch(
     progress = Progress(n_steps, verbose > 0, f"epoch {epoch + 1}")
     began = time.perf_counter()
     try:
-        t = run_pass(learners, order, t, progress, losses)
+        t = run_pass(learners, order, t, progress, losses, workers)
     finally:
         progress.close()
     seconds = time.perf_counter() - began
