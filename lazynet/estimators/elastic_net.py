@@ -641,8 +641,8 @@ class LazyNetClassifier(SparseClassifier, _ElasticNetModel):
         Seed of the shuffling.
     class_weight : dict, "balanced", Balanced or None, default=None
         The importance of an example by its class.  "balanced": every class weighs the same.
-        ``Balanced(counts)`` computes these weights from the counts or the shares of the classes,
-        for ``partial_fit``, which does not see all rows.
+        ``Balanced(class_counts)`` computes these weights from the counts or the shares of the
+        classes, for ``partial_fit``, which does not see all rows.
     warm_start : bool, default=False
         Let ``fit`` start from the weights after the last step; t starts at 0 again, an average
         starts anew, and "saga" remembers no slopes.  RDA, FTRL and AdaGrad go on from their own
@@ -866,11 +866,11 @@ class LazyNetClassifier(SparseClassifier, _ElasticNetModel):
             known = given
         if known is None:
             raise ValueError("classes must be passed on the first call to partial_fit")
-        if isinstance(p.class_weight, Balanced) and p.class_weight.counts is None:
+        if isinstance(p.class_weight, Balanced) and p.class_weight.class_counts is None:
             raise ValueError(
                 "class_weight='balanced' counts the rows of every class, and partial_fit sees only "
-                "some of the rows: write class_weight=Balanced(counts={class: number of rows}), or "
-                "pass a dict of weights"
+                "some of the rows: write class_weight=Balanced(class_counts={class: number of "
+                "rows}), or pass a dict of weights"
             )
         if len(known) < 2:
             raise ValueError(f"classes must name at least two classes, got {known}")
