@@ -14,6 +14,7 @@ import pytest
 from scipy import sparse
 from support import ELASTIC_ENGINES, plan, rows
 from support.engines import form_engine
+from support.matrices import reversed_rows
 
 from lazynet import FTRL, Constant, LazyNetClassifier, Stepper
 from lazynet.data import as_examples
