@@ -120,7 +120,7 @@ def look_closely(
     spaced = np.linspace(0, len(usual_rows) - 1, min(_SAMPLE, len(usual_rows))).astype(np.int64)
     sample = usual_rows[spaced]
     few = copied_rows(X, sample)
-    now = constant = moved = 0.0
+    now = constant = moved = nothing = 0.0
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         for learner, (targets, importances) in zip(learners, problems, strict=True):
             weights = None if importances is None else importances[sample]
@@ -131,7 +131,9 @@ def look_closely(
             now, moved = now + parts[0], moved + parts[1]
             plan = learner.plan
             constant += loss_of_constant(problem, plan.loss, plan.fit_intercept)
-    worse = not now <= (1.0 + _WORSE) * constant
+            nothing += loss_of_constant(problem, plan.loss, fit_intercept=False)
+    # At zero weights the loss may be far above a constant prediction's: that is no rate's fault.
+    worse = not now <= (1.0 + _WORSE) * max(constant, nothing)
     idle = now >= NOTHING_LEARNED * constant and moved < (1.0 - _WITHIN_REACH) * now
     times = float(np.sqrt(squares[longest] / usual))
     return Verdict(bool(idle and not worse), worse, int(visited[longest]), times)

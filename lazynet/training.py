@@ -606,10 +606,15 @@ def _one_epoch(
 
 def _check_losses(line: EpochRecord, learners: Sequence[Learner], t: int) -> None:
     """Refuse a model that overflowed in an epoch."""
-    for name in ("progressive_loss", "validation_loss", "objective"):
-        if not np.isfinite(line.get(name, 0.0)):
+    judged = {
+        "progressive loss": line["progressive_loss"],
+        "validation loss": line.get("validation_loss", 0.0),
+        "objective": line.get("objective", 0.0),
+    }
+    for name, value in judged.items():
+        if not np.isfinite(value):
             raise FloatingPointError(
-                f"the model overflowed by step {t}: its {name.replace('_', ' ')} is {line[name]}. "
+                f"the model overflowed by step {t}: its {name} is {value}. "
                 f"{learners[0].engine.advice}"
             )
 

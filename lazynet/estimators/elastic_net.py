@@ -305,7 +305,7 @@ class _ElasticNetModel(SparseLinear):
 
     def _stalled(self, p: SimpleNamespace, found: Verdict, kept: float, constant: float) -> Warning:
         """The warning after a fit whose rates were too small or too large to learn anything."""
-        rate, adjective = self._rate_of(p), "larger" if found.too_small else "smaller"
+        rate, size = self._rate_of(p, found.too_small), "small" if found.too_small else "large"
         told = (
             f"training has stalled: the mean loss of the predictions is {kept:.3g}, and the best "
             f"constant prediction has {constant:.3g}. "
@@ -314,27 +314,31 @@ class _ElasticNetModel(SparseLinear):
             told += (
                 f"Row {found.longest} of X is {found.times:.3g} times as long as the median row; "
                 f"a rate that suits it is too small for the other rows. Scale this row or leave "
-                f"it out, or give a larger {rate}."
+                f"it out, or give {rate}."
             )
         else:
-            size = "small" if found.too_small else "large"
-            told += f"The rates are too {size}: give a {adjective} {rate}."
+            told += f"The rates are too {size}: give {rate}."
         return ConvergenceWarning(told)
 
-    def _rate_of(self, p: SimpleNamespace) -> str:
-        """What to change if the rates do not suit the data."""
+    def _rate_of(self, p: SimpleNamespace, larger: bool) -> str:
+        """What to give for larger or for smaller rates."""
         now = f" (which is {self.eta0_:.3g})"
         if p.rule.scheduled:
-            return f"eta0{now}" if _has_scale(p) else "rate by schedule"
+            size = "larger" if larger else "smaller"
+            return f"a {size} eta0{now}" if _has_scale(p) else f"{size} rates by schedule"
         parameter = p.rule.rate.partition("(")[2].partition("=")[0]
-        return f"{parameter}{now if parameter == 'alpha' else ''} with rule={p.rule.rate}"
+        # The rates of dual averaging fall with gamma.
+        size = "larger" if larger == (parameter != "gamma") else "smaller"
+        # eta0_ is alpha where the rule has one.
+        told = now if parameter == "alpha" else ""
+        return f"a {size} {parameter}{told}, by rule={p.rule.rate}"
 
     def _unfinished(self, p: SimpleNamespace, losses: Sequence[float]) -> Warning:
         """The warning after a fit whose loss still fell fast in its last epoch."""
         share = 1.0 - losses[-1] / losses[-2]
         return ConvergenceWarning(
             f"the loss still fell by {share:.0%} in the last of max_iter={p.max_iter} epochs; "
-            f"raise max_iter, or give a larger {self._rate_of(p)}"
+            f"raise max_iter, or give {self._rate_of(p, larger=True)}"
         )
 
     def _fit_on(
@@ -591,8 +595,8 @@ class LazyNetClassifier(SparseClassifier, _ElasticNetModel):
         Seed of the shuffling.
     class_weight : dict, "balanced", Balanced or None, default=None
         The importance of an example by its class.  "balanced": every class weighs the same.
-        ``Balanced(counts)`` computes these weights from the counts or the shares of the classes,
-        for ``partial_fit``, which does not see all rows.
+        ``Balanced(class_counts)`` computes these weights from the counts or the shares of the
+        classes, for ``partial_fit``, which does not see all rows.
     warm_start : bool, default=False
         Let ``fit`` start from the weights after the last step; t starts at 0 again, an average
         starts anew, and "saga" remembers no slopes.
@@ -812,11 +816,11 @@ class LazyNetClassifier(SparseClassifier, _ElasticNetModel):
             known = given
         if known is None:
             raise ValueError("classes must be passed on the first call to partial_fit")
-        if isinstance(p.class_weight, Balanced) and p.class_weight.counts is None:
+        if isinstance(p.class_weight, Balanced) and p.class_weight.class_counts is None:
             raise ValueError(
                 "class_weight='balanced' counts the rows of every class, and partial_fit sees only "
-                "some of the rows: write class_weight=Balanced(counts={class: number of rows}), or "
-                "pass a dict of weights"
+                "some of the rows: write class_weight=Balanced(class_counts={class: number of "
+                "rows}), or pass a dict of weights"
             )
         if len(known) < 2:
             raise ValueError(f"classes must name at least two classes, got {known}")

@@ -269,7 +269,7 @@ def lazynet_fit(corpus: Corpus, shuffle: bool, record: bool = False) -> Callable
             tol=None,
             shuffle=shuffle,
             random_state=0,
-            record_history=record,
+            record_objective=record,
         )
         return model.fit(corpus.X, corpus.y)
 

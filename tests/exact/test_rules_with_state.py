@@ -461,7 +461,7 @@ def test_a_warm_start_begins_at_the_weights(rule):
         (dict(rule="saga", engine="dense"), "engine is not used by rule=SAGA()"),
         (dict(rule="saga", average=True), "average is not used by rule=SAGA()"),
         (dict(rule="saga", loss="hinge"), "rule=SAGA() finds its rate .*loss='hinge'"),
-        (dict(rule="nothing"), f"rule must be one of {sorted(ALGORITHMS)}"),
+        (dict(rule="nothing"), f"rule must be one of {sorted(['auto', *ALGORITHMS])}"),
     ],
 )
 def test_parameters_that_do_not_go_together_are_refused(options, message):
@@ -497,14 +497,14 @@ def test_a_parameter_of_a_rule_is_refused_with_the_object_that_takes_it(paramete
                 kind(**{parameter: 0.5})
 
 
-@pytest.mark.parametrize("rule", ["ftrl", "adagrad", SAGA(alpha=0.1)])
+@pytest.mark.parametrize("rule", [FTRL(alpha=1e-7), AdaGrad(alpha=1e-7), SAGA(alpha=1e-7)])
 def test_the_rate_that_was_used_is_told(rule):
-    """alpha of the rule, in eta0_ and in the warning."""
+    """alpha of the rule, in eta0_ and in the warning; the rates of RDA rise as gamma falls."""
     X, y = make_data()
-    with pytest.warns(ConvergenceWarning, match=r"alpha \(which is 0\.1\)"):
-        assert LazyNetClassifier(rule=rule, max_iter=1).fit(X, y).eta0_ == 0.1
-    with pytest.warns(ConvergenceWarning, match="raise max_iter, or see history_"):
-        LazyNetClassifier(rule="rda", max_iter=1).fit(X, y)
+    with pytest.warns(ConvergenceWarning, match=r"a larger alpha \(which is 1e-07\), by rule="):
+        assert LazyNetClassifier(rule=rule, max_iter=1).fit(X, y).eta0_ == 1e-7
+    with pytest.warns(ConvergenceWarning, match=r"give a smaller gamma, by rule=RDA\(gamma"):
+        LazyNetClassifier(rule=RDA(gamma=1e7), max_iter=1).fit(X, y)
 
 
 # --- rates that change between calls ------------------------------------------------------------
