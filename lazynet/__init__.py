@@ -10,8 +10,9 @@ takes one example at a time.
 
 The small objects name and configure what the estimators are made of: rules (`FoBoS`, `SGD`,
 `TruncatedGradient`, `RDA`, `FTRL`, `AdaGrad`, `SAGA`, `Carpenter`), schedules (`Constant`,
-`InverseTime`, `InverseSqrt`, `Power`, `Pegasos`), engines (`Clock`, `Tables`, `Rescaled`, `Dense`),
-averages (`FromStep`, `Suffix`, `PolynomialDecay`) and losses (`Huber`, `EpsilonInsensitive`).
+`InverseTime`, `InverseSqrt`, `Power`, `Pegasos`, `Optimal`, `Adaptive`, `FromData`), engines
+(`Clock`, `Tables`, `Rescaled`, `Dense`), averages (`FromStep`, `Suffix`, `PolynomialDecay`) and
+losses (`Huber`, `EpsilonInsensitive`, `SquaredEpsilonInsensitive`).
 
 `lazynet.catalogue` is the table of all rules; `lazynet.testing` compares lazy rules with a dense
 twin; `lazynet.reference` holds every algorithm in plain Python; `lazynet.checks` bounds the effect
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
     from lazynet.estimators.stabilised import StabilisedSGDClassifier
     from lazynet.forms import Clock, Dense, Rescaled, Tables
     from lazynet.importances import Balanced
-    from lazynet.losses import EpsilonInsensitive, Huber
+    from lazynet.losses import EpsilonInsensitive, Huber, SquaredEpsilonInsensitive
     from lazynet.path_figures import plot_choice, plot_path
     from lazynet.paths import NetPath, net_path
     from lazynet.penalties import ElasticNet
@@ -57,6 +58,7 @@ if TYPE_CHECKING:
         Constant,
         FromArray,
         FromCallable,
+        FromData,
         InverseSqrt,
         InverseTime,
         Optimal,
@@ -87,6 +89,7 @@ _ROOMS = {
     "FTRL": "lazynet.rules.ftrl",
     "FoBoS": "lazynet.rules.affine",
     "FromArray": "lazynet.schedules",
+    "FromData": "lazynet.schedules",
     "FromCallable": "lazynet.schedules",
     "FromStep": "lazynet.averages",
     "Huber": "lazynet.losses",
@@ -104,6 +107,7 @@ _ROOMS = {
     "SAGA": "lazynet.rules.saga",
     "SGD": "lazynet.rules.affine",
     "SelectionReport": "lazynet.selection",
+    "SquaredEpsilonInsensitive": "lazynet.losses",
     "StabilisedSGDClassifier": "lazynet.estimators.stabilised",
     "Stepper": "lazynet.stepper",
     "Suffix": "lazynet.averages",
@@ -143,6 +147,7 @@ __all__ = [
     "FoBoS",
     "FromArray",
     "FromCallable",
+    "FromData",
     "FromStep",
     "Huber",
     "InverseSqrt",
@@ -156,6 +161,7 @@ __all__ = [
     "Power",
     "Rescaled",
     "SelectionReport",
+    "SquaredEpsilonInsensitive",
     "StabilisedSGDClassifier",
     "Stepper",
     "Suffix",

@@ -42,6 +42,19 @@ def as_examples(
     return Examples(X.data, X.indices, X.indptr, X.shape[1], *counts)
 
 
+def sizes_of(X: sparse.csr_matrix | Examples, kind: str | None) -> NDArray[np.float64] | None:
+    """The size of every row that rates follow (``Plan.sizes``); None where they follow none.
+
+    >>> sizes_of(sparse.csr_matrix([[3.0, -4.0], [0.0, 0.0]]), "absolute_sums")
+    array([7., 0.])
+    """
+    if kind is None:
+        return None
+    examples = X if isinstance(X, Examples) else as_examples(X)
+    sizes: NDArray[np.float64] = getattr(examples, kind)()
+    return sizes
+
+
 def touched_columns(X: sparse.csr_matrix) -> NDArray[Any]:
     """The column of every stored value, without the spare room behind the last row."""
     return X.indices[X.indptr[0] : X.indptr[-1]]

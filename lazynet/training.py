@@ -28,8 +28,10 @@ from lazynet.losses import Loss
 from lazynet.params import FLAG, SettledFields, table
 from lazynet.penalties import ElasticNet
 from lazynet.progress import Progress
+from lazynet.rules.affine import SGD, FoBoS
 from lazynet.rules.base import Rule, lost_digits
 from lazynet.schedules import (
+    FromData,
     Schedule,
     check_scale,
     checked_rates,
@@ -83,7 +85,7 @@ class Plan(SettledFields):
         """The plan of settled parameters; refuses parameters that do not go together."""
         plan = cls(
             p.loss,
-            ElasticNet(p.l1, p.l2),
+            ElasticNet(p.l1, p.l2, p.positive),
             p.rule,
             p.schedule,
             p.engine,
@@ -107,6 +109,10 @@ class Plan(SettledFields):
                 f"average needs engine='clock', or engine='dense' for comparison; "
                 f"engine={form.name!r} does not keep the sums that an average needs"
             )
+        if self.penalty.positive:
+            self._check_positive()
+        if self.adaptive:
+            self._check_adaptive()
         if not rule.has_state:
             return
         for name, is_default in (
@@ -118,6 +124,48 @@ class Plan(SettledFields):
                     f"{name} is not used by rule={rule!r}, which has a state of its own; leave it "
                     f"at its default"
                 )
+
+    def _check_positive(self) -> None:
+        """Refuse a rule, a form or an average that cannot keep all weights at 0 or above."""
+        for name, given, takes, write in (
+            ("rule", self.rule, self.rule.takes_positive, "'fobos'"),
+            ("engine", self.form, self.form == Clock(), "'clock'"),
+            ("average", self.average, self.average is None, "False"),
+        ):
+            if not takes:
+                raise ValueError(
+                    f"positive=True does not go with {name}={given!r}: write {name}={write}"
+                )
+
+    def check_start(self, name: str, weights: NDArray[np.float64]) -> None:
+        """Refuse to start from weights called ``name`` that the plan forbids."""
+        if self.penalty.positive and weights.min(initial=0.0) < 0.0:
+            raise ValueError(
+                f"{name} must not hold a negative weight with positive=True, got "
+                f"{float(weights.min()):.6g}"
+            )
+
+    @property
+    def adaptive(self) -> bool:
+        """Whether the clock computes the rates from the rows."""
+        return self.rule.scheduled and isinstance(self.schedule, FromData)
+
+    def _check_adaptive(self) -> None:
+        if self.form != Clock():
+            raise ValueError(
+                f"schedule={self.schedule!r} needs engine='clock', which computes the rates from "
+                f"the rows, got engine={self.form!r}"
+            )
+        if not isinstance(self.rule, (FoBoS, SGD)):
+            raise ValueError(
+                f"schedule={self.schedule!r} gives rates to rule='fobos' and rule='sgd', "
+                f"got rule={self.rule!r}"
+            )
+
+    @property
+    def sizes(self) -> str | None:
+        """Which size of every row the examples must carry for the rates; None for no size."""
+        return "squared_norms" if self.adaptive else self.rule.sizes
 
     def known(self, eta0: float, n_steps: int | None) -> Plan:
         """The plan of a run whose rates have the scale ``eta0``.
@@ -142,12 +190,12 @@ class Plan(SettledFields):
     def storage(self) -> tuple[Any, ...]:
         """The parts in which two plans must agree for an engine of one plan to serve the other."""
         kind = self.rule.name if self.rule.has_state else "affine"
-        return (self.average, kind, self.form)
+        return (self.average, kind, self.form, self.adaptive, self.penalty.positive)
 
     @property
     def settings(self) -> tuple[float, ...]:
         """The parameters and strengths for the kernel of a rule with a state."""
-        return self.rule.settings(self.penalty) if self.rule.has_state else ()
+        return self.rule.settings(self.penalty, self.loss) if self.rule.has_state else ()
 
     def new_engine(self, n_features: int, wear: Wear | None = None) -> Engine:
         """A new engine, all weights zero."""
@@ -155,6 +203,7 @@ class Plan(SettledFields):
             self.rule,
             self.penalty,
             n_features,
+            loss=self.loss,
             form=self.form,
             average=self.average is not None,
             wear=wear,
@@ -177,20 +226,45 @@ class Plan(SettledFields):
     def continued(self, engine: Engine, *, average: bool) -> Engine:
         """A new engine of this plan with the weights of ``engine``, and if asked its average."""
         new = self.new_engine(engine.n_features)
+        if self.penalty.positive:
+            self.check_start("the model that goes on learning", engine.weights())
         if average:
             new.go_on_from(engine)
         else:
             new.load(engine.weights(), engine.intercept)
+        if self.adaptive:
+            new.continue_rates(engine)
+        return new
+
+    def restarted(self, engine: Engine, storage: tuple[Any, ...]) -> Engine:
+        """A new engine for a fit that starts from ``engine``, which plans of ``storage`` use.
+
+        A rule whose rates follow from its own sums of gradients goes on from these sums; with the
+        weights alone its first steps would be as long as those of a model that knows nothing.
+        """
+        if not (self.rule.continues and storage == self.storage):
+            return self.continued(engine, average=False)
+        new = self.new_engine(engine.n_features)
+        new.copy_state(engine)
+        new.retune(self.settings)
         return new
 
     def task(self, engine: Engine) -> Any:
         """The task of the kernel of ``engine``, the same for the whole run."""
+        tuning = None
+        if isinstance(self.schedule, FromData) and self.adaptive:
+            largest = self.rule.largest_rate(self.penalty) / 2
+            tuning = self.schedule.tuning(
+                self.loss, self.penalty.l1, self.penalty.l2, largest, isinstance(self.rule, FoBoS)
+            )
         return engine.wear.task(
             engine.n_features,
             self.loss,
             self.rule.step_order,
             self.fit_intercept,
             pulls=self.penalty.l1 > 0,
+            positive=self.penalty.positive,
+            tuning=tuning,
         )
 
     def steps(
@@ -201,9 +275,11 @@ class Plan(SettledFields):
         Each step writes the prediction before its update to ``predictions``.
         """
         stop = t + len(order)
-        scheduled = self.rule.scheduled
+        # Where the clock computes the rates itself, it reads none of these.
+        scheduled = self.rule.scheduled and not self.adaptive
         rates = checked_rates(self.schedule, t, stop) if scheduled else np.ones(len(order))
-        shrink = self.rule.shrinks(rates, self.penalty, t)
+        shrink = Rule().shrinks(rates, self.penalty, t) if self.adaptive else None
+        shrink = shrink or self.rule.shrinks(rates, self.penalty, t)
         counts = None if self.average is None else checked_counts(self.average, t, stop)  # type: ignore[arg-type]
         low = lost_digits(shrink)
         return Steps(order, rates, shrink.keep, low, shrink.pull, counts, predictions)

@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from lazynet.averages import AVERAGE, AverageLike
 from lazynet.catalogue import RuleLike, check_rule
 from lazynet.checks.verify import LARGEST_EPOCHS, VerificationReport, affordable_rows, verify
-from lazynet.data import as_examples, check_order, touched_columns, unusable
+from lazynet.data import as_examples, check_order, sizes_of, touched_columns, unusable
 from lazynet.defaults import (
     AUTO,
     MAX_ITER,
@@ -26,6 +26,7 @@ from lazynet.defaults import (
     SCHEDULE_OR_AUTO,
     TOL,
     VALIDATION_FRACTION,
+    found_l1,
     is_auto,
     resolved_rule,
     resolved_schedule,
@@ -87,7 +88,7 @@ class _ElasticNetModel(SparseLinear):
 
     _kinds = table(
         loss=LOSS,
-        l1=STRENGTH,
+        l1=Number(least=0, optional=True),
         l2=STRENGTH,
         rule=RULE_OR_AUTO,
         schedule=SCHEDULE_OR_AUTO,
@@ -100,6 +101,7 @@ class _ElasticNetModel(SparseLinear):
         early_stopping=FLAG,
         validation_fraction=Number(above=0, below=1),
         fit_intercept=FLAG,
+        positive=FLAG,
         shuffle=FLAG,
         random_state=SEED,
         warm_start=FLAG,
@@ -112,6 +114,7 @@ class _ElasticNetModel(SparseLinear):
     best_epoch_: int
     t_: int
     eta0_: float
+    l1_: float
     history_: list[EpochRecord]
     _engines: list[Engine]
     #: the scale of the rates; None as long as the rates have none
@@ -128,6 +131,9 @@ class _ElasticNetModel(SparseLinear):
     def _settle(self) -> SimpleNamespace:
         """The parameters as plain values, with the ``plan`` that follows from them."""
         p = super()._settle()
+        p.finds_l1 = p.l1 is None
+        if p.finds_l1:
+            p.l1 = getattr(self, "l1_", 0.0)
         p.rule = resolved_rule(
             p.rule,
             p.schedule,
@@ -136,11 +142,25 @@ class _ElasticNetModel(SparseLinear):
             average=p.average,
             loss=p.loss,
             classifies=self._takes_margin_losses,
+            positive=p.positive,
         )
         check_rate_parameters(p.rule, self.schedule, p.eta0, default=AUTO)
         p.schedule = resolved_schedule(p.schedule, p.rule, eta0=p.eta0, form=p.engine)
         p.plan = Plan.of(p)
         return p
+
+    def _find_l1(
+        self,
+        p: SimpleNamespace,
+        X: sparse.csr_matrix,
+        problem: Problem,
+    ) -> None:
+        """Where no l1 is given, let the rows decide on it."""
+        if p.finds_l1:
+            targets, weights = problem
+            found = found_l1(as_examples(X), targets, weights, p.loss)
+            p.l1 = found if p.engine.takes_l1 else 0.0
+            p.plan = Plan.of(p)
 
     def _scale_of_rates(
         self, p: SimpleNamespace, X: sparse.csr_matrix, weights: NDArray[np.float64] | None
@@ -205,6 +225,7 @@ class _ElasticNetModel(SparseLinear):
             _check_weights_of_parts(weights, rows, held)
             held_out = HeldOut(X, problems, held, labels, p.loss)
         n_rows = X.shape[0] if rows is None else len(rows)
+        self._find_l1(p, X, problems[0])
         steps_of_an_epoch = n_rows if order is None else order.shape[-1]
         n_steps = check_n_steps("max_iter", p.max_iter, steps_of_an_epoch)
         eta0 = self._scale_of_rates(p, X, weights)
@@ -218,8 +239,9 @@ class _ElasticNetModel(SparseLinear):
         if coef_init is not None or intercept_init is not None:
             self._load_initial(p, engines, coef_init, intercept_init)
         warnings = _doubts(engines, plan)
+        sizes = sizes_of(X, plan.sizes)
         learners = [
-            Learner(engine, as_examples(X, *problem), plan)
+            Learner(engine, as_examples(X, *problem, sizes), plan)
             for engine, problem in zip(engines, problems, strict=True)
         ]
         # The progressive loss judges the last weights, not their average.
@@ -244,7 +266,8 @@ class _ElasticNetModel(SparseLinear):
         self._engines, self._storage = engines, p.plan.storage
         self._coefficients: NDArray[np.float64] | None = coefficients
         self._generator = generator if p.shuffle else None
-        self.t_, self.eta0_, self.history_ = run.t, eta0, run.history
+        self.t_, self.history_ = run.t, run.history
+        self.eta0_, self.l1_ = _present_rate(engines, eta0), p.l1
         self._scale = eta0 if _has_scale(p) else None
         self._schedules = plan.schedule, learners[0].plan.schedule
         self.n_iter_, self.best_epoch_ = len(run.history), run.best_epoch
@@ -264,7 +287,7 @@ class _ElasticNetModel(SparseLinear):
                 f"{self._engines[0].n_features} features, but these data make {n_problems} "
                 f"with {n_features}; fit them with warm_start=False"
             )
-        return [plan.continued(engine, average=False) for engine in self._engines]
+        return [plan.restarted(engine, self._storage) for engine in self._engines]
 
     def _load_initial(
         self, p: SimpleNamespace, engines: list[Engine], coef: Any, intercept: Any
@@ -275,6 +298,7 @@ class _ElasticNetModel(SparseLinear):
         own = np.array([engine.intercept for engine in engines])
         offsets = self._start(intercept, "intercept_init", own.shape, own)
         _check_frozen_intercept(p, "intercept_init", offsets)
+        p.plan.check_start("coef_init", rows)
         for engine, weights, offset in zip(engines, rows, offsets, strict=True):
             engine.load(weights, float(offset))
 
@@ -372,8 +396,9 @@ class _ElasticNetModel(SparseLinear):
         generator = getattr(self, "_generator", None)
         if p.shuffle and generator is None:
             generator = new_generator(p.random_state)
+        sizes = sizes_of(X, plan.sizes)
         learners = [
-            Learner(engine, as_examples(X, *problem), plan)
+            Learner(engine, as_examples(X, *problem, sizes), plan)
             for engine, problem in zip(engines, problems, strict=True)
         ]
         orders = Orders(X.shape[0], order, generator if p.shuffle else None)
@@ -395,7 +420,7 @@ class _ElasticNetModel(SparseLinear):
         self._engines, self._storage = engines, storage
         self._coefficients = None
         self._generator = generator
-        self.t_, self.eta0_ = t, eta0
+        self.t_, self.eta0_, self.l1_ = t, _present_rate(engines, eta0), p.l1
         if _has_scale(p):
             self._scale = eta0
         self.n_iter_ = getattr(self, "n_iter_", 0) + 1
@@ -419,7 +444,11 @@ class _ElasticNetModel(SparseLinear):
         # New engines: the model keeps the old ones until this call is done.
         p = self._settle()
         _check_frozen_intercept(p, "intercept_", intercepts)
+        p.plan.check_start("coef_", coefficients)
         engines = [p.plan.new_engine(coefficients.shape[1]) for _ in self._engines]
+        if p.plan.adaptive:
+            for engine, old in zip(engines, self._engines, strict=True):
+                engine.continue_rates(old)
         for engine, weights, offset in zip(engines, coefficients, intercepts, strict=True):
             engine.load(weights, float(offset))
         self._engines, self._storage, self._coefficients = engines, p.plan.storage, None
@@ -455,9 +484,16 @@ class _ElasticNetModel(SparseLinear):
         max_rows = check_integer("max_rows", max_rows, 1)
         epochs = check_integer("epochs", epochs, 1, LARGEST_EPOCHS)
         targets, counts = self._problems(X, y, weights)[0]
+        self._find_l1(p, X, (targets, counts))
         n_steps = affordable_rows(X, max_rows, epochs) * epochs
         plan = p.plan.known(self._scale_of_rates(p, X, weights), n_steps)
         return verify(plan, X, targets, counts, max_rows, epochs)
+
+
+def _present_rate(engines: list[Engine], eta0: float) -> float:
+    """The scale of the rates after training: ``eta0``, unless the rates follow the data."""
+    rate = engines[0].present_rate
+    return eta0 if rate is None else rate
 
 
 def _workers(p: SimpleNamespace, n_problems: int) -> Workers:
@@ -521,20 +557,25 @@ class LazyNetClassifier(SparseClassifier, _ElasticNetModel):
     Parameters
     ----------
     loss : str or object, default="log_loss"
-        "log_loss", "hinge", "squared_hinge", "modified_huber", or one of the regression losses
-        "squared_error", "absolute_error", "huber", "epsilon_insensitive" on targets -1 and +1.
-        ``Huber(epsilon)`` and ``EpsilonInsensitive(epsilon)`` set the width of a loss.
-    l1, l2 : float, default=1e-6, 1e-6
+        "log_loss", "hinge", "squared_hinge", "smooth_hinge" (Rennie & Srebro 2005: the hinge,
+        rounded by a parabola between the margins 0 and 1), "modified_huber", "perceptron"
+        (which, as in scikit-learn, moves the weights at a margin of 0, so that zero weights begin
+        to learn), or a loss of :class:`LazyNetRegressor` on targets -1 and +1.
+    l1, l2 : float, default=None, 0
         Strengths of the penalty, any values >= 0.  In scikit-learn's terms l1 = alpha * l1_ratio
-        and l2 = alpha * (1 - l1_ratio).
+        and l2 = alpha * (1 - l1_ratio).  l1=None: ``fit`` takes 0.003 times the root mean square
+        of the norms of the rows, divided by the number of rows (for "squared_error" also times
+        the standard deviation of y); ``partial_fit``, which does not know the rows to come, takes
+        the l1 of the last ``fit``, or 0.
     rule : str or object, default="auto"
         The update rule.  "auto": ``AdaGrad()`` for a classifier; ``FoBoS()`` for a regressor, for
-        the loss "squared_error", and wherever ``eta0``, ``schedule``, ``engine`` or ``average`` is
-        given.  "fobos", ``FoBoS(step_order)``: shrink by the proximal map, at any rate.
+        the loss "squared_error", and wherever ``eta0``, ``schedule``, ``engine``, ``average`` or
+        ``positive`` is given.  "fobos", ``FoBoS(step_order)``: the proximal map, at any rate.
         "sgd", ``SGD(step_order)``: shrink by the subgradient, at rates below 1 / l2.
         "truncated_gradient", ``TruncatedGradient(period, threshold)``: the subgradient step with l1
         as gravity.  "rda", ``RDA(gamma, rho)``: regularised dual averaging.  "ftrl",
-        ``FTRL(alpha, beta)``: FTRL-Proximal, whose l1 and l2 act once and not once per step.
+        ``FTRL(alpha, beta, penalty)``: FTRL-Proximal; in its published form, penalty="once", l1 and
+        l2 count once and not once per example.
         "adagrad", ``AdaGrad(alpha, delta)``: a rate per coordinate.  "saga", ``SAGA(alpha)``:
         remembers the slope of every row and converges at a constant rate; it needs ``fit``, and
         with ``alpha=None`` a loss whose slope does not jump.  All of these are exact;
@@ -588,6 +629,10 @@ class LazyNetClassifier(SparseClassifier, _ElasticNetModel):
         The share of the rows that ``early_stopping`` holds out, chosen by ``random_state``.
     fit_intercept : bool, default=True
         Whether to learn an intercept, which is not penalised.
+    positive : bool, default=False
+        Keep every weight at 0 or above: a step that would take a weight of its row below 0 sets it
+        to 0.  The intercept may be negative.  For "fobos" and "sgd" with ``engine="clock"`` and
+        without an average; with several classes every class has weights of one sign.
     shuffle : bool, default=True
         Visit the rows in a new random order in each epoch.  Without shuffling and without an
         intercept, row i of epoch e is step t = e*n + i.
@@ -599,7 +644,8 @@ class LazyNetClassifier(SparseClassifier, _ElasticNetModel):
         classes, for ``partial_fit``, which does not see all rows.
     warm_start : bool, default=False
         Let ``fit`` start from the weights after the last step; t starts at 0 again, an average
-        starts anew, and "saga" remembers no slopes.
+        starts anew, and "saga" remembers no slopes.  RDA, FTRL and AdaGrad go on from their own
+        sums of gradients, as ``partial_fit`` does: their rates do not start anew.
     n_jobs : int or None, default=None
         The number of threads that share the classes, where there are more than two; -1 means one
         for each processor.  The model is the same, bit for bit, for any number.
@@ -628,6 +674,8 @@ class LazyNetClassifier(SparseClassifier, _ElasticNetModel):
         The epoch at whose end the weights of the model were reached, from 0 on; see ``tol``.
     t_ : int
         Steps behind the weights of the model: the number of the next step.
+    l1_ : float
+        The l1 of the last call.
     eta0_ : float
         The scale of the rates: eta0 of the schedule, or alpha of the rule.
     history_ : list of dict
@@ -683,8 +731,8 @@ class LazyNetClassifier(SparseClassifier, _ElasticNetModel):
         self,
         loss: LossLike = "log_loss",
         *,
-        l1: float = 1e-6,
-        l2: float = 1e-6,
+        l1: float | None = None,
+        l2: float = 0.0,
         rule: RuleLike = AUTO,
         schedule: ScheduleLike = AUTO,
         eta0: float | None = None,
@@ -696,6 +744,7 @@ class LazyNetClassifier(SparseClassifier, _ElasticNetModel):
         early_stopping: bool = False,
         validation_fraction: float = VALIDATION_FRACTION,
         fit_intercept: bool = True,
+        positive: bool = False,
         shuffle: bool = True,
         random_state: int | np.random.RandomState | None = None,
         class_weight: ClassWeightLike | None = None,
@@ -867,7 +916,8 @@ class LazyNetRegressor(SparseRegressor, _ElasticNetModel):
     ----------
     loss : str or object, default="squared_error"
         "squared_error" (p - y)^2 / 2, "absolute_error", "huber" or ``Huber(epsilon)``,
-        "epsilon_insensitive" or ``EpsilonInsensitive(epsilon)``.
+        "epsilon_insensitive" or ``EpsilonInsensitive(epsilon)``, "squared_epsilon_insensitive" or
+        ``SquaredEpsilonInsensitive(epsilon)``.
 
     Attributes
     ----------
@@ -904,8 +954,8 @@ class LazyNetRegressor(SparseRegressor, _ElasticNetModel):
         self,
         loss: LossLike = "squared_error",
         *,
-        l1: float = 1e-6,
-        l2: float = 1e-6,
+        l1: float | None = None,
+        l2: float = 0.0,
         rule: RuleLike = AUTO,
         schedule: ScheduleLike = AUTO,
         eta0: float | None = None,
@@ -917,6 +967,7 @@ class LazyNetRegressor(SparseRegressor, _ElasticNetModel):
         early_stopping: bool = False,
         validation_fraction: float = VALIDATION_FRACTION,
         fit_intercept: bool = True,
+        positive: bool = False,
         shuffle: bool = True,
         random_state: int | np.random.RandomState | None = None,
         warm_start: bool = False,

@@ -69,4 +69,6 @@ class Task:
         soft_reach: float,
         hard_reach: float,
         pulls: bool = True,
+        positive: bool = False,
+        tuning: tuple[float, ...] | None = None,
     ) -> None: ...

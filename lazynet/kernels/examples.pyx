@@ -395,7 +395,11 @@ cdef class Steps:
 
 @cython.binding(False)  # a method then checks the type of self
 cdef class Task:
-    """The code and epsilon of the loss, the order within a step, and the limits of a clock."""
+    """The code and epsilon of the loss, the order within a step, and the limits of a clock.
+
+    ``tuning``, if given, holds the numbers of ``Tuning`` (examples.pxd) up to ``fading``, then its
+    flags after ``adaptive``: the rates are computed from the rows.
+    """
 
     def __cinit__(
         self,
@@ -410,12 +414,32 @@ cdef class Task:
         double soft_reach,
         double hard_reach,
         bint pulls=True,
+        bint positive=False,
+        tuning=None,
     ):
+        self.tuning.adaptive = tuning is not None
+        if tuning is not None:
+            (
+                self.tuning.constant,
+                self.tuning.slack,
+                self.tuning.l1,
+                self.tuning.l2,
+                self.tuning.largest_rate,
+                self.tuning.largest_slope,
+                self.tuning.curvature,
+                self.tuning.fading,
+                self.tuning.follows_targets,
+                self.tuning.smooth,
+                self.tuning.unbounded,
+                self.tuning.proximal,
+            ) = tuning
+        self.given = tuning
         self.loss = loss
         self.epsilon = epsilon
         self.shrink_first = shrink_first
         self.fit_intercept = fit_intercept
         self.pulls = pulls
+        self.positive = positive
         self.wear.smallest_scale = smallest_scale
         self.wear.cushion = cushion
         self.wear.largest_cushion = largest_cushion
@@ -436,4 +460,6 @@ cdef class Task:
             self.reach.soft_limit,
             self.reach.hard_limit,
             self.pulls,
+            self.positive,
+            self.given,
         )

@@ -210,6 +210,8 @@ typedef struct {
     void (*compensated_update)(const lazynet_row *row, double *sums, double factor,
                                double factor_low);
     const lazynet_cell_ops *cells; /* for each kind of cell, in the order of every_kind.h */
+    void (*positive_update)(const lazynet_csr *, const lazynet_row *row, ptrdiff_t ahead,
+                            double *stored, double shift, double step);
 } lazynet_row_ops;
 
 /* The operations for these types of values and of indices at a vector level (rows.c).  Only the

@@ -79,6 +79,8 @@ cdef extern from "rows.h" nogil:
         void (*compensated_update)(const Row* row, double* sums, double factor,
                                    double factor_low) noexcept nogil
         const CellOps* cells
+        void (*positive_update)(const Csr*, const Row* row, Py_ssize_t ahead, double* stored,
+                                double shift, double step) noexcept nogil
 
     enum:
         LANES "LAZYNET_LANES"

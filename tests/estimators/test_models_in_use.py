@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.exceptions import NotFittedError
-from support import ELASTIC_ENGINES
+from support import ELASTIC_ENGINES, examples_of
 from support.algorithms import STREAMING_RULES
 from support.matrices import make_data
 
@@ -24,7 +24,6 @@ from lazynet import (
     TruncatedGradient,
 )
 from lazynet.catalogue import ALGORITHMS, new_engine
-from lazynet.data import as_examples
 from lazynet.engines.base import Engine
 from lazynet.engines.cells import CellEngine
 from lazynet.engines.clock import AveragedClockEngine, ClockEngine
@@ -226,10 +225,10 @@ def test_fit_starts_from_coef_init_and_intercept_init(n_classes, options):
         for w, b in ((1.0, 1.0), (1.0, 0.0), (0.0, 1.0)):
             engine = new_engine(
                 plan.rule, plan.penalty, X.shape[1], form=plan.form,
-                average=plan.average is not None,
+                average=plan.average is not None, loss=plan.loss,
             )  # fmt: skip
             engine.load(w * weights[k], b * offsets[k])
-            run_pass([Learner(engine, as_examples(X, targets), plan)], order, 0)
+            run_pass([Learner(engine, examples_of(plan, X, targets), plan)], order, 0)
             same = same_bits(engine.model(), found[0]) and engine.model_intercept == found[1]
             assert same == (w == b == 1.0)
 

@@ -43,6 +43,8 @@ def examples_of(data, indices, indptr, n_columns, y=None):
         np.asarray(indptr, dtype=np.int32),
         n_columns,
         np.ones(n_rows) if y is None else y,
+        None,
+        np.ones(n_rows),
     )
 
 
@@ -256,6 +258,8 @@ def test_cells_survive_hostile_matrices_orders_and_numbers(kind, data):
     with contextlib.suppress(ValueError):
         cells.read(kind, given_cells, fields, settings, np.zeros(n_columns))
         cells.retune(kind, given_cells, fields, settings)
+    with contextlib.suppress(ValueError):
+        cells.sweep(kind, given_cells, fields, settings)
 
 
 @pytest.mark.parametrize(("rule", "form"), EVERY_ENGINE)

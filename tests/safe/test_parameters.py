@@ -45,7 +45,7 @@ from lazynet.checks.verify import LARGEST_EPOCHS
 from lazynet.engines.dense import DenseEngine
 from lazynet.forms import FORMS, Clock, Form
 from lazynet.importances import check_sample_weight
-from lazynet.losses import EpsilonInsensitive, Huber
+from lazynet.losses import EpsilonInsensitive, Huber, SquaredEpsilonInsensitive
 from lazynet.params import (
     LARGEST_INTEGER,
     Choice,
@@ -112,7 +112,8 @@ OBJECTS = {
 #: Which parameter of a model takes an object of this kind.
 PLACES = {Rule: "rule", Formula: "schedule", Form: "engine", FromStep: "average",
           Suffix: "average", PolynomialDecay: "average", Huber: "loss",
-          EpsilonInsensitive: "loss", Balanced: "class_weight"}  # fmt: skip
+          EpsilonInsensitive: "loss", SquaredEpsilonInsensitive: "loss",
+          Balanced: "class_weight"}  # fmt: skip
 #: Dataclasses that say what was found, or are rows of a table in the source.
 NO_PARAMETERS = {
     "Algorithm", "Difference", "Loss", "SelectionReport", "StageOrders", "VerificationReport",

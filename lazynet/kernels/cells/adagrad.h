@@ -13,6 +13,14 @@
  * after which the step on the example is s <- sqrt(s^2 + g^2), w <- w - alpha / (delta + s) g.  The
  * intercept is a coordinate without penalties.
  *
+ * A rate that follows the data is alpha = c / m, with m the mean of ||x||_1 over the rows so far, the
+ * present row included, and delta counts in units of m: multiplying X by a number divides the
+ * weights by it.  m is computed anew before the steps 0, 1, 2, 4, 8, ... (counted from the first row
+ * that is measured on), and at the first row that is not empty.  A sweep then brings every weight
+ * current at the old rates and multiplies it by alpha_new / alpha_old: without this the first rows
+ * of a stream would decide on the weights of the features that they touch.  The intercept has the
+ * rate 1 / (delta + s), which follows nothing.
+ *
  * The dot product brings a row's weights to the present and keeps them, and s, in scratch memory;
  * the update takes both from there, and every cell is written once, whole.
  *
@@ -22,6 +30,8 @@
 #ifndef LAZYNET_CELLS_ADAGRAD_H
 #define LAZYNET_CELLS_ADAGRAD_H
 
+#include <float.h>
+
 #include "../cell_kind.h"
 
 /* Up to this rate the first term left out of the series of log1p is below the rounding of the
@@ -30,8 +40,27 @@
 
 #define LAZYNET_ADAGRAD_MOST_STEPS 9007199254740992.0 /* 2^53: a double counts them one by one */
 
-enum { LAZYNET_ADAGRAD_L1, LAZYNET_ADAGRAD_L2, LAZYNET_ADAGRAD_ALPHA, LAZYNET_ADAGRAD_DELTA };
-enum { LAZYNET_ADAGRAD_INTERCEPT, LAZYNET_ADAGRAD_INTERCEPT_S, LAZYNET_ADAGRAD_STEPS };
+/* Means beyond these count as these, so that neither alpha nor delta leaves the range of doubles. */
+#define LAZYNET_ADAGRAD_LEAST_MEAN 0x1p-300
+#define LAZYNET_ADAGRAD_LARGEST_MEAN 0x1p300
+
+/* FOLLOWS is not 0 where the rates follow the data; ALPHA is then c. */
+enum {
+    LAZYNET_ADAGRAD_L1,
+    LAZYNET_ADAGRAD_L2,
+    LAZYNET_ADAGRAD_ALPHA,
+    LAZYNET_ADAGRAD_DELTA,
+    LAZYNET_ADAGRAD_FOLLOWS
+};
+enum {
+    LAZYNET_ADAGRAD_INTERCEPT,
+    LAZYNET_ADAGRAD_INTERCEPT_S,
+    LAZYNET_ADAGRAD_STEPS,
+    LAZYNET_ADAGRAD_ROWS,
+    LAZYNET_ADAGRAD_SIZES,
+    LAZYNET_ADAGRAD_MEAN,
+    LAZYNET_ADAGRAD_WAITING
+};
 
 /* The constants of the rule.  The row loops copy them, so that they stay in registers. */
 typedef struct {
@@ -46,9 +75,31 @@ typedef struct {
 typedef struct {
     lazynet_cell_head head;
     lazynet_adagrad_constants constants;
+    double intercept_alpha;
+    double intercept_delta;
     double intercept_s;
-    double steps; /* taken so far */
+    double steps;   /* taken so far */
+    double rows;    /* measured so far */
+    double sizes;   /* the sum of their ||x||_1 */
+    double mean;    /* m, 0 before the first row that is not empty */
+    double waiting; /* 1 where the row of the next step is measured and a sweep was asked for */
+    double given_alpha;
+    double given_delta;
 } lazynet_adagrad;
+
+/* alpha and delta of the weights at the present m. */
+LAZYNET_INLINE void lazynet_adagrad_set(lazynet_adagrad *rule) {
+    const double mean = rule->head.measures && rule->mean > 0.0 ? rule->mean : 1.0;
+    rule->constants.alpha = rule->given_alpha / mean;
+    rule->constants.delta = rule->given_delta * mean;
+}
+
+/* The mean of the rows measured so far. */
+LAZYNET_INLINE double lazynet_adagrad_mean(const lazynet_adagrad *rule) {
+    const double mean = rule->sizes / rule->rows;
+    if (mean < LAZYNET_ADAGRAD_LEAST_MEAN) return LAZYNET_ADAGRAD_LEAST_MEAN;
+    return mean > LAZYNET_ADAGRAD_LARGEST_MEAN ? LAZYNET_ADAGRAD_LARGEST_MEAN : mean;
+}
 
 /* What a coordinate of AdaGrad loses in one shrink: log1p(eta l2), or the rate without l2. */
 LAZYNET_INLINE double lazynet_adagrad_decay(double eta, const lazynet_adagrad_constants *rule) {
@@ -71,13 +122,20 @@ LAZYNET_INLINE double lazynet_adagrad_weight(double w, double c, double missed,
 LAZYNET_INLINE lazynet_refusal lazynet_adagrad_refusal(const double *settings,
                                                        const double *fields, int running) {
     const double alpha = settings[LAZYNET_ADAGRAD_ALPHA], delta = settings[LAZYNET_ADAGRAD_DELTA];
-    const double steps = fields[LAZYNET_ADAGRAD_STEPS];
+    const double steps = fields[LAZYNET_ADAGRAD_STEPS], rows = fields[LAZYNET_ADAGRAD_ROWS];
+    const double sizes = fields[LAZYNET_ADAGRAD_SIZES], mean = fields[LAZYNET_ADAGRAD_MEAN];
     (void)running;
     if (!(alpha > 0.0 && delta > 0.0))
         return lazynet_refused("alpha and delta must be positive, got {} and {}", alpha, delta);
     if (!(steps >= 0.0 && steps <= LAZYNET_ADAGRAD_MOST_STEPS))
         return lazynet_refused("fields: steps must lie between 0 and {:.0f}, got {}",
                                LAZYNET_ADAGRAD_MOST_STEPS, steps);
+    if (!(rows >= 0.0 && rows <= LAZYNET_ADAGRAD_MOST_STEPS))
+        return lazynet_refused("fields: rows must lie between 0 and {:.0f}, got {}",
+                               LAZYNET_ADAGRAD_MOST_STEPS, rows);
+    if (!(sizes >= 0.0 && mean >= 0.0))
+        return lazynet_refused("fields: sizes and mean must not be negative, got {} and {}", sizes,
+                               mean);
     return lazynet_accepted();
 }
 
@@ -86,14 +144,22 @@ LAZYNET_INLINE void lazynet_adagrad_begin(void *given, const double *settings,
     lazynet_adagrad *rule = (lazynet_adagrad *)given;
     const double l1 = settings[LAZYNET_ADAGRAD_L1], l2 = settings[LAZYNET_ADAGRAD_L2];
     rule->constants.l2 = l2;
-    rule->constants.alpha = settings[LAZYNET_ADAGRAD_ALPHA];
-    rule->constants.delta = settings[LAZYNET_ADAGRAD_DELTA];
+    rule->head.measures = settings[LAZYNET_ADAGRAD_FOLLOWS] != 0.0;
+    rule->given_alpha = settings[LAZYNET_ADAGRAD_ALPHA];
+    rule->given_delta = settings[LAZYNET_ADAGRAD_DELTA];
+    rule->intercept_alpha = rule->head.measures ? 1.0 : rule->given_alpha;
+    rule->intercept_delta = rule->given_delta;
     rule->constants.decays = l2 > 0.0 ? 1.0 : 0.0;
     rule->constants.ratio = l2 > 0.0 ? l1 / l2 : 0.0;
     rule->constants.linear = l2 > 0.0 ? 0.0 : l1;
     rule->head.intercept = fields[LAZYNET_ADAGRAD_INTERCEPT];
     rule->intercept_s = fields[LAZYNET_ADAGRAD_INTERCEPT_S];
     rule->steps = fields[LAZYNET_ADAGRAD_STEPS];
+    rule->rows = fields[LAZYNET_ADAGRAD_ROWS];
+    rule->sizes = fields[LAZYNET_ADAGRAD_SIZES];
+    rule->mean = fields[LAZYNET_ADAGRAD_MEAN];
+    rule->waiting = fields[LAZYNET_ADAGRAD_WAITING];
+    lazynet_adagrad_set(rule);
 }
 
 LAZYNET_INLINE void lazynet_adagrad_end(const void *given, double *fields) {
@@ -101,6 +167,26 @@ LAZYNET_INLINE void lazynet_adagrad_end(const void *given, double *fields) {
     fields[LAZYNET_ADAGRAD_INTERCEPT] = rule->head.intercept;
     fields[LAZYNET_ADAGRAD_INTERCEPT_S] = rule->intercept_s;
     fields[LAZYNET_ADAGRAD_STEPS] = rule->steps;
+    fields[LAZYNET_ADAGRAD_ROWS] = rule->rows;
+    fields[LAZYNET_ADAGRAD_SIZES] = rule->sizes;
+    fields[LAZYNET_ADAGRAD_MEAN] = rule->mean;
+    fields[LAZYNET_ADAGRAD_WAITING] = rule->waiting;
+}
+
+LAZYNET_INLINE int lazynet_adagrad_measure(void *given, double size) {
+    lazynet_adagrad *rule = (lazynet_adagrad *)given;
+    if (rule->waiting != 0.0) { /* the call before has counted this row */
+        rule->waiting = 0.0;
+        return 0;
+    }
+    const uint64_t before = (uint64_t)rule->rows;
+    const double sizes = rule->sizes + size;
+    rule->rows += 1.0;
+    rule->sizes = sizes > DBL_MAX ? DBL_MAX : sizes;
+    const int power_of_two = (before & (before - 1)) == 0; /* or 0 */
+    if (rule->sizes == 0.0 || !(power_of_two || rule->mean == 0.0)) return 0;
+    rule->waiting = lazynet_adagrad_mean(rule) != rule->mean;
+    return rule->waiting != 0.0;
 }
 
 LAZYNET_INLINE int lazynet_adagrad_advance(void *given, double move, double rate, double pull,
@@ -111,8 +197,30 @@ LAZYNET_INLINE int lazynet_adagrad_advance(void *given, double move, double rate
     if (move == 0.0) return 0;
     rule->intercept_s = sqrt(rule->intercept_s * rule->intercept_s + move * move);
     rule->head.intercept -=
-        rule->constants.alpha / (rule->constants.delta + rule->intercept_s) * move;
+        rule->intercept_alpha / (rule->intercept_delta + rule->intercept_s) * move;
     return 0;
+}
+
+/* Cells whose weight is zero are left alone: the next update of such a cell writes all of it. */
+LAZYNET_INLINE void lazynet_adagrad_sweep(void *given, double *cells, ptrdiff_t n) {
+    lazynet_adagrad *rule = (lazynet_adagrad *)given;
+    const lazynet_adagrad_constants old = rule->constants;
+    double ratio = 1.0;
+    if (rule->waiting != 0.0) {
+        const int first = rule->mean == 0.0; /* weights that were loaded keep their size */
+        rule->mean = lazynet_adagrad_mean(rule);
+        lazynet_adagrad_set(rule);
+        if (!first) ratio = rule->constants.alpha / old.alpha;
+    }
+    for (ptrdiff_t j = 0; j < n; j++) {
+        double *cell = cells + 4 * j;
+        if (cell[0] == 0.0) continue;
+        cell[0] = lazynet_adagrad_weight(cell[0], cell[2], rule->steps - cell[3], &old) * ratio;
+        cell[3] = rule->steps;
+        if (rule->waiting != 0.0)
+            cell[2] = lazynet_adagrad_decay(
+                rule->constants.alpha / (rule->constants.delta + cell[1]), &rule->constants);
+    }
 }
 
 LAZYNET_INLINE void lazynet_adagrad_read(const void *given, const double *cells, ptrdiff_t n,
@@ -137,14 +245,16 @@ LAZYNET_INLINE void lazynet_adagrad_retune(const void *given, double *cells, ptr
 LAZYNET_CELL_KIND lazynet_kind_adagrad = {
     .name = "adagrad",
     .numbers = 4,
-    .settings = {"l1", "l2", "alpha", "delta"},
-    .fields = {"intercept", "intercept_s", "steps"},
+    .settings = {"l1", "l2", "alpha", "delta", "follows"},
+    .fields = {"intercept", "intercept_s", "steps", "rows", "sizes", "mean", "waiting"},
     .size = sizeof(lazynet_adagrad),
     .scratch = 2, /* the weight and s */
     .refusal = lazynet_adagrad_refusal,
     .begin = lazynet_adagrad_begin,
     .end = lazynet_adagrad_end,
+    .measure = lazynet_adagrad_measure,
     .advance = lazynet_adagrad_advance,
+    .sweep = lazynet_adagrad_sweep,
     .read = lazynet_adagrad_read,
     .retune = lazynet_adagrad_retune,
 };

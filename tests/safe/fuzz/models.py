@@ -28,6 +28,7 @@ from lazynet import (
     PolynomialDecay,
     Power,
     Rescaled,
+    SquaredEpsilonInsensitive,
     Suffix,
     Tables,
 )
@@ -161,7 +162,8 @@ def an_object(
 
 #: Values that each parameter may have; not all go together.
 SOUND: dict[str, Callable[[np.random.Generator], Any]] = {
-    "loss": _one(*LOSSES, Huber(0.5), EpsilonInsensitive(0.0), EpsilonInsensitive(0.2)),
+    "loss": _one(*LOSSES, Huber(0.5), EpsilonInsensitive(0.0), EpsilonInsensitive(0.2),
+                 SquaredEpsilonInsensitive(0.2)),
     "l1": _one(0.0, 0.0, 1e-6, 1e-3, 0.1, 2.0),
     "l2": _one(0.0, 0.0, 1e-6, 1e-3, 0.1, 2.0),
     "rule": lambda random: (str(random.choice(list(ALGORITHMS))) if random.random() < 0.4

@@ -395,6 +395,8 @@ FUNCTIONS = kernel_functions()
 
 RECIPES: dict[str, Callable[[Parts], Arguments]] = {
     **{name: made for kind in KINDS for name, made in _recipes_for(kind).items()},
+    # Of the other kinds the engines bring the weights current.
+    "cells.sweep adagrad": lambda p: dict(**_rule(p, "adagrad"), cells=_cells(p, "adagrad")),
     "averages.Average": Parts.past,
     "averages.read": lambda p: dict(cells=p.reals(p.d, 2), fields=p.clock_fields(),
                                     weights=p.reals(p.d)),
