@@ -42,6 +42,7 @@ from lazynet.rules.ftrl import FTRL
 from lazynet.rules.rda import RDA
 from lazynet.rules.saga import SAGA
 from lazynet.rules.truncated_gradient import TruncatedGradient
+from lazynet.schedules import FromData
 
 
 @dataclass(frozen=True)
@@ -188,6 +189,11 @@ def new_reference(
         epsilon=loss.epsilon,
         **rule.twin_options(loss),
     )
+    if penalty.positive:
+        options["positive"] = True
+    if rule.scheduled and isinstance(schedule, FromData):
+        largest = rule.largest_rate(penalty) / 2
+        return reference.DenseFromData(n_features, rule=rule.name, largest_rate=largest, **options)
     if rule.scheduled:
         options["schedule"] = schedule
     if not rule.streams:

@@ -16,6 +16,7 @@ from typing import Any, ClassVar, Protocol, Self, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from lazynet.losses import Loss
 from lazynet.params import Number, ParameterObject, Special, check_array, refuse_class, shown, table
 
 
@@ -177,12 +178,155 @@ class Pegasos(Formula):
     def _of_model(self, eta0: float, l2: float) -> float:
         if not l2 > 0:
             raise ValueError(
-                f"schedule='pegasos' is 1 / (l2 (t0 + t)) and needs l2 > 0, got l2={l2!r}"
+                f"schedule={self.name!r} is 1 / (l2 (t0 + t)) and needs l2 > 0, got l2={l2!r}"
             )
         return l2
 
     def _formula(self, scale: float, t: NDArray[np.float64]) -> Any:
         return 1.0 / (scale * (self.t0 + t))
+
+
+@dataclass(repr=False)
+class Optimal(Pegasos):
+    """eta_t = 1 / (l2 (t0 + t)), by default with the l2 of the model and t0 = l2^(-3/4).
+
+    This is "optimal" of scikit-learn's SGDClassifier, whose alpha is l2: the first rate is
+    l2^(-1/4), the size of a weight that such a penalty allows (Bottou 2012).
+
+    >>> Optimal(l2=1e-4).rates(0, 2).round(3).tolist()
+    [10.0, 9.99]
+    """
+
+    _kinds = table(l2=_SCALE, t0=Number(above=0, optional=True))
+    name: ClassVar[str] = "optimal"
+    l2: float | None = None
+    t0: float | None = None  # type: ignore[assignment]
+
+    def _formula(self, scale: float, t: NDArray[np.float64]) -> Any:
+        t0 = scale**-0.75 if self.t0 is None else self.t0
+        return 1.0 / (scale * (t0 + t))
+
+
+@dataclass(repr=False)
+class Adaptive(Formula):
+    """A constant rate that is divided by ``divisor`` when training makes no more progress.
+
+    ``fit`` finds no more progress where it would stop with another schedule: after
+    ``n_iter_no_change`` epochs in a row that have not lowered the loss by the share ``tol``.  It
+    stops when the rate is at most ``least``.  Without ``tol`` and in ``partial_fit`` the rate
+    stays what it is.
+
+    >>> Adaptive(0.5).rates(0, 3).tolist(), Adaptive(0.5).lowered()
+    ([0.5, 0.5, 0.5], Adaptive(eta0=0.1))
+    >>> Adaptive(1e-7).lowered() is None
+    True
+    """
+
+    _kinds = table(eta0=_SCALE, divisor=Number(above=1), least=Number(above=0))
+    name: ClassVar[str] = "adaptive"
+    eta0: float | None = None
+    divisor: float = 5.0
+    least: float = 1e-6
+
+    def lowered(self) -> Adaptive | None:
+        """The schedule after a stall; None where training ends."""
+        settled = self.settled()
+        if settled.eta0 is None or settled.eta0 <= settled.least:
+            return None
+        return replace(settled, eta0=settled.eta0 / settled.divisor).settled()
+
+    def _formula(self, scale: float, t: NDArray[np.float64]) -> Any:
+        return np.full(len(t), scale)
+
+
+def known_after_stall(schedule: Schedule) -> Schedule | None:
+    """The schedule to go on with once training makes no more progress; None where it ends.
+
+    >>> known_after_stall(Constant(0.5)) is None, known_after_stall(Adaptive(0.5))
+    (True, Adaptive(eta0=0.1))
+    """
+    return schedule.lowered() if isinstance(schedule, Adaptive) else None
+
+
+# The scale of the rates: of losses of a margin, and of losses of numbers.
+_MARGINS, _NUMBERS = 32.0, 8.0
+# Rows this many times the mean size have a smaller rate.
+_SLACK = 8.0
+# The rate of the intercept of a loss of numbers stays below this number over the rows seen.
+_FADING = 4.0
+
+
+@dataclass(repr=False)
+class FromData(ParameterObject):
+    """Rates that nobody has to choose: the clock computes them from the rows.
+
+    With m the mean of |x|^2 over the rows, u = (|x|^2 / m + 1) / 2 the relative size of a row
+    (without an intercept |x|^2 / m), and g the slope of the loss times the importance,
+
+        acc += g^2 min(u, 8)        eta = C Y sqrt(min(1, 8 / u)) / (2 sqrt(acc + 8 G^2))
+
+    is the rate of the intercept, and eta / m the rate of the weights (without an intercept there is
+    no 2).  C = 32, Y = G = 1 for losses of a margin; C = 8, Y = the root mean square of y over the
+    rows for losses of numbers, and G the size of a slope: Y for "squared_error", the smaller of Y
+    and epsilon for "huber", 1 for "absolute_error" and "epsilon_insensitive".
+
+    m is refreshed at the rows 1, 2, 3, 5, 9, 17, ... and then every weight is multiplied by
+    sqrt(m_old / m_new), at no cost: so neither short nor giant first rows leave a trace.  To
+    multiply X by a number divides the weights by the number and changes no prediction; to multiply
+    y of a loss of numbers (and epsilon) multiplies the model.  (A penalty is not scaled along.)
+
+    Where slopes are unbounded ("squared_error", "squared_hinge"), both 8 are infinite and the step
+    is implicit: it takes the slope at the weights after the step.  A step on a loss of numbers with
+    bounded slopes does not go beyond its target, and the rate of the intercept of a loss of numbers
+    is at most 4 Y / (G rows), so that it converges and does not follow the noise of the last rows.
+    No rate exceeds half of what the rule allows.
+
+    For rule="fobos" and "sgd" with engine="clock".
+
+    >>> from lazynet import Stepper
+    >>> stepper = Stepper(1, loss="squared_error", schedule=FromData())
+    >>> [stepper.step([0], [1.0], target=1.0) for _ in range(3)]
+    [0.0, 0.7272727272727273, 0.9236734693877551]
+    """
+
+    name: ClassVar[str] = "from_data"
+
+    def rates(self, start: int, stop: int) -> NDArray[np.float64]:
+        """Refused: there are no rates before there are rows."""
+        raise ValueError(
+            "schedule=FromData() computes its rates from the rows as it learns from them, and "
+            "cannot give them beforehand"
+        )
+
+    def __call__(self, t: int) -> float:
+        return float(self.rates(t, t + 1)[0])
+
+    def tuning(
+        self, loss: Loss, l1: float, l2: float, largest_rate: float, proximal: bool
+    ) -> tuple[float, ...]:
+        """The numbers that the kernel is told, in the order of ``Tuning`` (kernels/examples.pxd).
+
+        >>> from lazynet.losses import get_loss
+        >>> FromData().tuning(get_loss("hinge"), 0.1, 0.0, 1.0, True)
+        (32.0, 8.0, 0.1, 0.0, 1.0, 1.0, 0.0, 0.0, False, False, False, True)
+        """
+        numbers = not loss.margin
+        smooth = numbers and loss.curvature is not None
+        bounded = 1.0 if not smooth else np.inf if loss.unbounded_slope else loss.epsilon
+        return (
+            _NUMBERS if numbers else _MARGINS,
+            _SLACK,
+            l1,
+            l2,
+            largest_rate,
+            bounded,
+            (loss.curvature or 0.0) if loss.unbounded_slope else 0.0,
+            _FADING if numbers else 0.0,
+            numbers,
+            smooth,
+            loss.unbounded_slope,
+            proximal,
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -258,8 +402,9 @@ def _check_rates(values: NDArray[np.float64], start: int) -> None:
 
 
 #: The schedules that have a name.
-SCHEDULES: dict[str, type[Formula]] = {
-    kind.name: kind for kind in (Constant, InverseTime, InverseSqrt, Power, Pegasos)
+SCHEDULES: dict[str, type[Formula] | type[FromData]] = {
+    kind.name: kind
+    for kind in (Constant, InverseTime, InverseSqrt, Power, Pegasos, Optimal, Adaptive, FromData)
 }
 
 
@@ -277,7 +422,7 @@ def check_schedule(name: str, schedule: Any) -> Schedule:
             f"step number, got {schedule!r}"
         )
     refuse_class(name, schedule, "...")
-    if isinstance(schedule, Formula):
+    if isinstance(schedule, (Formula, FromData)):
         return schedule.settled()
     if isinstance(schedule, Schedule):
         return schedule
@@ -297,9 +442,11 @@ SCHEDULE = Special(check=check_schedule, objects=tuple(SCHEDULES.values()))
 
 def check_scale(schedule: Any, eta0: float | None) -> None:
     """Refuse ``eta0`` beside a ``schedule`` that is not given by name."""
-    if eta0 is None or isinstance(schedule, str):
+    if eta0 is None or (isinstance(schedule, str) and schedule != FromData.name):
         return
-    if isinstance(schedule, Formula):
+    if isinstance(schedule, (str, FromData)):
+        advice = "the rates follow from the rows; leave eta0 at its default"
+    elif isinstance(schedule, Formula):
         kind = type(schedule).__name__
         advice = f"write schedule={kind}({schedule._from_model}=...)"
     else:

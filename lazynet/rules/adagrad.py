@@ -21,6 +21,9 @@ PRODUCTS = {
     "absolute_error": 1.0,
     "huber": 1.0,
     "epsilon_insensitive": 1.0,
+    "smooth_hinge": 5.0,
+    "perceptron": 5.0,
+    "squared_epsilon_insensitive": 1.0,
 }
 
 
@@ -44,6 +47,7 @@ class AdaGrad(Rule):
     _kinds = table(alpha=Number(above=0, optional=True), delta=POSITIVE)
     name: ClassVar[str] = "adagrad"
     scheduled: ClassVar[bool] = False
+    continues: ClassVar[bool] = True
     rate: ClassVar[str] = "AdaGrad(alpha=...)"
     remedy: ClassVar[str] = "Lower alpha of AdaGrad"
     alpha: float | None = None

@@ -41,6 +41,10 @@ class Rule(ParameterObject):
     rate: ClassVar[str] = ""
     #: whether the rule learns from a stream; else it needs a data set whose rows it can tell apart
     streams: ClassVar[bool] = True
+    #: whether a warm start goes on from the sums of gradients, and not from the weights alone
+    continues: ClassVar[bool] = False
+    #: whether the rule can keep all weights at 0 or above
+    takes_positive: ClassVar[bool] = False
     #: what to do about a model that overflows
     remedy: ClassVar[str] = "Lower eta0"
     #: w <- shrink(w - eta g x), or with "shrink_first" w <- shrink(w) - eta g x
@@ -133,8 +137,8 @@ set and visits it again; use fit
         Only rates that follow the data depend on the loss.
 
         >>> from lazynet import RDA
-        >>> RDA(gamma=2.0).settings(ElasticNet(l1=0.1))  # l1, l2, gamma, rho
-        (0.1, 0.0, 2.0, 0.0)
+        >>> RDA(gamma=2.0).settings(ElasticNet(l1=0.1))  # l1, l2, gamma, rho, 0
+        (0.1, 0.0, 2.0, 0.0, 0.0)
         """
         raise NotImplementedError
 

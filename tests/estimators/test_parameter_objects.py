@@ -189,7 +189,7 @@ def test_an_object_in_an_estimator_is_not_changed_by_training():
 def test_a_changed_object_changes_the_next_fit():
     """fit checks an object anew after set_params or an assignment."""
     X, y = make_data()
-    model = LazyNetClassifier(rule=RDA(), max_iter=2, tol=None, random_state=0)
+    model = LazyNetClassifier(rule=RDA(gamma=1.0), max_iter=2, tol=None, random_state=0)
     first = model.fit(X, y).coef_.copy()
     model.rule.gamma = 5.0
     changed = model.fit(X, y).coef_.copy()

@@ -72,8 +72,14 @@ PARAMETERS = {
     "truncated_gradient": dict(
         period=st.integers(1, 7), threshold=st.sampled_from([0.0, 0.01, 0.1, 1.0, 10.0])
     ),
-    "rda": dict(gamma=st.sampled_from([0.05, 1.0, 50.0]), rho=st.sampled_from([0.0, 0.01, 1.0])),
-    "ftrl": dict(alpha=st.sampled_from([0.01, 0.1, 2.0]), beta=st.sampled_from([0.1, 1.0, 20.0])),
+    "rda": dict(
+        gamma=st.sampled_from([None, 0.05, 1.0, 50.0]), rho=st.sampled_from([0.0, 0.01, 1.0])
+    ),
+    "ftrl": dict(
+        alpha=st.sampled_from([None, 0.01, 0.1, 2.0]),
+        beta=st.sampled_from([0.1, 1.0, 20.0]),
+        penalty=st.sampled_from(["per_example", "once"]),
+    ),
     "adagrad": dict(
         alpha=st.sampled_from([None, 0.01, 0.1, 2.0]), delta=st.sampled_from([1e-6, 0.1, 20.0])
     ),
@@ -317,9 +323,11 @@ def test_the_kernel_refuses_state_that_does_not_fit(rule):
 @pytest.mark.parametrize(
     ("kind", "settings", "message"),
     [
-        ("rda", [0.0, 0.0, 0.0, 0.0], "gamma must be positive"),
-        ("ftrl", [0.0, 0.0, 0.0, 1.0], "alpha must be positive"),
-        ("ftrl", [0.0, 0.0, 1.0, 0.0], "beta and l2 must not both be 0"),
+        ("rda", [0.0, 0.0, 0.0, 0.0, 0.0], "gamma must be positive"),
+        ("rda", [0.0, 0.0, 1.0, 0.0, -1.0], "free_gamma must not be negative"),
+        ("ftrl", [0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0], "alpha must be positive"),
+        ("ftrl", [0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0], "beta and l2 must not both be 0"),
+        ("ftrl", [0.0, 0.0, 0.0, 1.0, 1.0, -1.0, 0.0], "free_alpha and free_beta must not be"),
         ("adagrad", [0.0, 0.0, 0.0, 1.0, 0.0], "alpha and delta must be positive"),
         ("adagrad", [0.0, 0.0, 1.0, 0.0, 0.0], "alpha and delta must be positive"),
         ("saga", [0.0, 0.0, 0.0], "alpha must be positive"),
@@ -414,15 +422,13 @@ def test_fit_is_stepping_by_hand(rule, n_classes):
 def test_they_learn(rule):
     """A separable problem, and fewer weights with a stronger l1."""
     X, y = make_data(n=200)
-    # The l1 of FTRL acts once, not once per step.
-    strengths = (1e-3, 20.0) if rule == "ftrl" else (1e-4, 0.05)
-    chosen = FTRL(alpha=0.5) if rule == "ftrl" else default_of(rule)
+    chosen = default_of(rule)
     light, heavy = (
         LazyNetClassifier(
             rule=chosen, l1=l1, l2=penalty_of(chosen, l1, 1e-6).l2, max_iter=30, random_state=0,
             tol=None,
         ).fit(X, y)
-        for l1 in strengths
+        for l1 in (1e-4, 0.05)
     )  # fmt: skip
     assert light.score(X, y) > 0.9
     assert np.count_nonzero(heavy.coef_) < np.count_nonzero(light.coef_)
@@ -453,6 +459,7 @@ def test_a_warm_start_begins_at_the_weights(rule):
         (dict(rule="rda", average=True), "average is not used by rule=RDA()"),
         (dict(rule=RDA(gamma=0.0)), "gamma of RDA must be finite and positive"),
         (dict(rule=RDA(rho=-1.0)), "rho of RDA must be finite and not negative"),
+        (dict(rule=FTRL(penalty="always")), "penalty of FTRL must be one of ["),
         (dict(rule=FTRL(alpha=0.0)), "alpha of FTRL must be finite and positive"),
         (dict(rule=FTRL(beta=0.0), l2=0.0), "beta of FTRL and l2 must not both be 0"),
         (dict(rule=AdaGrad(delta=0.0)), "delta of AdaGrad must be finite and positive"),
@@ -463,7 +470,7 @@ def test_a_warm_start_begins_at_the_weights(rule):
         (dict(rule="saga", engine="dense"), "engine is not used by rule=SAGA()"),
         (dict(rule="saga", average=True), "average is not used by rule=SAGA()"),
         (dict(rule="saga", loss="hinge"), "rule=SAGA() finds its rate .*loss='hinge'"),
-        (dict(rule="nothing"), f"rule must be one of {sorted(ALGORITHMS)}"),
+        (dict(rule="nothing"), f"rule must be one of {sorted(['auto', *ALGORITHMS])}"),
     ],
 )
 def test_parameters_that_do_not_go_together_are_refused(options, message):
@@ -499,14 +506,14 @@ def test_a_parameter_of_a_rule_is_refused_with_the_object_that_takes_it(paramete
                 kind(**{parameter: 0.5})
 
 
-@pytest.mark.parametrize("rule", ["ftrl", AdaGrad(alpha=0.1), SAGA(alpha=0.1)])
+@pytest.mark.parametrize("rule", [FTRL(alpha=1e-7), AdaGrad(alpha=1e-7), SAGA(alpha=1e-7)])
 def test_the_rate_that_was_used_is_told(rule):
-    """alpha of the rule, in eta0_ and in the warning."""
+    """alpha of the rule, in eta0_ and in the warning; the rates of RDA rise as gamma falls."""
     X, y = make_data()
-    with pytest.warns(ConvergenceWarning, match=r"alpha \(which is 0\.1\)"):
-        assert LazyNetClassifier(rule=rule, max_iter=1).fit(X, y).eta0_ == 0.1
-    with pytest.warns(ConvergenceWarning, match="raise max_iter, or see history_"):
-        LazyNetClassifier(rule="rda", max_iter=1).fit(X, y)
+    with pytest.warns(ConvergenceWarning, match=r"a larger alpha \(which is 1e-07\), by rule="):
+        assert LazyNetClassifier(rule=rule, max_iter=1).fit(X, y).eta0_ == 1e-7
+    with pytest.warns(ConvergenceWarning, match=r"give a smaller gamma, by rule=RDA\(gamma"):
+        LazyNetClassifier(rule=RDA(gamma=1e7), max_iter=1).fit(X, y)
 
 
 # --- rates that change between calls ------------------------------------------------------------
@@ -516,9 +523,15 @@ def test_the_rate_that_was_used_is_told(rule):
     ("before", "after"),
     [
         (FTRL(alpha=1.0), FTRL(alpha=0.1)),
+        (FTRL(alpha=0.1, beta=1.0), FTRL(alpha=0.1, beta=50.0)),
+        (FTRL(alpha=0.1, beta=1.0), FTRL(alpha=0.1, beta=0.0)),
+        (FTRL(alpha=0.1, penalty="once"), FTRL(alpha=1.0, penalty="once")),
+        (FTRL(alpha=0.1), FTRL()),
+        (FTRL(), FTRL(alpha=0.1)),
         (FTRL(beta=1.0), FTRL(beta=50.0)),
-        (FTRL(beta=1.0), FTRL(beta=0.0)),
         (RDA(gamma=1.0), RDA(gamma=20.0)),
+        (RDA(gamma=1.0), RDA()),
+        (RDA(), RDA(gamma=1.0)),
         (RDA(rho=0.0), RDA(rho=0.5)),
     ],
 )
@@ -551,7 +564,7 @@ def test_ftrl_without_beta_begins_when_a_gradient_has_been_seen():
     X, y = make_data()
     for fit_intercept in (False, True):
         model = LazyNetClassifier(
-            rule=FTRL(beta=0.0), l2=0.1, shuffle=False, fit_intercept=fit_intercept
+            rule=FTRL(alpha=0.1, beta=0.0), l2=0.1, shuffle=False, fit_intercept=fit_intercept
         ).partial_fit(X, y, classes=[0, 1])
         twin = DenseFTRL(
             X.shape[1], l1=1e-6, l2=0.1, alpha=0.1, beta=0.0, fit_intercept=fit_intercept
@@ -564,7 +577,7 @@ def test_ftrl_without_beta_begins_when_a_gradient_has_been_seen():
 
 def test_an_intercept_is_carried_over_to_ftrl_without_beta():
     """An intercept that is carried over gets a state as if a small gradient had been seen."""
-    engine = FTRLEngine(1, FTRL(beta=0.0), ElasticNet(0.0, 1.0))
+    engine = FTRLEngine(1, FTRL(alpha=0.1, beta=0.0), ElasticNet(0.0, 1.0))
     engine.load(np.array([2.0]), -3.0)
     assert engine.weights()[0] == pytest.approx(2.0)
     assert engine.intercept == pytest.approx(-3.0)

@@ -188,9 +188,7 @@ def test_rows_of_very_different_lengths(engine):
     starts = np.concatenate([[0], long + np.arange(rest + 1)])
     X = sparse.csr_matrix((np.ones(len(columns)), columns, starts), shape=(rest + 1, long))
     schedule = TellsWhenUnderWay(1e-9)
-    model = LazyNetClassifier(
-        schedule=schedule, engine=engine, tol=None, max_iter=FOREVER, record_history=False
-    )
+    model = LazyNetClassifier(schedule=schedule, engine=engine, tol=None, max_iter=FOREVER)
     order = np.zeros(8000, dtype=np.int64)
     assert interrupt(schedule, model.fit, X, np.arange(rest + 1) % 2, sample_order=order) < SOON
 

@@ -44,7 +44,7 @@ from lazynet.checks.verify import LARGEST_EPOCHS
 from lazynet.engines.dense import DenseEngine
 from lazynet.forms import FORMS, Clock, Form
 from lazynet.importances import check_sample_weight
-from lazynet.losses import EpsilonInsensitive, Huber
+from lazynet.losses import EpsilonInsensitive, Huber, SquaredEpsilonInsensitive
 from lazynet.params import (
     LARGEST_INTEGER,
     Choice,
@@ -111,7 +111,7 @@ OBJECTS = {
 #: Which parameter of a model takes an object of this kind.
 PLACES = {Rule: "rule", Formula: "schedule", Form: "engine", FromStep: "average",
           Suffix: "average", PolynomialDecay: "average", Huber: "loss",
-          EpsilonInsensitive: "loss"}  # fmt: skip
+          EpsilonInsensitive: "loss", SquaredEpsilonInsensitive: "loss"}  # fmt: skip
 #: Dataclasses that say what was found, or are rows of a table in the source.
 NO_PARAMETERS = {
     "Algorithm", "Difference", "Loss", "SelectionReport", "StageOrders", "VerificationReport",
@@ -197,7 +197,10 @@ def test_every_number_and_flag_of_a_dataclass_is_in_its_table(kind):
 # --- which values go with which parameter --------------------------------------------------
 
 #: Options with which a parameter of an estimator changes the model, where the defaults do not.
-MATTERS = {"n_iter_no_change": dict(tol=1e-2, max_iter=30)}
+MATTERS = {
+    "n_iter_no_change": dict(tol=0.2, max_iter=30),
+    "validation_fraction": dict(early_stopping=True),
+}
 #: Options that a model with an object of this kind needs.
 NEEDED = {"TruncatedGradient": dict(l2=0.0), "Rescaled": dict(l1=0.0)}
 #: Short runs whose length is known.

@@ -22,12 +22,12 @@ ELASTIC_ENGINES = [name for name, form in FORMS.items() if form.takes_l1]
 
 def plan(
     *, loss="log_loss", l1=0.0, l2=0.0, rule="fobos", schedule=None, eta0=0.1, fit_intercept=False,
-    average=None,
+    average=None, positive=False,
 ):  # fmt: skip
     """A plan with a constant rate, unless told otherwise."""
     return Plan(
         get_loss(loss),
-        ElasticNet(l1, l2),
+        ElasticNet(l1, l2, positive),
         check_rule("rule", rule),
         Constant(eta0) if schedule is None else schedule,
         Clock(),
