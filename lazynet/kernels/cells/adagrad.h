@@ -240,6 +240,44 @@ LAZYNET_INLINE double lazynet_adagrad_small_log1p(double y) {
     return y - y * y * (1.0 / 2 - y * (1.0 / 3 - y * (1.0 / 4 - y * (1.0 / 5))));
 }
 
+/* log1p(y) for y >= 0 without a branch.  With 1 + y = 2^k m, m next to 1, it is k log 2 + log m, and
+ * what 1 + y has lost to rounding is added.  log m is the series in s = (m - 1) / (m + 1) of fdlibm
+ * (Sun Microsystems, 1993). */
+LAZYNET_INLINE double lazynet_adagrad_log1p(double y) {
+    const double u = 1.0 + y, beyond = 1.0 - (u - y), within = y - (u - 1.0);
+    const double lost = (u > 2.0 ? beyond : within) / u;
+    uint64_t bits, exponent;
+    double m, k;
+    memcpy(&bits, &u, sizeof bits);
+    bits += 0x3ff0000000000000 - 0x3fe6a09e00000000; /* 1 - sqrt(1/2), as bits */
+    exponent = (bits >> 52) | 0x4330000000000000;    /* 2^52 + 1023 + k, as a double */
+    bits = (bits & 0x000fffffffffffff) + 0x3fe6a09e00000000;
+    memcpy(&m, &bits, sizeof m);
+    memcpy(&k, &exponent, sizeof k);
+    k -= 4503599627371519.0; /* 2^52 + 1023 */
+    const double f = m - 1.0, half = 0.5 * f * f, s = f / (2.0 + f), z = s * s, w = z * z;
+    const double odd = z * (6.666666666666735130e-01 +
+                            w * (2.857142874366239149e-01 +
+                                 w * (1.818357216161805012e-01 + w * 1.479819860511658591e-01)));
+    const double even = w * (3.999999999940941908e-01 +
+                             w * (2.222219843214978396e-01 + w * 1.531383769920937332e-01));
+    const double low = k * 1.90821492927058770002e-10 + lost;
+    return s * (half + (odd + even)) + low - half + f + k * 6.93147180369123816490e-01;
+}
+
+/* c of eight cells whose roots are `s`, by the series where it is exact enough. */
+LAZYNET_INLINE void lazynet_adagrad_followed_decays(const double *s,
+                                                    const lazynet_adagrad_constants *rule,
+                                                    double *c) {
+    const double alpha = rule->alpha, delta = rule->delta, l2 = rule->l2;
+#pragma omp simd
+    for (int lane = 0; lane < LAZYNET_LANES; lane++) {
+        const double y = alpha / (delta + s[lane]) * l2;
+        const double series = lazynet_adagrad_small_log1p(y), full = lazynet_adagrad_log1p(y);
+        c[lane] = y <= LAZYNET_ADAGRAD_SMALL_LOSS ? series : full;
+    }
+}
+
 /* What a sweep does that computes alpha anew: from the constants `old` to `now`, at `steps`, with
  * weights that are multiplied by `factor`. */
 typedef struct {
@@ -271,8 +309,8 @@ LAZYNET_INLINE void lazynet_adagrad_renew_eight(double *cells, const lazynet_ada
         cells[4 * lane + 2] = c[lane], cells[4 * lane + 3] = steps;
     }
     if (most <= LAZYNET_ADAGRAD_SMALL_LOSS) return;
-    for (int lane = 0; lane < LAZYNET_LANES; lane++)
-        cells[4 * lane + 2] = lazynet_adagrad_decay(alpha / (delta + s[lane]), &to->now);
+    lazynet_adagrad_followed_decays(s, &to->now, c);
+    for (int lane = 0; lane < LAZYNET_LANES; lane++) cells[4 * lane + 2] = c[lane];
 }
 
 /* Cells whose weight is zero may be left alone: the next update of such a cell writes all of it. */
@@ -563,7 +601,16 @@ LAZYNET_INLINE void LAZYNET_TYPED(adagrad_mend_decays)(const LAZYNET_INDEX *colu
     for (int lane = 0; lane < LAZYNET_LANES; lane++)
         most = largest[lane] > most ? largest[lane] : most;
     if (most <= LAZYNET_ADAGRAD_SMALL_LOSS) return;
-    for (ptrdiff_t k = 0; k < length; k++) {
+    for (ptrdiff_t k = 0; rule->follows && k < length; k += LAZYNET_LANES) {
+        const ptrdiff_t n = length - k < LAZYNET_LANES ? length - k : LAZYNET_LANES;
+        double s[LAZYNET_LANES] = {0}, c[LAZYNET_LANES];
+        for (ptrdiff_t lane = 0; lane < n; lane++)
+            s[lane] = cells[4 * (ptrdiff_t)columns[k + lane] + 1];
+        lazynet_adagrad_followed_decays(s, rule, c);
+        for (ptrdiff_t lane = 0; lane < n; lane++)
+            cells[4 * (ptrdiff_t)columns[k + lane] + 2] = c[lane];
+    }
+    for (ptrdiff_t k = 0; !rule->follows && k < length; k++) {
         double *cell = cells + 4 * (ptrdiff_t)columns[k];
         const double eta = rule->alpha / (rule->delta + cell[1]);
         if (!(eta * rule->l2 <= LAZYNET_ADAGRAD_SMALL_LOSS))
