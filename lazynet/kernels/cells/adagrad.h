@@ -16,7 +16,8 @@
  * A rate that follows the data is alpha = c / m, with m the mean of ||x||_1 over the rows so far, the
  * present row included, and delta counts in units of m: multiplying X by a number divides the
  * weights by it.  m is computed anew before the steps 0, 1, 2, 4, 8, ... (counted from the first row
- * that is measured on), and at the first row that is not empty.  A sweep then brings every weight
+ * that is measured on), if it has changed by more than a sixteenth of itself, and at the first row
+ * that is not empty.  A sweep then brings every weight
  * current at the old rates and multiplies it by alpha_new / alpha_old: without this the first rows
  * of a stream would decide on the weights of the features that they touch.  The intercept has the
  * rate 1 / (delta + s), which follows nothing.
@@ -43,6 +44,9 @@
 /* Means beyond these count as these, so that neither alpha nor delta leaves the range of doubles. */
 #define LAZYNET_ADAGRAD_LEAST_MEAN 0x1p-300
 #define LAZYNET_ADAGRAD_LARGEST_MEAN 0x1p300
+
+/* A mean that has changed by less of itself stays what it was. */
+#define LAZYNET_ADAGRAD_TOLERANCE (1.0 / 16)
 
 /* FOLLOWS is not 0 where the rates follow the data; ALPHA is then c. */
 enum {
@@ -186,7 +190,9 @@ LAZYNET_INLINE int lazynet_adagrad_measure(void *given, double size) {
     rule->sizes = sizes > DBL_MAX ? DBL_MAX : sizes;
     const int power_of_two = (before & (before - 1)) == 0; /* or 0 */
     if (rule->sizes == 0.0 || !(power_of_two || rule->mean == 0.0)) return 0;
-    rule->waiting = lazynet_adagrad_mean(rule) != rule->mean;
+    /* So that long runs on rows that are alike need no sweep, which visits every weight. */
+    const double change = fabs(lazynet_adagrad_mean(rule) - rule->mean);
+    rule->waiting = change > rule->mean * LAZYNET_ADAGRAD_TOLERANCE;
     return rule->waiting != 0.0;
 }
 
