@@ -383,6 +383,7 @@ def _recipes_for(kind: str) -> dict[str, Callable[[Parts], Arguments]]:
             **_rule(p, kind), cells=_cells(p, kind), weights=p.reals(p.d)
         ),
         f"cells.retune {kind}": lambda p: dict(**_rule(p, kind), cells=_cells(p, kind)),
+        f"cells.sweep {kind}": lambda p: dict(**_rule(p, kind), cells=_cells(p, kind)),
         f"cells.intercept {kind}": lambda p: _rule(p, kind),
         f"cells.numbers {kind}": lambda p: dict(kind=kind),
         f"cells.fields {kind}": lambda p: dict(kind=kind),
@@ -395,8 +396,6 @@ FUNCTIONS = kernel_functions()
 
 RECIPES: dict[str, Callable[[Parts], Arguments]] = {
     **{name: made for kind in KINDS for name, made in _recipes_for(kind).items()},
-    # Of the other kinds the engines bring the weights current.
-    "cells.sweep adagrad": lambda p: dict(**_rule(p, "adagrad"), cells=_cells(p, "adagrad")),
     "averages.Average": Parts.past,
     "averages.read": lambda p: dict(cells=p.reals(p.d, 2), fields=p.clock_fields(),
                                     weights=p.reals(p.d)),
