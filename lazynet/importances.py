@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,7 +20,19 @@ from lazynet.params import (
     check_number,
     refuse_class,
     shown,
+    table,
 )
+
+
+def _check_counts(name: str, value: Any) -> dict[Any, float]:
+    if not isinstance(value, Mapping):
+        raise TypeError(
+            f"{name} must map every class to the number of its rows, got {shown(value)}"
+        )
+    return {
+        label: check_number(f"{name} for the class {shown(label)}", count, above=0)
+        for label, count in value.items()
+    }
 
 
 @dataclass(repr=False)
@@ -28,52 +40,36 @@ class Balanced(ParameterObject):
     """Class weights under which every class weighs the same, as ``class_weight="balanced"``.
 
     The weight of a class is the sum of the counts over the number of classes times its count.
-    ``counts`` maps every class to the number or to the share of its rows; None counts the rows in
-    y, which only ``fit`` can do.
+    ``class_counts`` maps every class to the number or to the share of its rows; None counts the
+    rows in y, which only ``fit`` can do.
 
     >>> from lazynet import LazyNetClassifier
-    >>> model = LazyNetClassifier(class_weight=Balanced(counts={"no": 900, "yes": 100}))
+    >>> model = LazyNetClassifier(class_weight=Balanced(class_counts={"no": 900, "yes": 100}))
     >>> model.partial_fit([[1.0], [2.0]], ["no", "yes"], classes=["no", "yes"]).t_
     2
-    >>> Balanced(counts={"no": 0.9, "yes": 0.1}).by_class(np.array(["no", "yes"])).round(3)
+    >>> Balanced(class_counts={"no": 0.9, "yes": 0.1}).by_class(np.array(["no", "yes"])).round(3)
     array([0.556, 5.   ])
     """
 
+    _kinds = table(class_counts=Special(check=_check_counts, optional=True))
     name: ClassVar[str] = "balanced"
-    counts: Mapping[Any, float] | None = None
-
-    def settled(self) -> Self:
-        """A copy whose counts are plain positive numbers; an error names the parameter."""
-        if self.counts is None or self._is_settled:
-            return self
-        name = "counts of Balanced"
-        if not isinstance(self.counts, Mapping):
-            raise TypeError(
-                f"{name} must map every class to the number of its rows, got {shown(self.counts)}"
-            )
-        counts = {
-            label: check_number(f"{name} for the class {shown(label)}", count, above=0)
-            for label, count in self.counts.items()
-        }
-        copy = type(self)(counts)
-        copy.__dict__["_is_settled"] = True
-        return copy
+    class_counts: Mapping[Any, float] | None = None
 
     def by_class(self, classes: NDArray[Any]) -> NDArray[np.float64]:
         """The weight of each of the ``classes``, which must be the classes that are counted."""
-        counted = self.settled().counts
+        counted = self.settled().class_counts
         assert counted is not None, "without counts the rows of y are counted"
         given = {label: counted[label] for label in classes.tolist() if label in counted}
         missing = [label for label in classes.tolist() if label not in given]
         if missing or len(given) != len(counted):
             raise ValueError(
-                f"counts of Balanced must name the classes {classes}, got {list(counted)}"
+                f"class_counts of Balanced must name the classes {classes}, got {list(counted)}"
             )
         counts = np.array([given[label] for label in classes.tolist()])
         with np.errstate(over="ignore", divide="ignore"):
             weights = counts.sum() / (len(classes) * counts)
         if not np.isfinite(weights).all():
-            raise ValueError(f"counts of Balanced must have a finite ratio, got {counted}")
+            raise ValueError(f"class_counts of Balanced must have a finite ratio, got {counted}")
         return np.asarray(weights, dtype=np.float64)
 
 
@@ -144,8 +140,8 @@ def _check_class_weight(name: str, value: Any) -> Balanced | dict[Any, float]:
     refuse_class(name, value)
     if not isinstance(value, Mapping):
         raise ValueError(
-            f"{name} must be None, 'balanced', Balanced(counts) or a dict of weights by class, "
-            f"got {shown(value)}"
+            f"{name} must be None, 'balanced', Balanced(class_counts) or a dict of weights by "
+            f"class, got {shown(value)}"
         )
     return {
         label: check_number(f"{name}[{shown(label)}]", weight, least=0)
@@ -170,7 +166,7 @@ def importances(
     weights = check_sample_weight(sample_weight, X)
     if class_weight is None:
         return weights
-    if isinstance(class_weight, Balanced) and class_weight.counts is not None:
+    if isinstance(class_weight, Balanced) and class_weight.class_counts is not None:
         by_class = class_weight.by_class(classes)
     else:
         chosen = Balanced.name if isinstance(class_weight, Balanced) else class_weight

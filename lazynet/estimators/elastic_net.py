@@ -20,7 +20,8 @@ from lazynet.checks.verify import LARGEST_EPOCHS, VerificationReport, affordable
 from lazynet.data import as_examples, check_order, sizes_of, touched_columns, unusable
 from lazynet.defaults import (
     AUTO,
-    MAX_ITER,
+    MAX_ITER_OF_CLASSIFIERS,
+    MAX_ITER_OF_REGRESSORS,
     N_ITER_NO_CHANGE,
     RULE_OR_AUTO,
     SCHEDULE_OR_AUTO,
@@ -609,7 +610,7 @@ class LazyNetClassifier(SparseClassifier, _ElasticNetModel):
         unless it wipes out a good part of every weight (eta * l2 of order 1): then all weights must
         be visited every few dozen steps.  Until a step has counted, ``coef_`` holds the last
         weights.  A change of ``average`` between calls of ``partial_fit`` begins a new average.
-    max_iter : int, default=20
+    max_iter : int, default=10
         The largest number of epochs.
     tol : float or None, default=1e-3
         Stop when the loss has not fallen below (1 - tol) times its least value for
@@ -640,8 +641,8 @@ class LazyNetClassifier(SparseClassifier, _ElasticNetModel):
         Seed of the shuffling.
     class_weight : dict, "balanced", Balanced or None, default=None
         The importance of an example by its class.  "balanced": every class weighs the same.
-        ``Balanced(counts)`` computes these weights from the counts or the shares of the classes,
-        for ``partial_fit``, which does not see all rows.
+        ``Balanced(class_counts)`` computes these weights from the counts or the shares of the
+        classes, for ``partial_fit``, which does not see all rows.
     warm_start : bool, default=False
         Let ``fit`` start from the weights after the last step; t starts at 0 again, an average
         starts anew, and "saga" remembers no slopes.  RDA, FTRL and AdaGrad go on from their own
@@ -738,7 +739,7 @@ class LazyNetClassifier(SparseClassifier, _ElasticNetModel):
         eta0: float | None = None,
         engine: FormLike = "clock",
         average: AverageLike = False,
-        max_iter: int = MAX_ITER,
+        max_iter: int = MAX_ITER_OF_CLASSIFIERS,
         tol: float | None = TOL,
         n_iter_no_change: int = N_ITER_NO_CHANGE,
         early_stopping: bool = False,
@@ -865,11 +866,11 @@ class LazyNetClassifier(SparseClassifier, _ElasticNetModel):
             known = given
         if known is None:
             raise ValueError("classes must be passed on the first call to partial_fit")
-        if isinstance(p.class_weight, Balanced) and p.class_weight.counts is None:
+        if isinstance(p.class_weight, Balanced) and p.class_weight.class_counts is None:
             raise ValueError(
                 "class_weight='balanced' counts the rows of every class, and partial_fit sees only "
-                "some of the rows: write class_weight=Balanced(counts={class: number of rows}), or "
-                "pass a dict of weights"
+                "some of the rows: write class_weight=Balanced(class_counts={class: number of "
+                "rows}), or pass a dict of weights"
             )
         if len(known) < 2:
             raise ValueError(f"classes must name at least two classes, got {known}")
@@ -918,6 +919,8 @@ class LazyNetRegressor(SparseRegressor, _ElasticNetModel):
         "squared_error" (p - y)^2 / 2, "absolute_error", "huber" or ``Huber(epsilon)``,
         "epsilon_insensitive" or ``EpsilonInsensitive(epsilon)``, "squared_epsilon_insensitive" or
         ``SquaredEpsilonInsensitive(epsilon)``.
+    max_iter : int, default=100
+        The largest number of epochs.
 
     Attributes
     ----------
@@ -961,7 +964,7 @@ class LazyNetRegressor(SparseRegressor, _ElasticNetModel):
         eta0: float | None = None,
         engine: FormLike = "clock",
         average: AverageLike = False,
-        max_iter: int = MAX_ITER,
+        max_iter: int = MAX_ITER_OF_REGRESSORS,
         tol: float | None = TOL,
         n_iter_no_change: int = N_ITER_NO_CHANGE,
         early_stopping: bool = False,

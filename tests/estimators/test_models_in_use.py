@@ -311,7 +311,7 @@ def test_a_callback_looks_and_stops():
     seen = []
 
     def callback(epoch):
-        seen.append(tuple(getattr(epoch, name) for name in names) + (epoch.t,))
+        seen.append((*(getattr(epoch, name) for name in names), epoch.t))
         weights.append((epoch.coef, epoch.intercept))
         return epoch.epoch == 4
 

@@ -31,12 +31,13 @@ from lazynet import (
     Stepper,
     Tables,
 )
-from lazynet.params import Choice, Flag, Integer, Number, ParameterObject
+from lazynet.params import Choice, Flag, Integer, Number, ParameterObject, Special
 from lazynet.rules.base import Rule
 
 PARAMETERS = {
     "lazynet.averages": "average",
     "lazynet.forms": "engine",
+    "lazynet.importances": "class_weight",
     "lazynet.losses": "loss",
     "lazynet.schedules": "schedule",
 }
@@ -56,8 +57,10 @@ def other_and_refused(kind, default):
         return not default, 1
     if isinstance(kind, Integer):
         return (default or kind.least) + 3, 1.5
+    if isinstance(kind, Special):  # the counts of Balanced
+        return {0: 3, 1: 1}, "large"
     assert isinstance(kind, Number)
-    return 0.5 if default != 0.5 else 0.25, "large"
+    return max(kind.above, 0.0) + (0.5 if default != 0.5 else 0.25), "large"
 
 
 #: The same with every parameter of the object: its name, another value, a value that is refused.

@@ -33,7 +33,7 @@ from lazynet import (
     Tables,
 )
 from lazynet.catalogue import check_rule
-from lazynet.defaults import MAX_ITER, N_ITER_NO_CHANGE, TOL
+from lazynet.defaults import MAX_ITER_OF_CLASSIFIERS, N_ITER_NO_CHANGE, TOL
 from lazynet.losses import LOSSES
 from lazynet.reference.losses import LOSSES as FORMULAS
 from lazynet.stalls import loss_of_constant
@@ -625,7 +625,7 @@ def test_auto_is_kept_as_it_was_given():
     model = LazyNetClassifier()
     params = model.get_params()
     assert (params["rule"], params["schedule"]) == ("auto", "auto")
-    assert (params["max_iter"], params["tol"]) == (MAX_ITER, TOL)
+    assert (params["max_iter"], params["tol"]) == (MAX_ITER_OF_CLASSIFIERS, TOL)
     assert params["n_iter_no_change"] == N_ITER_NO_CHANGE
     assert repr(model) == "LazyNetClassifier()"
     X, y = make_data()
@@ -660,7 +660,7 @@ def test_balanced_counts_give_the_weights_of_balanced(n_classes, share):
     given = dict(zip(labels.tolist(), counts / (len(y) if share else 1), strict=True))
     options = dict(eta0=0.1, shuffle=False, tol=None, max_iter=1)
     whole = LazyNetClassifier(class_weight="balanced", **options).fit(X, y)
-    stream = LazyNetClassifier(class_weight=Balanced(counts=given), **options)
+    stream = LazyNetClassifier(class_weight=Balanced(class_counts=given), **options)
     for rows in (slice(0, 13), slice(13, 80)):
         stream.partial_fit(X[rows], y[rows], classes=labels)
     np.testing.assert_allclose(stream.coef_, whole.coef_, rtol=1e-12 if share else 0, atol=0)
@@ -673,13 +673,17 @@ def test_balanced_counts_give_the_weights_of_balanced(n_classes, share):
 @pytest.mark.parametrize(
     ("counts", "error", "message"),
     [
-        (None, ValueError, r"write class_weight=Balanced\(counts={class: number of rows}\)"),
-        ([3, 4], TypeError, "counts of Balanced must map every class"),
-        ({0: 3, 1: 0}, ValueError, "counts of Balanced for the class 1 must be finite and pos"),
-        ({0: 3, 1: "x"}, TypeError, "counts of Balanced for the class 1 must be a number"),
-        ({0: 3}, ValueError, r"counts of Balanced must name the classes \[0 1\], got \[0\]"),
-        ({0: 3, 1: 4, 2: 5}, ValueError, "counts of Balanced must name the classes"),
-        ({0: 1e-308, 1: 1e308}, ValueError, "counts of Balanced must have a finite ratio"),
+        (None, ValueError, r"write class_weight=Balanced\(class_counts={class: number of rows}\)"),
+        ([3, 4], TypeError, "class_counts of Balanced must map every class"),
+        (
+            {0: 3, 1: 0},
+            ValueError,
+            "class_counts of Balanced for the class 1 must be finite and pos",
+        ),
+        ({0: 3, 1: "x"}, TypeError, "class_counts of Balanced for the class 1 must be a number"),
+        ({0: 3}, ValueError, r"class_counts of Balanced must name the classes \[0 1\], got \[0\]"),
+        ({0: 3, 1: 4, 2: 5}, ValueError, "class_counts of Balanced must name the classes"),
+        ({0: 1e-308, 1: 1e308}, ValueError, "class_counts of Balanced must have a finite ratio"),
     ],
     ids=str,
 )
