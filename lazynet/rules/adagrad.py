@@ -21,7 +21,7 @@ PRODUCTS = {
     "absolute_error": 1.0,
     "huber": 1.0,
     "epsilon_insensitive": 1.0,
-    "smooth_hinge": 5.0,
+    "smooth_hinge": 2.5,
     "perceptron": 5.0,
     "squared_epsilon_insensitive": 1.0,
 }

@@ -211,12 +211,13 @@ def test_every_vector_level_gives_the_same_bits(rule, values, indices):
     assert apart(seen[0], twin.weights) <= 1e-12
 
 
+@pytest.mark.parametrize("alpha", [None, 0.1])
 @pytest.mark.parametrize("l2", [0.0, 1e-4, 0.01, 1.0, 100.0])
-def test_adagrad_on_rows_of_every_length(l2):
+def test_adagrad_on_rows_of_every_length(l2, alpha):
     """Blocks, overlapping ends and short rows; decays within the series, beyond it, and both."""
     generator = np.random.default_rng(0)
-    lazy = Stepper(60, rule=AdaGrad(alpha=0.1), l1=1e-4, l2=l2)
-    twin = DenseAdaGrad(60, l1=1e-4, l2=l2, alpha=0.1)
+    lazy = Stepper(60, rule=AdaGrad(alpha=alpha), l1=1e-4, l2=l2)
+    twin = DenseAdaGrad(60, l1=1e-4, l2=l2, alpha=alpha)
     for length in [*range(1, 45), *range(44, 0, -1)]:
         columns = np.sort(generator.choice(60, length, replace=False))
         values = generator.standard_normal(length) * 10.0 ** generator.uniform(-3, 1, length)
