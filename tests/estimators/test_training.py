@@ -62,15 +62,12 @@ def learnable(n=300, d=40, seed=0):
 # --- the progressive loss -------------------------------------------------------------------
 
 
-def rates_of(rule):
-    """Options under which Stepper and the estimators have the same rates."""
-    return {"eta0": 0.1} if check_rule("rule", rule).scheduled else {}
-
-
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("options", [
     *({"engine": engine, "loss": loss, "eta0": 0.1} for engine in ENGINES for loss in LOSSES),
-    *({"rule": name, "l2": 0.0, **rates_of(name)} for name in STREAMING_RULES),
+    *({"rule": name, "l2": 0.0, "eta0": 0.1} for name in STREAMING_RULES
+      if check_rule("rule", name).scheduled),
+    *({"rule": rule} for rule in (RDA(gamma=2.0), FTRL(alpha=0.1), AdaGrad(alpha=0.1))),
     {"average": True, "eta0": 0.1},
 ], ids=str)  # fmt: skip
 def test_progressive_loss_is_that_of_predictions_before_each_update(options, weighted, monkeypatch):
@@ -308,7 +305,7 @@ def test_rows_that_are_held_out_teach_nothing():
     """What stands in them, targets and weights included, does not change a weight."""
     X, y = make_data(n=100, n_classes=0)
     _, held = split(100, 0.1, np.random.RandomState(0))
-    options = dict(eta0=0.05, early_stopping=True, tol=None, max_iter=3, random_state=0)
+    options = dict(l1=1e-4, eta0=0.05, early_stopping=True, tol=None, max_iter=3, random_state=0)
     weights = np.ones(100)
     coefs = []
     for changed in (False, True):
@@ -658,7 +655,7 @@ def test_balanced_counts_give_the_weights_of_balanced(n_classes, share):
     y = np.array(["a", "b", "c"])[y]
     labels, counts = np.unique(y, return_counts=True)
     given = dict(zip(labels.tolist(), counts / (len(y) if share else 1), strict=True))
-    options = dict(eta0=0.1, shuffle=False, tol=None, max_iter=1)
+    options = dict(l1=1e-4, eta0=0.1, shuffle=False, tol=None, max_iter=1)
     whole = LazyNetClassifier(class_weight="balanced", **options).fit(X, y)
     stream = LazyNetClassifier(class_weight=Balanced(class_counts=given), **options)
     for rows in (slice(0, 13), slice(13, 80)):
