@@ -19,8 +19,9 @@ from lazynet.schedules import SCHEDULE, SCHEDULES, FromData, Power, Schedule, ch
 
 #: The rule or schedule that the model chooses.
 AUTO = "auto"
-#: Epochs of a fit at most.
-MAX_ITER = 10
+#: Epochs of a fit at most.  A classifier that goes on learns its rows by heart; rates from the data
+#: follow a squared loss down slowly.
+MAX_ITER_OF_CLASSIFIERS, MAX_ITER_OF_REGRESSORS = 10, 100
 #: The share of the best loss by which an epoch must beat it, to count as progress.
 TOL = 1e-3
 #: Epochs in a row without progress that end a fit.

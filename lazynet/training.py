@@ -43,8 +43,9 @@ from lazynet.transactions import Undo
 
 # Steps of a chunk: the arrays of a longer chunk would leave the cache while they are used.
 _LARGEST_CHUNK = 2**13
-# Nonzeros of a chunk that several learners visit: as many as a cache near a core holds.
-_NONZEROS_OF_A_CHUNK = 2**17
+# Nonzeros of a chunk that several learners visit.  Shorter chunks cost time of their own; longer
+# ones gain none, and a thread that is told to stop ends its chunk first.
+_NONZEROS_OF_A_CHUNK = 2**18
 
 
 class EpochRecord(TypedDict):
@@ -372,8 +373,8 @@ def run_pass(
     """Let every learner visit the rows in ``order`` (None: as in X); returns the next step's t.
 
     Each learner adds the losses of its predictions before each update to its entry of ``losses``.
-    The learners take turns on a chunk of rows, so that X is read from memory once for all of them,
-    and the threads of ``workers`` share the learners.  No learner depends on another one.
+    The learners take turns on every chunk of rows, and the threads of ``workers`` share the
+    learners.  No learner depends on another one.
     """
     first = learners[0]
     n_steps = first.examples.n_rows if order is None else len(order)
@@ -400,7 +401,7 @@ def run_pass(
 
 
 def _chunk_length(learners: Sequence[Learner]) -> int:
-    """The steps of a chunk: several learners find its rows in the cache, one after the other."""
+    """The number of steps in a chunk: fewer for several learners where rows are long."""
     examples = learners[0].examples
     if len(learners) == 1 or not examples.n_values:
         return _LARGEST_CHUNK

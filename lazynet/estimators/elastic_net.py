@@ -20,7 +20,8 @@ from lazynet.checks.verify import LARGEST_EPOCHS, VerificationReport, affordable
 from lazynet.data import as_examples, check_order, sizes_of, touched_columns, unusable
 from lazynet.defaults import (
     AUTO,
-    MAX_ITER,
+    MAX_ITER_OF_CLASSIFIERS,
+    MAX_ITER_OF_REGRESSORS,
     N_ITER_NO_CHANGE,
     RULE_OR_AUTO,
     SCHEDULE_OR_AUTO,
@@ -609,7 +610,7 @@ class LazyNetClassifier(SparseClassifier, _ElasticNetModel):
         unless it wipes out a good part of every weight (eta * l2 of order 1): then all weights must
         be visited every few dozen steps.  Until a step has counted, ``coef_`` holds the last
         weights.  A change of ``average`` between calls of ``partial_fit`` begins a new average.
-    max_iter : int, default=20
+    max_iter : int, default=10
         The largest number of epochs.
     tol : float or None, default=1e-3
         Stop when the loss has not fallen below (1 - tol) times its least value for
@@ -738,7 +739,7 @@ class LazyNetClassifier(SparseClassifier, _ElasticNetModel):
         eta0: float | None = None,
         engine: FormLike = "clock",
         average: AverageLike = False,
-        max_iter: int = MAX_ITER,
+        max_iter: int = MAX_ITER_OF_CLASSIFIERS,
         tol: float | None = TOL,
         n_iter_no_change: int = N_ITER_NO_CHANGE,
         early_stopping: bool = False,
@@ -918,6 +919,8 @@ class LazyNetRegressor(SparseRegressor, _ElasticNetModel):
         "squared_error" (p - y)^2 / 2, "absolute_error", "huber" or ``Huber(epsilon)``,
         "epsilon_insensitive" or ``EpsilonInsensitive(epsilon)``, "squared_epsilon_insensitive" or
         ``SquaredEpsilonInsensitive(epsilon)``.
+    max_iter : int, default=100
+        The largest number of epochs.
 
     Attributes
     ----------
@@ -961,7 +964,7 @@ class LazyNetRegressor(SparseRegressor, _ElasticNetModel):
         eta0: float | None = None,
         engine: FormLike = "clock",
         average: AverageLike = False,
-        max_iter: int = MAX_ITER,
+        max_iter: int = MAX_ITER_OF_REGRESSORS,
         tol: float | None = TOL,
         n_iter_no_change: int = N_ITER_NO_CHANGE,
         early_stopping: bool = False,

@@ -76,6 +76,9 @@ cdef extern from "cell_kind.h" nogil:
             const void* rule, const double* cells, Py_ssize_t n, double* weights) noexcept nogil
         void (*retune)(const void* rule, double* cells, Py_ssize_t n) noexcept nogil
 
+cdef extern from "rows.h" nogil:
+    void prefetch "LAZYNET_PREFETCH_READ"(const void* address)
+
 cdef extern from *:
     """
     #include "every_kind.h"
@@ -199,9 +202,11 @@ cdef inline int walk "LAZYNET_COPIED_WALK"(
         ):
             status = OUT_OF_MEMORY
             break
-        if measures and kind.measure(rule, examples.sizes[at.number]):
-            status = WORN_OUT
-            break
+        if measures:
+            if kind.measure(rule, examples.sizes[at.number]):
+                status = WORN_OUT
+                break
+            prefetch(&examples.sizes[at.ahead])
         prediction = ops.dot(&at.now, &at.following, cells, rule)
         if adds_intercept:
             prediction += rule.intercept

@@ -22,8 +22,9 @@ class _AdaGrad:
 
     With ``alpha=None`` the rates follow the data: with m the mean of ||x||_1 over the rows seen so
     far, the row of the step included, alpha = ``product`` / m, and delta is multiplied by m.  m is
-    computed anew before the steps 0, 1, 2, 4, 8, ..., and once more at the first row that is not
-    empty, before which m counts as 1; every weight is then multiplied by alpha_new / alpha_old.
+    computed anew before the steps 0, 1, 2, 4, 8, ..., if it has changed by more than a sixteenth of
+    itself, and at the first row that is not empty, before which m counts as 1; every weight is then
+    multiplied by alpha_new / alpha_old.
     Means below 2^-300 and above 2^300 count as these.  The intercept has the rate
     1 / (delta + sqrt G) with the delta that was given.
     """
@@ -78,9 +79,11 @@ class _AdaGrad:
         is_power_of_two = seen & (seen - 1) == 0
         if not self.sizes or not (is_power_of_two or first):
             return
+        mean = min(max(self.sizes / self.rows, 2.0**-300), 2.0**300)
+        if abs(mean - self.mean) <= self.mean / 16:
+            return
         self._bring_current()
-        old = self.alpha
-        self.mean = min(max(self.sizes / self.rows, 2.0**-300), 2.0**300)
+        old, self.mean = self.alpha, mean
         self.alpha, self.delta = self.product / self.mean, self.given_delta * self.mean
         if not first:
             self.w = [w * (self.alpha / old) for w in self.w]

@@ -36,9 +36,10 @@ class AdaGrad(Rule):
     Without ``alpha`` the rates follow the data: alpha is a constant of the loss divided by m, the
     mean of ||x||_1 over the rows seen so far, and delta is multiplied by m.  So multiplying X by a
     number divides the weights by it and changes nothing else.  m is computed anew before the steps
-    0, 1, 2, 4, 8, ..., and the weights are multiplied by the ratio of the new alpha to the old:
-    what the first rows of a stream have taught then counts as if their alpha had been the new
-    one.  The intercept has the rate 1 / (delta + sqrt(n)).
+    0, 1, 2, 4, 8, ..., if it has changed by more than a sixteenth of itself, and the weights are
+    multiplied by the ratio of the new alpha to the old: what the first rows of a stream have taught
+    then counts as if their alpha had been the new one.  The intercept has the rate
+    1 / (delta + sqrt(n)).
 
     >>> AdaGrad(alpha=0.5)
     AdaGrad(alpha=0.5)

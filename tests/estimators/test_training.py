@@ -33,7 +33,7 @@ from lazynet import (
     Tables,
 )
 from lazynet.catalogue import check_rule
-from lazynet.defaults import MAX_ITER, N_ITER_NO_CHANGE, TOL
+from lazynet.defaults import MAX_ITER_OF_CLASSIFIERS, N_ITER_NO_CHANGE, TOL
 from lazynet.losses import LOSSES
 from lazynet.reference.losses import LOSSES as FORMULAS
 from lazynet.stalls import loss_of_constant
@@ -622,7 +622,7 @@ def test_auto_is_kept_as_it_was_given():
     model = LazyNetClassifier()
     params = model.get_params()
     assert (params["rule"], params["schedule"]) == ("auto", "auto")
-    assert (params["max_iter"], params["tol"]) == (MAX_ITER, TOL)
+    assert (params["max_iter"], params["tol"]) == (MAX_ITER_OF_CLASSIFIERS, TOL)
     assert params["n_iter_no_change"] == N_ITER_NO_CHANGE
     assert repr(model) == "LazyNetClassifier()"
     X, y = make_data()

@@ -16,7 +16,8 @@
  * A rate that follows the data is alpha = c / m, with m the mean of ||x||_1 over the rows so far, the
  * present row included, and delta counts in units of m: multiplying X by a number divides the
  * weights by it.  m is computed anew before the steps 0, 1, 2, 4, 8, ... (counted from the first row
- * that is measured on), and at the first row that is not empty.  A sweep then brings every weight
+ * that is measured on), if it has changed by more than a sixteenth of itself, and at the first row
+ * that is not empty.  A sweep then brings every weight
  * current at the old rates and multiplies it by alpha_new / alpha_old: without this the first rows
  * of a stream would decide on the weights of the features that they touch.  The intercept has the
  * rate 1 / (delta + s), which follows nothing.
@@ -44,6 +45,9 @@
 #define LAZYNET_ADAGRAD_LEAST_MEAN 0x1p-300
 #define LAZYNET_ADAGRAD_LARGEST_MEAN 0x1p300
 
+/* A mean that has changed by less of itself stays what it was. */
+#define LAZYNET_ADAGRAD_TOLERANCE (1.0 / 16)
+
 /* FOLLOWS is not 0 where the rates follow the data; ALPHA is then c. */
 enum {
     LAZYNET_ADAGRAD_L1,
@@ -70,6 +74,7 @@ typedef struct {
     double decays; /* 1 with an l2 penalty, 0 without */
     double ratio;  /* l1 / l2, or 0 without an l2 penalty */
     double linear; /* l1 without an l2 penalty, 0 with one */
+    int follows;   /* whether the rates follow the data */
 } lazynet_adagrad_constants;
 
 typedef struct {
@@ -144,7 +149,7 @@ LAZYNET_INLINE void lazynet_adagrad_begin(void *given, const double *settings,
     lazynet_adagrad *rule = (lazynet_adagrad *)given;
     const double l1 = settings[LAZYNET_ADAGRAD_L1], l2 = settings[LAZYNET_ADAGRAD_L2];
     rule->constants.l2 = l2;
-    rule->head.measures = settings[LAZYNET_ADAGRAD_FOLLOWS] != 0.0;
+    rule->head.measures = rule->constants.follows = settings[LAZYNET_ADAGRAD_FOLLOWS] != 0.0;
     rule->given_alpha = settings[LAZYNET_ADAGRAD_ALPHA];
     rule->given_delta = settings[LAZYNET_ADAGRAD_DELTA];
     rule->intercept_alpha = rule->head.measures ? 1.0 : rule->given_alpha;
@@ -185,7 +190,9 @@ LAZYNET_INLINE int lazynet_adagrad_measure(void *given, double size) {
     rule->sizes = sizes > DBL_MAX ? DBL_MAX : sizes;
     const int power_of_two = (before & (before - 1)) == 0; /* or 0 */
     if (rule->sizes == 0.0 || !(power_of_two || rule->mean == 0.0)) return 0;
-    rule->waiting = lazynet_adagrad_mean(rule) != rule->mean;
+    /* So that long runs on rows that are alike need no sweep, which visits every weight. */
+    const double change = fabs(lazynet_adagrad_mean(rule) - rule->mean);
+    rule->waiting = change > rule->mean * LAZYNET_ADAGRAD_TOLERANCE;
     return rule->waiting != 0.0;
 }
 
@@ -201,26 +208,183 @@ LAZYNET_INLINE int lazynet_adagrad_advance(void *given, double move, double rate
     return 0;
 }
 
-/* Cells whose weight is zero are left alone: the next update of such a cell writes all of it. */
+/* expm1(x) for x <= 0 without a branch, so that eight are computed at once.  With k the integer next
+ * to x / log 2 and r = x - k log 2, it is 2^k expm1(r) + (2^k - 1); the first term left out of the
+ * series of expm1(r) is below the rounding of the others.  Of rates that were given, expm1 is that
+ * of the C library. */
+LAZYNET_INLINE double lazynet_adagrad_expm1(double x) {
+    const double rounder = 0x1.8p52; /* a sum with it is an integer, in its lowest bits */
+    const double low_enough = x < -40.0 ? -40.0 : x; /* expm1(-40) is -1 to the last digit */
+    const double sum = low_enough * 0x1.71547652b82fep0 + rounder, k = sum - rounder;
+    const double r = (low_enough - k * 0x1.62e42fefa3800p-1) - k * 0x1.ef35793c76730p-45;
+    const double r2 = r * r, r4 = r2 * r2;
+    const double a = (1.0 / 2 + r * (1.0 / 6)) + r2 * (1.0 / 24 + r * (1.0 / 120));
+    const double b = (1.0 / 720 + r * (1.0 / 5040)) + r2 * (1.0 / 40320 + r * (1.0 / 362880));
+    const double c = (1.0 / 3628800 + r * (1.0 / 39916800)) +
+                     r2 * (1.0 / 479001600 + r * (1.0 / 6227020800.0));
+    const double series = r + r2 * (a + r4 * (b + r4 * c));
+    uint64_t bits;
+    double power;
+    memcpy(&bits, &sum, sizeof bits);
+    bits = (bits + 1023) << 52;
+    memcpy(&power, &bits, sizeof power);
+    return power * series + (power - 1.0);
+}
+
+/* `lazynet_adagrad_weight` without a branch, for rates that follow the data; `decays` says whether
+ * there is an l2 penalty. */
+LAZYNET_INLINE double lazynet_adagrad_followed(double w, double c, double missed,
+                                               const lazynet_adagrad_constants *rule, int decays) {
+    const double size = fabs(w), due = missed * c, x = size > 0.0 ? -due : 0.0;
+    double left = size - due * rule->linear;
+    if (decays) left = size + (size + rule->ratio) * lazynet_adagrad_expm1(x);
+    return copysign(left <= 0.0 ? 0.0 : left, w);
+}
+
+/* log1p(y) for y up to LAZYNET_ADAGRAD_SMALL_LOSS. */
+LAZYNET_INLINE double lazynet_adagrad_small_log1p(double y) {
+    return y - y * y * (1.0 / 2 - y * (1.0 / 3 - y * (1.0 / 4 - y * (1.0 / 5))));
+}
+
+/* log1p(y) for y >= 0 without a branch.  With 1 + y = 2^k m, m next to 1, it is k log 2 + log m, and
+ * what 1 + y has lost to rounding is added.  log m is the series in s = (m - 1) / (m + 1) of fdlibm
+ * (Sun Microsystems, 1993). */
+LAZYNET_INLINE double lazynet_adagrad_log1p(double y) {
+    const double u = 1.0 + y, beyond = 1.0 - (u - y), within = y - (u - 1.0);
+    const double lost = (u > 2.0 ? beyond : within) / u;
+    uint64_t bits, exponent;
+    double m, k;
+    memcpy(&bits, &u, sizeof bits);
+    bits += 0x3ff0000000000000 - 0x3fe6a09e00000000; /* 1 - sqrt(1/2), as bits */
+    exponent = (bits >> 52) | 0x4330000000000000;    /* 2^52 + 1023 + k, as a double */
+    bits = (bits & 0x000fffffffffffff) + 0x3fe6a09e00000000;
+    memcpy(&m, &bits, sizeof m);
+    memcpy(&k, &exponent, sizeof k);
+    k -= 4503599627371519.0; /* 2^52 + 1023 */
+    const double f = m - 1.0, half = 0.5 * f * f, s = f / (2.0 + f), z = s * s, w = z * z;
+    const double odd = z * (6.666666666666735130e-01 +
+                            w * (2.857142874366239149e-01 +
+                                 w * (1.818357216161805012e-01 + w * 1.479819860511658591e-01)));
+    const double even = w * (3.999999999940941908e-01 +
+                             w * (2.222219843214978396e-01 + w * 1.531383769920937332e-01));
+    const double low = k * 1.90821492927058770002e-10 + lost;
+    return s * (half + (odd + even)) + low - half + f + k * 6.93147180369123816490e-01;
+}
+
+/* c of eight cells whose roots are `s`, by the series where it is exact enough. */
+LAZYNET_INLINE void lazynet_adagrad_followed_decays(const double *s,
+                                                    const lazynet_adagrad_constants *rule,
+                                                    double *c) {
+    const double alpha = rule->alpha, delta = rule->delta, l2 = rule->l2;
+#pragma omp simd
+    for (int lane = 0; lane < LAZYNET_LANES; lane++) {
+        const double y = alpha / (delta + s[lane]) * l2;
+        const double series = lazynet_adagrad_small_log1p(y), full = lazynet_adagrad_log1p(y);
+        c[lane] = y <= LAZYNET_ADAGRAD_SMALL_LOSS ? series : full;
+    }
+}
+
+/* What a sweep does that computes alpha anew: from the constants `old` to `now`, at `steps`, with
+ * weights that are multiplied by `factor`. */
+typedef struct {
+    lazynet_adagrad_constants old, now;
+    double steps, factor;
+} lazynet_adagrad_renewal;
+
+LAZYNET_INLINE void lazynet_adagrad_renew_eight(double *cells, const lazynet_adagrad_renewal *to,
+                                                int decays) {
+    const double alpha = to->now.alpha, delta = to->now.delta, l2 = to->now.l2;
+    const double steps = to->steps, factor = to->factor;
+    double w[LAZYNET_LANES], s[LAZYNET_LANES], c[LAZYNET_LANES], psi[LAZYNET_LANES], most = 0.0;
+    for (int lane = 0; lane < LAZYNET_LANES; lane++) {
+        w[lane] = cells[4 * lane], s[lane] = cells[4 * lane + 1];
+        c[lane] = cells[4 * lane + 2], psi[lane] = cells[4 * lane + 3];
+    }
+#pragma omp simd reduction(max : most)
+    for (int lane = 0; lane < LAZYNET_LANES; lane++) {
+        const double eta = alpha / (delta + s[lane]), loss = eta * l2;
+        /* A weight of zero has no use for its c. */
+        const double y = w[lane] != 0.0 ? loss : 0.0;
+        w[lane] = lazynet_adagrad_followed(w[lane], c[lane], steps - psi[lane], &to->old, decays) *
+                  factor;
+        c[lane] = decays ? lazynet_adagrad_small_log1p(y) : eta;
+        most = y > most ? y : most;
+    }
+    for (int lane = 0; lane < LAZYNET_LANES; lane++) {
+        cells[4 * lane] = w[lane];
+        cells[4 * lane + 2] = c[lane], cells[4 * lane + 3] = steps;
+    }
+    if (most <= LAZYNET_ADAGRAD_SMALL_LOSS) return;
+    lazynet_adagrad_followed_decays(s, &to->now, c);
+    for (int lane = 0; lane < LAZYNET_LANES; lane++) cells[4 * lane + 2] = c[lane];
+}
+
+/* Cells whose weight is zero may be left alone: the next update of such a cell writes all of it. */
+LAZYNET_INLINE void lazynet_adagrad_renew_any(double *cells, ptrdiff_t n,
+                                              const lazynet_adagrad_renewal *to, int decays) {
+    ptrdiff_t j = 0;
+    for (; j + LAZYNET_LANES <= n; j += LAZYNET_LANES) {
+        double any = 0.0;
+        for (int lane = 0; lane < LAZYNET_LANES; lane++) any += fabs(cells[4 * (j + lane)]);
+        if (any != 0.0) lazynet_adagrad_renew_eight(cells + 4 * j, to, decays);
+    }
+    double last[4 * LAZYNET_LANES] = {0};
+    memcpy(last, cells + 4 * j, (size_t)(n - j) * 4 * sizeof(double));
+    lazynet_adagrad_renew_eight(last, to, decays);
+    memcpy(cells + 4 * j, last, (size_t)(n - j) * 4 * sizeof(double));
+}
+
+LAZYNET_INLINE void lazynet_adagrad_renew(double *cells, ptrdiff_t n,
+                                          const lazynet_adagrad_renewal *to) {
+    if (to->now.decays > 0.0)
+        lazynet_adagrad_renew_any(cells, n, to, 1);
+    else
+        lazynet_adagrad_renew_any(cells, n, to, 0);
+}
+
+/* The same loop for two levels of vector units, which give the same bits. */
+#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && !defined(LAZYNET_DEBUG)
+#define LAZYNET_ADAGRAD_LEVELS 2
+__attribute__((unused, target("avx2"))) static void lazynet_adagrad_renew_v3(
+    double *cells, ptrdiff_t n, const lazynet_adagrad_renewal *to) {
+    lazynet_adagrad_renew(cells, n, to);
+}
+__attribute__((unused, target("avx512f,avx512dq,avx512vl"))) static void lazynet_adagrad_renew_v4(
+    double *cells, ptrdiff_t n, const lazynet_adagrad_renewal *to) {
+    lazynet_adagrad_renew(cells, n, to);
+}
+#else
+#define LAZYNET_ADAGRAD_LEVELS 1
+#endif
+
 LAZYNET_INLINE void lazynet_adagrad_sweep(void *given, double *cells, ptrdiff_t n) {
     lazynet_adagrad *rule = (lazynet_adagrad *)given;
     const lazynet_adagrad_constants old = rule->constants;
-    double ratio = 1.0;
-    if (rule->waiting != 0.0) {
-        const int first = rule->mean == 0.0; /* weights that were loaded keep their size */
-        rule->mean = lazynet_adagrad_mean(rule);
-        lazynet_adagrad_set(rule);
-        if (!first) ratio = rule->constants.alpha / old.alpha;
+    if (rule->waiting == 0.0) {
+        for (ptrdiff_t j = 0; j < n; j++) {
+            double *cell = cells + 4 * j;
+            cell[0] = lazynet_adagrad_weight(cell[0], cell[2], rule->steps - cell[3], &old);
+            cell[3] = rule->steps;
+        }
+        return;
     }
-    for (ptrdiff_t j = 0; j < n; j++) {
-        double *cell = cells + 4 * j;
-        if (cell[0] == 0.0) continue;
-        cell[0] = lazynet_adagrad_weight(cell[0], cell[2], rule->steps - cell[3], &old) * ratio;
-        cell[3] = rule->steps;
-        if (rule->waiting != 0.0)
-            cell[2] = lazynet_adagrad_decay(
-                rule->constants.alpha / (rule->constants.delta + cell[1]), &rule->constants);
+    const int first = rule->mean == 0.0; /* weights that were loaded keep their size */
+    rule->mean = lazynet_adagrad_mean(rule);
+    lazynet_adagrad_set(rule);
+    const double factor = first ? 1.0 : rule->constants.alpha / old.alpha;
+    const lazynet_adagrad_renewal to = {old, rule->constants, rule->steps, factor};
+#if LAZYNET_ADAGRAD_LEVELS > 1
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+        __builtin_cpu_supports("avx512vl")) {
+        lazynet_adagrad_renew_v4(cells, n, &to);
+        return;
     }
+    if (__builtin_cpu_supports("avx2")) {
+        lazynet_adagrad_renew_v3(cells, n, &to);
+        return;
+    }
+#endif
+    lazynet_adagrad_renew(cells, n, &to);
 }
 
 LAZYNET_INLINE void lazynet_adagrad_read(const void *given, const double *cells, ptrdiff_t n,
@@ -301,6 +465,35 @@ static void LAZYNET_TYPED(adagrad_caught_up_slowly)(const double *cells,
     }
 }
 
+/* The same for rates that follow the data: all of these weights again, eight at once. */
+LAZYNET_INLINE void LAZYNET_TYPED(adagrad_followed_eight)(const double *cells,
+                                                          const LAZYNET_INDEX *columns, double now,
+                                                          const lazynet_adagrad_constants *rule,
+                                                          double *weights) {
+    double w[LAZYNET_LANES], s[LAZYNET_LANES], c[LAZYNET_LANES], psi[LAZYNET_LANES];
+    LAZYNET_TYPED(load_eight)(cells, columns, w, s, c, psi);
+#pragma omp simd
+    for (int lane = 0; lane < LAZYNET_LANES; lane++)
+        weights[lane] = lazynet_adagrad_followed(w[lane], c[lane], now - psi[lane], rule, 1);
+}
+
+static void LAZYNET_TYPED(adagrad_follow)(const double *cells, const LAZYNET_INDEX *columns,
+                                          ptrdiff_t length, double now,
+                                          const lazynet_adagrad_constants *rule, double *weights) {
+    ptrdiff_t k = 0;
+    for (; k + LAZYNET_LANES <= length; k += LAZYNET_LANES)
+        LAZYNET_TYPED(adagrad_followed_eight)(cells, columns + k, now, rule, weights + k);
+    if (k < length && length >= LAZYNET_LANES) {
+        k = length - LAZYNET_LANES;
+        LAZYNET_TYPED(adagrad_followed_eight)(cells, columns + k, now, rule, weights + k);
+        return;
+    }
+    for (; k < length; k++) {
+        const double *cell = cells + 4 * (ptrdiff_t)columns[k];
+        weights[k] = lazynet_adagrad_followed(cell[0], cell[2], now - cell[3], rule, 1);
+    }
+}
+
 LAZYNET_INLINE int LAZYNET_TYPED(adagrad_too_low)(const double *lowest) {
     double least = 0.0;
 #pragma omp simd reduction(min : least)
@@ -353,7 +546,10 @@ LAZYNET_INLINE double LAZYNET_TYPED(any_adagrad_dot)(const lazynet_row *row,
         }
         if (LAZYNET_TYPED(adagrad_too_low)(lowest)) {
             q = q < k ? q : k;
-            LAZYNET_TYPED(adagrad_caught_up_slowly)
+            if (rule.follows)
+                LAZYNET_TYPED(adagrad_follow)
+            (cells, at.columns + q, stop - q, now, &rule, kept + q);
+            else LAZYNET_TYPED(adagrad_caught_up_slowly)
             (cells, at.columns + q, stop - q, now, &rule, kept + q);
             memcpy(lanes, before, sizeof before);
             for (q = k; q < whole; q += LAZYNET_LANES)
@@ -393,7 +589,7 @@ LAZYNET_INLINE void LAZYNET_TYPED(adagrad_block)(const LAZYNET_REAL *values,
         root[lane] = sqrt(s[lane] * s[lane] + g * g);
         /* Before the first gradient of a coordinate, delta + s' may be as small as delta. */
         const double eta = rule->alpha / (rule->delta + root[lane]), y = eta * rule->l2;
-        const double series = y - y * y * (1.0 / 2 - y * (1.0 / 3 - y * (1.0 / 4 - y * (1.0 / 5))));
+        const double series = lazynet_adagrad_small_log1p(y);
         w[lane] = weights[lane] - eta * g;
         c[lane] = rule->decays > 0.0 ? series : eta;
         largest[lane] = y > largest[lane] ? y : largest[lane];
@@ -411,7 +607,16 @@ LAZYNET_INLINE void LAZYNET_TYPED(adagrad_mend_decays)(const LAZYNET_INDEX *colu
     for (int lane = 0; lane < LAZYNET_LANES; lane++)
         most = largest[lane] > most ? largest[lane] : most;
     if (most <= LAZYNET_ADAGRAD_SMALL_LOSS) return;
-    for (ptrdiff_t k = 0; k < length; k++) {
+    for (ptrdiff_t k = 0; rule->follows && k < length; k += LAZYNET_LANES) {
+        const ptrdiff_t n = length - k < LAZYNET_LANES ? length - k : LAZYNET_LANES;
+        double s[LAZYNET_LANES] = {0}, c[LAZYNET_LANES];
+        for (ptrdiff_t lane = 0; lane < n; lane++)
+            s[lane] = cells[4 * (ptrdiff_t)columns[k + lane] + 1];
+        lazynet_adagrad_followed_decays(s, rule, c);
+        for (ptrdiff_t lane = 0; lane < n; lane++)
+            cells[4 * (ptrdiff_t)columns[k + lane] + 2] = c[lane];
+    }
+    for (ptrdiff_t k = 0; !rule->follows && k < length; k++) {
         double *cell = cells + 4 * (ptrdiff_t)columns[k];
         const double eta = rule->alpha / (rule->delta + cell[1]);
         if (!(eta * rule->l2 <= LAZYNET_ADAGRAD_SMALL_LOSS))
