@@ -289,7 +289,7 @@ def small_models():
     }
     for name, options in variants.items():
         classes = np.arange(3 if name.startswith("three classes") else 2)
-        rates = {} if scheduled(options) else dict(schedule="power", eta0=None)
+        rates = {} if scheduled(options) else dict(schedule="auto", eta0=None)
         model = LazyNetClassifier(**{**base, **rates, **options})
         model.partial_fit(X, np.arange(12) % len(classes), classes=classes)
         if name == "ftrl, other rates":
@@ -308,7 +308,7 @@ def small_models():
         lambda model: model.fit(X[3:9], y[3:9], **start, callback=lambda epoch: epoch.coef is None),
     )  # fmt: skip
     for name, options in (("clock", {}), ("average", dict(average=True)), ("ftrl", dict(
-        rule="ftrl", schedule="power", eta0=None))):  # fmt: skip
+        rule="ftrl", schedule="auto", eta0=None))):  # fmt: skip
         model = LazyNetClassifier(**{**base, **options})
         model.partial_fit(X, y, classes=[0, 1])
         yield f"weights assigned to {name}", copy.deepcopy(model), assign_weights

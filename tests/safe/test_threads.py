@@ -153,7 +153,7 @@ def test_a_model_is_not_used_by_what_its_own_call_calls():
         model.set_params(schedule=Asks(ask))
         with pytest.raises(RuntimeError, match="in this thread"):
             model.partial_fit(X, y)
-        model.set_params(schedule="power")
+        model.set_params(schedule="auto")
         np.testing.assert_array_equal(model.coef_, before)
     # fit changes nothing before its end: what is read is the model of before.
     read = []

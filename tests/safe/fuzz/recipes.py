@@ -27,6 +27,8 @@ Place = Callable[[NDArray[Any]], NDArray[Any]]
 Arguments = dict[str, Any]
 #: Every kind of cell that an engine has.
 KINDS = sorted(row.engine.kind for row in ALGORITHMS.values() if row.engine is not None)
+#: The kinds whose weights the kernel brings current; of the others the engines do.
+SWEPT = ("adagrad",)
 
 
 def kernel_functions() -> dict[str, Callable[..., Any]]:
@@ -50,7 +52,8 @@ def kernel_functions() -> dict[str, Callable[..., Any]]:
                     if not method.startswith("_") and callable(function):
                         found[f"{module.name}.{name}.{method}"] = function
             elif callable(offered) and "kind" in inspect.signature(offered).parameters:
-                found.update({f"{module.name}.{name} {kind}": offered for kind in KINDS})
+                kinds = SWEPT if name == "sweep" else KINDS
+                found.update({f"{module.name}.{name} {kind}": offered for kind in kinds})
             elif callable(offered):
                 found[f"{module.name}.{name}"] = offered
     return found
@@ -395,8 +398,10 @@ FUNCTIONS = kernel_functions()
 
 RECIPES: dict[str, Callable[[Parts], Arguments]] = {
     **{name: made for kind in KINDS for name, made in _recipes_for(kind).items()},
-    # Of the other kinds the engines bring the weights current.
-    "cells.sweep adagrad": lambda p: dict(**_rule(p, "adagrad"), cells=_cells(p, "adagrad")),
+    **{
+        f"cells.sweep {kind}": lambda p, kind=kind: dict(**_rule(p, kind), cells=_cells(p, kind))
+        for kind in SWEPT
+    },
     "averages.Average": Parts.past,
     "averages.read": lambda p: dict(cells=p.reals(p.d, 2), fields=p.clock_fields(),
                                     weights=p.reals(p.d)),
@@ -436,6 +441,7 @@ RECIPES: dict[str, Callable[[Parts], Arguments]] = {
     "examples.Examples.squared_norms": lambda p: dict(self=p.examples()),
     "examples.Examples.absolute_sums": lambda p: dict(self=p.examples()),
     "examples.Steps": Parts.schedule,
+    "examples.Steps.with_predictions": lambda p: dict(self=p.steps(), predictions=p.reals(p.k)),
     "examples.Steps.row": lambda p: dict(self=p.steps(), step=0),
     "examples.Task": Parts.task_numbers,
     "losses.values_and_slopes": lambda p: dict(loss=int(p.random.integers(8)),
