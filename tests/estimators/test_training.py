@@ -548,6 +548,20 @@ def test_adaptive_goes_on_at_the_rate_of_the_weights_that_are_kept():
     assert same_bits(again.coef_, first.coef_)
 
 
+def test_the_rate_goes_back_with_the_weights():
+    """Where the best epoch came before a stall, the rate of the best epoch is kept."""
+    X, y = make_data(n=60)
+    y = np.where(np.random.RandomState(0).random_sample(60) < 0.3, 1 - y, y)
+    options = dict(schedule=Adaptive(1.0), l1=0.0, l2=0.0, random_state=0, early_stopping=True)
+    seen = []
+    model = LazyNetClassifier(tol=0.01, n_iter_no_change=2, max_iter=12, **options)
+    model.fit(X, y, callback=lambda epoch: seen.append(epoch.coef))
+    assert model.best_epoch_ < 6, "the validation loss rises"
+    assert model._schedules[1].eta0 == 1.0
+    again = clone(model).set_params(max_iter=12, schedule=Constant(1.0)).fit(X, y)
+    assert not same_bits(seen[-1], again.coef_)
+
+
 def test_adaptive_without_tol_is_constant():
     """No epoch is a stall where nothing is asked of an epoch."""
     X, y = make_data()
