@@ -374,7 +374,7 @@ def test_constructors_hold_only_what_every_rule_understands(Estimator):
 def test_eta0_beside_an_object_is_refused(schedule, advice):
     """A schedule that is not a name carries its own scale, in estimators and in the Stepper."""
     X, y = make_data()
-    model = LazyNetClassifier(schedule=schedule, eta0=0.5, max_iter=2, tol=None)
+    model = LazyNetClassifier(schedule=schedule, eta0=0.5, l2=1e-3, max_iter=2, tol=None)
     with pytest.raises(ValueError, match=rf"^eta0 is for schedules that .* by name.*{advice}"):
         model.fit(X, y)
     with pytest.raises(ValueError, match=rf"^eta0 is for schedules that .* by name.*{advice}"):

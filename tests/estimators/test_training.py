@@ -62,15 +62,12 @@ def learnable(n=300, d=40, seed=0):
 # --- the progressive loss -------------------------------------------------------------------
 
 
-def rates_of(rule):
-    """Options under which Stepper and the estimators have the same rates."""
-    return {"eta0": 0.1} if check_rule("rule", rule).scheduled else {}
-
-
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("options", [
     *({"engine": engine, "loss": loss, "eta0": 0.1} for engine in ENGINES for loss in LOSSES),
-    *({"rule": name, "l2": 0.0, **rates_of(name)} for name in STREAMING_RULES),
+    *({"rule": name, "l2": 0.0, "eta0": 0.1} for name in STREAMING_RULES
+      if check_rule("rule", name).scheduled),
+    *({"rule": rule} for rule in (RDA(gamma=2.0), FTRL(alpha=0.1), AdaGrad(alpha=0.1))),
     {"average": True, "eta0": 0.1},
 ], ids=str)  # fmt: skip
 def test_progressive_loss_is_that_of_predictions_before_each_update(options, weighted, monkeypatch):
@@ -308,7 +305,7 @@ def test_rows_that_are_held_out_teach_nothing():
     """What stands in them, targets and weights included, does not change a weight."""
     X, y = make_data(n=100, n_classes=0)
     _, held = split(100, 0.1, np.random.RandomState(0))
-    options = dict(eta0=0.05, early_stopping=True, tol=None, max_iter=3, random_state=0)
+    options = dict(l1=1e-4, eta0=0.05, early_stopping=True, tol=None, max_iter=3, random_state=0)
     weights = np.ones(100)
     coefs = []
     for changed in (False, True):
@@ -551,6 +548,20 @@ def test_adaptive_goes_on_at_the_rate_of_the_weights_that_are_kept():
     assert same_bits(again.coef_, first.coef_)
 
 
+def test_the_rate_goes_back_with_the_weights():
+    """Where the best epoch came before a stall, the rate of the best epoch is kept."""
+    X, y = make_data(n=60)
+    y = np.where(np.random.RandomState(0).random_sample(60) < 0.3, 1 - y, y)
+    options = dict(schedule=Adaptive(1.0), l1=0.0, l2=0.0, random_state=0, early_stopping=True)
+    seen = []
+    model = LazyNetClassifier(tol=0.01, n_iter_no_change=2, max_iter=12, **options)
+    model.fit(X, y, callback=lambda epoch: seen.append(epoch.coef))
+    assert model.best_epoch_ < 6, "the validation loss rises"
+    assert model._schedules[1].eta0 == 1.0
+    again = clone(model).set_params(max_iter=12, schedule=Constant(1.0)).fit(X, y)
+    assert not same_bits(seen[-1], again.coef_)
+
+
 def test_adaptive_without_tol_is_constant():
     """No epoch is a stall where nothing is asked of an epoch."""
     X, y = make_data()
@@ -658,7 +669,7 @@ def test_balanced_counts_give_the_weights_of_balanced(n_classes, share):
     y = np.array(["a", "b", "c"])[y]
     labels, counts = np.unique(y, return_counts=True)
     given = dict(zip(labels.tolist(), counts / (len(y) if share else 1), strict=True))
-    options = dict(eta0=0.1, shuffle=False, tol=None, max_iter=1)
+    options = dict(l1=1e-4, eta0=0.1, shuffle=False, tol=None, max_iter=1)
     whole = LazyNetClassifier(class_weight="balanced", **options).fit(X, y)
     stream = LazyNetClassifier(class_weight=Balanced(class_counts=given), **options)
     for rows in (slice(0, 13), slice(13, 80)):
