@@ -250,43 +250,55 @@ def known_after_stall(schedule: Schedule) -> Schedule | None:
 
 # The scale of the rates: of losses of a margin, and of losses of numbers.
 _MARGINS, _NUMBERS = 32.0, 8.0
-# Rows this many times the mean size have a smaller rate.
+# Rows of a size |x|^2 beyond this many mean sizes m have a smaller rate.
 _SLACK = 8.0
-# The rate of the intercept of a loss of numbers stays below this number over the rows seen.
-_FADING = 4.0
+# The squared size of the intercept's feature, beside rows of the mean norm.
+_INTERCEPT_OF_MARGINS, _INTERCEPT_OF_NUMBERS = 2.0**-5, 1.0
+# A lack of progress multiplies the rates of the weights and of the intercept by these numbers, for
+# losses of numbers.
+_LOWERING, _INTERCEPT_LOWERING = 0.5**0.25, 0.25
 
 
 @dataclass(repr=False)
 class FromData(ParameterObject):
     """Rates that nobody has to choose: the clock computes them from the rows.
 
-    With m the mean of |x|^2 over the rows, u = (|x|^2 / m + 1) / 2 the relative size of a row
-    (without an intercept |x|^2 / m), and g the slope of the loss times the importance,
+    With m the square of the mean of |x| over the rows, k the weight of an intercept beside a row of
+    the mean norm (0 without an intercept), g the slope of the loss and s the importance,
 
-        acc += g^2 min(u, 8)        eta = C Y sqrt(min(1, 8 / u)) / (2 sqrt(acc + 8 G^2))
+        u = (|x|^2 / m + k) / (1 + k)
+        acc += s^2 min(g^2, 8 G^2) min(u, 8)
+        eta = C Y sqrt(min(1, 8 / u)) / ((1 + k) sqrt(acc + 8 G^2))
 
-    is the rate of the intercept, and eta / m the rate of the weights (without an intercept there is
-    no 2).  C = 32, Y = G = 1 for losses of a margin; C = 8, Y = the root mean square of y over the
-    rows for losses of numbers, and G the size of a slope: Y for "squared_error", the smaller of Y
-    and epsilon for "huber", 1 for "absolute_error" and "epsilon_insensitive".
+    The rate of the weights is eta / m, at most half of what the rule allows.  The rate of the
+    intercept is k eta.
 
-    m is refreshed at the rows 1, 2, 3, 5, 9, 17, ... and then every weight is multiplied by
-    sqrt(m_old / m_new), at no cost: so neither short nor giant first rows leave a trace.  To
-    multiply X by a number divides the weights by the number and changes no prediction; to multiply
-    y of a loss of numbers (and epsilon) multiplies the model.  (A penalty is not scaled along.)
+    - Losses of a margin: C = 32, Y = G = 1, k = 1/32.
+    - Losses of numbers: C = 8 and k = 1; Y is the standard deviation of the targets so far, for the
+      intercept (and without one for the weights) their root mean square.  G is the size of a slope:
+      Y for "squared_error", the smaller of Y and epsilon for "huber", 1 for "absolute_error" and
+      "epsilon_insensitive".  The intercept has an acc and a G of its own.
+    - Unbounded slopes ("squared_error", "squared_hinge"): eta has no factor sqrt(min(1, 8 / u)),
+      because the step is implicit, with the slope at the weights after the step.  No other step on
+      a loss of numbers goes beyond its target.
 
-    Where slopes are unbounded ("squared_error", "squared_hinge"), both 8 are infinite and the step
-    is implicit: it takes the slope at the weights after the step.  A step on a loss of numbers with
-    bounded slopes does not go beyond its target, and the rate of the intercept of a loss of numbers
-    is at most 4 Y / (G rows), so that it converges and does not follow the noise of the last rows.
-    No rate exceeds half of what the rule allows.
+    m is refreshed at the rows 0, 1, 2, 4, 8, ... that are not empty.  Every weight is then
+    multiplied by sqrt(m_old / m_new), at no cost, so that neither short nor giant first rows leave
+    a trace.  To multiply X by a number divides the weights by the number and changes no prediction;
+    to multiply y of a loss of numbers, and epsilon, multiplies the model.  (This holds for the
+    rates: a penalty must be scaled along.)  Weights that a model starts from are not multiplied.
+
+    A model of numbers must not follow the noise of the last rows.  After 64, 128, 256, ... rows the
+    squared slopes since the last look are compared with those before: if they did not fall by 5
+    percent, the rate of the weights is multiplied by 0.5^(1/4), until they fall by 10 percent, and
+    the rate of the intercept for good by 1/4.
 
     For rule="fobos" and "sgd" with engine="clock".
 
     >>> from lazynet import Stepper
     >>> stepper = Stepper(1, loss="squared_error", schedule=FromData())
-    >>> [stepper.step([0], [1.0], target=1.0) for _ in range(3)]
-    [0.0, 0.7272727272727273, 0.9236734693877551]
+    >>> [round(stepper.step([0], [1.0], target=1.0), 3) for _ in range(3)]
+    [0.0, 0.727, 0.924]
     """
 
     name: ClassVar[str] = "from_data"
@@ -308,7 +320,7 @@ class FromData(ParameterObject):
 
         >>> from lazynet.losses import get_loss
         >>> FromData().tuning(get_loss("hinge"), 0.1, 0.0, 1.0, True)
-        (32.0, 8.0, 0.1, 0.0, 1.0, 1.0, 0.0, 0.0, False, False, False, True)
+        (32.0, 8.0, 0.1, 0.0, 1.0, 1.0, 0.0, 0.03125, 1.0, 1.0, False, False, False, True)
         """
         numbers = not loss.margin
         smooth = numbers and loss.curvature is not None
@@ -321,7 +333,9 @@ class FromData(ParameterObject):
             largest_rate,
             bounded,
             (loss.curvature or 0.0) if loss.unbounded_slope else 0.0,
-            _FADING if numbers else 0.0,
+            _INTERCEPT_OF_NUMBERS if numbers else _INTERCEPT_OF_MARGINS,
+            _LOWERING if numbers else 1.0,
+            _INTERCEPT_LOWERING if numbers else 1.0,
             numbers,
             smooth,
             loss.unbounded_slope,

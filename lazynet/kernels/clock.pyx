@@ -74,6 +74,7 @@ from .from_data cimport (
     Proposal,
     begin_proposal,
     count_row,
+    find_factors,
     load_from_data,
     propose,
     save_from_data,
@@ -142,6 +143,7 @@ def run(
         intercept = fields[INTERCEPT]
         work = fields[WORK]
         load_from_data(&state, &rates[0] if adaptive else NO_STATE)
+        find_factors(&state, &task.tuning)
         state_before, clock_before = state, clock
         begin_proposal(&proposal)
         begin_visits(&at)
@@ -171,7 +173,9 @@ def run(
                     size = examples.sizes[at.number]
                     state_before, clock_before = state, clock
                     if fields[PENDING] == 0.0:
-                        factor = count_row(&state, size, examples.targets[at.number])
+                        factor = count_row(
+                            &state, &task.tuning, size, examples.targets[at.number]
+                        )
                         if factor != 1.0:
                             advance_clock(&clock, factor, 0.0, 0.0)
                             if not in_range(&clock):
@@ -217,7 +221,9 @@ def run(
                         status = WORN_OUT
                         break
                     state.progress, state.rate = proposal.progress, proposal.rate
+                    state.intercept_progress = proposal.intercept_progress
                     state.intercept_move = move_of_intercept
+                    state.squared_slopes = proposal.squared_slopes
                 if task.shrink_first:
                     advance_clock(&clock, proposal.keep, proposal.keep_low, proposal.pull)
                     if not in_range(&clock):

@@ -397,7 +397,7 @@ cdef class Steps:
 cdef class Task:
     """The code and epsilon of the loss, the order within a step, and the limits of a clock.
 
-    ``tuning``, if given, holds the numbers of ``Tuning`` (examples.pxd) up to ``fading``, then its
+    ``tuning``, if given, holds the numbers of ``Tuning`` (examples.pxd) up to ``intercept_lowering``, then its
     flags after ``adaptive``: the rates are computed from the rows.
     """
 
@@ -427,7 +427,9 @@ cdef class Task:
                 self.tuning.largest_rate,
                 self.tuning.largest_slope,
                 self.tuning.curvature,
-                self.tuning.fading,
+                self.tuning.intercept,
+                self.tuning.lowering,
+                self.tuning.intercept_lowering,
                 self.tuning.follows_targets,
                 self.tuning.smooth,
                 self.tuning.unbounded,
