@@ -29,8 +29,9 @@ TWO, SEVERAL, NUMBERS = "two classes", "several classes", "numbers"
 RAW, BINARY, TFIDF, SCALED = "raw", "binary", "TF-IDF", "scaled"
 #: A file with more labels than this has no several-class problem.
 MOST_CLASSES = 50
-#: Rows and words of the generated documents: as many as let the planted model be found.
-DOCUMENTS, WORDS = 40_000, 20_000
+#: Rows and words of the generated documents in a quick run and in a full one: so many rows to a
+#: word that the planted model can be found.
+QUICK_DOCUMENTS, FULL_DOCUMENTS = (10_000, 5_000), (40_000, 20_000)
 #: The other generated sets: rows, features, and the share of values that are not zero.
 DENSE_ROWS, DENSE_FEATURES, DENSE_SHARE = 5_000, 100, 0.5
 #: Rows of the regression on one feature, and the mean of its targets.
@@ -180,7 +181,8 @@ def _divided(
 
 def _documents(settings: Settings, kind: str) -> Rows:
     """Generated documents; their numbers are a planted linear function, and noise."""
-    rows, words = min(settings.examples, DOCUMENTS), min(settings.features, WORDS)
+    rows, words = FULL_DOCUMENTS if settings.full else QUICK_DOCUMENTS
+    rows, words = min(settings.examples, rows), min(settings.features, words)
     corpus = medline(rows, words, settings.nonzeros, seed=settings.seed)
     y = corpus.y
     if kind == NUMBERS:
