@@ -439,7 +439,6 @@ def test_a_giant_row_is_named(n_classes):
         (dict(eta0=1e3, schedule="constant"), r"too large: give a smaller eta0 \(which is 1e"),
         (dict(rule=RDA(gamma=1e-6)), "too large: give a larger gamma"),
     ],
-    ids=str,
 )
 def test_rates_that_stall_are_told(options, told):
     """The warning says whether the rates are too small or too large, and what to change."""
