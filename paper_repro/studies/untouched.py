@@ -73,6 +73,13 @@ def named(passes: int | None) -> str:
     return "default" if passes is None else f"{passes}"
 
 
+def in_words(passes: int | None) -> str:
+    """The number of passes in words."""
+    if passes is None:
+        return "default"
+    return f"{passes} pass{'es' * (passes > 1)}"
+
+
 # --- measuring -------------------------------------------------------------------------------
 
 

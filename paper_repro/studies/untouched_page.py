@@ -16,8 +16,8 @@ from paper_repro.studies.untouched import (
     QUICK_CLASSES,
     Set,
     Untouched,
+    in_words,
     middle,
-    named,
 )
 from paper_repro.studies.untouched_verdicts import LINES, SLOWEST
 from paper_repro.study import Record
@@ -165,7 +165,7 @@ def _marked(values: Mapping[str, float | None], name: str, what: str) -> str:
 
 def tuned(found: Untouched) -> str:
     """Our test loss against the grid's for every number of passes, and the rate that won."""
-    header = ["", *(_passes(passes) for passes in PASSES), "best rate at the default"]
+    header = ["", *(in_words(passes) for passes in PASSES), "best rate at the default"]
     cells = found.grid_cells()
     rows = [
         [str(each), *(significant(cells[each, passes]) for passes in PASSES), best[0]]
@@ -173,12 +173,6 @@ def tuned(found: Untouched) -> str:
         if (best := found.tuned(each, None)) is not None
     ]
     return table(header, rows)
-
-
-def _passes(passes: int | None) -> str:
-    if passes is None:
-        return "default"
-    return f"{named(passes)} pass{'es' * (passes > 1)}"
 
 
 def own(found: Untouched) -> Iterator[str]:
@@ -202,7 +196,7 @@ def _beside(record: Record) -> str:
 def after_passes(found: Untouched) -> Iterator[str]:
     for passes in PASSES:
         if passes is not None:
-            yield f"### {_passes(passes).capitalize()}"
+            yield f"### {in_words(passes).capitalize()}"
             for what, title in (("loss", "Test loss."), ("error", "Error."), ("seconds", "Time.")):
                 yield title
                 yield by_kind(found, what, passes)

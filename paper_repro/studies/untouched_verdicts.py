@@ -15,7 +15,7 @@ from paper_repro.studies.untouched import (
     NEAR_GRID,
     SHARE_NEAR_GRID,
     Untouched,
-    named,
+    in_words,
 )
 
 
@@ -64,7 +64,7 @@ def _losses(found: Untouched) -> dict[str, float]:
 
 def _grid(found: Untouched) -> dict[str, float]:
     return {
-        f"{each} ({'default' if passes is None else f'{named(passes)} passes'})": ratio
+        f"{each} ({in_words(passes)})": ratio
         for (each, passes), ratio in found.grid_cells().items()
     }
 
