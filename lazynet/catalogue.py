@@ -36,7 +36,7 @@ from lazynet.reference.saga import DenseSAGA
 from lazynet.reference.truncated_gradient import DenseTruncatedGradient
 from lazynet.rules.adagrad import AdaGrad
 from lazynet.rules.affine import SGD, FoBoS
-from lazynet.rules.base import Rule
+from lazynet.rules.base import LOG_LOSS, Rule
 from lazynet.rules.carpenter import Carpenter
 from lazynet.rules.ftrl import FTRL
 from lazynet.rules.rda import RDA
@@ -135,18 +135,21 @@ def new_engine(
     penalty: ElasticNet,
     n_features: int,
     *,
+    loss: Loss = LOG_LOSS,
     form: Form | None = None,
     average: bool = False,
     wear: Wear | None = None,
 ) -> Engine:
     """A new engine, all weights zero: the rule's own, or the engine of a form.
 
+    Only rates that follow the data depend on ``loss``.
+
     >>> new_engine(RDA(), ElasticNet(), 3).name, new_engine(FoBoS(), ElasticNet(), 3).name
     ('rda', 'clock')
     """
     engine = algorithm_of(rule).engine
     if rule.has_state and engine is not None:
-        return engine(n_features, rule, penalty, wear)
+        return engine(n_features, rule, penalty, wear, loss)
     form = Clock() if form is None else form
     if isinstance(form, Tables):
         return TablesEngine(n_features, form.budget, wear)
@@ -184,8 +187,10 @@ def new_reference(
         l2=penalty.l2,
         fit_intercept=fit_intercept,
         epsilon=loss.epsilon,
-        **rule.get_params(),
+        **rule.twin_options(loss),
     )
+    if penalty.positive:
+        options["positive"] = True
     if rule.scheduled and isinstance(schedule, FromData):
         largest = rule.largest_rate(penalty) / 2
         return reference.DenseFromData(n_features, rule=rule.name, largest_rate=largest, **options)

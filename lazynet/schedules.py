@@ -178,12 +178,74 @@ class Pegasos(Formula):
     def _of_model(self, eta0: float, l2: float) -> float:
         if not l2 > 0:
             raise ValueError(
-                f"schedule='pegasos' is 1 / (l2 (t0 + t)) and needs l2 > 0, got l2={l2!r}"
+                f"schedule={self.name!r} is 1 / (l2 (t0 + t)) and needs l2 > 0, got l2={l2!r}"
             )
         return l2
 
     def _formula(self, scale: float, t: NDArray[np.float64]) -> Any:
         return 1.0 / (scale * (self.t0 + t))
+
+
+@dataclass(repr=False)
+class Optimal(Pegasos):
+    """eta_t = 1 / (l2 (t0 + t)), by default with the l2 of the model and t0 = l2^(-3/4).
+
+    This is "optimal" of scikit-learn's SGDClassifier, whose alpha is l2: the first rate is
+    l2^(-1/4), the size of a weight that such a penalty allows (Bottou 2012).
+
+    >>> Optimal(l2=1e-4).rates(0, 2).round(3).tolist()
+    [10.0, 9.99]
+    """
+
+    _kinds = table(l2=_SCALE, t0=Number(above=0, optional=True))
+    name: ClassVar[str] = "optimal"
+    l2: float | None = None
+    t0: float | None = None  # type: ignore[assignment]
+
+    def _formula(self, scale: float, t: NDArray[np.float64]) -> Any:
+        t0 = scale**-0.75 if self.t0 is None else self.t0
+        return 1.0 / (scale * (t0 + t))
+
+
+@dataclass(repr=False)
+class Adaptive(Formula):
+    """A constant rate that is divided by ``divisor`` when training makes no more progress.
+
+    ``fit`` finds no more progress where it would stop with another schedule: after
+    ``n_iter_no_change`` epochs in a row that have not lowered the loss by the share ``tol``.  It
+    stops when the rate is at most ``least``.  Without ``tol`` and in ``partial_fit`` the rate
+    stays what it is.
+
+    >>> Adaptive(0.5).rates(0, 3).tolist(), Adaptive(0.5).lowered()
+    ([0.5, 0.5, 0.5], Adaptive(eta0=0.1))
+    >>> Adaptive(1e-7).lowered() is None
+    True
+    """
+
+    _kinds = table(eta0=_SCALE, divisor=Number(above=1), least=Number(above=0))
+    name: ClassVar[str] = "adaptive"
+    eta0: float | None = None
+    divisor: float = 5.0
+    least: float = 1e-6
+
+    def lowered(self) -> Adaptive | None:
+        """The schedule after a stall; None where training ends."""
+        settled = self.settled()
+        if settled.eta0 is None or settled.eta0 <= settled.least:
+            return None
+        return replace(settled, eta0=settled.eta0 / settled.divisor).settled()
+
+    def _formula(self, scale: float, t: NDArray[np.float64]) -> Any:
+        return np.full(len(t), scale)
+
+
+def known_after_stall(schedule: Schedule) -> Schedule | None:
+    """The schedule to go on with once training makes no more progress; None where it ends.
+
+    >>> known_after_stall(Constant(0.5)) is None, known_after_stall(Adaptive(0.5))
+    (True, Adaptive(eta0=0.1))
+    """
+    return schedule.lowered() if isinstance(schedule, Adaptive) else None
 
 
 # The scale of the rates: of losses of a margin, and of losses of numbers.
@@ -355,7 +417,8 @@ def _check_rates(values: NDArray[np.float64], start: int) -> None:
 
 #: The schedules that have a name.
 SCHEDULES: dict[str, type[Formula] | type[FromData]] = {
-    kind.name: kind for kind in (Constant, InverseTime, InverseSqrt, Power, Pegasos, FromData)
+    kind.name: kind
+    for kind in (Constant, InverseTime, InverseSqrt, Power, Pegasos, Optimal, Adaptive, FromData)
 }
 
 

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lazynet.certificates import Found, certify
+from lazynet.engines import interior
 from lazynet.engines.dual import DualAscent, Standing
 from lazynet.engines.mean import MeanLoss
 from lazynet.engines.newton import ActiveColumns, Smoothing
@@ -36,6 +37,8 @@ _MOST_WAITING = 10
 # The smoothing of a loss whose slope jumps: its strength at first, in units of the objective at
 # zero weights, the factor by which it falls, and the least strength.
 _STRENGTH, _WEAKER, _WEAKEST = 1.0, 0.7, 1e-2
+# Epochs without so much progress after which a small problem is left to an interior point method.
+_PROGRESS, _MOST_RESTING = 0.9, 10
 # The share of X in the columns of the working set from which dual ascent is the faster method, and
 # the epochs that dual ascent gets.
 _DENSE, _EPOCHS_OF_ASCENT = 0.5, 60
@@ -114,6 +117,10 @@ class Multipliers(Newton):
 
     The loss is smoothed around the duals of the last place.  The duals of the minimum are held
     where they belong, so that the smoothing need not go to 0.
+
+    Where the smoothed loss is a line at most examples, Newton's method may come to rest: each step
+    goes no further than the next example whose slope jumps.  A small problem then goes on from what
+    an interior point method finds.
     """
 
     def __init__(
@@ -123,6 +130,7 @@ class Multipliers(Newton):
         # Where zero weights have no loss, any strength will do.
         strength = strength or 1.0
         self.strength, self.weakest = _STRENGTH * strength, _WEAKEST * strength
+        self.least, self.resting, self.been_inside = np.inf, 0, False
 
     def epoch(self, last: Place) -> Place:
         smoothing = Smoothing(self.strength, last.duals)
@@ -130,7 +138,21 @@ class Multipliers(Newton):
         place = self._improved(last)
         if place.gap > 0.5 * last.gap:
             self.strength = max(_WEAKER * self.strength, self.weakest)
-        return place
+        self.resting = 0 if place.gap < _PROGRESS * self.least else self.resting + 1
+        self.least = min(self.least, place.gap)
+        return self._from_inside(place) if self.resting == _MOST_RESTING else place
+
+    def _from_inside(self, last: Place) -> Place:
+        """The place that an interior point method finds, once, if it is the better one."""
+        if self.been_inside or not interior.suits(self.columns.mean):
+            return last
+        self.been_inside, self.resting = True, 0
+        found = interior.minimum_inside(self.columns.mean, self.penalty, last.intercept)
+        if found is None:
+            return last
+        self.columns.start(self.penalty, found.weights, found.intercept)
+        place = look(self.columns, self.penalty, found.duals)
+        return place if place.gap < last.gap else last
 
 
 def _shuffled_blocks(n_rows: int, generator: np.random.RandomState) -> NDArray[np.int64]:

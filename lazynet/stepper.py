@@ -71,6 +71,7 @@ class Stepper(Transactional):
         schedule=SCHEDULE,
         eta0=Number(above=0, optional=True),
         fit_intercept=FLAG,
+        positive=FLAG,
         engine=FORM,
         average=AVERAGE,
         wear=WEAR,
@@ -87,6 +88,7 @@ class Stepper(Transactional):
         schedule: ScheduleLike = "power",
         eta0: float | None = None,
         fit_intercept: bool = False,
+        positive: bool = False,
         engine: FormLike = "clock",
         average: AverageLike = False,
         wear: Wear | None = None,
@@ -111,7 +113,7 @@ class Stepper(Transactional):
     ) -> float:
         """Learn from one example, given by its nonzeros; returns the prediction made before.
 
-        ``indices`` strictly increase.  Classification losses take -1 or +1 as the target.
+        ``indices`` are distinct, in any order.  Classification losses take -1 or +1 as the target.
         """
         columns, numbers = check_example(indices, values, self.n_features)
         target, weight = check_number("target", target), check_number("weight", weight, least=0)

@@ -43,6 +43,7 @@ class BoundedTwin:
         l1: float = 0.0,
         l2: float = 0.0,
         fit_intercept: bool = False,
+        positive: bool = False,
         largest_cushion: float = math.inf,
         n_rows: int | None = None,
     ) -> None:
@@ -59,7 +60,7 @@ class BoundedTwin:
             chosen,
             n_features,
             loss=self.loss,
-            penalty=ElasticNet(l1, l2),
+            penalty=ElasticNet(l1, l2, positive),
             schedule=schedule,
             fit_intercept=fit_intercept,
             n_rows=n_rows,
@@ -94,6 +95,7 @@ class BoundedTwin:
             l1=plan.penalty.l1,
             l2=plan.penalty.l2,
             fit_intercept=plan.fit_intercept,
+            positive=plan.penalty.positive,
             largest_cushion=largest_cushion,
             n_rows=n_rows,
         )

@@ -208,6 +208,11 @@ class Engine:
             kept = [averages_kernel.TOTAL_FIELD, averages_kernel.INTERCEPT_SUM_FIELD]
             self.totals[kept] = other.totals[kept]
 
+    def copy_state(self, other: Engine) -> None:
+        """Take over every number of an engine of the same kind, its settings among them."""
+        for name in (*self._per_weight, *self._scalars):
+            getattr(self, name)[...] = getattr(other, name)
+
     # --- what engines share ---
 
     def state(self) -> State:

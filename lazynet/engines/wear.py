@@ -47,11 +47,13 @@ class Wear(SettledFields):
         step_order: str,
         fit_intercept: bool,
         pulls: bool = True,
+        positive: bool = False,
         tuning: tuple[float, ...] | None = None,
     ) -> Task:
-        """The task of a kernel in one run; ``pulls`` says whether there is an l1 penalty.
+        """The task of a kernel in one run.
 
-        ``tuning`` is given where the kernel computes the rates from the rows.
+        ``pulls`` says whether there is an l1 penalty, ``positive`` whether no weight may be
+        negative.  ``tuning`` is given where the kernel computes the rates from the rows.
         """
         return Task(
             loss.code,
@@ -65,6 +67,7 @@ class Wear(SettledFields):
             self.reach,
             self.largest_reach,
             pulls,
+            positive,
             tuning,
         )
 

@@ -12,6 +12,9 @@ the scale once, and the step is divided by the scale once.
 The rates are given with the steps, or computed here from the rows (from_data.pxd) if the task says
 so; then ``rates`` is the state from which the next rate follows.
 
+Where the task is ``positive``, a step sets a weight of its example that it takes below 0 to 0.  No
+shrink changes a sign, so that all weights stay at 0 or above.
+
 With an ``Average`` the same steps also keep, per weight, what the average of the iterates needs
 (averages.pyx); ``stored`` then holds cells {z, before}.
 
@@ -241,6 +244,8 @@ def run(
                     )
                 elif averaged:
                     ops.averaged_update(csr, &at.now, at.ahead, z, clock.shift, move, &past)
+                elif task.positive:
+                    ops.positive_update(csr, &at.now, at.ahead, z, clock.shift, move)
                 elif clock.shift == 0.0:
                     ops.update(csr, &at.now, at.ahead, z, move)
                 else:

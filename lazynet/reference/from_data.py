@@ -14,9 +14,15 @@ from lazynet.reference.losses import LOSSES
 from lazynet.reference.shrink import SHRINKS
 
 #: The curvature of the losses whose slope has no bound: they take implicit steps.
-IMPLICIT = {"squared_hinge": 2.0, "squared_error": 1.0}
+IMPLICIT = {"squared_hinge": 2.0, "squared_error": 1.0, "squared_epsilon_insensitive": 2.0}
 #: The losses of numbers; all other losses depend on the margin.
-NUMBERS = ("squared_error", "absolute_error", "huber", "epsilon_insensitive")
+NUMBERS = (
+    "squared_error",
+    "absolute_error",
+    "huber",
+    "epsilon_insensitive",
+    "squared_epsilon_insensitive",
+)
 #: The squared size of the intercept's feature, beside rows of the mean norm 1.
 INTERCEPT_OF_MARGINS, INTERCEPT_OF_NUMBERS = 2.0**-5, 1.0
 #: Where the slopes no longer shrink, losses of numbers multiply their rates by these numbers.
@@ -47,12 +53,13 @@ class DenseFromData:
         fit_intercept: bool = False,
         epsilon: float = 0.1,
         largest_rate: float = math.inf,
+        positive: bool = False,
     ) -> None:
         self.loss, self.slope, self.shrink = loss, LOSSES[loss][1], SHRINKS[rule]
         self.l1, self.l2 = l1, l2
         self.step_order = step_order
         self.fit_intercept, self.epsilon = fit_intercept, epsilon
-        self.largest_rate = largest_rate
+        self.largest_rate, self.positive = largest_rate, positive
         self.weights = [0.0] * n_features
         self.intercept = 0.0
         self.t = 0
@@ -89,6 +96,8 @@ class DenseFromData:
             self._shrink_all()
         for j, x in zip(indices, values, strict=True):
             self.weights[j] -= self.rate * g * x
+            if self.positive and self.weights[j] < 0:
+                self.weights[j] = 0.0
         if self.step_order == "gradient_first":
             self._shrink_all()
         self.intercept -= rate_of_intercept * g
@@ -153,7 +162,8 @@ class DenseFromData:
 
     def _slope_size(self, Y: float) -> float:
         """G"""
-        return {"squared_error": Y, "huber": min(Y, self.epsilon)}.get(self.loss, 1.0)
+        sizes = {"squared_error": Y, "squared_epsilon_insensitive": Y}
+        return {**sizes, "huber": min(Y, self.epsilon)}.get(self.loss, 1.0)
 
     def _damping(self, p: float, y: float, g: float, weight: float, reach: float) -> float:
         """The factor of the slope ``g``: the step changes the prediction by reach times g."""

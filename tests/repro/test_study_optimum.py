@@ -1,5 +1,6 @@
 """Study optimum: problems are the same for all programs, and verdicts follow from the records."""
 
+import copy
 import json
 from dataclasses import replace
 
@@ -309,6 +310,19 @@ def test_a_lower_bound_that_is_too_low_decides_nothing():
     saga["stopped"] = 50.0
     label = "scikit-learn saga / lazynet, elastic net, corpus, at 0.0001: geometric mean"
     assert verdicts(document)[label] == "stopped too early to tell"
+
+
+def test_a_problem_on_which_nobody_was_stopped_decides():
+    document = made_up()
+    saga = document["records"][shown(0.1).key]["ladders"][SAGA]
+    saga["stopped"] = 50.0
+    other = Question(CORPUS, LOGISTIC, 0.3, 0.03)
+    record = copy.deepcopy(document["records"][shown(0.1).key])
+    record["ladders"][SAGA]["stopped"] = None
+    record["seconds"]["0.0001"][SAGA] = [2.0]
+    document["records"][other.key] = record
+    label = "scikit-learn saga / lazynet, elastic net, corpus, at 0.0001: geometric mean"
+    assert verdicts(document)[label] == "MISSED on 1, stopped too early to tell on 1"
 
 
 def test_what_was_not_measured_has_no_verdict():
