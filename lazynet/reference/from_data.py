@@ -136,7 +136,7 @@ class DenseFromData:
         k = (INTERCEPT_OF_NUMBERS if numbers else INTERCEPT_OF_MARGINS) * self.fit_intercept
         u = ((size / self.m if size else 0.0) + k) / (1.0 + k)
         counted = weight * weight * min(u, 8.0)
-        share = (8.0 if numbers else 32.0) / (1.0 + k)
+        share = (32.0 if not numbers else 8.0 if implicit else 16.0) / (1.0 + k)
         if not implicit and u > 8.0:
             share *= math.sqrt(8.0 / u)
         spread, root_mean_square = self._scales() if numbers else (1.0, 1.0)
