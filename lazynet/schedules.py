@@ -299,13 +299,20 @@ class FromData(ParameterObject):
     >>> from lazynet import Stepper
     >>> stepper = Stepper(1, loss="squared_error", schedule=FromData())
     >>> [round(stepper.step([0], [1.0], target=1.0), 3) for _ in range(3)]
-    [0.0, 0.727, 0.924]
+    [0.0, 0.727, 0.925]
     """
 
     name: ClassVar[str] = "from_data"
 
     def rates(self, start: int, stop: int) -> NDArray[np.float64]:
-        """Refused: there are no rates before there are rows."""
+        """Refused: there are no rates before there are rows.
+
+        >>> FromData().rates(0, 2)
+        Traceback (most recent call last):
+        ...
+        ValueError: schedule=FromData() computes its rates from the rows as it learns from them, \
+and cannot give them beforehand
+        """
         raise ValueError(
             "schedule=FromData() computes its rates from the rows as it learns from them, and "
             "cannot give them beforehand"

@@ -37,6 +37,8 @@ class DenseFromData:
     0.0
     >>> twin.m, twin.rate  # 8 * 4 / sqrt(16 + 8 * 16) / 4
     (4.0, 0.6666666666666666)
+    >>> round(twin.predict([0], [2.0]), 3)
+    2.909
     >>> round(twin.step([0], [2.0], target=4.0), 3)  # an implicit step does not overshoot
     2.909
     """
