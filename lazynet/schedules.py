@@ -304,7 +304,14 @@ class FromData(ParameterObject):
     name: ClassVar[str] = "from_data"
 
     def rates(self, start: int, stop: int) -> NDArray[np.float64]:
-        """Refused: there are no rates before there are rows."""
+        """Refused: there are no rates before there are rows.
+
+        >>> FromData().rates(0, 2)
+        Traceback (most recent call last):
+        ...
+        ValueError: schedule=FromData() computes its rates from the rows as it learns from them, \
+and cannot give them beforehand
+        """
         raise ValueError(
             "schedule=FromData() computes its rates from the rows as it learns from them, and "
             "cannot give them beforehand"
