@@ -10,8 +10,9 @@ takes one example at a time.
 
 The small objects name and configure what the estimators are made of: rules (`FoBoS`, `SGD`,
 `TruncatedGradient`, `RDA`, `FTRL`, `AdaGrad`, `SAGA`, `Carpenter`), schedules (`Constant`,
-`InverseTime`, `InverseSqrt`, `Power`, `Pegasos`), engines (`Clock`, `Tables`, `Rescaled`, `Dense`),
-averages (`FromStep`, `Suffix`, `PolynomialDecay`) and losses (`Huber`, `EpsilonInsensitive`).
+`InverseTime`, `InverseSqrt`, `Power`, `Pegasos`, `Optimal`, `Adaptive`, `FromData`), engines
+(`Clock`, `Tables`, `Rescaled`, `Dense`), averages (`FromStep`, `Suffix`, `PolynomialDecay`) and
+losses (`Huber`, `EpsilonInsensitive`, `SquaredEpsilonInsensitive`).
 
 `lazynet.catalogue` is the table of all rules; `lazynet.testing` compares lazy rules with a dense
 twin; `lazynet.reference` holds every algorithm in plain Python; `lazynet.checks` bounds the effect
@@ -40,7 +41,8 @@ if TYPE_CHECKING:
     from lazynet.estimators.elastic_net import LazyNetClassifier, LazyNetRegressor
     from lazynet.estimators.stabilised import StabilisedSGDClassifier
     from lazynet.forms import Clock, Dense, Rescaled, Tables
-    from lazynet.losses import EpsilonInsensitive, Huber
+    from lazynet.importances import Balanced
+    from lazynet.losses import EpsilonInsensitive, Huber, SquaredEpsilonInsensitive
     from lazynet.path_figures import plot_choice, plot_path
     from lazynet.paths import NetPath, net_path
     from lazynet.penalties import ElasticNet
@@ -52,11 +54,14 @@ if TYPE_CHECKING:
     from lazynet.rules.saga import SAGA
     from lazynet.rules.truncated_gradient import TruncatedGradient
     from lazynet.schedules import (
+        Adaptive,
         Constant,
         FromArray,
         FromCallable,
+        FromData,
         InverseSqrt,
         InverseTime,
+        Optimal,
         Pegasos,
         Power,
     )
@@ -69,6 +74,8 @@ _ROOMS = {
     "ASGDClassifier": "lazynet.estimators.dekel",
     "ASGDRegressor": "lazynet.estimators.dekel",
     "AdaGrad": "lazynet.rules.adagrad",
+    "Adaptive": "lazynet.schedules",
+    "Balanced": "lazynet.importances",
     "Carpenter": "lazynet.rules.carpenter",
     "Clock": "lazynet.forms",
     "Constant": "lazynet.schedules",
@@ -82,6 +89,7 @@ _ROOMS = {
     "FTRL": "lazynet.rules.ftrl",
     "FoBoS": "lazynet.rules.affine",
     "FromArray": "lazynet.schedules",
+    "FromData": "lazynet.schedules",
     "FromCallable": "lazynet.schedules",
     "FromStep": "lazynet.averages",
     "Huber": "lazynet.losses",
@@ -90,6 +98,7 @@ _ROOMS = {
     "LazyNetClassifier": "lazynet.estimators.elastic_net",
     "LazyNetRegressor": "lazynet.estimators.elastic_net",
     "NetPath": "lazynet.paths",
+    "Optimal": "lazynet.schedules",
     "Pegasos": "lazynet.schedules",
     "PolynomialDecay": "lazynet.averages",
     "Power": "lazynet.schedules",
@@ -98,6 +107,7 @@ _ROOMS = {
     "SAGA": "lazynet.rules.saga",
     "SGD": "lazynet.rules.affine",
     "SelectionReport": "lazynet.selection",
+    "SquaredEpsilonInsensitive": "lazynet.losses",
     "StabilisedSGDClassifier": "lazynet.estimators.stabilised",
     "Stepper": "lazynet.stepper",
     "Suffix": "lazynet.averages",
@@ -122,6 +132,8 @@ __all__ = [
     "ASGDClassifier",
     "ASGDRegressor",
     "AdaGrad",
+    "Adaptive",
+    "Balanced",
     "Carpenter",
     "Clock",
     "Constant",
@@ -135,6 +147,7 @@ __all__ = [
     "FoBoS",
     "FromArray",
     "FromCallable",
+    "FromData",
     "FromStep",
     "Huber",
     "InverseSqrt",
@@ -142,11 +155,13 @@ __all__ = [
     "LazyNetClassifier",
     "LazyNetRegressor",
     "NetPath",
+    "Optimal",
     "Pegasos",
     "PolynomialDecay",
     "Power",
     "Rescaled",
     "SelectionReport",
+    "SquaredEpsilonInsensitive",
     "StabilisedSGDClassifier",
     "Stepper",
     "Suffix",

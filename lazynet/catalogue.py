@@ -36,12 +36,13 @@ from lazynet.reference.saga import DenseSAGA
 from lazynet.reference.truncated_gradient import DenseTruncatedGradient
 from lazynet.rules.adagrad import AdaGrad
 from lazynet.rules.affine import SGD, FoBoS
-from lazynet.rules.base import Rule
+from lazynet.rules.base import LOG_LOSS, Rule
 from lazynet.rules.carpenter import Carpenter
 from lazynet.rules.ftrl import FTRL
 from lazynet.rules.rda import RDA
 from lazynet.rules.saga import SAGA
 from lazynet.rules.truncated_gradient import TruncatedGradient
+from lazynet.schedules import FromData
 
 
 @dataclass(frozen=True)
@@ -134,18 +135,21 @@ def new_engine(
     penalty: ElasticNet,
     n_features: int,
     *,
+    loss: Loss = LOG_LOSS,
     form: Form | None = None,
     average: bool = False,
     wear: Wear | None = None,
 ) -> Engine:
     """A new engine, all weights zero: the rule's own, or the engine of a form.
 
+    Only rates that follow the data depend on ``loss``.
+
     >>> new_engine(RDA(), ElasticNet(), 3).name, new_engine(FoBoS(), ElasticNet(), 3).name
     ('rda', 'clock')
     """
     engine = algorithm_of(rule).engine
     if rule.has_state and engine is not None:
-        return engine(n_features, rule, penalty, wear)
+        return engine(n_features, rule, penalty, wear, loss)
     form = Clock() if form is None else form
     if isinstance(form, Tables):
         return TablesEngine(n_features, form.budget, wear)
@@ -183,8 +187,13 @@ def new_reference(
         l2=penalty.l2,
         fit_intercept=fit_intercept,
         epsilon=loss.epsilon,
-        **rule.get_params(),
+        **rule.twin_options(loss),
     )
+    if penalty.positive:
+        options["positive"] = True
+    if rule.scheduled and isinstance(schedule, FromData):
+        largest = rule.largest_rate(penalty) / 2
+        return reference.DenseFromData(n_features, rule=rule.name, largest_rate=largest, **options)
     if rule.scheduled:
         options["schedule"] = schedule
     if not rule.streams:

@@ -1,8 +1,9 @@
 """X, y, weights and the sample order are checked and converted here, once.
 
 A CSR matrix of float32 or float64 with int32 or int64 indices is used in place, also if it is
-read-only or memory-mapped; any other matrix is converted.  A thread that writes to X while a model
-learns from X can spoil the model, but corrupts no memory.  A memory-mapped file that is made
+read-only or memory-mapped, and whatever the order of the columns in a row; any other matrix is
+converted.  A thread that writes to X while a model learns from X can spoil the model, but corrupts
+no memory.  A memory-mapped file that is made
 shorter while it is read ends the process (SIGBUS): no program can check for that beforehand.
 Predictions use SciPy's matrix product, which relies on X not changing during the product.
 """
@@ -18,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from lazynet.kernels.examples import DEFECT_NOT_FINITE, DEFECT_NOT_SORTED, DEFECTS, Examples
+from lazynet.kernels.examples import DEFECT_NOT_FINITE, DEFECT_REPEATED, DEFECTS, Examples
 from lazynet.params import as_array, check_array
 
 _NAMES_X_OR_Y = re.compile(r"\b[Xy]\b")
@@ -40,6 +41,19 @@ def as_examples(
     given = (y, sample_weight, sizes)
     counts = [None if a is None else plain(a, np.dtype(np.float64)) for a in given]
     return Examples(X.data, X.indices, X.indptr, X.shape[1], *counts)
+
+
+def sizes_of(X: sparse.csr_matrix | Examples, kind: str | None) -> NDArray[np.float64] | None:
+    """The size of every row that rates follow (``Plan.sizes``); None where they follow none.
+
+    >>> sizes_of(sparse.csr_matrix([[3.0, -4.0], [0.0, 0.0]]), "absolute_sums")
+    array([7., 0.])
+    """
+    if kind is None:
+        return None
+    examples = X if isinstance(X, Examples) else as_examples(X)
+    sizes: NDArray[np.float64] = getattr(examples, kind)()
+    return sizes
 
 
 def touched_columns(X: sparse.csr_matrix) -> NDArray[Any]:
@@ -107,11 +121,11 @@ def plain_arrays(X: sparse.csr_matrix) -> sparse.csr_matrix:
 
 
 def usable_rows(X: sparse.csr_matrix, *, only_range: bool = False) -> sparse.csr_matrix:
-    """X itself if a kernel can read X, or a sorted copy if only the columns are out of order.
+    """X itself if a kernel can read X, or a copy that sums what a row holds of one column.
 
-    (scikit-learn's vectorizers return rows whose columns are not in order.)  Any other defect is
-    refused with the number of the row.  ``only_range`` refuses only indices outside the matrix,
-    which suffices for predictions.
+    The columns of a row may come in any order, as they do from scikit-learn's vectorizers.  Any
+    defect but a repeated column is refused with the number of the row.  ``only_range`` refuses only
+    indices outside the matrix, which suffices for predictions.
     """
     if X.ndim != 2:
         raise ValueError(f"X must have two dimensions, got {X.ndim}")
@@ -131,7 +145,7 @@ def usable_rows(X: sparse.csr_matrix, *, only_range: bool = False) -> sparse.csr
     row, code = defect
     if code == DEFECT_NOT_FINITE:
         raise ValueError(f"Input X contains NaN or infinity, first in row {row}.")
-    if code != DEFECT_NOT_SORTED:
+    if code != DEFECT_REPEATED:
         raise ValueError(
             f"X: row {row} cannot be used: {DEFECTS[code]}; accepted are column indices from 0 "
             f"to {X.shape[1] - 1}, and row starts in indptr that rise from 0 to {len(values)}"
@@ -325,8 +339,9 @@ def check_example(
                 f"indices must lie between 0 and {n_features - 1}, "
                 f"got {columns.min()} to {columns.max()}"
             )
-        if (np.diff(columns) <= 0).any():
-            raise ValueError("indices must be strictly increasing: sort them, merge repeated ones")
+        # The kernels take distinct columns in any order; columns that increase are distinct.
+        if (np.diff(columns) <= 0).any() and len(np.unique(columns)) < len(columns):
+            raise ValueError("indices must be distinct: sum the values of repeated ones")
         if not np.isfinite(numbers).all():
             raise ValueError("values must be finite, got NaN or infinity")
     return (

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,7 +13,65 @@ from scipy import sparse
 from sklearn.utils.class_weight import compute_class_weight
 
 from lazynet.data import unusable
-from lazynet.params import Special, check_array, check_number, shown
+from lazynet.params import (
+    ParameterObject,
+    Special,
+    check_array,
+    check_number,
+    refuse_class,
+    shown,
+    table,
+)
+
+
+def _check_counts(name: str, value: Any) -> dict[Any, float]:
+    if not isinstance(value, Mapping):
+        raise TypeError(
+            f"{name} must map every class to the number of its rows, got {shown(value)}"
+        )
+    return {
+        label: check_number(f"{name} for the class {shown(label)}", count, above=0)
+        for label, count in value.items()
+    }
+
+
+@dataclass(repr=False)
+class Balanced(ParameterObject):
+    """Class weights under which every class weighs the same, as ``class_weight="balanced"``.
+
+    The weight of a class is the sum of the counts over the number of classes times its count.
+    ``class_counts`` maps every class to the number or to the share of its rows; None counts the
+    rows in y, which only ``fit`` can do.
+
+    >>> from lazynet import LazyNetClassifier
+    >>> model = LazyNetClassifier(class_weight=Balanced(class_counts={"no": 900, "yes": 100}))
+    >>> model.partial_fit([[1.0], [2.0]], ["no", "yes"], classes=["no", "yes"]).t_
+    2
+    >>> Balanced(class_counts={"no": 0.9, "yes": 0.1}).by_class(np.array(["no", "yes"])).round(3)
+    array([0.556, 5.   ])
+    """
+
+    _kinds = table(class_counts=Special(check=_check_counts, optional=True))
+    name: ClassVar[str] = "balanced"
+    class_counts: Mapping[Any, float] | None = None
+
+    def by_class(self, classes: NDArray[Any]) -> NDArray[np.float64]:
+        """The weight of each of the ``classes``, which must be the classes that are counted."""
+        counted = self.settled().class_counts
+        assert counted is not None, "without counts the rows of y are counted"
+        given = {label: counted[label] for label in classes.tolist() if label in counted}
+        missing = [label for label in classes.tolist() if label not in given]
+        if missing or len(given) != len(counted):
+            raise ValueError(
+                f"class_counts of Balanced must name the classes {classes}, got {list(counted)}"
+            )
+        counts = np.array([given[label] for label in classes.tolist()])
+        with np.errstate(over="ignore", divide="ignore"):
+            weights = counts.sum() / (len(classes) * counts)
+        if not np.isfinite(weights).all():
+            raise ValueError(f"class_counts of Balanced must have a finite ratio, got {counted}")
+        return np.asarray(weights, dtype=np.float64)
+
 
 # The least sum of importances: its inverse times a loss is a number.
 _LEAST_TOTAL = 1e-200
@@ -73,12 +132,16 @@ def check_classes(classes: ArrayLike) -> NDArray[Any]:
         ) from None
 
 
-def _check_class_weight(name: str, value: Any) -> str | dict[Any, float]:
-    if isinstance(value, str) and value == "balanced":
-        return str(value)
+def _check_class_weight(name: str, value: Any) -> Balanced | dict[Any, float]:
+    if isinstance(value, str) and value == Balanced.name:
+        return Balanced()
+    if isinstance(value, Balanced):
+        return value.settled()
+    refuse_class(name, value)
     if not isinstance(value, Mapping):
         raise ValueError(
-            f"{name} must be None, 'balanced' or a dict of weights by class, got {shown(value)}"
+            f"{name} must be None, 'balanced', Balanced(class_counts) or a dict of weights by "
+            f"class, got {shown(value)}"
         )
     return {
         label: check_number(f"{name}[{shown(label)}]", weight, least=0)
@@ -87,11 +150,13 @@ def _check_class_weight(name: str, value: Any) -> str | dict[Any, float]:
 
 
 #: The kind of the parameter ``class_weight``.
-CLASS_WEIGHT = Special(check=_check_class_weight, optional=True)
+CLASS_WEIGHT = Special(check=_check_class_weight, optional=True, objects=(Balanced,))
+
+ClassWeightLike = Mapping[Any, float] | str | Balanced
 
 
 def importances(
-    class_weight: str | dict[Any, float] | None,
+    class_weight: Balanced | dict[Any, float] | None,
     classes: NDArray[Any],
     X: sparse.csr_matrix,
     y: Any,
@@ -101,8 +166,12 @@ def importances(
     weights = check_sample_weight(sample_weight, X)
     if class_weight is None:
         return weights
-    with unusable("class_weight"):
-        by_class = compute_class_weight(class_weight, classes=classes, y=y)
+    if isinstance(class_weight, Balanced) and class_weight.class_counts is not None:
+        by_class = class_weight.by_class(classes)
+    else:
+        chosen = Balanced.name if isinstance(class_weight, Balanced) else class_weight
+        with unusable("class_weight"):
+            by_class = compute_class_weight(chosen, classes=classes, y=y)
     by_row = by_class[np.searchsorted(classes, y)]
     if weights is None:
         return by_row

@@ -28,7 +28,9 @@ class Loss:
     ``margin`` losses take y = -1 or +1 and depend on m = p*y; the others take any real y.
     ``curvature`` bounds the second derivative in p; None marks a derivative that jumps.
     ``kinks`` are the points where the derivative jumps, in m or in p - y: a pair (c, k) stands for
-    the point c + k * epsilon.
+    the point c + k * epsilon.  There the slope is 0, but -y for "perceptron", which would not move
+    zero weights otherwise.  ``trivial_minimum`` marks a loss that with any penalty is least at zero
+    weights.
     """
 
     name: str
@@ -41,7 +43,8 @@ class Loss:
     has_probability: bool = False
     uses_epsilon: bool = False
     unbounded_slope: bool = False
-    #: the width of "huber" and "epsilon_insensitive"; the other losses ignore it
+    trivial_minimum: bool = False
+    #: the width of the losses with ``uses_epsilon``; the other losses ignore it
     epsilon: float = 0.1
 
 
@@ -78,6 +81,18 @@ _ROWS = (
         "epsilon_insensitive", 7, False, "max(0, |p - y| - e)", "support vector regression",
         curvature=None, kinks=((0.0, 1.0), (0.0, -1.0)), uses_epsilon=True,
     ),
+    Loss(
+        "smooth_hinge", 8, True, "0 if m >= 1, (1 - m)^2 / 2 if 0 < m < 1, 1/2 - m if m <= 0",
+        "Rennie & Srebro 2005", curvature=1.0,
+    ),
+    Loss(
+        "perceptron", 9, True, "max(0, -m)", "Rosenblatt 1958",
+        curvature=None, kinks=((0.0, 0.0),), trivial_minimum=True,
+    ),
+    Loss(
+        "squared_epsilon_insensitive", 10, False, "max(0, |p - y| - e)^2",
+        "L2 support vector regression", curvature=2.0, uses_epsilon=True, unbounded_slope=True,
+    ),
 )  # fmt: skip
 
 #: Every loss by the name scikit-learn gives it.
@@ -95,9 +110,7 @@ _FOREIGN = {
 }
 # Losses of other libraries that do not exist here, and the nearest losses.
 _NEAREST = {
-    "perceptron": "hinge",
     "quantile": "absolute_error",
-    "squared_epsilon_insensitive": "epsilon_insensitive",
 }
 
 
@@ -129,7 +142,26 @@ class EpsilonInsensitive(ParameterObject):
     epsilon: float = 0.1
 
 
-LossLike = str | Huber | EpsilonInsensitive
+@dataclass(repr=False)
+class SquaredEpsilonInsensitive(ParameterObject):
+    """The loss "squared_epsilon_insensitive": zero up to ``epsilon``, then the excess squared.
+
+    >>> from lazynet import LazyNetRegressor
+    >>> LazyNetRegressor(loss=SquaredEpsilonInsensitive(0.5))
+    LazyNetRegressor(loss=SquaredEpsilonInsensitive(epsilon=0.5))
+    """
+
+    _kinds = table(epsilon=STRENGTH)
+    name: ClassVar[str] = "squared_epsilon_insensitive"
+    epsilon: float = 0.1
+
+
+LossLike = str | Huber | EpsilonInsensitive | SquaredEpsilonInsensitive
+
+_OBJECTS = (Huber, EpsilonInsensitive, SquaredEpsilonInsensitive)
+
+#: The objects that carry the width of a loss, by the name of the loss.
+LOSS_OBJECTS = {kind.name: kind for kind in _OBJECTS}
 
 
 def get_loss(value: Any, name: str = "loss") -> Loss:
@@ -142,7 +174,7 @@ def get_loss(value: Any, name: str = "loss") -> Loss:
     """
     if isinstance(value, Loss):
         return value
-    if isinstance(value, (Huber, EpsilonInsensitive)):
+    if isinstance(value, _OBJECTS):
         return replace(LOSSES[value.name], epsilon=value.settled().epsilon)
     refuse_class(name, value)
     if isinstance(value, str) and value not in LOSSES and value in _FOREIGN:
@@ -163,4 +195,19 @@ def _check_loss(name: str, value: Any) -> Loss:
 
 
 #: The kind of the parameter ``loss``, which is settled to a row of the table.
-LOSS = Special(check=_check_loss, objects=(Huber, EpsilonInsensitive))
+LOSS = Special(check=_check_loss, objects=_OBJECTS)
+
+
+def _check_minimised(name: str, value: Any) -> Loss:
+    loss = get_loss(value, name)
+    if loss.trivial_minimum:
+        accepted = sorted(other for other, row in LOSSES.items() if not row.trivial_minimum)
+        raise ValueError(
+            f"{name} must be one of {accepted}, got {loss.name!r}, whose minimum is at zero "
+            f"weights whatever the penalty: {name}='hinge' is the loss with a margin"
+        )
+    return loss
+
+
+#: The kind of the parameter ``loss`` of what goes to the minimum.
+MINIMISED_LOSS = Special(check=_check_minimised, objects=_OBJECTS)

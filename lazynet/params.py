@@ -93,6 +93,8 @@ def check_number(
         return number
     if most < math.inf:
         what = f"lie between {least:g} and {most:g}"
+    elif below < math.inf and above > -math.inf:
+        what = f"lie between {above:g} and {below:g}, both excluded"
     elif below < math.inf:
         what = f"lie between {least:g} and {below:g}, {below:g} excluded"
     elif above > -math.inf:

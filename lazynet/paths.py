@@ -20,7 +20,7 @@ from sklearn.utils.multiclass import type_of_target
 from lazynet.certificates import certify
 from lazynet.estimators.base import SparseClassifier, SparseRegressor
 from lazynet.importances import check_sample_weight
-from lazynet.losses import LOSS, Loss, LossLike
+from lazynet.losses import MINIMISED_LOSS, Loss, LossLike
 from lazynet.minimise import Minimiser, Minimum, Problem
 from lazynet.params import (
     EPOCHS,
@@ -65,7 +65,7 @@ N_POINTS = Integer(least=1, most=2**20)
 SMALLEST = Number(least=1e-12, most=1)
 
 _KINDS = table(
-    loss=LOSS,
+    loss=MINIMISED_LOSS,
     l1_ratio=RATIO,
     l1s=STRENGTHS,
     l2s=STRENGTHS,

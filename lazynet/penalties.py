@@ -1,4 +1,7 @@
-"""The penalty: l1 * sum|w| + l2/2 * sum w^2.  The intercept is not penalised."""
+"""The penalty: l1 * sum|w| + l2/2 * sum w^2, and whether weights may be negative.
+
+The intercept is not penalised, and may be negative.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from lazynet.params import STRENGTH, SettledFields, table
+from lazynet.params import FLAG, STRENGTH, SettledFields, table
 
 
 @dataclass(frozen=True)
@@ -18,9 +21,11 @@ class ElasticNet(SettledFields):
     14.0
     """
 
-    _kinds = table(l1=STRENGTH, l2=STRENGTH)
+    _kinds = table(l1=STRENGTH, l2=STRENGTH, positive=FLAG)
     l1: float = 0.0
     l2: float = 0.0
+    positive: bool = False
+    """Whether weights below 0 are forbidden."""
 
     def value(self, weights: NDArray[np.float64]) -> float:
         """The exact penalty of ``weights``."""

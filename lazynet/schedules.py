@@ -16,6 +16,7 @@ from typing import Any, ClassVar, Protocol, Self, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from lazynet.losses import Loss
 from lazynet.params import Number, ParameterObject, Special, check_array, refuse_class, shown, table
 
 
@@ -177,12 +178,169 @@ class Pegasos(Formula):
     def _of_model(self, eta0: float, l2: float) -> float:
         if not l2 > 0:
             raise ValueError(
-                f"schedule='pegasos' is 1 / (l2 (t0 + t)) and needs l2 > 0, got l2={l2!r}"
+                f"schedule={self.name!r} is 1 / (l2 (t0 + t)) and needs l2 > 0, got l2={l2!r}"
             )
         return l2
 
     def _formula(self, scale: float, t: NDArray[np.float64]) -> Any:
         return 1.0 / (scale * (self.t0 + t))
+
+
+@dataclass(repr=False)
+class Optimal(Pegasos):
+    """eta_t = 1 / (l2 (t0 + t)), by default with the l2 of the model and t0 = l2^(-3/4).
+
+    This is "optimal" of scikit-learn's SGDClassifier, whose alpha is l2: the first rate is
+    l2^(-1/4), the size of a weight that such a penalty allows (Bottou 2012).
+
+    >>> Optimal(l2=1e-4).rates(0, 2).round(3).tolist()
+    [10.0, 9.99]
+    """
+
+    _kinds = table(l2=_SCALE, t0=Number(above=0, optional=True))
+    name: ClassVar[str] = "optimal"
+    l2: float | None = None
+    t0: float | None = None  # type: ignore[assignment]
+
+    def _formula(self, scale: float, t: NDArray[np.float64]) -> Any:
+        t0 = scale**-0.75 if self.t0 is None else self.t0
+        return 1.0 / (scale * (t0 + t))
+
+
+@dataclass(repr=False)
+class Adaptive(Formula):
+    """A constant rate that is divided by ``divisor`` when training makes no more progress.
+
+    ``fit`` finds no more progress where it would stop with another schedule: after
+    ``n_iter_no_change`` epochs in a row that have not lowered the loss by the share ``tol``.  It
+    stops when the rate is at most ``least``.  Without ``tol`` and in ``partial_fit`` the rate
+    stays what it is.
+
+    >>> Adaptive(0.5).rates(0, 3).tolist(), Adaptive(0.5).lowered()
+    ([0.5, 0.5, 0.5], Adaptive(eta0=0.1))
+    >>> Adaptive(1e-7).lowered() is None
+    True
+    """
+
+    _kinds = table(eta0=_SCALE, divisor=Number(above=1), least=Number(above=0))
+    name: ClassVar[str] = "adaptive"
+    eta0: float | None = None
+    divisor: float = 5.0
+    least: float = 1e-6
+
+    def lowered(self) -> Adaptive | None:
+        """The schedule after a stall; None where training ends."""
+        settled = self.settled()
+        if settled.eta0 is None or settled.eta0 <= settled.least:
+            return None
+        return replace(settled, eta0=settled.eta0 / settled.divisor).settled()
+
+    def _formula(self, scale: float, t: NDArray[np.float64]) -> Any:
+        return np.full(len(t), scale)
+
+
+def known_after_stall(schedule: Schedule) -> Schedule | None:
+    """The schedule to go on with once training makes no more progress; None where it ends.
+
+    >>> known_after_stall(Constant(0.5)) is None, known_after_stall(Adaptive(0.5))
+    (True, Adaptive(eta0=0.1))
+    """
+    return schedule.lowered() if isinstance(schedule, Adaptive) else None
+
+
+# The scale of the rates: of losses of a margin, and of losses of numbers.
+_MARGINS, _NUMBERS = 32.0, 8.0
+# Rows of a size |x|^2 beyond this many mean sizes m have a smaller rate.
+_SLACK = 8.0
+# The squared size of the intercept's feature, beside rows of the mean norm.
+_INTERCEPT_OF_MARGINS, _INTERCEPT_OF_NUMBERS = 2.0**-5, 1.0
+# A lack of progress multiplies the rates of the weights and of the intercept by these numbers, for
+# losses of numbers.
+_LOWERING, _INTERCEPT_LOWERING = 0.5**0.25, 0.25
+
+
+@dataclass(repr=False)
+class FromData(ParameterObject):
+    """Rates that nobody has to choose: the clock computes them from the rows.
+
+    With m the square of the mean of |x| over the rows, k the weight of an intercept beside a row of
+    the mean norm (0 without an intercept), g the slope of the loss and s the importance,
+
+        u = (|x|^2 / m + k) / (1 + k)
+        acc += s^2 min(g^2, 8 G^2) min(u, 8)
+        eta = C Y sqrt(min(1, 8 / u)) / ((1 + k) sqrt(acc + 8 G^2))
+
+    The rate of the weights is eta / m, at most half of what the rule allows.  The rate of the
+    intercept is k eta.
+
+    - Losses of a margin: C = 32, Y = G = 1, k = 1/32.
+    - Losses of numbers: C = 8 and k = 1; Y is the standard deviation of the targets so far, for the
+      intercept (and without one for the weights) their root mean square.  G is the size of a slope:
+      Y for "squared_error", the smaller of Y and epsilon for "huber", 1 for "absolute_error" and
+      "epsilon_insensitive".  The intercept has an acc and a G of its own.
+    - Unbounded slopes ("squared_error", "squared_hinge"): eta has no factor sqrt(min(1, 8 / u)),
+      because the step is implicit, with the slope at the weights after the step.  No other step on
+      a loss of numbers goes beyond its target.
+
+    m is refreshed at the rows 0, 1, 2, 4, 8, ... that are not empty.  Every weight is then
+    multiplied by sqrt(m_old / m_new), at no cost, so that neither short nor giant first rows leave
+    a trace.  To multiply X by a number divides the weights by the number and changes no prediction;
+    to multiply y of a loss of numbers, and epsilon, multiplies the model.  (This holds for the
+    rates: a penalty must be scaled along.)  Weights that a model starts from are not multiplied.
+
+    A model of numbers must not follow the noise of the last rows.  After 64, 128, 256, ... rows the
+    squared slopes since the last look are compared with those before: if they did not fall by 5
+    percent, the rate of the weights is multiplied by 0.5^(1/4), until they fall by 10 percent, and
+    the rate of the intercept for good by 1/4.
+
+    For rule="fobos" and "sgd" with engine="clock".
+
+    >>> from lazynet import Stepper
+    >>> stepper = Stepper(1, loss="squared_error", schedule=FromData())
+    >>> [round(stepper.step([0], [1.0], target=1.0), 3) for _ in range(3)]
+    [0.0, 0.727, 0.924]
+    """
+
+    name: ClassVar[str] = "from_data"
+
+    def rates(self, start: int, stop: int) -> NDArray[np.float64]:
+        """Refused: there are no rates before there are rows."""
+        raise ValueError(
+            "schedule=FromData() computes its rates from the rows as it learns from them, and "
+            "cannot give them beforehand"
+        )
+
+    def __call__(self, t: int) -> float:
+        return float(self.rates(t, t + 1)[0])
+
+    def tuning(
+        self, loss: Loss, l1: float, l2: float, largest_rate: float, proximal: bool
+    ) -> tuple[float, ...]:
+        """The numbers that the kernel is told, in the order of ``Tuning`` (kernels/examples.pxd).
+
+        >>> from lazynet.losses import get_loss
+        >>> FromData().tuning(get_loss("hinge"), 0.1, 0.0, 1.0, True)
+        (32.0, 8.0, 0.1, 0.0, 1.0, 1.0, 0.0, 0.03125, 1.0, 1.0, False, False, False, True)
+        """
+        numbers = not loss.margin
+        smooth = numbers and loss.curvature is not None
+        bounded = 1.0 if not smooth else np.inf if loss.unbounded_slope else loss.epsilon
+        return (
+            _NUMBERS if numbers else _MARGINS,
+            _SLACK,
+            l1,
+            l2,
+            largest_rate,
+            bounded,
+            (loss.curvature or 0.0) if loss.unbounded_slope else 0.0,
+            _INTERCEPT_OF_NUMBERS if numbers else _INTERCEPT_OF_MARGINS,
+            _LOWERING if numbers else 1.0,
+            _INTERCEPT_LOWERING if numbers else 1.0,
+            numbers,
+            smooth,
+            loss.unbounded_slope,
+            proximal,
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -258,8 +416,9 @@ def _check_rates(values: NDArray[np.float64], start: int) -> None:
 
 
 #: The schedules that have a name.
-SCHEDULES: dict[str, type[Formula]] = {
-    kind.name: kind for kind in (Constant, InverseTime, InverseSqrt, Power, Pegasos)
+SCHEDULES: dict[str, type[Formula] | type[FromData]] = {
+    kind.name: kind
+    for kind in (Constant, InverseTime, InverseSqrt, Power, Pegasos, Optimal, Adaptive, FromData)
 }
 
 
@@ -277,7 +436,7 @@ def check_schedule(name: str, schedule: Any) -> Schedule:
             f"step number, got {schedule!r}"
         )
     refuse_class(name, schedule, "...")
-    if isinstance(schedule, Formula):
+    if isinstance(schedule, (Formula, FromData)):
         return schedule.settled()
     if isinstance(schedule, Schedule):
         return schedule
@@ -297,9 +456,11 @@ SCHEDULE = Special(check=check_schedule, objects=tuple(SCHEDULES.values()))
 
 def check_scale(schedule: Any, eta0: float | None) -> None:
     """Refuse ``eta0`` beside a ``schedule`` that is not given by name."""
-    if eta0 is None or isinstance(schedule, str):
+    if eta0 is None or (isinstance(schedule, str) and schedule != FromData.name):
         return
-    if isinstance(schedule, Formula):
+    if isinstance(schedule, (str, FromData)):
+        advice = "the rates follow from the rows; leave eta0 at its default"
+    elif isinstance(schedule, Formula):
         kind = type(schedule).__name__
         advice = f"write schedule={kind}({schedule._from_model}=...)"
     else:

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from lazynet.averages import AVERAGE, AverageLike
 from lazynet.catalogue import RULE, RuleLike
-from lazynet.data import check_example, unusable
+from lazynet.data import check_example, sizes_of, unusable
 from lazynet.engines.base import N_FEATURES
 from lazynet.engines.wear import WEAR, Wear
 from lazynet.forms import FORM, FormLike
@@ -71,6 +71,7 @@ class Stepper(Transactional):
         schedule=SCHEDULE,
         eta0=Number(above=0, optional=True),
         fit_intercept=FLAG,
+        positive=FLAG,
         engine=FORM,
         average=AVERAGE,
         wear=WEAR,
@@ -87,6 +88,7 @@ class Stepper(Transactional):
         schedule: ScheduleLike = "power",
         eta0: float | None = None,
         fit_intercept: bool = False,
+        positive: bool = False,
         engine: FormLike = "clock",
         average: AverageLike = False,
         wear: Wear | None = None,
@@ -111,7 +113,7 @@ class Stepper(Transactional):
     ) -> float:
         """Learn from one example, given by its nonzeros; returns the prediction made before.
 
-        ``indices`` strictly increase.  Classification losses take -1 or +1 as the target.
+        ``indices`` are distinct, in any order.  Classification losses take -1 or +1 as the target.
         """
         columns, numbers = check_example(indices, values, self.n_features)
         target, weight = check_number("target", target), check_number("weight", weight, least=0)
@@ -121,9 +123,10 @@ class Stepper(Transactional):
             )
         steps = self.plan.steps(_FIRST, self.t)
         starts = np.array([0, len(columns)], dtype=columns.dtype)
-        examples = Examples(
-            numbers, columns, starts, self.n_features, np.array([target]), np.array([weight])
-        )
+        row = numbers, columns, starts, self.n_features, np.array([target]), np.array([weight])
+        examples = Examples(*row)
+        if self.plan.sizes is not None:
+            examples = Examples(*row, sizes_of(examples, self.plan.sizes))
         prediction = self._predict(columns, numbers)
         self._protect([self.engine], columns)
         self.engine.take(examples, steps, self.task, self.t)

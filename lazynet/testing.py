@@ -36,7 +36,7 @@ except ImportError as error:  # pragma: no cover
 from lazynet.catalogue import ALGORITHMS, RuleLike, check_rule
 from lazynet.checks.twin import BoundedTwin
 from lazynet.engines.wear import Wear
-from lazynet.losses import LOSSES, EpsilonInsensitive, Huber, LossLike, get_loss
+from lazynet.losses import LOSS_OBJECTS, LOSSES, LossLike, get_loss
 from lazynet.params import (
     FLAG,
     STRENGTH,
@@ -434,7 +434,7 @@ def problems(
     ]
     loss = draw(st.sampled_from(_some("losses", losses)))
     if isinstance(loss, str) and get_loss(loss).uses_epsilon and draw(st.booleans()):
-        loss = (Huber if loss == "huber" else EpsilonInsensitive)(epsilon=0.7)
+        loss = LOSS_OBJECTS[loss](epsilon=0.7)
     rule = draw(st.sampled_from(_some("rules", rules)))
     step_order = draw(st.sampled_from(_some("step_orders", step_orders)))
     if step_order != "gradient_first" and rule in ("fobos", "sgd"):

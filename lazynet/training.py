@@ -10,38 +10,57 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any, TypedDict
+from dataclasses import dataclass, replace
+from typing import Any, NotRequired, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lazynet.averages import Average, Suffix, checked_counts, known_average
 from lazynet.catalogue import new_engine, new_reference
+from lazynet.data import unusable
 from lazynet.engines.base import Engine
 from lazynet.engines.wear import Wear
 from lazynet.forms import Clock, Form
 from lazynet.kernels.examples import Examples, Steps
-from lazynet.kernels.objective import total_loss, weight_sums
+from lazynet.kernels.objective import loss_of_predictions, total_loss, weight_sums
 from lazynet.losses import Loss
 from lazynet.params import FLAG, SettledFields, table
 from lazynet.penalties import ElasticNet
 from lazynet.progress import Progress
+from lazynet.rules.affine import SGD, FoBoS
 from lazynet.rules.base import Rule, lost_digits
-from lazynet.schedules import Schedule, check_scale, checked_rates, known_schedule
+from lazynet.schedules import (
+    FromData,
+    Schedule,
+    check_scale,
+    checked_rates,
+    known_after_stall,
+    known_schedule,
+)
+from lazynet.threads import Workers
+from lazynet.transactions import Undo
 
 # Steps of a chunk: the arrays of a longer chunk would leave the cache while they are used.
 _LARGEST_CHUNK = 2**13
+# Nonzeros of a chunk that several learners visit.  Shorter chunks cost time of their own; longer
+# ones gain none, and a thread that is told to stop ends its chunk first.
+_NONZEROS_OF_A_CHUNK = 2**18
 
 
 class EpochRecord(TypedDict):
     """One line of ``history_``."""
 
     epoch: int
-    mean_loss: float
-    objective: float
-    nonzeros: int
+    progressive_loss: float
     seconds: float
+    #: with early stopping
+    validation_loss: NotRequired[float]
+    validation_score: NotRequired[float]
+    #: where the objective is recorded
+    mean_loss: NotRequired[float]
+    objective: NotRequired[float]
+    nonzeros: NotRequired[int]
 
 
 @dataclass(frozen=True)
@@ -66,7 +85,7 @@ class Plan(SettledFields):
         """The plan of settled parameters; refuses parameters that do not go together."""
         plan = cls(
             p.loss,
-            ElasticNet(p.l1, p.l2),
+            ElasticNet(p.l1, p.l2, p.positive),
             p.rule,
             p.schedule,
             p.engine,
@@ -90,6 +109,10 @@ class Plan(SettledFields):
                 f"average needs engine='clock', or engine='dense' for comparison; "
                 f"engine={form.name!r} does not keep the sums that an average needs"
             )
+        if self.penalty.positive:
+            self._check_positive()
+        if self.adaptive:
+            self._check_adaptive()
         if not rule.has_state:
             return
         for name, is_default in (
@@ -101,6 +124,48 @@ class Plan(SettledFields):
                     f"{name} is not used by rule={rule!r}, which has a state of its own; leave it "
                     f"at its default"
                 )
+
+    def _check_positive(self) -> None:
+        """Refuse a rule, a form or an average that cannot keep all weights at 0 or above."""
+        for name, given, takes, write in (
+            ("rule", self.rule, self.rule.takes_positive, "'fobos'"),
+            ("engine", self.form, self.form == Clock(), "'clock'"),
+            ("average", self.average, self.average is None, "False"),
+        ):
+            if not takes:
+                raise ValueError(
+                    f"positive=True does not go with {name}={given!r}: write {name}={write}"
+                )
+
+    def check_start(self, name: str, weights: NDArray[np.float64]) -> None:
+        """Refuse to start from weights called ``name`` that the plan forbids."""
+        if self.penalty.positive and weights.min(initial=0.0) < 0.0:
+            raise ValueError(
+                f"{name} must not hold a negative weight with positive=True, got "
+                f"{float(weights.min()):.6g}"
+            )
+
+    @property
+    def adaptive(self) -> bool:
+        """Whether the clock computes the rates from the rows."""
+        return self.rule.scheduled and isinstance(self.schedule, FromData)
+
+    def _check_adaptive(self) -> None:
+        if self.form != Clock():
+            raise ValueError(
+                f"schedule={self.schedule!r} needs engine='clock', which computes the rates from "
+                f"the rows, got engine={self.form!r}"
+            )
+        if not isinstance(self.rule, (FoBoS, SGD)):
+            raise ValueError(
+                f"schedule={self.schedule!r} gives rates to rule='fobos' and rule='sgd', "
+                f"got rule={self.rule!r}"
+            )
+
+    @property
+    def sizes(self) -> str | None:
+        """Which size of every row the examples must carry for the rates; None for no size."""
+        return "squared_norms" if self.adaptive else self.rule.sizes
 
     def known(self, eta0: float, n_steps: int | None) -> Plan:
         """The plan of a run whose rates have the scale ``eta0``.
@@ -117,16 +182,20 @@ class Plan(SettledFields):
             self.fit_intercept,
         )
 
+    def with_schedule(self, schedule: Schedule) -> Plan:
+        """The same plan with another schedule."""
+        return replace(self, schedule=schedule)
+
     @property
     def storage(self) -> tuple[Any, ...]:
         """The parts in which two plans must agree for an engine of one plan to serve the other."""
         kind = self.rule.name if self.rule.has_state else "affine"
-        return (self.average, kind, self.form)
+        return (self.average, kind, self.form, self.adaptive, self.penalty.positive)
 
     @property
     def settings(self) -> tuple[float, ...]:
         """The parameters and strengths for the kernel of a rule with a state."""
-        return self.rule.settings(self.penalty) if self.rule.has_state else ()
+        return self.rule.settings(self.penalty, self.loss) if self.rule.has_state else ()
 
     def new_engine(self, n_features: int, wear: Wear | None = None) -> Engine:
         """A new engine, all weights zero."""
@@ -134,6 +203,7 @@ class Plan(SettledFields):
             self.rule,
             self.penalty,
             n_features,
+            loss=self.loss,
             form=self.form,
             average=self.average is not None,
             wear=wear,
@@ -156,38 +226,76 @@ class Plan(SettledFields):
     def continued(self, engine: Engine, *, average: bool) -> Engine:
         """A new engine of this plan with the weights of ``engine``, and if asked its average."""
         new = self.new_engine(engine.n_features)
+        if self.penalty.positive:
+            self.check_start("the model that goes on learning", engine.weights())
         if average:
             new.go_on_from(engine)
         else:
             new.load(engine.weights(), engine.intercept)
+        if self.adaptive:
+            new.continue_rates(engine)
+        return new
+
+    def restarted(self, engine: Engine, storage: tuple[Any, ...]) -> Engine:
+        """A new engine for a fit that starts from ``engine``, which plans of ``storage`` use.
+
+        A rule whose rates follow from its own sums of gradients goes on from these sums; with the
+        weights alone its first steps would be as long as those of a model that knows nothing.
+        """
+        if not (self.rule.continues and storage == self.storage):
+            return self.continued(engine, average=False)
+        new = self.new_engine(engine.n_features)
+        new.copy_state(engine)
+        new.retune(self.settings)
         return new
 
     def task(self, engine: Engine) -> Any:
         """The task of the kernel of ``engine``, the same for the whole run."""
+        tuning = None
+        if isinstance(self.schedule, FromData) and self.adaptive:
+            largest = self.rule.largest_rate(self.penalty) / 2
+            tuning = self.schedule.tuning(
+                self.loss, self.penalty.l1, self.penalty.l2, largest, isinstance(self.rule, FoBoS)
+            )
         return engine.wear.task(
             engine.n_features,
             self.loss,
             self.rule.step_order,
             self.fit_intercept,
             pulls=self.penalty.l1 > 0,
+            positive=self.penalty.positive,
+            tuning=tuning,
         )
 
-    def steps(self, order: NDArray[np.int64], t: int) -> Steps:
-        """The chunk of steps that visits the rows ``order``, starting with step ``t``."""
+    def steps(
+        self, order: NDArray[np.int64], t: int, predictions: NDArray[np.float64] | None = None
+    ) -> Steps:
+        """The chunk of steps that visits the rows ``order``, starting with step ``t``.
+
+        Each step writes the prediction before its update to ``predictions``.
+        """
         stop = t + len(order)
-        scheduled = self.rule.scheduled
+        # Where the clock computes the rates itself, it reads none of these.
+        scheduled = self.rule.scheduled and not self.adaptive
         rates = checked_rates(self.schedule, t, stop) if scheduled else np.ones(len(order))
-        shrink = self.rule.shrinks(rates, self.penalty, t)
+        shrink = Rule().shrinks(rates, self.penalty, t) if self.adaptive else None
+        shrink = shrink or self.rule.shrinks(rates, self.penalty, t)
         counts = None if self.average is None else checked_counts(self.average, t, stop)  # type: ignore[arg-type]
-        return Steps(order, rates, shrink.keep, lost_digits(shrink), shrink.pull, counts)
+        low = lost_digits(shrink)
+        return Steps(order, rates, shrink.keep, low, shrink.pull, counts, predictions)
 
 
-def check_rate_parameters(rule: Rule, schedule: Any, eta0: float | None) -> None:
-    """Refuse a ``schedule`` or an ``eta0``, as the user passed them, that the rule does not use."""
+def check_rate_parameters(
+    rule: Rule, schedule: Any, eta0: float | None, default: str = "power"
+) -> None:
+    """Refuse a ``schedule`` or an ``eta0``, as the user passed them, that the rule does not use.
+
+    ``default`` is the value of ``schedule`` that asks for nothing.
+    """
     if rule.scheduled:
         check_scale(schedule, eta0)
         return
-    if not (isinstance(schedule, str) and schedule == "power"):
+    if not (isinstance(schedule, str) and schedule == default):
         raise ValueError(
             f"schedule is not used by rule={rule!r}, which has rates of its own; leave it at its "
             f"default and write rule={rule.rate}"
@@ -208,6 +316,11 @@ class Learner:
 
     def __post_init__(self) -> None:
         self.task = self.plan.task(self.engine)
+
+    def loss_before(self, steps: Steps) -> float:
+        """The sum of importance times loss over steps, of the predictions before each update."""
+        loss = self.plan.loss
+        return loss_of_predictions(self.examples, steps, loss.code, loss.epsilon)
 
     def evaluate(self, weights: NDArray[np.float64]) -> tuple[float, float, int]:
         """The mean loss and the objective of the model, and the nonzeros among the last weights.
@@ -254,47 +367,90 @@ def run_pass(
     order: NDArray[np.int64] | None,
     t: int,
     progress: Progress | None = None,
+    losses: NDArray[np.float64] | None = None,
+    workers: Workers | None = None,
 ) -> int:
-    """Let every learner visit the rows in ``order`` (None: as in X); returns the next step's t."""
+    """Let every learner visit the rows in ``order`` (None: as in X); returns the next step's t.
+
+    Each learner adds the losses of its predictions before each update to its entry of ``losses``.
+    The learners take turns on every chunk of rows, and the threads of ``workers`` share the
+    learners.  No learner depends on another one.
+    """
     first = learners[0]
     n_steps = first.examples.n_rows if order is None else len(order)
-    for start, stop in spans(n_steps, _LARGEST_CHUNK):
+    workers = Workers(1) if workers is None else workers
+    shares = [range(k, len(learners), workers.n_threads) for k in range(workers.n_threads)]
+    for start, stop in spans(n_steps, _chunk_length(learners)):
         rows = np.arange(start, stop) if order is None else order[start:stop]
         steps = first.plan.steps(rows, t + start)
-        for learner in learners:
-            learner.engine.take(learner.examples, steps, learner.task, t + start)
+
+        def visit(share: range, steps: Steps = steps, t: int = t + start) -> None:
+            if losses is not None:
+                steps = steps.with_predictions(np.empty(len(steps)))
+            for number in share:
+                workers.check()
+                learner = learners[number]
+                learner.engine.take(learner.examples, steps, learner.task, t)
+                if losses is not None:
+                    losses[number] += learner.loss_before(steps)
+
+        workers.each(shares, visit)
         if progress is not None:
             progress.advance(stop - start)
     return t + n_steps
 
 
+def _chunk_length(learners: Sequence[Learner]) -> int:
+    """The number of steps in a chunk: fewer for several learners where rows are long."""
+    examples = learners[0].examples
+    if len(learners) == 1 or not examples.n_values:
+        return _LARGEST_CHUNK
+    rows = _NONZEROS_OF_A_CHUNK * examples.n_rows // examples.n_values
+    return min(max(rows, 1), _LARGEST_CHUNK)
+
+
 class Stopping:
-    """Stops once ``patience`` epochs in a row have not improved the best objective by ``tol``."""
+    """Counts the epochs in a row that have not lowered the best loss by the share ``tol``.
+
+    >>> stopping = Stopping(tol=0.1, patience=2)
+    >>> [stopping.after(loss) for loss in (1.0, 0.95, 0.85, 0.8, 0.8)]
+    [False, False, False, False, True]
+    """
 
     def __init__(self, tol: float | None, patience: int) -> None:
         self.tol, self.patience = tol, patience
         self.best = np.inf
         self.idle = 0
 
-    def after(self, objective: float) -> bool:
-        """Whether to stop after an epoch that ended with ``objective``."""
+    def after(self, loss: float) -> bool:
+        """Whether ``patience`` epochs without progress have passed, the last with this loss."""
         if self.tol is None:
             return False
-        self.idle = self.idle + 1 if objective > self.best - self.tol else 0
-        self.best = min(self.best, objective)
+        progress = np.isinf(self.best) or loss < self.best * (1.0 - self.tol)
+        self.idle = 0 if progress else self.idle + 1
+        self.best = min(self.best, loss)
         return self.idle >= self.patience
+
+    def wait_again(self) -> None:
+        """Begin to count anew; the best loss remains."""
+        self.idle = 0
 
 
 class Orders:
-    """The order of the rows in each epoch: explicit, shuffled, or the order of X."""
+    """The order of the rows in each epoch: explicit, shuffled, or the order of X.
+
+    ``rows`` are the rows to visit, None for all rows.
+    """
 
     def __init__(
         self,
         n_rows: int,
         explicit: NDArray[np.int64] | None,
         generator: np.random.RandomState | None,
+        rows: NDArray[np.int64] | None = None,
     ) -> None:
-        self.n_rows, self.explicit, self.generator = n_rows, explicit, generator
+        self.explicit, self.generator, self.rows = explicit, generator, rows
+        self.n_rows = n_rows if rows is None else len(rows)
 
     def of(self, epoch: int) -> NDArray[np.int64] | None:
         if self.explicit is not None:
@@ -306,38 +462,67 @@ class Orders:
                     f"for; give one row for each of max_iter epochs, or a single order for all"
                 )
             return self.explicit[epoch]
-        if self.generator is not None:
-            return self.generator.permutation(self.n_rows).astype(np.int64, copy=False)
-        return None
+        if self.generator is None:
+            return self.rows
+        places = self.generator.permutation(self.n_rows).astype(np.int64, copy=False)
+        return places if self.rows is None else self.rows[places]
 
 
 class Epoch:
-    """The argument of a callback of ``fit``; the weights are computed when they are read."""
+    """The argument of a callback of ``fit``; what costs a pass is computed when it is read."""
 
     def __init__(self, record: EpochRecord, t: int, learners: Sequence[Learner]) -> None:
-        self._engines = [learner.engine for learner in learners]
+        self._learners = learners
+        self._parts: tuple[float, float, int] | None = None
         self.epoch = record["epoch"]
         """The number of the epoch, from 0 on."""
-        self.mean_loss = record["mean_loss"]
-        """The mean loss over the training rows."""
-        self.objective = record["objective"]
-        """The mean loss plus the penalty."""
-        self.nonzeros = record["nonzeros"]
-        """The number of weights that are not zero."""
+        self.progressive_loss = record["progressive_loss"]
+        """The mean loss of the predictions in this epoch, each made before its row is learned."""
+        self.validation_loss = record.get("validation_loss")
+        """The mean loss over the rows that are held out; None without early stopping."""
+        self.validation_score = record.get("validation_score")
+        """Accuracy or R^2 on the rows that are held out; None without early stopping."""
         self.seconds = record["seconds"]
         """The time of training in this epoch, in seconds."""
         self.t = t
         """The number of steps taken so far."""
 
+    def _evaluated(self) -> tuple[float, float, int]:
+        if self._parts is None:
+            self._parts = evaluated(self._learners)
+        return self._parts
+
+    @property
+    def mean_loss(self) -> float:
+        """The mean loss over all rows of X, at the cost of a pass over the rows."""
+        return self._evaluated()[0]
+
+    @property
+    def objective(self) -> float:
+        """The mean loss plus the penalty, at the cost of a pass over the rows."""
+        return self._evaluated()[1]
+
+    @property
+    def nonzeros(self) -> int:
+        """The number of weights that are not zero."""
+        return self._evaluated()[2]
+
     @property
     def coef(self) -> NDArray[np.float64]:
         """A copy of the weights, a row for every problem."""
-        return np.vstack([engine.model() for engine in self._engines])
+        return np.vstack([learner.engine.model() for learner in self._learners])
 
     @property
     def intercept(self) -> NDArray[np.float64]:
         """The intercept of every problem."""
-        return np.array([engine.model_intercept for engine in self._engines])
+        return np.array([learner.engine.model_intercept for learner in self._learners])
+
+
+def evaluated(learners: Sequence[Learner]) -> tuple[float, float, int]:
+    """The mean losses, the objectives and the nonzeros, each summed over the learners."""
+    weights = np.empty(learners[0].engine.n_features)
+    parts = [learner.evaluate(weights) for learner in learners]
+    return sum(p[0] for p in parts), sum(p[1] for p in parts), sum(p[2] for p in parts)
 
 
 def _asks_to_stop(callback: Callable[[Epoch], Any], epoch: Epoch) -> bool:
@@ -351,6 +536,61 @@ def _asks_to_stop(callback: Callable[[Epoch], Any], epoch: Epoch) -> bool:
         ) from None
 
 
+class BestEpoch:
+    """The epoch with the least loss, and what is needed to return to its end.
+
+    The copies of an epoch are made when the next epoch begins, so the last epoch is never copied.
+    ``columns`` are the columns that the steps may touch.
+    """
+
+    def __init__(self, learners: Sequence[Learner], columns: NDArray[Any]) -> None:
+        self.learners, self.columns = learners, columns
+        self.loss = np.inf
+        self.epoch = self.t = 0
+        self.plan = learners[0].plan
+        self._undos: list[Undo] = []
+
+    def after(self, epoch: int, t: int, loss: float) -> None:
+        """Note an epoch that has ended before step ``t``; the first of equal epochs is the best."""
+        if loss < self.loss or epoch == 0:
+            self.release()
+            self.loss, self.epoch, self.t = loss, epoch, t
+            self.plan = self.learners[0].plan
+
+    def before(self, epoch: int) -> None:
+        """Copy what the steps of ``epoch`` change, if the epoch before it is the best so far."""
+        if epoch and self.epoch == epoch - 1:
+            with unusable("X"):
+                self._undos = [Undo(each.engine, self.columns) for each in self.learners]
+
+    def restore(self) -> None:
+        """Return every engine to the end of the best epoch."""
+        for undo in self._undos:
+            undo.rollback()
+        for learner in self.learners:
+            learner.plan = self.plan
+        self._undos = []
+
+    def release(self) -> None:
+        """Forget the copies."""
+        for undo in self._undos:
+            undo.done()
+        self._undos = []
+
+
+@dataclass
+class Run:
+    """What a training has come to."""
+
+    t: int
+    """The number of steps behind the weights."""
+    history: list[EpochRecord]
+    best_epoch: int
+    """The epoch at whose end the engines have the weights that they hold."""
+    ended_early: bool
+    """Whether training ended before it had made all epochs."""
+
+
 def train(
     learners: Sequence[Learner],
     orders: Orders,
@@ -361,53 +601,108 @@ def train(
     record: bool,
     verbose: int,
     callback: Callable[[Epoch], Any] | None = None,
-) -> tuple[int, list[EpochRecord], bool]:
-    """Train for up to ``max_iter`` epochs; returns the next t, the history, whether it stopped.
+    validate: Callable[[], tuple[float, float]] | None = None,
+    columns: NDArray[Any] | None = None,
+    workers: Workers | None = None,
+) -> Run:
+    """Train for up to ``max_iter`` epochs.
 
-    Several learners all visit the rows in the same order; the losses, objectives and nonzeros in
-    the history are sums over the learners.
+    Several learners all visit the rows in the same order; losses, objectives and nonzeros in the
+    history are sums over the learners.  ``validate`` gives the loss and the score of the present
+    models on rows that are held out; the loss then decides when training stops.  The threads of
+    ``workers`` share the learners.
+
+    With ``columns``, the columns that the rows name, the engines return to the end of the best
+    epoch.  Its loss is the least: the loss on the rows that are held out, which judges the weights
+    at the end of the epoch; or else the progressive loss, which judges the weights of the whole
+    epoch, of which the last have learned most.
     """
     history: list[EpochRecord] = []
-    evaluate = record or verbose > 0 or stopping.tol is not None or callback is not None
-    weights = np.empty(learners[0].engine.n_features)
-    for epoch in range(max_iter):
-        order = orders.of(epoch)
-        progress = Progress(orders.n_rows, verbose > 0, f"epoch {epoch + 1}")
-        began = time.perf_counter()
-        try:
-            t = run_pass(learners, order, t, progress)
-        finally:
-            progress.close()
-        seconds = time.perf_counter() - began
-        if not evaluate:
-            continue
-        mean_loss = objective = 0.0
-        nonzeros = 0
-        for learner in learners:
-            parts = learner.evaluate(weights)
-            mean_loss, objective = mean_loss + parts[0], objective + parts[1]
-            nonzeros += parts[2]
-        if not np.isfinite(objective):
+    best = BestEpoch(learners, columns) if columns is not None else None
+    ended = False
+    try:
+        for epoch in range(max_iter):
+            order = orders.of(epoch)
+            if best is not None:
+                best.before(epoch)
+            line, t = _one_epoch(learners, orders, order, epoch, t, verbose, workers)
+            if validate is not None:
+                line["validation_loss"], line["validation_score"] = validate()
+            if record:
+                line["mean_loss"], line["objective"], line["nonzeros"] = evaluated(learners)
+            _check_losses(line, learners, t)
+            history.append(line)
+            if verbose > 0:
+                print(_told(line))
+            judged = line.get("validation_loss", line["progressive_loss"])
+            if best is not None:
+                best.after(epoch, t, judged)
+            if callback is not None and _asks_to_stop(callback, Epoch(line, t, learners)):
+                ended = True
+                break
+            if stopping.after(judged):
+                slower = known_after_stall(learners[0].plan.schedule)
+                if slower is None:
+                    ended = True
+                    break
+                stopping.wait_again()
+                for learner in learners:
+                    learner.plan = learner.plan.with_schedule(slower)
+        if best is None or best.epoch == len(history) - 1:
+            return Run(t, history, len(history) - 1, ended)
+        best.restore()
+        return Run(best.t, history, best.epoch, ended)
+    finally:
+        if best is not None:
+            best.release()
+
+
+def _one_epoch(
+    learners: Sequence[Learner],
+    orders: Orders,
+    order: NDArray[np.int64] | None,
+    epoch: int,
+    t: int,
+    verbose: int,
+    workers: Workers | None,
+) -> tuple[EpochRecord, int]:
+    """Train for one epoch; returns its line of the history and the next t."""
+    losses = np.zeros(len(learners))
+    n_steps = orders.n_rows if order is None else len(order)
+    progress = Progress(n_steps, verbose > 0, f"epoch {epoch + 1}")
+    began = time.perf_counter()
+    try:
+        t = run_pass(learners, order, t, progress, losses, workers)
+    finally:
+        progress.close()
+    seconds = time.perf_counter() - began
+    loss = float(losses.sum()) / n_steps
+    return EpochRecord(epoch=epoch, progressive_loss=loss, seconds=seconds), t
+
+
+def _check_losses(line: EpochRecord, learners: Sequence[Learner], t: int) -> None:
+    """Refuse a model that overflowed in an epoch."""
+    judged = {
+        "progressive loss": line["progressive_loss"],
+        "validation loss": line.get("validation_loss", 0.0),
+        "objective": line.get("objective", 0.0),
+    }
+    for name, value in judged.items():
+        if not np.isfinite(value):
             raise FloatingPointError(
-                f"the model overflowed by step {t}: its objective is {objective}. "
+                f"the model overflowed by step {t}: its {name} is {value}. "
                 f"{learners[0].engine.advice}"
             )
-        history.append(
-            EpochRecord(
-                epoch=epoch,
-                mean_loss=mean_loss,
-                objective=objective,
-                nonzeros=nonzeros,
-                seconds=seconds,
-            )
+
+
+def _told(line: EpochRecord) -> str:
+    """The line of an epoch that ``verbose`` prints."""
+    figures = [
+        f"{name.replace('_', ' ')} {line[name]:.6g}"
+        for name in (
+            "progressive_loss", "validation_loss", "validation_score", "objective", "mean_loss",
+            "nonzeros",
         )
-        if verbose > 0:
-            print(
-                f"epoch {epoch + 1:4d}  objective {objective:.6g}  mean loss {mean_loss:.6g}  "
-                f"nonzeros {nonzeros}  {seconds:.3f} s"
-            )
-        if callback is not None and _asks_to_stop(callback, Epoch(history[-1], t, learners)):
-            return t, history, True
-        if stopping.after(objective):
-            return t, history, True
-    return t, history, False
+        if name in line
+    ]  # fmt: skip
+    return "  ".join([f"epoch {line['epoch'] + 1:4d}", *figures, f"{line['seconds']:.3f} s"])

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lazynet.kernels.turn import Turn
+from lazynet.threads import Workers
 
 # Copying single weights costs about 4 times as much per weight as copying all weights.
 _PICKING_COSTS = 4
@@ -120,13 +121,23 @@ class Journal:
     def __init__(self, generators: Sequence[np.random.RandomState]) -> None:
         self.generators = [(generator, generator.get_state()) for generator in generators]
         self.undos: list[Undo] = []
+        self.workers: Workers | None = None
 
-    def protect(self, engines: Sequence[Undoable], touched: NDArray[Any]) -> None:
-        """Allow the engines to change in the weights ``touched``, or in a sweep."""
+    def protect(
+        self, engines: Sequence[Undoable], touched: NDArray[Any], workers: Workers | None = None
+    ) -> None:
+        """Allow the engines to change in the weights ``touched``, or in a sweep.
+
+        ``workers`` are the threads that may change the engines.
+        """
+        self.workers = workers
         self.undos = [Undo(engine, touched) for engine in engines]
 
     def rollback(self) -> None:
         """Restore engines and generators; an interrupted rollback can be repeated."""
+        if self.workers is not None:
+            # A thread that still learns would write to what is restored.
+            self.workers.settle()
         for undo in self.undos:
             undo.rollback()
         for generator, state in self.generators:
@@ -237,10 +248,15 @@ class Transactional:
         """The random generators that a call may advance."""
         return []
 
-    def _protect(self, engines: Sequence[Undoable], touched: NDArray[Any]) -> None:
-        """Let the journal copy the weights ``touched`` before the engines change in place."""
+    def _protect(
+        self, engines: Sequence[Undoable], touched: NDArray[Any], workers: Workers | None = None
+    ) -> None:
+        """Let the journal copy the weights ``touched`` before the engines change in place.
+
+        ``workers`` are the threads that may change the engines.
+        """
         assert self._journal is not None, "only a call that happens as a whole has a journal"
-        self._journal.protect(engines, touched)
+        self._journal.protect(engines, touched, workers)
 
     def _take_back(self) -> None:
         """Undo the last call if it ended before it was done."""

@@ -184,7 +184,7 @@ def from_svmlight(path: str | Path, label: str | None = None) -> Corpus:
     By default ``label`` is the greater one of two labels, and of more labels the one whose share is
     nearest to half of the rows.  The lines may begin with several labels, separated by commas.
     """
-    X, targets = _read_svmlight(Path(path))
+    X, targets = read_svmlight(Path(path))
     names = sorted({name for row in targets for name in row})
     if problem := _unfit(X, names):
         raise DamagedFile(path, problem, _REMEDY)
@@ -209,7 +209,8 @@ def from_svmlight(path: str | Path, label: str | None = None) -> Corpus:
     return Corpus(X, y, f"{Path(path).name}, label {chosen:g} against the rest", f"{chosen!r}")
 
 
-def _read_svmlight(path: Path) -> tuple[sparse.csr_matrix, list[tuple[float, ...]]]:
+def read_svmlight(path: Path) -> tuple[sparse.csr_matrix, list[tuple[float, ...]]]:
+    """The rows of a file, and the labels or the number at the beginning of every line."""
     with told_of(path, _REMEDY):
         try:
             X, y = load_svmlight_file(str(path))

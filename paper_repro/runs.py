@@ -11,7 +11,7 @@ from scipy import sparse
 
 from lazynet.averages import FromStep
 from lazynet.catalogue import check_rule
-from lazynet.data import as_examples
+from lazynet.data import as_examples, sizes_of
 from lazynet.engines.base import Engine
 from lazynet.forms import Form, check_form
 from lazynet.losses import get_loss
@@ -63,7 +63,7 @@ def learner(
     engine = chosen.new_engine(X.shape[1]) if engine is None else engine
     for array in engine.state().per_weight.values():
         np.positive(array, out=array)
-    return Learner(engine, as_examples(X, y), chosen)
+    return Learner(engine, as_examples(X, y, None, sizes_of(X, chosen.sizes)), chosen)
 
 
 def learn(*learners: Learner, rows: NDArray[np.int64] | None, t: int) -> int:

@@ -169,7 +169,9 @@ class ErrorBudget(Budget):
             and math.isfinite(eta * importance * slope)
         ):
             self.end(OVERFLOWED)
-        if self._near_a_kink(prediction, target, blur):
+        # Before anything has been rounded, zero weights predict 0 in both implementations.
+        exact = self.bound == 0.0 and prediction == 0.0 and not before.any()
+        if not exact and self._near_a_kink(prediction, target, blur):
             self.end(AT_A_KINK)
 
         curvature = importance * (self._loss.curvature or 0.0)
@@ -220,6 +222,10 @@ class StateBudget(Budget):
     loss: LossLike | Loss
     threshold: float = math.inf
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._moved = False
+
     def after_step(
         self,
         eta: float,
@@ -243,12 +249,16 @@ class StateBudget(Budget):
             reason = OVERFLOWED
         elif abs(prediction) >= _LARGEST_PREDICTION * (1.0 + abs(target)):
             reason = DIVERGED
-        elif distance_to_kink(self._loss, prediction, target) <= _NEAR_A_KINK * (1.0 + at):
+        # Until a slope has moved a number, the prediction is 0 in both, without any rounding.
+        elif (self._moved or prediction != 0.0) and (
+            distance_to_kink(self._loss, prediction, target) <= _NEAR_A_KINK * (1.0 + at)
+        ):
             reason = AT_A_KINK
         elif ((np.abs(size - self.threshold) <= _NEAR_A_KINK * (1.0 + size)) & (size > 0)).any():
             reason = AT_THE_THRESHOLD
         if reason is not None:
             self.end(reason)
+        self._moved = self._moved or importance * slope != 0.0
         # The Euclidean norm of differences that are each within the bound of one weight.
         self.bound = AGREE * (1.0 + largest) * math.sqrt(max(1, len(w)))
 

@@ -14,7 +14,7 @@ from lazynet.catalogue import RuleLike, algorithm_of, check_rule, new_reference
 from lazynet.checks.tolerance import DIVERGED, ErrorBudget, NearbyRun, StateBudget
 from lazynet.losses import Loss, LossLike, get_loss
 from lazynet.penalties import ElasticNet
-from lazynet.schedules import checked_rates
+from lazynet.schedules import FromData, checked_rates
 from lazynet.training import Plan
 
 
@@ -43,6 +43,7 @@ class BoundedTwin:
         l1: float = 0.0,
         l2: float = 0.0,
         fit_intercept: bool = False,
+        positive: bool = False,
         largest_cushion: float = math.inf,
         n_rows: int | None = None,
     ) -> None:
@@ -50,14 +51,16 @@ class BoundedTwin:
         chosen = check_rule("rule", rule)
         if not algorithm_of(chosen).exact:
             raise ValueError(f"rule must be exact, got {chosen!r}, which is not")
-        self.scheduled, self.schedule = chosen.scheduled, schedule
+        # The twin itself computes rates that follow the rows.
+        adaptive = chosen.scheduled and isinstance(schedule, FromData)
+        self.scheduled, self.schedule = chosen.scheduled and not adaptive, schedule
         self.streams = chosen.streams
         make = partial(
             new_reference,
             chosen,
             n_features,
             loss=self.loss,
-            penalty=ElasticNet(l1, l2),
+            penalty=ElasticNet(l1, l2, positive),
             schedule=schedule,
             fit_intercept=fit_intercept,
             n_rows=n_rows,
@@ -65,7 +68,7 @@ class BoundedTwin:
         self.dense = make()
         self.nearby: NearbyRun | None = None
         self.budget: ErrorBudget | StateBudget
-        if chosen.has_state:
+        if chosen.has_state or adaptive:
             self.budget = StateBudget(loss, getattr(chosen, "threshold", math.inf))
             self.nearby = NearbyRun(make())
         else:
@@ -84,12 +87,15 @@ class BoundedTwin:
         """
         return cls(
             n_features,
-            schedule=lambda t: float(checked_rates(plan.schedule, t, t + 1)[0]),
+            schedule=plan.schedule
+            if plan.adaptive
+            else lambda t: float(checked_rates(plan.schedule, t, t + 1)[0]),
             loss=plan.loss,
             rule=plan.rule,
             l1=plan.penalty.l1,
             l2=plan.penalty.l2,
             fit_intercept=plan.fit_intercept,
+            positive=plan.penalty.positive,
             largest_cushion=largest_cushion,
             n_rows=n_rows,
         )

@@ -14,7 +14,7 @@ from lazynet.averages import checked_counts
 from lazynet.catalogue import ALGORITHMS, algorithm_of
 from lazynet.checks.tolerance import AGREE
 from lazynet.checks.twin import BoundedTwin
-from lazynet.data import as_examples
+from lazynet.data import as_examples, sizes_of
 from lazynet.training import Learner, Plan
 
 # Weights that the plain Python twin may visit, which takes a few seconds.
@@ -211,7 +211,9 @@ def verify(
     weights_of_rows = None if importances is None else np.ascontiguousarray(importances[:n_rows])
 
     engine = plan.new_engine(len(features))
-    learner = Learner(engine, as_examples(head, y, weights_of_rows), plan)
+    learner = Learner(
+        engine, as_examples(head, y, weights_of_rows, sizes_of(head, plan.sizes)), plan
+    )
     twin = BoundedTwin.of_plan(plan, len(features), engine.wear.largest_cushion, n_rows)
     comparison = _Comparison(learner, twin, features)
     for t in range(n_rows * epochs):

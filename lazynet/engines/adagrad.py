@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 from lazynet.engines.cells import LaggingEngine
 from lazynet.kernels import cells as kernel
 
+# The places of two settings.
+_ALPHA, _FOLLOWS = (kernel.settings("adagrad").index(name) for name in ("alpha", "follows"))
 # A warning is due if one step takes at least this share of a weight that no row touches.
 _NOTICEABLE = 0.01
 
@@ -34,10 +36,31 @@ class AdaGradEngine(LaggingEngine):
         self.set_field("intercept", intercept)
         kernel.retune(self.kind, self.cells, self.fields, self.settings)
 
+    def retune(self, settings: tuple[float, ...]) -> None:
+        """Apply the missed shrinks with the old settings, then switch.
+
+        Rates that begin to follow the data know of no row yet.
+        """
+        wanted = np.array(settings, dtype=np.float64)
+        if np.array_equal(wanted, self.settings):
+            return
+        self.sweep()
+        if wanted[_FOLLOWS] != self.settings[_FOLLOWS]:
+            for name in ("rows", "sizes", "mean", "waiting"):
+                self.set_field(name, 0.0)
+        self.settings[:] = wanted
+        kernel.retune(self.kind, self.cells, self.fields, self.settings)
+
     def _sweep(self) -> None:
-        """Bring every weight current."""
-        self.cells[:, 0] = self.weights()
-        self.cells[:, 3] = self.field("steps")
+        """Bring every weight current, and compute alpha anew if that is due."""
+        kernel.sweep(self.kind, self.cells, self.fields, self.settings)
+
+    @property
+    def present_rate(self) -> float | None:
+        """alpha as of now where it follows the data; None where it was given."""
+        if not self.settings[_FOLLOWS]:
+            return None
+        return float(self.settings[_ALPHA]) / (self.field("mean") or 1.0)
 
     def _is_finite_at(self, indices: NDArray[Any]) -> bool:
         return bool(np.isfinite(self.cells[indices]).all())
@@ -50,14 +73,15 @@ class AdaGradEngine(LaggingEngine):
         by 1 + alpha / delta * l2.  Weights are examined only if another rule has trained them, or
         if the settings have changed.
         """
-        l1, l2, alpha, delta = settings
+        l1, l2, alpha, delta, follows = settings
         if not (l1 or l2):
             return None
         if self.field("steps") and np.array_equal(np.array(settings), self.settings):
             return None
         unseen = self.weights()[self.cells[:, 1] == 0.0]
         largest = float(np.abs(unseen).max(initial=0.0))
-        rate = alpha / delta
+        mean = (self.field("mean") or 1.0) if follows else 1.0
+        rate = alpha / mean / (delta * mean)
         taken = rate * l1 if l1 else 0.0
         left = max(0.0, largest - taken) / (1.0 + (rate * l2 if l2 else 0.0))
         if left >= (1.0 - _NOTICEABLE) * largest:

@@ -144,6 +144,11 @@ class Engine:
         """The current intercept."""
         raise NotImplementedError
 
+    @property
+    def present_rate(self) -> float | None:
+        """The scale of rates that follow the data, as of now; None for all other rates."""
+        return None
+
     def load(self, weights: NDArray[np.float64], intercept: float) -> None:
         """Start from these weights; an average begins anew."""
         raise NotImplementedError
@@ -203,6 +208,11 @@ class Engine:
             kept = [averages_kernel.TOTAL_FIELD, averages_kernel.INTERCEPT_SUM_FIELD]
             self.totals[kept] = other.totals[kept]
 
+    def copy_state(self, other: Engine) -> None:
+        """Take over every number of an engine of the same kind, its settings among them."""
+        for name in (*self._per_weight, *self._scalars):
+            getattr(self, name)[...] = getattr(other, name)
+
     # --- what engines share ---
 
     def state(self) -> State:
@@ -233,6 +243,9 @@ class Engine:
 
     def retune(self, settings: tuple[float, ...]) -> None:
         """Go on with other settings of the rule; rules of the affine family have no settings."""
+
+    def continue_rates(self, other: Engine) -> None:
+        """Go on with the rates of another engine, where they are computed from the rows."""
 
     def doubt_about(self, settings: tuple[float, ...]) -> str | None:
         """A warning to the user before the engine goes on with these settings, or None."""

@@ -11,8 +11,12 @@ from lazynet.engines.base import Engine, advice_on_overflow
 from lazynet.engines.wear import Wear
 from lazynet.kernels import cells as kernel
 from lazynet.kernels.examples import Examples, Steps, Task
+from lazynet.losses import Loss
 from lazynet.penalties import ElasticNet
-from lazynet.rules.base import Rule
+from lazynet.rules.base import LOG_LOSS, Rule
+
+# What the field `loaded` says of weights that were loaded, see kernels/cell_scale.h.
+_LOADED, _RESTATED = -1.0, -2.0
 
 
 class CellEngine(Engine):
@@ -28,13 +32,18 @@ class CellEngine(Engine):
     _scalars: ClassVar[tuple[str, ...]] = ("fields", "settings")
 
     def __init__(
-        self, n_features: int, rule: Rule, penalty: ElasticNet, wear: Wear | None = None
+        self,
+        n_features: int,
+        rule: Rule,
+        penalty: ElasticNet,
+        wear: Wear | None = None,
+        loss: Loss = LOG_LOSS,
     ) -> None:
         super().__init__(n_features, wear)
         rule = rule.settled()
         rule.check_penalty(penalty)
         self.advice = advice_on_overflow(rule.remedy)
-        self.settings = np.array(rule.settings(penalty), dtype=np.float64)
+        self.settings = np.array(rule.settings(penalty, loss), dtype=np.float64)
         self.cells = _aligned_zeros(n_features, kernel.numbers(self.kind))
         self.fields = np.zeros(len(kernel.fields(self.kind)))
 
@@ -73,21 +82,54 @@ class CellEngine(Engine):
 class LeadingEngine(CellEngine):
     """An engine whose weights are a function of all gradients so far, the penalty and the rates."""
 
+    #: how many settings, the first ones, describe the penalty: l1, l2 and how often they count
+    _penalties: ClassVar[int] = 2
+
     def retune(self, settings: tuple[float, ...]) -> None:
         """Go on with another penalty, which acts on all gradients, and with other rates.
 
         New rates concern only the steps to come: the cells change so that the weights under the
         new penalty and the new rates equal the weights under the new penalty and the old rates.
+        Where the new rates follow the data, the weights count as loaded: they have been learned
+        at rates that were not in proportion to the present scale.
         """
         wanted = np.array(settings, dtype=np.float64)
-        # The strengths l1 and l2 come first.
-        self.settings[:2] = wanted[:2]
+        self.settings[: self._penalties] = wanted[: self._penalties]
         if np.array_equal(wanted, self.settings):
             return
         self.sweep()
         weights, intercept = self.weights(), self.intercept
+        followed = self.follows
         self.settings[:] = wanted
+        if self.follows and not followed:
+            self._are_loaded(weights, intercept)
         self._restate(weights, intercept)
+
+    @property
+    def follows(self) -> bool:
+        """Whether the rates follow the sizes of the rows."""
+        raise NotImplementedError
+
+    @property
+    def unit(self) -> float:
+        """The mean size of the rows as of the last refresh; 1 before the first row with a size."""
+        return self.field("mean") or 1.0
+
+    def _are_loaded(self, weights: NDArray[np.float64], intercept: float) -> float:
+        """1 for a model that is not zero, whose weights a new scale will leave what they are."""
+        loaded = bool(intercept or np.any(weights))
+        if self.follows:
+            self.set_field("loaded", _LOADED if loaded else 0.0)
+        return float(loaded)
+
+    def _sweep(self) -> None:
+        """Let loaded weights stay what they are at a new scale, if the kernel asks for it."""
+        wanted = self.field("loaded")
+        if wanted > 0.0:
+            weights, intercept = self.weights(), self.intercept
+            self.set_field("mean", wanted)
+            self.set_field("loaded", _RESTATED)
+            self._restate(weights, intercept)
 
     def _restate(self, weights: NDArray[np.float64], intercept: float) -> None:
         """Change the cells so that they give these weights under the present settings."""

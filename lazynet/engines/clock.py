@@ -15,12 +15,30 @@ from lazynet.kernels.examples import Examples, Steps, Task
 
 
 class OnTheClock(Engine):
-    """An engine with the clock's scalars, the intercept among them."""
+    """An engine with the clock's scalars, the intercept among them.
+
+    ``rates`` is the state from which rates follow that are computed from the rows.
+    """
 
     def __init__(self, n_features: int, wear: Wear | None = None) -> None:
         super().__init__(n_features, wear)
         self.fields = np.zeros(clock_kernel.CLOCK_FIELDS)
         clock_kernel.start(self.fields)
+        self.rates = np.zeros(clock_kernel.FROM_DATA_FIELDS)
+
+    @property
+    def present_rate(self) -> float | None:
+        if not self.rates[clock_kernel.ROWS_SEEN_FIELD]:
+            return None
+        return float(self.rates[clock_kernel.LAST_RATE_FIELD])
+
+    def continue_rates(self, other: Engine) -> None:
+        if isinstance(other, OnTheClock):
+            self.rates[:] = other.rates
+
+    def _keep_scale_of(self, weights: NDArray[np.float64]) -> None:
+        """Let no mean size of rows rescale weights that were not learned from these rows."""
+        self.rates[clock_kernel.LOADED_FIELD] = float(weights.any())
 
     @property
     def intercept(self) -> float:
@@ -41,14 +59,16 @@ class ClockEngine(OnTheClock):
 
     name = "clock"
     _per_weight = ("stored",)
-    _scalars = ("fields",)
+    _scalars = ("fields", "rates")
 
     def __init__(self, n_features: int, wear: Wear | None = None) -> None:
         super().__init__(n_features, wear)
         self.stored = np.zeros(n_features)
 
     def _run(self, examples: Examples, steps: Steps, task: Task, first: int) -> tuple[int, int]:
-        return clock_kernel.run(examples, steps, task, self.stored, self.fields, first)
+        return clock_kernel.run(
+            examples, steps, task, self.stored, self.fields, first, None, self.rates
+        )
 
     def _sweep(self) -> None:
         clock_kernel.rebase(self.stored, self.fields)
@@ -65,6 +85,7 @@ class ClockEngine(OnTheClock):
 
     def load(self, weights: NDArray[np.float64], intercept: float) -> None:
         np.copyto(self.stored, weights)
+        self._keep_scale_of(weights)
         clock_kernel.start(self.fields)
         self.intercept = intercept
 
@@ -78,7 +99,7 @@ class AveragedClockEngine(WithTables, OnTheClock):
 
     name = "clock"
     _per_weight = ("cells",)
-    _scalars = ("fields", "totals")
+    _scalars = ("fields", "rates", "totals")
 
     def __init__(
         self, n_features: int, wear: Wear | None = None, steps_per_block: int | None = None
@@ -97,7 +118,9 @@ class AveragedClockEngine(WithTables, OnTheClock):
 
     def _run(self, examples: Examples, steps: Steps, task: Task, first: int) -> tuple[int, int]:
         cells = self.cells.reshape(-1)
-        return clock_kernel.run(examples, steps, task, cells, self.fields, first, self._past())
+        return clock_kernel.run(
+            examples, steps, task, cells, self.fields, first, self._past(), self.rates
+        )
 
     def _sweep(self) -> None:
         averages_kernel.fold(self.cells, self.fields, self._past())
@@ -133,6 +156,7 @@ class AveragedClockEngine(WithTables, OnTheClock):
 
     def load(self, weights: NDArray[np.float64], intercept: float) -> None:
         self.cells[:, 0], self.cells[:, 1] = weights, 0.0
+        self._keep_scale_of(weights)
         clock_kernel.start(self.fields)
         self.totals[:] = 0.0
         averages_kernel.begin(self._past())

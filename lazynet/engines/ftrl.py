@@ -23,19 +23,40 @@ class FTRLEngine(LeadingEngine):
     """
 
     name = kind = "ftrl"
+    _penalties = 3
+
+    @property
+    def follows(self) -> bool:
+        return bool(self.settings[5])
+
+    @property
+    def present_rate(self) -> float | None:
+        return self._rates()[0] if self.follows else None
+
+    def _rates(self) -> tuple[float, float, float, float]:
+        """alpha and beta of the weights, and of the intercept."""
+        _, _, _, alpha, beta, free_alpha, free_beta = self.settings.tolist()
+        if not self.follows:
+            return alpha, beta, alpha, beta
+        return alpha / self.unit, beta * self.unit, free_alpha, free_beta
 
     def load(self, weights: NDArray[np.float64], intercept: float) -> None:
-        """Start with these weights and no gradients seen."""
+        """Start with these weights and no gradients seen; the penalty counts as on one example."""
         self.cells[:] = 0.0
         self.fields[:] = 0.0
+        self.set_field("steps", self._are_loaded(weights, intercept))
         self._restate(weights, intercept)
 
     def _restate(self, weights: NDArray[np.float64], intercept: float) -> None:
-        l1, l2, alpha, beta = self.settings.tolist()
+        l1, l2, per_example = self.settings[:3].tolist()
+        alpha, beta, free_alpha, free_beta = self._rates()
+        count = max(1.0, self.field("steps")) if per_example else 1.0
         alive = weights != 0.0
-        damping = (beta + self.cells[alive, 1]) / alpha + l2
-        self.cells[alive, 0] = -damping * weights[alive] - l1 * np.sign(weights[alive])
-        if not beta and not self.field("intercept_s") and intercept:
+        damping = (beta + self.cells[alive, 1]) / alpha + count * l2
+        shift = count * l1 * np.sign(weights[alive])
+        self.cells[alive, 0] = -damping * weights[alive] - shift
+        if not free_beta and not self.field("intercept_s") and intercept:
             # With beta = 0 and no gradient the intercept would be 0: assume one small gradient.
-            self.set_field("intercept_s", _SMALL_GRADIENT * alpha)
-        self.set_field("intercept_z", -(beta + self.field("intercept_s")) / alpha * intercept)
+            self.set_field("intercept_s", _SMALL_GRADIENT * free_alpha)
+        seen = free_beta + self.field("intercept_s")
+        self.set_field("intercept_z", -seen / free_alpha * intercept)

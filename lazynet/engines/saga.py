@@ -9,8 +9,9 @@ from lazynet.engines.cells import LaggingEngine
 from lazynet.engines.wear import Wear
 from lazynet.kernels import cells as kernel
 from lazynet.kernels.examples import Examples, Steps, Task
+from lazynet.losses import Loss
 from lazynet.penalties import ElasticNet
-from lazynet.rules.base import Rule
+from lazynet.rules.base import LOG_LOSS, Rule
 
 
 class SAGAEngine(LaggingEngine):
@@ -32,9 +33,14 @@ class SAGAEngine(LaggingEngine):
     _scalars = ("fields", "settings", "slopes")
 
     def __init__(
-        self, n_features: int, rule: Rule, penalty: ElasticNet, wear: Wear | None = None
+        self,
+        n_features: int,
+        rule: Rule,
+        penalty: ElasticNet,
+        wear: Wear | None = None,
+        loss: Loss = LOG_LOSS,
     ) -> None:
-        super().__init__(n_features, rule, penalty, wear)
+        super().__init__(n_features, rule, penalty, wear, loss)
         self.slopes = np.zeros(0)
 
     def load(self, weights: NDArray[np.float64], intercept: float) -> None:

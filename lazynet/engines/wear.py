@@ -41,9 +41,20 @@ class Wear(SettledFields):
     largest_reach: float = 2.0**10
 
     def task(
-        self, n_features: int, loss: Loss, step_order: str, fit_intercept: bool, pulls: bool = True
+        self,
+        n_features: int,
+        loss: Loss,
+        step_order: str,
+        fit_intercept: bool,
+        pulls: bool = True,
+        positive: bool = False,
+        tuning: tuple[float, ...] | None = None,
     ) -> Task:
-        """The task of a kernel in one run; ``pulls`` says whether there is an l1 penalty."""
+        """The task of a kernel in one run.
+
+        ``pulls`` says whether there is an l1 penalty, ``positive`` whether no weight may be
+        negative.  ``tuning`` is given where the kernel computes the rates from the rows.
+        """
         return Task(
             loss.code,
             loss.epsilon,
@@ -56,6 +67,8 @@ class Wear(SettledFields):
             self.reach,
             self.largest_reach,
             pulls,
+            positive,
+            tuning,
         )
 
 

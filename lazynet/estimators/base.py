@@ -54,7 +54,10 @@ _FOREIGN: dict[str, tuple[str, ...]] = {
     "period": ("rule=TruncatedGradient(period=...) or rule=Carpenter(period=...)",),
     "threshold": ("rule=TruncatedGradient(threshold=...)",),
     "power_t": ("schedule=Power(power_t=...)",),
-    "epsilon": ("loss=Huber(epsilon=...) or loss=EpsilonInsensitive(epsilon=...)",),
+    "epsilon": (
+        "loss=Huber(epsilon=...), loss=EpsilonInsensitive(epsilon=...) or "
+        "loss=SquaredEpsilonInsensitive(epsilon=...)",
+    ),
     "table_budget": ("engine=Tables(budget=...)",),
     "dense_predictions": ("engine=Dense(predictions=True)",),
 }

@@ -297,9 +297,9 @@ class ASGDRegressor(SparseRegressor, _DekelModel):
     Parameters
     ----------
     loss : str or object, default="absolute_error"
-        "absolute_error", "huber", "epsilon_insensitive", or "squared_error" (p - y)^2 / 2, which
-        overshoots unless l2 is of the order of the rows' squared norms: for it,
-        ``LazyNetRegressor(average="polynomial")`` is the better choice.
+        "absolute_error", "huber", "epsilon_insensitive"; or "squared_error" (p - y)^2 / 2 and
+        "squared_epsilon_insensitive", which overshoot unless l2 is of the order of the rows'
+        squared norms: for them ``LazyNetRegressor(average="polynomial")`` is the better choice.
     l2 : float, default=1e-2
         Strength of the penalty, greater than 0, and the scale of the rates.
 

@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from lazynet.estimators.base import SparseClassifier, SparseLinear, SparseRegressor, helpful
 from lazynet.importances import CLASS_WEIGHT, check_sample_weight, importances
-from lazynet.losses import LOSS, LossLike
+from lazynet.losses import MINIMISED_LOSS, LossLike
 from lazynet.minimise import EpochOfSearch, Minimiser, Minimum, Problem, check_penalty
 from lazynet.params import EPOCHS, FLAG, POSITIVE, STRENGTH, THREADS, VERBOSITY, table
 from lazynet.seeds import SEED, new_generator
@@ -25,7 +25,7 @@ class _DualNetModel(SparseLinear):
     """The training that classifier and regressor share."""
 
     _kinds = table(
-        loss=LOSS,
+        loss=MINIMISED_LOSS,
         l1=STRENGTH,
         l2=STRENGTH,
         tol=POSITIVE,
@@ -128,8 +128,9 @@ class DualNetClassifier(SparseClassifier, _DualNetModel):
     Parameters
     ----------
     loss : str or object, default="log_loss"
-        Any loss of :class:`LazyNetClassifier`.  Losses whose slope jumps, "hinge",
-        "absolute_error" and "epsilon_insensitive", take longer than smooth ones.
+        Any loss of :class:`LazyNetClassifier` but "perceptron", whose minimum is at zero weights
+        with any penalty.  Losses whose slope jumps, "hinge", "absolute_error" and
+        "epsilon_insensitive", take longer than smooth ones.
     l1, l2 : float, default=1e-4
         The strengths of the penalty, at least 0.  At most one of them may be 0: without a penalty
         there is no certificate, and perhaps no minimum.
@@ -244,7 +245,7 @@ class DualNetRegressor(SparseRegressor, _DualNetModel):
     Parameters
     ----------
     loss : str or object, default="squared_error"
-        "squared_error" (p - y)^2 / 2, "huber", "absolute_error" or "epsilon_insensitive".
+        Any loss of :class:`LazyNetRegressor`: "squared_error" is (p - y)^2 / 2.
 
     Attributes
     ----------

@@ -22,7 +22,7 @@ from lazynet.data import unusable, usable_rows
 from lazynet.estimators.base import SparseClassifier, SparseLinear, SparseRegressor, helpful
 from lazynet.importances import CLASS_WEIGHT, check_sample_weight, importances, total_of
 from lazynet.kernels.losses import values_and_slopes
-from lazynet.losses import LOSS, Loss, LossLike
+from lazynet.losses import MINIMISED_LOSS, Loss, LossLike
 from lazynet.minimise import Minimiser, Minimum, Problem
 from lazynet.params import (
     EPOCHS,
@@ -138,7 +138,7 @@ class _ChosenNet(SparseLinear):
     """The parameters, the choice and the last fit that classifier and regressor share."""
 
     _kinds = table(
-        loss=LOSS,
+        loss=MINIMISED_LOSS,
         l1_ratios=Special(check=_check_ratios),
         l1s=STRENGTHS,
         l2s=STRENGTHS,

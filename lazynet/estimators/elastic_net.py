@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import SimpleNamespace
 from typing import Any, Self
 
 import numpy as np
+from joblib import effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
@@ -14,9 +15,23 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from lazynet.averages import AVERAGE, AverageLike
-from lazynet.catalogue import RULE, RuleLike, check_rule
+from lazynet.catalogue import RuleLike, check_rule
 from lazynet.checks.verify import LARGEST_EPOCHS, VerificationReport, affordable_rows, verify
-from lazynet.data import as_examples, check_order, touched_columns, unusable
+from lazynet.data import as_examples, check_order, sizes_of, touched_columns, unusable
+from lazynet.defaults import (
+    AUTO,
+    MAX_ITER_OF_CLASSIFIERS,
+    MAX_ITER_OF_REGRESSORS,
+    N_ITER_NO_CHANGE,
+    RULE_OR_AUTO,
+    SCHEDULE_OR_AUTO,
+    TOL,
+    VALIDATION_FRACTION,
+    found_l1,
+    is_auto,
+    resolved_rule,
+    resolved_schedule,
+)
 from lazynet.engines.base import Engine, refuse_overflow
 from lazynet.estimators.base import (
     SparseClassifier,
@@ -26,12 +41,20 @@ from lazynet.estimators.base import (
     suitable_rate,
 )
 from lazynet.forms import FORM, FormLike
-from lazynet.importances import CLASS_WEIGHT, check_classes, check_sample_weight, importances
+from lazynet.importances import (
+    CLASS_WEIGHT,
+    Balanced,
+    ClassWeightLike,
+    check_classes,
+    check_sample_weight,
+    importances,
+)
 from lazynet.losses import LOSS, LossLike
 from lazynet.params import (
     EPOCHS,
     FLAG,
     STRENGTH,
+    THREADS,
     VERBOSITY,
     Integer,
     Number,
@@ -39,20 +62,24 @@ from lazynet.params import (
     check_n_steps,
     table,
 )
-from lazynet.schedules import SCHEDULE, ScheduleLike, needs_scale
+from lazynet.schedules import Adaptive, Schedule, ScheduleLike, needs_scale
 from lazynet.seeds import SEED, new_generator
+from lazynet.stalls import NOTHING_LEARNED, Verdict, look_closely, loss_of_constant, still_falls
+from lazynet.threads import Workers
 from lazynet.training import (
     Epoch,
     EpochRecord,
     Learner,
     Orders,
     Plan,
+    Run,
     Stopping,
     check_rate_parameters,
     run_pass,
     train,
 )
 from lazynet.transactions import all_or_nothing, at_rest
+from lazynet.validation import HeldOut, Problem, split
 
 Callback = Callable[[Epoch], Any]
 
@@ -62,32 +89,39 @@ class _ElasticNetModel(SparseLinear):
 
     _kinds = table(
         loss=LOSS,
-        l1=STRENGTH,
+        l1=Number(least=0, optional=True),
         l2=STRENGTH,
-        rule=RULE,
-        schedule=SCHEDULE,
+        rule=RULE_OR_AUTO,
+        schedule=SCHEDULE_OR_AUTO,
         eta0=Number(above=0, optional=True),
         engine=FORM,
         average=AVERAGE,
         max_iter=EPOCHS,
         tol=Number(least=0, optional=True),
         n_iter_no_change=Integer(least=1),
+        early_stopping=FLAG,
+        validation_fraction=Number(above=0, below=1),
         fit_intercept=FLAG,
+        positive=FLAG,
         shuffle=FLAG,
         random_state=SEED,
         warm_start=FLAG,
-        record_history=FLAG,
+        record_objective=FLAG,
         verbose=VERBOSITY,
     )
 
     # Set by training.
     n_iter_: int
+    best_epoch_: int
     t_: int
     eta0_: float
+    l1_: float
     history_: list[EpochRecord]
     _engines: list[Engine]
     #: the scale of the rates; None as long as the rates have none
     _scale: float | None = None
+    #: the schedule that the last fit began with, and the schedule that it ended with
+    _schedules: tuple[Schedule, Schedule] | None = None
     _changed_in_place = ("_engines", "_generator")
 
     schedule: ScheduleLike
@@ -98,9 +132,36 @@ class _ElasticNetModel(SparseLinear):
     def _settle(self) -> SimpleNamespace:
         """The parameters as plain values, with the ``plan`` that follows from them."""
         p = super()._settle()
-        check_rate_parameters(p.rule, self.schedule, p.eta0)
+        p.finds_l1 = p.l1 is None
+        if p.finds_l1:
+            p.l1 = getattr(self, "l1_", 0.0)
+        p.rule = resolved_rule(
+            p.rule,
+            p.schedule,
+            eta0=p.eta0,
+            form=p.engine,
+            average=p.average,
+            loss=p.loss,
+            classifies=self._takes_margin_losses,
+            positive=p.positive,
+        )
+        check_rate_parameters(p.rule, self.schedule, p.eta0, default=AUTO)
+        p.schedule = resolved_schedule(p.schedule, p.rule, eta0=p.eta0, form=p.engine)
         p.plan = Plan.of(p)
         return p
+
+    def _find_l1(
+        self,
+        p: SimpleNamespace,
+        X: sparse.csr_matrix,
+        problem: Problem,
+    ) -> None:
+        """Where no l1 is given, let the rows decide on it."""
+        if p.finds_l1:
+            targets, weights = problem
+            found = found_l1(as_examples(X), targets, weights, p.loss)
+            p.l1 = found if p.engine.takes_l1 else 0.0
+            p.plan = Plan.of(p)
 
     def _scale_of_rates(
         self, p: SimpleNamespace, X: sparse.csr_matrix, weights: NDArray[np.float64] | None
@@ -129,6 +190,8 @@ class _ElasticNetModel(SparseLinear):
     # --- training -------------------------------------------------------------------------
 
     def _learns_from_streams(self) -> bool:
+        if is_auto(self.rule):
+            return True
         try:
             rule = check_rule("rule", self.rule)
         except (TypeError, ValueError):
@@ -149,7 +212,22 @@ class _ElasticNetModel(SparseLinear):
     ) -> list[Warning]:
         """Train anew; returns the warnings to give."""
         order = check_order(sample_order, X.shape[0])
-        steps_of_an_epoch = X.shape[0] if order is None else order.shape[-1]
+        if p.early_stopping and order is not None:
+            raise ValueError(
+                "sample_order cannot be given beside early_stopping=True, which chooses the rows "
+                "to train on"
+            )
+        generator = new_generator(p.random_state) if p.shuffle or p.early_stopping else None
+        problems = self._problems(X, y, weights)
+        rows, held_out = None, None
+        if p.early_stopping and generator is not None:
+            labels = self._labels(y)
+            rows, held = split(X.shape[0], p.validation_fraction, generator, labels)
+            _check_weights_of_parts(weights, rows, held)
+            held_out = HeldOut(X, problems, held, labels, p.loss)
+        n_rows = X.shape[0] if rows is None else len(rows)
+        self._find_l1(p, X, problems[0])
+        steps_of_an_epoch = n_rows if order is None else order.shape[-1]
         n_steps = check_n_steps("max_iter", p.max_iter, steps_of_an_epoch)
         eta0 = self._scale_of_rates(p, X, weights)
         plan = p.plan.known(eta0, n_steps if p.tol is None else None)
@@ -158,37 +236,44 @@ class _ElasticNetModel(SparseLinear):
             raise ValueError(f"sample_order has {listed} epochs, fewer than max_iter={p.max_iter}")
         if callback is not None and not callable(callback):
             raise TypeError(f"callback must be callable, got {type(callback).__name__}")
-        problems = self._problems(X, y, weights)
         engines = self._first_engines(p, plan, X.shape[1], len(problems))
         if coef_init is not None or intercept_init is not None:
             self._load_initial(p, engines, coef_init, intercept_init)
         warnings = _doubts(engines, plan)
+        sizes = sizes_of(X, plan.sizes)
         learners = [
-            Learner(engine, as_examples(X, *problem), plan)
+            Learner(engine, as_examples(X, *problem, sizes), plan)
             for engine, problem in zip(engines, problems, strict=True)
         ]
-        generator = new_generator(p.random_state) if p.shuffle else None
-        t, history, stopped = train(
-            learners,
-            Orders(X.shape[0], order, generator),
-            t=0,
-            max_iter=p.max_iter,
-            stopping=Stopping(p.tol, p.n_iter_no_change),
-            record=p.record_history,
-            verbose=p.verbose,
-            callback=callback,
-        )
+        # The progressive loss judges the last weights, not their average.
+        keeps_best = p.early_stopping or (p.tol is not None and p.plan.average is None)
+        with _workers(p, len(learners)) as workers:
+            run = train(
+                learners,
+                Orders(X.shape[0], order, generator if p.shuffle else None, rows),
+                t=0,
+                max_iter=p.max_iter,
+                stopping=Stopping(p.tol, p.n_iter_no_change),
+                record=p.record_objective,
+                verbose=p.verbose,
+                callback=callback,
+                validate=None if held_out is None else lambda: held_out.judge(engines),
+                columns=touched_columns(X) if keeps_best else None,
+                workers=workers,
+            )
         coefficients = _stack(engines)
         intercepts = np.array([engine.model_intercept for engine in engines])
-        refuse_overflow(t, engines[0].advice, coefficients, intercepts)
+        refuse_overflow(run.t, engines[0].advice, coefficients, intercepts)
         self._engines, self._storage = engines, p.plan.storage
         self._coefficients: NDArray[np.float64] | None = coefficients
-        self._generator = generator
-        self.t_, self.eta0_, self.history_ = t, eta0, history
+        self._generator = generator if p.shuffle else None
+        self.t_, self.history_ = run.t, run.history
+        self.eta0_, self.l1_ = _present_rate(engines, eta0), p.l1
         self._scale = eta0 if _has_scale(p) else None
-        self.n_iter_ = len(history) if history else p.max_iter
-        if p.tol is not None and not stopped:
-            warnings.append(self._unfinished(p))
+        self._schedules = plan.schedule, learners[0].plan.schedule
+        self.n_iter_, self.best_epoch_ = len(run.history), run.best_epoch
+        if p.tol is not None:
+            warnings += self._doubts_about(p, X, problems, rows, learners, run)
         return warnings
 
     def _first_engines(
@@ -203,7 +288,7 @@ class _ElasticNetModel(SparseLinear):
                 f"{self._engines[0].n_features} features, but these data make {n_problems} "
                 f"with {n_features}; fit them with warm_start=False"
             )
-        return [plan.continued(engine, average=False) for engine in self._engines]
+        return [plan.restarted(engine, self._storage) for engine in self._engines]
 
     def _load_initial(
         self, p: SimpleNamespace, engines: list[Engine], coef: Any, intercept: Any
@@ -214,22 +299,71 @@ class _ElasticNetModel(SparseLinear):
         own = np.array([engine.intercept for engine in engines])
         offsets = self._start(intercept, "intercept_init", own.shape, own)
         _check_frozen_intercept(p, "intercept_init", offsets)
+        p.plan.check_start("coef_init", rows)
         for engine, weights, offset in zip(engines, rows, offsets, strict=True):
             engine.load(weights, float(offset))
 
-    def _unfinished(self, p: SimpleNamespace) -> Warning:
-        """The warning after a fit that ``tol`` has not stopped."""
-        rates = ""
-        if p.rule.scheduled:
-            rates = f", or eta0 (which is {self.eta0_:.3g}) if the rates are small"
-        elif hasattr(p.rule, "alpha"):
-            rates = (
-                f", or alpha (which is {self.eta0_:.3g}) with rule={p.rule.rate} if the rates "
-                f"are small"
+    def _labels(self, y: Any) -> NDArray[np.intp] | None:
+        """The number of each row's class; None for a regression."""
+        return None
+
+    def _doubts_about(
+        self,
+        p: SimpleNamespace,
+        X: sparse.csr_matrix,
+        problems: Sequence[Problem],
+        rows: NDArray[np.int64] | None,
+        learners: Sequence[Learner],
+        run: Run,
+    ) -> list[Warning]:
+        """The warnings after a fit that has not learned, or was still learning fast at the end."""
+        constant = sum(loss_of_constant(each, p.loss, p.fit_intercept) for each in problems)
+        kept = run.history[run.best_epoch]["progressive_loss"]
+        if kept >= NOTHING_LEARNED * constant:
+            found = look_closely(learners, X, problems, rows)
+            if found.too_small or found.too_large:
+                return [self._stalled(p, found, kept, constant)]
+        judged = [line.get("validation_loss", line["progressive_loss"]) for line in run.history]
+        if not run.ended_early and still_falls(judged, constant):
+            return [self._unfinished(p, judged)]
+        return []
+
+    def _stalled(self, p: SimpleNamespace, found: Verdict, kept: float, constant: float) -> Warning:
+        """The warning after a fit whose rates were too small or too large to learn anything."""
+        rate, size = self._rate_of(p, found.too_small), "small" if found.too_small else "large"
+        told = (
+            f"training has stalled: the mean loss of the predictions is {kept:.3g}, and the best "
+            f"constant prediction has {constant:.3g}. "
+        )
+        if found.too_small and found.giant:
+            told += (
+                f"Row {found.longest} of X is {found.times:.3g} times as long as the median row; "
+                f"a rate that suits it is too small for the other rows. Scale this row or leave "
+                f"it out, or give {rate}."
             )
+        else:
+            told += f"The rates are too {size}: give {rate}."
+        return ConvergenceWarning(told)
+
+    def _rate_of(self, p: SimpleNamespace, larger: bool) -> str:
+        """What to give for larger or for smaller rates."""
+        now = f" (which is {self.eta0_:.3g})"
+        if p.rule.scheduled:
+            size = "larger" if larger else "smaller"
+            return f"a {size} eta0{now}" if _has_scale(p) else f"{size} rates by schedule"
+        parameter = p.rule.rate.partition("(")[2].partition("=")[0]
+        # The rates of dual averaging fall with gamma.
+        size = "larger" if larger == (parameter != "gamma") else "smaller"
+        # eta0_ is alpha where the rule has one.
+        told = now if parameter == "alpha" else ""
+        return f"a {size} {parameter}{told}, by rule={p.rule.rate}"
+
+    def _unfinished(self, p: SimpleNamespace, losses: Sequence[float]) -> Warning:
+        """The warning after a fit whose loss still fell fast in its last epoch."""
+        share = 1.0 - losses[-1] / losses[-2]
         return ConvergenceWarning(
-            f"the objective was still improving by more than tol={p.tol:g} after "
-            f"max_iter={p.max_iter} epochs; raise max_iter{rates}, or see history_ for each epoch"
+            f"the loss still fell by {share:.0%} in the last of max_iter={p.max_iter} epochs; "
+            f"raise max_iter, or give {self._rate_of(p, larger=True)}"
         )
 
     def _fit_on(
@@ -248,6 +382,10 @@ class _ElasticNetModel(SparseLinear):
         kept = self._scale if begun and p.eta0 is None and needs_scale(p.schedule) else None
         eta0 = self._scale_of_rates(p, X, weights) if kept is None else kept
         plan = p.plan.known(eta0, None)
+        if begun and self._schedules is not None and isinstance(plan.schedule, Adaptive):
+            # A rate that fit has lowered stays as it is, unless the parameters have changed.
+            first, last = self._schedules
+            plan = plan.with_schedule(last) if first == plan.schedule else plan
         order = check_order(sample_order, X.shape[0])
         problems = self._problems(X, y, weights)
         engines = self._engines if begun else [plan.new_engine(X.shape[1]) for _ in problems]
@@ -259,8 +397,9 @@ class _ElasticNetModel(SparseLinear):
         generator = getattr(self, "_generator", None)
         if p.shuffle and generator is None:
             generator = new_generator(p.random_state)
+        sizes = sizes_of(X, plan.sizes)
         learners = [
-            Learner(engine, as_examples(X, *problem), plan)
+            Learner(engine, as_examples(X, *problem, sizes), plan)
             for engine, problem in zip(engines, problems, strict=True)
         ]
         orders = Orders(X.shape[0], order, generator if p.shuffle else None)
@@ -268,20 +407,21 @@ class _ElasticNetModel(SparseLinear):
         if len(touched) < X.shape[1]:
             # A copy: the journal and the check at the end must see the same columns.
             touched = touched.copy()
-        with unusable("X"):
-            self._protect(engines, touched)
-        for engine in engines:
-            engine.retune(plan.settings)
         t = self.t_ if begun else 0
-        for epoch in range(1 if order is None or order.ndim == 1 else len(order)):
-            t = run_pass(learners, orders.of(epoch), t)
+        with _workers(p, len(learners)) as workers:
+            with unusable("X"):
+                self._protect(engines, touched, workers)
+            for engine in engines:
+                engine.retune(plan.settings)
+            for epoch in range(1 if order is None or order.ndim == 1 else len(order)):
+                t = run_pass(learners, orders.of(epoch), t, workers=workers)
         with unusable("X"):
             for engine in engines:
                 engine.check_finite(touched, t)
         self._engines, self._storage = engines, storage
         self._coefficients = None
         self._generator = generator
-        self.t_, self.eta0_ = t, eta0
+        self.t_, self.eta0_, self.l1_ = t, _present_rate(engines, eta0), p.l1
         if _has_scale(p):
             self._scale = eta0
         self.n_iter_ = getattr(self, "n_iter_", 0) + 1
@@ -305,7 +445,11 @@ class _ElasticNetModel(SparseLinear):
         # New engines: the model keeps the old ones until this call is done.
         p = self._settle()
         _check_frozen_intercept(p, "intercept_", intercepts)
+        p.plan.check_start("coef_", coefficients)
         engines = [p.plan.new_engine(coefficients.shape[1]) for _ in self._engines]
+        if p.plan.adaptive:
+            for engine, old in zip(engines, self._engines, strict=True):
+                engine.continue_rates(old)
         for engine, weights, offset in zip(engines, coefficients, intercepts, strict=True):
             engine.load(weights, float(offset))
         self._engines, self._storage, self._coefficients = engines, p.plan.storage, None
@@ -341,14 +485,38 @@ class _ElasticNetModel(SparseLinear):
         max_rows = check_integer("max_rows", max_rows, 1)
         epochs = check_integer("epochs", epochs, 1, LARGEST_EPOCHS)
         targets, counts = self._problems(X, y, weights)[0]
+        self._find_l1(p, X, (targets, counts))
         n_steps = affordable_rows(X, max_rows, epochs) * epochs
         plan = p.plan.known(self._scale_of_rates(p, X, weights), n_steps)
         return verify(plan, X, targets, counts, max_rows, epochs)
 
 
+def _present_rate(engines: list[Engine], eta0: float) -> float:
+    """The scale of the rates after training: ``eta0``, unless the rates follow the data."""
+    rate = engines[0].present_rate
+    return eta0 if rate is None else rate
+
+
+def _workers(p: SimpleNamespace, n_problems: int) -> Workers:
+    """The threads that share the problems."""
+    return Workers(min(effective_n_jobs(getattr(p, "n_jobs", None)), n_problems))
+
+
 def _has_scale(p: SimpleNamespace) -> bool:
     """Whether the rates are as large as an eta0, of the schedule or found from the data."""
     return bool(p.rule.scheduled and hasattr(p.schedule, "eta0"))
+
+
+def _check_weights_of_parts(
+    weights: NDArray[np.float64] | None, rows: NDArray[np.int64], held: NDArray[np.int64]
+) -> None:
+    """Refuse importances under which one of the two parts of the rows counts for nothing."""
+    for part, what in ((rows, "to train on"), (held, "that are held out")):
+        if weights is not None and not weights[part].any():
+            raise ValueError(
+                f"sample_weight, times class_weight, must not be zero for all {len(part)} rows "
+                f"{what}: change validation_fraction or set early_stopping=False"
+            )
 
 
 def _check_frozen_intercept(p: SimpleNamespace, name: str, intercepts: NDArray[np.float64]) -> None:
@@ -390,30 +558,42 @@ class LazyNetClassifier(SparseClassifier, _ElasticNetModel):
     Parameters
     ----------
     loss : str or object, default="log_loss"
-        "log_loss", "hinge", "squared_hinge", "modified_huber", or one of the regression losses
-        "squared_error", "absolute_error", "huber", "epsilon_insensitive" on targets -1 and +1.
-        ``Huber(epsilon)`` and ``EpsilonInsensitive(epsilon)`` set the width of a loss.
-    l1, l2 : float, default=1e-6, 1e-6
+        "log_loss", "hinge", "squared_hinge", "smooth_hinge" (Rennie & Srebro 2005: the hinge,
+        rounded by a parabola between the margins 0 and 1), "modified_huber", "perceptron"
+        (which, as in scikit-learn, moves the weights at a margin of 0, so that zero weights begin
+        to learn), or a loss of :class:`LazyNetRegressor` on targets -1 and +1.
+    l1, l2 : float, default=None, 0
         Strengths of the penalty, any values >= 0.  In scikit-learn's terms l1 = alpha * l1_ratio
-        and l2 = alpha * (1 - l1_ratio).
-    rule : str or object, default="fobos"
-        The update rule.  "fobos", ``FoBoS(step_order)``: shrink by the proximal map, at any rate.
+        and l2 = alpha * (1 - l1_ratio).  l1=None: ``fit`` takes 0.003 times the root mean square
+        of the norms of the rows, divided by the number of rows (for "squared_error" also times
+        the standard deviation of y); ``partial_fit``, which does not know the rows to come, takes
+        the l1 of the last ``fit``, or 0.
+    rule : str or object, default="auto"
+        The update rule.  "auto": ``AdaGrad()`` for a classifier; ``FoBoS()`` for a regressor, for
+        the loss "squared_error", and wherever ``eta0``, ``schedule``, ``engine``, ``average`` or
+        ``positive`` is given.  "fobos", ``FoBoS(step_order)``: the proximal map, at any rate.
         "sgd", ``SGD(step_order)``: shrink by the subgradient, at rates below 1 / l2.
         "truncated_gradient", ``TruncatedGradient(period, threshold)``: the subgradient step with l1
         as gravity.  "rda", ``RDA(gamma, rho)``: regularised dual averaging.  "ftrl",
-        ``FTRL(alpha, beta)``: FTRL-Proximal, whose l1 and l2 act once and not once per step.
+        ``FTRL(alpha, beta, penalty)``: FTRL-Proximal; in its published form, penalty="once", l1 and
+        l2 count once and not once per example.
         "adagrad", ``AdaGrad(alpha, delta)``: a rate per coordinate.  "saga", ``SAGA(alpha)``:
         remembers the slope of every row and converges at a constant rate; it needs ``fit``, and
         with ``alpha=None`` a loss whose slope does not jump.  All of these are exact;
         "carpenter_inexact", ``Carpenter(period)``, is not.
-    schedule : str, object, array, or callable, default="power"
-        The rate of step t = 0, 1, 2, ...: "constant" eta0, "inverse_time" eta0/(1+t),
+    schedule : str, object, array, or callable, default="auto"
+        The rate of step t = 0, 1, 2, ....  "auto": "power" if ``eta0`` is given; else
+        ``FromData()`` for the rules "fobos" and "sgd" on the clock, "power" for the others.
+        "constant" eta0, "inverse_time" eta0/(1+t),
         "inverse_sqrt" eta0/sqrt(1+t), "power" eta0/(1+t)^power_t with power_t = 1/4, "pegasos"
-        1/(l2 (2+t)); the objects ``Constant``, ``InverseTime``, ``InverseSqrt``,
-        ``Power(eta0, power_t)``, ``Pegasos(l2, t0)``; the rates themselves; or a function of t.
+        1/(l2 (2+t)), "optimal" 1/(l2 (t0+t)) with the t0 of SGDClassifier, "adaptive" eta0 / 5^k
+        after k stalls; the objects ``Constant``, ``InverseTime``, ``InverseSqrt``,
+        ``Power(eta0, power_t)``, ``Pegasos(l2, t0)``, ``Optimal(l2, t0)``,
+        ``Adaptive(eta0, divisor, least)``; the rates themselves; or a function of t.
         "rda", "ftrl", "adagrad" and "saga" have rates of their own.
     eta0 : float or None, default=None
-        Scale of the rate of a schedule that is named by a string.  None: the largest scale for
+        Scale of the rate of a schedule that is named by a string.  None: ``schedule="auto"`` needs
+        none where it takes the rates from the data; elsewhere the largest scale for
         which no step overshoots on any row of the first call, 1 / (c * max |x|^2), c the largest
         curvature of the loss (1 where the loss has kinks) and |x|^2 the squared norm of a row, with
         the intercept's 1.  (Where the slope of the loss is unbounded, |x|^2 is multiplied by the
@@ -430,29 +610,49 @@ class LazyNetClassifier(SparseClassifier, _ElasticNetModel):
         unless it wipes out a good part of every weight (eta * l2 of order 1): then all weights must
         be visited every few dozen steps.  Until a step has counted, ``coef_`` holds the last
         weights.  A change of ``average`` between calls of ``partial_fit`` begins a new average.
-    max_iter : int, default=100
+    max_iter : int, default=10
         The largest number of epochs.
-    tol : float or None, default=1e-4
-        Stop when the objective has not improved on its best by ``tol`` for ``n_iter_no_change``
-        epochs in a row.  ``tol`` is absolute, as in scikit-learn: scale a regression target, or
-        ``tol`` with it.  None: exactly ``max_iter`` epochs.
+    tol : float or None, default=1e-3
+        Stop when the loss has not fallen below (1 - tol) times its least value for
+        ``n_iter_no_change`` epochs in a row; ``tol`` is a share, so that it means the same for all
+        data.  The loss is the progressive loss of the epoch (see ``history_``); with
+        ``early_stopping`` it is the loss on the rows that are held out.  The model keeps the
+        weights of the epoch with the least loss.  The progressive loss judges the weights of a
+        whole epoch, and those at its end are kept; it cannot judge an average, so that without
+        ``early_stopping`` the average of all epochs is kept.  None: exactly ``max_iter`` epochs,
+        and, without ``early_stopping``, the weights after the last.
     n_iter_no_change : int, default=3
         Epochs without progress after which training stops; see ``tol``.
+    early_stopping : bool, default=False
+        Hold out some rows, and judge every epoch by the loss on them; see ``tol``.  A classifier
+        keeps the share of every class.  ``partial_fit`` makes one pass and holds nothing out.
+    validation_fraction : float, default=0.1
+        The share of the rows that ``early_stopping`` holds out, chosen by ``random_state``.
     fit_intercept : bool, default=True
         Whether to learn an intercept, which is not penalised.
+    positive : bool, default=False
+        Keep every weight at 0 or above: a step that would take a weight of its row below 0 sets it
+        to 0.  The intercept may be negative.  For "fobos" and "sgd" with ``engine="clock"`` and
+        without an average; with several classes every class has weights of one sign.
     shuffle : bool, default=True
         Visit the rows in a new random order in each epoch.  Without shuffling and without an
         intercept, row i of epoch e is step t = e*n + i.
     random_state : int, RandomState or None, default=None
         Seed of the shuffling.
-    class_weight : dict, "balanced" or None, default=None
-        The importance of an example by its class.
+    class_weight : dict, "balanced", Balanced or None, default=None
+        The importance of an example by its class.  "balanced": every class weighs the same.
+        ``Balanced(class_counts)`` computes these weights from the counts or the shares of the
+        classes, for ``partial_fit``, which does not see all rows.
     warm_start : bool, default=False
         Let ``fit`` start from the weights after the last step; t starts at 0 again, an average
-        starts anew, and "saga" remembers no slopes.
-    record_history : bool, default=True
-        Evaluate the objective after every epoch for ``history_``.  False saves this pass over the
-        data unless ``tol``, ``verbose`` or a callback needs the objective.
+        starts anew, and "saga" remembers no slopes.  RDA, FTRL and AdaGrad go on from their own
+        sums of gradients, as ``partial_fit`` does: their rates do not start anew.
+    n_jobs : int or None, default=None
+        The number of threads that share the classes, where there are more than two; -1 means one
+        for each processor.  The model is the same, bit for bit, for any number.
+    record_objective : bool, default=False
+        Evaluate the objective after every epoch for ``history_``, at the cost of a pass over the
+        rows.
     verbose : int, default=0
         1: a line per epoch, and a progress bar on a terminal if tqdm is installed.
 
@@ -471,14 +671,22 @@ class LazyNetClassifier(SparseClassifier, _ElasticNetModel):
         The class labels, sorted.
     n_iter_ : int
         Epochs trained.
+    best_epoch_ : int
+        The epoch at whose end the weights of the model were reached, from 0 on; see ``tol``.
     t_ : int
-        Steps taken: the number of the next step.
+        Steps behind the weights of the model: the number of the next step.
+    l1_ : float
+        The l1 of the last call.
     eta0_ : float
         The scale of the rates: eta0 of the schedule, or alpha of the rule.
     history_ : list of dict
-        Per epoch: ``epoch``, ``mean_loss``, ``objective`` (both over all examples with ``coef_`` as
-        of the end of the epoch, penalty exact), ``nonzeros`` (of ``last_coef_``), ``seconds``
-        (the time of training without the evaluation).
+        Per epoch: ``epoch``; ``progressive_loss``, the mean loss of predictions that are each made
+        before the row is learned from; ``seconds`` of training.  With ``early_stopping`` also
+        ``validation_loss`` and ``validation_score`` (accuracy, or R^2) on the rows that are held
+        out.  With ``record_objective`` also ``mean_loss``, ``objective`` (both over all rows with
+        ``coef_`` as of the end of the epoch, penalty exact) and ``nonzeros`` (of ``last_coef_``).
+        Losses are sums over the problems where there are several classes, and sample and class
+        weights multiply them.
 
     Examples
     --------
@@ -517,29 +725,33 @@ class LazyNetClassifier(SparseClassifier, _ElasticNetModel):
     (array([0.]), array([[ True,  True]]))
     """
 
-    _kinds = table(**_ElasticNetModel._kinds, class_weight=CLASS_WEIGHT)
+    _kinds = table(**_ElasticNetModel._kinds, class_weight=CLASS_WEIGHT, n_jobs=THREADS)
 
     @helpful
     def __init__(
         self,
         loss: LossLike = "log_loss",
         *,
-        l1: float = 1e-6,
-        l2: float = 1e-6,
-        rule: RuleLike = "fobos",
-        schedule: ScheduleLike = "power",
+        l1: float | None = None,
+        l2: float = 0.0,
+        rule: RuleLike = AUTO,
+        schedule: ScheduleLike = AUTO,
         eta0: float | None = None,
         engine: FormLike = "clock",
         average: AverageLike = False,
-        max_iter: int = 100,
-        tol: float | None = 1e-4,
-        n_iter_no_change: int = 3,
+        max_iter: int = MAX_ITER_OF_CLASSIFIERS,
+        tol: float | None = TOL,
+        n_iter_no_change: int = N_ITER_NO_CHANGE,
+        early_stopping: bool = False,
+        validation_fraction: float = VALIDATION_FRACTION,
         fit_intercept: bool = True,
+        positive: bool = False,
         shuffle: bool = True,
         random_state: int | np.random.RandomState | None = None,
-        class_weight: dict[Any, float] | str | None = None,
+        class_weight: ClassWeightLike | None = None,
         warm_start: bool = False,
-        record_history: bool = True,
+        n_jobs: int | None = None,
+        record_objective: bool = False,
         verbose: int = 0,
     ) -> None:
         self._keep(locals())
@@ -572,14 +784,22 @@ class LazyNetClassifier(SparseClassifier, _ElasticNetModel):
         coef_init, intercept_init : array, optional
             Weights and intercepts to start from, of the shapes of ``coef_`` and ``intercept_``.
         callback : callable, optional
-            Called after every epoch with an object that has ``epoch``, ``mean_loss``,
-            ``objective``, ``nonzeros``, ``seconds``, ``t``, ``coef`` and ``intercept``.  Training
-            ends when the callback returns a true value.
+            Called after every epoch with an object that has ``epoch``, ``progressive_loss``,
+            ``validation_loss``, ``validation_score``, ``seconds``, ``t``, and, computed when they
+            are read, ``mean_loss``, ``objective``, ``nonzeros``, ``coef`` and ``intercept``.
+            Training ends when the callback returns a true value.
+
+        Warns
+        -----
+        ConvergenceWarning
+            With ``tol``: if the loss still falls by more than a tenth in the last of ``max_iter``
+            epochs; or if training has stalled, because the rates are too small or too large for
+            the rows.  The warning then names the row that is far longer than the others.
 
         Examples
         --------
         >>> X, y = [[1.0, 0.0], [0.0, 2.0]], ["no", "yes"]
-        >>> model = LazyNetClassifier(tol=None, random_state=0)
+        >>> model = LazyNetClassifier(eta0=0.4, max_iter=100, tol=None, random_state=0)
         >>> model.fit(X, y, callback=lambda epoch: epoch.objective < 0.5).n_iter_ < 100
         True
         """
@@ -587,6 +807,10 @@ class LazyNetClassifier(SparseClassifier, _ElasticNetModel):
             self._learn(X, y, sample_weight, sample_order, coef_init, intercept_init, callback)
         )
         return self
+
+    def _labels(self, y: Any) -> NDArray[np.intp] | None:
+        labels, classes = y
+        return np.searchsorted(classes, labels)
 
     @all_or_nothing
     def _learn(
@@ -642,10 +866,11 @@ class LazyNetClassifier(SparseClassifier, _ElasticNetModel):
             known = given
         if known is None:
             raise ValueError("classes must be passed on the first call to partial_fit")
-        if isinstance(p.class_weight, str):
+        if isinstance(p.class_weight, Balanced) and p.class_weight.class_counts is None:
             raise ValueError(
-                f"class_weight={p.class_weight!r} needs all of y and is not supported by "
-                f"partial_fit; pass a dict of weights"
+                "class_weight='balanced' counts the rows of every class, and partial_fit sees only "
+                "some of the rows: write class_weight=Balanced(class_counts={class: number of "
+                "rows}), or pass a dict of weights"
             )
         if len(known) < 2:
             raise ValueError(f"classes must name at least two classes, got {known}")
@@ -692,7 +917,10 @@ class LazyNetRegressor(SparseRegressor, _ElasticNetModel):
     ----------
     loss : str or object, default="squared_error"
         "squared_error" (p - y)^2 / 2, "absolute_error", "huber" or ``Huber(epsilon)``,
-        "epsilon_insensitive" or ``EpsilonInsensitive(epsilon)``.
+        "epsilon_insensitive" or ``EpsilonInsensitive(epsilon)``, "squared_epsilon_insensitive" or
+        ``SquaredEpsilonInsensitive(epsilon)``.
+    max_iter : int, default=100
+        The largest number of epochs.
 
     Attributes
     ----------
@@ -729,21 +957,24 @@ class LazyNetRegressor(SparseRegressor, _ElasticNetModel):
         self,
         loss: LossLike = "squared_error",
         *,
-        l1: float = 1e-6,
-        l2: float = 1e-6,
-        rule: RuleLike = "fobos",
-        schedule: ScheduleLike = "power",
+        l1: float | None = None,
+        l2: float = 0.0,
+        rule: RuleLike = AUTO,
+        schedule: ScheduleLike = AUTO,
         eta0: float | None = None,
         engine: FormLike = "clock",
         average: AverageLike = False,
-        max_iter: int = 100,
-        tol: float | None = 1e-4,
-        n_iter_no_change: int = 3,
+        max_iter: int = MAX_ITER_OF_REGRESSORS,
+        tol: float | None = TOL,
+        n_iter_no_change: int = N_ITER_NO_CHANGE,
+        early_stopping: bool = False,
+        validation_fraction: float = VALIDATION_FRACTION,
         fit_intercept: bool = True,
+        positive: bool = False,
         shuffle: bool = True,
         random_state: int | np.random.RandomState | None = None,
         warm_start: bool = False,
-        record_history: bool = True,
+        record_objective: bool = False,
         verbose: int = 0,
     ) -> None:
         self._keep(locals())

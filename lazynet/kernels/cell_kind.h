@@ -29,6 +29,7 @@ typedef const char *lazynet_name;
 typedef struct {
     double intercept;     /* as of now */
     double n_rows;        /* the number of rows of the data set */
+    int measures;         /* whether the rates follow the sizes of the rows (`measure`) */
     lazynet_room scratch; /* scratch memory for the row at hand, for kinds that ask for it */
 } lazynet_cell_head;
 
@@ -59,10 +60,19 @@ typedef struct {
     void (*begin)(void *rule, const double *settings, const double *fields);
     /* Write the fields as of now. */
     void (*end)(const void *rule, double *fields);
+    /* Before every step, where `measures` is set: count the size of the row in the scale of the
+     * rates.  Returns whether every weight must be brought current before the step, because the
+     * scale changes; the call is then repeated for the same step, with the fields that `end` wrote
+     * and the sweep changed, and must not count the row again.  NULL for rates that follow nothing.
+     */
+    int (*measure)(void *rule, double size);
     /* After every step: move the intercept and count the step.  move is 0 where the intercept is
      * not fitted or the example moves nothing; the step counts all the same.
      * Returns whether every weight must be brought current before the next step. */
     int (*advance)(void *rule, double move, double rate, double pull, double largest_cushion);
+    /* Bring the weights in n cells current, and change the scale of the rates if `measure` has asked
+     * for it.  NULL for kinds whose engine does it. */
+    void (*sweep)(void *rule, double *cells, ptrdiff_t n);
     /* weights <- the weights in n cells as of now. */
     void (*read)(const void *rule, const double *cells, ptrdiff_t n, double *weights);
     /* Recompute what a cell caches of the settings, when the settings have changed and after a

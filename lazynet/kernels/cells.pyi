@@ -21,6 +21,12 @@ def read(
     settings: NDArray[np.float64],
     weights: NDArray[np.float64],
 ) -> None: ...
+def sweep(
+    kind: str,
+    cells: NDArray[np.float64],
+    fields: NDArray[np.float64],
+    settings: NDArray[np.float64],
+) -> None: ...
 def intercept(kind: str, fields: NDArray[np.float64], settings: NDArray[np.float64]) -> float: ...
 def retune(
     kind: str,

@@ -5,6 +5,7 @@ example needs it.  What a kind of cell computes, with its paper and the property
 the reference, is told in its header in cells/; cell_kind.h says what such a header defines.  The
 loop here takes a step as follows, whatever the kind: load the row, compute the prediction from its
 cells, move along the example, update the cells of the row, and let the rule count the step.
+A rule whose rates follow the data first counts the size of the row, and may ask for a sweep.
 
 State is plain arrays of float64: ``cells``, a row per weight; ``fields``, the scalars that change
 from step to step; ``settings``, the constants of the rule; and for kinds that remember ``slopes``,
@@ -44,6 +45,7 @@ cdef extern from "cell_kind.h" nogil:
     ctypedef struct Head "lazynet_cell_head":
         double intercept
         double n_rows
+        bint measures
         Room scratch
 
     ctypedef struct Refusal "lazynet_refusal":
@@ -65,12 +67,17 @@ cdef extern from "cell_kind.h" nogil:
             const double* settings, const double* fields, bint running) noexcept nogil
         void (*begin)(void* rule, const double* settings, const double* fields) noexcept nogil
         void (*end)(const void* rule, double* fields) noexcept nogil
+        bint (*measure)(void* rule, double size) noexcept nogil
         bint (*advance)(
             void* rule, double move, double rate, double pull, double largest_cushion
         ) noexcept nogil
+        void (*sweep)(void* rule, double* cells, Py_ssize_t n) noexcept nogil
         void (*read)(
             const void* rule, const double* cells, Py_ssize_t n, double* weights) noexcept nogil
         void (*retune)(const void* rule, double* cells, Py_ssize_t n) noexcept nogil
+
+cdef extern from "rows.h" nogil:
+    void prefetch "LAZYNET_PREFETCH_READ"(const void* address)
 
 cdef extern from *:
     """
@@ -180,6 +187,7 @@ cdef inline int walk "LAZYNET_COPIED_WALK"(
     cdef const double* pulls = &steps.pull[0]
     cdef bint fits_intercept = task.fit_intercept
     cdef bint adds_intercept = fits_intercept or kind.frozen_intercept
+    cdef bint measures = kind.measure != NULL and rule.measures
     cdef double largest_cushion = task.wear.largest_cushion
     cdef double prediction, move, rate, slope = 0.0
     cdef Status status = FINISHED
@@ -194,6 +202,11 @@ cdef inline int walk "LAZYNET_COPIED_WALK"(
         ):
             status = OUT_OF_MEMORY
             break
+        if measures:
+            if kind.measure(rule, examples.sizes[at.number]):
+                status = WORN_OUT
+                break
+            prefetch(&examples.sizes[at.ahead])
         prediction = ops.dot(&at.now, &at.following, cells, rule)
         if adds_intercept:
             prediction += rule.intercept
@@ -250,6 +263,11 @@ def run(
         check_vector("slopes", slopes, examples.csr.n_rows)
     rule = rule_of(of, settings, fields, True)
     rule.n_rows = <double> examples.csr.n_rows
+    if of.measure != NULL and rule.measures and examples.sizes == NULL and examples.csr.n_rows:
+        free(rule)
+        raise ValueError(
+            f"examples must have sizes: the rates of {kind!r} follow the sizes of the rows"
+        )
     if 0 <= first < n_steps:
         with nogil:
             status = walk_by_number(
@@ -263,6 +281,26 @@ def run(
         step = n_steps
     free(rule)
     return status, step
+
+
+def sweep(
+    str kind not None,
+    double[:, ::1] cells not None,   # IN/OUT
+    double[::1] fields not None,     # IN/OUT
+    const double[::1] settings not None,
+):
+    """Bring every weight current, and change the scale of the rates if that is due."""
+    cdef const Kind* of = lazynet_kinds[number_of(kind)]
+    cdef Head* rule
+    if of.sweep == NULL:
+        raise ValueError(f"the kernel does not bring the weights of {kind!r} current")
+    check_cells(cells, cells.shape[0], of.numbers)
+    rule = rule_of(of, settings, fields, False)
+    with nogil:
+        if cells.shape[0]:
+            of.sweep(rule, &cells[0, 0], cells.shape[0])
+        of.end(rule, &fields[0])
+        free(rule)
 
 
 def read(

@@ -6,6 +6,10 @@ from lazynet.kernels.examples import Examples, Steps, Task
 
 CLOCK_FIELDS: int
 INTERCEPT_FIELD: int
+FROM_DATA_FIELDS: int
+LAST_RATE_FIELD: int
+LOADED_FIELD: int
+ROWS_SEEN_FIELD: int
 
 def run(
     examples: Examples,
@@ -15,6 +19,7 @@ def run(
     fields: NDArray[np.float64],
     first: int,
     average: Average | None = None,
+    rates: NDArray[np.float64] | None = None,
 ) -> tuple[int, int]: ...
 def read(
     stored: NDArray[np.float64], fields: NDArray[np.float64], weights: NDArray[np.float64]

@@ -9,11 +9,18 @@ A step touches the nonzeros of its example; every other weight moves by the moti
 Per nonzero there is no division, branch or transcendental function: the prediction is multiplied by
 the scale once, and the step is divided by the scale once.
 
+The rates are given with the steps, or computed here from the rows (from_data.pxd) if the task says
+so; then ``rates`` is the state from which the next rate follows.
+
+Where the task is ``positive``, a step sets a weight of its example that it takes below 0 to 0.  No
+shrink changes a sign, so that all weights stay at 0 or above.
+
 With an ``Average`` the same steps also keep, per weight, what the average of the iterates needs
 (averages.pyx); ``stored`` then holds cells {z, before}.
 
 Property: the weights after every step equal the weights of lazynet.reference.DenseReference
-(tests/exact/test_lazy_equals_dense.py), and any split into chunks gives the same bits.
+(tests/exact/test_lazy_equals_dense.py), with computed rates those of DenseFromData
+(tests/exact/test_rates_from_data.py), and any split into chunks gives the same bits.
 """
 
 from libc.math cimport isfinite
@@ -53,14 +60,36 @@ from .examples cimport (
     check_runnable,
     check_vector,
     end_visits,
+    importance_of,
     keep_prediction,
     move_of,
     visit,
+)
+from .from_data cimport (
+    LAST_RATE,
+    LOADED,
+    N_FROM_DATA_FIELDS,
+    ROWS_SEEN,
+    FromData,
+    Proposal,
+    begin_proposal,
+    count_row,
+    find_factors,
+    load_from_data,
+    propose,
+    save_from_data,
 )
 from .rows cimport Csr, Past, RowOps, prefetch, soft
 
 CLOCK_FIELDS = N_CLOCK_FIELDS
 INTERCEPT_FIELD = INTERCEPT
+FROM_DATA_FIELDS = N_FROM_DATA_FIELDS
+LAST_RATE_FIELD = LAST_RATE
+LOADED_FIELD = LOADED
+ROWS_SEEN_FIELD = ROWS_SEEN
+
+# The state from which no rate is computed.
+cdef double[N_FROM_DATA_FIELDS] NO_STATE
 
 
 def run(
@@ -71,6 +100,7 @@ def run(
     double[::1] fields not None,   # IN/OUT: the clock and the intercept
     Py_ssize_t first,
     Average average=None, # IN/OUT: the past of the clock, where iterates are averaged
+    double[::1] rates=None,   # IN/OUT: what rates computed from the rows depend on
 ):
     """Take the steps from ``first`` on; returns how the call ended and the first step not taken."""
     cdef Csr* csr = &examples.csr
@@ -80,7 +110,11 @@ def run(
     cdef Status status = FINISHED
     cdef Visit at
     cdef Clock clock
-    cdef double prediction, move, work, intercept
+    cdef double prediction, move, move_of_intercept, work, intercept, factor, size = 0.0
+    cdef bint adaptive = task.tuning.adaptive
+    cdef FromData state, state_before
+    cdef Proposal proposal
+    cdef Clock clock_before
     cdef bint averaged = average is not None
     cdef Py_ssize_t n_stored = 2 * csr.n_columns if averaged else csr.n_columns
     cdef Past past
@@ -96,29 +130,64 @@ def run(
         counts = &steps.counts[0]
         totals = &average.fields[0]
         past = average.past()
+    if adaptive:
+        if rates is None:
+            raise ValueError("rates must be given where they are computed from the rows")
+        check_vector("rates", rates, N_FROM_DATA_FIELDS)
+        if examples.sizes == NULL and csr.n_rows > 0:
+            raise ValueError("examples must have sizes where rates are computed from the rows")
     cdef double* z = &stored[0] if stored.shape[0] else NULL
     cdef const int64_t* order = &steps.order[0]
     with nogil:
         load_clock(&clock, &fields[0])
         intercept = fields[INTERCEPT]
         work = fields[WORK]
+        load_from_data(&state, &rates[0] if adaptive else NO_STATE)
+        find_factors(&state, &task.tuning)
+        state_before, clock_before = state, clock
+        begin_proposal(&proposal)
         begin_visits(&at)
         while step < n_steps:
             status = visit(&at, examples, order, n_steps, step)
             if status != FINISHED:
                 break
-            if averaged and past_is_worn(
-                &past, totals, &clock, &task.reach, work, steps.keep[step], steps.pull[step]
-            ):
-                status = WORN_OUT
-                break
+            if not adaptive:
+                proposal.keep = steps.keep[step]
+                proposal.keep_low = steps.keep_low[step]
+                proposal.pull = steps.pull[step]
+                if averaged and past_is_worn(
+                    &past, totals, &clock, &task.reach, work, proposal.keep, proposal.pull
+                ):
+                    status = WORN_OUT
+                    break
             prefetch(examples.targets + at.ahead)
 
-            if fields[PENDING] != 0.0:
+            if fields[PENDING] == 1.0:
                 # The first half of this step was taken before the sweep.
-                move = fields[PENDING_MOVE]
+                move = move_of_intercept = fields[PENDING_MOVE]
+                if adaptive:
+                    move_of_intercept = state.intercept_move
                 fields[PENDING] = 0.0
             else:
+                if adaptive:
+                    size = examples.sizes[at.number]
+                    state_before, clock_before = state, clock
+                    if fields[PENDING] == 0.0:
+                        factor = count_row(
+                            &state, &task.tuning, size, examples.targets[at.number]
+                        )
+                        if factor != 1.0:
+                            advance_clock(&clock, factor, 0.0, 0.0)
+                            if not in_range(&clock):
+                                state, clock = state_before, clock_before
+                                status = OUT_OF_RANGE
+                                break
+                            if beyond_limits(&clock, &task.wear):
+                                fields[PENDING] = 2.0
+                                status = WORN_OUT
+                                break
+                    # 2: the row was counted before the sweep.
+                    fields[PENDING] = 0.0
                 if averaged:
                     prediction = ops.pair_dot(&at.now, &at.following, z, clock.shift)
                 elif clock.shift == 0.0:
@@ -127,14 +196,36 @@ def run(
                     prediction = ops.soft_dot(&at.now, &at.following, z, clock.shift)
                 prediction = prediction * clock.scale + intercept
                 keep_prediction(steps, step, prediction)
-                move = move_of(examples, task, at.number, prediction, steps.rates[step])
-                if not (isfinite(prediction) and isfinite(move)):
+                if adaptive:
+                    propose(
+                        &proposal, &state, &task.tuning, task.loss, task.epsilon,
+                        task.fit_intercept, size, importance_of(examples, at.number),
+                        examples.targets[at.number], prediction,
+                    )
+                    move, move_of_intercept = proposal.move, proposal.intercept_move
+                else:
+                    move = move_of(examples, task, at.number, prediction, steps.rates[step])
+                    move_of_intercept = move
+                if not (
+                    isfinite(prediction) and isfinite(move) and isfinite(move_of_intercept)
+                ):
+                    if adaptive:
+                        state, clock = state_before, clock_before
                     status = OVERFLOWED
                     break
+                if adaptive:
+                    if averaged and past_is_worn(
+                        &past, totals, &clock, &task.reach, work, proposal.keep, proposal.pull
+                    ):
+                        fields[PENDING] = 2.0
+                        status = WORN_OUT
+                        break
+                    state.progress, state.rate = proposal.progress, proposal.rate
+                    state.intercept_progress = proposal.intercept_progress
+                    state.intercept_move = move_of_intercept
+                    state.squared_slopes = proposal.squared_slopes
                 if task.shrink_first:
-                    advance_clock(
-                        &clock, steps.keep[step], steps.keep_low[step], steps.pull[step]
-                    )
+                    advance_clock(&clock, proposal.keep, proposal.keep_low, proposal.pull)
                     if not in_range(&clock):
                         status = OUT_OF_RANGE
                         break
@@ -145,9 +236,9 @@ def run(
                         status = WORN_OUT
                         break
 
+            if move_of_intercept != 0.0 and task.fit_intercept:
+                intercept -= move_of_intercept
             if move != 0.0:
-                if task.fit_intercept:
-                    intercept -= move
                 move *= clock.inverse
                 if averaged and not task.pulls and clock.shift == 0.0:
                     # Without a pull no weight vanishes: the update need not look for zeros.
@@ -156,14 +247,14 @@ def run(
                     )
                 elif averaged:
                     ops.averaged_update(csr, &at.now, at.ahead, z, clock.shift, move, &past)
+                elif task.positive:
+                    ops.positive_update(csr, &at.now, at.ahead, z, clock.shift, move)
                 elif clock.shift == 0.0:
                     ops.update(csr, &at.now, at.ahead, z, move)
                 else:
                     ops.soft_update(csr, &at.now, at.ahead, z, clock.shift, move)
             if not task.shrink_first:
-                advance_clock(
-                    &clock, steps.keep[step], steps.keep_low[step], steps.pull[step]
-                )
+                advance_clock(&clock, proposal.keep, proposal.keep_low, proposal.pull)
                 if not in_range(&clock):
                     status = OUT_OF_RANGE
                     break
@@ -182,6 +273,8 @@ def run(
         save_clock(&clock, &fields[0])
         fields[INTERCEPT] = intercept
         fields[WORK] = work
+        if adaptive:
+            save_from_data(&state, &rates[0])
         if averaged:
             totals[COUNTED] = <double> past.n
     return <int> status, step

@@ -13,6 +13,9 @@ from .losses cimport (
     HUBER,
     LOG_LOSS,
     MODIFIED_HUBER,
+    PERCEPTRON,
+    SMOOTH_HINGE,
+    SQUARED_EPSILON_INSENSITIVE,
     SQUARED_ERROR,
     SQUARED_HINGE,
     loss_slope,
@@ -27,7 +30,10 @@ cdef inline double clip(double value, double low, double high) noexcept nogil:
 
 # Whether the slope of the loss jumps.
 cdef inline bint has_kinks(int loss) noexcept nogil:
-    return loss == HINGE or loss == ABSOLUTE_ERROR or loss == EPSILON_INSENSITIVE
+    return (
+        loss == HINGE or loss == PERCEPTRON
+        or loss == ABSOLUTE_ERROR or loss == EPSILON_INSENSITIVE
+    )
 
 
 # b log b, continued by its limit 0.
@@ -61,6 +67,16 @@ cdef inline double conjugate(
         if not fabs(a) <= 1.0:
             return INFINITY
         first, second = -m, (0.0 if loss == ABSOLUTE_ERROR else epsilon * fabs(a))
+    elif loss == SMOOTH_HINGE:
+        if not 0.0 <= m <= 1.0:
+            return INFINITY
+        first, second = -m, 0.5 * a * a
+    elif loss == PERCEPTRON:
+        if not 0.0 <= m <= 1.0:
+            return INFINITY
+        first, second = 0.0, 0.0
+    elif loss == SQUARED_EPSILON_INSENSITIVE:
+        first, second = -m, epsilon * fabs(a) + 0.25 * a * a
     else:
         return INFINITY  # a loss without a conjugate: no minimum is certified
     size[0] = fabs(first) + fabs(second)
@@ -69,7 +85,7 @@ cdef inline double conjugate(
 
 # The nearest a in the domain of the conjugate, for an a that rounding has moved out of it.
 cdef inline double into_domain(int loss, double a, double y, double epsilon) noexcept nogil:
-    if loss == SQUARED_ERROR:
+    if loss == SQUARED_ERROR or loss == SQUARED_EPSILON_INSENSITIVE:
         return a
     if loss == HUBER:
         return clip(a, -epsilon, epsilon)
@@ -125,6 +141,12 @@ cdef inline double best_dual(
         return (y - p + q * old) / (1.0 + q)
     if loss == HUBER:
         return clip((y - p + q * old) / (1.0 + q), -epsilon, epsilon)
+    if loss == SMOOTH_HINGE:
+        return y * clip((1.0 - y * p + q * (y * old)) / (1.0 + q), 0.0, 1.0)
+    if loss == PERCEPTRON:
+        return y * clip(y * old - y * p / q, 0.0, 1.0)
+    if loss == SQUARED_EPSILON_INSENSITIVE:
+        return soft(y - p + q * old, epsilon) / (0.5 + q)
     target = y - p + q * old
     if loss != ABSOLUTE_ERROR:
         target = soft(target, epsilon)
@@ -151,6 +173,10 @@ cdef inline double loss_with_derivatives(
         curvature[0] = 1.0
     elif loss == HUBER:
         curvature[0] = 1.0 if fabs(p - y) <= epsilon else 0.0
+    elif loss == SMOOTH_HINGE:
+        curvature[0] = 1.0 if 0.0 <= margin < 1.0 else 0.0
+    elif loss == SQUARED_EPSILON_INSENSITIVE:
+        curvature[0] = 2.0 if fabs(p - y) > epsilon else 0.0
     else:
         curvature[0] = 0.0
     return loss_value(loss, p, y, epsilon)

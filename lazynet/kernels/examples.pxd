@@ -41,6 +41,25 @@ cdef class Steps:
     cdef object pins                  # keeps the arrays in place
 
 
+# What the computation of rates from the rows is told (from_data.pxd).
+cdef struct Tuning:
+    double constant         # C
+    double slack            # 8: rows larger than this many mean sizes have a smaller rate
+    double l1
+    double l2
+    double largest_rate     # no rate of a weight exceeds this number
+    double largest_slope    # G, the size of a slope; Y where that is smaller and ``smooth``
+    double curvature        # of an implicit step; 0: the step is explicit
+    double intercept        # the squared size of the intercept's feature, beside rows of the mean norm
+    double lowering         # a lack of progress multiplies the rate by this number; 1: never ...
+    double intercept_lowering  # ... and the intercept's rate by this number
+    bint adaptive           # whether the rates come from the rows; all else is unused if not
+    bint follows_targets    # Y is the root mean square of the targets; else 1
+    bint smooth             # the slope shrinks with the residual: G is at most Y
+    bint unbounded          # large rows have no smaller rate: the step is implicit
+    bint proximal           # the shrink of FoBoS; else of SGD
+
+
 cdef class Task:
     """What is the same for all chunks: the loss, the form of a step, and when to sweep."""
     cdef int loss
@@ -48,8 +67,11 @@ cdef class Task:
     cdef bint shrink_first
     cdef bint fit_intercept
     cdef bint pulls      # whether steps may pull, as an l1 penalty does
+    cdef bint positive   # whether a weight that a step takes below 0 becomes 0
     cdef Wear wear
     cdef Reach reach
+    cdef Tuning tuning   # of rates that are computed from the rows ...
+    cdef object given    # ... and as it was given
 
 
 # Raises unless the examples have targets and the loss is one of the table.

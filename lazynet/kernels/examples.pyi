@@ -3,7 +3,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-DEFECT_NOT_SORTED: int
+DEFECT_REPEATED: int
 DEFECT_NOT_FINITE: int
 DEFECTS: dict[int, str]
 STATUS_FINISHED: int
@@ -51,6 +51,7 @@ class Steps:
         counts: NDArray[np.float64] | None = None,
         predictions: NDArray[np.float64] | None = None,
     ) -> None: ...
+    def with_predictions(self, predictions: NDArray[np.float64] | None) -> Steps: ...
     def __len__(self) -> int: ...
     def row(self, step: int) -> int: ...
 
@@ -68,4 +69,6 @@ class Task:
         soft_reach: float,
         hard_reach: float,
         pulls: bool = True,
+        positive: bool = False,
+        tuning: tuple[float, ...] | None = None,
     ) -> None: ...

@@ -23,10 +23,11 @@ from .rows cimport (
     BAD_START,
     NO_MEMORY,
     NOT_FINITE,
-    NOT_SORTED,
+    REPEATED,
     SOUND,
     Room,
     Row,
+    Stamps,
     best_level,
     row_ops_for,
 )
@@ -39,14 +40,14 @@ STATUS_PAUSED = PAUSED
 STATUS_OUT_OF_MEMORY = OUT_OF_MEMORY
 STATUS_OUT_OF_RANGE = OUT_OF_RANGE
 
-DEFECT_NOT_SORTED = NOT_SORTED
+DEFECT_REPEATED = REPEATED
 DEFECT_NOT_FINITE = NOT_FINITE
 
 # Why a row cannot be used, by the code that a kernel returns.
 DEFECTS = {
     BAD_START: "its start in indptr leaves the arrays or lies behind its end",
     BAD_COLUMN: "it has a column index outside the matrix",
-    NOT_SORTED: "its column indices are not strictly increasing",
+    REPEATED: "it has a column index twice",
     NOT_FINITE: "it has a value that is NaN or infinite",
 }
 
@@ -225,11 +226,14 @@ cdef class Examples:
     def first_defect(self, bint only_range=False):
         """The first row that cannot be used, as (row, code of DEFECTS); None if all rows can.
 
-        ``only_range`` finds only rows whose reading would leave the arrays.
+        The columns of a row may come in any order, each once.  ``only_range`` finds only rows whose
+        reading would leave the arrays.
         """
         cdef Py_ssize_t row
         cdef int defect = SOUND
         cdef bint sound
+        cdef Room room
+        cdef Stamps stamps
         with nogil:
             sound = self.ops.all_sound(&self.csr)
         if sound:
@@ -238,13 +242,20 @@ cdef class Examples:
             # Without rows the only entry of indptr must be a possible number of values, because
             # SciPy takes the entry for the number of values.
             return 0, <int> BAD_START
+        room.bytes, room.size = NULL, 0
+        stamps.of_columns, stamps.latest = NULL, 0
         with nogil:
             for row in range(self.csr.n_rows):
-                defect = self.ops.row_defect(&self.csr, row)
-                if defect == SOUND and not only_range:
-                    defect = self.ops.row_blemish(&self.csr, row)
+                if only_range:
+                    defect = self.ops.row_defect(&self.csr, row)
+                else:
+                    defect = self.ops.row_blemish(&self.csr, row, &room, &stamps)
                 if defect != SOUND:
                     break
+            free(room.bytes)
+            free(stamps.of_columns)
+        if defect == NO_MEMORY:
+            raise MemoryError(f"X: no memory to check row {row} of {self.csr.n_columns} columns")
         return None if defect == SOUND else (row, defect)
 
     def largest_squared_norm(self, double extra=0.0):
@@ -370,6 +381,11 @@ cdef class Steps:
     def __len__(self):
         return self.order.shape[0]
 
+    def with_predictions(self, predictions):
+        """The same steps, which store their predictions in another array."""
+        arrays, _ = self.pins
+        return Steps(*self.pins[0][:6], predictions)
+
     def row(self, Py_ssize_t step):
         """The row number that ``order`` gives to ``step``; X may have no such row."""
         if not 0 <= step < self.order.shape[0]:
@@ -379,7 +395,11 @@ cdef class Steps:
 
 @cython.binding(False)  # a method then checks the type of self
 cdef class Task:
-    """The code and epsilon of the loss, the order within a step, and the limits of a clock."""
+    """The code and epsilon of the loss, the order within a step, and the limits of a clock.
+
+    ``tuning``, if given, holds the numbers of ``Tuning`` (examples.pxd) up to ``intercept_lowering``, then its
+    flags after ``adaptive``: the rates are computed from the rows.
+    """
 
     def __cinit__(
         self,
@@ -394,12 +414,34 @@ cdef class Task:
         double soft_reach,
         double hard_reach,
         bint pulls=True,
+        bint positive=False,
+        tuning=None,
     ):
+        self.tuning.adaptive = tuning is not None
+        if tuning is not None:
+            (
+                self.tuning.constant,
+                self.tuning.slack,
+                self.tuning.l1,
+                self.tuning.l2,
+                self.tuning.largest_rate,
+                self.tuning.largest_slope,
+                self.tuning.curvature,
+                self.tuning.intercept,
+                self.tuning.lowering,
+                self.tuning.intercept_lowering,
+                self.tuning.follows_targets,
+                self.tuning.smooth,
+                self.tuning.unbounded,
+                self.tuning.proximal,
+            ) = tuning
+        self.given = tuning
         self.loss = loss
         self.epsilon = epsilon
         self.shrink_first = shrink_first
         self.fit_intercept = fit_intercept
         self.pulls = pulls
+        self.positive = positive
         self.wear.smallest_scale = smallest_scale
         self.wear.cushion = cushion
         self.wear.largest_cushion = largest_cushion
@@ -420,4 +462,6 @@ cdef class Task:
             self.reach.soft_limit,
             self.reach.hard_limit,
             self.pulls,
+            self.positive,
+            self.given,
         )

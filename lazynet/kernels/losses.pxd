@@ -12,7 +12,10 @@ cdef enum LossCode:
     ABSOLUTE_ERROR = 5
     HUBER = 6
     EPSILON_INSENSITIVE = 7
-    N_LOSSES = 8
+    SMOOTH_HINGE = 8
+    PERCEPTRON = 9
+    SQUARED_EPSILON_INSENSITIVE = 10
+    N_LOSSES = 11
 
 
 # log(1 + exp(-m)), m = p y.  The exponential never overflows: its argument is never positive.
@@ -94,6 +97,34 @@ cdef inline double insensitive_slope(double p, double y, double epsilon) noexcep
     return absolute_slope(p, y)
 
 
+# The hinge with its kink rounded to (1 - m)^2 / 2 between m = 0 and m = 1 (Rennie & Srebro 2005).
+cdef inline double smooth_hinge_loss(double p, double y) noexcept nogil:
+    cdef double gap = hinge_loss(p, y)
+    return 0.5 * gap * gap if gap < 1.0 else gap - 0.5
+
+cdef inline double smooth_hinge_slope(double p, double y) noexcept nogil:
+    cdef double gap = hinge_loss(p, y)
+    return -y * (gap if gap < 1.0 else 1.0)
+
+
+# [-m]+; at the kink m = 0 the subgradient -y is taken: with 0, zero weights would never move.
+cdef inline double perceptron_loss(double p, double y) noexcept nogil:
+    cdef double margin = p * y
+    return -margin if margin < 0 else 0.0
+
+cdef inline double perceptron_slope(double p, double y) noexcept nogil:
+    return -y if p * y <= 0.0 else 0.0
+
+
+# [|p - y| - epsilon]+ squared.
+cdef inline double squared_insensitive_loss(double p, double y, double epsilon) noexcept nogil:
+    cdef double excess = insensitive_loss(p, y, epsilon)
+    return excess * excess
+
+cdef inline double squared_insensitive_slope(double p, double y, double epsilon) noexcept nogil:
+    return 2.0 * insensitive_loss(p, y, epsilon) * absolute_slope(p, y)
+
+
 cdef inline double loss_value(int loss, double p, double y, double epsilon) noexcept nogil:
     if loss == LOG_LOSS:
         return log_loss(p, y)
@@ -109,6 +140,12 @@ cdef inline double loss_value(int loss, double p, double y, double epsilon) noex
         return absolute_loss(p, y)
     if loss == HUBER:
         return huber_loss(p, y, epsilon)
+    if loss == SMOOTH_HINGE:
+        return smooth_hinge_loss(p, y)
+    if loss == PERCEPTRON:
+        return perceptron_loss(p, y)
+    if loss == SQUARED_EPSILON_INSENSITIVE:
+        return squared_insensitive_loss(p, y, epsilon)
     return insensitive_loss(p, y, epsilon)
 
 
@@ -127,4 +164,10 @@ cdef inline double loss_slope(int loss, double p, double y, double epsilon) noex
         return absolute_slope(p, y)
     if loss == HUBER:
         return huber_slope(p, y, epsilon)
+    if loss == SMOOTH_HINGE:
+        return smooth_hinge_slope(p, y)
+    if loss == PERCEPTRON:
+        return perceptron_slope(p, y)
+    if loss == SQUARED_EPSILON_INSENSITIVE:
+        return squared_insensitive_slope(p, y, epsilon)
     return insensitive_slope(p, y, epsilon)

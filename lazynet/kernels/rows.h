@@ -3,10 +3,10 @@
  *
  * Why C and not Cython: these loops are where the time goes, and two things that decide their
  * speed cannot be said in Cython.  `#pragma omp simd` lets the compiler vectorise one loop whose
- * scatter it could not prove free of overlap (columns of a row are distinct: checked at the door),
- * without -ffast-math for the module.  And each loop is compiled several times, for the generic
- * machine and for several levels of vector units.  The level is chosen at run time, so that a
- * generic wheel uses the vector units of the machine that it runs on.
+ * scatter it could not prove free of overlap (the columns of a row are distinct, in any order:
+ * checked at the door), without -ffast-math for the module.  And each loop is compiled several
+ * times, for the generic machine and for several levels of vector units.  The level is chosen at
+ * run time, so that a generic wheel uses the vector units of the machine that it runs on.
  *
  * Sums run in eight fixed lanes, whatever the vector width, and contraction to fused
  * multiply-adds is off: a row gives the same bits on every vector unit and at every alignment in
@@ -48,7 +48,7 @@ enum lazynet_defect {
     LAZYNET_SOUND = 0,
     LAZYNET_BAD_START = 1,   /* row starts decrease or leave the arrays */
     LAZYNET_BAD_COLUMN = 2,  /* a column is negative or >= n_columns */
-    LAZYNET_NOT_SORTED = 3,  /* columns are not strictly increasing */
+    LAZYNET_REPEATED = 3,    /* a column occurs twice */
     LAZYNET_NOT_FINITE = 4,  /* a value is NaN or infinite */
     LAZYNET_NO_MEMORY = 5    /* there is no room for a copy of its columns */
 };
@@ -74,6 +74,26 @@ LAZYNET_INLINE int lazynet_make_room(lazynet_room *room, size_t size) {
     room->size = size < LEAST ? LEAST : 2 * size;
     room->bytes = malloc(room->size);
     return room->bytes != NULL;
+}
+
+/* For each column the stamp of the last row that was found to name it.  The memory begins as zeros
+ * and is made on first use; its user frees `of_columns` in the end. */
+typedef struct {
+    uint16_t *of_columns;
+    uint16_t latest;
+} lazynet_stamps;
+
+/* Take a new stamp, which no column has; false without memory for a stamp per column. */
+LAZYNET_INLINE int lazynet_new_stamp(lazynet_stamps *stamps, ptrdiff_t n_columns) {
+    if (stamps->of_columns == NULL)
+        stamps->of_columns = (uint16_t *)calloc((size_t)n_columns + 1, sizeof(uint16_t));
+    if (stamps->of_columns == NULL) return 0;
+    if (stamps->latest == UINT16_MAX) {
+        memset(stamps->of_columns, 0, (size_t)n_columns * sizeof(uint16_t));
+        stamps->latest = 0;
+    }
+    stamps->latest++;
+    return 1;
 }
 
 /* An index that another thread may write to, read exactly once: the value that is checked is the
@@ -158,7 +178,8 @@ typedef struct {
 typedef struct {
     int (*all_sound)(const lazynet_csr *);
     int (*row_defect)(const lazynet_csr *, ptrdiff_t row);
-    int (*row_blemish)(const lazynet_csr *, ptrdiff_t row);
+    int (*row_blemish)(const lazynet_csr *, ptrdiff_t row, lazynet_room *room,
+                       lazynet_stamps *stamps);
     int (*load_row)(const lazynet_csr *, ptrdiff_t row, lazynet_row *loaded, lazynet_room *room);
     double (*squared_norm)(const lazynet_csr *, ptrdiff_t row);
     double (*absolute_sum)(const lazynet_csr *, ptrdiff_t row);
@@ -189,6 +210,8 @@ typedef struct {
     void (*compensated_update)(const lazynet_row *row, double *sums, double factor,
                                double factor_low);
     const lazynet_cell_ops *cells; /* for each kind of cell, in the order of every_kind.h */
+    void (*positive_update)(const lazynet_csr *, const lazynet_row *row, ptrdiff_t ahead,
+                            double *stored, double shift, double step);
 } lazynet_row_ops;
 
 /* The operations for these types of values and of indices at a vector level (rows.c).  Only the

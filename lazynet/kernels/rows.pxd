@@ -1,5 +1,5 @@
 # The row operations of rows.h and the scalars that go with them.
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int32_t, int64_t, uint16_t
 
 cdef extern from "rows.h" nogil:
     ctypedef struct Csr "lazynet_csr":
@@ -14,7 +14,7 @@ cdef extern from "rows.h" nogil:
         SOUND "LAZYNET_SOUND"
         BAD_START "LAZYNET_BAD_START"
         BAD_COLUMN "LAZYNET_BAD_COLUMN"
-        NOT_SORTED "LAZYNET_NOT_SORTED"
+        REPEATED "LAZYNET_REPEATED"
         NOT_FINITE "LAZYNET_NOT_FINITE"
         NO_MEMORY "LAZYNET_NO_MEMORY"
 
@@ -26,6 +26,10 @@ cdef extern from "rows.h" nogil:
     ctypedef struct Room "lazynet_room":
         void* bytes
         size_t size
+
+    ctypedef struct Stamps "lazynet_stamps":
+        uint16_t* of_columns
+        uint16_t latest
 
     ctypedef struct Past "lazynet_past":
         double* shifts
@@ -43,7 +47,7 @@ cdef extern from "rows.h" nogil:
     ctypedef struct RowOps "lazynet_row_ops":
         int (*all_sound)(const Csr*) noexcept nogil
         int (*row_defect)(const Csr*, Py_ssize_t row) noexcept nogil
-        int (*row_blemish)(const Csr*, Py_ssize_t row) noexcept nogil
+        int (*row_blemish)(const Csr*, Py_ssize_t row, Room* room, Stamps* stamps) noexcept nogil
         int (*load_row)(const Csr*, Py_ssize_t row, Row* loaded, Room* room) noexcept nogil
         double (*squared_norm)(const Csr*, Py_ssize_t row) noexcept nogil
         double (*absolute_sum)(const Csr*, Py_ssize_t row) noexcept nogil
@@ -75,6 +79,8 @@ cdef extern from "rows.h" nogil:
         void (*compensated_update)(const Row* row, double* sums, double factor,
                                    double factor_low) noexcept nogil
         const CellOps* cells
+        void (*positive_update)(const Csr*, const Row* row, Py_ssize_t ahead, double* stored,
+                                double shift, double step) noexcept nogil
 
     enum:
         LANES "LAZYNET_LANES"

@@ -28,6 +28,7 @@ example: it is made with all examples, and ``step(i)`` visits example i.
 - ``lazynet.reference.tables``: Lipton & Elkan's tables, with one entry per step
 - ``lazynet.reference.rescaled``: weights as a scale times a vector, for an l2 penalty alone
 - ``lazynet.reference.averages``: averages of all iterates, summed densely and lazily on the clock
+- ``lazynet.reference.from_data``: SGD and FoBoS with rates that are computed from the rows
 - ``lazynet.reference.truncated_gradient``: gravity every so many steps, up to a threshold
 - ``lazynet.reference.rda``: regularised dual averaging
 - ``lazynet.reference.ftrl``: FTRL-Proximal
@@ -46,6 +47,7 @@ from lazynet.reference.clock import PlainClock
 from lazynet.reference.dekel import DenseDekel, PlainDekel
 from lazynet.reference.dense import DenseReference
 from lazynet.reference.dual import DenseDualAscent
+from lazynet.reference.from_data import DenseFromData
 from lazynet.reference.ftrl import DenseFTRL
 from lazynet.reference.rda import DenseRDA
 from lazynet.reference.rescaled import PlainRescaled
@@ -60,6 +62,7 @@ __all__ = [
     "DenseDekel",
     "DenseDualAscent",
     "DenseFTRL",
+    "DenseFromData",
     "DenseRDA",
     "DenseReference",
     "DenseSAGA",

@@ -19,6 +19,14 @@ class _AdaGrad:
     """Rates alpha / (delta + sqrt G_j), where G_j is the sum of coordinate j's squared gradients.
 
     A gradient of exactly zero changes neither G_j nor the weight: the rate need not be finite.
+
+    With ``alpha=None`` the rates follow the data: with m the mean of ||x||_1 over the rows seen so
+    far, the row of the step included, alpha = ``product`` / m, and delta is multiplied by m.  m is
+    computed anew before the steps 0, 1, 2, 4, 8, ..., if it has changed by more than a sixteenth of
+    itself, and at the first row that is not empty, before which m counts as 1; every weight is then
+    multiplied by alpha_new / alpha_old.
+    Means below 2^-300 and above 2^300 count as these.  The intercept has the rate
+    1 / (delta + sqrt G) with the delta that was given.
     """
 
     def __init__(
@@ -28,13 +36,19 @@ class _AdaGrad:
         loss: str = "log_loss",
         l1: float = 0.0,
         l2: float = 0.0,
-        alpha: float = 0.1,
+        alpha: float | None = None,
         delta: float = 1e-6,
+        product: float = 5.0,
         fit_intercept: bool = False,
         epsilon: float = 0.1,
     ) -> None:
         self.slope = LOSSES[loss][1]
-        self.l1, self.l2, self.alpha, self.delta = l1, l2, alpha, delta
+        self.l1, self.l2 = l1, l2
+        self.follows, self.product, self.given_delta = alpha is None, product, delta
+        self.alpha = product if alpha is None else alpha
+        self.delta = delta
+        self.rows, self.sizes, self.mean = 0, 0.0, 0.0
+        self.intercept_alpha = 1.0 if alpha is None else alpha
         self.fit_intercept, self.epsilon = fit_intercept, epsilon
         self.w, self.G = [0.0] * n_features, [0.0] * n_features
         self.intercept, self.intercept_G = 0.0, 0.0
@@ -52,7 +66,30 @@ class _AdaGrad:
     def _move_intercept(self, g: float) -> None:
         if self.fit_intercept and g:
             self.intercept_G += g * g
-            self.intercept -= self.rate(self.intercept_G) * g
+            rate = self.intercept_alpha / (self.given_delta + math.sqrt(self.intercept_G))
+            self.intercept -= rate * g
+
+    def _measure(self, values: Iterable[float]) -> None:
+        """Count the row, and compute alpha anew if that is due."""
+        if not self.follows:
+            return
+        seen, first = self.rows, not self.mean
+        self.rows += 1
+        self.sizes += sum(abs(x) for x in values)
+        is_power_of_two = seen & (seen - 1) == 0
+        if not self.sizes or not (is_power_of_two or first):
+            return
+        mean = min(max(self.sizes / self.rows, 2.0**-300), 2.0**300)
+        if abs(mean - self.mean) <= self.mean / 16:
+            return
+        self._bring_current()
+        old, self.mean = self.alpha, mean
+        self.alpha, self.delta = self.product / self.mean, self.given_delta * self.mean
+        if not first:
+            self.w = [w * (self.alpha / old) for w in self.w]
+
+    def _bring_current(self) -> None:
+        """Apply the shrinks that any weight has missed."""
 
 
 class DenseAdaGrad(_AdaGrad):
@@ -76,6 +113,7 @@ class DenseAdaGrad(_AdaGrad):
     ) -> float:
         """Learn from one example; return the prediction made before learning."""
         example = list(zip(indices, values, strict=True))
+        self._measure(x for _, x in example)
         p = sum((self.w[j] * x for j, x in example), self.intercept)
         slope = weight * self.slope(p, target, self.epsilon)
         for j, x in example:
@@ -90,7 +128,7 @@ class DenseAdaGrad(_AdaGrad):
 
 
 class PlainAdaGrad(_AdaGrad):
-    """AdaGrad where a step visits only the features of its example.
+    """AdaGrad where a step visits only the features of its example, unless alpha changes.
 
     n missed shrinks at the rate eta amount to one,
 
@@ -112,6 +150,9 @@ class PlainAdaGrad(_AdaGrad):
         super().__init__(n_features, **options)
         self.psi = [0] * n_features
 
+    def _bring_current(self) -> None:
+        self.w, self.psi = self.weights, [self.t] * len(self.w)
+
     def weight(self, j: int) -> float:
         """Weight j as of now; the other weights are not visited."""
         w, missed, eta = self.w[j], self.t - self.psi[j], self.rate(self.G[j]) if self.w[j] else 0.0
@@ -132,6 +173,7 @@ class PlainAdaGrad(_AdaGrad):
     ) -> float:
         """Learn from one example; return the prediction made before learning."""
         example = list(zip(indices, values, strict=True))
+        self._measure(x for _, x in example)
         for j, _ in example:
             self.w[j], self.psi[j] = self.weight(j), self.t
         p = sum((self.w[j] * x for j, x in example), self.intercept)

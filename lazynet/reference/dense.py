@@ -19,6 +19,8 @@ class DenseReference:
     - ``step_order="shrink_first"``: w <- shrink_t(w) - eta_t g x, where g is the slope at the w
       before the shrink.
 
+    With ``positive`` the gradient step sets a weight of the example that it takes below 0 to 0.
+
     >>> twin = DenseReference(2, loss="squared_error", rule="sgd", l1=1, schedule=lambda t: 0.5)
     >>> twin.step([0], [1.0], target=4.0)
     0.0
@@ -26,6 +28,10 @@ class DenseReference:
     [1.5, 0.0]
     >>> twin.predict([0], [2.0])
     3.0
+    >>> twin = DenseReference(2, loss="squared_error", positive=True, schedule=lambda t: 0.5)
+    >>> _ = twin.step([0, 1], [1.0, -1.0], target=4.0)
+    >>> twin.weights  # the gradient gives 2 and -2
+    [2.0, 0.0]
     """
 
     def __init__(
@@ -39,6 +45,7 @@ class DenseReference:
         step_order: str = "gradient_first",
         schedule: Callable[[int], Any] = lambda t: 1,
         fit_intercept: bool = False,
+        positive: bool = False,
         epsilon: Any = 0.1,
         zero: Any = 0.0,
     ) -> None:
@@ -48,7 +55,9 @@ class DenseReference:
         self.schedule = schedule
         self.step_order = step_order
         self.fit_intercept = fit_intercept
+        self.positive = positive
         self.epsilon = epsilon
+        self.zero = zero
         self.weights = [zero] * n_features
         self.intercept = zero
         self.t = 0
@@ -73,6 +82,8 @@ class DenseReference:
             self._shrink_all(eta)
         for j, x in zip(indices, values, strict=True):
             self.weights[j] -= eta * g * x
+            if self.positive and self.weights[j] < 0:
+                self.weights[j] = self.zero
         if self.step_order == "gradient_first":
             self._shrink_all(eta)
 

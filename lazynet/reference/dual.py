@@ -14,7 +14,7 @@ u = (1/n) sum_i s_i alpha_i x_i, every alpha gives a lower bound of P:
 where l*(v) = sup_p (v p - l(p, y)) is the conjugate of the loss.  The bound holds under two
 conditions: |u_j| <= l1 for every j if l2 = 0, and sum_i s_i alpha_i = 0 if an intercept is fitted.
 
-The eight conjugates are finite on an interval that contains 0, and 0 at 0.
+The conjugates are finite on an interval that contains 0, and 0 at 0.
 """
 
 from __future__ import annotations
@@ -80,6 +80,18 @@ def _conjugate_of_epsilon_insensitive(alpha: Any, y: Any, epsilon: Any) -> Any:
     return _within(epsilon * abs(alpha) - y * alpha, alpha, -1, 1)
 
 
+def _conjugate_of_smooth_hinge(alpha: Any, y: Any, epsilon: Any) -> Any:
+    return _within(alpha * alpha / 2 - y * alpha, y * alpha, 0, 1)
+
+
+def _conjugate_of_perceptron(alpha: Any, y: Any, epsilon: Any) -> Any:
+    return _within(0 * alpha, y * alpha, 0, 1)
+
+
+def _conjugate_of_squared_epsilon_insensitive(alpha: Any, y: Any, epsilon: Any) -> Any:
+    return alpha * alpha / 4 + epsilon * abs(alpha) - y * alpha
+
+
 # --- the updates, for q > 0 ---------------------------------------------------------------------
 
 
@@ -125,6 +137,18 @@ def _best_of_epsilon_insensitive(alpha: Any, p: Any, y: Any, q: Any, epsilon: An
     return _clip(_soft(y - p + q * alpha, epsilon) / q, -1, 1)
 
 
+def _best_of_smooth_hinge(alpha: Any, p: Any, y: Any, q: Any, epsilon: Any) -> Any:
+    return y * _clip((1 - y * p + q * y * alpha) / (1 + q), 0, 1)
+
+
+def _best_of_perceptron(alpha: Any, p: Any, y: Any, q: Any, epsilon: Any) -> Any:
+    return y * _clip(y * alpha - y * p / q, 0, 1)
+
+
+def _best_of_squared_epsilon_insensitive(alpha: Any, p: Any, y: Any, q: Any, epsilon: Any) -> Any:
+    return 2 * _soft(y - p + q * alpha, epsilon) / (1 + 2 * q)
+
+
 Conjugate = Callable[[Any, Any, Any], Any]
 Update = Callable[[Any, Any, Any, Any, Any], Any]
 
@@ -138,6 +162,12 @@ DUALS: dict[str, tuple[Conjugate, Update]] = {
     "absolute_error": (_conjugate_of_absolute_error, _best_of_absolute_error),
     "huber": (_conjugate_of_huber, _best_of_huber),
     "epsilon_insensitive": (_conjugate_of_epsilon_insensitive, _best_of_epsilon_insensitive),
+    "smooth_hinge": (_conjugate_of_smooth_hinge, _best_of_smooth_hinge),
+    "perceptron": (_conjugate_of_perceptron, _best_of_perceptron),
+    "squared_epsilon_insensitive": (
+        _conjugate_of_squared_epsilon_insensitive,
+        _best_of_squared_epsilon_insensitive,
+    ),
 }
 
 

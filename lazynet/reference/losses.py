@@ -2,8 +2,8 @@
 
 ``p`` is the prediction w.x + b and ``y`` the target.  Each loss is a pair of functions: the value
 l(p, y) and the slope, the derivative of l in p.  At a kink, where l has no derivative, the slope is
-the subgradient 0, as everywhere in this package.  Only ``huber`` and ``epsilon_insensitive`` use
-``epsilon``.
+the subgradient 0, as everywhere in this package, but for ``perceptron``, which would not begin to
+learn.  Only ``huber`` and the two losses ``epsilon_insensitive`` use ``epsilon``.
 """
 
 from __future__ import annotations
@@ -167,6 +167,65 @@ def epsilon_insensitive_slope(p: Any, y: Any, epsilon: Any) -> Any:
     return _sign(p - y) if abs(p - y) > epsilon else 0
 
 
+def smooth_hinge(p: Any, y: Any, epsilon: Any) -> Any:
+    """0 where m = p y >= 1, (1 - m)^2 / 2 where 0 < m < 1, and 1/2 - m where m <= 0.
+
+    >>> smooth_hinge(0.5, 1, 0.1), smooth_hinge(-2.0, 1, 0.1)
+    (0.125, 2.5)
+    """
+    gap = max(0, 1 - p * y)
+    return gap * gap / 2 if gap < 1 else (2 * gap - 1) / 2
+
+
+def smooth_hinge_slope(p: Any, y: Any, epsilon: Any) -> Any:
+    """-y [ 1 - m ]+ where m = p y > 0, and -y where m <= 0.
+
+    >>> smooth_hinge_slope(0.75, 1, 0.1), smooth_hinge_slope(-2.0, 1, 0.1)
+    (-0.25, -1)
+    """
+    return -y * min(1, max(0, 1 - p * y))
+
+
+def perceptron(p: Any, y: Any, epsilon: Any) -> Any:
+    """[ -m ]+, m = p y.
+
+    >>> perceptron(-0.5, 1, 0.1), perceptron(2.0, 1, 0.1)
+    (0.5, 0)
+    """
+    return max(0, -p * y)
+
+
+def perceptron_slope(p: Any, y: Any, epsilon: Any) -> Any:
+    """-y where m = p y <= 0, else 0; at the kink, m = 0, the slope is -y.
+
+    With a slope of 0 at the kink, zero weights would never move: every prediction is 0.
+
+    >>> perceptron_slope(-0.5, 1, 0.1), perceptron_slope(0.0, 1, 0.1), perceptron_slope(2.0, 1, 0.1)
+    (-1, -1, 0)
+    """
+    return -y if p * y <= 0 else 0
+
+
+def squared_epsilon_insensitive(p: Any, y: Any, epsilon: Any) -> Any:
+    """[ |p - y| - epsilon ]+^2.
+
+    >>> squared_epsilon_insensitive(3.0, 1.0, 0.5), squared_epsilon_insensitive(1.25, 1.0, 0.5)
+    (2.25, 0)
+    """
+    excess = max(0, abs(p - y) - epsilon)
+    return excess * excess
+
+
+def squared_epsilon_insensitive_slope(p: Any, y: Any, epsilon: Any) -> Any:
+    """2 [ |p - y| - epsilon ]+ sgn(p - y).
+
+    >>> squared_epsilon_insensitive_slope(3.0, 1.0, 0.5)
+    3.0
+    """
+    r = p - y
+    return 2 * (r - epsilon * _sign(r)) if abs(r) > epsilon else 0 * r
+
+
 #: name -> (value, slope)
 LOSSES: dict[str, tuple[Function, Function]] = {
     "log_loss": (log_loss, log_slope),
@@ -177,4 +236,7 @@ LOSSES: dict[str, tuple[Function, Function]] = {
     "absolute_error": (absolute_error, absolute_error_slope),
     "huber": (huber, huber_slope),
     "epsilon_insensitive": (epsilon_insensitive, epsilon_insensitive_slope),
+    "smooth_hinge": (smooth_hinge, smooth_hinge_slope),
+    "perceptron": (perceptron, perceptron_slope),
+    "squared_epsilon_insensitive": (squared_epsilon_insensitive, squared_epsilon_insensitive_slope),
 }

@@ -46,6 +46,7 @@ class SGD(Affine):
 
     _kinds = STEP_ORDER
     name: ClassVar[str] = "sgd"
+    takes_positive: ClassVar[bool] = True
     decay_below: ClassVar[float] = 1.0
     why: ClassVar[str] = "eta*l2 >= 1 would flip or wipe every weight"
     shrink = staticmethod(sgd)
@@ -65,6 +66,7 @@ class FoBoS(Affine):
 
     _kinds = STEP_ORDER
     name: ClassVar[str] = "fobos"
+    takes_positive: ClassVar[bool] = True
     decay_below: ClassVar[float] = LARGEST_SHRINK
     why: ClassVar[str] = "larger products drive the weights out of the range of doubles"
     shrink = staticmethod(fobos)

@@ -8,9 +8,12 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lazynet.losses import Loss
+from lazynet.losses import Loss, get_loss
 from lazynet.params import Choice, ParameterObject, table
 from lazynet.penalties import ElasticNet
+
+#: The loss for which settings are given where none is named.
+LOG_LOSS = get_loss("log_loss")
 
 # A larger eta * l1 or eta * l2 would take the scalars of the clock out of the range of doubles.
 LARGEST_SHRINK = 2.0**200
@@ -38,6 +41,10 @@ class Rule(ParameterObject):
     rate: ClassVar[str] = ""
     #: whether the rule learns from a stream; else it needs a data set whose rows it can tell apart
     streams: ClassVar[bool] = True
+    #: whether a warm start goes on from the sums of gradients, and not from the weights alone
+    continues: ClassVar[bool] = False
+    #: whether the rule can keep all weights at 0 or above
+    takes_positive: ClassVar[bool] = False
     #: what to do about a model that overflows
     remedy: ClassVar[str] = "Lower eta0"
     #: w <- shrink(w - eta g x), or with "shrink_first" w <- shrink(w) - eta g x
@@ -52,6 +59,16 @@ class Rule(ParameterObject):
         (True, False)
         """
         return True
+
+    @property
+    def sizes(self) -> str | None:
+        """Which size of every row the rates follow: "absolute_sums", "squared_norms" or None.
+
+        >>> from lazynet import SGD
+        >>> SGD().sizes is None  # the rates of a schedule
+        True
+        """
+        return None
 
     def check_penalty(self, penalty: ElasticNet) -> None:
         """Refuse a penalty that the rule cannot have.
@@ -93,7 +110,17 @@ set and visits it again; use fit
         >>> [rule.rate_for(lambda: 0.75) for rule in (FTRL(alpha=0.2), RDA(), SAGA())]
         [0.2, 1.0, 0.25]
         """
-        return float(getattr(self, "alpha", 1.0))
+        alpha = getattr(self, "alpha", None)
+        return 1.0 if alpha is None else float(alpha)
+
+    def twin_options(self, loss: Loss) -> dict[str, Any]:
+        """The parameters of the plain Python twin, with what the twin cannot know of the loss.
+
+        >>> from lazynet import RDA
+        >>> RDA(gamma=2.0, rho=0.5).twin_options(LOG_LOSS)
+        {'gamma': 2.0, 'rho': 0.5}
+        """
+        return dict(self.get_params())
 
     def known(self, scale: float) -> Rule:
         """The rule of a run whose rates have the scale ``scale``.
@@ -104,12 +131,14 @@ set and visits it again; use fit
         """
         return self
 
-    def settings(self, penalty: ElasticNet) -> tuple[float, ...]:
+    def settings(self, penalty: ElasticNet, loss: Loss = LOG_LOSS) -> tuple[float, ...]:
         """The numbers that the kernel of a rule with a state is told, in the kernel's order.
 
+        Only rates that follow the data depend on the loss.
+
         >>> from lazynet import RDA
-        >>> RDA(gamma=2.0).settings(ElasticNet(l1=0.1))  # l1, l2, gamma, rho
-        (0.1, 0.0, 2.0, 0.0)
+        >>> RDA(gamma=2.0).settings(ElasticNet(l1=0.1))  # l1, l2, gamma, rho, 0
+        (0.1, 0.0, 2.0, 0.0, 0.0)
         """
         raise NotImplementedError
 

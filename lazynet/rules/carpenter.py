@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from lazynet.losses import Loss
 from lazynet.params import Integer, table
 from lazynet.penalties import ElasticNet
-from lazynet.rules.base import Rule
+from lazynet.rules.base import LOG_LOSS, Rule
 
 
 @dataclass(repr=False)
@@ -25,7 +26,7 @@ class Carpenter(Rule):
     name: ClassVar[str] = "carpenter_inexact"
     period: int | None = None
 
-    def settings(self, penalty: ElasticNet) -> tuple[float, ...]:
+    def settings(self, penalty: ElasticNet, loss: Loss = LOG_LOSS) -> tuple[float, ...]:
         """l1, l2 and the period, 0 standing for None.
 
         >>> Carpenter().settings(ElasticNet(l1=0.5))

@@ -3,31 +3,63 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
-from lazynet.params import POSITIVE, STRENGTH, table
+from lazynet.losses import Loss
+from lazynet.params import STRENGTH, Choice, Number, table
 from lazynet.penalties import ElasticNet
-from lazynet.rules.base import Rule
+from lazynet.rules.adagrad import PRODUCTS
+from lazynet.rules.base import LOG_LOSS, Rule
+
+PENALTIES = ("per_example", "once")
+
+# Where alpha follows the data: the share of the mean of |x|_1 that a beta of 1 stands for, and the
+# alpha of the intercept.
+_BETA = 0.001
+_INTERCEPT_ALPHA = 1.0
 
 
 @dataclass(repr=False)
 class FTRL(Rule):
     """FTRL-Proximal, McMahan et al. (2013).
 
-    The rate of a coordinate is alpha / (beta + sqrt(n)), n the sum of its squared gradients.  l1
-    and l2 act once, not once per step.
+    The rate of a coordinate is alpha / (beta + sqrt(n)), n the sum of its squared gradients.
+
+    Without ``alpha`` the rates follow the data: alpha is a constant of the loss divided by m, the
+    mean of ||x||_1 over the rows seen so far, and ``beta`` is multiplied by m / 1000.  So
+    multiplying X by a number divides the weights by it and changes nothing else.  m is computed
+    anew before the steps 0, 1, 2, 4, 8, ..., and the weights are then computed from the same sums
+    with the new alpha.  The intercept has the rate 1 / (beta + sqrt(n)).
+
+    ``penalty`` says how often l1 and l2 count.  "per_example": after t steps the penalty is t times
+    l1 and t times l2, beside the t losses seen, so that l1 and l2 mean the same as in every other
+    rule.  "once": the penalty is l1 and l2 however many examples have been seen, which is the
+    published form; its strengths are about t times as large for the same weights.
 
     >>> FTRL(alpha=0.5)
     FTRL(alpha=0.5)
     """
 
-    _kinds = table(alpha=POSITIVE, beta=STRENGTH)
+    _kinds = table(
+        alpha=Number(above=0, optional=True), beta=STRENGTH, penalty=Choice(accepted=PENALTIES)
+    )
     name: ClassVar[str] = "ftrl"
     scheduled: ClassVar[bool] = False
+    continues: ClassVar[bool] = True
     rate: ClassVar[str] = "FTRL(alpha=...)"
     remedy: ClassVar[str] = "Lower alpha of FTRL"
-    alpha: float = 0.1
+    alpha: float | None = None
     beta: float = 1.0
+    penalty: str = "per_example"
+
+    @property
+    def sizes(self) -> str | None:
+        """The sum of |x_j| of every row, unless alpha is given.
+
+        >>> FTRL().sizes, FTRL(alpha=0.5).sizes
+        ('absolute_sums', None)
+        """
+        return "absolute_sums" if self.alpha is None else None
 
     def check_penalty(self, penalty: ElasticNet) -> None:
         """Refuse l2 = 0 beside beta = 0: the first rate would be infinite.
@@ -39,10 +71,33 @@ class FTRL(Rule):
                 "beta of FTRL and l2 must not both be 0: the first rate is alpha / beta"
             )
 
-    def settings(self, penalty: ElasticNet) -> tuple[float, ...]:
-        """l1, l2, alpha and beta.
+    def twin_options(self, loss: Loss) -> dict[str, Any]:
+        """The parameters of the twin: where alpha is None, also the units of alpha and beta.
+
+        >>> FTRL(alpha=0.5).twin_options(LOG_LOSS)
+        {'alpha': 0.5, 'beta': 1.0, 'penalty': 'per_example'}
+        >>> sorted(FTRL().twin_options(LOG_LOSS))
+        ['alpha', 'alpha_unit', 'beta', 'beta_unit', 'intercept_alpha', 'penalty']
+        """
+        options = dict(self.get_params())
+        if self.alpha is None:
+            options |= dict(
+                alpha_unit=PRODUCTS[loss.name],
+                beta_unit=_BETA,
+                intercept_alpha=_INTERCEPT_ALPHA,
+            )
+        return options
+
+    def settings(self, penalty: ElasticNet, loss: Loss = LOG_LOSS) -> tuple[float, ...]:
+        """l1, l2, whether the penalty counts per example, alpha, beta, and the intercept's.
+
+        An alpha of 0 for the intercept says that it has no rate of its own.
 
         >>> FTRL(alpha=0.25).settings(ElasticNet(l1=0.5))
-        (0.5, 0.0, 0.25, 1.0)
+        (0.5, 0.0, 1.0, 0.25, 1.0, 0.0, 0.0)
         """
-        return (penalty.l1, penalty.l2, self.alpha, self.beta)
+        per_example = float(self.penalty == "per_example")
+        own = (penalty.l1, penalty.l2, per_example)
+        if self.alpha is not None:
+            return (*own, self.alpha, self.beta, 0.0, 0.0)
+        return (*own, PRODUCTS[loss.name], self.beta * _BETA, _INTERCEPT_ALPHA, self.beta)

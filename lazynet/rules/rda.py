@@ -3,11 +3,28 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
-from lazynet.params import POSITIVE, STRENGTH, table
+from lazynet.losses import Loss
+from lazynet.params import STRENGTH, Number, table
 from lazynet.penalties import ElasticNet
-from lazynet.rules.base import Rule
+from lazynet.rules.base import LOG_LOSS, Rule
+
+#: gamma over the squared mean norm of a row by the name of the loss, where gamma follows the data.
+#: The step of a smooth loss whose slope has no bound must not overshoot; a bounded slope allows
+#: longer steps.
+STRENGTHS = {
+    "log_loss": 0.01,
+    "hinge": 0.01,
+    "squared_hinge": 0.5,
+    "modified_huber": 0.1,
+    "squared_error": 0.5,
+    "absolute_error": 0.2,
+    "huber": 0.03,
+    "epsilon_insensitive": 0.2,
+}
+# The gamma of the intercept there.
+_INTERCEPT_GAMMA = 3.0
 
 
 @dataclass(repr=False)
@@ -17,22 +34,53 @@ class RDA(Rule):
     ``gamma`` is the strength of the proximal term, gamma / sqrt(t), which takes the place of a
     rate; ``rho`` adds an l1 penalty gamma rho / sqrt(t) beside l1.
 
+    Without ``gamma`` the strength follows the data: gamma is a constant of the loss times m^2, m
+    the mean of ||x||_2 over the rows seen so far.  So multiplying X by a number divides the weights
+    by it and changes nothing else.  m is computed anew before the steps 0, 1, 2, 4, 8, ..., and the
+    weights are then computed from the same sums with the new gamma.  The intercept has a gamma of
+    its own, which follows nothing.
+
     >>> RDA(gamma=5)
     RDA(gamma=5)
     """
 
-    _kinds = table(gamma=POSITIVE, rho=STRENGTH)
+    _kinds = table(gamma=Number(above=0, optional=True), rho=STRENGTH)
     name: ClassVar[str] = "rda"
     scheduled: ClassVar[bool] = False
+    continues: ClassVar[bool] = True
     rate: ClassVar[str] = "RDA(gamma=...)"
     remedy: ClassVar[str] = "Raise gamma of RDA"
-    gamma: float = 1.0
+    gamma: float | None = None
     rho: float = 0.0
 
-    def settings(self, penalty: ElasticNet) -> tuple[float, ...]:
-        """l1, l2, gamma and rho.
+    @property
+    def sizes(self) -> str | None:
+        """The squared norm of every row, unless gamma is given.
+
+        >>> RDA().sizes, RDA(gamma=2.0).sizes
+        ('squared_norms', None)
+        """
+        return "squared_norms" if self.gamma is None else None
+
+    def twin_options(self, loss: Loss) -> dict[str, Any]:
+        """The parameters of the twin: where gamma is None, also its unit and the intercept's gamma.
+
+        >>> RDA(gamma=2.0).twin_options(LOG_LOSS)
+        {'gamma': 2.0, 'rho': 0.0}
+        >>> sorted(RDA().twin_options(LOG_LOSS))
+        ['gamma', 'gamma_unit', 'intercept_gamma', 'rho']
+        """
+        options = dict(self.get_params())
+        if self.gamma is None:
+            options |= dict(gamma_unit=STRENGTHS[loss.name], intercept_gamma=_INTERCEPT_GAMMA)
+        return options
+
+    def settings(self, penalty: ElasticNet, loss: Loss = LOG_LOSS) -> tuple[float, ...]:
+        """l1, l2, gamma, rho, and the intercept's gamma; 0 says that it has none of its own.
 
         >>> RDA(gamma=2.0).settings(ElasticNet(l1=0.5))
-        (0.5, 0.0, 2.0, 0.0)
+        (0.5, 0.0, 2.0, 0.0, 0.0)
         """
-        return (penalty.l1, penalty.l2, self.gamma, self.rho)
+        if self.gamma is not None:
+            return (penalty.l1, penalty.l2, self.gamma, self.rho, 0.0)
+        return (penalty.l1, penalty.l2, STRENGTHS[loss.name], self.rho, _INTERCEPT_GAMMA)

@@ -9,7 +9,7 @@ from typing import ClassVar
 from lazynet.losses import LOSSES, Loss
 from lazynet.params import Number, table
 from lazynet.penalties import ElasticNet
-from lazynet.rules.base import Rule
+from lazynet.rules.base import LOG_LOSS, Rule
 
 
 @dataclass(repr=False)
@@ -76,7 +76,7 @@ for loss='hinge'; use one of [...], or write rule=SAGA(alpha=...)
         """
         return SAGA(scale)
 
-    def settings(self, penalty: ElasticNet) -> tuple[float, ...]:
+    def settings(self, penalty: ElasticNet, loss: Loss = LOG_LOSS) -> tuple[float, ...]:
         """l1, l2 and alpha, 0 standing for a rate that is not known yet.
 
         >>> SAGA(alpha=0.25).settings(ElasticNet(l1=0.5))

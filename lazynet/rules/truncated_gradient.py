@@ -6,10 +6,11 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
+from lazynet.losses import Loss
 from lazynet.params import Integer, Number, table
 from lazynet.penalties import ElasticNet
 from lazynet.rules.affine import sgd
-from lazynet.rules.base import Affine
+from lazynet.rules.base import LOG_LOSS, Affine
 
 
 @dataclass(repr=False)
@@ -52,7 +53,7 @@ class TruncatedGradient(Affine):
                 f"l2={penalty.l2:g}: a weight that decays would cross the threshold unseen"
             )
 
-    def settings(self, penalty: ElasticNet) -> tuple[float, ...]:
+    def settings(self, penalty: ElasticNet, loss: Loss = LOG_LOSS) -> tuple[float, ...]:
         """The threshold.
 
         >>> TruncatedGradient(threshold=0.5).settings(ElasticNet())

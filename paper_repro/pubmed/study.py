@@ -21,7 +21,9 @@ TEST_SHARE = 0.25
 L1_SHARES = (0.3, 0.1, 0.03, 0.01)
 # Rows have length 1, so that rates up to 2 are safe.  The slope of the logistic loss is bounded,
 # so that larger first rates cannot diverge, and they need fewer epochs.
-TRAINING: dict[str, Any] = dict(l2=1e-6, schedule="inverse_sqrt", eta0=10.0, max_iter=1000)
+TRAINING: dict[str, Any] = dict(
+    l2=1e-6, schedule="inverse_sqrt", eta0=10.0, max_iter=1000, tol=1e-4
+)
 FOLDS = 3
 # A class with fewer training examples than this is not learned.
 LEAST_OF_A_CLASS = 2 * FOLDS

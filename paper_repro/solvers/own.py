@@ -39,7 +39,6 @@ def _by_rows(rule: Any, passes: float, task: Task, **options: Any) -> Answer:
         fit_intercept=False,
         max_iter=round(passes),
         tol=None,
-        record_history=False,
         random_state=0,
         **options,
     )

@@ -28,6 +28,9 @@ from paper_repro.studies import (
     table,
     table_figure,
     table_page,
+    untouched,
+    untouched_figure,
+    untouched_page,
 )
 from paper_repro.study import Study
 
@@ -104,6 +107,16 @@ STUDIES: dict[str, Study] = {
             draw=optimum_figure.draw,
             only_when_named=True,
             on_corpus=False,
+            takes_folder=True,
+        ),
+        Study(
+            name="untouched",
+            title="With nothing set: how good a model is, and how long it takes",
+            cells=untouched.cells,
+            page=untouched_page.page,
+            draw=untouched_figure.draw,
+            only_when_named=True,
+            takes_test=True,
             takes_folder=True,
         ),
     )

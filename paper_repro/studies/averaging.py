@@ -169,7 +169,6 @@ def logistic(*, average: bool | int | str, **steps: Any) -> LazyNetClassifier:
         max_iter=1,
         tol=None,
         shuffle=False,
-        record_history=False,
     )
 
 

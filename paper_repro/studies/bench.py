@@ -18,9 +18,19 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.linear_model import SGDClassifier
 
-from lazynet import Dense, LazyNetClassifier, StabilisedSGDClassifier, Tables
+from lazynet import (
+    Dense,
+    DualNetClassifier,
+    DualNetClassifierCV,
+    LazyNetClassifier,
+    StabilisedSGDClassifier,
+    Tables,
+    net_path,
+)
 from paper_repro.documents import Corpus, from_settings, medline
 from paper_repro.measure import turns
+from paper_repro.minima import LOGISTIC, largest_l1
+from paper_repro.rows import Rows
 from paper_repro.runs import ETA0, L1, L2, Epoch, plan
 from paper_repro.score import Spread, equality
 from paper_repro.study import Cell, Measured, Record, Records, Settings
@@ -37,6 +47,9 @@ ORDERS = {"as they lie": False, "in random order": True}
 SMALL_TABLES = 4096
 #: A penalty under which most weights vanish.
 STRONG_L1 = 1e-4
+#: Rows that fits to the minimum are timed on, the points of their path, its smallest penalty as a
+#: share of the largest, and the epochs of the clock beside one such fit.
+MINIMUM_ROWS, POINTS, SMALLEST, CLOCK_EPOCHS = 10_000, 50, 1e-2, 10
 
 
 @dataclass(frozen=True)
@@ -86,6 +99,15 @@ LINES = (
     Line(f"tables of {SMALL_TABLES:,} steps / clock", "tables small", "clock"),
     Line("clock, float32 values / float64", "clock, float32", "clock"),
 )
+FITS = "whole fits"
+#: Whole fits: with nothing set on all rows, and to the minimum on the first ones.
+FIT_LINES = (
+    Line("LazyNetClassifier / SGDClassifier", "lazynet", "sklearn", 2.0, True),
+    Line("LazyNetClassifier / SGDClassifier with the log loss", "lazynet", "sklearn log loss"),
+    Line(f"net_path of {POINTS} points / a fit at its smallest l1", "path", "its end", 6.0, True),
+    Line("DualNetClassifierCV: one thread / two", "choice, one thread", "choice, two threads"),
+    Line(f"DualNetClassifier / {CLOCK_EPOCHS} epochs of the clock", "minimum", "epochs"),
+)
 
 
 def cells(settings: Settings) -> Sequence[Cell]:
@@ -95,6 +117,10 @@ def cells(settings: Settings) -> Sequence[Cell]:
         *(
             Cell(f"{order}/round {k}", partial(bench.round, order, k), 15.0)
             for order in ORDERS
+            for k in range(settings.repeats + 1)
+        ),
+        *(
+            Cell(f"{FITS}/round {k}", partial(bench.round_of_fits, k), 15.0)
             for k in range(settings.repeats + 1)
         ),
         Cell("same weights", bench.same_weights),
@@ -164,6 +190,44 @@ class Workbench:
         competitors = self.competitors(ORDERS[order])
         return {name: competitors[name]() for name in turns(list(competitors), repeat)}
 
+    @cached_property
+    def few_rows(self) -> Corpus:
+        X, y = self.corpus.X[:MINIMUM_ROWS], self.corpus.y[:MINIMUM_ROWS]
+        return Corpus(X, y, self.corpus.origin)
+
+    @cached_property
+    def smallest_l1(self) -> float:
+        few = self.few_rows
+        return SMALLEST * largest_l1(Rows(few.X, few.y, few.X, few.y, few.origin), LOGISTIC)
+
+    def fits(self) -> dict[str, Callable[[], object]]:
+        """Whole fits of all rows with nothing set, and fits of a few rows to the minimum."""
+        X, y = self.corpus.X, self.corpus.y
+        few, few_y = self.few_rows.X, self.few_rows.y
+        epochs = lazynet_fit(self.few_rows, shuffle=True)
+        end = DualNetClassifier(l1=self.smallest_l1, l2=0.0, fit_intercept=False, random_state=0)
+        path: dict[str, Any] = dict(n_points=POINTS, smallest=SMALLEST, random_state=0)
+
+        def choice(n_jobs: int) -> object:
+            return DualNetClassifierCV(**path, n_jobs=n_jobs).fit(few, few_y)
+
+        return {
+            "lazynet": lambda: LazyNetClassifier(random_state=0).fit(X, y),
+            "sklearn": lambda: SGDClassifier(random_state=0).fit(X, y),
+            "sklearn log loss": lambda: SGDClassifier("log_loss", random_state=0).fit(X, y),
+            "path": lambda: net_path(few, few_y, **path, fit_intercept=False),
+            "its end": lambda: end.fit(few, few_y),
+            "choice, one thread": lambda: choice(1),
+            "choice, two threads": lambda: choice(2),
+            "minimum": lambda: DualNetClassifier(random_state=0).fit(few, few_y),
+            "epochs": lambda: epochs(CLOCK_EPOCHS),
+        }
+
+    def round_of_fits(self, repeat: int, _: Records) -> Record:
+        """Seconds of all whole fits; round 0 does not count."""
+        fits = self.fits()
+        return {name: _clocked(fits[name]) for name in turns(list(fits), repeat)}
+
     def same_weights(self, _: Records) -> Record:
         """Compare the clock with the tables after an epoch, with the dense loop after few rows."""
         n = self.corpus.X.shape[0]
@@ -226,10 +290,14 @@ def paths_fit(corpus: Corpus, n_jobs: int) -> Callable[[], float]:
 
 
 def _seconds(fit: Callable[[int], object], epochs: int) -> float:
+    return _clocked(lambda: fit(epochs))
+
+
+def _clocked(fit: Callable[[], object]) -> float:
     began = time.perf_counter()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        fit(epochs)
+        fit()
     return time.perf_counter() - began
 
 
@@ -269,7 +337,7 @@ def lazynet_fit(corpus: Corpus, shuffle: bool, record: bool = False) -> Callable
             tol=None,
             shuffle=shuffle,
             random_state=0,
-            record_history=record,
+            record_objective=record,
         )
         return model.fit(corpus.X, corpus.y)
 
@@ -286,5 +354,10 @@ class EpochTimes(Measured):
         super().__init__(document)
         self.corpus = self.records["corpus"]["corpus"]
 
-    def ratio(self, order: str, line: Line) -> Spread:
-        return self.round_ratios(order, line.slow, line.fast)
+    def ratio(self, group: str, line: Line) -> Spread:
+        """The ratio of a line, in an order of the rows or of whole fits."""
+        return self.round_ratios(group, line.slow, line.fast)
+
+    @property
+    def has_fits(self) -> bool:
+        return f"{FITS}/round 1" in self.records

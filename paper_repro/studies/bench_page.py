@@ -8,7 +8,15 @@ from typing import Any
 from paper_repro.pages import Template, paragraphs, table
 from paper_repro.runs import ETA0, L1, L2
 from paper_repro.score import Spread
-from paper_repro.studies.bench import LINES, ORDERS, EpochTimes
+from paper_repro.studies.bench import (
+    FIT_LINES,
+    FITS,
+    LINES,
+    MINIMUM_ROWS,
+    ORDERS,
+    SMALLEST,
+    EpochTimes,
+)
 
 PAGE = Template.beside(__file__)
 
@@ -20,6 +28,7 @@ def page(document: Mapping[str, Any]) -> str:
         "page",
         setting=setting(measured),
         tables=paragraphs(lines(measured, order) for order in ORDERS),
+        fits=fits(measured),
         cost=cost(measured),
         tables_difference=same["tables"]["relative"],
         examples=measured.corpus["examples"],
@@ -61,6 +70,23 @@ def lines(measured: EpochTimes, order: str) -> str:
         rows.append([line.label, found, expected, holds])
     head = f"one epoch, logistic loss, FoBoS, rows {order}"
     return table([head, "median ratio (range)", "expected", ""], rows)
+
+
+def fits(measured: EpochTimes) -> str:
+    """Whole fits, where the run has them."""
+    if not measured.has_fits:
+        return ""
+    rows = [
+        [line.label, found, *line.verdict(found)]
+        for line in FIT_LINES
+        for found in [measured.ratio(FITS, line)]
+    ]
+    return PAGE(
+        "fits",
+        table=table(["whole fits", "median ratio (range)", "expected", ""], rows),
+        few=min(MINIMUM_ROWS, measured.corpus["examples"]),
+        smallest=SMALLEST,
+    )
 
 
 def cost(measured: EpochTimes) -> str:

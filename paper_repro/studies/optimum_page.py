@@ -7,15 +7,17 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from statistics import median
 from typing import Any
 
+from paper_repro.ladders import Run
 from paper_repro.minima import LOGISTIC
 from paper_repro.pages import Template, paragraphs, table
 from paper_repro.score import duration, in_bytes, significant
 from paper_repro.solvers import OURS, own
-from paper_repro.solvers.scikit_learn import LIBLINEAR
+from paper_repro.solvers.scikit_learn import LIBLINEAR, SAGA
 from paper_repro.studies.optimum import (
     CORPUS,
     FULL_LIMITS,
     LEVELS,
+    MOST_ROWS,
     PATIENCE,
     POINTS,
     QUICK_LIMITS,
@@ -29,7 +31,14 @@ from paper_repro.studies.optimum import (
     multiplied,
     shown,
 )
-from paper_repro.studies.optimum_bounds import COLUMNS, LINES, Race, summed_up
+from paper_repro.studies.optimum_bounds import (
+    COLUMNS,
+    LINES,
+    MOST_EXCESS,
+    Race,
+    on_corpus,
+    summed_up,
+)
 
 PAGE = Template.beside(__file__)
 
@@ -67,6 +76,7 @@ def setting(race: Race) -> str:
         least=limits.least,
         most=limits.most,
         missing=PAGE("missing", packages="; ".join(missing)) if missing else "",
+        form="" if race.settings["full"] else PAGE("short form", rows=MOST_ROWS),
     )
 
 
@@ -89,8 +99,25 @@ def causes(race: Race) -> str:
     weak = Question(CORPUS, LOGISTIC, WEAK, WEAK, weak=True)
     if found is None or not {strong, weak, shown(0.0)} <= race.races.keys():
         return ""
+    skglm = _worst(race, COLUMNS["skglm"], lambda asked: asked.mixed and not on_corpus(asked))
+    liblinear = _worst(race, (LIBLINEAR,), lambda asked: asked.lasso and on_corpus(asked))
+    far = [race.excess(asked) or 0.0 for asked in race.races if asked.l1]
+    path = race.records[f"path/{CORPUS}"]
     return PAGE(
         "causes",
+        skglm_worst=_told(skglm),
+        skglm_theirs=_time(race, skglm, COLUMNS["skglm"], LEVELS[0]),
+        skglm_ours=_time(race, skglm, (OURS.name,), LEVELS[0]),
+        liblinear_worst=_told(liblinear),
+        liblinear_theirs=_time(race, liblinear, (LIBLINEAR,), LEVELS[0]),
+        liblinear_ours=_time(race, liblinear, (OURS.name,), LEVELS[0]),
+        liblinear_nonzeros=race.races[liblinear]["nonzeros"],
+        allowed=MOST_EXCESS,
+        n_far=sum(excess > MOST_EXCESS for excess in far),
+        n_nonzeros=len(far),
+        point=duration(median(path["path"]) / POINTS),
+        fit=duration(median(path["fit"])),
+        **_saga(race),
         **{name.replace(" ", "_"): median(seconds) for name, seconds in found.items()},
         share=SHARES[1],
         theirs=_time(race, strong, COLUMNS["skglm"], LEVELS[0]),
@@ -110,6 +137,40 @@ def causes(race: Race) -> str:
         weak_theirs=" and ".join(_time(race, weak, COLUMNS["skglm"], level) for level in LEVELS),
         weak_ours=" and ".join(_time(race, weak, (OURS.name,), level) for level in LEVELS),
     )
+
+
+def _worst(race: Race, names: Sequence[str], which: Callable[[Question], bool]) -> Question:
+    """The problem of the logistic loss where the quickest of several programs is farthest ahead."""
+    ratios = {
+        asked: ratio.value
+        for asked in race.races
+        if asked.loss == LOGISTIC and not asked.weak and which(asked)
+        if (ratio := race.ratio(asked, names, LEVELS[0])) is not None
+    }
+    return min(ratios, key=ratios.__getitem__)
+
+
+def _saga(race: Race) -> dict[str, str]:
+    """Where scikit-learn's saga arrived on the corpus, and after which time it was stopped."""
+    ratios = {
+        asked: ratio
+        for asked in race.of(CORPUS, LOGISTIC)
+        if asked.mixed and (ratio := race.ratio(asked, (SAGA,), LEVELS[0])) is not None
+    }
+    ended = [ratio.value for ratio in ratios.values() if not ratio.bound]
+    stopped = [
+        ladder.stopped
+        for asked, ratio in ratios.items()
+        if ratio.bound and ratio.value < PATIENCE
+        if (ladder := race.ladder(asked, SAGA)) and ladder.stopped
+    ]
+    words = PAGE("saga stopped", stopped=max(stopped), patience=PATIENCE) if stopped else ""
+    return {"saga": significant(min(ended)) if ended else "more", "saga_stopped": words}
+
+
+def _told(asked: Question) -> str:
+    """The set and the strengths of a problem, in words."""
+    return f"{asked.rows}, l1 = {asked.l1:g} of l1 max, l2 = {asked.l2 / asked.l1:.3g} l1"
 
 
 def _gap_at_level(race: Race, asked: Question) -> float:
@@ -255,6 +316,8 @@ def _times(race: Race, questions: Sequence[Question], loss: str) -> str:
     for asked in questions:
         l2 = f"{asked.l2 / asked.l1:.3g}" if asked.l1 else f"{asked.l2:g} of l1 max"
         at_level = race.at_level(asked)
+        best = _best(race, asked)
+        test = f"{best.test_loss:.4f} / {race.races[asked]['test loss at zero']:.4f}"
         nonzeros = f"{at_level.nonzeros if at_level else 0:,} / {race.races[asked]['nonzeros']:,}"
         times = [
             " / ".join(_time(race, asked, names, level) for level in LEVELS)
@@ -262,8 +325,15 @@ def _times(race: Race, questions: Sequence[Question], loss: str) -> str:
             else ""
             for names in columns.values()
         ]
-        rows.append([f"{asked.l1:g}", l2, nonzeros, *times])
-    return table([f"{loss}: l1", "l2", "nonzeros", *columns], rows)
+        rows.append([f"{asked.l1:g}", l2, nonzeros, test, *times])
+    return table([f"{loss}: l1", "l2", "nonzeros", "test loss", *columns], rows)
+
+
+def _best(race: Race, asked: Question) -> Run:
+    """Our run with the least objective."""
+    ladder = race.ladder(asked, OURS.name)
+    assert ladder is not None
+    return min(ladder.runs, key=lambda run: run.objective)
 
 
 def _least_seconds(race: Race, asked: Question, names: Sequence[str], level: float) -> float:

@@ -107,9 +107,7 @@ class Method:
 
 def _one_run(loss: str, **options: Any) -> LazyNetClassifier:
     """One run of ``PASSES`` passes."""
-    return LazyNetClassifier(
-        loss, l2=0.0, max_iter=PASSES, tol=None, record_history=False, **options
-    )
+    return LazyNetClassifier(loss, l2=0.0, max_iter=PASSES, tol=None, **options)
 
 
 def _at_falling_rates(rule: str | Rule) -> Callable[[str, Parameters], LazyNetClassifier]:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.exceptions import NotFittedError
-from support import ELASTIC_ENGINES
+from support import ELASTIC_ENGINES, examples_of
 from support.algorithms import STREAMING_RULES
 from support.matrices import make_data
 
@@ -24,7 +24,6 @@ from lazynet import (
     TruncatedGradient,
 )
 from lazynet.catalogue import ALGORITHMS, new_engine
-from lazynet.data import as_examples
 from lazynet.engines.base import Engine
 from lazynet.engines.cells import CellEngine
 from lazynet.engines.clock import AveragedClockEngine, ClockEngine
@@ -226,10 +225,10 @@ def test_fit_starts_from_coef_init_and_intercept_init(n_classes, options):
         for w, b in ((1.0, 1.0), (1.0, 0.0), (0.0, 1.0)):
             engine = new_engine(
                 plan.rule, plan.penalty, X.shape[1], form=plan.form,
-                average=plan.average is not None,
+                average=plan.average is not None, loss=plan.loss,
             )  # fmt: skip
             engine.load(w * weights[k], b * offsets[k])
-            run_pass([Learner(engine, as_examples(X, targets), plan)], order, 0)
+            run_pass([Learner(engine, examples_of(plan, X, targets), plan)], order, 0)
             same = same_bits(engine.model(), found[0]) and engine.model_intercept == found[1]
             assert same == (w == b == 1.0)
 
@@ -312,23 +311,21 @@ def test_a_callback_looks_and_stops():
     seen = []
 
     def callback(epoch):
-        seen.append(
-            (epoch.epoch, epoch.mean_loss, epoch.objective, epoch.nonzeros, epoch.seconds, epoch.t)
-        )
+        seen.append((*(getattr(epoch, name) for name in names), epoch.t))
         weights.append((epoch.coef, epoch.intercept))
         return epoch.epoch == 4
 
+    names = "epoch", "progressive_loss", "mean_loss", "objective", "nonzeros", "seconds"
     weights = []
-    model = quiet(LazyNetClassifier, max_iter=50, l1=1e-2)
+    model = quiet(LazyNetClassifier, max_iter=50, l1=1e-2, record_objective=True)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         model.fit(X, y, callback=callback)
     assert model.n_iter_ == len(seen) == 5
     assert model.t_ == 5 * len(y)
-    names = ("epoch", "mean_loss", "objective", "nonzeros", "seconds")
     expected = [tuple(record[name] for name in names) for record in model.history_]
-    assert [entry[:5] for entry in seen] == expected
-    assert [entry[5] for entry in seen] == [(k + 1) * len(y) for k in range(5)]
+    assert [entry[:-1] for entry in seen] == expected
+    assert [entry[-1] for entry in seen] == [(k + 1) * len(y) for k in range(5)]
     # Copies: those of earlier epochs are not what they became.
     assert same_bits(weights[-1][0], model.coef_)
     assert same_bits(weights[-1][1], model.intercept_)
@@ -336,11 +333,11 @@ def test_a_callback_looks_and_stops():
     assert same_bits(weights[1][0], by_hand.coef_)
 
 
-@pytest.mark.parametrize("record_history", [False, True])
-def test_a_callback_changes_no_weight(record_history):
+@pytest.mark.parametrize("record_objective", [False, True])
+def test_a_callback_changes_no_weight(record_objective):
     """A callback that returns None leaves the model as it is without a callback."""
     X, y = make_data(n_classes=0)
-    options = dict(max_iter=4, l1=1e-2, average=True, record_history=record_history)
+    options = dict(max_iter=4, l1=1e-2, average=True, record_objective=record_objective)
     epochs = []
     watched = quiet(LazyNetRegressor, **options).fit(X, y, callback=epochs.append)
     alone = quiet(LazyNetRegressor, **options).fit(X, y)
@@ -466,6 +463,8 @@ def test_rates_of_a_rule_without_a_schedule_say_nothing_of_those_of_a_schedule(f
     """After a rule with rates of its own, the scale of the rates comes from the rows at hand."""
     X, y = make_data()
     model = LazyNetClassifier(rule=first, random_state=0).partial_fit(100.0 * X, y, classes=[0, 1])
-    model.set_params(rule="fobos").partial_fit(100.0 * X, y)
-    fresh = LazyNetClassifier(random_state=0).partial_fit(100.0 * X, y, classes=[0, 1])
+    model.set_params(rule="fobos", schedule="power").partial_fit(100.0 * X, y)
+    fresh = LazyNetClassifier(schedule="power", random_state=0).partial_fit(
+        100.0 * X, y, classes=[0, 1]
+    )
     assert model.eta0_ == fresh.eta0_

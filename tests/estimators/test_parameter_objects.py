@@ -31,12 +31,13 @@ from lazynet import (
     Stepper,
     Tables,
 )
-from lazynet.params import Choice, Flag, Integer, Number, ParameterObject
+from lazynet.params import Choice, Flag, Integer, Number, ParameterObject, Special
 from lazynet.rules.base import Rule
 
 PARAMETERS = {
     "lazynet.averages": "average",
     "lazynet.forms": "engine",
+    "lazynet.importances": "class_weight",
     "lazynet.losses": "loss",
     "lazynet.schedules": "schedule",
 }
@@ -56,8 +57,10 @@ def other_and_refused(kind, default):
         return not default, 1
     if isinstance(kind, Integer):
         return (default or kind.least) + 3, 1.5
+    if isinstance(kind, Special):  # the counts of Balanced
+        return {0: 3, 1: 1}, "large"
     assert isinstance(kind, Number)
-    return 0.5 if default != 0.5 else 0.25, "large"
+    return max(kind.above, 0.0) + (0.5 if default != 0.5 else 0.25), "large"
 
 
 #: The same with every parameter of the object: its name, another value, a value that is refused.
@@ -189,7 +192,7 @@ def test_an_object_in_an_estimator_is_not_changed_by_training():
 def test_a_changed_object_changes_the_next_fit():
     """fit checks an object anew after set_params or an assignment."""
     X, y = make_data()
-    model = LazyNetClassifier(rule=RDA(), max_iter=2, tol=None, random_state=0)
+    model = LazyNetClassifier(rule=RDA(gamma=1.0), max_iter=2, tol=None, random_state=0)
     first = model.fit(X, y).coef_.copy()
     model.rule.gamma = 5.0
     changed = model.fit(X, y).coef_.copy()
@@ -371,7 +374,7 @@ def test_constructors_hold_only_what_every_rule_understands(Estimator):
 def test_eta0_beside_an_object_is_refused(schedule, advice):
     """A schedule that is not a name carries its own scale, in estimators and in the Stepper."""
     X, y = make_data()
-    model = LazyNetClassifier(schedule=schedule, eta0=0.5, max_iter=2, tol=None)
+    model = LazyNetClassifier(schedule=schedule, eta0=0.5, l2=1e-3, max_iter=2, tol=None)
     with pytest.raises(ValueError, match=rf"^eta0 is for schedules that .* by name.*{advice}"):
         model.fit(X, y)
     with pytest.raises(ValueError, match=rf"^eta0 is for schedules that .* by name.*{advice}"):

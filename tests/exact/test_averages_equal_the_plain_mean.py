@@ -584,7 +584,8 @@ def test_another_weighing_begins_another_average():
 def test_history_tells_of_the_average():
     """The objective is that of coef_, which predicts."""
     X, y = data()
-    model = LazyNetRegressor(l1=0.01, l2=0.02, average=True, max_iter=3, tol=None).fit(X, y)
+    options = dict(l1=0.01, l2=0.02, average=True, max_iter=3, tol=None, record_objective=True)
+    model = LazyNetRegressor(**options).fit(X, y)
     loss = np.mean((model.predict(X) - y) ** 2) / 2
     penalty = ElasticNet(0.01, 0.02).value(model.coef_.ravel())
     assert model.history_[-1]["mean_loss"] == pytest.approx(loss, rel=1e-12)

@@ -9,7 +9,7 @@ import re
 import numpy as np
 import pytest
 from scipy import sparse
-from support import ROOT, plan, rows
+from support import ROOT, examples_of, plan, rows
 from support.algorithms import AFFINE_RULES, GIVEN, penalty_of
 from support.engines import numbered
 
@@ -17,7 +17,6 @@ import lazynet
 from lazynet import engines, reference, rules
 from lazynet.catalogue import ALGORITHMS, algorithm_of, check_rule, new_engine, new_reference
 from lazynet.checks.twin import BoundedTwin
-from lazynet.data import as_examples
 from lazynet.engines.cells import CellEngine
 from lazynet.engines.clock import ClockEngine
 from lazynet.kernels import cells as kernel
@@ -86,7 +85,7 @@ def test_the_reference_takes_the_parameters_of_the_rule(row):
     assert kind.__module__.startswith(reference.__name__ + ".")
     data = [([0], [1.0], 2.0), ([1], [-0.5], 1.0), ([0, 1], [0.3, 2.0], -1.0)]
     X = sparse.csr_matrix([[1.0, 0.0], [0.0, -0.5], [0.3, 2.0]])
-    examples = as_examples(X, np.array([target for _, _, target in data]))
+    targets = np.array([target for _, _, target in data])
     for rule in (row.rule().known(0.1), GIVEN[row.rule.name]):
         penalty = penalty_of(rule, 0.01, 0.1)
         twin = new_reference(
@@ -100,6 +99,7 @@ def test_the_reference_takes_the_parameters_of_the_rule(row):
         for t in range(0, 9, 3):
             for i, example in enumerate(data):
                 twin.step(*example, **numbered(rule, i))
+            examples = examples_of(chosen, X, targets)
             engine.take(examples, chosen.steps(rows(3), t), chosen.task(engine), t)
         np.testing.assert_allclose(engine.weights(), twin.weights, rtol=1e-12)
         assert engine.intercept == pytest.approx(twin.intercept, rel=1e-12)

@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, Phase, example, given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 from support import rows
+from support.dual import MINIMISED
 from support.engines import apart
 from support.matrices import corpus
 
@@ -193,7 +194,7 @@ def learned(X, y, loss, cuts=(), **options):
     return built
 
 
-@each_loss
+@pytest.mark.parametrize("loss", MINIMISED)
 def test_long_rows_are_split_with_the_same_bits(loss):
     """Rows longer than every vector and block; some calls end between them."""
     X, y = corpus()

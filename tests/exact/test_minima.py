@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from scipy import sparse
-from support.dual import dual_problems, grid_problem
+from support.dual import MINIMISED, dual_problems, grid_problem
 from support.matrices import corpus, make_data
 
 from lazynet import DualNetClassifier, minimise, net_path
@@ -24,11 +24,11 @@ from lazynet.reference.losses import LOSSES as TWINS
 from lazynet.searches import Ascent, Multipliers, Newton, Place, look
 
 TOL = 1e-9
-SMOOTH = [name for name, loss in LOSSES.items() if loss.curvature is not None]
-JUMPING = [name for name, loss in LOSSES.items() if loss.curvature is None]
+SMOOTH = [name for name in MINIMISED if LOSSES[name].curvature is not None]
+JUMPING = [name for name in MINIMISED if LOSSES[name].curvature is None]
 PENALTIES = [(0.0, 0.1), (0.05, 0.0), (0.02, 0.02), (2e-3, 0.0)]
 
-each_loss = pytest.mark.parametrize("loss", LOSSES)
+each_loss = pytest.mark.parametrize("loss", MINIMISED)
 each_penalty = pytest.mark.parametrize(("l1", "l2"), PENALTIES)
 with_and_without_intercept = pytest.mark.parametrize("fit_intercept", [False, True])
 
@@ -107,7 +107,7 @@ def test_the_minimum_is_reached(loss, fit_intercept, l1, l2, weighted):
         assert_optimal(problem, minimum_of(problem))
 
 
-@given(problem=dual_problems(list(LOSSES)).filter(lambda problem: problem.l1 or problem.l2))
+@given(problem=dual_problems(MINIMISED).filter(lambda problem: problem.l1 or problem.l2))
 def test_the_minimum_of_any_small_problem_is_reached(problem):
     """Importances and values may be 0, rows equal and targets far from any prediction."""
     problem = problem.in_floats()
@@ -165,7 +165,7 @@ class AscentAlone(OneSearch):
 WAYS = [
     *((NewtonAlone, loss) for loss in SMOOTH),
     *((MultipliersAlone, loss) for loss in JUMPING),
-    *((AscentAlone, loss) for loss in LOSSES),
+    *((AscentAlone, loss) for loss in MINIMISED),
 ]
 
 
@@ -264,11 +264,11 @@ def test_equal_targets_need_no_weights(loss, target):
     problem = grid_problem(loss, l1=0.05, l2=0.01, fit_intercept=True)
     found = minimum_of(problem._replace(targets=[target] * 8), max_iter=5)
     assert not found.coef.any()
-    # Any intercept within epsilon will do for "epsilon_insensitive".
+    # Any intercept within epsilon will do for the losses that ignore an error of epsilon.
     assert abs(found.intercept - target) <= problem.epsilon + 1e-14 * (1.0 + abs(target))
 
 
-@pytest.mark.parametrize("loss", ["huber", "modified_huber", "squared_hinge"])
+@pytest.mark.parametrize("loss", ["huber", "modified_huber", "smooth_hinge", "squared_hinge"])
 def test_an_intercept_without_curvature_is_found(loss):
     """From a start where the loss is a line at every example, or 0."""
     problem = grid_problem(loss, l1=0.3, l2=0.0, fit_intercept=True, n=20, d=6, seed=1)

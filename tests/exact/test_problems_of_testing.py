@@ -11,7 +11,7 @@ from scipy import sparse
 from support.algorithms import BOTH_ORDERS, GIVEN
 
 import lazynet
-from lazynet import EpsilonInsensitive, Huber
+from lazynet import EpsilonInsensitive, Huber, SquaredEpsilonInsensitive
 from lazynet.catalogue import ALGORITHMS, check_rule
 from lazynet.losses import LOSSES, get_loss
 from lazynet.testing import EXACT_RULES, Problem, assert_matches_twin, orders, problems
@@ -24,11 +24,11 @@ SAMPLE = dict(
 )  # fmt: skip
 
 
-def sample(strategy):
+def sample(strategy, **options):
     """A hundred problems, some fewer where there are few different ones."""
     drawn = []
 
-    @settings(**SAMPLE)
+    @settings(**SAMPLE | options)
     @given(problem=strategy)
     def draw(problem):
         drawn.append(problem)
@@ -63,7 +63,7 @@ def test_the_exact_rules_are_those_of_the_catalogue():
     assert set(EXACT_RULES) == {
         name for name, row in ALGORITHMS.items() if row.exact and row.rule.streams
     }
-    drawn = sample(problems(rules=EXACT_RULES))
+    drawn = sample(problems(rules=EXACT_RULES), max_examples=300)
     assert {problem.rule for problem in drawn} == set(EXACT_RULES)
     assert {get_loss(problem.loss).name for problem in drawn} == set(LOSSES)
     for problem in drawn:
@@ -301,7 +301,7 @@ def test_a_missing_intercept_is_an_error_that_says_what_to_add():
         assert_matches_twin(Breaks(problem), problem)
 
 
-@pytest.mark.parametrize("loss", [Huber, EpsilonInsensitive])
+@pytest.mark.parametrize("loss", [Huber, EpsilonInsensitive, SquaredEpsilonInsensitive])
 def test_losses_with_a_width_are_drawn_with_several(loss):
     """Losses with a width are drawn by name with the default, and as an object."""
     drawn = {repr(problem.loss) for problem in sample(problems([loss.name]))}

@@ -115,6 +115,8 @@ def test_a_conjugate_is_infinite_where_the_supremum_is(loss):
         "log_loss": (-1, 0), "hinge": (-1, 0), "squared_hinge": (-math.inf, 0),
         "modified_huber": (-4, 0), "squared_error": (-math.inf, math.inf),
         "absolute_error": (-1, 1), "huber": (-epsilon, epsilon), "epsilon_insensitive": (-1, 1),
+        "smooth_hinge": (-1, 0), "perceptron": (-1, 0),
+        "squared_epsilon_insensitive": (-math.inf, math.inf),
     }[loss]  # fmt: skip
     for end, outwards in zip(ends, (-1, 1), strict=True):
         if math.isfinite(end):
@@ -134,6 +136,9 @@ WRONG_CONJUGATES = {
     "absolute_error": lambda a, y, e: abs(a) - y * a if abs(a) <= 1 else math.inf,
     "huber": lambda a, y, e: a * a / 2 - y * a if abs(a) <= 1 else math.inf,
     "epsilon_insensitive": lambda a, y, e: -y * a if abs(a) <= 1 else math.inf,
+    "smooth_hinge": lambda a, y, e: a * a / 2 - y * a,
+    "perceptron": lambda a, y, e: -y * a if 0 <= y * a <= 1 else math.inf,
+    "squared_epsilon_insensitive": lambda a, y, e: a * a / 4 - y * a,
 }
 
 

@@ -194,11 +194,12 @@ def test_rda_minimises_the_mean_of_its_gradients(problem, l1, l2, gamma, rho):
 @given(
     problem=floating_problems(intercepts=[False, True]), l1=STRENGTHS, l2=STRENGTHS,
     alpha=st.sampled_from([0.05, 1.0]), beta=st.sampled_from([0.5, 1.0]),
+    penalty=st.sampled_from(["per_example", "once"]),
 )  # fmt: skip
-def test_ftrl_follows_the_regularised_leader(problem, l1, l2, alpha, beta):
-    """w minimises sum g w + sum sigma (w - w_s)^2 / 2 + l1 |w| + l2 w^2 / 2."""
+def test_ftrl_follows_the_regularised_leader(problem, l1, l2, alpha, beta, penalty):
+    """w minimises sum g w + sum sigma (w - w_s)^2 / 2 + t l1 |w| + t l2 w^2 / 2, or without t."""
     d = problem.n_features
-    options = dict(**loss_of(problem), l1=l1, l2=l2, alpha=alpha, beta=beta)
+    options = dict(**loss_of(problem), l1=l1, l2=l2, alpha=alpha, beta=beta, penalty=penalty)
     twin = DenseFTRL(d, fit_intercept=problem.fit_intercept, **options)
     gradients, sigmas, centers = np.zeros(d), np.full(d, beta / alpha), np.zeros(d)
     squares = np.zeros(d)
@@ -215,7 +216,9 @@ def test_ftrl_follows_the_regularised_leader(problem, l1, l2, alpha, beta):
             centers[j] += sigma * before[j]
         for j, w in enumerate(twin.weights):
             scale = abs(gradients[j]) + abs(centers[j]) + sigmas[j] * abs(w)
-            assert_stationary(w, gradients[j] + sigmas[j] * w - centers[j] + l2 * w, l1, scale)
+            count = twin.t if penalty == "per_example" else 1
+            slope = gradients[j] + sigmas[j] * w - centers[j] + count * l2 * w
+            assert_stationary(w, slope, count * l1, scale)
 
 
 def test_ftrl_without_penalties_is_adaptive_gradient_descent():

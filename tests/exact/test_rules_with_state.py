@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
-from support import plan, rows
+from support import examples_of, plan, rows
 from support.algorithms import (
     GIVEN,
     RULES_WITH_STATE,
@@ -34,7 +34,7 @@ from lazynet import (
 )
 from lazynet.catalogue import ALGORITHMS, new_engine, new_reference
 from lazynet.checks.tolerance import NearbyRun
-from lazynet.data import as_examples
+from lazynet.data import sizes_of
 from lazynet.engines.ftrl import FTRLEngine
 from lazynet.kernels import cells as kernel
 from lazynet.kernels.examples import Examples
@@ -72,10 +72,16 @@ PARAMETERS = {
     "truncated_gradient": dict(
         period=st.integers(1, 7), threshold=st.sampled_from([0.0, 0.01, 0.1, 1.0, 10.0])
     ),
-    "rda": dict(gamma=st.sampled_from([0.05, 1.0, 50.0]), rho=st.sampled_from([0.0, 0.01, 1.0])),
-    "ftrl": dict(alpha=st.sampled_from([0.01, 0.1, 2.0]), beta=st.sampled_from([0.1, 1.0, 20.0])),
+    "rda": dict(
+        gamma=st.sampled_from([None, 0.05, 1.0, 50.0]), rho=st.sampled_from([0.0, 0.01, 1.0])
+    ),
+    "ftrl": dict(
+        alpha=st.sampled_from([None, 0.01, 0.1, 2.0]),
+        beta=st.sampled_from([0.1, 1.0, 20.0]),
+        penalty=st.sampled_from(["per_example", "once"]),
+    ),
     "adagrad": dict(
-        alpha=st.sampled_from([0.01, 0.1, 2.0]), delta=st.sampled_from([1e-6, 0.1, 20.0])
+        alpha=st.sampled_from([None, 0.01, 0.1, 2.0]), delta=st.sampled_from([1e-6, 0.1, 20.0])
     ),
     "saga": dict(alpha=st.sampled_from([0.01, 0.1, 1.0])),
     "carpenter_inexact": dict(period=st.none() | st.integers(1, 7)),
@@ -132,7 +138,7 @@ def assert_matches_reference(problem, rule, penalty, engine_class=None):
     """Compare to 1e-10 of 1 + the largest, until rounding may decide a step or the run diverges."""
     twin, lazy = twin_of(problem, rule, penalty), stepper_of(problem, rule, penalty)
     if engine_class is not None:
-        lazy.engine = engine_class(problem.n_features, rule, penalty)
+        lazy.engine = engine_class(problem.n_features, rule, penalty, loss=get_loss(problem.loss))
     threshold = getattr(rule, "threshold", np.inf)
     nearby = NearbyRun(twin_of(problem, rule, penalty))
     for step in range(len(problem.order)):
@@ -163,7 +169,7 @@ def learner(rule, X, y):
     rule = default_of(rule)
     penalty = penalty_of(rule, 1e-3, 1e-4)
     chosen = plan(l1=penalty.l1, l2=penalty.l2, rule=rule, fit_intercept=True)
-    return Learner(chosen.new_engine(X.shape[1]), as_examples(X, y), chosen)
+    return Learner(chosen.new_engine(X.shape[1]), examples_of(chosen, X, y), chosen)
 
 
 @pytest.mark.parametrize("rule", RULES)
@@ -190,8 +196,9 @@ def test_every_vector_level_gives_the_same_bits(rule, values, indices):
     for level in range(8):
         each = learner(rule, X, y)
         examples = Examples(
-            X.data, X.indices.astype(indices), X.indptr.astype(indices), X.shape[1], y
-        )
+            X.data, X.indices.astype(indices), X.indptr.astype(indices), X.shape[1], y, None,
+            sizes_of(X, each.plan.sizes),
+        )  # fmt: skip
         used = examples.at_level(level)
         each.engine.take(examples, each.plan.steps(rows(400), 0), each.task)
         seen[used] = each.engine.weights()
@@ -204,12 +211,13 @@ def test_every_vector_level_gives_the_same_bits(rule, values, indices):
     assert apart(seen[0], twin.weights) <= 1e-12
 
 
+@pytest.mark.parametrize("alpha", [None, 0.1])
 @pytest.mark.parametrize("l2", [0.0, 1e-4, 0.01, 1.0, 100.0])
-def test_adagrad_on_rows_of_every_length(l2):
+def test_adagrad_on_rows_of_every_length(l2, alpha):
     """Blocks, overlapping ends and short rows; decays within the series, beyond it, and both."""
     generator = np.random.default_rng(0)
-    lazy = Stepper(60, rule=AdaGrad(alpha=0.1), l1=1e-4, l2=l2)
-    twin = DenseAdaGrad(60, l1=1e-4, l2=l2, alpha=0.1)
+    lazy = Stepper(60, rule=AdaGrad(alpha=alpha), l1=1e-4, l2=l2)
+    twin = DenseAdaGrad(60, l1=1e-4, l2=l2, alpha=alpha)
     for length in [*range(1, 45), *range(44, 0, -1)]:
         columns = np.sort(generator.choice(60, length, replace=False))
         values = generator.standard_normal(length) * 10.0 ** generator.uniform(-3, 1, length)
@@ -316,11 +324,13 @@ def test_the_kernel_refuses_state_that_does_not_fit(rule):
 @pytest.mark.parametrize(
     ("kind", "settings", "message"),
     [
-        ("rda", [0.0, 0.0, 0.0, 0.0], "gamma must be positive"),
-        ("ftrl", [0.0, 0.0, 0.0, 1.0], "alpha must be positive"),
-        ("ftrl", [0.0, 0.0, 1.0, 0.0], "beta and l2 must not both be 0"),
-        ("adagrad", [0.0, 0.0, 0.0, 1.0], "alpha and delta must be positive"),
-        ("adagrad", [0.0, 0.0, 1.0, 0.0], "alpha and delta must be positive"),
+        ("rda", [0.0, 0.0, 0.0, 0.0, 0.0], "gamma must be positive"),
+        ("rda", [0.0, 0.0, 1.0, 0.0, -1.0], "free_gamma must not be negative"),
+        ("ftrl", [0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0], "alpha must be positive"),
+        ("ftrl", [0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0], "beta and l2 must not both be 0"),
+        ("ftrl", [0.0, 0.0, 0.0, 1.0, 1.0, -1.0, 0.0], "free_alpha and free_beta must not be"),
+        ("adagrad", [0.0, 0.0, 0.0, 1.0, 0.0], "alpha and delta must be positive"),
+        ("adagrad", [0.0, 0.0, 1.0, 0.0, 0.0], "alpha and delta must be positive"),
         ("saga", [0.0, 0.0, 0.0], "alpha must be positive"),
     ],
 )
@@ -352,7 +362,8 @@ def test_engines_survive_hostile_matrices_and_orders(rule, data):
     n_columns = data.draw(st.integers(0, 8))
     examples = Examples(
         np.ones(len(indices)), np.array(indices, dtype=np.int32),
-        np.array(indptr, dtype=np.int32), n_columns, np.ones(len(indptr) - 1),
+        np.array(indptr, dtype=np.int32), n_columns, np.ones(len(indptr) - 1), None,
+        np.ones(len(indptr) - 1),
     )  # fmt: skip
     chosen = plan(rule=default_of(rule), l1=0.1)
     engine = chosen.new_engine(n_columns)
@@ -373,7 +384,7 @@ def test_engines_survive_any_state(rule, data):
     engine.cells.flat[:] = data.draw(st.lists(st.floats(), min_size=n, max_size=n))
     X = sparse.csr_matrix(np.ones((2, 3)))
     with contextlib.suppress(FloatingPointError):
-        engine.take(as_examples(X, np.ones(2)), whole.steps(rows(2), 0), whole.task(engine))
+        engine.take(examples_of(whole, X, np.ones(2)), whole.steps(rows(2), 0), whole.task(engine))
     assert engine.weights().shape == (3,)
 
 
@@ -412,15 +423,13 @@ def test_fit_is_stepping_by_hand(rule, n_classes):
 def test_they_learn(rule):
     """A separable problem, and fewer weights with a stronger l1."""
     X, y = make_data(n=200)
-    # The l1 of FTRL acts once, not once per step.
-    strengths = (1e-3, 20.0) if rule == "ftrl" else (1e-4, 0.05)
-    chosen = FTRL(alpha=0.5) if rule == "ftrl" else default_of(rule)
+    chosen = default_of(rule)
     light, heavy = (
         LazyNetClassifier(
             rule=chosen, l1=l1, l2=penalty_of(chosen, l1, 1e-6).l2, max_iter=30, random_state=0,
             tol=None,
         ).fit(X, y)
-        for l1 in strengths
+        for l1 in (1e-4, 0.05)
     )  # fmt: skip
     assert light.score(X, y) > 0.9
     assert np.count_nonzero(heavy.coef_) < np.count_nonzero(light.coef_)
@@ -451,6 +460,7 @@ def test_a_warm_start_begins_at_the_weights(rule):
         (dict(rule="rda", average=True), "average is not used by rule=RDA()"),
         (dict(rule=RDA(gamma=0.0)), "gamma of RDA must be finite and positive"),
         (dict(rule=RDA(rho=-1.0)), "rho of RDA must be finite and not negative"),
+        (dict(rule=FTRL(penalty="always")), "penalty of FTRL must be one of ["),
         (dict(rule=FTRL(alpha=0.0)), "alpha of FTRL must be finite and positive"),
         (dict(rule=FTRL(beta=0.0), l2=0.0), "beta of FTRL and l2 must not both be 0"),
         (dict(rule=AdaGrad(delta=0.0)), "delta of AdaGrad must be finite and positive"),
@@ -461,7 +471,7 @@ def test_a_warm_start_begins_at_the_weights(rule):
         (dict(rule="saga", engine="dense"), "engine is not used by rule=SAGA()"),
         (dict(rule="saga", average=True), "average is not used by rule=SAGA()"),
         (dict(rule="saga", loss="hinge"), "rule=SAGA() finds its rate .*loss='hinge'"),
-        (dict(rule="nothing"), f"rule must be one of {sorted(ALGORITHMS)}"),
+        (dict(rule="nothing"), f"rule must be one of {sorted(['auto', *ALGORITHMS])}"),
     ],
 )
 def test_parameters_that_do_not_go_together_are_refused(options, message):
@@ -497,14 +507,14 @@ def test_a_parameter_of_a_rule_is_refused_with_the_object_that_takes_it(paramete
                 kind(**{parameter: 0.5})
 
 
-@pytest.mark.parametrize("rule", ["ftrl", "adagrad", SAGA(alpha=0.1)])
+@pytest.mark.parametrize("rule", [FTRL(alpha=1e-7), AdaGrad(alpha=1e-7), SAGA(alpha=1e-7)])
 def test_the_rate_that_was_used_is_told(rule):
-    """alpha of the rule, in eta0_ and in the warning."""
+    """alpha of the rule, in eta0_ and in the warning; the rates of RDA rise as gamma falls."""
     X, y = make_data()
-    with pytest.warns(ConvergenceWarning, match=r"alpha \(which is 0\.1\)"):
-        assert LazyNetClassifier(rule=rule, max_iter=1).fit(X, y).eta0_ == 0.1
-    with pytest.warns(ConvergenceWarning, match="raise max_iter, or see history_"):
-        LazyNetClassifier(rule="rda", max_iter=1).fit(X, y)
+    with pytest.warns(ConvergenceWarning, match=r"a larger alpha \(which is 1e-07\), by rule="):
+        assert LazyNetClassifier(rule=rule, max_iter=1).fit(X, y).eta0_ == 1e-7
+    with pytest.warns(ConvergenceWarning, match=r"give a smaller gamma, by rule=RDA\(gamma"):
+        LazyNetClassifier(rule=RDA(gamma=1e7), max_iter=1).fit(X, y)
 
 
 # --- rates that change between calls ------------------------------------------------------------
@@ -514,9 +524,15 @@ def test_the_rate_that_was_used_is_told(rule):
     ("before", "after"),
     [
         (FTRL(alpha=1.0), FTRL(alpha=0.1)),
+        (FTRL(alpha=0.1, beta=1.0), FTRL(alpha=0.1, beta=50.0)),
+        (FTRL(alpha=0.1, beta=1.0), FTRL(alpha=0.1, beta=0.0)),
+        (FTRL(alpha=0.1, penalty="once"), FTRL(alpha=1.0, penalty="once")),
+        (FTRL(alpha=0.1), FTRL()),
+        (FTRL(), FTRL(alpha=0.1)),
         (FTRL(beta=1.0), FTRL(beta=50.0)),
-        (FTRL(beta=1.0), FTRL(beta=0.0)),
         (RDA(gamma=1.0), RDA(gamma=20.0)),
+        (RDA(gamma=1.0), RDA()),
+        (RDA(), RDA(gamma=1.0)),
         (RDA(rho=0.0), RDA(rho=0.5)),
     ],
 )
@@ -549,7 +565,7 @@ def test_ftrl_without_beta_begins_when_a_gradient_has_been_seen():
     X, y = make_data()
     for fit_intercept in (False, True):
         model = LazyNetClassifier(
-            rule=FTRL(beta=0.0), l2=0.1, shuffle=False, fit_intercept=fit_intercept
+            rule=FTRL(alpha=0.1, beta=0.0), l2=0.1, shuffle=False, fit_intercept=fit_intercept
         ).partial_fit(X, y, classes=[0, 1])
         twin = DenseFTRL(
             X.shape[1], l1=1e-6, l2=0.1, alpha=0.1, beta=0.0, fit_intercept=fit_intercept
@@ -562,7 +578,7 @@ def test_ftrl_without_beta_begins_when_a_gradient_has_been_seen():
 
 def test_an_intercept_is_carried_over_to_ftrl_without_beta():
     """An intercept that is carried over gets a state as if a small gradient had been seen."""
-    engine = FTRLEngine(1, FTRL(beta=0.0), ElasticNet(0.0, 1.0))
+    engine = FTRLEngine(1, FTRL(alpha=0.1, beta=0.0), ElasticNet(0.0, 1.0))
     engine.load(np.array([2.0]), -3.0)
     assert engine.weights()[0] == pytest.approx(2.0)
     assert engine.intercept == pytest.approx(-3.0)

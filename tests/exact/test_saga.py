@@ -278,7 +278,7 @@ def test_fit_reaches_the_minimum(fit_intercept):
     s = np.where(np.arange(40) % 3, 1.0, 2.5)
     model = LazyNetClassifier(
         rule="saga", l1=0.01, l2=0.05, fit_intercept=fit_intercept, max_iter=1500, tol=None,
-        random_state=0, record_history=False,
+        random_state=0,
     ).fit(X, y, sample_weight=s)  # fmt: skip
     w, sign = model.coef_[0], 2.0 * y - 1
     slopes = -s * sign / (1 + np.exp(sign * model.decision_function(X)))

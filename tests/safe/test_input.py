@@ -5,6 +5,7 @@ import subprocess
 import sys
 import tracemalloc
 import warnings
+from inspect import signature
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import SGDClassifier
 from support import ELASTIC_ENGINES, plan
 from support.engines import form_engine
+from support.matrices import reversed_rows
 
 from lazynet import (
     SGD,
@@ -236,11 +238,12 @@ def test_memory_mapped_arrays(tmp_path, values, indices, method):
 
 
 @pytest.mark.parametrize(("values", "indices"), FORMATS)
+@pytest.mark.parametrize("arranged", [copy.copy, reversed_rows])
 @pytest.mark.parametrize("container", [sparse.csr_matrix, sparse.csr_array])
-def test_fit_does_not_copy_a_csr_matrix(container, values, indices):
+def test_fit_does_not_copy_a_csr_matrix(container, arranged, values, indices):
     """Training needs some numbers per row and feature, far fewer than any array of X holds."""
     X, y = make_data(n=1000, d=2000, density=0.1)
-    X = container(X)
+    X = container(arranged(X))
     X.data = X.data.astype(values)
     X.indices, X.indptr = X.indices.astype(indices), X.indptr.astype(indices)
     trained(X[:100], y[:100])  # whatever is imported or cached on first use
@@ -251,6 +254,22 @@ def test_fit_does_not_copy_a_csr_matrix(container, values, indices):
     finally:
         tracemalloc.stop()
     assert peak < 0.5 * min(X.data.nbytes, X.indices.nbytes)
+
+
+@pytest.mark.parametrize("arranged", [copy.copy, reversed_rows])
+def test_predictions_do_not_copy_a_csr_matrix(arranged):
+    """A prediction needs some numbers per row, whatever the order of the columns."""
+    X, y = make_data(n=1000, d=2000, density=0.1)
+    model, X = trained(X, y), arranged(X)
+    expected = model.decision_function(X[:100])
+    tracemalloc.start()
+    try:
+        found = model.decision_function(X)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 0.5 * min(X.data.nbytes, X.indices.nbytes)
+    assert same_bits(found[:100], expected)
 
 
 def test_wide_indices_where_scikit_learn_refuses():
@@ -304,15 +323,6 @@ def test_one_row_and_one_feature(engine):
     assert 0 < both.predict([[1.0]]) <= 3.0
 
 
-def reversed_rows(X):
-    """A copy of the matrix with the columns of every row in falling order."""
-    backwards = X.copy()
-    for start, stop in zip(X.indptr, X.indptr[1:], strict=False):
-        backwards.indices[start:stop] = X.indices[start:stop][::-1]
-        backwards.data[start:stop] = X.data[start:stop][::-1]
-    return backwards
-
-
 def halved_entries(X):
     """A copy of the matrix with every value given as two halves."""
     return sparse.csr_matrix((np.repeat(X.data / 2, 2), np.repeat(X.indices, 2), 2 * X.indptr))
@@ -322,14 +332,17 @@ def halved_entries(X):
 @pytest.mark.parametrize("indices", ["i4", "i8"])
 @pytest.mark.parametrize("values", ["f4", "f8"])
 @pytest.mark.parametrize("disorder", [reversed_rows, halved_entries])
-def test_rows_out_of_order_are_put_in_order(disorder, values, indices, method):
-    """Unsorted and repeated columns are sorted and summed in a copy; X itself is left alone."""
+def test_columns_may_come_in_any_order_and_repeated(disorder, values, indices, method):
+    """Sums in another order are rounded otherwise; X itself is left alone."""
     X, y = make_data()
     disordered = retyped(disorder(X), values, indices)
     held = copy.deepcopy(disordered)
     model, expected = trained(disordered, y, method), trained(X, y, method)
-    assert same_bits(model.coef_, expected.coef_)
-    assert same_bits(model.intercept_, expected.intercept_)
+    np.testing.assert_allclose(model.coef_, expected.coef_, rtol=1e-10, atol=1e-14)
+    np.testing.assert_allclose(model.intercept_, expected.intercept_, rtol=1e-10)
+    if disorder is halved_entries:
+        # A copy sums what belongs to one column and puts the columns in order.
+        assert same_bits(model.coef_, expected.coef_)
     assert np.allclose(model.decision_function(disordered), expected.decision_function(X))
     for name in ("data", "indices", "indptr"):
         assert same_bits(getattr(disordered, name), getattr(held, name))
@@ -337,7 +350,7 @@ def test_rows_out_of_order_are_put_in_order(disorder, values, indices, method):
 
 @pytest.mark.parametrize(("value", "column"), [(np.nan, 0), (1.0, D), (1.0, -1)])
 def test_defects_behind_a_row_out_of_order_are_found(value, column):
-    """Putting rows in order does not keep what else is wrong with X from being noticed."""
+    """Rows in any order do not keep what else is wrong with X from being noticed."""
     X, y = make_data()
     X = reversed_rows(X)
     X.data[X.indptr[30]], X.indices[X.indptr[30]] = value, column
@@ -596,7 +609,11 @@ BAD_PARAMETERS = [
     (dict(loss=Huber), TypeError, "loss must be an object, got the class Huber: write Huber()"),
     (dict(loss=None), ValueError, "loss must be one of"),
     (dict(rule="adam"), ValueError, "rule must be one of", "fobos", "sgd", "'adam'"),
-    (dict(schedule="optimal"), ValueError, "schedule must be one of", "constant", "'optimal'"),
+    (dict(schedule="best"), ValueError, "schedule must be one of", "constant", "'best'"),
+    (dict(early_stopping=1), ValueError, "early_stopping must be True or False, got 1"),
+    (dict(validation_fraction=0.0), ValueError, "validation_fraction must lie between"),
+    (dict(validation_fraction=1.0), ValueError, "validation_fraction must lie between"),
+    (dict(record_objective=0), ValueError, "record_objective must be True or False, got 0"),
     (dict(schedule=None), TypeError, "schedule must be", "NoneType"),
     (dict(schedule=[0.1, -0.1]), ValueError, "not negative", "-0.1 at step 1"),
     (dict(schedule=[[0.1]]), ValueError, "schedule", "one dimension"),
@@ -727,8 +744,8 @@ def test_stepper_refuses_bad_examples(engine):
         (([0], [1.0], 1, np.nan), ValueError, "weight must be finite"),
         (([0], [np.nan], 1), ValueError, "values must be finite"),
         (([0], [np.inf], 1), ValueError, "values must be finite"),
-        (([3, 0], [1.0, 1.0], 1), ValueError, "indices must be strictly increasing"),
-        (([3, 3], [1.0, 1.0], 1), ValueError, "indices must be strictly increasing"),
+        (([3, 3], [1.0, 1.0], 1), ValueError, "indices must be distinct"),
+        (([3, 0, 3], [1.0, 1.0, 1.0], 1), ValueError, "indices must be distinct"),
         (([-1], [1.0], 1), ValueError, "indices must lie between 0 and 4, got -1"),
         (([5], [1.0], 1), ValueError, "indices must lie between 0 and 4, got 5"),
         (([0, 1], [1.0], 1), ValueError, "equally long"),
@@ -758,7 +775,7 @@ def test_stepper_targets_lie_in_the_domain_of_the_loss(loss):
 
 @pytest.mark.parametrize(
     "case",
-    [row for row in BAD_PARAMETERS if not {"max_iter", "tol", "n_iter_no_change"} & set(row[0])],
+    [row for row in BAD_PARAMETERS if set(row[0]) <= set(signature(Stepper).parameters)],
     ids=parameter_names,
 )
 def test_stepper_refuses_bad_parameters(case):
@@ -807,12 +824,12 @@ def diverging(engine, **options):
 
 
 @pytest.mark.filterwarnings("ignore:overflow encountered:RuntimeWarning")
-@pytest.mark.parametrize("record_history", [False, True])
+@pytest.mark.parametrize("record_objective", [False, True])
 @pytest.mark.parametrize("warm_start", [False, True])
 @EVERY_ENGINE
-def test_a_fit_that_diverges_leaves_the_model(engine, warm_start, record_history):
+def test_a_fit_that_diverges_leaves_the_model(engine, warm_start, record_objective):
     """FloatingPointError with the step and the remedy, and the model of the last good call."""
-    model, X, y = diverging(engine, warm_start=warm_start, record_history=record_history)
+    model, X, y = diverging(engine, warm_start=warm_start, record_objective=record_objective)
     assert_refused(model, "fit", (X, y), FloatingPointError, "overflowed", "step", "Lower eta0")
 
 
@@ -847,9 +864,7 @@ def test_divergence_in_the_last_step_is_noticed(engine):
     """A weight that overflows in the very last step of a call takes the call back as well."""
     X = sparse.csr_matrix([[1.0, 0.0], [0.0, 1e300]])
     options = dict(loss="absolute_error", engine=engine, schedule=Constant(1e10), l1=0.0, l2=0.0)
-    model = LazyNetRegressor(
-        max_iter=1, tol=None, shuffle=False, record_history=False, **options
-    ).fit(X[:1], [5.0])
+    model = LazyNetRegressor(max_iter=1, tol=None, shuffle=False, **options).fit(X[:1], [5.0])
     for method in ("fit", "partial_fit"):
         assert_refused(model, method, (X, [5.0, 5.0]), FloatingPointError, "overflowed by step")
 
@@ -866,7 +881,6 @@ def test_an_infinite_intercept_is_noticed(engine, method):
         l2=0.0,
         max_iter=1,
         tol=None,
-        record_history=False,
     ).fit(X, [1.0, 2.0])
     model.set_params(schedule=Constant(1.7e308))
     assert_refused(model, method, (X, [huge, huge]), FloatingPointError, "overflowed")

@@ -138,18 +138,19 @@ def test_interrupted_fit(Estimator, engine, warm_start, tol):
     assert_undisturbed(model, before, X, y)
 
 
-@pytest.mark.parametrize("n_classes", [2, 4])
+@pytest.mark.parametrize(("n_classes", "n_jobs"), [(2, None), (4, None), (4, 2)])
 @pytest.mark.parametrize("engine", ELASTIC_ENGINES)
-def test_interrupted_partial_fit_that_touches_every_weight(engine, n_classes):
+def test_interrupted_partial_fit_that_touches_every_weight(engine, n_classes, n_jobs):
     """A long pass over a few long rows stops within a second and is taken back."""
     X, _ = make_data(n=16, d=100_000, per_row=50_000)
     y = np.arange(16) % n_classes
-    model = fitted(LazyNetClassifier, X, y, engine=engine)
-    before = state_of(model)
+    model = fitted(LazyNetClassifier, X, y, engine=engine, n_jobs=n_jobs)
+    before, running = state_of(model), threading.active_count()
     schedule = TellsWhenUnderWay(1e-4)
     model.set_params(schedule=schedule, eta0=None)
     order = np.tile(np.arange(16), 250_000)
     assert interrupt(schedule, model.partial_fit, X, y, sample_order=order) < SOON
+    assert threading.active_count() == running
     assert_undisturbed(model, before, X, y)
 
 
@@ -188,9 +189,7 @@ def test_rows_of_very_different_lengths(engine):
     starts = np.concatenate([[0], long + np.arange(rest + 1)])
     X = sparse.csr_matrix((np.ones(len(columns)), columns, starts), shape=(rest + 1, long))
     schedule = TellsWhenUnderWay(1e-9)
-    model = LazyNetClassifier(
-        schedule=schedule, engine=engine, tol=None, max_iter=FOREVER, record_history=False
-    )
+    model = LazyNetClassifier(schedule=schedule, engine=engine, tol=None, max_iter=FOREVER)
     order = np.zeros(8000, dtype=np.int64)
     assert interrupt(schedule, model.fit, X, np.arange(rest + 1) % 2, sample_order=order) < SOON
 
@@ -280,6 +279,7 @@ def small_models():
     variants = {
         "clock": dict(),
         "three classes": dict(),
+        "three classes, two threads": dict(n_jobs=2),
         "average": dict(average=True),
         "tables": dict(engine=Tables(budget=5)),
         "dense": dict(engine="dense"),
@@ -288,8 +288,8 @@ def small_models():
         **WITH_STATE,
     }
     for name, options in variants.items():
-        classes = np.arange(3) if name == "three classes" else np.arange(2)
-        rates = {} if scheduled(options) else dict(schedule="power", eta0=None)
+        classes = np.arange(3 if name.startswith("three classes") else 2)
+        rates = {} if scheduled(options) else dict(schedule="auto", eta0=None)
         model = LazyNetClassifier(**{**base, **rates, **options})
         model.partial_fit(X, np.arange(12) % len(classes), classes=classes)
         if name == "ftrl, other rates":
@@ -308,7 +308,7 @@ def small_models():
         lambda model: model.fit(X[3:9], y[3:9], **start, callback=lambda epoch: epoch.coef is None),
     )  # fmt: skip
     for name, options in (("clock", {}), ("average", dict(average=True)), ("ftrl", dict(
-        rule="ftrl", schedule="power", eta0=None))):  # fmt: skip
+        rule="ftrl", schedule="auto", eta0=None))):  # fmt: skip
         model = LazyNetClassifier(**{**base, **options})
         model.partial_fit(X, y, classes=[0, 1])
         yield f"weights assigned to {name}", copy.deepcopy(model), assign_weights

@@ -12,6 +12,7 @@ from scipy import sparse
 from sklearn.base import is_classifier
 
 from lazynet import Stepper
+from lazynet.kernels import cells
 from safe.fuzz.disguises import DISGUISES, fenced
 from safe.fuzz.models import ESTIMATORS, arguments_of, made, methods_over_rows
 from safe.fuzz.oracle import WORDS_OF_CYTHON, names_one
@@ -207,8 +208,8 @@ def test_arrays_of_kernels(name, argument, disguise):
     before = written(given)
     result, error = called(name, given)
     if error is not None:
-        spoken_of = names_one(str(error), [argument, *SPOKEN_OF.get(argument, [])])
-        assert spoken_of or WORDS_OF_CYTHON.search(str(error)), error
+        named = names_one(str(error), [argument, *SPOKEN_OF.get(argument, [])])
+        assert named or WORDS_OF_CYTHON.search(str(error)), error
         assert written(given) == before
         return
     assert portrait(result) == expected
@@ -245,4 +246,11 @@ def test_arrays_of_kernels_that_overlap(name):
                 continue
             given[first] = other
             _, error = called(name, given)
-            assert error is None or names_one(str(error), [*given, "step", "row"]), error
+            assert error is None or names_one(str(error), spoken_of(given)), error
+
+
+def spoken_of(given):
+    """What an error may name: the arguments, and the numbers that the rules' arrays hold."""
+    kind = given.get("kind")
+    held = () if kind is None else cells.settings(kind) + cells.fields(kind)
+    return [*given, "step", "row", *held]

@@ -322,7 +322,7 @@ def test_what_cannot_be_called_is_no_callback(Estimator):
         with pytest.raises(TypeError, match=r"^callback must be callable"):
             model.fit(X, y, callback=bad)
     assert not calls
-    assert differences(before, state(model.set_params(schedule="power"))) == []
+    assert differences(before, state(model.set_params(schedule="auto"))) == []
 
 
 @pytest.mark.parametrize("answer", [np.zeros(0), np.ones(2), sparse.eye(3)])

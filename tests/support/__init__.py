@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 
 from lazynet.catalogue import check_rule
+from lazynet.data import as_examples, sizes_of
 from lazynet.engines.clock import ClockEngine
 from lazynet.forms import FORMS, Clock
 from lazynet.losses import get_loss
@@ -21,18 +22,23 @@ ELASTIC_ENGINES = [name for name, form in FORMS.items() if form.takes_l1]
 
 def plan(
     *, loss="log_loss", l1=0.0, l2=0.0, rule="fobos", schedule=None, eta0=0.1, fit_intercept=False,
-    average=None,
+    average=None, positive=False,
 ):  # fmt: skip
     """A plan with a constant rate, unless told otherwise."""
     return Plan(
         get_loss(loss),
-        ElasticNet(l1, l2),
+        ElasticNet(l1, l2, positive),
         check_rule("rule", rule),
         Constant(eta0) if schedule is None else schedule,
         Clock(),
         average,
         fit_intercept,
     )
+
+
+def examples_of(plan, X, y, importances=None):
+    """The examples that an engine of the plan learns from, with the sizes that its rates follow."""
+    return as_examples(X, y, importances, sizes_of(X, plan.sizes))
 
 
 def clock_task(n_features, **options):

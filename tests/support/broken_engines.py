@@ -59,7 +59,8 @@ class ForgetsTheFadingPenalty(RDAEngine):
     """Takes rho for 0 when weights are read."""
 
     def _read(self, cells, out):
-        settings = np.append(self.settings[:3], 0.0)
+        settings = self.settings.copy()
+        settings[3] = 0.0
         cells_kernel.read(self.kind, cells, self.fields, settings, out)
 
 
@@ -81,6 +82,44 @@ class PenalisesTheIntercept(FTRLEngine):
         cell = np.array([[self.field("intercept_z"), self.field("intercept_s")]])
         self._read(cell, current)
         return float(current[0])
+
+
+class CountsThePenaltyOnce(FTRLEngine):
+    """Reads weights with the penalty of a single example."""
+
+    def _read(self, cells, out):
+        engine = copy.deepcopy(self)
+        engine.set_field("steps", 1.0)
+        FTRLEngine._read(engine, cells, out)
+
+
+class CountsOneExampleTooMany(FTRLEngine):
+    """Reads weights as if the penalty counted on one example more."""
+
+    def _read(self, cells, out):
+        engine = copy.deepcopy(self)
+        engine.set_field("steps", self.field("steps") + 1.0)
+        FTRLEngine._read(engine, cells, out)
+
+
+class ForgetsTheScale(FTRLEngine):
+    """Reads weights at alpha and beta in units of the data as if the units were 1."""
+
+    def _read(self, cells, out):
+        engine = copy.deepcopy(self)
+        engine.set_field("mean", 0.0)
+        FTRLEngine._read(engine, cells, out)
+
+
+class KeepsTheFirstScale(RDAEngine):
+    """Takes the size of the first row that it sees for the mean size of all rows."""
+
+    def _run(self, examples, steps, task, first):
+        known = self.field("mean")
+        result = super()._run(examples, steps, task, first)
+        if known:
+            self.set_field("mean", known)
+        return result
 
 
 class UsesTheSquares(FTRLEngine):
@@ -177,8 +216,14 @@ BROKEN_ENGINES = {
     for name, row in ALGORITHMS.items()
 } | {
     "truncated_gradient": [ForgetsTheStamp, NoThreshold],
-    "rda": [ForgetsTheFadingPenalty, CountsOneGradientTooMany],
-    "ftrl": [PenalisesTheIntercept, UsesTheSquares],
+    "rda": [ForgetsTheFadingPenalty, CountsOneGradientTooMany, KeepsTheFirstScale],
+    "ftrl": [
+        PenalisesTheIntercept,
+        UsesTheSquares,
+        CountsThePenaltyOnce,
+        CountsOneExampleTooMany,
+        ForgetsTheScale,
+    ],
     "adagrad": [NeverCatchesUp, ForgetsWhen],
     "saga": [ForgetsTheMean, MissesOneStep, StopsAtZero, ForgetsTheSlopes],
     "carpenter_inexact": [CatchesUpAtOnce, NeverSweeps],

@@ -26,6 +26,8 @@ PRECISE = {
 }
 #: The losses whose values, conjugates and updates need no logarithm.
 RATIONAL_LOSSES = [name for name in LOSSES if name not in PRECISE]
+#: The losses that have a minimum worth a search.
+MINIMISED = [name for name, loss in LOSSES.items() if not loss.trivial_minimum]
 
 
 def precise_loss(loss: str, p: Fraction, y: Fraction) -> Fraction:
@@ -102,7 +104,10 @@ def targets_of(loss: str) -> Any:
 
 def duals_of(loss: str, y: Any, epsilon: Any) -> Any:
     """Dual variables of an example where the conjugate is finite, the ends of the interval too."""
-    ends = {"huber": epsilon, "modified_huber": 4, "squared_hinge": 6, "squared_error": 6}
+    ends = {
+        "huber": epsilon, "modified_huber": 4, "squared_hinge": 6, "squared_error": 6,
+        "squared_epsilon_insensitive": 6,
+    }  # fmt: skip
     end = F(ends.get(loss, 1))
     if LOSSES[loss].margin:
         return st.fractions(0, end, max_denominator=8).map(lambda beta: y * beta)
@@ -218,12 +223,17 @@ def near_the_minimum(problem: DualProblem) -> tuple[list[float], float]:
         gradient[: 2 * d] += plain.l1
         return fit + plain.l1 * v[: 2 * d].sum() + plain.l2 / 2 * w @ w, gradient
 
-    # Each line lies below its variable: direction * (p - y) - offset, or 1 - y p for the hinge.
+    # Each line lies below its variable: direction * (p - y) - offset, or 1 - y p for the hinge and
+    # -y p for the perceptron.
     lines = []
     if not smooth:
-        offset = {"hinge": -1.0, "absolute_error": 0.0, "epsilon_insensitive": plain.epsilon}
-        for direction in [-y] if problem.loss == "hinge" else [np.ones(n), -np.ones(n)]:
-            level = offset[problem.loss] + (0.0 if problem.loss == "hinge" else direction * y)
+        margin = LOSSES[problem.loss].margin
+        offset = {
+            "hinge": -1.0, "perceptron": 0.0, "absolute_error": 0.0,
+            "epsilon_insensitive": plain.epsilon,
+        }  # fmt: skip
+        for direction in [-y] if margin else [np.ones(n), -np.ones(n)]:
+            level = offset[problem.loss] + (0.0 if margin else direction * y)
             ones = plain.fit_intercept * np.ones(n)
             A = direction[:, None] * np.column_stack([X, -X, ones])
             lines.append((np.hstack([-A, np.eye(n)]), level))

@@ -7,11 +7,10 @@ import numpy as np
 from lazynet import FoBoS, FromArray
 from lazynet.catalogue import new_engine
 from lazynet.checks.tolerance import distance_to_kink
-from lazynet.data import as_examples
 from lazynet.forms import FORMS
 from lazynet.losses import get_loss
 from lazynet.penalties import ElasticNet
-from support import plan
+from support import examples_of, plan
 
 
 def stepper_for(problem, **options):
@@ -28,7 +27,7 @@ class OverRows:
     def __init__(self, problem, plan):
         self.order, self.plan, self.t = problem.order, plan, 0
         self.engine = plan.new_engine(problem.n_features)
-        self.examples = as_examples(problem.X, problem.y, problem.importances)
+        self.examples = examples_of(plan, problem.X, problem.y, problem.importances)
 
     def step(self, *example):
         steps = self.plan.steps(self.order[self.t : self.t + 1], self.t)
@@ -58,7 +57,7 @@ def run_in_chunks(problem, engine, cuts, X=None, read_between=False):
     """Take all steps of the problem in the chunks between ``cuts``."""
     chosen = plan_for(problem)
     X = problem.X if X is None else X
-    examples = as_examples(X, problem.y, problem.importances)
+    examples = examples_of(chosen, X, problem.y, problem.importances)
     task = chosen.task(engine)
     edges = [0, *sorted(cuts), len(problem.order)]
     for start, stop in itertools.pairwise(edges):

@@ -23,3 +23,26 @@ def make_data(n=60, d=25, n_classes=2, seed=0):
     if n_classes == 0:
         return X, scores.ravel()
     return X, np.column_stack([np.zeros(n), scores]).argmax(axis=1)
+
+
+def reversed_rows(X):
+    """A copy of the matrix with the columns of every row from the last to the first."""
+    return with_rows_arranged(X, lambda length: np.arange(length)[::-1])
+
+
+def shuffled_rows(X, seed=0):
+    """A copy of the matrix with the columns of every row in a random order."""
+    return with_rows_arranged(X, np.random.default_rng(seed).permutation)
+
+
+def with_rows_arranged(X, arrangement):
+    """A copy of the matrix; ``arrangement(n)`` says where each of the n entries of a row is from.
+
+    The flags by which SciPy remembers that columns are in order are set anew.
+    """
+    other = X.copy()
+    for start, stop in zip(X.indptr, X.indptr[1:], strict=False):
+        places = start + arrangement(stop - start)
+        other.indices[start:stop], other.data[start:stop] = X.indices[places], X.data[places]
+    other.has_sorted_indices = other.has_canonical_format = False
+    return other

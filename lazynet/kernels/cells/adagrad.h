@@ -13,6 +13,15 @@
  * after which the step on the example is s <- sqrt(s^2 + g^2), w <- w - alpha / (delta + s) g.  The
  * intercept is a coordinate without penalties.
  *
+ * A rate that follows the data is alpha = c / m, with m the mean of ||x||_1 over the rows so far, the
+ * present row included, and delta counts in units of m: multiplying X by a number divides the
+ * weights by it.  m is computed anew before the steps 0, 1, 2, 4, 8, ... (counted from the first row
+ * that is measured on), if it has changed by more than a sixteenth of itself, and at the first row
+ * that is not empty.  A sweep then brings every weight
+ * current at the old rates and multiplies it by alpha_new / alpha_old: without this the first rows
+ * of a stream would decide on the weights of the features that they touch.  The intercept has the
+ * rate 1 / (delta + s), which follows nothing.
+ *
  * The dot product brings a row's weights to the present and keeps them, and s, in scratch memory;
  * the update takes both from there, and every cell is written once, whole.
  *
@@ -22,6 +31,8 @@
 #ifndef LAZYNET_CELLS_ADAGRAD_H
 #define LAZYNET_CELLS_ADAGRAD_H
 
+#include <float.h>
+
 #include "../cell_kind.h"
 
 /* Up to this rate the first term left out of the series of log1p is below the rounding of the
@@ -30,8 +41,30 @@
 
 #define LAZYNET_ADAGRAD_MOST_STEPS 9007199254740992.0 /* 2^53: a double counts them one by one */
 
-enum { LAZYNET_ADAGRAD_L1, LAZYNET_ADAGRAD_L2, LAZYNET_ADAGRAD_ALPHA, LAZYNET_ADAGRAD_DELTA };
-enum { LAZYNET_ADAGRAD_INTERCEPT, LAZYNET_ADAGRAD_INTERCEPT_S, LAZYNET_ADAGRAD_STEPS };
+/* Means beyond these count as these, so that neither alpha nor delta leaves the range of doubles. */
+#define LAZYNET_ADAGRAD_LEAST_MEAN 0x1p-300
+#define LAZYNET_ADAGRAD_LARGEST_MEAN 0x1p300
+
+/* A mean that has changed by less of itself stays what it was. */
+#define LAZYNET_ADAGRAD_TOLERANCE (1.0 / 16)
+
+/* FOLLOWS is not 0 where the rates follow the data; ALPHA is then c. */
+enum {
+    LAZYNET_ADAGRAD_L1,
+    LAZYNET_ADAGRAD_L2,
+    LAZYNET_ADAGRAD_ALPHA,
+    LAZYNET_ADAGRAD_DELTA,
+    LAZYNET_ADAGRAD_FOLLOWS
+};
+enum {
+    LAZYNET_ADAGRAD_INTERCEPT,
+    LAZYNET_ADAGRAD_INTERCEPT_S,
+    LAZYNET_ADAGRAD_STEPS,
+    LAZYNET_ADAGRAD_ROWS,
+    LAZYNET_ADAGRAD_SIZES,
+    LAZYNET_ADAGRAD_MEAN,
+    LAZYNET_ADAGRAD_WAITING
+};
 
 /* The constants of the rule.  The row loops copy them, so that they stay in registers. */
 typedef struct {
@@ -41,14 +74,37 @@ typedef struct {
     double decays; /* 1 with an l2 penalty, 0 without */
     double ratio;  /* l1 / l2, or 0 without an l2 penalty */
     double linear; /* l1 without an l2 penalty, 0 with one */
+    int follows;   /* whether the rates follow the data */
 } lazynet_adagrad_constants;
 
 typedef struct {
     lazynet_cell_head head;
     lazynet_adagrad_constants constants;
+    double intercept_alpha;
+    double intercept_delta;
     double intercept_s;
-    double steps; /* taken so far */
+    double steps;   /* taken so far */
+    double rows;    /* measured so far */
+    double sizes;   /* the sum of their ||x||_1 */
+    double mean;    /* m, 0 before the first row that is not empty */
+    double waiting; /* 1 where the row of the next step is measured and a sweep was asked for */
+    double given_alpha;
+    double given_delta;
 } lazynet_adagrad;
+
+/* alpha and delta of the weights at the present m. */
+LAZYNET_INLINE void lazynet_adagrad_set(lazynet_adagrad *rule) {
+    const double mean = rule->head.measures && rule->mean > 0.0 ? rule->mean : 1.0;
+    rule->constants.alpha = rule->given_alpha / mean;
+    rule->constants.delta = rule->given_delta * mean;
+}
+
+/* The mean of the rows measured so far. */
+LAZYNET_INLINE double lazynet_adagrad_mean(const lazynet_adagrad *rule) {
+    const double mean = rule->sizes / rule->rows;
+    if (mean < LAZYNET_ADAGRAD_LEAST_MEAN) return LAZYNET_ADAGRAD_LEAST_MEAN;
+    return mean > LAZYNET_ADAGRAD_LARGEST_MEAN ? LAZYNET_ADAGRAD_LARGEST_MEAN : mean;
+}
 
 /* What a coordinate of AdaGrad loses in one shrink: log1p(eta l2), or the rate without l2. */
 LAZYNET_INLINE double lazynet_adagrad_decay(double eta, const lazynet_adagrad_constants *rule) {
@@ -71,13 +127,20 @@ LAZYNET_INLINE double lazynet_adagrad_weight(double w, double c, double missed,
 LAZYNET_INLINE lazynet_refusal lazynet_adagrad_refusal(const double *settings,
                                                        const double *fields, int running) {
     const double alpha = settings[LAZYNET_ADAGRAD_ALPHA], delta = settings[LAZYNET_ADAGRAD_DELTA];
-    const double steps = fields[LAZYNET_ADAGRAD_STEPS];
+    const double steps = fields[LAZYNET_ADAGRAD_STEPS], rows = fields[LAZYNET_ADAGRAD_ROWS];
+    const double sizes = fields[LAZYNET_ADAGRAD_SIZES], mean = fields[LAZYNET_ADAGRAD_MEAN];
     (void)running;
     if (!(alpha > 0.0 && delta > 0.0))
         return lazynet_refused("alpha and delta must be positive, got {} and {}", alpha, delta);
     if (!(steps >= 0.0 && steps <= LAZYNET_ADAGRAD_MOST_STEPS))
         return lazynet_refused("fields: steps must lie between 0 and {:.0f}, got {}",
                                LAZYNET_ADAGRAD_MOST_STEPS, steps);
+    if (!(rows >= 0.0 && rows <= LAZYNET_ADAGRAD_MOST_STEPS))
+        return lazynet_refused("fields: rows must lie between 0 and {:.0f}, got {}",
+                               LAZYNET_ADAGRAD_MOST_STEPS, rows);
+    if (!(sizes >= 0.0 && mean >= 0.0))
+        return lazynet_refused("fields: sizes and mean must not be negative, got {} and {}", sizes,
+                               mean);
     return lazynet_accepted();
 }
 
@@ -86,14 +149,22 @@ LAZYNET_INLINE void lazynet_adagrad_begin(void *given, const double *settings,
     lazynet_adagrad *rule = (lazynet_adagrad *)given;
     const double l1 = settings[LAZYNET_ADAGRAD_L1], l2 = settings[LAZYNET_ADAGRAD_L2];
     rule->constants.l2 = l2;
-    rule->constants.alpha = settings[LAZYNET_ADAGRAD_ALPHA];
-    rule->constants.delta = settings[LAZYNET_ADAGRAD_DELTA];
+    rule->head.measures = rule->constants.follows = settings[LAZYNET_ADAGRAD_FOLLOWS] != 0.0;
+    rule->given_alpha = settings[LAZYNET_ADAGRAD_ALPHA];
+    rule->given_delta = settings[LAZYNET_ADAGRAD_DELTA];
+    rule->intercept_alpha = rule->head.measures ? 1.0 : rule->given_alpha;
+    rule->intercept_delta = rule->given_delta;
     rule->constants.decays = l2 > 0.0 ? 1.0 : 0.0;
     rule->constants.ratio = l2 > 0.0 ? l1 / l2 : 0.0;
     rule->constants.linear = l2 > 0.0 ? 0.0 : l1;
     rule->head.intercept = fields[LAZYNET_ADAGRAD_INTERCEPT];
     rule->intercept_s = fields[LAZYNET_ADAGRAD_INTERCEPT_S];
     rule->steps = fields[LAZYNET_ADAGRAD_STEPS];
+    rule->rows = fields[LAZYNET_ADAGRAD_ROWS];
+    rule->sizes = fields[LAZYNET_ADAGRAD_SIZES];
+    rule->mean = fields[LAZYNET_ADAGRAD_MEAN];
+    rule->waiting = fields[LAZYNET_ADAGRAD_WAITING];
+    lazynet_adagrad_set(rule);
 }
 
 LAZYNET_INLINE void lazynet_adagrad_end(const void *given, double *fields) {
@@ -101,6 +172,28 @@ LAZYNET_INLINE void lazynet_adagrad_end(const void *given, double *fields) {
     fields[LAZYNET_ADAGRAD_INTERCEPT] = rule->head.intercept;
     fields[LAZYNET_ADAGRAD_INTERCEPT_S] = rule->intercept_s;
     fields[LAZYNET_ADAGRAD_STEPS] = rule->steps;
+    fields[LAZYNET_ADAGRAD_ROWS] = rule->rows;
+    fields[LAZYNET_ADAGRAD_SIZES] = rule->sizes;
+    fields[LAZYNET_ADAGRAD_MEAN] = rule->mean;
+    fields[LAZYNET_ADAGRAD_WAITING] = rule->waiting;
+}
+
+LAZYNET_INLINE int lazynet_adagrad_measure(void *given, double size) {
+    lazynet_adagrad *rule = (lazynet_adagrad *)given;
+    if (rule->waiting != 0.0) { /* the call before has counted this row */
+        rule->waiting = 0.0;
+        return 0;
+    }
+    const uint64_t before = (uint64_t)rule->rows;
+    const double sizes = rule->sizes + size;
+    rule->rows += 1.0;
+    rule->sizes = sizes > DBL_MAX ? DBL_MAX : sizes;
+    const int power_of_two = (before & (before - 1)) == 0; /* or 0 */
+    if (rule->sizes == 0.0 || !(power_of_two || rule->mean == 0.0)) return 0;
+    /* So that long runs on rows that are alike need no sweep, which visits every weight. */
+    const double change = fabs(lazynet_adagrad_mean(rule) - rule->mean);
+    rule->waiting = change > rule->mean * LAZYNET_ADAGRAD_TOLERANCE;
+    return rule->waiting != 0.0;
 }
 
 LAZYNET_INLINE int lazynet_adagrad_advance(void *given, double move, double rate, double pull,
@@ -111,8 +204,187 @@ LAZYNET_INLINE int lazynet_adagrad_advance(void *given, double move, double rate
     if (move == 0.0) return 0;
     rule->intercept_s = sqrt(rule->intercept_s * rule->intercept_s + move * move);
     rule->head.intercept -=
-        rule->constants.alpha / (rule->constants.delta + rule->intercept_s) * move;
+        rule->intercept_alpha / (rule->intercept_delta + rule->intercept_s) * move;
     return 0;
+}
+
+/* expm1(x) for x <= 0 without a branch, so that eight are computed at once.  With k the integer next
+ * to x / log 2 and r = x - k log 2, it is 2^k expm1(r) + (2^k - 1); the first term left out of the
+ * series of expm1(r) is below the rounding of the others.  Of rates that were given, expm1 is that
+ * of the C library. */
+LAZYNET_INLINE double lazynet_adagrad_expm1(double x) {
+    const double rounder = 0x1.8p52; /* a sum with it is an integer, in its lowest bits */
+    const double low_enough = x < -40.0 ? -40.0 : x; /* expm1(-40) is -1 to the last digit */
+    const double sum = low_enough * 0x1.71547652b82fep0 + rounder, k = sum - rounder;
+    const double r = (low_enough - k * 0x1.62e42fefa3800p-1) - k * 0x1.ef35793c76730p-45;
+    const double r2 = r * r, r4 = r2 * r2;
+    const double a = (1.0 / 2 + r * (1.0 / 6)) + r2 * (1.0 / 24 + r * (1.0 / 120));
+    const double b = (1.0 / 720 + r * (1.0 / 5040)) + r2 * (1.0 / 40320 + r * (1.0 / 362880));
+    const double c = (1.0 / 3628800 + r * (1.0 / 39916800)) +
+                     r2 * (1.0 / 479001600 + r * (1.0 / 6227020800.0));
+    const double series = r + r2 * (a + r4 * (b + r4 * c));
+    uint64_t bits;
+    double power;
+    memcpy(&bits, &sum, sizeof bits);
+    bits = (bits + 1023) << 52;
+    memcpy(&power, &bits, sizeof power);
+    return power * series + (power - 1.0);
+}
+
+/* `lazynet_adagrad_weight` without a branch, for rates that follow the data; `decays` says whether
+ * there is an l2 penalty. */
+LAZYNET_INLINE double lazynet_adagrad_followed(double w, double c, double missed,
+                                               const lazynet_adagrad_constants *rule, int decays) {
+    const double size = fabs(w), due = missed * c, x = size > 0.0 ? -due : 0.0;
+    double left = size - due * rule->linear;
+    if (decays) left = size + (size + rule->ratio) * lazynet_adagrad_expm1(x);
+    return copysign(left <= 0.0 ? 0.0 : left, w);
+}
+
+/* log1p(y) for y up to LAZYNET_ADAGRAD_SMALL_LOSS. */
+LAZYNET_INLINE double lazynet_adagrad_small_log1p(double y) {
+    return y - y * y * (1.0 / 2 - y * (1.0 / 3 - y * (1.0 / 4 - y * (1.0 / 5))));
+}
+
+/* log1p(y) for y >= 0 without a branch.  With 1 + y = 2^k m, m next to 1, it is k log 2 + log m, and
+ * what 1 + y has lost to rounding is added.  log m is the series in s = (m - 1) / (m + 1) of fdlibm
+ * (Sun Microsystems, 1993). */
+LAZYNET_INLINE double lazynet_adagrad_log1p(double y) {
+    const double u = 1.0 + y, beyond = 1.0 - (u - y), within = y - (u - 1.0);
+    const double lost = (u > 2.0 ? beyond : within) / u;
+    uint64_t bits, exponent;
+    double m, k;
+    memcpy(&bits, &u, sizeof bits);
+    bits += 0x3ff0000000000000 - 0x3fe6a09e00000000; /* 1 - sqrt(1/2), as bits */
+    exponent = (bits >> 52) | 0x4330000000000000;    /* 2^52 + 1023 + k, as a double */
+    bits = (bits & 0x000fffffffffffff) + 0x3fe6a09e00000000;
+    memcpy(&m, &bits, sizeof m);
+    memcpy(&k, &exponent, sizeof k);
+    k -= 4503599627371519.0; /* 2^52 + 1023 */
+    const double f = m - 1.0, half = 0.5 * f * f, s = f / (2.0 + f), z = s * s, w = z * z;
+    const double odd = z * (6.666666666666735130e-01 +
+                            w * (2.857142874366239149e-01 +
+                                 w * (1.818357216161805012e-01 + w * 1.479819860511658591e-01)));
+    const double even = w * (3.999999999940941908e-01 +
+                             w * (2.222219843214978396e-01 + w * 1.531383769920937332e-01));
+    const double low = k * 1.90821492927058770002e-10 + lost;
+    return s * (half + (odd + even)) + low - half + f + k * 6.93147180369123816490e-01;
+}
+
+/* c of eight cells whose roots are `s`, by the series where it is exact enough. */
+LAZYNET_INLINE void lazynet_adagrad_followed_decays(const double *s,
+                                                    const lazynet_adagrad_constants *rule,
+                                                    double *c) {
+    const double alpha = rule->alpha, delta = rule->delta, l2 = rule->l2;
+#pragma omp simd
+    for (int lane = 0; lane < LAZYNET_LANES; lane++) {
+        const double y = alpha / (delta + s[lane]) * l2;
+        const double series = lazynet_adagrad_small_log1p(y), full = lazynet_adagrad_log1p(y);
+        c[lane] = y <= LAZYNET_ADAGRAD_SMALL_LOSS ? series : full;
+    }
+}
+
+/* What a sweep does that computes alpha anew: from the constants `old` to `now`, at `steps`, with
+ * weights that are multiplied by `factor`. */
+typedef struct {
+    lazynet_adagrad_constants old, now;
+    double steps, factor;
+} lazynet_adagrad_renewal;
+
+LAZYNET_INLINE void lazynet_adagrad_renew_eight(double *cells, const lazynet_adagrad_renewal *to,
+                                                int decays) {
+    const double alpha = to->now.alpha, delta = to->now.delta, l2 = to->now.l2;
+    const double steps = to->steps, factor = to->factor;
+    double w[LAZYNET_LANES], s[LAZYNET_LANES], c[LAZYNET_LANES], psi[LAZYNET_LANES], most = 0.0;
+    for (int lane = 0; lane < LAZYNET_LANES; lane++) {
+        w[lane] = cells[4 * lane], s[lane] = cells[4 * lane + 1];
+        c[lane] = cells[4 * lane + 2], psi[lane] = cells[4 * lane + 3];
+    }
+#pragma omp simd reduction(max : most)
+    for (int lane = 0; lane < LAZYNET_LANES; lane++) {
+        const double eta = alpha / (delta + s[lane]), loss = eta * l2;
+        /* A weight of zero has no use for its c. */
+        const double y = w[lane] != 0.0 ? loss : 0.0;
+        w[lane] = lazynet_adagrad_followed(w[lane], c[lane], steps - psi[lane], &to->old, decays) *
+                  factor;
+        c[lane] = decays ? lazynet_adagrad_small_log1p(y) : eta;
+        most = y > most ? y : most;
+    }
+    for (int lane = 0; lane < LAZYNET_LANES; lane++) {
+        cells[4 * lane] = w[lane];
+        cells[4 * lane + 2] = c[lane], cells[4 * lane + 3] = steps;
+    }
+    if (most <= LAZYNET_ADAGRAD_SMALL_LOSS) return;
+    lazynet_adagrad_followed_decays(s, &to->now, c);
+    for (int lane = 0; lane < LAZYNET_LANES; lane++) cells[4 * lane + 2] = c[lane];
+}
+
+/* Cells whose weight is zero may be left alone: the next update of such a cell writes all of it. */
+LAZYNET_INLINE void lazynet_adagrad_renew_any(double *cells, ptrdiff_t n,
+                                              const lazynet_adagrad_renewal *to, int decays) {
+    ptrdiff_t j = 0;
+    for (; j + LAZYNET_LANES <= n; j += LAZYNET_LANES) {
+        double any = 0.0;
+        for (int lane = 0; lane < LAZYNET_LANES; lane++) any += fabs(cells[4 * (j + lane)]);
+        if (any != 0.0) lazynet_adagrad_renew_eight(cells + 4 * j, to, decays);
+    }
+    double last[4 * LAZYNET_LANES] = {0};
+    memcpy(last, cells + 4 * j, (size_t)(n - j) * 4 * sizeof(double));
+    lazynet_adagrad_renew_eight(last, to, decays);
+    memcpy(cells + 4 * j, last, (size_t)(n - j) * 4 * sizeof(double));
+}
+
+LAZYNET_INLINE void lazynet_adagrad_renew(double *cells, ptrdiff_t n,
+                                          const lazynet_adagrad_renewal *to) {
+    if (to->now.decays > 0.0)
+        lazynet_adagrad_renew_any(cells, n, to, 1);
+    else
+        lazynet_adagrad_renew_any(cells, n, to, 0);
+}
+
+/* The same loop for two levels of vector units, which give the same bits. */
+#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && !defined(LAZYNET_DEBUG)
+#define LAZYNET_ADAGRAD_LEVELS 2
+__attribute__((unused, target("avx2"))) static void lazynet_adagrad_renew_v3(
+    double *cells, ptrdiff_t n, const lazynet_adagrad_renewal *to) {
+    lazynet_adagrad_renew(cells, n, to);
+}
+__attribute__((unused, target("avx512f,avx512dq,avx512vl"))) static void lazynet_adagrad_renew_v4(
+    double *cells, ptrdiff_t n, const lazynet_adagrad_renewal *to) {
+    lazynet_adagrad_renew(cells, n, to);
+}
+#else
+#define LAZYNET_ADAGRAD_LEVELS 1
+#endif
+
+LAZYNET_INLINE void lazynet_adagrad_sweep(void *given, double *cells, ptrdiff_t n) {
+    lazynet_adagrad *rule = (lazynet_adagrad *)given;
+    const lazynet_adagrad_constants old = rule->constants;
+    if (rule->waiting == 0.0) {
+        for (ptrdiff_t j = 0; j < n; j++) {
+            double *cell = cells + 4 * j;
+            cell[0] = lazynet_adagrad_weight(cell[0], cell[2], rule->steps - cell[3], &old);
+            cell[3] = rule->steps;
+        }
+        return;
+    }
+    const int first = rule->mean == 0.0; /* weights that were loaded keep their size */
+    rule->mean = lazynet_adagrad_mean(rule);
+    lazynet_adagrad_set(rule);
+    const double factor = first ? 1.0 : rule->constants.alpha / old.alpha;
+    const lazynet_adagrad_renewal to = {old, rule->constants, rule->steps, factor};
+#if LAZYNET_ADAGRAD_LEVELS > 1
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+        __builtin_cpu_supports("avx512vl")) {
+        lazynet_adagrad_renew_v4(cells, n, &to);
+        return;
+    }
+    if (__builtin_cpu_supports("avx2")) {
+        lazynet_adagrad_renew_v3(cells, n, &to);
+        return;
+    }
+#endif
+    lazynet_adagrad_renew(cells, n, &to);
 }
 
 LAZYNET_INLINE void lazynet_adagrad_read(const void *given, const double *cells, ptrdiff_t n,
@@ -137,14 +409,16 @@ LAZYNET_INLINE void lazynet_adagrad_retune(const void *given, double *cells, ptr
 LAZYNET_CELL_KIND lazynet_kind_adagrad = {
     .name = "adagrad",
     .numbers = 4,
-    .settings = {"l1", "l2", "alpha", "delta"},
-    .fields = {"intercept", "intercept_s", "steps"},
+    .settings = {"l1", "l2", "alpha", "delta", "follows"},
+    .fields = {"intercept", "intercept_s", "steps", "rows", "sizes", "mean", "waiting"},
     .size = sizeof(lazynet_adagrad),
     .scratch = 2, /* the weight and s */
     .refusal = lazynet_adagrad_refusal,
     .begin = lazynet_adagrad_begin,
     .end = lazynet_adagrad_end,
+    .measure = lazynet_adagrad_measure,
     .advance = lazynet_adagrad_advance,
+    .sweep = lazynet_adagrad_sweep,
     .read = lazynet_adagrad_read,
     .retune = lazynet_adagrad_retune,
 };
@@ -188,6 +462,35 @@ static void LAZYNET_TYPED(adagrad_caught_up_slowly)(const double *cells,
         const double *cell = cells + 4 * (ptrdiff_t)columns[k];
         if (cell[0] != 0.0 && !((now - cell[3]) * cell[2] <= LAZYNET_SMALL_EXPONENT))
             weights[k] = lazynet_adagrad_weight(cell[0], cell[2], now - cell[3], rule);
+    }
+}
+
+/* The same for rates that follow the data: all of these weights again, eight at once. */
+LAZYNET_INLINE void LAZYNET_TYPED(adagrad_followed_eight)(const double *cells,
+                                                          const LAZYNET_INDEX *columns, double now,
+                                                          const lazynet_adagrad_constants *rule,
+                                                          double *weights) {
+    double w[LAZYNET_LANES], s[LAZYNET_LANES], c[LAZYNET_LANES], psi[LAZYNET_LANES];
+    LAZYNET_TYPED(load_eight)(cells, columns, w, s, c, psi);
+#pragma omp simd
+    for (int lane = 0; lane < LAZYNET_LANES; lane++)
+        weights[lane] = lazynet_adagrad_followed(w[lane], c[lane], now - psi[lane], rule, 1);
+}
+
+static void LAZYNET_TYPED(adagrad_follow)(const double *cells, const LAZYNET_INDEX *columns,
+                                          ptrdiff_t length, double now,
+                                          const lazynet_adagrad_constants *rule, double *weights) {
+    ptrdiff_t k = 0;
+    for (; k + LAZYNET_LANES <= length; k += LAZYNET_LANES)
+        LAZYNET_TYPED(adagrad_followed_eight)(cells, columns + k, now, rule, weights + k);
+    if (k < length && length >= LAZYNET_LANES) {
+        k = length - LAZYNET_LANES;
+        LAZYNET_TYPED(adagrad_followed_eight)(cells, columns + k, now, rule, weights + k);
+        return;
+    }
+    for (; k < length; k++) {
+        const double *cell = cells + 4 * (ptrdiff_t)columns[k];
+        weights[k] = lazynet_adagrad_followed(cell[0], cell[2], now - cell[3], rule, 1);
     }
 }
 
@@ -243,7 +546,10 @@ LAZYNET_INLINE double LAZYNET_TYPED(any_adagrad_dot)(const lazynet_row *row,
         }
         if (LAZYNET_TYPED(adagrad_too_low)(lowest)) {
             q = q < k ? q : k;
-            LAZYNET_TYPED(adagrad_caught_up_slowly)
+            if (rule.follows)
+                LAZYNET_TYPED(adagrad_follow)
+            (cells, at.columns + q, stop - q, now, &rule, kept + q);
+            else LAZYNET_TYPED(adagrad_caught_up_slowly)
             (cells, at.columns + q, stop - q, now, &rule, kept + q);
             memcpy(lanes, before, sizeof before);
             for (q = k; q < whole; q += LAZYNET_LANES)
@@ -283,7 +589,7 @@ LAZYNET_INLINE void LAZYNET_TYPED(adagrad_block)(const LAZYNET_REAL *values,
         root[lane] = sqrt(s[lane] * s[lane] + g * g);
         /* Before the first gradient of a coordinate, delta + s' may be as small as delta. */
         const double eta = rule->alpha / (rule->delta + root[lane]), y = eta * rule->l2;
-        const double series = y - y * y * (1.0 / 2 - y * (1.0 / 3 - y * (1.0 / 4 - y * (1.0 / 5))));
+        const double series = lazynet_adagrad_small_log1p(y);
         w[lane] = weights[lane] - eta * g;
         c[lane] = rule->decays > 0.0 ? series : eta;
         largest[lane] = y > largest[lane] ? y : largest[lane];
@@ -301,7 +607,16 @@ LAZYNET_INLINE void LAZYNET_TYPED(adagrad_mend_decays)(const LAZYNET_INDEX *colu
     for (int lane = 0; lane < LAZYNET_LANES; lane++)
         most = largest[lane] > most ? largest[lane] : most;
     if (most <= LAZYNET_ADAGRAD_SMALL_LOSS) return;
-    for (ptrdiff_t k = 0; k < length; k++) {
+    for (ptrdiff_t k = 0; rule->follows && k < length; k += LAZYNET_LANES) {
+        const ptrdiff_t n = length - k < LAZYNET_LANES ? length - k : LAZYNET_LANES;
+        double s[LAZYNET_LANES] = {0}, c[LAZYNET_LANES];
+        for (ptrdiff_t lane = 0; lane < n; lane++)
+            s[lane] = cells[4 * (ptrdiff_t)columns[k + lane] + 1];
+        lazynet_adagrad_followed_decays(s, rule, c);
+        for (ptrdiff_t lane = 0; lane < n; lane++)
+            cells[4 * (ptrdiff_t)columns[k + lane] + 2] = c[lane];
+    }
+    for (ptrdiff_t k = 0; !rule->follows && k < length; k++) {
         double *cell = cells + 4 * (ptrdiff_t)columns[k];
         const double eta = rule->alpha / (rule->delta + cell[1]);
         if (!(eta * rule->l2 <= LAZYNET_ADAGRAD_SMALL_LOSS))

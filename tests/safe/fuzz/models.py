@@ -14,6 +14,7 @@ from support.algorithms import some_values
 
 import lazynet
 from lazynet import (
+    Adaptive,
     Clock,
     Constant,
     Dense,
@@ -22,10 +23,12 @@ from lazynet import (
     Huber,
     InverseSqrt,
     InverseTime,
+    Optimal,
     Pegasos,
     PolynomialDecay,
     Power,
     Rescaled,
+    SquaredEpsilonInsensitive,
     Suffix,
     Tables,
 )
@@ -122,7 +125,9 @@ def _one(*values: Any) -> Callable[[np.random.Generator], Any]:
     return lambda random: values[random.integers(len(values))]
 
 
-_NAMED_SCHEDULE = _one("constant", "power", "inverse_sqrt", "inverse_time", "pegasos")
+_NAMED_SCHEDULE = _one(
+    "auto", "constant", "power", "inverse_sqrt", "inverse_time", "pegasos", "optimal", "adaptive"
+)
 #: Rules, schedules and forms, and values that their parameters may have.
 RULES: list[tuple[type[Any], dict[str, list[Any]]]] = [
     (row.rule, {key: some_values(name, key) for key in row.rule._kinds})
@@ -134,6 +139,8 @@ SCHEDULES: list[tuple[type[Any], dict[str, list[Any]]]] = [
     (InverseSqrt, {"eta0": [None, 0.1]}),
     (Power, {"eta0": [None, 0.5], "power_t": [0.0, 0.25, 0.5, 1.0]}),
     (Pegasos, {"l2": [None, 0.1], "t0": [1.5, 2.0]}),
+    (Optimal, {"l2": [None, 0.1], "t0": [None, 2.0]}),
+    (Adaptive, {"eta0": [None, 0.1], "divisor": [2.0], "least": [0.05]}),
     (lambda: lambda t: 0.1 / (t + 1), {}),
 ]
 FORMS_GIVEN: list[tuple[type[Any], dict[str, list[Any]]]] = [
@@ -155,7 +162,8 @@ def an_object(
 
 #: Values that each parameter may have; not all go together.
 SOUND: dict[str, Callable[[np.random.Generator], Any]] = {
-    "loss": _one(*LOSSES, Huber(0.5), EpsilonInsensitive(0.0), EpsilonInsensitive(0.2)),
+    "loss": _one(*LOSSES, Huber(0.5), EpsilonInsensitive(0.0), EpsilonInsensitive(0.2),
+                 SquaredEpsilonInsensitive(0.2)),
     "l1": _one(0.0, 0.0, 1e-6, 1e-3, 0.1, 2.0),
     "l2": _one(0.0, 0.0, 1e-6, 1e-3, 0.1, 2.0),
     "rule": lambda random: (str(random.choice(list(ALGORITHMS))) if random.random() < 0.4
@@ -175,7 +183,9 @@ SOUND: dict[str, Callable[[np.random.Generator], Any]] = {
                               else an_object(random, FORMS_GIVEN)),
     "average": _one(False, False, True, 3, "polynomial", "suffix", PolynomialDecay(1), FromStep(2),
                     Suffix()),
-    "record_history": _one(True, False),
+    "record_objective": _one(True, False),
+    "early_stopping": _one(True, False),
+    "validation_fraction": _one(0.1, 0.5),
     "verbose": _one(0),
     "center": _one(True, False),
     "replace": _one(True, False),

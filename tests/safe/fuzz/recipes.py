@@ -383,6 +383,7 @@ def _recipes_for(kind: str) -> dict[str, Callable[[Parts], Arguments]]:
             **_rule(p, kind), cells=_cells(p, kind), weights=p.reals(p.d)
         ),
         f"cells.retune {kind}": lambda p: dict(**_rule(p, kind), cells=_cells(p, kind)),
+        f"cells.sweep {kind}": lambda p: dict(**_rule(p, kind), cells=_cells(p, kind)),
         f"cells.intercept {kind}": lambda p: _rule(p, kind),
         f"cells.numbers {kind}": lambda p: dict(kind=kind),
         f"cells.fields {kind}": lambda p: dict(kind=kind),
@@ -434,6 +435,7 @@ RECIPES: dict[str, Callable[[Parts], Arguments]] = {
     "examples.Examples.squared_norms": lambda p: dict(self=p.examples()),
     "examples.Examples.absolute_sums": lambda p: dict(self=p.examples()),
     "examples.Steps": Parts.schedule,
+    "examples.Steps.with_predictions": lambda p: dict(self=p.steps(), predictions=p.reals(p.k)),
     "examples.Steps.row": lambda p: dict(self=p.steps(), step=0),
     "examples.Task": Parts.task_numbers,
     "losses.values_and_slopes": lambda p: dict(loss=int(p.random.integers(8)),

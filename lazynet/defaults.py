@@ -1,0 +1,141 @@
+"""What the estimators do where nothing is asked for: the numbers, and what "auto" stands for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lazynet.catalogue import ALGORITHMS, RULE, check_rule
+from lazynet.forms import Clock, Form
+from lazynet.kernels.examples import Examples
+from lazynet.losses import Loss
+from lazynet.params import Special, check_choice
+from lazynet.rules.adagrad import AdaGrad
+from lazynet.rules.affine import SGD, FoBoS
+from lazynet.rules.base import Rule
+from lazynet.schedules import SCHEDULE, SCHEDULES, FromData, Power, Schedule, check_schedule
+
+#: The rule or schedule that the model chooses.
+AUTO = "auto"
+#: Epochs of a fit at most.  A classifier that goes on learns its rows by heart; rates from the data
+#: follow a squared loss down slowly.
+MAX_ITER_OF_CLASSIFIERS, MAX_ITER_OF_REGRESSORS = 10, 100
+#: The share of the best loss by which an epoch must beat it, to count as progress.
+TOL = 1e-3
+#: Epochs in a row without progress that end a fit.
+N_ITER_NO_CHANGE = 3
+#: l1 of a fit that is given none, in the units of the rows, divided by their number.
+L1_SHARE = 0.003
+#: The share of the rows that early stopping holds out.
+VALIDATION_FRACTION = 0.1
+
+
+def found_l1(
+    examples: Examples,
+    targets: NDArray[np.float64],
+    importances: NDArray[np.float64] | None,
+    loss: Loss,
+) -> float:
+    """The l1 of a fit that is given none: as much as a small share of one row pulls.
+
+    This is 0.003 * |slope| * |x| / n: |x| is the root mean square of the norms of the n rows, and
+    |slope| the size of the loss's slopes at the best constant, times the mean importance.  To
+    multiply X, y or the importances by a number changes the strength so that the same is learned.
+
+    >>> import numpy as np
+    >>> from lazynet.data import as_examples
+    >>> from lazynet.losses import get_loss
+    >>> from scipy import sparse
+    >>> X = as_examples(sparse.csr_matrix([[3.0, 4.0], [4.0, 3.0], [0.0, 5.0]]))
+    >>> found_l1(X, np.ones(3), None, get_loss("hinge"))
+    0.005
+    """
+    n = examples.n_rows
+    if n == 0:
+        return 0.0
+    slope = 1.0
+    if not loss.margin and loss.curvature is not None:
+        bound = np.inf if loss.unbounded_slope else loss.epsilon
+        slope = min(float(np.std(targets)), bound)
+    if importances is not None:
+        slope *= float(importances.mean())
+    size = float(np.sqrt(examples.squared_norms().mean()))
+    found = L1_SHARE * slope * size / n
+    return found if np.isfinite(found) else 0.0
+
+
+def resolved_rule(
+    rule: Any,
+    schedule: Any,
+    *,
+    eta0: float | None,
+    form: Form,
+    average: Any,
+    loss: Loss,
+    classifies: bool,
+    positive: bool = False,
+) -> Rule:
+    """The rule that ``rule`` is or, for "auto", the rule that suits the other parameters.
+
+    Only rules of the affine family use a rate, a schedule, another engine than the clock, or an
+    average, or keep all weights at 0 or above, so each of these asks for FoBoS.  So does a squared
+    loss on any targets.
+
+    >>> from lazynet import Constant
+    >>> from lazynet.losses import get_loss
+    >>> others = dict(eta0=None, form=Clock(), average=None, loss=get_loss("hinge"))
+    >>> resolved_rule("auto", Constant(0.1), **others, classifies=True)
+    FoBoS()
+    >>> resolved_rule("auto", "auto", **others, classifies=True, positive=True)
+    FoBoS()
+    """
+    if not is_auto(rule):
+        return rule
+    asked = eta0 is not None or not is_auto(schedule) or form != Clock() or average is not None
+    squared = loss.unbounded_slope and not loss.margin
+    suited = FoBoS() if asked or positive or squared or not classifies else AdaGrad()
+    return suited.settled()
+
+
+def resolved_schedule(schedule: Any, rule: Rule, *, eta0: float | None, form: Form) -> Schedule:
+    """The schedule that ``schedule`` is or, for "auto", the schedule that suits the rule.
+
+    >>> resolved_schedule("auto", FoBoS(), eta0=0.5, form=Clock())
+    Power()
+    """
+    if not is_auto(schedule):
+        return schedule
+    alike = isinstance(rule, (FoBoS, SGD)) and form == Clock()
+    found = FromData() if alike and eta0 is None else Power()
+    return check_schedule("schedule", found)
+
+
+def is_auto(value: Any) -> bool:
+    """Whether a parameter is left to the model.
+
+    >>> is_auto("auto"), is_auto([0.5, 0.25])
+    (True, False)
+    """
+    return isinstance(value, str) and value == AUTO
+
+
+def _check_rule(name: str, value: Any) -> Any:
+    if isinstance(value, str):
+        value = check_choice(name, value, {AUTO, *ALGORITHMS})
+    return AUTO if is_auto(value) else check_rule(name, value)
+
+
+def _check_schedule(name: str, value: Any) -> Any:
+    if isinstance(value, str) and value not in SCHEDULES and value != AUTO:
+        raise ValueError(
+            f"{name} must be one of {[AUTO, *SCHEDULES]}, an array of rates, or a callable of the "
+            f"step number, got {value!r}"
+        )
+    return AUTO if is_auto(value) else check_schedule(name, value)
+
+
+#: The kinds of the parameters ``rule`` and ``schedule`` of the estimators.
+RULE_OR_AUTO = Special(check=_check_rule, objects=RULE.objects)
+SCHEDULE_OR_AUTO = Special(check=_check_schedule, objects=SCHEDULE.objects)

@@ -1,0 +1,253 @@
+# Rates computed from the rows: one global adaptive rate for the clock.
+# Python twin: lazynet/reference/from_data.py; tests/exact/test_rates_from_data.py compares the two.
+from libc.math cimport fabs, pow, sqrt
+
+from .examples cimport Tuning
+from .losses cimport loss_slope
+
+# One plain array holds these numbers between calls.
+cdef enum:
+    ROWS_SEEN = 0        # rows counted
+    ROWS_MEASURED = 1    # ... and those of them that are not empty
+    NEXT_REFRESH = 2     # the rows measured at which m is refreshed next: 0, 1, 2, 4, ...
+    SUM_OF_NORMS = 3     # sum of |x|
+    MEAN_NORM = 4        # the mean of |x| at the last refresh, the root of m
+    MEAN_TARGET = 5      # the mean of y ...
+    SPREAD = 6           # ... and the sum of the squared distances from the mean
+    PROGRESS = 7         # acc of the weights
+    INTERCEPT_PROGRESS = 8  # acc of the intercept
+    LAST_RATE = 9        # the rate of the last step
+    INTERCEPT_MOVE = 10  # how far the last step moves the intercept
+    LOADED = 11          # 1 if the weights were given: they are not rescaled with m
+    STALLS = 12          # how often there was no progress ...
+    LOWERINGS = 13       # ... less how often there was some again, but not below 0
+    NEXT_LOOK = 14       # the rows seen at which progress is judged next: 0, 32, 64, 128, ...
+    SQUARED_SLOPES = 15  # sum of the squared slopes since the last look
+    MEAN_BEFORE = 16     # the mean of the squared slopes between the last two looks
+    N_FROM_DATA_FIELDS = 17
+
+
+# The rows seen at the first look, and the share of the slopes' squares that is no progress.
+cdef enum:
+    FIRST_LOOK = 32
+
+
+cdef struct FromData:
+    double rows
+    double measured
+    double next_refresh
+    double sum_of_norms
+    double mean_norm
+    double mean_target
+    double spread
+    double progress
+    double intercept_progress
+    double rate
+    double intercept_move
+    double loaded
+    double stalls
+    double lowerings
+    double next_look
+    double squared_slopes
+    double mean_before
+    double factor            # of the rate of the weights, by the lowerings: not kept
+    double intercept_factor  # of the rate of the intercept, by the stalls: not kept
+
+
+# One step: its moves, the shrink |w| <- [a |w| - b]+, and what the state is after the step.
+cdef struct Proposal:
+    double rate
+    double move
+    double intercept_move
+    double keep
+    double keep_low
+    double pull
+    double progress
+    double intercept_progress
+    double squared_slopes
+
+
+cdef inline void load_from_data(FromData* state, const double* fields) noexcept nogil:
+    state.rows = fields[ROWS_SEEN]
+    state.measured = fields[ROWS_MEASURED]
+    state.next_refresh = fields[NEXT_REFRESH]
+    state.sum_of_norms = fields[SUM_OF_NORMS]
+    state.mean_norm = fields[MEAN_NORM]
+    state.mean_target = fields[MEAN_TARGET]
+    state.spread = fields[SPREAD]
+    state.progress = fields[PROGRESS]
+    state.intercept_progress = fields[INTERCEPT_PROGRESS]
+    state.rate = fields[LAST_RATE]
+    state.intercept_move = fields[INTERCEPT_MOVE]
+    state.loaded = fields[LOADED]
+    state.stalls = fields[STALLS]
+    state.lowerings = fields[LOWERINGS]
+    state.next_look = fields[NEXT_LOOK]
+    state.squared_slopes = fields[SQUARED_SLOPES]
+    state.mean_before = fields[MEAN_BEFORE]
+
+
+cdef inline void save_from_data(const FromData* state, double* fields) noexcept nogil:
+    fields[ROWS_SEEN] = state.rows
+    fields[ROWS_MEASURED] = state.measured
+    fields[NEXT_REFRESH] = state.next_refresh
+    fields[SUM_OF_NORMS] = state.sum_of_norms
+    fields[MEAN_NORM] = state.mean_norm
+    fields[MEAN_TARGET] = state.mean_target
+    fields[SPREAD] = state.spread
+    fields[PROGRESS] = state.progress
+    fields[INTERCEPT_PROGRESS] = state.intercept_progress
+    fields[LAST_RATE] = state.rate
+    fields[INTERCEPT_MOVE] = state.intercept_move
+    fields[LOADED] = state.loaded
+    fields[STALLS] = state.stalls
+    fields[LOWERINGS] = state.lowerings
+    fields[NEXT_LOOK] = state.next_look
+    fields[SQUARED_SLOPES] = state.squared_slopes
+    fields[MEAN_BEFORE] = state.mean_before
+
+
+cdef inline void find_factors(FromData* state, const Tuning* tuning) noexcept nogil:
+    state.factor = pow(tuning.lowering, state.lowerings)
+    state.intercept_factor = pow(tuning.intercept_lowering, state.stalls)
+
+
+cdef inline void look(FromData* state, const Tuning* tuning) noexcept nogil:
+    """Lower the rates if the slopes of the last rows are no smaller than those before.
+
+    The rate of the weights rises again once the slopes shrink, the rate of the intercept does not.
+    """
+    cdef double rows = state.rows if state.rows == FIRST_LOOK else 0.5 * state.rows
+    cdef double mean = state.squared_slopes / rows if rows > 0.0 else 0.0
+    if state.mean_before > 0.0 and mean > 0.95 * state.mean_before:
+        state.stalls += 1.0
+        state.lowerings += 1.0
+    elif mean < 0.9 * state.mean_before and state.lowerings > 0.0:
+        state.lowerings -= 1.0
+    state.mean_before = mean
+    state.squared_slopes = 0.0
+    state.next_look = 2.0 * state.rows if state.rows > 0.0 else FIRST_LOOK
+    find_factors(state, tuning)
+
+
+cdef inline double count_row(
+    FromData* state, const Tuning* tuning, double size, double y
+) noexcept nogil:
+    """Count the row of the step; returns the factor by which every weight is to be rescaled.
+
+    The weights belong to rows of the mean norm: where it changes, its product with w stays.  Empty
+    rows say nothing about the others.
+    """
+    cdef double factor = 1.0
+    cdef double mean, distance = y - state.mean_target
+    if state.rows == state.next_look:
+        look(state, tuning)
+    state.rows += 1.0
+    state.mean_target += distance / state.rows
+    state.spread += distance * (y - state.mean_target)
+    if not size > 0.0:
+        return factor
+    state.sum_of_norms += sqrt(size)
+    if state.measured == state.next_refresh:
+        state.next_refresh = 2.0 * state.measured if state.measured > 0.0 else 1.0
+        mean = state.sum_of_norms / (state.measured + 1.0)
+        if state.mean_norm > 0.0 and state.loaded == 0.0:
+            factor = state.mean_norm / mean
+        state.mean_norm = mean
+    state.measured += 1.0
+    return factor
+
+
+cdef inline void begin_proposal(Proposal* step) noexcept nogil:
+    """A step that changes nothing."""
+    step.rate = step.move = step.intercept_move = 0.0
+    step.progress = step.intercept_progress = step.squared_slopes = 0.0
+    step.keep, step.keep_low, step.pull = 1.0, 0.0, 0.0
+
+
+cdef inline void propose(
+    Proposal* step,
+    const FromData* state,
+    const Tuning* tuning,
+    int loss,
+    double epsilon,
+    bint fit_intercept,
+    double size,
+    double importance,
+    double y,
+    double prediction,
+) noexcept nogil:
+    """The step on a counted row; the state does not change.
+
+    The formulas are those of lazynet.schedules.FromData.  In units in which the rows have the mean
+    norm 1, k is the squared size of the intercept's feature:
+
+        u = (|x|^2 / m + k) / (1 + k)
+        acc += min(g^2, 8 G^2) min(u, 8)
+        eta = C Y sqrt(min(1, 8 / u)) / ((1 + k) sqrt(acc + 8 G^2))
+
+    The rate of the weights is eta / m, the rate of the intercept is k eta.
+    """
+    cdef double slope = loss_slope(loss, prediction, y, epsilon)
+    cdef double mean = state.mean_norm * state.mean_norm
+    cdef double intercept = tuning.intercept if fit_intercept else 0.0
+    cdef double relative = size / mean if mean > 0.0 else 0.0
+    cdef double variance, Y = 1.0, G = tuning.largest_slope, share, squared, limit
+    cdef double counted, root, rate, rate_of_intercept, reach, decay, growth
+    relative = (relative + intercept) / (1.0 + intercept)
+    counted = importance * importance * min(relative, tuning.slack)
+    share = tuning.constant / (1.0 + intercept)
+    if not tuning.unbounded and relative > tuning.slack:
+        share *= sqrt(tuning.slack / relative)
+    squared = slope * slope
+    slope *= importance
+    step.squared_slopes = state.squared_slopes + slope * slope
+    step.intercept_progress = state.intercept_progress
+    rate_of_intercept = 0.0
+    if tuning.follows_targets:
+        variance = state.spread / state.rows
+        Y = sqrt(variance + state.mean_target * state.mean_target)
+        if fit_intercept:
+            limit = 8.0 * (min(Y, G) * min(Y, G) if tuning.smooth else G * G)
+            step.intercept_progress += min(squared, limit) * counted
+            root = sqrt(step.intercept_progress + limit)
+            rate_of_intercept = intercept * share * Y / root if root > 0.0 else 0.0
+            Y = sqrt(variance)
+        if tuning.smooth:
+            G = min(Y, G)
+    limit = 8.0 * G * G
+    step.progress = state.progress + min(squared, limit) * counted
+    root = sqrt(step.progress + limit)
+    rate = share * Y / root if root > 0.0 else 0.0
+    if fit_intercept and not tuning.follows_targets:
+        rate_of_intercept = intercept * rate
+    rate *= state.factor
+    rate_of_intercept *= state.intercept_factor
+    rate = rate / mean if mean > 0.0 else 0.0
+    rate = min(rate, tuning.largest_rate)
+
+    # The step changes the prediction by -reach * slope.
+    reach = rate * size + rate_of_intercept
+    if tuning.curvature > 0.0:
+        slope /= 1.0 + tuning.curvature * importance * reach
+    elif tuning.follows_targets and fabs(slope) * reach > fabs(prediction - y):
+        slope *= fabs(prediction - y) / (fabs(slope) * reach)
+    step.rate = rate
+    step.move = rate * slope
+    step.intercept_move = rate_of_intercept * slope
+
+    # The digits that keep lost to rounding, as lazynet.rules.base.lost_digits has them.
+    growth = rate * tuning.l2
+    if tuning.proximal:
+        step.keep = 1.0 / (1.0 + growth)
+        decay = growth * step.keep
+        step.pull = rate * tuning.l1 * step.keep
+    else:
+        step.keep = 1.0 - growth
+        decay = growth
+        step.pull = rate * tuning.l1
+    step.keep_low = (1.0 - step.keep) - decay if step.keep >= 0.5 else 0.0
+    # A state that is not finite would give rates of 0 from now on: the step must be refused.
+    root = step.progress + state.sum_of_norms + state.spread + step.squared_slopes
+    if not root - root == 0.0:
+        step.move = root - root

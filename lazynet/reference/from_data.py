@@ -1,0 +1,186 @@
+"""SGD and FoBoS with rates that are computed from the rows: every step visits every weight.
+
+The rate follows the sizes of the rows and the slopes of the loss, as AdaGrad's rate does with one
+rate for all weights (Ward, Wu & Bottou 2019).  All is measured in units in which the rows have the
+mean norm 1.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+from lazynet.reference.losses import LOSSES
+from lazynet.reference.shrink import SHRINKS
+
+#: The curvature of the losses whose slope has no bound: they take implicit steps.
+IMPLICIT = {"squared_hinge": 2.0, "squared_error": 1.0, "squared_epsilon_insensitive": 2.0}
+#: The losses of numbers; all other losses depend on the margin.
+NUMBERS = (
+    "squared_error",
+    "absolute_error",
+    "huber",
+    "epsilon_insensitive",
+    "squared_epsilon_insensitive",
+)
+#: The squared size of the intercept's feature, beside rows of the mean norm 1.
+INTERCEPT_OF_MARGINS, INTERCEPT_OF_NUMBERS = 2.0**-5, 1.0
+#: Where the slopes no longer shrink, losses of numbers multiply their rates by these numbers.
+LOWERING, INTERCEPT_LOWERING = 0.5**0.25, 0.25
+
+
+class DenseFromData:
+    """Learns from one example at a time; ``weights`` can be read after every step.
+
+    >>> twin = DenseFromData(1, loss="squared_error")
+    >>> twin.step([0], [2.0], target=4.0)
+    0.0
+    >>> twin.m, twin.rate  # 8 * 4 / sqrt(16 + 8 * 16) / 4
+    (4.0, 0.6666666666666666)
+    >>> round(twin.step([0], [2.0], target=4.0), 3)  # an implicit step does not overshoot
+    2.909
+    """
+
+    def __init__(
+        self,
+        n_features: int,
+        *,
+        loss: str = "log_loss",
+        l1: float = 0.0,
+        l2: float = 0.0,
+        rule: str = "fobos",
+        step_order: str = "gradient_first",
+        fit_intercept: bool = False,
+        epsilon: float = 0.1,
+        largest_rate: float = math.inf,
+        positive: bool = False,
+    ) -> None:
+        self.loss, self.slope, self.shrink = loss, LOSSES[loss][1], SHRINKS[rule]
+        self.l1, self.l2 = l1, l2
+        self.step_order = step_order
+        self.fit_intercept, self.epsilon = fit_intercept, epsilon
+        self.largest_rate, self.positive = largest_rate, positive
+        self.weights = [0.0] * n_features
+        self.intercept = 0.0
+        self.t = 0
+        self.norms: list[float] = []  # |x| of the rows seen that are not empty
+        self.targets: list[float] = []
+        self.squared_slopes: list[float] = []
+        self.m = 0.0  # the square of the mean norm, as of the last refresh
+        self.acc, self.intercept_acc = 0.0, 0.0
+        self.stalls, self.lowerings = 0, 0
+        self.rate = 0.0  # of the last step
+
+    def predict(self, indices: Iterable[int], values: Iterable[float]) -> float:
+        """w.x + b at the present weights."""
+        pairs = zip(indices, values, strict=True)
+        return sum((self.weights[j] * x for j, x in pairs), self.intercept)
+
+    def step(
+        self, indices: Iterable[int], values: Iterable[float], target: float, weight: float = 1.0
+    ) -> float:
+        """Learn from one example; return the prediction made before learning."""
+        indices, values = list(indices), list(values)
+        size = math.fsum(x * x for x in values)
+        self._look()
+        self.targets.append(target)
+        self._measure(size)
+        p = self.predict(indices, values)
+        slope = self.slope(p, target, self.epsilon)
+        self.rate, rate_of_intercept = self._rates(size, slope, weight)
+        g = weight * slope
+        self.squared_slopes.append(g * g)
+        g *= self._damping(p, target, g, weight, self.rate * size + rate_of_intercept)
+
+        if self.step_order == "shrink_first":
+            self._shrink_all()
+        for j, x in zip(indices, values, strict=True):
+            self.weights[j] -= self.rate * g * x
+            if self.positive and self.weights[j] < 0:
+                self.weights[j] = 0.0
+        if self.step_order == "gradient_first":
+            self._shrink_all()
+        self.intercept -= rate_of_intercept * g
+        self.t += 1
+        return p
+
+    def _look(self) -> None:
+        """After 64, 128, 256, ... rows, compare the squared slopes of the two last stretches."""
+        n = self.t
+        if n < 64 or n & (n - 1):
+            return
+        last = math.fsum(self.squared_slopes[n // 2 :]) / (n // 2)
+        start = n // 4 if n > 64 else 0  # the first stretch has 32 rows
+        before = math.fsum(self.squared_slopes[start : n // 2]) / (n // 2 - start)
+        if before and last > 0.95 * before:
+            self.stalls, self.lowerings = self.stalls + 1, self.lowerings + 1
+        elif last < 0.9 * before and self.lowerings:
+            self.lowerings -= 1
+
+    def _measure(self, size: float) -> None:
+        """Refresh m at the rows 0, 1, 2, 4, 8, ... that are not empty."""
+        if not size:
+            return
+        self.norms.append(math.sqrt(size))
+        number = len(self.norms) - 1
+        if number & (number - 1) == 0:
+            mean = math.fsum(self.norms) / len(self.norms)
+            if self.m:
+                factor = math.sqrt(self.m) / mean
+                self.weights = [factor * w for w in self.weights]
+            self.m = mean * mean
+
+    def _rates(self, size: float, slope: float, weight: float) -> tuple[float, float]:
+        """The rates of the weights and of the intercept."""
+        numbers, implicit = self.loss in NUMBERS, self.loss in IMPLICIT
+        k = (INTERCEPT_OF_NUMBERS if numbers else INTERCEPT_OF_MARGINS) * self.fit_intercept
+        u = ((size / self.m if size else 0.0) + k) / (1.0 + k)
+        counted = weight * weight * min(u, 8.0)
+        share = (8.0 if numbers else 32.0) / (1.0 + k)
+        if not implicit and u > 8.0:
+            share *= math.sqrt(8.0 / u)
+        spread, root_mean_square = self._scales() if numbers else (1.0, 1.0)
+        G = self._slope_size(root_mean_square)
+        self.intercept_acc += min(slope * slope, 8.0 * G * G) * counted
+        intercepts = k * share * over_root(root_mean_square, self.intercept_acc + 8.0 * G * G)
+        Y = spread if self.fit_intercept else root_mean_square
+        G = self._slope_size(Y)
+        self.acc += min(slope * slope, 8.0 * G * G) * counted
+        eta = share * over_root(Y, self.acc + 8.0 * G * G)
+        if numbers:
+            eta *= LOWERING**self.lowerings
+            intercepts *= INTERCEPT_LOWERING**self.stalls
+        rate = eta / self.m if self.m else 0.0
+        return min(rate, self.largest_rate), intercepts
+
+    def _scales(self) -> tuple[float, float]:
+        """The standard deviation of the targets seen, and their root mean square."""
+        n = len(self.targets)
+        mean = math.fsum(self.targets) / n
+        variance = math.fsum((y - mean) ** 2 for y in self.targets) / n
+        return math.sqrt(variance), math.sqrt(variance + mean * mean)
+
+    def _slope_size(self, Y: float) -> float:
+        """G"""
+        sizes = {"squared_error": Y, "squared_epsilon_insensitive": Y}
+        return {**sizes, "huber": min(Y, self.epsilon)}.get(self.loss, 1.0)
+
+    def _damping(self, p: float, y: float, g: float, weight: float, reach: float) -> float:
+        """The factor of the slope ``g``: the step changes the prediction by reach times g."""
+        if self.loss in IMPLICIT:
+            return 1.0 / (1.0 + IMPLICIT[self.loss] * weight * reach)
+        if self.loss in NUMBERS and abs(g) * reach > abs(p - y):
+            return abs(p - y) / (abs(g) * reach)
+        return 1.0
+
+    def _shrink_all(self) -> None:
+        self.weights = [self.shrink(w, self.rate, self.l1, self.l2) for w in self.weights]
+
+
+def over_root(Y: float, square: float) -> float:
+    """Y / sqrt(square), and 0 where that is 0 / 0.
+
+    >>> over_root(3.0, 4.0), over_root(0.0, 0.0)
+    (1.5, 0.0)
+    """
+    return Y / math.sqrt(square) if square else 0.0

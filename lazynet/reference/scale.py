@@ -1,0 +1,38 @@
+"""The scale of rates that follow the data: the mean size of the rows seen so far."""
+
+from __future__ import annotations
+
+# Means beyond these count as these: their inverses and squares are finite.
+_LEAST, _LARGEST = 2.0**-300, 2.0**300
+
+
+class Scale:
+    """The mean size of the rows, refreshed before the steps 0, 1, 2, 4, 8, ... and before the first
+    row whose size is not 0; ``unit`` is 1 until then.
+
+    >>> scale = Scale()
+    >>> for size in (0.0, 4.0, 8.0, 100.0, 3.0):
+    ...     scale.count(size)
+    ...     print(scale.unit)
+    1.0
+    2.0
+    4.0
+    4.0
+    23.0
+    """
+
+    def __init__(self) -> None:
+        self.rows, self.sizes, self.mean = 0, 0.0, 0.0
+
+    @property
+    def unit(self) -> float:
+        """The mean as of the last refresh."""
+        return self.mean or 1.0
+
+    def count(self, size: float) -> None:
+        """Count a row before its step."""
+        is_due = self.rows & (self.rows - 1) == 0 or not self.mean
+        self.rows += 1
+        self.sizes += size
+        if is_due and self.sizes:
+            self.mean = min(max(self.sizes / self.rows, _LEAST), _LARGEST)

@@ -1,0 +1,153 @@
+"""Rows that a fit holds out, to judge by them when it should stop."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from lazynet.data import unusable
+from lazynet.kernels.examples import Examples, Steps
+from lazynet.kernels.objective import loss_of_predictions
+from lazynet.losses import Loss
+
+#: Targets and importances of a problem.
+Problem = tuple[NDArray[np.float64], NDArray[np.float64] | None]
+
+
+def split(
+    n_rows: int,
+    fraction: float,
+    generator: np.random.RandomState,
+    strata: NDArray[np.intp] | None = None,
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The rows to train on and the rows to hold out, each in rising order.
+
+    ``strata`` holds the number of each row's class; every class keeps its share up to rounding, and
+    at least one row to train on.
+
+    >>> classes = np.array([0, 0, 0, 0, 0, 0, 1, 1, 1, 1])
+    >>> rows, held_out = split(10, 0.5, np.random.RandomState(0), classes)
+    >>> len(rows), np.bincount(classes[held_out])
+    (5, array([3, 2]))
+    """
+    groups = np.zeros(n_rows, dtype=np.intp) if strata is None else strata
+    sizes = np.bincount(groups)
+    wanted = math.ceil(fraction * n_rows)
+    room = np.maximum(sizes - 1, 0)
+    if wanted > room.sum():
+        classes = "" if strata is None else f" in {np.count_nonzero(sizes)} classes"
+        raise ValueError(
+            f"validation_fraction={fraction:g} of {n_rows} rows{classes} leaves too few rows to "
+            f"train on: pass more rows, lower validation_fraction, or set early_stopping=False"
+        )
+    shares = wanted * sizes / n_rows
+    counts = np.minimum(np.floor(shares).astype(np.int64), room)
+    # What rounding down has left goes to the classes that it has cost most.
+    for group in _repeated(np.argsort(counts - shares, kind="stable")):
+        if counts.sum() == wanted:
+            break
+        counts[group] += counts[group] < room[group]
+    held = np.zeros(n_rows, dtype=bool)
+    by_group = np.argsort(groups, kind="stable")
+    ends = np.cumsum(sizes)
+    for end, size, count in zip(ends, sizes, counts, strict=True):
+        members = by_group[end - size : end]
+        held[members[generator.permutation(size)[:count]]] = True
+    return np.flatnonzero(~held).astype(np.int64), np.flatnonzero(held).astype(np.int64)
+
+
+def _repeated(order: NDArray[np.intp]) -> Any:
+    """The entries of ``order``, over and over."""
+    while True:
+        yield from order
+
+
+def copied_rows(X: sparse.csr_matrix, rows: NDArray[np.int64]) -> sparse.csr_matrix:
+    """A copy of some rows of X.
+
+    SciPy's own selection relies on X not changing meanwhile; this one reads within its arrays, and
+    checks the columns of what it has copied.
+
+    >>> copied_rows(sparse.csr_matrix([[1.0, 0.0], [0.0, 2.0]]), np.array([1])).toarray()
+    array([[0., 2.]])
+    """
+    with unusable("X"):
+        starts = X.indptr[rows].astype(np.int64)
+        lengths = X.indptr[rows + 1] - starts
+        ends = np.r_[0, np.cumsum(lengths)]
+        places = np.arange(ends[-1]) + np.repeat(starts - ends[:-1], lengths)
+        values, columns = X.data[places].astype(np.float64), X.indices[places].astype(np.int64)
+        if columns.size and not 0 <= columns.min() <= columns.max() < X.shape[1]:
+            raise ValueError("X changed while the model learned from it")
+        return sparse.csr_matrix((values, columns, ends), shape=(len(rows), X.shape[1]))
+
+
+def total_loss_of(
+    predictions: NDArray[np.float64],
+    targets: NDArray[np.float64],
+    importances: NDArray[np.float64] | None,
+    loss: Loss,
+) -> float:
+    """The sum of importance times loss of given predictions.
+
+    >>> from lazynet.losses import get_loss
+    >>> total_loss_of(np.array([0.0, 3.0]), np.array([1.0, 1.0]), None, get_loss("squared_error"))
+    2.5
+    """
+    n = len(targets)
+    nothing = np.zeros(0), np.zeros(0, dtype=np.int64), np.zeros(n + 1, dtype=np.int64)
+    examples = Examples(*nothing, 1, targets, importances)
+    zeros = np.zeros(n)
+    given = np.ascontiguousarray(predictions, dtype=np.float64)
+    steps = Steps(np.arange(n), zeros, zeros, zeros, zeros, None, given)
+    return loss_of_predictions(examples, steps, loss.code, loss.epsilon)
+
+
+class HeldOut:
+    """Rows that no step visits, with the targets and importances of each problem."""
+
+    def __init__(
+        self,
+        X: sparse.csr_matrix,
+        problems: Sequence[Problem],
+        rows: NDArray[np.int64],
+        labels: NDArray[np.intp] | None,
+        loss: Loss,
+    ) -> None:
+        self.X = copied_rows(X, rows)
+        self.problems: list[Problem] = [
+            (targets[rows], None if importances is None else importances[rows])
+            for targets, importances in problems
+        ]
+        #: the number of each row's class; None for a regression
+        self.labels = None if labels is None else labels[rows]
+        self.loss = loss
+
+    def judge(self, engines: Sequence[Any]) -> tuple[float, float]:
+        """The mean loss of the models, summed over the problems, and the accuracy or R^2."""
+        n = self.X.shape[0]
+        decisions = np.empty((len(engines), n))
+        with np.errstate(over="ignore", invalid="ignore"):
+            for row, engine in zip(decisions, engines, strict=True):
+                row[:] = self.X @ engine.model() + engine.model_intercept
+            total = sum(
+                total_loss_of(row, *problem, self.loss)
+                for row, problem in zip(decisions, self.problems, strict=True)
+            )
+            return total / n, self._score(decisions)
+
+    def _score(self, decisions: NDArray[np.float64]) -> float:
+        targets, importances = self.problems[0]
+        weights = np.ones(len(targets)) if importances is None else importances
+        if self.labels is None:
+            mean = np.average(targets, weights=weights)
+            missed = float(weights @ (targets - decisions[0]) ** 2)
+            spread = float(weights @ (targets - mean) ** 2)
+            return 1.0 - missed / spread if spread else float(not missed)
+        found = decisions[0] > 0 if len(decisions) == 1 else decisions.argmax(axis=0)
+        return float(np.average(found == self.labels, weights=weights))

@@ -1,0 +1,706 @@
+"""How long fit trains, what it tells of every epoch, and which weights it keeps."""
+
+import copy
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import SGDClassifier
+from support.algorithms import STREAMING_RULES
+from support.matrices import make_data
+
+from lazynet import (
+    FTRL,
+    RDA,
+    SAGA,
+    SGD,
+    AdaGrad,
+    Adaptive,
+    Balanced,
+    Constant,
+    Dense,
+    FoBoS,
+    FromCallable,
+    LazyNetClassifier,
+    LazyNetRegressor,
+    Optimal,
+    Power,
+    Stepper,
+    Tables,
+)
+from lazynet.catalogue import check_rule
+from lazynet.defaults import MAX_ITER_OF_CLASSIFIERS, N_ITER_NO_CHANGE, TOL
+from lazynet.losses import LOSSES
+from lazynet.reference.losses import LOSSES as FORMULAS
+from lazynet.stalls import loss_of_constant
+from lazynet.training import Learner, Stopping
+from lazynet.transactions import Undo
+from lazynet.validation import split
+
+#: A fit whose best epoch is not its last: the rate is too large to come to rest.
+RESTLESS = dict(schedule=Constant(3.0), l1=1e-3, l2=1e-4, random_state=0)
+ENGINES = ["clock", Tables(budget=17), Dense()]
+
+
+def same_bits(left, right):
+    """Whether two arrays are the same down to the sign of a zero."""
+    return left.shape == right.shape and left.tobytes() == right.tobytes()
+
+
+def learnable(n=300, d=40, seed=0):
+    """Rows of about the same length whose class a linear model can tell."""
+    random = np.random.RandomState(seed)
+    X = sparse.random(n, d, density=0.3, format="csr", random_state=seed)
+    X.data = random.standard_normal(X.nnz)
+    return X, (X @ random.standard_normal(d) > 0).astype(int)
+
+
+# --- the progressive loss -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("options", [
+    *({"engine": engine, "loss": loss, "eta0": 0.1} for engine in ENGINES for loss in LOSSES),
+    *({"rule": name, "l2": 0.0, "eta0": 0.1} for name in STREAMING_RULES
+      if check_rule("rule", name).scheduled),
+    *({"rule": rule} for rule in (RDA(gamma=2.0), FTRL(alpha=0.1), AdaGrad(alpha=0.1))),
+    {"average": True, "eta0": 0.1},
+], ids=str)  # fmt: skip
+def test_progressive_loss_is_that_of_predictions_before_each_update(options, weighted, monkeypatch):
+    """The mean over the steps of importance times loss, each row predicted and then learned."""
+    X, y = make_data(n=60)
+    random = np.random.RandomState(0)
+    weights = random.choice([0.5, 2.0], 60) if weighted else np.ones(60)
+    # More steps than a chunk has.
+    monkeypatch.setattr("lazynet.training._LARGEST_CHUNK", 64)
+    order = random.randint(60, size=(1, 150))
+    options = {"l1": 1e-3, "l2": 1e-4, **options}
+    model = LazyNetClassifier(tol=None, max_iter=1, **options)
+    model.fit(X, y, sample_weight=weights, sample_order=order)
+    stepper = Stepper(X.shape[1], fit_intercept=True, **options)
+    value = FORMULAS[options.get("loss", "log_loss")][0]
+    losses = [
+        weights[row]
+        * value(stepper.step_row(X, row, 2.0 * y[row] - 1, weights[row]), 2.0 * y[row] - 1, 0.1)
+        for row in order[0]
+    ]
+    assert model.history_[0]["progressive_loss"] == pytest.approx(np.mean(losses), rel=1e-9)
+
+
+def test_what_an_epoch_costs_is_computed_when_it_is_read(monkeypatch):
+    """Neither tol nor verbose nor a callback makes a pass for the objective; reading it does."""
+    X, y = make_data()
+    evaluated = []
+    evaluate = Learner.evaluate
+    monkeypatch.setattr(
+        Learner, "evaluate", lambda self, out: evaluated.append(self) or evaluate(self, out)
+    )
+    LazyNetClassifier(verbose=1, max_iter=3).fit(X, y, callback=lambda epoch: epoch.coef is None)
+    assert not evaluated
+    LazyNetClassifier(max_iter=3, tol=None).fit(X, y, callback=lambda epoch: epoch.objective < 0)
+    assert len(evaluated) == 3
+    told = []
+    LazyNetClassifier(max_iter=3, tol=None, record_objective=True).fit(
+        X, y, callback=lambda epoch: told.append((epoch.mean_loss, epoch.objective))
+    )
+    assert len(set(told)) == 3
+
+
+# --- when to stop ---------------------------------------------------------------------------
+
+
+def epochs_until_idle(losses, tol, patience):
+    """How many epochs pass until ``patience`` in a row fail to lower the best by the share tol."""
+    for last in range(patience, len(losses) + 1):
+        window = range(last - patience, last)
+        if all(k > 0 and not losses[k] < min(losses[:k]) * (1 - tol) for k in window):
+            return last
+    return None
+
+
+@pytest.mark.parametrize("early_stopping", [False, True])
+@pytest.mark.parametrize("patience", [1, 2, 5])
+@pytest.mark.parametrize("tol", [0.0, 1e-3, 0.1])
+def test_training_stops_when_the_loss_stays(tol, patience, early_stopping):
+    """The epoch at which training stops is the one that the recorded losses call for."""
+    X, y = learnable()
+    model = LazyNetClassifier(
+        tol=tol,
+        n_iter_no_change=patience,
+        l1=1e-2,
+        schedule=Constant(1.0),
+        max_iter=2000,
+        random_state=0,
+        early_stopping=early_stopping,
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.fit(X, y)
+    judged = "validation_loss" if early_stopping else "progressive_loss"
+    losses = [record[judged] for record in model.history_]
+    assert epochs_until_idle(losses, tol, patience) == len(losses) == model.n_iter_
+    assert model.n_iter_ < model.max_iter
+    assert model.best_epoch_ == int(np.argmin(losses))
+
+
+def test_tol_is_a_share_of_the_loss():
+    """Targets of any size stop after the same number of epochs."""
+    X, y = make_data(n=200, n_classes=0)
+    options = dict(schedule="inverse_sqrt", eta0=0.02, l1=0.0, l2=0.0, random_state=0, tol=0.02)
+    epochs = {
+        scale: LazyNetRegressor(max_iter=500, **options).fit(X, scale * y).n_iter_
+        for scale in (2.0**-20, 1.0, 2.0**20)
+    }
+    assert len(set(epochs.values())) == 1
+    assert 3 < epochs[1.0] < 500
+
+
+def test_a_loss_of_zero_is_no_progress():
+    """Where nothing is left to learn, training stops."""
+    model = LazyNetClassifier("hinge", eta0=1.0, l1=0.0, l2=0.0, max_iter=500, random_state=0)
+    model.fit([[1.0], [-1.0]], [1, 0])
+    assert model.history_[-1]["progressive_loss"] == 0.0
+    assert model.n_iter_ < 10
+
+
+def test_the_first_epoch_is_progress_whatever_its_loss():
+    """A count of idle epochs begins with the second epoch."""
+    stopping = Stopping(0.5, 1)
+    assert [stopping.after(loss) for loss in (0.0, 0.0)] == [False, True]
+    assert not any(Stopping(None, 1).after(1.0) for _ in range(5))
+
+
+# --- which weights are kept -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n_classes", [0, 2, 3])
+@pytest.mark.parametrize("options", [
+    *({"engine": engine} for engine in ENGINES),
+    {"engine": "rescaled", "l1": 0.0},
+    {"average": True, "early_stopping": True},
+    *({"rule": rule, "schedule": "auto", "early_stopping": True}
+      for rule in (RDA(gamma=0.5), FTRL(alpha=3.0), AdaGrad(alpha=2.0), SAGA(alpha=0.3))),
+], ids=str)  # fmt: skip
+def test_the_best_epoch_is_kept_with_its_whole_state(options, n_classes):
+    """The model is bit for bit the one that stops behind its best epoch, and learns on like it."""
+    X, y = make_data(n=60, n_classes=n_classes)
+    Estimator = LazyNetClassifier if n_classes else LazyNetRegressor
+    options = {**RESTLESS, "tol": 0.0, **options}
+    if not n_classes:
+        options["loss"] = "absolute_error"
+    restless = Estimator(max_iter=12, n_iter_no_change=12, **options).fit(X, y)
+    judged = "validation_loss" if options.get("early_stopping") else "progressive_loss"
+    losses = [line[judged] for line in restless.history_]
+    assert restless.best_epoch_ == int(np.argmin(losses))
+    assert restless.n_iter_ == len(losses) == 12
+    # Without a journey back the test would hold for a broken one.
+    short = Estimator(max_iter=restless.best_epoch_ + 1, n_iter_no_change=12, **options).fit(X, y)
+    assert short.best_epoch_ == restless.best_epoch_
+    for name in ("coef_", "intercept_", "last_coef_", "last_intercept_"):
+        assert same_bits(getattr(restless, name), getattr(short, name))
+    assert restless.t_ == short.t_ == (restless.best_epoch_ + 1) * _rows_of_an_epoch(restless, 60)
+    if "saga" in str(options.get("rule", "")).lower():
+        return
+    order = np.arange(60)
+    for model in (restless, short):
+        model.partial_fit(X, y, sample_order=order)
+    assert same_bits(restless.coef_, short.coef_)
+    assert restless.t_ == short.t_
+
+
+def _rows_of_an_epoch(model, n):
+    return n - int(np.ceil(0.1 * n)) if model.early_stopping else n
+
+
+def test_some_best_epochs_are_not_the_last():
+    """The fits above go back by several epochs, not by none."""
+    X, y = make_data(n=60)
+    ends = [
+        LazyNetClassifier(max_iter=12, n_iter_no_change=12, tol=0.0, engine=engine, **RESTLESS)
+        .fit(X, y)
+        .best_epoch_
+        for engine in ENGINES
+    ]
+    assert min(ends) < 11
+
+
+@pytest.mark.parametrize("d", [25, 5000])
+@pytest.mark.parametrize("engine", ["clock", Tables(budget=7), Dense()], ids=str)
+def test_the_way_back_leads_past_sweeps(engine, d):
+    """Sweeps behind the best epoch, and columns that no row names, do not disturb the return."""
+    X, y = make_data(n=30)
+    X = sparse.csr_matrix((X.data, X.indices, X.indptr), shape=(30, d))
+    start = dict(coef_init=np.linspace(0.5, 1.0, d))
+    # So much shrinking that the clock wears out in every epoch.
+    options = dict(RESTLESS, schedule=Constant(3.0), l1=0.02, l2=0.02, engine=engine, tol=0.0)
+    restless = LazyNetClassifier(max_iter=40, n_iter_no_change=40, **options).fit(X, y, **start)
+    assert restless.best_epoch_ < 39
+    options["tol"] = None
+    short = LazyNetClassifier(max_iter=restless.best_epoch_ + 1, **options).fit(X, y, **start)
+    assert same_bits(restless.coef_, short.coef_)
+    assert same_bits(restless.intercept_, short.intercept_)
+
+
+def test_no_state_is_copied_for_the_last_epoch(monkeypatch):
+    """An epoch is copied when the next one begins, and only if it is the best so far."""
+    made = []
+    init = Undo.__init__
+    monkeypatch.setattr(
+        Undo, "__init__", lambda self, *given: made.append(self) or init(self, *given)
+    )
+    X, y = learnable()
+    model = LazyNetClassifier(eta0=0.01, max_iter=5).fit(X, y)
+    assert model.best_epoch_ == 4, "the loss falls in every epoch"
+    assert len(made) == 4
+    made.clear()
+    LazyNetClassifier(eta0=0.01, max_iter=5, tol=None).fit(X, y)
+    assert not made
+
+
+def test_an_average_is_kept_whole_unless_rows_are_held_out():
+    """The progressive loss judges the last weights, so it does not choose among averages."""
+    X, y = make_data()
+    options = dict(RESTLESS, average=True, max_iter=12, n_iter_no_change=12)
+    model = LazyNetClassifier(tol=0.0, **options).fit(X, y)
+    assert model.best_epoch_ == 11
+    assert same_bits(model.coef_, LazyNetClassifier(tol=None, **options).fit(X, y).coef_)
+
+
+# --- rows that are held out -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n_classes", [0, 2, 3])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_validation_figures_by_numpy(n_classes, weighted):
+    """The loss and the score of the model on the rows that no step visits."""
+    X, y = make_data(n=100, n_classes=n_classes)
+    weights = np.random.RandomState(0).choice([0.5, 1.0, 3.0], 100) if weighted else None
+    Estimator = LazyNetClassifier if n_classes else LazyNetRegressor
+    model = Estimator(
+        eta0=0.1, early_stopping=True, validation_fraction=0.2, tol=None, max_iter=1, random_state=3
+    ).fit(X, y, sample_weight=weights)
+    _, held = split(100, 0.2, np.random.RandomState(3), y if n_classes else None)
+    assert model.t_ == 80
+    value = FORMULAS[model.loss][0]
+    s = np.ones(20) if weights is None else weights[held]
+    decisions = X[held] @ model.coef_.T.reshape(X.shape[1], -1) + model.intercept_
+    total = 0.0
+    for k in range(decisions.shape[1]):
+        positive = 1 if n_classes == 2 else k
+        targets = np.where(y[held] == positive, 1.0, -1.0) if n_classes else y[held]
+        total += np.mean(
+            [w * value(p, t, 0.1) for w, p, t in zip(s, decisions[:, k], targets, strict=True)]
+        )
+    last = model.history_[-1]
+    assert last["validation_loss"] == pytest.approx(total, rel=1e-12)
+    score = model.score(X[held], y[held], sample_weight=s)
+    assert last["validation_score"] == pytest.approx(score, rel=1e-12)
+
+
+def test_rows_that_are_held_out_teach_nothing():
+    """What stands in them, targets and weights included, does not change a weight."""
+    X, y = make_data(n=100, n_classes=0)
+    _, held = split(100, 0.1, np.random.RandomState(0))
+    options = dict(l1=1e-4, eta0=0.05, early_stopping=True, tol=None, max_iter=3, random_state=0)
+    weights = np.ones(100)
+    coefs = []
+    for changed in (False, True):
+        if changed:
+            y[held], weights[held] = 0.0, 7.0
+        coefs.append([])
+        # The callback sees the weights of every epoch; the best epoch may be another one.
+        LazyNetRegressor(**options).fit(
+            X, y, weights, callback=lambda epoch: coefs[-1].append(epoch.coef)
+        )
+    assert all(same_bits(*pair) for pair in zip(*coefs, strict=True))
+
+
+@pytest.mark.parametrize("fraction", [0.05, 0.1, 0.37, 0.5, 0.9])
+@pytest.mark.parametrize("seed", range(5))
+def test_every_class_keeps_its_share(fraction, seed):
+    """Rows in both parts, each once; counts within 1 of the share; a row of a class to train on."""
+    random = np.random.RandomState(seed)
+    classes = random.choice(4, p=[0.6, 0.3, 0.07, 0.03], size=200)
+    rows, held = split(200, fraction, np.random.RandomState(seed), classes)
+    assert sorted([*rows, *held]) == list(range(200))
+    assert len(held) == np.ceil(fraction * 200)
+    sizes, kept = np.bincount(classes), np.bincount(classes[held], minlength=4)
+    capped = kept == sizes - 1
+    if not capped.any():
+        assert (np.abs(kept - sizes * len(held) / 200) <= 1).all()
+    assert (kept < sizes).all()
+    again = split(200, fraction, np.random.RandomState(seed), classes)
+    assert np.array_equal(again[1], held)
+    assert not np.array_equal(split(200, fraction, np.random.RandomState(99), classes)[1], held)
+
+
+@pytest.mark.parametrize(
+    ("options", "given", "message"),
+    [
+        (dict(validation_fraction=0.99), {}, r"validation_fraction=0\.99 of 20 rows in 2 classes"),
+        ({}, dict(sample_order=[0, 1]), "sample_order cannot be given beside early_stopping=True"),
+    ],
+)
+def test_early_stopping_that_cannot_be_is_refused(options, given, message):
+    """The error names the argument, and the model stays what it was."""
+    X, y = make_data(n=20)
+    model = LazyNetClassifier(early_stopping=True, random_state=0).fit(X, y)
+    before = model.coef_.copy()
+    with pytest.raises(ValueError, match=message):
+        model.set_params(**options).fit(X, y, **given)
+    assert same_bits(model.coef_, before)
+    with pytest.raises(ValueError, match="leaves too few rows to train on"):
+        model.fit(X[:2], [0, 1])
+
+
+def test_weights_that_leave_a_part_without_weight_are_refused():
+    """Rows that all count for nothing can neither judge nor be learned from."""
+    X, y = make_data(n=40)
+    rows, held = split(40, 0.1, np.random.RandomState(0), y)
+    model = LazyNetClassifier(early_stopping=True, random_state=0)
+    for part, told in ((held, "4 rows that are held out"), (rows, "36 rows to train on")):
+        weights = np.ones(40)
+        weights[part] = 0.0
+        with pytest.raises(ValueError, match=f"sample_weight.*must not be zero for all {told}"):
+            model.fit(X, y, sample_weight=weights)
+
+
+def test_a_generator_that_is_given_decides_too():
+    """Early stopping is deterministic by random_state, a seed or a generator."""
+    X, y = make_data(n=100)
+    fits = [
+        LazyNetClassifier(early_stopping=True, random_state=state).fit(X, y).coef_
+        for state in (5, 5, np.random.RandomState(5), 6)
+    ]
+    assert same_bits(fits[0], fits[1])
+    assert same_bits(fits[0], fits[2])
+    assert not same_bits(fits[0], fits[3])
+
+
+# --- warnings -------------------------------------------------------------------------------
+
+
+def test_a_loss_that_still_falls_fast_is_told():
+    """More than a tenth in the last epoch: the warning says how fast, and what to raise."""
+    X, y = learnable()
+    options = dict(schedule=Constant(0.02), l1=0.0, l2=0.0, random_state=0)
+    model = LazyNetClassifier(max_iter=3, **options)
+    with pytest.warns(ConvergenceWarning, match=r"still fell by 1\d% in the last of max_iter=3"):
+        model.fit(X, y)
+    falls = [line["progressive_loss"] for line in model.history_]
+    assert falls[-1] < 0.9 * falls[-2]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.set_params(max_iter=30).fit(X, y)
+        assert model.n_iter_ == 30, "the epochs ran out, and the loss fell slowly"
+        model.set_params(max_iter=3, tol=None).fit(X, y)
+        model.set_params(max_iter=1, tol=TOL).fit(X, y)
+
+
+def test_a_warning_as_an_error_leaves_a_consistent_model():
+    """Under ``-W error`` the warning ends fit; the model is then the old one or the new one."""
+    X, y = make_data()
+    model = LazyNetClassifier(eta0=1e-9, max_iter=2, random_state=0)
+    with pytest.warns(ConvergenceWarning):
+        model.fit(X, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(ConvergenceWarning):
+            model.fit(*make_data(n_classes=3))
+    assert len(model.coef_) == (1 if len(model.classes_) == 2 else len(model.classes_))
+
+
+@pytest.mark.parametrize("n_classes", [0, 2, 3])
+def test_a_giant_row_is_named(n_classes):
+    """The largest rate that suits it is too small for all other rows."""
+    X, y = make_data(n=300, n_classes=n_classes)
+    X.data[X.indptr[7] : X.indptr[8]] *= 1000.0
+    Estimator = LazyNetClassifier if n_classes else LazyNetRegressor
+    model = Estimator(schedule="power", loss="huber" if not n_classes else "log_loss")
+    with pytest.warns(ConvergenceWarning, match="stalled") as caught:
+        model.fit(X, y)
+    assert "Row 7 of X is" in str(caught[0].message)
+    assert f"a larger eta0 (which is {model.eta0_:.3g})" in str(caught[0].message)
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (dict(eta0=1e-8), r"too small: give a larger eta0 \(which is 1e-08\)"),
+        (dict(schedule=FromCallable(lambda t: 1e-8)), "too small: give larger rates by schedule"),
+        (dict(rule=AdaGrad(alpha=1e-9)), r"too small: give a larger alpha \(which is 1e-09\)"),
+        (dict(rule=FTRL(alpha=1e-9)), "too small: give a larger alpha"),
+        (dict(rule=RDA(gamma=1e9)), "too small: give a smaller gamma, by rule=RDA"),
+        (dict(rule=SAGA(alpha=1e-9)), "too small: give a larger alpha"),
+        (dict(eta0=1e3, schedule="constant"), r"too large: give a smaller eta0 \(which is 1e"),
+        (dict(rule=RDA(gamma=1e-6)), "too large: give a larger gamma"),
+    ],
+)
+def test_rates_that_stall_are_told(options, told):
+    """The warning says whether the rates are too small or too large, and what to change."""
+    X, y = learnable()
+    flipped = np.where(np.random.RandomState(1).random_sample(len(y)) < 0.3, 1 - y, y)
+    with pytest.warns(ConvergenceWarning, match=told):
+        LazyNetClassifier(max_iter=5, random_state=0, **options).fit(X, flipped)
+
+
+@pytest.mark.parametrize("Estimator", [LazyNetClassifier, LazyNetRegressor])
+@pytest.mark.parametrize(
+    "options", [{}, dict(eta0=0.01), dict(l1=10.0), dict(eta0=0.01, fit_intercept=False)], ids=str
+)
+def test_noise_and_strong_penalties_are_no_stall(Estimator, options):
+    """Where no rate would learn anything, no rate is blamed."""
+    random = np.random.RandomState(0)
+    X = random.standard_normal((1000, 3))
+    y = (random.random_sample(1000) < 0.5).astype(int)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        Estimator(random_state=0, **options).fit(X, y - 0.5 if Estimator is LazyNetRegressor else y)
+
+
+@pytest.mark.parametrize("Estimator", [LazyNetClassifier, LazyNetRegressor])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_a_good_fit_needs_no_warning(Estimator, n_classes):
+    """With nothing set, rows that can be learned are learned, and nothing is told."""
+    X, y = make_data(n=500, n_classes=n_classes)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = Estimator(random_state=0).fit(X, y)
+    assert model.score(X, y) > (0.85 if Estimator is LazyNetClassifier else 0.4)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("weighted", [False, True])
+def test_loss_of_the_best_constant(loss, weighted):
+    """Nearly the least mean loss of a constant, and never less."""
+    random = np.random.RandomState(0)
+    targets = (
+        np.where(random.random_sample(101) < 0.3, 1.0, -1.0)
+        if LOSSES[loss].margin
+        else random.standard_normal(101) ** 2
+    )
+    weights = random.choice([0.5, 2.0], 101) if weighted else None
+    value = FORMULAS[loss][0]
+    s = np.ones(101) if weights is None else weights
+    least = min(
+        np.mean([w * value(b, y, 0.1) for w, y in zip(s, targets, strict=True)])
+        for b in np.linspace(-3, 3, 301)
+    )
+    found = loss_of_constant((targets, weights), LOSSES[loss], True)
+    assert 0.999 * least <= found <= 1.03 * least
+    assert loss_of_constant((targets, weights), LOSSES[loss], False) == pytest.approx(
+        np.mean([w * value(0.0, y, 0.1) for w, y in zip(s, targets, strict=True)])
+    )
+
+
+# --- schedules that react -------------------------------------------------------------------
+
+
+def test_adaptive_divides_its_rate_when_the_loss_stays():
+    """The steps are those of the rates that the recorded losses call for, bit for bit."""
+    X, y = learnable()
+    options = dict(l1=1e-3, tol=0.05, shuffle=False, n_iter_no_change=2, max_iter=60)
+    seen = []
+    model = LazyNetClassifier(schedule=Adaptive(2.0, least=0.1), **options)
+    model.fit(X, y, callback=lambda epoch: seen.append(epoch.coef))
+    losses = [line["progressive_loss"] for line in model.history_]
+    rates, rate, idle, best = [], 2.0, 0, np.inf
+    for loss in losses:
+        rates += [rate] * len(y)
+        idle = 0 if loss < best * 0.95 else idle + 1
+        best = min(best, loss)
+        if idle >= 2:
+            if rate <= 0.1:
+                break
+            rate, idle = rate / 5, 0
+    assert len(rates) == len(losses) * len(y), "it ends when a rate of at most `least` stalls"
+    assert len(set(rates)) == 3
+    options.update(tol=None, max_iter=len(losses))
+    by_hand = []
+    LazyNetClassifier(schedule=rates, **options).fit(
+        X, y, callback=lambda epoch: by_hand.append(epoch.coef)
+    )
+    assert all(same_bits(*pair) for pair in zip(seen, by_hand, strict=True))
+
+
+def test_adaptive_goes_on_at_the_rate_of_the_weights_that_are_kept():
+    """partial_fit takes the lowered rate; parameters that change begin anew."""
+    X, y = learnable()
+    options = dict(l1=1e-3, tol=0.05, n_iter_no_change=1, max_iter=60, random_state=0)
+    model = LazyNetClassifier(schedule=Adaptive(2.0), **options).fit(X, y)
+    lowered = model._schedules[1].eta0
+    assert lowered < 2.0
+    for rate, changes in ((lowered, {}), (1.0, dict(schedule=Adaptive(1.0)))):
+        twin = copy.deepcopy(model).set_params(schedule=Constant(rate))
+        other = pickle.loads(pickle.dumps(model)).set_params(**changes)
+        for each in (twin, other):
+            each.partial_fit(X[:1], y[:1])
+        assert same_bits(twin.coef_, other.coef_)
+    again = clone(model).partial_fit(X[:1], y[:1], classes=[0, 1])
+    first = (
+        clone(model).set_params(schedule=Constant(2.0)).partial_fit(X[:1], y[:1], classes=[0, 1])
+    )
+    assert same_bits(again.coef_, first.coef_)
+
+
+def test_the_rate_goes_back_with_the_weights():
+    """Where the best epoch came before a stall, the rate of the best epoch is kept."""
+    X, y = make_data(n=60)
+    y = np.where(np.random.RandomState(0).random_sample(60) < 0.3, 1 - y, y)
+    options = dict(schedule=Adaptive(1.0), l1=0.0, l2=0.0, random_state=0, early_stopping=True)
+    seen = []
+    model = LazyNetClassifier(tol=0.01, n_iter_no_change=2, max_iter=12, **options)
+    model.fit(X, y, callback=lambda epoch: seen.append(epoch.coef))
+    assert model.best_epoch_ < 6, "the validation loss rises"
+    assert model._schedules[1].eta0 == 1.0
+    again = clone(model).set_params(max_iter=12, schedule=Constant(1.0)).fit(X, y)
+    assert not same_bits(seen[-1], again.coef_)
+
+
+def test_adaptive_without_tol_is_constant():
+    """No epoch is a stall where nothing is asked of an epoch."""
+    X, y = make_data()
+    options = dict(tol=None, max_iter=30, random_state=0)
+    adaptive, constant = (
+        LazyNetClassifier(schedule=schedule, **options).fit(X, y)
+        for schedule in (Adaptive(0.5), Constant(0.5))
+    )
+    assert same_bits(adaptive.coef_, constant.coef_)
+
+
+def test_optimal_has_the_rates_of_scikit_learn():
+    """SGDClassifier with alpha = l2 takes the same steps."""
+    X, y = learnable()
+    ours = LazyNetClassifier(
+        "hinge", l1=0.0, l2=0.01, rule=SGD("shrink_first"), schedule="optimal", fit_intercept=False,
+        shuffle=False, max_iter=3, tol=None,
+    ).fit(X, y)  # fmt: skip
+    theirs = SGDClassifier(
+        "hinge", alpha=0.01, learning_rate="optimal", fit_intercept=False, shuffle=False,
+        max_iter=3, tol=None,
+    ).fit(X, y)  # fmt: skip
+    np.testing.assert_allclose(ours.coef_, theirs.coef_, rtol=1e-9, atol=1e-12)
+    t0 = Optimal(l2=0.01)
+    assert t0(0) == pytest.approx(0.01**-0.25)
+    assert Optimal(l2=0.5, t0=2.0)(3) == 1 / (0.5 * 5)
+    with pytest.raises(ValueError, match=r"schedule='optimal' is .* needs l2 > 0, got l2=0"):
+        LazyNetClassifier(l2=0.0, schedule="optimal").fit(X, y)
+
+
+# --- what "auto" stands for -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("Estimator", [LazyNetClassifier, LazyNetRegressor])
+@pytest.mark.parametrize(
+    "options",
+    [
+        dict(eta0=0.1),
+        dict(schedule="inverse_sqrt"),
+        dict(schedule=Power(0.1)),
+        dict(engine="dense"),
+        dict(engine=Tables(50)),
+        dict(average=True),
+    ],
+    ids=str,
+)
+def test_what_only_some_rules_know_asks_for_fobos(Estimator, options):
+    """A rate, a schedule, another engine or an average are those of FoBoS."""
+    p = Estimator(**options)._settle()
+    assert p.rule == FoBoS()
+    X, y = make_data()
+    given = {"rule": "fobos", **options}
+    fits = [Estimator(random_state=0, max_iter=2, **each).fit(X, y) for each in (options, given)]
+    assert same_bits(fits[0].coef_, fits[1].coef_)
+
+
+@pytest.mark.parametrize("engine", ENGINES, ids=str)
+def test_auto_beside_eta0_is_power(engine):
+    """eta0 alone gives the rates eta0 / (1 + t)^(1/4), as schedule="power" does."""
+    X, y = make_data()
+    options = dict(eta0=0.3, engine=engine, random_state=0, max_iter=2)
+    fits = [
+        LazyNetClassifier(**options, **each).fit(X, y)
+        for each in ({}, dict(schedule="power"), dict(rule="fobos", schedule="power"))
+    ]
+    assert all(same_bits(fits[0].coef_, each.coef_) for each in fits[1:])
+    assert LazyNetClassifier(engine="dense")._settle().schedule == Power()
+
+
+def test_auto_is_kept_as_it_was_given():
+    """get_params, clone, pickles and repr show what the user passed."""
+    model = LazyNetClassifier()
+    params = model.get_params()
+    assert (params["rule"], params["schedule"]) == ("auto", "auto")
+    assert (params["max_iter"], params["tol"]) == (MAX_ITER_OF_CLASSIFIERS, TOL)
+    assert params["n_iter_no_change"] == N_ITER_NO_CHANGE
+    assert repr(model) == "LazyNetClassifier()"
+    X, y = make_data()
+    for twin in (clone(model), pickle.loads(pickle.dumps(model.fit(X, y)))):
+        assert twin.get_params() == params
+    assert not hasattr(clone(model), "coef_")
+    with pytest.raises(ValueError, match=r"rule must be one of \[.*'auto'.*'fobos'"):
+        LazyNetClassifier(rule="adam").fit(X, y)
+    with pytest.raises(ValueError, match=r"schedule must be one of \['auto', 'constant'"):
+        LazyNetClassifier(schedule="cosine").fit(X, y)
+
+
+@pytest.mark.parametrize("name", ["rda", "ftrl", "adagrad", "saga"])
+def test_rules_with_rates_of_their_own_refuse_a_schedule(name):
+    """The default "auto" asks for nothing; anything else is refused by name."""
+    X, y = make_data()
+    for options in (dict(schedule="power"), dict(schedule=Constant(0.1)), dict(eta0=0.1)):
+        with pytest.raises(ValueError, match=f"{next(iter(options))} is not used by rule="):
+            LazyNetClassifier(rule=name, **options).fit(X, y)
+
+
+# --- balanced classes in a stream -----------------------------------------------------------
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("share", [False, True])
+def test_balanced_counts_give_the_weights_of_balanced(n_classes, share):
+    """partial_fit with the counts of all rows weighs a row as fit does; shares do as well."""
+    X, y = make_data(n=80, n_classes=n_classes)
+    y = np.array(["a", "b", "c"])[y]
+    labels, counts = np.unique(y, return_counts=True)
+    given = dict(zip(labels.tolist(), counts / (len(y) if share else 1), strict=True))
+    options = dict(l1=1e-4, eta0=0.1, shuffle=False, tol=None, max_iter=1)
+    whole = LazyNetClassifier(class_weight="balanced", **options).fit(X, y)
+    stream = LazyNetClassifier(class_weight=Balanced(class_counts=given), **options)
+    for rows in (slice(0, 13), slice(13, 80)):
+        stream.partial_fit(X[rows], y[rows], classes=labels)
+    np.testing.assert_allclose(stream.coef_, whole.coef_, rtol=1e-12 if share else 0, atol=0)
+    assert same_bits(clone(stream).fit(X, y).intercept_, stream.intercept_)
+    assert same_bits(
+        LazyNetClassifier(class_weight=Balanced(), **options).fit(X, y).coef_, whole.coef_
+    )
+
+
+@pytest.mark.parametrize(
+    ("counts", "error", "message"),
+    [
+        (None, ValueError, r"write class_weight=Balanced\(class_counts={class: number of rows}\)"),
+        ([3, 4], TypeError, "class_counts of Balanced must map every class"),
+        (
+            {0: 3, 1: 0},
+            ValueError,
+            "class_counts of Balanced for the class 1 must be finite and pos",
+        ),
+        ({0: 3, 1: "x"}, TypeError, "class_counts of Balanced for the class 1 must be a number"),
+        ({0: 3}, ValueError, r"class_counts of Balanced must name the classes \[0 1\], got \[0\]"),
+        ({0: 3, 1: 4, 2: 5}, ValueError, "class_counts of Balanced must name the classes"),
+        ({0: 1e-308, 1: 1e308}, ValueError, "class_counts of Balanced must have a finite ratio"),
+    ],
+    ids=str,
+)
+def test_counts_that_cannot_balance_are_refused(counts, error, message):
+    """The error names the counts, and nothing is learned."""
+    X, y = make_data()
+    model = LazyNetClassifier(class_weight=Balanced(counts))
+    with pytest.raises(error, match=message):
+        model.partial_fit(X, y, classes=[0, 1])
+    assert not hasattr(model, "coef_")

@@ -1,0 +1,467 @@
+"""Rates that the clock computes from the rows: lazy equals dense, scale-free, in any chunks."""
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+from support import plan
+from support.algorithms import BOTH_ORDERS
+from support.matrices import corpus
+
+from lazynet import (
+    SGD,
+    EpsilonInsensitive,
+    FoBoS,
+    FromData,
+    Huber,
+    LazyNetClassifier,
+    LazyNetRegressor,
+    Power,
+    Stepper,
+    TruncatedGradient,
+)
+from lazynet.checks.twin import BoundedTwin
+from lazynet.data import as_examples, sizes_of
+from lazynet.engines.clock import AveragedClockEngine, ClockEngine
+from lazynet.engines.wear import Wear
+from lazynet.kernels.examples import Steps
+from lazynet.losses import LOSSES
+from lazynet.reference import DenseFromData
+from lazynet.training import Plan
+
+RULES = [kind(order) for kind in (FoBoS, SGD) for order in BOTH_ORDERS]
+MARGINS = [name for name, loss in LOSSES.items() if loss.margin]
+NUMBERS = [name for name, loss in LOSSES.items() if not loss.margin]
+BOTH = (False, True)
+
+
+def stream(loss, n_rows, d=6, seed=0, importances=True):
+    """Examples of all sizes: some rows are empty, some a hundred times as long as others."""
+    rng = np.random.default_rng(seed)
+    for t in range(n_rows):
+        columns = np.flatnonzero(rng.random(d) < 0.4) if t % 11 else np.zeros(0, np.int64)
+        values = rng.normal(size=len(columns)) * rng.choice([0.1, 1.0, 10.0])
+        y = float(rng.choice([-1.0, 1.0])) if LOSSES[loss].margin else float(rng.normal(3.0, 5.0))
+        yield columns, values, y, float(rng.choice([0.0, 0.5, 1.0, 3.0])) if importances else 1.0
+
+
+def gaps(stepper, twin, examples):
+    """How far the stepper is from the twin after every step, in units of the bound."""
+    found = []
+    for columns, values, y, importance in examples:
+        stepper.step(columns, values, y, importance)
+        twin.step(columns.tolist(), values.tolist(), y, importance)
+        if not twin.comparable:
+            break
+        found.append(twin.distance(stepper.weights, stepper.intercept) / twin.bound)
+        assert stepper.engine.present_rate == pytest.approx(twin.dense.rate, rel=1e-9, abs=0)
+    return found
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("rule", RULES, ids=repr)
+def test_every_step_equals_the_dense_twin(rule, loss):
+    """All losses, both orders, with and without an intercept, an average and penalties."""
+    for seed, (intercept, average, l1, l2) in enumerate(
+        [(False, False, 0.0, 0.0), (True, True, 1e-3, 1e-2), (True, False, 0.1, 0.0),
+         (False, True, 0.0, 0.5), (True, True, 0.1, 0.1)]
+    ):  # fmt: skip
+        stepper = Stepper(
+            6, loss=loss, rule=rule, schedule=FromData(), l1=l1, l2=l2, fit_intercept=intercept,
+            average=average,
+        )  # fmt: skip
+        twin = BoundedTwin.of_plan(stepper.plan, 6, 1024.0)
+        found = gaps(stepper, twin, stream(loss, 150, seed=seed))
+        assert len(found) == 150, twin.ended
+        assert max(found) <= 1.0
+
+
+@given(data=st.data())
+def test_any_wear_equals_the_dense_twin(data):
+    """Sweeps may fall between the refresh and the step, and between the halves of a step."""
+    loss = data.draw(st.sampled_from(list(LOSSES)))
+    wear = Wear(
+        smallest_scale=data.draw(st.sampled_from([0.0, 0.5, 0.9, 1.0])),
+        cushion=data.draw(st.sampled_from([0.0, 0.1, 1.0])),
+        largest_cushion=data.draw(st.sampled_from([0.0, 1.0, 16.0])),
+        nonzeros_per_weight=data.draw(st.sampled_from([0.0, 1.0])),
+        reach=data.draw(st.sampled_from([0.0, 2.0])),
+        largest_reach=data.draw(st.sampled_from([0.0, 4.0, 64.0])),
+    )
+    stepper = Stepper(
+        6,
+        loss=loss,
+        rule=data.draw(st.sampled_from(RULES)),
+        schedule=FromData(),
+        l1=data.draw(st.sampled_from([0.0, 1e-3, 0.1])),
+        l2=data.draw(st.sampled_from([0.0, 1e-2, 0.5])),
+        fit_intercept=data.draw(st.booleans()),
+        average=data.draw(st.booleans()),
+        wear=wear,
+    )
+    twin = BoundedTwin.of_plan(stepper.plan, 6, wear.largest_cushion)
+    found = gaps(stepper, twin, stream(loss, 40, seed=data.draw(st.integers(0, 99))))
+    assert max(found, default=0.0) <= 1.0
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_averages_are_the_plain_means(loss):
+    """The mean of the iterates after every step, as each was at its time."""
+    stepper = Stepper(
+        6, loss=loss, schedule=FromData(), l1=1e-3, l2=1e-2, fit_intercept=True, average=True
+    )
+    twin = BoundedTwin.of_plan(stepper.plan, 6, 1024.0)
+    total, intercepts = np.zeros(6), 0.0
+    for t, (columns, values, y, importance) in enumerate(stream(loss, 120), start=1):
+        stepper.step(columns, values, y, importance)
+        twin.step(columns.tolist(), values.tolist(), y, importance)
+        total, intercepts = total + twin.weights, intercepts + twin.intercept
+        np.testing.assert_allclose(stepper.averages, total / t, rtol=1e-9, atol=1e-10)
+        assert stepper.average_intercept == pytest.approx(intercepts / t, rel=1e-9, abs=1e-10)
+
+
+class NoRescaling(DenseFromData):
+    """Refreshes m and leaves the weights."""
+
+    def _measure(self, size):
+        weights = self.weights
+        super()._measure(size)
+        self.weights = weights
+
+
+class RefreshesLate(DenseFromData):
+    """Refreshes m without the present row."""
+
+    def _measure(self, size):
+        before = self.m
+        super()._measure(size)
+        if before and self.m != before:
+            late = (sum(self.norms[:-1]) / len(self.norms[:-1])) ** 2
+            self.weights = [w * (self.m / late) ** 0.5 for w in self.weights]
+            self.m = late
+
+
+class CountsGiantsInFull(DenseFromData):
+    """Has no bound on the relative size of a row."""
+
+    def _rates(self, size, slope, weight):
+        return super()._rates(min(size, 4.0 * self.m), slope, weight)
+
+
+class NeverLooks(DenseFromData):
+    """Never lowers a rate."""
+
+    def _look(self):
+        pass
+
+
+class ForgetsImportances(DenseFromData):
+    """Leaves the importance out of acc."""
+
+    def _rates(self, size, slope, weight):
+        return super()._rates(size, slope, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("broken", "loss"),
+    [(kind, loss)
+     for kind in (NoRescaling, RefreshesLate, CountsGiantsInFull, ForgetsImportances, NeverLooks)
+     for loss in ("log_loss", "huber")
+     if not (kind is NeverLooks and loss == "log_loss")],
+)  # fmt: skip
+def test_broken_variants_are_caught(broken, loss):
+    """A twin that leaves out one part of the formula is far away."""
+    stepper = Stepper(6, loss=loss, schedule=FromData(), l2=1e-2, fit_intercept=True)
+    twin = BoundedTwin.of_plan(stepper.plan, 6, 1024.0)
+    twin.dense = broken(6, loss=loss, l2=1e-2, fit_intercept=True)
+    twin.nearby = None
+    far = 0.0
+    for columns, values, y, importance in stream(loss, 600):
+        stepper.step(columns, values, y, importance)
+        twin.step(columns.tolist(), values.tolist(), y, importance)
+        far = max(far, twin.distance(stepper.weights, stepper.intercept))
+    assert far > 1e-3
+
+
+def test_refreshes_come_at_rows_0_1_2_4_8():
+    """m is the square of the mean of |x| so far, at these rows that are not empty."""
+    twin = DenseFromData(1)
+    means, seen = [], []
+    for t in range(20):
+        twin.step([0] if t != 3 else [], [float(t + 1)] if t != 3 else [], 1.0)
+        if t != 3:
+            seen.append(t + 1.0)
+        means.append(twin.m)
+    changes = [t for t in range(1, 20) if means[t] != means[t - 1]]
+    assert changes == [1, 2, 5, 9, 17]  # without the empty row: 1, 2, 4, 8, 16
+    assert means[-1] == pytest.approx(np.mean(seen[:17]) ** 2)
+
+
+def fitted(kind, X, y, **options):
+    return kind(schedule=FromData(), tol=None, max_iter=3, random_state=0, **options).fit(X, y)
+
+
+@pytest.mark.parametrize("power", [-40, -10, 10, 40])
+@pytest.mark.parametrize("fit_intercept", BOTH)
+@pytest.mark.parametrize("loss", LOSSES)
+def test_a_factor_of_x_changes_no_prediction(loss, fit_intercept, power):
+    """A power of two changes no bit; the penalty follows the factor."""
+    X, y = corpus(n_rows=90, d=60)
+    y = y if LOSSES[loss].margin else y * 3 + np.arange(90) % 7
+    kind = LazyNetClassifier if LOSSES[loss].margin else LazyNetRegressor
+    c = 2.0**power
+    options = dict(loss=loss, fit_intercept=fit_intercept)
+    plain = fitted(kind, X, y, **options, l1=0.0, l2=2.0**-10)
+    scaled = fitted(kind, X * c, y, **options, l1=0.0, l2=2.0**-10 * c * c)
+    np.testing.assert_array_equal(scaled.coef_ * c, plain.coef_)
+    np.testing.assert_array_equal(scaled.intercept_, plain.intercept_)
+    assert np.abs(plain.coef_).max() > 0.01
+    assert scaled.eta0_ * c * c == plain.eta0_
+
+
+@pytest.mark.parametrize("fit_intercept", BOTH)
+@pytest.mark.parametrize("loss", LOSSES)
+def test_a_thousand_times_x_changes_what_is_learned_by_rounding(loss, fit_intercept):
+    """Without penalties, predictions agree to rounding."""
+    X, y = corpus(n_rows=90, d=60)
+    y = y if LOSSES[loss].margin else y * 3 + np.arange(90) % 7
+    kind = LazyNetClassifier if LOSSES[loss].margin else LazyNetRegressor
+    options = dict(loss=loss, fit_intercept=fit_intercept, l1=0.0, l2=0.0)
+    plain, scaled = fitted(kind, X, y, **options), fitted(kind, X * 1000.0, y, **options)
+    np.testing.assert_allclose(scaled.coef_ * 1000.0, plain.coef_, rtol=1e-7, atol=1e-9)
+
+
+@pytest.mark.parametrize("fit_intercept", BOTH)
+@pytest.mark.parametrize("loss", NUMBERS)
+def test_a_factor_of_y_multiplies_the_model(loss, fit_intercept):
+    """Powers of two of y, and of epsilon, multiply the model, bit for bit."""
+    X, y = corpus(n_rows=90, d=60)
+    y = y * 3 + np.arange(90) % 7
+    width = {"huber": Huber, "epsilon_insensitive": EpsilonInsensitive}
+    models = []
+    for factor in (1.0, 2.0**10, 2.0**-10):
+        given = width[loss](0.5 * factor) if loss in width else loss
+        models.append(
+            fitted(
+                LazyNetRegressor, X, y * factor, loss=given, fit_intercept=fit_intercept,
+                l1=0.0, l2=2.0**-10 if loss == "squared_error" else 0.0,
+            )
+        )  # fmt: skip
+        np.testing.assert_array_equal(models[-1].coef_, models[0].coef_ * factor)
+        np.testing.assert_array_equal(models[-1].intercept_, models[0].intercept_ * factor)
+
+
+def problem_with(first_rows, seed=0, n_rows=2000, d=40):
+    """A classification problem whose first rows are multiplied by these numbers."""
+    truth = np.random.default_rng(99).normal(size=d)
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n_rows, d)) * (rng.random((n_rows, d)) < 0.3)
+    y = np.where(X @ truth > 0, 1.0, -1.0)
+    X[: len(first_rows)] *= np.array(first_rows)[:, None] if first_rows else 1.0
+    return sparse.csr_matrix(X), y
+
+
+def error_of(model):
+    return 1 - model.score(*problem_with([], seed=1))
+
+
+@pytest.mark.parametrize(
+    "first_rows", [[1e-3] * 5, [1e3], [0.0] * 7], ids=["short", "giant", "empty"]
+)
+@pytest.mark.parametrize("loss", MARGINS)
+def test_first_rows_that_are_not_typical(loss, first_rows):
+    """Rows a thousand times too short, or too long, do no harm."""
+    options = dict(schedule=FromData(), shuffle=False, max_iter=1, tol=None, l1=0.0, l2=0.0)
+    typical = error_of(LazyNetClassifier(loss, **options).fit(*problem_with([])))
+    found = error_of(LazyNetClassifier(loss, **options).fit(*problem_with(first_rows)))
+    assert typical < 0.1
+    assert found < typical + 0.03
+
+
+@pytest.mark.parametrize("loss", MARGINS)
+def test_rows_sorted_by_class(loss):
+    """All rows of one class first: a few passes learn what they should."""
+    X, y = problem_with([])
+    order = np.argsort(y, kind="stable")
+    options = dict(schedule=FromData(), shuffle=False, max_iter=10, tol=None)
+    assert error_of(LazyNetClassifier(loss, **options).fit(X[order], y[order])) < 0.15
+
+
+@pytest.mark.parametrize("average", BOTH)
+@pytest.mark.parametrize("loss", ["log_loss", "squared_hinge", "squared_error", "absolute_error"])
+@pytest.mark.parametrize("rule", RULES, ids=repr)
+def test_chunks_of_partial_fit_give_the_same_bits(rule, loss, average):
+    """One call or many, with pickles in between."""
+    X, y = corpus(n_rows=90, d=60)
+    kind = LazyNetClassifier if LOSSES[loss].margin else LazyNetRegressor
+    given = {"classes": [-1, 1]} if LOSSES[loss].margin else {}
+    options = dict(
+        loss=loss, rule=rule, schedule=FromData(), average=average, l1=1e-3, l2=1e-3, shuffle=False
+    )
+    whole = kind(**options).partial_fit(X, y, **given)
+    parts = kind(**options)
+    for start, stop in ((0, 1), (1, 2), (2, 3), (3, 30), (30, 33), (33, 90)):
+        parts = pickle.loads(pickle.dumps(parts.partial_fit(X[start:stop], y[start:stop], **given)))
+    np.testing.assert_array_equal(whole.coef_, parts.coef_)
+    np.testing.assert_array_equal(whole.intercept_, parts.intercept_)
+    assert whole.eta0_ == parts.eta0_ > 0
+    fit = kind(**options, max_iter=1, tol=None).fit(X, y)
+    np.testing.assert_array_equal(whole.coef_, fit.coef_)
+
+
+def state_of(engine):
+    state = engine.state()
+    return {k: a.copy() for arrays in state for k, a in arrays.items()}
+
+
+@pytest.mark.parametrize("average", BOTH)
+@pytest.mark.parametrize("loss", ["log_loss", "squared_error"])
+def test_a_failed_call_is_undone(loss, average):
+    """An overflow leaves the model, its rates included, as it was; a copy goes on alike."""
+    X, y = corpus(n_rows=90, d=60)
+    kind = LazyNetClassifier if LOSSES[loss].margin else LazyNetRegressor
+    given = {"classes": [-1, 1]} if LOSSES[loss].margin else {}
+    model = kind(loss=loss, schedule=FromData(), average=average, shuffle=False)
+    model.partial_fit(X[:40], y[:40], **given)
+    before, kept = state_of(model._engines[0]), copy.deepcopy(model)
+    giant = sparse.csr_matrix(X[40:60].copy())
+    giant.data[-1] = 1e200
+    with pytest.raises(FloatingPointError, match="overflowed at step"):
+        model.partial_fit(giant, y[40:60])
+    after = state_of(model._engines[0])
+    for name, array in before.items():
+        np.testing.assert_array_equal(array, after[name])
+    model.partial_fit(X[40:], y[40:])
+    kept.partial_fit(X[40:], y[40:])
+    np.testing.assert_array_equal(model.coef_, kept.coef_)
+
+
+def test_rates_of_a_step_that_overflows_are_not_counted():
+    """The kernel leaves its state at the last step taken."""
+    chosen = plan(loss="log_loss", schedule=FromData(), fit_intercept=True)
+    X = sparse.csr_matrix(np.array([[1.0], [2.0], [1e200]]))
+    with np.errstate(over="ignore"):
+        examples = as_examples(X, np.ones(3), None, sizes_of(X, chosen.sizes))
+    for kind in (ClockEngine, AveragedClockEngine):
+        engine = kind(1)
+        average = Power if kind is AveragedClockEngine else None
+        counts = np.ones(3) if average else None
+        steps = Steps(np.arange(3), np.zeros(3), np.ones(3), np.zeros(3), np.zeros(3), counts)
+        with pytest.raises(FloatingPointError, match="at step 2"):
+            engine.take(examples, steps, chosen.task(engine))
+        assert engine.rates[0] == 2.0
+        assert np.isfinite(engine.rates).all()
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_verify_agrees(loss):
+    """verify() of the untouched estimator with these rates, averages included."""
+    X, y = corpus(n_rows=60, d=60)
+    kind = LazyNetClassifier if LOSSES[loss].margin else LazyNetRegressor
+    for average in BOTH:
+        report = kind(loss=loss, schedule="from_data", average=average).verify(X, y, epochs=3)
+        assert report.agrees
+        assert report.steps_compared > 30, report.ended
+
+
+def test_rates_stay_below_what_the_rule_allows():
+    """A strong l2 bounds the rates of SGD at half of 1 / l2; the intercept goes on."""
+    X, y = corpus(n_rows=90, d=60)
+    model = LazyNetClassifier(rule="sgd", schedule=FromData(), l2=100.0, max_iter=1, tol=None)
+    assert model.fit(X, y).eta0_ == 0.005
+    assert model.verify(X, y).agrees
+    assert model.intercept_[0] != 0
+
+
+def test_weights_that_are_given_are_not_rescaled():
+    """coef_init and a warm start keep their predictions where the first rows change m."""
+    X = sparse.csr_matrix([[1e-3], [1.0], [1.0]])
+    model = LazyNetRegressor(
+        schedule=FromData(), max_iter=1, tol=None, shuffle=False, l1=0.0, l2=0.0,
+        fit_intercept=False,
+    )  # fmt: skip
+    # The given weight is right: nothing is to be learned.
+    model.fit(X, [2e-3, 2.0, 2.0], coef_init=[2.0])
+    np.testing.assert_array_equal(model.coef_, [2.0])
+
+
+def test_a_warm_start_goes_on_with_the_rates():
+    """The rates after a warm start are those of a run that went on, not those of a first step."""
+    X, y = corpus(n_rows=90, d=60)
+    options = dict(schedule=FromData(), max_iter=1, tol=None, shuffle=False)
+    once = LazyNetClassifier(**options, warm_start=True).fit(X, y)
+    first = once.eta0_
+    twice = LazyNetClassifier(**{**options, "max_iter": 2}).fit(X, y)
+    again = once.fit(X, y)
+    np.testing.assert_allclose(again.coef_, twice.coef_, rtol=1e-9)
+    assert again.eta0_ == pytest.approx(twice.eta0_)
+    assert again.eta0_ < first
+    assert again.set_params(schedule="power", eta0=0.25).fit(X, y).eta0_ == 0.25
+
+
+def test_what_cannot_have_these_rates_is_refused():
+    """The error names schedule, before anything is learned."""
+    X, y = [[1.0]], [1.0]
+    for engine in ("tables", "dense", "rescaled"):
+        model = LazyNetRegressor(schedule="from_data", engine=engine, l1=0.0)
+        with pytest.raises(ValueError, match=r"schedule=FromData\(\) needs engine='clock'"):
+            model.fit(X, y)
+    for threshold in (np.inf, 0.5):
+        rule = TruncatedGradient(period=2, threshold=threshold)
+        with pytest.raises(ValueError, match=r"schedule=FromData\(\) gives rates to rule='fobos'"):
+            LazyNetRegressor(schedule=FromData(), rule=rule, l2=0.0).fit(X, y)
+    with pytest.raises(ValueError, match="schedule is not used by rule=RDA"):
+        LazyNetRegressor(schedule=FromData(), rule="rda").fit(X, y)
+    for schedule in ("from_data", FromData()):
+        with pytest.raises(ValueError, match="eta0 is for schedules"):
+            LazyNetRegressor(schedule=schedule, eta0=0.5).fit(X, y)
+    with pytest.raises(ValueError, match="cannot give them beforehand"):
+        FromData()(0)
+
+
+def test_kernels_refuse_a_missing_size_or_state():
+    """A task that asks for sizes is not run without them."""
+    chosen = plan(schedule=FromData())
+    X = sparse.csr_matrix([[1.0]])
+    engine = ClockEngine(1)
+    with pytest.raises(ValueError, match="examples must have sizes"):
+        engine.take(as_examples(X, np.ones(1)), chosen.steps(np.arange(1), 0), chosen.task(engine))
+    engine.rates = np.zeros(3)
+    with pytest.raises(ValueError, match="rates must have"):
+        engine.take(
+            as_examples(X, np.ones(1), None, np.ones(1)),
+            chosen.steps(np.arange(1), 0),
+            chosen.task(engine),
+        )
+
+
+def test_a_task_with_computed_rates_survives_a_pickle():
+    """The same bits from a task that was pickled."""
+    chosen = plan(schedule=FromData(), l1=1e-3)
+    X, y = corpus(n_rows=90, d=60)
+    examples = as_examples(X, y, None, sizes_of(X, chosen.sizes))
+    weights = []
+    for copied in BOTH:
+        engine = ClockEngine(60)
+        task = chosen.task(engine)
+        task = pickle.loads(pickle.dumps(task)) if copied else task
+        engine.take(examples, chosen.steps(np.arange(90), 0), task)
+        weights.append(engine.weights())
+    np.testing.assert_array_equal(*weights)
+    assert isinstance(chosen, Plan)
+
+
+def test_a_regressor_does_not_take_noise_for_convergence():
+    """y = 3 + noise on a feature that says nothing: the intercept is the mean of y."""
+    found = []
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        X, y = 0.1 * rng.standard_normal((200, 1)), 3.0 + rng.standard_normal(200)
+        model = fitted(LazyNetRegressor, X, y).set_params(max_iter=20).fit(X, y)
+        found.append(model.intercept_[0] - y.mean())
+    assert np.std(found) < 0.05
+    assert np.abs(found).max() < 0.15

@@ -1,0 +1,216 @@
+"""The columns of a row may come in any order: the model is the same up to rounding.
+
+Every kernel needs the columns of a row to be distinct.  Rows with a column twice are summed first.
+"""
+
+import copy
+import dataclasses
+
+import numpy as np
+import pytest
+from hypothesis import assume, example, given
+from hypothesis import strategies as st
+from scipy import sparse
+from support import ELASTIC_ENGINES
+from support.algorithms import (
+    AFFINE_RULES,
+    BOTH_ORDERS,
+    GIVEN,
+    RULES_WITH_STATE,
+    form_of,
+    options_of,
+)
+from support.matrices import corpus, reversed_rows, shuffled_rows, with_rows_arranged
+
+from lazynet import (
+    ASGDClassifier,
+    DualNetClassifier,
+    LazyNetClassifier,
+    LazyNetRegressor,
+    StabilisedSGDClassifier,
+    net_path,
+)
+from lazynet.data import checked_csr, usable_rows
+from lazynet.kernels.examples import DEFECT_REPEATED, DEFECTS, Examples
+from lazynet.testing import assert_matches_twin, problems, wears
+
+BOTH = (False, True)
+DISORDERS = pytest.mark.parametrize("disorder", [reversed_rows, shuffled_rows])
+
+
+@st.composite
+def disordered(draw, problem):
+    """The problem with the columns of every row in an order that is drawn."""
+    X = with_rows_arranged(
+        problem.X, lambda n: np.array(draw(st.permutations(range(n))), dtype=int)
+    )
+    return dataclasses.replace(problem, X=X)
+
+
+@pytest.mark.parametrize("rule", AFFINE_RULES)
+@pytest.mark.parametrize("engine", ELASTIC_ENGINES)
+@given(data=st.data())
+def test_every_step_equals_the_dense_twin(engine, rule, data):
+    """The first promise, for rows whose columns come in any order."""
+    problem = data.draw(disordered(data.draw(problems(
+        rules=[rule], step_orders=BOTH_ORDERS, intercepts=BOTH))))  # fmt: skip
+    assert usable_rows(problem.X) is problem.X
+    wear = data.draw(wears())
+    stepper = problem.stepper(engine=form_of(engine), wear=wear)
+    assert_matches_twin(stepper, problem, twin=problem.twin(wear.largest_cushion))
+
+
+def assert_same_up_to_rounding(left, right, X, other):
+    """The models learned from X and from ``other`` agree, and so do their predictions."""
+    largest = np.abs(right.coef_).max()
+    assert largest > 0
+    np.testing.assert_allclose(left.coef_, right.coef_, rtol=1e-9, atol=1e-12 * largest)
+    np.testing.assert_allclose(left.intercept_, right.intercept_, rtol=1e-9, atol=1e-12)
+    found, expected = left.decision_function(other), right.decision_function(X)
+    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-10)
+    assert (np.count_nonzero(left.coef_) == np.count_nonzero(right.coef_)).all()
+
+
+_SHORT = dict(max_iter=2, tol=None, random_state=0, l1=1e-4, l2=1e-3)
+_EVERY_RULE = [
+    LazyNetClassifier(**_SHORT | options_of(GIVEN[name])) for name in RULES_WITH_STATE
+] + [LazyNetClassifier(**_SHORT, rule=GIVEN[name], eta0=0.1) for name in AFFINE_RULES]
+_OTHERS = [
+    LazyNetClassifier(**_SHORT, eta0=0.1, average=True),
+    LazyNetClassifier(**_SHORT, eta0=0.1, engine="tables"),
+    LazyNetClassifier(**_SHORT, eta0=0.1, engine="dense"),
+    LazyNetClassifier(**_SHORT | dict(l1=0.0), eta0=0.1, engine="rescaled"),
+    ASGDClassifier(random_state=0, max_iter=2, l2=10.0),
+    StabilisedSGDClassifier("log_loss", random_state=0, n_paths=2, max_iter=4, burst_size=20),
+    DualNetClassifier(random_state=0, l1=1e-2, l2=1e-2, tol=1e-10),
+]
+
+
+@DISORDERS
+@pytest.mark.parametrize("model", [*_EVERY_RULE, *_OTHERS], ids=str)
+def test_every_estimator_learns_the_same_model(model, disorder):
+    """Rows longer than every vector, block and chunk of the kernels, and short rows."""
+    X, y = corpus(n_rows=100, d=600)
+    other = disorder(X)
+    held = other.data.copy(), other.indices.copy(), other.indptr.copy()
+    left, right = copy.deepcopy(model).fit(other, y), copy.deepcopy(model).fit(X, y)
+    assert_same_up_to_rounding(left, right, X, other)
+    for array, before in zip((other.data, other.indices, other.indptr), held, strict=True):
+        np.testing.assert_array_equal(array, before)
+
+
+@DISORDERS
+def test_a_path_is_the_same(disorder):
+    """The working set takes its columns out of rows in any order."""
+    X, y = corpus(n_rows=100, d=300)
+    options = dict(loss="log_loss", n_points=4, tol=1e-10)
+    left, right = net_path(disorder(X), y, **options), net_path(X, y, **options)
+    np.testing.assert_allclose(left.l1s, right.l1s, rtol=1e-12)
+    for found, expected in zip(left.coefs, right.coefs, strict=True):
+        np.testing.assert_allclose(found.toarray(), expected.toarray(), rtol=1e-4, atol=1e-6)
+
+
+@DISORDERS
+@pytest.mark.parametrize("engine", ELASTIC_ENGINES)
+def test_without_rounding_the_bits_are_the_same(engine, disorder):
+    """Small integers and halves of them: every sum is exact, in whatever order it is made."""
+    rng = np.random.default_rng(0)
+    X = sparse.random(60, 300, density=0.2, format="csr", random_state=0)
+    X.data = rng.integers(-3, 4, X.nnz).astype(float)
+    y = rng.integers(-3, 4, 60).astype(float)
+    model = LazyNetRegressor(
+        "absolute_error", l1=0.25, l2=0.0, schedule="constant", eta0=0.5, max_iter=3, tol=None,
+        shuffle=False, engine=engine,
+    )  # fmt: skip
+    expected = copy.deepcopy(model).fit(X, y)
+    found = copy.deepcopy(model).fit(disorder(X), y)
+    assert np.count_nonzero(expected.coef_) > 30
+    np.testing.assert_array_equal(found.coef_, expected.coef_)
+    np.testing.assert_array_equal(found.intercept_, expected.intercept_)
+    np.testing.assert_array_equal(found.predict(disorder(X)), expected.predict(X))
+
+
+# --- which rows name a column twice ----------------------------------------------------------
+
+D = 40
+ROWS = st.lists(st.lists(st.integers(0, D - 1), max_size=30), min_size=1, max_size=8)
+
+
+def matrix(rows, values="f8", indices="i4"):
+    """The rows as CSR, every value 1."""
+    X = sparse.csr_matrix((len(rows), D))
+    X.indices = np.array([j for row in rows for j in row], dtype=indices)
+    X.data = np.ones(len(X.indices), dtype=values)
+    X.indptr = np.cumsum([0, *map(len, rows)]).astype(indices)
+    return X
+
+
+@pytest.mark.parametrize("indices", ["i4", "i8"])
+@pytest.mark.parametrize("values", ["f4", "f8"])
+@given(rows=ROWS | ROWS.map(lambda rows: [[*dict.fromkeys(row)] for row in rows]))
+@example(rows=[[1, 0, 1]])
+@example(rows=[[5, 4], [4, 5], [5, 4]])
+@example(rows=[[*range(D)], [*range(D)][::-1], [*[*range(D)][::-1], D - 1]])
+def test_the_first_row_with_a_column_twice_is_found(rows, values, indices):
+    """On every level of vector units; columns that other rows name too do not count."""
+    X = matrix(rows, values, indices)
+    expected = next((k for k, row in enumerate(rows) if len(set(row)) < len(row)), None)
+    for level in range(5):
+        examples = Examples(X.data, X.indices, X.indptr, D)
+        examples.at_level(level)
+        found = examples.first_defect()
+        assert found == (None if expected is None else (expected, DEFECT_REPEATED))
+        assert examples.first_defect(only_range=True) is None
+    assert "twice" in DEFECTS[DEFECT_REPEATED]
+
+
+@given(rows=ROWS)
+def test_repeated_columns_are_summed_in_a_copy(rows):
+    """The copy means the same matrix, and X stays what it is."""
+    X = matrix(rows)
+    assume(any(len(set(row)) < len(row) for row in rows))
+    held = X.indices.copy()
+    summed = usable_rows(X)
+    assert summed is not X
+    np.testing.assert_array_equal(summed.toarray(), X.toarray())
+    np.testing.assert_array_equal(X.indices, held)
+    assert Examples(summed.data, summed.indices, summed.indptr, D).first_defect() is None
+
+
+@pytest.mark.parametrize("flag", [False, True])
+@DISORDERS
+def test_the_flags_of_a_matrix_are_not_believed(disorder, flag):
+    """What SciPy remembers of the order may be wrong, whichever way."""
+    X, y = corpus(n_rows=40, d=80)
+    expected = LazyNetClassifier(**_SHORT, eta0=0.1).fit(X, y)
+    other, twice = disorder(X), matrix([[3, 1, 3], [2, 2]])
+    for each in (other, twice, X):
+        each.has_sorted_indices = each.has_canonical_format = flag
+    found = LazyNetClassifier(**_SHORT, eta0=0.1).fit(other, y)
+    np.testing.assert_allclose(found.coef_, expected.coef_, rtol=1e-9, atol=1e-12)
+    assert checked_csr(X) is X
+    np.testing.assert_array_equal(usable_rows(twice).toarray()[:, :4], [[0, 1, 0, 2], [0, 0, 2, 0]])
+
+
+def test_more_rows_than_there_are_stamps():
+    """The marks of rows are numbers of 16 bits; a mark that comes again is not mistaken."""
+    n = 2**16 + 10
+    X = sparse.csr_matrix((n, 3))
+    # The first row alone names column 2, and a row 2^16 - 1 rows later has the same mark.
+    X.indices = np.tile(np.array([1, 0], dtype=np.int32), n)
+    X.indices[:2] = 2, 0
+    X.data, X.indptr = np.ones(2 * n), np.arange(0, 2 * n + 1, 2, dtype=np.int32)
+    row = 2**16 - 1
+    X.indices[2 * row : 2 * row + 2] = 2, 1
+    assert Examples(X.data, X.indices, X.indptr, 3).first_defect() is None
+    X.indices[-2:] = 2, 2
+    assert Examples(X.data, X.indices, X.indptr, 3).first_defect() == (n - 1, DEFECT_REPEATED)
+
+
+def test_no_memory_for_a_mark_per_column_is_said():
+    """So many columns that no address space holds them."""
+    X = matrix([[1, 0]])
+    with pytest.raises(MemoryError, match="row 0"):
+        Examples(X.data, X.indices, X.indptr, 2**57).first_defect()
+    # Columns that increase need no marks.
+    assert Examples(X.data, X.indices[::-1].copy(), X.indptr, 2**57).first_defect() is None

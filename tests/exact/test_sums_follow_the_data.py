@@ -1,0 +1,385 @@
+"""FTRL and RDA whose rates follow the sizes of the rows: exact, lazy, and blind to the scale of X.
+
+Their weights are functions of sums and of the scale, so that a new scale visits no weight.
+"""
+
+import copy
+import itertools
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+from support import examples_of, plan
+from support.engines import apart
+from support.matrices import corpus
+
+from lazynet import FTRL, RDA, DualNetClassifier, LazyNetClassifier, Stepper
+from lazynet.catalogue import new_reference
+from lazynet.engines.ftrl import FTRLEngine
+from lazynet.engines.rda import RDAEngine
+from lazynet.losses import LOSSES, get_loss
+from lazynet.penalties import ElasticNet
+from lazynet.training import Learner, run_pass
+
+RULES = [FTRL(), FTRL(penalty="once"), RDA(), RDA(rho=0.01)]
+ENGINES = {"ftrl": FTRLEngine, "rda": RDAEngine}
+PENALTIES = [(0.0, 0.0), (1e-2, 0.0), (0.0, 1e-2), (1e-3, 1e-3)]
+
+
+def stream(n=140, d=9, seed=0, empty=3):
+    """Examples whose sizes change a hundredfold, the first few without nonzeros."""
+    rng = np.random.default_rng(seed)
+    for i in range(n):
+        length = 0 if i < empty else int(rng.integers(0, d))
+        columns = np.sort(rng.choice(d, length, replace=False)).tolist()
+        values = (rng.standard_normal(length) * (0.1 if i < 20 else 10.0)).tolist()
+        yield columns, values, float(rng.choice([-1.0, 1.0])), float(rng.random() * 2.0)
+
+
+# --- lazy equals dense --------------------------------------------------------------------------
+
+
+def differs_from_the_reference(rule, engine=None, empty=3, l1=1e-3, l2=1e-3, loss="log_loss"):
+    """Whether the weights or the intercept leave those of the dense reference at any step."""
+    options = dict(l1=l1, l2=l2, loss=loss, fit_intercept=True)
+    lazy = Stepper(9, rule=rule, **options)
+    kind = ENGINES[rule.name] if engine is None else engine
+    lazy.engine = kind(9, rule, ElasticNet(l1, l2), loss=lazy.plan.loss)
+    dense = new_reference(
+        rule, 9, loss=get_loss(loss), penalty=ElasticNet(l1, l2), schedule=None, fit_intercept=True
+    )
+    for example in stream(empty=empty):
+        lazy.step(*example)
+        dense.step(*example)
+        if apart(lazy.weights, dense.weights) > 1e-11:
+            return True
+        if abs(lazy.intercept - dense.intercept) > 1e-11 * (1.0 + abs(dense.intercept)):
+            return True
+    assert np.any(lazy.weights != 0.0)
+    return False
+
+
+@pytest.mark.parametrize("loss", [name for name, loss in LOSSES.items() if loss.margin])
+@pytest.mark.parametrize("empty", [0, 1, 3, 33])
+@pytest.mark.parametrize("rule", RULES, ids=str)
+def test_every_step_equals_the_reference_across_refreshes(rule, loss, empty):
+    """With importances, an intercept, and empty rows before the first that has a size."""
+    for l1, l2 in PENALTIES:
+        assert not differs_from_the_reference(rule, empty=empty, l1=l1, l2=l2, loss=loss)
+
+
+class WithoutTheRow(FTRLEngine):
+    """Leaves a quarter of the sizes out of the mean."""
+
+    def _run(self, examples, steps, task, first):
+        self.set_field("sizes", self.field("sizes") * 0.75)
+        return super()._run(examples, steps, task, first)
+
+
+class KeepsTheWeights(FTRLEngine):
+    """Lets every new scale leave all weights what they are, learned or loaded."""
+
+    def _run(self, examples, steps, task, first):
+        self.set_field("loaded", -1.0)
+        return super()._run(examples, steps, task, first)
+
+
+class TakesTheScaleForItsSquare(RDAEngine):
+    """Reads weights with gamma in proportion to the norm in place of its square."""
+
+    def _read(self, cells, out):
+        engine = copy.deepcopy(self)
+        engine.set_field("mean", np.sqrt(self.unit))
+        RDAEngine._read(engine, cells, out)
+
+
+class NeverMeasures(RDAEngine):
+    """Counts no rows after the first."""
+
+    def _run(self, examples, steps, task, first):
+        before = [self.field(name) for name in ("rows", "sizes", "mean")]
+        result = super()._run(examples, steps, task, first)
+        if before[2]:
+            for name, value in zip(("rows", "sizes", "mean"), before, strict=True):
+                self.set_field(name, value)
+        return result
+
+
+@pytest.mark.parametrize(
+    ("rule", "broken"),
+    [
+        (FTRL(), WithoutTheRow), (FTRL(), KeepsTheWeights),
+        (RDA(), TakesTheScaleForItsSquare), (RDA(), NeverMeasures),
+    ],
+)  # fmt: skip
+def test_broken_scales_are_caught(rule, broken):
+    """The comparison above notices every fault of the scale."""
+    assert differs_from_the_reference(rule, broken)
+
+
+def test_the_scale_is_computed_before_the_steps_that_are_powers_of_two():
+    """alpha is the constant over the mean of the rows as of the last refresh."""
+    sizes = [0.0, 0.0, 4.0, 2.0, 8.0, 1.0, 0.5, 3.0, 7.0, 5.0]
+    lazy, rates = Stepper(1, rule=FTRL(), loss="hinge"), []
+    first = lazy.engine.present_rate
+    for t, size in enumerate(sizes):
+        lazy.step([0] if size else [], [size] if size else [], 1.0)
+        rates.append(lazy.engine.present_rate)
+        last = 0 if t == 0 else 2 ** int(np.log2(t))
+        mean = sum(sizes[: last + 1]) / (last + 1)
+        assert rates[-1] == pytest.approx(first / (mean or 1.0))
+    assert len(set(rates)) == 4  # none before the first row, then steps 2, 4 and 8
+
+
+@pytest.mark.parametrize("rule", [FTRL(), FTRL(beta=0.0), RDA()], ids=str)
+def test_a_new_scale_multiplies_the_weights(rule):
+    """Without a penalty weights are as if the new alpha had held from the start, and no cell moves.
+
+    With beta = 0 they are multiplied by alpha_new / alpha_old; RDA's by gamma_old / gamma_new.
+    """
+    chosen = plan(rule=rule, l2=0.0 if rule.name == "rda" or rule.beta else 1e-12)
+    X, y = corpus(n_rows=18, d=12)
+    each = Learner(chosen.new_engine(12), examples_of(chosen, X, y), chosen)
+    run_pass([each], np.arange(16), 0)
+    engine, cells = each.engine, each.engine.cells.copy()
+    weights, unit = engine.weights(), engine.unit
+    engine.set_field("mean", 2.0 * unit)
+    ratio = engine.weights()[weights != 0] / weights[weights != 0]
+    if rule.name == "rda":
+        np.testing.assert_array_equal(ratio, 0.25)
+    elif not rule.beta:
+        np.testing.assert_allclose(ratio, 0.5, rtol=1e-6)
+    else:
+        assert (ratio < 0.5).all()
+    np.testing.assert_array_equal(engine.cells, cells)
+
+
+@pytest.mark.parametrize("rule", RULES, ids=str)
+def test_verify_follows_the_data(rule):
+    """``verify`` compares the default with its twin across refreshes."""
+    X, y = corpus(n_rows=40, d=30)
+    report = LazyNetClassifier(rule=rule).verify(X, y, epochs=3)
+    assert report.agrees
+    assert report.steps_compared == 120
+
+
+# --- the scale of X -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("exponent", [-130, -30, -1, 10, 130])
+@pytest.mark.parametrize("loss", [name for name, loss in LOSSES.items() if loss.margin])
+@pytest.mark.parametrize("rule", [FTRL(), RDA()], ids=str)
+def test_the_scale_of_X_changes_nothing_but_the_scale_of_the_weights(rule, loss, exponent):
+    """X times 2^k gives the weights times 2^-k bit for bit, and the same intercept."""
+    X, y = corpus(n_rows=200, d=90)
+    options = dict(loss=loss, rule=rule, l1=0.0, l2=0.0, max_iter=2, tol=None, random_state=0)
+    model = LazyNetClassifier(**options).fit(X, y)
+    scaled = LazyNetClassifier(**options).fit(X * 2.0**exponent, y)
+    np.testing.assert_array_equal(scaled.coef_ * 2.0**exponent, model.coef_)
+    np.testing.assert_array_equal(scaled.intercept_, model.intercept_)
+    assert np.count_nonzero(model.coef_) > 50
+
+
+@pytest.mark.parametrize("rule", [FTRL(), RDA()], ids=str)
+def test_a_thousand_times_X_predicts_the_same(rule):
+    """Beyond rounding: 1,000 is no power of two."""
+    X, y = corpus(n_rows=200, d=90)
+    options = dict(rule=rule, l1=0.0, l2=0.0, max_iter=2, tol=None, random_state=0)
+    margins = [
+        LazyNetClassifier(**options).fit(X * scale, y).decision_function(X * scale)
+        for scale in (1.0, 1000.0)
+    ]
+    assert apart(margins[0], margins[1]) <= 1e-9
+
+
+@pytest.mark.parametrize("rule", [FTRL(alpha=0.1), RDA(gamma=1.0)], ids=str)
+def test_the_scale_of_X_matters_where_the_rate_is_given(rule):
+    """The properties above can fail."""
+    X, y = corpus(n_rows=200, d=90)
+    options = dict(rule=rule, l1=0.0, l2=0.0, max_iter=2, tol=None, random_state=0)
+    weights = [LazyNetClassifier(**options).fit(X * scale, y).coef_ * scale for scale in (1, 1024)]
+    assert apart(weights[0], weights[1]) > 0.01
+
+
+# --- chunks, copies, failed calls, loaded weights -----------------------------------------------
+
+
+@pytest.mark.parametrize("rule", RULES, ids=str)
+@given(cuts=st.lists(st.integers(1, 59), max_size=6, unique=True), seed=st.integers(0, 9))
+def test_any_split_gives_the_same_bits(rule, cuts, seed):
+    """Chunks, with weights read and engines pickled in between, change no bit."""
+    X, y = corpus(n_rows=60, d=40, seed=seed)
+    chosen = plan(rule=rule, l1=1e-3, l2=1e-3, fit_intercept=True)
+    whole = Learner(chosen.new_engine(40), examples_of(chosen, X, y), chosen)
+    run_pass([whole], None, 0)
+    split = Learner(chosen.new_engine(40), examples_of(chosen, X, y), chosen)
+    for start, stop in itertools.pairwise([0, *sorted(cuts), 60]):
+        run_pass([split], np.arange(start, stop), start)
+        split.engine.weights()
+        split.engine = pickle.loads(pickle.dumps(split.engine))
+    np.testing.assert_array_equal(split.engine.weights(), whole.engine.weights())
+    assert split.engine.intercept == whole.engine.intercept
+
+
+@pytest.mark.parametrize("loaded", [False, True])
+@pytest.mark.parametrize("before", [1, 3, 16])
+@pytest.mark.parametrize("rule", RULES, ids=str)
+def test_a_failed_call_takes_the_scale_back(rule, before, loaded):
+    """A batch that overflows after refreshes leaves no trace, in the weights or in the mean."""
+    X, y = corpus(n_rows=64, d=40)
+    model = LazyNetClassifier(rule=rule, shuffle=False, l1=1e-3, l2=1e-3)
+    model.partial_fit(X[:before], y[:before], classes=[-1, 1])
+    if loaded:
+        model.coef_ = model.coef_ + 0.25
+    untouched = copy.deepcopy(model)
+    bad = sparse.vstack([X[before : before + 20], sparse.csr_matrix(np.full((2, 40), 1e10))])
+    importances = np.r_[np.ones(20), np.full(2, 1e308)]
+    with pytest.raises(FloatingPointError):
+        targets = np.r_[y[before : before + 20], 1, -1]
+        model.partial_fit(bad.tocsr(), targets, sample_weight=importances)
+    for each in (model, untouched):
+        each.partial_fit(X, y)
+    np.testing.assert_array_equal(model.coef_, untouched.coef_)
+    np.testing.assert_array_equal(model.intercept_, untouched.intercept_)
+
+
+@pytest.mark.parametrize("rule", [FTRL(), RDA()], ids=str)
+def test_loaded_weights_keep_their_size(rule):
+    """No new scale multiplies weights that were given, and rows in any chunks see the same."""
+    X, y = sparse.csr_matrix(np.random.default_rng(0).random((8, 40))), np.ones(8)
+    weights = np.arange(40.0)
+    # Rows of very different sizes that all predictions get right by far: nothing is learned.
+    big = sparse.diags(100.0 * 10.0 ** np.arange(8)) @ X
+    model = LazyNetClassifier(rule=rule, loss="hinge", l1=0.0, l2=0.0, shuffle=False)
+    model.partial_fit(X, y, classes=[-1, 1])
+    model.coef_, model.intercept_ = weights[None], [2.0]
+    if rule.name == "rda":
+        # The proximal term of RDA pulls towards zero; only the count of steps decides how much.
+        model.partial_fit(big.tocsr(), y)
+        np.testing.assert_allclose(model.coef_[0], weights / np.sqrt(9.0))
+        return
+    model.partial_fit(big.tocsr(), y)
+    np.testing.assert_allclose(model.coef_[0], weights, rtol=1e-12)
+    assert model.intercept_[0] == pytest.approx(2.0)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("rows", -1.0, "rows must lie between 0 and"), ("rows", np.nan, "rows must lie between 0"),
+        ("sizes", -1.0, "sizes and mean must not be negative"),
+        ("mean", np.nan, "sizes and mean must not be negative"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("rule", [FTRL(), RDA()], ids=str)
+def test_fields_that_no_run_leaves_behind_are_refused(rule, name, value, message):
+    """Counts and means are checked before anything is read."""
+    engine = plan(rule=rule).new_engine(5)
+    engine.set_field(name, value)
+    with pytest.raises(ValueError, match=message):
+        engine.weights()
+
+
+# --- one meaning of l1 and l2 -------------------------------------------------------------------
+
+
+def small_problem():
+    rng = np.random.default_rng(0)
+    X = sparse.random(120, 30, density=0.4, format="csr", random_state=0)
+    X.data = rng.standard_normal(len(X.data))
+    y = np.where(X[:, :6] @ np.array([2.0, -2.0, 1.5, 1.0, -1.0, 0.5]) + 0.5 > 0, 1, -1)
+    flipped = rng.random(120) < 0.1
+    return X, np.where(flipped, -y, y)
+
+
+def objective(model, X, y, l1, l2):
+    margins = y * model.decision_function(X)
+    penalty = l1 * np.abs(model.coef_).sum() + l2 / 2 * (model.coef_**2).sum()
+    return np.logaddexp(0.0, -margins).mean() + penalty
+
+
+def distance_to_the_minimum(rule, l1=0.02, l2=0.01):
+    """How far the objective is above the minimum, and the large weights beside those there."""
+    X, y = small_problem()
+    best = DualNetClassifier(l1=l1, l2=l2, tol=1e-10).fit(X, y)
+    options = dict(schedule="inverse_sqrt", eta0=1.0) if rule == "fobos" else {}
+    model = LazyNetClassifier(
+        rule=rule, l1=l1, l2=l2, max_iter=400, tol=None, random_state=0, **options
+    ).fit(X, y)
+    large = [np.abs(each.coef_) > 0.1 * np.abs(each.coef_).max() for each in (model, best)]
+    above = objective(model, X, y, l1, l2) / objective(best, X, y, l1, l2) - 1.0
+    return above, large[0].sum() - large[1].sum()
+
+
+@pytest.mark.parametrize("rule", ["fobos", "rda", "adagrad", "ftrl"])
+def test_l1_and_l2_mean_the_same_in_every_rule(rule):
+    """All approach the minimum of one objective, with about its number of large weights."""
+    above, more = distance_to_the_minimum(rule)
+    assert 0.0 <= above < 0.01
+    assert abs(more) <= 3
+
+
+def test_l1_and_l2_of_the_published_ftrl_mean_something_else():
+    """The penalty of a single example has no effect after thousands of steps."""
+    above, more = distance_to_the_minimum(FTRL(penalty="once"))
+    assert above > 0.5
+    assert more > 8
+
+
+@pytest.mark.parametrize("rule", ["rda", "ftrl"])
+def test_rules_of_sums_end_with_the_nonzeros_of_the_minimum(rule):
+    """No weight flickers about zero: each is a function of all gradients and not of the last."""
+    X, y = small_problem()
+    best = DualNetClassifier(l1=0.02, l2=0.01, tol=1e-10).fit(X, y)
+    model = LazyNetClassifier(
+        rule=rule, l1=0.02, l2=0.01, max_iter=400, tol=None, random_state=0
+    ).fit(X, y)
+    np.testing.assert_array_equal(model.coef_ != 0.0, best.coef_ != 0.0)
+
+
+# --- warm starts --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("rule", ["rda", "ftrl", "adagrad"])
+def test_a_warm_start_goes_on_as_partial_fit_does(rule):
+    """The sums of gradients are kept, and the first weights and all later ones are the same."""
+    X, y = small_problem()
+    options = dict(rule=rule, l1=1e-3, l2=1e-3, shuffle=False, tol=None)
+    model = LazyNetClassifier(max_iter=5, warm_start=True, **options).fit(X, y)
+    further = LazyNetClassifier(max_iter=5, **options).fit(X, y).partial_fit(X, y)
+    before = model.coef_
+    model.set_params(max_iter=1).fit(X, y)
+    np.testing.assert_array_equal(model.coef_, further.coef_)
+    np.testing.assert_array_equal(model.intercept_, further.intercept_)
+    assert np.any(model.coef_ != before)
+
+
+@pytest.mark.parametrize("rule", ["rda", "ftrl", "adagrad"])
+def test_a_warm_start_begins_at_the_objective_of_the_model(rule):
+    """The first epoch of a second fit ends at most where the first fit ended, up to noise."""
+    X, y = small_problem()
+    l1, l2 = 0.02, 0.01
+    model = LazyNetClassifier(
+        rule=rule, l1=l1, l2=l2, max_iter=100, tol=None, random_state=0, warm_start=True
+    ).fit(X, y)
+    ended = objective(model, X, y, l1, l2)
+    model.set_params(max_iter=1).fit(X, y)
+    assert objective(model, X, y, l1, l2) < 1.01 * ended
+
+
+def test_a_warm_start_that_fails_leaves_the_model_what_it_was():
+    """The new engine has arrays of its own."""
+    X, y = small_problem()
+    model = LazyNetClassifier(rule="ftrl", warm_start=True, max_iter=2, tol=None).fit(X, y)
+    before = model.coef_.copy(), model._engines[0].cells.copy()
+
+    def stop(epoch):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X, y, callback=stop)
+    np.testing.assert_array_equal(model.coef_, before[0])
+    np.testing.assert_array_equal(model._engines[0].cells, before[1])
