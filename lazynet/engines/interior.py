@@ -186,7 +186,7 @@ def minimum_inside(mean: MeanLoss, penalty: ElasticNet, intercept: float) -> Sol
             x, z = _moved(x, dx, reach), _moved(z, dz, reach)
             rest, rest_b = left_over()
             rest_b = rest_b if mean.fit_intercept else 0.0
-            found = _products(x, z) + np.abs(rest) @ np.abs(w) + abs(rest_b * b)
+            found = float(_products(x, z) + np.abs(rest) @ np.abs(w) + abs(rest_b * b))
             if not np.isfinite(found):
                 break
             if best is None or found < least:
