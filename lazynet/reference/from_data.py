@@ -74,7 +74,11 @@ class DenseFromData:
         self.rate = 0.0  # of the last step
 
     def predict(self, indices: Iterable[int], values: Iterable[float]) -> float:
-        """w.x + b at the present weights."""
+        """w.x + b at the present weights.
+
+        >>> DenseFromData(1).predict([0], [2.0])
+        0.0
+        """
         pairs = zip(indices, values, strict=True)
         return sum((self.weights[j] * x for j, x in pairs), self.intercept)
 
