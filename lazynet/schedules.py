@@ -289,7 +289,7 @@ class FromData(ParameterObject):
     to multiply y of a loss of numbers, and epsilon, multiplies the model.  (This holds for the
     rates: a penalty must be scaled along.)  Weights that a model starts from are not multiplied.
 
-    A model of numbers must not follow the noise of the last rows.  After 64, 128, 256, ... rows the
+    A model of numbers must not follow the noise of the last rows.  After 32, 64, 128, ... rows the
     squared slopes since the last look are compared with those before: if they did not fall by 5
     percent, the rate of the weights is multiplied by 0.5^(1/4), until they fall by 10 percent, and
     the rate of the intercept for good by 1/4.

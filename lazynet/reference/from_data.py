@@ -111,12 +111,12 @@ class DenseFromData:
         return p
 
     def _look(self) -> None:
-        """After 64, 128, 256, ... rows, compare the squared slopes of the two last stretches."""
+        """After 32, 64, 128, ... rows, compare the squared slopes of the two last stretches."""
         n = self.t
-        if n < 64 or n & (n - 1):
+        if n < 32 or n & (n - 1):
             return
         last = math.fsum(self.squared_slopes[n // 2 :]) / (n // 2)
-        start = n // 4 if n > 64 else 0  # the first stretch has 32 rows
+        start = n // 4 if n > 32 else 0  # the first stretch has 16 rows
         before = math.fsum(self.squared_slopes[start : n // 2]) / (n // 2 - start)
         if before and last > 0.95 * before:
             self.stalls, self.lowerings = self.stalls + 1, self.lowerings + 1
