@@ -105,6 +105,17 @@ def test_the_first_example_prints_what_is_shown(capsys):
     ]
 
 
+def test_the_defaults_print_what_is_shown(capsys):
+    """The fits with nothing set and with l1 alone run on the data of the first example."""
+    namespace = {}
+    exec(snippet_with("1_000_000 ** rng.random").partition("penalty")[0], namespace)
+    printed, shown = printed_and_shown("for chosen in", capsys, namespace)
+    assert len(printed) == len(shown) == 2
+    for line, expected in zip(printed, shown, strict=True):
+        assert re.sub(r"\d[\d.,e-]*", "", line) == re.sub(r"\d[\d.,e-]*", "", expected)
+        assert numbers_in(line) == pytest.approx(numbers_in(expected), rel=1e-2)
+
+
 def test_the_minimum_prints_what_is_shown(capsys):
     """The lines on the minimum run on the data and beside the model of the first example."""
     namespace = {}
