@@ -100,7 +100,7 @@ def test_chunks_and_vector_levels_give_the_same_bits():
 def test_the_estimator_reaches_it_by_a_name_that_says_so():
     """The name says that the rule is inexact; parameters that it does not use are refused."""
     X, y = corpus()
-    options = dict(l1=1e-3, l2=1e-2, max_iter=2, tol=None, shuffle=False)
+    options = dict(l1=1e-3, l2=1e-2, eta0=0.1, max_iter=2, tol=None, shuffle=False)
     model = LazyNetClassifier(rule=Carpenter(period=1), **options).fit(X, y)
     exact = LazyNetClassifier(rule="sgd", **options).fit(X, y)
     np.testing.assert_allclose(model.coef_, exact.coef_, rtol=1e-9, atol=1e-12)

@@ -145,15 +145,17 @@ def test_an_l1_penalty_is_refused_everywhere():
     """The estimators, the stepper and the kernel refuse an l1 penalty, which would be forgotten."""
     X, y = sparse.csr_matrix(np.eye(2)), np.array([0, 1])
     with pytest.raises(ValueError, match="knows no l1 penalty, got l1=1e-06; set l1=0"):
-        LazyNetClassifier(engine="rescaled").fit(X, y)
+        LazyNetClassifier(engine="rescaled", l1=1e-6).fit(X, y)
+    # An l1 that is left to the model is 0.
+    assert LazyNetClassifier(engine="rescaled").fit(X, y).l1_ == 0.0
     with pytest.raises(ValueError, match="knows no l1 penalty"):
         Stepper(2, engine="rescaled", l1=0.5)
     engine = RescaledEngine(2)
     chosen = plan(l1=0.5)
     with pytest.raises(ValueError, match="knows no l1 penalty"):
         engine.take(as_examples(X, np.ones(2)), chosen.steps(rows(2), 0), chosen.task(engine))
-    model = LazyNetClassifier(engine="rescaled", l1=0.0, max_iter=3, tol=None, random_state=0)
-    other = LazyNetClassifier(l1=0.0, max_iter=3, tol=None, random_state=0)
+    options = dict(l1=0.0, l2=0.1, eta0=0.5, max_iter=3, tol=None, random_state=0)
+    model, other = LazyNetClassifier(engine="rescaled", **options), LazyNetClassifier(**options)
     np.testing.assert_allclose(model.fit(X, y).coef_, other.fit(X, y).coef_, rtol=1e-14)
 
 

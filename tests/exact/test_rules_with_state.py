@@ -565,7 +565,11 @@ def test_ftrl_without_beta_begins_when_a_gradient_has_been_seen():
     X, y = make_data()
     for fit_intercept in (False, True):
         model = LazyNetClassifier(
-            rule=FTRL(alpha=0.1, beta=0.0), l2=0.1, shuffle=False, fit_intercept=fit_intercept
+            rule=FTRL(alpha=0.1, beta=0.0),
+            l1=1e-6,
+            l2=0.1,
+            shuffle=False,
+            fit_intercept=fit_intercept,
         ).partial_fit(X, y, classes=[0, 1])
         twin = DenseFTRL(
             X.shape[1], l1=1e-6, l2=0.1, alpha=0.1, beta=0.0, fit_intercept=fit_intercept

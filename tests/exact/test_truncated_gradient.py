@@ -163,7 +163,7 @@ def test_fit_is_stepping_by_hand(threshold):
 def test_gravity_at_every_step_is_the_subgradient_rule():
     """K = 1 and no threshold: rule="sgd", bit for bit, with l2 too."""
     X, y = make_data()
-    options = dict(l1=1e-2, l2=1e-2, max_iter=3, tol=None, random_state=0)
+    options = dict(l1=1e-2, l2=1e-2, eta0=0.2, max_iter=3, tol=None, random_state=0)
     here = LazyNetClassifier(rule="truncated_gradient", **options).fit(X, y)
     there = LazyNetClassifier(rule="sgd", **options).fit(X, y)
     np.testing.assert_array_equal(here.coef_, there.coef_)
@@ -173,7 +173,7 @@ def test_gravity_at_every_step_is_the_subgradient_rule():
     ("options", "message"),
     [
         (
-            dict(rule=TruncatedGradient(threshold=1.0)),
+            dict(rule=TruncatedGradient(threshold=1.0), l2=0.1),
             r"l2 must be 0 with rule=TruncatedGradient\(threshold=...\)",
         ),
         (dict(rule=TruncatedGradient(threshold=1.0), l2=0.0, engine="dense"), "engine is not used"),
