@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TypedDict
 
@@ -23,9 +23,12 @@ from lazynet.searches import SMALL, Ascent, Place, Search, Suitable, look
 
 Vector = NDArray[np.float64]
 
-# A search ends where its gap has not fallen by this factor in so many epochs: rounding, or a
+# A search gives up where its gap has not fallen by this factor in so many epochs: rounding, or a
 # minimum that does not exist, lets it come no nearer.
 _PROGRESS, _PATIENCE, _NOISE = 0.9, 200, 1e-16
+# From this ratio of the largest |y - b| at zero weights to the largest |y| on, the digits that
+# targets lose by their distance from 0 may be the ones that a small gap needs.
+_FAR = 1e-4
 
 
 @dataclass(frozen=True)
@@ -40,7 +43,7 @@ class Problem:
 
 
 class EpochOfSearch(TypedDict):
-    """One line of ``history_``; a search has one line for every visit of all features."""
+    """One line of ``history_``: epoch 0 is the start, and every other a step of the search."""
 
     epoch: int
     objective: float
@@ -66,11 +69,34 @@ class Minimum:
     #: epochs
     n_iter: int
     history: list[EpochOfSearch]
+    #: whether the search has given up because its gap fell no more
+    at_rest: bool = False
+    #: whether targets far from 0 may be why
+    far_targets: bool = False
 
     @property
     def converged(self) -> bool:
         """Whether the gap is as small as was asked for."""
         return self.gap <= self.target
+
+    def without_vectors(self) -> Minimum:
+        """The numbers of the minimum, without weights, duals and history."""
+        return replace(self, coef=np.zeros(0), duals=np.zeros(0), history=[])
+
+
+def why_late(late: Sequence[Minimum], max_iter: int) -> str:
+    """How searches ended that have not converged, and what helps."""
+    resting = [minimum for minimum in late if minimum.at_rest]
+    ends, helps = [], []
+    if len(resting) < len(late):
+        ends.append(f"after max_iter={max_iter} epochs")
+        helps.append("max_iter")
+    if resting:
+        ends.append("where the gap falls no more")
+    text = f"{' or '.join(ends)}: raise {' or '.join([*helps, 'tol'])}"
+    if any(minimum.far_targets for minimum in resting):
+        text += ", or subtract the mean from y, whose numbers are too far from 0 for such a gap"
+    return text
 
 
 def check_penalty(loss: Loss, l1: float, l2: float) -> None:
@@ -119,11 +145,18 @@ class Minimiser:
             )
         if not np.isfinite(self.at_zero):
             raise ValueError("y is so large that the loss of zero weights overflows; scale y")
+        away, largest = (np.abs(problem.y - b).max(initial=0.0) for b in (self.intercept, 0.0))
+        #: whether the targets are much further from 0 than from each other
+        self.far_targets = bool(
+            problem.fit_intercept and not problem.loss.margin and away < _FAR * largest
+        )
         self.weights = np.zeros(examples.n_columns)
         self.duals = self.mean.balanced_slopes(np.zeros(self.mean.n_rows), self.intercept)
         self._duals_at_zero = self.duals
         # u of the present duals, if it is known.
         self._correlations: Vector | None = None
+        # The duals with which a search ended that went to the present weights.
+        self._known_duals: Vector | None = None
 
     @cached_property
     def _columns(self) -> ActiveColumns:
@@ -142,13 +175,22 @@ class Minimiser:
             )
         return largest
 
-    def start_from(self, coef: Vector, intercept: float) -> None:
-        """Let the next search start from these weights."""
+    def target(self, tol: float) -> float:
+        """The gap to arrive at."""
+        # Rounding alone leaves a gap of about this size, even at zero weights that are the minimum.
+        return max(tol * self.at_zero, 4.0 * self._rounding_at_zero)
+
+    def start_from(self, coef: Vector, intercept: float, duals: Vector | None = None) -> None:
+        """Let the next search start from these weights, and from ``duals`` if they are better.
+
+        The slopes at the weights may not tell the duals where the slope of the loss jumps.
+        """
+        self._known_duals = None if duals is None or len(duals) != self.mean.n_rows else duals
         self.weights, self.intercept = np.array(coef, dtype=np.float64), intercept
         self.duals = self.mean.balanced_slopes(self.mean.margins(self.weights), intercept)
         self._correlations = None
 
-    def _begin(self, penalty: ElasticNet, target: float) -> tuple[Search, Place]:
+    def _begin(self, penalty: ElasticNet, target: float, max_iter: int) -> tuple[Search, Place]:
         """The search, and the place from which it goes."""
         mean = self.mean
         if mean.n_rows > MOST_ROWS:
@@ -160,6 +202,11 @@ class Minimiser:
         columns.start(penalty, self.weights, self.intercept)
         start = look(columns, penalty, self.duals.copy(), self._correlations)
         search = Suitable(columns, penalty, target, self.at_zero, self.generator)
+        if self._known_duals is not None:
+            other = look(columns, penalty, self._known_duals.copy())
+            start = other if other.gap < start.gap else start
+            search.go_on(start.gap, max_iter)
+            self._known_duals = None
         return search, start
 
     def to(
@@ -177,21 +224,20 @@ class Minimiser:
         """
         began = time.perf_counter()
         penalty = ElasticNet(l1, l2)
-        # Rounding alone leaves a gap of about this size, even at zero weights that are the minimum.
-        target = max(tol * self.at_zero, 4.0 * self._rounding_at_zero)
+        target = self.target(tol)
         # A small problem is solved to the last digits, which takes microseconds.
         small = self.mean.examples.n_values <= SMALL
-        search, now = self._begin(penalty, 0.0 if small else target)
+        search, now = self._begin(penalty, 0.0 if small else target, max_iter)
         history: list[EpochOfSearch] = []
         best: tuple[Place, Certificate] | None = None
         least, waited = np.inf, 0
-        for epoch in range(1, max_iter + 1):
-            if epoch > 1 or now.found is None:
+        for epoch in range(max_iter + 1):
+            if epoch > 0:
                 now = search.epoch(now)
             ended = time.perf_counter()
             history.append(
                 EpochOfSearch(
-                    epoch=epoch - 1,
+                    epoch=epoch,
                     objective=now.objective,
                     gap=max(now.gap, 0.0),
                     nonzeros=int(np.count_nonzero(now.weights)),
@@ -213,7 +259,7 @@ class Minimiser:
             if now.gap > target and not last_chance:
                 continue
             last, found = best, self._certificate(penalty, now, target)
-            if last is None or now.gap < last[0].gap:
+            if last is None or found.gap < last[1].gap:
                 best = now, found
             if last_chance:
                 break
@@ -233,6 +279,8 @@ class Minimiser:
             target,
             epoch,
             history,
+            at_rest=waited >= _PATIENCE,
+            far_targets=self.far_targets,
         )
 
     def _certificate(self, penalty: ElasticNet, at: Place, target: float) -> Certificate:

@@ -29,7 +29,10 @@ def _penalties(
     return ("l2", l2s) if same else ("l1", l1s)
 
 
-def _penalty_axis(axes: Any, name: str) -> None:
+def _penalty_axis(axes: Any, name: str, penalties: NDArray[np.float64]) -> None:
+    if np.ptp(penalties) == 0:
+        # A single penalty has no range that matplotlib could take its limits from.
+        axes.set_xlim(penalties.max() / 2, penalties.max() * 2)
     axes.set_xscale("log")
     axes.xaxis.set_inverted(True)
     axes.set_xlabel(f"{name}, from the largest penalty to the smallest")
@@ -85,7 +88,7 @@ def plot_path(path: Any, feature_names: Sequence[str] | None = None) -> Figure:
         bottom.plot(penalties, path.nonzeros, color="black", marker=".", drawstyle="default")
         bottom.set_title("number of weights that are not 0", loc="left")
         _count_axis(bottom, path.nonzeros.max())
-        _penalty_axis(bottom, name)
+        _penalty_axis(bottom, name, penalties)
     return figure
 
 
@@ -145,5 +148,5 @@ def plot_choice(model: Any) -> Figure:
         top.legend(fontsize=7.5, frameon=True, framealpha=1.0, edgecolor="none")
         bottom.set_title("number of weights that are not 0, mean of the folds", loc="left")
         _count_axis(bottom, counts.max())
-        _penalty_axis(bottom, name)
+        _penalty_axis(bottom, name, penalties)
     return figure

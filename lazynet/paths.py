@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,9 +19,9 @@ from sklearn.utils.multiclass import type_of_target
 
 from lazynet.certificates import certify
 from lazynet.estimators.base import SparseClassifier, SparseRegressor
-from lazynet.importances import check_sample_weight
+from lazynet.importances import check_every_class_counts, check_sample_weight
 from lazynet.losses import MINIMISED_LOSS, Loss, LossLike
-from lazynet.minimise import Minimiser, Minimum, Problem
+from lazynet.minimise import Minimiser, Minimum, Problem, why_late
 from lazynet.params import (
     EPOCHS,
     FLAG,
@@ -43,7 +43,6 @@ if TYPE_CHECKING:
 
 # So many points that do not arrive are named in a warning; the others are counted.
 _NAMED = 5
-_NOTHING = np.zeros(0)
 
 
 def _check_strengths(name: str, value: Any) -> NDArray[np.float64]:
@@ -172,7 +171,7 @@ class NetPath:
     n_iter: NDArray[np.int64]
     """The epochs that every point took."""
     converged: NDArray[np.bool_]
-    """Whether the gap is at most ``tol`` times ``at_zero``."""
+    """Whether the gap is at most ``tol`` times ``at_zero``, or what rounding alone makes of it."""
     at_zero: float
     """The objective with all weights 0 and the best intercept."""
     classes: NDArray[Any] | None = None
@@ -249,15 +248,18 @@ def net_path(
     smallest : float, default=1e-2
         The last l1 of the grid as a share of the first.
     tol : float, default=1e-4
-        The gap to arrive at, as a share of the objective at zero weights.
+        The gap to arrive at, as a share of the objective at zero weights; what rounding alone
+        makes of the gap at zero weights is always small enough.
     max_iter : int, default=1000
-        The most epochs that a point may take.
+        The most epochs that a point may take.  A search gives up before, with the same warning,
+        where its gap has not fallen by a tenth in 200 epochs.
     fit_intercept : bool, default=True
         Whether to learn an intercept, which is not penalised.
     sample_weight : array of shape (n_samples,), optional
         The importance of each row; a weight of 2 is two rows.
     random_state : int, RandomState or None, default=None
-        Seed of the order in which rows are visited.
+        Seed of the order in which rows are visited.  With None, two calls may differ, within
+        ``tol``.
 
     Returns
     -------
@@ -282,6 +284,8 @@ def net_path(
     grid = Grid(p.l1_ratio, p.l1s, p.l2s, p.n_points, p.smallest)
     X, targets, classes = _checked(X, y, p.loss)
     weights = check_sample_weight(sample_weight, X)
+    if classes is not None:
+        check_every_class_counts(classes, classes[(targets > 0).astype(np.intp)], weights)
     problem = Problem(X, targets, weights, p.loss, p.fit_intercept)
     minimiser = Minimiser(problem, new_generator(p.random_state))
     l1s, l2s = grid.at(minimiser.largest_l1)
@@ -289,7 +293,7 @@ def net_path(
     for minimum in follow(minimiser, l1s, l2s, tol=p.tol, max_iter=p.max_iter):
         # A path over many features would not fit into memory with all its zeros.
         rows.append(sparse.csr_matrix(minimum.coef))
-        minima.append(replace(minimum, coef=_NOTHING, duals=_NOTHING, history=[]))
+        minima.append(minimum.without_vectors())
     coefs = sparse.vstack(rows, format="csr")
     path = NetPath(
         l1s=l1s,
@@ -306,7 +310,7 @@ def net_path(
         classes=classes,
     )
     if not path.converged.all():
-        text = _late(path, p.tol, p.max_iter)
+        text = _late(path, p.tol, why_late([m for m in minima if not m.converged], p.max_iter))
         warnings.warn(text, ConvergenceWarning, stacklevel=2)
     return path
 
@@ -323,12 +327,12 @@ def follow(
     """
     for l1, l2 in zip(l1s.tolist(), l2s.tolist(), strict=True):
         if l1 >= minimiser.largest_l1:
-            yield _without_weights(minimiser, ElasticNet(l1, l2), options["tol"])
+            yield _without_weights(minimiser, ElasticNet(l1, l2), minimiser.target(options["tol"]))
         else:
             yield minimiser.to(l1, l2, **options)
 
 
-def _without_weights(minimiser: Minimiser, penalty: ElasticNet, tol: float) -> Minimum:
+def _without_weights(minimiser: Minimiser, penalty: ElasticNet, target: float) -> Minimum:
     """The minimum where every weight is 0: that with which a minimiser begins.
 
     A search would find it within tol only, with a few weights that are not 0.
@@ -342,8 +346,10 @@ def _without_weights(minimiser: Minimiser, penalty: ElasticNet, tol: float) -> M
         objective=found.objective,
         dual_objective=found.dual_objective,
         gap=found.gap,
-        target=tol * minimiser.at_zero,
-        n_iter=1,  # the certificate takes a pass over the rows
+        target=target,
+        n_iter=0,
+        at_rest=True,
+        far_targets=minimiser.far_targets,
         history=[],
     )
 
@@ -364,8 +370,9 @@ def _checked(
     X, y, classes = probe._check_training(X, y, None, reset=True)
     if len(classes) > 2:
         raise ValueError(
-            f"y must hold the labels of two classes, got {len(classes)} classes: give "
-            f"y == label for a path of one class against the rest, or take DualNetClassifierCV"
+            f"y must hold the labels of two classes for loss={loss.name!r}, got {len(classes)} "
+            f"classes: give y == label for a path of one class against the rest, or take "
+            f"DualNetClassifierCV; if y holds numbers, write loss='squared_error'"
         )
     ((targets, _),) = probe._problems(X, (y, classes), None)
     return X, targets, classes
@@ -376,15 +383,14 @@ def _is_numbers(y: Any) -> bool:
     return type_of_target(y) == "continuous"
 
 
-def _late(path: NetPath, tol: float, max_iter: int) -> str:
+def _late(path: NetPath, tol: float, why: str) -> str:
     """The text of the warning about points that did not arrive."""
     late = np.flatnonzero(~path.converged)
     name, values = ("l1", path.l1s) if path.l1s.any() else ("l2", path.l2s)
     named = ", ".join(f"{value:.3g}" for value in values[late[:_NAMED]])
     others = f" and {len(late) - _NAMED} more" if len(late) > _NAMED else ""
     return (
-        f"{len(late)} of {len(path)} points have not come within tol={tol:g} after "
-        f"max_iter={max_iter} epochs: {name} = {named}{others}; the largest gap is "
-        f"{path.gaps[late].max():.3g} where {tol * path.at_zero:.3g} was asked for; raise max_iter "
-        f"or tol, or see gaps"
+        f"{len(late)} of {len(path)} points have not come within tol={tol:g}: "
+        f"{name} = {named}{others}; the largest gap is {path.gaps[late].max():.3g} where "
+        f"{tol * path.at_zero:.3g} was asked for.  The search ended {why}"
     )

@@ -125,12 +125,20 @@ class Multipliers(Newton):
     """
 
     def __init__(
-        self, columns: ActiveColumns, penalty: ElasticNet, target: float, strength: float
+        self,
+        columns: ActiveColumns,
+        penalty: ElasticNet,
+        target: float,
+        at_zero: float,
+        known_gap: float = np.inf,
     ) -> None:
         super().__init__(columns, penalty, target)
         # Where zero weights have no loss, any strength will do.
-        strength = strength or 1.0
-        self.strength, self.weakest = _STRENGTH * strength, _WEAKEST * strength
+        strength = at_zero or 1.0
+        self.weakest = _WEAKEST * strength
+        # With known duals the search goes on about where one from zero would have this gap.
+        share = min(_STRENGTH, (known_gap / strength) ** 0.5)
+        self.strength = max(share * strength, self.weakest)
         self.least_strength = _LEAST_STRENGTH * strength
         # The gap when it had last halved, and the epochs since then.
         self.halved, self.waited = np.inf, 0
@@ -251,27 +259,36 @@ class Suitable:
         columns: ActiveColumns,
         penalty: ElasticNet,
         target: float,
-        strength: float,
+        at_zero: float,
         generator: np.random.RandomState,
     ) -> None:
         self.columns, self.penalty, self.target = columns, penalty, target
-        self.strength, self.generator = strength, generator
+        self.at_zero, self.generator = at_zero, generator
         self.newton = self._new_newton()
         self.ascent: Ascent | None = None
-        self.ascents = 0
+        self.ascents_left = _EPOCHS_OF_ASCENT
 
-    def _new_newton(self) -> Newton:
+    def go_on(self, gap: float, max_iter: int) -> None:
+        """Go on from the place and the duals at which another search has ended with this gap."""
+        self.newton = self._new_newton(gap)
+        # A few epochs of dual ascent may lead away from where they began.
+        if max_iter < _EPOCHS_OF_ASCENT:
+            self.ascents_left = 0
+
+    def _new_newton(self, known_gap: float = np.inf) -> Newton:
         if self.columns.mean.loss.curvature is None:
-            return Multipliers(self.columns, self.penalty, self.target, self.strength)
+            return Multipliers(
+                self.columns, self.penalty, self.target, self.at_zero, known_gap
+            )
         return Newton(self.columns, self.penalty, self.target)
 
     def epoch(self, last: Place) -> Place:
         dense = self.penalty.l1 == 0.0 or self.columns.density > _DENSE
         large = self.columns.mean.examples.n_values > SMALL
-        if self.penalty.l2 > 0.0 and large and dense and self.ascents < _EPOCHS_OF_ASCENT:
+        if self.penalty.l2 > 0.0 and large and dense and self.ascents_left:
             if self.ascent is None:
                 self.ascent = Ascent(self.columns.mean, self.penalty, self.generator)
-            self.ascents += 1
+            self.ascents_left -= 1
             return self.ascent.epoch(last)
         if self.ascent is not None:
             self.ascent, self.newton = None, self._new_newton()

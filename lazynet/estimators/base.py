@@ -38,7 +38,11 @@ _FOREIGN: dict[str, tuple[str, ...]] = {
         "l2=...",
         "l1_ratios=(1.0,) for l1, l1_ratios=(0.5,) for both, or l1s=0.0, l2s=... for l2",
     ),
-    "C": ("l2=1/(C*n_samples)", "l1s=1/(C*n_samples)"),
+    "C": (
+        "l1=0, l2=1/(C*n_samples), or l1=1/(C*n_samples), l2=0 for penalty='l1'",
+        "l2=1/(C*n_samples)",
+        "l1s=1/(C*n_samples)",
+    ),
     "Cs": ("l1s=1/(Cs*n_samples)",),
     "n_alphas": ("n_points=...",),
     "nlambda": ("n_points=...",),

@@ -12,9 +12,21 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
 from lazynet.estimators.base import SparseClassifier, SparseLinear, SparseRegressor, helpful
-from lazynet.importances import CLASS_WEIGHT, check_sample_weight, importances
+from lazynet.importances import (
+    CLASS_WEIGHT,
+    check_every_class_counts,
+    check_sample_weight,
+    importances,
+)
 from lazynet.losses import MINIMISED_LOSS, LossLike
-from lazynet.minimise import EpochOfSearch, Minimiser, Minimum, Problem, check_penalty
+from lazynet.minimise import (
+    EpochOfSearch,
+    Minimiser,
+    Minimum,
+    Problem,
+    check_penalty,
+    why_late,
+)
 from lazynet.params import EPOCHS, FLAG, POSITIVE, STRENGTH, THREADS, VERBOSITY, table
 from lazynet.seeds import SEED, new_generator
 from lazynet.threads import Workers
@@ -71,14 +83,16 @@ class _DualNetModel(SparseLinear):
             )
             if warm:
                 intercept = float(self._intercepts()[row]) if p.fit_intercept else 0.0
-                minimiser.start_from(self._dense_coef()[row], intercept)
+                known = self.__dict__.get("_duals", [])
+                duals = known[row] if row < len(known) else None
+                minimiser.start_from(self._dense_coef()[row], intercept, duals)
 
             def after(epoch: EpochOfSearch) -> None:
                 workers.check()
                 if p.verbose > 0:
                     print(
                         (f"problem {row}  " if len(problems) > 1 else "")
-                        + f"epoch {epoch['epoch'] + 1:4d}  objective {epoch['objective']:.6g}  "
+                        + f"epoch {epoch['epoch']:4d}  objective {epoch['objective']:.6g}  "
                         f"gap {epoch['gap']:.3g}  nonzeros {epoch['nonzeros']}  "
                         f"{epoch['seconds']:.3f} s"
                     )
@@ -97,6 +111,7 @@ class _DualNetModel(SparseLinear):
             ("dual_objective_", [float(minimum.dual_objective) for minimum in found]),
         ):
             setattr(self, name, values[0] if len(values) == 1 else np.array(values))
+        self._duals = [minimum.duals for minimum in found] if p.warm_start else []
         self.n_iter_ = max(minimum.n_iter for minimum in found)
         self.history_ = [
             {"problem": row, **record} if len(found) > 1 else dict(record)
@@ -105,10 +120,10 @@ class _DualNetModel(SparseLinear):
         ]
         return [
             ConvergenceWarning(
-                f"the duality gap is {minimum.gap:.3g} after max_iter={p.max_iter} epochs"
+                f"the duality gap is {minimum.gap:.3g}"
                 + (f" for class {row}" if len(found) > 1 else "")
-                + f", and tol={p.tol:g} asks for {minimum.target:.3g}: raise max_iter or tol"
-                + ("" if p.l2 > 0 else ", or give an l2 > 0, with which the search is faster")
+                + f", and tol={p.tol:g} asks for {minimum.target:.3g}.  The search ended "
+                + why_late([minimum], p.max_iter)
             )
             for row, minimum in enumerate(found)
             if not minimum.converged
@@ -135,18 +150,20 @@ class DualNetClassifier(SparseClassifier, _DualNetModel):
         The strengths of the penalty, at least 0.  At most one of them may be 0: without a penalty
         there is no certificate, and perhaps no minimum.
     tol : float, default=1e-4
-        Stop when the duality gap is at most ``tol`` times the objective at zero weights.
+        Stop when the duality gap is at most ``tol`` times the objective at zero weights, or no
+        larger than what rounding alone makes of it there.
     max_iter : int, default=1000
-        The largest number of epochs; an epoch visits all rows at least once.  A search that ends
-        before the gap is small enough gives a ``ConvergenceWarning`` with the gap.
+        The largest number of epochs; an epoch visits all rows at least once.  A search gives up
+        before, where its gap has not fallen by a tenth in 200 epochs.  A search that ends before
+        the gap is small enough gives a ``ConvergenceWarning`` with the gap, and says why it ended.
     fit_intercept : bool, default=True
         Whether to fit an intercept, which is not penalised.
     class_weight : dict, "balanced" or None, default=None
         The importance of an example by its class.  An example of importance 2 counts as two rows.
     warm_start : bool, default=False
-        Let ``fit`` start from the weights of the last fit.
+        Let ``fit`` start from the weights of the last fit, and keep a number per row for the next.
     random_state : int, RandomState or None, default=None
-        Seed of the order of the rows.
+        Seed of the order of the rows.  With None, two fits may differ, within ``tol``.
     n_jobs : int or None, default=None
         Threads for several classes.  The number of threads changes no bit of the model.
     verbose : int, default=0
@@ -164,9 +181,9 @@ class DualNetClassifier(SparseClassifier, _DualNetModel):
     objective_, dual_objective_ : float, or ndarray of shape (n_classes,)
         The objective of the weights, and the lower bound on the least objective.
     n_iter_ : int
-        Epochs, the largest number of any class.
+        Epochs after the start, the largest number of any class.
     history_ : list of dict
-        Per epoch: ``epoch``, ``objective``, ``gap`` (an estimate: ``duality_gap_`` also accounts
+        Per epoch, and for the start as epoch 0: ``epoch``, ``objective``, ``gap`` (an estimate: ``duality_gap_`` also accounts
         for rounding), ``nonzeros``, ``seconds`` (of this epoch); with several classes also
         ``problem``, the row of ``coef_``.
     classes_ : ndarray of shape (n_classes,)
@@ -231,6 +248,7 @@ class DualNetClassifier(SparseClassifier, _DualNetModel):
         p = self._settle()
         X, y, classes = self._check_training(X, y, None, reset=not p.warm_start)
         weights = importances(p.class_weight, classes, X, y, sample_weight)
+        check_every_class_counts(classes, y, weights)
         warnings = self._fit(p, X, (y, classes), weights, effective_n_jobs(p.n_jobs))
         self.classes_ = classes
         return warnings

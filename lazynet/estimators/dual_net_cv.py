@@ -16,6 +16,7 @@ from sklearn.base import is_classifier
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import get_scorer, get_scorer_names
 from sklearn.model_selection import check_cv
+from sklearn.utils.validation import check_is_fitted
 
 from lazynet.choice import Fold, Point, best_and_sparsest, check_folds, means_and_errors
 from lazynet.data import unusable, usable_rows
@@ -23,7 +24,7 @@ from lazynet.estimators.base import SparseClassifier, SparseLinear, SparseRegres
 from lazynet.importances import CLASS_WEIGHT, check_sample_weight, importances, total_of
 from lazynet.kernels.losses import values_and_slopes
 from lazynet.losses import MINIMISED_LOSS, Loss, LossLike
-from lazynet.minimise import Minimiser, Minimum, Problem
+from lazynet.minimise import Minimiser, Minimum, Problem, why_late
 from lazynet.params import (
     EPOCHS,
     FLAG,
@@ -129,7 +130,8 @@ class _Walked(NamedTuple):
 
     losses: NDArray[np.float64]
     nonzeros: NDArray[np.int64]
-    late: NDArray[np.bool_]
+    #: those that did not converge, without their weights
+    late: list[Minimum]
     #: by point, if there is a scorer
     scores: NDArray[np.float64] | None
 
@@ -307,7 +309,7 @@ class _ChosenNet(SparseLinear):
         X, held_out = rows.X[fold.train], rows.X[fold.test]
         shape = len(task.problems), len(l1s)
         losses, nonzeros = np.zeros(shape), np.zeros(shape, np.int64)
-        late = np.zeros(shape, np.bool_)
+        late: list[Minimum] = []
         models: list[list[tuple[sparse.csr_matrix, float]]] = []
         for row, (number, seed) in enumerate(zip(task.problems, task.seeds, strict=True)):
             targets, weights = rows.problems[number]
@@ -322,7 +324,8 @@ class _ChosenNet(SparseLinear):
                 predictions = held_out @ minimum.coef + minimum.intercept
                 losses[row, point] = held_out_loss(p.loss, predictions, *judged)
                 nonzeros[row, point] = np.count_nonzero(minimum.coef)
-                late[row, point] = not minimum.converged
+                if not minimum.converged:
+                    late.append(minimum.without_vectors())
                 if p.scoring:
                     models[row].append((sparse.csr_matrix(minimum.coef), minimum.intercept))
         scores = None
@@ -360,8 +363,8 @@ class _ChosenNet(SparseLinear):
         tasks: Sequence[_Task],
         walks: Sequence[_Walked],
         shape: tuple[int, ...],
-    ) -> int:
-        """Set the tables of losses and scores; returns how many minima came too late."""
+    ) -> list[Minimum]:
+        """Set the tables of losses and scores; returns the minima that did not converge."""
         n_problems = len(rows.problems)
         losses, nonzeros = np.zeros((*shape, len(folds))), np.zeros((*shape, len(folds)), np.int64)
         scores = None if walks[0].scores is None else np.zeros((*shape, len(folds)))
@@ -378,34 +381,47 @@ class _ChosenNet(SparseLinear):
             float(len(fold.test) if weights is None else weights[fold.test].sum()) for fold in folds
         ]
         self.means_, self.standard_errors_ = means_and_errors(judged_by, np.array(of_folds))
-        return sum(int(walked.late.sum()) for walked in walks)
+        return [minimum for walked in walks for minimum in walked.late]
 
     def _unfinished(
-        self, p: SimpleNamespace, late: int, minima: Sequence[Minimum]
+        self, p: SimpleNamespace, late: Sequence[Minimum], minima: Sequence[Minimum]
     ) -> list[Warning]:
-        """Warnings about minima that did not come within tol."""
-        text = f"not come within tol={p.tol:g} after max_iter={p.max_iter} epochs"
+        """Warnings about minima that did not come within tol, and a best point at an end."""
         found: list[Warning] = []
+        ratio, point = self.best_index_
+        if 0 < point == self.means_.shape[1] - 1:
+            smaller = "l1s or l2s" if p.l1s is not None or p.l2s is not None else "smallest"
+            found.append(
+                UserWarning(
+                    f"the best penalty, l1={self.l1s_[ratio, point]:.3g} and "
+                    f"l2={self.l2s_[ratio, point]:.3g}, is the last one that was tried: a smaller "
+                    f"one may be better; lower {smaller}"
+                )
+            )
         if late:
             fits = self.nonzeros_.size * len(minima)
             found.append(
                 ConvergenceWarning(
-                    f"{late} of the {fits} minima in the folds have {text}: the choice of the "
-                    f"penalty may be a little off; raise max_iter or smallest"
+                    f"{len(late)} of the {fits} minima in the folds have not come within "
+                    f"tol={p.tol:g}: the choice of the penalty may be a little off.  The searches "
+                    f"ended {why_late(late, p.max_iter)}; a larger smallest leaves the slowest out"
                 )
             )
-        if not all(minimum.converged for minimum in minima):
-            worst = max(minimum.gap for minimum in minima)
+        left = [minimum for minimum in minima if not minimum.converged]
+        if left:
+            worst = max(minimum.gap for minimum in left)
             found.append(
                 ConvergenceWarning(
-                    f"the minimum at the chosen penalty, on all rows, has {text}: the duality gap "
-                    f"is {worst:.3g}; raise max_iter"
+                    f"the minimum at the chosen penalty, on all rows, has not come within "
+                    f"tol={p.tol:g}: the duality gap is {worst:.3g}.  The search ended "
+                    f"{why_late(left, p.max_iter)}"
                 )
             )
         return found
 
     def plot(self) -> Figure:
         """``plot_choice`` of this model."""
+        check_is_fitted(self)
         return plot_choice(self)
 
 
@@ -490,9 +506,11 @@ class DualNetClassifierCV(SparseClassifier, _ChosenNet):
         Take the sparsest model within one standard error of the best: of every ratio the largest
         penalty whose mean is that good, and of those the one with the fewest nonzeros.
     tol : float, default=1e-4
-        The duality gap to arrive at, at every point, as a share of the objective at zero weights.
+        The duality gap to arrive at, at every point, as a share of the objective at zero weights;
+        what rounding alone makes of the gap there is always small enough.
     max_iter : int, default=1000
-        The most epochs that a point may take.
+        The most epochs that a point may take.  A search gives up before, with the same warning,
+        where its gap has not fallen by a tenth in 200 epochs.
     fit_intercept : bool, default=True
         Whether to learn an intercept, which is not penalised.
     class_weight : dict, "balanced" or None, default=None
@@ -500,6 +518,7 @@ class DualNetClassifierCV(SparseClassifier, _ChosenNet):
         the scores of a ``scoring``.
     random_state : int, RandomState or None, default=None
         Seed of the order in which rows are visited; the folds have a seed of their own in ``cv``.
+        With None, two fits may differ, within ``tol``.
     n_jobs : int or None, default=None
         Threads that share folds, ratios and classes; None is one thread, -1 one per processor.
         Every thread has a copy of the rows of its fold.  The model is the same for any number of
