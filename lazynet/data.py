@@ -3,9 +3,9 @@
 A CSR matrix of float32 or float64 with int32 or int64 indices is used in place, also if it is
 read-only or memory-mapped, and whatever the order of the columns in a row; any other matrix is
 converted.  A thread that writes to X while a model learns from X can spoil the model, but corrupts
-no memory.  A memory-mapped file that is made
-shorter while it is read ends the process (SIGBUS): no program can check for that beforehand.
-Predictions use SciPy's matrix product, which relies on X not changing during the product.
+no memory.  A memory-mapped file that is made shorter while it is read ends the process (SIGBUS): no
+program can check for that beforehand.  Predictions use SciPy's matrix product, which relies on X
+not changing during the product.
 """
 
 from __future__ import annotations

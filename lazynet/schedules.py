@@ -248,8 +248,8 @@ def known_after_stall(schedule: Schedule) -> Schedule | None:
     return schedule.lowered() if isinstance(schedule, Adaptive) else None
 
 
-# The scale of the rates: of losses of a margin, and of losses of numbers.
-_MARGINS, _NUMBERS = 32.0, 8.0
+# The scale C of the rates: for losses of a margin, and of numbers with and without a bounded slope.
+_MARGINS, _NUMBERS, _UNBOUNDED_NUMBERS = 32.0, 16.0, 8.0
 # Rows of a size |x|^2 beyond this many mean sizes m have a smaller rate.
 _SLACK = 8.0
 # The squared size of the intercept's feature, beside rows of the mean norm.
@@ -274,13 +274,14 @@ class FromData(ParameterObject):
     intercept is k eta.
 
     - Losses of a margin: C = 32, Y = G = 1, k = 1/32.
-    - Losses of numbers: C = 8 and k = 1; Y is the standard deviation of the targets so far, for the
-      intercept (and without one for the weights) their root mean square.  G is the size of a slope:
-      Y for "squared_error", the smaller of Y and epsilon for "huber", 1 for "absolute_error" and
-      "epsilon_insensitive".  The intercept has an acc and a G of its own.
-    - Unbounded slopes ("squared_error", "squared_hinge"): eta has no factor sqrt(min(1, 8 / u)),
-      because the step is implicit, with the slope at the weights after the step.  No other step on
-      a loss of numbers goes beyond its target.
+    - Losses of numbers: C = 8 where slopes are unbounded, else 16, and k = 1; Y is the standard
+      deviation of the targets so far, for the intercept (and without one for the weights) their
+      root mean square.  G is the size of a slope: Y where slopes are unbounded, the smaller of Y
+      and epsilon for "huber", 1 for "absolute_error" and "epsilon_insensitive".  The intercept has
+      an acc and a G of its own.
+    - Unbounded slopes ("squared_error", "squared_hinge" and the like): eta has no factor
+      sqrt(min(1, 8 / u)), because the step is implicit, with the slope at the weights after the
+      step.  No other step on a loss of numbers goes beyond its target.
 
     m is refreshed at the rows 0, 1, 2, 4, 8, ... that are not empty.  Every weight is then
     multiplied by sqrt(m_old / m_new), at no cost, so that neither short nor giant first rows leave
@@ -288,7 +289,7 @@ class FromData(ParameterObject):
     to multiply y of a loss of numbers, and epsilon, multiplies the model.  (This holds for the
     rates: a penalty must be scaled along.)  Weights that a model starts from are not multiplied.
 
-    A model of numbers must not follow the noise of the last rows.  After 64, 128, 256, ... rows the
+    A model of numbers must not follow the noise of the last rows.  After 32, 64, 128, ... rows the
     squared slopes since the last look are compared with those before: if they did not fall by 5
     percent, the rate of the weights is multiplied by 0.5^(1/4), until they fall by 10 percent, and
     the rate of the intercept for good by 1/4.
@@ -298,13 +299,20 @@ class FromData(ParameterObject):
     >>> from lazynet import Stepper
     >>> stepper = Stepper(1, loss="squared_error", schedule=FromData())
     >>> [round(stepper.step([0], [1.0], target=1.0), 3) for _ in range(3)]
-    [0.0, 0.727, 0.924]
+    [0.0, 0.727, 0.925]
     """
 
     name: ClassVar[str] = "from_data"
 
     def rates(self, start: int, stop: int) -> NDArray[np.float64]:
-        """Refused: there are no rates before there are rows."""
+        """Refused: there are no rates before there are rows.
+
+        >>> FromData().rates(0, 2)
+        Traceback (most recent call last):
+        ...
+        ValueError: schedule=FromData() computes its rates from the rows as it learns from them, \
+and cannot give them beforehand
+        """
         raise ValueError(
             "schedule=FromData() computes its rates from the rows as it learns from them, and "
             "cannot give them beforehand"
@@ -326,7 +334,7 @@ class FromData(ParameterObject):
         smooth = numbers and loss.curvature is not None
         bounded = 1.0 if not smooth else np.inf if loss.unbounded_slope else loss.epsilon
         return (
-            _NUMBERS if numbers else _MARGINS,
+            _MARGINS if not numbers else _UNBOUNDED_NUMBERS if loss.unbounded_slope else _NUMBERS,
             _SLACK,
             l1,
             l2,

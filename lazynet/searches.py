@@ -35,10 +35,11 @@ _STEP, _FARTHEST = 1.5, 1e8
 # Epochs after which the centre of a loss without curvature moves in any case.
 _MOST_WAITING = 10
 # The smoothing of a loss whose slope jumps: its strength at first, in units of the objective at
-# zero weights, the factor by which it falls, and the least strength.
-_STRENGTH, _WEAKER, _WEAKEST = 1.0, 0.7, 1e-2
-# Epochs without so much progress after which a small problem is left to an interior point method.
-_PROGRESS, _MOST_RESTING = 0.9, 10
+# zero weights, the factor by which it falls, the least strength, and the least of all where the gap
+# has not halved in so many epochs.
+_STRENGTH, _WEAKER, _WEAKEST, _LEAST_STRENGTH, _SLOW = 1.0, 0.7, 1e-2, 1e-6, 6
+# The epochs without a halved gap after which a small problem is left to an interior point method.
+_AT_REST = 12
 # The share of X in the columns of the working set from which dual ascent is the faster method, and
 # the epochs that dual ascent gets.
 _DENSE, _EPOCHS_OF_ASCENT = 0.5, 60
@@ -108,7 +109,7 @@ class Newton:
         if correlations is None:
             correlations = columns.mean.correlations(last.duals)
         joined = columns.admit(correlations)
-        columns.improve(last.gap, self.target, joined)
+        self.solved = columns.improve(last.gap, self.target, joined)
         return look(columns, self.penalty, columns.duals.copy())
 
 
@@ -130,23 +131,30 @@ class Multipliers(Newton):
         # Where zero weights have no loss, any strength will do.
         strength = strength or 1.0
         self.strength, self.weakest = _STRENGTH * strength, _WEAKEST * strength
-        self.least, self.resting, self.been_inside = np.inf, 0, False
+        self.least_strength = _LEAST_STRENGTH * strength
+        # The gap when it had last halved, and the epochs since then.
+        self.halved, self.waited = np.inf, 0
+        self.been_inside = False
 
     def epoch(self, last: Place) -> Place:
         smoothing = Smoothing(self.strength, last.duals)
         self.columns.start(self.penalty, last.weights, last.intercept, smoothing)
         place = self._improved(last)
-        if place.gap > 0.5 * last.gap:
+        if place.gap < 0.5 * self.halved:
+            self.halved, self.waited = place.gap, 0
+        else:
+            self.waited += 1
+        if self.waited >= _SLOW and self.solved:
+            self.strength = max(_WEAKER * self.strength, self.least_strength)
+        elif place.gap > 0.5 * last.gap and self.strength > self.weakest:
             self.strength = max(_WEAKER * self.strength, self.weakest)
-        self.resting = 0 if place.gap < _PROGRESS * self.least else self.resting + 1
-        self.least = min(self.least, place.gap)
-        return self._from_inside(place) if self.resting == _MOST_RESTING else place
+        return self._from_inside(place) if self.waited >= _AT_REST else place
 
     def _from_inside(self, last: Place) -> Place:
         """The place that an interior point method finds, once, if it is the better one."""
         if self.been_inside or not interior.suits(self.columns.mean):
             return last
-        self.been_inside, self.resting = True, 0
+        self.been_inside = True
         found = interior.minimum_inside(self.columns.mean, self.penalty, last.intercept)
         if found is None:
             return last

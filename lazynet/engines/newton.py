@@ -57,6 +57,7 @@ class ActiveColumns:
     >>> columns.admit(np.array([3.0]))
     1
     >>> columns.improve(gap=4.5, target=1e-9, joined=1)
+    True
     >>> columns.weights
     array([2.])
     """
@@ -129,8 +130,12 @@ class ActiveColumns:
         self._add(features)
         return len(features)
 
-    def improve(self, gap: float, target: float, joined: int) -> None:
-        """Take Newton steps until the gap on the working set is small beside ``gap``."""
+    def improve(self, gap: float, target: float, joined: int) -> bool:
+        """Take Newton steps until the gap on the working set is small beside ``gap``.
+
+        Returns whether it has become so small.
+        """
+        solved = False
         # Where no feature has joined, the gap of the working set is the gap of the whole problem.
         share = _SHARE_OF_GAP if joined else _SHARE_OF_GAP_ALONE
         aim = max(share * gap, _SHARE_OF_TARGET * target)
@@ -140,6 +145,7 @@ class ActiveColumns:
             estimate, violation, absolute, slope = self.set.model(aim)
             settled = abs(slope) <= 1e-3 * self.penalty.l1 + 1e-12
             if step and estimate <= aim and (settled or not self.mean.fit_intercept):
+                solved = True
                 break
             if step and estimate > _TOO_LITTLE * last and accuracy > _SHARPEST:
                 accuracy *= _SHARPER
@@ -151,3 +157,4 @@ class ActiveColumns:
                 break
         self.set.refresh()
         self._read()
+        return solved

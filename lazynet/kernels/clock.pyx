@@ -155,11 +155,6 @@ def run(
                 proposal.keep = steps.keep[step]
                 proposal.keep_low = steps.keep_low[step]
                 proposal.pull = steps.pull[step]
-                if averaged and past_is_worn(
-                    &past, totals, &clock, &task.reach, work, proposal.keep, proposal.pull
-                ):
-                    status = WORN_OUT
-                    break
             prefetch(examples.targets + at.ahead)
 
             if fields[PENDING] == 1.0:
@@ -213,13 +208,15 @@ def run(
                         state, clock = state_before, clock_before
                     status = OVERFLOWED
                     break
-                if adaptive:
-                    if averaged and past_is_worn(
-                        &past, totals, &clock, &task.reach, work, proposal.keep, proposal.pull
-                    ):
+                if averaged and past_is_worn(
+                    &past, totals, &clock, &task.reach, work, proposal.keep, proposal.pull
+                ):
+                    # The step begins again after the sweep; a row counts only once.
+                    if adaptive:
                         fields[PENDING] = 2.0
-                        status = WORN_OUT
-                        break
+                    status = WORN_OUT
+                    break
+                if adaptive:
                     state.progress, state.rate = proposal.progress, proposal.rate
                     state.intercept_progress = proposal.intercept_progress
                     state.intercept_move = move_of_intercept

@@ -21,7 +21,7 @@ cdef enum:
     LOADED = 11          # 1 if the weights were given: they are not rescaled with m
     STALLS = 12          # how often there was no progress ...
     LOWERINGS = 13       # ... less how often there was some again, but not below 0
-    NEXT_LOOK = 14       # the rows seen at which progress is judged next: 0, 32, 64, 128, ...
+    NEXT_LOOK = 14       # the rows seen at which progress is judged next: 0, 16, 32, 64, ...
     SQUARED_SLOPES = 15  # sum of the squared slopes since the last look
     MEAN_BEFORE = 16     # the mean of the squared slopes between the last two looks
     N_FROM_DATA_FIELDS = 17
@@ -29,7 +29,7 @@ cdef enum:
 
 # The rows seen at the first look, and the share of the slopes' squares that is no progress.
 cdef enum:
-    FIRST_LOOK = 32
+    FIRST_LOOK = 16
 
 
 cdef struct FromData:

@@ -37,6 +37,8 @@ class DenseFromData:
     0.0
     >>> twin.m, twin.rate  # 8 * 4 / sqrt(16 + 8 * 16) / 4
     (4.0, 0.6666666666666666)
+    >>> round(twin.predict([0], [2.0]), 3)
+    2.909
     >>> round(twin.step([0], [2.0], target=4.0), 3)  # an implicit step does not overshoot
     2.909
     """
@@ -72,7 +74,11 @@ class DenseFromData:
         self.rate = 0.0  # of the last step
 
     def predict(self, indices: Iterable[int], values: Iterable[float]) -> float:
-        """w.x + b at the present weights."""
+        """w.x + b at the present weights.
+
+        >>> DenseFromData(1).predict([0], [2.0])
+        0.0
+        """
         pairs = zip(indices, values, strict=True)
         return sum((self.weights[j] * x for j, x in pairs), self.intercept)
 
@@ -105,12 +111,12 @@ class DenseFromData:
         return p
 
     def _look(self) -> None:
-        """After 64, 128, 256, ... rows, compare the squared slopes of the two last stretches."""
+        """After 32, 64, 128, ... rows, compare the squared slopes of the two last stretches."""
         n = self.t
-        if n < 64 or n & (n - 1):
+        if n < 32 or n & (n - 1):
             return
         last = math.fsum(self.squared_slopes[n // 2 :]) / (n // 2)
-        start = n // 4 if n > 64 else 0  # the first stretch has 32 rows
+        start = n // 4 if n > 32 else 0  # the first stretch has 16 rows
         before = math.fsum(self.squared_slopes[start : n // 2]) / (n // 2 - start)
         if before and last > 0.95 * before:
             self.stalls, self.lowerings = self.stalls + 1, self.lowerings + 1
@@ -136,7 +142,7 @@ class DenseFromData:
         k = (INTERCEPT_OF_NUMBERS if numbers else INTERCEPT_OF_MARGINS) * self.fit_intercept
         u = ((size / self.m if size else 0.0) + k) / (1.0 + k)
         counted = weight * weight * min(u, 8.0)
-        share = (8.0 if numbers else 32.0) / (1.0 + k)
+        share = (32.0 if not numbers else 8.0 if implicit else 16.0) / (1.0 + k)
         if not implicit and u > 8.0:
             share *= math.sqrt(8.0 / u)
         spread, root_mean_square = self._scales() if numbers else (1.0, 1.0)

@@ -237,8 +237,8 @@ def test_a_failed_call_takes_the_scale_back(rule, before, loaded):
     untouched = copy.deepcopy(model)
     bad = sparse.vstack([X[before : before + 20], sparse.csr_matrix(np.full((2, 40), 1e10))])
     importances = np.r_[np.ones(20), np.full(2, 1e308)]
+    targets = np.r_[y[before : before + 20], 1, -1]
     with pytest.raises(FloatingPointError):
-        targets = np.r_[y[before : before + 20], 1, -1]
         model.partial_fit(bad.tocsr(), targets, sample_weight=importances)
     for each in (model, untouched):
         each.partial_fit(X, y)
