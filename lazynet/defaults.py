@@ -25,7 +25,7 @@ MAX_ITER_OF_CLASSIFIERS, MAX_ITER_OF_REGRESSORS = 10, 100
 #: The share of the best loss by which an epoch must beat it, to count as progress.
 TOL = 1e-3
 #: Epochs in a row without progress that end a fit.
-N_ITER_NO_CHANGE = 3
+N_ITER_NO_CHANGE = 5
 #: l1 of a fit that is given none, in the units of the rows, divided by their number.
 L1_SHARE = 0.003
 #: The share of the rows that early stopping holds out.

@@ -621,7 +621,7 @@ class LazyNetClassifier(SparseClassifier, _ElasticNetModel):
         whole epoch, and those at its end are kept; it cannot judge an average, so that without
         ``early_stopping`` the average of all epochs is kept.  None: exactly ``max_iter`` epochs,
         and, without ``early_stopping``, the weights after the last.
-    n_iter_no_change : int, default=3
+    n_iter_no_change : int, default=5
         Epochs without progress after which training stops; see ``tol``.
     early_stopping : bool, default=False
         Hold out some rows, and judge every epoch by the loss on them; see ``tol``.  A classifier

@@ -18,10 +18,13 @@ STRENGTHS = {
     "hinge": 0.01,
     "squared_hinge": 0.5,
     "modified_huber": 0.1,
+    "smooth_hinge": 0.03,
+    "perceptron": 0.01,
     "squared_error": 0.5,
     "absolute_error": 0.2,
     "huber": 0.03,
     "epsilon_insensitive": 0.2,
+    "squared_epsilon_insensitive": 1.0,
 }
 # The gamma of the intercept there.
 _INTERCEPT_GAMMA = 3.0

@@ -27,6 +27,8 @@ Place = Callable[[NDArray[Any]], NDArray[Any]]
 Arguments = dict[str, Any]
 #: Every kind of cell that an engine has.
 KINDS = sorted(row.engine.kind for row in ALGORITHMS.values() if row.engine is not None)
+#: The kinds whose weights the kernel brings current; of the others the engines do.
+SWEPT = ("adagrad",)
 
 
 def kernel_functions() -> dict[str, Callable[..., Any]]:
@@ -50,7 +52,8 @@ def kernel_functions() -> dict[str, Callable[..., Any]]:
                     if not method.startswith("_") and callable(function):
                         found[f"{module.name}.{name}.{method}"] = function
             elif callable(offered) and "kind" in inspect.signature(offered).parameters:
-                found.update({f"{module.name}.{name} {kind}": offered for kind in KINDS})
+                kinds = SWEPT if name == "sweep" else KINDS
+                found.update({f"{module.name}.{name} {kind}": offered for kind in kinds})
             elif callable(offered):
                 found[f"{module.name}.{name}"] = offered
     return found
@@ -383,7 +386,6 @@ def _recipes_for(kind: str) -> dict[str, Callable[[Parts], Arguments]]:
             **_rule(p, kind), cells=_cells(p, kind), weights=p.reals(p.d)
         ),
         f"cells.retune {kind}": lambda p: dict(**_rule(p, kind), cells=_cells(p, kind)),
-        f"cells.sweep {kind}": lambda p: dict(**_rule(p, kind), cells=_cells(p, kind)),
         f"cells.intercept {kind}": lambda p: _rule(p, kind),
         f"cells.numbers {kind}": lambda p: dict(kind=kind),
         f"cells.fields {kind}": lambda p: dict(kind=kind),
@@ -396,6 +398,10 @@ FUNCTIONS = kernel_functions()
 
 RECIPES: dict[str, Callable[[Parts], Arguments]] = {
     **{name: made for kind in KINDS for name, made in _recipes_for(kind).items()},
+    **{
+        f"cells.sweep {kind}": lambda p, kind=kind: dict(**_rule(p, kind), cells=_cells(p, kind))
+        for kind in SWEPT
+    },
     "averages.Average": Parts.past,
     "averages.read": lambda p: dict(cells=p.reals(p.d, 2), fields=p.clock_fields(),
                                     weights=p.reals(p.d)),
