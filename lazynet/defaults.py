@@ -55,13 +55,15 @@ def found_l1(
     n = examples.n_rows
     if n == 0:
         return 0.0
-    slope = 1.0
-    if not loss.margin and loss.curvature is not None:
-        bound = np.inf if loss.unbounded_slope else loss.epsilon
-        slope = min(float(np.std(targets)), bound)
-    if importances is not None:
-        slope *= float(importances.mean())
-    size = float(np.sqrt(examples.squared_norms().mean()))
+    # Numbers of an enormous size have a mean that overflows; the l1 found is then 0.
+    with np.errstate(over="ignore", invalid="ignore"):
+        slope = 1.0
+        if not loss.margin and loss.curvature is not None:
+            bound = np.inf if loss.unbounded_slope else loss.epsilon
+            slope = min(float(np.std(targets)), bound)
+        if importances is not None:
+            slope *= float(importances.mean())
+        size = float(np.sqrt(examples.squared_norms().mean()))
     found = L1_SHARE * slope * size / n
     return found if np.isfinite(found) else 0.0
 

@@ -56,7 +56,7 @@ from lazynet.params import (
     SettledFields,
 )
 from lazynet.rules.base import Rule
-from lazynet.schedules import SCHEDULES, Formula, check_schedule, checked_rates
+from lazynet.schedules import SCHEDULES, Formula, FromData, check_schedule, checked_rates
 from safe.fuzz.portrait import portrait
 
 pytestmark = [
@@ -110,7 +110,7 @@ OBJECTS = {
     if issubclass(kind, ParameterObject) and dataclasses.is_dataclass(kind)
 }
 #: Which parameter of a model takes an object of this kind.
-PLACES = {Rule: "rule", Formula: "schedule", Form: "engine", FromStep: "average",
+PLACES = {Rule: "rule", Formula: "schedule", FromData: "schedule", Form: "engine", FromStep: "average",
           Suffix: "average", PolynomialDecay: "average", Huber: "loss",
           EpsilonInsensitive: "loss", SquaredEpsilonInsensitive: "loss",
           Balanced: "class_weight"}  # fmt: skip
@@ -204,7 +204,8 @@ MATTERS = {
     "validation_fraction": dict(early_stopping=True),
 }
 #: Options that a model with an object of this kind needs.
-NEEDED = {"TruncatedGradient": dict(l2=0.0), "Rescaled": dict(l1=0.0)}
+NEEDED = {"TruncatedGradient": dict(l2=0.0), "Rescaled": dict(l1=0.0),
+          "Pegasos": dict(l2=1e-3), "Optimal": dict(l2=1e-3)}  # fmt: skip
 #: Short runs whose length is known.
 SHORT = dict(max_iter=2, tol=None, random_state=0, burst_size=20, bursts_per_stage=3, l1=1e-3,
              n_points=3, cv=2)  # fmt: skip

@@ -54,7 +54,7 @@ class Tears(LazyNetClassifier):
     """Fails, and has forgotten something."""
 
     def fit(self, X, y):
-        self.l1 += 7.0
+        self.l2 += 7.0
         raise ValueError("X is refused")
 
 
