@@ -519,7 +519,8 @@ def test_coefficients_are_the_mean_of_the_iterates(average, n_classes):
         kind, options = LazyNetClassifier, {"classes": np.unique(y)}
     chosen, weighing = AVERAGES[average]
     model = kind(
-        l1=0.02, l2=0.1, eta0=0.3, average=chosen, max_iter=2, tol=None, shuffle=False
+        l1=0.02, l2=0.1, eta0=0.3, average=chosen, max_iter=2, tol=None, shuffle=False,
+        record_objective=True,
     ).fit(X, y)  # fmt: skip
     weights, intercepts = own_iterates(model, X, y, 2, **options)
     omega = np.asarray(weighing(np.arange(1.0, len(weights) + 1), len(weights)), dtype=float)

@@ -73,7 +73,7 @@ def test_curves_are_those_of_the_estimator(small):
     ):
         model = LazyNetClassifier(
             l1=found["l1"], l2=found["l2"], schedule="constant", eta0=averaging.ETA0,
-            max_iter=2, tol=None, average=average,
+            max_iter=2, tol=None, average=average, record_objective=True,
         )  # fmt: skip
         model.fit(rows.X, rows.y, sample_order=[rows.order(epoch, TINY.seed) for epoch in (0, 1)])
         judged = found["curves"][name][-1]

@@ -13,6 +13,7 @@ from lazynet import (
     RDA,
     ASGDClassifier,
     ASGDRegressor,
+    FromData,
     LazyNetClassifier,
     LazyNetRegressor,
     StabilisedSGDClassifier,
@@ -241,25 +242,101 @@ def test_a_model_with_bad_parameters_is_not_assigned_to():
 # --- fit starts from given weights --------------------------------------------------------------
 
 
-@VARIANT
+def starts_of(first):
+    """The last weights and intercepts of a model, as arguments of fit."""
+    return dict(coef_init=first.last_coef_, intercept_init=first.last_intercept_)
+
+
+def new_fit(model, X, y, **start):
+    """A new estimator with the parameters of ``model``, trained."""
+    return type(model)(**model.get_params(deep=False)).fit(X, y, **start)
+
+
+def warm_fit(model, X, y, **start):
+    """A copy of ``model`` that is trained further, the model itself unchanged."""
+    return copy.deepcopy(model).set_params(warm_start=True).fit(X, y, **start)
+
+
+def assert_same_bits(one, other):
+    np.testing.assert_array_equal(one.coef_, other.coef_)
+    np.testing.assert_array_equal(one.intercept_, other.intercept_)
+
+
+#: The rules that go on from their sums of gradients on a warm start.
+WITH_SUMS = {name: options for name, options in WITH_STATE.items() if options["rule"].continues}
+
+#: The variants whose rates are a function of t, which starts anew in every fit.
+SCHEDULED = {name: options for name, options in VARIANTS.items() if name not in WITH_SUMS}
+
+
+@pytest.mark.parametrize("options", SCHEDULED.values(), ids=SCHEDULED)
 @pytest.mark.parametrize("n_classes", [0, 2, 3])
 def test_fit_starts_from_given_weights(options, n_classes):
-    """From the weights of a model fit goes on as a warm start does, to the same bits."""
+    """From the weights of a model fit goes on as a warm start does, to the same bits.
+
+    The rate is given: a warm start goes on with rates that were computed from the rows.
+    """
+    Estimator = LazyNetClassifier if n_classes else LazyNetRegressor
+    first, X, y = fitted(max(n_classes, 2), Estimator, **{"eta0": 0.1, **options})
+    warm, start = warm_fit(first, X, y), starts_of(first)
+    assert_same_bits(new_fit(first, X, y, **start), warm)
+    # On a warm start, weights that are given alone keep the intercepts of the model, and so on.
+    for name in start:
+        again = warm_fit(first, X, y, **{name: start[name]})
+        np.testing.assert_allclose(again.coef_, warm.coef_, atol=1e-12)
+
+
+@VARIANT
+@pytest.mark.parametrize("n_classes", [0, 2, 3])
+def test_what_is_not_given_is_zero(options, n_classes):
+    """Of weights and intercepts one alone can be given to a new model, whatever its rates."""
     Estimator = LazyNetClassifier if n_classes else LazyNetRegressor
     first, X, y = fitted(max(n_classes, 2), Estimator, **options)
-    warm = copy.deepcopy(first).set_params(warm_start=True).fit(X, y)
-    start = dict(coef_init=first.last_coef_, intercept_init=first.last_intercept_)
-    other = Estimator(**first.get_params(deep=False)).fit(X, y, **start)
-    np.testing.assert_array_equal(other.coef_, warm.coef_)
-    np.testing.assert_array_equal(other.intercept_, warm.intercept_)
-    # One of the two alone: the other is zero, or what a warm start has.
+    start = starts_of(first)
+    zeros = {name: np.zeros_like(value) for name, value in start.items()}
     for name in start:
-        zero = {key: np.zeros_like(value) for key, value in start.items() if key != name}
-        alone = Estimator(**first.get_params(deep=False)).fit(X, y, **{name: start[name]})
-        both = Estimator(**first.get_params(deep=False)).fit(X, y, **{name: start[name]}, **zero)
-        np.testing.assert_array_equal(alone.coef_, both.coef_)
-        again = copy.deepcopy(first).set_params(warm_start=True).fit(X, y, **{name: start[name]})
-        np.testing.assert_allclose(again.coef_, warm.coef_, atol=1e-12)
+        one = {name: start[name]}
+        alone = new_fit(first, X, y, **one)
+        assert_same_bits(alone, new_fit(first, X, y, **{**zeros, **one}))
+        assert not np.array_equal(alone.coef_, new_fit(first, X, y).coef_)
+
+
+@pytest.mark.parametrize("options", WITH_SUMS.values(), ids=WITH_SUMS)
+@pytest.mark.parametrize("n_classes", [0, 2, 3])
+def test_given_weights_come_without_sums_of_gradients(options, n_classes):
+    """A warm start from given weights forgets the sums, and equals a new model to the same bits.
+
+    A warm start without them goes on from the sums, and so takes other steps.
+    """
+    Estimator = LazyNetClassifier if n_classes else LazyNetRegressor
+    for rule in (options["rule"], type(options["rule"])()):
+        chosen = {**options, "rule": rule}
+        first, X, y = fitted(max(n_classes, 2), Estimator, **chosen)
+        start = starts_of(first)
+        new = new_fit(first, X, y, **start)
+        assert_same_bits(warm_fit(first, X, y, **start), new)
+        assert not np.array_equal(warm_fit(first, X, y).coef_, new.coef_)
+
+
+@pytest.mark.parametrize("average", [False, True, "suffix", "polynomial"])
+@pytest.mark.parametrize("n_classes", [0, 2, 3])
+def test_a_warm_start_from_given_weights_goes_on_with_rates_from_the_data(average, n_classes):
+    """The model's own weights, given to it on a warm start, change no bit; a new model has the
+    rates of a first step.
+
+    In the epoch that is compared, after 160 rows, the mean size of the rows is not computed anew.
+    """
+    Estimator = LazyNetClassifier if n_classes else LazyNetRegressor
+    first, X, y = fitted(
+        max(n_classes, 2), Estimator, schedule=FromData(), average=average, max_iter=4
+    )
+    first.set_params(max_iter=1)
+    warm, start = warm_fit(first, X, y), starts_of(first)
+    for given in (start, *({name: start[name]} for name in start)):
+        assert_same_bits(warm_fit(first, X, y, **given), warm)
+    new = new_fit(first, X, y, **start)
+    assert new.eta0_ > warm.eta0_
+    assert not np.array_equal(new.coef_, warm.coef_)
 
 
 @VARIANT

@@ -229,7 +229,16 @@ BROKEN_ENGINES = {
     "carpenter_inexact": [CatchesUpAtOnce, NeverSweeps],
 }
 
-#: The same as pairs of a rule's name and an engine, for rules with a state of their own.
+#: The engines whose fault concerns rates that follow the data, or a penalty that counts per
+#: example, which rules have by default.
+BROKEN_WITH_DEFAULTS = [
+    KeepsTheFirstScale,
+    CountsThePenaltyOnce,
+    CountsOneExampleTooMany,
+    ForgetsTheScale,
+]
+
+#: BROKEN_ENGINES as pairs of a rule's name and an engine, for rules with a state of their own.
 BROKEN_WITH_STATE = [
     (name, engine)
     for name, engines in BROKEN_ENGINES.items()
