@@ -110,8 +110,8 @@ OBJECTS = {
     if issubclass(kind, ParameterObject) and dataclasses.is_dataclass(kind)
 }
 #: Which parameter of a model takes an object of this kind.
-PLACES = {Rule: "rule", Formula: "schedule", FromData: "schedule", Form: "engine", FromStep: "average",
-          Suffix: "average", PolynomialDecay: "average", Huber: "loss",
+PLACES = {Rule: "rule", Formula: "schedule", FromData: "schedule", Form: "engine",
+          FromStep: "average", Suffix: "average", PolynomialDecay: "average", Huber: "loss",
           EpsilonInsensitive: "loss", SquaredEpsilonInsensitive: "loss",
           Balanced: "class_weight"}  # fmt: skip
 #: Dataclasses that say what was found, or are rows of a table in the source.

@@ -21,6 +21,8 @@ from lazynet.kernels.averages import Average
 from lazynet.kernels.examples import Examples, Steps, Task
 from lazynet.kernels.newton import WorkingSet
 from lazynet.kernels.stabilised import Records
+from lazynet.losses import get_loss
+from lazynet.schedules import FromData
 
 #: Lets a recipe lay out its arrays: fenced, or anywhere.
 Place = Callable[[NDArray[Any]], NDArray[Any]]
@@ -130,6 +132,14 @@ class Parts:
 
     def task(self) -> Task:
         return Task(**self.task_numbers())
+
+    def tuned_task(self) -> Task:
+        """A task whose rates the kernel computes from the rows."""
+        losses = [get_loss(name) for name in ("hinge", "log_loss", "squared_error", "huber")]
+        loss = losses[self.random.integers(len(losses))]
+        numbers = {**self.task_numbers(), "loss": loss.code, "epsilon": loss.epsilon}
+        tuning = FromData().tuning(loss, 0.01, 0.0, np.inf, bool(self.random.integers(2)))
+        return Task(**numbers, tuning=tuning)
 
     def begun(self, pull: float = 0.0) -> Arguments:
         """What every ``run`` begins with."""
@@ -278,7 +288,9 @@ def _place_columns(parts: Parts) -> Arguments:
 
 def _clock_run(parts: Parts) -> Arguments:
     given = dict(**parts.begun(pull=0.01), stored=parts.reals(parts.d),
-                 fields=parts.clock_fields(), first=0, average=None)  # fmt: skip
+                 fields=parts.clock_fields(), first=0, average=None, rates=None)  # fmt: skip
+    if parts.random.integers(2):
+        given.update(task=parts.tuned_task(), rates=parts.place(np.zeros(clock.FROM_DATA_FIELDS)))
     if parts.random.integers(2):
         given.update(stored=parts.reals(2 * parts.d), average=parts.average())
     return given
