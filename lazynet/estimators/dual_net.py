@@ -183,9 +183,9 @@ class DualNetClassifier(SparseClassifier, _DualNetModel):
     n_iter_ : int
         Epochs after the start, the largest number of any class.
     history_ : list of dict
-        Per epoch, and for the start as epoch 0: ``epoch``, ``objective``, ``gap`` (an estimate: ``duality_gap_`` also accounts
-        for rounding), ``nonzeros``, ``seconds`` (of this epoch); with several classes also
-        ``problem``, the row of ``coef_``.
+        Per epoch, and for the start as epoch 0: ``epoch``, ``objective``, ``gap`` (an estimate:
+        ``duality_gap_`` also accounts for rounding), ``nonzeros``, ``seconds`` (of this epoch);
+        with several classes also ``problem``, the row of ``coef_``.
     classes_ : ndarray of shape (n_classes,)
         The class labels, sorted.
 
@@ -243,7 +243,7 @@ class DualNetClassifier(SparseClassifier, _DualNetModel):
         return self
 
     @all_or_nothing
-    def _learn(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None) -> list[Warning]:
+    def _learn(self, X: Any, y: Any, sample_weight: ArrayLike | None) -> list[Warning]:
         """Find the minimum; returns the warnings to give."""
         p = self._settle()
         X, y, classes = self._check_training(X, y, None, reset=not p.warm_start)
@@ -307,7 +307,7 @@ class DualNetRegressor(SparseRegressor, _DualNetModel):
         return self
 
     @all_or_nothing
-    def _learn(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None) -> list[Warning]:
+    def _learn(self, X: Any, y: Any, sample_weight: ArrayLike | None) -> list[Warning]:
         """Find the minimum; returns the warnings to give."""
         p = self._settle()
         X, y = self._check_training(X, y, reset=not p.warm_start)
