@@ -10,7 +10,7 @@ together with its dual, which has a number for each of these: alpha_k for t_k, s
 xi_k, l1 - q_j for u_j, and l1 + q_j for v_j, with q = sum_k alpha_k d_k x_k - l2 w.  Every product
 of such a pair is driven to 0 by Newton's method with a predictor and a corrector (Mehrotra 1992).
 
-Property: the objective is that of a linear program (tests/exact/test_minima.py).
+Property: the objective is that of a linear program (tests/exact/test_losses_that_jump.py).
 """
 
 from __future__ import annotations
