@@ -331,14 +331,7 @@ def test_the_readme_has_the_committed_results():
     assert readme.renewed(text) == text
 
 
-# A strict xfail: it says what is missing, and fails as soon as the results are committed.
-WAITING = pytest.mark.xfail(strict=True, reason="the whole run of the study is not committed yet")
-
-
-@pytest.mark.parametrize(
-    "name",
-    [pytest.param(name, marks=WAITING) if name == "untouched" else name for name in REPORTS],
-)
+@pytest.mark.parametrize("name", REPORTS)
 def test_committed_pages_follow_from_their_numbers(name):
     """The committed records give the committed pages; nothing in a page is written by hand."""
     document = load(name, RESULTS)
