@@ -290,7 +290,7 @@ def test_a_parameter_that_the_object_does_not_have_is_refused():
         ("alpha", "l1=alpha*l1_ratio, l2=alpha*(1 - l1_ratio)"),
         ("l1_ratio", "l1=alpha*l1_ratio, l2=alpha*(1 - l1_ratio)"),
         ("penalty", "l1=... and l2=..."),
-        ("C", "l2=1/(C*n_samples)"),
+        ("C", "l1=0, l2=1/(C*n_samples)"),
         ("learning_rate", "schedule=..."),
         ("step_order", "rule=FoBoS(step_order=...)"),
         ("gamma", "rule=RDA(gamma=...)"),
