@@ -121,16 +121,19 @@ def total_of(importances: NDArray[np.float64]) -> float:
 
 
 def check_every_class_counts(
-    classes: NDArray[Any], y: NDArray[Any], weights: NDArray[np.float64] | None
+    classes: NDArray[Any], y: Any, weights: NDArray[np.float64] | None
 ) -> None:
     """Refuse a class whose rows all have the weight 0: its minimum is no model of it.
 
     >>> check_every_class_counts(np.array([0, 1]), np.array([0, 1, 1]), np.array([1.0, 0.0, 0.0]))
     Traceback (most recent call last):
     ...
-    ValueError: sample_weight, times class_weight, must be above 0 for a row of every class, and is 0 for all rows of 1: leave the class out, or give it a weight
+    ValueError: sample_weight, times class_weight, must be above 0 for a row of every class, \
+and is 0 for all rows of 1: leave the class out, or give it a weight
     """
-    missing = [] if weights is None else np.setdiff1d(classes, y[weights > 0.0])
+    if weights is None:
+        return
+    missing = np.setdiff1d(classes, y[weights > 0.0])
     if len(missing):
         raise ValueError(
             f"sample_weight, times class_weight, must be above 0 for a row of every class, and is "

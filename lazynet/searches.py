@@ -277,9 +277,7 @@ class Suitable:
 
     def _new_newton(self, known_gap: float = np.inf) -> Newton:
         if self.columns.mean.loss.curvature is None:
-            return Multipliers(
-                self.columns, self.penalty, self.target, self.at_zero, known_gap
-            )
+            return Multipliers(self.columns, self.penalty, self.target, self.at_zero, known_gap)
         return Newton(self.columns, self.penalty, self.target)
 
     def epoch(self, last: Place) -> Place:

@@ -183,9 +183,9 @@ class DualNetClassifier(SparseClassifier, _DualNetModel):
     n_iter_ : int
         Epochs after the start, the largest number of any class.
     history_ : list of dict
-        Per epoch, and for the start as epoch 0: ``epoch``, ``objective``, ``gap`` (an estimate: ``duality_gap_`` also accounts
-        for rounding), ``nonzeros``, ``seconds`` (of this epoch); with several classes also
-        ``problem``, the row of ``coef_``.
+        Per epoch, and for the start as epoch 0: ``epoch``, ``objective``, ``gap`` (an estimate:
+        ``duality_gap_`` also accounts for rounding), ``nonzeros``, ``seconds`` (of this epoch);
+        with several classes also ``problem``, the row of ``coef_``.
     classes_ : ndarray of shape (n_classes,)
         The class labels, sorted.
 

@@ -2,12 +2,13 @@
 
 import copy
 import pickle
+import warnings
 
 import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.metrics import get_scorer
 from sklearn.model_selection import GroupKFold, KFold, StratifiedKFold
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -352,7 +353,24 @@ def test_minima_that_come_too_late_are_told():
         model.fit(X, y)
     first, second = (str(warning.message) for warning in caught)
     assert "of the 18 minima in the folds have not come within tol=1e-13" in first
-    assert f"the duality gap is {model.duality_gap_:.3g}; raise max_iter" in second
+    assert f"the duality gap is {model.duality_gap_:.3g}." in second
+    assert all(
+        "ended after max_iter=2 epochs: raise max_iter or tol" in text for text in (first, second)
+    )
+
+
+def test_a_best_penalty_at_the_end_of_the_path_is_told():
+    """A smaller one may be better; no word of it where the best lies inside."""
+    X, y = data()
+    with pytest.warns(UserWarning, match=r"the last one that was tried.* lower smallest"):
+        model = DualNetClassifierCV(**FEW | dict(smallest=0.5)).fit(X, y)
+    assert model.best_index_ == (0, 5)
+    with pytest.warns(UserWarning, match="lower l1s or l2s"):
+        DualNetClassifierCV(cv=3, l1s=model.l1s_[0]).fit(X, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = DualNetClassifierCV(**FEW | dict(smallest=0.01)).fit(X, y)
+    assert 0 < model.best_index_[1] < 5
 
 
 def test_verbose_prints_a_line_for_every_path(capsys):
@@ -471,6 +489,8 @@ def test_the_figure_of_a_choice():
     assert scored.get_title(loc="left").startswith("mean accuracy of held-out rows")
     with pytest.raises(TypeError, match="needs a fitted DualNetClassifierCV"):
         plot_choice(DualNetClassifierCV())
+    with pytest.raises(NotFittedError):
+        DualNetClassifierCV().plot()
 
 
 def test_input_is_not_changed_and_float32_is_taken():

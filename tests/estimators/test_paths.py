@@ -10,7 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import Ridge, enet_path
 from support.matrices import make_data
 
-from lazynet import net_path, plot_path
+from lazynet import DualNetRegressorCV, net_path, plot_path
 from lazynet.paths import Grid
 
 TIGHT = 1e-9
@@ -175,6 +175,18 @@ def test_nothing_to_learn_is_a_path_of_zeros():
     assert (path.l1s > 0).all()
 
 
+@pytest.mark.parametrize("loss", ["squared_error", "huber", "absolute_error"])
+def test_equal_targets_are_no_reason_to_warn(loss):
+    """Only rounding is left of the objective at zero weights, and of the gap."""
+    X, _ = make_data(n=80, d=30)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        path = net_path(X, np.full(80, 0.1), loss=loss, n_points=3)
+        DualNetRegressorCV(loss, cv=3, n_points=3).fit(X, np.full(80, 0.1))
+    assert path.converged.all()
+    assert path.coefs.nnz == 0
+
+
 def test_points_that_do_not_arrive_are_named():
     """A warning says which points are above tol, and how far; the path is returned."""
     X, y = make_data(n=80, d=30)
@@ -187,6 +199,7 @@ def test_points_that_do_not_arrive_are_named():
     assert f"l1 = {path.l1s[late[0]]:.3g}, " in message
     assert f" and {len(late) - 5} more" in message
     assert f"largest gap is {path.gaps[late].max():.3g}" in message
+    assert "The search ended after max_iter=2 epochs: raise max_iter or tol" in message
     assert f"{len(late)} points not within tol" in str(path)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -227,7 +240,8 @@ def test_targets_that_do_not_suit_the_loss_are_refused():
     with pytest.raises(ValueError, match=r"loss='log_loss' is for .* write loss='squared_error'"):
         net_path(X, y)
     X, y = make_data(n=30, d=5, n_classes=3)
-    with pytest.raises(ValueError, match="got 3 classes: give y == label for a path"):
+    of_counts = "got 3 classes: give y == label for a path.* write loss='squared_error'"
+    with pytest.raises(ValueError, match=of_counts):
         net_path(X, y)
     with pytest.raises(ValueError, match="features"):
         net_path(X, y == 1, n_points=2).decision_function(X[:, :3])
@@ -257,5 +271,9 @@ def test_the_figure_of_a_path():
         plot_path(path, ["one"])
     empty = net_path(np.zeros((4, 2)), [0, 1, 0, 1], n_points=3)
     assert len(empty.plot().axes) == 2
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        net_path(X, y, n_points=1).plot().canvas.draw()
+        DualNetRegressorCV(l1s=0.1, cv=2).fit(X, y).plot().canvas.draw()
     ridge = net_path(X, y, l1s=0.0, l2s=[0.1, 1.0]).plot()
     assert ridge.axes[1].get_xlabel().startswith("l2")

@@ -116,7 +116,7 @@ def assert_certified(problem, found):
     assert found.gap >= found.objective - found.dual_objective
     # What is added for rounding is small, and so the gap can close.
     assert found.gap <= found.objective - found.dual_objective + 1e-8 * size
-    assert found.n_iter == len(found.history)
+    assert found.n_iter == len(found.history) - 1
 
 
 #: Problems with a penalty: without one, there may be no minimum, and there is no certificate.
