@@ -121,7 +121,7 @@ def total_of(importances: NDArray[np.float64]) -> float:
 
 
 def check_every_class_counts(
-    classes: NDArray[Any], y: NDArray[Any], weights: NDArray[np.float64] | None
+    classes: NDArray[Any], y: Any, weights: NDArray[np.float64] | None
 ) -> None:
     """Refuse a class whose rows all have the weight 0: its minimum is no model of it.
 

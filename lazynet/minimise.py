@@ -190,7 +190,7 @@ class Minimiser:
         self.duals = self.mean.balanced_slopes(self.mean.margins(self.weights), intercept)
         self._correlations = None
 
-    def _begin(self, penalty: ElasticNet, target: float, max_iter: int) -> tuple[Search, Place]:
+    def _begin(self, penalty: ElasticNet, target: float) -> tuple[Search, Place]:
         """The search, and the place from which it goes."""
         mean = self.mean
         if mean.n_rows > MOST_ROWS:
@@ -205,8 +205,6 @@ class Minimiser:
         if self._known_duals is not None:
             other = look(columns, penalty, self._known_duals.copy())
             start = other if other.gap < start.gap else start
-            search.go_on(start.gap, max_iter)
-            self._known_duals = None
         return search, start
 
     def to(
@@ -227,7 +225,10 @@ class Minimiser:
         target = self.target(tol)
         # A small problem is solved to the last digits, which takes microseconds.
         small = self.mean.examples.n_values <= SMALL
-        search, now = self._begin(penalty, 0.0 if small else target, max_iter)
+        search, now = self._begin(penalty, 0.0 if small else target)
+        if self._known_duals is not None and isinstance(search, Suitable):
+            search.go_on(now.gap, max_iter)
+        self._known_duals = None
         history: list[EpochOfSearch] = []
         best: tuple[Place, Certificate] | None = None
         least, waited = np.inf, 0

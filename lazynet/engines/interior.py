@@ -30,8 +30,9 @@ Vectors = list[Vector]
 # copy X.
 _CELLS, _UNKNOWNS, _VISITS = 2**20, 512, 2**27
 _MOST_STEPS = 80
-# How far a step goes towards the nearest bound.
-_NEARLY = 0.995
+# How far a step goes towards the nearest bound, and the length below which it is made without a
+# corrector.
+_NEARLY, _SHORT = 0.995, 0.5
 # The share of the first products at which the method ends, and the share from which on so many
 # steps without progress end it: then rounding is larger than what is left.
 _DONE, _NEAR, _WAITING = 1e-15, 1e-6, 3
@@ -147,7 +148,8 @@ def minimum_inside(mean: MeanLoss, penalty: ElasticNet, intercept: float) -> Sol
     def left_over() -> tuple[Vector, float]:
         """What is left of the conditions on w and b."""
         a = (d * z[0]).sum(axis=0)
-        return a @ X - l2 * w + (0.5 * (z[2] - z[3]) if l1 > 0.0 else 0.0), float(a.sum())
+        of_w = a @ X - l2 * w + (0.5 * (z[2] - z[3]) if l1 > 0.0 else 0.0)
+        return of_w, float(a.sum()) if mean.fit_intercept else 0.0
 
     def step(equations: _Equations, r: Vectors) -> tuple[Vector, float, Vectors, Vectors]:
         """The step after which x_k z_k has changed by r_k, but for the product of the changes."""
@@ -163,10 +165,9 @@ def minimum_inside(mean: MeanLoss, penalty: ElasticNet, intercept: float) -> Sol
         return dw, db, dx, dz
 
     n_products = sum(part.size for part in x)
-    begun = least = _products(x, z)
-    best, waited = None, 0
+    begun = _products(x, z)
+    least, waited, best = np.inf, 0, None
     rest, rest_b = left_over()
-    rest_b = rest_b if mean.fit_intercept else 0.0
     with np.errstate(all="ignore"):
         for _ in range(_MOST_STEPS):
             theta = 1.0 / (x[0] / z[0] + x[1] / z[1])
@@ -179,17 +180,20 @@ def minimum_inside(mean: MeanLoss, penalty: ElasticNet, intercept: float) -> Sol
                 aim = (after / now) ** 3 * now / n_products
                 r = [aim - x[k] * z[k] - dx[k] * dz[k] for k in range(len(x))]
                 dw, db, dx, dz = step(equations, r)
+                if _reach(x + z, dx + dz) < _SHORT:
+                    # The corrector leads to where it is not true, and may do so for ever.
+                    aim = 0.5 * now / n_products
+                    dw, db, dx, dz = step(equations, [aim - x[k] * z[k] for k in range(len(x))])
             except np.linalg.LinAlgError:
                 break
             reach = min(1.0, _NEARLY * _reach(x + z, dx + dz))
             w, b = w + reach * dw, b + reach * db
             x, z = _moved(x, dx, reach), _moved(z, dz, reach)
             rest, rest_b = left_over()
-            rest_b = rest_b if mean.fit_intercept else 0.0
-            found = float(_products(x, z) + np.abs(rest) @ np.abs(w) + abs(rest_b * b))
+            found = _products(x, z) + float(np.abs(rest) @ np.abs(w)) + abs(rest_b * b)
             if not np.isfinite(found):
                 break
-            if best is None or found < least:
+            if found < least:
                 least, waited, best = found, 0, (w, b, x, z)
             elif least <= _NEAR * begun:
                 waited += 1

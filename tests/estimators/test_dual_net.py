@@ -55,7 +55,9 @@ def test_a_warm_start_begins_where_the_last_fit_ended():
 
 
 def test_too_few_epochs_are_told_with_the_gap():
-    with pytest.warns(ConvergenceWarning, match=r"duality gap .*after max_iter=1 epochs: raise max"):
+    with pytest.warns(
+        ConvergenceWarning, match=r"duality gap .*after max_iter=1 epochs: raise max"
+    ):
         model = DualNetClassifier(l1=1e-3, max_iter=1).fit(X, Y)
     # One epoch is a step, not a look at the start.
     assert model.n_iter_ == 1

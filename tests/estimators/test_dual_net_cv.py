@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.metrics import get_scorer
 from sklearn.model_selection import GroupKFold, KFold, StratifiedKFold
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -354,7 +354,9 @@ def test_minima_that_come_too_late_are_told():
     first, second = (str(warning.message) for warning in caught)
     assert "of the 18 minima in the folds have not come within tol=1e-13" in first
     assert f"the duality gap is {model.duality_gap_:.3g}." in second
-    assert all("ended after max_iter=2 epochs: raise max_iter or tol" in text for text in (first, second))
+    assert all(
+        "ended after max_iter=2 epochs: raise max_iter or tol" in text for text in (first, second)
+    )
 
 
 def test_a_best_penalty_at_the_end_of_the_path_is_told():
@@ -487,6 +489,8 @@ def test_the_figure_of_a_choice():
     assert scored.get_title(loc="left").startswith("mean accuracy of held-out rows")
     with pytest.raises(TypeError, match="needs a fitted DualNetClassifierCV"):
         plot_choice(DualNetClassifierCV())
+    with pytest.raises(NotFittedError):
+        DualNetClassifierCV().plot()
 
 
 def test_input_is_not_changed_and_float32_is_taken():
