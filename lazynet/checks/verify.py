@@ -61,7 +61,7 @@ class VerificationReport:
     >>> report.ended is None  # comparing went on to the last step
     True
     >>> print(str(report).splitlines()[0])
-    engine 'clock' and the dense twin agree after every one of 2 steps (2 rows, 2 features in them)
+    engine 'adagrad' and the dense twin agree after every one of 2 steps (2 rows, 2 features in them)
     """
 
     engine: str
