@@ -293,7 +293,7 @@ def sweep(
     cdef const Kind* of = lazynet_kinds[number_of(kind)]
     cdef Head* rule
     if of.sweep == NULL:
-        raise ValueError(f"the kernel does not bring the weights of {kind!r} current")
+        raise ValueError(f"kind must be one whose weights the kernel sweeps, got {kind!r}")
     check_cells(cells, cells.shape[0], of.numbers)
     rule = rule_of(of, settings, fields, False)
     with nogil:

@@ -437,7 +437,7 @@ def test_fields_that_no_run_leaves_behind_are_refused(name, value, message):
 
 def test_kinds_whose_engine_sweeps_are_refused():
     """The kernel brings the weights current only of kinds that say how."""
-    with pytest.raises(ValueError, match="does not bring the weights of 'rda' current"):
+    with pytest.raises(ValueError, match="whose weights the kernel sweeps, got 'rda'"):
         kernel.sweep("rda", np.zeros((1, 1)), np.zeros(2), np.ones(4))
 
 

@@ -208,7 +208,7 @@ def test_cells_that_do_not_fit_their_kind_are_refused(kind):
             cells.read(cells=np.zeros(shape), weights=np.zeros(2), **sound)
         with pytest.raises(ValueError, match="cells must have 2 rows"):
             cells.retune(cells=np.zeros(shape), **sound)
-        refusal = "cells must have 2 rows" if sweeps else "does not bring the weights of"
+        refusal = "cells must have 2 rows" if sweeps else "whose weights the kernel sweeps"
         with pytest.raises(ValueError, match=refusal):
             cells.sweep(cells=np.zeros(shape), **sound)
     for length in (1, 3):
