@@ -12,6 +12,7 @@ from scipy import sparse
 from support import examples_of, plan, rows
 from support.engines import apart
 from support.matrices import corpus
+from support.rates import PENALTIES, part_ways, stream
 
 from lazynet import AdaGrad, FoBoS, LazyNetClassifier, Stepper
 from lazynet.data import as_examples, sizes_of
@@ -23,19 +24,6 @@ from lazynet.reference.adagrad import DenseAdaGrad, PlainAdaGrad
 from lazynet.rules.adagrad import PRODUCTS
 from lazynet.training import Learner, run_pass
 
-PENALTIES = [(0.0, 0.0), (1e-2, 0.0), (0.0, 1e-2), (1e-3, 1e-3)]
-
-
-def stream(n=140, d=9, seed=0, empty=3):
-    """Examples whose sizes change a hundredfold, the first few without nonzeros."""
-    rng = np.random.default_rng(seed)
-    for i in range(n):
-        length = 0 if i < empty else int(rng.integers(0, d))
-        columns = np.sort(rng.choice(d, length, replace=False)).tolist()
-        values = (rng.standard_normal(length) * (0.1 if i < 20 else 10.0)).tolist()
-        yield columns, values, float(rng.choice([-1.0, 1.0])), float(rng.random() * 2.0)
-
-
 # --- lazy equals dense --------------------------------------------------------------------------
 
 
@@ -45,15 +33,7 @@ def differs_from_the_reference(engine=AdaGradEngine, empty=3, l1=1e-3, l2=1e-3, 
     lazy = Stepper(9, rule=AdaGrad(), **options)
     lazy.engine = engine(9, AdaGrad(), ElasticNet(l1, l2), loss=lazy.plan.loss)
     dense = DenseAdaGrad(9, product=PRODUCTS[loss], **options)
-    for example in stream(empty=empty):
-        lazy.step(*example)
-        dense.step(*example)
-        if apart(lazy.weights, dense.weights) > 1e-11:
-            return True
-        if abs(lazy.intercept - dense.intercept) > 1e-11 * (1.0 + abs(dense.intercept)):
-            return True
-    assert np.any(lazy.weights != 0.0)
-    return False
+    return part_ways(lazy, dense, stream(empty=empty))
 
 
 @pytest.mark.parametrize("loss", [name for name, loss in LOSSES.items() if loss.margin])
