@@ -58,10 +58,15 @@ LAZYNET_INLINE double lazynet_scale_unit(const lazynet_scale *scale) {
     return scale->mean > 0.0 ? scale->mean : 1.0;
 }
 
-/* The mean size of all rows so far, within the range in which alpha and gamma are finite. */
-LAZYNET_INLINE double lazynet_scale_now(const lazynet_scale *scale) {
-    const double mean = scale->sizes / scale->rows;
+/* The mean of so many sizes with this sum, within the range in which alpha and gamma are finite. */
+LAZYNET_INLINE double lazynet_scale_mean(double sizes, double rows) {
+    const double mean = sizes / rows;
     return mean < 0x1p-300 ? 0x1p-300 : mean > 0x1p300 ? 0x1p300 : mean;
+}
+
+/* The mean size of all rows so far. */
+LAZYNET_INLINE double lazynet_scale_now(const lazynet_scale *scale) {
+    return lazynet_scale_mean(scale->sizes, scale->rows);
 }
 
 /* Whether a number of rows is 0 or a power of two. */

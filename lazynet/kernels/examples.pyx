@@ -25,6 +25,7 @@ from .rows cimport (
     NOT_FINITE,
     REPEATED,
     SOUND,
+    Csr,
     Room,
     Row,
     Stamps,
@@ -272,23 +273,11 @@ cdef class Examples:
 
     def squared_norms(self):
         """|x_i|^2 of every row; 0 for rows that cannot be read."""
-        norms = np.zeros(self.csr.n_rows)
-        cdef double[::1] out = norms
-        cdef Py_ssize_t row
-        with nogil:
-            for row in range(self.csr.n_rows):
-                out[row] = self.ops.squared_norm(&self.csr, row)
-        return norms
+        return of_every_row(self, self.ops.squared_norm)
 
     def absolute_sums(self):
         """The sum of |x_ij| of every row; 0 for rows that cannot be read."""
-        sums = np.zeros(self.csr.n_rows)
-        cdef double[::1] out = sums
-        cdef Py_ssize_t row
-        with nogil:
-            for row in range(self.csr.n_rows):
-                out[row] = self.ops.absolute_sum(&self.csr, row)
-        return sums
+        return of_every_row(self, self.ops.absolute_sum)
 
     def column_sums(self):
         """The sum of every column; raises where a row cannot be read."""
@@ -328,6 +317,19 @@ cdef class Examples:
     def defect_of(self, Py_ssize_t row):
         """The code in DEFECTS of the reason why reading ``row`` would leave an array, or 0."""
         return self.ops.row_defect(&self.csr, row)
+
+
+cdef object of_every_row(
+    Examples examples, double (*size)(const Csr*, Py_ssize_t) noexcept nogil
+):
+    """What ``size`` gives for every row."""
+    sizes = np.zeros(examples.csr.n_rows)
+    cdef double[::1] out = sizes
+    cdef Py_ssize_t row
+    with nogil:
+        for row in range(examples.csr.n_rows):
+            out[row] = size(&examples.csr, row)
+    return sizes
 
 
 cdef int check_runnable(Examples examples, int loss) except -1:

@@ -1,4 +1,4 @@
-"""The losses and their slopes over arrays, for the tests of the scalar functions."""
+"""The losses and their slopes over arrays."""
 
 import numpy as np
 

@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from lazynet.reference.losses import LOSSES
+from lazynet.reference.scale import Scale
 from lazynet.reference.shrink import fobos_shrink
 
 
@@ -47,7 +48,7 @@ class _AdaGrad:
         self.follows, self.product, self.given_delta = alpha is None, product, delta
         self.alpha = product if alpha is None else alpha
         self.delta = delta
-        self.rows, self.sizes, self.mean = 0, 0.0, 0.0
+        self.scale = Scale(tolerance=1 / 16)
         self.intercept_alpha = 1.0 if alpha is None else alpha
         self.fit_intercept, self.epsilon = fit_intercept, epsilon
         self.w, self.G = [0.0] * n_features, [0.0] * n_features
@@ -73,19 +74,15 @@ class _AdaGrad:
         """Count the row, and compute alpha anew if that is due."""
         if not self.follows:
             return
-        seen, first = self.rows, not self.mean
-        self.rows += 1
-        self.sizes += sum(abs(x) for x in values)
-        is_power_of_two = seen & (seen - 1) == 0
-        if not self.sizes or not (is_power_of_two or first):
-            return
-        mean = min(max(self.sizes / self.rows, 2.0**-300), 2.0**300)
-        if abs(mean - self.mean) <= self.mean / 16:
+        before = self.scale.mean
+        self.scale.count(sum(abs(x) for x in values))
+        mean = self.scale.mean
+        if mean == before:
             return
         self._bring_current()
-        old, self.mean = self.alpha, mean
-        self.alpha, self.delta = self.product / self.mean, self.given_delta * self.mean
-        if not first:
+        old = self.alpha
+        self.alpha, self.delta = self.product / mean, self.given_delta * mean
+        if before:
             self.w = [w * (self.alpha / old) for w in self.w]
 
     def _bring_current(self) -> None:

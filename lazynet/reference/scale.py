@@ -10,6 +10,8 @@ class Scale:
     """The mean size of the rows, refreshed before the steps 0, 1, 2, 4, 8, ... and before the first
     row whose size is not 0; ``unit`` is 1 until then.
 
+    A mean that has changed by no more than the share ``tolerance`` of itself stays what it was.
+
     >>> scale = Scale()
     >>> for size in (0.0, 4.0, 8.0, 100.0, 3.0):
     ...     scale.count(size)
@@ -21,8 +23,9 @@ class Scale:
     23.0
     """
 
-    def __init__(self) -> None:
+    def __init__(self, tolerance: float = 0.0) -> None:
         self.rows, self.sizes, self.mean = 0, 0.0, 0.0
+        self.tolerance = tolerance
 
     @property
     def unit(self) -> float:
@@ -35,4 +38,6 @@ class Scale:
         self.rows += 1
         self.sizes += size
         if is_due and self.sizes:
-            self.mean = min(max(self.sizes / self.rows, _LEAST), _LARGEST)
+            mean = min(max(self.sizes / self.rows, _LEAST), _LARGEST)
+            if abs(mean - self.mean) > self.tolerance * self.mean:
+                self.mean = mean

@@ -31,19 +31,13 @@
 #ifndef LAZYNET_CELLS_ADAGRAD_H
 #define LAZYNET_CELLS_ADAGRAD_H
 
-#include <float.h>
-
-#include "../cell_kind.h"
+#include "../cell_scale.h"
 
 /* Up to this rate the first term left out of the series of log1p is below the rounding of the
  * others. */
 #define LAZYNET_ADAGRAD_SMALL_LOSS (1.0 / 4096)
 
 #define LAZYNET_ADAGRAD_MOST_STEPS 9007199254740992.0 /* 2^53: a double counts them one by one */
-
-/* Means beyond these count as these, so that neither alpha nor delta leaves the range of doubles. */
-#define LAZYNET_ADAGRAD_LEAST_MEAN 0x1p-300
-#define LAZYNET_ADAGRAD_LARGEST_MEAN 0x1p300
 
 /* A mean that has changed by less of itself stays what it was. */
 #define LAZYNET_ADAGRAD_TOLERANCE (1.0 / 16)
@@ -99,13 +93,6 @@ LAZYNET_INLINE void lazynet_adagrad_set(lazynet_adagrad *rule) {
     rule->constants.delta = rule->given_delta * mean;
 }
 
-/* The mean of the rows measured so far. */
-LAZYNET_INLINE double lazynet_adagrad_mean(const lazynet_adagrad *rule) {
-    const double mean = rule->sizes / rule->rows;
-    if (mean < LAZYNET_ADAGRAD_LEAST_MEAN) return LAZYNET_ADAGRAD_LEAST_MEAN;
-    return mean > LAZYNET_ADAGRAD_LARGEST_MEAN ? LAZYNET_ADAGRAD_LARGEST_MEAN : mean;
-}
-
 /* What a coordinate of AdaGrad loses in one shrink: log1p(eta l2), or the rate without l2. */
 LAZYNET_INLINE double lazynet_adagrad_decay(double eta, const lazynet_adagrad_constants *rule) {
     return rule->decays > 0.0 ? log1p(eta * rule->l2) : eta;
@@ -127,21 +114,15 @@ LAZYNET_INLINE double lazynet_adagrad_weight(double w, double c, double missed,
 LAZYNET_INLINE lazynet_refusal lazynet_adagrad_refusal(const double *settings,
                                                        const double *fields, int running) {
     const double alpha = settings[LAZYNET_ADAGRAD_ALPHA], delta = settings[LAZYNET_ADAGRAD_DELTA];
-    const double steps = fields[LAZYNET_ADAGRAD_STEPS], rows = fields[LAZYNET_ADAGRAD_ROWS];
-    const double sizes = fields[LAZYNET_ADAGRAD_SIZES], mean = fields[LAZYNET_ADAGRAD_MEAN];
+    const double steps = fields[LAZYNET_ADAGRAD_STEPS];
     (void)running;
     if (!(alpha > 0.0 && delta > 0.0))
         return lazynet_refused("alpha and delta must be positive, got {} and {}", alpha, delta);
     if (!(steps >= 0.0 && steps <= LAZYNET_ADAGRAD_MOST_STEPS))
         return lazynet_refused("fields: steps must lie between 0 and {:.0f}, got {}",
                                LAZYNET_ADAGRAD_MOST_STEPS, steps);
-    if (!(rows >= 0.0 && rows <= LAZYNET_ADAGRAD_MOST_STEPS))
-        return lazynet_refused("fields: rows must lie between 0 and {:.0f}, got {}",
-                               LAZYNET_ADAGRAD_MOST_STEPS, rows);
-    if (!(sizes >= 0.0 && mean >= 0.0))
-        return lazynet_refused("fields: sizes and mean must not be negative, got {} and {}", sizes,
-                               mean);
-    return lazynet_accepted();
+    /* rows, sizes and mean stand as cell_scale.h has them. */
+    return lazynet_scale_refusal(fields + LAZYNET_ADAGRAD_ROWS);
 }
 
 LAZYNET_INLINE void lazynet_adagrad_begin(void *given, const double *settings,
@@ -184,14 +165,12 @@ LAZYNET_INLINE int lazynet_adagrad_measure(void *given, double size) {
         rule->waiting = 0.0;
         return 0;
     }
-    const uint64_t before = (uint64_t)rule->rows;
-    const double sizes = rule->sizes + size;
+    const int due = lazynet_scale_is_due(rule->rows) || rule->mean == 0.0;
     rule->rows += 1.0;
-    rule->sizes = sizes > DBL_MAX ? DBL_MAX : sizes;
-    const int power_of_two = (before & (before - 1)) == 0; /* or 0 */
-    if (rule->sizes == 0.0 || !(power_of_two || rule->mean == 0.0)) return 0;
+    rule->sizes += size;
+    if (!due || rule->sizes == 0.0) return 0;
     /* So that long runs on rows that are alike need no sweep, which visits every weight. */
-    const double change = fabs(lazynet_adagrad_mean(rule) - rule->mean);
+    const double change = fabs(lazynet_scale_mean(rule->sizes, rule->rows) - rule->mean);
     rule->waiting = change > rule->mean * LAZYNET_ADAGRAD_TOLERANCE;
     return rule->waiting != 0.0;
 }
@@ -369,7 +348,7 @@ LAZYNET_INLINE void lazynet_adagrad_sweep(void *given, double *cells, ptrdiff_t 
         return;
     }
     const int first = rule->mean == 0.0; /* weights that were loaded keep their size */
-    rule->mean = lazynet_adagrad_mean(rule);
+    rule->mean = lazynet_scale_mean(rule->sizes, rule->rows);
     lazynet_adagrad_set(rule);
     const double factor = first ? 1.0 : rule->constants.alpha / old.alpha;
     const lazynet_adagrad_renewal to = {old, rule->constants, rule->steps, factor};
