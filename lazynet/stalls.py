@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from lazynet.kernels.losses import values_and_slopes
 from lazynet.losses import Loss
-from lazynet.reference.losses import LOSSES
 from lazynet.training import Learner
 from lazynet.validation import Problem, copied_rows, total_loss_of
 
@@ -147,13 +147,7 @@ def _losses(learner: Learner, X: sparse.csr_matrix, problem: Problem) -> tuple[f
     predictions = X @ weights + intercept
     n = len(targets)
     now = total_loss_of(predictions, targets, importances, plan.loss) / n
-    slope = LOSSES[plan.loss.name][1]
-    slopes = np.array(
-        [
-            float(slope(p, y, plan.loss.epsilon))
-            for p, y in zip(predictions.tolist(), targets.tolist(), strict=True)
-        ]
-    )
+    _, slopes = values_and_slopes(plan.loss.code, predictions, targets, plan.loss.epsilon)
     slopes *= 1.0 if importances is None else importances
     gradient = X.T @ slopes
     change = X @ gradient + (slopes.sum() if plan.fit_intercept else 0.0)

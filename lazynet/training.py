@@ -278,8 +278,8 @@ class Plan(SettledFields):
         # Where the clock computes the rates itself, it reads none of these.
         scheduled = self.rule.scheduled and not self.adaptive
         rates = checked_rates(self.schedule, t, stop) if scheduled else np.ones(len(order))
-        shrink = Rule().shrinks(rates, self.penalty, t) if self.adaptive else None
-        shrink = shrink or self.rule.shrinks(rates, self.penalty, t)
+        shrinking = Rule() if self.adaptive else self.rule
+        shrink = shrinking.shrinks(rates, self.penalty, t)
         counts = None if self.average is None else checked_counts(self.average, t, stop)  # type: ignore[arg-type]
         low = lost_digits(shrink)
         return Steps(order, rates, shrink.keep, low, shrink.pull, counts, predictions)
