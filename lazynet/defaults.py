@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from lazynet.catalogue import ALGORITHMS, RULE, check_rule
 from lazynet.forms import Clock, Form
-from lazynet.kernels.examples import Examples
 from lazynet.losses import Loss
 from lazynet.params import Special, check_choice
 from lazynet.rules.adagrad import AdaGrad
@@ -33,7 +32,7 @@ VALIDATION_FRACTION = 0.1
 
 
 def found_l1(
-    examples: Examples,
+    squared_norms: NDArray[np.float64],
     targets: NDArray[np.float64],
     importances: NDArray[np.float64] | None,
     loss: Loss,
@@ -44,15 +43,11 @@ def found_l1(
     |slope| the size of the loss's slopes at the best constant, times the mean importance.  To
     multiply X, y or the importances by a number changes the strength so that the same is learned.
 
-    >>> import numpy as np
-    >>> from lazynet.data import as_examples
     >>> from lazynet.losses import get_loss
-    >>> from scipy import sparse
-    >>> X = as_examples(sparse.csr_matrix([[3.0, 4.0], [4.0, 3.0], [0.0, 5.0]]))
-    >>> found_l1(X, np.ones(3), None, get_loss("hinge"))
+    >>> found_l1(np.full(3, 25.0), np.ones(3), None, get_loss("hinge"))
     0.005
     """
-    n = examples.n_rows
+    n = len(squared_norms)
     if n == 0:
         return 0.0
     # Numbers of an enormous size have a mean that overflows; the l1 found is then 0.
@@ -63,7 +58,7 @@ def found_l1(
             slope = min(float(np.std(targets)), bound)
         if importances is not None:
             slope *= float(importances.mean())
-        size = float(np.sqrt(examples.squared_norms().mean()))
+        size = float(np.sqrt(squared_norms.mean()))
     found = L1_SHARE * slope * size / n
     return found if np.isfinite(found) else 0.0
 

@@ -83,6 +83,9 @@ from lazynet.validation import HeldOut, Problem, split
 
 Callback = Callable[[Epoch], Any]
 
+#: The size of a row that the l1 of a fit follows where no l1 is given.
+_NORMS = "squared_norms"
+
 
 class _ElasticNetModel(SparseLinear):
     """The parameters, the training and the engines that classifier and regressor share."""
@@ -134,7 +137,7 @@ class _ElasticNetModel(SparseLinear):
         p = super()._settle()
         p.finds_l1 = p.l1 is None
         if p.finds_l1:
-            p.l1 = getattr(self, "l1_", 0.0)
+            p.l1 = getattr(self, "l1_", 0.0) if p.engine.takes_l1 else 0.0
         p.rule = resolved_rule(
             p.rule,
             p.schedule,
@@ -155,12 +158,17 @@ class _ElasticNetModel(SparseLinear):
         p: SimpleNamespace,
         X: sparse.csr_matrix,
         problem: Problem,
+        sizes: NDArray[np.float64] | None = None,
     ) -> None:
-        """Where no l1 is given, let the rows decide on it."""
-        if p.finds_l1:
-            targets, weights = problem
-            found = found_l1(as_examples(X), targets, weights, p.loss)
-            p.l1 = found if p.engine.takes_l1 else 0.0
+        """Where no l1 is given, let the rows decide on it.
+
+        ``sizes`` are the sizes of the rows that the rates follow, if they are known already.
+        """
+        if p.finds_l1 and p.engine.takes_l1:
+            norms = sizes if p.plan.sizes == _NORMS else None
+            norms = sizes_of(X, _NORMS) if norms is None else norms
+            assert norms is not None, "a kind of size is named"
+            p.l1 = found_l1(norms, *problem, p.loss)
             p.plan = Plan.of(p)
 
     def _scale_of_rates(
@@ -226,7 +234,8 @@ class _ElasticNetModel(SparseLinear):
             _check_weights_of_parts(weights, rows, held)
             held_out = HeldOut(X, problems, held, labels, p.loss)
         n_rows = X.shape[0] if rows is None else len(rows)
-        self._find_l1(p, X, problems[0])
+        sizes = sizes_of(X, p.plan.sizes)
+        self._find_l1(p, X, problems[0], sizes)
         steps_of_an_epoch = n_rows if order is None else order.shape[-1]
         n_steps = check_n_steps("max_iter", p.max_iter, steps_of_an_epoch)
         eta0 = self._scale_of_rates(p, X, weights)
@@ -240,7 +249,6 @@ class _ElasticNetModel(SparseLinear):
         if coef_init is not None or intercept_init is not None:
             self._load_initial(p, engines, coef_init, intercept_init)
         warnings = _doubts(engines, plan)
-        sizes = sizes_of(X, plan.sizes)
         learners = [
             Learner(engine, as_examples(X, *problem, sizes), plan)
             for engine, problem in zip(engines, problems, strict=True)

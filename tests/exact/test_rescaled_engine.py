@@ -147,7 +147,9 @@ def test_an_l1_penalty_is_refused_everywhere():
     with pytest.raises(ValueError, match="knows no l1 penalty, got l1=1e-06; set l1=0"):
         LazyNetClassifier(engine="rescaled", l1=1e-6).fit(X, y)
     # An l1 that is left to the model is 0.
-    assert LazyNetClassifier(engine="rescaled").fit(X, y).l1_ == 0.0
+    left_open = LazyNetClassifier().fit(X, y)
+    assert left_open.l1_ > 0.0
+    assert left_open.set_params(engine="rescaled").fit(X, y).l1_ == 0.0
     with pytest.raises(ValueError, match="knows no l1 penalty"):
         Stepper(2, engine="rescaled", l1=0.5)
     engine = RescaledEngine(2)
