@@ -74,7 +74,7 @@ class Limits:
     exact: float
 
 
-QUICK_LIMITS = Limits(least=0.5, most=20.0, rounds=3.0, exact=20.0)
+QUICK_LIMITS = Limits(least=0.5, most=200.0, rounds=3.0, exact=20.0)
 FULL_LIMITS = Limits(least=5.0, most=400.0, rounds=10.0, exact=600.0)
 
 
@@ -344,14 +344,18 @@ def asked_of(name: str, full: bool) -> list[tuple[str, float, float]]:
             for share in SHARES
         ]
 
-    if full:
+    if full or name != CORPUS:
         return grid(LOSSES) + [(LOGISTIC, 0.0, ridge) for ridge in RIDGES]
     return [
         *grid((LOGISTIC,)),
         (LOGISTIC, 0.0, RIDGES[0]),
-        (SQUARED_HINGE, SHOWN_SHARE, 0.0),
-        *([] if name == CORPUS else [(HINGE, SHOWN_SHARE, SHOWN_SHARE)]),
-        (SQUARED, SHOWN_SHARE, multiplied(SHOWN_SHARE, 0.1)),
+        *(
+            (loss, share, multiplied(share, multiple))
+            for loss in (SQUARED_HINGE, SQUARED)
+            for share in (SHARES[1], SHOWN_SHARE)
+            for multiple in SHOWN_MULTIPLES
+        ),
+        (HINGE, SHOWN_SHARE, SHOWN_SHARE),
     ]
 
 
