@@ -1,0 +1,37 @@
+"""
+The path of the minimum
+=======================
+
+The minimum of an l1 problem for one penalty after another, from the largest penalty that does
+anything down.  Each minimum is certified by its duality gap.
+"""
+
+import numpy as np
+from sklearn.datasets import load_breast_cancer
+from sklearn.preprocessing import StandardScaler
+
+from lazynet import DualNetClassifierCV, net_path
+
+data = load_breast_cancer()
+X = StandardScaler().fit_transform(data.data)
+y = data.target
+
+# %%
+# All minima
+# ----------
+
+path = net_path(X, y, n_points=40, smallest=1e-3, random_state=0)
+print(path)
+figure = path.plot(feature_names=data.feature_names)
+
+# %%
+# Which penalty?
+# --------------
+# Cross-validation looks at the loss on rows that are held out.  The one-standard-error rule takes
+# the sparsest model that is not clearly worse than the best.
+
+choice = DualNetClassifierCV(
+    one_standard_error=True, n_points=40, smallest=1e-3, cv=5, random_state=0
+).fit(X, y)
+print(f"l1 = {choice.l1_:.4f}: {np.count_nonzero(choice.coef_)} of {X.shape[1]} features")
+figure = choice.plot()
