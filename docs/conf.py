@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).parent
-sys.path.insert(0, str(HERE))  # gallery.py, mathml.py
+sys.path.insert(0, str(HERE))  # docstrings.py, gallery.py, mathml.py
 
 project = "lazynet"
 author = "The lazynet developers"
@@ -14,6 +14,7 @@ release = version = importlib.metadata.version("lazynet-linear")
 language = "en"
 
 extensions = [
+    "docstrings",
     "mathml",
     "myst_nb",
     "numpydoc",
@@ -24,7 +25,7 @@ extensions = [
     "sphinx_gallery.gen_gallery",
     "sphinxcontrib.bibtex",
 ]
-templates_path = ["_templates"]
+templates_path = [str(HERE / "_templates")]
 # The text and the examples of sphinx-gallery are read by the gallery alone.
 exclude_patterns = ["**/*.py", "examples/*.ipynb"]
 # Asks no server: an address of another site is not looked at.  Links within the site are.
