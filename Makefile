@@ -3,7 +3,7 @@
 #   make test-thorough   10,000+ examples     make repro FULL=1   a million examples
 #   make bench           the table against scikit-learn
 #   make fuzz            random inputs under the sanitizers, for SECONDS=60
-#   make notebooks       opens them           make docs           the reference of the API, as pages
+#   make notebooks       opens them           make docs           the documentation, as pages
 
 PYTHON ?= python3
 VENV ?= .venv
@@ -76,11 +76,11 @@ notebooks: $(VENV)/.notebooks
 	$(BIN)/jupyter trust notebooks/*.ipynb
 	$(BIN)/jupyter lab $(if $(filter 0,$(shell id -u)),--allow-root) $(JUPYTER) notebooks
 
-# What the extra needs, and not the package once more, which would be compiled again.
-NOTEBOOKS_NEED = import tomllib; \
-    print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["notebooks"], sep="\n")
-$(VENV)/.notebooks: $(VENV)/.installed pyproject.toml
-	$(BIN)/python -c '$(NOTEBOOKS_NEED)' > $@.txt
+# What an extra needs, and not the package once more, which would be compiled again.
+EXTRA_NEEDS = import sys, tomllib; \
+    print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"][sys.argv[1]], sep="\n")
+$(VENV)/.notebooks $(VENV)/.docs: $(VENV)/.%: $(VENV)/.installed pyproject.toml
+	$(BIN)/python -c '$(EXTRA_NEEDS)' $* > $@.txt
 	$(BIN)/python -m pip install --quiet --requirement $@.txt
 	touch $@
 
@@ -90,14 +90,13 @@ notebooks-check: $(VENV)/.notebooks
 notebooks-write: $(VENV)/.notebooks
 	$(BIN)/python notebooks/run.py --write
 
-# pdoc does not look for the modules of a package that has an __all__.
-DOCUMENTED := lazynet lazynet.catalogue lazynet.certificates lazynet.estimators.base lazynet.minimise lazynet.paths lazynet.schedules \
-    lazynet.searches lazynet.training lazynet.testing \
-    lazynet.checks.tolerance lazynet.checks.twin lazynet.checks.verify lazynet.figures lazynet.reference \
-    $(patsubst lazynet/reference/%.py,lazynet.reference.%,$(filter-out %/__init__.py,$(wildcard lazynet/reference/*.py)))
-docs: setup
-	$(BIN)/python -W ignore::UserWarning -m pdoc --docformat numpy --math --no-show-source --template-directory .pdoc --output-directory build/docs $(DOCUMENTED)
-	@echo "build/docs/index.html"
+# Always from nothing: only then does Sphinx say all its warnings, and they are errors.
+docs: $(VENV)/.docs
+	rm -rf build/docs build/docs-source
+	$(BIN)/python -m pytest -q --doctest-modules docs/docstrings.py docs/mathml.py
+	$(BIN)/python docs/stage.py build/docs-source
+	$(BIN)/python -m sphinx -q --fail-on-warning --keep-going -c docs build/docs-source build/docs
+	$(BIN)/python docs/check_built.py build/docs
 
 lint: setup
 	$(BIN)/ruff check .

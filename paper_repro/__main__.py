@@ -6,7 +6,7 @@ NAME.svg.  README.md in the same folder is the index.  The same command continue
 run.  Two more commands:
 
     python -m paper_repro medline FILES...   real abstracts, from PubMed's XML
-    python -m paper_repro readme             the README's tables from the committed results
+    python -m paper_repro readme             the README's figure from the committed results
 """
 
 from __future__ import annotations

@@ -1,69 +1,56 @@
-"""The README's tables, made from the committed results."""
+"""The README's figure and what stands below it, made from the committed results."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from lazynet.figures import as_svg, styled
+from paper_repro import seconds
 from paper_repro.damaged import DamagedFile, told_of
-from paper_repro.machine import describe_machine
 from paper_repro.results import RESULTS, load
-from paper_repro.studies import bench_page, table_page
-from paper_repro.studies.bench import EpochTimes
-from paper_repro.studies.table import TierTimes
 from paper_repro.whole import write_whole
 
-README = Path(__file__).parent.parent / "README.md"
+ROOT = Path(__file__).parent.parent
+README = ROOT / "README.md"
+FIGURE = ROOT / "docs" / "seconds.svg"
+#: The block of the README lies between these marks.
+BEGIN = "<!-- seconds: from paper_repro/results by python -m paper_repro readme -->"
+END = "<!-- end of seconds -->"
 _REMEDY = "restore the file"
 
 
-def speedups(document: Any) -> str:
-    """The block on lazy against dense updates."""
-    return table_page.in_short(TierTimes(document))
-
-
-def epochs(document: Any) -> str:
-    """The block on the clock against scikit-learn and the other engines."""
-    return bench_page.in_short(EpochTimes(document))
-
-
-#: study -> the function that makes its block in the README
-BLOCKS: dict[str, Callable[[Any], str]] = {"table": speedups, "bench": epochs}
-
-
 def main() -> int:
-    """Rewrite the blocks between the marks."""
+    """Draw the figure, and rewrite the block between the marks."""
     with told_of(README, _REMEDY):
         text = README.read_text(encoding="utf-8")
-    write_whole(README, renewed(text))
-    print(f"{README.name}: {', '.join(BLOCKS)} written")
+    documents = loaded()
+    written = with_block(text, seconds.caption(documents))
+    write_whole(FIGURE, figure(documents))
+    write_whole(README, written)
+    print(f"{README.name} and {FIGURE.name} written")
     return 0
 
 
-def renewed(text: str) -> str:
-    """The README's text with every block made anew from the committed results."""
-    for name, show in BLOCKS.items():
-        document = load(name, RESULTS)
+def loaded() -> dict[str, Any]:
+    """The results that the figure is made from, by study."""
+    documents = {name: load(name, RESULTS) for name in seconds.STUDIES}
+    for name, document in documents.items():
         if document is None:
-            raise ValueError(f"there is no {RESULTS / name}.json to make the README's table from")
-        measured_on = f"Measured on {describe_machine(document)}."
-        text = with_block(text, name, f"{show(document)}\n\n{measured_on}")
-    return text
+            raise ValueError(f"there is no {RESULTS / name}.json to make the README's figure from")
+    return documents
 
 
-def with_block(text: str, name: str, new: str) -> str:
-    """The text with a new block between the marks of a study."""
-    begin, end = marks(name)
-    before, found, rest = text.partition(begin)
-    _, closed, after = rest.partition(end)
+def figure(documents: dict[str, Any]) -> str:
+    """The figure as SVG."""
+    with styled():
+        return as_svg(seconds.draw(documents))
+
+
+def with_block(text: str, new: str) -> str:
+    """The text with a new block between the marks."""
+    before, found, rest = text.partition(BEGIN)
+    _, closed, after = rest.partition(END)
     if not (found and closed):
-        raise DamagedFile(README, f"it must hold the marks {begin!r} and {end!r}", _REMEDY)
-    return f"{before}{begin}\n\n{new}\n\n{end}{after}"
-
-
-def marks(name: str) -> tuple[str, str]:
-    return (
-        f"<!-- {name}: from paper_repro/results/{name}.json by python -m paper_repro readme -->",
-        f"<!-- end of {name} -->",
-    )
+        raise DamagedFile(README, f"it must hold the marks {BEGIN!r} and {END!r}", _REMEDY)
+    return f"{before}{BEGIN}\n\n{new}\n\n{END}{after}"

@@ -41,11 +41,6 @@ def page(document: Mapping[str, Any]) -> str:
     )
 
 
-def in_short(measured: EpochTimes) -> str:
-    """The block of the project's README: the lines for rows as they lie."""
-    return paragraphs([setting(measured), lines(measured, "as they lie"), cost(measured)])
-
-
 def setting(measured: EpochTimes) -> str:
     return PAGE(
         "setting",

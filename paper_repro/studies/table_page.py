@@ -14,17 +14,15 @@ from paper_repro.competitors import (
     TABLES,
     TIERS,
 )
-from paper_repro.pages import Template, paragraphs
+from paper_repro.pages import Template
 from paper_repro.published import FEATURES, IDEAL, NONZEROS, PUBLISHED
 from paper_repro.runs import ETA0, L1, L2
 from paper_repro.score import SAME, Spread, coverage, duration
 from paper_repro.studies.table import (
-    REPRODUCED,
     UNCACHED,
     TierTimes,
     groups,
     is_alike,
-    is_reproduced,
     printed_ratios,
     verdict,
 )
@@ -50,18 +48,6 @@ def page(document: Mapping[str, Any]) -> str:
         rounds=measured.repeats,
         coverage=coverage(measured.repeats),
         every_row=every_row(measured),
-    )
-
-
-def in_short(measured: TierTimes) -> str:
-    """The block of the project's README."""
-    return paragraphs(
-        [
-            setting(measured),
-            summary(measured),
-            reproduced_in_short(measured),
-            weights_equal(measured),
-        ]
     )
 
 
@@ -94,21 +80,6 @@ def reproduced(measured: TierTimes) -> str:
             verdict=verdict(printed.factor),
         )
         for printed in printed_ratios(measured)
-    )
-
-
-def reproduced_in_short(measured: TierTimes) -> str:
-    """How many printed ratios are reproduced, and the shares that the others reach."""
-    factors = sorted(printed.factor for printed in printed_ratios(measured))
-    same = [factor for factor in factors if is_reproduced(factor)]
-    others = [factor for factor in factors if not is_reproduced(factor)]
-    return PAGE(
-        "in short",
-        reproduced=len(same),
-        all=len(factors),
-        are="is" if len(same) == 1 else "are",
-        factor=REPRODUCED,
-        others=PAGE("others", least=others[0], most=others[-1]) if others else "",
     )
 
 

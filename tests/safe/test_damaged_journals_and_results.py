@@ -13,7 +13,7 @@ from support.damage import damages
 pytest.importorskip("matplotlib")
 pytest.importorskip("tqdm")
 pytest.importorskip("paper_repro.results", reason="only in a checkout")
-from paper_repro import readme, results
+from paper_repro import readme, results, seconds
 from paper_repro.__main__ import main
 from paper_repro.damaged import DamagedFile
 from paper_repro.results import RESULTS, Stopped, load, run
@@ -194,12 +194,13 @@ def test_a_damaged_result_is_refused_or_reads_the_same(name, tmp_path):
 def test_the_readme_is_not_made_from_damaged_results(tmp_path, monkeypatch, capsys):
     """The README stays as it is, and the command says which file is damaged."""
     shutil.copy(readme.README, tmp_path / "README.md")
-    for name in readme.BLOCKS:
+    for name in seconds.STUDIES:
         shutil.copy(RESULTS / f"{name}.json", tmp_path)
     monkeypatch.setattr(readme, "README", tmp_path / "README.md")
+    monkeypatch.setattr(readme, "FIGURE", tmp_path / "seconds.svg")
     monkeypatch.setattr(readme, "RESULTS", tmp_path)
     before = readme.README.read_bytes()
-    path = tmp_path / "table.json"
+    path = tmp_path / "bench.json"
     whole = path.read_bytes()
     for data in damages(whole, 60):
         path.write_bytes(data)

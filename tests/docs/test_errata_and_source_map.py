@@ -1,0 +1,44 @@
+"""The errata and the map of the sources say what is so."""
+
+import re
+from fractions import Fraction
+
+from support import ROOT
+
+from lazynet.reference import closed_forms
+from lazynet.reference.shrink import fobos_shrink, sgd_shrink
+
+DOCS = ROOT / "docs"
+ERRATA = (DOCS / "errata.md").read_text(encoding="utf-8")
+SOURCE_MAP = (DOCS / "source_map.md").read_text(encoding="utf-8")
+
+
+def test_the_smallest_examples_of_what_is_printed_wrong():
+    """The formulas that are kept give the true and the printed values of the table."""
+    pattern = (
+        r"\| w = (?P<w>\S+), eta = (?P<eta>[\d/ then]+), l1 = (?P<l1>\S+), l2 = (?P<l2>\S+): "
+        r"true (?P<true>\S+), printed (?P<printed>\S+) \| \[`(?P<name>printed_\w+)`\]"
+    )
+    rows = list(re.finditer(pattern, ERRATA))
+    assert len(rows) == 4
+    for row in rows:
+        w, l1, l2, true, printed = (
+            Fraction(row[key]) for key in ["w", "l1", "l2", "true", "printed"]
+        )
+        rates = [Fraction(rate) for rate in row["eta"].split(" then ")]
+        shrink = fobos_shrink if row["name"] == "printed_theorem_2" else sgd_shrink
+        assert closed_forms.repeated(shrink)(w, rates, l1, l2) == true
+        assert getattr(closed_forms, row["name"])(w, rates, l1, l2) == printed
+
+
+def test_where_is_what_names_what_is_there():
+    """Every name in a row of the table stands in a file that the row links to."""
+    rows = [line for line in SOURCE_MAP.splitlines() if line.startswith("| ")][1:]
+    assert len(rows) >= 9
+    for row in rows:
+        paths = [DOCS / target for target in re.findall(r"\]\(([^)]+)\)", row)]
+        assert paths, row
+        assert all(path.exists() for path in paths), row
+        texts = [path.read_text(encoding="utf-8") for path in paths if path.is_file()]
+        for name in re.findall(r"(?<!\[)`(\w+)`(?!\])", row.partition("|")[2].partition("|")[2]):
+            assert any(re.search(rf"\b{name}\b", text) for text in texts), f"{name}: {row}"

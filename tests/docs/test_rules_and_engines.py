@@ -1,0 +1,79 @@
+"""The page on rules and engines has every rule and every engine, and its code does what it says."""
+
+import dataclasses
+import re
+from pathlib import Path
+
+from support import ROOT
+from support.matrices import make_data
+
+from lazynet.catalogue import ALGORITHMS
+from lazynet.forms import FORMS
+from lazynet.kernels import cells
+
+PAGE = (ROOT / "docs" / "rules_and_engines.md").read_text(encoding="utf-8")
+
+
+def block_with(text):
+    blocks = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+    (found,) = [block for block in blocks if text in block]
+    return found
+
+
+def table_of_rules():
+    """The table of the page, a line for every row of the catalogue."""
+    for row in ALGORITHMS.values():
+        parameters = ", ".join(f"{f.name}={f.default!r}" for f in dataclasses.fields(row.rule))
+        if row.engine is None:
+            kept = "any engine"
+            reference, name = "lazynet/reference/dense.py", "DenseReference"
+        else:
+            kind = row.engine.kind
+            count = cells.numbers(kind)
+            kept = f"[{count} number{'s' * (count > 1)}](../lazynet/kernels/cells/{kind}.h)"
+            reference = f"lazynet/reference/{kind}.py"
+            name = row.reference.__name__
+        found = [
+            f'`"{row.rule.name}"`',
+            f"`{row.rule.__name__}({parameters})`",
+            kept,
+            f"[`{name}`](../{reference})",
+            row.paper + ("" if row.exact else "; NOT exact for l2 > 0"),
+            f"[`{Path(row.property).name}`](../{row.property})",
+        ]
+        yield f"| {' | '.join(found)} |"
+
+
+def test_the_table_of_rules_is_the_catalogue():
+    """A line for every rule: its name, its object with the defaults, its files and its source."""
+    expected = "\n".join(table_of_rules())
+    assert len(expected.splitlines()) == len(ALGORITHMS) >= 7
+    assert f"|---|---|---|---|---|---|\n{expected}\n\n" in PAGE, f"write:\n{expected}"
+
+
+def test_the_table_of_engines_has_every_form():
+    """The table names every form, its object and the defaults."""
+    rows = re.findall(r'^\| `"(\w+)"`(?: \(default\))? \| `(.*?)` \|', PAGE, re.MULTILINE)
+    written = {name: code for name, code in rows if name not in ALGORITHMS}
+    assert set(written) == set(FORMS)
+    for name, code in written.items():
+        defaults = ", ".join(f"{f.name}={f.default!r}" for f in dataclasses.fields(FORMS[name]))
+        assert code == f"{FORMS[name].__name__}({defaults})"
+
+
+def test_the_grids_search():
+    """Both grids find a best candidate on small data."""
+    namespace = {}
+    exec(block_with("GridSearchCV"), namespace)
+    X, y = make_data(n=90)
+    for name, candidates in (("gammas", 4), ("rules", 3)):
+        search = namespace[name].set_params(cv=2, error_score="raise").fit(X, y)
+        assert len(search.cv_results_["params"]) == candidates
+        assert search.best_score_ > 0.5
+
+
+def test_the_stepper_example():
+    """The weight is the number in the comment."""
+    namespace = {}
+    exec(block_with("Stepper(1_000_000"), namespace)
+    assert namespace["stepper"].weight(7) == 0.95
