@@ -5,15 +5,17 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).parent
-sys.path.insert(0, str(HERE))  # docstrings.py, gallery.py, mathml.py
+sys.path.insert(0, str(HERE))  # api_links.py, docstrings.py, gallery.py, mathml.py
 
 project = "lazynet"
 author = "The lazynet developers"
 copyright = author
 release = version = importlib.metadata.version("lazynet-linear")
 language = "en"
+highlight_language = "text"  # a block that names no language is what a program prints
 
 extensions = [
+    "api_links",
     "docstrings",
     "mathml",
     "myst_nb",
@@ -28,8 +30,8 @@ extensions = [
 templates_path = [str(HERE / "_templates")]
 # The text and the examples of sphinx-gallery are read by the gallery alone.
 exclude_patterns = ["**/*.py", "examples/*.ipynb"]
-# Asks no server: an address of another site is not looked at.  Links within the site are.
-nitpicky = False
+# Links within the site are followed, and a broken one is an error.  Addresses of other sites are
+# not looked at: that would ask their servers.
 
 # --- pages and notebooks ----------------------------------------------------------------------
 myst_enable_extensions = ["dollarmath", "colon_fence"]
@@ -47,6 +49,7 @@ autodoc_typehints = "none"  # the docstrings say what a parameter is
 numpydoc_show_class_members = False  # the template lists the methods
 numpydoc_xref_param_type = False
 default_role = "code"
+toc_object_entries_show_parents = "hide"
 
 # --- the gallery ------------------------------------------------------------------------------
 sphinx_gallery_conf = {

@@ -24,9 +24,8 @@ def mathml(latex: str, display: str) -> str:
     >>> mathml("|w|", "inline").count('lspace="0" rspace="0"')
     2
     """
-    return BAR.sub(
-        r'<mo stretchy="false" lspace="0" rspace="0">\1</mo>', convert(latex, display=display)
-    )
+    found = convert(latex, display=display).replace("<mi>&#x02032;</mi>", "<mo>&#x02032;</mo>")
+    return BAR.sub(r'<mo stretchy="false" lspace="0" rspace="0">\1</mo>', found)
 
 
 def inline(translator: Any, node: nodes.math) -> None:
