@@ -18,9 +18,12 @@ from lazynet.schedules import SCHEDULE, SCHEDULES, FromData, Power, Schedule, ch
 
 #: The rule or schedule that the model chooses.
 AUTO = "auto"
-#: Epochs of a fit at most.  A classifier that goes on learns its rows by heart; rates from the data
-#: follow a squared loss down slowly.
-MAX_ITER_OF_CLASSIFIERS, MAX_ITER_OF_REGRESSORS = 10, 100
+#: Epochs of a fit at most, where the user names no number.  A classifier that goes on learns its
+#: rows by heart, unless it has many of them for every feature; rates from the data follow a squared
+#: loss down slowly.
+EPOCHS_OF_CLASSIFIERS, EPOCHS_WITH_MANY_ROWS, EPOCHS_OF_REGRESSORS = 8, 20, 100
+#: So many rows for every feature are many.
+MANY_ROWS = 10
 #: The share of the best loss by which an epoch must beat it, to count as progress.
 TOL = 1e-3
 #: Epochs in a row without progress that end a fit.
@@ -61,6 +64,19 @@ def found_l1(
         size = float(np.sqrt(squared_norms.mean()))
     found = L1_SHARE * slope * size / n
     return found if np.isfinite(found) else 0.0
+
+
+def found_epochs(n_rows: int, n_features: int, classifies: bool) -> int:
+    """The largest number of epochs of a fit where ``max_iter`` is None.
+
+    >>> found_epochs(1_000, 20_000, True), found_epochs(1_000, 20, True)
+    (8, 20)
+    >>> found_epochs(1_000, 20_000, False)
+    100
+    """
+    if not classifies:
+        return EPOCHS_OF_REGRESSORS
+    return EPOCHS_WITH_MANY_ROWS if n_rows >= MANY_ROWS * n_features else EPOCHS_OF_CLASSIFIERS
 
 
 def resolved_rule(

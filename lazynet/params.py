@@ -382,6 +382,7 @@ def _check_threads(name: str, value: Any) -> int:
 VERBOSITY = Special(check=_check_verbosity)
 THREADS = Special(check=_check_threads, optional=True)
 EPOCHS = Integer(least=1)
+EPOCHS_OR_NONE = Integer(least=1, optional=True)
 STRENGTH = Number(least=0)
 POSITIVE = Number(above=0)
 FLAG = Flag()

@@ -248,8 +248,8 @@ def known_after_stall(schedule: Schedule) -> Schedule | None:
     return schedule.lowered() if isinstance(schedule, Adaptive) else None
 
 
-# The scale C of the rates: for losses of a margin, and of numbers with and without a bounded slope.
-_MARGINS, _NUMBERS, _UNBOUNDED_NUMBERS = 32.0, 16.0, 8.0
+# The scale C of the rates, for losses of a margin and of numbers.
+_MARGINS, _NUMBERS = 32.0, 16.0
 # Rows of a size |x|^2 beyond this many mean sizes m have a smaller rate.
 _SLACK = 8.0
 # The squared size of the intercept's feature, beside rows of the mean norm.
@@ -274,11 +274,10 @@ class FromData(ParameterObject):
     intercept is k eta.
 
     - Losses of a margin: C = 32, Y = G = 1, k = 1/32.
-    - Losses of numbers: C = 8 where slopes are unbounded, else 16, and k = 1; Y is the standard
-      deviation of the targets so far, for the intercept (and without one for the weights) their
-      root mean square.  G is the size of a slope: Y where slopes are unbounded, the smaller of Y
-      and epsilon for "huber", 1 for "absolute_error" and "epsilon_insensitive".  The intercept has
-      an acc and a G of its own.
+    - Losses of numbers: C = 16, k = 1; Y is the standard deviation of the targets so far, for the
+      intercept (and without one for the weights) their root mean square.  G is the size of a slope:
+      Y where slopes are unbounded, the smaller of Y and epsilon for "huber", 1 for "absolute_error"
+      and "epsilon_insensitive".  The intercept has an acc and a G of its own.
     - Unbounded slopes ("squared_error", "squared_hinge" and the like): eta has no factor
       sqrt(min(1, 8 / u)), because the step is implicit, with the slope at the weights after the
       step.  No other step on a loss of numbers goes beyond its target.
@@ -299,7 +298,7 @@ class FromData(ParameterObject):
     >>> from lazynet import Stepper
     >>> stepper = Stepper(1, loss="squared_error", schedule=FromData())
     >>> [round(stepper.step([0], [1.0], target=1.0), 3) for _ in range(3)]
-    [0.0, 0.727, 0.925]
+    [0.0, 0.842, 0.975]
     """
 
     name: ClassVar[str] = "from_data"
@@ -334,7 +333,7 @@ and cannot give them beforehand
         smooth = numbers and loss.curvature is not None
         bounded = 1.0 if not smooth else np.inf if loss.unbounded_slope else loss.epsilon
         return (
-            _MARGINS if not numbers else _UNBOUNDED_NUMBERS if loss.unbounded_slope else _NUMBERS,
+            _NUMBERS if numbers else _MARGINS,
             _SLACK,
             l1,
             l2,

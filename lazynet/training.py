@@ -561,7 +561,11 @@ class BestEpoch:
         """Copy what the steps of ``epoch`` change, if the epoch before it is the best so far."""
         if epoch and self.epoch == epoch - 1:
             with unusable("X"):
-                self._undos = [Undo(each.engine, self.columns) for each in self.learners]
+                if self._undos:
+                    for undo in self._undos:
+                        undo.take()
+                else:
+                    self._undos = [Undo(each.engine, self.columns) for each in self.learners]
 
     def restore(self) -> None:
         """Return every engine to the end of the best epoch."""
@@ -569,13 +573,11 @@ class BestEpoch:
             undo.rollback()
         for learner in self.learners:
             learner.plan = self.plan
-        self._undos = []
 
     def release(self) -> None:
-        """Forget the copies."""
+        """Let the engines change freely; the next copies are made in the memory of these."""
         for undo in self._undos:
             undo.done()
-        self._undos = []
 
 
 @dataclass

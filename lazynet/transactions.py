@@ -67,27 +67,43 @@ class Undo:
 
     def __init__(self, engine: Undoable, touched: NDArray[Any]) -> None:
         self.engine = engine
-        state = engine.state()
-        self.scalars = _copies(state.scalars)
         few = len(touched) * _PICKING_COSTS < engine.n_features
         # A copy, so that no other thread can change it while the engine learns.
         self.touched = touched.copy() if few and engine.touches_only_nonzeros else None
+        self.scalars: dict[str, NDArray[Any]] = {}
         self.picked: dict[str, NDArray[Any]] = {}
         self.copies: dict[str, NDArray[Any]] = {}
+        self.tables: dict[str, NDArray[Any]] | None = None
+        self._room: dict[str, NDArray[Any]] = {}
+        self.take()
+
+    def take(self) -> None:
+        """Copy the engine as it is now; what was copied before is forgotten."""
+        state = self.engine.state()
+        self.scalars = _copies(state.scalars)
+        self.copies, self.tables = {}, None
         if self.touched is None:
-            self.copies = _copies(state.per_weight)
+            self.copies = self._copied(state)
         else:
             self.picked = {name: a[self.touched] for name, a in state.per_weight.items()}
-        self.tables: dict[str, NDArray[Any]] | None = None
-        engine.before_sweep = self.copy_all
+        self.engine.before_sweep = self.copy_all
 
     def copy_all(self) -> None:
         """Copy every weight and the tables, unless they are copied already."""
         state = self.engine.state()
         if not self.copies:
-            self.copies = _copies(state.per_weight)
+            self.copies = self._copied(state)
         if self.tables is None:
             self.tables = _copies(state.tables)
+
+    def _copied(self, state: State) -> dict[str, NDArray[Any]]:
+        """Copies of all weights, in the memory of earlier copies where there is some."""
+        if not self._room:
+            self._room = _copies(state.per_weight)
+        else:
+            for name, array in state.per_weight.items():
+                np.copyto(self._room[name], array)
+        return self._room
 
     def rollback(self) -> None:
         """Restore the engine; an interrupted rollback can be repeated."""

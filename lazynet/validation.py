@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from lazynet.data import unusable
-from lazynet.kernels.examples import Examples, Steps
-from lazynet.kernels.objective import loss_of_predictions
+from lazynet.kernels.losses import values_and_slopes
 from lazynet.losses import Loss
 
 #: Targets and importances of a problem.
@@ -99,13 +98,9 @@ def total_loss_of(
     >>> total_loss_of(np.array([0.0, 3.0]), np.array([1.0, 1.0]), None, get_loss("squared_error"))
     2.5
     """
-    n = len(targets)
-    nothing = np.zeros(0), np.zeros(0, dtype=np.int64), np.zeros(n + 1, dtype=np.int64)
-    examples = Examples(*nothing, 1, targets, importances)
-    zeros = np.zeros(n)
     given = np.ascontiguousarray(predictions, dtype=np.float64)
-    steps = Steps(np.arange(n), zeros, zeros, zeros, zeros, None, given)
-    return loss_of_predictions(examples, steps, loss.code, loss.epsilon)
+    losses, _ = values_and_slopes(loss.code, given, targets, loss.epsilon)
+    return float(losses.sum() if importances is None else importances @ losses)
 
 
 class HeldOut:

@@ -54,20 +54,44 @@ def index_of(
     documents: dict[str, Any], below: Mapping[str, Mapping[str, Any]] | None = None
 ) -> str:
     below = below or {}
-    parts = ["# What was rerun"]
+    parts = ["# What was found", *_findings(documents)]
     if "table" in documents:
         times = TierTimes(documents["table"])
         parts += [
+            "## The papers' table, rerun",
             setting(times),
             summary(times),
             weights_equal(times),
-            "![Times faster than dense updates](table.svg)",
         ]
+    parts.append("## Every study")
     parts.append(table(["study", "finished"], _finished(documents, below)))
-    everything = [*documents.values(), *(d for others in below.values() for d in others.values())]
-    machines = sorted({describe_machine(document) for document in everything})
-    parts.append("\n".join(f"Measured on {machine}." for machine in machines))
+    parts += _machines(documents, below)
     return paragraphs(parts) + "\n"
+
+
+def _findings(documents: Mapping[str, Any]) -> Iterator[str]:
+    """What the first studies that say it have found, each with its figure."""
+    for name, document in documents.items():
+        report = REPORTS[name]
+        if report.finding is not None and (found := report.finding(document)):
+            yield f"## {report.title}"
+            yield f"{found} [More]({name}.md)"
+            yield f"![{report.title}]({name}.svg)"
+
+
+def _machines(
+    documents: Mapping[str, Any], below: Mapping[str, Mapping[str, Any]]
+) -> Iterator[str]:
+    """Every machine, and which studies ran on it."""
+    ran: dict[str, list[str]] = {}
+    for name, document in documents.items():
+        ran.setdefault(describe_machine(document), []).append(name)
+        for folder, others in below.items():
+            if name in others:
+                machine = describe_machine(others[name])
+                ran.setdefault(machine, []).append(f"{name} on {folder}")
+    for machine, names in ran.items():
+        yield f"Measured on {machine}: {', '.join(names)}."
 
 
 def _finished(

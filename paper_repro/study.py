@@ -126,6 +126,9 @@ class Report:
     #: Tables and text in Markdown, without the title and without the machine.
     page: Callable[[Mapping[str, Any]], str]
     draw: Callable[[Mapping[str, Any]], Figure]
+    #: What was found, in a sentence or two, for the first page of the results; empty where the
+    #: measurements that it needs are missing.
+    finding: Callable[[Mapping[str, Any]], str] | None = None
 
 
 @dataclass(kw_only=True)

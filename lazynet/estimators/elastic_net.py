@@ -20,13 +20,12 @@ from lazynet.checks.verify import LARGEST_EPOCHS, VerificationReport, affordable
 from lazynet.data import as_examples, check_order, sizes_of, touched_columns, unusable
 from lazynet.defaults import (
     AUTO,
-    MAX_ITER_OF_CLASSIFIERS,
-    MAX_ITER_OF_REGRESSORS,
     N_ITER_NO_CHANGE,
     RULE_OR_AUTO,
     SCHEDULE_OR_AUTO,
     TOL,
     VALIDATION_FRACTION,
+    found_epochs,
     found_l1,
     is_auto,
     resolved_rule,
@@ -51,7 +50,7 @@ from lazynet.importances import (
 )
 from lazynet.losses import LOSS, LossLike
 from lazynet.params import (
-    EPOCHS,
+    EPOCHS_OR_NONE,
     FLAG,
     STRENGTH,
     THREADS,
@@ -99,7 +98,7 @@ class _ElasticNetModel(SparseLinear):
         eta0=Number(above=0, optional=True),
         engine=FORM,
         average=AVERAGE,
-        max_iter=EPOCHS,
+        max_iter=EPOCHS_OR_NONE,
         tol=Number(least=0, optional=True),
         n_iter_no_change=Integer(least=1),
         early_stopping=FLAG,
@@ -159,8 +158,9 @@ class _ElasticNetModel(SparseLinear):
         X: sparse.csr_matrix,
         problem: Problem,
         sizes: NDArray[np.float64] | None = None,
+        rows: NDArray[np.int64] | None = None,
     ) -> None:
-        """Where no l1 is given, let the rows decide on it.
+        """Where no l1 is given, let the rows decide on it: all, or the ``rows`` to train on.
 
         ``sizes`` are the sizes of the rows that the rates follow, if they are known already.
         """
@@ -168,7 +168,10 @@ class _ElasticNetModel(SparseLinear):
             norms = sizes if p.plan.sizes == _NORMS else None
             norms = sizes_of(X, _NORMS) if norms is None else norms
             assert norms is not None, "a kind of size is named"
-            p.l1 = found_l1(norms, *problem, p.loss)
+            seen = slice(None) if rows is None else rows
+            targets, importances = problem
+            importances = None if importances is None else importances[seen]
+            p.l1 = found_l1(norms[seen], targets[seen], importances, p.loss)
             p.plan = Plan.of(p)
 
     def _scale_of_rates(
@@ -235,8 +238,11 @@ class _ElasticNetModel(SparseLinear):
             held_out = HeldOut(X, problems, held, labels, p.loss)
         n_rows = X.shape[0] if rows is None else len(rows)
         sizes = sizes_of(X, p.plan.sizes)
-        self._find_l1(p, X, problems[0], sizes)
+        self._find_l1(p, X, problems[0], sizes, rows)
         steps_of_an_epoch = n_rows if order is None else order.shape[-1]
+        if p.max_iter is None:
+            found = found_epochs(n_rows, X.shape[1], self._takes_margin_losses)
+            p.max_iter = found if order is None or order.ndim == 1 else len(order)
         n_steps = check_n_steps("max_iter", p.max_iter, steps_of_an_epoch)
         eta0 = self._scale_of_rates(p, X, weights)
         plan = p.plan.known(eta0, n_steps if p.tol is None else None)
@@ -618,8 +624,9 @@ class LazyNetClassifier(SparseClassifier, _ElasticNetModel):
         unless it wipes out a good part of every weight (eta * l2 of order 1): then all weights must
         be visited every few dozen steps.  Until a step has counted, ``coef_`` holds the last
         weights.  A change of ``average`` between calls of ``partial_fit`` begins a new average.
-    max_iter : int, default=10
-        The largest number of epochs.
+    max_iter : int or None, default=None
+        The largest number of epochs.  None: 8, or 20 where there are at least ten rows for every
+        feature; with a ``sample_order`` for every epoch, as many as it has.
     tol : float or None, default=1e-3
         Stop when the loss has not fallen below (1 - tol) times its least value for
         ``n_iter_no_change`` epochs in a row; ``tol`` is a share, so that it means the same for all
@@ -747,7 +754,7 @@ class LazyNetClassifier(SparseClassifier, _ElasticNetModel):
         eta0: float | None = None,
         engine: FormLike = "clock",
         average: AverageLike = False,
-        max_iter: int = MAX_ITER_OF_CLASSIFIERS,
+        max_iter: int | None = None,
         tol: float | None = TOL,
         n_iter_no_change: int = N_ITER_NO_CHANGE,
         early_stopping: bool = False,
@@ -927,8 +934,9 @@ class LazyNetRegressor(SparseRegressor, _ElasticNetModel):
         "squared_error" (p - y)^2 / 2, "absolute_error", "huber" or ``Huber(epsilon)``,
         "epsilon_insensitive" or ``EpsilonInsensitive(epsilon)``, "squared_epsilon_insensitive" or
         ``SquaredEpsilonInsensitive(epsilon)``.
-    max_iter : int, default=100
-        The largest number of epochs.
+    max_iter : int or None, default=None
+        The largest number of epochs.  None: 100; with a ``sample_order`` for every epoch, as many
+        as it has.
 
     Attributes
     ----------
@@ -972,7 +980,7 @@ class LazyNetRegressor(SparseRegressor, _ElasticNetModel):
         eta0: float | None = None,
         engine: FormLike = "clock",
         average: AverageLike = False,
-        max_iter: int = MAX_ITER_OF_REGRESSORS,
+        max_iter: int | None = None,
         tol: float | None = TOL,
         n_iter_no_change: int = N_ITER_NO_CHANGE,
         early_stopping: bool = False,

@@ -35,12 +35,12 @@ class DenseFromData:
     >>> twin = DenseFromData(1, loss="squared_error")
     >>> twin.step([0], [2.0], target=4.0)
     0.0
-    >>> twin.m, twin.rate  # 8 * 4 / sqrt(16 + 8 * 16) / 4
-    (4.0, 0.6666666666666666)
+    >>> twin.m, twin.rate  # 16 * 4 / sqrt(16 + 8 * 16) / 4
+    (4.0, 1.3333333333333333)
     >>> round(twin.predict([0], [2.0]), 3)
-    2.909
+    3.368
     >>> round(twin.step([0], [2.0], target=4.0), 3)  # an implicit step does not overshoot
-    2.909
+    3.368
     """
 
     def __init__(
@@ -142,7 +142,7 @@ class DenseFromData:
         k = (INTERCEPT_OF_NUMBERS if numbers else INTERCEPT_OF_MARGINS) * self.fit_intercept
         u = ((size / self.m if size else 0.0) + k) / (1.0 + k)
         counted = weight * weight * min(u, 8.0)
-        share = (32.0 if not numbers else 8.0 if implicit else 16.0) / (1.0 + k)
+        share = (16.0 if numbers else 32.0) / (1.0 + k)
         if not implicit and u > 8.0:
             share *= math.sqrt(8.0 / u)
         spread, root_mean_square = self._scales() if numbers else (1.0, 1.0)

@@ -51,6 +51,7 @@ STUDIES: dict[str, Study] = {
             cells=table.cells,
             page=table_page.page,
             draw=table_figure.draw,
+            finding=table_page.finding,
         ),
         Study(
             name="crossover",
@@ -105,6 +106,7 @@ STUDIES: dict[str, Study] = {
             cells=optimum.cells,
             page=optimum_page.page,
             draw=optimum_figure.draw,
+            finding=optimum_page.finding,
             only_when_named=True,
             on_corpus=False,
             takes_folder=True,
@@ -115,6 +117,7 @@ STUDIES: dict[str, Study] = {
             cells=untouched.cells,
             page=untouched_page.page,
             draw=untouched_figure.draw,
+            finding=untouched_page.finding,
             only_when_named=True,
             takes_test=True,
             takes_folder=True,

@@ -47,6 +47,7 @@ def page(document: Mapping[str, Any]) -> str:
     race = Race(document)
     return PAGE(
         "page",
+        finding=finding(document),
         setting=setting(race),
         bounds=bounds(race),
         causes=causes(race),
@@ -60,6 +61,36 @@ def page(document: Mapping[str, Any]) -> str:
         details=PAGE("details"),
         details_tables=paragraphs(details(race)),
     )
+
+
+def finding(document: Mapping[str, Any]) -> str:
+    """Who is near the minimum of the figure's elastic net, and when."""
+    race = Race(document)
+    asked, level = shown(SHOWN_MULTIPLES[-1]), LEVELS[0]
+    if asked not in race.races:
+        return ""
+    found = race.setting["sets"][CORPUS]
+    ladder = race.ladder(asked, SAGA)
+    if ladder is None:
+        saga = ""
+    elif (seconds := race.seconds(asked, SAGA, level)) is not None:
+        saga = PAGE("finding, saga arrived", seconds=duration(seconds))
+    else:
+        saga = PAGE("finding, saga stopped", seconds=duration(ladder.stopped or 0.0))
+    return PAGE(
+        "finding",
+        rows=found["rows"],
+        features=found["features"],
+        level=level,
+        ours=_time_or_dash(race, asked, (OURS.name,), level),
+        skglm=_time_or_dash(race, asked, COLUMNS["skglm"], level),
+        saga=saga,
+    )
+
+
+def _time_or_dash(race: Race, asked: Question, names: Sequence[str], level: float) -> str:
+    taken = [found for name in names if (found := race.seconds(asked, name, level)) is not None]
+    return duration(min(taken)) if taken else "-"
 
 
 def setting(race: Race) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from paper_repro import figures
-from paper_repro.studies.stability import LOSSES, RUNS, SHARES, UPDATES, Selections, deviation
+from paper_repro.studies.stability import LOSSES, RUNS, SHARES, Selections, deviation
 from paper_repro.studies.tuning import (
     FOBOS,
     INFORMATIVE,
@@ -38,19 +38,19 @@ LOOKS: dict[str, dict[str, Any]] = {
 def draw(document: Mapping[str, Any]) -> Figure:
     """Error against nonzeros, how often features are chosen, nonzeros over the last updates."""
     found = Selections(document)
-    figure, axes = figures.new(columns=3, rows=2, width=11.5, height=6.6)
-    for row, loss in zip(axes, LOSSES, strict=True):
-        _draw_errors(row[0], found, loss)
-        _draw_frequencies(row[1], found, loss)
-        _draw_updates(row[2], found, loss)
-        row[0].set_ylabel(f"{LOSSES[loss]} loss: test error")
-    axes[0, 0].set_title("Error and sparsity: left and low is good")
-    axes[0, 1].set_title(f"Features that a share of the {RUNS} runs choose")
-    axes[0, 2].set_title(f"Nonzeros over the last {UPDATES:,} updates")
-    for column, label in enumerate(("nonzeros", "share of the runs, at least", "update")):
-        axes[1, column].set_xlabel(label)
+    figure, axes = figures.new(columns=2, rows=3, width=8.4, height=10.2)
+    for (errors, frequencies, updates), loss in zip(axes.T, LOSSES, strict=True):
+        errors.set_title(f"{LOSSES[loss]} loss")
+        _draw_errors(errors, found, loss)
+        _draw_frequencies(frequencies, found, loss)
+        _draw_updates(updates, found, loss)
+        errors.set_xlabel("nonzeros (left and low is good)")
+        frequencies.set_xlabel(f"chosen in at least this share of the {RUNS} runs")
+        updates.set_xlabel("updates before the last")
+    for ax, label in zip(axes[:, 0], ("test error", "features", "nonzeros"), strict=True):
+        ax.set_ylabel(label)
     handles, labels = axes[0, 0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=6, frameon=False)
+    figure.legend(handles, labels, loc="outside lower center", ncols=3, frameon=False)
     return figure  # type: ignore[no-any-return]
 
 

@@ -35,6 +35,7 @@ def page(document: Mapping[str, Any]) -> str:
     alike = is_alike(measured)
     return PAGE(
         "page",
+        finding=finding(document),
         setting=setting(measured),
         summary=summary(measured),
         reproduced=reproduced(measured) if alike else PAGE("other corpus"),
@@ -48,6 +49,21 @@ def page(document: Mapping[str, Any]) -> str:
         rounds=measured.repeats,
         coverage=coverage(measured.repeats),
         every_row=every_row(measured),
+    )
+
+
+def finding(document: Mapping[str, Any]) -> str:
+    """How long an epoch takes in compiled code, lazy and dense."""
+    measured = TierTimes(document)
+    examples = measured.corpus["examples"]
+    lazy, dense = (examples * measured.median("compiled", "fobos", name) for name in (CLOCK, DENSE))
+    return PAGE(
+        "finding",
+        examples=examples,
+        features=measured.corpus["features"],
+        nonzeros=measured.corpus["nonzeros_per_example"],
+        lazy=duration(lazy),
+        dense=duration(dense),
     )
 
 

@@ -29,7 +29,7 @@ def page(document: Mapping[str, Any]) -> str:
     found = Untouched(document)
     return PAGE(
         "page",
-        finding=finding(found),
+        finding=finding(document),
         setting=setting(found),
         failures=failures(found),
         verdicts=verdicts(found),
@@ -46,7 +46,8 @@ def page(document: Mapping[str, Any]) -> str:
     )
 
 
-def finding(found: Untouched) -> str:
+def finding(document: Mapping[str, Any]) -> str:
+    found = Untouched(document)
     losses = [found.loss_ratio(each) for each in found.sets]
     times = [found.time_ratio(each) for each in found.sets]
     return PAGE(

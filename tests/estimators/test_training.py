@@ -33,7 +33,7 @@ from lazynet import (
     Tables,
 )
 from lazynet.catalogue import check_rule
-from lazynet.defaults import MAX_ITER_OF_CLASSIFIERS, N_ITER_NO_CHANGE, TOL
+from lazynet.defaults import N_ITER_NO_CHANGE, TOL
 from lazynet.losses import LOSSES
 from lazynet.reference.losses import LOSSES as FORMULAS
 from lazynet.stalls import loss_of_constant
@@ -248,17 +248,26 @@ def test_the_way_back_leads_past_sweeps(engine, d):
 def test_no_state_is_copied_for_the_last_epoch(monkeypatch):
     """An epoch is copied when the next one begins, and only if it is the best so far."""
     made = []
-    init = Undo.__init__
-    monkeypatch.setattr(
-        Undo, "__init__", lambda self, *given: made.append(self) or init(self, *given)
-    )
+    take = Undo.take
+    monkeypatch.setattr(Undo, "take", lambda self: made.append(self) or take(self))
     X, y = learnable()
     model = LazyNetClassifier(eta0=0.01, max_iter=5).fit(X, y)
     assert model.best_epoch_ == 4, "the loss falls in every epoch"
     assert len(made) == 4
+    assert len(set(map(id, made))) == 1, "all are copied to the same memory"
     made.clear()
     LazyNetClassifier(eta0=0.01, max_iter=5, tol=None).fit(X, y)
     assert not made
+
+
+@pytest.mark.parametrize(("n_features", "epochs"), [(6, 20), (7, 8)])
+def test_without_max_iter_a_classifier_makes_more_epochs_over_many_rows(n_features, epochs):
+    X, y = make_data(n=60, d=n_features)
+    assert LazyNetClassifier(tol=None).fit(X, y).n_iter_ == epochs
+    assert LazyNetRegressor(tol=None).fit(X, y).n_iter_ == 100
+    orders = np.tile(np.arange(60), (3, 1))
+    assert LazyNetClassifier(tol=None).fit(X, y, sample_order=orders).n_iter_ == 3
+    assert LazyNetClassifier(tol=None).fit(X, y, sample_order=orders[0]).n_iter_ == epochs
 
 
 def test_an_average_is_kept_whole_unless_rows_are_held_out():
@@ -271,6 +280,20 @@ def test_an_average_is_kept_whole_unless_rows_are_held_out():
 
 
 # --- rows that are held out -----------------------------------------------------------------
+
+
+def test_rows_that_are_held_out_have_no_part_in_the_l1_that_fit_finds():
+    X, y = make_data(n_classes=0)
+    _, held = split(len(y), 0.5, np.random.RandomState(0))
+    y_other, X_other = y.copy(), X.tolil()
+    y_other[held] *= 100.0
+    X_other[held] *= 100.0
+    options = dict(early_stopping=True, validation_fraction=0.5, random_state=0, max_iter=1)
+    fits = [
+        LazyNetRegressor(tol=None, **options).fit(*rows)
+        for rows in ((X, y), (X_other.tocsr(), y_other))
+    ]
+    assert fits[0].l1_ == fits[1].l1_ > 0.0
 
 
 @pytest.mark.parametrize("n_classes", [0, 2, 3])
@@ -635,7 +658,7 @@ def test_auto_is_kept_as_it_was_given():
     model = LazyNetClassifier()
     params = model.get_params()
     assert (params["rule"], params["schedule"]) == ("auto", "auto")
-    assert (params["max_iter"], params["tol"]) == (MAX_ITER_OF_CLASSIFIERS, TOL)
+    assert (params["max_iter"], params["tol"]) == (None, TOL)
     assert params["n_iter_no_change"] == N_ITER_NO_CHANGE
     assert repr(model) == "LazyNetClassifier()"
     X, y = make_data()

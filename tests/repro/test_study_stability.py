@@ -43,8 +43,8 @@ def small(monkeypatch):
     monkeypatch.setattr(stability, "PASSES", 4)
     for module in (stability, stability_page, stability_figure):
         monkeypatch.setattr(module, "RUNS", 3)
-        monkeypatch.setattr(module, "UPDATES", 50)
     for module in (stability, stability_page):
+        monkeypatch.setattr(module, "UPDATES", 50)
         monkeypatch.setattr(module, "OCCURRING", 100)
     monkeypatch.setattr(stability, "WIDTHS", (100, 1000))
     stability.problem.cache_clear()
