@@ -10,16 +10,24 @@ import numpy as np
 import style
 
 
-def after_against_before(weights: Mapping[str, tuple[Any, Any]], lines: Mapping[str, Any]) -> Any:
-    """For each rule the sizes of weights after a pause against their sizes before, and a line."""
+def after_against_before(
+    weights: Mapping[str, tuple[Any, Any]], lines: Mapping[str, Any], common: Any
+) -> Any:
+    """For each rule the sizes of weights after a pause against their sizes before, and a line.
+
+    Weights of ``common`` features have a marker of their own.
+    """
     figure, panels = style.new(columns=len(weights), width=11, height=3.1, sharey=True)
     for axes, (name, (before, after)) in zip(panels, weights.items(), strict=True):
         slope, at_zero = lines[name]
         ends = np.array([0, before.max()])
         axes.plot(ends, np.maximum(slope * ends + at_zero, 0), color=style.PALE, linestyle="--")
-        axes.plot(before, after, **style.dots(0))
+        for number, group in ((0, common), (2, ~common)):
+            axes.plot(before[group], after[group], **style.dots(number))
         axes.set(title=name, xlabel="|w| before the pause")
-    panels[0].set_ylabel("|w| after 60 empty rows")
+    panels[0].set_ylabel("|w| after 300 empty rows")
+    names = ["common feature", "rare feature"]
+    style.legend(panels[0], names, at=(0.02, 0.9), numbers=(0, 2))
     return figure
 
 
@@ -52,15 +60,19 @@ def running_out(steps: Any, scale: Any, stored: Any) -> Any:
     return figure
 
 
-def kept(gaps: Any, exact: Any, linear: Any, gap: int, title: str) -> Any:
+def kept(exact: Any, linear: Any, gap: int, title: str) -> Any:
     """What is left of a weight after a gap: by all shrinks, and by one linear step."""
     figure, axes = style.new(height=2.8)
     axes.axvline(gap, color="0.8", linewidth=0.8, zorder=0)
-    names = {"all shrinks": (gaps, exact), "one linear step": (gaps, linear)}
+    series = {"all shrinks, one by one (solid)": exact, "one linear step (dashed)": linear}
     style.curves(
-        axes, names, nudge={"one linear step": -3}, xlabel="gap: missed shrinks",
-        ylabel="share that is left", ylim=(-0.05, 1.05), title=title,
+        axes, series, named=False, xlabel="gap: missed shrinks", ylabel="share that is left",
+        ylim=(-0.05, 1.05), title=title,
     )  # fmt: skip
+    for row, name in enumerate(series):
+        axes.text(
+            0.6, 0.88 - 0.13 * row, name, color=style.COLOURS[row], transform=axes.transAxes
+        )
     return figure
 
 
