@@ -22,10 +22,13 @@ def bounds(p: Any, loss: Any, straight: Sequence[tuple[float, float]], w: Any, a
         lowest = int(heights.argmin())
         right.plot(w, heights, **style.lines(number))
         right.plot(w[lowest], heights[lowest], "o", color=style.COLOURS[number])
-        style.note_end(right, w[-1], heights[-1], f"α = {alpha:g}", style.COLOURS[number])
-    style.note_end(right, w[-1], above[-1], "F", style.DARK)
-    right.set(xlabel="weight w", ylabel="F and lower curves", ylim=(-0.1, 1.6))
-    right.set_title("Their curves lie below F; dots: D(α)")
+        right.annotate(
+            f"alpha = {alpha:g}", (w[lowest], heights[lowest]), (-8, -14),
+            textcoords="offset points", ha="center", color=style.COLOURS[number],
+        )  # fmt: skip
+    right.text(0.75, 0.68, "F (solid line)", color=style.DARK, ha="center")
+    right.set(xlabel="weight w", ylabel="F and lower curves", ylim=(-0.55, 1.6))
+    right.set_title("Their curves lie below F; dots: D(alpha)")
     return figure
 
 
@@ -37,13 +40,13 @@ def one_bound(w: Any, above: Any, below: Any, alphas: Any, duals: Any, alpha: fl
     left.plot(w, below, color=style.RUST, linestyle="-.")
     left.plot(w[below.argmin()], bound, "o", color=style.RUST)
     left.axhline(above.min(), color="0.8", linewidth=0.8, zorder=0)
-    left.text(w[0], above.min() + 0.015, "least F", color=style.GREY)
-    left.set(xlabel="weight w", ylabel="height", ylim=(0.1, 0.9))
-    left.set_title(f"α = {alpha:g}: D = {bound:.3f}, gap {above.min() - bound:.3f}")
+    left.text(w[0] + 0.05, above.min() + 0.015, "least F", color=style.GREY)
+    left.set(xlabel="weight w", ylabel="height", ylim=(0.1, 0.9), xlim=(-1, 2.5))
+    left.set_title(f"alpha = {alpha:g}: D = {bound:.3f}, gap {above.min() - bound:.3f}")
     right.plot(alphas, duals, color=style.LIGHT, linestyle="--")
     right.plot(alpha, bound, "o", color=style.RUST)
     right.axhline(above.min(), color="0.8", linewidth=0.8, zorder=0)
-    right.set(xlabel="dual variable α", title="D(α)")
+    right.set(xlabel="dual variable alpha", title="all bounds D(alpha)")
     return figure
 
 
@@ -52,7 +55,7 @@ def conjugate(betas: Any, by_formula: Any, by_search: tuple[Any, Any]) -> Any:
     figure, axes = style.new(width=6, height=2.8)
     axes.plot(betas, by_formula, color=style.DARK)
     axes.plot(*by_search, **style.dots(2))
-    axes.set(xlabel="β = y α", ylabel="−ℓ*(−α)")
+    axes.set(xlabel="beta = y alpha", ylabel="height of the line")
     axes.set_title("line: formula; points: the highest line, found by search")
     return figure
 
@@ -62,7 +65,10 @@ def closing(searches: Mapping[str, Any], gaps: Any, distances: Any) -> Any:
     figure, (left, right) = style.new(columns=2, width=9.5, height=3.6)
     for axes in (left, right):
         axes.set(yscale="log", xlabel="epoch")
-    style.curves(left, searches, ylabel="duality gap", title="Three searches")
+    style.curves(
+        left, searches, nudge=dict(zip(searches, (8, -6, 0), strict=True)), ylabel="duality gap",
+        title="Three searches",
+    )  # fmt: skip
     style.curves(
         right, {"gap": gaps, "true distance": distances}, nudge={"gap": 4, "true distance": -4},
         ylabel="above the minimum", title="The gap is never below the true distance",

@@ -27,7 +27,7 @@ def losses(margins: Any, values: Mapping[str, Any], slopes: Mapping[str, Any]) -
 
 
 def lines_below(axes: Any, x: Any, heights: Any, straight: Iterable[tuple[float, float]]) -> None:
-    """Draw a function and straight lines (slope, height at 0), which should lie nowhere above it."""
+    """Draw a function and straight lines (slope, height at 0), which should not lie above it."""
     axes.plot(x, heights, color=style.DARK)
     low, high = min(heights), max(heights)
     for slope, at_zero in straight:
@@ -53,9 +53,10 @@ def with_minimum(axes: Any, x: Any, heights: Any, number: int, name: str) -> Non
     axes.plot(x, heights, **style.lines(number))
     axes.plot(x[lowest], heights[lowest], "o", color=style.COLOURS[number])
     axes.annotate(
-        name, (x[lowest], heights[lowest]), (0, 8), textcoords="offset points", ha="center",
+        name, (x[lowest], heights[lowest]), (0, -13), textcoords="offset points", ha="center",
         color=style.COLOURS[number],
     )  # fmt: skip
+    axes.margins(y=0.15)
 
 
 def along_weights(around: Any, above: Mapping[str, Any]) -> Any:
@@ -73,7 +74,7 @@ def proximal(compromises: Mapping[float, Any], w: Any, v: Any, maps: Mapping[str
     figure, (left, right) = style.new(columns=2, width=9, height=3.6)
     for number, (before, heights) in enumerate(compromises.items()):
         with_minimum(left, w, heights, number, f"v = {before:g}")
-    left.set(xlabel="w", ylabel="½ (w − v)² + 0.3 |w|", ylim=(-0.1, 2.3))
+    left.set(xlabel="w", ylabel="½ (w - v)² + 0.3 |w|", ylim=(-0.3, 2.3))
     left.set_title("A minimum on the right, on the left, in the corner")
     style.curves(
         right, {name: (v, after) for name, after in maps.items()}, nudge={"l2": 3, "l1 and l2": -3},
@@ -96,7 +97,9 @@ def one_proximal(w: Any, heights: Any, v: float, after: Any, maps: tuple[Any, An
     return figure
 
 
-def arriving(steps: Any, distances: Mapping[str, Any], regrets: Mapping[str, Sequence[float]]) -> Any:
+def arriving(
+    steps: Any, distances: Mapping[str, Any], regrets: Mapping[str, Sequence[float]]
+) -> Any:
     """Left the distance from the minimum, right the regret per step, on logarithmic axes."""
     figure, (left, right) = style.new(columns=2, width=9.5, height=3.6, sharey=True)
     left.set(xscale="log", yscale="log")

@@ -70,9 +70,7 @@ def kept(exact: Any, linear: Any, gap: int, title: str) -> Any:
         ylim=(-0.05, 1.05), title=title,
     )  # fmt: skip
     for row, name in enumerate(series):
-        axes.text(
-            0.6, 0.88 - 0.13 * row, name, color=style.COLOURS[row], transform=axes.transAxes
-        )
+        axes.text(0.6, 0.88 - 0.13 * row, name, color=style.COLOURS[row], transform=axes.transAxes)
     return figure
 
 
