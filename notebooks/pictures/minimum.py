@@ -81,7 +81,8 @@ def sizes(models: Mapping[str, Any]) -> Any:
     figure, axes = style.new(height=3.6)
     for number, weights in enumerate(models.values()):
         size = np.sort(abs(weights[weights != 0]))[::-1]
-        axes.loglog(np.arange(1, len(size) + 1), size, **style.look(number) | {"markersize": 3})
+        places = np.arange(1, len(size) + 1)
+        axes.loglog(places, size, **style.look(number), markevery=0.05)
     counted = [f"{name}: {np.count_nonzero(w):,} weights" for name, w in models.items()]
     style.legend(axes, counted, at=(0.02, 0.3))
     axes.set(xlabel="weights, the largest first", ylabel="size of the weight")
