@@ -23,7 +23,7 @@ def bounds(p: Any, loss: Any, straight: Sequence[tuple[float, float]], w: Any, a
         right.plot(w, heights, **style.lines(number))
         right.plot(w[lowest], heights[lowest], "o", color=style.COLOURS[number])
         right.annotate(
-            f"alpha = {alpha:g}", (w[lowest], heights[lowest]), (-8, -14),
+            f"alpha = {alpha:g}", (w[lowest], heights[lowest]), (-16, -13),
             textcoords="offset points", ha="center", color=style.COLOURS[number],
         )  # fmt: skip
     right.text(0.75, 0.68, "F (solid line)", color=style.DARK, ha="center")
