@@ -5,9 +5,13 @@
     python notebooks/run.py --write         keep the new outputs
     python notebooks/run.py 02 07           only these
 
-The solutions of the exercises, folded in the text, are executed too, after the last cell.  A cell
-with the tag "measured" prints times or other numbers that differ from machine to machine or from
-run to run: its output is not compared.
+The solutions of the exercises, folded in the text, are executed too, after the last cell: each takes
+the place of the blank in the cell of its exercise, which must then print that the answer is right.
+A cell with the tag "measured" prints times or other numbers that differ from machine to machine or
+from run to run: its output is not compared.
+
+The line about the time that a notebook takes a reader is computed from its cells; ``--write``
+writes it anew.
 """
 
 from __future__ import annotations
@@ -20,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 import nbformat
+from checks import RIGHT
 from nbclient import NotebookClient
 
 HERE = Path(__file__).parent
@@ -27,6 +32,13 @@ HERE = Path(__file__).parent
 WIDGET = "application/vnd.jupyter.widget-view+json"
 SOLUTION = re.compile(r"<details>.*?</details>", re.DOTALL)
 CODE = re.compile(r"```python\n(.*?)```", re.DOTALL)
+#: A blank that a reader fills in.
+BLANK = re.compile(r"^\w+(?:, \w+)* = \.\.\.(?:, \.\.\.)*(?:  #.*)?$", re.MULTILINE)
+#: A formula counts as one word.
+FORMULA = re.compile(r"\$\$.*?\$\$|\$[^$]*\$", re.DOTALL)
+#: The line of the first cell that says how long a notebook takes.
+TIME = re.compile(r"^\*Time: .*\*$", re.MULTILINE)
+WORDS_A_MINUTE, LINES_A_MINUTE, MINUTES_AN_EXERCISE = 200, 20, 4
 NUMBER = re.compile(r"[-+]?\d[\d,]*\.?\d*(?:e[-+]?\d+)?")
 #: The relative difference allowed between printed numbers, for other processors.
 TOLERANCE = 0.02
@@ -42,6 +54,8 @@ def main(arguments: list[str] | None = None) -> int:
         before = nbformat.read(path, as_version=4)
         begun = time.perf_counter()
         after = executed(before)
+        if TIME.search(after.cells[0].source):
+            after.cells[0].source = TIME.sub(time_to_read(after), after.cells[0].source)
         seconds = time.perf_counter() - begun
         print(f"{path.name}: {seconds:.0f} s", flush=True)
         if options.write:
@@ -78,6 +92,9 @@ def executed(notebook: Any) -> Any:
         extra_arguments=["--log-level=ERROR"],
         resources={"metadata": {"path": str(HERE)}},
     ).execute()  # fmt: skip
+    for cell in notebook.cells[n_cells:]:
+        if "\ncheck(" in cell.source and printed(cell).splitlines()[-1] != RIGHT:
+            raise SystemExit(f"a solution is not right:\n{cell.source}\nprints\n{printed(cell)}")
     del notebook.cells[n_cells:]
     notebook.metadata.pop("widgets", None)
     # The metadata that JupyterLab writes, so that opening a notebook does not change its file.
@@ -106,16 +123,41 @@ def joined(outputs: list[Any]) -> list[Any]:
 
 
 def solutions(notebook: Any) -> list[str]:
-    """The code blocks of the folded solutions, in order."""
-    texts = [cell.source for cell in notebook.cells if cell.cell_type == "markdown"]
-    return [
-        code for text in texts for fold in SOLUTION.findall(text) for code in CODE.findall(fold)
-    ]
+    """The folded solutions, in order, each followed by its exercise without the blank."""
+    found, exercise = [], ""
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            exercise = BLANK.sub("", cell.source) if BLANK.search(cell.source) else ""
+            continue
+        code = [part for fold in SOLUTION.findall(cell.source) for part in CODE.findall(fold)]
+        if code:
+            found.append("\n\n".join([*code, exercise]))
+            exercise = ""
+    return found
+
+
+def time_to_read(notebook: Any) -> str:
+    """The line that says how long a notebook takes a reader, and how the minutes are counted."""
+    texts = [SOLUTION.sub("", cell.source) for cell in notebook.cells if cell.cell_type == "markdown"]
+    words = len(FORMULA.sub(" formula ", TIME.sub("", "\n".join(texts))).split())
+    codes = [cell.source for cell in notebook.cells if cell.cell_type == "code"]
+    lines = sum(line.strip() != "" for code in codes for line in code.splitlines())
+    exercises = sum(BLANK.search(code) is not None for code in codes)
+    reading = words / WORDS_A_MINUTE + lines / LINES_A_MINUTE
+    return (
+        f"*Time: about {5 * round(reading / 5)} minutes to read ({round(words, -2):,} words at "
+        f"{WORDS_A_MINUTE} a minute, {round(lines, -1)} lines of code at {LINES_A_MINUTE} a minute), "
+        f"and about {MINUTES_AN_EXERCISE * exercises} for the {exercises} exercises.*"
+    )
 
 
 def differences(before: Any, after: Any) -> list[str]:
     """A complaint for every cell whose output differs from the output in the file."""
     found = []
+    if old_time := TIME.search(before.cells[0].source):
+        new_time = TIME.search(after.cells[0].source)[0]
+        if old_time[0] != new_time:
+            found.append(f"the first cell says\n{old_time[0]}\n  and should say\n{new_time}")
     for number, (old, new) in enumerate(zip(before.cells, after.cells, strict=True)):
         if new.cell_type != "code" or "measured" in new.metadata.get("tags", []):
             continue

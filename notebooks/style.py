@@ -1,14 +1,16 @@
 """Figures, short films and sliders for the notebooks, in the style of ``lazynet.figures``.
 
-A figure is shown as SVG and a film as an animated PNG.  A figure with sliders carries a static SVG,
-which a page on the web, a print, or a notebook that no kernel runs shows in place of the sliders.
+A figure is shown as SVG and a film as an animated PNG.  A figure with sliders carries a static SVG
+of three settings, which a page on the web, a print, or a notebook that no kernel runs shows in
+place of the sliders.  Drawings that only one notebook needs are in ``pictures``.
 """
 
 from __future__ import annotations
 
 import base64
 import io
-from collections.abc import Callable, Iterable, Sequence
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import matplotlib as mpl
@@ -20,7 +22,8 @@ from lazynet.figures import COLOURS, DARK, GREY, LIGHT, PALE, RUST, SAND, STYLE,
 
 __all__ = [
     "COLOURS", "DARK", "GREY", "LIGHT", "PALE", "RUST", "SAND",
-    "dots", "explore", "film", "lines", "look", "new", "note_end", "show",
+    "curves", "dots", "explore", "film", "legend", "lines", "look", "new", "note_end", "show",
+    "stacked",
 ]  # fmt: skip
 
 mpl.rcParams.update(STYLE)
@@ -50,6 +53,36 @@ def note_end(axes: Any, x: float, y: float, text: str, colour: str, *, dy: float
         text, (x, y), xytext=(5, dy), textcoords="offset points", va="center", color=colour,
         annotation_clip=False,
     )  # fmt: skip
+
+
+def curves(
+    axes: Any, series: Mapping[str, Any], *, nudge: Mapping[str, float] | None = None,
+    style: Callable[[int], dict[str, Any]] = lines, named: bool = True, **labels: Any,
+) -> None:  # fmt: skip
+    """Draw every series, in a look of its own, with its name at the end of its line.
+
+    A series is a sequence of heights, or a pair (places, heights).  ``nudge`` moves the name of a
+    series up by so many points; ``labels`` go to ``axes.set`` (xlabel, ylabel, title, ylim, ...).
+    """
+    for number, (name, values) in enumerate(series.items()):
+        x, y = values if isinstance(values, tuple) else (range(len(values)), values)
+        axes.plot(x, y, **style(number))
+        if named:
+            note_end(axes, x[-1], y[-1], name, COLOURS[number], dy=(nudge or {}).get(name, 0.0))
+    axes.set(**labels)
+
+
+def legend(
+    axes: Any, names: Sequence[str], *, at: tuple[float, float], step: float = 0.08,
+    numbers: Sequence[int] | None = None,
+) -> None:  # fmt: skip
+    """Write the names of series below one another, each in its colour and after its marker."""
+    symbols = "●■▲▼◆✚"
+    for row, (number, name) in enumerate(zip(numbers or range(len(names)), names, strict=True)):
+        axes.text(
+            at[0], at[1] - step * row, f"{symbols[number]} {name}", color=COLOURS[number],
+            transform=axes.transAxes,
+        )  # fmt: skip
 
 
 def show(figure: Figure, describe: str) -> None:
@@ -95,21 +128,29 @@ def _as_picture(figure: Figure) -> Image.Image:
     return Image.open(buffer).convert("RGB")
 
 
-def explore(draw: Callable[..., Figure], describe: str, **controls: Sequence[Any]) -> None:
+def explore(
+    draw: Callable[..., Figure], describe: str, *,
+    stills: Sequence[Mapping[str, Any]] | None = None, **controls: Sequence[Any],
+) -> None:  # fmt: skip
     """Display the figure that ``draw`` makes of the controls' values, with a slider per control.
 
     A control is a sequence of values in the order of its slider, which begins in the middle.  A
-    viewer without widgets shows the figure of the middle values.
+    viewer without widgets shows three static figures: those of ``stills``, each of which names the
+    controls that are not at their middle values, or of the first control's least, middle and
+    greatest values.
     """
     begin = {name: values[len(values) // 2] for name, values in controls.items()}
-    still = as_svg(draw(**begin))
-    bundle = {"image/svg+xml": still, "text/plain": describe}
+    if stills is None:
+        name, values = next(iter(controls.items()))
+        stills = [{name: values[0]}, {}, {name: values[-1]}]
+    static = stacked([as_svg(draw(**begin | dict(still))) for still in stills])
+    bundle = {"image/svg+xml": static, "text/plain": describe}
     try:
         import ipywidgets as widgets
     except ImportError:
         display(bundle, raw=True)
         return
-    picture = widgets.HTML(still)
+    picture = widgets.HTML(as_svg(draw(**begin)))
     sliders = {
         name: widgets.SelectionSlider(
             options=[(_words(value), value) for value in values],
@@ -130,6 +171,25 @@ def explore(draw: Callable[..., Figure], describe: str, **controls: Sequence[Any
     box = widgets.VBox([*sliders.values(), picture])
     # One output in several formats: the front end shows the richest format that it knows.
     display({**box._repr_mimebundle_(), **bundle}, raw=True)
+
+
+#: The size of an SVG by Matplotlib, in points.
+_SIZE = re.compile(r'<svg[^>]*? width="([\d.]+)pt" height="([\d.]+)pt"')
+
+
+def stacked(drawings: Sequence[str]) -> str:
+    """One SVG with several SVGs below one another."""
+    sizes = [tuple(map(float, _SIZE.search(drawing).groups())) for drawing in drawings]  # type: ignore[union-attr]
+    width, height = max(size[0] for size in sizes), sum(size[1] for size in sizes)
+    parts, top = [], 0.0
+    for drawing, (_, own) in zip(drawings, sizes, strict=True):
+        inner = drawing[drawing.index("<svg") :]
+        parts.append(inner.replace("<svg", f'<svg y="{top:g}"', 1).replace("pt\"", "\"", 2))
+        top += own
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:g}pt" height="{height:g}pt" '
+        f'viewBox="0 0 {width:g} {height:g}">{"".join(parts)}</svg>'
+    )
 
 
 def _words(value: Any) -> str:

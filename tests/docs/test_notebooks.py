@@ -21,8 +21,8 @@ def text(cell):
 
 
 def test_they_are_numbered():
-    """The notebooks are numbered from 1 on, and no number is missing."""
-    assert [int(path.name[:2]) for path in PATHS] == list(range(1, len(PATHS) + 1))
+    """The notebooks are numbered from 0 on, and no number is missing."""
+    assert [int(path.name[:2]) for path in PATHS] == list(range(len(PATHS)))
     assert PATHS
 
 

@@ -1,0 +1,59 @@
+"""``check`` compares a reader's answer to an exercise with the right one, and says what is wrong.
+
+An exercise is a cell with a blank, ``answer = ...``, and a call of ``check``.  ``run.py`` puts the
+folded solution in place of the blank, runs the cell, and stops if the answer is not right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+__all__ = ["check"]
+
+RIGHT, BLANK = "Right.", "No answer yet: replace the dots, and run this cell again."
+
+
+def check(
+    answer: Any,
+    right: Any,
+    *,
+    wrong: Mapping[Any, str] | None = None,
+    hint: str = "",
+    tolerance: float = 1e-6,
+) -> None:
+    """Print whether ``answer`` is right, and otherwise what to think of.
+
+    ``right`` is the answer, or a function that takes an answer and says whether it is right.
+    ``wrong`` maps likely wrong answers to what is wrong with them; ``hint`` is for all others.
+
+    >>> check(0.05, right=0.005, wrong={0.05: "You forgot the rate."}, hint="Multiply.")
+    Not yet. You forgot the rate.
+    """
+    if answer is ... or (isinstance(answer, tuple | list) and any(part is ... for part in answer)):
+        print(BLANK)
+        return
+    try:
+        is_right = right(answer) if callable(right) else _same(answer, right, tolerance)
+        if is_right:
+            print(RIGHT)
+            return
+        told = [text for other, text in (wrong or {}).items() if _same(answer, other, tolerance)]
+    except Exception as error:  # whatever a reader's code raises is told, not raised
+        print(f"Not yet. The check of your answer stopped with {type(error).__name__}: {error}")
+        return
+    print("Not yet.", *(told or [hint]))
+
+
+def _same(answer: Any, other: Any, tolerance: float) -> bool:
+    """Whether two answers are equal: numbers up to a relative tolerance, words whatever the case."""
+    if isinstance(other, str):
+        return isinstance(answer, str) and answer.strip().lower() == other.lower()
+    if isinstance(other, set | frozenset):
+        return set(answer) == set(other)
+    if isinstance(other, bool):
+        return bool(answer) is other
+    both = np.asarray(answer, dtype=float), np.asarray(other, dtype=float)
+    return both[0].shape == both[1].shape and np.allclose(*both, rtol=tolerance, atol=0)
