@@ -48,7 +48,7 @@ def check(
 
 
 def _same(answer: Any, other: Any, tolerance: float) -> bool:
-    """Whether two answers are equal: numbers up to a relative tolerance, words whatever the case."""
+    """Whether two answers are equal: numbers nearly, words but for capital letters."""
     if isinstance(other, str):
         return isinstance(answer, str) and answer.strip().lower() == other.lower()
     if isinstance(other, set | frozenset):
