@@ -48,12 +48,12 @@ def check(
 
 
 def _same(answer: Any, other: Any, tolerance: float) -> bool:
-    """Whether two answers are equal: numbers up to a relative tolerance, words whatever the case."""
+    """Whether two answers are equal: numbers nearly, words but for capital letters."""
     if isinstance(other, str):
         return isinstance(answer, str) and answer.strip().lower() == other.lower()
     if isinstance(other, set | frozenset):
-        return set(answer) == set(other)
+        return isinstance(answer, set | frozenset | list | tuple) and set(answer) == set(other)
     if isinstance(other, bool):
-        return bool(answer) is other
+        return isinstance(answer, bool | np.bool_) and bool(answer) is other
     both = np.asarray(answer, dtype=float), np.asarray(other, dtype=float)
     return both[0].shape == both[1].shape and np.allclose(*both, rtol=tolerance, atol=0)

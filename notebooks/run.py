@@ -5,10 +5,10 @@
     python notebooks/run.py --write         keep the new outputs
     python notebooks/run.py 02 07           only these
 
-The solutions of the exercises, folded in the text, are executed too, after the last cell: each takes
-the place of the blank in the cell of its exercise, which must then print that the answer is right.
-A cell with the tag "measured" prints times or other numbers that differ from machine to machine or
-from run to run: its output is not compared.
+The solutions of the exercises, folded in the text, are executed too, after the last cell: each
+takes the place of the blank in the cell of its exercise, which must then print that the answer is
+right.  A cell with the tag "measured" prints times or other numbers that differ from machine to
+machine or from run to run: its output is not compared.
 
 The line about the time that a notebook takes a reader is computed from its cells; ``--write``
 writes it anew.
@@ -24,8 +24,9 @@ from pathlib import Path
 from typing import Any
 
 import nbformat
-from checks import RIGHT
 from nbclient import NotebookClient
+
+from checks import RIGHT
 
 HERE = Path(__file__).parent
 #: The output format of live widgets, which need a running kernel: files do not keep it.
@@ -138,16 +139,17 @@ def solutions(notebook: Any) -> list[str]:
 
 def time_to_read(notebook: Any) -> str:
     """The line that says how long a notebook takes a reader, and how the minutes are counted."""
-    texts = [SOLUTION.sub("", cell.source) for cell in notebook.cells if cell.cell_type == "markdown"]
-    words = len(FORMULA.sub(" formula ", TIME.sub("", "\n".join(texts))).split())
+    texts = [cell.source for cell in notebook.cells if cell.cell_type == "markdown"]
+    text = TIME.sub("", SOLUTION.sub("", "\n".join(texts)))
+    words = len(FORMULA.sub(" formula ", text).split())
     codes = [cell.source for cell in notebook.cells if cell.cell_type == "code"]
     lines = sum(line.strip() != "" for code in codes for line in code.splitlines())
     exercises = sum(BLANK.search(code) is not None for code in codes)
     reading = words / WORDS_A_MINUTE + lines / LINES_A_MINUTE
     return (
         f"*Time: about {5 * round(reading / 5)} minutes to read ({round(words, -2):,} words at "
-        f"{WORDS_A_MINUTE} a minute, {round(lines, -1)} lines of code at {LINES_A_MINUTE} a minute), "
-        f"and about {MINUTES_AN_EXERCISE * exercises} for the {exercises} exercises.*"
+        f"{WORDS_A_MINUTE} a minute, {round(lines, -1)} lines of code at {LINES_A_MINUTE} a "
+        f"minute), and about {MINUTES_AN_EXERCISE * exercises} for the {exercises} exercises.*"
     )
 
 

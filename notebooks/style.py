@@ -184,7 +184,7 @@ def stacked(drawings: Sequence[str]) -> str:
     parts, top = [], 0.0
     for drawing, (_, own) in zip(drawings, sizes, strict=True):
         inner = drawing[drawing.index("<svg") :]
-        parts.append(inner.replace("<svg", f'<svg y="{top:g}"', 1).replace("pt\"", "\"", 2))
+        parts.append(inner.replace("<svg", f'<svg y="{top:g}"', 1).replace('pt"', '"', 2))
         top += own
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:g}pt" height="{height:g}pt" '

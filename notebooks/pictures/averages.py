@@ -1,4 +1,4 @@
-"""The drawings of notebook 5: iterates and their means in a plane, over steps, and beside others."""
+"""The drawings of notebook 5: iterates and their means, in a plane and over steps."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ class Plane(NamedTuple):
     minimum: Any
 
     def draw(self, axes: Any, iterates: Any, means: Any) -> None:
-        """Draw level lines, every second iterate, the path of the mean, the last, the minimum."""
+        """Draw level lines, every fourth iterate, the path of the mean, the last, the minimum."""
         axes.contour(*self.grid, self.height, levels=[0.02, 0.1, 0.3], colors="0.8", linewidths=0.7)
-        axes.plot(*iterates[::2].T, ".", color=style.SAND, markersize=3)
-        axes.plot(*means.T, color=style.DARK)
+        axes.plot(*iterates[::4].T, ".", color=style.SAND, markersize=3)
+        axes.plot(*means[::2].T, color=style.DARK)
         last = dict(color=style.RUST, markeredgecolor="black", markersize=8)
         axes.plot(*iterates[-1], marker="^", **last)
         axes.plot(*self.minimum, marker="+", color="black", markersize=12, markeredgewidth=1.5)
@@ -46,12 +46,14 @@ def walk_and_distances(
     of_iterates, of_means = distances
     figure, (left, right) = style.new(2, width=8, height=2.8)
     plane.draw(left, iterates, means)
-    steps = np.arange(1, len(iterates) + 1)
-    right.loglog(steps, of_iterates, color=style.SAND, linewidth=0.8)
-    right.loglog(steps, of_means, color=style.DARK)
+    steps = np.unique(np.geomspace(1, len(iterates), 150).astype(int))  # enough for a line
+    right.loglog(steps, of_iterates[steps - 1], color=style.SAND, linewidth=0.8)
+    right.loglog(steps, of_means[steps - 1], color=style.DARK)
     typical = np.sqrt(np.mean(of_iterates[-100:] ** 2))
-    style.note_end(right, steps[-1], typical, "iterates", style.SAND)
-    style.note_end(right, steps[-1], of_means[-1], names[0], style.DARK)
+    above = 5 if typical > of_means[-1] else -5  # points by which names are kept apart
+    style.note_end(right, steps[-1], typical, "iterates", style.SAND, dy=above)
+    style.note_end(right, steps[-1], of_means[-1], names[0], style.DARK, dy=-above)
+    right.minorticks_off()
     right.set(xlabel="steps", ylabel="distance from the minimum", ylim=(3e-3, 2))
     left.set_title(names[1])
     right.set_title(f"at the end: iterates {typical:.2f}, average {of_means[-1]:.2f}")

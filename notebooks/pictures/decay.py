@@ -11,7 +11,7 @@ import style
 
 
 def touched_twice(weights: Mapping[str, Any], touches: Sequence[int], title: str) -> Any:
-    """The course of a weight under several penalties; grey lines stand at the steps that touch it."""
+    """The course of a weight under several penalties; grey lines are at the touches."""
     figure, axes = style.new()
     style.curves(axes, weights, xlabel="step t", ylabel="weight 0", ylim=(-0.03, 0.93), title=title)
     for t in touches:
@@ -38,9 +38,12 @@ def by_frequency(frequency: Any, exact: Any, shortcut: Any) -> Any:
     for number, weights in ((0, exact), (2, shortcut)):
         axes.semilogx(frequency, np.abs(weights), **style.dots(number))
     axes.invert_xaxis()
+    axes.set_xticks([0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005])
+    axes.set_xticklabels(["1/2", "1/5", "1/10", "1/20", "1/50", "1/100", "1/200"])
+    axes.minorticks_off()
     names = ["every weight shrinks at every step", "a weight shrinks when its feature occurs"]
-    style.legend(axes, names, at=(0.02, 0.93), numbers=(0, 2))
+    style.legend(axes, names, at=(0.5, 0.94), numbers=(0, 2))
     axes.set_xlabel("share of the examples that have the feature (rare features to the right)")
-    axes.set_ylabel("size of the weight")
+    axes.set(ylabel="size of the weight", ylim=(-0.05, 1.3))
     axes.set_title("Same total shrinkage: the shortcut takes it from the frequent features")
     return figure

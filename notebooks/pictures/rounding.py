@@ -12,7 +12,7 @@ import style
 
 def long_run(runs: Mapping[str, Any]) -> Any:
     """Left the shift in units of weights, right scale, for runs of (step, scale, shift)."""
-    figure, (left, right) = style.new(columns=2, height=3.2)
+    figure, (left, right) = style.new(columns=2, width=8.4, height=3.2)
     left.set_yscale("log")
     offsets = {name: (t[1:], (scale * shift)[1:]) for name, (t, scale, shift) in runs.items()}
     scales = {name: (t, np.log2(scale)) for name, (t, scale, _) in runs.items()}
@@ -26,6 +26,27 @@ def long_run(runs: Mapping[str, Any]) -> Any:
         right, scales, nudge=nudge, xlabel="step t", ylabel="scale, as a power of two",
         xticks=ticks, ylim=(None, 60), title="With l2 scale falls without end",
     )  # fmt: skip
+    return figure
+
+
+def one_run(t: Any, scale: Any, shift: Any, level: float, title: str) -> Any:
+    """Left scale times shift and its level, right scale and 2^-500, for one run."""
+    figure, (left, right) = style.new(columns=2, width=8.4, height=2.7)
+    left.axhline(level, color="0.8", linewidth=0.8, zorder=0)
+    left.text(20_000, 1.03 * level, "l1 / l2", color=style.GREY, ha="right", va="bottom")
+    left.plot(t, scale * shift, color=style.DARK)
+    left.set(xlabel="step t", ylabel="scale times shift", ylim=(0, 0.6), title=title)
+    left.set_xlim(-500, 20_500)
+    right.axhline(-500, color="0.8", linewidth=0.8, zorder=0)
+    right.text(0, -510, "2^-500", color=style.GREY, va="top")
+    right.plot(t, np.log2(scale), color=style.DARK)
+    right.set(xlabel="step t", ylabel="scale, as a power of two", ylim=(-1_000, 30))
+    right.set_xlim(-500, 20_500)
+    powers = np.log2(scale)
+    at = int(np.ceil(np.interp(500, -powers, t)))  # scale falls evenly, as a power of two
+    right.set_title(f"below 2^-500 at step {at:,}" if powers[-1] < -500 else "above 2^-500")
+    for axes in (left, right):
+        axes.set_xticks([0, 10_000, 20_000], ["0", "10,000", "20,000"])
     return figure
 
 

@@ -1,4 +1,4 @@
-"""The drawings of notebook 8: a rule beside its dense twin, and rules that are broken on purpose."""
+"""The drawings of notebook 8: a rule beside its dense twin, and broken rules."""
 
 from __future__ import annotations
 
@@ -69,6 +69,8 @@ def watched(seen: Sequence[tuple[Any, Any, float]], step: int, touched: Any, tit
         middle.annotate(f"{difference[j]:+.3f}", (j, difference[j]), (0, 3 if up else -3),
                         textcoords="offset points", ha="center", va="bottom" if up else "top",
                         fontsize=8)  # fmt: skip
+    if not np.any(np.abs(difference) > 1e-9):
+        middle.text(2.5, 0.1 * reach, "all below 1e-9", ha="center", color=style.GREY)
     middle.set(ylim=(-reach, reach), title="mine minus twin")
     far = np.maximum([by_bound for _, _, by_bound in seen], 1e-3)
     right.axhline(1, color=style.PALE, linestyle="--", linewidth=1)

@@ -65,7 +65,9 @@ def path(l1: Sequence[float], results: Mapping[str, tuple[Any, Any]]) -> Any:
     for axes in (left, right):
         axes.set(xscale="log", xlabel="l1 (weak to the right)")
         axes.invert_xaxis()
-    left.set(ylabel="accuracy on new files", title="Accuracy rises with the first few hundred words")
+    left.set(
+        ylabel="accuracy on new files", title="Accuracy rises with the first few hundred words"
+    )
     right.set(ylabel="words with a weight", yscale="log")
     right.set_title("RDA keeps fewer words at every l1")
     left.title.set_fontsize(9)

@@ -1,4 +1,4 @@
-"""The notebooks are small, numbered, executed in order and free of errors."""
+"""The notebooks are small, numbered, executed in order, free of errors, and made for exercising."""
 
 import json
 import re
@@ -18,6 +18,12 @@ def cells(path, kind):
 
 def text(cell):
     return "".join(cell["source"])
+
+
+def blanks(path):
+    """The cells of the exercises: those in which a reader fills in a blank."""
+    blank = re.compile(r"^\w+(?:, \w+)* = \.\.\.", re.MULTILINE)
+    return [cell for cell in cells(path, "code") if blank.search(text(cell))]
 
 
 def test_they_are_numbered():
@@ -62,6 +68,44 @@ class TestEach:
 
     def test_says_nothing_of_the_machine_it_ran_on(self, path):
         assert not re.search(r"/(home|root|tmp|Users|work)/", path.read_text(encoding="utf-8"))
+
+    def test_says_how_long_it_takes_and_what_a_reader_can_do_after_it(self, path):
+        """The first cell has the computed time, the aim, and the notebook that comes before."""
+        begin = text(cells(path, "markdown")[0])
+        stated = re.search(
+            r"^\*Time: about (\d+) minutes .* (\d+) exercises\.\*$", begin, re.MULTILINE
+        )
+        assert stated, "write *Time: .* and let notebooks/run.py --write compute the line"
+        assert int(stated[2]) == len(blanks(path))
+        assert "After this notebook you can" in begin
+
+    def test_a_question_stands_before_each_slider_and_three_settings_in_its_place(self, path):
+        """A reader predicts before sliding; a page without widgets shows three figures."""
+        document = json.loads(path.read_text(encoding="utf-8"))["cells"]
+        asked = False
+        for cell in document:
+            if cell["cell_type"] == "markdown":
+                asked = "**Predict, then slide.**" in text(cell)
+            elif "style.explore(" in text(cell):
+                assert asked, text(cell)
+                shown = [o["data"]["image/svg+xml"] for o in cell["outputs"] if "data" in o]
+                [svg] = map("".join, shown)
+                assert svg.count("<svg") == 1 + 3
+                asked = False
+
+    def test_exercises_have_blanks_that_are_checked_and_no_answer_yet(self, path):
+        """A cell with a blank calls ``check``, which finds no answer in it."""
+        assert len(blanks(path)) >= 3
+        for cell in blanks(path):
+            printed = "".join("".join(output["text"]) for output in cell["outputs"])
+            assert "\ncheck(" in text(cell)
+            assert printed.splitlines()[-1].startswith("No answer yet")
+
+    def test_draws_elsewhere(self, path):
+        """Code that only draws is in notebooks/style.py and notebooks/pictures."""
+        drawing = re.compile(r"\b(?:axes|left|right|figure)\.\w+\(")
+        for cell in cells(path, "code"):
+            assert len(drawing.findall(text(cell))) <= 2, text(cell)
 
     def test_has_a_title_exercises_with_folded_solutions_and_links_that_lead_somewhere(self, path):
         markdown = [text(cell) for cell in cells(path, "markdown")]
