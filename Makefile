@@ -117,12 +117,12 @@ wheels: setup
 	rm -rf dist $(BARE) build/wheel-tests
 	$(BIN)/python -m build --quiet --outdir dist/built
 ifeq ($(shell uname),Linux)
-	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/auditwheel --quiet repair --wheel-dir dist dist/built/*.whl
+	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/auditwheel repair --wheel-dir dist dist/built/*.whl
 else
 	mv dist/built/*.whl dist
 endif
 	mv dist/built/*.tar.gz dist && rm -r dist/built
-	$(PYTHON) -m venv $(BARE) && ln -s "$$(command -v env)" "$$(command -v uname)" $(BARE)/bin
+	$(PYTHON) -m venv $(BARE)
 	! PATH=$(BARE)/bin "$$(command -v sh)" -c 'command -v cc || command -v gcc || command -v clang'
 	PATH=$(BARE)/bin $(BARE)/bin/python -m pip install --quiet "$$(echo dist/*.whl)[test]"
 	mkdir -p build/wheel-tests && cp -r tests pyproject.toml build/wheel-tests
