@@ -4,6 +4,7 @@
 #   make bench           the table against scikit-learn
 #   make fuzz            random inputs under the sanitizers, for SECONDS=60
 #   make notebooks       opens them           make docs           the documentation, as pages
+#   make wheels          the sdist and the wheel for this machine, tested without a compiler
 
 PYTHON ?= python3
 VENV ?= .venv
@@ -11,7 +12,7 @@ BIN := $(VENV)/bin
 SOURCES := setup.py pyproject.toml $(wildcard $(addprefix lazynet/kernels/*.,pyx pxd c h inc) lazynet/kernels/cells/*.h)
 PYTEST := $(BIN)/python -m pytest
 
-.PHONY: help setup test test-thorough test-debug test-sanitized fuzz repro bench notebooks notebooks-check notebooks-write docs lint format dist-check clean
+.PHONY: help setup test test-thorough test-debug test-sanitized fuzz repro bench notebooks notebooks-check notebooks-write docs lint format wheels clean
 help:
 	@sed -n 's/^#   //p' Makefile
 
@@ -107,17 +108,28 @@ format: setup
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-# A built sdist and wheel install and import in an empty environment.
-dist-check: setup
-	rm -rf dist $(VENV)-dist
-	$(BIN)/python -m build --quiet
-	for artefact in dist/*.tar.gz dist/*.whl; do \
-	    rm -rf $(VENV)-dist && $(PYTHON) -m venv $(VENV)-dist && \
-	    $(VENV)-dist/bin/python -m pip install --quiet "$$artefact" && \
-	    (cd / && "$(CURDIR)/$(VENV)-dist/bin/python" -c "import lazynet; print(lazynet.__version__, 'from', '$$artefact')") \
-	    || exit 1; \
-	done
-	rm -rf $(VENV)-dist
+# The wheel is built from the sdist, so that both are tested.  It is then installed in an empty
+# environment whose PATH has no compiler, and the tests of the kernels run there, from a folder without
+# the sources, with few examples for each property.
+BARE := $(abspath $(VENV)-wheel)
+wheels: setup
+	rm -rf dist $(BARE) build/wheel-tests
+	$(BIN)/python -m build --quiet --outdir dist/built
+ifeq ($(shell uname),Linux)
+	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/auditwheel repair --wheel-dir dist dist/built/*.whl
+else
+	mv dist/built/*.whl dist
+endif
+	mv dist/built/*.tar.gz dist && rm -r dist/built
+	$(PYTHON) -m venv $(BARE)
+	! PATH=$(BARE)/bin "$$(command -v sh)" -c 'command -v cc || command -v gcc || command -v clang'
+	PATH=$(BARE)/bin $(BARE)/bin/python -m pip install --quiet "$$(echo dist/*.whl)[test]"
+	mkdir -p build/wheel-tests && cp -r tests pyproject.toml build/wheel-tests
+	cd build/wheel-tests && export PATH=$(BARE)/bin HYPOTHESIS_PROFILE=few && \
+	    python -c "import lazynet; print('lazynet', lazynet.__version__, 'of', lazynet.__path__[0])" && \
+	    python -m pytest -q -r f -c pyproject.toml -p no:cacheprovider tests/exact
+	rm -rf $(BARE) build/wheel-tests
+	@echo "Installed without a compiler and tested:" dist/*.whl
 
 clean:
 	rm -rf build dist *.egg-info lazynet/kernels/*.so $(VENV) .venv-*

@@ -180,13 +180,24 @@ __all__ = [
 if not TYPE_CHECKING:  # type checkers must go on refusing names that do not exist
 
     def __getattr__(name: str) -> Any:
-        if name in _MODULES:
-            return import_module(f"lazynet.{name}")
-        if name not in _ROOMS:
+        if name not in _MODULES and name not in _ROOMS:
             raise AttributeError(f"module 'lazynet' has no attribute {name!r}")
-        value = getattr(import_module(_ROOMS[name]), name)
-        globals()[name] = value
-        return value
+        try:
+            module = import_module(_ROOMS.get(name, f"lazynet.{name}"))
+        except ModuleNotFoundError as missing:
+            if not str(missing.name).startswith("lazynet."):
+                raise
+            raise ModuleNotFoundError(
+                f"lazynet.{name} needs the compiled lazynet, and {missing.name} is missing here: "
+                "install a wheel for this system, or install from the sources with a C compiler. "
+                "lazynet.reference runs without, and lazynet.reference.Stepper takes the place of "
+                "lazynet.Stepper",
+                name=missing.name,
+            ) from missing
+        if name in _MODULES:
+            return module
+        globals()[name] = getattr(module, name)
+        return globals()[name]
 
     def __dir__() -> list[str]:
         return sorted({*__all__, *_MODULES})

@@ -1,5 +1,6 @@
 """Hypothesis profiles, and the tests that take minutes.
 
+make wheels           the few profile: the test asks whether the wheel works
 make test             the fast profile, without the thorough tests
 make test-thorough    10,000 examples a property, and the thorough tests
 """
@@ -15,6 +16,7 @@ _COMMON = dict(
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
     print_blob=True,
 )
+settings.register_profile("few", max_examples=3, **_COMMON)
 settings.register_profile("fast", max_examples=25, **_COMMON)
 settings.register_profile("thorough", max_examples=10_000, **_COMMON)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fast"))

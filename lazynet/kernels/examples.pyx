@@ -56,8 +56,9 @@ DEFECTS = {
 # The address that stands for an empty array, so that arithmetic with the address is defined.
 cdef double NOTHING = 0.0
 
-# The greatest length of an array: sums and small multiples of lengths fit a Py_ssize_t.
-cdef Py_ssize_t GREATEST_LENGTH = <Py_ssize_t> 1 << 58
+# The greatest length of an array, 2 ** 58 where addresses have 64 bits and 2 ** 26 where they have
+# 32: sums and small multiples of lengths fit a Py_ssize_t.
+cdef Py_ssize_t GREATEST_LENGTH = <Py_ssize_t> 1 << (8 * sizeof(Py_ssize_t) - 6)
 
 
 cdef const void* values_pointer(object values, bint wide, Py_ssize_t* length) except NULL:

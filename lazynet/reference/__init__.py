@@ -12,6 +12,9 @@ with the parameters of its rule besides, and has ``step(indices, values, target,
 refused unless it is 0.  The exception is ``DenseDualAscent``, which has a variable for every
 example: it is made with all examples, and ``step(i)`` visits example i.
 
+``Stepper`` takes the place of the compiled ``lazynet.Stepper`` for SGD and FoBoS: its parameters
+and methods have the same names.
+
 >>> twin = DenseRDA(2, loss="squared_error", gamma=2.0)
 >>> twin.step([0], [1.0], target=4.0)
 0.0
@@ -29,6 +32,7 @@ example: it is made with all examples, and ``step(i)`` visits example i.
 - ``lazynet.reference.rescaled``: weights as a scale times a vector, for an l2 penalty alone
 - ``lazynet.reference.averages``: averages of all iterates, summed densely and lazily on the clock
 - ``lazynet.reference.from_data``: SGD and FoBoS with rates that are computed from the rows
+- ``lazynet.reference.stepper``: the face of ``lazynet.Stepper``, without anything compiled
 - ``lazynet.reference.truncated_gradient``: gravity every so many steps, up to a threshold
 - ``lazynet.reference.rda``: regularised dual averaging
 - ``lazynet.reference.ftrl``: FTRL-Proximal
@@ -53,6 +57,7 @@ from lazynet.reference.rda import DenseRDA
 from lazynet.reference.rescaled import PlainRescaled
 from lazynet.reference.saga import DenseSAGA
 from lazynet.reference.stabilised import DenseStabilised
+from lazynet.reference.stepper import Stepper
 from lazynet.reference.tables import PlainTables
 from lazynet.reference.truncated_gradient import DenseTruncatedGradient, PlainTruncatedGradient
 
@@ -76,4 +81,5 @@ __all__ = [
     "PlainRescaled",
     "PlainTables",
     "PlainTruncatedGradient",
+    "Stepper",
 ]
