@@ -44,8 +44,8 @@ from lazynet.transactions import Undo
 # Steps of a chunk: the arrays of a longer chunk would leave the cache while they are used.
 _LARGEST_CHUNK = 2**13
 # Nonzeros of a chunk that several learners visit.  In a long chunk the state of a learner stays in
-# the cache, while the rows come anew for every learner; a thread that is told to stop ends its chunk
-# first, a few hundredths of a second later.
+# the cache, while the rows come anew for every learner.  A thread that is told to stop ends its
+# chunk first, a few hundredths of a second later.
 _NONZEROS_OF_A_CHUNK = 2**22
 
 

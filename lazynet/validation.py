@@ -100,7 +100,8 @@ def total_loss_of(
     """
     given = np.ascontiguousarray(predictions, dtype=np.float64)
     losses, _ = values_and_slopes(loss.code, given, targets, loss.epsilon)
-    return float(losses.sum() if importances is None else importances @ losses)
+    # A product and a sum, and not a dot product, whose last bits depend on the BLAS library.
+    return float((losses if importances is None else importances * losses).sum())
 
 
 class HeldOut:

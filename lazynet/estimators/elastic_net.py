@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from types import SimpleNamespace
 from typing import Any, Self
 
@@ -78,7 +79,7 @@ from lazynet.training import (
     train,
 )
 from lazynet.transactions import all_or_nothing, at_rest
-from lazynet.validation import HeldOut, Problem, split
+from lazynet.validation import HeldOut, Problem, copied_rows, split
 
 Callback = Callable[[Epoch], Any]
 
@@ -175,13 +176,21 @@ class _ElasticNetModel(SparseLinear):
             p.plan = Plan.of(p)
 
     def _scale_of_rates(
-        self, p: SimpleNamespace, X: sparse.csr_matrix, weights: NDArray[np.float64] | None
+        self,
+        p: SimpleNamespace,
+        X: sparse.csr_matrix,
+        weights: NDArray[np.float64] | None,
+        rows: NDArray[np.int64] | None = None,
     ) -> float:
-        """The given eta0, or the largest rate at which no gradient step on a row overshoots."""
+        """The given eta0, or the largest rate at which no gradient step on a row overshoots.
+
+        ``rows`` are the rows to train on, None for all rows.
+        """
         if p.eta0 is not None:
             return float(p.eta0)
         if not p.rule.scheduled:
-            return float(p.rule.rate_for(lambda: self._suitable_rate(p, X, weights, p.rule.rate)))
+            find = partial(self._suitable_rate, p, X, weights, p.rule.rate, rows)
+            return float(p.rule.rate_for(find))
         if not needs_scale(p.schedule):
             return float(getattr(p.schedule, "eta0", 1.0))
         # With a bounded slope training cannot diverge, however large an importance is; a rate
@@ -189,12 +198,19 @@ class _ElasticNetModel(SparseLinear):
         counts = weights if p.loss.unbounded_slope else None
         # The default rate must not be a rate that the rule refuses.
         largest = p.rule.largest_rate(p.plan.penalty) / 2 if not p.rule.has_state else np.inf
-        return min(self._suitable_rate(p, X, counts, "eta0"), largest)
+        return min(self._suitable_rate(p, X, counts, "eta0", rows), largest)
 
     def _suitable_rate(
-        self, p: SimpleNamespace, X: sparse.csr_matrix, counts: Any, given: str
+        self,
+        p: SimpleNamespace,
+        X: sparse.csr_matrix,
+        counts: Any,
+        given: str,
+        rows: NDArray[np.int64] | None,
     ) -> float:
         """The largest rate at which no step on a row overshoots; ``given`` would replace it."""
+        if rows is not None:
+            X, counts = copied_rows(X, rows), None if counts is None else counts[rows]
         norm = as_examples(X, None, counts).largest_squared_norm(float(p.fit_intercept))
         return suitable_rate(norm, p.loss, given)
 
@@ -244,7 +260,7 @@ class _ElasticNetModel(SparseLinear):
             found = found_epochs(n_rows, X.shape[1], self._takes_margin_losses)
             p.max_iter = found if order is None or order.ndim == 1 else len(order)
         n_steps = check_n_steps("max_iter", p.max_iter, steps_of_an_epoch)
-        eta0 = self._scale_of_rates(p, X, weights)
+        eta0 = self._scale_of_rates(p, X, weights, rows)
         plan = p.plan.known(eta0, n_steps if p.tol is None else None)
         listed = p.max_iter if order is None or order.ndim == 1 else len(order)
         if p.tol is None and listed < p.max_iter:

@@ -13,6 +13,7 @@ from typing import Any
 from lazynet.reference.averages import DenseAverage, PlainAverage
 from lazynet.reference.clock import PlainClock
 from lazynet.reference.dense import DenseReference
+from lazynet.reference.losses import LOSSES
 from lazynet.reference.rescaled import PlainRescaled
 from lazynet.reference.tables import PlainTables
 
@@ -90,8 +91,13 @@ class Stepper:
         average: bool = False,
         epsilon: float = 0.1,
     ) -> None:
+        _check_choice("loss", loss, LOSSES)
         _check_choice("rule", rule, RULES)
         _check_choice("engine", engine, AVERAGED_FORMS if average else FORMS)
+        for name, value in (("l1", l1), ("l2", l2), ("epsilon", epsilon)):
+            _check_number(name, value)
+        if eta0 is not None:
+            _check_number("eta0", eta0, positive=True)
         if not callable(schedule):
             _check_choice("schedule", schedule, SCHEDULES)
             schedule = SCHEDULES[schedule](0.5 if eta0 is None else eta0)
@@ -130,7 +136,11 @@ class Stepper:
         indices, values = self._check_example(indices, values)
         if self.targets and target not in self.targets:
             raise ValueError(f"target must be -1 or +1 with this loss, got {target!r}")
+        _check_number("weight", weight)
+        if not math.isfinite(target):
+            raise ValueError(f"target must be finite, got {target!r}")
         rate = self.schedule(self.t)
+        _check_number(f"the rate of step {self.t}", rate)
         if rate >= self.largest_rate:
             raise ValueError(
                 f"eta must be less than {self.largest_rate:g} with rule='sgd', for eta*l2 >= 1 "
@@ -219,6 +229,12 @@ def _is_worn(engine: Any) -> bool:
     if isinstance(engine, PlainClock):
         return bool(engine.scale < LEAST_SCALE or engine.shift > LARGEST_SHIFT)
     return False  # the tables begin again by themselves
+
+
+def _check_number(name: str, value: Any, *, positive: bool = False) -> None:
+    if not (value > 0 if positive else value >= 0) or not math.isfinite(value):
+        wanted = "positive" if positive else "0 or more"
+        raise ValueError(f"{name} must be {wanted} and finite, got {value!r}")
 
 
 def _check_choice(name: str, value: Any, choices: Sequence[str] | dict[str, Any]) -> None:

@@ -282,7 +282,9 @@ def test_an_average_is_kept_whole_unless_rows_are_held_out():
 # --- rows that are held out -----------------------------------------------------------------
 
 
-def test_rows_that_are_held_out_have_no_part_in_the_l1_that_fit_finds():
+@pytest.mark.parametrize("chosen", [{}, {"schedule": "power"}, {"rule": "saga"}], ids=str)
+def test_rows_that_are_held_out_have_no_part_in_what_fit_finds(chosen):
+    """Neither l1 nor the rate nor the weights depend on the rows that are held out."""
     X, y = make_data(n_classes=0)
     _, held = split(len(y), 0.5, np.random.RandomState(0))
     y_other, X_other = y.copy(), X.tolil()
@@ -290,10 +292,12 @@ def test_rows_that_are_held_out_have_no_part_in_the_l1_that_fit_finds():
     X_other[held] *= 100.0
     options = dict(early_stopping=True, validation_fraction=0.5, random_state=0, max_iter=1)
     fits = [
-        LazyNetRegressor(tol=None, **options).fit(*rows)
+        LazyNetRegressor(tol=None, **chosen, **options).fit(*rows)
         for rows in ((X, y), (X_other.tocsr(), y_other))
     ]
     assert fits[0].l1_ == fits[1].l1_ > 0.0
+    assert fits[0].eta0_ == fits[1].eta0_
+    assert same_bits(fits[0].coef_, fits[1].coef_)
 
 
 @pytest.mark.parametrize("n_classes", [0, 2, 3])
