@@ -21,7 +21,7 @@ AUTO = "auto"
 #: Epochs of a fit at most, where the user names no number.  A classifier that goes on learns its
 #: rows by heart, unless it has many of them for every feature; rates from the data follow a squared
 #: loss down slowly.
-EPOCHS_OF_CLASSIFIERS, EPOCHS_WITH_MANY_ROWS, EPOCHS_OF_REGRESSORS = 8, 20, 100
+EPOCHS_OF_CLASSIFIERS, EPOCHS_WITH_MANY_ROWS, EPOCHS_OF_REGRESSORS = 6, 20, 100
 #: So many rows for every feature are many.
 MANY_ROWS = 10
 #: The share of the best loss by which an epoch must beat it, to count as progress.
@@ -70,7 +70,7 @@ def found_epochs(n_rows: int, n_features: int, classifies: bool) -> int:
     """The largest number of epochs of a fit where ``max_iter`` is None.
 
     >>> found_epochs(1_000, 20_000, True), found_epochs(1_000, 20, True)
-    (8, 20)
+    (6, 20)
     >>> found_epochs(1_000, 20_000, False)
     100
     """

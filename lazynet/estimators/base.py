@@ -503,7 +503,8 @@ class SparseClassifier(ClassifierMixin, SparseLinear):
         if classes is None:
             classes = np.unique(y)
             if len(classes) < 2:
-                raise ValueError(f"y must have at least two classes, got one class: {classes[0]!r}")
+                only = classes.tolist()[0]
+                raise ValueError(f"y must have at least two classes, got one class: {only!r}")
         elif not np.isin(y, classes).all():
             unknown = np.setdiff1d(y, classes)
             raise ValueError(f"y has labels {unknown} that are not among the classes {classes}")

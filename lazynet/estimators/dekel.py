@@ -22,13 +22,17 @@ from lazynet.losses import LOSS, LossLike
 from lazynet.params import EPOCHS, FLAG, POSITIVE, VERBOSITY, check_n_steps, table
 from lazynet.progress import Progress
 from lazynet.seeds import SEED, new_generator
+from lazynet.stalls import loss_of_constant
 from lazynet.training import mean_loss, spans
 from lazynet.transactions import all_or_nothing, at_rest
+from lazynet.validation import Problem
 
 # Weights and intercepts of all binary problems.
 Models = tuple[NDArray[np.float64], NDArray[np.float64]]
 # Steps between two advances of the progress bar.
 _STEPS_PER_CALL = 2**16
+# The share of a constant prediction's loss by which a model may be worse without a warning.
+_WORSE = 0.1
 
 
 class _DekelModel(SparseLinear):
@@ -100,12 +104,14 @@ class _DekelModel(SparseLinear):
         self.mean_ = mean
         self.t_ = n_steps
         self.n_iter_ = max(1, n_steps // X.shape[0])
-        return self._doubts(p, examples)
+        return self._doubts(p, examples, problems)
 
-    def _doubts(self, p: SimpleNamespace, examples: list[Examples]) -> list[Warning]:
-        """A warning if the model has not recovered from its first steps, which are 1 / l2 long."""
-        models = zip(examples, self._dense_coef(), self._intercepts(), strict=True)
-        for problem, weights, intercept in models:
+    def _doubts(
+        self, p: SimpleNamespace, examples: list[Examples], problems: list[Problem]
+    ) -> list[Warning]:
+        """A warning about a model that is worse than none, or than a constant prediction."""
+        models = zip(examples, problems, self._dense_coef(), self._intercepts(), strict=True)
+        for problem, given, weights, intercept in models:
             # Huge weights make an infinite objective, which exceeds the objective of zero weights.
             with np.errstate(over="ignore", invalid="ignore"):
                 # The penalty of the centered objective holds the prediction at the center.
@@ -124,6 +130,15 @@ class _DekelModel(SparseLinear):
                     f"length 1, or raise l2 "
                     f"or max_iter; where the slope of the loss is unbounded, l2 must be of the "
                     f"order of the rows' squared norms"
+                )
+                return [ConvergenceWarning(text)]
+            constant = loss_of_constant(given, p.loss, fit_intercept=True)
+            if trained > (1.0 + _WORSE) * constant:
+                centered = "" if p.loss.margin else "; or subtract its mean from y"
+                text = (
+                    f"the mean loss is {trained:.3g}, and a constant prediction has a mean loss of "
+                    f"{constant:.3g}: the l2 penalty, which holds the intercept too, may be too "
+                    f"strong for rows of this size. Scale the rows, or lower l2{centered}"
                 )
                 return [ConvergenceWarning(text)]
         return []

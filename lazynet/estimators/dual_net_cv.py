@@ -390,12 +390,14 @@ class _ChosenNet(SparseLinear):
         found: list[Warning] = []
         ratio, point = self.best_index_
         if 0 < point == self.means_.shape[1] - 1:
-            smaller = "l1s or l2s" if p.l1s is not None or p.l2s is not None else "smallest"
+            given = p.l1s is not None or p.l2s is not None
+            lower = "give smaller l1s or l2s" if given else f"lower smallest={p.smallest:g}"
             found.append(
                 UserWarning(
                     f"the best penalty, l1={self.l1s_[ratio, point]:.3g} and "
                     f"l2={self.l2s_[ratio, point]:.3g}, is the last one that was tried: a smaller "
-                    f"one may be better; lower {smaller}"
+                    f"one may be better: {lower}; and scale features whose sizes differ much, "
+                    f"because one l1 holds for all"
                 )
             )
         if late:

@@ -641,7 +641,7 @@ class LazyNetClassifier(SparseClassifier, _ElasticNetModel):
         be visited every few dozen steps.  Until a step has counted, ``coef_`` holds the last
         weights.  A change of ``average`` between calls of ``partial_fit`` begins a new average.
     max_iter : int or None, default=None
-        The largest number of epochs.  None: 8, or 20 where there are at least ten rows for every
+        The largest number of epochs.  None: 6, or 20 where there are at least ten rows for every
         feature; with a ``sample_order`` for every epoch, as many as it has.
     tol : float or None, default=1e-3
         Stop when the loss has not fallen below (1 - tol) times its least value for

@@ -131,6 +131,10 @@ class Race(Measured):
         }
 
 
+# A program that is stopped after 100 times our time has waited 100 times as long, up to the clock.
+_ROUNDED = 0.999
+
+
 @dataclass(frozen=True)
 class Line:
     """A line of the table of bounds: what is summed up, and the bound that it should keep."""
@@ -159,16 +163,19 @@ class Line:
         """``holds`` or ``MISSED``; nothing where nothing was measured.
 
         A lower bound that is too low decides nothing: the other program was stopped too early.
-        Problems on which no program was stopped decide.
+        Where some lower bounds are too low, the problems that decide are counted.
         """
         found = self.measured(race)
         if found is None:
             return ""
         holds = found.value <= self.bound if self.at_most else found.value >= self.bound
         if not holds and found.stopped and found.least > 0:
-            ended = [ratio.value for ratio in self.values(race) if not ratio.bound]
-            if ended and min(ended) < self.bound:
-                return f"MISSED on {len(ended)}, stopped too early to tell on {found.stopped}"
+            low = [ratio for ratio in self.values(race) if ratio.value < _ROUNDED * self.bound]
+            missed = sum(not ratio.bound for ratio in low)
+            early = len(low) - missed
+            if missed:
+                told = f"MISSED on {missed} of {found.count}"
+                return f"{told}, stopped too early to tell on {early}" if early else told
             return "stopped too early to tell"
         return "holds" if holds else "MISSED"
 

@@ -67,7 +67,8 @@ def finding(document: Mapping[str, Any]) -> str:
     """Who is near the minimum of the figure's elastic net, and when."""
     race = Race(document)
     asked, level = shown(SHOWN_MULTIPLES[-1]), LEVELS[0]
-    if asked not in race.races:
+    against = next(line for line in LINES if line.label.startswith("skglm")).measured(race)
+    if asked not in race.races or against is None:
         return ""
     found = race.setting["sets"][CORPUS]
     ladder = race.ladder(asked, SAGA)
@@ -85,6 +86,10 @@ def finding(document: Mapping[str, Any]) -> str:
         ours=_time_or_dash(race, asked, (OURS.name,), level),
         skglm=_time_or_dash(race, asked, COLUMNS["skglm"], level),
         saga=saga,
+        count=against.count,
+        mean=against.value,
+        least=against.least,
+        most=against.most,
     )
 
 

@@ -299,6 +299,14 @@ def test_a_model_that_is_worse_than_none_is_reported():
         ASGDRegressor(random_state=0).fit(X, y)
 
 
+def test_a_model_that_is_worse_than_a_constant_is_reported():
+    """The penalty holds the intercept too, which numbers far from 0 need."""
+    X, y = data()
+    far = 100.0 + X @ np.ones(X.shape[1])
+    with pytest.warns(ConvergenceWarning, match=r"a constant prediction.* subtract its mean"):
+        ASGDRegressor(l2=1.0, random_state=0).fit(0.01 * X, far)
+
+
 @pytest.mark.parametrize("name", ["average", "center", "replace"])
 def test_switches_are_true_or_false(name):
     """What LazyNetClassifier takes for ``average`` means nothing here."""
