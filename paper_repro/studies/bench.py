@@ -85,7 +85,7 @@ LINES = (
     Line("clock with exact averages / clock", "averaged", "clock", 1.6, True),
     Line("RDA / clock", "rda", "clock", 2.0, True),
     Line("FTRL-Proximal / clock", "ftrl", "clock", 2.0, True),
-    Line("AdaGrad / clock", "adagrad", "clock", 2.0, True),
+    Line("AdaGrad / clock", "adagrad", "clock", 1.6, True),
     Line("stabilised SGD, 4 paths: one thread / two", "one thread", "two threads", 1.6),
     Line("dense / clock", "dense predictions", "clock"),
     Line("clock with exact averages / clock, both without l1", "averaged l2", "clock l2"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from statistics import median
 from typing import Any
@@ -168,6 +169,7 @@ def causes(race: Race) -> str:
         nothing=POINTS * median(found["fit of nothing"]),
         path=duration(median(race.records[f"path/{CORPUS}"]["path"])),
         most_nonzeros=_farthest(race),
+        far_by_loss=_far_by_loss(race),
         weak=WEAK,
         weak_nonzeros=race.races[weak]["nonzeros"],
         weak_theirs=" and ".join(_time(race, weak, COLUMNS["skglm"], level) for level in LEVELS),
@@ -219,10 +221,20 @@ def _farthest(race: Race) -> str:
     """The problem where our nonzeros at the first level are farthest from the optimum's."""
     excesses = {asked: race.excess(asked) or 0.0 for asked in race.races if asked.l1}
     asked = max(excesses, key=excesses.__getitem__)
+    run = race.at_level(asked)
+    counts = f"{run.nonzeros:,} against {race.races[asked]['nonzeros']:,}" if run else ""
     return (
         f"{asked.rows}, {asked.loss}, l1 = {asked.l1:g} of l1 max, "
-        f"l2 = {asked.l2 / asked.l1:.3g} l1: {excesses[asked]:.1%}"
+        f"l2 = {asked.l2 / asked.l1:.3g} l1: {excesses[asked]:.1%}, {counts}"
     )
+
+
+def _far_by_loss(race: Race) -> str:
+    """On how many problems of every loss our nonzeros are too far from the optimum's."""
+    far = Counter(
+        asked.loss for asked in race.races if asked.l1 and (race.excess(asked) or 0.0) > MOST_EXCESS
+    )
+    return ", ".join(f"{count} with {loss}" for loss, count in far.most_common()) or "none"
 
 
 def skipped(race: Race) -> str:

@@ -313,9 +313,9 @@ class Untouched(Measured):
         tuned = self.tuned(each, passes)
         return None if tuned is None else self._ours(each, "loss", passes) / tuned[1]
 
-    def time_ratio(self, each: Set) -> float:
-        """Our seconds in units of scikit-learn's stochastic gradient descent."""
-        theirs = self.found(each, self.measure(each), "seconds")
+    def time_ratio(self, each: Set, program: str | None = None) -> float:
+        """Our seconds in units of a program's, or of scikit-learn's stochastic gradient descent."""
+        theirs = self.found(each, program or self.measure(each), "seconds")
         return self._ours(each, "seconds") / theirs if theirs else math.inf
 
     def _ours(self, each: Set, what: str, passes: int | None = None) -> float:

@@ -362,10 +362,10 @@ def test_minima_that_come_too_late_are_told():
 def test_a_best_penalty_at_the_end_of_the_path_is_told():
     """A smaller one may be better; no word of it where the best lies inside."""
     X, y = data()
-    with pytest.warns(UserWarning, match=r"the last one that was tried.* lower smallest"):
+    with pytest.warns(UserWarning, match=r"the last one that was tried.* lower smallest=0.5"):
         model = DualNetClassifierCV(**FEW | dict(smallest=0.5)).fit(X, y)
     assert model.best_index_ == (0, 5)
-    with pytest.warns(UserWarning, match="lower l1s or l2s"):
+    with pytest.warns(UserWarning, match="give smaller l1s or l2s"):
         DualNetClassifierCV(cv=3, l1s=model.l1s_[0]).fit(X, y)
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -322,7 +322,19 @@ def test_a_problem_on_which_nobody_was_stopped_decides():
     record["seconds"]["0.0001"][SAGA] = [2.0]
     document["records"][other.key] = record
     label = "scikit-learn saga / lazynet, elastic net, corpus, at 0.0001: geometric mean"
-    assert verdicts(document)[label] == "MISSED on 1, stopped too early to tell on 1"
+    assert verdicts(document)[label] == "MISSED on 1 of 2, stopped too early to tell on 1"
+    # Stopped after 100 times our time, up to the clock: that problem keeps the bound.
+    saga["stopped"] = 99.95
+    assert verdicts(document)[label] == "MISSED on 1 of 2"
+
+
+def test_the_finding_tells_whether_saga_arrived():
+    document = made_up()
+    assert "had not come as near" in optimum_page.finding(document)
+    document["records"][shown(0.1).key]["seconds"]["0.0001"][SAGA] = [2.0]
+    assert "scikit-learn's saga takes 2.00 s" in optimum_page.finding(document)
+    del document["records"][shown(0.1).key]
+    assert optimum_page.finding(document) == ""
 
 
 def test_what_was_not_measured_has_no_verdict():
