@@ -35,5 +35,5 @@ choice = DualNetClassifierCV(
     one_standard_error=True, n_points=40, smallest=1e-3, cv=5, random_state=0
 ).fit(X, y)
 n_features = np.count_nonzero(choice.coef_)
-print(f"l1 = {choice.l1_:.4f}: {n_features} of {X.shape[1]} features in the fit to all rows")
+print(f"l1 = {choice.l1_:.4f}, fitted to all rows: {n_features} features")
 figure = choice.plot()
