@@ -61,6 +61,7 @@ sphinx_gallery_conf = {
     "download_all_examples": False,
     "show_signature": False,
     "remove_config_comments": True,
+    "ignore_repr_types": r"matplotlib\.",  # such as what set_ylabel returns
     "image_scrapers": ("gallery.figure_of_block",),
     "reset_modules": ("gallery.style_of_figures",),
     "min_reported_time": 1_000,

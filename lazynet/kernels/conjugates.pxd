@@ -98,12 +98,14 @@ cdef inline double into_domain(int loss, double a, double y, double epsilon) noe
 
 # The root s of s + q (sigma(s) - b) + m = 0, sigma the logistic function, as sigma(s): the new
 # |a| of the logistic loss at the margin m.  The root lies in [-m - q (1 - b), -m + q b], and the
-# slope in s is at least 1: Newton's steps are kept inside the bracket, which shrinks.
+# slope in s is at least 1.  Newton's steps are kept inside the bracket, which shrinks; a step that
+# is not half as long as the one before it gives way to the middle of the bracket, because Newton's
+# steps alone may go back and forth over the bend of sigma.
 cdef inline double logistic_dual(double b, double m, double q) noexcept nogil:
     cdef double low = fmax(-m - q * (1.0 - b), -750.0), high = fmin(-m + q * b, 750.0)
-    cdef double s = clip(-m, -750.0, 750.0), decayed, part, rest, step
+    cdef double s = clip(-m, -750.0, 750.0), before = high - low, decayed, part, rest, step
     cdef int turn
-    for turn in range(100):
+    for turn in range(200):
         decayed = exp(-fabs(s))
         part = (1.0 if s >= 0.0 else decayed) / (1.0 + decayed)
         rest = s + q * (part - b) + m
@@ -116,7 +118,10 @@ cdef inline double logistic_dual(double b, double m, double q) noexcept nogil:
             # The error of sigma(s) after this step is of the order of step^2.
             s -= step
             break
-        s = s - step if low < s - step < high else 0.5 * (low + high)
+        if not (low < s - step < high and fabs(step) <= 0.5 * before):
+            step = s - 0.5 * (low + high)
+        before = fabs(step)
+        s -= step
     decayed = exp(-fabs(s))
     return (1.0 if s >= 0.0 else decayed) / (1.0 + decayed)
 

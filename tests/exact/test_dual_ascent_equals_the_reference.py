@@ -160,6 +160,20 @@ def test_an_update_of_any_curvature_is_the_one_of_the_reference(
     assert built.duals[0] == pytest.approx(expected, rel=1e-12, abs=1e-14)
 
 
+@pytest.mark.parametrize("share", [0.0, 0.1, 0.5, 1.0])
+def test_the_root_of_the_logistic_loss_is_found_everywhere(share):
+    """Where Newton's steps alone go back and forth over the bend of the logistic function too."""
+    options = dict(l1=0.0, l2=0.0, kappa=1.0, fit_intercept=False, kappa_intercept=1.0)
+    for q in np.geomspace(1e-2, 1e5, 40):
+        x = float(np.sqrt(q))
+        built = compiled(sparse.csr_matrix([[x]]), np.ones(1), None, loss="log_loss", **options)
+        for prediction in np.linspace(-20.0, 20.0, 61):
+            built.duals[0], built.z[0] = share, prediction / x
+            given = share, float(x * built.z[0]), 1.0, x * x
+            built.take(rows(1))
+            assert built.duals[0] == pytest.approx(best_dual("log_loss", *given), rel=1e-10)
+
+
 @each_loss
 @given(data=st.data())
 def test_any_split_of_a_drawn_order_gives_the_same_bits(loss, data):
