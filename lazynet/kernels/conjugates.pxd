@@ -130,7 +130,6 @@ cdef inline double logistic_dual(double b, double m, double q) noexcept nogil:
 cdef inline double best_dual(
     int loss, double old, double p, double y, double q, double epsilon
 ) noexcept nogil:
-    cdef double target
     if q <= 0.0:
         # A row without values and no intercept: the prediction never changes.
         return -loss_slope(loss, p, y, epsilon)
@@ -152,10 +151,10 @@ cdef inline double best_dual(
         return y * clip(y * old - y * p / q, 0.0, 1.0)
     if loss == SQUARED_EPSILON_INSENSITIVE:
         return soft(y - p + q * old, epsilon) / (0.5 + q)
-    target = y - p + q * old
-    if loss != ABSOLUTE_ERROR:
-        target = soft(target, epsilon)
-    return clip(target / q, -1.0, 1.0)
+    if loss == ABSOLUTE_ERROR:
+        # q * old may be too small for a double to hold all its digits.
+        return clip(old + (y - p) / q, -1.0, 1.0)
+    return clip(soft(y - p + q * old, epsilon) / q, -1.0, 1.0)
 
 
 # The loss at p with its first and second derivative; the second is 0 where the loss is a line.

@@ -301,7 +301,7 @@ def test_a_model_that_is_worse_than_none_is_reported():
 
 def test_a_model_that_is_worse_than_a_constant_is_reported():
     """The penalty holds the intercept too, which numbers far from 0 need."""
-    X, y = data()
+    X, _ = data()
     far = 100.0 + X @ np.ones(X.shape[1])
     with pytest.warns(ConvergenceWarning, match=r"a constant prediction.* subtract its mean"):
         ASGDRegressor(l2=1.0, random_state=0).fit(0.01 * X, far)
