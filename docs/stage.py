@@ -37,6 +37,8 @@ LANGUAGES = {
     ".cff": "yaml",
     ".toml": "toml",
 }
+#: What stands below the title of every notebook on the site.
+HOW_TO_RUN = "*To run this notebook, say `make notebooks` in a checkout: it imports modules from its folder.*"
 FENCED = re.compile(r"^( *```.*?^ *```|<!--.*?-->)", re.DOTALL | re.MULTILINE)
 LINK = re.compile(r"(?<=\]\()(?!\w+:|#)([^)#\s]+)(?=[)#])")
 
@@ -64,6 +66,9 @@ class Site:
             for cell in notebook["cells"]:
                 if cell["cell_type"] == "markdown":
                     cell["source"] = self.with_links("".join(cell["source"]), source, target)
+            first = notebook["cells"][0]
+            title, _, rest = first["source"].partition("\n")
+            first["source"] = f"{title}\n\n{HOW_TO_RUN}\n{rest}"
             target.write_text(json.dumps(notebook), encoding="utf-8")
         else:
             shutil.copyfile(source, target)
