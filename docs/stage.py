@@ -38,7 +38,7 @@ LANGUAGES = {
     ".toml": "toml",
 }
 #: What stands below the title of every notebook on the site.
-HOW_TO_RUN = "*To run this notebook, say `make notebooks` in a checkout: it imports modules from its folder.*"
+HOW_TO_RUN = "*To run it, say `make notebooks` in a checkout; it imports modules of its folder.*"
 FENCED = re.compile(r"^( *```.*?^ *```|<!--.*?-->)", re.DOTALL | re.MULTILINE)
 LINK = re.compile(r"(?<=\]\()(?!\w+:|#)([^)#\s]+)(?=[)#])")
 
