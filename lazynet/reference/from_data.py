@@ -10,19 +10,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
-from lazynet.reference.losses import LOSSES
+from lazynet.reference.losses import LOSSES, NUMBERS
 from lazynet.reference.shrink import SHRINKS
 
 #: The curvature of the losses whose slope has no bound: they take implicit steps.
 IMPLICIT = {"squared_hinge": 2.0, "squared_error": 1.0, "squared_epsilon_insensitive": 2.0}
-#: The losses of numbers; all other losses depend on the margin.
-NUMBERS = (
-    "squared_error",
-    "absolute_error",
-    "huber",
-    "epsilon_insensitive",
-    "squared_epsilon_insensitive",
-)
 #: The squared size of the intercept's feature, beside rows of the mean norm 1.
 INTERCEPT_OF_MARGINS, INTERCEPT_OF_NUMBERS = 2.0**-5, 1.0
 #: Where the slopes no longer shrink, losses of numbers multiply their rates by these numbers.

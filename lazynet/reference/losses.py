@@ -240,3 +240,12 @@ LOSSES: dict[str, tuple[Function, Function]] = {
     "perceptron": (perceptron, perceptron_slope),
     "squared_epsilon_insensitive": (squared_epsilon_insensitive, squared_epsilon_insensitive_slope),
 }
+
+#: The losses whose target is any number; all others depend on the margin, with targets -1 and +1.
+NUMBERS = (
+    "squared_error",
+    "absolute_error",
+    "huber",
+    "epsilon_insensitive",
+    "squared_epsilon_insensitive",
+)

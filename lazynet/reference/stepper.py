@@ -13,7 +13,7 @@ from typing import Any
 from lazynet.reference.averages import DenseAverage, PlainAverage
 from lazynet.reference.clock import PlainClock
 from lazynet.reference.dense import DenseReference
-from lazynet.reference.losses import LOSSES
+from lazynet.reference.losses import LOSSES, NUMBERS
 from lazynet.reference.rescaled import PlainRescaled
 from lazynet.reference.tables import PlainTables
 
@@ -36,14 +36,6 @@ FORMS: dict[str, type[Any]] = {
 #: the forms that sum the iterates too
 AVERAGED_FORMS: dict[str, type[Any]] = {"clock": PlainAverage, "dense": DenseAverage}
 RULES = ("fobos", "sgd")
-#: The losses whose target is any number; the targets of the others are -1 and +1.
-NUMBERS = (
-    "squared_error",
-    "absolute_error",
-    "huber",
-    "epsilon_insensitive",
-    "squared_epsilon_insensitive",
-)
 #: A clock whose scale is smaller, or whose shift is larger, begins again, or weights lose digits.
 LEAST_SCALE, LARGEST_SHIFT = 2.0**-20, 2.0**20
 
@@ -103,18 +95,18 @@ class Stepper:
             schedule = SCHEDULES[schedule](0.5 if eta0 is None else eta0)
         elif eta0 is not None:
             raise ValueError(f"eta0 must be None beside a function as schedule, got {eta0!r}")
+        self.schedule = schedule
+        self.largest_rate = 1 / l2 if rule == "sgd" and l2 else math.inf
         self.engine = (AVERAGED_FORMS if average else FORMS)[engine](
             n_features,
             loss=loss,
             l1=l1,
             l2=l2,
             rule=rule,
-            schedule=schedule,
+            schedule=self._checked_rate,
             fit_intercept=fit_intercept,
             epsilon=epsilon,
         )
-        self.schedule = schedule
-        self.largest_rate = 1 / l2 if rule == "sgd" and l2 else math.inf
         self.n_features = n_features
         self.targets = None if loss in NUMBERS else (-1, 1)
         self.has_averages = average
@@ -139,13 +131,6 @@ class Stepper:
         _check_number("weight", weight)
         if not math.isfinite(target):
             raise ValueError(f"target must be finite, got {target!r}")
-        rate = self.schedule(self.t)
-        _check_number(f"the rate of step {self.t}", rate)
-        if rate >= self.largest_rate:
-            raise ValueError(
-                f"eta must be less than {self.largest_rate:g} with rule='sgd', for eta*l2 >= 1 "
-                f"would flip or wipe every weight; the schedule gives {rate:g} at step {self.t}"
-            )
         prediction = self.engine.step(indices, values, target, weight)
         if _is_worn(self.engine):
             self.engine.rebase()
@@ -201,6 +186,17 @@ class Stepper:
     def average_intercept(self) -> float:
         """The mean of the intercept over the iterates; the intercept without ``average``."""
         return float(self.engine.average_intercept) if self.has_averages else self.intercept
+
+    def _checked_rate(self, t: int) -> float:
+        """The rate of step t; the engine asks for it before it changes anything."""
+        rate = self.schedule(t)
+        _check_number(f"the rate of step {t}", rate)
+        if rate >= self.largest_rate:
+            raise ValueError(
+                f"eta must be less than {self.largest_rate:g} with rule='sgd', for eta*l2 >= 1 "
+                f"would flip or wipe every weight; the schedule gives {rate:g} at step {t}"
+            )
+        return rate
 
     def _check_example(
         self, indices: Iterable[int], values: Iterable[float]
