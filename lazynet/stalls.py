@@ -27,8 +27,8 @@ _FAST, _MUCH = 0.1, 0.01
 NOTHING_LEARNED = 0.99
 #: The share of the loss that one move along the gradient takes off, if the rates were too small.
 _WITHIN_REACH = 0.05
-#: The share of a constant prediction's loss that rates beyond doubt too large have added.
-_WORSE = 0.1
+#: A loss that is larger than a constant prediction's by this share of it is worse beyond doubt.
+WORSE = 0.1
 #: How many times the squared norm of the median row makes a row a giant.
 _GIANT = 100.0
 _SAMPLE = 2000
@@ -133,7 +133,7 @@ def look_closely(
             constant += loss_of_constant(problem, plan.loss, plan.fit_intercept)
             nothing += loss_of_constant(problem, plan.loss, fit_intercept=False)
     # At zero weights the loss may be far above a constant prediction's: that is no rate's fault.
-    worse = not now <= (1.0 + _WORSE) * max(constant, nothing)
+    worse = not now <= (1.0 + WORSE) * max(constant, nothing)
     idle = now >= NOTHING_LEARNED * constant and moved < (1.0 - _WITHIN_REACH) * now
     times = float(np.sqrt(squares[longest] / usual))
     return Verdict(bool(idle and not worse), worse, int(visited[longest]), times)

@@ -22,7 +22,7 @@ from lazynet.losses import LOSS, LossLike
 from lazynet.params import EPOCHS, FLAG, POSITIVE, VERBOSITY, check_n_steps, table
 from lazynet.progress import Progress
 from lazynet.seeds import SEED, new_generator
-from lazynet.stalls import loss_of_constant
+from lazynet.stalls import WORSE, loss_of_constant
 from lazynet.training import mean_loss, spans
 from lazynet.transactions import all_or_nothing, at_rest
 from lazynet.validation import Problem
@@ -31,8 +31,6 @@ from lazynet.validation import Problem
 Models = tuple[NDArray[np.float64], NDArray[np.float64]]
 # Steps between two advances of the progress bar.
 _STEPS_PER_CALL = 2**16
-# The share of a constant prediction's loss by which a model may be worse without a warning.
-_WORSE = 0.1
 
 
 class _DekelModel(SparseLinear):
@@ -133,7 +131,7 @@ class _DekelModel(SparseLinear):
                 )
                 return [ConvergenceWarning(text)]
             constant = loss_of_constant(given, p.loss, fit_intercept=True)
-            if trained > (1.0 + _WORSE) * constant:
+            if trained > (1.0 + WORSE) * constant:
                 centered = "" if p.loss.margin else "; or subtract its mean from y"
                 text = (
                     f"the mean loss is {trained:.3g}, and a constant prediction has a mean loss of "

@@ -256,14 +256,13 @@ class _ElasticNetModel(SparseLinear):
         sizes = sizes_of(X, p.plan.sizes)
         self._find_l1(p, X, problems[0], sizes, rows)
         steps_of_an_epoch = n_rows if order is None else order.shape[-1]
+        listed = None if order is None or order.ndim == 1 else len(order)
         if p.max_iter is None:
-            found = found_epochs(n_rows, X.shape[1], self._takes_margin_losses)
-            p.max_iter = found if order is None or order.ndim == 1 else len(order)
+            p.max_iter = listed or found_epochs(n_rows, X.shape[1], self._takes_margin_losses)
         n_steps = check_n_steps("max_iter", p.max_iter, steps_of_an_epoch)
         eta0 = self._scale_of_rates(p, X, weights, rows)
         plan = p.plan.known(eta0, n_steps if p.tol is None else None)
-        listed = p.max_iter if order is None or order.ndim == 1 else len(order)
-        if p.tol is None and listed < p.max_iter:
+        if p.tol is None and listed is not None and listed < p.max_iter:
             raise ValueError(f"sample_order has {listed} epochs, fewer than max_iter={p.max_iter}")
         if callback is not None and not callable(callback):
             raise TypeError(f"callback must be callable, got {type(callback).__name__}")
