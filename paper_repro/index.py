@@ -84,12 +84,9 @@ def _machines(
 ) -> Iterator[str]:
     """Every machine, and which studies ran on it."""
     ran: dict[str, list[str]] = {}
-    for name, document in documents.items():
-        ran.setdefault(describe_machine(document), []).append(name)
-        for folder, others in below.items():
-            if name in others:
-                machine = describe_machine(others[name])
-                ran.setdefault(machine, []).append(f"{name} on {folder}")
+    for name, folder, document in _runs(documents, below):
+        where = f"{name} on {folder}" if folder else name
+        ran.setdefault(describe_machine(document), []).append(where)
     for machine, names in ran.items():
         yield f"Measured on {machine}: {', '.join(names)}."
 
@@ -98,8 +95,17 @@ def _finished(
     documents: Mapping[str, Any], below: Mapping[str, Mapping[str, Any]]
 ) -> Iterator[tuple[str, str]]:
     """Every study and the day it was finished; runs on other data follow the run on the corpus."""
+    for name, folder, document in _runs(documents, below):
+        link = f"... [on {folder}]({folder}/" if folder else f"[{REPORTS[name].title}]("
+        yield f"{link}{name}.md)", document["finished"][:10]
+
+
+def _runs(
+    documents: Mapping[str, Any], below: Mapping[str, Mapping[str, Any]]
+) -> Iterator[tuple[str, str | None, Any]]:
+    """Every run: its study, its folder if it has one, and its document, study by study."""
     for name, document in documents.items():
-        yield f"[{REPORTS[name].title}]({name}.md)", document["finished"][:10]
+        yield name, None, document
         for folder, others in below.items():
             if name in others:
-                yield f"... [on {folder}]({folder}/{name}.md)", others[name]["finished"][:10]
+                yield name, folder, others[name]

@@ -60,6 +60,10 @@ class Ladder:
         """The least objective of all runs."""
         return min((run.objective for run in self.runs), default=np.inf)
 
+    def waited(self) -> float:
+        """The most seconds of a run, ended or stopped."""
+        return max([*(run.seconds for run in self.runs), self.stopped or 0.0])
+
     def at(self, dial: float) -> Run | None:
         """The run at a dial, or None."""
         return next((run for run in self.runs if run.dial == dial), None)

@@ -69,8 +69,7 @@ def fits(document: Mapping[str, Any]) -> list[Time]:
         if taken is None:
             ladder = race.ladder(asked, name)
             assert ladder is not None, f"{name} did not run"
-            waited = max([*(run.seconds for run in ladder.runs), ladder.stopped or 0.0])
-            times.append(Time(label, waited, arrived=False))
+            times.append(Time(label, ladder.waited(), arrived=False))
         else:
             times.append(Time(label, taken))
     return times

@@ -86,11 +86,8 @@ class Race(Measured):
         arrived = [taken for name in ran if (taken := self.seconds(asked, name, level))]
         if arrived:
             return Ratio(min(arrived) / ours)
-        waited = [
-            max([each.seconds for each in ladder.runs] + [ladder.stopped or 0.0])
-            for ladder in ran.values()
-        ]
-        return Ratio(min(waited) / ours, bound=True)
+        waited = min(ladder.waited() for ladder in ran.values())
+        return Ratio(waited / ours, bound=True)
 
     def of(self, name: str, loss: str) -> list[Question]:
         """The questions on a set of rows with a loss, but for the weak penalty."""
@@ -121,6 +118,14 @@ class Race(Measured):
         """How far our nonzeros at the first level are from the optimum's, as a share."""
         run, optimum = self.at_level(asked), self.races[asked]["nonzeros"]
         return abs(run.nonzeros / optimum - 1) if run and optimum else None
+
+    def excesses(self) -> dict[Question, float]:
+        """The same of every problem with an l1 where our run ended."""
+        return {
+            asked: excess
+            for asked in self.races
+            if asked.l1 and (excess := self.excess(asked)) is not None
+        }
 
     def paths(self) -> dict[str, float]:
         """How many times longer a path takes than one fit, by set."""
@@ -220,11 +225,7 @@ def on_corpus(asked: Question) -> bool:
 
 
 def _nonzeros(race: Race) -> list[Ratio]:
-    return [
-        Ratio(excess)
-        for asked in race.races
-        if asked.l1 and (excess := race.excess(asked)) is not None
-    ]
+    return [Ratio(excess) for excess in race.excesses().values()]
 
 
 def _lines() -> Iterator[Line]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from statistics import median
 from typing import Any
 
@@ -84,19 +84,14 @@ def finding(document: Mapping[str, Any]) -> str:
         rows=found["rows"],
         features=found["features"],
         level=level,
-        ours=_time_or_dash(race, asked, (OURS.name,), level),
-        skglm=_time_or_dash(race, asked, COLUMNS["skglm"], level),
+        ours=_time(race, asked, (OURS.name,), level),
+        skglm=_time(race, asked, COLUMNS["skglm"], level),
         saga=saga,
         count=against.count,
         mean=against.value,
         least=against.least,
         most=against.most,
     )
-
-
-def _time_or_dash(race: Race, asked: Question, names: Sequence[str], level: float) -> str:
-    taken = [found for name in names if (found := race.seconds(asked, name, level)) is not None]
-    return duration(min(taken)) if taken else "-"
 
 
 def setting(race: Race) -> str:
@@ -138,7 +133,8 @@ def causes(race: Race) -> str:
         return ""
     skglm = _worst(race, COLUMNS["skglm"], lambda asked: asked.mixed and not on_corpus(asked))
     liblinear = _worst(race, (LIBLINEAR,), lambda asked: asked.lasso and on_corpus(asked))
-    far = [race.excess(asked) or 0.0 for asked in race.races if asked.l1]
+    excesses = race.excesses()
+    far = {asked: excess for asked, excess in excesses.items() if excess > MOST_EXCESS}
     path = race.records[f"path/{CORPUS}"]
     return PAGE(
         "causes",
@@ -150,8 +146,8 @@ def causes(race: Race) -> str:
         liblinear_ours=_time(race, liblinear, (OURS.name,), LEVELS[0]),
         liblinear_nonzeros=race.races[liblinear]["nonzeros"],
         allowed=MOST_EXCESS,
-        n_far=sum(excess > MOST_EXCESS for excess in far),
-        n_nonzeros=len(far),
+        n_far=len(far),
+        n_nonzeros=len(excesses),
         point=duration(median(path["path"]) / POINTS),
         fit=duration(median(path["fit"])),
         **_saga(race),
@@ -169,7 +165,7 @@ def causes(race: Race) -> str:
         nothing=POINTS * median(found["fit of nothing"]),
         path=duration(median(race.records[f"path/{CORPUS}"]["path"])),
         most_nonzeros=_farthest(race),
-        far_by_loss=_far_by_loss(race),
+        far_by_loss=_by_loss(far),
         weak=WEAK,
         weak_nonzeros=race.races[weak]["nonzeros"],
         weak_theirs=" and ".join(_time(race, weak, COLUMNS["skglm"], level) for level in LEVELS),
@@ -219,7 +215,7 @@ def _gap_at_level(race: Race, asked: Question) -> float:
 
 def _farthest(race: Race) -> str:
     """The problem where our nonzeros at the first level are farthest from the optimum's."""
-    excesses = {asked: race.excess(asked) or 0.0 for asked in race.races if asked.l1}
+    excesses = race.excesses()
     asked = max(excesses, key=excesses.__getitem__)
     run = race.at_level(asked)
     counts = f"{run.nonzeros:,} against {race.races[asked]['nonzeros']:,}" if run else ""
@@ -229,12 +225,10 @@ def _farthest(race: Race) -> str:
     )
 
 
-def _far_by_loss(race: Race) -> str:
-    """On how many problems of every loss our nonzeros are too far from the optimum's."""
-    far = Counter(
-        asked.loss for asked in race.races if asked.l1 and (race.excess(asked) or 0.0) > MOST_EXCESS
-    )
-    return ", ".join(f"{count} with {loss}" for loss, count in far.most_common()) or "none"
+def _by_loss(problems: Iterable[Question]) -> str:
+    """How many of the problems have which loss."""
+    counted = Counter(asked.loss for asked in problems).most_common()
+    return ", ".join(f"{count} with {loss}" for loss, count in counted) or "none"
 
 
 def skipped(race: Race) -> str:
