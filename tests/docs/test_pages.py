@@ -10,8 +10,16 @@ PAGES = sorted((ROOT / "docs").glob("*.md"))
 BLOCK = re.compile(r"```python\n(.*?)```(?:\n\n```\n(.*?)```)?", re.DOTALL)
 NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?(?:e-?\d+)?")
 
-#: Standard deviations differ more between machines than means.
-TOLERANCES = {"sparse_and_stable": 5e-2}
+#: How far numbers may differ between machines, by page, or by page and first word of the line.
+TOLERANCES = {
+    "averages": 5e-3,
+    "rates_that_nobody_chooses": 1e-2,
+    "sparse_and_stable": 5e-2,  # standard deviations differ more than means
+    "start": 1e-2,
+    "start: accuracy": 3e-3,
+    "to_the_minimum": 1e-2,
+    "to_the_minimum: objective": 1e-3,
+}
 
 
 def without_numbers(line):
@@ -33,9 +41,9 @@ def test_blocks_print_what_is_shown(path, capsys):
         expected = shown.splitlines()
         assert [*map(without_numbers, printed)] == [*map(without_numbers, expected)], code
         for line, other in zip(printed, expected, strict=True):
-            np.testing.assert_allclose(
-                numbers_in(line), numbers_in(other), rtol=TOLERANCES.get(path.stem, 2e-2)
-            )
+            tolerance = TOLERANCES.get(path.stem, 2e-2)
+            tolerance = TOLERANCES.get(f"{path.stem}: {line.partition(' ')[0]}", tolerance)
+            np.testing.assert_allclose(numbers_in(line), numbers_in(other), rtol=tolerance)
 
 
 def test_the_blocks_are_found():

@@ -22,7 +22,7 @@ def block_with(text):
 def table_of_rules():
     """The table of the page, a line for every row of the catalogue."""
     for row in ALGORITHMS.values():
-        parameters = ", ".join(field.name for field in dataclasses.fields(row.rule))
+        parameters = ", ".join(f"{f.name}={f.default!r}" for f in dataclasses.fields(row.rule))
         if row.engine is None:
             kept = "any engine"
             reference = "lazynet/reference/dense.py"

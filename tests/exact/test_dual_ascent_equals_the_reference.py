@@ -143,6 +143,7 @@ def test_a_start_equals_the_reference(case, data):
     y=st.sampled_from([1.0, -1.0]),
 )
 @example(exponent=-155, prediction=0.0, share=0.0, y=1.0)  # epsilon / q is infinite
+@example(exponent=-156, prediction=-1.0, share=0.3, y=-1.0)  # q has few digits
 @example(exponent=15, prediction=-400.0, share=0.3, y=1.0)  # the bracket of log_loss is 1e30 long
 def test_an_update_of_any_curvature_is_the_one_of_the_reference(
     loss, exponent, prediction, share, y
