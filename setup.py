@@ -29,14 +29,14 @@ PURE_MODULES = {"__init__", "_version", "averages", "figures", "forms", "losses"
 PURE_MODULES |= {"penalties", "schedules"}
 KERNELS = Path("lazynet/kernels")
 # C files that are linked into an extension module.
-LINKED = {"examples": ["rows.c"]}
+LINKED = {"examples": ["rows.c"], "outputs": ["wide.c"]}
 # Builds of different kinds never share an object file.
 KIND = "pure" if PURE else "debug" if DEBUG else SANITIZE.replace(",", "-") or "release"
 BUILD_BASE = f"build/{KIND}"
 GENERATED = Path(BUILD_BASE) / "generated"
 HEADERS = sorted(path for kind in ("*.h", "*.inc") for path in KERNELS.glob(kind))
 # Only these modules are compiled again when a kind of cell is added or changed.
-KNOW_THE_KINDS = {"cells", "examples"}
+KNOW_THE_KINDS = {"cells", "examples", "outputs"}
 
 # A row gives the same bits wherever it lies in memory (see rows.h): no fused multiply-adds, and no
 # other liberty with floating point.

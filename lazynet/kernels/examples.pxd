@@ -87,6 +87,9 @@ cdef int check_vector(str name, const double[::1] array, Py_ssize_t length) exce
 cdef int check_cells(
     const double[:, ::1] cells, Py_ssize_t length, Py_ssize_t numbers) except -1
 
+# The highest level of vector units that this machine can run (rows.c).
+cdef int highest_level() noexcept
+
 # Objects that keep NumPy from moving the arrays (examples.pyx).
 cdef list pinned(arrays)
 

@@ -108,6 +108,10 @@ cdef int check_cells(
     return check_aligned("cells", &cells[0, 0] if length and numbers else NULL)
 
 
+cdef int highest_level() noexcept:
+    return best_level()
+
+
 cdef list pinned(arrays):
     """Weak references to the arrays and to the arrays that own their memory.
 

@@ -32,6 +32,7 @@
 #define LAZYNET_CELLS_ADAGRAD_H
 
 #include "../cell_scale.h"
+#include "../elementary.h"
 
 /* Up to this rate the first term left out of the series of log1p is below the rounding of the
  * others. */
@@ -187,67 +188,19 @@ LAZYNET_INLINE int lazynet_adagrad_advance(void *given, double move, double rate
     return 0;
 }
 
-/* expm1(x) for x <= 0 without a branch, so that eight are computed at once.  With k the integer next
- * to x / log 2 and r = x - k log 2, it is 2^k expm1(r) + (2^k - 1); the first term left out of the
- * series of expm1(r) is below the rounding of the others.  Of rates that were given, expm1 is that
- * of the C library. */
-LAZYNET_INLINE double lazynet_adagrad_expm1(double x) {
-    const double rounder = 0x1.8p52; /* a sum with it is an integer, in its lowest bits */
-    const double low_enough = x < -40.0 ? -40.0 : x; /* expm1(-40) is -1 to the last digit */
-    const double sum = low_enough * 0x1.71547652b82fep0 + rounder, k = sum - rounder;
-    const double r = (low_enough - k * 0x1.62e42fefa3800p-1) - k * 0x1.ef35793c76730p-45;
-    const double r2 = r * r, r4 = r2 * r2;
-    const double a = (1.0 / 2 + r * (1.0 / 6)) + r2 * (1.0 / 24 + r * (1.0 / 120));
-    const double b = (1.0 / 720 + r * (1.0 / 5040)) + r2 * (1.0 / 40320 + r * (1.0 / 362880));
-    const double c = (1.0 / 3628800 + r * (1.0 / 39916800)) +
-                     r2 * (1.0 / 479001600 + r * (1.0 / 6227020800.0));
-    const double series = r + r2 * (a + r4 * (b + r4 * c));
-    uint64_t bits;
-    double power;
-    memcpy(&bits, &sum, sizeof bits);
-    bits = (bits + 1023) << 52;
-    memcpy(&power, &bits, sizeof power);
-    return power * series + (power - 1.0);
-}
-
 /* `lazynet_adagrad_weight` without a branch, for rates that follow the data; `decays` says whether
- * there is an l2 penalty. */
+ * there is an l2 penalty.  Rates that were given use expm1 and log1p of the C library. */
 LAZYNET_INLINE double lazynet_adagrad_followed(double w, double c, double missed,
                                                const lazynet_adagrad_constants *rule, int decays) {
     const double size = fabs(w), due = missed * c, x = size > 0.0 ? -due : 0.0;
     double left = size - due * rule->linear;
-    if (decays) left = size + (size + rule->ratio) * lazynet_adagrad_expm1(x);
+    if (decays) left = size + (size + rule->ratio) * lazynet_expm1_of_negative(x);
     return copysign(left <= 0.0 ? 0.0 : left, w);
 }
 
 /* log1p(y) for y up to LAZYNET_ADAGRAD_SMALL_LOSS. */
 LAZYNET_INLINE double lazynet_adagrad_small_log1p(double y) {
     return y - y * y * (1.0 / 2 - y * (1.0 / 3 - y * (1.0 / 4 - y * (1.0 / 5))));
-}
-
-/* log1p(y) for y >= 0 without a branch.  With 1 + y = 2^k m, m next to 1, it is k log 2 + log m, and
- * what 1 + y has lost to rounding is added.  log m is the series in s = (m - 1) / (m + 1) of fdlibm
- * (Sun Microsystems, 1993). */
-LAZYNET_INLINE double lazynet_adagrad_log1p(double y) {
-    const double u = 1.0 + y, beyond = 1.0 - (u - y), within = y - (u - 1.0);
-    const double lost = (u > 2.0 ? beyond : within) / u;
-    uint64_t bits, exponent;
-    double m, k;
-    memcpy(&bits, &u, sizeof bits);
-    bits += 0x3ff0000000000000 - 0x3fe6a09e00000000; /* 1 - sqrt(1/2), as bits */
-    exponent = (bits >> 52) | 0x4330000000000000;    /* 2^52 + 1023 + k, as a double */
-    bits = (bits & 0x000fffffffffffff) + 0x3fe6a09e00000000;
-    memcpy(&m, &bits, sizeof m);
-    memcpy(&k, &exponent, sizeof k);
-    k -= 4503599627371519.0; /* 2^52 + 1023 */
-    const double f = m - 1.0, half = 0.5 * f * f, s = f / (2.0 + f), z = s * s, w = z * z;
-    const double odd = z * (6.666666666666735130e-01 +
-                            w * (2.857142874366239149e-01 +
-                                 w * (1.818357216161805012e-01 + w * 1.479819860511658591e-01)));
-    const double even = w * (3.999999999940941908e-01 +
-                             w * (2.222219843214978396e-01 + w * 1.531383769920937332e-01));
-    const double low = k * 1.90821492927058770002e-10 + lost;
-    return s * (half + (odd + even)) + low - half + f + k * 6.93147180369123816490e-01;
 }
 
 /* c of eight cells whose roots are `s`, by the series where it is exact enough. */
@@ -258,7 +211,7 @@ LAZYNET_INLINE void lazynet_adagrad_followed_decays(const double *s,
 #pragma omp simd
     for (int lane = 0; lane < LAZYNET_LANES; lane++) {
         const double y = alpha / (delta + s[lane]) * l2;
-        const double series = lazynet_adagrad_small_log1p(y), full = lazynet_adagrad_log1p(y);
+        const double series = lazynet_adagrad_small_log1p(y), full = lazynet_log1p(y);
         c[lane] = y <= LAZYNET_ADAGRAD_SMALL_LOSS ? series : full;
     }
 }
@@ -336,6 +289,15 @@ __attribute__((unused, target("avx512f,avx512dq,avx512vl"))) static void lazynet
 #define LAZYNET_ADAGRAD_LEVELS 1
 #endif
 
+/* Compute alpha and delta from the mean as of now; returns what every weight is to be multiplied by. */
+LAZYNET_INLINE double lazynet_adagrad_change_scale(lazynet_adagrad *rule) {
+    const double old = rule->constants.alpha;
+    const int first = rule->mean == 0.0; /* weights that were loaded keep their size */
+    rule->mean = lazynet_scale_mean(rule->sizes, rule->rows);
+    lazynet_adagrad_set(rule);
+    return first ? 1.0 : rule->constants.alpha / old;
+}
+
 LAZYNET_INLINE void lazynet_adagrad_sweep(void *given, double *cells, ptrdiff_t n) {
     lazynet_adagrad *rule = (lazynet_adagrad *)given;
     const lazynet_adagrad_constants old = rule->constants;
@@ -347,10 +309,7 @@ LAZYNET_INLINE void lazynet_adagrad_sweep(void *given, double *cells, ptrdiff_t 
         }
         return;
     }
-    const int first = rule->mean == 0.0; /* weights that were loaded keep their size */
-    rule->mean = lazynet_scale_mean(rule->sizes, rule->rows);
-    lazynet_adagrad_set(rule);
-    const double factor = first ? 1.0 : rule->constants.alpha / old.alpha;
+    const double factor = lazynet_adagrad_change_scale(rule);
     const lazynet_adagrad_renewal to = {old, rule->constants, rule->steps, factor};
 #if LAZYNET_ADAGRAD_LEVELS > 1
     if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&

@@ -1,0 +1,511 @@
+"""Engines of several outputs: a row of weights per feature, and one pass over X for all outputs.
+
+An output of such an engine holds the weights that an engine of one output would hold.  Whatever
+happens rarely (reading all weights, loading them, going on under other settings) is done one output
+after the other by an engine of one output, which knows how.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lazynet.engines.adagrad import AdaGradEngine
+from lazynet.engines.base import Engine, WithTables, advice_on_overflow, take_until_done
+from lazynet.engines.cells import CellEngine
+from lazynet.engines.clock import AveragedClockEngine
+from lazynet.engines.ftrl import FTRLEngine
+from lazynet.engines.rda import RDAEngine
+from lazynet.engines.wear import Wear
+from lazynet.kernels import averages as averages_kernel
+from lazynet.kernels import cells as cells_kernel
+from lazynet.kernels import clock as clock_kernel
+from lazynet.kernels import outputs as kernel
+from lazynet.kernels.examples import Examples, Steps, Task
+from lazynet.losses import Loss
+from lazynet.penalties import ElasticNet
+from lazynet.rules.base import LOG_LOSS, Rule
+
+#: Features whose weights are read at once: their cells stay in the cache.
+_FEATURES_AT_ONCE = 2**12
+#: The wear of weights in float, whose exponents end at 127.
+NARROW_WEAR = Wear(smallest_scale=2.0**-60)
+
+
+class OutputsEngine(Engine):
+    """The base: cells of ``dtype``, and what is needed to read, load and train them.
+
+    ``width`` is the number of outputs, filled up to whole cache lines.
+    """
+
+    #: how the kernel calls the cells
+    kind: ClassVar[str]
+    _per_weight: ClassVar[tuple[str, ...]] = ("cells",)
+
+    def __init__(
+        self,
+        n_features: int,
+        n_outputs: int,
+        dtype: Any = np.float64,
+        wear: Wear | None = None,
+    ) -> None:
+        narrow = np.dtype(dtype) == np.float32
+        super().__init__(n_features, wear if wear or not narrow else NARROW_WEAR)
+        self.n_outputs, self.dtype = n_outputs, np.dtype(dtype)
+        line = kernel.LINE_BYTES // self.dtype.itemsize
+        self.width = -(-n_outputs // line) * line
+        columns = self.width * kernel.numbers(self.kind)
+        self.cells = _on_lines(n_features, columns, self.dtype)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        cells = _on_lines(*self.cells.shape, self.dtype)
+        cells[...] = self.cells
+        self.cells = cells
+
+    # --- what the engine of a kind must provide ---
+
+    def _learn(
+        self,
+        examples: Examples,
+        targets: kernel.Targets,
+        steps: Steps,
+        task: Task,
+        losses: NDArray[np.float64],
+        softmax: bool,
+        first: int,
+    ) -> tuple[int, int]:
+        """Call the kernel once; returns its status and the first step not taken."""
+        raise NotImplementedError
+
+    def output(self, number: int, which: Any = slice(None)) -> Engine:
+        """An engine of one output with the state of output ``number``, for some features."""
+        raise NotImplementedError
+
+    def set_output(self, number: int, single: Any) -> None:
+        """Make the state of an engine of one output the state of output ``number``."""
+        raise NotImplementedError
+
+    # --- what the engines of all kinds share ---
+
+    def learn(
+        self,
+        examples: Examples,
+        targets: kernel.Targets,
+        steps: Steps,
+        task: Task,
+        t: int,
+        losses: NDArray[np.float64],
+        softmax: bool = False,
+    ) -> None:
+        """Take all steps of the chunk; add the losses before the updates to ``losses``."""
+        take_until_done(
+            lambda first: self._learn(examples, targets, steps, task, losses, softmax, first),
+            len(steps),
+            t,
+            examples,
+            row_of=steps.row,
+            advice=self.advice,
+            sweep=self.sweep,
+        )
+
+    def _rows(self, which: Any, out: NDArray[np.float64], model: bool) -> NDArray[np.float64]:
+        """The weights of some features, a row per output: the model's or the last weights."""
+        for number in range(self.n_outputs):
+            single = self.output(number, which)
+            if model:
+                single.model(out[number])
+            else:
+                single.weights(out[number])
+        return out
+
+    def _all_rows(self, out: NDArray[np.float64] | None, model: bool) -> NDArray[np.float64]:
+        out = np.empty((self.n_outputs, self.n_features)) if out is None else out
+        for start in range(0, self.n_features, _FEATURES_AT_ONCE):
+            some = slice(start, start + _FEATURES_AT_ONCE)
+            part = np.empty((self.n_outputs, len(self.cells[some])))
+            out[:, some] = self._rows(some, part, model)
+        return out
+
+    def weights(self, out: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
+        """All current weights, a row per output."""
+        return self._all_rows(out, False)
+
+    def model(self, out: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
+        """The weights that predict, a row per output."""
+        return self._all_rows(out, True)
+
+    def weights_at(self, which: Any) -> NDArray[np.float64]:
+        return self._rows(which, np.empty((self.n_outputs, len(self.cells[which]))), False)
+
+    def model_at(self, which: Any) -> NDArray[np.float64]:
+        return self._rows(which, np.empty((self.n_outputs, len(self.cells[which]))), True)
+
+    @property
+    def intercepts(self) -> NDArray[np.float64]:
+        nothing = slice(0, 0)
+        return np.array([self.output(k, nothing).intercept for k in range(self.n_outputs)])
+
+    @property
+    def model_intercepts(self) -> NDArray[np.float64]:
+        nothing = slice(0, 0)
+        return np.array([self.output(k, nothing).model_intercept for k in range(self.n_outputs)])
+
+    def load_rows(self, weights: NDArray[np.float64], intercepts: NDArray[np.float64]) -> None:
+        for number in range(self.n_outputs):
+            single = self.output(number)
+            single.load(weights[number], float(intercepts[number]))
+            self.set_output(number, single)
+
+    def go_on_from(self, other: Engine) -> None:
+        assert isinstance(other, OutputsEngine)
+        for number in range(self.n_outputs):
+            single = self.output(number)
+            single.go_on_from(other.output(number))
+            self.set_output(number, single)
+
+    def _is_finite_at(self, indices: NDArray[Any]) -> bool:
+        return bool(np.isfinite(self.cells[indices]).all())
+
+    @property
+    def intercept(self) -> float:
+        """The sum of the intercepts, which is finite only if all of them are."""
+        return float(self.intercepts.sum())
+
+
+class OutputsOnClock(OutputsEngine):
+    """The clock: one number per weight; one clock for all outputs, or a clock for each.
+
+    >>> engine = OutputsOnClock(3, 2)
+    >>> engine.load_rows(np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]), np.array([0.5, 0.0]))
+    >>> engine.weights_at(np.array([2])), engine.intercepts
+    (array([[3.],
+           [6.]]), array([0.5, 0. ]))
+    """
+
+    name = "clock"
+    kind = "clock"
+    _scalars = ("clocks", "own", "scalars", "rates")
+
+    def __init__(
+        self,
+        n_features: int,
+        n_outputs: int,
+        dtype: Any = np.float64,
+        wear: Wear | None = None,
+        own_clocks: bool = False,
+    ) -> None:
+        super().__init__(n_features, n_outputs, dtype, wear)
+        self.clocks = np.zeros((kernel.CLOCK_ROWS, self.width if own_clocks else 1))
+        self.own = np.zeros((kernel.OWN_ROWS, self.width))
+        self.scalars = np.zeros(kernel.SCALARS)
+        self.rates = np.zeros((n_outputs, kernel.FROM_DATA_FIELDS))
+        kernel.start_clocks(self.clocks, self.scalars)
+
+    def _block(self) -> kernel.Block:
+        return kernel.Block(self.kind, self.cells, self.width)
+
+    def _learn(
+        self,
+        examples: Examples,
+        targets: kernel.Targets,
+        steps: Steps,
+        task: Task,
+        losses: NDArray[np.float64],
+        softmax: bool,
+        first: int,
+        own_steps: kernel.OwnSteps | None = None,
+    ) -> tuple[int, int]:
+        return kernel.run_on_clock(
+            self._block(), examples, targets, steps, task, self.clocks, self.own, self.scalars,
+            losses, first, softmax, own_steps, self.rates,
+        )  # fmt: skip
+
+    def _sweep(self) -> None:
+        kernel.sweep_clock(self._block(), self.clocks, self.scalars)
+
+    def _scale_and_shift(self) -> NDArray[np.float64]:
+        """Scale and shift of every output: two rows."""
+        both = self.clocks[[0, 2], : self.n_outputs]
+        return np.broadcast_to(both, (2, self.n_outputs))
+
+    def _rows(self, which: Any, out: NDArray[np.float64], model: bool) -> NDArray[np.float64]:
+        scale, shift = self._scale_and_shift()
+        z = np.asarray(self.cells[which, : self.n_outputs].T, dtype=np.float64)
+        kept_back = np.clip(z, -shift[:, None], shift[:, None])
+        np.multiply(z - kept_back, scale[:, None], out=out)
+        return out
+
+    @property
+    def intercepts(self) -> NDArray[np.float64]:
+        return self.own[kernel.INTERCEPT_ROW, : self.n_outputs].copy()
+
+    @property
+    def model_intercepts(self) -> NDArray[np.float64]:
+        return self.intercepts
+
+    @property
+    def present_rate(self) -> float | None:
+        if not self.rates[0, clock_kernel.ROWS_SEEN_FIELD]:
+            return None
+        return float(self.rates[0, clock_kernel.LAST_RATE_FIELD])
+
+    def continue_rates(self, other: Engine) -> None:
+        if isinstance(other, OutputsOnClock) and other.rates.shape == self.rates.shape:
+            self.rates[:] = other.rates
+
+    def load_rows(self, weights: NDArray[np.float64], intercepts: NDArray[np.float64]) -> None:
+        self.cells[...] = 0.0
+        self.cells[:, : self.n_outputs] = weights.T
+        self.rates[:, clock_kernel.LOADED_FIELD] = weights.any(axis=1)
+        self.own[...] = 0.0
+        self.own[kernel.INTERCEPT_ROW, : self.n_outputs] = intercepts
+        kernel.start_clocks(self.clocks, self.scalars)
+        self.scalars[:] = 0.0
+
+    def go_on_from(self, other: Engine) -> None:
+        self.load_rows(other.weights(), other.intercepts)
+
+
+class AveragedOutputs(WithTables, OutputsOnClock):
+    """One clock for all outputs, with a second number per weight for the average."""
+
+    kind = "averaged clock"
+    _scalars = ("clocks", "own", "scalars", "rates", "totals")
+
+    def __init__(self, n_features: int, n_outputs: int, wear: Wear | None = None) -> None:
+        super().__init__(n_features, n_outputs, np.float64, wear)
+        single = AveragedClockEngine(n_features, self.wear)
+        self.shifts, self.scales, self.pulls = single.shifts, single.scales, single.pulls
+        self.totals = single.totals
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        WithTables.__setstate__(self, state)
+        OutputsEngine.__setstate__(self, {})
+
+    def _past(self) -> averages_kernel.Average:
+        return averages_kernel.Average(self.shifts, self.scales, self.pulls, self.totals)
+
+    def _written(self) -> dict[str, int]:
+        n = int(self.totals[averages_kernel.COUNTED_FIELD])
+        return {"shifts": n, "scales": n + 1, "pulls": n + 1}
+
+    def _learn(
+        self,
+        examples: Examples,
+        targets: kernel.Targets,
+        steps: Steps,
+        task: Task,
+        losses: NDArray[np.float64],
+        softmax: bool,
+        first: int,
+        own_steps: kernel.OwnSteps | None = None,
+    ) -> tuple[int, int]:
+        return kernel.run_on_clock(
+            self._block(), examples, targets, steps, task, self.clocks, self.own, self.scalars,
+            losses, first, softmax, None, self.rates, self._past(),
+        )  # fmt: skip
+
+    def _pairs(self, number: int, which: Any) -> NDArray[np.float64]:
+        """The cells {z, before} of one output."""
+        return np.ascontiguousarray(self.cells[which][:, number :: self.width])
+
+    def _sweep(self) -> None:
+        sums = np.empty(self.n_features)
+        for number in range(self.n_outputs):
+            averages_kernel.sums(self._pairs(number, slice(None)), self._past(), sums)
+            self.cells[:, self.width + number] = -sums
+        self.cells[:, : self.n_outputs] = OutputsOnClock._rows(
+            self, slice(None), np.empty((self.n_outputs, self.n_features)), False
+        ).T
+        kernel.start_clocks(self.clocks, self.scalars)
+        averages_kernel.begin(self._past())
+
+    def _rows(self, which: Any, out: NDArray[np.float64], model: bool) -> NDArray[np.float64]:
+        if not (model and self.counted):
+            return super()._rows(which, out, False)
+        for number in range(self.n_outputs):
+            averages_kernel.sums(self._pairs(number, which), self._past(), out[number])
+        out /= self.counted
+        return out
+
+    @property
+    def model_intercepts(self) -> NDArray[np.float64]:
+        if not self.counted:
+            return self.intercepts
+        return self.own[kernel.INTERCEPT_SUM_ROW, : self.n_outputs] / self.counted
+
+    def load_rows(self, weights: NDArray[np.float64], intercepts: NDArray[np.float64]) -> None:
+        super().load_rows(weights, intercepts)
+        self.totals[:] = 0.0
+        averages_kernel.begin(self._past())
+
+    def go_on_from(self, other: Engine) -> None:
+        self.load_rows(other.weights(), other.intercepts)
+        if other.averaging and other.counted:
+            self.cells[:, self.width : self.width + self.n_outputs] = -(
+                other.model() * other.counted
+            ).T
+            kept = averages_kernel.TOTAL_FIELD
+            self.totals[kept] = other.totals[kept]
+            self.own[kernel.INTERCEPT_SUM_ROW, : self.n_outputs] = (
+                other.model_intercepts * other.counted
+            )
+
+
+class CellOutputs(OutputsEngine):
+    """The rules with a state of their own.  ``settings`` and ``fields`` have a row per output."""
+
+    _scalars = ("settings", "fields")
+    #: the engine of one output
+    single: ClassVar[type[CellEngine]]
+
+    def __init__(
+        self,
+        n_features: int,
+        n_outputs: int,
+        rule: Rule,
+        penalties: Sequence[ElasticNet],
+        dtype: Any = np.float64,
+        wear: Wear | None = None,
+        loss: Loss = LOG_LOSS,
+    ) -> None:
+        super().__init__(n_features, n_outputs, dtype, wear)
+        rule = rule.settled()
+        self.advice = advice_on_overflow(rule.remedy)
+        given = [rule.settings(penalty, loss) for penalty in penalties]
+        # An output that only fills up a line has the settings of the first.
+        given += [given[0]] * (self.width - len(given))
+        self.settings = np.array(given, dtype=np.float64)
+        self.fields = np.zeros((self.width, len(cells_kernel.fields(self.kind))))
+
+    def _block(self) -> kernel.Block:
+        return kernel.Block(self.kind, self.cells, self.width)
+
+    def _learn(
+        self,
+        examples: Examples,
+        targets: kernel.Targets,
+        steps: Steps,
+        task: Task,
+        losses: NDArray[np.float64],
+        softmax: bool,
+        first: int,
+    ) -> tuple[int, int]:
+        return kernel.run_cells(
+            self._block(), examples, targets, steps, task, self.settings, self.fields, losses,
+            first, softmax,
+        )  # fmt: skip
+
+    def output(self, number: int, which: Any = slice(None)) -> CellEngine:
+        engine: CellEngine = object.__new__(self.single)
+        Engine.__init__(engine, len(self.cells[which]), self.wear)
+        engine.advice = self.advice
+        engine.settings, engine.fields = self.settings[number].copy(), self.fields[number].copy()
+        engine.cells = self._cells_of(number, which)
+        return engine
+
+    def _cells_of(self, number: int, which: Any) -> NDArray[np.float64]:
+        """The cells of one output in the form of the engine of one output."""
+        return np.ascontiguousarray(self.cells[which][:, number :: self.width], dtype=np.float64)
+
+    def set_output(self, number: int, single: CellEngine) -> None:
+        self.settings[number], self.fields[number] = single.settings, single.fields
+        self.cells[:, number :: self.width] = single.cells
+        if number == 0:
+            # What only fills up a line counts the same steps.
+            self.settings[self.n_outputs :] = single.settings
+            self.fields[self.n_outputs :] = single.fields
+
+    def _sweep(self) -> None:
+        """Let every output do what the kernel has asked for."""
+        for number in range(self.n_outputs):
+            single = self.output(number)
+            single._sweep()
+            self.set_output(number, single)
+
+    def retune(self, settings: tuple[float, ...]) -> None:
+        if np.array_equal(self.settings, np.broadcast_to(settings, self.settings.shape)):
+            return
+        for number in range(self.n_outputs):
+            single = self.output(number)
+            single.retune(settings)
+            self.set_output(number, single)
+
+    def doubt_about(self, settings: tuple[float, ...]) -> str | None:
+        doubts = (self.output(number).doubt_about(settings) for number in range(self.n_outputs))
+        return next((doubt for doubt in doubts if doubt is not None), None)
+
+    @property
+    def present_rate(self) -> float | None:
+        return self.output(0, slice(0, 0)).present_rate
+
+
+class RDAOutputs(CellOutputs):
+    """Regularised dual averaging: a number per weight."""
+
+    name = kind = "rda"
+    single = RDAEngine
+
+
+class FTRLOutputs(CellOutputs):
+    """FTRL-Proximal: two numbers per weight."""
+
+    name = kind = "ftrl"
+    single = FTRLEngine
+
+
+class AdaGradOutputs(CellOutputs):
+    """AdaGrad: two numbers per weight, and a stamp per feature: every step touches whole rows."""
+
+    name = kind = "adagrad"
+    single = AdaGradEngine
+    _per_weight = ("cells", "stamps")
+
+    def __init__(self, n_features: int, *rest: Any, **options: Any) -> None:
+        super().__init__(n_features, *rest, **options)
+        self.stamps = np.zeros(n_features)
+
+    def _block(self) -> kernel.Block:
+        return kernel.Block(self.kind, self.cells, self.width, self.stamps)
+
+    def _cells_of(self, number: int, which: Any) -> NDArray[np.float64]:
+        pairs = super()._cells_of(number, which)
+        cells = np.zeros((len(pairs), 4))
+        cells[:, :2], cells[:, 3] = pairs, self.stamps[which]
+        cells_kernel.retune(self.kind, cells, self.fields[number], self.settings[number])
+        return cells
+
+    def set_output(self, number: int, single: CellEngine) -> None:
+        # A row of weights has one stamp: bring the weights of the output current.
+        cells_kernel.sweep(self.kind, single.cells, single.fields, single.settings)
+        pairs = object.__new__(type(single))
+        pairs.settings, pairs.fields, pairs.cells = (
+            single.settings, single.fields, single.cells[:, :2],
+        )  # fmt: skip
+        super().set_output(number, pairs)
+        self.stamps[:] = single.field("steps")
+
+    def load_rows(self, weights: NDArray[np.float64], intercepts: NDArray[np.float64]) -> None:
+        self.stamps[:] = 0.0
+        self.fields[...] = 0.0
+        super().load_rows(weights, intercepts)
+
+    def retune(self, settings: tuple[float, ...]) -> None:
+        if not np.array_equal(self.settings, np.broadcast_to(settings, self.settings.shape)):
+            self.sweep()
+            super().retune(settings)
+
+    def _sweep(self) -> None:
+        kernel.sweep_adagrad(self._block(), self.settings, self.fields)
+
+
+def _on_lines(rows: int, columns: int, dtype: Any) -> NDArray[Any]:
+    """An array of zeros that begins where a cache line begins."""
+    line = kernel.LINE_BYTES // np.dtype(dtype).itemsize
+    room = np.zeros(rows * columns + line, dtype=dtype)
+    start = -(room.ctypes.data // np.dtype(dtype).itemsize) % line
+    return room[start : start + rows * columns].reshape(rows, columns)

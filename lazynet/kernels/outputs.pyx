@@ -1,0 +1,1051 @@
+"""Rows of weights: models of many outputs that learn in one pass over X.
+
+An output is one column of targets with the weights that predict it: a class against the rest, a
+label, a target of a regression.  The weights of one feature lie side by side, an entry per output,
+so that a step loads the feature once for all outputs; wide.h describes the loops.
+
+A step computes, for every output, what the kernel of a single output computes:
+
+    kind "clock"     SGD or FoBoS on a clock (clock.pyx); one clock for all outputs that share the
+                     penalty and the rates, or a clock for each output
+    kind "rda", "ftrl", "adagrad"
+                     the rules of cells/; a number of a rule exists once per output, and AdaGrad has
+                     one stamp for the row of a feature: a step touches all of it
+
+Two functions of predictions and targets give the slopes: a loss of each output by itself, or the
+softmax of all outputs.  The slopes of the logistic loss and of the softmax are computed several at
+once (elementary.h).
+
+Property: the weights of an output equal the weights of a model of this output alone after every
+step (tests/exact/test_outputs.py), and with the softmax those of
+lazynet.reference.outputs.DenseOutputs; any split into blocks of outputs, and any split into chunks
+of steps, gives the same bits.
+"""
+
+cimport cython
+from libc.float cimport DBL_MAX, DBL_MIN
+from libc.math cimport isfinite
+from libc.stdint cimport int64_t
+from libc.stdlib cimport calloc, free, malloc
+from libc.string cimport memset
+
+import numpy as np
+
+from .averages cimport COUNTED, Average, add_to, check_counts, count_iterate, past_is_worn
+from .clock cimport Clock
+from .examples cimport (
+    FINISHED,
+    OUT_OF_MEMORY,
+    OUT_OF_RANGE,
+    OVERFLOWED,
+    PATIENCE,
+    PAUSED,
+    WORN_OUT,
+    Examples,
+    Status,
+    Steps,
+    Task,
+    Visit,
+    begin_visits,
+    check_aligned,
+    check_vector,
+    end_visits,
+    highest_level,
+    importance_of,
+    pinned,
+    visit,
+)
+from .from_data cimport (
+    N_FROM_DATA_FIELDS,
+    FromData,
+    Proposal,
+    begin_proposal,
+    count_row,
+    find_factors,
+    load_from_data,
+    propose,
+    save_from_data,
+)
+from .losses cimport LOG_LOSS, N_LOSSES, loss_slope, loss_value
+from .rows cimport Csr, Past, Room, Row, make_room
+
+cdef extern from "wide.h" nogil:
+    enum:
+        LINE "LAZYNET_LINE"
+        MOST_NUMBERS "LAZYNET_MOST_NUMBERS"
+        NOW_SHIFT "LAZYNET_NOW_SHIFT"
+        FTRL_L1 "LAZYNET_FTRL_NOW_L1"
+        FTRL_ALPHA "LAZYNET_FTRL_NOW_ALPHA"
+        FTRL_INVERSE_ALPHA "LAZYNET_FTRL_NOW_INVERSE_ALPHA"
+        FTRL_DAMPING "LAZYNET_FTRL_NOW_DAMPING"
+        ADAGRAD_ALPHA "LAZYNET_ADAGRAD_NOW_ALPHA"
+        ADAGRAD_DELTA "LAZYNET_ADAGRAD_NOW_DELTA"
+        ADAGRAD_L1 "LAZYNET_ADAGRAD_NOW_L1"
+        ADAGRAD_L2 "LAZYNET_ADAGRAD_NOW_L2"
+
+    enum WideKind "lazynet_wide_kind":
+        CLOCK "LAZYNET_WIDE_CLOCK"
+        AVERAGED_CLOCK "LAZYNET_WIDE_AVERAGED_CLOCK"
+        RDA "LAZYNET_WIDE_RDA"
+        FTRL "LAZYNET_WIDE_FTRL"
+        ADAGRAD "LAZYNET_WIDE_ADAGRAD"
+
+    ctypedef struct WideRow "lazynet_wide_row":
+        const void* values
+        const Py_ssize_t* features
+        Py_ssize_t length
+
+    ctypedef struct WideWeights "lazynet_wide_weights":
+        void* cells
+        double* stamps
+        Py_ssize_t width
+        Py_ssize_t stride
+        const double* numbers
+        double steps
+        bint decays
+        const Past* past
+
+    ctypedef struct WideOps "lazynet_wide_ops":
+        void (*dot)(const WideWeights*, const WideRow* row, double* out) noexcept nogil
+        void (*update)(const WideWeights*, const WideRow* row, const WideRow* next,
+                       const double* moves) noexcept nogil
+        void (*sweep)(const WideWeights*, Py_ssize_t n, const double* factors) noexcept nogil
+
+    ctypedef struct Clocks "lazynet_clocks":
+        double* scale
+        double* scale_low
+        double* shift
+        double* shift_low
+
+    ctypedef struct Extremes "lazynet_clock_extremes":
+        double smallest_scale
+        double largest_shift
+        double largest_cushion
+
+    ctypedef struct OutputOps "lazynet_output_ops":
+        Extremes (*advance)(const Clocks*, Py_ssize_t n, const double* keep,
+                            const double* keep_low, const double* pull) noexcept nogil
+        void (*log_slopes)(const double* predictions, const double* targets, Py_ssize_t n,
+                           double importance, double* slopes, double* losses) noexcept nogil
+        double (*softmax_slopes)(const double* predictions, Py_ssize_t label, Py_ssize_t n,
+                                 double importance, double* slopes) noexcept nogil
+
+    const WideOps* wide_ops_for "lazynet_wide_ops_for"(bint wide, int level, int kind)
+    const OutputOps* output_ops_for "lazynet_output_ops_for"(int level)
+    void unpack "lazynet_unpack"(const Row* row, bint wide_values, bint wide_indices,
+                                 bint wide_weights, void* values, Py_ssize_t* features)
+
+cdef extern from "every_kind.h" nogil:
+    ctypedef struct Head "lazynet_cell_head":
+        double intercept
+        bint measures
+
+    ctypedef struct Refusal "lazynet_refusal":
+        const char* message
+        double numbers[2]
+
+    ctypedef struct Kind "lazynet_cell_kind":
+        const char* const* settings
+        const char* const* fields
+        size_t size
+        bint frozen_intercept
+        Refusal (*refusal)(
+            const double* settings, const double* fields, bint running) noexcept nogil
+        void (*begin)(void* rule, const double* settings, const double* fields) noexcept nogil
+        void (*end)(const void* rule, double* fields) noexcept nogil
+        bint (*measure)(void* rule, double size) noexcept nogil
+        bint (*advance)(
+            void* rule, double move, double rate, double pull, double largest_cushion
+        ) noexcept nogil
+
+    ctypedef struct AdaGradConstants "lazynet_adagrad_constants":
+        double l2
+        double alpha
+        double delta
+        double decays
+        double ratio
+        double linear
+
+    ctypedef struct AdaGradRule "lazynet_adagrad":
+        Head head
+        AdaGradConstants constants
+        double steps
+        double waiting
+
+    ctypedef struct FTRLRule "lazynet_ftrl":
+        Head head
+        double l1
+        double alpha
+        double inverse_alpha
+        double damping
+
+    ctypedef struct RDARule "lazynet_rda":
+        Head head
+        double shift
+        double scale
+
+    const Kind ADAGRAD_KIND "lazynet_kind_adagrad"
+    const Kind FTRL_KIND "lazynet_kind_ftrl"
+    const Kind RDA_KIND "lazynet_kind_rda"
+    double change_scale "lazynet_adagrad_change_scale"(AdaGradRule* rule)
+
+# The rows of the array of clocks.
+cdef enum:
+    SCALE = 0
+    SCALE_LOW = 1
+    SHIFT = 2
+    SHIFT_LOW = 3
+    N_CLOCK_ROWS = 4
+
+# The scalars of a block of outputs on the clock.
+cdef enum:
+    WORK = 0       # nonzeros visited since the clocks were last set
+    PENDING = 1    # 1 after the first half of a step that a sweep interrupts; 2: the row is counted
+    N_SCALARS = 2
+
+# The rows of what every output on the clock keeps for itself.
+cdef enum:
+    INTERCEPT = 0
+    PENDING_MOVE = 1
+    INTERCEPT_SUM = 2
+    INTERCEPT_SUM_LOW = 3
+    N_OWN_ROWS = 4
+
+#: Bytes to which a row of weights is filled up.
+LINE_BYTES = LINE
+CLOCK_ROWS, OWN_ROWS, SCALARS = N_CLOCK_ROWS, N_OWN_ROWS, N_SCALARS
+INTERCEPT_ROW, INTERCEPT_SUM_ROW = INTERCEPT, INTERCEPT_SUM
+FROM_DATA_FIELDS = N_FROM_DATA_FIELDS
+
+cdef dict KINDS = {
+    "clock": <int> CLOCK, "averaged clock": <int> AVERAGED_CLOCK, "rda": <int> RDA,
+    "ftrl": <int> FTRL, "adagrad": <int> ADAGRAD,
+}
+cdef dict ROWS_OF_NUMBERS = {
+    "clock": 1, "averaged clock": 2, "rda": 1, "ftrl": 2, "adagrad": 2,
+}
+
+
+def numbers(str kind not None):
+    """How many numbers a weight has."""
+    return ROWS_OF_NUMBERS[kind]
+
+
+cdef enum TargetsForm:
+    LABELS   # a number of the output that is positive, for each row
+    POSITIVES  # several of them, in CSR form
+    NUMBERS  # a target for each row and output
+
+
+@cython.binding(False)  # a method then checks the type of self
+cdef class Targets:
+    """The targets of a block of outputs for every row of X.
+
+    Exactly one form is given.  ``labels``: the output that has the target +1, all others have -1;
+    -1 for none.  ``starts`` and ``positives``: the outputs with the target +1, in CSR form.
+    ``numbers``: the targets themselves, a row for each row of X.  The block holds the outputs from
+    ``first`` on, ``n_outputs`` of them.
+    """
+
+    cdef readonly Py_ssize_t n_rows, first, n_outputs
+    cdef TargetsForm form
+    cdef const int64_t[::1] labels, starts, positives
+    cdef const double[:, ::1] numbers
+    cdef object pins
+
+    def __cinit__(
+        self, Py_ssize_t first, Py_ssize_t n_outputs, labels=None, starts=None, positives=None,
+        numbers=None,
+    ):
+        if first < 0 or n_outputs < 1:
+            raise ValueError(
+                f"first and n_outputs must not be negative, got {first} and {n_outputs}"
+            )
+        self.first, self.n_outputs = first, n_outputs
+        self.pins = pinned((labels, starts, positives, numbers)), (labels, starts, positives, numbers)
+        if labels is not None:
+            self.form, self.labels = LABELS, labels
+            self.n_rows = self.labels.shape[0]
+        elif numbers is not None:
+            self.form, self.numbers = NUMBERS, numbers
+            self.n_rows = self.numbers.shape[0]
+            if self.numbers.shape[1] < first + n_outputs:
+                raise ValueError(
+                    f"numbers must have {first + n_outputs} columns, got {self.numbers.shape[1]}"
+                )
+        else:
+            self.form, self.starts, self.positives = POSITIVES, starts, positives
+            self.n_rows = self.starts.shape[0] - 1
+            if self.n_rows < 0:
+                raise ValueError("starts must not be empty")
+
+    cdef Py_ssize_t fill(self, Py_ssize_t row, double* y) noexcept nogil:
+        """y <- the targets of the row; returns the place of its label in the block, or -1."""
+        cdef Py_ssize_t k
+        cdef int64_t label, place, start, stop
+        if self.form == NUMBERS:
+            for k in range(self.n_outputs):
+                y[k] = self.numbers[row, self.first + k]
+            return -1
+        for k in range(self.n_outputs):
+            y[k] = -1.0
+        if self.form == LABELS:
+            label = self.labels[row] - self.first
+            if 0 <= label < self.n_outputs:
+                y[label] = 1.0
+                return label
+            return -1
+        start, stop = max(self.starts[row], 0), min(self.starts[row + 1], self.positives.shape[0])
+        for place in range(start, stop):
+            label = self.positives[place] - self.first
+            if 0 <= label < self.n_outputs:
+                y[label] = 1.0
+        return -1
+
+
+@cython.binding(False)  # a method then checks the type of self
+cdef class OwnSteps:
+    """The rates and shrinks of consecutive steps that differ from output to output.
+
+    Each array has a row per step and an entry per output of the block, filled up to its width.
+    """
+
+    cdef const double[:, ::1] rates, keep, keep_low, pull
+    cdef object pins
+
+    def __cinit__(self, rates not None, keep not None, keep_low not None, pull not None):
+        self.rates, self.keep, self.keep_low, self.pull = rates, keep, keep_low, pull
+        for name, array in (("keep", keep), ("keep_low", keep_low), ("pull", pull)):
+            if array.shape != rates.shape:
+                raise ValueError(f"{name} must have the shape {rates.shape}, got {array.shape}")
+        self.pins = pinned((rates, keep, keep_low, pull)), (rates, keep, keep_low, pull)
+
+
+# A row of X in the form that the loops read, and its memory.
+cdef struct Unpacked:
+    WideRow row
+    Room values
+    Room features
+
+
+cdef inline bint unpack_row(
+    Unpacked* to, const Row* row, Examples examples, bint wide_weights
+) noexcept nogil:
+    """Whether there was memory for the row."""
+    if not make_room(&to.values, (row.length + 1) * sizeof(double)):
+        return False
+    if not make_room(&to.features, (row.length + 1) * sizeof(Py_ssize_t)):
+        return False
+    unpack(
+        row, examples.wide_values, examples.wide_indices, wide_weights, to.values.bytes,
+        <Py_ssize_t*> to.features.bytes,
+    )
+    to.row.values = to.values.bytes
+    to.row.features = <const Py_ssize_t*> to.features.bytes
+    to.row.length = row.length
+    return True
+
+
+cdef inline void begin_unpacked(Unpacked* pair) noexcept nogil:
+    memset(pair, 0, 2 * sizeof(Unpacked))
+
+
+cdef inline void end_unpacked(Unpacked* pair) noexcept nogil:
+    for turn in range(2):
+        free(pair[turn].values.bytes)
+        free(pair[turn].features.bytes)
+
+
+@cython.binding(False)  # a method then checks the type of self
+cdef class Block:
+    """The weights of a block of outputs, checked once: cells in float32 or float64, and stamps.
+
+    ``cells`` has a row per feature, ``numbers(kind)`` rows of ``width`` numbers each.
+    """
+
+    cdef readonly str kind
+    cdef readonly Py_ssize_t width, n_features
+    cdef int code, level
+    cdef bint wide
+    cdef WideWeights weights
+    cdef const WideOps* ops
+    cdef object pins
+
+    def __cinit__(self, str kind not None, cells not None, Py_ssize_t width, stamps=None):
+        cdef const double[:, ::1] wide_cells
+        cdef const float[:, ::1] narrow_cells
+        cdef double[::1] stamped
+        if kind not in KINDS:
+            raise ValueError(f"kind must be one of {', '.join(sorted(KINDS))}, got {kind!r}")
+        self.kind, self.code, self.width = kind, KINDS[kind], width
+        self.wide = cells.dtype == np.float64
+        line = LINE // (8 if self.wide else 4)
+        if width < line or width % line:
+            raise ValueError(f"width must be a multiple of {line}, got {width}")
+        if not cells.flags.writeable:
+            raise ValueError("cells must be writeable")
+        self.weights.width = width
+        self.weights.stride = width * <Py_ssize_t> ROWS_OF_NUMBERS[kind]
+        if self.wide:
+            wide_cells = cells
+            self.n_features = wide_cells.shape[0]
+            columns = wide_cells.shape[1]
+            self.weights.cells = <void*> &wide_cells[0, 0] if self.n_features else NULL
+        else:
+            narrow_cells = cells
+            self.n_features = narrow_cells.shape[0]
+            columns = narrow_cells.shape[1]
+            self.weights.cells = <void*> &narrow_cells[0, 0] if self.n_features else NULL
+        if columns != self.weights.stride:
+            raise ValueError(f"cells must have {self.weights.stride} columns, got {columns}")
+        check_aligned("cells", self.weights.cells, 8 if self.wide else 4)
+        self.weights.stamps = NULL
+        if self.code == ADAGRAD:
+            if stamps is None:
+                raise TypeError("stamps must be an array with an entry per feature, got None")
+            stamped = stamps
+            check_vector("stamps", stamped, self.n_features)
+            self.weights.stamps = &stamped[0] if self.n_features else NULL
+        self.pins = pinned((cells, stamps)), (cells, stamps)
+        self.at_level(highest_level())
+
+    def at_level(self, int level):
+        """Use the loops of a lower vector level, 0 the generic one; returns the level in use.
+
+        For tests: every level gives the same bits.
+        """
+        self.level = max(0, min(level, highest_level()))
+        self.ops = wide_ops_for(self.wide, self.level, self.code)
+        return self.level
+
+
+cdef int check_matrix(
+    str name, const double[:, ::1] array, Py_ssize_t rows, Py_ssize_t columns
+) except -1:
+    if array.shape[0] != rows or array.shape[1] != columns:
+        raise ValueError(
+            f"{name} must have the shape {(rows, columns)}, got {(array.shape[0], array.shape[1])}"
+        )
+    return check_aligned(name, &array[0, 0] if rows and columns else NULL)
+
+
+# Numbers of each output during a run, of the width of the block.
+cdef struct Scratch:
+    double* predictions
+    double* targets
+    double* slopes
+    double* moves
+    double* losses
+    double* numbers   # MOST_NUMBERS rows
+
+
+cdef inline bint make_scratch(Scratch* scratch, Py_ssize_t width) noexcept nogil:
+    cdef double* memory = <double*> calloc((5 + MOST_NUMBERS) * width, sizeof(double))
+    scratch.predictions = memory
+    if memory == NULL:
+        return False
+    scratch.targets = memory + width
+    scratch.slopes = memory + 2 * width
+    scratch.moves = memory + 3 * width
+    scratch.losses = memory + 4 * width
+    scratch.numbers = memory + 5 * width
+    return True
+
+
+cdef inline void find_slopes(
+    Scratch* scratch, const OutputOps* ops, Task task, bint softmax, Py_ssize_t n,
+    Py_ssize_t label, double importance
+) noexcept nogil:
+    """slopes <- importance times the slope of each output's loss; losses <- the losses."""
+    cdef Py_ssize_t k
+    cdef double p, y
+    for k in range(n):
+        scratch.losses[k] = 0.0
+    if softmax:
+        scratch.losses[max(label, 0)] = ops.softmax_slopes(
+            scratch.predictions, label, n, importance, scratch.slopes
+        )
+    elif task.loss == LOG_LOSS:
+        ops.log_slopes(
+            scratch.predictions, scratch.targets, n, importance, scratch.slopes, scratch.losses
+        )
+    else:
+        for k in range(n):
+            p, y = scratch.predictions[k], scratch.targets[k]
+            scratch.slopes[k] = loss_slope(task.loss, p, y, task.epsilon) * importance
+            scratch.losses[k] = loss_value(task.loss, p, y, task.epsilon) * importance
+
+
+cdef inline bint all_finite(const double* numbers, Py_ssize_t n) noexcept nogil:
+    cdef Py_ssize_t k
+    cdef double sum = 0.0
+    for k in range(n):
+        sum += numbers[k] * 0.0
+    return sum == 0.0
+
+
+cdef inline bint any_nonzero(const double* numbers, Py_ssize_t n) noexcept nogil:
+    cdef Py_ssize_t k
+    for k in range(n):
+        if numbers[k] != 0.0:
+            return True
+    return False
+
+
+cdef int check_run(
+    Block block, Examples examples, Targets targets, Task task, double[::1] losses
+) except -1:
+    if block.n_features != examples.csr.n_columns:
+        raise ValueError(
+            f"cells must have {examples.csr.n_columns} rows, got {block.n_features}"
+        )
+    if targets.n_rows != examples.csr.n_rows:
+        raise ValueError(
+            f"targets must have {examples.csr.n_rows} rows, got {targets.n_rows}"
+        )
+    if targets.n_outputs > block.width:
+        raise ValueError(
+            f"targets must have at most {block.width} outputs, got {targets.n_outputs}"
+        )
+    if not 0 <= task.loss < N_LOSSES:
+        raise ValueError(f"loss must be a code from 0 to {N_LOSSES - 1}, got {task.loss}")
+    return check_vector("losses", losses, targets.n_outputs)
+
+
+def run_on_clock(
+    Block block,
+    Examples examples,
+    Targets targets,
+    Steps steps,
+    Task task,
+    double[:, ::1] clocks not None,   # IN/OUT: a column per clock, one or one per output
+    double[:, ::1] own not None,      # IN/OUT: what every output keeps for itself
+    double[::1] scalars not None,     # IN/OUT
+    double[::1] losses not None,      # IN/OUT: the sums of the losses before the updates
+    Py_ssize_t first,
+    bint softmax=False,
+    OwnSteps own_steps=None,      # rates and shrinks of each output
+    double[:, ::1] rates=None,    # IN/OUT: what rates computed from the rows depend on
+    Average average=None,         # IN/OUT: the past of the one clock, where iterates are averaged
+):
+    """Take the steps from ``first`` on; returns how the call ended and the first step not taken."""
+    cdef Csr* csr = &examples.csr
+    cdef Py_ssize_t n_steps = steps.order.shape[0], step = first, touched = 0, k, c
+    cdef Py_ssize_t n = targets.n_outputs, width = block.width, n_clocks = clocks.shape[1], label
+    cdef int turn = 0
+    cdef Status status = FINISHED
+    cdef bint adaptive = task.tuning.adaptive, averaged = average is not None
+    cdef bint has_own = own_steps is not None, pending
+    cdef const OutputOps* output_ops = output_ops_for(block.level)
+    cdef double importance, rate, size = 0.0, omega
+    cdef const double* keep = NULL
+    cdef const double* keep_low = NULL
+    cdef const double* pull = NULL
+    cdef const double* counts = NULL
+    cdef double* totals = NULL
+    cdef WideWeights weights = block.weights
+    cdef Extremes extremes
+    cdef Clocks clock
+    cdef Clock single
+    cdef Past past
+    cdef Visit at
+    cdef Unpacked[2] rows
+    cdef Scratch scratch
+    cdef FromData* states = NULL
+    cdef Proposal proposal
+    cdef double* shrinks = NULL   # keep, keep_low and pull of each output, where computed here
+    check_run(block, examples, targets, task, losses)
+    if block.code != <int> (AVERAGED_CLOCK if averaged else CLOCK):
+        raise ValueError(f"kind must be that of a clock, got {block.kind!r}")
+    if n_clocks != 1 and n_clocks != width:
+        raise ValueError(f"clocks must have 1 column or {width}, got {n_clocks}")
+    check_matrix("clocks", clocks, N_CLOCK_ROWS, n_clocks)
+    check_matrix("own", own, N_OWN_ROWS, width)
+    check_vector("scalars", scalars, N_SCALARS)
+    if n_clocks == 1 and (has_own or adaptive):
+        raise ValueError("clocks must have a column per output where the steps of outputs differ")
+    if averaged and n_clocks != 1:
+        raise ValueError("clocks must have 1 column where iterates are averaged")
+    if softmax and adaptive:
+        raise ValueError("softmax must not be asked for with rates computed from the rows")
+    if has_own:
+        check_matrix("rates", own_steps.rates, n_steps, width)
+    if adaptive:
+        if rates is None:
+            raise ValueError("rates must be given where they are computed from the rows")
+        check_matrix("rates", rates, n, N_FROM_DATA_FIELDS)
+        if examples.sizes == NULL and csr.n_rows > 0:
+            raise ValueError("examples must have sizes where rates are computed from the rows")
+    if not 0 <= first < n_steps:
+        return <int> FINISHED, n_steps
+    if averaged:
+        check_counts(steps.counts, n_steps)
+        counts = &steps.counts[0]
+        totals = &average.fields[0]
+        past = average.past()
+        weights.past = &past
+    cdef const int64_t* order = &steps.order[0]
+    if not make_scratch(&scratch, width):
+        raise MemoryError(f"no memory for the predictions of {width} outputs")
+    if adaptive:
+        states = <FromData*> malloc(n * sizeof(FromData))
+        shrinks = <double*> calloc(4 * width, sizeof(double))
+        if states == NULL or shrinks == NULL:
+            free(states)
+            free(shrinks)
+            free(scratch.predictions)
+            raise MemoryError(f"no memory for the rates of {n} outputs")
+    clock.scale, clock.scale_low = &clocks[SCALE, 0], &clocks[SCALE_LOW, 0]
+    clock.shift, clock.shift_low = &clocks[SHIFT, 0], &clocks[SHIFT_LOW, 0]
+    # Before a pending step the clocks have just been set to their start.
+    extremes.smallest_scale, extremes.largest_shift, extremes.largest_cushion = 1.0, 0.0, 0.0
+    cdef double* intercepts = &own[INTERCEPT, 0]
+    cdef double* intercept_moves = scratch.moves
+    weights.numbers = scratch.numbers
+    with nogil:
+        if adaptive:
+            intercept_moves = shrinks + 3 * width
+            for k in range(n):
+                load_from_data(&states[k], &rates[k, 0])
+                find_factors(&states[k], &task.tuning)
+            for k in range(width):
+                shrinks[k] = 1.0
+            keep, keep_low, pull = shrinks, shrinks + width, shrinks + 2 * width
+            begin_proposal(&proposal)
+        begin_visits(&at)
+        begin_unpacked(rows)
+        while step < n_steps:
+            status = visit(&at, examples, order, n_steps, step)
+            if status != FINISHED:
+                break
+            if step == first and not unpack_row(&rows[turn], &at.now, examples, block.wide):
+                status = OUT_OF_MEMORY
+                break
+            if not unpack_row(&rows[1 - turn], &at.following, examples, block.wide):
+                status = OUT_OF_MEMORY
+                break
+            if has_own:
+                keep, keep_low = &own_steps.keep[step, 0], &own_steps.keep_low[step, 0]
+                pull = &own_steps.pull[step, 0]
+            elif not adaptive:
+                keep, keep_low, pull = &steps.keep[step], &steps.keep_low[step], &steps.pull[step]
+            pending = scalars[PENDING] == 1.0
+            if pending:
+                # The first half of this step was taken before the sweep.
+                for k in range(n):
+                    scratch.moves[k] = own[PENDING_MOVE, k]
+                scalars[PENDING] = 0.0
+                if adaptive:
+                    for k in range(n):
+                        intercept_moves[k] = states[k].intercept_move
+            else:
+                if adaptive:
+                    size = examples.sizes[at.number]
+                    if scalars[PENDING] == 0.0:
+                        targets.fill(at.number, scratch.targets)
+                        for k in range(width):
+                            shrinks[k], shrinks[width + k], shrinks[2 * width + k] = 1.0, 0.0, 0.0
+                        for k in range(n):
+                            shrinks[k] = count_row(
+                                &states[k], &task.tuning, size, scratch.targets[k]
+                            )
+                        if shrinks[0] != 1.0:
+                            # The mean size of the rows is the same for all outputs.
+                            extremes = output_ops.advance(
+                                &clock, n_clocks, keep, keep_low, pull
+                            )
+                            if not in_range(&extremes):
+                                status = OUT_OF_RANGE
+                                break
+                            if beyond_limits(&extremes, task):
+                                scalars[PENDING] = 2.0
+                                status = WORN_OUT
+                                break
+                    # 2: the row was counted before the sweep.
+                    scalars[PENDING] = 0.0
+                show_shifts(&scratch, &clock, n_clocks, width)
+                block.ops.dot(&weights, &rows[turn].row, scratch.predictions)
+                for k in range(n):
+                    c = k if n_clocks > 1 else 0
+                    scratch.predictions[k] = (
+                        scratch.predictions[k] * clock.scale[c] + intercepts[k]
+                    )
+                label = targets.fill(at.number, scratch.targets)
+                importance = importance_of(examples, at.number)
+                find_slopes(&scratch, output_ops, task, softmax, n, label, importance)
+                if adaptive:
+                    for k in range(n):
+                        propose(
+                            &proposal, &states[k], &task.tuning, task.loss, task.epsilon,
+                            task.fit_intercept, size, importance, scratch.targets[k],
+                            scratch.predictions[k],
+                        )
+                        scratch.moves[k] = proposal.move
+                        intercept_moves[k] = proposal.intercept_move
+                        shrinks[k], shrinks[width + k] = proposal.keep, proposal.keep_low
+                        shrinks[2 * width + k] = proposal.pull
+                        states[k].progress, states[k].rate = proposal.progress, proposal.rate
+                        states[k].intercept_progress = proposal.intercept_progress
+                        states[k].intercept_move = proposal.intercept_move
+                        states[k].squared_slopes = proposal.squared_slopes
+                elif has_own:
+                    for k in range(n):
+                        scratch.moves[k] = own_steps.rates[step, k] * scratch.slopes[k]
+                else:
+                    rate = steps.rates[step]
+                    for k in range(n):
+                        scratch.moves[k] = rate * scratch.slopes[k]
+                if not (
+                    all_finite(scratch.predictions, n) and all_finite(scratch.moves, n)
+                    and all_finite(intercept_moves, n)
+                ):
+                    status = OVERFLOWED
+                    break
+                if averaged:
+                    one_clock(&single, &clock)
+                    if past_is_worn(
+                        &past, totals, &single, &task.reach, scalars[WORK], keep[0], pull[0]
+                    ):
+                        # The step begins again after the sweep.
+                        status = WORN_OUT
+                        break
+                for k in range(n):
+                    losses[k] += scratch.losses[k]
+                if task.shrink_first:
+                    extremes = output_ops.advance(&clock, n_clocks, keep, keep_low, pull)
+                    if not in_range(&extremes):
+                        status = OUT_OF_RANGE
+                        break
+                    if beyond_limits(&extremes, task):
+                        # A weight stored now would lose its digits beside so large a shift.
+                        scalars[PENDING] = 1.0
+                        for k in range(n):
+                            own[PENDING_MOVE, k] = scratch.moves[k]
+                        status = WORN_OUT
+                        break
+
+            if task.fit_intercept:
+                for k in range(n):
+                    intercepts[k] -= intercept_moves[k]
+            if any_nonzero(scratch.moves, n):
+                for k in range(n):
+                    c = k if n_clocks > 1 else 0
+                    scratch.moves[k] /= clock.scale[c]
+                if pending or task.shrink_first:
+                    show_shifts(&scratch, &clock, n_clocks, width)
+                block.ops.update(&weights, &rows[turn].row, &rows[1 - turn].row, scratch.moves)
+            if not task.shrink_first:
+                extremes = output_ops.advance(&clock, n_clocks, keep, keep_low, pull)
+                if not in_range(&extremes):
+                    status = OUT_OF_RANGE
+                    break
+            if averaged and counts[step] != 0.0:
+                omega = counts[step]
+                one_clock(&single, &clock)
+                count_iterate(&past, totals, &single, omega, 0.0)
+                for k in range(n):
+                    add_to(&own[INTERCEPT_SUM, k], &own[INTERCEPT_SUM_LOW, k],
+                           omega * intercepts[k])
+            scalars[WORK] += <double> at.now.length
+            touched += (at.now.length + 1) * width
+            turn = 1 - turn
+            step += 1
+            if beyond_limits(&extremes, task) or (
+                scalars[WORK] > task.wear.enough_work
+                and extremes.largest_cushion > task.wear.cushion
+            ):
+                status = WORN_OUT
+                break
+            if touched > PATIENCE:
+                status = PAUSED
+                break
+        end_visits(&at)
+        end_unpacked(rows)
+        free(scratch.predictions)
+        if adaptive:
+            for k in range(n):
+                save_from_data(&states[k], &rates[k, 0])
+            free(states)
+            free(shrinks)
+        if averaged:
+            totals[COUNTED] = <double> past.n
+    return <int> status, step
+
+
+cdef inline bint in_range(const Extremes* extremes) noexcept nogil:
+    """Whether weights can be read and stored with every clock (in_range in clock.pxd)."""
+    return extremes.smallest_scale >= DBL_MIN and extremes.largest_shift <= DBL_MAX
+
+
+cdef inline bint beyond_limits(const Extremes* extremes, Task task) noexcept nogil:
+    """Whether a clock is beyond one of its hard limits."""
+    return (
+        extremes.smallest_scale < task.wear.smallest_scale
+        or extremes.largest_cushion > task.wear.largest_cushion
+    )
+
+
+cdef inline void show_shifts(
+    Scratch* scratch, const Clocks* clock, Py_ssize_t n_clocks, Py_ssize_t width
+) noexcept nogil:
+    """The numbers that the loops of the clock read."""
+    cdef Py_ssize_t k
+    cdef double* shifts = scratch.numbers + NOW_SHIFT * width
+    for k in range(width):
+        shifts[k] = clock.shift[k if n_clocks > 1 else 0]
+
+
+cdef inline void one_clock(Clock* single, const Clocks* clock) noexcept nogil:
+    """The one clock of all outputs, in the form of clock.pxd."""
+    single.scale, single.scale_low = clock.scale[0], clock.scale_low[0]
+    single.inverse = 1.0 / single.scale
+    single.shift, single.shift_low = clock.shift[0], clock.shift_low[0]
+
+
+def sweep_clock(Block block, double[:, ::1] clocks not None, double[::1] scalars not None):
+    """Bring every weight current and set the clocks to their start; a pending step is kept."""
+    cdef Py_ssize_t k, n_clocks = clocks.shape[1]
+    cdef Scratch scratch
+    cdef Clocks clock
+    cdef WideWeights weights = block.weights
+    if block.code != CLOCK:
+        raise ValueError(f"kind must be 'clock', got {block.kind!r}")
+    if n_clocks != 1 and n_clocks != block.width:
+        raise ValueError(f"clocks must have 1 column or {block.width}, got {n_clocks}")
+    check_matrix("clocks", clocks, N_CLOCK_ROWS, n_clocks)
+    check_vector("scalars", scalars, N_SCALARS)
+    if not make_scratch(&scratch, block.width):
+        raise MemoryError(f"no memory for the scales of {block.width} outputs")
+    clock.scale, clock.shift = &clocks[SCALE, 0], &clocks[SHIFT, 0]
+    with nogil:
+        show_shifts(&scratch, &clock, n_clocks, block.width)
+        for k in range(block.width):
+            scratch.moves[k] = clock.scale[k if n_clocks > 1 else 0]
+        weights.numbers = scratch.numbers
+        block.ops.sweep(&weights, block.n_features, scratch.moves)
+        free(scratch.predictions)
+    start_clocks(clocks, scalars)
+
+
+def start_clocks(double[:, ::1] clocks not None, double[::1] scalars not None):
+    """Set the clocks to their start; a pending step is kept."""
+    check_matrix("clocks", clocks, N_CLOCK_ROWS, clocks.shape[1])
+    check_vector("scalars", scalars, N_SCALARS)
+    clocks[SCALE, :] = 1.0
+    clocks[SCALE_LOW:, :] = 0.0
+    scalars[WORK] = 0.0
+
+
+# --- rules with a state of their own ---------------------------------------------------------
+
+
+cdef const Kind* kind_of(Block block) except NULL:
+    if block.code == ADAGRAD:
+        return &ADAGRAD_KIND
+    if block.code == FTRL:
+        return &FTRL_KIND
+    if block.code == RDA:
+        return &RDA_KIND
+    raise ValueError(f"kind must be that of a rule with a state of its own, got {block.kind!r}")
+
+
+cdef Py_ssize_t count_of(const char* const* names) noexcept:
+    cdef Py_ssize_t n = 0
+    while names[n] != NULL:
+        n += 1
+    return n
+
+
+cdef char* rules_of(
+    Block block, const double[:, ::1] settings, const double[:, ::1] fields
+) except NULL:
+    """The rule of every output as of now, to be freed."""
+    cdef const Kind* kind = kind_of(block)
+    cdef Py_ssize_t k
+    cdef Refusal refusal
+    check_matrix("settings", settings, block.width, count_of(kind.settings))
+    check_matrix("fields", fields, block.width, count_of(kind.fields))
+    for k in range(block.width):
+        refusal = kind.refusal(&settings[k, 0], &fields[k, 0], True)
+        if refusal.message != NULL:
+            message = refusal.message.decode()
+            raise ValueError(
+                f"output {k}: " + message.format(refusal.numbers[0], refusal.numbers[1])
+            )
+    cdef char* rules = <char*> calloc(<size_t> block.width, kind.size)
+    if rules == NULL:
+        raise MemoryError("no memory for the numbers of the rules")
+    for k in range(block.width):
+        kind.begin(rules + k * kind.size, &settings[k, 0], &fields[k, 0])
+    return rules
+
+
+cdef inline void show_numbers(
+    Block block, WideWeights* weights, Scratch* scratch, char* rules
+) noexcept nogil:
+    """The numbers of every output's rule that the loops read."""
+    cdef Py_ssize_t k, width = block.width
+    cdef double* to = scratch.numbers
+    cdef AdaGradRule* adagrad = <AdaGradRule*> rules
+    cdef FTRLRule* ftrl = <FTRLRule*> rules
+    cdef RDARule* rda = <RDARule*> rules
+    weights.numbers = to
+    if block.code == ADAGRAD:
+        weights.steps = adagrad.steps
+        weights.decays = False
+        for k in range(width):
+            to[ADAGRAD_ALPHA * width + k] = adagrad[k].constants.alpha
+            to[ADAGRAD_DELTA * width + k] = adagrad[k].constants.delta
+            to[ADAGRAD_L2 * width + k] = adagrad[k].constants.l2
+            if adagrad[k].constants.decays > 0.0:
+                weights.decays = True
+                to[ADAGRAD_L1 * width + k] = (
+                    adagrad[k].constants.ratio * adagrad[k].constants.l2
+                )
+            else:
+                to[ADAGRAD_L1 * width + k] = adagrad[k].constants.linear
+    elif block.code == FTRL:
+        for k in range(width):
+            to[FTRL_L1 * width + k] = ftrl[k].l1
+            to[FTRL_ALPHA * width + k] = ftrl[k].alpha
+            to[FTRL_INVERSE_ALPHA * width + k] = ftrl[k].inverse_alpha
+            to[FTRL_DAMPING * width + k] = ftrl[k].damping
+    else:
+        for k in range(width):
+            to[NOW_SHIFT * width + k] = rda[k].shift
+
+
+def run_cells(
+    Block block,
+    Examples examples,
+    Targets targets,
+    Steps steps,
+    Task task,
+    const double[:, ::1] settings not None,  # a row per output
+    double[:, ::1] fields not None,          # IN/OUT: a row per output
+    double[::1] losses not None,             # IN/OUT: the sums of the losses before the updates
+    Py_ssize_t first,
+    bint softmax=False,
+):
+    """Take the steps from ``first`` on; returns how the call ended and the first step not taken."""
+    cdef const Kind* kind = kind_of(block)
+    cdef Py_ssize_t n_steps = steps.order.shape[0], step = first, touched = 0, k, label
+    cdef Py_ssize_t n = targets.n_outputs, width = block.width
+    cdef int turn = 0
+    cdef Status status = FINISHED
+    cdef const OutputOps* output_ops = output_ops_for(block.level)
+    cdef WideWeights weights = block.weights
+    cdef bint adds_intercept = task.fit_intercept or kind.frozen_intercept
+    cdef bint fits_intercept = task.fit_intercept, asks = False, measures
+    cdef double importance, cushion = task.wear.largest_cushion, size
+    cdef Visit at
+    cdef Unpacked[2] rows
+    cdef Scratch scratch
+    cdef char* rules
+    check_run(block, examples, targets, task, losses)
+    rules = rules_of(block, settings, fields)
+    cdef size_t each = kind.size
+    cdef Head* rule = <Head*> rules
+    measures = kind.measure != NULL and rule.measures
+    if measures and examples.sizes == NULL and examples.csr.n_rows > 0:
+        free(rules)
+        raise ValueError(
+            f"examples must have sizes: the rates of {block.kind!r} follow the sizes of the rows"
+        )
+    if not 0 <= first < n_steps:
+        free(rules)
+        return <int> FINISHED, n_steps
+    if not make_scratch(&scratch, width):
+        free(rules)
+        raise MemoryError(f"no memory for the predictions of {width} outputs")
+    cdef const int64_t* order = &steps.order[0]
+    with nogil:
+        begin_visits(&at)
+        begin_unpacked(rows)
+        show_numbers(block, &weights, &scratch, rules)
+        while step < n_steps:
+            status = visit(&at, examples, order, n_steps, step)
+            if status != FINISHED:
+                break
+            if step == first and not unpack_row(&rows[turn], &at.now, examples, block.wide):
+                status = OUT_OF_MEMORY
+                break
+            if not unpack_row(&rows[1 - turn], &at.following, examples, block.wide):
+                status = OUT_OF_MEMORY
+                break
+            if measures:
+                size = examples.sizes[at.number]
+                for k in range(width):
+                    if kind.measure(rules + k * each, size):
+                        asks = True
+                if asks:
+                    status = WORN_OUT
+                    break
+            if block.code == ADAGRAD:
+                weights.steps = (<AdaGradRule*> rules).steps
+            else:
+                show_numbers(block, &weights, &scratch, rules)
+            block.ops.dot(&weights, &rows[turn].row, scratch.predictions)
+            if block.code == RDA:
+                for k in range(n):
+                    scratch.predictions[k] *= (<RDARule*> rules)[k].scale
+            if adds_intercept:
+                for k in range(n):
+                    scratch.predictions[k] += (<Head*> (rules + k * each)).intercept
+            label = targets.fill(at.number, scratch.targets)
+            importance = importance_of(examples, at.number)
+            find_slopes(&scratch, output_ops, task, softmax, n, label, importance)
+            if not (all_finite(scratch.predictions, n) and all_finite(scratch.slopes, n)):
+                status = OVERFLOWED
+                break
+            for k in range(n):
+                losses[k] += scratch.losses[k]
+            if any_nonzero(scratch.slopes, n):
+                block.ops.update(&weights, &rows[turn].row, &rows[1 - turn].row, scratch.slopes)
+            for k in range(width):
+                kind.advance(
+                    rules + k * each, scratch.slopes[k] if fits_intercept else 0.0, 1.0, 0.0,
+                    cushion,
+                )
+            touched += (at.now.length + 1) * width
+            turn = 1 - turn
+            step += 1
+            if touched > PATIENCE:
+                status = PAUSED
+                break
+        for k in range(width):
+            kind.end(rules + k * each, &fields[k, 0])
+        end_visits(&at)
+        end_unpacked(rows)
+        free(scratch.predictions)
+        free(rules)
+    return <int> status, step
+
+
+def sweep_adagrad(
+    Block block, const double[:, ::1] settings not None, double[:, ::1] fields not None
+):
+    """Bring every weight current, and change the scale of the rates if that is due."""
+    cdef Py_ssize_t k
+    cdef Scratch scratch
+    cdef WideWeights weights = block.weights
+    cdef char* rules
+    cdef AdaGradRule* adagrad
+    if block.code != ADAGRAD:
+        raise ValueError(f"kind must be 'adagrad', got {block.kind!r}")
+    rules = rules_of(block, settings, fields)
+    adagrad = <AdaGradRule*> rules
+    if not make_scratch(&scratch, block.width):
+        free(rules)
+        raise MemoryError(f"no memory for the numbers of {block.width} outputs")
+    with nogil:
+        show_numbers(block, &weights, &scratch, rules)
+        for k in range(block.width):
+            scratch.moves[k] = (
+                change_scale(&adagrad[k]) if adagrad[k].waiting != 0.0 else 1.0
+            )
+        block.ops.sweep(&weights, block.n_features, scratch.moves)
+        for k in range(block.width):
+            ADAGRAD_KIND.end(rules + k * ADAGRAD_KIND.size, &fields[k, 0])
+        free(scratch.predictions)
+        free(rules)
