@@ -93,6 +93,7 @@ cdef extern from "wide.h" nogil:
     ctypedef struct WideRow "lazynet_wide_row":
         const void* values
         const Py_ssize_t* features
+        const Py_ssize_t* places
         Py_ssize_t length
 
     ctypedef struct WideWeights "lazynet_wide_weights":
@@ -133,7 +134,10 @@ cdef extern from "wide.h" nogil:
     const WideOps* wide_ops_for "lazynet_wide_ops_for"(bint wide, int level, int kind)
     const OutputOps* output_ops_for "lazynet_output_ops_for"(int level)
     void unpack "lazynet_unpack"(const Row* row, bint wide_values, bint wide_indices,
-                                 bint wide_weights, void* values, Py_ssize_t* features)
+                                 bint wide_weights, Py_ssize_t stride, void* values,
+                                 Py_ssize_t* features, Py_ssize_t* places)
+    void fetch_row "lazynet_fetch_row"(const Csr* csr, bint wide_values, bint wide_indices,
+                                       Py_ssize_t row)
 
 cdef extern from "every_kind.h" nogil:
     ctypedef struct Head "lazynet_cell_head":
@@ -321,41 +325,6 @@ cdef class OwnSteps:
         self.pins = pinned((rates, keep, keep_low, pull)), (rates, keep, keep_low, pull)
 
 
-# A row of X in the form that the loops read, and its memory.
-cdef struct Unpacked:
-    WideRow row
-    Room values
-    Room features
-
-
-cdef inline bint unpack_row(
-    Unpacked* to, const Row* row, Examples examples, bint wide_weights
-) noexcept nogil:
-    """Whether there was memory for the row."""
-    if not make_room(&to.values, (row.length + 1) * sizeof(double)):
-        return False
-    if not make_room(&to.features, (row.length + 1) * sizeof(Py_ssize_t)):
-        return False
-    unpack(
-        row, examples.wide_values, examples.wide_indices, wide_weights, to.values.bytes,
-        <Py_ssize_t*> to.features.bytes,
-    )
-    to.row.values = to.values.bytes
-    to.row.features = <const Py_ssize_t*> to.features.bytes
-    to.row.length = row.length
-    return True
-
-
-cdef inline void begin_unpacked(Unpacked* pair) noexcept nogil:
-    memset(pair, 0, 2 * sizeof(Unpacked))
-
-
-cdef inline void end_unpacked(Unpacked* pair) noexcept nogil:
-    for turn in range(2):
-        free(pair[turn].values.bytes)
-        free(pair[turn].features.bytes)
-
-
 @cython.binding(False)  # a method then checks the type of self
 cdef class Block:
     """The weights of a block of outputs, checked once: cells in float32 or float64, and stamps.
@@ -417,6 +386,42 @@ cdef class Block:
         self.level = max(0, min(level, highest_level()))
         self.ops = wide_ops_for(self.wide, self.level, self.code)
         return self.level
+
+
+# A row of X in the form that the loops read, and its memory.
+cdef struct Unpacked:
+    WideRow row
+    Room values
+    Room features
+
+
+cdef inline bint unpack_row(
+    Unpacked* to, const Row* row, Examples examples, Block block
+) noexcept nogil:
+    """Whether there was memory for the row."""
+    if not make_room(&to.values, (row.length + 1) * sizeof(double)):
+        return False
+    if not make_room(&to.features, 2 * (row.length + 1) * sizeof(Py_ssize_t)):
+        return False
+    cdef Py_ssize_t* features = <Py_ssize_t*> to.features.bytes
+    unpack(
+        row, examples.wide_values, examples.wide_indices, block.wide, block.weights.stride,
+        to.values.bytes, features, features + row.length,
+    )
+    to.row.values = to.values.bytes
+    to.row.features, to.row.places = features, features + row.length
+    to.row.length = row.length
+    return True
+
+
+cdef inline void begin_unpacked(Unpacked* pair) noexcept nogil:
+    memset(pair, 0, 2 * sizeof(Unpacked))
+
+
+cdef inline void end_unpacked(Unpacked* pair) noexcept nogil:
+    for turn in range(2):
+        free(pair[turn].values.bytes)
+        free(pair[turn].features.bytes)
 
 
 cdef int check_matrix(
@@ -618,12 +623,13 @@ def run_on_clock(
             status = visit(&at, examples, order, n_steps, step)
             if status != FINISHED:
                 break
-            if step == first and not unpack_row(&rows[turn], &at.now, examples, block.wide):
+            if step == first and not unpack_row(&rows[turn], &at.now, examples, block):
                 status = OUT_OF_MEMORY
                 break
-            if not unpack_row(&rows[1 - turn], &at.following, examples, block.wide):
+            if not unpack_row(&rows[1 - turn], &at.following, examples, block):
                 status = OUT_OF_MEMORY
                 break
+            fetch_row(csr, examples.wide_values, examples.wide_indices, at.ahead)
             if has_own:
                 keep, keep_low = &own_steps.keep[step, 0], &own_steps.keep_low[step, 0]
                 pull = &own_steps.pull[step, 0]
@@ -967,12 +973,13 @@ def run_cells(
             status = visit(&at, examples, order, n_steps, step)
             if status != FINISHED:
                 break
-            if step == first and not unpack_row(&rows[turn], &at.now, examples, block.wide):
+            if step == first and not unpack_row(&rows[turn], &at.now, examples, block):
                 status = OUT_OF_MEMORY
                 break
-            if not unpack_row(&rows[1 - turn], &at.following, examples, block.wide):
+            if not unpack_row(&rows[1 - turn], &at.following, examples, block):
                 status = OUT_OF_MEMORY
                 break
+            fetch_row(&examples.csr, examples.wide_values, examples.wide_indices, at.ahead)
             if measures:
                 size = examples.sizes[at.number]
                 for k in range(width):

@@ -38,7 +38,8 @@ enum { LAZYNET_MOST_NUMBERS = 4 };
 /* A row of X in the form that the loops read. */
 typedef struct {
     const void *values;        /* of the type of the weights */
-    const ptrdiff_t *features; /* each within the arrays of cells and stamps */
+    const ptrdiff_t *features; /* each within the array of stamps */
+    const ptrdiff_t *places;   /* where the cell of each feature begins */
     ptrdiff_t length;
 } lazynet_wide_row;
 
@@ -110,6 +111,9 @@ const lazynet_output_ops *lazynet_output_ops_for(int level);
 
 /* The row as the loops read it, in memory of the caller with room for row->length entries each. */
 void lazynet_unpack(const lazynet_row *row, int wide_values, int wide_indices, int wide_weights,
-                    void *values, ptrdiff_t *features);
+                    ptrdiff_t stride, void *values, ptrdiff_t *features, ptrdiff_t *places);
+
+/* Fetch the values and columns of a row that will soon be loaded. */
+void lazynet_fetch_row(const lazynet_csr *X, int wide_values, int wide_indices, ptrdiff_t row);
 
 #endif
