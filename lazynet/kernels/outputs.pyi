@@ -28,6 +28,7 @@ class Targets:
         starts: NDArray[np.int64] | None = None,
         positives: NDArray[np.int64] | None = None,
         numbers: NDArray[np.float64] | None = None,
+        shared: NDArray[np.float64] | None = None,
     ) -> None: ...
 
 class OwnSteps:

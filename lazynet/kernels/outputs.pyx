@@ -239,6 +239,7 @@ cdef enum TargetsForm:
     LABELS   # a number of the output that is positive, for each row
     POSITIVES  # several of them, in CSR form
     NUMBERS  # a target for each row and output
+    SHARED   # a target for each row, the same for all outputs
 
 
 @cython.binding(False)  # a method then checks the type of self
@@ -247,29 +248,35 @@ cdef class Targets:
 
     Exactly one form is given.  ``labels``: the output that has the target +1, all others have -1;
     -1 for none.  ``starts`` and ``positives``: the outputs with the target +1, in CSR form.
-    ``numbers``: the targets themselves, a row for each row of X.  The block holds the outputs from
-    ``first`` on, ``n_outputs`` of them.
+    ``numbers``: the targets themselves, a row for each row of X.  ``shared``: one target for each
+    row of X, the same for all outputs.  The block holds the outputs from ``first`` on,
+    ``n_outputs`` of them.
     """
 
     cdef readonly Py_ssize_t n_rows, first, n_outputs
     cdef TargetsForm form
     cdef const int64_t[::1] labels, starts, positives
     cdef const double[:, ::1] numbers
+    cdef const double[::1] shared
     cdef object pins
 
     def __cinit__(
         self, Py_ssize_t first, Py_ssize_t n_outputs, labels=None, starts=None, positives=None,
-        numbers=None,
+        numbers=None, shared=None,
     ):
         if first < 0 or n_outputs < 1:
             raise ValueError(
                 f"first and n_outputs must not be negative, got {first} and {n_outputs}"
             )
         self.first, self.n_outputs = first, n_outputs
-        self.pins = pinned((labels, starts, positives, numbers)), (labels, starts, positives, numbers)
+        given = (labels, starts, positives, numbers, shared)
+        self.pins = pinned(given), given
         if labels is not None:
             self.form, self.labels = LABELS, labels
             self.n_rows = self.labels.shape[0]
+        elif shared is not None:
+            self.form, self.shared = SHARED, shared
+            self.n_rows = self.shared.shape[0]
         elif numbers is not None:
             self.form, self.numbers = NUMBERS, numbers
             self.n_rows = self.numbers.shape[0]
@@ -290,6 +297,10 @@ cdef class Targets:
         if self.form == NUMBERS:
             for k in range(self.n_outputs):
                 y[k] = self.numbers[row, self.first + k]
+            return -1
+        if self.form == SHARED:
+            for k in range(self.n_outputs):
+                y[k] = self.shared[row]
             return -1
         for k in range(self.n_outputs):
             y[k] = -1.0
