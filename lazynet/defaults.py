@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from lazynet.catalogue import ALGORITHMS, RULE, check_rule
 from lazynet.forms import Clock, Form
 from lazynet.losses import Loss
+from lazynet.problems import Columns, Problems
 from lazynet.params import Special, check_choice
 from lazynet.rules.adagrad import AdaGrad
 from lazynet.rules.affine import SGD, FoBoS
@@ -34,20 +35,16 @@ L1_SHARE = 0.003
 VALIDATION_FRACTION = 0.1
 
 
-def found_l1(
-    squared_norms: NDArray[np.float64],
-    targets: NDArray[np.float64],
-    importances: NDArray[np.float64] | None,
-    loss: Loss,
-) -> float:
+def found_l1(squared_norms: NDArray[np.float64], problems: Problems, loss: Loss) -> float:
     """The l1 of a fit that is given none: as much as a small share of one row pulls.
 
     This is 0.003 * |slope| * |x| / n: |x| is the root mean square of the norms of the n rows, and
     |slope| the size of the loss's slopes at the best constant, times the mean importance.  To
     multiply X, y or the importances by a number changes the strength so that the same is learned.
+    Where y has several columns, |slope| is the mean of the columns.
 
     >>> from lazynet.losses import get_loss
-    >>> found_l1(np.full(3, 25.0), np.ones(3), None, get_loss("hinge"))
+    >>> found_l1(np.full(3, 25.0), Columns(np.ones(3), None), get_loss("hinge"))
     0.005
     """
     n = len(squared_norms)
@@ -58,9 +55,11 @@ def found_l1(
         slope = 1.0
         if not loss.margin and loss.curvature is not None:
             bound = np.inf if loss.unbounded_slope else loss.epsilon
-            slope = min(float(np.std(targets)), bound)
-        if importances is not None:
-            slope *= float(importances.mean())
+            numbers = isinstance(problems, Columns)
+            targets = problems.numbers if numbers else problems.targets_of(0)[:, None]
+            slope = float(np.mean([min(float(np.std(column)), bound) for column in targets.T]))
+        if problems.importances is not None:
+            slope *= float(problems.importances.mean())
         size = float(np.sqrt(squared_norms.mean()))
     found = L1_SHARE * slope * size / n
     return found if np.isfinite(found) else 0.0

@@ -15,11 +15,13 @@ from typing import Any, NotRequired, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from lazynet.averages import Average, Suffix, checked_counts, known_average
-from lazynet.catalogue import new_engine, new_reference
-from lazynet.data import unusable
+from lazynet.catalogue import ALGORITHMS, algorithm_of, new_engine, new_outputs, new_reference
+from lazynet.data import as_examples, unusable
 from lazynet.engines.base import Engine
+from lazynet.engines.outputs import OutputsEngine
 from lazynet.engines.wear import Wear
 from lazynet.forms import Clock, Form
 from lazynet.kernels.examples import Examples, Steps
@@ -27,6 +29,7 @@ from lazynet.kernels.objective import loss_of_predictions, total_loss, weight_su
 from lazynet.losses import Loss
 from lazynet.params import FLAG, SettledFields, table
 from lazynet.penalties import ElasticNet
+from lazynet.problems import Problems
 from lazynet.progress import Progress
 from lazynet.rules.affine import SGD, FoBoS
 from lazynet.rules.base import Rule, lost_digits
@@ -40,6 +43,7 @@ from lazynet.schedules import (
 )
 from lazynet.threads import Workers
 from lazynet.transactions import Undo
+from lazynet.validation import copied_rows, decisions_of, summed_losses
 
 # Steps of a chunk: the arrays of a longer chunk would leave the cache while they are used.
 _LARGEST_CHUNK = 2**13
@@ -47,6 +51,12 @@ _LARGEST_CHUNK = 2**13
 # the cache, while the rows come anew for every learner.  A thread that is told to stop ends its
 # chunk first, a few hundredths of a second later.
 _NONZEROS_OF_A_CHUNK = 2**22
+# Outputs that one engine learns in one pass: the weights of a row of X stay in the cache nearest to
+# the processor.  Fewer than the least number would not fill the vectors.
+_OUTPUTS_OF_A_BLOCK = 32
+_FEWEST_OUTPUTS_OF_A_BLOCK = 8
+# Rows whose predictions are computed at once when the objective is evaluated.
+_ROWS_TO_EVALUATE = 2**14
 
 
 class EpochRecord(TypedDict):
@@ -62,6 +72,11 @@ class EpochRecord(TypedDict):
     mean_loss: NotRequired[float]
     objective: NotRequired[float]
     nonzeros: NotRequired[int]
+
+
+def _joining() -> str:
+    """The rules whose outputs are learned in one pass."""
+    return ", ".join(repr(name) for name, row in ALGORITHMS.items() if row.outputs is not None)
 
 
 @dataclass(frozen=True)
@@ -80,6 +95,10 @@ class Plan(SettledFields):
     form: Form
     average: Average | Suffix | None
     fit_intercept: bool
+    softmax: bool = False
+    """Whether the classes share the softmax as their loss."""
+    dtype: str = "float64"
+    """The type of the weights where several outputs are learned in one pass."""
 
     @classmethod
     def of(cls, p: Any) -> Plan:
@@ -92,6 +111,8 @@ class Plan(SettledFields):
             p.engine,
             p.average,
             p.fit_intercept,
+            getattr(p, "multi_class", "ovr") == "multinomial",
+            getattr(p, "dtype", "float64"),
         )
         plan._check_together()
         return plan
@@ -114,6 +135,14 @@ class Plan(SettledFields):
             self._check_positive()
         if self.adaptive:
             self._check_adaptive()
+        if self.softmax:
+            self._check_softmax()
+        if self.dtype != "float64" and (self.average is not None or not self.joins_outputs):
+            raise ValueError(
+                f"dtype={self.dtype!r} is for outputs that are learned in one pass, by one of the "
+                f"rules {_joining()} with engine='clock', without positive=True and without an "
+                f"average"
+            )
         if not rule.has_state:
             return
         for name, is_default in (
@@ -125,6 +154,33 @@ class Plan(SettledFields):
                     f"{name} is not used by rule={rule!r}, which has a state of its own; leave it "
                     f"at its default"
                 )
+
+    @property
+    def joins_outputs(self) -> bool:
+        """Whether one engine can learn several outputs in one pass."""
+        if algorithm_of(self.rule).outputs is None or self.penalty.positive:
+            return False
+        return self.rule.has_state or (
+            self.form == Clock() and not (self.adaptive and self.average is not None)
+        )
+
+    def _check_softmax(self) -> None:
+        """Refuse a loss or a rule that the softmax does not go with."""
+        if self.loss.name != "log_loss":
+            raise ValueError(
+                f"multi_class='multinomial' is the logistic loss of several classes, got "
+                f"loss={self.loss.name!r}: write loss='log_loss'"
+            )
+        if self.adaptive:
+            raise ValueError(
+                f"multi_class='multinomial' does not go with schedule={self.schedule!r}, whose "
+                f"rates follow the slopes of one output: give an eta0, or write rule='adagrad'"
+            )
+        if not self.joins_outputs:
+            raise ValueError(
+                f"multi_class='multinomial' needs one of the rules {_joining()} with "
+                f"engine='clock' and without positive=True, got rule={self.rule!r}"
+            )
 
     def _check_positive(self) -> None:
         """Refuse a rule, a form or an average that cannot keep all weights at 0 or above."""
@@ -181,6 +237,8 @@ class Plan(SettledFields):
             self.form,
             known_average(self.average, n_steps),
             self.fit_intercept,
+            self.softmax,
+            self.dtype,
         )
 
     def with_schedule(self, schedule: Schedule) -> Plan:
@@ -191,15 +249,54 @@ class Plan(SettledFields):
     def storage(self) -> tuple[Any, ...]:
         """The parts in which two plans must agree for an engine of one plan to serve the other."""
         kind = self.rule.name if self.rule.has_state else "affine"
-        return (self.average, kind, self.form, self.adaptive, self.penalty.positive)
+        return (
+            self.average, kind, self.form, self.adaptive, self.penalty.positive, self.dtype
+        )  # fmt: skip
 
     @property
     def settings(self) -> tuple[float, ...]:
         """The parameters and strengths for the kernel of a rule with a state."""
         return self.rule.settings(self.penalty, self.loss) if self.rule.has_state else ()
 
+    def new_engines(self, n_features: int, n_outputs: int, n_threads: int = 1) -> list[Engine]:
+        """New engines for all outputs, all weights zero: one for each output, or one for many.
+
+        The number of threads changes how the outputs are divided, and no bit of a weight.
+        """
+        if n_outputs == 1 and not self.softmax or not self.joins_outputs:
+            return [self.new_engine(n_features) for _ in range(n_outputs)]
+        sizes = [n_outputs] if self.softmax else self._sizes_of_blocks(n_outputs, n_threads)
+        return [self.new_outputs(n_features, size) for size in sizes]
+
+    def _sizes_of_blocks(self, n_outputs: int, n_threads: int) -> list[int]:
+        """The numbers of outputs that one engine learns."""
+        most = _OUTPUTS_OF_A_BLOCK
+        if not self.adaptive:
+            # Where each output has a clock, the outputs of a block are swept together.
+            most = min(most, max(-(-n_outputs // n_threads), _FEWEST_OUTPUTS_OF_A_BLOCK))
+        return [min(most, n_outputs - first) for first in range(0, n_outputs, most)]
+
+    def new_outputs(self, n_features: int, n_outputs: int) -> OutputsEngine:
+        """A new engine of several outputs, all weights zero."""
+        return new_outputs(
+            self.rule,
+            self.penalty,
+            n_features,
+            n_outputs,
+            loss=self.loss,
+            average=self.average is not None,
+            own_clocks=self.adaptive,
+            dtype=self.dtype,
+        )
+
+    def new_like(self, engine: Engine) -> Engine:
+        """A new engine for the same outputs, all weights zero."""
+        if engine.n_outputs > 1 or isinstance(engine, OutputsEngine):
+            return self.new_outputs(engine.n_features, engine.n_outputs)
+        return self.new_engine(engine.n_features)
+
     def new_engine(self, n_features: int, wear: Wear | None = None) -> Engine:
-        """A new engine, all weights zero."""
+        """A new engine of one output, all weights zero."""
         return new_engine(
             self.rule,
             self.penalty,
@@ -226,13 +323,13 @@ class Plan(SettledFields):
 
     def continued(self, engine: Engine, *, average: bool) -> Engine:
         """A new engine of this plan with the weights of ``engine``, and if asked its average."""
-        new = self.new_engine(engine.n_features)
+        new = self.new_like(engine)
         if self.penalty.positive:
             self.check_start("the model that goes on learning", engine.weights())
         if average:
             new.go_on_from(engine)
         else:
-            new.load(engine.weights(), engine.intercept)
+            new.load_rows(engine.rows(last=True), engine.intercepts)
         if self.adaptive:
             new.continue_rates(engine)
         return new
@@ -245,7 +342,7 @@ class Plan(SettledFields):
         """
         if not (self.rule.continues and storage == self.storage):
             return self.continued(engine, average=False)
-        new = self.new_engine(engine.n_features)
+        new = self.new_like(engine)
         new.copy_state(engine)
         new.retune(self.settings)
         return new
@@ -318,24 +415,94 @@ class Learner:
     def __post_init__(self) -> None:
         self.task = self.plan.task(self.engine)
 
+    def visit(self, steps: Steps, t: int, judged: bool) -> float:
+        """Take the steps, the first of which is step ``t`` of the run.
+
+        Returns the sum of the losses of the predictions before each update, if they are ``judged``.
+        """
+        if judged:
+            steps = steps.with_predictions(np.empty(len(steps)))
+        self.engine.take(self.examples, steps, self.task, t)
+        return self.loss_before(steps) if judged else 0.0
+
     def loss_before(self, steps: Steps) -> float:
         """The sum of importance times loss over steps, of the predictions before each update."""
         loss = self.plan.loss
         return loss_of_predictions(self.examples, steps, loss.code, loss.epsilon)
 
-    def evaluate(self, weights: NDArray[np.float64]) -> tuple[float, float, int]:
-        """The mean loss and the objective of the model, and the nonzeros among the last weights.
-
-        ``weights`` is scratch memory with an entry per feature.
-        """
+    def evaluate(self) -> tuple[float, float, int]:
+        """The mean loss and the objective of the model, and the nonzeros among the last weights."""
         engine, plan = self.engine, self.plan
-        engine.model(out=weights)
+        weights = engine.model()
         mean = mean_loss(self.examples, weights, engine.model_intercept, plan.loss)
         objective = mean + plan.penalty.of_sums(*weight_sums(weights))
         if engine.averaging:
             # An average of sparse weights is dense: count the nonzeros of the last weights.
             engine.weights(out=weights)
         return mean, objective, int(np.count_nonzero(weights))
+
+
+@dataclass
+class OutputsLearner:
+    """Several problems in training, from ``first`` on, in one engine."""
+
+    engine: OutputsEngine
+    examples: Examples
+    plan: Plan
+    X: sparse.csr_matrix
+    problems: Problems
+    first: int
+
+    def __post_init__(self) -> None:
+        self.task = self.plan.task(self.engine)
+        self.targets = self.problems.block(self.first, self.engine.n_outputs)
+
+    def visit(self, steps: Steps, t: int, judged: bool) -> float:
+        """As ``Learner.visit``."""
+        losses = np.zeros(self.engine.n_outputs)
+        self.engine.learn(
+            self.examples, self.targets, steps, self.task, t, losses, self.plan.softmax
+        )
+        return float(losses.sum())
+
+    def evaluate(self) -> tuple[float, float, int]:
+        """As ``Learner.evaluate``, summed over the problems."""
+        n, total = self.examples.n_rows, 0.0
+        for start, stop in spans(n, _ROWS_TO_EVALUATE):
+            rows = np.arange(start, stop)
+            part, problems = copied_rows(self.X, rows), self.problems.only(rows)
+            for _, decisions in decisions_of(part, [self.engine]):
+                total += summed_losses(
+                    decisions, self.first, problems, self.plan.loss, self.plan.softmax
+                )
+        weights = self.engine.rows()
+        penalty = sum(self.plan.penalty.of_sums(*weight_sums(row)) for row in weights)
+        last = self.engine.rows(last=True) if self.engine.averaging else weights
+        return total / n, total / n + penalty, int(np.count_nonzero(last))
+
+
+AnyLearner = Learner | OutputsLearner
+
+
+def new_learners(
+    engines: Sequence[Engine],
+    X: sparse.csr_matrix,
+    problems: Problems,
+    plan: Plan,
+    sizes: NDArray[np.float64] | None,
+) -> list[AnyLearner]:
+    """A learner for every engine; the engines hold all problems in their order."""
+    learners: list[AnyLearner] = []
+    shared, first = None, 0
+    for engine in engines:
+        if isinstance(engine, OutputsEngine):
+            if shared is None:
+                shared = as_examples(X, None, problems.importances, sizes)
+            learners.append(OutputsLearner(engine, shared, plan, X, problems, first))
+        else:
+            learners.append(Learner(engine, as_examples(X, *problems[first], sizes), plan))
+        first += engine.n_outputs
+    return learners
 
 
 def mean_loss(
@@ -364,7 +531,7 @@ def spans(n: int, size: int) -> Iterator[tuple[int, int]]:
 
 
 def run_pass(
-    learners: Sequence[Learner],
+    learners: Sequence[AnyLearner],
     order: NDArray[np.int64] | None,
     t: int,
     progress: Progress | None = None,
@@ -386,14 +553,11 @@ def run_pass(
         steps = first.plan.steps(rows, t + start)
 
         def visit(share: range, steps: Steps = steps, t: int = t + start) -> None:
-            if losses is not None:
-                steps = steps.with_predictions(np.empty(len(steps)))
             for number in share:
                 workers.check()
-                learner = learners[number]
-                learner.engine.take(learner.examples, steps, learner.task, t)
+                loss = learners[number].visit(steps, t, losses is not None)
                 if losses is not None:
-                    losses[number] += learner.loss_before(steps)
+                    losses[number] += loss
 
         workers.each(shares, visit)
         if progress is not None:
@@ -401,7 +565,7 @@ def run_pass(
     return t + n_steps
 
 
-def _chunk_length(learners: Sequence[Learner]) -> int:
+def _chunk_length(learners: Sequence[AnyLearner]) -> int:
     """The number of steps in a chunk: fewer for several learners where rows are long."""
     examples = learners[0].examples
     if len(learners) == 1 or not examples.n_values:
@@ -472,7 +636,7 @@ class Orders:
 class Epoch:
     """The argument of a callback of ``fit``; what costs a pass is computed when it is read."""
 
-    def __init__(self, record: EpochRecord, t: int, learners: Sequence[Learner]) -> None:
+    def __init__(self, record: EpochRecord, t: int, learners: Sequence[AnyLearner]) -> None:
         self._learners = learners
         self._parts: tuple[float, float, int] | None = None
         self.epoch = record["epoch"]
@@ -511,18 +675,17 @@ class Epoch:
     @property
     def coef(self) -> NDArray[np.float64]:
         """A copy of the weights, a row for every problem."""
-        return np.vstack([learner.engine.model() for learner in self._learners])
+        return np.vstack([learner.engine.rows() for learner in self._learners])
 
     @property
     def intercept(self) -> NDArray[np.float64]:
         """The intercept of every problem."""
-        return np.array([learner.engine.model_intercept for learner in self._learners])
+        return np.concatenate([learner.engine.model_intercepts for learner in self._learners])
 
 
-def evaluated(learners: Sequence[Learner]) -> tuple[float, float, int]:
+def evaluated(learners: Sequence[AnyLearner]) -> tuple[float, float, int]:
     """The mean losses, the objectives and the nonzeros, each summed over the learners."""
-    weights = np.empty(learners[0].engine.n_features)
-    parts = [learner.evaluate(weights) for learner in learners]
+    parts = [learner.evaluate() for learner in learners]
     return sum(p[0] for p in parts), sum(p[1] for p in parts), sum(p[2] for p in parts)
 
 
@@ -544,7 +707,7 @@ class BestEpoch:
     ``columns`` are the columns that the steps may touch.
     """
 
-    def __init__(self, learners: Sequence[Learner], columns: NDArray[Any]) -> None:
+    def __init__(self, learners: Sequence[AnyLearner], columns: NDArray[Any]) -> None:
         self.learners, self.columns = learners, columns
         self.loss = np.inf
         self.epoch = self.t = 0
@@ -595,7 +758,7 @@ class Run:
 
 
 def train(
-    learners: Sequence[Learner],
+    learners: Sequence[AnyLearner],
     orders: Orders,
     *,
     t: int,
@@ -661,7 +824,7 @@ def train(
 
 
 def _one_epoch(
-    learners: Sequence[Learner],
+    learners: Sequence[AnyLearner],
     orders: Orders,
     order: NDArray[np.int64] | None,
     epoch: int,
@@ -683,7 +846,7 @@ def _one_epoch(
     return EpochRecord(epoch=epoch, progressive_loss=loss, seconds=seconds), t
 
 
-def _check_losses(line: EpochRecord, learners: Sequence[Learner], t: int) -> None:
+def _check_losses(line: EpochRecord, learners: Sequence[AnyLearner], t: int) -> None:
     """Refuse a model that overflowed in an epoch."""
     judged = {
         "progressive loss": line["progressive_loss"],

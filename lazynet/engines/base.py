@@ -100,6 +100,8 @@ class Engine:
     """Weights and an intercept that learn from chunks of steps and can be read at any moment."""
 
     name: ClassVar[str]
+    #: how many outputs the engine learns, each with weights and an intercept of its own
+    n_outputs: int = 1
     #: whether a step changes only the weights of its example's nonzeros
     touches_only_nonzeros: ClassVar[bool] = True
     #: what to do about an overflow
@@ -197,6 +199,34 @@ class Engine:
         if not self.counted:
             return self.intercept
         return float(self.totals[averages_kernel.INTERCEPT_SUM_FIELD]) / self.counted
+
+    # --- the weights of all outputs, a row for each; these are what estimators use ---
+
+    def rows(
+        self, out: NDArray[np.float64] | None = None, *, last: bool = False
+    ) -> NDArray[np.float64]:
+        """The weights that predict, or the last weights: a row for every output."""
+        out = np.empty((1, self.n_features)) if out is None else out
+        self.weights(out[0]) if last else self.model(out[0])
+        return out
+
+    def rows_at(self, which: NDArray[Any]) -> NDArray[np.float64]:
+        """The weights that predict, for the features ``which``."""
+        return self.model_at(which)[None]
+
+    @property
+    def intercepts(self) -> NDArray[np.float64]:
+        """The current intercept of every output."""
+        return np.array([self.intercept])
+
+    @property
+    def model_intercepts(self) -> NDArray[np.float64]:
+        """The intercept of every output that predicts."""
+        return np.array([self.model_intercept])
+
+    def load_rows(self, weights: NDArray[np.float64], intercepts: NDArray[np.float64]) -> None:
+        """Start from these weights, a row for every output; an average begins anew."""
+        self.load(weights[0], float(intercepts[0]))
 
     def go_on_from(self, other: Engine) -> None:
         """Take over the weights of another engine, and the average if both engines keep one."""

@@ -144,6 +144,14 @@ class OutputsEngine(Engine):
     def model_at(self, which: Any) -> NDArray[np.float64]:
         return self._rows(which, np.empty((self.n_outputs, len(self.cells[which]))), True)
 
+    def rows(
+        self, out: NDArray[np.float64] | None = None, *, last: bool = False
+    ) -> NDArray[np.float64]:
+        return self._all_rows(out, not last)
+
+    def rows_at(self, which: NDArray[Any]) -> NDArray[np.float64]:
+        return self.model_at(which)
+
     @property
     def intercepts(self) -> NDArray[np.float64]:
         nothing = slice(0, 0)
@@ -284,7 +292,7 @@ class AveragedOutputs(WithTables, OutputsOnClock):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         WithTables.__setstate__(self, state)
-        OutputsEngine.__setstate__(self, {})
+        super(WithTables, self).__setstate__({})
 
     def _past(self) -> averages_kernel.Average:
         return averages_kernel.Average(self.shifts, self.scales, self.pulls, self.totals)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import wraps
 from types import SimpleNamespace
 from typing import Any, ClassVar, Self
@@ -70,6 +70,8 @@ _WRITTEN = re.compile(
 )
 # Columns are read one by one where X has fewer nonzeros than this share of the features.
 _FEW = 1 / 8
+# Predictions that are made at once where only a part of them is kept.
+_NUMBERS_OF_A_BLOCK = 2**22
 
 
 def suitable_rate(squared_norm: float, loss: Loss, given: str = "eta0") -> float:
@@ -268,6 +270,12 @@ class SparseLinear(Transactional, BaseEstimator):
             )
         return decision
 
+    def _decisions(self, X: Any) -> Iterator[NDArray[np.float64]]:
+        """``_decision`` of blocks of rows, so small that no block needs much memory."""
+        rows = max(1, _NUMBERS_OF_A_BLOCK // max(1, len(self._predictor[1])))
+        for start in range(0, X.shape[0], rows):
+            yield self._decision(X[start : start + rows])
+
     # --- the model ------------------------------------------------------------------------
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -465,16 +473,19 @@ class SparseClassifier(ClassifierMixin, SparseLinear):
         binary = decision.shape[1] == 1
         # Each class gets its own p, not 1 - the other, so that small probabilities keep digits.
         sides = np.hstack([-decision, decision]) if binary else decision
-        if get_loss(self.loss).name == "log_loss":
-            positive = expit(sides)
-        else:
-            positive = (np.clip(sides, -1.0, 1.0) + 1.0) / 2.0
+        positive = self._probabilities_of_positives(sides)
         if binary:
             return positive
         total = positive.sum(axis=1, keepdims=True)
         # All zero: no class claims the example, so all are equally likely.
         positive[total[:, 0] == 0] = 1.0
         return positive / positive.sum(axis=1, keepdims=True)
+
+    def _probabilities_of_positives(self, decision: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The probability of the positive class of every output, each by itself."""
+        if get_loss(self.loss).name == "log_loss":
+            return np.asarray(expit(decision), dtype=np.float64)
+        return (np.clip(decision, -1.0, 1.0) + 1.0) / 2.0
 
     @available_if(_has_probability)
     def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
@@ -489,7 +500,8 @@ class SparseClassifier(ClassifierMixin, SparseLinear):
         now, X = self._now(X)
         decision = now._decision(X)
         if get_loss(now.loss).name == "log_loss" and decision.shape[1] == 1:
-            return log_expit(np.hstack([-decision, decision]))
+            sides = np.hstack([-decision, decision])
+            return np.asarray(log_expit(sides), dtype=np.float64)
         with np.errstate(divide="ignore"):
             return np.log(now._probabilities(decision))
 

@@ -20,12 +20,12 @@ from lazynet.importances import CLASS_WEIGHT, check_sample_weight, importances
 from lazynet.kernels.examples import Examples
 from lazynet.losses import LOSS, LossLike
 from lazynet.params import EPOCHS, FLAG, POSITIVE, VERBOSITY, check_n_steps, table
+from lazynet.problems import Problem
 from lazynet.progress import Progress
 from lazynet.seeds import SEED, new_generator
 from lazynet.stalls import WORSE, loss_of_constant
 from lazynet.training import mean_loss, spans
 from lazynet.transactions import all_or_nothing, at_rest
-from lazynet.validation import Problem
 
 # Weights and intercepts of all binary problems.
 Models = tuple[NDArray[np.float64], NDArray[np.float64]]
