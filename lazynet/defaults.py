@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from lazynet.catalogue import ALGORITHMS, RULE, check_rule
 from lazynet.forms import Clock, Form
 from lazynet.losses import Loss
-from lazynet.problems import Columns, Problems
 from lazynet.params import Special, check_choice
+from lazynet.problems import Columns, Problems
 from lazynet.rules.adagrad import AdaGrad
 from lazynet.rules.affine import SGD, FoBoS
 from lazynet.rules.base import Rule
@@ -55,9 +55,10 @@ def found_l1(squared_norms: NDArray[np.float64], problems: Problems, loss: Loss)
         slope = 1.0
         if not loss.margin and loss.curvature is not None:
             bound = np.inf if loss.unbounded_slope else loss.epsilon
-            numbers = isinstance(problems, Columns)
-            targets = problems.numbers if numbers else problems.targets_of(0)[:, None]
-            slope = float(np.mean([min(float(np.std(column)), bound) for column in targets.T]))
+            targets = [problems.targets_of(0)]
+            if isinstance(problems, Columns):
+                targets = [*problems.numbers.T]
+            slope = float(np.mean([min(float(np.std(column)), bound) for column in targets]))
         if problems.importances is not None:
             slope *= float(problems.importances.mean())
         size = float(np.sqrt(squared_norms.mean()))

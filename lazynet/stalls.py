@@ -17,7 +17,7 @@ from scipy import sparse
 
 from lazynet.kernels.losses import values_and_slopes
 from lazynet.losses import Loss
-from lazynet.problems import Classes, Problem, Problems
+from lazynet.problems import Problem, Problems
 from lazynet.training import AnyLearner, Plan
 from lazynet.validation import copied_rows, total_loss_of
 
@@ -66,16 +66,9 @@ def loss_of_constants(problems: Problems, plan: Plan) -> float:
         shares = positives[positives > 0] / total
         return float(-(shares * np.log(shares)).sum() * total / n)
     pair = np.array([1.0, -1.0])
-    return (
-        sum(
-            loss_of_constant(
-                (pair, np.array([up, max(total - up, 0.0)])), plan.loss, plan.fit_intercept
-            )
-            for up in positives
-        )
-        * 2
-        / n
-    )
+    weights = [np.array([up, max(total - up, 0.0)]) for up in positives]
+    losses = [loss_of_constant((pair, each), plan.loss, plan.fit_intercept) for each in weights]
+    return sum(losses) * len(pair) / n
 
 
 def loss_of_constant(problem: Problem, loss: Loss, fit_intercept: bool) -> float:
@@ -154,15 +147,16 @@ def look_closely(
     few = copied_rows(X, sample)
     now = constant = moved = nothing = 0.0
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        plan = learners[0].plan
         models = (
-            (learner.plan, *model)
-            for learner in learners
-            for model in zip(learner.engine.rows(), learner.engine.model_intercepts, strict=True)
+            (row, float(intercept))
+            for each in learners
+            for row, intercept in zip(each.engine.rows(), each.engine.model_intercepts, strict=True)
         )
-        for (plan, *model), problem in zip(models, problems.only(sample), strict=True):
+        for (row, intercept), problem in zip(models, problems.only(sample), strict=True):
             if problem[1] is not None and not problem[1].any():
                 continue
-            parts = _losses(plan, *model, few, problem)
+            parts = _losses(plan, row, intercept, few, problem)
             now, moved = now + parts[0], moved + parts[1]
             constant += loss_of_constant(problem, plan.loss, plan.fit_intercept)
             nothing += loss_of_constant(problem, plan.loss, fit_intercept=False)

@@ -87,7 +87,7 @@ class Plan(SettledFields):
     with the scale of the rates and the length of the run, which depend on the data.
     """
 
-    _kinds = table(fit_intercept=FLAG)
+    _kinds = table(fit_intercept=FLAG, softmax=FLAG)
     loss: Loss
     penalty: ElasticNet
     rule: Rule
@@ -263,7 +263,7 @@ class Plan(SettledFields):
 
         The number of threads changes how the outputs are divided, and no bit of a weight.
         """
-        if n_outputs == 1 and not self.softmax or not self.joins_outputs:
+        if (n_outputs == 1 and not self.softmax) or not self.joins_outputs:
             return [self.new_engine(n_features) for _ in range(n_outputs)]
         sizes = [n_outputs] if self.softmax else self._sizes_of_blocks(n_outputs, n_threads)
         return [self.new_outputs(n_features, size) for size in sizes]

@@ -62,7 +62,7 @@ class OutputsEngine(Engine):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        cells = _on_lines(*self.cells.shape, self.dtype)
+        cells = _on_lines(len(self.cells), self.cells.shape[1], self.dtype)
         cells[...] = self.cells
         self.cells = cells
 
@@ -196,7 +196,7 @@ class OutputsOnClock(OutputsEngine):
 
     name = "clock"
     kind = "clock"
-    _scalars = ("clocks", "own", "scalars", "rates")
+    _scalars: ClassVar[tuple[str, ...]] = ("clocks", "own", "scalars", "rates")
 
     def __init__(
         self,

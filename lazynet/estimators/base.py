@@ -21,6 +21,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from lazynet.data import checked_csr, only_named_columns, unusable, usable_rows
 from lazynet.losses import LOSSES, Loss, LossLike, get_loss
 from lazynet.params import Kind, check_array, settle
+from lazynet.problems import Classes, Columns, Problems
 from lazynet.rules.base import LARGEST_SHRINK
 from lazynet.transactions import Transactional, all_or_nothing, at_rest
 
@@ -214,7 +215,7 @@ class SparseLinear(Transactional, BaseEstimator):
             X = usable_rows(X if sparse.issparse(X) else sparse.csr_matrix(X))
         return X, *rest
 
-    def _problems(self, X: Any, y: Any, weights: Any) -> list[tuple[NDArray[np.float64], Any]]:
+    def _problems(self, X: Any, y: Any, weights: Any) -> Problems:
         """Targets and importances of each binary or regression problem."""
         raise NotImplementedError
 
@@ -522,11 +523,9 @@ class SparseClassifier(ClassifierMixin, SparseLinear):
             raise ValueError(f"y has labels {unknown} that are not among the classes {classes}")
         return X, y, classes
 
-    def _problems(self, X: Any, y: Any, weights: Any) -> list[tuple[NDArray[np.float64], Any]]:
+    def _problems(self, X: Any, y: Any, weights: Any) -> Problems:
         labels, classes = y
-        # Two classes are one problem, the second class positive.
-        positives = classes[1:] if len(classes) == 2 else classes
-        return [(np.where(labels == positive, 1.0, -1.0), weights) for positive in positives]
+        return Classes(np.searchsorted(classes, labels), len(classes), weights)
 
 
 class SparseRegressor(RegressorMixin, SparseLinear):
@@ -546,5 +545,5 @@ class SparseRegressor(RegressorMixin, SparseLinear):
         X, y = self._check_X(X, reset, y=y, y_numeric=True)
         return X, np.ascontiguousarray(check_array("y", "must hold real numbers", y, masks=True))
 
-    def _problems(self, X: Any, y: Any, weights: Any) -> list[tuple[NDArray[np.float64], Any]]:
-        return [(y, weights)]
+    def _problems(self, X: Any, y: Any, weights: Any) -> Problems:
+        return Columns(y, weights)

@@ -73,7 +73,7 @@ class _DekelModel(SparseLinear):
                 "X has features whose sum overflows, so that they have no mean; scale them, or "
                 "set center=False"
             )
-        problems = self._problems(X, y, weights)
+        problems = list(self._problems(X, y, weights))
         engines = [DekelEngine(X.shape[1], p.loss, p.l2, mean) for _ in problems]
         examples = [as_examples(X, *problem) for problem in problems]
         generator = new_generator(p.random_state)

@@ -66,7 +66,7 @@ from lazynet.params import (
     check_n_steps,
     table,
 )
-from lazynet.problems import Classes, Columns, Labels, Problems, checked_indicator
+from lazynet.problems import Classes, Labels, Problems, checked_indicator
 from lazynet.schedules import Adaptive, Schedule, ScheduleLike, needs_scale
 from lazynet.seeds import SEED, new_generator
 from lazynet.stalls import NOTHING_LEARNED, Verdict, look_closely, loss_of_constants, still_falls
@@ -645,11 +645,10 @@ def _has_a_column_per_label(y: Any) -> bool:
     """Whether y is a matrix; a matrix of one column is a column of classes, unless it is sparse."""
     if sparse.issparse(y):
         return True
-    try:
-        shape = np.shape(y)
-    except ValueError:
-        return False
-    return len(shape) == 2 and shape[1] != 1
+    shape = getattr(y, "shape", None)
+    if isinstance(y, (list, tuple)) and y and isinstance(y[0], (list, tuple, np.ndarray)):
+        shape = (len(y), len(y[0]))
+    return isinstance(shape, tuple) and len(shape) == 2 and shape[1] != 1
 
 
 def _sparse_stack(engines: Sequence[Engine]) -> sparse.csr_matrix:
@@ -981,10 +980,10 @@ class LazyNetClassifier(SparseClassifier, _ElasticNetModel):
         return check_sample_weight(sample_weight, X)
 
     def _problems(self, X: Any, y: Any, weights: Any) -> Problems:
-        given, classes = y
+        given, _ = y
         if sparse.issparse(given):
             return Labels(given, weights)
-        return Classes(np.searchsorted(classes, given), len(classes), weights)
+        return super()._problems(X, y, weights)
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """w.x + b: shape (n_samples,) for two classes, (n_samples, n_classes) for more.
@@ -1239,11 +1238,10 @@ class LazyNetRegressor(SparseRegressor, _ElasticNetModel):
     def _check_training(self, X: Any, y: Any, reset: bool) -> tuple[Any, NDArray[np.float64]]:
         X, y = self._check_X(X, reset, y=y, y_numeric=True, multi_output=True)
         if sparse.issparse(y):
-            raise TypeError("y must be an array of numbers, got a sparse matrix: write y.toarray()")
+            raise ValueError(
+                "y must be an array of numbers, got a sparse matrix: write y.toarray()"
+            )
         return X, np.ascontiguousarray(check_array("y", "must hold real numbers", y, masks=True))
-
-    def _problems(self, X: Any, y: Any, weights: Any) -> Problems:
-        return Columns(y, weights)
 
     def _shaped(self, rows: Any) -> Any:
         return rows if self._several_targets else super()._shaped(rows)
