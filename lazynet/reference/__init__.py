@@ -27,6 +27,7 @@ and methods have the same names.
   misprint it
 - ``lazynet.reference.dense``: SGD and FoBoS as the papers describe them
 - ``lazynet.reference.plain``: the step that the lazy forms of SGD and FoBoS share
+- ``lazynet.reference.batches``: the mean gradient of several examples, for steps on batches
 - ``lazynet.reference.clock``: the clock, with one number per weight and two scalars
 - ``lazynet.reference.tables``: Lipton & Elkan's tables, with one entry per step
 - ``lazynet.reference.rescaled``: weights as a scale times a vector, for an l2 penalty alone
