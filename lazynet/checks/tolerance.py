@@ -199,7 +199,9 @@ class ErrorBudget(Budget):
         for values, prediction, slope, target, importance, touched_weights in rows:
             x = np.asarray(values, dtype=float)
             norm = float(np.sqrt(np.dot(x, x) + self.fit_intercept))
-            before = np.full(len(x), largest) if touched_weights is None else np.abs(touched_weights)
+            before = (
+                np.full(len(x), largest) if touched_weights is None else np.abs(touched_weights)
+            )
 
             # The prediction: a sum of len(x) products, in any order.
             terms = float(np.dot(np.abs(x), before + self.cushion)) + abs(intercept)

@@ -122,14 +122,16 @@ class BoundedTwin:
         """
         eta = self._rate()
         numbered = {} if self.streams else {"row": row}
-        example = indices, values, target, weight
+        example: Example = indices, values, target, weight
         touched = self._touched([example])
         prediction = self.dense.step(*example, **numbered)
         self._account(eta, [example], [prediction], touched)
         if (
             self.nearby is not None
             and self.comparable
-            and self.nearby.amplifies(*example, self.dense.weights, **numbered)
+            and self.nearby.amplifies(
+                indices, values, target, weight, self.dense.weights, **numbered
+            )
         ):
             self.budget.end(DIVERGED)
         return float(prediction)

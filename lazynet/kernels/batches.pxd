@@ -1,17 +1,16 @@
 # Steps on batches of rows: the rows of a batch are merged into one row, whose values are the mean of
 # slope * x over the rows.  The update of a single row then takes the merged row.
-from .examples cimport Examples, Visit, Visited
-from .rows cimport Csr, Row, Stamps
+from .examples cimport BAD_ROW, FINISHED, Examples, Status, Visit, Visited
+from .rows cimport Csr, Row
 
 
 # A batch that is being merged.  A call of a kernel may end within a batch and the next call go on.
 cdef struct Merging:
     double* sums         # for every column the sum of slope * x over the rows merged; else 0
-    Stamps stamps        # of the columns that have been merged
-    void* columns        # these columns, in the type of the matrix, with room for one more than all
+    void* columns        # the columns merged, in the type of the matrix; some may be there twice
     double* values       # of the merged row
     Py_ssize_t n_columns
-    Py_ssize_t length    # the number of columns merged so far
+    Py_ssize_t length    # the number of entries of ``columns``: twice the columns of the matrix, at most
     bint begun           # whether the following describes a batch
     Py_ssize_t start     # the places in the order of the batch's first row ...
     Py_ssize_t stop      # ... and of the row after its last
@@ -58,18 +57,27 @@ cdef inline void begin_batch(Merging* at, Batches batches, Py_ssize_t batch) noe
     at.slopes = 0.0
 
 
-cdef inline void merge_row(
+# Lists every column once, so that there is room for one more row.
+cdef void list_once(Merging* at, Examples examples) noexcept nogil
+
+
+cdef inline Status merge_row(
     Merging* at, Examples examples, const Visit* visit, double slope
 ) noexcept nogil:
-    """Add the row of the visit, times the slope of its loss."""
+    """Add the row of the visit, times the slope of its loss; returns FINISHED or an error."""
+    cdef Py_ssize_t length = visit.now.length
+    if length > at.n_columns:
+        return BAD_ROW  # it names a column twice
     if slope != 0.0:
+        if at.length + length > 2 * at.n_columns:
+            list_once(at, examples)
         at.length = examples.ops.merge(
-            &examples.csr, &visit.now, visit.ahead, slope, at.sums, &at.stamps, at.columns,
-            at.length,
+            &examples.csr, &visit.now, visit.ahead, slope, at.sums, at.columns, at.length
         )
     at.slopes += slope
-    at.visited += visit.now.length
+    at.visited += length
     at.next += 1
+    return FINISHED
 
 
 cdef inline double mean_slope(const Merging* at) noexcept nogil:

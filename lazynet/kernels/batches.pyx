@@ -3,7 +3,7 @@
 The predictions of a batch are made with the weights before its step.  The rows, each times the slope
 of its loss, are added into a dense array of sums, and a list says which columns were touched.  The
 sums of these columns, divided by the number of rows, are the values of one merged row: the mean
-gradient.  The step is that of a single row with the slope 1.  A batch costs the nonzeros of its rows,
+gradient.  A column whose sum is 0 is left out: its gradient is 0.  The step is that of a single row with the slope 1.  A batch costs the nonzeros of its rows,
 and the update costs the columns that occur in them.
 
 Property: the weights after every step equal those of ``step_batch`` of the dense references
@@ -17,7 +17,7 @@ from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memset
 
 from .examples cimport Examples, Visited, pinned
-from .rows cimport Row, new_stamp
+from .rows cimport Row
 
 # The starts of a matrix of one empty row, for indices of any type.
 cdef int64_t[2] NO_STARTS
@@ -37,7 +37,6 @@ cdef class Merger:
 
     cdef void discard(self) noexcept:
         free(self.at.sums)
-        free(self.at.stamps.of_columns)
         free(self.at.columns)
         free(self.at.values)
         memset(&self.at, 0, sizeof(Merging))
@@ -53,10 +52,8 @@ cdef class Merger:
             # The system maps pages of memory as they are used, not before.
             at.sums = <double*> calloc(n + 1, sizeof(double))
             at.values = <double*> malloc((n + 1) * sizeof(double))
-            at.columns = malloc((n + 1) * sizeof(int64_t))
-            if at.sums == NULL or at.values == NULL or at.columns == NULL or not new_stamp(
-                &at.stamps, n
-            ):
+            at.columns = malloc((2 * n + 1) * sizeof(int64_t))
+            if at.sums == NULL or at.values == NULL or at.columns == NULL:
                 self.discard()
                 raise MemoryError(f"no memory to merge rows of {n} columns")
             at.n_columns = n
@@ -77,17 +74,27 @@ cdef class Merger:
             self.discard()
 
 
-cdef Row merged_row(Merging* at, Examples examples) noexcept nogil:
+cdef inline Row taken(Merging* at, Examples examples, double divisor) noexcept nogil:
+    """The columns whose sums are not 0, with the sums over ``divisor``; all sums are 0 again."""
     cdef Row row
-    row.values, row.columns, row.length = at.values, at.columns, at.length
-    examples.merged_ops.take_merged(
-        &at.stamps, at.n_columns, at.sums, <double> (at.stop - at.start), at.columns, at.values,
-        at.length,
+    row.values, row.columns = at.values, at.columns
+    row.length = examples.merged_ops.take_merged(
+        at.n_columns, at.sums, divisor, at.columns, at.values, at.length
     )
+    return row
+
+
+cdef Row merged_row(Merging* at, Examples examples) noexcept nogil:
+    cdef Row row = taken(at, examples, <double> (at.stop - at.start))
     at.begun = False
     at.length = 0
-    new_stamp(&at.stamps, at.n_columns)  # the memory is there
     return row
+
+
+cdef void list_once(Merging* at, Examples examples) noexcept nogil:
+    cdef Row row = taken(at, examples, 1.0)
+    examples.merged_ops.expand(&row, at.sums, 1.0)
+    at.length = row.length
 
 
 cdef Row empty_row(const Merging* at) noexcept nogil:

@@ -307,7 +307,9 @@ cdef int walk_batches(
             if not (isfinite(prediction) and isfinite(rate * slope)):
                 status = OVERFLOWED
                 break
-            merge_row(merging, examples, &at, slope)
+            status = merge_row(merging, examples, &at, slope)
+            if status != FINISHED:
+                break
             touched += at.now.length
             if touched > PATIENCE:
                 status = PAUSED

@@ -213,9 +213,9 @@ typedef struct {
     void (*positive_update)(const lazynet_csr *, const lazynet_row *row, ptrdiff_t ahead,
                             double *stored, double shift, double step);
     ptrdiff_t (*merge)(const lazynet_csr *, const lazynet_row *row, ptrdiff_t ahead, double factor,
-                       double *sums, lazynet_stamps *stamps, void *columns, ptrdiff_t n);
-    void (*take_merged)(const lazynet_stamps *stamps, ptrdiff_t n_columns, double *sums,
-                        double divisor, void *columns, double *values, ptrdiff_t n);
+                       double *sums, void *columns, ptrdiff_t n);
+    ptrdiff_t (*take_merged)(ptrdiff_t n_columns, double *sums, double divisor, void *columns,
+                             double *values, ptrdiff_t n);
 } lazynet_row_ops;
 
 /* The operations for these types of values and of indices at a vector level (rows.c).  Only the

@@ -82,11 +82,9 @@ cdef extern from "rows.h" nogil:
         void (*positive_update)(const Csr*, const Row* row, Py_ssize_t ahead, double* stored,
                                 double shift, double step) noexcept nogil
         Py_ssize_t (*merge)(const Csr*, const Row* row, Py_ssize_t ahead, double factor,
-                            double* sums, Stamps* stamps, void* columns,
-                            Py_ssize_t n) noexcept nogil
-        void (*take_merged)(const Stamps* stamps, Py_ssize_t n_columns, double* sums,
-                            double divisor, void* columns, double* values,
-                            Py_ssize_t n) noexcept nogil
+                            double* sums, void* columns, Py_ssize_t n) noexcept nogil
+        Py_ssize_t (*take_merged)(Py_ssize_t n_columns, double* sums, double divisor,
+                                  void* columns, double* values, Py_ssize_t n) noexcept nogil
 
     enum:
         LANES "LAZYNET_LANES"
@@ -95,7 +93,6 @@ cdef extern from "rows.h" nogil:
         int wide_values, int wide_indices, int level)
     int best_level "lazynet_best_level"()
     bint make_room "lazynet_make_room"(Room* room, size_t size)
-    bint new_stamp "lazynet_new_stamp"(Stamps* stamps, Py_ssize_t n_columns)
     void prefetch "LAZYNET_PREFETCH_READ"(const void* address)
     int64_t read_once "lazynet_read_once"(const int64_t* index)
     double soft "lazynet_soft"(double z, double shift)

@@ -8,9 +8,10 @@ features of its example.
 
 Every class but one is made by ``Class(n_features, *, loss, l1, l2, fit_intercept, epsilon, ...)``
 with the parameters of its rule besides, and has ``step(indices, values, target, weight=1)``,
-``weights``, ``intercept`` and the step count ``t``.  A penalty that the algorithm does not have is
-refused unless it is 0.  The exception is ``DenseDualAscent``, which has a variable for every
-example: it is made with all examples, and ``step(i)`` visits example i.
+``weights``, ``intercept`` and the step count ``t``.  The ``Dense...`` classes of rules that learn
+from batches have ``step_batch(examples)`` too: one step on the mean gradient.  A penalty that the
+algorithm does not have is refused unless it is 0.  The exception is ``DenseDualAscent``, which has
+a variable for every example: it is made with all examples, and ``step(i)`` visits example i.
 
 ``Stepper`` takes the place of the compiled ``lazynet.Stepper`` for SGD and FoBoS: its parameters
 and methods have the same names.

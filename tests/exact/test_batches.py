@@ -1,5 +1,6 @@
 """A step on a batch: the mean of the gradients, one shrink, equal to the dense references."""
 
+import contextlib
 import dataclasses
 import warnings
 from fractions import Fraction
@@ -231,7 +232,7 @@ def test_a_pass_in_chunks_gives_the_same_bits(rule, average, monkeypatch):
     if average is not None and rule != "fobos":
         return
     X, y = corpus()
-    found = []
+    found, told = [], []
     for largest in (2**13, 64, 5):
         monkeypatch.setattr("lazynet.training._LARGEST_CHUNK", largest)
         chosen = plan(rule=rule, l1=1e-3, fit_intercept=True, average=average)
@@ -240,8 +241,9 @@ def test_a_pass_in_chunks_gives_the_same_bits(rule, average, monkeypatch):
         losses = np.zeros(1)
         assert run_pass([learner], None, 3, None, losses) == 3 + 13
         found.append([*learner.engine.model(), learner.engine.intercept])
-        assert losses[0] == pytest.approx(400 * 0.69, rel=0.2)
+        told.append(losses[0])
     assert found[0] == found[1] == found[2]
+    np.testing.assert_allclose(told, told[0], rtol=1e-12)
 
 
 @pytest.mark.parametrize("values", [np.float32, np.float64])
@@ -265,6 +267,20 @@ def test_every_vector_level_gives_the_same_bits(rule, values, indices):
         seen[used] = engine.weights()
     for weights in seen.values():
         np.testing.assert_array_equal(weights, seen[0])
+
+
+@pytest.mark.parametrize("rule", ["fobos", AdaGrad(alpha=0.1), RDA(gamma=1.0)], ids=repr)
+def test_gradients_that_cancel(rule):
+    """Rows that take back what the rows before them gave: a column is merged again and again."""
+    there, back = np.array([[1.0, -2.0, 0.5, 0.0, 3.0]]), np.array([[-1.0, 2.0, 0.0, 0.0, 0.0]])
+    X = sparse.csr_matrix(np.vstack([*[there, -there] * 20, back, [[0.0, 0.0, 0.0, 1.0, 0.0]]]))
+    y = np.ones(X.shape[0])
+    chosen = dataclasses.replace(plan(loss="hinge", rule=rule, l1=1e-3), batch_size=42)
+    engine, twin = chosen.new_engine(5), BoundedTwin.of_plan(chosen, 5, 1024.0)
+    engine.take(examples_of(chosen, X, y), chosen.steps(rows(42), 0), chosen.task(engine))
+    twin.step_batch([(X[i].indices.tolist(), X[i].data.tolist(), 1.0, 1.0) for i in range(42)])
+    assert twin.distance(engine.weights(), 0.0) <= twin.bound
+    assert np.flatnonzero(engine.weights()).tolist() == [0, 1, 3]
 
 
 @pytest.mark.parametrize("rule", ["fobos", AdaGrad(), RDA()], ids=repr)
@@ -428,7 +444,7 @@ def test_what_takes_one_row_in_a_step_is_refused(options, name):
 def test_a_size_that_is_no_number_of_rows_is_refused(size, error):
     X, y = make_data(n=20)
     for estimator in (LazyNetClassifier, LazyNetRegressor):
-        with pytest.raises(error, match="^batch_size must be"):
+        with pytest.raises(error, match=r"^batch_size must be"):
             estimator(batch_size=size).fit(X, y)
 
 
@@ -450,11 +466,12 @@ def test_a_row_that_cannot_be_read_is_named():
         hostile = X.copy()
         examples = examples_of(chosen, hostile, y)
         # Made hostile after the checks at the door.
-        hostile.indices[hostile.indptr[5]] = 1000
+        row = next(i for i in range(3, 8) if X.indptr[i] < X.indptr[i + 1])
+        hostile.indices[X.indptr[row]] = 1000
         steps = chosen.steps(rows(20), 0)
-        with pytest.raises(ValueError, match="row 5 cannot be read at step 0"):
+        with pytest.raises(ValueError, match=f"row {row} cannot be read at step 0"):
             engine.take(examples, steps, chosen.task(engine))
-        hostile.indices[hostile.indptr[5]] = X.indices[X.indptr[5]]
+        hostile.indices[X.indptr[row]] = X.indices[X.indptr[row]]
         again, fresh = chosen.new_engine(40), chosen.new_engine(40)
         again.take(examples, steps, chosen.task(again))
         fresh.take(examples, chosen.steps(rows(20), 0), chosen.task(fresh))
@@ -468,7 +485,7 @@ def test_a_model_that_overflows_is_left_as_it_was(rule):
     model = LazyNetClassifier(**options).partial_fit(X, y, classes=[0, 1])
     before = weights_of(model)
     with pytest.raises(FloatingPointError):
-        model.partial_fit(X * 1e308, y).partial_fit(X * 1e308, y)
+        model.partial_fit(X * 1e200, y)
     np.testing.assert_array_equal(weights_of(model), before)
 
 
@@ -528,16 +545,13 @@ def test_engines_survive_hostile_matrices_and_orders(rule, data):
         size = data.draw(st.sampled_from([1, 2, 3, 2**62]))
         chosen = dataclasses.replace(plan(rule=rule, l1=0.1), batch_size=size)
         engine = chosen.new_engine(n_columns)
-        steps = chosen.steps(order, 0).__class__ and Batches(
-            order, size, *[np.ones(chosen.n_steps(len(order)))] * 2,
-            *[np.zeros(chosen.n_steps(len(order)))] * 2, None, None, merger,
-        )  # fmt: skip
+        n_steps = chosen.n_steps(len(order))
+        scalars = [np.ones(n_steps)] * 2 + [np.zeros(n_steps)] * 2
+        steps = Batches(order, size, *scalars, None, None, merger)
         task = chosen.task(engine)
         first = data.draw(st.integers(-2, 6))
-        try:
+        with contextlib.suppress(ValueError):
             engine._run_batches(examples, steps, task, first)
-        except ValueError:
-            pass
         assert engine.weights().shape == (n_columns,)
 
 

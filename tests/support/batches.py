@@ -1,4 +1,4 @@
-"""Engines that learn from batches of the rows that Hypothesis draws; and engines that do it wrong."""
+"""Engines that learn from batches of rows that Hypothesis draws; some of them do it wrongly."""
 
 import dataclasses
 import itertools
@@ -84,9 +84,7 @@ class DividesByTheSize(OverBatches):
 
     def step(self, start, stop):
         problem, share = self.problem, (stop - start) / self.plan.batch_size
-        self.examples = examples_of(
-            self.plan, problem.X, problem.y, problem.importances * share
-        )
+        self.examples = examples_of(self.plan, problem.X, problem.y, problem.importances * share)
         return super().step(start, stop)
 
 
