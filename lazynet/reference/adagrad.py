@@ -126,6 +126,12 @@ class DenseAdaGrad(_AdaGrad):
 
         The squared gradients are the squares of the mean gradient.  Where the rates follow the
         data, all rows of the batch are measured, one after the other, before the first prediction.
+
+        >>> twin = DenseAdaGrad(1, loss="squared_error", alpha=1.0, delta=0.0)
+        >>> twin.step_batch([([0], [1.0], 4.0, 1.0), ([0], [1.0], 8.0, 1.0)])
+        [0.0, 0.0]
+        >>> twin.G, twin.weights  # the mean gradient is -6
+        ([36.0], [1.0])
         """
         for _, values, _, _ in batch:
             self._measure(values)

@@ -57,7 +57,14 @@ class DenseAverage(DenseReference):
         return p
 
     def step_batch(self, batch: Sequence[Example]) -> list[Any]:
-        """Learn from a batch and count the iterate; return the predictions made before."""
+        """Learn from a batch and count the iterate; return the predictions made before.
+
+        >>> twin = DenseAverage(1, loss="squared_error", schedule=lambda t: 0.25)
+        >>> for _ in range(2):
+        ...     _ = twin.step_batch([([0], [1.0], 4.0, 1.0), ([0], [1.0], 12.0, 1.0)])
+        >>> twin.weights, twin.averages  # 2 and 3.5
+        ([3.5], [2.75])
+        """
         predictions = super().step_batch(batch)
         self._count()
         return predictions

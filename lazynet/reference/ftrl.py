@@ -117,6 +117,12 @@ class DenseFTRL:
 
         The penalty counts on every step, beside the mean loss of the step's batch.  Where the rates
         follow the data, all rows of the batch are measured before the first prediction.
+
+        >>> twin = DenseFTRL(1, loss="squared_error", l1=1.0, alpha=1.0, beta=0.0)
+        >>> twin.step_batch([([0], [1.0], 4.0, 1.0), ([0], [1.0], 8.0, 1.0)])
+        [0.0, 0.0]
+        >>> twin.weights  # the mean gradient is -6, and (6 - 1) / 6
+        [0.8333333333333334]
         """
         for _, values, _, _ in batch:
             self.scale.count(sum(abs(x) for x in values))

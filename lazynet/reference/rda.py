@@ -111,6 +111,12 @@ class DenseRDA:
 
         t counts the steps.  Where gamma follows the data, all rows of the batch are measured before
         the first prediction.
+
+        >>> twin = DenseRDA(1, loss="squared_error", l1=0.5, gamma=2.0)
+        >>> twin.step_batch([([0], [1.0], 4.0, 1.0), ([0], [1.0], 8.0, 1.0)])
+        [0.0, 0.0]
+        >>> twin.weights  # the mean gradient is -6, and (6 - 0.5) / (0 + 2)
+        [2.75]
         """
         for _, values, _, _ in batch:
             self.scale.count(math.sqrt(sum(x * x for x in values)))
