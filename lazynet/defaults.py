@@ -112,15 +112,19 @@ def resolved_rule(
     return suited.settled()
 
 
-def resolved_schedule(schedule: Any, rule: Rule, *, eta0: float | None, form: Form) -> Schedule:
+def resolved_schedule(
+    schedule: Any, rule: Rule, *, eta0: float | None, form: Form, batch_size: int = 1
+) -> Schedule:
     """The schedule that ``schedule`` is or, for "auto", the schedule that suits the rule.
 
     >>> resolved_schedule("auto", FoBoS(), eta0=0.5, form=Clock())
     Power()
+    >>> resolved_schedule("auto", FoBoS(), eta0=None, form=Clock(), batch_size=16)
+    Power()
     """
     if not is_auto(schedule):
         return schedule
-    alike = isinstance(rule, (FoBoS, SGD)) and form == Clock()
+    alike = isinstance(rule, (FoBoS, SGD)) and form == Clock() and batch_size == 1
     found = FromData() if alike and eta0 is None else Power()
     return check_schedule("schedule", found)
 

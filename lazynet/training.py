@@ -24,10 +24,11 @@ from lazynet.engines.base import Engine
 from lazynet.engines.outputs import OutputsEngine
 from lazynet.engines.wear import Wear
 from lazynet.forms import Clock, Form
+from lazynet.kernels.batches import Batches, Merger
 from lazynet.kernels.examples import Examples, Steps
 from lazynet.kernels.objective import loss_of_predictions, total_loss, weight_sums
 from lazynet.losses import Loss
-from lazynet.params import FLAG, SettledFields, table
+from lazynet.params import FLAG, Integer, SettledFields, table
 from lazynet.penalties import ElasticNet
 from lazynet.problems import Problems
 from lazynet.progress import Progress
@@ -87,7 +88,7 @@ class Plan(SettledFields):
     with the scale of the rates and the length of the run, which depend on the data.
     """
 
-    _kinds = table(fit_intercept=FLAG, softmax=FLAG)
+    _kinds = table(fit_intercept=FLAG, softmax=FLAG, batch_size=Integer(least=1))
     loss: Loss
     penalty: ElasticNet
     rule: Rule
@@ -99,6 +100,7 @@ class Plan(SettledFields):
     """Whether the classes share the softmax as their loss."""
     dtype: str = "float64"
     """The type of the weights where several outputs are learned in one pass."""
+    batch_size: int = 1
 
     @classmethod
     def of(cls, p: Any) -> Plan:
@@ -113,6 +115,7 @@ class Plan(SettledFields):
             p.fit_intercept,
             getattr(p, "multi_class", "ovr") == "multinomial",
             getattr(p, "dtype", "float64"),
+            getattr(p, "batch_size", 1),
         )
         plan._check_together()
         return plan
@@ -140,9 +143,11 @@ class Plan(SettledFields):
         if self.dtype != "float64" and (self.average is not None or not self.joins_outputs):
             raise ValueError(
                 f"dtype={self.dtype!r} is for outputs that are learned in one pass, by one of the "
-                f"rules {_joining()} with engine='clock', without positive=True and without an "
-                f"average"
+                f"rules {_joining()} with engine='clock', without positive=True, without an "
+                f"average and with batch_size=1"
             )
+        if self.batch_size > 1:
+            self._check_batches()
         if not rule.has_state:
             return
         for name, is_default in (
@@ -158,7 +163,9 @@ class Plan(SettledFields):
     @property
     def joins_outputs(self) -> bool:
         """Whether one engine can learn several outputs in one pass."""
-        if algorithm_of(self.rule).outputs is None or self.penalty.positive:
+        if algorithm_of(self.rule).outputs is None:
+            return False
+        if self.penalty.positive or self.batch_size > 1:
             return False
         return self.rule.has_state or (
             self.form == Clock() and not (self.adaptive and self.average is not None)
@@ -179,7 +186,8 @@ class Plan(SettledFields):
         if not self.joins_outputs:
             raise ValueError(
                 f"multi_class='multinomial' needs one of the rules {_joining()} with "
-                f"engine='clock' and without positive=True, got rule={self.rule!r}"
+                f"engine='clock', without positive=True and with batch_size=1, got "
+                f"rule={self.rule!r}"
             )
 
     def _check_positive(self) -> None:
@@ -193,6 +201,24 @@ class Plan(SettledFields):
                 raise ValueError(
                     f"positive=True does not go with {name}={given!r}: write {name}={write}"
                 )
+
+    def _check_batches(self) -> None:
+        """Refuse what cannot take a step on several rows."""
+        for name, given, takes, write in (
+            ("rule", self.rule, self.rule.takes_batches, "'adagrad'"),
+            ("engine", self.form, self.form == Clock(), "'clock'"),
+            ("schedule", self.schedule, not self.adaptive, "'power'"),
+            ("positive", True, not self.penalty.positive, "False"),
+        ):
+            if not takes:
+                raise ValueError(
+                    f"batch_size={self.batch_size} does not go with {name}={given!r}, which takes "
+                    f"one row in a step: write {name}={write}, or batch_size=1"
+                )
+
+    def n_steps(self, n_rows: int) -> int:
+        """The number of steps of a pass over ``n_rows`` rows; the last may have fewer rows."""
+        return -(-n_rows // self.batch_size)
 
     def check_start(self, name: str, weights: NDArray[np.float64]) -> None:
         """Refuse to start from weights called ``name`` that the plan forbids."""
@@ -239,6 +265,7 @@ class Plan(SettledFields):
             self.fit_intercept,
             self.softmax,
             self.dtype,
+            self.batch_size,
         )
 
     def with_schedule(self, schedule: Schedule) -> Plan:
@@ -367,20 +394,23 @@ class Plan(SettledFields):
 
     def steps(
         self, order: NDArray[np.int64], t: int, predictions: NDArray[np.float64] | None = None
-    ) -> Steps:
+    ) -> Steps | Batches:
         """The chunk of steps that visits the rows ``order``, starting with step ``t``.
 
-        Each step writes the prediction before its update to ``predictions``.
+        The prediction for every row, made before its update, is written to ``predictions``.
         """
-        stop = t + len(order)
+        n_steps = self.n_steps(len(order))
+        stop = t + n_steps
         # Where the clock computes the rates itself, it reads none of these.
         scheduled = self.rule.scheduled and not self.adaptive
-        rates = checked_rates(self.schedule, t, stop) if scheduled else np.ones(len(order))
+        rates = checked_rates(self.schedule, t, stop) if scheduled else np.ones(n_steps)
         shrinking = Rule() if self.adaptive else self.rule
         shrink = shrinking.shrinks(rates, self.penalty, t)
         counts = None if self.average is None else checked_counts(self.average, t, stop)  # type: ignore[arg-type]
-        low = lost_digits(shrink)
-        return Steps(order, rates, shrink.keep, low, shrink.pull, counts, predictions)
+        scalars = rates, shrink.keep, lost_digits(shrink), shrink.pull, counts, predictions
+        if self.batch_size > 1:
+            return Batches(order, self.batch_size, *scalars)
+        return Steps(order, *scalars)
 
 
 def check_rate_parameters(
@@ -415,18 +445,21 @@ class Learner:
     def __post_init__(self) -> None:
         self.task = self.plan.task(self.engine)
 
-    def visit(self, steps: Steps, t: int, judged: bool) -> float:
+    def visit(self, steps: Steps | Batches, t: int, judged: bool, merger: Merger) -> float:
         """Take the steps, the first of which is step ``t`` of the run.
 
         Returns the sum of the losses of the predictions before each update, if they are ``judged``.
+        ``merger`` has the memory in which the rows of a batch are merged.
         """
-        if judged:
+        if isinstance(steps, Batches):
+            steps = steps.with_predictions(np.empty(steps.n_rows) if judged else None, merger)
+        elif judged:
             steps = steps.with_predictions(np.empty(len(steps)))
         self.engine.take(self.examples, steps, self.task, t)
         return self.loss_before(steps) if judged else 0.0
 
-    def loss_before(self, steps: Steps) -> float:
-        """The sum of importance times loss over steps, of the predictions before each update."""
+    def loss_before(self, steps: Steps | Batches) -> float:
+        """The sum of importance times loss over rows, of the predictions before each update."""
         loss = self.plan.loss
         return loss_of_predictions(self.examples, steps, loss.code, loss.epsilon)
 
@@ -457,8 +490,9 @@ class OutputsLearner:
         self.task = self.plan.task(self.engine)
         self.targets = self.problems.block(self.first, self.engine.n_outputs)
 
-    def visit(self, steps: Steps, t: int, judged: bool) -> float:
+    def visit(self, steps: Steps | Batches, t: int, judged: bool, merger: Merger) -> float:
         """As ``Learner.visit``."""
+        assert isinstance(steps, Steps), "outputs in batches have an engine each"
         losses = np.zeros(self.engine.n_outputs)
         self.engine.learn(
             self.examples, self.targets, steps, self.task, t, losses, self.plan.softmax
@@ -545,33 +579,39 @@ def run_pass(
     learners.  No learner depends on another one.
     """
     first = learners[0]
-    n_steps = first.examples.n_rows if order is None else len(order)
+    n_rows = first.examples.n_rows if order is None else len(order)
     workers = Workers(1) if workers is None else workers
     shares = [range(k, len(learners), workers.n_threads) for k in range(workers.n_threads)]
-    for start, stop in spans(n_steps, _chunk_length(learners)):
+    # Memory in which a thread merges the rows of a batch, for all chunks.
+    mergers = [Merger() for _ in shares]
+    for start, stop in spans(n_rows, _chunk_length(learners)):
         rows = np.arange(start, stop) if order is None else order[start:stop]
-        steps = first.plan.steps(rows, t + start)
+        first_step = t + start // first.plan.batch_size
+        steps = first.plan.steps(rows, first_step)
 
-        def visit(share: range, steps: Steps = steps, t: int = t + start) -> None:
+        def visit(share: range, steps: Steps | Batches = steps, t: int = first_step) -> None:
             for number in share:
                 workers.check()
-                loss = learners[number].visit(steps, t, losses is not None)
+                loss = learners[number].visit(steps, t, losses is not None, mergers[share.start])
                 if losses is not None:
                     losses[number] += loss
 
         workers.each(shares, visit)
         if progress is not None:
             progress.advance(stop - start)
-    return t + n_steps
+    return t + first.plan.n_steps(n_rows)
 
 
 def _chunk_length(learners: Sequence[AnyLearner]) -> int:
-    """The number of steps in a chunk: fewer for several learners where rows are long."""
-    examples = learners[0].examples
-    if len(learners) == 1 or not examples.n_values:
-        return _LARGEST_CHUNK
-    rows = _NONZEROS_OF_A_CHUNK * examples.n_rows // examples.n_values
-    return min(max(rows, 1), _LARGEST_CHUNK)
+    """The number of rows in a chunk: fewer for several learners where rows are long.
+
+    A chunk ends where a batch ends.
+    """
+    examples, size = learners[0].examples, learners[0].plan.batch_size
+    rows = _LARGEST_CHUNK
+    if len(learners) > 1 and examples.n_values:
+        rows = min(rows, _NONZEROS_OF_A_CHUNK * examples.n_rows // examples.n_values)
+    return max(rows // size, 1) * size
 
 
 class Stopping:
@@ -834,15 +874,15 @@ def _one_epoch(
 ) -> tuple[EpochRecord, int]:
     """Train for one epoch; returns its line of the history and the next t."""
     losses = np.zeros(len(learners))
-    n_steps = orders.n_rows if order is None else len(order)
-    progress = Progress(n_steps, verbose > 0, f"epoch {epoch + 1}")
+    n_rows = orders.n_rows if order is None else len(order)
+    progress = Progress(n_rows, verbose > 0, f"epoch {epoch + 1}")
     began = time.perf_counter()
     try:
         t = run_pass(learners, order, t, progress, losses, workers)
     finally:
         progress.close()
     seconds = time.perf_counter() - began
-    loss = float(losses.sum()) / n_steps
+    loss = float(losses.sum()) / n_rows
     return EpochRecord(epoch=epoch, progressive_loss=loss, seconds=seconds), t
 
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from lazynet.engines.wear import Wear
 from lazynet.kernels import averages as averages_kernel
+from lazynet.kernels.batches import Batches
 from lazynet.kernels.examples import (
     DEFECTS,
     STATUS_BAD_ROW,
@@ -124,6 +125,12 @@ class Engine:
 
     def _run(self, examples: Examples, steps: Steps, task: Task, first: int) -> tuple[int, int]:
         """Call the kernel once; returns its status and the first step not taken."""
+        raise NotImplementedError
+
+    def _run_batches(
+        self, examples: Examples, batches: Batches, task: Task, first: int
+    ) -> tuple[int, int]:
+        """Call the kernel for steps on batches once; returns as ``_run`` does."""
         raise NotImplementedError
 
     def _sweep(self) -> None:
@@ -253,10 +260,18 @@ class Engine:
             {name: getattr(self, name)[:length] for name, length in self._written().items()},
         )
 
-    def take(self, examples: Examples, steps: Steps, task: Task, t: int = 0) -> None:
+    def take(self, examples: Examples, steps: Steps | Batches, task: Task, t: int = 0) -> None:
         """Take all steps of the chunk; its first step is step ``t`` of the run."""
+
+        def run(first: int) -> tuple[int, int]:
+            if isinstance(steps, Batches):
+                return self._run_batches(examples, steps, task, first)
+            return self._run(examples, steps, task, first)
+
+        if isinstance(steps, Batches):
+            steps.begin()
         take_until_done(
-            lambda first: self._run(examples, steps, task, first),
+            run,
             len(steps),
             t,
             examples,

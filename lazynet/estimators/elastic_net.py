@@ -115,6 +115,7 @@ class _ElasticNetModel(SparseLinear):
         validation_fraction=Number(above=0, below=1),
         fit_intercept=FLAG,
         positive=FLAG,
+        batch_size=Integer(least=1),
         shuffle=FLAG,
         random_state=SEED,
         warm_start=FLAG,
@@ -158,7 +159,9 @@ class _ElasticNetModel(SparseLinear):
             positive=p.positive,
         )
         check_rate_parameters(p.rule, self.schedule, p.eta0, default=AUTO)
-        p.schedule = resolved_schedule(p.schedule, p.rule, eta0=p.eta0, form=p.engine)
+        p.schedule = resolved_schedule(
+            p.schedule, p.rule, eta0=p.eta0, form=p.engine, batch_size=p.batch_size
+        )
         p.plan = Plan.of(p)
         return p
 
@@ -263,7 +266,7 @@ class _ElasticNetModel(SparseLinear):
         n_rows = X.shape[0] if rows is None else len(rows)
         sizes = sizes_of(X, p.plan.sizes)
         self._find_l1(p, X, problems, sizes, rows)
-        steps_of_an_epoch = n_rows if order is None else order.shape[-1]
+        steps_of_an_epoch = p.plan.n_steps(n_rows if order is None else order.shape[-1])
         listed = None if order is None or order.ndim == 1 else len(order)
         if p.max_iter is None:
             p.max_iter = listed or found_epochs(n_rows, X.shape[1], self._takes_margin_losses)
@@ -555,7 +558,7 @@ class _ElasticNetModel(SparseLinear):
             )
         self._find_l1(p, X, problems)
         targets, counts = problems[0]
-        n_steps = affordable_rows(X, max_rows, epochs) * epochs
+        n_steps = p.plan.n_steps(affordable_rows(X, max_rows, epochs)) * epochs
         plan = p.plan.known(self._scale_of_rates(p, X, weights), n_steps)
         return verify(plan, X, targets, counts, max_rows, epochs)
 
@@ -750,6 +753,12 @@ class LazyNetClassifier(SparseClassifier, _ElasticNetModel):
         Keep every weight at 0 or above: a step that would take a weight of its row below 0 sets it
         to 0.  The intercept may be negative.  For "fobos" and "sgd" with ``engine="clock"`` and
         without an average; with several classes every class has weights of one sign.
+    batch_size : int, default=1
+        The number of rows that a step learns from: the next rows of the epoch, predicted with the
+        same weights; the gradient is the mean of their gradients, and one shrink follows.  An epoch
+        of n rows has ceil(n / batch_size) steps, and the last step may have fewer rows.  Above 1,
+        ``schedule="auto"`` is "power"; the rules "saga" and "carpenter_inexact", ``FromData()``,
+        ``positive`` and engines other than "clock" are refused.
     shuffle : bool, default=True
         Visit the rows in a new random order in each epoch.  Without shuffling and without an
         intercept, row i of epoch e is step t = e*n + i.
@@ -871,6 +880,7 @@ class LazyNetClassifier(SparseClassifier, _ElasticNetModel):
         validation_fraction: float = VALIDATION_FRACTION,
         fit_intercept: bool = True,
         positive: bool = False,
+        batch_size: int = 1,
         shuffle: bool = True,
         random_state: int | np.random.RandomState | None = None,
         class_weight: ClassWeightLike | None = None,
@@ -1225,6 +1235,7 @@ class LazyNetRegressor(SparseRegressor, _ElasticNetModel):
         validation_fraction: float = VALIDATION_FRACTION,
         fit_intercept: bool = True,
         positive: bool = False,
+        batch_size: int = 1,
         shuffle: bool = True,
         random_state: int | np.random.RandomState | None = None,
         warm_start: bool = False,
