@@ -40,6 +40,7 @@ from lazynet.schedules import (
 )
 from lazynet.threads import Workers
 from lazynet.transactions import Undo
+from lazynet.units import Units
 
 # Steps of a chunk: the arrays of a longer chunk would leave the cache while they are used.
 _LARGEST_CHUNK = 2**13
@@ -472,8 +473,14 @@ class Orders:
 class Epoch:
     """The argument of a callback of ``fit``; what costs a pass is computed when it is read."""
 
-    def __init__(self, record: EpochRecord, t: int, learners: Sequence[Learner]) -> None:
-        self._learners = learners
+    def __init__(
+        self,
+        record: EpochRecord,
+        t: int,
+        learners: Sequence[Learner],
+        units: Units | None = None,
+    ) -> None:
+        self._learners, self._units = learners, units
         self._parts: tuple[float, float, int] | None = None
         self.epoch = record["epoch"]
         """The number of the epoch, from 0 on."""
@@ -511,12 +518,21 @@ class Epoch:
     @property
     def coef(self) -> NDArray[np.float64]:
         """A copy of the weights, a row for every problem."""
-        return np.vstack([learner.engine.model() for learner in self._learners])
+        found = np.vstack([learner.engine.model() for learner in self._learners])
+        return found if self._units is None else self._units.weights(found)
 
     @property
     def intercept(self) -> NDArray[np.float64]:
         """The intercept of every problem."""
-        return np.array([learner.engine.model_intercept for learner in self._learners])
+        return np.array([intercept_of(learner.engine, self._units) for learner in self._learners])
+
+
+def intercept_of(engine: Engine, units: Units | None) -> float:
+    """The intercept of a model of rows as they are, that has learned in these units."""
+    if units is None:
+        return engine.model_intercept
+    moved = units.moved
+    return units.intercept(engine.model_at(moved) / units.sizes[moved], engine.model_intercept)
 
 
 def evaluated(learners: Sequence[Learner]) -> tuple[float, float, int]:
@@ -607,6 +623,7 @@ def train(
     validate: Callable[[], tuple[float, float]] | None = None,
     columns: NDArray[Any] | None = None,
     workers: Workers | None = None,
+    units: Units | None = None,
 ) -> Run:
     """Train for up to ``max_iter`` epochs.
 
@@ -619,6 +636,8 @@ def train(
     epoch.  Its loss is the least: the loss on the rows that are held out, which judges the weights
     at the end of the epoch; or else the progressive loss, which judges the weights of the whole
     epoch, of which the last have learned most.
+
+    ``units`` are those of the rows; a callback sees the model of rows as they were given.
     """
     history: list[EpochRecord] = []
     best = BestEpoch(learners, columns) if columns is not None else None
@@ -640,7 +659,7 @@ def train(
             judged = line.get("validation_loss", line["progressive_loss"])
             if best is not None:
                 best.after(epoch, t, judged)
-            if callback is not None and _asks_to_stop(callback, Epoch(line, t, learners)):
+            if callback is not None and _asks_to_stop(callback, Epoch(line, t, learners, units)):
                 ended = True
                 break
             if stopping.after(judged):

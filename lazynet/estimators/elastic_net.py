@@ -31,6 +31,7 @@ from lazynet.defaults import (
     is_auto,
     resolved_rule,
     resolved_schedule,
+    takes_units,
 )
 from lazynet.engines.base import Engine, refuse_overflow
 from lazynet.estimators.base import (
@@ -75,10 +76,12 @@ from lazynet.training import (
     Run,
     Stopping,
     check_rate_parameters,
+    intercept_of,
     run_pass,
     train,
 )
 from lazynet.transactions import all_or_nothing, at_rest
+from lazynet.units import Units
 from lazynet.validation import HeldOut, Problem, copied_rows, split
 
 Callback = Callable[[Epoch], Any]
@@ -119,6 +122,8 @@ class _ElasticNetModel(SparseLinear):
     t_: int
     eta0_: float
     l1_: float
+    #: the units in which the engines have learned; None for those of the rows
+    units_: Units | None = None
     history_: list[EpochRecord]
     _engines: list[Engine]
     #: the scale of the rates; None as long as the rates have none
@@ -151,7 +156,25 @@ class _ElasticNetModel(SparseLinear):
         check_rate_parameters(p.rule, self.schedule, p.eta0, default=AUTO)
         p.schedule = resolved_schedule(p.schedule, p.rule, eta0=p.eta0, form=p.engine)
         p.plan = Plan.of(p)
+        p.chooses_units = p.finds_l1 and not p.l2 and p.plan.sizes is not None
         return p
+
+    def _find_units(
+        self, p: SimpleNamespace, X: sparse.csr_matrix, rows: NDArray[np.int64] | None = None
+    ) -> Units | None:
+        """The units in which a fit learns; None for those of the rows.
+
+        A penalty that is given acts on the weights as they are, and a rate that is given belongs to
+        the rows as they are.  A model that goes on learning keeps its units.
+        """
+        if not p.chooses_units:
+            return None
+        if p.warm_start and self.__sklearn_is_fitted__():
+            return self.units_
+        n_rows = X.shape[0] if rows is None else len(rows)
+        if not takes_units(n_rows, X.shape[1], self._takes_margin_losses):
+            return None
+        return Units.of(X, rows, centred=p.fit_intercept)
 
     def _find_l1(
         self,
@@ -246,11 +269,14 @@ class _ElasticNetModel(SparseLinear):
             )
         generator = new_generator(p.random_state) if p.shuffle or p.early_stopping else None
         problems = self._problems(X, y, weights)
-        rows, held_out = None, None
+        rows, held, held_out = None, None, None
         if p.early_stopping and generator is not None:
             labels = self._labels(y)
             rows, held = split(X.shape[0], p.validation_fraction, generator, labels)
             _check_weights_of_parts(weights, rows, held)
+        units = self._find_units(p, X, rows)
+        X = X if units is None else units.rows(X)
+        if held is not None:
             held_out = HeldOut(X, problems, held, labels, p.loss)
         n_rows = X.shape[0] if rows is None else len(rows)
         sizes = sizes_of(X, p.plan.sizes)
@@ -266,9 +292,9 @@ class _ElasticNetModel(SparseLinear):
             raise ValueError(f"sample_order has {listed} epochs, fewer than max_iter={p.max_iter}")
         if callback is not None and not callable(callback):
             raise TypeError(f"callback must be callable, got {type(callback).__name__}")
-        engines = self._first_engines(p, plan, X.shape[1], len(problems))
+        engines = self._first_engines(p, plan, X.shape[1], len(problems), units)
         if coef_init is not None or intercept_init is not None:
-            self._load_initial(p, engines, coef_init, intercept_init)
+            self._load_initial(p, engines, coef_init, intercept_init, units)
         warnings = _doubts(engines, plan)
         learners = [
             Learner(engine, as_examples(X, *problem, sizes), plan)
@@ -289,11 +315,12 @@ class _ElasticNetModel(SparseLinear):
                 validate=None if held_out is None else lambda: held_out.judge(engines),
                 columns=touched_columns(X) if keeps_best else None,
                 workers=workers,
+                units=units,
             )
-        coefficients = _stack(engines)
-        intercepts = np.array([engine.model_intercept for engine in engines])
+        coefficients = _stack(engines, units)
+        intercepts = np.array([intercept_of(engine, units) for engine in engines])
         refuse_overflow(run.t, engines[0].advice, coefficients, intercepts)
-        self._engines, self._storage = engines, p.plan.storage
+        self._engines, self._storage, self.units_ = engines, p.plan.storage, units
         self._coefficients: NDArray[np.float64] | None = coefficients
         self._generator = generator if p.shuffle else None
         self.t_, self.history_ = run.t, run.history
@@ -306,7 +333,12 @@ class _ElasticNetModel(SparseLinear):
         return warnings
 
     def _first_engines(
-        self, p: SimpleNamespace, plan: Plan, n_features: int, n_problems: int
+        self,
+        p: SimpleNamespace,
+        plan: Plan,
+        n_features: int,
+        n_problems: int,
+        units: Units | None,
     ) -> list[Engine]:
         """The engines that ``fit`` begins with."""
         if not (p.warm_start and self.__sklearn_is_fitted__()):
@@ -317,20 +349,35 @@ class _ElasticNetModel(SparseLinear):
                 f"{self._engines[0].n_features} features, but these data make {n_problems} "
                 f"with {n_features}; fit them with warm_start=False"
             )
+        if units is not self.units_:
+            return [self._as_given(engine, plan) for engine in self._engines]
         return [plan.restarted(engine, self._storage) for engine in self._engines]
 
+    def _as_given(self, engine: Engine, plan: Plan) -> Engine:
+        """A new engine that goes on from the model of ``engine``, on rows as they are given."""
+        assert self.units_ is not None, "the engine has learned in units"
+        new = plan.new_engine(engine.n_features)
+        weights = self.units_.weights(engine.weights())
+        new.load(weights, self.units_.intercept(weights[self.units_.moved], engine.intercept))
+        return new
+
     def _load_initial(
-        self, p: SimpleNamespace, engines: list[Engine], coef: Any, intercept: Any
+        self,
+        p: SimpleNamespace,
+        engines: list[Engine],
+        coef: Any,
+        intercept: Any,
+        units: Units | None,
     ) -> None:
         """Let the engines start from weights that the user gives."""
         zeros = np.zeros((len(engines), engines[0].n_features))
-        rows = self._start(coef, "coef_init", zeros.shape, _stack(engines, last=True))
-        own = np.array([engine.intercept for engine in engines])
+        now = _stack(engines, units, last=True)
+        rows = self._start(coef, "coef_init", zeros.shape, now)
+        own = _last_intercepts(engines, units)
         offsets = self._start(intercept, "intercept_init", own.shape, own)
         _check_frozen_intercept(p, "intercept_init", offsets)
         p.plan.check_start("coef_init", rows)
-        for engine, weights, offset in zip(engines, rows, offsets, strict=True):
-            engine.load(weights, float(offset))
+        _load_all(engines, rows, offsets, units)
 
     def _labels(self, y: Any) -> NDArray[np.intp] | None:
         """The number of each row's class; None for a regression."""
@@ -376,7 +423,8 @@ class _ElasticNetModel(SparseLinear):
 
     def _rate_of(self, p: SimpleNamespace, larger: bool) -> str:
         """What to give for larger or for smaller rates."""
-        now = f" (which is {self.eta0_:.3g})"
+        # A rate that is given belongs to rows as they are.
+        now = "" if self.units_ is not None else f" (which is {self.eta0_:.3g})"
         if p.rule.scheduled:
             size = "larger" if larger else "smaller"
             return f"a {size} eta0{now}" if _has_scale(p) else f"{size} rates by schedule"
@@ -407,6 +455,8 @@ class _ElasticNetModel(SparseLinear):
         # The rule may have been replaced since the method was looked up.
         p.rule.check_streams("partial_fit")
         begun = self.__sklearn_is_fitted__()
+        units = self.units_ if begun and p.chooses_units else None
+        X = X if units is None else units.rows(X)
         # The first call decides on the scale of the rates where the parameters leave it open.
         kept = self._scale if begun and p.eta0 is None and needs_scale(p.schedule) else None
         eta0 = self._scale_of_rates(p, X, weights) if kept is None else kept
@@ -419,7 +469,9 @@ class _ElasticNetModel(SparseLinear):
         problems = self._problems(X, y, weights)
         engines = self._engines if begun else [plan.new_engine(X.shape[1]) for _ in problems]
         storage = p.plan.storage
-        if begun and self._storage != storage:
+        if begun and units is not self.units_:
+            engines = [self._as_given(engine, plan) for engine in engines]
+        elif begun and self._storage != storage:
             same_average = self._storage[0] == storage[0]
             engines = [plan.continued(engine, average=same_average) for engine in engines]
         warnings = _doubts(engines, plan) if begun else []
@@ -447,7 +499,7 @@ class _ElasticNetModel(SparseLinear):
         with unusable("X"):
             for engine in engines:
                 engine.check_finite(touched, t)
-        self._engines, self._storage = engines, storage
+        self._engines, self._storage, self.units_ = engines, storage, units
         self._coefficients = None
         self._generator = generator
         self.t_, self.eta0_, self.l1_ = t, _present_rate(engines, eta0), p.l1
@@ -461,14 +513,15 @@ class _ElasticNetModel(SparseLinear):
 
     def _dense_coef(self) -> NDArray[np.float64]:
         if self._coefficients is None:
-            self._coefficients = _stack(self._engines)
+            self._coefficients = _stack(self._engines, self.units_)
         return self._coefficients
 
     def _coef_at(self, columns: NDArray[Any]) -> NDArray[np.float64]:
-        return np.vstack([engine.model_at(columns) for engine in self._engines])
+        found = np.vstack([engine.model_at(columns) for engine in self._engines])
+        return found if self.units_ is None else found / self.units_.sizes[columns]
 
     def _intercepts(self) -> NDArray[np.float64]:
-        return np.array([engine.model_intercept for engine in self._engines])
+        return np.array([intercept_of(engine, self.units_) for engine in self._engines])
 
     def _load(self, coefficients: NDArray[np.float64], intercepts: NDArray[np.float64]) -> None:
         # New engines: the model keeps the old ones until this call is done.
@@ -479,9 +532,10 @@ class _ElasticNetModel(SparseLinear):
         if p.plan.adaptive:
             for engine, old in zip(engines, self._engines, strict=True):
                 engine.continue_rates(old)
-        for engine, weights, offset in zip(engines, coefficients, intercepts, strict=True):
-            engine.load(weights, float(offset))
+        units = self.units_ if p.chooses_units else None
+        _load_all(engines, coefficients, intercepts, units)
         self._engines, self._storage, self._coefficients = engines, p.plan.storage, None
+        self.units_ = units
 
     @property
     @at_rest
@@ -494,14 +548,14 @@ class _ElasticNetModel(SparseLinear):
         check_is_fitted(self)
         if not any(engine.averaging for engine in self._engines):
             return self._shaped(self._dense_coef())
-        return self._shaped(_stack(self._engines, last=True))
+        return self._shaped(_stack(self._engines, self.units_, last=True))
 
     @property
     @at_rest
     def last_intercept_(self) -> NDArray[np.float64]:
         """The intercept of each row of ``last_coef_``."""
         check_is_fitted(self)
-        return np.array([engine.intercept for engine in self._engines])
+        return _last_intercepts(self._engines, self.units_)
 
     @property
     def support_(self) -> NDArray[np.bool_]:
@@ -514,6 +568,8 @@ class _ElasticNetModel(SparseLinear):
         max_rows = check_integer("max_rows", max_rows, 1)
         epochs = check_integer("epochs", epochs, 1, LARGEST_EPOCHS)
         targets, counts = self._problems(X, y, weights)[0]
+        units = self._find_units(p, X)
+        X = X if units is None else units.rows(X)
         self._find_l1(p, X, (targets, counts))
         n_steps = affordable_rows(X, max_rows, epochs) * epochs
         plan = p.plan.known(self._scale_of_rates(p, X, weights), n_steps)
@@ -564,11 +620,43 @@ def _doubts(engines: list[Engine], plan: Plan) -> list[Warning]:
     return warnings[:1]
 
 
-def _stack(engines: list[Engine], last: bool = False) -> NDArray[np.float64]:
-    """The weights that predict, or the last weights: a row for every engine, read-only."""
+def _load_all(
+    engines: list[Engine],
+    coefficients: NDArray[np.float64],
+    intercepts: NDArray[np.float64],
+    units: Units | None,
+) -> None:
+    """Let the engines, which learn in these units, start from a model of rows as they are."""
+    for engine, weights, offset in zip(engines, coefficients, intercepts, strict=True):
+        start = weights, float(offset)
+        engine.load(*(start if units is None else units.within(*start)))
+
+
+def _last_intercepts(engines: list[Engine], units: Units | None) -> NDArray[np.float64]:
+    """The intercepts after the last step, of models of rows as they are."""
+    if units is None:
+        return np.array([engine.intercept for engine in engines])
+    moved = units.moved
+    return np.array(
+        [
+            units.intercept(engine.weights_at(moved) / units.sizes[moved], engine.intercept)
+            for engine in engines
+        ]
+    )
+
+
+def _stack(
+    engines: list[Engine], units: Units | None, last: bool = False
+) -> NDArray[np.float64]:
+    """The weights that predict, or the last weights: a row for every engine, read-only.
+
+    They are the weights of features as they are; the engines have learned in ``units``.
+    """
     coefficients = np.empty((len(engines), engines[0].n_features))
     for row, engine in zip(coefficients, engines, strict=True):
         engine.weights(out=row) if last else engine.model(out=row)
+    if units is not None:
+        coefficients /= units.sizes
     coefficients.flags.writeable = False
     return coefficients
 
@@ -596,7 +684,11 @@ class LazyNetClassifier(SparseClassifier, _ElasticNetModel):
         and l2 = alpha * (1 - l1_ratio).  l1=None: ``fit`` takes 0.003 times the root mean square
         of the norms of the rows, divided by the number of rows (for "squared_error" also times
         the standard deviation of y); ``partial_fit``, which does not know the rows to come, takes
-        the l1 of the last ``fit``, or 0.
+        the l1 of the last ``fit``, or 0.  Where this l1 is the only penalty, and the rates too are
+        computed from the rows, ``fit`` of a regressor, or of a classifier with at least ten rows
+        for every feature, learns from features in units of their own (``units_``): divided by
+        their root mean square, and measured from their mean where at least half of the rows
+        have a value that is not 0.  ``coef_`` and ``intercept_`` belong to the rows as they are.
     rule : str or object, default="auto"
         The update rule.  "auto": ``AdaGrad()`` for a classifier; ``FoBoS()`` for a regressor, for
         the loss "squared_error", and wherever ``eta0``, ``schedule``, ``engine``, ``average`` or
@@ -706,7 +798,10 @@ class LazyNetClassifier(SparseClassifier, _ElasticNetModel):
     t_ : int
         Steps behind the weights of the model: the number of the next step.
     l1_ : float
-        The l1 of the last call.
+        The l1 of the last call; where there are ``units_``, of the weights in these units.
+    units_ : Units or None
+        The units in which the features have been learned from: ``units_.sizes`` and
+        ``units_.means``, an entry per feature; None for features as they are.  See ``l1``.
     eta0_ : float
         The scale of the rates: eta0 of the schedule, or alpha of the rule.
     history_ : list of dict
