@@ -524,15 +524,11 @@ class Epoch:
     @property
     def intercept(self) -> NDArray[np.float64]:
         """The intercept of every problem."""
-        return np.array([intercept_of(learner.engine, self._units) for learner in self._learners])
-
-
-def intercept_of(engine: Engine, units: Units | None) -> float:
-    """The intercept of a model of rows as they are, that has learned in these units."""
-    if units is None:
-        return engine.model_intercept
-    moved = units.moved
-    return units.intercept(engine.model_at(moved) / units.sizes[moved], engine.model_intercept)
+        engines, units = [learner.engine for learner in self._learners], self._units
+        own = np.array([engine.model_intercept for engine in engines])
+        if units is None:
+            return own
+        return units.intercept(self.coef[:, units.moved], own)
 
 
 def evaluated(learners: Sequence[Learner]) -> tuple[float, float, int]:

@@ -40,7 +40,7 @@ class Units:
     >>> units.rows(X).toarray()
     array([[ 3.  , -0.25],
            [ 0.  ,  1.  ]])
-    >>> units.weights(np.array([[2.0, 4.0]])), units.intercept(np.array([1.0]), 3.0)
+    >>> units.weights(np.array([[2.0, 4.0]])), float(units.intercept(np.array([1.0]), 3.0))
     (array([[1., 1.]]), 2.0)
     """
 
@@ -133,9 +133,12 @@ class Units:
         """The weights of the features as they are, from weights of features in these units."""
         return weights / self.sizes
 
-    def intercept(self, weights: NDArray[np.float64], intercept: float) -> float:
-        """The intercept beside features as they are; ``weights`` are those of ``moved``, as is."""
-        return float(intercept - weights @ self.means[self.moved])
+    def intercept(self, weights: NDArray[np.float64], intercept: Any) -> Any:
+        """The intercept of rows as they are, or several; from the one in these units.
+
+        ``weights`` are the weights of the features ``moved`` as they are, a row for each intercept.
+        """
+        return intercept - weights @ self.means[self.moved]
 
     def within(
         self, weights: NDArray[np.float64], intercept: float

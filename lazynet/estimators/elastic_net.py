@@ -76,7 +76,6 @@ from lazynet.training import (
     Run,
     Stopping,
     check_rate_parameters,
-    intercept_of,
     run_pass,
     train,
 )
@@ -318,7 +317,7 @@ class _ElasticNetModel(SparseLinear):
                 units=units,
             )
         coefficients = _stack(engines, units)
-        intercepts = np.array([intercept_of(engine, units) for engine in engines])
+        intercepts = _intercepts_of(engines, units)
         refuse_overflow(run.t, engines[0].advice, coefficients, intercepts)
         self._engines, self._storage, self.units_ = engines, p.plan.storage, units
         self._coefficients: NDArray[np.float64] | None = coefficients
@@ -358,7 +357,8 @@ class _ElasticNetModel(SparseLinear):
         assert self.units_ is not None, "the engine has learned in units"
         new = plan.new_engine(engine.n_features)
         weights = self.units_.weights(engine.weights())
-        new.load(weights, self.units_.intercept(weights[self.units_.moved], engine.intercept))
+        intercept = self.units_.intercept(weights[self.units_.moved], engine.intercept)
+        new.load(weights, float(intercept))
         return new
 
     def _load_initial(
@@ -373,7 +373,7 @@ class _ElasticNetModel(SparseLinear):
         zeros = np.zeros((len(engines), engines[0].n_features))
         now = _stack(engines, units, last=True)
         rows = self._start(coef, "coef_init", zeros.shape, now)
-        own = _last_intercepts(engines, units)
+        own = _intercepts_of(engines, units, last=True)
         offsets = self._start(intercept, "intercept_init", own.shape, own)
         _check_frozen_intercept(p, "intercept_init", offsets)
         p.plan.check_start("coef_init", rows)
@@ -521,7 +521,14 @@ class _ElasticNetModel(SparseLinear):
         return found if self.units_ is None else found / self.units_.sizes[columns]
 
     def _intercepts(self) -> NDArray[np.float64]:
-        return np.array([intercept_of(engine, self.units_) for engine in self._engines])
+        own = np.array([engine.model_intercept for engine in self._engines])
+        if self.units_ is None:
+            return own
+        moved = self.units_.moved
+        known = self._coefficients
+        return self.units_.intercept(
+            self._coef_at(moved) if known is None else known[:, moved], own
+        )
 
     def _load(self, coefficients: NDArray[np.float64], intercepts: NDArray[np.float64]) -> None:
         # New engines: the model keeps the old ones until this call is done.
@@ -555,7 +562,7 @@ class _ElasticNetModel(SparseLinear):
     def last_intercept_(self) -> NDArray[np.float64]:
         """The intercept of each row of ``last_coef_``."""
         check_is_fitted(self)
-        return _last_intercepts(self._engines, self.units_)
+        return _intercepts_of(self._engines, self.units_, last=True)
 
     @property
     def support_(self) -> NDArray[np.bool_]:
@@ -632,22 +639,19 @@ def _load_all(
         engine.load(*(start if units is None else units.within(*start)))
 
 
-def _last_intercepts(engines: list[Engine], units: Units | None) -> NDArray[np.float64]:
-    """The intercepts after the last step, of models of rows as they are."""
-    if units is None:
-        return np.array([engine.intercept for engine in engines])
-    moved = units.moved
-    return np.array(
-        [
-            units.intercept(engine.weights_at(moved) / units.sizes[moved], engine.intercept)
-            for engine in engines
-        ]
-    )
-
-
-def _stack(
+def _intercepts_of(
     engines: list[Engine], units: Units | None, last: bool = False
 ) -> NDArray[np.float64]:
+    """The intercepts that belong to ``_stack``, as an array."""
+    own = np.array([engine.intercept if last else engine.model_intercept for engine in engines])
+    if units is None:
+        return own
+    moved = units.moved
+    inner = [engine.weights_at(moved) if last else engine.model_at(moved) for engine in engines]
+    return units.intercept(np.vstack(inner) / units.sizes[moved], own)
+
+
+def _stack(engines: list[Engine], units: Units | None, last: bool = False) -> NDArray[np.float64]:
     """The weights that predict, or the last weights: a row for every engine, read-only.
 
     They are the weights of features as they are; the engines have learned in ``units``.
