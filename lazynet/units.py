@@ -21,7 +21,6 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from lazynet.data import unusable
-from lazynet.validation import copied_rows
 
 #: A feature is measured from its mean if it is not 0 in this share of the rows.
 SHARE_OF_ROWS = 0.5
@@ -61,13 +60,17 @@ class Units:
         >>> units.sizes, units.means
         (array([3., 1.]), array([0., 2.]))
         """
-        counted = X if rows is None else copied_rows(X, rows)
+        n_rows, n = X.shape
         with unusable("X"):
-            values, columns, _ = _entries(counted)
+            values, columns, lengths = _entries(X)
+            if rows is not None:
+                counts_here = np.zeros(n_rows, dtype=bool)
+                counts_here[rows] = True
+                which, n_rows = np.repeat(counts_here, lengths), len(rows)
+                values, columns = values[which], columns[which]
             # Values up to 1 have squares that do not overflow.
             largest = float(np.abs(values).max(initial=0.0)) or 1.0
             values /= largest
-            n_rows, n = counted.shape
             squares = values * values
             sums = np.bincount(columns, squares, minlength=n)
             counts = np.bincount(columns[squares > 0.0], minlength=n)
@@ -113,20 +116,25 @@ class Units:
         ``values`` are divided by the sizes.
         """
         n_rows, width = len(lengths), len(self.moved)
+        shift = self.means[self.moved] / self.sizes[self.moved]
+        if _are_full(columns, lengths, len(self.sizes)) and width == len(self.sizes):
+            return (values.reshape(n_rows, width) - shift).ravel(), columns, lengths
         places = np.full(len(self.sizes), -1)
         places[self.moved] = np.arange(width)
         place, row = places[columns], np.repeat(np.arange(n_rows), lengths)
-        stays = place < 0
-        block = np.tile(-self.means[self.moved] / self.sizes[self.moved], (n_rows, 1))
-        block[row[~stays], place[~stays]] += values[~stays]
-        staying = np.bincount(row[stays], minlength=n_rows)
-        behind = np.cumsum(staying)[:, None] + width * np.arange(n_rows)[:, None]
-        behind = behind + np.arange(width)
-        before = np.arange(len(row[stays])) + width * row[stays]
-        total = len(before) + n_rows * width
+        stay, move = np.flatnonzero(place < 0), np.flatnonzero(place >= 0)
+        block = np.tile(-shift, n_rows)
+        block[row[move] * width + place[move]] += values[move]
+        staying = np.bincount(row[stay], minlength=n_rows)
+        total = len(stay) + n_rows * width
+        # Where the entries that stay go, and all other places.
+        before = np.arange(len(stay)) + width * row[stay]
+        behind = np.ones(total, dtype=bool)
+        behind[before] = False
         all_values, all_columns = np.empty(total), np.empty(total, dtype=columns.dtype)
-        all_values[before], all_columns[before] = values[stays], columns[stays]
-        all_values[behind], all_columns[behind] = block, self.moved
+        all_values[before], all_columns[before] = values[stay], columns[stay]
+        all_values[behind] = block
+        all_columns[behind] = np.tile(self.moved.astype(columns.dtype), n_rows)
         return all_values, all_columns, staying + width
 
     def weights(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -145,6 +153,13 @@ class Units:
     ) -> tuple[NDArray[np.float64], float]:
         """Weights and intercept in these units, from those of features as they are."""
         return weights * self.sizes, float(intercept + weights @ self.means)
+
+
+def _are_full(columns: NDArray[Any], lengths: NDArray[np.int64], n: int) -> bool:
+    """Whether every row has an entry for each of the n features, in order."""
+    if len(columns) != n * len(lengths) or not (lengths == n).all():
+        return False
+    return bool((columns.reshape(-1, n) == np.arange(n)).all())
 
 
 def _entries(
