@@ -155,6 +155,10 @@ def test_a_model_goes_on_in_its_units(Estimator):
     model.partial_fit(X[:5], y[:5])
     own.partial_fit(inner[:5], y[:5])
     assert model.units_ is units
+    # Before all weights are read, a few rows ask for the weights of their own features alone.
+    few = sparse.csr_matrix(([2.0], ([0], [3])), shape=(1, X.shape[1]))
+    of_few = decisions(model, few)
+    np.testing.assert_allclose(of_few, few @ np.ravel(model.coef_) + model.intercept_, **CLOSE)
     np.testing.assert_allclose(decisions(own, inner), decisions(model, X), **CLOSE)
     np.testing.assert_allclose(np.ravel(model.coef_), np.ravel(own.coef_) / units.sizes, rtol=1e-12)
     assert np.array_equal(model.last_coef_, model.coef_)
