@@ -155,10 +155,6 @@ def test_a_model_goes_on_in_its_units(Estimator):
     model.partial_fit(X[:5], y[:5])
     own.partial_fit(inner[:5], y[:5])
     assert model.units_ is units
-    # Before all weights are read, a few rows ask for the weights of their own features alone.
-    few = sparse.csr_matrix(([2.0], ([0], [3])), shape=(1, X.shape[1]))
-    of_few = decisions(model, few)
-    np.testing.assert_allclose(of_few, few @ np.ravel(model.coef_) + model.intercept_, **CLOSE)
     np.testing.assert_allclose(decisions(own, inner), decisions(model, X), **CLOSE)
     np.testing.assert_allclose(np.ravel(model.coef_), np.ravel(own.coef_) / units.sizes, rtol=1e-12)
     assert np.array_equal(model.last_coef_, model.coef_)
@@ -176,6 +172,19 @@ def test_a_model_goes_on_in_its_units(Estimator):
     twin.set_params(l1=None, warm_start=True).fit(X, y)
     assert twin.units_ is None
     assert clone(twin).units_ is None
+
+
+@pytest.mark.parametrize("Estimator", BOTH)
+def test_a_row_of_few_features_asks_for_their_weights_alone(Estimator):
+    """After partial_fit, before all weights are read."""
+    X, labels, numbers = rows_of(n=200, d=18)
+    y = targets(Estimator, labels, numbers)
+    model = Estimator(random_state=0).fit(X, y).partial_fit(X[:3], y[:3])
+    few = sparse.csr_matrix(([2.0, 3.0], ([0, 0], [3, 4])), shape=(1, 18))
+    assert model._coefficients is None
+    found = decisions(model, few)
+    assert model._coefficients is None
+    np.testing.assert_allclose(found, few @ np.ravel(model.coef_) + model.intercept_, **CLOSE)
 
 
 @pytest.mark.parametrize("Estimator", BOTH)
