@@ -76,7 +76,25 @@ def found_epochs(n_rows: int, n_features: int, classifies: bool) -> int:
     """
     if not classifies:
         return EPOCHS_OF_REGRESSORS
-    return EPOCHS_WITH_MANY_ROWS if n_rows >= MANY_ROWS * n_features else EPOCHS_OF_CLASSIFIERS
+    return EPOCHS_WITH_MANY_ROWS if _are_many(n_rows, n_features) else EPOCHS_OF_CLASSIFIERS
+
+
+def takes_units(n_rows: int, n_features: int, classifies: bool) -> bool:
+    """Whether a fit that chooses its rates and its penalty learns from features in their own units.
+
+    To find the units and to copy the rows costs as much as a few epochs.  A regressor makes many
+    epochs, a classifier only where rows are many.
+
+    >>> takes_units(1_000, 20_000, True), takes_units(1_000, 20, True)
+    (False, True)
+    >>> takes_units(1_000, 20_000, False)
+    True
+    """
+    return not classifies or _are_many(n_rows, n_features)
+
+
+def _are_many(n_rows: int, n_features: int) -> bool:
+    return n_rows >= MANY_ROWS * n_features
 
 
 def resolved_rule(

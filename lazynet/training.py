@@ -44,6 +44,7 @@ from lazynet.schedules import (
 )
 from lazynet.threads import Workers
 from lazynet.transactions import Undo
+from lazynet.units import Units
 from lazynet.validation import copied_rows, decisions_of, summed_losses
 
 # Steps of a chunk: the arrays of a longer chunk would leave the cache while they are used.
@@ -676,8 +677,14 @@ class Orders:
 class Epoch:
     """The argument of a callback of ``fit``; what costs a pass is computed when it is read."""
 
-    def __init__(self, record: EpochRecord, t: int, learners: Sequence[AnyLearner]) -> None:
-        self._learners = learners
+    def __init__(
+        self,
+        record: EpochRecord,
+        t: int,
+        learners: Sequence[AnyLearner],
+        units: Units | None = None,
+    ) -> None:
+        self._learners, self._units = learners, units
         self._parts: tuple[float, float, int] | None = None
         self.epoch = record["epoch"]
         """The number of the epoch, from 0 on."""
@@ -715,12 +722,17 @@ class Epoch:
     @property
     def coef(self) -> NDArray[np.float64]:
         """A copy of the weights, a row for every problem."""
-        return np.vstack([learner.engine.rows() for learner in self._learners])
+        found = np.vstack([learner.engine.rows() for learner in self._learners])
+        return found if self._units is None else self._units.weights(found)
 
     @property
     def intercept(self) -> NDArray[np.float64]:
         """The intercept of every problem."""
-        return np.concatenate([learner.engine.model_intercepts for learner in self._learners])
+        own = np.concatenate([learner.engine.model_intercepts for learner in self._learners])
+        if self._units is None:
+            return own
+        found = self._units.intercept(self.coef[:, self._units.moved], own)
+        return np.asarray(found, dtype=np.float64)
 
 
 def evaluated(learners: Sequence[AnyLearner]) -> tuple[float, float, int]:
@@ -810,6 +822,7 @@ def train(
     validate: Callable[[], tuple[float, float]] | None = None,
     columns: NDArray[Any] | None = None,
     workers: Workers | None = None,
+    units: Units | None = None,
 ) -> Run:
     """Train for up to ``max_iter`` epochs.
 
@@ -822,6 +835,8 @@ def train(
     epoch.  Its loss is the least: the loss on the rows that are held out, which judges the weights
     at the end of the epoch; or else the progressive loss, which judges the weights of the whole
     epoch, of which the last have learned most.
+
+    ``units`` are those of the rows; a callback sees the model of rows as they were given.
     """
     history: list[EpochRecord] = []
     best = BestEpoch(learners, columns) if columns is not None else None
@@ -843,7 +858,7 @@ def train(
             judged = line.get("validation_loss", line["progressive_loss"])
             if best is not None:
                 best.after(epoch, t, judged)
-            if callback is not None and _asks_to_stop(callback, Epoch(line, t, learners)):
+            if callback is not None and _asks_to_stop(callback, Epoch(line, t, learners, units)):
                 ended = True
                 break
             if stopping.after(judged):

@@ -33,6 +33,7 @@ from lazynet.defaults import (
     is_auto,
     resolved_rule,
     resolved_schedule,
+    takes_units,
 )
 from lazynet.engines.base import Engine, refuse_overflow
 from lazynet.estimators.base import (
@@ -85,6 +86,7 @@ from lazynet.training import (
     train,
 )
 from lazynet.transactions import all_or_nothing, at_rest
+from lazynet.units import Units
 from lazynet.validation import HeldOut, copied_rows, split
 
 Callback = Callable[[Epoch], Any]
@@ -129,6 +131,8 @@ class _ElasticNetModel(SparseLinear):
     t_: int
     eta0_: float
     l1_: float
+    #: the units in which the engines have learned; None for those of the rows
+    units_: Units | None = None
     history_: list[EpochRecord]
     _engines: list[Engine]
     #: the scale of the rates; None as long as the rates have none
@@ -163,7 +167,25 @@ class _ElasticNetModel(SparseLinear):
             p.schedule, p.rule, eta0=p.eta0, form=p.engine, batch_size=p.batch_size
         )
         p.plan = Plan.of(p)
+        p.chooses_units = p.finds_l1 and not p.l2 and p.plan.sizes is not None
         return p
+
+    def _find_units(
+        self, p: SimpleNamespace, X: sparse.csr_matrix, rows: NDArray[np.int64] | None = None
+    ) -> Units | None:
+        """The units in which a fit learns; None for those of the rows.
+
+        A penalty that is given acts on the weights as they are, and a rate that is given belongs to
+        the rows as they are.  A model that goes on learning keeps its units.
+        """
+        if not p.chooses_units:
+            return None
+        if p.warm_start and self.__sklearn_is_fitted__():
+            return self.units_
+        n_rows = X.shape[0] if rows is None else len(rows)
+        if not takes_units(n_rows, X.shape[1], self._takes_margin_losses):
+            return None
+        return Units.of(X, rows, centred=p.fit_intercept)
 
     def _find_l1(
         self,
@@ -257,11 +279,14 @@ class _ElasticNetModel(SparseLinear):
         generator = new_generator(p.random_state) if p.shuffle or p.early_stopping else None
         problems = self._problems(X, y, weights)
         _let_two_classes_be_one_problem(p, problems)
-        rows, held_out = None, None
+        rows, held, held_out = None, None, None
         if p.early_stopping and generator is not None:
             strata = problems.codes if isinstance(problems, Classes) else None
             rows, held = split(X.shape[0], p.validation_fraction, generator, strata)
             _check_weights_of_parts(weights, rows, held)
+        units = self._find_units(p, X, rows)
+        X = X if units is None else units.rows(X)
+        if held is not None:
             held_out = HeldOut(X, problems, held, p.loss, p.plan.softmax)
         n_rows = X.shape[0] if rows is None else len(rows)
         sizes = sizes_of(X, p.plan.sizes)
@@ -277,9 +302,9 @@ class _ElasticNetModel(SparseLinear):
             raise ValueError(f"sample_order has {listed} epochs, fewer than max_iter={p.max_iter}")
         if callback is not None and not callable(callback):
             raise TypeError(f"callback must be callable, got {type(callback).__name__}")
-        engines = self._first_engines(p, plan, X.shape[1], len(problems))
+        engines = self._first_engines(p, plan, X.shape[1], len(problems), units)
         if coef_init is not None or intercept_init is not None:
-            self._load_initial(p, engines, coef_init, intercept_init)
+            self._load_initial(p, engines, coef_init, intercept_init, units)
         warnings = _doubts(engines, plan)
         learners = new_learners(engines, X, problems, plan, sizes)
         # The progressive loss judges the last weights, not their average.
@@ -297,17 +322,18 @@ class _ElasticNetModel(SparseLinear):
                 validate=None if held_out is None else lambda: held_out.judge(engines),
                 columns=touched_columns(X) if keeps_best else None,
                 workers=workers,
+                units=units,
             )
         self._coefficients: NDArray[np.float64] | None = None
         self._sparse_rows: sparse.csr_matrix | None = None
         if self._sparse_coef:
-            self._sparse_rows = _sparse_stack(engines)
+            self._sparse_rows = _sparse_stack(engines, units)
             numbers = self._sparse_rows.data
         else:
-            self._coefficients = numbers = _stack(engines)
-        intercepts = np.concatenate([engine.model_intercepts for engine in engines])
+            self._coefficients = numbers = _stack(engines, units)
+        intercepts = _intercepts_of(engines, units)
         refuse_overflow(run.t, engines[0].advice, numbers, intercepts)
-        self._engines, self._storage = engines, p.plan.storage
+        self._engines, self._storage, self.units_ = engines, p.plan.storage, units
         self._generator = generator if p.shuffle else None
         self.t_, self.history_ = run.t, run.history
         self.eta0_, self.l1_ = _present_rate(engines, eta0), p.l1
@@ -319,7 +345,12 @@ class _ElasticNetModel(SparseLinear):
         return warnings
 
     def _first_engines(
-        self, p: SimpleNamespace, plan: Plan, n_features: int, n_problems: int
+        self,
+        p: SimpleNamespace,
+        plan: Plan,
+        n_features: int,
+        n_problems: int,
+        units: Units | None,
     ) -> list[Engine]:
         """The engines that ``fit`` begins with."""
         if not (p.warm_start and self.__sklearn_is_fitted__()):
@@ -332,6 +363,8 @@ class _ElasticNetModel(SparseLinear):
                 f"with {n_features}; fit them with warm_start=False"
             )
         engines = self._divided(plan, n_problems)
+        if units is not self.units_:
+            return [self._as_given(engine, plan) for engine in engines]
         return [plan.restarted(engine, self._storage) for engine in engines]
 
     def _divided(self, plan: Plan, n_problems: int) -> list[Engine]:
@@ -341,24 +374,36 @@ class _ElasticNetModel(SparseLinear):
             return self._engines
         rows = np.concatenate([engine.rows(last=True) for engine in self._engines])
         offsets = np.concatenate([engine.intercepts for engine in self._engines])
-        engines, first = plan.new_engines(rows.shape[1], n_problems), 0
-        for engine in engines:
-            some = slice(first, first + engine.n_outputs)
-            engine.load_rows(rows[some], offsets[some])
-            first += engine.n_outputs
+        engines = plan.new_engines(rows.shape[1], n_problems)
+        _load_all(engines, rows, offsets, None)
         return engines
 
+    def _as_given(self, engine: Engine, plan: Plan) -> Engine:
+        """A new engine that goes on from the model of ``engine``, on rows as they are given."""
+        assert self.units_ is not None, "the engine has learned in units"
+        new = plan.new_like(engine)
+        weights = self.units_.weights(engine.rows(last=True))
+        intercepts = self.units_.intercept(weights[:, self.units_.moved], engine.intercepts)
+        new.load_rows(weights, intercepts)
+        return new
+
     def _load_initial(
-        self, p: SimpleNamespace, engines: list[Engine], coef: Any, intercept: Any
+        self,
+        p: SimpleNamespace,
+        engines: list[Engine],
+        coef: Any,
+        intercept: Any,
+        units: Units | None,
     ) -> None:
         """Let the engines start from weights that the user gives."""
         shape = _n_outputs(engines), engines[0].n_features
-        rows = self._start(coef, "coef_init", shape, _stack(engines, last=True))
-        own = np.concatenate([engine.intercepts for engine in engines])
+        now = _stack(engines, units, last=True)
+        rows = self._start(coef, "coef_init", shape, now)
+        own = _intercepts_of(engines, units, last=True)
         offsets = self._start(intercept, "intercept_init", own.shape, own)
         _check_frozen_intercept(p, "intercept_init", offsets)
         p.plan.check_start("coef_init", rows)
-        _load_all(engines, rows, offsets)
+        _load_all(engines, rows, offsets, units)
 
     def _doubts_about(
         self,
@@ -400,7 +445,8 @@ class _ElasticNetModel(SparseLinear):
 
     def _rate_of(self, p: SimpleNamespace, larger: bool) -> str:
         """What to give for larger or for smaller rates."""
-        now = f" (which is {self.eta0_:.3g})"
+        # A rate that is given belongs to rows as they are.
+        now = "" if self.units_ is not None else f" (which is {self.eta0_:.3g})"
         if p.rule.scheduled:
             size = "larger" if larger else "smaller"
             return f"a {size} eta0{now}" if _has_scale(p) else f"{size} rates by schedule"
@@ -433,6 +479,8 @@ class _ElasticNetModel(SparseLinear):
         problems = self._problems(X, y, weights)
         _let_two_classes_be_one_problem(p, problems)
         begun = self.__sklearn_is_fitted__()
+        units = self.units_ if begun and p.chooses_units else None
+        X = X if units is None else units.rows(X)
         # The first call decides on the scale of the rates where the parameters leave it open.
         kept = self._scale if begun and p.eta0 is None and needs_scale(p.schedule) else None
         eta0 = self._scale_of_rates(p, X, weights) if kept is None else kept
@@ -445,6 +493,9 @@ class _ElasticNetModel(SparseLinear):
         storage = p.plan.storage
         if not begun:
             engines = plan.new_engines(X.shape[1], len(problems), _threads(p))
+        elif units is not self.units_:
+            divided = self._divided(plan, len(problems))
+            engines = [self._as_given(engine, plan) for engine in divided]
         elif self._storage == storage:
             engines = self._engines
         else:
@@ -473,7 +524,7 @@ class _ElasticNetModel(SparseLinear):
         with unusable("X"):
             for engine in engines:
                 engine.check_finite(touched, t)
-        self._engines, self._storage = engines, storage
+        self._engines, self._storage, self.units_ = engines, storage, units
         self._coefficients = self._sparse_rows = None
         self._generator = generator
         self.t_, self.eta0_, self.l1_ = t, _present_rate(engines, eta0), p.l1
@@ -487,21 +538,30 @@ class _ElasticNetModel(SparseLinear):
 
     def _dense_coef(self) -> NDArray[np.float64]:
         if self._coefficients is None:
-            self._coefficients = _stack(self._engines)
+            self._coefficients = _stack(self._engines, self.units_)
         return self._coefficients
 
     def _raw_coef(self) -> Any:
         if not self._sparse_coef:
             return self._dense_coef()
         if self._sparse_rows is None:
-            self._sparse_rows = _sparse_stack(self._engines)
+            self._sparse_rows = _sparse_stack(self._engines, self.units_)
         return self._sparse_rows
 
     def _coef_at(self, columns: NDArray[Any]) -> NDArray[np.float64]:
-        return np.vstack([engine.rows_at(columns) for engine in self._engines])
+        found = np.vstack([engine.rows_at(columns) for engine in self._engines])
+        return found if self.units_ is None else found / self.units_.sizes[columns]
 
     def _intercepts(self) -> NDArray[np.float64]:
-        return np.concatenate([engine.model_intercepts for engine in self._engines])
+        own = np.concatenate([engine.model_intercepts for engine in self._engines])
+        if self.units_ is None:
+            return own
+        moved = self.units_.moved
+        known = self._coefficients
+        found = self.units_.intercept(
+            self._coef_at(moved) if known is None else known[:, moved], own
+        )
+        return np.asarray(found, dtype=np.float64)
 
     def _load(self, coefficients: NDArray[np.float64], intercepts: NDArray[np.float64]) -> None:
         # New engines: the model keeps the old ones until this call is done.
@@ -515,8 +575,9 @@ class _ElasticNetModel(SparseLinear):
         if p.plan.adaptive and same:
             for engine, old in zip(engines, self._engines, strict=True):
                 engine.continue_rates(old)
-        _load_all(engines, coefficients, intercepts)
-        self._engines, self._storage = engines, p.plan.storage
+        units = self.units_ if p.chooses_units else None
+        _load_all(engines, coefficients, intercepts, units)
+        self._engines, self._storage, self.units_ = engines, p.plan.storage, units
         self._coefficients = self._sparse_rows = None
 
     @property
@@ -530,14 +591,14 @@ class _ElasticNetModel(SparseLinear):
         check_is_fitted(self)
         if not any(engine.averaging for engine in self._engines):
             return self._shaped(self._dense_coef())
-        return self._shaped(_stack(self._engines, last=True))
+        return self._shaped(_stack(self._engines, self.units_, last=True))
 
     @property
     @at_rest
     def last_intercept_(self) -> NDArray[np.float64]:
         """The intercept of each row of ``last_coef_``."""
         check_is_fitted(self)
-        return np.concatenate([engine.intercepts for engine in self._engines])
+        return _intercepts_of(self._engines, self.units_, last=True)
 
     @property
     def support_(self) -> NDArray[np.bool_]:
@@ -556,6 +617,8 @@ class _ElasticNetModel(SparseLinear):
                 "verify compares one output with its twin, and multi_class='multinomial' couples "
                 "all outputs: verify the same parameters with multi_class='ovr'"
             )
+        units = self._find_units(p, X)
+        X = X if units is None else units.rows(X)
         self._find_l1(p, X, problems)
         targets, counts = problems[0]
         n_steps = p.plan.n_steps(affordable_rows(X, max_rows, epochs)) * epochs
@@ -590,9 +653,13 @@ def _let_two_classes_be_one_problem(p: SimpleNamespace, problems: Problems) -> N
 
 
 def _load_all(
-    engines: Sequence[Engine], rows: NDArray[np.float64], offsets: NDArray[np.float64]
+    engines: Sequence[Engine],
+    rows: NDArray[np.float64],
+    offsets: NDArray[np.float64],
+    units: Units | None,
 ) -> None:
-    """Let the engines start from these weights, a row for every output."""
+    """Let the engines, which learn in ``units``, start from a model of rows as they are."""
+    rows, offsets = (rows, offsets) if units is None else units.within(rows, offsets)
     first = 0
     for engine in engines:
         some = slice(first, first + engine.n_outputs)
@@ -633,13 +700,35 @@ def _doubts(engines: list[Engine], plan: Plan) -> list[Warning]:
     return warnings[:1]
 
 
-def _stack(engines: Sequence[Engine], last: bool = False) -> NDArray[np.float64]:
-    """The weights that predict, or the last weights: a row for every output, read-only."""
+def _intercepts_of(
+    engines: Sequence[Engine], units: Units | None, last: bool = False
+) -> NDArray[np.float64]:
+    """The intercepts that belong to ``_stack``."""
+    own = [engine.intercepts if last else engine.model_intercepts for engine in engines]
+    if units is None:
+        return np.concatenate(own)
+    moved = units.moved
+    rows = [
+        engine.rows(last=True)[:, moved] if last else engine.rows_at(moved) for engine in engines
+    ]
+    found = units.intercept(np.vstack(rows) / units.sizes[moved], np.concatenate(own))
+    return np.asarray(found, dtype=np.float64)
+
+
+def _stack(
+    engines: Sequence[Engine], units: Units | None, last: bool = False
+) -> NDArray[np.float64]:
+    """The weights that predict, or the last weights: a row for every output, read-only.
+
+    They are the weights of features as they are; the engines have learned in ``units``.
+    """
     coefficients = np.empty((_n_outputs(engines), engines[0].n_features))
     first = 0
     for engine in engines:
         engine.rows(coefficients[first : first + engine.n_outputs], last=last)
         first += engine.n_outputs
+    if units is not None:
+        coefficients /= units.sizes
     coefficients.flags.writeable = False
     return coefficients
 
@@ -654,9 +743,11 @@ def _has_a_column_per_label(y: Any) -> bool:
     return isinstance(shape, tuple) and len(shape) == 2 and shape[1] != 1
 
 
-def _sparse_stack(engines: Sequence[Engine]) -> sparse.csr_matrix:
-    """The weights that predict as a read-only CSR matrix, made from one engine at a time."""
+def _sparse_stack(engines: Sequence[Engine], units: Units | None) -> sparse.csr_matrix:
+    """``_stack`` as a read-only CSR matrix, made from one engine at a time."""
     rows = sparse.vstack([sparse.csr_matrix(engine.rows()) for engine in engines], format="csr")
+    if units is not None:
+        rows.data /= units.sizes[rows.indices]
     for array in (rows.data, rows.indices, rows.indptr):
         array.flags.writeable = False
     return rows
@@ -685,7 +776,11 @@ class LazyNetClassifier(SparseClassifier, _ElasticNetModel):
         and l2 = alpha * (1 - l1_ratio).  l1=None: ``fit`` takes 0.003 times the root mean square
         of the norms of the rows, divided by the number of rows (for "squared_error" also times
         the standard deviation of y); ``partial_fit``, which does not know the rows to come, takes
-        the l1 of the last ``fit``, or 0.
+        the l1 of the last ``fit``, or 0.  Where this l1 is the only penalty, and the rates too are
+        computed from the rows, ``fit`` of a regressor, or of a classifier with at least ten rows
+        for every feature, learns from features in units of their own (``units_``): divided by
+        their root mean square, and measured from their mean where at least half of the rows
+        have a value that is not 0.  ``coef_`` and ``intercept_`` belong to the rows as they are.
     rule : str or object, default="auto"
         The update rule.  "auto": ``AdaGrad()`` for a classifier; ``FoBoS()`` for a regressor, for
         the loss "squared_error", and wherever ``eta0``, ``schedule``, ``engine``, ``average`` or
@@ -801,7 +896,10 @@ class LazyNetClassifier(SparseClassifier, _ElasticNetModel):
     t_ : int
         Steps behind the weights of the model: the number of the next step.
     l1_ : float
-        The l1 of the last call.
+        The l1 of the last call; where there are ``units_``, of the weights in these units.
+    units_ : Units or None
+        The units in which the features have been learned from: ``units_.sizes`` and
+        ``units_.means``, an entry per feature; None for features as they are.  See ``l1``.
     eta0_ : float
         The scale of the rates: eta0 of the schedule, or alpha of the rule.
     history_ : list of dict

@@ -34,6 +34,7 @@ and methods have the same names.
 - ``lazynet.reference.rescaled``: weights as a scale times a vector, for an l2 penalty alone
 - ``lazynet.reference.averages``: averages of all iterates, summed densely and lazily on the clock
 - ``lazynet.reference.from_data``: SGD and FoBoS with rates that are computed from the rows
+- ``lazynet.reference.units``: features divided by their sizes, and measured from their means
 - ``lazynet.reference.stepper``: the face of ``lazynet.Stepper``, without anything compiled
 - ``lazynet.reference.truncated_gradient``: gravity every so many steps, up to a threshold
 - ``lazynet.reference.rda``: regularised dual averaging
