@@ -34,6 +34,7 @@ and methods have the same names.
 - ``lazynet.reference.rescaled``: weights as a scale times a vector, for an l2 penalty alone
 - ``lazynet.reference.averages``: averages of all iterates, summed densely and lazily on the clock
 - ``lazynet.reference.from_data``: SGD and FoBoS with rates that are computed from the rows
+- ``lazynet.reference.outputs``: several classes that share the softmax as their loss
 - ``lazynet.reference.units``: features divided by their sizes, and measured from their means
 - ``lazynet.reference.stepper``: the face of ``lazynet.Stepper``, without anything compiled
 - ``lazynet.reference.truncated_gradient``: gravity every so many steps, up to a threshold
@@ -56,6 +57,7 @@ from lazynet.reference.dense import DenseReference
 from lazynet.reference.dual import DenseDualAscent
 from lazynet.reference.from_data import DenseFromData
 from lazynet.reference.ftrl import DenseFTRL
+from lazynet.reference.outputs import DenseSoftmax
 from lazynet.reference.rda import DenseRDA
 from lazynet.reference.rescaled import PlainRescaled
 from lazynet.reference.saga import DenseSAGA
@@ -74,6 +76,7 @@ __all__ = [
     "DenseRDA",
     "DenseReference",
     "DenseSAGA",
+    "DenseSoftmax",
     "DenseStabilised",
     "DenseTruncatedGradient",
     "PlainAdaGrad",
