@@ -1,8 +1,8 @@
 """Several classes that share the softmax as their loss: the classes are coupled through it alone.
 
-With predictions p_k the loss of an example of class y is log(sum of exp p_k) - p_y, and the slope in
-p_k is the probability of class k, less 1 for k = y.  Every class takes a step of its own rule with
-its slope; the references of the rules give these steps.
+With predictions p_k the loss of an example of class y is log(sum of exp p_k) - p_y, and its slope
+in p_k is the probability of class k, less 1 for k = y.  Every class takes a step of its own rule
+with its slope; the references of the rules give these steps.
 """
 
 from __future__ import annotations
@@ -69,9 +69,7 @@ class DenseSoftmax:
         """Learn from one example; return the predictions made before learning."""
         indices, values = list(indices), list(values)
         # A twin predicts within its step, after it has measured the row: let copies take one.
-        predictions = [
-            float(copy.deepcopy(twin).step(indices, values, 0.0)) for twin in self.twins
-        ]
+        predictions = [float(copy.deepcopy(twin).step(indices, values, 0.0)) for twin in self.twins]
         slopes = softmax_slopes(predictions, label)
         for twin, slope in zip(self.twins, slopes, strict=True):
             twin.step(indices, values, slope, weight)
