@@ -7,6 +7,8 @@ after the other by an engine of one output, which knows how.
 
 from __future__ import annotations
 
+import contextlib
+import mmap
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
@@ -31,6 +33,8 @@ from lazynet.rules.base import LOG_LOSS, Rule
 
 #: Features whose weights are read at once: their cells stay in the cache.
 _FEATURES_AT_ONCE = 2**12
+#: Bytes from which on an array lies in large pages.
+_LARGE_ARRAY = 2**22
 #: The wear of weights in float, whose exponents end at 127.
 NARROW_WEAR = Wear(smallest_scale=2.0**-60)
 
@@ -512,7 +516,18 @@ class AdaGradOutputs(CellOutputs):
 
 
 def _on_lines(rows: int, columns: int, dtype: Any) -> NDArray[Any]:
-    """An array of zeros that begins where a cache line begins."""
+    """An array of zeros that begins where a cache line begins.
+
+    A large array lies in large pages where the system has them: a row of X reads weights all over
+    the array, and the processor remembers where few pages lie.
+    """
+    size = rows * columns * np.dtype(dtype).itemsize
+    if size >= _LARGE_ARRAY and hasattr(mmap, "MADV_HUGEPAGE"):
+        # Private: a process that is forked off gets a copy.
+        pages = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        with contextlib.suppress(OSError):  # a system without large pages
+            pages.madvise(mmap.MADV_HUGEPAGE)
+        return np.frombuffer(pages, dtype=dtype).reshape(rows, columns)
     line = kernel.LINE_BYTES // np.dtype(dtype).itemsize
     room = np.zeros(rows * columns + line, dtype=dtype)
     start = -(room.ctypes.data // np.dtype(dtype).itemsize) % line

@@ -107,7 +107,8 @@ cdef extern from "wide.h" nogil:
         const Past* past
 
     ctypedef struct WideOps "lazynet_wide_ops":
-        void (*dot)(const WideWeights*, const WideRow* row, double* out) noexcept nogil
+        void (*dot)(const WideWeights*, const WideRow* row, const WideRow* next,
+                    double* out) noexcept nogil
         void (*update)(const WideWeights*, const WideRow* row, const WideRow* next,
                        const double* moves) noexcept nogil
         void (*sweep)(const WideWeights*, Py_ssize_t n, const double* factors) noexcept nogil
@@ -681,7 +682,9 @@ def run_on_clock(
                     # 2: the row was counted before the sweep.
                     scalars[PENDING] = 0.0
                 show_shifts(&scratch, &clock, n_clocks, width)
-                block.ops.dot(&weights, &rows[turn].row, scratch.predictions)
+                block.ops.dot(
+                    &weights, &rows[turn].row, &rows[1 - turn].row, scratch.predictions
+                )
                 for k in range(n):
                     c = k if n_clocks > 1 else 0
                     scratch.predictions[k] = (
@@ -1003,7 +1006,9 @@ def run_cells(
                 weights.steps = (<AdaGradRule*> rules).steps
             else:
                 show_numbers(block, &weights, &scratch, rules)
-            block.ops.dot(&weights, &rows[turn].row, scratch.predictions)
+            block.ops.dot(
+                &weights, &rows[turn].row, &rows[1 - turn].row, scratch.predictions
+            )
             if block.code == RDA:
                 for k in range(n):
                     scratch.predictions[k] *= (<RDARule*> rules)[k].scale

@@ -56,10 +56,11 @@ typedef struct {
 } lazynet_wide_weights;
 
 typedef struct {
-    /* out_k <- sum_j x_j w_jk; rules whose weights lag behind bring the row current.  The loop
-     * fetches nothing. */
-    void (*dot)(const lazynet_wide_weights *, const lazynet_wide_row *row, double *out);
-    /* The step on the row: output k moves by moves_k along it.  Fetches the cells of `next`. */
+    /* out_k <- sum_j x_j w_jk; rules whose weights lag behind bring the row current.  Both loops
+     * fetch the cells of `next`, the row after this one. */
+    void (*dot)(const lazynet_wide_weights *, const lazynet_wide_row *row,
+                const lazynet_wide_row *next, double *out);
+    /* The step on the row: output k moves by moves_k along it. */
     void (*update)(const lazynet_wide_weights *, const lazynet_wide_row *row,
                    const lazynet_wide_row *next, const double *moves);
     /* Bring all n rows of weights current and multiply them by a factor for each output; for the
