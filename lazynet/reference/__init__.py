@@ -10,7 +10,8 @@ Every class but one is made by ``Class(n_features, *, loss, l1, l2, fit_intercep
 with the parameters of its rule besides, and has ``step(indices, values, target, weight=1)``,
 ``weights``, ``intercept`` and the step count ``t``.  A penalty that the algorithm does not have is
 refused unless it is 0.  The exception is ``DenseDualAscent``, which has a variable for every
-example: it is made with all examples, and ``step(i)`` visits example i.
+example: it is made with all examples, and ``step(i)`` visits example i.  The learners of
+``groups`` have several outputs: they take ``n_outputs`` and ``norm`` besides, and rows of weights.
 
 ``Stepper`` takes the place of the compiled ``lazynet.Stepper`` for SGD and FoBoS: its parameters
 and methods have the same names.
@@ -32,6 +33,7 @@ and methods have the same names.
 - ``lazynet.reference.rescaled``: weights as a scale times a vector, for an l2 penalty alone
 - ``lazynet.reference.averages``: averages of all iterates, summed densely and lazily on the clock
 - ``lazynet.reference.from_data``: SGD and FoBoS with rates that are computed from the rows
+- ``lazynet.reference.groups``: FoBoS with a penalty of whole rows of weights, dense and lazy
 - ``lazynet.reference.stepper``: the face of ``lazynet.Stepper``, without anything compiled
 - ``lazynet.reference.truncated_gradient``: gravity every so many steps, up to a threshold
 - ``lazynet.reference.rda``: regularised dual averaging
@@ -53,6 +55,7 @@ from lazynet.reference.dense import DenseReference
 from lazynet.reference.dual import DenseDualAscent
 from lazynet.reference.from_data import DenseFromData
 from lazynet.reference.ftrl import DenseFTRL
+from lazynet.reference.groups import DenseGroups, PlainGroupsOnClock, PlainGroupsWithStamps
 from lazynet.reference.rda import DenseRDA
 from lazynet.reference.rescaled import PlainRescaled
 from lazynet.reference.saga import DenseSAGA
@@ -68,6 +71,7 @@ __all__ = [
     "DenseDualAscent",
     "DenseFTRL",
     "DenseFromData",
+    "DenseGroups",
     "DenseRDA",
     "DenseReference",
     "DenseSAGA",
@@ -78,6 +82,8 @@ __all__ = [
     "PlainCarpenter",
     "PlainClock",
     "PlainDekel",
+    "PlainGroupsOnClock",
+    "PlainGroupsWithStamps",
     "PlainRescaled",
     "PlainTables",
     "PlainTruncatedGradient",
