@@ -19,7 +19,7 @@ from lazynet.rules.affine import FoBoS
 from lazynet.rules.base import Rule
 
 #: Above this scale the squares of stored weights are in the range of doubles.
-_SMALLEST_SCALE = 2.0**-200
+_WIDE_WEAR = Wear(smallest_scale=2.0**-200)
 
 
 class GroupedOutputs(OutputsOnClock):
@@ -37,11 +37,10 @@ class GroupedOutputs(OutputsOnClock):
         wear: Wear | None = None,
     ) -> None:
         check_rule_of_groups(FoBoS() if rule is None else rule)
-        if wear is None:
-            wear = NARROW_WEAR if np.dtype(dtype) == np.float32 else Wear()
-        if wear.smallest_scale < _SMALLEST_SCALE:
-            wear = replace(wear, smallest_scale=_SMALLEST_SCALE)
-        super().__init__(n_features, n_outputs, dtype, wear)
+        least = NARROW_WEAR if np.dtype(dtype) == np.float32 else _WIDE_WEAR
+        wear = least if wear is None else wear
+        smallest = max(wear.smallest_scale, least.smallest_scale)
+        super().__init__(n_features, n_outputs, dtype, replace(wear, smallest_scale=smallest))
 
     def _rows(self, which: Any, out: NDArray[np.float64], model: bool) -> NDArray[np.float64]:
         cells = self.cells[which].copy()
