@@ -91,7 +91,20 @@ class GroupLearner:
     """What the dense and the lazy forms share; a subclass decides how a row is stored.
 
     With ``softmax`` the target of an example is the number of its class; else it is a list of
-    numbers, one per output, and every output has the given loss.
+    numbers, one per output, and every output has the given loss.  Here the subclass is
+    ``PlainGroupsWithStamps``:
+
+    >>> lazy = PlainGroupsWithStamps(2, 2, norm="max", softmax=True, l1=2.0, l2=1.0)
+    >>> lazy.store(0, [6.0, -8.0])
+    >>> lazy.advance(1.0)
+    >>> lazy.load(0), lazy.weights  # half of [6, -8], of which the shrink takes half of 2
+    ([3.0, -3.0], [[3.0, -3.0], [0.0, 0.0]])
+    >>> lazy.predict([0], [0.0])
+    [0.0, 0.0]
+    >>> lazy.slopes([0.0, 0.0], 1)
+    [0.5, -0.5]
+    >>> lazy.step([1], [10.0], target=1), lazy.weights
+    ([0.0, 0.0], [[1.0, -1.0], [-2.0, 2.0]])
     """
 
     #: the norms that the form can keep lazily
@@ -183,6 +196,13 @@ class DenseGroups(GroupLearner):
     [0.0, 0.0]
     >>> twin.weights  # the gradient gives [2, -3], the shrink takes 0.5 off the larger
     [[2.0, -2.5], [0.0, 0.0]]
+
+    By hand, a row is stored and shrunk:
+
+    >>> twin.store(1, [4.0, 0.0])
+    >>> twin.advance(2.0)
+    >>> twin.load(1)
+    [2.0, 0.0]
     """
 
     def __init__(self, n_features: int, n_outputs: int, **options: Any) -> None:
@@ -203,7 +223,17 @@ class DenseGroups(GroupLearner):
 
 
 class OnTheClock(GroupLearner):
-    """A lazy form with the clock of a single weight: ``scale`` and ``shift``."""
+    """A lazy form with the clock of a single weight: ``scale`` and ``shift``.
+
+    >>> lazy = PlainGroupsOnClock(1, 2, norm="l2", l1=2.5, l2=1.0)
+    >>> lazy.store(0, [6.0, -8.0])
+    >>> lazy.advance(1.0)
+    >>> lazy.scale, lazy.shift, lazy.load(0)
+    (0.5, 2.5, [2.25, -3.0])
+    >>> lazy.rebase()
+    >>> lazy.scale, lazy.shift, lazy.load(0)
+    (1.0, 0.0, [2.25, -3.0])
+    """
 
     def __init__(self, n_features: int, n_outputs: int, **options: Any) -> None:
         super().__init__(n_features, n_outputs, **options)
