@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import mmap
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -35,8 +36,8 @@ from lazynet.rules.base import LOG_LOSS, Rule
 _FEATURES_AT_ONCE = 2**12
 #: Bytes from which on an array lies in large pages.
 _LARGE_ARRAY = 2**22
-#: The wear of weights in float, whose exponents end at 127.
-NARROW_WEAR = Wear(smallest_scale=2.0**-60)
+# The smallest scale of a clock beside weights in float, whose exponents end at 127.
+_SMALLEST_NARROW_SCALE = 2.0**-60
 
 
 class OutputsEngine(Engine):
@@ -56,8 +57,10 @@ class OutputsEngine(Engine):
         dtype: Any = np.float64,
         wear: Wear | None = None,
     ) -> None:
-        narrow = np.dtype(dtype) == np.float32
-        super().__init__(n_features, wear if wear or not narrow else NARROW_WEAR)
+        wear = wear if wear is not None else Wear()
+        if np.dtype(dtype) == np.float32:
+            wear = replace(wear, smallest_scale=max(wear.smallest_scale, _SMALLEST_NARROW_SCALE))
+        super().__init__(n_features, wear)
         self.n_outputs, self.dtype = n_outputs, np.dtype(dtype)
         line = kernel.LINE_BYTES // self.dtype.itemsize
         self.width = -(-n_outputs // line) * line
