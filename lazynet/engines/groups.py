@@ -12,14 +12,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lazynet.engines.outputs import NARROW_WEAR, OutputsOnClock
+from lazynet.engines.outputs import OutputsOnClock
 from lazynet.engines.wear import Wear
 from lazynet.kernels import outputs as kernel
 from lazynet.rules.affine import FoBoS
 from lazynet.rules.base import Rule
 
-#: Above this scale the squares of stored weights are in the range of doubles.
-_WIDE_WEAR = Wear(smallest_scale=2.0**-200)
+# Above this scale the squares of stored weights are in the range of doubles.
+_SMALLEST_SCALE = 2.0**-200
 
 
 class GroupedOutputs(OutputsOnClock):
@@ -37,10 +37,9 @@ class GroupedOutputs(OutputsOnClock):
         wear: Wear | None = None,
     ) -> None:
         check_rule_of_groups(FoBoS() if rule is None else rule)
-        least = NARROW_WEAR if np.dtype(dtype) == np.float32 else _WIDE_WEAR
-        wear = least if wear is None else wear
-        smallest = max(wear.smallest_scale, least.smallest_scale)
-        super().__init__(n_features, n_outputs, dtype, replace(wear, smallest_scale=smallest))
+        wear = wear if wear is not None else Wear()
+        wear = replace(wear, smallest_scale=max(wear.smallest_scale, _SMALLEST_SCALE))
+        super().__init__(n_features, n_outputs, dtype, wear)
 
     def _rows(self, which: Any, out: NDArray[np.float64], model: bool) -> NDArray[np.float64]:
         cells = self.cells[which].copy()
