@@ -12,12 +12,11 @@ from scipy import sparse
 from sklearn.base import is_classifier
 
 from lazynet import Stepper
-from lazynet.kernels import cells
 from safe.fuzz.disguises import DISGUISES, fenced
 from safe.fuzz.models import ESTIMATORS, arguments_of, made, methods_over_rows
 from safe.fuzz.oracle import WORDS_OF_CYTHON, names_one
 from safe.fuzz.portrait import differences, portrait
-from safe.fuzz.recipes import FUNCTIONS, RECIPES, Parts, call
+from safe.fuzz.recipes import FUNCTIONS, RECIPES, Parts, call, names_held
 
 ROWS, COLUMNS = 12, 7
 #: Arguments of methods that are not arrays.
@@ -251,6 +250,4 @@ def test_arrays_of_kernels_that_overlap(name):
 
 def spoken_of(given):
     """What an error may name: the arguments, and the numbers that the rules' arrays hold."""
-    kind = given.get("kind")
-    held = () if kind is None else cells.settings(kind) + cells.fields(kind)
-    return [*given, "step", "row", *held]
+    return [*given, "step", "row", *names_held(given)]
