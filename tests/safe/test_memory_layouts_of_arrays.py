@@ -11,7 +11,7 @@ import pytest
 from scipy import sparse
 from sklearn.base import is_classifier
 
-from lazynet import Stepper
+from lazynet import LazyNetClassifier, LazyNetRegressor, Stepper
 from safe.fuzz.disguises import DISGUISES, fenced
 from safe.fuzz.models import ESTIMATORS, arguments_of, made, methods_over_rows
 from safe.fuzz.oracle import WORDS_OF_CYTHON, names_one
@@ -156,6 +156,34 @@ def test_arrays_of_estimators_that_overlap(Estimator, method):
         assert np.array_equal(left.intercept_, right.intercept_)
     assert (X.data == apart.data).all()
     assert (X.indices == apart.indices).all()
+
+
+#: Targets of several outputs: numbers, labels that a row has or has not, and classes.
+MANY_TARGETS = {
+    "numbers": (LazyNetRegressor, np.arange(3.0 * ROWS).reshape(ROWS, 3) / 16 - 1.0),
+    "labels": (LazyNetClassifier, np.arange(3 * ROWS).reshape(ROWS, 3) % 4 // 2),
+    "classes": (LazyNetClassifier, np.arange(ROWS) % 4),
+}
+
+
+@pytest.mark.parametrize("disguise", [*DISGUISES, "fenced"])
+@pytest.mark.parametrize("targets", MANY_TARGETS)
+def test_targets_of_several_outputs(targets, disguise):
+    """Targets that lie oddly in memory give the same weights, or an error that names y."""
+    change = fenced if disguise == "fenced" else DISGUISES[disguise]
+    Estimator, y = MANY_TARGETS[targets]
+    expected = made(Estimator, max_iter=2).fit(sparse_rows(), y)
+    changed = change(y)
+    held = portrait(np.array(changed))
+    try:
+        found = made(Estimator, max_iter=2).fit(sparse_rows(), changed)
+    except ValueError as error:
+        assert disguise == "byte_swapped"
+        assert names_one(str(error), ["y"])
+        return
+    assert np.array_equal(found.coef_, expected.coef_)
+    assert np.array_equal(found.intercept_, expected.intercept_)
+    assert portrait(np.array(changed)) == held
 
 
 @pytest.mark.parametrize("disguise", [*DISGUISES, "fenced"])

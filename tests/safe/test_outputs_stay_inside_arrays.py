@@ -260,6 +260,14 @@ def test_own_steps_that_are_refused(name):
         OwnSteps(**{**sound, name: misaligned(np.ones((3, 8)))})
 
 
+def test_every_kind_of_the_kernel_is_tested():
+    """The kernel names its kinds where it refuses another one."""
+    with pytest.raises(ValueError, match="kind must be one of") as caught:
+        outputs.numbers("")
+    named = str(caught.value).removeprefix("kind must be one of ").partition(", got")[0]
+    assert named.split(", ") == sorted(KINDS)
+
+
 def test_an_unknown_kind_has_no_numbers():
     """As for the cells of one output."""
     for kind in ("", "saga", "clock\x00"):
