@@ -175,12 +175,12 @@ def test_targets_of_several_outputs(targets, disguise):
     expected = made(Estimator, max_iter=2).fit(sparse_rows(), y)
     changed = change(y)
     held = portrait(np.array(changed))
-    try:
-        found = made(Estimator, max_iter=2).fit(sparse_rows(), changed)
-    except ValueError as error:
-        assert disguise == "byte_swapped"
-        assert names_one(str(error), ["y"])
+    if targets == "labels" and disguise == "byte_swapped":
+        # SciPy, which keeps the labels, has no matrices of this type.
+        with pytest.raises(ValueError, match="y cannot be used"):
+            made(Estimator, max_iter=2).fit(sparse_rows(), changed)
         return
+    found = made(Estimator, max_iter=2).fit(sparse_rows(), changed)
     assert np.array_equal(found.coef_, expected.coef_)
     assert np.array_equal(found.intercept_, expected.intercept_)
     assert portrait(np.array(changed)) == held

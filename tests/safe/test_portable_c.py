@@ -17,7 +17,7 @@ STRICT += ["-Wno-unused-function", "-Wno-unknown-pragmas"]
 @pytest.mark.skipif(GCC is None, reason="needs gcc")
 @pytest.mark.parametrize("source", ["rows.c", "wide.c"])
 def test_loops_are_standard_c(source, tmp_path):
-    """The loops compile without extensions, as for a compiler that does not call itself GCC or Clang.
+    """The loops compile without extensions where the compiler calls itself neither GCC nor Clang.
 
     Visual C++ is such a compiler.  The system's headers still see GCC.
     """
