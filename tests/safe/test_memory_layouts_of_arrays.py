@@ -20,7 +20,7 @@ from safe.fuzz.recipes import FUNCTIONS, RECIPES, Parts, call, names_held
 
 ROWS, COLUMNS = 12, 7
 #: Arguments of methods that are not arrays.
-NO_ARRAYS = {"max_rows", "epochs", "callback"}
+NO_ARRAYS = {"max_rows", "epochs", "callback", "k"}
 
 
 def sparse_rows():
@@ -43,6 +43,7 @@ def good_arguments(Estimator):
         "groups": np.arange(ROWS) % 4,
         "sample_order": np.tile(np.arange(ROWS)[::-1], (2, 1))[0],
         "classes": np.arange(3),
+        "k": 2,
         "coef_init": start,
         "intercept_init": np.linspace(-0.5, 0.5, n_problems),
     }
