@@ -1,0 +1,247 @@
+"""Labels in columns, classes and targets that an estimator learns in one pass over X."""
+
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.metrics import f1_score, r2_score
+
+from lazynet import LazyNetClassifier, LazyNetRegressor
+
+N, D, L = 120, 40, 7
+OPTIONS = dict(max_iter=3, tol=None, random_state=0, l1=1e-4)
+MODELS = {
+    "adagrad": {}, "fobos": dict(eta0=0.3), "sgd": dict(rule="sgd", eta0=0.3),
+    "rda": dict(rule="rda"),
+    "ftrl": dict(rule="ftrl"), "average": dict(eta0=0.3, average=True),
+    "from data": dict(rule="fobos"), "engines each": dict(rule="truncated_gradient", eta0=0.3),
+    "batches": dict(eta0=0.3, batch_size=8),
+}  # fmt: skip
+EVERY_MODEL = pytest.mark.parametrize("options", MODELS.values(), ids=list(MODELS))
+JOINED = {name: each for name, each in MODELS.items() if name not in ("engines each", "batches")}
+
+
+def rows_and_scores(seed=0):
+    X = sparse.random(N, D, density=0.2, format="csr", random_state=seed)
+    return X, X @ np.random.default_rng(seed).standard_normal((D, L))
+
+
+def with_labels():
+    X, scores = rows_and_scores()
+    return X, (scores > 0.3).astype(int)
+
+
+def close(left, right):
+    np.testing.assert_allclose(left, right, rtol=1e-10, atol=1e-13)
+
+
+@EVERY_MODEL
+def test_every_label_learns_as_it_learns_alone(options):
+    """Column k of y gives the model of "label k or not"; dense and sparse y the same."""
+    X, Y = with_labels()
+    together = LazyNetClassifier(**OPTIONS, **options).fit(X, Y)
+    assert together.coef_.shape == (L, D)
+    assert together.intercept_.shape == (L,)
+    alone = [LazyNetClassifier(**OPTIONS, **options).fit(X, Y[:, k]) for k in range(L)]
+    close(together.coef_, np.vstack([each.coef_ for each in alone]))
+    close(together.intercept_, np.concatenate([each.intercept_ for each in alone]))
+    given_sparse = LazyNetClassifier(**OPTIONS, **options).fit(X, sparse.csc_matrix(Y))
+    assert sparse.issparse(given_sparse.coef_)
+    np.testing.assert_array_equal(given_sparse.coef_.toarray(), together.coef_)
+    assert sparse.issparse(given_sparse.predict(X))
+    np.testing.assert_array_equal(given_sparse.predict(X).toarray(), together.predict(X))
+
+
+@EVERY_MODEL
+def test_every_target_learns_as_it_learns_alone(options):
+    """Column k of y gives the model of this column, also where rates follow the targets."""
+    X, scores = rows_and_scores()
+    units = dict(l2=1e-6) if options == MODELS["from data"] else {}
+    together = LazyNetRegressor(**OPTIONS, **options, **units).fit(X, scores)
+    alone = [LazyNetRegressor(**OPTIONS, **options, **units).fit(X, column) for column in scores.T]
+    close(together.coef_, np.vstack([each.coef_ for each in alone]))
+    close(together.predict(X), np.column_stack([each.predict(X) for each in alone]))
+    assert together.score(X, scores) == pytest.approx(r2_score(scores, together.predict(X)))
+
+
+@pytest.mark.parametrize("options", JOINED.values(), ids=list(JOINED))
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_threads_and_blocks_change_no_bit(options, dtype):
+    """Forty labels in blocks, for any number of threads."""
+    if "average" in options and dtype == "float32":
+        pytest.skip("averages are kept in float64")
+    X, _ = rows_and_scores()
+    Y = np.random.default_rng(0).integers(0, 2, (N, 40))
+    models = [
+        LazyNetClassifier(**OPTIONS, **options, dtype=dtype, n_jobs=jobs).fit(X, Y)
+        for jobs in (None, 2, 3)
+    ]
+    for other in models[1:]:
+        np.testing.assert_array_equal(other.coef_, models[0].coef_)
+        np.testing.assert_array_equal(other.intercept_, models[0].intercept_)
+    few = LazyNetClassifier(**OPTIONS, **options, dtype=dtype).fit(X, Y[:, :5])
+    np.testing.assert_array_equal(few.coef_, models[0].coef_[:5])
+
+
+@EVERY_MODEL
+def test_partial_fit_goes_on(options):
+    """Rows one by one give the weights of one call; a pickle goes on alike."""
+    X, Y = with_labels()
+    options = {**dict(l1=1e-4, random_state=0, shuffle=False), **options}
+    if "batch_size" in options:
+        pytest.skip("a call makes batches of its own rows")
+    whole = LazyNetClassifier(**options).partial_fit(X, Y)
+    bit = LazyNetClassifier(**options)
+    for row in range(N):
+        bit.partial_fit(X[row], Y[row : row + 1])
+        if row == 60:
+            bit = pickle.loads(pickle.dumps(bit))
+    if "eta0" in options or "rule" in options:
+        # The first call of AdaGrad and RDA knows the mean size of all its rows no better.
+        close(bit.coef_, whole.coef_)
+    assert bit.t_ == whole.t_ == N
+    with pytest.raises(ValueError, match="y must have a column for each of 7 labels"):
+        bit.partial_fit(X, Y[:, :3])
+    with pytest.raises(ValueError, match="y must have a column per label in every call"):
+        bit.partial_fit(X, Y[:, 0])
+
+
+@pytest.mark.parametrize("options", JOINED.values(), ids=list(JOINED))
+@given(data=st.data())
+def test_an_interrupted_call_leaves_the_model(options, data):
+    """A row that overflows in the middle of a call takes all of the call back."""
+    X, Y = with_labels()
+    model = LazyNetClassifier("squared_error", **{**OPTIONS, "l2": 1e-3}, **options)
+    model.partial_fit(X[:40], Y[:40])
+    before = model.coef_.copy(), model.intercept_.copy(), model.t_
+    at = data.draw(st.integers(41, N - 1))
+    bad = X.copy()
+    bad.data[bad.indptr[at] : bad.indptr[at + 1]] = 1e200
+    if bad.indptr[at] == bad.indptr[at + 1]:
+        return
+    weights = np.where(np.arange(N) == at, 1e150, 1.0)
+    try:
+        model.partial_fit(bad[40:], Y[40:], sample_weight=weights[40:])
+    except FloatingPointError:
+        np.testing.assert_array_equal(model.coef_, before[0])
+        np.testing.assert_array_equal(model.intercept_, before[1])
+        assert model.t_ == before[2]
+
+
+def test_the_softmax_is_a_distribution_and_its_loss_falls():
+    """Probabilities add up to 1, the largest is predicted; with two classes it is the logistic."""
+    X, scores = rows_and_scores()
+    y = scores.argmax(axis=1)
+    options = dict(random_state=0, multi_class="multinomial", max_iter=30, tol=None)
+    model = LazyNetClassifier(**options, record_objective=True).fit(X, y)
+    probability = model.predict_proba(X)
+    np.testing.assert_allclose(probability.sum(axis=1), 1.0, rtol=1e-12)
+    np.testing.assert_array_equal(model.predict(X), model.classes_[probability.argmax(axis=1)])
+    chosen = probability[np.arange(N), np.searchsorted(model.classes_, y)]
+    assert model.history_[-1]["mean_loss"] == pytest.approx(-np.log(chosen).mean(), rel=1e-9)
+    losses = [line["mean_loss"] for line in model.history_]
+    assert losses[-1] < losses[0] < np.log(L)
+    two = y > 2
+    logistic = LazyNetClassifier(**{**options, "multi_class": "ovr"}).fit(X, two)
+    np.testing.assert_array_equal(LazyNetClassifier(**options).fit(X, two).coef_, logistic.coef_)
+
+
+def test_the_highest_labels_are_found_in_blocks(monkeypatch):
+    """predict_top agrees with a full sort of w.x + b, whatever the size of the blocks."""
+    X, Y = with_labels()
+    model = LazyNetClassifier(**OPTIONS).fit(X, Y)
+    decision = model.decision_function(X)
+    for numbers in (1, 3 * L, 2**22):
+        monkeypatch.setattr("lazynet.estimators.base._NUMBERS_OF_A_BLOCK", numbers)
+        labels, scores = model.predict_top(X, 3)
+        np.testing.assert_array_equal(scores, -np.sort(-decision, axis=1)[:, :3])
+        np.testing.assert_array_equal(np.take_along_axis(decision, labels, axis=1), scores)
+    for k in (0, L + 1, 1.5):
+        with pytest.raises((TypeError, ValueError), match="k must"):
+            model.predict_top(X, k)
+    binary = LazyNetClassifier(**OPTIONS).fit(X, np.where(Y[:, 0], "yes", "no"))
+    np.testing.assert_array_equal(binary.predict_top(X, 1)[0][:, 0], binary.predict(X))
+
+
+def test_scikit_learn_takes_what_comes_out():
+    """Scores, clones, early stopping, probabilities and assigned weights."""
+    X, Y = with_labels()
+    model = LazyNetClassifier(random_state=0, early_stopping=True, max_iter=20)
+    model = clone(model).fit(X, Y)
+    assert f1_score(Y, model.predict(X), average="micro") > 0.7
+    assert "validation_score" in model.history_[0]
+    assert model.predict_proba(X).shape == (N, L)
+    assert ((model.predict_proba(X) > 0.5) == model.predict(X)).all()
+    model.coef_ = np.zeros((L, D))
+    assert (model.predict(X) == (model.intercept_ > 0)).all()
+    warm = LazyNetClassifier(warm_start=True, random_state=0).fit(X, Y)
+    assert warm.fit(X, Y).score(X, Y) >= 0.0
+
+
+@pytest.mark.parametrize("norm", ["l2", "max"])
+@pytest.mark.parametrize("multi_class", ["ovr", "multinomial"])
+def test_groups_keep_or_drop_features(norm, multi_class):
+    """Under a strong penalty a feature is used by all classes or by none."""
+    X, scores = rows_and_scores()
+    strength = {"l2": 0.05, "max": 0.15}[norm]
+    model = LazyNetClassifier(
+        group=norm, l1=strength, eta0=0.5, multi_class=multi_class, random_state=0,
+        record_objective=True, max_iter=20, tol=None,
+    ).fit(X, scores.argmax(axis=1))  # fmt: skip
+    used = model.coef_ != 0.0
+    assert 0 < used.any(axis=0).sum() < D
+    if norm == "l2":
+        assert (used.any(axis=0) == used.all(axis=0)).all()
+    norms = np.linalg.norm(model.coef_, {"l2": 2, "max": np.inf}[norm], axis=0)
+    last = model.history_[-1]
+    assert last["objective"] == pytest.approx(last["mean_loss"] + strength * norms.sum(), rel=1e-9)
+
+
+REFUSED = {
+    "y of 0, 1, 2": (dict(), lambda Y: 2 * Y, "y must hold 0 and 1"),
+    "y of fractions": (dict(), lambda Y: Y / 3, "y must hold 0 and 1"),
+    "y with NaN": (dict(), lambda Y: np.where(Y, np.nan, 0.0), "y must hold 0 and 1"),
+    "rows of y": (dict(), lambda Y: Y[:-1], "y must have a row for each row of X"),
+    "class_weight": (dict(class_weight="balanced"), lambda Y: Y, "class_weight must be None"),
+    "softmax of labels": (
+        dict(multi_class="multinomial"), lambda Y: Y, "multi_class='multinomial'",
+    ),
+    "groups and RDA": (
+        dict(group="l2", rule="rda"), lambda Y: Y, "group='l2' does not go with rule",
+    ),
+    "float32 and averages": (
+        dict(dtype="float32", average=True), lambda Y: Y, "dtype='float32' is for outputs",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_is_refused(case):
+    """By name, before anything is trained."""
+    options, change, message = REFUSED[case]
+    X, Y = with_labels()
+    model = LazyNetClassifier(**{**OPTIONS, **options})
+    with pytest.raises(ValueError, match=message):
+        model.fit(X, change(Y))
+    assert not hasattr(model, "classes_")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (dict(loss="hinge"), "multi_class='multinomial' is the logistic loss"),
+        (dict(rule="truncated_gradient", eta0=0.1), "multi_class='multinomial' needs one of"),
+        (dict(rule="fobos"), "multi_class='multinomial' does not go with schedule"),
+        (dict(batch_size=4, eta0=0.1), "multi_class='multinomial' needs one of"),
+    ],
+    ids=str,
+)
+def test_what_the_softmax_does_not_go_with(options, message):
+    """By name, and with what to write."""
+    X, scores = rows_and_scores()
+    with pytest.raises(ValueError, match=message):
+        LazyNetClassifier(multi_class="multinomial", **options).fit(X, scores.argmax(axis=1))
