@@ -19,7 +19,13 @@ from scipy import sparse
 from lazynet.choice import Fold
 from lazynet.data import as_examples
 from lazynet.engines.base import Engine
-from lazynet.engines.grid import GridOnClock, add_losses, column_of, own_steps_of
+from lazynet.engines.grid import (
+    GridOnClock,
+    add_losses,
+    column_of,
+    own_steps_of,
+    present_rate_of,
+)
 from lazynet.engines.outputs import (
     AdaGradOutputs,
     CellOutputs,
@@ -291,6 +297,11 @@ class GridTraining:
             if block.fold == fold and block.columns.start <= setting < block.columns.stop
         ]
         return np.vstack([weights for weights, _ in columns]), np.array([b for _, b in columns])
+
+    def present_rate(self, setting: int) -> float | None:
+        """The scale of the rates of a setting as of now, where they follow the rows; else None."""
+        block = self.blocks[setting // WIDEST]
+        return present_rate_of(block.engine, setting - block.columns.start)
 
 
 def _strengths(plans: Sequence[Plan]) -> NDArray[np.float64] | None:

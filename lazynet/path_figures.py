@@ -207,8 +207,8 @@ def plot_grid(model: Any) -> Figure:
         lines = list(dict.fromkeys(map(tuple, others.tolist())))
         for number, (strength, factor) in enumerate(lines):
             some = np.flatnonzero((others == (strength, factor)).all(axis=1))
-            parts = [f"{rest} {strength:.3g}"] * (np.ptp(others[:, 0]) > 0)
-            parts += [f"rates times {factor:.3g}"] * (np.ptp(others[:, 1]) > 0)
+            parts = [f"{rest} {strength:.3g}"] * int(np.ptp(others[:, 0]) > 0)
+            parts += [f"rates times {factor:.3g}"] * int(np.ptp(others[:, 1]) > 0)
             line = look(number) | dict(markersize=3, label=", ".join(parts) or None)
             if np.isfinite(errors[some]).any():
                 band = means[some] - errors[some], means[some] + errors[some]

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from lazynet.engines.base import take_until_done
 from lazynet.engines.outputs import CellOutputs, OutputsEngine, OutputsOnClock
 from lazynet.engines.wear import Wear
+from lazynet.kernels import clock as clock_kernel
 from lazynet.kernels import outputs as kernel
 from lazynet.kernels.examples import Examples, Steps, Task
 
@@ -67,6 +68,15 @@ def column_of(engine: OutputsEngine, number: int) -> tuple[NDArray[np.float64], 
         return engine.column(number)
     single = engine.output(number)
     return single.model(), single.model_intercept
+
+
+def present_rate_of(engine: OutputsEngine, number: int) -> float | None:
+    """The scale of the rates of one setting as of now, where they follow the rows; else None."""
+    if not isinstance(engine, GridOnClock):
+        return engine.output(number, slice(0, 0)).present_rate
+    rates = engine.rates[number]
+    seen = rates[clock_kernel.ROWS_SEEN_FIELD]
+    return float(rates[clock_kernel.LAST_RATE_FIELD]) if seen else None
 
 
 def own_steps_of(columns: Sequence[NDArray[np.float64]], width: int) -> kernel.OwnSteps:

@@ -69,7 +69,7 @@ if TYPE_CHECKING:
 
 #: The first l1 of the grid of l1 where none is given, in units of the l1 that a fit of one setting
 #: takes where it is given none; the number of its points, and its last l1 as a share of the first.
-LARGEST_L1, N_L1S, LAST_L1 = 1e3, 9, 1e-4
+LARGEST_L1, N_L1S, LAST_L1 = 1e4, 11, 1e-5
 #: What judges a setting by the predictions that are made before their rows are learned from.
 PROGRESSIVE = "progressive"
 
@@ -263,8 +263,10 @@ class _ElasticNetGrid(SparseLinear):
                 np.vstack([engine.model() for engine in engines]),
                 np.array([engine.model_intercept for engine in engines]),
             )
+            rate = engines[0].present_rate
         else:
             model, t = found.model, training.taken[0]
+            rate = training.present_rate(found.best)
         refuse_overflow(t, training.blocks[0].engine.advice, *model)
         self._load(*model)
         self.l1s_, self.l2s_, self.rate_factors_ = (
@@ -272,7 +274,11 @@ class _ElasticNetGrid(SparseLinear):
             for name in ("l1", "l2", "factor")
         )
         self.l1_, self.l2_, self.rate_factor_ = best.l1, best.l2, best.factor
-        self.eta0_ = float(getattr(plans[found.best].schedule, "eta0", None) or eta0)
+        if rate is None and plans[0].rule.scheduled:
+            rate = getattr(plans[found.best].schedule, "eta0", eta0)
+        elif rate is None:
+            rate = eta0 * best.factor
+        self.eta0_ = float(rate)
         self.losses_, self.nonzeros_ = found.losses, found.nonzeros
         self.curves_, self.standard_errors_ = means_and_errors(found.losses, counts)
         self.best_index_, self.best_epoch_ = found.best, found.epoch
@@ -363,16 +369,16 @@ class LazyNetClassifierCV(SparseClassifier, _ElasticNetGrid):
     loss : str or object, default="log_loss"
         Any loss of :class:`LazyNetClassifier`.
     l1s : float or array, optional
-        The strengths l1 to try.  None: ``n_points`` of them in equal ratios, from 1000 times the l1
-        that :class:`LazyNetClassifier` takes by itself, down to ``smallest`` times the first.
+        The strengths l1 to try.  None: ``n_points`` of them in equal ratios, from 10,000 times the
+        l1 that :class:`LazyNetClassifier` takes by itself, down to ``smallest`` times the first.
     l2s : float or array, optional
         The strengths l2 to try; None is 0.
     rate_factors : sequence of float, default=(1.0,)
         Factors of the rates to try: of eta0 of a schedule, of alpha of "adagrad" and "ftrl" (of the
         constant in its place where alpha follows the rows), of 1/gamma of "rda".
-    n_points : int, default=9
+    n_points : int, default=11
         The number of l1 where ``l1s`` is None.
-    smallest : float, default=1e-4
+    smallest : float, default=1e-5
         The last l1 as a share of the first where ``l1s`` is None.
     rule, schedule, eta0
         As in :class:`LazyNetClassifier`.  Rules: "fobos", "sgd", "truncated_gradient" without a
@@ -420,7 +426,7 @@ class LazyNetClassifierCV(SparseClassifier, _ElasticNetGrid):
     l1_, l2_, rate_factor_ : float
         The setting that was chosen.
     eta0_ : float
-        The scale of its rates: eta0 of the schedule, or alpha of the rule before its factor.
+        The scale of its rates: eta0 of the schedule, or alpha of the rule, times the factor.
     coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
         The weights.
     intercept_ : ndarray of shape (1,) or (n_classes,)
@@ -452,7 +458,7 @@ class LazyNetClassifierCV(SparseClassifier, _ElasticNetGrid):
     >>> y = np.asarray(X[:, :3].sum(axis=1)).ravel() + noise > 0.2
     >>> model = LazyNetClassifierCV(l2s=[0.0, 1e-3], random_state=0).fit(X, y)
     >>> model.curves_.shape[0], model.losses_.shape[2]  # settings and folds
-    (18, 5)
+    (22, 5)
     >>> bool(model.curves_[model.best_index_, model.best_epoch_] == model.curves_.min())
     True
     >>> len(model.plot().axes)  # losses and nonzeros against the penalty, and losses by epoch
@@ -462,7 +468,7 @@ class LazyNetClassifierCV(SparseClassifier, _ElasticNetGrid):
 
     >>> model = LazyNetClassifierCV(scoring="progressive", random_state=0).fit(X, y)
     >>> model.n_iter_, model.losses_.shape
-    (1, (9, 1, 1))
+    (1, (11, 1, 1))
     """
 
     _kinds = table(**_ElasticNetGrid._kinds, class_weight=CLASS_WEIGHT)
