@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,6 @@ from lazynet.engines.grid import (
     GridOnClock,
     add_losses,
     column_of,
-    own_steps_of,
     present_rate_of,
 )
 from lazynet.engines.outputs import (
@@ -35,8 +34,9 @@ from lazynet.engines.outputs import (
 )
 from lazynet.kernels import cells as cells_kernel
 from lazynet.kernels.examples import Steps, Task
-from lazynet.kernels.outputs import Targets
-from lazynet.rules.base import Rule, lost_digits
+from lazynet.kernels.outputs import OwnSteps, Targets
+from lazynet.params import POSITIVE, STRENGTH, SettledFields, table
+from lazynet.rules.base import Rule, collected, lost_digits
 from lazynet.schedules import Adaptive, Formula, Schedule, checked_rates, needs_scale
 from lazynet.threads import Workers
 from lazynet.training import Plan, spans
@@ -57,9 +57,14 @@ _RATES = {"adagrad": ("alpha", 1), "ftrl": ("alpha", 1), "rda": ("gamma", -1)}
 
 
 @dataclass(frozen=True)
-class Setting:
-    """What one column learns with; ``factor`` multiplies the rates of the rule."""
+class Setting(SettledFields):
+    """What one column learns with; ``factor`` multiplies the rates of the rule.
 
+    >>> Setting(l1=0.1, l2=0.0)
+    Setting(l1=0.1, l2=0.0, factor=1.0)
+    """
+
+    _kinds = table(l1=STRENGTH, l2=STRENGTH, factor=POSITIVE)
     l1: float
     l2: float
     factor: float = 1.0
@@ -135,8 +140,7 @@ def single_engine(plan: Plan, n_features: int, factor: float) -> Engine:
     return engine
 
 
-@dataclass
-class _Block:
+class _Block(NamedTuple):
     """Some settings of one problem in one fold: one matrix of weights."""
 
     fold: int
@@ -246,7 +250,7 @@ class GridTraining:
             return t, shared, [None] * len(self.parts)
         widths = [block.engine.width for block in self.blocks[: len(self.parts)]]
         return t, shared, [
-            own_steps_of(_shrinks(self.plans[part], t, n), width)
+            _own_steps(self.plans[part], t, n, width)
             for part, width in zip(self.parts, widths, strict=True)
         ]  # fmt: skip
 
@@ -316,23 +320,31 @@ def _strengths(plans: Sequence[Plan]) -> NDArray[np.float64] | None:
     )
 
 
-def _shrinks(plans: Sequence[Plan], t: int, n: int) -> tuple[NDArray[np.float64], ...]:
-    """The rates of ``n`` steps from step ``t`` on, and the shrinks: a row for every setting."""
-    rates = np.empty((len(plans), n))
+def _own_steps(plans: Sequence[Plan], t: int, n: int, width: int) -> OwnSteps:
+    """The rates and shrinks of ``n`` steps from step ``t`` on: a column for every setting.
+
+    What only fills up a line of outputs has no penalty, and so no shrink.
+    """
+    rule: Any = plans[0].rule
     known: list[tuple[Schedule, NDArray[np.float64]]] = []
-    for row, plan in zip(rates, plans, strict=True):
+    for plan in plans:
         found = next((r for schedule, r in known if _alike(schedule, plan.schedule)), None)
         if found is None:
             found = checked_rates(plan.schedule, t, t + n)
-            known.append((plan.schedule, found))
-        plan.rule.check_rates(found, plan.penalty, t)  # type: ignore[attr-defined]
-        row[:] = found
-    strengths: Any = SimpleNamespace(
-        l1=np.array([[each.penalty.l1] for each in plans]),
-        l2=np.array([[each.penalty.l2] for each in plans]),
-    )
-    shrink = plans[0].rule.unchecked_shrinks(rates, strengths, t)  # type: ignore[attr-defined]
-    return rates, shrink.keep, lost_digits(shrink), shrink.pull
+        rule.check_rates(found, plan.penalty, t)
+        known.append((plan.schedule, found))
+    l1s, l2s, rates = np.zeros(width), np.zeros(width), np.empty((n, width))
+    l1s[: len(plans)] = [plan.penalty.l1 for plan in plans]
+    l2s[: len(plans)] = [plan.penalty.l2 for plan in plans]
+    rates[:] = known[0][1][:, None]
+    if any(found is not known[0][1] for _, found in known):
+        for column, (_, found) in enumerate(known):
+            rates[:, column] = found
+    shrink = rule.shrink(rates, l1s, l2s)
+    pull = shrink.pull
+    if rule.period > 1:
+        pull = np.ascontiguousarray(collected(pull.T, rule.period, t).T)
+    return OwnSteps(rates, shrink.keep, lost_digits(shrink), pull)
 
 
 def _alike(left: Schedule, right: Schedule) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -77,20 +76,6 @@ def present_rate_of(engine: OutputsEngine, number: int) -> float | None:
     rates = engine.rates[number]
     seen = rates[clock_kernel.ROWS_SEEN_FIELD]
     return float(rates[clock_kernel.LAST_RATE_FIELD]) if seen else None
-
-
-def own_steps_of(columns: Sequence[NDArray[np.float64]], width: int) -> kernel.OwnSteps:
-    """Rates, keep, lost digits and pull of every step, filled up to the width of an engine.
-
-    Each of the four has a row per setting.
-    """
-    filled = []
-    # What only fills up a line of outputs makes no step and shrinks nothing.
-    for numbers, rest in zip(columns, (0.0, 1.0, 0.0, 0.0), strict=True):
-        table = np.full((numbers.shape[1], width), rest)
-        table[:, : len(numbers)] = numbers.T
-        filled.append(table)
-    return kernel.OwnSteps(*filled)
 
 
 def add_losses(

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -44,11 +44,11 @@ from lazynet.params import (
     THREADS,
     VERBOSITY,
     Choice,
-    Flag,
     Integer,
     Number,
     Special,
     check_array,
+    check_flag,
     check_n_steps,
     check_number,
     shown,
@@ -82,17 +82,13 @@ def _check_factors(name: str, value: Any) -> tuple[float, ...]:
 
 
 def _check_dtype(name: str, value: Any) -> np.dtype[Any]:
-    try:
-        kind = np.dtype(value)
-    except TypeError:
-        kind = np.dtype(object)
-    if value is None or kind not in (np.dtype(np.float32), np.dtype(np.float64)):
-        raise ValueError(f"{name} must be 'float64' or 'float32', got {shown(value)}")
-    return kind
+    for kind in (np.dtype(np.float32), np.dtype(np.float64)):
+        if isinstance(value, (str, type, np.dtype)) and value in (kind.name, kind.type, kind):
+            return kind
+    raise ValueError(f"{name} must be 'float64', 'float32' or None, got {shown(value)}")
 
 
-@dataclass(frozen=True)
-class _Search:
+class _Search(NamedTuple):
     """What a search has found."""
 
     #: by setting, epoch and fold
@@ -120,13 +116,13 @@ class _ElasticNetGrid(SparseLinear):
         cv=FOLDS,
         validation_fraction=Number(above=0, below=1),
         scoring=Choice(accepted=(PROGRESSIVE,), optional=True),
-        refit=Flag(optional=True),
+        refit=Special(check=check_flag, optional=True),
         max_iter=EPOCHS_OR_NONE,
         tol=Number(least=0, optional=True),
         n_iter_no_change=Integer(least=1),
         fit_intercept=FLAG,
         shuffle=FLAG,
-        dtype=Special(check=_check_dtype),
+        dtype=Special(check=_check_dtype, optional=True),
         random_state=SEED,
         n_jobs=THREADS,
         verbose=VERBOSITY,
@@ -156,6 +152,8 @@ class _ElasticNetGrid(SparseLinear):
         p.l2s = np.zeros(1) if p.l2s is None else np.atleast_1d(p.l2s)
         p.progressive = p.scoring == PROGRESSIVE
         p.refit = not p.progressive if p.refit is None else p.refit
+        if p.dtype is None:
+            p.dtype = np.dtype(np.float32 if p.refit else np.float64)
         if not p.refit and not p.progressive and p.cv is not None:
             raise ValueError(
                 "refit=False leaves a model for every fold and none for all rows: give cv=None, "
@@ -359,7 +357,9 @@ class LazyNetClassifierCV(SparseClassifier, _ElasticNetGrid):
     :class:`LazyNetClassifier`.  All settings learn side by side from each row: a setting is a
     column of one matrix of weights, with a clock, or the numbers of its rule, of its own.  With
     ``cv`` every fold has such a matrix, and each row is a step for the folds that do not hold it
-    out.  A column has the weights that a fit of this setting alone has, in the same order of rows.
+    out.  A column has the weights that a fit of this setting alone has, in the same order of rows
+    (to the digits of ``dtype``).  The matrices need memory: ``n_settings * n_folds * n_features``
+    numbers, for "ftrl" and "adagrad" twice as many, and as often as there are classes.
 
     The setting and the epoch with the least mean loss are chosen; the model is then trained with
     all rows.  Several classes are trained one against the rest, all with the same setting.
@@ -410,9 +410,10 @@ class LazyNetClassifierCV(SparseClassifier, _ElasticNetGrid):
         Visit the rows in a new random order in each epoch.
     class_weight : dict, "balanced" or None, default=None
         The importance of a row by its class, in the loss of held-out rows too.
-    dtype : {"float64", "float32"}, default="float64"
-        The type of the weights during the search; float32 needs half the memory.  The last fit has
-        float64.
+    dtype : {"float64", "float32"} or None, default=None
+        The type of the weights during the search.  None: float32, which needs half the memory and
+        time, where the chosen setting is trained anew; float64 where its column is taken.  A model
+        that is trained anew always has float64.
     random_state : int, RandomState or None, default=None
         Seed of the shuffling and of the held-out share.
     n_jobs : int or None, default=None
@@ -463,6 +464,8 @@ class LazyNetClassifierCV(SparseClassifier, _ElasticNetGrid):
     True
     >>> len(model.plot().axes)  # losses and nonzeros against the penalty, and losses by epoch
     3
+    >>> bool((model.predict(X) == (model.decision_function(X) > 0)).all())
+    True
 
     One pass over the rows, in which every prediction before a step judges:
 
@@ -497,7 +500,7 @@ class LazyNetClassifierCV(SparseClassifier, _ElasticNetGrid):
         fit_intercept: bool = True,
         shuffle: bool = True,
         class_weight: dict[Any, float] | str | None = None,
-        dtype: Any = "float64",
+        dtype: Any = None,
         random_state: int | np.random.RandomState | None = None,
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -571,6 +574,8 @@ class LazyNetRegressorCV(SparseRegressor, _ElasticNetGrid):
     >>> model = LazyNetRegressorCV(random_state=0).fit(X, y)
     >>> model.coef_[:2].round(), model.predict(X).shape
     (array([ 3., -2.]), (200,))
+    >>> len(model.plot().axes)
+    3
     """
 
     _kinds = _ElasticNetGrid._kinds
@@ -598,7 +603,7 @@ class LazyNetRegressorCV(SparseRegressor, _ElasticNetGrid):
         n_iter_no_change: int = N_ITER_NO_CHANGE,
         fit_intercept: bool = True,
         shuffle: bool = True,
-        dtype: Any = "float64",
+        dtype: Any = None,
         random_state: int | np.random.RandomState | None = None,
         n_jobs: int | None = None,
         verbose: int = 0,
