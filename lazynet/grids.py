@@ -8,7 +8,7 @@ fit on the other rows, in the same order, would take.  So has each class of seve
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
@@ -35,7 +35,6 @@ from lazynet.engines.outputs import (
 from lazynet.kernels import cells as cells_kernel
 from lazynet.kernels.examples import Steps, Task
 from lazynet.kernels.outputs import OwnSteps, Targets
-from lazynet.params import POSITIVE, STRENGTH, SettledFields, table
 from lazynet.rules.base import Rule, collected, lost_digits
 from lazynet.schedules import Adaptive, Formula, Schedule, checked_rates, needs_scale
 from lazynet.threads import Workers
@@ -56,15 +55,13 @@ _OUTPUTS: dict[str, type[CellOutputs]] = {
 _RATES = {"adagrad": ("alpha", 1), "ftrl": ("alpha", 1), "rda": ("gamma", -1)}
 
 
-@dataclass(frozen=True)
-class Setting(SettledFields):
+class Setting(NamedTuple):
     """What one column learns with; ``factor`` multiplies the rates of the rule.
 
     >>> Setting(l1=0.1, l2=0.0)
     Setting(l1=0.1, l2=0.0, factor=1.0)
     """
 
-    _kinds = table(l1=STRENGTH, l2=STRENGTH, factor=POSITIVE)
     l1: float
     l2: float
     factor: float = 1.0

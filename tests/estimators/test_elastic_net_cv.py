@@ -367,7 +367,7 @@ REFUSED = [
     (dict(scoring="accuracy"), ValueError, r"scoring must be one of \['progressive'\]"),
     (dict(refit=False), ValueError, "refit=False leaves a model for every fold"),
     (dict(refit="yes"), ValueError, "refit must be True or False"),
-    (dict(dtype="float16"), ValueError, "dtype must be 'float64', 'float32' or None, got 'float16'"),
+    (dict(dtype="float16"), ValueError, "dtype must be 'float64', 'float32' or None, got 'flo"),
     (dict(dtype=3.5), ValueError, "dtype must be 'float64', 'float32' or None, got 3.5"),
     (dict(l1s=-1.0), ValueError, "l1s must be finite and not negative"),
     (dict(l2s=[0.1, np.nan]), ValueError, "l2s must be finite and not negative"),
