@@ -180,6 +180,12 @@ class GridTraining:
             for problem, (targets, _) in enumerate(problems)
             for part in self.parts
         ]
+        scheduled = not (plans[0].rule.has_state or plans[0].adaptive)
+        #: the rates of every part, where a schedule gives them
+        self.rates = [
+            _Rates(plans[part], block.engine.width) if scheduled else None
+            for part, block in zip(self.parts, self.blocks, strict=False)
+        ]
 
     def _block(
         self,
@@ -240,16 +246,10 @@ class GridTraining:
     def _steps(self, rows: NDArray[np.int64], t: int) -> tuple[int, Steps, list[Any]]:
         """The first step, what all settings share of these steps, and the rest by part."""
         rows = np.ascontiguousarray(rows)
-        plan, n = self.plans[0], len(rows)
+        n = len(rows)
         ones, zeros = np.ones(n), np.zeros(n)
         shared = Steps(rows, ones, ones, zeros, zeros)
-        if plan.rule.has_state or plan.adaptive:
-            return t, shared, [None] * len(self.parts)
-        widths = [block.engine.width for block in self.blocks[: len(self.parts)]]
-        return t, shared, [
-            _own_steps(self.plans[part], t, n, width)
-            for part, width in zip(self.parts, widths, strict=True)
-        ]  # fmt: skip
+        return t, shared, [None if rates is None else rates.steps(t, n) for rates in self.rates]
 
     def held_out(self, workers: Workers) -> NDArray[np.float64]:
         """The mean losses of the held-out rows: a row per setting, a column per fold."""
@@ -317,31 +317,45 @@ def _strengths(plans: Sequence[Plan]) -> NDArray[np.float64] | None:
     )
 
 
-def _own_steps(plans: Sequence[Plan], t: int, n: int, width: int) -> OwnSteps:
-    """The rates and shrinks of ``n`` steps from step ``t`` on: a column for every setting.
+class _Rates:
+    """The rates and shrinks of the settings that share a matrix of weights."""
 
-    What only fills up a line of outputs has no penalty, and so no shrink.
-    """
-    rule: Any = plans[0].rule
-    known: list[tuple[Schedule, NDArray[np.float64]]] = []
-    for plan in plans:
-        found = next((r for schedule, r in known if _alike(schedule, plan.schedule)), None)
-        if found is None:
-            found = checked_rates(plan.schedule, t, t + n)
-        rule.check_rates(found, plan.penalty, t)
-        known.append((plan.schedule, found))
-    l1s, l2s, rates = np.zeros(width), np.zeros(width), np.empty((n, width))
-    l1s[: len(plans)] = [plan.penalty.l1 for plan in plans]
-    l2s[: len(plans)] = [plan.penalty.l2 for plan in plans]
-    rates[:] = known[0][1][:, None]
-    if any(found is not known[0][1] for _, found in known):
-        for column, (_, found) in enumerate(known):
-            rates[:, column] = found
-    shrink = rule.shrink(rates, l1s, l2s)
-    pull = shrink.pull
-    if rule.period > 1:
-        pull = np.ascontiguousarray(collected(pull.T, rule.period, t).T)
-    return OwnSteps(rates, shrink.keep, lost_digits(shrink), pull)
+    def __init__(self, plans: Sequence[Plan], width: int) -> None:
+        self.rule: Any = plans[0].rule
+        # What only fills up a line of outputs has no penalty, and so no shrink.
+        self.l1s, self.l2s = np.zeros(width), np.zeros(width)
+        self.l1s[: len(plans)] = [plan.penalty.l1 for plan in plans]
+        self.l2s[: len(plans)] = [plan.penalty.l2 for plan in plans]
+        #: the settings of every schedule
+        self.groups: list[tuple[Schedule, list[int]]] = []
+        for column, plan in enumerate(plans):
+            for schedule, columns in self.groups:
+                if _alike(schedule, plan.schedule):
+                    columns.append(column)
+                    break
+            else:
+                self.groups.append((plan.schedule, [column]))
+        self.penalties = [plan.penalty for plan in plans]
+        #: no setting refuses a rate up to this one
+        self.harmless = min(self.rule.largest_rate(penalty) for penalty in self.penalties) / 2
+
+    def steps(self, t: int, n: int) -> OwnSteps:
+        """The ``n`` steps from step ``t`` on: a row for every step, a column for every setting."""
+        rates = np.empty((n, len(self.l1s)))
+        for number, (schedule, columns) in enumerate(self.groups):
+            found = checked_rates(schedule, t, t + n)
+            if found.max(initial=0.0) > self.harmless:
+                for column in columns:
+                    self.rule.check_rates(found, self.penalties[column], t)
+            if number == 0:
+                rates[:] = found[:, None]
+            else:
+                rates[:, columns] = found[:, None]
+        shrink = self.rule.shrink(rates, self.l1s, self.l2s)
+        pull = shrink.pull
+        if self.rule.period > 1:
+            pull = np.ascontiguousarray(collected(pull.T, self.rule.period, t).T)
+        return OwnSteps(rates, shrink.keep, lost_digits(shrink), pull)
 
 
 def _alike(left: Schedule, right: Schedule) -> bool:
