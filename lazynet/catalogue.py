@@ -18,6 +18,15 @@ from lazynet.engines.cells import CellEngine
 from lazynet.engines.clock import AveragedClockEngine, ClockEngine
 from lazynet.engines.dense import DenseEngine
 from lazynet.engines.ftrl import FTRLEngine
+from lazynet.engines.outputs import (
+    AdaGradOutputs,
+    AveragedOutputs,
+    CellOutputs,
+    FTRLOutputs,
+    OutputsEngine,
+    OutputsOnClock,
+    RDAOutputs,
+)
 from lazynet.engines.rda import RDAEngine
 from lazynet.engines.rescaled import RescaledEngine
 from lazynet.engines.saga import SAGAEngine
@@ -64,6 +73,8 @@ class Algorithm:
     property: str
     #: whether lazy weights equal dense weights after every step
     exact: bool = True
+    #: the engine of several outputs; None where every output has an engine of its own
+    outputs: type[OutputsEngine] | None = None
 
 
 _FORMS = "tests/exact/test_lazy_equals_dense.py"
@@ -76,20 +87,26 @@ ALGORITHMS: dict[str, Algorithm] = {
         Algorithm(
             FoBoS, None, partial(reference.DenseReference, rule="fobos"),
             "Duchi & Singer (2009); Lipton & Elkan, Eq. 2 and Theorem 2", _FORMS,
+            outputs=OutputsOnClock,
         ),
         Algorithm(
             SGD, None, partial(reference.DenseReference, rule="sgd"),
             "Lipton & Elkan, Eq. 3 and Theorem 1 (corrected)", _FORMS,
+            outputs=OutputsOnClock,
         ),
         Algorithm(
             TruncatedGradient, TruncatedGradientEngine, DenseTruncatedGradient,
             "Langford, Li & Zhang (2009)", "tests/exact/test_truncated_gradient.py",
         ),
-        Algorithm(RDA, RDAEngine, DenseRDA, "Xiao (2010)", _CELLS),
-        Algorithm(FTRL, FTRLEngine, DenseFTRL, "McMahan et al. (2013), Algorithm 1", _CELLS),
+        Algorithm(RDA, RDAEngine, DenseRDA, "Xiao (2010)", _CELLS, outputs=RDAOutputs),
+        Algorithm(
+            FTRL, FTRLEngine, DenseFTRL, "McMahan et al. (2013), Algorithm 1", _CELLS,
+            outputs=FTRLOutputs,
+        ),
         Algorithm(
             AdaGrad, AdaGradEngine, DenseAdaGrad,
             "Duchi, Hazan & Singer (2011), composite form", _CELLS,
+            outputs=AdaGradOutputs,
         ),
         Algorithm(
             SAGA, SAGAEngine, DenseSAGA, "Defazio, Bach & Lacoste-Julien (2014)", _CELLS,
@@ -158,6 +175,34 @@ def new_engine(
     if isinstance(form, Dense):
         return DenseEngine(n_features, form.predictions, wear, average=average)
     return AveragedClockEngine(n_features, wear) if average else ClockEngine(n_features, wear)
+
+
+def new_outputs(
+    rule: Rule,
+    penalty: ElasticNet,
+    n_features: int,
+    n_outputs: int,
+    *,
+    loss: Loss = LOG_LOSS,
+    average: bool = False,
+    own_clocks: bool = False,
+    dtype: Any = "float64",
+    wear: Wear | None = None,
+) -> OutputsEngine:
+    """A new engine of several outputs, all weights zero.
+
+    ``own_clocks`` gives every output a clock, for rates that differ from output to output.
+
+    >>> new_outputs(RDA(), ElasticNet(), 3, 20).n_outputs
+    20
+    """
+    kind = algorithm_of(rule).outputs
+    if kind is not None and issubclass(kind, CellOutputs):
+        penalties = [penalty] * n_outputs
+        return kind(n_features, n_outputs, rule, penalties, dtype, wear, loss)
+    if average:
+        return AveragedOutputs(n_features, n_outputs, wear)
+    return OutputsOnClock(n_features, n_outputs, dtype, wear, own_clocks)
 
 
 def new_reference(

@@ -11,6 +11,7 @@ from lazynet.catalogue import ALGORITHMS, RULE, check_rule
 from lazynet.forms import Clock, Form
 from lazynet.losses import Loss
 from lazynet.params import Special, check_choice
+from lazynet.problems import Columns, Problems
 from lazynet.rules.adagrad import AdaGrad
 from lazynet.rules.affine import SGD, FoBoS
 from lazynet.rules.base import Rule
@@ -34,20 +35,16 @@ L1_SHARE = 0.003
 VALIDATION_FRACTION = 0.1
 
 
-def found_l1(
-    squared_norms: NDArray[np.float64],
-    targets: NDArray[np.float64],
-    importances: NDArray[np.float64] | None,
-    loss: Loss,
-) -> float:
+def found_l1(squared_norms: NDArray[np.float64], problems: Problems, loss: Loss) -> float:
     """The l1 of a fit that is given none: as much as a small share of one row pulls.
 
     This is 0.003 * |slope| * |x| / n: |x| is the root mean square of the norms of the n rows, and
     |slope| the size of the loss's slopes at the best constant, times the mean importance.  To
     multiply X, y or the importances by a number changes the strength so that the same is learned.
+    Where y has several columns, |slope| is the mean of the columns.
 
     >>> from lazynet.losses import get_loss
-    >>> found_l1(np.full(3, 25.0), np.ones(3), None, get_loss("hinge"))
+    >>> found_l1(np.full(3, 25.0), Columns(np.ones(3), None), get_loss("hinge"))
     0.005
     """
     n = len(squared_norms)
@@ -58,9 +55,12 @@ def found_l1(
         slope = 1.0
         if not loss.margin and loss.curvature is not None:
             bound = np.inf if loss.unbounded_slope else loss.epsilon
-            slope = min(float(np.std(targets)), bound)
-        if importances is not None:
-            slope *= float(importances.mean())
+            targets = [problems.targets_of(0)]
+            if isinstance(problems, Columns):
+                targets = [*problems.numbers.T]
+            slope = float(np.mean([min(float(np.std(column)), bound) for column in targets]))
+        if problems.importances is not None:
+            slope *= float(problems.importances.mean())
         size = float(np.sqrt(squared_norms.mean()))
     found = L1_SHARE * slope * size / n
     return found if np.isfinite(found) else 0.0
@@ -76,7 +76,25 @@ def found_epochs(n_rows: int, n_features: int, classifies: bool) -> int:
     """
     if not classifies:
         return EPOCHS_OF_REGRESSORS
-    return EPOCHS_WITH_MANY_ROWS if n_rows >= MANY_ROWS * n_features else EPOCHS_OF_CLASSIFIERS
+    return EPOCHS_WITH_MANY_ROWS if _are_many(n_rows, n_features) else EPOCHS_OF_CLASSIFIERS
+
+
+def takes_units(n_rows: int, n_features: int, classifies: bool) -> bool:
+    """Whether a fit that chooses its rates and its penalty learns from features in their own units.
+
+    To find the units and to copy the rows costs as much as a few epochs.  A regressor makes many
+    epochs, a classifier only where rows are many.
+
+    >>> takes_units(1_000, 20_000, True), takes_units(1_000, 20, True)
+    (False, True)
+    >>> takes_units(1_000, 20_000, False)
+    True
+    """
+    return not classifies or _are_many(n_rows, n_features)
+
+
+def _are_many(n_rows: int, n_features: int) -> bool:
+    return n_rows >= MANY_ROWS * n_features
 
 
 def resolved_rule(
@@ -112,15 +130,19 @@ def resolved_rule(
     return suited.settled()
 
 
-def resolved_schedule(schedule: Any, rule: Rule, *, eta0: float | None, form: Form) -> Schedule:
+def resolved_schedule(
+    schedule: Any, rule: Rule, *, eta0: float | None, form: Form, batch_size: int = 1
+) -> Schedule:
     """The schedule that ``schedule`` is or, for "auto", the schedule that suits the rule.
 
     >>> resolved_schedule("auto", FoBoS(), eta0=0.5, form=Clock())
     Power()
+    >>> resolved_schedule("auto", FoBoS(), eta0=None, form=Clock(), batch_size=16)
+    Power()
     """
     if not is_auto(schedule):
         return schedule
-    alike = isinstance(rule, (FoBoS, SGD)) and form == Clock()
+    alike = isinstance(rule, (FoBoS, SGD)) and form == Clock() and batch_size == 1
     found = FromData() if alike and eta0 is None else Power()
     return check_schedule("schedule", found)
 

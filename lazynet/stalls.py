@@ -17,8 +17,9 @@ from scipy import sparse
 
 from lazynet.kernels.losses import values_and_slopes
 from lazynet.losses import Loss
-from lazynet.training import Learner
-from lazynet.validation import Problem, copied_rows, total_loss_of
+from lazynet.problems import Problem, Problems
+from lazynet.training import AnyLearner, Plan
+from lazynet.validation import copied_rows, total_loss_of
 
 #: A fall of the loss in the last epoch that is worth a warning: a share of the loss itself, and
 #: at the same time a share of the loss of a constant prediction.
@@ -44,6 +45,30 @@ def still_falls(losses: Sequence[float], constant: float) -> bool:
         return False
     fall = losses[-2] - losses[-1]
     return bool(fall > _FAST * losses[-2] and fall > _MUCH * constant)
+
+
+def loss_of_constants(problems: Problems, plan: Plan) -> float:
+    """The mean loss of the best constant predictions, nearly, summed over the problems.
+
+    >>> from lazynet.losses import get_loss
+    >>> from types import SimpleNamespace
+    >>> plan = SimpleNamespace(loss=get_loss("log_loss"), fit_intercept=True, softmax=True)
+    >>> round(loss_of_constants(Classes(np.array([0, 1, 2]), 3, None), plan), 6)  # log 3
+    1.098612
+    """
+    positives = problems.positives()
+    if positives is None:
+        return sum(loss_of_constant(each, plan.loss, plan.fit_intercept) for each in problems)
+    total, n = float(problems.weights.sum()), problems.n_rows
+    if plan.softmax:
+        if not plan.fit_intercept:
+            return float(total * np.log(len(positives)) / n)
+        shares = positives[positives > 0] / total
+        return float(-(shares * np.log(shares)).sum() * total / n)
+    pair = np.array([1.0, -1.0])
+    weights = [np.array([up, max(total - up, 0.0)]) for up in positives]
+    losses = [loss_of_constant((pair, each), plan.loss, plan.fit_intercept) for each in weights]
+    return sum(losses) * len(pair) / n
 
 
 def loss_of_constant(problem: Problem, loss: Loss, fit_intercept: bool) -> float:
@@ -102,9 +127,9 @@ class Verdict:
 
 
 def look_closely(
-    learners: Sequence[Learner],
+    learners: Sequence[AnyLearner],
     X: sparse.csr_matrix,
-    problems: Sequence[Problem],
+    problems: Problems,
     rows: NDArray[np.int64] | None,
 ) -> Verdict:
     """Compare the models with constant predictions and with one move along the gradient.
@@ -122,14 +147,17 @@ def look_closely(
     few = copied_rows(X, sample)
     now = constant = moved = nothing = 0.0
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        for learner, (targets, importances) in zip(learners, problems, strict=True):
-            weights = None if importances is None else importances[sample]
-            if weights is not None and not weights.any():
+        plan = learners[0].plan
+        models = (
+            (row, float(intercept))
+            for each in learners
+            for row, intercept in zip(each.engine.rows(), each.engine.model_intercepts, strict=True)
+        )
+        for (row, intercept), problem in zip(models, problems.only(sample), strict=True):
+            if problem[1] is not None and not problem[1].any():
                 continue
-            problem = targets[sample], weights
-            parts = _losses(learner, few, problem)
+            parts = _losses(plan, row, intercept, few, problem)
             now, moved = now + parts[0], moved + parts[1]
-            plan = learner.plan
             constant += loss_of_constant(problem, plan.loss, plan.fit_intercept)
             nothing += loss_of_constant(problem, plan.loss, fit_intercept=False)
     # At zero weights the loss may be far above a constant prediction's: that is no rate's fault.
@@ -139,11 +167,15 @@ def look_closely(
     return Verdict(bool(idle and not worse), worse, int(visited[longest]), times)
 
 
-def _losses(learner: Learner, X: sparse.csr_matrix, problem: Problem) -> tuple[float, float]:
+def _losses(
+    plan: Plan,
+    weights: NDArray[np.float64],
+    intercept: float,
+    X: sparse.csr_matrix,
+    problem: Problem,
+) -> tuple[float, float]:
     """The mean loss of the model, and of the best model along its gradient, penalty included."""
     targets, importances = problem
-    plan, engine = learner.plan, learner.engine
-    weights, intercept = engine.model(), engine.model_intercept
     predictions = X @ weights + intercept
     n = len(targets)
     now = total_loss_of(predictions, targets, importances, plan.loss) / n

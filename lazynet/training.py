@@ -15,18 +15,22 @@ from typing import Any, NotRequired, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from lazynet.averages import Average, Suffix, checked_counts, known_average
-from lazynet.catalogue import new_engine, new_reference
-from lazynet.data import unusable
+from lazynet.catalogue import ALGORITHMS, algorithm_of, new_engine, new_outputs, new_reference
+from lazynet.data import as_examples, unusable
 from lazynet.engines.base import Engine
+from lazynet.engines.outputs import OutputsEngine
 from lazynet.engines.wear import Wear
 from lazynet.forms import Clock, Form
+from lazynet.kernels.batches import Batches, Merger
 from lazynet.kernels.examples import Examples, Steps
 from lazynet.kernels.objective import loss_of_predictions, total_loss, weight_sums
 from lazynet.losses import Loss
-from lazynet.params import FLAG, SettledFields, table
+from lazynet.params import FLAG, Integer, SettledFields, table
 from lazynet.penalties import ElasticNet
+from lazynet.problems import Problems
 from lazynet.progress import Progress
 from lazynet.rules.affine import SGD, FoBoS
 from lazynet.rules.base import Rule, lost_digits
@@ -40,6 +44,8 @@ from lazynet.schedules import (
 )
 from lazynet.threads import Workers
 from lazynet.transactions import Undo
+from lazynet.units import Units
+from lazynet.validation import copied_rows, decisions_of, summed_losses
 
 # Steps of a chunk: the arrays of a longer chunk would leave the cache while they are used.
 _LARGEST_CHUNK = 2**13
@@ -47,6 +53,12 @@ _LARGEST_CHUNK = 2**13
 # the cache, while the rows come anew for every learner.  A thread that is told to stop ends its
 # chunk first, a few hundredths of a second later.
 _NONZEROS_OF_A_CHUNK = 2**22
+# Outputs that one engine learns in one pass: the weights of a row of X stay in the cache nearest to
+# the processor.  Fewer than the least number would not fill the vectors.
+_OUTPUTS_OF_A_BLOCK = 32
+_FEWEST_OUTPUTS_OF_A_BLOCK = 8
+# Rows whose predictions are computed at once when the objective is evaluated.
+_ROWS_TO_EVALUATE = 2**14
 
 
 class EpochRecord(TypedDict):
@@ -64,6 +76,11 @@ class EpochRecord(TypedDict):
     nonzeros: NotRequired[int]
 
 
+def _joining() -> str:
+    """The rules whose outputs are learned in one pass."""
+    return ", ".join(repr(name) for name, row in ALGORITHMS.items() if row.outputs is not None)
+
+
 @dataclass(frozen=True)
 class Plan(SettledFields):
     """Everything that follows from the parameters: what is minimised, and by which steps.
@@ -72,7 +89,7 @@ class Plan(SettledFields):
     with the scale of the rates and the length of the run, which depend on the data.
     """
 
-    _kinds = table(fit_intercept=FLAG)
+    _kinds = table(fit_intercept=FLAG, softmax=FLAG, batch_size=Integer(least=1))
     loss: Loss
     penalty: ElasticNet
     rule: Rule
@@ -80,6 +97,11 @@ class Plan(SettledFields):
     form: Form
     average: Average | Suffix | None
     fit_intercept: bool
+    softmax: bool = False
+    """Whether the classes share the softmax as their loss."""
+    dtype: str = "float64"
+    """The type of the weights where several outputs are learned in one pass."""
+    batch_size: int = 1
 
     @classmethod
     def of(cls, p: Any) -> Plan:
@@ -92,6 +114,9 @@ class Plan(SettledFields):
             p.engine,
             p.average,
             p.fit_intercept,
+            getattr(p, "multi_class", "ovr") == "multinomial",
+            getattr(p, "dtype", "float64"),
+            getattr(p, "batch_size", 1),
         )
         plan._check_together()
         return plan
@@ -114,6 +139,16 @@ class Plan(SettledFields):
             self._check_positive()
         if self.adaptive:
             self._check_adaptive()
+        if self.softmax:
+            self._check_softmax()
+        if self.dtype != "float64" and (self.average is not None or not self.joins_outputs):
+            raise ValueError(
+                f"dtype={self.dtype!r} is for outputs that are learned in one pass, by one of the "
+                f"rules {_joining()} with engine='clock', without positive=True, without an "
+                f"average and with batch_size=1"
+            )
+        if self.batch_size > 1:
+            self._check_batches()
         if not rule.has_state:
             return
         for name, is_default in (
@@ -126,6 +161,36 @@ class Plan(SettledFields):
                     f"at its default"
                 )
 
+    @property
+    def joins_outputs(self) -> bool:
+        """Whether one engine can learn several outputs in one pass."""
+        if algorithm_of(self.rule).outputs is None:
+            return False
+        if self.penalty.positive or self.batch_size > 1:
+            return False
+        return self.rule.has_state or (
+            self.form == Clock() and not (self.adaptive and self.average is not None)
+        )
+
+    def _check_softmax(self) -> None:
+        """Refuse a loss or a rule that the softmax does not go with."""
+        if self.loss.name != "log_loss":
+            raise ValueError(
+                f"multi_class='multinomial' is the logistic loss of several classes, got "
+                f"loss={self.loss.name!r}: write loss='log_loss'"
+            )
+        if self.adaptive:
+            raise ValueError(
+                f"multi_class='multinomial' does not go with schedule={self.schedule!r}, whose "
+                f"rates follow the slopes of one output: give an eta0, or write rule='adagrad'"
+            )
+        if not self.joins_outputs:
+            raise ValueError(
+                f"multi_class='multinomial' needs one of the rules {_joining()} with "
+                f"engine='clock', without positive=True and with batch_size=1, got "
+                f"rule={self.rule!r}"
+            )
+
     def _check_positive(self) -> None:
         """Refuse a rule, a form or an average that cannot keep all weights at 0 or above."""
         for name, given, takes, write in (
@@ -137,6 +202,24 @@ class Plan(SettledFields):
                 raise ValueError(
                     f"positive=True does not go with {name}={given!r}: write {name}={write}"
                 )
+
+    def _check_batches(self) -> None:
+        """Refuse what cannot take a step on several rows."""
+        for name, given, takes, write in (
+            ("rule", self.rule, self.rule.takes_batches, "'adagrad'"),
+            ("engine", self.form, self.form == Clock(), "'clock'"),
+            ("schedule", self.schedule, not self.adaptive, "'power'"),
+            ("positive", True, not self.penalty.positive, "False"),
+        ):
+            if not takes:
+                raise ValueError(
+                    f"batch_size={self.batch_size} does not go with {name}={given!r}, which takes "
+                    f"one row in a step: write {name}={write}, or batch_size=1"
+                )
+
+    def n_steps(self, n_rows: int) -> int:
+        """The number of steps of a pass over ``n_rows`` rows; the last may have fewer rows."""
+        return -(-n_rows // self.batch_size)
 
     def check_start(self, name: str, weights: NDArray[np.float64]) -> None:
         """Refuse to start from weights called ``name`` that the plan forbids."""
@@ -181,6 +264,9 @@ class Plan(SettledFields):
             self.form,
             known_average(self.average, n_steps),
             self.fit_intercept,
+            self.softmax,
+            self.dtype,
+            self.batch_size,
         )
 
     def with_schedule(self, schedule: Schedule) -> Plan:
@@ -191,15 +277,54 @@ class Plan(SettledFields):
     def storage(self) -> tuple[Any, ...]:
         """The parts in which two plans must agree for an engine of one plan to serve the other."""
         kind = self.rule.name if self.rule.has_state else "affine"
-        return (self.average, kind, self.form, self.adaptive, self.penalty.positive)
+        return (
+            self.average, kind, self.form, self.adaptive, self.penalty.positive, self.dtype
+        )  # fmt: skip
 
     @property
     def settings(self) -> tuple[float, ...]:
         """The parameters and strengths for the kernel of a rule with a state."""
         return self.rule.settings(self.penalty, self.loss) if self.rule.has_state else ()
 
+    def new_engines(self, n_features: int, n_outputs: int, n_threads: int = 1) -> list[Engine]:
+        """New engines for all outputs, all weights zero: one for each output, or one for many.
+
+        The number of threads changes how the outputs are divided, and no bit of a weight.
+        """
+        if (n_outputs == 1 and not self.softmax) or not self.joins_outputs:
+            return [self.new_engine(n_features) for _ in range(n_outputs)]
+        sizes = [n_outputs] if self.softmax else self._sizes_of_blocks(n_outputs, n_threads)
+        return [self.new_outputs(n_features, size) for size in sizes]
+
+    def _sizes_of_blocks(self, n_outputs: int, n_threads: int) -> list[int]:
+        """The numbers of outputs that one engine learns."""
+        most = _OUTPUTS_OF_A_BLOCK
+        if not self.adaptive:
+            # Where each output has a clock, the outputs of a block are swept together.
+            most = min(most, max(-(-n_outputs // n_threads), _FEWEST_OUTPUTS_OF_A_BLOCK))
+        return [min(most, n_outputs - first) for first in range(0, n_outputs, most)]
+
+    def new_outputs(self, n_features: int, n_outputs: int) -> OutputsEngine:
+        """A new engine of several outputs, all weights zero."""
+        return new_outputs(
+            self.rule,
+            self.penalty,
+            n_features,
+            n_outputs,
+            loss=self.loss,
+            average=self.average is not None,
+            own_clocks=self.adaptive,
+            dtype=self.dtype,
+        )
+
+    def new_like(self, engine: Engine) -> Engine:
+        """A new engine for the same outputs, all weights zero."""
+        if engine.n_outputs > 1 or isinstance(engine, OutputsEngine):
+            return self.new_outputs(engine.n_features, engine.n_outputs)
+        return self.new_engine(engine.n_features)
+
     def new_engine(self, n_features: int, wear: Wear | None = None) -> Engine:
-        """A new engine, all weights zero."""
+        """A new engine of one output, all weights zero."""
         return new_engine(
             self.rule,
             self.penalty,
@@ -226,13 +351,13 @@ class Plan(SettledFields):
 
     def continued(self, engine: Engine, *, average: bool) -> Engine:
         """A new engine of this plan with the weights of ``engine``, and if asked its average."""
-        new = self.new_engine(engine.n_features)
+        new = self.new_like(engine)
         if self.penalty.positive:
             self.check_start("the model that goes on learning", engine.weights())
         if average:
             new.go_on_from(engine)
         else:
-            new.load(engine.weights(), engine.intercept)
+            new.load_rows(engine.rows(last=True), engine.intercepts)
         if self.adaptive:
             new.continue_rates(engine)
         return new
@@ -245,7 +370,7 @@ class Plan(SettledFields):
         """
         if not (self.rule.continues and storage == self.storage):
             return self.continued(engine, average=False)
-        new = self.new_engine(engine.n_features)
+        new = self.new_like(engine)
         new.copy_state(engine)
         new.retune(self.settings)
         return new
@@ -270,20 +395,23 @@ class Plan(SettledFields):
 
     def steps(
         self, order: NDArray[np.int64], t: int, predictions: NDArray[np.float64] | None = None
-    ) -> Steps:
+    ) -> Steps | Batches:
         """The chunk of steps that visits the rows ``order``, starting with step ``t``.
 
-        Each step writes the prediction before its update to ``predictions``.
+        The prediction for every row, made before its update, is written to ``predictions``.
         """
-        stop = t + len(order)
+        n_steps = self.n_steps(len(order))
+        stop = t + n_steps
         # Where the clock computes the rates itself, it reads none of these.
         scheduled = self.rule.scheduled and not self.adaptive
-        rates = checked_rates(self.schedule, t, stop) if scheduled else np.ones(len(order))
+        rates = checked_rates(self.schedule, t, stop) if scheduled else np.ones(n_steps)
         shrinking = Rule() if self.adaptive else self.rule
         shrink = shrinking.shrinks(rates, self.penalty, t)
         counts = None if self.average is None else checked_counts(self.average, t, stop)  # type: ignore[arg-type]
-        low = lost_digits(shrink)
-        return Steps(order, rates, shrink.keep, low, shrink.pull, counts, predictions)
+        scalars = rates, shrink.keep, lost_digits(shrink), shrink.pull, counts, predictions
+        if self.batch_size > 1:
+            return Batches(order, self.batch_size, *scalars)
+        return Steps(order, *scalars)
 
 
 def check_rate_parameters(
@@ -318,24 +446,98 @@ class Learner:
     def __post_init__(self) -> None:
         self.task = self.plan.task(self.engine)
 
-    def loss_before(self, steps: Steps) -> float:
-        """The sum of importance times loss over steps, of the predictions before each update."""
+    def visit(self, steps: Steps | Batches, t: int, judged: bool, merger: Merger) -> float:
+        """Take the steps, the first of which is step ``t`` of the run.
+
+        Returns the sum of the losses of the predictions before each update, if they are ``judged``.
+        ``merger`` has the memory in which the rows of a batch are merged.
+        """
+        if isinstance(steps, Batches):
+            steps = steps.with_predictions(np.empty(steps.n_rows) if judged else None, merger)
+        elif judged:
+            steps = steps.with_predictions(np.empty(len(steps)))
+        self.engine.take(self.examples, steps, self.task, t)
+        return self.loss_before(steps) if judged else 0.0
+
+    def loss_before(self, steps: Steps | Batches) -> float:
+        """The sum of importance times loss over rows, of the predictions before each update."""
         loss = self.plan.loss
         return loss_of_predictions(self.examples, steps, loss.code, loss.epsilon)
 
-    def evaluate(self, weights: NDArray[np.float64]) -> tuple[float, float, int]:
-        """The mean loss and the objective of the model, and the nonzeros among the last weights.
-
-        ``weights`` is scratch memory with an entry per feature.
-        """
+    def evaluate(self) -> tuple[float, float, int]:
+        """The mean loss and the objective of the model, and the nonzeros among the last weights."""
         engine, plan = self.engine, self.plan
-        engine.model(out=weights)
+        weights = engine.model()
         mean = mean_loss(self.examples, weights, engine.model_intercept, plan.loss)
         objective = mean + plan.penalty.of_sums(*weight_sums(weights))
         if engine.averaging:
             # An average of sparse weights is dense: count the nonzeros of the last weights.
             engine.weights(out=weights)
         return mean, objective, int(np.count_nonzero(weights))
+
+
+@dataclass
+class OutputsLearner:
+    """Several problems in training, from ``first`` on, in one engine."""
+
+    engine: OutputsEngine
+    examples: Examples
+    plan: Plan
+    X: sparse.csr_matrix
+    problems: Problems
+    first: int
+
+    def __post_init__(self) -> None:
+        self.task = self.plan.task(self.engine)
+        self.targets = self.problems.block(self.first, self.engine.n_outputs)
+
+    def visit(self, steps: Steps | Batches, t: int, judged: bool, merger: Merger) -> float:
+        """As ``Learner.visit``."""
+        assert isinstance(steps, Steps), "outputs in batches have an engine each"
+        losses = np.zeros(self.engine.n_outputs)
+        self.engine.learn(
+            self.examples, self.targets, steps, self.task, t, losses, self.plan.softmax
+        )
+        return float(losses.sum())
+
+    def evaluate(self) -> tuple[float, float, int]:
+        """As ``Learner.evaluate``, summed over the problems."""
+        n, total = self.examples.n_rows, 0.0
+        for start, stop in spans(n, _ROWS_TO_EVALUATE):
+            rows = np.arange(start, stop)
+            part, problems = copied_rows(self.X, rows), self.problems.only(rows)
+            for _, decisions in decisions_of(part, [self.engine]):
+                total += summed_losses(
+                    decisions, self.first, problems, self.plan.loss, self.plan.softmax
+                )
+        weights = self.engine.rows()
+        penalty = sum(self.plan.penalty.of_sums(*weight_sums(row)) for row in weights)
+        last = self.engine.rows(last=True) if self.engine.averaging else weights
+        return total / n, total / n + penalty, int(np.count_nonzero(last))
+
+
+AnyLearner = Learner | OutputsLearner
+
+
+def new_learners(
+    engines: Sequence[Engine],
+    X: sparse.csr_matrix,
+    problems: Problems,
+    plan: Plan,
+    sizes: NDArray[np.float64] | None,
+) -> list[AnyLearner]:
+    """A learner for every engine; the engines hold all problems in their order."""
+    learners: list[AnyLearner] = []
+    shared, first = None, 0
+    for engine in engines:
+        if isinstance(engine, OutputsEngine):
+            if shared is None:
+                shared = as_examples(X, None, problems.importances, sizes)
+            learners.append(OutputsLearner(engine, shared, plan, X, problems, first))
+        else:
+            learners.append(Learner(engine, as_examples(X, *problems[first], sizes), plan))
+        first += engine.n_outputs
+    return learners
 
 
 def mean_loss(
@@ -364,7 +566,7 @@ def spans(n: int, size: int) -> Iterator[tuple[int, int]]:
 
 
 def run_pass(
-    learners: Sequence[Learner],
+    learners: Sequence[AnyLearner],
     order: NDArray[np.int64] | None,
     t: int,
     progress: Progress | None = None,
@@ -378,36 +580,39 @@ def run_pass(
     learners.  No learner depends on another one.
     """
     first = learners[0]
-    n_steps = first.examples.n_rows if order is None else len(order)
+    n_rows = first.examples.n_rows if order is None else len(order)
     workers = Workers(1) if workers is None else workers
     shares = [range(k, len(learners), workers.n_threads) for k in range(workers.n_threads)]
-    for start, stop in spans(n_steps, _chunk_length(learners)):
+    # Memory in which a thread merges the rows of a batch, for all chunks.
+    mergers = [Merger() for _ in shares]
+    for start, stop in spans(n_rows, _chunk_length(learners)):
         rows = np.arange(start, stop) if order is None else order[start:stop]
-        steps = first.plan.steps(rows, t + start)
+        first_step = t + start // first.plan.batch_size
+        steps = first.plan.steps(rows, first_step)
 
-        def visit(share: range, steps: Steps = steps, t: int = t + start) -> None:
-            if losses is not None:
-                steps = steps.with_predictions(np.empty(len(steps)))
+        def visit(share: range, steps: Steps | Batches = steps, t: int = first_step) -> None:
             for number in share:
                 workers.check()
-                learner = learners[number]
-                learner.engine.take(learner.examples, steps, learner.task, t)
+                loss = learners[number].visit(steps, t, losses is not None, mergers[share.start])
                 if losses is not None:
-                    losses[number] += learner.loss_before(steps)
+                    losses[number] += loss
 
         workers.each(shares, visit)
         if progress is not None:
             progress.advance(stop - start)
-    return t + n_steps
+    return t + first.plan.n_steps(n_rows)
 
 
-def _chunk_length(learners: Sequence[Learner]) -> int:
-    """The number of steps in a chunk: fewer for several learners where rows are long."""
-    examples = learners[0].examples
-    if len(learners) == 1 or not examples.n_values:
-        return _LARGEST_CHUNK
-    rows = _NONZEROS_OF_A_CHUNK * examples.n_rows // examples.n_values
-    return min(max(rows, 1), _LARGEST_CHUNK)
+def _chunk_length(learners: Sequence[AnyLearner]) -> int:
+    """The number of rows in a chunk: fewer for several learners where rows are long.
+
+    A chunk ends where a batch ends.
+    """
+    examples, size = learners[0].examples, learners[0].plan.batch_size
+    rows = _LARGEST_CHUNK
+    if len(learners) > 1 and examples.n_values:
+        rows = min(rows, _NONZEROS_OF_A_CHUNK * examples.n_rows // examples.n_values)
+    return max(rows // size, 1) * size
 
 
 class Stopping:
@@ -472,8 +677,14 @@ class Orders:
 class Epoch:
     """The argument of a callback of ``fit``; what costs a pass is computed when it is read."""
 
-    def __init__(self, record: EpochRecord, t: int, learners: Sequence[Learner]) -> None:
-        self._learners = learners
+    def __init__(
+        self,
+        record: EpochRecord,
+        t: int,
+        learners: Sequence[AnyLearner],
+        units: Units | None = None,
+    ) -> None:
+        self._learners, self._units = learners, units
         self._parts: tuple[float, float, int] | None = None
         self.epoch = record["epoch"]
         """The number of the epoch, from 0 on."""
@@ -511,18 +722,22 @@ class Epoch:
     @property
     def coef(self) -> NDArray[np.float64]:
         """A copy of the weights, a row for every problem."""
-        return np.vstack([learner.engine.model() for learner in self._learners])
+        found = np.vstack([learner.engine.rows() for learner in self._learners])
+        return found if self._units is None else self._units.weights(found)
 
     @property
     def intercept(self) -> NDArray[np.float64]:
         """The intercept of every problem."""
-        return np.array([learner.engine.model_intercept for learner in self._learners])
+        own = np.concatenate([learner.engine.model_intercepts for learner in self._learners])
+        if self._units is None:
+            return own
+        found = self._units.intercept(self.coef[:, self._units.moved], own)
+        return np.asarray(found, dtype=np.float64)
 
 
-def evaluated(learners: Sequence[Learner]) -> tuple[float, float, int]:
+def evaluated(learners: Sequence[AnyLearner]) -> tuple[float, float, int]:
     """The mean losses, the objectives and the nonzeros, each summed over the learners."""
-    weights = np.empty(learners[0].engine.n_features)
-    parts = [learner.evaluate(weights) for learner in learners]
+    parts = [learner.evaluate() for learner in learners]
     return sum(p[0] for p in parts), sum(p[1] for p in parts), sum(p[2] for p in parts)
 
 
@@ -544,7 +759,7 @@ class BestEpoch:
     ``columns`` are the columns that the steps may touch.
     """
 
-    def __init__(self, learners: Sequence[Learner], columns: NDArray[Any]) -> None:
+    def __init__(self, learners: Sequence[AnyLearner], columns: NDArray[Any]) -> None:
         self.learners, self.columns = learners, columns
         self.loss = np.inf
         self.epoch = self.t = 0
@@ -595,7 +810,7 @@ class Run:
 
 
 def train(
-    learners: Sequence[Learner],
+    learners: Sequence[AnyLearner],
     orders: Orders,
     *,
     t: int,
@@ -607,6 +822,7 @@ def train(
     validate: Callable[[], tuple[float, float]] | None = None,
     columns: NDArray[Any] | None = None,
     workers: Workers | None = None,
+    units: Units | None = None,
 ) -> Run:
     """Train for up to ``max_iter`` epochs.
 
@@ -619,6 +835,8 @@ def train(
     epoch.  Its loss is the least: the loss on the rows that are held out, which judges the weights
     at the end of the epoch; or else the progressive loss, which judges the weights of the whole
     epoch, of which the last have learned most.
+
+    ``units`` are those of the rows; a callback sees the model of rows as they were given.
     """
     history: list[EpochRecord] = []
     best = BestEpoch(learners, columns) if columns is not None else None
@@ -640,7 +858,7 @@ def train(
             judged = line.get("validation_loss", line["progressive_loss"])
             if best is not None:
                 best.after(epoch, t, judged)
-            if callback is not None and _asks_to_stop(callback, Epoch(line, t, learners)):
+            if callback is not None and _asks_to_stop(callback, Epoch(line, t, learners, units)):
                 ended = True
                 break
             if stopping.after(judged):
@@ -661,7 +879,7 @@ def train(
 
 
 def _one_epoch(
-    learners: Sequence[Learner],
+    learners: Sequence[AnyLearner],
     orders: Orders,
     order: NDArray[np.int64] | None,
     epoch: int,
@@ -671,19 +889,19 @@ def _one_epoch(
 ) -> tuple[EpochRecord, int]:
     """Train for one epoch; returns its line of the history and the next t."""
     losses = np.zeros(len(learners))
-    n_steps = orders.n_rows if order is None else len(order)
-    progress = Progress(n_steps, verbose > 0, f"epoch {epoch + 1}")
+    n_rows = orders.n_rows if order is None else len(order)
+    progress = Progress(n_rows, verbose > 0, f"epoch {epoch + 1}")
     began = time.perf_counter()
     try:
         t = run_pass(learners, order, t, progress, losses, workers)
     finally:
         progress.close()
     seconds = time.perf_counter() - began
-    loss = float(losses.sum()) / n_steps
+    loss = float(losses.sum()) / n_rows
     return EpochRecord(epoch=epoch, progressive_loss=loss, seconds=seconds), t
 
 
-def _check_losses(line: EpochRecord, learners: Sequence[Learner], t: int) -> None:
+def _check_losses(line: EpochRecord, learners: Sequence[AnyLearner], t: int) -> None:
     """Refuse a model that overflowed in an epoch."""
     judged = {
         "progressive loss": line["progressive_loss"],

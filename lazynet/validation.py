@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from scipy.special import logsumexp
 
 from lazynet.data import unusable
 from lazynet.kernels.losses import values_and_slopes
 from lazynet.losses import Loss
-
-#: Targets and importances of a problem.
-Problem = tuple[NDArray[np.float64], NDArray[np.float64] | None]
+from lazynet.problems import Classes, Labels, Problems
 
 
 def split(
@@ -105,46 +104,87 @@ def total_loss_of(
     return float((losses if importances is None else importances * losses).sum())
 
 
+def decisions_of(
+    X: sparse.csr_matrix, engines: Sequence[Any]
+) -> Iterator[tuple[int, NDArray[np.float64]]]:
+    """For every engine the number of its first output, and w.x + b: a row per output."""
+    first = 0
+    for engine in engines:
+        with np.errstate(over="ignore", invalid="ignore"):
+            rows = engine.rows()
+            products = (X @ rows[0])[None] if len(rows) == 1 else (X @ rows.T).T
+            yield first, products + engine.model_intercepts[:, None]
+        first += engine.n_outputs
+
+
+def softmax_losses(decisions: NDArray[np.float64], codes: NDArray[np.int64]) -> NDArray[np.float64]:
+    """log(sum over the classes of exp p) - p of its class, for every row.
+
+    >>> softmax_losses(np.zeros((4, 1)), np.array([2])).round(4)  # log 4
+    array([1.3863])
+    """
+    chosen = decisions[codes, np.arange(len(codes))]
+    return np.asarray(logsumexp(decisions, axis=0) - chosen, dtype=np.float64)
+
+
+def summed_losses(
+    decisions: NDArray[np.float64], first: int, problems: Problems, loss: Loss, softmax: bool
+) -> float:
+    """The sum over rows and problems of importance times loss, for problems from ``first`` on."""
+    if softmax:
+        assert isinstance(problems, Classes), "the softmax is a loss of classes"
+        losses = softmax_losses(decisions, problems.codes)
+        return float((losses * problems.weights).sum())
+    return sum(total_loss_of(row, *problems[first + k], loss) for k, row in enumerate(decisions))
+
+
 class HeldOut:
-    """Rows that no step visits, with the targets and importances of each problem."""
+    """Rows that no step visits, with their problems."""
 
     def __init__(
         self,
         X: sparse.csr_matrix,
-        problems: Sequence[Problem],
+        problems: Problems,
         rows: NDArray[np.int64],
-        labels: NDArray[np.intp] | None,
         loss: Loss,
+        softmax: bool = False,
     ) -> None:
         self.X = copied_rows(X, rows)
-        self.problems: list[Problem] = [
-            (targets[rows], None if importances is None else importances[rows])
-            for targets, importances in problems
-        ]
-        #: the number of each row's class; None for a regression
-        self.labels = None if labels is None else labels[rows]
-        self.loss = loss
+        self.problems = problems.only(rows)
+        self.loss, self.softmax = loss, softmax
 
     def judge(self, engines: Sequence[Any]) -> tuple[float, float]:
-        """The mean loss of the models, summed over the problems, and the accuracy or R^2."""
-        n = self.X.shape[0]
-        decisions = np.empty((len(engines), n))
+        """The mean loss of the models, summed over the problems, and a score.
+
+        The score is what ``score`` of an estimator gives: the accuracy, for several labels the
+        share of the rows with no wrong label, or R^2.
+        """
+        total, parts = 0.0, []
         with np.errstate(over="ignore", invalid="ignore"):
-            for row, engine in zip(decisions, engines, strict=True):
-                row[:] = self.X @ engine.model() + engine.model_intercept
-            total = sum(
-                total_loss_of(row, *problem, self.loss)
-                for row, problem in zip(decisions, self.problems, strict=True)
-            )
-            return total / n, self._score(decisions)
+            for first, decisions in decisions_of(self.X, engines):
+                total += summed_losses(decisions, first, self.problems, self.loss, self.softmax)
+                parts.append(decisions)
+            return total / self.X.shape[0], self._score(np.concatenate(parts))
 
     def _score(self, decisions: NDArray[np.float64]) -> float:
-        targets, importances = self.problems[0]
-        weights = np.ones(len(targets)) if importances is None else importances
-        if self.labels is None:
-            mean = np.average(targets, weights=weights)
-            missed = float(weights @ (targets - decisions[0]) ** 2)
-            spread = float(weights @ (targets - mean) ** 2)
-            return 1.0 - missed / spread if spread else float(not missed)
-        found = decisions[0] > 0 if len(decisions) == 1 else decisions.argmax(axis=0)
-        return float(np.average(found == self.labels, weights=weights))
+        problems, weights = self.problems, self.problems.weights
+        if isinstance(problems, Classes):
+            found = decisions[0] > 0 if len(decisions) == 1 else decisions.argmax(axis=0)
+            right = found == problems.codes
+        elif isinstance(problems, Labels):
+            right = ((decisions.T > 0) == problems.indicator.toarray()).all(axis=1)
+        else:
+            return float(np.mean([
+                _r2(targets, row, weights) for (targets, _), row in
+                zip(problems, decisions, strict=True)
+            ]))  # fmt: skip
+        return float(np.average(right, weights=weights))
+
+
+def _r2(
+    targets: NDArray[np.float64], predictions: NDArray[np.float64], weights: NDArray[np.float64]
+) -> float:
+    mean = np.average(targets, weights=weights)
+    missed = float(weights @ (targets - predictions) ** 2)
+    spread = float(weights @ (targets - mean) ** 2)
+    return 1.0 - missed / spread if spread else float(not missed)

@@ -6,6 +6,8 @@ Let e be the difference of the two weight vectors (intercept included) in the Eu
 * A gradient step on a loss with curvature at most L multiplies e by at most
   max(1, c - 1) if the shrink follows it and max(1, c) if both start from the same weights, where
   c = eta s L |x|^2 (s the importance of the example).
+* A step on a batch has the mean of the losses of its rows: c is the mean of c over the rows, the
+  move at most the mean of their moves, and the sum over the rows adds a rounding for each row.
 * Rounding adds a few units in the last place of the weights, of the move, and, in a lazy form, of
   the cushion C of the clock, which follows the same map as a weight: C <- a C + b.
 
@@ -18,7 +20,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -26,6 +28,7 @@ from lazynet.catalogue import RuleLike, check_rule
 from lazynet.losses import Loss, LossLike, get_loss
 from lazynet.params import FLAG, STRENGTH, Number, SettledFields, table
 from lazynet.penalties import ElasticNet
+from lazynet.reference.batches import Example
 from lazynet.rules.base import Affine
 
 UNIT_ROUNDOFF = 2.0**-53
@@ -53,6 +56,23 @@ AT_A_KINK = "a prediction meets a kink of the loss, where rounding decides the s
 DIVERGED = "the run diverges and amplifies rounding beyond use"
 AT_THE_THRESHOLD = "a weight meets the threshold, where rounding decides the truncation"
 OVERFLOWED = "the numbers of the dense twin leave the range of doubles"
+
+
+class VisitedRow(NamedTuple):
+    """A row that a step learns from: its values, prediction, slope, target and importance.
+
+    ``touched_weights`` are the weights of the row's nonzeros before the step.
+
+    >>> VisitedRow([1.0], prediction=0.0, slope=-0.5, target=1.0).importance
+    1.0
+    """
+
+    values: Sequence[float]
+    prediction: float
+    slope: float
+    target: float
+    importance: float = 1.0
+    touched_weights: Sequence[float] | None = None
 
 
 class Budget(SettledFields):
@@ -126,8 +146,6 @@ class ErrorBudget(Budget):
         self._penalty = ElasticNet(self.l1, self.l2)
         self._t = 0
 
-    # A number that overflows here ends the comparison, and ``ended`` gives the reason.
-    @np.errstate(over="ignore", invalid="ignore")
     def after_step(
         self,
         eta: float,
@@ -147,44 +165,72 @@ class ErrorBudget(Budget):
         example's nonzeros before the step, by default each as large as the largest weight.
         ``slope`` is the derivative of the loss at ``prediction``.
         """
-        x = np.asarray(values, dtype=float)
+        row = VisitedRow(values, prediction, slope, target, importance, touched_weights)
+        self.after_batch(eta, [row], weights=weights, intercept=intercept)
+
+    # A number that overflows here ends the comparison, and ``ended`` gives the reason.
+    @np.errstate(over="ignore", invalid="ignore")
+    def after_batch(
+        self,
+        eta: float,
+        rows: Sequence[VisitedRow],
+        *,
+        weights: Sequence[float],
+        intercept: float = 0.0,
+    ) -> None:
+        """Account for one step on a batch of rows; ``after_step`` explains the arguments.
+
+        >>> one, same = (ErrorBudget("log_loss", "fobos", l1=0.1, l2=0.0) for _ in range(2))
+        >>> row = VisitedRow([1.0], prediction=0.0, slope=-0.5, target=1.0)
+        >>> one.after_batch(0.5, [row], weights=[0.2])
+        >>> same.after_batch(0.5, [row, row], weights=[0.2])
+        >>> one.bound < same.bound < 2 * one.bound
+        True
+        """
         w = np.asarray(weights, dtype=float)
         shrink = self._rule.unchecked_shrinks(np.array([eta], dtype=float), self._penalty, self._t)
         self._t += 1
         self.cushion = min(
             float(shrink.keep[0]) * self.cushion + float(shrink.pull[0]), self.largest_cushion
         )
-        norm = float(np.sqrt(np.dot(x, x) + self.fit_intercept))
         largest = float(np.abs(w).max(initial=0.0))
-        before = np.full(len(x), largest) if touched_weights is None else np.abs(touched_weights)
+        n = len(rows)
+        stretch = move = blurred = 0.0
+        for values, prediction, slope, target, importance, touched_weights in rows:
+            x = np.asarray(values, dtype=float)
+            norm = float(np.sqrt(np.dot(x, x) + self.fit_intercept))
+            before = (
+                np.full(len(x), largest) if touched_weights is None else np.abs(touched_weights)
+            )
 
-        # The prediction: a sum of len(x) products, in any order.
-        terms = float(np.dot(np.abs(x), before + self.cushion)) + abs(intercept)
-        prediction_error = UNIT_ROUNDOFF * (len(x) + 4) * terms
-        blur = prediction_error + self.bound * norm
-        if not (
-            np.isfinite(w).all()
-            and math.isfinite(intercept)
-            and math.isfinite(prediction)
-            and math.isfinite(eta * importance * slope)
-        ):
-            self.end(OVERFLOWED)
-        # Before anything has been rounded, zero weights predict 0 in both implementations.
-        exact = self.bound == 0.0 and prediction == 0.0 and not before.any()
-        if not exact and self._near_a_kink(prediction, target, blur):
-            self.end(AT_A_KINK)
+            # The prediction: a sum of len(x) products, in any order.
+            terms = float(np.dot(np.abs(x), before + self.cushion)) + abs(intercept)
+            prediction_error = UNIT_ROUNDOFF * (len(x) + 4) * terms
+            blur = prediction_error + self.bound * norm
+            if not (
+                np.isfinite(w).all()
+                and math.isfinite(intercept)
+                and math.isfinite(prediction)
+                and math.isfinite(eta * importance * slope)
+            ):
+                self.end(OVERFLOWED)
+            # Before anything has been rounded, zero weights predict 0 in both implementations.
+            exact = self.bound == 0.0 and prediction == 0.0 and not before.any()
+            if not exact and self._near_a_kink(prediction, target, blur):
+                self.end(AT_A_KINK)
 
-        curvature = importance * (self._loss.curvature or 0.0)
-        stretch = eta * curvature * norm * norm
+            curvature = importance * (self._loss.curvature or 0.0)
+            stretch += eta * curvature * norm * norm / n
+            blurred += eta * curvature * prediction_error * norm / n
+            move += eta * abs(importance * slope) * norm / n
+
         growth = max(1.0, stretch - 1.0 if self._rule.step_order == "gradient_first" else stretch)
-        move = eta * abs(importance * slope) * norm
         rounding = UNIT_ROUNDOFF * (
             _ROUNDINGS * (float(np.linalg.norm(w)) + abs(intercept) + 2 * move)
+            + 2 * (n - 1) * move
             + _CUSHION_ROUNDINGS * self.cushion * np.sqrt(len(w))
         )
-        self.bound = float(
-            growth * self.bound + eta * curvature * prediction_error * norm + rounding
-        )
+        self.bound = float(growth * self.bound + blurred + rounding)
         useful = _USELESS * (1.0 + float(np.linalg.norm(w)))
         if not (math.isfinite(useful) and self.bound <= useful):
             self.end(DIVERGED)
@@ -240,27 +286,49 @@ class StateBudget(Budget):
         intercept: float = 0.0,
     ) -> None:
         """Account for one step; ``ErrorBudget.after_step`` explains the arguments."""
+        row = VisitedRow(values, prediction, slope, target, importance, touched_weights)
+        self.after_batch(eta, [row], weights=weights, intercept=intercept)
+
+    def after_batch(
+        self,
+        eta: float,
+        rows: Sequence[VisitedRow],
+        *,
+        weights: Sequence[float],
+        intercept: float = 0.0,
+    ) -> None:
+        """Account for one step on a batch; ``ErrorBudget.after_step`` explains the arguments.
+
+        >>> budget = StateBudget("log_loss")
+        >>> row = VisitedRow([1.0], prediction=0.0, slope=-0.5, target=1.0)
+        >>> budget.after_batch(0.5, [row, row], weights=[0.2])
+        >>> round(budget.bound * 1e10, 2)  # one weight, of 0.2
+        1.2
+        """
         w = np.asarray(weights, dtype=float)
         size = np.abs(w)
         largest = float(size.max(initial=abs(intercept)))
+        for row in rows:
+            self._look_at(row, largest)
+        if ((np.abs(size - self.threshold) <= _NEAR_A_KINK * (1.0 + size)) & (size > 0)).any():
+            self.end(AT_THE_THRESHOLD)
+        self._moved = self._moved or any(row.importance * row.slope != 0.0 for row in rows)
+        # The Euclidean norm of differences that are each within the bound of one weight.
+        self.bound = AGREE * (1.0 + largest) * math.sqrt(max(1, len(w)))
+
+    def _look_at(self, row: VisitedRow, largest: float) -> None:
+        """End the comparison where the prediction for the row asks for it."""
+        prediction, target = row.prediction, row.target
         at = abs(prediction) + abs(target)
-        reason = None
-        if not (math.isfinite(largest) and math.isfinite(prediction) and math.isfinite(slope)):
-            reason = OVERFLOWED
+        if not (math.isfinite(largest) and math.isfinite(prediction) and math.isfinite(row.slope)):
+            self.end(OVERFLOWED)
         elif abs(prediction) >= _LARGEST_PREDICTION * (1.0 + abs(target)):
-            reason = DIVERGED
+            self.end(DIVERGED)
         # Until a slope has moved a number, the prediction is 0 in both, without any rounding.
         elif (self._moved or prediction != 0.0) and (
             distance_to_kink(self._loss, prediction, target) <= _NEAR_A_KINK * (1.0 + at)
         ):
-            reason = AT_A_KINK
-        elif ((np.abs(size - self.threshold) <= _NEAR_A_KINK * (1.0 + size)) & (size > 0)).any():
-            reason = AT_THE_THRESHOLD
-        if reason is not None:
-            self.end(reason)
-        self._moved = self._moved or importance * slope != 0.0
-        # The Euclidean norm of differences that are each within the bound of one weight.
-        self.bound = AGREE * (1.0 + largest) * math.sqrt(max(1, len(w)))
+            self.end(AT_A_KINK)
 
 
 class NearbyRun:
@@ -296,9 +364,28 @@ class NearbyRun:
 
         ``numbered`` is the ``row`` of a twin that does not learn from a stream.
         """
-        nudged = [x * (1.0 + _NUDGE) for x in values]
-        self.reference.step(indices, nudged, target, importance, **numbered)
+        self.reference.step(indices, _nudged(values), target, importance, **numbered)
+        return self._is_far_from(weights)
+
+    def amplifies_batch(self, batch: Sequence[Example], weights: Sequence[float]) -> bool:
+        """The same after one more step on a batch.
+
+        >>> from lazynet.reference.rda import DenseRDA
+        >>> twin, nearby = DenseRDA(1), NearbyRun(DenseRDA(1))
+        >>> batch = [([0], [2.7], 1.0, 1.0), ([0], [1.0], -1.0, 1.0)]
+        >>> _ = twin.step_batch(batch)
+        >>> nearby.amplifies_batch(batch, twin.weights)
+        False
+        """
+        self.reference.step_batch([(row[0], _nudged(row[1]), *row[2:]) for row in batch])
+        return self._is_far_from(weights)
+
+    def _is_far_from(self, weights: Sequence[float]) -> bool:
         w = np.asarray(weights, dtype=float)
         gap = np.abs(np.asarray(self.reference.weights, dtype=float) - w).max(initial=0.0)
         # Written so that NaN amplifies.
         return not gap <= _AMPLIFIED * _NUDGE * (1.0 + np.abs(w).max(initial=0.0))
+
+
+def _nudged(values: Sequence[float]) -> list[float]:
+    return [x * (1.0 + _NUDGE) for x in values]

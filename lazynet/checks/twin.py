@@ -11,9 +11,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lazynet.catalogue import RuleLike, algorithm_of, check_rule, new_reference
-from lazynet.checks.tolerance import DIVERGED, ErrorBudget, NearbyRun, StateBudget
+from lazynet.checks.tolerance import (
+    DIVERGED,
+    ErrorBudget,
+    NearbyRun,
+    StateBudget,
+    VisitedRow,
+)
 from lazynet.losses import Loss, LossLike, get_loss
 from lazynet.penalties import ElasticNet
+from lazynet.reference.batches import Example
 from lazynet.schedules import FromData, checked_rates
 from lazynet.training import Plan
 
@@ -113,33 +120,68 @@ class BoundedTwin:
         ``row`` is the number of the example in the data set, which only rules that do not learn
         from a stream ask for.
         """
-        dense = self.dense
-        touched = None
-        if self.nearby is None:  # only the derived bound asks for the touched weights
-            before = dense.weights
-            touched = [before[j] for j in indices]
-        eta = self.schedule(dense.t) if self.scheduled else 1.0
+        eta = self._rate()
         numbered = {} if self.streams else {"row": row}
-        prediction = dense.step(indices, values, target, weight, **numbered)
-        after = dense.weights
-        self.budget.after_step(
-            eta,
-            values,
-            weights=after,
-            prediction=prediction,
-            slope=dense.slope(prediction, target, self.loss.epsilon),
-            target=target,
-            importance=weight,
-            touched_weights=touched,
-            intercept=dense.intercept,
-        )
+        example: Example = indices, values, target, weight
+        touched = self._touched([example])
+        prediction = self.dense.step(*example, **numbered)
+        self._account(eta, [example], [prediction], touched)
         if (
             self.nearby is not None
             and self.comparable
-            and self.nearby.amplifies(indices, values, target, weight, after, **numbered)
+            and self.nearby.amplifies(
+                indices, values, target, weight, self.dense.weights, **numbered
+            )
         ):
             self.budget.end(DIVERGED)
         return float(prediction)
+
+    def step_batch(self, batch: Sequence[Example]) -> list[float]:
+        """Take one step on all examples of a batch; returns the predictions before the step.
+
+        >>> twin = BoundedTwin(1, loss="squared_error", schedule=lambda t: 0.5)
+        >>> twin.step_batch([([0], [1.0], 4.0, 1.0), ([0], [1.0], 8.0, 1.0)])
+        [0.0, 0.0]
+        >>> twin.weights, twin.comparable
+        (array([3.]), True)
+        """
+        eta = self._rate()
+        touched = self._touched(batch)
+        predictions = self.dense.step_batch(batch)
+        self._account(eta, batch, predictions, touched)
+        if (
+            self.nearby is not None
+            and self.comparable
+            and self.nearby.amplifies_batch(batch, self.dense.weights)
+        ):
+            self.budget.end(DIVERGED)
+        return [float(p) for p in predictions]
+
+    def _rate(self) -> float:
+        """The rate of the next step, if a schedule gives it."""
+        return self.schedule(self.dense.t) if self.scheduled else 1.0
+
+    def _touched(self, batch: Sequence[Example]) -> list[list[float] | None]:
+        """The present weights of the nonzeros of each example."""
+        if self.nearby is not None:  # only the derived bound asks for them
+            return [None] * len(batch)
+        before = self.dense.weights
+        return [[before[j] for j in indices] for indices, _, _, _ in batch]
+
+    def _account(
+        self,
+        eta: float,
+        batch: Sequence[Example],
+        predictions: Sequence[float],
+        touched: Sequence[list[float] | None],
+    ) -> None:
+        """Add the rounding of the step to the bound."""
+        dense = self.dense
+        rows = [
+            VisitedRow(values, p, dense.slope(p, y, self.loss.epsilon), y, weight, before)
+            for (_, values, y, weight), p, before in zip(batch, predictions, touched, strict=True)
+        ]
+        self.budget.after_batch(eta, rows, weights=dense.weights, intercept=dense.intercept)
 
     @property
     def weights(self) -> NDArray[np.float64]:

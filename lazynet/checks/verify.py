@@ -15,7 +15,8 @@ from lazynet.catalogue import ALGORITHMS, algorithm_of
 from lazynet.checks.tolerance import AGREE
 from lazynet.checks.twin import BoundedTwin
 from lazynet.data import as_examples, sizes_of
-from lazynet.training import Learner, Plan
+from lazynet.reference.batches import Example
+from lazynet.training import Learner, Plan, spans
 
 # Weights that the plain Python twin may visit, which takes a few seconds.
 _VISITS = 4_000_000
@@ -71,7 +72,7 @@ class VerificationReport:
     features: int
     """The number of features that occur in the rows used."""
     steps: int
-    """The number of steps in the whole run: rows times epochs."""
+    """The number of steps in the whole run: rows times epochs, divided by the rows of a step."""
     steps_compared: int
     """The number of steps after which the weights were compared."""
     absolute: Difference
@@ -216,13 +217,20 @@ def verify(
     )
     twin = BoundedTwin.of_plan(plan, len(features), engine.wear.largest_cushion, n_rows)
     comparison = _Comparison(learner, twin, features)
-    for t in range(n_rows * epochs):
-        row = t % n_rows
+
+    def example(row: int) -> Example:
         span = slice(head.indptr[row], head.indptr[row + 1])
         importance = 1.0 if weights_of_rows is None else float(weights_of_rows[row])
-        steps = plan.steps(np.array([row]), t)
-        example = head.indices[span].tolist(), head.data[span].tolist()
-        twin.step(*example, float(y[row]), importance, row)
+        return head.indices[span].tolist(), head.data[span].tolist(), float(y[row]), importance
+
+    batches = list(spans(n_rows, plan.batch_size))
+    for t in range(len(batches) * epochs):
+        rows = range(*batches[t % len(batches)])
+        steps = plan.steps(np.array(rows), t)
+        if plan.batch_size == 1:
+            twin.step(*example(rows[0]), rows[0])
+        else:
+            twin.step_batch([example(row) for row in rows])
         if not twin.comparable:
             comparison.ended = twin.ended
             break
@@ -240,7 +248,7 @@ def verify(
         engine=engine.name,
         rows=n_rows,
         features=len(features),
-        steps=n_rows * epochs,
+        steps=len(batches) * epochs,
         steps_compared=comparison.compared,
         largest_weight=comparison.largest,
         bound=twin.bound,

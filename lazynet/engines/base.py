@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from lazynet.engines.wear import Wear
 from lazynet.kernels import averages as averages_kernel
+from lazynet.kernels.batches import Batches
 from lazynet.kernels.examples import (
     DEFECTS,
     STATUS_BAD_ROW,
@@ -100,6 +101,8 @@ class Engine:
     """Weights and an intercept that learn from chunks of steps and can be read at any moment."""
 
     name: ClassVar[str]
+    #: how many outputs the engine learns, each with weights and an intercept of its own
+    n_outputs: int = 1
     #: whether a step changes only the weights of its example's nonzeros
     touches_only_nonzeros: ClassVar[bool] = True
     #: what to do about an overflow
@@ -122,6 +125,12 @@ class Engine:
 
     def _run(self, examples: Examples, steps: Steps, task: Task, first: int) -> tuple[int, int]:
         """Call the kernel once; returns its status and the first step not taken."""
+        raise NotImplementedError
+
+    def _run_batches(
+        self, examples: Examples, batches: Batches, task: Task, first: int
+    ) -> tuple[int, int]:
+        """Call the kernel for steps on batches once; returns as ``_run`` does."""
         raise NotImplementedError
 
     def _sweep(self) -> None:
@@ -198,6 +207,34 @@ class Engine:
             return self.intercept
         return float(self.totals[averages_kernel.INTERCEPT_SUM_FIELD]) / self.counted
 
+    # --- the weights of all outputs, a row for each; these are what estimators use ---
+
+    def rows(
+        self, out: NDArray[np.float64] | None = None, *, last: bool = False
+    ) -> NDArray[np.float64]:
+        """The weights that predict, or the last weights: a row for every output."""
+        out = np.empty((1, self.n_features)) if out is None else out
+        self.weights(out[0]) if last else self.model(out[0])
+        return out
+
+    def rows_at(self, which: NDArray[Any]) -> NDArray[np.float64]:
+        """The weights that predict, for the features ``which``."""
+        return self.model_at(which)[None]
+
+    @property
+    def intercepts(self) -> NDArray[np.float64]:
+        """The current intercept of every output."""
+        return np.array([self.intercept])
+
+    @property
+    def model_intercepts(self) -> NDArray[np.float64]:
+        """The intercept of every output that predicts."""
+        return np.array([self.model_intercept])
+
+    def load_rows(self, weights: NDArray[np.float64], intercepts: NDArray[np.float64]) -> None:
+        """Start from these weights, a row for every output; an average begins anew."""
+        self.load(weights[0], float(intercepts[0]))
+
     def go_on_from(self, other: Engine) -> None:
         """Take over the weights of another engine, and the average if both engines keep one."""
         self.load(other.weights(), other.intercept)
@@ -223,10 +260,18 @@ class Engine:
             {name: getattr(self, name)[:length] for name, length in self._written().items()},
         )
 
-    def take(self, examples: Examples, steps: Steps, task: Task, t: int = 0) -> None:
+    def take(self, examples: Examples, steps: Steps | Batches, task: Task, t: int = 0) -> None:
         """Take all steps of the chunk; its first step is step ``t`` of the run."""
+
+        def run(first: int) -> tuple[int, int]:
+            if isinstance(steps, Batches):
+                return self._run_batches(examples, steps, task, first)
+            return self._run(examples, steps, task, first)
+
+        if isinstance(steps, Batches):
+            steps.begin()
         take_until_done(
-            lambda first: self._run(examples, steps, task, first),
+            run,
             len(steps),
             t,
             examples,

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from lazynet.engines.base import Engine, advice_on_overflow
 from lazynet.engines.wear import Wear
 from lazynet.kernels import cells as kernel
+from lazynet.kernels.batches import Batches
 from lazynet.kernels.examples import Examples, Steps, Task
 from lazynet.losses import Loss
 from lazynet.penalties import ElasticNet
@@ -58,6 +59,13 @@ class CellEngine(Engine):
     def _run(self, examples: Examples, steps: Steps, task: Task, first: int) -> tuple[int, int]:
         return kernel.run(
             self.kind, examples, steps, task, self.settings, self.cells, self.fields, first
+        )
+
+    def _run_batches(
+        self, examples: Examples, batches: Batches, task: Task, first: int
+    ) -> tuple[int, int]:
+        return kernel.run_batches(
+            self.kind, examples, batches, task, self.settings, self.cells, self.fields, first
         )
 
     def _read(self, cells: NDArray[np.float64], out: NDArray[np.float64]) -> None:

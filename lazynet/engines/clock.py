@@ -11,6 +11,7 @@ from lazynet.engines.base import Engine, WithTables
 from lazynet.engines.wear import Wear
 from lazynet.kernels import averages as averages_kernel
 from lazynet.kernels import clock as clock_kernel
+from lazynet.kernels.batches import Batches
 from lazynet.kernels.examples import Examples, Steps, Task
 
 
@@ -70,6 +71,11 @@ class ClockEngine(OnTheClock):
             examples, steps, task, self.stored, self.fields, first, None, self.rates
         )
 
+    def _run_batches(
+        self, examples: Examples, batches: Batches, task: Task, first: int
+    ) -> tuple[int, int]:
+        return clock_kernel.run_batches(examples, batches, task, self.stored, self.fields, first)
+
     def _sweep(self) -> None:
         clock_kernel.rebase(self.stored, self.fields)
 
@@ -120,6 +126,14 @@ class AveragedClockEngine(WithTables, OnTheClock):
         cells = self.cells.reshape(-1)
         return clock_kernel.run(
             examples, steps, task, cells, self.fields, first, self._past(), self.rates
+        )
+
+    def _run_batches(
+        self, examples: Examples, batches: Batches, task: Task, first: int
+    ) -> tuple[int, int]:
+        cells = self.cells.reshape(-1)
+        return clock_kernel.run_batches(
+            examples, batches, task, cells, self.fields, first, self._past()
         )
 
     def _sweep(self) -> None:

@@ -62,7 +62,7 @@ class OutputsEngine(Engine):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        cells = _on_lines(*self.cells.shape, self.dtype)
+        cells = _on_lines(len(self.cells), self.cells.shape[1], self.dtype)
         cells[...] = self.cells
         self.cells = cells
 
@@ -144,6 +144,14 @@ class OutputsEngine(Engine):
     def model_at(self, which: Any) -> NDArray[np.float64]:
         return self._rows(which, np.empty((self.n_outputs, len(self.cells[which]))), True)
 
+    def rows(
+        self, out: NDArray[np.float64] | None = None, *, last: bool = False
+    ) -> NDArray[np.float64]:
+        return self._all_rows(out, not last)
+
+    def rows_at(self, which: NDArray[Any]) -> NDArray[np.float64]:
+        return self.model_at(which)
+
     @property
     def intercepts(self) -> NDArray[np.float64]:
         nothing = slice(0, 0)
@@ -188,7 +196,7 @@ class OutputsOnClock(OutputsEngine):
 
     name = "clock"
     kind = "clock"
-    _scalars = ("clocks", "own", "scalars", "rates")
+    _scalars: ClassVar[tuple[str, ...]] = ("clocks", "own", "scalars", "rates")
 
     def __init__(
         self,
@@ -284,7 +292,7 @@ class AveragedOutputs(WithTables, OutputsOnClock):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         WithTables.__setstate__(self, state)
-        OutputsEngine.__setstate__(self, {})
+        super(WithTables, self).__setstate__({})
 
     def _past(self) -> averages_kernel.Average:
         return averages_kernel.Average(self.shifts, self.scales, self.pulls, self.totals)

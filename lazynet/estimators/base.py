@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import wraps
 from types import SimpleNamespace
 from typing import Any, ClassVar, Self
@@ -21,6 +21,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from lazynet.data import checked_csr, only_named_columns, unusable, usable_rows
 from lazynet.losses import LOSSES, Loss, LossLike, get_loss
 from lazynet.params import Kind, check_array, settle
+from lazynet.problems import Classes, Columns, Problems
 from lazynet.rules.base import LARGEST_SHRINK
 from lazynet.transactions import Transactional, all_or_nothing, at_rest
 
@@ -70,6 +71,8 @@ _WRITTEN = re.compile(
 )
 # Columns are read one by one where X has fewer nonzeros than this share of the features.
 _FEW = 1 / 8
+# Predictions that are made at once where only a part of them is kept.
+_NUMBERS_OF_A_BLOCK = 2**22
 
 
 def suitable_rate(squared_norm: float, loss: Loss, given: str = "eta0") -> float:
@@ -212,7 +215,7 @@ class SparseLinear(Transactional, BaseEstimator):
             X = usable_rows(X if sparse.issparse(X) else sparse.csr_matrix(X))
         return X, *rest
 
-    def _problems(self, X: Any, y: Any, weights: Any) -> list[tuple[NDArray[np.float64], Any]]:
+    def _problems(self, X: Any, y: Any, weights: Any) -> Problems:
         """Targets and importances of each binary or regression problem."""
         raise NotImplementedError
 
@@ -267,6 +270,12 @@ class SparseLinear(Transactional, BaseEstimator):
                 f"Scale the features to comparable sizes."
             )
         return decision
+
+    def _decisions(self, X: Any) -> Iterator[NDArray[np.float64]]:
+        """``_decision`` of blocks of rows, so small that no block needs much memory."""
+        rows = max(1, _NUMBERS_OF_A_BLOCK // max(1, len(self._predictor[1])))
+        for start in range(0, X.shape[0], rows):
+            yield self._decision(X[start : start + rows])
 
     # --- the model ------------------------------------------------------------------------
 
@@ -465,16 +474,19 @@ class SparseClassifier(ClassifierMixin, SparseLinear):
         binary = decision.shape[1] == 1
         # Each class gets its own p, not 1 - the other, so that small probabilities keep digits.
         sides = np.hstack([-decision, decision]) if binary else decision
-        if get_loss(self.loss).name == "log_loss":
-            positive = expit(sides)
-        else:
-            positive = (np.clip(sides, -1.0, 1.0) + 1.0) / 2.0
+        positive = self._probabilities_of_positives(sides)
         if binary:
             return positive
         total = positive.sum(axis=1, keepdims=True)
         # All zero: no class claims the example, so all are equally likely.
         positive[total[:, 0] == 0] = 1.0
         return positive / positive.sum(axis=1, keepdims=True)
+
+    def _probabilities_of_positives(self, decision: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The probability of the positive class of every output, each by itself."""
+        if get_loss(self.loss).name == "log_loss":
+            return np.asarray(expit(decision), dtype=np.float64)
+        return (np.clip(decision, -1.0, 1.0) + 1.0) / 2.0
 
     @available_if(_has_probability)
     def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
@@ -489,7 +501,8 @@ class SparseClassifier(ClassifierMixin, SparseLinear):
         now, X = self._now(X)
         decision = now._decision(X)
         if get_loss(now.loss).name == "log_loss" and decision.shape[1] == 1:
-            return log_expit(np.hstack([-decision, decision]))
+            sides = np.hstack([-decision, decision])
+            return np.asarray(log_expit(sides), dtype=np.float64)
         with np.errstate(divide="ignore"):
             return np.log(now._probabilities(decision))
 
@@ -510,11 +523,9 @@ class SparseClassifier(ClassifierMixin, SparseLinear):
             raise ValueError(f"y has labels {unknown} that are not among the classes {classes}")
         return X, y, classes
 
-    def _problems(self, X: Any, y: Any, weights: Any) -> list[tuple[NDArray[np.float64], Any]]:
+    def _problems(self, X: Any, y: Any, weights: Any) -> Problems:
         labels, classes = y
-        # Two classes are one problem, the second class positive.
-        positives = classes[1:] if len(classes) == 2 else classes
-        return [(np.where(labels == positive, 1.0, -1.0), weights) for positive in positives]
+        return Classes(np.searchsorted(classes, labels), len(classes), weights)
 
 
 class SparseRegressor(RegressorMixin, SparseLinear):
@@ -534,5 +545,5 @@ class SparseRegressor(RegressorMixin, SparseLinear):
         X, y = self._check_X(X, reset, y=y, y_numeric=True)
         return X, np.ascontiguousarray(check_array("y", "must hold real numbers", y, masks=True))
 
-    def _problems(self, X: Any, y: Any, weights: Any) -> list[tuple[NDArray[np.float64], Any]]:
-        return [(y, weights)]
+    def _problems(self, X: Any, y: Any, weights: Any) -> Problems:
+        return Columns(y, weights)

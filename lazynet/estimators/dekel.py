@@ -20,12 +20,12 @@ from lazynet.importances import CLASS_WEIGHT, check_sample_weight, importances
 from lazynet.kernels.examples import Examples
 from lazynet.losses import LOSS, LossLike
 from lazynet.params import EPOCHS, FLAG, POSITIVE, VERBOSITY, check_n_steps, table
+from lazynet.problems import Problem
 from lazynet.progress import Progress
 from lazynet.seeds import SEED, new_generator
 from lazynet.stalls import WORSE, loss_of_constant
 from lazynet.training import mean_loss, spans
 from lazynet.transactions import all_or_nothing, at_rest
-from lazynet.validation import Problem
 
 # Weights and intercepts of all binary problems.
 Models = tuple[NDArray[np.float64], NDArray[np.float64]]
@@ -73,7 +73,7 @@ class _DekelModel(SparseLinear):
                 "X has features whose sum overflows, so that they have no mean; scale them, or "
                 "set center=False"
             )
-        problems = self._problems(X, y, weights)
+        problems = list(self._problems(X, y, weights))
         engines = [DekelEngine(X.shape[1], p.loss, p.l2, mean) for _ in problems]
         examples = [as_examples(X, *problem) for problem in problems]
         generator = new_generator(p.random_state)

@@ -65,7 +65,7 @@ class _DualNetModel(SparseLinear):
     ) -> list[Warning]:
         """Find the minimum of every problem; returns the warnings to give."""
         check_penalty(p.loss, p.l1, p.l2)
-        problems = self._problems(X, y, weights)
+        problems = list(self._problems(X, y, weights))
         generator = new_generator(p.random_state)
         seeds = [int(generator.randint(2**31)) for _ in problems]
         warm = p.warm_start and self.__sklearn_is_fitted__()

@@ -585,7 +585,7 @@ class DualNetClassifierCV(SparseClassifier, _ChosenNet):
         X, y, classes = self._check_training(X, y, None, reset=True)
         own = check_sample_weight(sample_weight, X)
         weights = importances(p.class_weight, classes, X, y, own)
-        problems = self._problems(X, (y, classes), weights)
+        problems = list(self._problems(X, (y, classes), weights))
         self.classes_ = classes
         return self._fit(p, _Rows(_with_own_columns(X), y, problems, own, classes), groups)
 
@@ -667,5 +667,5 @@ class DualNetRegressorCV(SparseRegressor, _ChosenNet):
         p = self._settle()
         X, y = self._check_training(X, y, reset=True)
         weights = check_sample_weight(sample_weight, X)
-        problems = self._problems(X, y, weights)
+        problems = list(self._problems(X, y, weights))
         return self._fit(p, _Rows(_with_own_columns(X), y, problems, weights, None), groups)

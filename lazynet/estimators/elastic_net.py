@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from types import SimpleNamespace
 from typing import Any, Self
@@ -11,6 +12,7 @@ import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
+from scipy.special import softmax
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
@@ -31,6 +33,7 @@ from lazynet.defaults import (
     is_auto,
     resolved_rule,
     resolved_schedule,
+    takes_units,
 )
 from lazynet.engines.base import Engine, refuse_overflow
 from lazynet.estimators.base import (
@@ -56,32 +59,40 @@ from lazynet.params import (
     STRENGTH,
     THREADS,
     VERBOSITY,
+    Choice,
     Integer,
     Number,
+    check_array,
     check_integer,
     check_n_steps,
     table,
 )
+from lazynet.problems import Classes, Labels, Problems, checked_indicator
 from lazynet.schedules import Adaptive, Schedule, ScheduleLike, needs_scale
 from lazynet.seeds import SEED, new_generator
-from lazynet.stalls import NOTHING_LEARNED, Verdict, look_closely, loss_of_constant, still_falls
+from lazynet.stalls import NOTHING_LEARNED, Verdict, look_closely, loss_of_constants, still_falls
 from lazynet.threads import Workers
 from lazynet.training import (
+    AnyLearner,
     Epoch,
     EpochRecord,
-    Learner,
     Orders,
     Plan,
     Run,
     Stopping,
     check_rate_parameters,
+    new_learners,
     run_pass,
     train,
 )
 from lazynet.transactions import all_or_nothing, at_rest
-from lazynet.validation import HeldOut, Problem, copied_rows, split
+from lazynet.units import Units
+from lazynet.validation import HeldOut, copied_rows, split
 
 Callback = Callable[[Epoch], Any]
+
+#: The kind of the parameter ``dtype``.
+DTYPE = Choice(accepted=("float64", "float32"))
 
 #: The size of a row that the l1 of a fit follows where no l1 is given.
 _NORMS = "squared_norms"
@@ -106,6 +117,7 @@ class _ElasticNetModel(SparseLinear):
         validation_fraction=Number(above=0, below=1),
         fit_intercept=FLAG,
         positive=FLAG,
+        batch_size=Integer(least=1),
         shuffle=FLAG,
         random_state=SEED,
         warm_start=FLAG,
@@ -119,6 +131,8 @@ class _ElasticNetModel(SparseLinear):
     t_: int
     eta0_: float
     l1_: float
+    #: the units in which the engines have learned; None for those of the rows
+    units_: Units | None = None
     history_: list[EpochRecord]
     _engines: list[Engine]
     #: the scale of the rates; None as long as the rates have none
@@ -149,15 +163,35 @@ class _ElasticNetModel(SparseLinear):
             positive=p.positive,
         )
         check_rate_parameters(p.rule, self.schedule, p.eta0, default=AUTO)
-        p.schedule = resolved_schedule(p.schedule, p.rule, eta0=p.eta0, form=p.engine)
+        p.schedule = resolved_schedule(
+            p.schedule, p.rule, eta0=p.eta0, form=p.engine, batch_size=p.batch_size
+        )
         p.plan = Plan.of(p)
+        p.chooses_units = p.finds_l1 and not p.l2 and p.plan.sizes is not None
         return p
+
+    def _find_units(
+        self, p: SimpleNamespace, X: sparse.csr_matrix, rows: NDArray[np.int64] | None = None
+    ) -> Units | None:
+        """The units in which a fit learns; None for those of the rows.
+
+        A penalty that is given acts on the weights as they are, and a rate that is given belongs to
+        the rows as they are.  A model that goes on learning keeps its units.
+        """
+        if not p.chooses_units:
+            return None
+        if p.warm_start and self.__sklearn_is_fitted__():
+            return self.units_
+        n_rows = X.shape[0] if rows is None else len(rows)
+        if not takes_units(n_rows, X.shape[1], self._takes_margin_losses):
+            return None
+        return Units.of(X, rows, centred=p.fit_intercept)
 
     def _find_l1(
         self,
         p: SimpleNamespace,
         X: sparse.csr_matrix,
-        problem: Problem,
+        problems: Problems,
         sizes: NDArray[np.float64] | None = None,
         rows: NDArray[np.int64] | None = None,
     ) -> None:
@@ -169,11 +203,9 @@ class _ElasticNetModel(SparseLinear):
             norms = sizes if p.plan.sizes == _NORMS else None
             norms = sizes_of(X, _NORMS) if norms is None else norms
             assert norms is not None, "a kind of size is named"
-            seen = slice(None) if rows is None else rows
-            targets, importances = problem
-            importances = None if importances is None else importances[seen]
-            p.l1 = found_l1(norms[seen], targets[seen], importances, p.loss)
-            p.plan = Plan.of(p)
+            some = problems if rows is None else problems.only(rows)
+            p.l1 = found_l1(norms if rows is None else norms[rows], some, p.loss)
+            p.plan = replace(Plan.of(p), softmax=p.plan.softmax)
 
     def _scale_of_rates(
         self,
@@ -246,16 +278,20 @@ class _ElasticNetModel(SparseLinear):
             )
         generator = new_generator(p.random_state) if p.shuffle or p.early_stopping else None
         problems = self._problems(X, y, weights)
-        rows, held_out = None, None
+        _let_two_classes_be_one_problem(p, problems)
+        rows, held, held_out = None, None, None
         if p.early_stopping and generator is not None:
-            labels = self._labels(y)
-            rows, held = split(X.shape[0], p.validation_fraction, generator, labels)
+            strata = problems.codes if isinstance(problems, Classes) else None
+            rows, held = split(X.shape[0], p.validation_fraction, generator, strata)
             _check_weights_of_parts(weights, rows, held)
-            held_out = HeldOut(X, problems, held, labels, p.loss)
+        units = self._find_units(p, X, rows)
+        X = X if units is None else units.rows(X)
+        if held is not None:
+            held_out = HeldOut(X, problems, held, p.loss, p.plan.softmax)
         n_rows = X.shape[0] if rows is None else len(rows)
         sizes = sizes_of(X, p.plan.sizes)
-        self._find_l1(p, X, problems[0], sizes, rows)
-        steps_of_an_epoch = n_rows if order is None else order.shape[-1]
+        self._find_l1(p, X, problems, sizes, rows)
+        steps_of_an_epoch = p.plan.n_steps(n_rows if order is None else order.shape[-1])
         listed = None if order is None or order.ndim == 1 else len(order)
         if p.max_iter is None:
             p.max_iter = listed or found_epochs(n_rows, X.shape[1], self._takes_margin_losses)
@@ -266,14 +302,11 @@ class _ElasticNetModel(SparseLinear):
             raise ValueError(f"sample_order has {listed} epochs, fewer than max_iter={p.max_iter}")
         if callback is not None and not callable(callback):
             raise TypeError(f"callback must be callable, got {type(callback).__name__}")
-        engines = self._first_engines(p, plan, X.shape[1], len(problems))
+        engines = self._first_engines(p, plan, X.shape[1], len(problems), units)
         if coef_init is not None or intercept_init is not None:
-            self._load_initial(p, engines, coef_init, intercept_init)
+            self._load_initial(p, engines, coef_init, intercept_init, units)
         warnings = _doubts(engines, plan)
-        learners = [
-            Learner(engine, as_examples(X, *problem, sizes), plan)
-            for engine, problem in zip(engines, problems, strict=True)
-        ]
+        learners = new_learners(engines, X, problems, plan, sizes)
         # The progressive loss judges the last weights, not their average.
         keeps_best = p.early_stopping or (p.tol is not None and p.plan.average is None)
         with _workers(p, len(learners)) as workers:
@@ -289,12 +322,18 @@ class _ElasticNetModel(SparseLinear):
                 validate=None if held_out is None else lambda: held_out.judge(engines),
                 columns=touched_columns(X) if keeps_best else None,
                 workers=workers,
+                units=units,
             )
-        coefficients = _stack(engines)
-        intercepts = np.array([engine.model_intercept for engine in engines])
-        refuse_overflow(run.t, engines[0].advice, coefficients, intercepts)
-        self._engines, self._storage = engines, p.plan.storage
-        self._coefficients: NDArray[np.float64] | None = coefficients
+        self._coefficients: NDArray[np.float64] | None = None
+        self._sparse_rows: sparse.csr_matrix | None = None
+        if self._sparse_coef:
+            self._sparse_rows = _sparse_stack(engines, units)
+            numbers = self._sparse_rows.data
+        else:
+            self._coefficients = numbers = _stack(engines, units)
+        intercepts = _intercepts_of(engines, units)
+        refuse_overflow(run.t, engines[0].advice, numbers, intercepts)
+        self._engines, self._storage, self.units_ = engines, p.plan.storage, units
         self._generator = generator if p.shuffle else None
         self.t_, self.history_ = run.t, run.history
         self.eta0_, self.l1_ = _present_rate(engines, eta0), p.l1
@@ -306,49 +345,79 @@ class _ElasticNetModel(SparseLinear):
         return warnings
 
     def _first_engines(
-        self, p: SimpleNamespace, plan: Plan, n_features: int, n_problems: int
+        self,
+        p: SimpleNamespace,
+        plan: Plan,
+        n_features: int,
+        n_problems: int,
+        units: Units | None,
     ) -> list[Engine]:
         """The engines that ``fit`` begins with."""
         if not (p.warm_start and self.__sklearn_is_fitted__()):
-            return [plan.new_engine(n_features) for _ in range(n_problems)]
-        if len(self._engines) != n_problems or self._engines[0].n_features != n_features:
+            return plan.new_engines(n_features, n_problems, _threads(p))
+        known = _n_outputs(self._engines)
+        if known != n_problems or self._engines[0].n_features != n_features:
             raise ValueError(
-                f"warm_start=True continues a model of {len(self._engines)} problem(s) with "
+                f"warm_start=True continues a model of {known} problem(s) with "
                 f"{self._engines[0].n_features} features, but these data make {n_problems} "
                 f"with {n_features}; fit them with warm_start=False"
             )
-        return [plan.restarted(engine, self._storage) for engine in self._engines]
+        engines = self._divided(plan, n_problems)
+        if units is not self.units_:
+            return [self._as_given(engine, plan) for engine in engines]
+        return [plan.restarted(engine, self._storage) for engine in engines]
+
+    def _divided(self, plan: Plan, n_problems: int) -> list[Engine]:
+        """The engines of the model, divided among the outputs as the plan divides them."""
+        wanted = plan.new_engines(0, n_problems)
+        if [each.n_outputs for each in wanted] == [each.n_outputs for each in self._engines]:
+            return self._engines
+        rows = np.concatenate([engine.rows(last=True) for engine in self._engines])
+        offsets = np.concatenate([engine.intercepts for engine in self._engines])
+        engines = plan.new_engines(rows.shape[1], n_problems)
+        _load_all(engines, rows, offsets, None)
+        return engines
+
+    def _as_given(self, engine: Engine, plan: Plan) -> Engine:
+        """A new engine that goes on from the model of ``engine``, on rows as they are given."""
+        assert self.units_ is not None, "the engine has learned in units"
+        new = plan.new_like(engine)
+        weights = self.units_.weights(engine.rows(last=True))
+        intercepts = self.units_.intercept(weights[:, self.units_.moved], engine.intercepts)
+        new.load_rows(weights, intercepts)
+        return new
 
     def _load_initial(
-        self, p: SimpleNamespace, engines: list[Engine], coef: Any, intercept: Any
+        self,
+        p: SimpleNamespace,
+        engines: list[Engine],
+        coef: Any,
+        intercept: Any,
+        units: Units | None,
     ) -> None:
         """Let the engines start from weights that the user gives."""
-        zeros = np.zeros((len(engines), engines[0].n_features))
-        rows = self._start(coef, "coef_init", zeros.shape, _stack(engines, last=True))
-        own = np.array([engine.intercept for engine in engines])
+        shape = _n_outputs(engines), engines[0].n_features
+        now = _stack(engines, units, last=True)
+        rows = self._start(coef, "coef_init", shape, now)
+        own = _intercepts_of(engines, units, last=True)
         offsets = self._start(intercept, "intercept_init", own.shape, own)
         _check_frozen_intercept(p, "intercept_init", offsets)
         p.plan.check_start("coef_init", rows)
-        for engine, weights, offset in zip(engines, rows, offsets, strict=True):
-            engine.load(weights, float(offset))
-
-    def _labels(self, y: Any) -> NDArray[np.intp] | None:
-        """The number of each row's class; None for a regression."""
-        return None
+        _load_all(engines, rows, offsets, units)
 
     def _doubts_about(
         self,
         p: SimpleNamespace,
         X: sparse.csr_matrix,
-        problems: Sequence[Problem],
+        problems: Problems,
         rows: NDArray[np.int64] | None,
-        learners: Sequence[Learner],
+        learners: Sequence[AnyLearner],
         run: Run,
     ) -> list[Warning]:
         """The warnings after a fit that has not learned, or was still learning fast at the end."""
-        constant = sum(loss_of_constant(each, p.loss, p.fit_intercept) for each in problems)
+        constant = loss_of_constants(problems, p.plan)
         kept = run.history[run.best_epoch]["progressive_loss"]
-        if kept >= NOTHING_LEARNED * constant:
+        if kept >= NOTHING_LEARNED * constant and not p.plan.softmax:
             found = look_closely(learners, X, problems, rows)
             if found.too_small or found.too_large:
                 return [self._stalled(p, found, kept, constant)]
@@ -376,7 +445,8 @@ class _ElasticNetModel(SparseLinear):
 
     def _rate_of(self, p: SimpleNamespace, larger: bool) -> str:
         """What to give for larger or for smaller rates."""
-        now = f" (which is {self.eta0_:.3g})"
+        # A rate that is given belongs to rows as they are.
+        now = "" if self.units_ is not None else f" (which is {self.eta0_:.3g})"
         if p.rule.scheduled:
             size = "larger" if larger else "smaller"
             return f"a {size} eta0{now}" if _has_scale(p) else f"{size} rates by schedule"
@@ -406,7 +476,11 @@ class _ElasticNetModel(SparseLinear):
         """Go on training with one pass over X; returns the warnings to give."""
         # The rule may have been replaced since the method was looked up.
         p.rule.check_streams("partial_fit")
+        problems = self._problems(X, y, weights)
+        _let_two_classes_be_one_problem(p, problems)
         begun = self.__sklearn_is_fitted__()
+        units = self.units_ if begun and p.chooses_units else None
+        X = X if units is None else units.rows(X)
         # The first call decides on the scale of the rates where the parameters leave it open.
         kept = self._scale if begun and p.eta0 is None and needs_scale(p.schedule) else None
         eta0 = self._scale_of_rates(p, X, weights) if kept is None else kept
@@ -416,21 +490,24 @@ class _ElasticNetModel(SparseLinear):
             first, last = self._schedules
             plan = plan.with_schedule(last) if first == plan.schedule else plan
         order = check_order(sample_order, X.shape[0])
-        problems = self._problems(X, y, weights)
-        engines = self._engines if begun else [plan.new_engine(X.shape[1]) for _ in problems]
         storage = p.plan.storage
-        if begun and self._storage != storage:
+        if not begun:
+            engines = plan.new_engines(X.shape[1], len(problems), _threads(p))
+        elif units is not self.units_:
+            divided = self._divided(plan, len(problems))
+            engines = [self._as_given(engine, plan) for engine in divided]
+        elif self._storage == storage:
+            engines = self._engines
+        else:
             same_average = self._storage[0] == storage[0]
-            engines = [plan.continued(engine, average=same_average) for engine in engines]
+            divided = self._divided(plan, len(problems))
+            engines = [plan.continued(engine, average=same_average) for engine in divided]
         warnings = _doubts(engines, plan) if begun else []
         generator = getattr(self, "_generator", None)
         if p.shuffle and generator is None:
             generator = new_generator(p.random_state)
         sizes = sizes_of(X, plan.sizes)
-        learners = [
-            Learner(engine, as_examples(X, *problem, sizes), plan)
-            for engine, problem in zip(engines, problems, strict=True)
-        ]
+        learners = new_learners(engines, X, problems, plan, sizes)
         orders = Orders(X.shape[0], order, generator if p.shuffle else None)
         touched = touched_columns(X)
         if len(touched) < X.shape[1]:
@@ -447,8 +524,8 @@ class _ElasticNetModel(SparseLinear):
         with unusable("X"):
             for engine in engines:
                 engine.check_finite(touched, t)
-        self._engines, self._storage = engines, storage
-        self._coefficients = None
+        self._engines, self._storage, self.units_ = engines, storage, units
+        self._coefficients = self._sparse_rows = None
         self._generator = generator
         self.t_, self.eta0_, self.l1_ = t, _present_rate(engines, eta0), p.l1
         if _has_scale(p):
@@ -461,27 +538,47 @@ class _ElasticNetModel(SparseLinear):
 
     def _dense_coef(self) -> NDArray[np.float64]:
         if self._coefficients is None:
-            self._coefficients = _stack(self._engines)
+            self._coefficients = _stack(self._engines, self.units_)
         return self._coefficients
 
+    def _raw_coef(self) -> Any:
+        if not self._sparse_coef:
+            return self._dense_coef()
+        if self._sparse_rows is None:
+            self._sparse_rows = _sparse_stack(self._engines, self.units_)
+        return self._sparse_rows
+
     def _coef_at(self, columns: NDArray[Any]) -> NDArray[np.float64]:
-        return np.vstack([engine.model_at(columns) for engine in self._engines])
+        found = np.vstack([engine.rows_at(columns) for engine in self._engines])
+        return found if self.units_ is None else found / self.units_.sizes[columns]
 
     def _intercepts(self) -> NDArray[np.float64]:
-        return np.array([engine.model_intercept for engine in self._engines])
+        own = np.concatenate([engine.model_intercepts for engine in self._engines])
+        if self.units_ is None:
+            return own
+        moved = self.units_.moved
+        known = self._coefficients
+        found = self.units_.intercept(
+            self._coef_at(moved) if known is None else known[:, moved], own
+        )
+        return np.asarray(found, dtype=np.float64)
 
     def _load(self, coefficients: NDArray[np.float64], intercepts: NDArray[np.float64]) -> None:
         # New engines: the model keeps the old ones until this call is done.
         p = self._settle()
         _check_frozen_intercept(p, "intercept_", intercepts)
         p.plan.check_start("coef_", coefficients)
-        engines = [p.plan.new_engine(coefficients.shape[1]) for _ in self._engines]
-        if p.plan.adaptive:
+        if len(coefficients) == 1:
+            p.plan = replace(p.plan, softmax=False)
+        engines = p.plan.new_engines(coefficients.shape[1], len(coefficients), _threads(p))
+        same = [each.n_outputs for each in engines] == [each.n_outputs for each in self._engines]
+        if p.plan.adaptive and same:
             for engine, old in zip(engines, self._engines, strict=True):
                 engine.continue_rates(old)
-        for engine, weights, offset in zip(engines, coefficients, intercepts, strict=True):
-            engine.load(weights, float(offset))
-        self._engines, self._storage, self._coefficients = engines, p.plan.storage, None
+        units = self.units_ if p.chooses_units else None
+        _load_all(engines, coefficients, intercepts, units)
+        self._engines, self._storage, self.units_ = engines, p.plan.storage, units
+        self._coefficients = self._sparse_rows = None
 
     @property
     @at_rest
@@ -494,14 +591,14 @@ class _ElasticNetModel(SparseLinear):
         check_is_fitted(self)
         if not any(engine.averaging for engine in self._engines):
             return self._shaped(self._dense_coef())
-        return self._shaped(_stack(self._engines, last=True))
+        return self._shaped(_stack(self._engines, self.units_, last=True))
 
     @property
     @at_rest
     def last_intercept_(self) -> NDArray[np.float64]:
         """The intercept of each row of ``last_coef_``."""
         check_is_fitted(self)
-        return np.array([engine.intercept for engine in self._engines])
+        return _intercepts_of(self._engines, self.units_, last=True)
 
     @property
     def support_(self) -> NDArray[np.bool_]:
@@ -513,9 +610,18 @@ class _ElasticNetModel(SparseLinear):
     ) -> VerificationReport:
         max_rows = check_integer("max_rows", max_rows, 1)
         epochs = check_integer("epochs", epochs, 1, LARGEST_EPOCHS)
-        targets, counts = self._problems(X, y, weights)[0]
-        self._find_l1(p, X, (targets, counts))
-        n_steps = affordable_rows(X, max_rows, epochs) * epochs
+        problems = self._problems(X, y, weights)
+        _let_two_classes_be_one_problem(p, problems)
+        if p.plan.softmax:
+            raise ValueError(
+                "verify compares one output with its twin, and multi_class='multinomial' couples "
+                "all outputs: verify the same parameters with multi_class='ovr'"
+            )
+        units = self._find_units(p, X)
+        X = X if units is None else units.rows(X)
+        self._find_l1(p, X, problems)
+        targets, counts = problems[0]
+        n_steps = p.plan.n_steps(affordable_rows(X, max_rows, epochs)) * epochs
         plan = p.plan.known(self._scale_of_rates(p, X, weights), n_steps)
         return verify(plan, X, targets, counts, max_rows, epochs)
 
@@ -526,9 +632,39 @@ def _present_rate(engines: list[Engine], eta0: float) -> float:
     return eta0 if rate is None else rate
 
 
-def _workers(p: SimpleNamespace, n_problems: int) -> Workers:
-    """The threads that share the problems."""
-    return Workers(min(effective_n_jobs(getattr(p, "n_jobs", None)), n_problems))
+def _threads(p: SimpleNamespace) -> int:
+    """The number of threads that the user allows."""
+    return int(effective_n_jobs(getattr(p, "n_jobs", None)))
+
+
+def _workers(p: SimpleNamespace, n_engines: int) -> Workers:
+    """The threads that share the engines."""
+    return Workers(min(_threads(p), n_engines))
+
+
+def _n_outputs(engines: Sequence[Engine]) -> int:
+    return sum(engine.n_outputs for engine in engines)
+
+
+def _let_two_classes_be_one_problem(p: SimpleNamespace, problems: Problems) -> None:
+    """The softmax of two classes is the logistic loss of one output."""
+    if len(problems) == 1:
+        p.plan = replace(p.plan, softmax=False)
+
+
+def _load_all(
+    engines: Sequence[Engine],
+    rows: NDArray[np.float64],
+    offsets: NDArray[np.float64],
+    units: Units | None,
+) -> None:
+    """Let the engines, which learn in ``units``, start from a model of rows as they are."""
+    rows, offsets = (rows, offsets) if units is None else units.within(rows, offsets)
+    first = 0
+    for engine in engines:
+        some = slice(first, first + engine.n_outputs)
+        engine.load_rows(rows[some], offsets[some])
+        first += engine.n_outputs
 
 
 def _has_scale(p: SimpleNamespace) -> bool:
@@ -564,13 +700,57 @@ def _doubts(engines: list[Engine], plan: Plan) -> list[Warning]:
     return warnings[:1]
 
 
-def _stack(engines: list[Engine], last: bool = False) -> NDArray[np.float64]:
-    """The weights that predict, or the last weights: a row for every engine, read-only."""
-    coefficients = np.empty((len(engines), engines[0].n_features))
-    for row, engine in zip(coefficients, engines, strict=True):
-        engine.weights(out=row) if last else engine.model(out=row)
+def _intercepts_of(
+    engines: Sequence[Engine], units: Units | None, last: bool = False
+) -> NDArray[np.float64]:
+    """The intercepts that belong to ``_stack``."""
+    own = [engine.intercepts if last else engine.model_intercepts for engine in engines]
+    if units is None:
+        return np.concatenate(own)
+    moved = units.moved
+    rows = [
+        engine.rows(last=True)[:, moved] if last else engine.rows_at(moved) for engine in engines
+    ]
+    found = units.intercept(np.vstack(rows) / units.sizes[moved], np.concatenate(own))
+    return np.asarray(found, dtype=np.float64)
+
+
+def _stack(
+    engines: Sequence[Engine], units: Units | None, last: bool = False
+) -> NDArray[np.float64]:
+    """The weights that predict, or the last weights: a row for every output, read-only.
+
+    They are the weights of features as they are; the engines have learned in ``units``.
+    """
+    coefficients = np.empty((_n_outputs(engines), engines[0].n_features))
+    first = 0
+    for engine in engines:
+        engine.rows(coefficients[first : first + engine.n_outputs], last=last)
+        first += engine.n_outputs
+    if units is not None:
+        coefficients /= units.sizes
     coefficients.flags.writeable = False
     return coefficients
+
+
+def _has_a_column_per_label(y: Any) -> bool:
+    """Whether y is a matrix; a matrix of one column is a column of classes, unless it is sparse."""
+    if sparse.issparse(y):
+        return True
+    shape = getattr(y, "shape", None)
+    if isinstance(y, (list, tuple)) and y and isinstance(y[0], (list, tuple, np.ndarray)):
+        shape = (len(y), len(y[0]))
+    return isinstance(shape, tuple) and len(shape) == 2 and shape[1] != 1
+
+
+def _sparse_stack(engines: Sequence[Engine], units: Units | None) -> sparse.csr_matrix:
+    """``_stack`` as a read-only CSR matrix, made from one engine at a time."""
+    rows = sparse.vstack([sparse.csr_matrix(engine.rows()) for engine in engines], format="csr")
+    if units is not None:
+        rows.data /= units.sizes[rows.indices]
+    for array in (rows.data, rows.indices, rows.indptr):
+        array.flags.writeable = False
+    return rows
 
 
 class LazyNetClassifier(SparseClassifier, _ElasticNetModel):
@@ -596,7 +776,11 @@ class LazyNetClassifier(SparseClassifier, _ElasticNetModel):
         and l2 = alpha * (1 - l1_ratio).  l1=None: ``fit`` takes 0.003 times the root mean square
         of the norms of the rows, divided by the number of rows (for "squared_error" also times
         the standard deviation of y); ``partial_fit``, which does not know the rows to come, takes
-        the l1 of the last ``fit``, or 0.
+        the l1 of the last ``fit``, or 0.  Where this l1 is the only penalty, and the rates too are
+        computed from the rows, ``fit`` of a regressor, or of a classifier with at least ten rows
+        for every feature, learns from features in units of their own (``units_``): divided by
+        their root mean square, and measured from their mean where at least half of the rows
+        have a value that is not 0.  ``coef_`` and ``intercept_`` belong to the rows as they are.
     rule : str or object, default="auto"
         The update rule.  "auto": ``AdaGrad()`` for a classifier; ``FoBoS()`` for a regressor, for
         the loss "squared_error", and wherever ``eta0``, ``schedule``, ``engine``, ``average`` or
@@ -664,6 +848,12 @@ class LazyNetClassifier(SparseClassifier, _ElasticNetModel):
         Keep every weight at 0 or above: a step that would take a weight of its row below 0 sets it
         to 0.  The intercept may be negative.  For "fobos" and "sgd" with ``engine="clock"`` and
         without an average; with several classes every class has weights of one sign.
+    batch_size : int, default=1
+        The number of rows that a step learns from: the next rows of the epoch, predicted with the
+        same weights; the gradient is the mean of their gradients, and one shrink follows.  An epoch
+        of n rows has ceil(n / batch_size) steps, and the last step may have fewer rows.  Above 1,
+        ``schedule="auto"`` is "power"; the rules "saga" and "carpenter_inexact", ``FromData()``,
+        ``positive`` and engines other than "clock" are refused.
     shuffle : bool, default=True
         Visit the rows in a new random order in each epoch.  Without shuffling and without an
         intercept, row i of epoch e is step t = e*n + i.
@@ -706,7 +896,10 @@ class LazyNetClassifier(SparseClassifier, _ElasticNetModel):
     t_ : int
         Steps behind the weights of the model: the number of the next step.
     l1_ : float
-        The l1 of the last call.
+        The l1 of the last call; where there are ``units_``, of the weights in these units.
+    units_ : Units or None
+        The units in which the features have been learned from: ``units_.sizes`` and
+        ``units_.means``, an entry per feature; None for features as they are.  See ``l1``.
     eta0_ : float
         The scale of the rates: eta0 of the schedule, or alpha of the rule.
     history_ : list of dict
@@ -755,7 +948,16 @@ class LazyNetClassifier(SparseClassifier, _ElasticNetModel):
     (array([0.]), array([[ True,  True]]))
     """
 
-    _kinds = table(**_ElasticNetModel._kinds, class_weight=CLASS_WEIGHT, n_jobs=THREADS)
+    _kinds = table(
+        **_ElasticNetModel._kinds,
+        multi_class=Choice(accepted=("ovr", "multinomial")),
+        class_weight=CLASS_WEIGHT,
+        dtype=DTYPE,
+        n_jobs=THREADS,
+    )
+
+    #: how the labels of a row were given, "dense" or "sparse"; None: y has one class for each row
+    _labels_given: str | None = None
 
     @helpful
     def __init__(
@@ -776,10 +978,13 @@ class LazyNetClassifier(SparseClassifier, _ElasticNetModel):
         validation_fraction: float = VALIDATION_FRACTION,
         fit_intercept: bool = True,
         positive: bool = False,
+        batch_size: int = 1,
         shuffle: bool = True,
         random_state: int | np.random.RandomState | None = None,
         class_weight: ClassWeightLike | None = None,
+        multi_class: str = "ovr",
         warm_start: bool = False,
+        dtype: str = "float64",
         n_jobs: int | None = None,
         record_objective: bool = False,
         verbose: int = 0,
@@ -838,9 +1043,120 @@ class LazyNetClassifier(SparseClassifier, _ElasticNetModel):
         )
         return self
 
-    def _labels(self, y: Any) -> NDArray[np.intp] | None:
-        labels, classes = y
-        return np.searchsorted(classes, labels)
+    def _check_training(
+        self, X: Any, y: Any, classes: NDArray[Any] | None, reset: bool
+    ) -> tuple[Any, Any, NDArray[Any]]:
+        if not _has_a_column_per_label(y):
+            return super()._check_training(X, y, classes, reset)
+        X = self._check_X(X, reset)[0]
+        with unusable("y"):
+            # The kernel reads a copy, which no other thread can change.
+            indicator = checked_indicator(y)
+        if indicator.shape[0] != X.shape[0]:
+            raise ValueError(
+                f"y must have a row for each row of X: {X.shape[0]}, got {indicator.shape[0]}"
+            )
+        if classes is not None and len(classes) != indicator.shape[1]:
+            raise ValueError(
+                f"y must have a column for each of {len(classes)} labels, got {indicator.shape[1]}"
+            )
+        indicator.from_dense = not sparse.issparse(y)
+        return X, indicator, np.arange(indicator.shape[1]) if classes is None else classes
+
+    def _note_labels(self, y: Any) -> None:
+        """Remember in which form labels are to be predicted; sparse labels make weights sparse."""
+        self._labels_given = None
+        if sparse.issparse(y):
+            self._labels_given = "dense" if y.from_dense else "sparse"
+            self._sparse_coef = self._sparse_coef or not y.from_dense
+
+    def _importances(
+        self, p: SimpleNamespace, classes: NDArray[Any], X: Any, y: Any, sample_weight: Any
+    ) -> NDArray[np.float64] | None:
+        if not sparse.issparse(y):
+            return importances(p.class_weight, classes, X, y, sample_weight)
+        if p.class_weight is not None:
+            raise ValueError(
+                "class_weight must be None where y has a column per label, because a row has no "
+                "single class: weigh the rows by sample_weight"
+            )
+        if p.multi_class == "multinomial":
+            raise ValueError(
+                "multi_class='multinomial' gives every row one class, and y has a column per "
+                "label: write multi_class='ovr'"
+            )
+        return check_sample_weight(sample_weight, X)
+
+    def _problems(self, X: Any, y: Any, weights: Any) -> Problems:
+        given, _ = y
+        if sparse.issparse(given):
+            return Labels(given, weights)
+        return super()._problems(X, y, weights)
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """w.x + b: shape (n_samples,) for two classes, (n_samples, n_classes) for more.
+
+        With a column per label: (n_samples, n_labels).
+        """
+        if self._labels_given is None:
+            return super().decision_function(X)
+        now, X = self._now(X)
+        return now._decision(X)
+
+    def predict(self, X: Any) -> Any:
+        """The class of each row; or the labels of each row, in the form in which ``fit`` got them.
+
+        Sparse labels are predicted in blocks of rows.
+
+        >>> from scipy import sparse
+        >>> X, Y = [[1.0, 0.0], [1.0, 2.0]], sparse.csr_matrix([[1, 0], [1, 1]])
+        >>> LazyNetClassifier(eta0=1.0, max_iter=20, tol=None).fit(X, Y).predict(X).toarray()
+        array([[1, 0],
+               [1, 1]])
+        """
+        if self._labels_given is None:
+            return super().predict(X)
+        now, X = self._now(X)
+        if self._labels_given == "dense":
+            return (now._decision(X) > 0).astype(np.int64)
+        parts = [sparse.csr_matrix(decision > 0, dtype=np.int64) for decision in now._decisions(X)]
+        return sparse.vstack(parts, format="csr")
+
+    def predict_top(self, X: Any, k: int) -> tuple[NDArray[Any], NDArray[np.float64]]:
+        """The ``k`` classes or labels with the highest w.x + b of each row, and these numbers.
+
+        Returns two arrays of shape (n_samples, k), the highest first.  Rows are taken in blocks, so
+        that no array of all rows and all labels is made.
+
+        >>> X, y = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]], ["a", "b", "c"]
+        >>> model = LazyNetClassifier(eta0=1.0, max_iter=20, tol=None).fit(X, y)
+        >>> model.predict_top([[5.0, 0.0, 1.0]], 2)[0].tolist()
+        [['a', 'c']]
+        """
+        now, X = self._now(X)
+        n_outputs = len(now.classes_)
+        k = check_integer("k", k, 1, n_outputs)
+        found, scores = [], []
+        for block in now._decisions(X):
+            decision = np.hstack([-block, block]) if block.shape[1] < n_outputs else block
+            best = np.argpartition(decision, n_outputs - k, axis=1)[:, n_outputs - k :]
+            reached = np.take_along_axis(decision, best, axis=1)
+            order = np.argsort(-reached, axis=1, kind="stable")
+            found.append(np.take_along_axis(best, order, axis=1))
+            scores.append(np.take_along_axis(reached, order, axis=1))
+        return now.classes_[np.concatenate(found)], np.concatenate(scores)
+
+    def _probabilities(self, decision: NDArray[np.float64]) -> NDArray[np.float64]:
+        if self._labels_given is not None:
+            return self._probabilities_of_positives(decision)
+        if self.multi_class == "multinomial" and decision.shape[1] > 1:
+            return np.asarray(softmax(decision, axis=1), dtype=np.float64)
+        return super()._probabilities(decision)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = True
+        return tags
 
     @all_or_nothing
     def _learn(
@@ -849,13 +1165,14 @@ class LazyNetClassifier(SparseClassifier, _ElasticNetModel):
         """Train anew; returns the warnings to give."""
         p = self._settle()
         X, y, classes = self._check_training(X, y, None, reset=True)
+        self._note_labels(y)
         previous = getattr(self, "classes_", None)
         if p.warm_start and previous is not None and not np.array_equal(previous, classes):
             raise ValueError(
                 f"warm_start=True continues a model of the classes {previous}, "
                 f"but y has {classes}; fit it with warm_start=False"
             )
-        weights = importances(p.class_weight, classes, X, y, sample_weight)
+        weights = self._importances(p, classes, X, y, sample_weight)
         warnings = self._fit(p, X, (y, classes), weights, sample_order, *start)
         self.classes_ = classes
         return warnings
@@ -889,6 +1206,8 @@ class LazyNetClassifier(SparseClassifier, _ElasticNetModel):
         """Go on training; returns the warnings to give."""
         p = self._settle()
         known = getattr(self, "classes_", None)
+        if classes is None and known is None and _has_a_column_per_label(y):
+            known = np.arange(y.shape[1] if sparse.issparse(y) else np.shape(y)[1])
         if classes is not None:
             given = check_classes(classes)
             if known is not None and not np.array_equal(known, given):
@@ -902,11 +1221,18 @@ class LazyNetClassifier(SparseClassifier, _ElasticNetModel):
                 "some of the rows: write class_weight=Balanced(class_counts={class: number of "
                 "rows}), or pass a dict of weights"
             )
-        if len(known) < 2:
+        if len(known) < 2 and not _has_a_column_per_label(y):
             raise ValueError(f"classes must name at least two classes, got {known}")
         begun = self.__sklearn_is_fitted__()
         X, y, _ = self._check_training(X, y, known, reset=not begun)
-        weights = importances(p.class_weight, known, X, y, sample_weight)
+        if begun and sparse.issparse(y) != (self._labels_given is not None):
+            raise ValueError(
+                "y must have a column per label in every call of partial_fit, or one class per "
+                "row in every call"
+            )
+        if not begun:
+            self._note_labels(y)
+        weights = self._importances(p, known, X, y, sample_weight)
         warnings = self._fit_on(p, X, (y, known), weights, sample_order)
         self.classes_ = known
         return warnings
@@ -933,7 +1259,7 @@ class LazyNetClassifier(SparseClassifier, _ElasticNetModel):
         probe = type(self)(**self.get_params(deep=False))
         p = probe._settle()
         X, y, classes = probe._check_training(X, y, None, reset=True)
-        weights = importances(p.class_weight, classes, X, y, sample_weight)
+        weights = probe._importances(p, classes, X, y, sample_weight)
         return probe._verify(p, X, (y, classes), weights, max_rows, epochs)
 
 
@@ -983,6 +1309,11 @@ class LazyNetRegressor(SparseRegressor, _ElasticNetModel):
     (array([1.5]), array([1.5]), array([ True]))
     """
 
+    _kinds = table(**_ElasticNetModel._kinds, dtype=DTYPE, n_jobs=THREADS)
+
+    #: whether y has a column per target, of which there may be one
+    _several_targets: bool = False
+
     @helpful
     def __init__(
         self,
@@ -1002,13 +1333,38 @@ class LazyNetRegressor(SparseRegressor, _ElasticNetModel):
         validation_fraction: float = VALIDATION_FRACTION,
         fit_intercept: bool = True,
         positive: bool = False,
+        batch_size: int = 1,
         shuffle: bool = True,
         random_state: int | np.random.RandomState | None = None,
         warm_start: bool = False,
+        dtype: str = "float64",
+        n_jobs: int | None = None,
         record_objective: bool = False,
         verbose: int = 0,
     ) -> None:
         self._keep(locals())
+
+    def _check_training(self, X: Any, y: Any, reset: bool) -> tuple[Any, NDArray[np.float64]]:
+        X, y = self._check_X(X, reset, y=y, y_numeric=True, multi_output=True)
+        if sparse.issparse(y):
+            raise ValueError(
+                "y must be an array of numbers, got a sparse matrix: write y.toarray()"
+            )
+        return X, np.ascontiguousarray(check_array("y", "must hold real numbers", y, masks=True))
+
+    def _shaped(self, rows: Any) -> Any:
+        return rows if self._several_targets else super()._shaped(rows)
+
+    def predict(self, X: Any) -> NDArray[np.float64]:
+        """w.x + b for each row: shape (n_samples,), or (n_samples, n_targets)."""
+        now, X = self._now(X)
+        decision = now._decision(X)
+        return decision if self._several_targets else decision.ravel()
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
 
     def fit(
         self,
@@ -1034,6 +1390,7 @@ class LazyNetRegressor(SparseRegressor, _ElasticNetModel):
         """Train anew; returns the warnings to give."""
         p = self._settle()
         X, y = self._check_training(X, y, reset=True)
+        self._several_targets = y.ndim == 2
         weights = check_sample_weight(sample_weight, X)
         return self._fit(p, X, y, weights, sample_order, *start)
 
@@ -1060,7 +1417,16 @@ class LazyNetRegressor(SparseRegressor, _ElasticNetModel):
     def _learn_on(self, X: Any, y: Any, sample_weight: Any, sample_order: Any) -> list[Warning]:
         """Go on training; returns the warnings to give."""
         p = self._settle()
-        X, y = self._check_training(X, y, reset=not self.__sklearn_is_fitted__())
+        begun = self.__sklearn_is_fitted__()
+        X, y = self._check_training(X, y, reset=not begun)
+        n_targets = y.shape[1] if y.ndim == 2 else 1
+        if begun and n_targets != _n_outputs(self._engines):
+            raise ValueError(
+                f"y must have {_n_outputs(self._engines)} columns, as in the first call, got "
+                f"{n_targets}"
+            )
+        if not begun:
+            self._several_targets = y.ndim == 2
         weights = check_sample_weight(sample_weight, X)
         return self._fit_on(p, X, y, weights, sample_order)
 

@@ -285,7 +285,7 @@ class StabilisedSGDClassifier(SparseClassifier):
     ) -> list[int]:
         """Train from zero weights; returns the number of stable features in each problem."""
         eta0 = self._scale_of_rates(p, X, weights)
-        problems = self._problems(X, y, weights)
+        problems = list(self._problems(X, y, weights))
         n_steps = check_n_steps("max_iter", p.max_iter, X.shape[0])
         trace: list[StageRecord] = []
         found = []

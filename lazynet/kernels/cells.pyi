@@ -1,6 +1,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from lazynet.kernels.batches import Batches
 from lazynet.kernels.examples import Examples, Steps, Task
 
 def run(
@@ -13,6 +14,16 @@ def run(
     fields: NDArray[np.float64],
     first: int,
     slopes: NDArray[np.float64] | None = None,
+) -> tuple[int, int]: ...
+def run_batches(
+    kind: str,
+    examples: Examples,
+    batches: Batches,
+    task: Task,
+    settings: NDArray[np.float64],
+    cells: NDArray[np.float64],
+    fields: NDArray[np.float64],
+    first: int,
 ) -> tuple[int, int]: ...
 def read(
     kind: str,

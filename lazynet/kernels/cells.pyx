@@ -16,6 +16,15 @@ from libc.math cimport isfinite
 from libc.stdint cimport int64_t
 from libc.stdlib cimport calloc, free
 
+from .batches cimport (
+    Batches,
+    Merging,
+    begin_batch,
+    empty_row,
+    mean_slope,
+    merge_row,
+    merged_row,
+)
 from .examples cimport (
     FINISHED,
     OUT_OF_MEMORY,
@@ -35,9 +44,11 @@ from .examples cimport (
     end_visits,
     keep_prediction,
     move_of,
+    slope_of,
+    upcoming,
     visit,
 )
-from .rows cimport LANES, CellOps, Csr, Room, make_room
+from .rows cimport LANES, CellOps, Csr, Room, Row, make_room
 
 cdef extern from "cell_kind.h" nogil:
     ctypedef const char* Name "lazynet_name"
@@ -167,6 +178,13 @@ cdef Head* rule_of(
     return rule
 
 
+cdef inline bint has_scratch(const Kind* kind, Head* rule, Py_ssize_t length) noexcept nogil:
+    """Make room for the scratch memory of a row, where the kind asks for it."""
+    return kind.scratch == 0 or make_room(
+        &rule.scratch, kind.scratch * (length + LANES) * sizeof(double)
+    )
+
+
 cdef inline int walk "LAZYNET_COPIED_WALK"(
     const Kind* kind,
     Examples examples,
@@ -197,9 +215,7 @@ cdef inline int walk "LAZYNET_COPIED_WALK"(
         status = visit(&at, examples, order, n_steps, step)
         if status != FINISHED:
             break
-        if kind.scratch > 0 and not make_room(
-            &rule.scratch, kind.scratch * (at.now.length + LANES) * sizeof(double)
-        ):
+        if not has_scratch(kind, rule, at.now.length):
             status = OUT_OF_MEMORY
             break
         if measures:
@@ -238,6 +254,106 @@ cdef inline int walk "LAZYNET_COPIED_WALK"(
     return <int> status
 
 
+cdef int walk_batches(
+    const Kind* kind,
+    Examples examples,
+    Batches batches,
+    Task task,
+    const CellOps* ops,
+    const CellOps* merged_ops,
+    Head* rule,
+    double* cells,
+    Merging* merging,
+    Py_ssize_t* next,     # IN/OUT: the first step not taken
+) noexcept nogil:
+    """Take the steps on batches from ``next`` on; returns how the call ended.
+
+    The rows of a batch are all measured before the first prediction of the batch.
+    """
+    cdef Py_ssize_t n_steps = batches.n_batches, n_rows = batches.order.shape[0]
+    cdef Py_ssize_t step = next[0], touched = 0, row
+    cdef const int64_t* order = &batches.order[0]
+    cdef bint fits_intercept = task.fit_intercept
+    cdef bint adds_intercept = fits_intercept or kind.frozen_intercept
+    cdef bint measures = kind.measure != NULL and rule.measures
+    cdef double prediction, slope, rate, move
+    cdef Status status = FINISHED
+    cdef Visit at
+    cdef Row merged, nothing
+    begin_visits(&at)
+    while step < n_steps:
+        rate = batches.rates[step] if kind.scheduled else 1.0
+        begin_batch(merging, batches, step)
+        while measures and merging.measured < merging.stop:
+            row = upcoming(&examples.csr, order, n_rows, merging.measured, -1)
+            if row >= 0 and kind.measure(rule, examples.sizes[row]):
+                status = WORN_OUT  # the same row is measured again after the sweep
+                break
+            merging.measured += 1
+        if status != FINISHED:
+            break
+        while merging.next < merging.stop:
+            status = visit(&at, examples, order, n_rows, merging.next)
+            if status != FINISHED:
+                break
+            if not has_scratch(kind, rule, at.now.length):
+                status = OUT_OF_MEMORY
+                break
+            prediction = ops.dot(&at.now, &at.following, cells, rule)
+            if adds_intercept:
+                prediction += rule.intercept
+            keep_prediction(batches, merging.next, prediction)
+            slope = slope_of(examples, task.loss, task.epsilon, at.number, prediction)
+            if not (isfinite(prediction) and isfinite(rate * slope)):
+                status = OVERFLOWED
+                break
+            status = merge_row(merging, examples, &at, slope)
+            if status != FINISHED:
+                break
+            touched += at.now.length
+            if touched > PATIENCE:
+                status = PAUSED
+                break
+        if status != FINISHED:
+            break
+        move = rate * mean_slope(merging) if fits_intercept else 0.0
+        merged = merged_row(merging, examples)
+        if not has_scratch(kind, rule, merged.length):
+            status = OUT_OF_MEMORY
+            break
+        if kind.scratch > 0:
+            # The update takes the weights of its row from there.
+            nothing = empty_row(merging)
+            merged_ops.dot(&merged, &nothing, cells, rule)
+        merged_ops.update(&merging.nothing, &merged, 0, cells, rule, rate)
+        step += 1
+        if kind.advance(rule, move, rate, batches.pull[step - 1], task.wear.largest_cushion):
+            status = WORN_OUT
+            break
+    end_visits(&at)
+    next[0] = step
+    return <int> status
+
+
+cdef Head* rule_to_run(
+    const Kind* kind, Examples examples, const double[::1] settings, const double[:, ::1] cells,
+    const double[::1] fields, int loss,
+) except NULL:
+    """The rule as of now, to be freed; raises where a run is not possible."""
+    cdef Head* rule
+    check_cells(cells, examples.csr.n_columns, kind.numbers)
+    check_runnable(examples, loss)
+    rule = rule_of(kind, settings, fields, True)
+    rule.n_rows = <double> examples.csr.n_rows
+    if kind.measure != NULL and rule.measures and examples.sizes == NULL and examples.csr.n_rows:
+        free(rule)
+        raise ValueError(
+            f"examples must have sizes: the rates of {kind.name.decode()!r} follow the sizes of "
+            f"the rows"
+        )
+    return rule
+
+
 def run(
     str kind not None,
     Examples examples,
@@ -255,19 +371,11 @@ def run(
     cdef Py_ssize_t n_steps = steps.order.shape[0], step = first
     cdef int status = FINISHED
     cdef Head* rule
-    check_cells(cells, examples.csr.n_columns, of.numbers)
-    check_runnable(examples, task.loss)
     if of.remembers:
         if slopes is None:
             raise TypeError("slopes must be an array with an entry per row, got None")
         check_vector("slopes", slopes, examples.csr.n_rows)
-    rule = rule_of(of, settings, fields, True)
-    rule.n_rows = <double> examples.csr.n_rows
-    if of.measure != NULL and rule.measures and examples.sizes == NULL and examples.csr.n_rows:
-        free(rule)
-        raise ValueError(
-            f"examples must have sizes: the rates of {kind!r} follow the sizes of the rows"
-        )
+    rule = rule_to_run(of, examples, settings, cells, fields, task.loss)
     if 0 <= first < n_steps:
         with nogil:
             status = walk_by_number(
@@ -280,6 +388,48 @@ def run(
     else:
         step = n_steps
     free(rule)
+    return status, step
+
+
+def run_batches(
+    str kind not None,
+    Examples examples,
+    Batches batches,
+    Task task,
+    const double[::1] settings not None,
+    double[:, ::1] cells not None,   # IN/OUT
+    double[::1] fields not None,     # IN/OUT
+    Py_ssize_t first,
+):
+    """Take the steps on batches from ``first`` on; ``run`` explains what is returned.
+
+    A call may end within a batch; the next call goes on.
+    """
+    cdef Py_ssize_t number = number_of(kind)
+    cdef const Kind* of = lazynet_kinds[number]
+    cdef Py_ssize_t step = first
+    cdef int status = FINISHED
+    cdef Head* rule
+    cdef Merging* merging
+    if of.remembers or of.updates_always:
+        raise ValueError(f"kind must be one that learns from batches of rows, got {kind!r}")
+    rule = rule_to_run(of, examples, settings, cells, fields, task.loss)
+    if not 0 <= first < batches.n_batches:
+        free(rule)
+        return status, batches.n_batches
+    try:
+        merging = batches.merger.begin(examples)
+        with nogil:
+            status = walk_batches(
+                of, examples, batches, task, &examples.ops.cells[number],
+                &examples.merged_ops.cells[number], rule,
+                &cells[0, 0] if cells.shape[0] else NULL, merging, &step,
+            )
+            of.end(rule, &fields[0])
+        batches.merger.end()
+    finally:
+        free(rule.scratch.bytes)
+        free(rule)
     return status, step
 
 

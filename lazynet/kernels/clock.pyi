@@ -2,6 +2,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lazynet.kernels.averages import Average
+from lazynet.kernels.batches import Batches
 from lazynet.kernels.examples import Examples, Steps, Task
 
 CLOCK_FIELDS: int
@@ -20,6 +21,15 @@ def run(
     first: int,
     average: Average | None = None,
     rates: NDArray[np.float64] | None = None,
+) -> tuple[int, int]: ...
+def run_batches(
+    examples: Examples,
+    batches: Batches,
+    task: Task,
+    stored: NDArray[np.float64],
+    fields: NDArray[np.float64],
+    first: int,
+    average: Average | None = None,
 ) -> tuple[int, int]: ...
 def read(
     stored: NDArray[np.float64], fields: NDArray[np.float64], weights: NDArray[np.float64]

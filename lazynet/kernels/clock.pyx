@@ -27,6 +27,7 @@ from libc.math cimport isfinite
 from libc.stdint cimport int64_t
 
 from .averages cimport COUNTED, Average, check_counts, count_iterate, past_is_worn
+from .batches cimport Batches, Merging, begin_batch, mean_slope, merge_row, merged_row
 from .clock cimport (
     INTERCEPT,
     N_CLOCK_FIELDS,
@@ -63,6 +64,7 @@ from .examples cimport (
     importance_of,
     keep_prediction,
     move_of,
+    slope_of,
     visit,
 )
 from .from_data cimport (
@@ -79,7 +81,7 @@ from .from_data cimport (
     propose,
     save_from_data,
 )
-from .rows cimport Csr, Past, RowOps, prefetch, soft
+from .rows cimport Csr, Past, Row, RowOps, prefetch, soft
 
 CLOCK_FIELDS = N_CLOCK_FIELDS
 INTERCEPT_FIELD = INTERCEPT
@@ -90,6 +92,39 @@ ROWS_SEEN_FIELD = ROWS_SEEN
 
 # The state from which no rate is computed.
 cdef double[N_FROM_DATA_FIELDS] NO_STATE
+
+
+cdef inline double prediction_of(
+    const RowOps* ops, const Visit* at, const double* z, const Clock* clock, bint averaged
+) noexcept nogil:
+    """w.x of the visited row."""
+    cdef double product
+    if averaged:
+        product = ops.pair_dot(&at.now, &at.following, z, clock.shift)
+    elif clock.shift == 0.0:
+        product = ops.dot(&at.now, &at.following, z)
+    else:
+        product = ops.soft_dot(&at.now, &at.following, z, clock.shift)
+    return product * clock.scale
+
+
+cdef inline void move_along(
+    const RowOps* ops, const Csr* csr, const Row* row, Py_ssize_t ahead, double* z,
+    const Clock* clock, double move, bint averaged, Task task, const Past* past,
+) noexcept nogil:
+    """w <- w - move x on the row."""
+    move *= clock.inverse
+    if averaged and not task.pulls and clock.shift == 0.0:
+        # Without a pull no weight vanishes: the update need not look for zeros.
+        ops.pair_update(csr, row, ahead, z, -move, -move * past.scales[past.n])
+    elif averaged:
+        ops.averaged_update(csr, row, ahead, z, clock.shift, move, past)
+    elif task.positive:
+        ops.positive_update(csr, row, ahead, z, clock.shift, move)
+    elif clock.shift == 0.0:
+        ops.update(csr, row, ahead, z, move)
+    else:
+        ops.soft_update(csr, row, ahead, z, clock.shift, move)
 
 
 def run(
@@ -183,13 +218,7 @@ def run(
                                 break
                     # 2: the row was counted before the sweep.
                     fields[PENDING] = 0.0
-                if averaged:
-                    prediction = ops.pair_dot(&at.now, &at.following, z, clock.shift)
-                elif clock.shift == 0.0:
-                    prediction = ops.dot(&at.now, &at.following, z)
-                else:
-                    prediction = ops.soft_dot(&at.now, &at.following, z, clock.shift)
-                prediction = prediction * clock.scale + intercept
+                prediction = prediction_of(ops, &at, z, &clock, averaged) + intercept
                 keep_prediction(steps, step, prediction)
                 if adaptive:
                     propose(
@@ -236,20 +265,9 @@ def run(
             if move_of_intercept != 0.0 and task.fit_intercept:
                 intercept -= move_of_intercept
             if move != 0.0:
-                move *= clock.inverse
-                if averaged and not task.pulls and clock.shift == 0.0:
-                    # Without a pull no weight vanishes: the update need not look for zeros.
-                    ops.pair_update(
-                        csr, &at.now, at.ahead, z, -move, -move * past.scales[past.n]
-                    )
-                elif averaged:
-                    ops.averaged_update(csr, &at.now, at.ahead, z, clock.shift, move, &past)
-                elif task.positive:
-                    ops.positive_update(csr, &at.now, at.ahead, z, clock.shift, move)
-                elif clock.shift == 0.0:
-                    ops.update(csr, &at.now, at.ahead, z, move)
-                else:
-                    ops.soft_update(csr, &at.now, at.ahead, z, clock.shift, move)
+                move_along(
+                    ops, csr, &at.now, at.ahead, z, &clock, move, averaged, task, &past
+                )
             if not task.shrink_first:
                 advance_clock(&clock, proposal.keep, proposal.keep_low, proposal.pull)
                 if not in_range(&clock):
@@ -274,6 +292,136 @@ def run(
             save_from_data(&state, &rates[0])
         if averaged:
             totals[COUNTED] = <double> past.n
+    return <int> status, step
+
+
+def run_batches(
+    Examples examples,
+    Batches batches,
+    Task task,
+    double[::1] stored not None,   # IN/OUT: z, or the cells {z, before}
+    double[::1] fields not None,   # IN/OUT: the clock and the intercept
+    Py_ssize_t first,
+    Average average=None, # IN/OUT: the past of the clock, where iterates are averaged
+):
+    """Take the steps on batches from ``first`` on; ``run`` explains what is returned.
+
+    The rates are given with the steps.  A call may end within a batch; the next call goes on.
+    """
+    cdef const RowOps* ops = examples.ops
+    cdef Py_ssize_t n_steps = batches.n_batches, n_rows = batches.order.shape[0]
+    cdef Py_ssize_t step = first, touched = 0
+    cdef Status status = FINISHED
+    cdef Visit at
+    cdef Clock clock
+    cdef double prediction, slope, rate, work, intercept
+    cdef bint averaged = average is not None
+    cdef Py_ssize_t n_stored = examples.csr.n_columns * (2 if averaged else 1)
+    cdef Past past
+    cdef const double* counts = NULL
+    cdef double* totals = NULL
+    cdef Merging* merging
+    cdef Row merged
+    check_vector("stored", stored, n_stored)
+    check_vector("fields", fields, N_CLOCK_FIELDS)
+    check_runnable(examples, task.loss)
+    if task.tuning.adaptive or task.positive:
+        raise ValueError(
+            "task: steps on batches know neither rates that are computed from the rows nor "
+            "positive weights"
+        )
+    if not 0 <= first < n_steps:
+        return <int> FINISHED, n_steps
+    if averaged:
+        check_counts(batches.counts, n_steps)
+        counts = &batches.counts[0]
+        totals = &average.fields[0]
+        past = average.past()
+    cdef double* z = &stored[0] if stored.shape[0] else NULL
+    cdef const int64_t* order = &batches.order[0]
+    merging = batches.merger.begin(examples)
+    with nogil:
+        load_clock(&clock, &fields[0])
+        intercept = fields[INTERCEPT]
+        work = fields[WORK]
+        begin_visits(&at)
+        while step < n_steps:
+            rate = batches.rates[step]
+            begin_batch(merging, batches, step)
+            while merging.next < merging.stop:
+                status = visit(&at, examples, order, n_rows, merging.next)
+                if status != FINISHED:
+                    break
+                prefetch(examples.targets + at.ahead)
+                prediction = prediction_of(ops, &at, z, &clock, averaged) + intercept
+                keep_prediction(batches, merging.next, prediction)
+                slope = slope_of(examples, task.loss, task.epsilon, at.number, prediction)
+                if not (isfinite(prediction) and isfinite(rate * slope)):
+                    status = OVERFLOWED
+                    break
+                status = merge_row(merging, examples, &at, slope)
+                if status != FINISHED:
+                    break
+                touched += at.now.length
+                if touched > PATIENCE:
+                    status = PAUSED
+                    break
+            if status != FINISHED:
+                break
+
+            if fields[PENDING] == 1.0:
+                # The first half of this step was taken before the sweep.
+                fields[PENDING] = 0.0
+            else:
+                if averaged and past_is_worn(
+                    &past, totals, &clock, &task.reach, work, batches.keep[step],
+                    batches.pull[step],
+                ):
+                    # The merged rows wait for the sweep.
+                    status = WORN_OUT
+                    break
+                if task.shrink_first:
+                    advance_clock(
+                        &clock, batches.keep[step], batches.keep_low[step], batches.pull[step]
+                    )
+                    if not in_range(&clock):
+                        status = OUT_OF_RANGE
+                        break
+                    if beyond_limits(&clock, &task.wear):
+                        # A weight stored now would lose its digits beside so large a shift.
+                        fields[PENDING] = 1.0
+                        status = WORN_OUT
+                        break
+
+            if task.fit_intercept:
+                intercept -= rate * mean_slope(merging)
+            merged = merged_row(merging, examples)
+            if merged.length > 0:
+                move_along(
+                    examples.merged_ops, &merging.nothing, &merged, 0, z, &clock, rate, averaged,
+                    task, &past,
+                )
+            if not task.shrink_first:
+                advance_clock(
+                    &clock, batches.keep[step], batches.keep_low[step], batches.pull[step]
+                )
+                if not in_range(&clock):
+                    status = OUT_OF_RANGE
+                    break
+            if averaged and counts[step] != 0.0:
+                count_iterate(&past, totals, &clock, counts[step], intercept)
+            work += <double> merging.visited
+            step += 1
+            if worn_out(&clock, &task.wear, work):
+                status = WORN_OUT
+                break
+        end_visits(&at)
+        save_clock(&clock, &fields[0])
+        fields[INTERCEPT] = intercept
+        fields[WORK] = work
+        if averaged:
+            totals[COUNTED] = <double> past.n
+    batches.merger.end()
     return <int> status, step
 
 

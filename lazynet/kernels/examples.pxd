@@ -21,6 +21,7 @@ cdef class Examples:
     """X (CSR of any supported types), y, and the importance of each example; never copied."""
     cdef Csr csr
     cdef const RowOps* ops
+    cdef const RowOps* merged_ops   # for rows whose values are doubles, beside these indices
     cdef const double* targets
     cdef const double* importances  # NULL: every example counts 1
     cdef const double* sizes        # what rates that follow the data measure of a row; may be NULL
@@ -29,16 +30,25 @@ cdef class Examples:
     cdef object owners              # keeps the arrays alive and in place
 
 
-cdef class Steps:
-    """A chunk of steps: the row, the rate, and the shrink |w| <- [a |w| - b]+ of each step."""
+cdef class Visited:
+    """The rows that a chunk of steps visits."""
     cdef const int64_t[::1] order
+    cdef double* predictions          # OUT: the prediction for each row before its step; NULL: not kept
+    cdef object pins                  # keeps the arrays in place
+
+    # Raises unless each array that is given, by name, has ``n`` entries and is aligned.
+    cdef int check_lengths(self, tuple named, Py_ssize_t n, str beside) except -1
+    # Takes an array, if given, into which the predictions are written: an entry for every row.
+    cdef int keep_predictions(self, predictions) except -1
+
+
+cdef class Steps(Visited):
+    """A chunk of steps: the row, the rate, and the shrink |w| <- [a |w| - b]+ of each step."""
     cdef const double[::1] rates      # eta
     cdef const double[::1] keep       # a, rounded
     cdef const double[::1] keep_low   # digits that rounding took from a
     cdef const double[::1] pull       # b
     cdef const double[::1] counts     # omega of each step; None without an average
-    cdef double* predictions          # OUT: the prediction before each step; NULL: not kept
-    cdef object pins                  # keeps the arrays in place
 
 
 # What the computation of rates from the rows is told (from_data.pxd).
@@ -165,10 +175,12 @@ cdef inline Status visit(
     return FINISHED
 
 
-cdef inline void keep_prediction(Steps steps, Py_ssize_t step, double prediction) noexcept nogil:
-    """Store the prediction that was made before the update of ``step``."""
-    if steps.predictions != NULL:
-        steps.predictions[step] = prediction
+cdef inline void keep_prediction(
+    Visited visited, Py_ssize_t place, double prediction
+) noexcept nogil:
+    """Store the prediction for the row at ``place`` in the order, made before its update."""
+    if visited.predictions != NULL:
+        visited.predictions[place] = prediction
 
 
 cdef inline double importance_of(Examples examples, Py_ssize_t row) noexcept nogil:

@@ -40,7 +40,9 @@ class Examples:
     def length_of(self, row: int) -> int: ...
     def defect_of(self, row: int) -> int: ...
 
-class Steps:
+class Visited: ...
+
+class Steps(Visited):
     def __init__(
         self,
         order: NDArray[np.int64],

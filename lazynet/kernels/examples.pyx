@@ -181,8 +181,8 @@ cdef class Examples:
         check_aligned("indptr", self.csr.starts, 8 if wide_indices else 4)
         self.csr.n_rows = n - 1
         self.csr.n_columns = n_columns
-        self.ops = row_ops_for(wide_values, wide_indices, best_level())
         self.wide_values, self.wide_indices = wide_values, wide_indices
+        self.at_level(best_level())
         self.targets = NULL
         self.importances = NULL
         self.sizes = NULL
@@ -214,6 +214,7 @@ cdef class Examples:
         """
         level = max(0, min(level, best_level()))
         self.ops = row_ops_for(self.wide_values, self.wide_indices, level)
+        self.merged_ops = row_ops_for(True, self.wide_indices, level)
         return level
 
     @property
@@ -346,7 +347,36 @@ cdef int check_runnable(Examples examples, int loss) except -1:
 
 
 @cython.binding(False)  # a method then checks the type of self
-cdef class Steps:
+cdef class Visited:
+    """The rows that a chunk of steps visits, in order; and the predictions that are kept."""
+
+    cdef int check_lengths(self, tuple named, Py_ssize_t n, str beside) except -1:
+        cdef const double[::1] numbers
+        for name, array in named:
+            if array is None:
+                continue
+            numbers = array
+            if numbers.shape[0] != n:
+                raise ValueError(f"{name} must have {n} entries, {beside}, got {numbers.shape[0]}")
+            if n:
+                check_aligned(name, &numbers[0])
+        return 0
+
+    cdef int keep_predictions(self, predictions) except -1:
+        cdef double[::1] written
+        cdef Py_ssize_t n = self.order.shape[0]
+        if n:
+            check_aligned("order", &self.order[0])
+        self.check_lengths((("predictions", predictions),), n, "as order")
+        self.predictions = NULL
+        if predictions is not None and n:
+            written = predictions
+            self.predictions = &written[0]
+        return 0
+
+
+@cython.binding(False)  # a method then checks the type of self
+cdef class Steps(Visited):
     """The scalars of consecutive steps, each array with one entry per step.
 
     A kernel stores in ``predictions``, if given, the prediction before the update of each step.
@@ -362,26 +392,12 @@ cdef class Steps:
         self.keep_low = keep_low
         self.pull = pull
         self.counts = counts
-        self.predictions = NULL
-        cdef const double[::1] numbers
-        cdef double[::1] written
-        cdef Py_ssize_t n = self.order.shape[0]
-        if n:
-            check_aligned("order", &self.order[0])
-        for name, array in (
+        named = (
             ("rates", rates), ("keep", keep), ("keep_low", keep_low), ("pull", pull),
-            ("counts", counts), ("predictions", predictions),
-        ):
-            if array is None:
-                continue
-            numbers = array
-            if numbers.shape[0] != n:
-                raise ValueError(f"{name} must have {n} entries, as order, got {numbers.shape[0]}")
-            if n:
-                check_aligned(name, &numbers[0])
-        if predictions is not None and n:
-            written = predictions
-            self.predictions = &written[0]
+            ("counts", counts),
+        )
+        self.check_lengths(named, self.order.shape[0], "as order")
+        self.keep_predictions(predictions)
         arrays = (order, rates, keep, keep_low, pull, counts, predictions)
         self.pins = (arrays, pinned(arrays))
 

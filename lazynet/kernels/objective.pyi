@@ -1,7 +1,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from lazynet.kernels.examples import Examples, Steps
+from lazynet.kernels.examples import Examples, Visited
 
 def weight_sums(weights: NDArray[np.float64]) -> tuple[float, float]: ...
 def total_loss(
@@ -13,4 +13,4 @@ def total_loss(
     start: int,
     stop: int,
 ) -> tuple[float, int, bool]: ...
-def loss_of_predictions(examples: Examples, steps: Steps, loss: int, epsilon: float) -> float: ...
+def loss_of_predictions(examples: Examples, steps: Visited, loss: int, epsilon: float) -> float: ...

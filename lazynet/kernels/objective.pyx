@@ -13,7 +13,7 @@ from .examples cimport (
     AHEAD,
     PATIENCE,
     Examples,
-    Steps,
+    Visited,
     check_aligned,
     check_runnable,
     check_vector,
@@ -92,8 +92,8 @@ def total_loss(
     return total, row, defect != SOUND
 
 
-def loss_of_predictions(Examples examples, Steps steps, int loss, double epsilon):
-    """Sum of s_i l(p_i, y_i) over the steps, p_i the prediction before the update of the step."""
+def loss_of_predictions(Examples examples, Visited steps, int loss, double epsilon):
+    """Sum of s_i l(p_i, y_i) over the rows that the steps visit, p_i the prediction before."""
     cdef Py_ssize_t step, n_steps = steps.order.shape[0]
     cdef double total = 0.0, lost = 0.0, term
     cdef int64_t row = 0

@@ -212,6 +212,10 @@ typedef struct {
     const lazynet_cell_ops *cells; /* for each kind of cell, in the order of every_kind.h */
     void (*positive_update)(const lazynet_csr *, const lazynet_row *row, ptrdiff_t ahead,
                             double *stored, double shift, double step);
+    ptrdiff_t (*merge)(const lazynet_csr *, const lazynet_row *row, ptrdiff_t ahead, double factor,
+                       double *sums, void *columns, ptrdiff_t n);
+    ptrdiff_t (*take_merged)(ptrdiff_t n_columns, double *sums, double divisor, void *columns,
+                             double *values, ptrdiff_t n);
 } lazynet_row_ops;
 
 /* The operations for these types of values and of indices at a vector level (rows.c).  Only the

@@ -81,6 +81,10 @@ cdef extern from "rows.h" nogil:
         const CellOps* cells
         void (*positive_update)(const Csr*, const Row* row, Py_ssize_t ahead, double* stored,
                                 double shift, double step) noexcept nogil
+        Py_ssize_t (*merge)(const Csr*, const Row* row, Py_ssize_t ahead, double factor,
+                            double* sums, void* columns, Py_ssize_t n) noexcept nogil
+        Py_ssize_t (*take_merged)(Py_ssize_t n_columns, double* sums, double divisor,
+                                  void* columns, double* values, Py_ssize_t n) noexcept nogil
 
     enum:
         LANES "LAZYNET_LANES"

@@ -8,9 +8,10 @@ features of its example.
 
 Every class but one is made by ``Class(n_features, *, loss, l1, l2, fit_intercept, epsilon, ...)``
 with the parameters of its rule besides, and has ``step(indices, values, target, weight=1)``,
-``weights``, ``intercept`` and the step count ``t``.  A penalty that the algorithm does not have is
-refused unless it is 0.  The exception is ``DenseDualAscent``, which has a variable for every
-example: it is made with all examples, and ``step(i)`` visits example i.
+``weights``, ``intercept`` and the step count ``t``.  The ``Dense...`` classes of rules that learn
+from batches have ``step_batch(examples)`` too: one step on the mean gradient.  A penalty that the
+algorithm does not have is refused unless it is 0.  The exception is ``DenseDualAscent``, which has
+a variable for every example: it is made with all examples, and ``step(i)`` visits example i.
 
 ``Stepper`` takes the place of the compiled ``lazynet.Stepper`` for SGD and FoBoS: its parameters
 and methods have the same names.
@@ -27,11 +28,14 @@ and methods have the same names.
   misprint it
 - ``lazynet.reference.dense``: SGD and FoBoS as the papers describe them
 - ``lazynet.reference.plain``: the step that the lazy forms of SGD and FoBoS share
+- ``lazynet.reference.batches``: the mean gradient of several examples, for steps on batches
 - ``lazynet.reference.clock``: the clock, with one number per weight and two scalars
 - ``lazynet.reference.tables``: Lipton & Elkan's tables, with one entry per step
 - ``lazynet.reference.rescaled``: weights as a scale times a vector, for an l2 penalty alone
 - ``lazynet.reference.averages``: averages of all iterates, summed densely and lazily on the clock
 - ``lazynet.reference.from_data``: SGD and FoBoS with rates that are computed from the rows
+- ``lazynet.reference.outputs``: several classes that share the softmax as their loss
+- ``lazynet.reference.units``: features divided by their sizes, and measured from their means
 - ``lazynet.reference.stepper``: the face of ``lazynet.Stepper``, without anything compiled
 - ``lazynet.reference.truncated_gradient``: gravity every so many steps, up to a threshold
 - ``lazynet.reference.rda``: regularised dual averaging
@@ -53,6 +57,7 @@ from lazynet.reference.dense import DenseReference
 from lazynet.reference.dual import DenseDualAscent
 from lazynet.reference.from_data import DenseFromData
 from lazynet.reference.ftrl import DenseFTRL
+from lazynet.reference.outputs import DenseSoftmax
 from lazynet.reference.rda import DenseRDA
 from lazynet.reference.rescaled import PlainRescaled
 from lazynet.reference.saga import DenseSAGA
@@ -71,6 +76,7 @@ __all__ = [
     "DenseRDA",
     "DenseReference",
     "DenseSAGA",
+    "DenseSoftmax",
     "DenseStabilised",
     "DenseTruncatedGradient",
     "PlainAdaGrad",

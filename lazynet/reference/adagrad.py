@@ -8,9 +8,10 @@ closed form.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
+from lazynet.reference.batches import Example, mean_gradient
 from lazynet.reference.losses import LOSSES
 from lazynet.reference.scale import Scale
 from lazynet.reference.shrink import fobos_shrink
@@ -116,12 +117,41 @@ class DenseAdaGrad(_AdaGrad):
         for j, x in example:
             self._move(j, slope * x)
         self._move_intercept(slope)
+        self._shrink_all()
+        self.t += 1
+        return p
+
+    def step_batch(self, batch: Sequence[Example]) -> list[float]:
+        """Learn from all examples of the batch by one step; return the predictions before it.
+
+        The squared gradients are the squares of the mean gradient.  Where the rates follow the
+        data, all rows of the batch are measured, one after the other, before the first prediction.
+
+        >>> twin = DenseAdaGrad(1, loss="squared_error", alpha=1.0, delta=0.0)
+        >>> twin.step_batch([([0], [1.0], 4.0, 1.0), ([0], [1.0], 8.0, 1.0)])
+        [0.0, 0.0]
+        >>> twin.G, twin.weights  # the mean gradient is -6
+        ([36.0], [1.0])
+        """
+        for _, values, _, _ in batch:
+            self._measure(values)
+        predictions = [
+            sum((self.w[j] * x for j, x in zip(indices, values, strict=True)), self.intercept)
+            for indices, values, _, _ in batch
+        ]
+        gradient, slope = mean_gradient(batch, predictions, self.slope, self.epsilon)
+        for j, g in gradient.items():
+            self._move(j, g)
+        self._move_intercept(slope)
+        self._shrink_all()
+        self.t += 1
+        return predictions
+
+    def _shrink_all(self) -> None:
         self.w = [
             fobos_shrink(w, self.rate(G), self.l1, self.l2) if w else w
             for w, G in zip(self.w, self.G, strict=True)
         ]
-        self.t += 1
-        return p
 
 
 class PlainAdaGrad(_AdaGrad):

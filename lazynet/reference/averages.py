@@ -9,9 +9,10 @@ Shamir & Zhang.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from lazynet.reference.batches import Example
 from lazynet.reference.clock import PlainClock
 from lazynet.reference.dense import DenseReference
 
@@ -52,11 +53,27 @@ class DenseAverage(DenseReference):
     ) -> Any:
         """Learn from one example and count the iterate; return the prediction made before."""
         p = super().step(indices, values, target, weight)
+        self._count()
+        return p
+
+    def step_batch(self, batch: Sequence[Example]) -> list[Any]:
+        """Learn from a batch and count the iterate; return the predictions made before.
+
+        >>> twin = DenseAverage(1, loss="squared_error", schedule=lambda t: 0.25)
+        >>> for _ in range(2):
+        ...     _ = twin.step_batch([([0], [1.0], 4.0, 1.0), ([0], [1.0], 12.0, 1.0)])
+        >>> twin.weights, twin.averages  # 2 and 3.5
+        ([3.5], [2.75])
+        """
+        predictions = super().step_batch(batch)
+        self._count()
+        return predictions
+
+    def _count(self) -> None:
         omega = self.omega(self.t)
         self.sums = [s + omega * w for s, w in zip(self.sums, self.weights, strict=True)]
         self.intercept_sum += omega * self.intercept
         self.total += omega
-        return p
 
     @property
     def averages(self) -> list[Any]:

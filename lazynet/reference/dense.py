@@ -5,9 +5,10 @@ This is Lipton & Elkan's Algorithm 1 without the lazy updates.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from lazynet.reference.batches import Example, mean_gradient
 from lazynet.reference.losses import LOSSES
 from lazynet.reference.shrink import SHRINKS
 
@@ -91,6 +92,33 @@ class DenseReference:
             self.intercept -= eta * g
         self.t += 1
         return p
+
+    def step_batch(self, batch: Sequence[Example]) -> list[Any]:
+        """Learn from all examples of the batch by one step; return the predictions before it.
+
+        >>> twin = DenseReference(1, loss="squared_error", schedule=lambda t: 0.5)
+        >>> twin.step_batch([([0], [1.0], 4.0, 1.0), ([0], [1.0], 8.0, 1.0)])
+        [0.0, 0.0]
+        >>> twin.weights, twin.t  # the gradients are -4 and -8
+        ([3.0], 1)
+        """
+        eta = self.schedule(self.t)
+        predictions = [self.predict(indices, values) for indices, values, _, _ in batch]
+        gradient, slope = mean_gradient(batch, predictions, self.slope, self.epsilon)
+
+        if self.step_order == "shrink_first":
+            self._shrink_all(eta)
+        for j, g in gradient.items():
+            self.weights[j] -= eta * g
+            if self.positive and self.weights[j] < 0:
+                self.weights[j] = self.zero
+        if self.step_order == "gradient_first":
+            self._shrink_all(eta)
+
+        if self.fit_intercept:
+            self.intercept -= eta * slope
+        self.t += 1
+        return predictions
 
     def _shrink_all(self, eta: Any) -> None:
         self.weights = [self.shrink(w, eta, self.l1, self.l2) for w in self.weights]

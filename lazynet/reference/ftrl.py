@@ -11,8 +11,9 @@ effect as examples come in, and their values are not comparable with the l1 and 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
+from lazynet.reference.batches import Example, mean_gradient
 from lazynet.reference.losses import LOSSES
 from lazynet.reference.scale import Scale
 
@@ -107,10 +108,41 @@ class DenseFTRL:
         p = sum((self.weight(j) * x for j, x in example), 0.0)
         slope = weight * self.slope(p, target, self.epsilon)
         for j, x in example:
-            g = slope * x
-            root = math.sqrt(self.n[j] + g * g)
-            sigma = (root - math.sqrt(self.n[j])) / self._rates(j)[0]
-            self.z[j] += g - sigma * self.weight(j)
-            self.n[j] += g * g
+            self._move(j, slope * x)
         self.t += 1
         return p
+
+    def step_batch(self, batch: Sequence[Example]) -> list[float]:
+        """Learn from all examples of the batch by one step; return the predictions before it.
+
+        The penalty counts on every step, beside the mean loss of the step's batch.  Where the rates
+        follow the data, all rows of the batch are measured before the first prediction.
+
+        >>> twin = DenseFTRL(1, loss="squared_error", l1=1.0, alpha=1.0, beta=0.0)
+        >>> twin.step_batch([([0], [1.0], 4.0, 1.0), ([0], [1.0], 8.0, 1.0)])
+        [0.0, 0.0]
+        >>> twin.weights  # the mean gradient is -6, and (6 - 1) / 6
+        [0.8333333333333334]
+        """
+        for _, values, _, _ in batch:
+            self.scale.count(sum(abs(x) for x in values))
+        w = self.weights
+        offset = self.intercept if self.fit_intercept else 0.0
+        predictions = [
+            sum((w[j] * x for j, x in zip(indices, values, strict=True)), offset)
+            for indices, values, _, _ in batch
+        ]
+        gradient, slope = mean_gradient(batch, predictions, self.slope, self.epsilon)
+        for j, g in gradient.items():
+            self._move(j, g)
+        if self.fit_intercept:
+            self._move(len(self.z) - 1, slope)
+        self.t += 1
+        return predictions
+
+    def _move(self, j: int, g: float) -> None:
+        """Add a gradient of coordinate j."""
+        root = math.sqrt(self.n[j] + g * g)
+        sigma = (root - math.sqrt(self.n[j])) / self._rates(j)[0]
+        self.z[j] += g - sigma * self.weight(j)
+        self.n[j] += g * g

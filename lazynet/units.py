@@ -1,0 +1,175 @@
+"""Features in units of their own: what ``fit`` learns from where it chooses rates and penalty.
+
+Rates that follow the data know the mean size of the rows.  Where features are of very different
+sizes, no rate of one size suits all of them; and where features are far from 0, all of them say the
+same in every row, and what tells the rows apart is learned slowly.  So every feature is divided by
+its size, and a feature that is not 0 in most rows is measured from its mean:
+
+    x'_j = (x_j - mean_j) / size_j        w_j = w'_j / size_j        b = b' - sum of w_j mean_j
+
+The model is the same function of the rows.  A row has no more than twice the nonzeros on average.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from lazynet.data import unusable
+
+#: A feature is measured from its mean if it is not 0 in this share of the rows.
+SHARE_OF_ROWS = 0.5
+# A spread below this share of the mean is rounding, and the feature a constant.
+_CONSTANT = 1e-8
+# The inverses of sizes within these, and products with them, are finite.
+_LEAST, _LARGEST = 2.0**-300, 2.0**300
+
+
+@dataclass(frozen=True, eq=False)
+class Units:
+    """The size of every feature, and its mean; 0 for a feature that is measured from 0.
+
+    >>> units = Units(sizes=np.array([2.0, 4.0]), means=np.array([0.0, 1.0]))
+    >>> X = sparse.csr_matrix([[6.0, 0.0], [0.0, 5.0]])
+    >>> units.rows(X).toarray()
+    array([[ 3.  , -0.25],
+           [ 0.  ,  1.  ]])
+    >>> units.weights(np.array([[2.0, 4.0]])), float(units.intercept(np.array([1.0]), 3.0))
+    (array([[1., 1.]]), 2.0)
+    """
+
+    sizes: NDArray[np.float64]
+    means: NDArray[np.float64]
+
+    @classmethod
+    def of(
+        cls, X: sparse.csr_matrix, rows: NDArray[np.int64] | None = None, *, centred: bool = True
+    ) -> Units:
+        """The units of these ``rows`` of X, None for all; with ``centred`` from their means.
+
+        The size of a feature is the root mean square of its values that are not 0, or of its
+        distances from the mean.  A feature without values has the size of all values together.
+
+        >>> X = sparse.csr_matrix([[3.0, 1.0], [0.0, 3.0], [0.0, 1.0], [0.0, 3.0]])
+        >>> units = Units.of(X)
+        >>> units.sizes, units.means
+        (array([3., 1.]), array([0., 2.]))
+        """
+        n_rows, n = X.shape
+        with unusable("X"):
+            values, columns, lengths = _entries(X)
+            if rows is not None:
+                counts_here = np.zeros(n_rows, dtype=bool)
+                counts_here[rows] = True
+                which, n_rows = np.repeat(counts_here, lengths), len(rows)
+                values, columns = values[which], columns[which]
+            # Values up to 1 have squares that do not overflow.
+            largest = float(np.abs(values).max(initial=0.0)) or 1.0
+            values /= largest
+            squares = values * values
+            sums = np.bincount(columns, squares, minlength=n)
+            counts = np.bincount(columns[squares > 0.0], minlength=n)
+            count = int(counts.sum())
+            usual = float(sums.sum()) / count if count else 1.0
+            sizes = np.sqrt(np.divide(sums, counts, out=np.full(n, usual), where=counts > 0))
+            means = np.zeros(n)
+            often = np.flatnonzero(counts >= max(1.0, SHARE_OF_ROWS * n_rows))
+            if centred and len(often):
+                means[often] = np.bincount(columns, values, minlength=n)[often] / n_rows
+                away = np.bincount(columns, (values - means[columns]) ** 2, minlength=n)[often]
+                mean, entries = means[often], np.bincount(columns, minlength=n)[often]
+                spread = np.sqrt((away + (n_rows - entries) * mean**2) / n_rows)
+                sizes[often] = np.where(spread > _CONSTANT * np.abs(mean), spread, sizes[often])
+        return cls(np.clip(sizes * largest, _LEAST, _LARGEST), means * largest)
+
+    @cached_property
+    def moved(self) -> NDArray[np.intp]:
+        """The features that are measured from their mean."""
+        return np.flatnonzero(self.means)
+
+    def rows(self, X: sparse.csr_matrix) -> sparse.csr_matrix:
+        """A copy of the rows in these units."""
+        with unusable("X"):
+            values, columns, lengths = _entries(X)
+            values /= self.sizes[columns]
+            if len(self.moved):
+                values, columns, lengths = self._with_moved(values, columns, lengths)
+            starts = np.r_[0, np.cumsum(lengths)]
+            fits = starts[-1] <= np.iinfo(columns.dtype).max
+            kind = columns.dtype if fits else np.dtype(np.int64)
+            starts, columns = starts.astype(kind), columns.astype(kind, copy=False)
+        # Set the arrays one by one: the constructor would look for smaller index types and copy.
+        changed = sparse.csr_matrix(X.shape)
+        changed.data, changed.indices, changed.indptr = values, columns, starts
+        return changed
+
+    def _with_moved(
+        self, values: NDArray[np.float64], columns: NDArray[Any], lengths: NDArray[np.int64]
+    ) -> tuple[NDArray[np.float64], NDArray[Any], NDArray[np.int64]]:
+        """The entries of rows that have a value for every feature in ``moved``, behind the others.
+
+        ``values`` are divided by the sizes.
+        """
+        n_rows, width = len(lengths), len(self.moved)
+        shift = self.means[self.moved] / self.sizes[self.moved]
+        if _are_full(columns, lengths, len(self.sizes)) and width == len(self.sizes):
+            return (values.reshape(n_rows, width) - shift).ravel(), columns, lengths
+        places = np.full(len(self.sizes), -1)
+        places[self.moved] = np.arange(width)
+        place, row = places[columns], np.repeat(np.arange(n_rows), lengths)
+        stay, move = np.flatnonzero(place < 0), np.flatnonzero(place >= 0)
+        block = np.tile(-shift, n_rows)
+        block[row[move] * width + place[move]] += values[move]
+        staying = np.bincount(row[stay], minlength=n_rows)
+        total = len(stay) + n_rows * width
+        # Where the entries that stay go, and all other places.
+        before = np.arange(len(stay)) + width * row[stay]
+        behind = np.ones(total, dtype=bool)
+        behind[before] = False
+        all_values, all_columns = np.empty(total), np.empty(total, dtype=columns.dtype)
+        all_values[before], all_columns[before] = values[stay], columns[stay]
+        all_values[behind] = block
+        all_columns[behind] = np.tile(self.moved.astype(columns.dtype), n_rows)
+        return all_values, all_columns, staying + width
+
+    def weights(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The weights of the features as they are, from weights of features in these units."""
+        return weights / self.sizes
+
+    def intercept(self, weights: NDArray[np.float64], intercept: Any) -> Any:
+        """The intercept of rows as they are, or several; from the one in these units.
+
+        ``weights`` are the weights of the features ``moved`` as they are, a row for each intercept.
+        """
+        return intercept - weights @ self.means[self.moved]
+
+    def within(
+        self, weights: NDArray[np.float64], intercepts: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Rows of weights and their intercepts in these units, from those of the user."""
+        return weights * self.sizes, intercepts + weights @ self.means
+
+
+def _are_full(columns: NDArray[Any], lengths: NDArray[np.int64], n: int) -> bool:
+    """Whether every row has an entry for each of the n features, in order."""
+    if len(columns) != n * len(lengths) or not (lengths == n).all():
+        return False
+    return bool((columns.reshape(-1, n) == np.arange(n)).all())
+
+
+def _entries(
+    X: sparse.csr_matrix,
+) -> tuple[NDArray[np.float64], NDArray[Any], NDArray[np.int64]]:
+    """Copies of values and columns, and the number of entries of every row."""
+    start, stop = int(X.indptr[0]), int(X.indptr[-1])
+    values, columns = X.data[start:stop].astype(np.float64), X.indices[start:stop].copy()
+    lengths = np.diff(X.indptr).astype(np.int64)
+    within = not columns.size or 0 <= columns.min() <= columns.max() < X.shape[1]
+    if not within or lengths.min(initial=0) < 0 or lengths.sum() != len(columns):
+        raise ValueError("X changed while the model learned from it")
+    return values, columns, lengths
