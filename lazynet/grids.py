@@ -35,6 +35,7 @@ from lazynet.engines.outputs import (
 from lazynet.kernels import cells as cells_kernel
 from lazynet.kernels.examples import Steps, Task
 from lazynet.kernels.outputs import OwnSteps, Targets
+from lazynet.problems import Problems
 from lazynet.rules.base import Rule, collected, lost_digits
 from lazynet.schedules import Adaptive, Formula, Schedule, checked_rates, needs_scale
 from lazynet.threads import Workers
@@ -156,14 +157,14 @@ class GridTraining:
         plans: Sequence[Plan],
         settings: Sequence[Setting],
         X: sparse.csr_matrix,
-        problems: Sequence[tuple[NDArray[np.float64], NDArray[np.float64] | None]],
+        problems: Problems,
         folds: Sequence[Fold],
         sizes: NDArray[np.float64] | None,
         dtype: Any = np.float64,
     ) -> None:
         self.plans, self.folds, self.n_settings = plans, folds, len(plans)
         self.n_problems = len(problems)
-        self.importances = problems[0][1]
+        self.importances = problems.importances
         self.examples = as_examples(X, None, self.importances, sizes)
         #: which rows every fold learns from; None for all rows
         self.learned: list[NDArray[np.bool_] | None] = []

@@ -57,12 +57,14 @@ from lazynet.params import (
 from lazynet.path_figures import plot_grid
 from lazynet.paths import N_POINTS, SMALLEST, STRENGTHS
 from lazynet.penalties import ElasticNet
+from lazynet.problems import Problems
 from lazynet.schedules import ScheduleLike
 from lazynet.seeds import SEED, new_generator
 from lazynet.threads import Workers
 from lazynet.training import Learner, Plan, Stopping, run_pass
 from lazynet.transactions import all_or_nothing
-from lazynet.validation import Problem, split
+from lazynet.units import Units
+from lazynet.validation import split
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -79,13 +81,6 @@ def _check_factors(name: str, value: Any) -> tuple[float, ...]:
     if factors.ndim > 1 or not factors.size:
         raise ValueError(f"{name} must be a list of numbers, got {shown(value)}")
     return tuple(check_number(name, factor, above=0) for factor in factors.tolist())
-
-
-def _check_dtype(name: str, value: Any) -> np.dtype[Any]:
-    for kind in (np.dtype(np.float32), np.dtype(np.float64)):
-        if isinstance(value, (str, type, np.dtype)) and value in (kind.name, kind.type, kind):
-            return kind
-    raise ValueError(f"{name} must be 'float64', 'float32' or None, got {shown(value)}")
 
 
 class _Search(NamedTuple):
@@ -122,7 +117,7 @@ class _ElasticNetGrid(SparseLinear):
         n_iter_no_change=Integer(least=1),
         fit_intercept=FLAG,
         shuffle=FLAG,
-        dtype=Special(check=_check_dtype, optional=True),
+        dtype=Choice(accepted=("float64", "float32"), optional=True),
         random_state=SEED,
         n_jobs=THREADS,
         verbose=VERBOSITY,
@@ -135,6 +130,7 @@ class _ElasticNetGrid(SparseLinear):
     l2_: float
     rate_factor_: float
     eta0_: float
+    units_: Units | None
     l1s_: NDArray[np.float64]
     l2s_: NDArray[np.float64]
     rate_factors_: NDArray[np.float64]
@@ -152,8 +148,7 @@ class _ElasticNetGrid(SparseLinear):
         p.l2s = np.zeros(1) if p.l2s is None else np.atleast_1d(p.l2s)
         p.progressive = p.scoring == PROGRESSIVE
         p.refit = not p.progressive if p.refit is None else p.refit
-        if p.dtype is None:
-            p.dtype = np.dtype(np.float32 if p.refit else np.float64)
+        p.dtype = p.dtype or ("float32" if p.refit else "float64")
         if not p.refit and not p.progressive and p.cv is not None:
             raise ValueError(
                 "refit=False leaves a model for every fold and none for all rows: give cv=None, "
@@ -173,12 +168,12 @@ class _ElasticNetGrid(SparseLinear):
         return p
 
     def _settings(
-        self, p: SimpleNamespace, X: sparse.csr_matrix, problem: Problem
+        self, p: SimpleNamespace, X: sparse.csr_matrix, problems: Problems
     ) -> list[Setting]:
         """The grid: what the parameters name, or l1 in equal ratios around that of a single fit."""
         l1s = p.l1s
         if l1s is None:
-            p.model._find_l1(p.one, X, problem)
+            p.model._find_l1(p.one, X, problems)
             # Rows without any value ask for no penalty; one that is not 0 does no harm.
             largest = LARGEST_L1 * (p.one.l1 or 1.0)
             l1s = np.geomspace(largest, largest * p.smallest, p.n_points)
@@ -189,7 +184,7 @@ class _ElasticNetGrid(SparseLinear):
         p: SimpleNamespace,
         y: NDArray[Any],
         groups: Any,
-        problems: Sequence[Problem],
+        problems: Problems,
         classes: NDArray[Any] | None,
         generator: np.random.RandomState,
     ) -> list[Fold]:
@@ -199,15 +194,15 @@ class _ElasticNetGrid(SparseLinear):
             return [Fold(np.arange(n), np.zeros(0, dtype=np.int64))]
         if p.cv is not None:
             return folds_of(p.cv, y, groups, problems, classes)
-        for _, weights in problems:
-            if weights is not None:
-                total_of(weights)
+        weights = problems.importances
+        if weights is not None:
+            total_of(weights)
         strata = None if classes is None else np.searchsorted(classes, y)
         train, test = split(
             n, p.validation_fraction, generator, strata, "give scoring='progressive'"
         )
         for rows, what in ((train, "to learn from"), (test, "to hold out")):
-            if problems[0][1] is not None and not problems[0][1][rows].any():
+            if weights is not None and not weights[rows].any():
                 raise ValueError(
                     f"sample_weight, times class_weight, must not be zero for all {len(rows)} rows "
                     f"{what}: change validation_fraction"
@@ -219,7 +214,7 @@ class _ElasticNetGrid(SparseLinear):
         p: SimpleNamespace,
         X: sparse.csr_matrix,
         y: NDArray[Any],
-        problems: Sequence[Problem],
+        problems: Problems,
         groups: Any,
         classes: NDArray[Any] | None,
     ) -> None:
@@ -228,7 +223,10 @@ class _ElasticNetGrid(SparseLinear):
         # The last fit visits the rows in the orders of a fit of this setting alone.
         begun = generator.get_state()
         folds = self._folds(p, y, groups, problems, classes, generator)
-        settings = self._settings(p, X, problems[0])
+        # As a fit of one setting does it: a penalty that is given acts on the weights as they are.
+        units = None if p.l2s.any() else p.model._find_units(p.one, X)
+        X = X if units is None else units.rows(X)
+        settings = self._settings(p, X, problems)
         if p.max_iter is None:
             epochs = found_epochs(X.shape[0], X.shape[1], self._takes_margin_losses)
             p.max_iter = 1 if p.progressive else epochs
@@ -236,11 +234,11 @@ class _ElasticNetGrid(SparseLinear):
         # What suits the rows; the bound that a penalty sets differs between the settings.
         free = SimpleNamespace(**vars(p.one))
         free.plan = replace(p.one.plan, penalty=ElasticNet())
-        eta0 = p.model._scale_of_rates(free, X, problems[0][1])
+        eta0 = p.model._scale_of_rates(free, X, problems.importances)
         plans = planned(p.one, settings, eta0)
         sizes = sizes_of(X, plans[0].sizes)
         training = GridTraining(plans, settings, X, problems, folds, sizes, p.dtype)
-        counts = _weights_of(p, folds, problems[0][1])
+        counts = _weights_of(p, folds, problems.importances)
         with Workers(min(effective_n_jobs(p.n_jobs), len(training.blocks))) as workers:
             found = self._search(p, training, counts, X.shape[0], generator, workers)
         best = settings[found.best]
@@ -266,7 +264,11 @@ class _ElasticNetGrid(SparseLinear):
             model, t = found.model, training.taken[0]
             rate = training.present_rate(found.best)
         refuse_overflow(t, training.blocks[0].engine.advice, *model)
+        if units is not None:
+            weights = units.weights(model[0])
+            model = weights, np.asarray(units.intercept(weights[:, units.moved], model[1]))
         self._load(*model)
+        self.units_ = units
         self.l1s_, self.l2s_, self.rate_factors_ = (
             np.array([getattr(setting, name) for setting in settings])
             for name in ("l1", "l2", "factor")
@@ -370,7 +372,8 @@ class LazyNetClassifierCV(SparseClassifier, _ElasticNetGrid):
         Any loss of :class:`LazyNetClassifier`.
     l1s : float or array, optional
         The strengths l1 to try.  None: ``n_points`` of them in equal ratios, from 10,000 times the
-        l1 that :class:`LazyNetClassifier` takes by itself, down to ``smallest`` times the first.
+        l1 that :class:`LazyNetClassifier` takes by itself, down to ``smallest`` times the first;
+        without l2, features are learned from in units of their own where it does so (``units_``).
     l2s : float or array, optional
         The strengths l2 to try; None is 0.
     rate_factors : sequence of float, default=(1.0,)
@@ -426,6 +429,9 @@ class LazyNetClassifierCV(SparseClassifier, _ElasticNetGrid):
     ----------
     l1_, l2_, rate_factor_ : float
         The setting that was chosen.
+    units_ : Units or None
+        The units in which the features have been learned from; ``l1_`` is that of the weights in
+        these units.  None for features as they are.
     eta0_ : float
         The scale of its rates: eta0 of the schedule, or alpha of the rule, times the factor.
     coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
@@ -500,7 +506,7 @@ class LazyNetClassifierCV(SparseClassifier, _ElasticNetGrid):
         fit_intercept: bool = True,
         shuffle: bool = True,
         class_weight: dict[Any, float] | str | None = None,
-        dtype: Any = None,
+        dtype: str | None = None,
         random_state: int | np.random.RandomState | None = None,
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -603,7 +609,7 @@ class LazyNetRegressorCV(SparseRegressor, _ElasticNetGrid):
         n_iter_no_change: int = N_ITER_NO_CHANGE,
         fit_intercept: bool = True,
         shuffle: bool = True,
-        dtype: Any = None,
+        dtype: str | None = None,
         random_state: int | np.random.RandomState | None = None,
         n_jobs: int | None = None,
         verbose: int = 0,

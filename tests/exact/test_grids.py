@@ -28,6 +28,8 @@ from lazynet.choice import Fold
 from lazynet.data import as_examples, sizes_of
 from lazynet.engines.grid import GridOnClock
 from lazynet.grids import GridTraining, Setting, planned, settings_of, single_engine
+from lazynet.kernels import outputs as kernel
+from lazynet.kernels.examples import STATUS_BAD_ROW
 from lazynet.losses import LOSSES
 from lazynet.threads import Workers
 from lazynet.training import Learner, run_pass
@@ -302,3 +304,35 @@ def test_a_column_with_the_penalty_of_another_is_caught():
             for order in orders:
                 broken.epoch(order, workers)
         assert abs(broken.model(2)[0][0] - one.coef_).max() > 1e-6
+
+
+def test_what_the_kernel_refuses():
+    """Arrays of another shape, rows that X does not have, and engines of another kind."""
+    X, y = make_data(seed=10)
+    folds = three_folds(len(y))[:1]
+    for rule, state in (("fobos", ("clocks", "own")), ("adagrad", ("settings", "fields"))):
+        training, _ = trained(LazyNetClassifier(l1=0.0, rule=rule), UNSCALED, X, y, folds, [])
+        block = training.blocks[0]
+        arrays = {name: getattr(block.engine, name) for name in state}
+
+        def judge(block=block, examples=training.examples, **options):
+            given = dict(order=np.arange(3), losses=np.zeros(9)) | options
+            return kernel.losses_on(
+                block.engine._block(), examples, block.targets, given.pop("order"), block.task,
+                given.pop("losses"), 0, **given,
+            )  # fmt: skip
+
+        assert judge(**arrays) == (0, 3)
+        assert judge(**arrays, order=np.array([1, 60])) == (STATUS_BAD_ROW, 1)
+        assert judge(**arrays, order=np.array([-1])) == (STATUS_BAD_ROW, 0)
+        with pytest.raises(TypeError, match="must be given"):
+            judge()
+        with pytest.raises(ValueError, match="losses must have 9 entries"):
+            judge(**arrays, losses=np.zeros(8))
+        for name in state:
+            with pytest.raises(ValueError, match=f"{name} must have"):
+                judge(**arrays | {name: arrays[name][:, :1].copy()[:-1]})
+    training, _ = trained(LazyNetRegressor(l1=0.0), UNSCALED, X, y * 1.0, folds, [])
+    training.blocks[0].engine.strengths = np.zeros((9, 2))
+    with Workers(1) as workers, pytest.raises(ValueError, match="strengths must have the shape"):
+        training.epoch(np.arange(len(y)), workers)
