@@ -94,7 +94,7 @@ def trained(model, settings, X, y, folds, orders, *, weights=None, dtype=np.floa
     plans = planned(p, settings, model._scale_of_rates(p, X, None))
     problems = problems_of(model, X, y, weights)
     sizes = sizes_of(X, plans[0].sizes)
-    training = GridTraining(plans, settings, X, problems, folds, sizes, dtype)
+    training, losses = GridTraining(plans, settings, X, problems, folds, sizes, dtype), None
     with Workers(n_threads) as workers:
         for order in orders:
             losses = training.epoch(order, workers)
