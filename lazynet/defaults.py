@@ -107,12 +107,13 @@ def resolved_rule(
     loss: Loss,
     classifies: bool,
     positive: bool = False,
+    group: str | None = None,
 ) -> Rule:
     """The rule that ``rule`` is or, for "auto", the rule that suits the other parameters.
 
     Only rules of the affine family use a rate, a schedule, another engine than the clock, or an
-    average, or keep all weights at 0 or above, so each of these asks for FoBoS.  So does a squared
-    loss on any targets.
+    average, keep all weights at 0 or above, or shrink the weights of a feature as a group, so each
+    of these asks for FoBoS.  So does a squared loss on any targets.
 
     >>> from lazynet import Constant
     >>> from lazynet.losses import get_loss
@@ -126,12 +127,19 @@ def resolved_rule(
         return rule
     asked = eta0 is not None or not is_auto(schedule) or form != Clock() or average is not None
     squared = loss.unbounded_slope and not loss.margin
-    suited = FoBoS() if asked or positive or squared or not classifies else AdaGrad()
+    affine = asked or positive or group is not None or squared or not classifies
+    suited = FoBoS() if affine else AdaGrad()
     return suited.settled()
 
 
 def resolved_schedule(
-    schedule: Any, rule: Rule, *, eta0: float | None, form: Form, batch_size: int = 1
+    schedule: Any,
+    rule: Rule,
+    *,
+    eta0: float | None,
+    form: Form,
+    batch_size: int = 1,
+    group: str | None = None,
 ) -> Schedule:
     """The schedule that ``schedule`` is or, for "auto", the schedule that suits the rule.
 
@@ -143,6 +151,7 @@ def resolved_schedule(
     if not is_auto(schedule):
         return schedule
     alike = isinstance(rule, (FoBoS, SGD)) and form == Clock() and batch_size == 1
+    alike = alike and group is None
     found = FromData() if alike and eta0 is None else Power()
     return check_schedule("schedule", found)
 

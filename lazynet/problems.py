@@ -121,7 +121,9 @@ class Classes(Problems):
         return np.where(self.codes == positive, 1.0, -1.0)
 
     def block(self, first: int, n_outputs: int) -> Targets:
-        return Targets(first, n_outputs, labels=self.codes)
+        # The number of the output that is positive.
+        labels = self.codes - 1 if self.n_classes == 2 else self.codes
+        return Targets(first, n_outputs, labels=labels)
 
     def _only(self, rows: NDArray[np.int64]) -> Classes:
         return Classes(self.codes[rows], self.n_classes, None)

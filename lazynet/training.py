@@ -21,6 +21,7 @@ from lazynet.averages import Average, Suffix, checked_counts, known_average
 from lazynet.catalogue import ALGORITHMS, algorithm_of, new_engine, new_outputs, new_reference
 from lazynet.data import as_examples, unusable
 from lazynet.engines.base import Engine
+from lazynet.engines.groups import GROUPED_OUTPUTS
 from lazynet.engines.outputs import OutputsEngine
 from lazynet.engines.wear import Wear
 from lazynet.forms import Clock, Form
@@ -101,6 +102,8 @@ class Plan(SettledFields):
     """Whether the classes share the softmax as their loss."""
     dtype: str = "float64"
     """The type of the weights where several outputs are learned in one pass."""
+    group: str | None = None
+    """The norm of the weights of a feature on which the l1 penalty acts; None: on each weight."""
     batch_size: int = 1
 
     @classmethod
@@ -116,6 +119,7 @@ class Plan(SettledFields):
             p.fit_intercept,
             getattr(p, "multi_class", "ovr") == "multinomial",
             getattr(p, "dtype", "float64"),
+            getattr(p, "group", None),
             getattr(p, "batch_size", 1),
         )
         plan._check_together()
@@ -141,6 +145,8 @@ class Plan(SettledFields):
             self._check_adaptive()
         if self.softmax:
             self._check_softmax()
+        if self.group is not None:
+            self._check_group()
         if self.dtype != "float64" and (self.average is not None or not self.joins_outputs):
             raise ValueError(
                 f"dtype={self.dtype!r} is for outputs that are learned in one pass, by one of the "
@@ -171,6 +177,21 @@ class Plan(SettledFields):
         return self.rule.has_state or (
             self.form == Clock() and not (self.adaptive and self.average is not None)
         )
+
+    def _check_group(self) -> None:
+        """Refuse what rows of weights that shrink as a whole do not go with."""
+        for name, given, takes, write in (
+            ("rule", self.rule, self.rule == FoBoS(), "'fobos'"),
+            ("engine", self.form, self.form == Clock(), "'clock'"),
+            ("average", self.average, self.average is None, "False"),
+            ("positive", True, not self.penalty.positive, "False"),
+            ("batch_size", self.batch_size, self.batch_size == 1, "1"),
+            ("schedule", self.schedule, not self.adaptive, "'power'"),
+        ):
+            if not takes:
+                raise ValueError(
+                    f"group={self.group!r} does not go with {name}={given!r}: write {name}={write}"
+                )
 
     def _check_softmax(self) -> None:
         """Refuse a loss or a rule that the softmax does not go with."""
@@ -266,6 +287,7 @@ class Plan(SettledFields):
             self.fit_intercept,
             self.softmax,
             self.dtype,
+            self.group,
             self.batch_size,
         )
 
@@ -278,7 +300,8 @@ class Plan(SettledFields):
         """The parts in which two plans must agree for an engine of one plan to serve the other."""
         kind = self.rule.name if self.rule.has_state else "affine"
         return (
-            self.average, kind, self.form, self.adaptive, self.penalty.positive, self.dtype
+            self.average, kind, self.form, self.adaptive, self.penalty.positive, self.dtype,
+            self.group,
         )  # fmt: skip
 
     @property
@@ -291,9 +314,10 @@ class Plan(SettledFields):
 
         The number of threads changes how the outputs are divided, and no bit of a weight.
         """
-        if (n_outputs == 1 and not self.softmax) or not self.joins_outputs:
+        coupled = self.softmax or self.group is not None
+        if (n_outputs == 1 and not coupled) or not self.joins_outputs:
             return [self.new_engine(n_features) for _ in range(n_outputs)]
-        sizes = [n_outputs] if self.softmax else self._sizes_of_blocks(n_outputs, n_threads)
+        sizes = [n_outputs] if coupled else self._sizes_of_blocks(n_outputs, n_threads)
         return [self.new_outputs(n_features, size) for size in sizes]
 
     def _sizes_of_blocks(self, n_outputs: int, n_threads: int) -> list[int]:
@@ -306,6 +330,8 @@ class Plan(SettledFields):
 
     def new_outputs(self, n_features: int, n_outputs: int) -> OutputsEngine:
         """A new engine of several outputs, all weights zero."""
+        if self.group is not None:
+            return GROUPED_OUTPUTS[self.group](n_features, n_outputs, self.rule, self.dtype)
         return new_outputs(
             self.rule,
             self.penalty,
@@ -511,9 +537,19 @@ class OutputsLearner:
                     decisions, self.first, problems, self.plan.loss, self.plan.softmax
                 )
         weights = self.engine.rows()
-        penalty = sum(self.plan.penalty.of_sums(*weight_sums(row)) for row in weights)
+        penalty = self._penalty(weights)
         last = self.engine.rows(last=True) if self.engine.averaging else weights
         return total / n, total / n + penalty, int(np.count_nonzero(last))
+
+
+    def _penalty(self, weights: NDArray[np.float64]) -> float:
+        sums = np.array([weight_sums(row) for row in weights])
+        penalty = self.plan.penalty
+        if self.plan.group is None:
+            return sum(penalty.of_sums(*each) for each in sums)
+        order = {"l2": 2, "max": np.inf}[self.plan.group]
+        norms = np.linalg.norm(weights, order, axis=0)
+        return penalty.of_sums(float(norms.sum()), float(sums[:, 1].sum()))
 
 
 AnyLearner = Learner | OutputsLearner

@@ -7,7 +7,10 @@ after the other by an engine of one output, which knows how.
 
 from __future__ import annotations
 
+import contextlib
+import mmap
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -31,8 +34,10 @@ from lazynet.rules.base import LOG_LOSS, Rule
 
 #: Features whose weights are read at once: their cells stay in the cache.
 _FEATURES_AT_ONCE = 2**12
-#: The wear of weights in float, whose exponents end at 127.
-NARROW_WEAR = Wear(smallest_scale=2.0**-60)
+#: Bytes from which on an array lies in large pages.
+_LARGE_ARRAY = 2**22
+# The smallest scale of a clock beside weights in float, whose exponents end at 127.
+_SMALLEST_NARROW_SCALE = 2.0**-60
 
 
 class OutputsEngine(Engine):
@@ -52,8 +57,10 @@ class OutputsEngine(Engine):
         dtype: Any = np.float64,
         wear: Wear | None = None,
     ) -> None:
-        narrow = np.dtype(dtype) == np.float32
-        super().__init__(n_features, wear if wear or not narrow else NARROW_WEAR)
+        wear = wear if wear is not None else Wear()
+        if np.dtype(dtype) == np.float32:
+            wear = replace(wear, smallest_scale=max(wear.smallest_scale, _SMALLEST_NARROW_SCALE))
+        super().__init__(n_features, wear)
         self.n_outputs, self.dtype = n_outputs, np.dtype(dtype)
         line = kernel.LINE_BYTES // self.dtype.itemsize
         self.width = -(-n_outputs // line) * line
@@ -512,7 +519,18 @@ class AdaGradOutputs(CellOutputs):
 
 
 def _on_lines(rows: int, columns: int, dtype: Any) -> NDArray[Any]:
-    """An array of zeros that begins where a cache line begins."""
+    """An array of zeros that begins where a cache line begins.
+
+    A large array lies in large pages where the system has them: a row of X reads weights all over
+    the array, and the processor remembers where few pages lie.
+    """
+    size = rows * columns * np.dtype(dtype).itemsize
+    if size >= _LARGE_ARRAY and hasattr(mmap, "MADV_HUGEPAGE"):
+        # Private: a process that is forked off gets a copy.
+        pages = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        with contextlib.suppress(OSError):  # a system without large pages
+            pages.madvise(mmap.MADV_HUGEPAGE)
+        return np.frombuffer(pages, dtype=dtype).reshape(rows, columns)
     line = kernel.LINE_BYTES // np.dtype(dtype).itemsize
     room = np.zeros(rows * columns + line, dtype=dtype)
     start = -(room.ctypes.data // np.dtype(dtype).itemsize) % line

@@ -118,6 +118,7 @@ class _ElasticNetModel(SparseLinear):
         fit_intercept=FLAG,
         positive=FLAG,
         batch_size=Integer(least=1),
+        group=Choice(accepted=("l2", "max"), optional=True),
         shuffle=FLAG,
         random_state=SEED,
         warm_start=FLAG,
@@ -161,10 +162,16 @@ class _ElasticNetModel(SparseLinear):
             loss=p.loss,
             classifies=self._takes_margin_losses,
             positive=p.positive,
+            group=p.group,
         )
         check_rate_parameters(p.rule, self.schedule, p.eta0, default=AUTO)
         p.schedule = resolved_schedule(
-            p.schedule, p.rule, eta0=p.eta0, form=p.engine, batch_size=p.batch_size
+            p.schedule,
+            p.rule,
+            eta0=p.eta0,
+            form=p.engine,
+            batch_size=p.batch_size,
+            group=p.group,
         )
         p.plan = Plan.of(p)
         p.chooses_units = p.finds_l1 and not p.l2 and p.plan.sizes is not None
@@ -758,7 +765,9 @@ class LazyNetClassifier(SparseClassifier, _ElasticNetModel):
 
     Minimises ``mean loss + l1 * sum|w| + l2/2 * sum w^2`` by stochastic gradient or proximal
     steps.  A step costs the nonzeros of its example, and after every step the weights equal the
-    weights of the dense algorithm.  Several classes are trained one against the rest.
+    weights of the dense algorithm.  Several classes are trained one against the rest, or share the
+    softmax; y may also have a column of 0 and 1 for each of many labels.  All of them learn in one
+    pass over X.
 
     Rules, schedules, engines, averages and losses are named by a string, or given as an object
     that carries its own parameters, such as ``rule=RDA(gamma=5)``.  ``GridSearchCV`` searches the
@@ -854,6 +863,11 @@ class LazyNetClassifier(SparseClassifier, _ElasticNetModel):
         of n rows has ceil(n / batch_size) steps, and the last step may have fewer rows.  Above 1,
         ``schedule="auto"`` is "power"; the rules "saga" and "carpenter_inexact", ``FromData()``,
         ``positive`` and engines other than "clock" are refused.
+    group : "l2", "max" or None, default=None
+        Where there are several classes or labels, let the l1 penalty act on a norm of all weights
+        of a feature, so that a feature is kept or dropped for all of them together: "l2", the
+        Euclidean norm; "max", the largest size of a weight.  For "fobos" on the clock with a
+        schedule, without an average; ``rule="auto"`` is "fobos" then, ``schedule="auto"`` "power".
     shuffle : bool, default=True
         Visit the rows in a new random order in each epoch.  Without shuffling and without an
         intercept, row i of epoch e is step t = e*n + i.
@@ -862,14 +876,22 @@ class LazyNetClassifier(SparseClassifier, _ElasticNetModel):
     class_weight : dict, "balanced", Balanced or None, default=None
         The importance of an example by its class.  "balanced": every class weighs the same.
         ``Balanced(class_counts)`` computes these weights from the counts or the shares of the
-        classes, for ``partial_fit``, which does not see all rows.
+        classes, for ``partial_fit``, which does not see all rows.  Not for labels in columns.
+    multi_class : "ovr" or "multinomial", default="ovr"
+        With more than two classes: "ovr" learns every class against the rest; "multinomial" lets
+        the classes share the softmax as their loss, log(sum of exp p_k) - p_y, which needs
+        ``loss="log_loss"``.
     warm_start : bool, default=False
         Let ``fit`` start from the weights after the last step; t starts at 0 again, an average
         starts anew, and "saga" remembers no slopes.  RDA, FTRL and AdaGrad go on from their own
         sums of gradients, as ``partial_fit`` does: their rates do not start anew.
+    dtype : "float64" or "float32", default="float64"
+        The type of the weights while several classes or labels are learned in one pass over X, by
+        one of the rules "fobos", "sgd", "rda", "ftrl" and "adagrad".  "float32" takes half the
+        memory and less time; its weights are inexact in the last digits of a float32.
     n_jobs : int or None, default=None
-        The number of threads that share the classes, where there are more than two; -1 means one
-        for each processor.  The model is the same, bit for bit, for any number.
+        The number of threads that share the classes or labels, where there are more than two; -1
+        means one for each processor.  The model is the same, bit for bit, for any number.
     record_objective : bool, default=False
         Evaluate the objective after every epoch for ``history_``, at the cost of a pass over the
         rows.
@@ -878,10 +900,10 @@ class LazyNetClassifier(SparseClassifier, _ElasticNetModel):
 
     Attributes
     ----------
-    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
+    coef_ : ndarray or CSR matrix, (1, n_features), (n_classes, n_features) or (n_labels, n_features)
         The weights; with ``average``, the averages of the weights.  Assign an array to change the
         model.
-    intercept_ : ndarray of shape (1,) or (n_classes,)
+    intercept_ : ndarray of shape (1,), (n_classes,) or (n_labels,)
         The intercept of each row of ``coef_``.
     last_coef_, last_intercept_ : ndarray
         Weights and intercepts after the last step, where ``coef_`` holds averages.
@@ -923,6 +945,13 @@ class LazyNetClassifier(SparseClassifier, _ElasticNetModel):
     True
     >>> model.verify(X, y, max_rows=50).agrees
     True
+
+    Labels in columns, learned in one pass:
+
+    >>> Y = np.column_stack([X[:, :500].sum(axis=1) > 5, X[:, 500:].sum(axis=1) > 5]).astype(int)
+    >>> labels = LazyNetClassifier(l1=1e-4, eta0=2.0, random_state=0).fit(X, Y)
+    >>> labels.coef_.shape, labels.predict(X[:1]).shape
+    ((2, 1000), (1, 2))
 
     Two steps that can be followed by hand: the first step gives -0.5 to the first weight, the
     second step gives 1.0 to the other weight, and each shrink takes 0.05.
@@ -979,6 +1008,7 @@ class LazyNetClassifier(SparseClassifier, _ElasticNetModel):
         fit_intercept: bool = True,
         positive: bool = False,
         batch_size: int = 1,
+        group: str | None = None,
         shuffle: bool = True,
         random_state: int | np.random.RandomState | None = None,
         class_weight: ClassWeightLike | None = None,
@@ -1010,8 +1040,10 @@ class LazyNetClassifier(SparseClassifier, _ElasticNetModel):
         ----------
         X : sparse matrix or array of shape (n_samples, n_features)
             A CSR matrix of float32 or float64 with int32 or int64 indices is read in place.
-        y : array of shape (n_samples,)
-            Class labels of any kind.
+        y : array of shape (n_samples,), or matrix of shape (n_samples, n_labels)
+            Class labels of any kind; or, in an array or a sparse matrix, 1 in the column of each
+            label that a row has and 0 elsewhere.  A sparse y makes ``coef_`` and predictions
+            sparse.
         sample_weight : array of shape (n_samples,), optional
             The importance of each example: a factor of its loss.
         sample_order : array of int, shape (n_steps,) or (n_epochs, n_steps), optional
@@ -1281,9 +1313,10 @@ class LazyNetRegressor(SparseRegressor, _ElasticNetModel):
 
     Attributes
     ----------
-    coef_ : ndarray of shape (n_features,)
-        The weights; with ``average``, the averages of the weights.
-    intercept_ : ndarray of shape (1,)
+    coef_ : ndarray of shape (n_features,), or (n_targets, n_features)
+        The weights; with ``average``, the averages of the weights.  A y with a column for each
+        target is learned in one pass over X.
+    intercept_ : ndarray of shape (1,), or (n_targets,)
         The intercept.
 
     Examples
@@ -1334,6 +1367,7 @@ class LazyNetRegressor(SparseRegressor, _ElasticNetModel):
         fit_intercept: bool = True,
         positive: bool = False,
         batch_size: int = 1,
+        group: str | None = None,
         shuffle: bool = True,
         random_state: int | np.random.RandomState | None = None,
         warm_start: bool = False,

@@ -8,6 +8,9 @@ A step computes, for every output, what the kernel of a single output computes:
 
     kind "clock"     SGD or FoBoS on a clock (clock.pyx); one clock for all outputs that share the
                      penalty and the rates, or a clock for each output
+    kind "group_l2", "group_max"
+                     FoBoS on one clock, with a penalty of every row of weights: its Euclidean norm
+                     or its largest weight (wide_groups.inc)
     kind "rda", "ftrl", "adagrad"
                      the rules of cells/; a number of a rule exists once per output, and AdaGrad has
                      one stamp for the row of a feature: a step touches all of it
@@ -18,7 +21,8 @@ once (elementary.h).
 
 Property: the weights of an output equal the weights of a model of this output alone after every
 step (tests/exact/test_outputs.py), and with the softmax those of
-lazynet.reference.outputs.DenseOutputs; any split into blocks of outputs, and any split into chunks
+lazynet.reference.outputs.DenseOutputs; those of groups equal lazynet.reference.groups.DenseGroups
+(tests/exact/test_groups.py); any split into blocks of outputs, and any split into chunks
 of steps, gives the same bits.
 """
 
@@ -90,11 +94,14 @@ cdef extern from "wide.h" nogil:
         RDA "LAZYNET_WIDE_RDA"
         FTRL "LAZYNET_WIDE_FTRL"
         ADAGRAD "LAZYNET_WIDE_ADAGRAD"
+        GROUP_L2 "LAZYNET_WIDE_GROUP_L2"
+        GROUP_MAX "LAZYNET_WIDE_GROUP_MAX"
 
     ctypedef struct WideRow "lazynet_wide_row":
         const void* values
         const Py_ssize_t* features
         const Py_ssize_t* places
+        double* shares
         Py_ssize_t length
 
     ctypedef struct WideWeights "lazynet_wide_weights":
@@ -108,7 +115,8 @@ cdef extern from "wide.h" nogil:
         const Past* past
 
     ctypedef struct WideOps "lazynet_wide_ops":
-        void (*dot)(const WideWeights*, const WideRow* row, double* out) noexcept nogil
+        void (*dot)(const WideWeights*, const WideRow* row, const WideRow* next,
+                    double* out) noexcept nogil
         void (*update)(const WideWeights*, const WideRow* row, const WideRow* next,
                        const double* moves) noexcept nogil
         void (*sweep)(const WideWeights*, Py_ssize_t n, const double* factors) noexcept nogil
@@ -232,9 +240,11 @@ FROM_DATA_FIELDS = N_FROM_DATA_FIELDS
 cdef dict KINDS = {
     "clock": <int> CLOCK, "averaged clock": <int> AVERAGED_CLOCK, "rda": <int> RDA,
     "ftrl": <int> FTRL, "adagrad": <int> ADAGRAD,
+    "group_l2": <int> GROUP_L2, "group_max": <int> GROUP_MAX,
 }
 cdef dict ROWS_OF_NUMBERS = {
-    "clock": 1, "averaged clock": 2, "rda": 1, "ftrl": 2, "adagrad": 2,
+    "clock": 1, "averaged clock": 2, "rda": 1, "ftrl": 2, "adagrad": 2, "group_l2": 1,
+    "group_max": 1,
 }
 
 
@@ -388,7 +398,7 @@ cdef class Block:
             raise ValueError(f"cells must have {self.weights.stride} columns, got {columns}")
         check_aligned("cells", self.weights.cells, 8 if self.wide else 4)
         self.weights.stamps = NULL
-        if self.code == ADAGRAD:
+        if self.code == ADAGRAD or self.code == GROUP_MAX:
             if stamps is None:
                 raise TypeError("stamps must be an array with an entry per feature, got None")
             stamped = stamps
@@ -412,6 +422,7 @@ cdef struct Unpacked:
     WideRow row
     Room values
     Room features
+    Room shares
 
 
 cdef inline bint unpack_row(
@@ -422,6 +433,8 @@ cdef inline bint unpack_row(
         return False
     if not make_room(&to.features, 2 * (row.length + 1) * sizeof(Py_ssize_t)):
         return False
+    if block.code == GROUP_L2 and not make_room(&to.shares, (row.length + 1) * sizeof(double)):
+        return False
     cdef Py_ssize_t* features = <Py_ssize_t*> to.features.bytes
     unpack(
         row, examples.wide_values, examples.wide_indices, block.wide, block.weights.stride,
@@ -429,6 +442,7 @@ cdef inline bint unpack_row(
     )
     to.row.values = to.values.bytes
     to.row.features, to.row.places = features, features + row.length
+    to.row.shares = <double*> to.shares.bytes
     to.row.length = row.length
     return True
 
@@ -441,6 +455,7 @@ cdef inline void end_unpacked(Unpacked* pair) noexcept nogil:
     for turn in range(2):
         free(pair[turn].values.bytes)
         free(pair[turn].features.bytes)
+        free(pair[turn].shares.bytes)
 
 
 cdef int check_matrix(
@@ -536,6 +551,11 @@ cdef int check_run(
     return check_vector("losses", losses, targets.n_outputs)
 
 
+cdef inline bint on_the_clock(Block block) noexcept:
+    """Whether a sweep of the kind takes the scales and shifts of clocks."""
+    return block.code == CLOCK or block.code == GROUP_L2 or block.code == GROUP_MAX
+
+
 def run_on_clock(
     Block block,
     Examples examples,
@@ -582,8 +602,12 @@ def run_on_clock(
     cdef Tuning tuning = task.tuning   # of the output at hand
     cdef double* shrinks = NULL   # keep, keep_low and pull of each output, where computed here
     check_run(block, examples, targets, task, losses)
-    if block.code != <int> (AVERAGED_CLOCK if averaged else CLOCK):
+    if not (block.code == AVERAGED_CLOCK if averaged else on_the_clock(block)):
         raise ValueError(f"kind must be that of a clock, got {block.kind!r}")
+    if block.code != CLOCK and n_clocks != 1:
+        raise ValueError(f"clocks must have 1 column for {block.kind!r}, got {n_clocks}")
+    if block.code in (GROUP_L2, GROUP_MAX) and task.shrink_first:
+        raise ValueError("step_order must be 'gradient_first' for weights in groups")
     if n_clocks != 1 and n_clocks != width:
         raise ValueError(f"clocks must have 1 column or {width}, got {n_clocks}")
     check_matrix("clocks", clocks, N_CLOCK_ROWS, n_clocks)
@@ -591,8 +615,6 @@ def run_on_clock(
     check_vector("scalars", scalars, N_SCALARS)
     if n_clocks == 1 and (has_own or adaptive):
         raise ValueError("clocks must have a column per output where the steps of outputs differ")
-    if averaged and n_clocks != 1:
-        raise ValueError("clocks must have 1 column where iterates are averaged")
     if softmax and adaptive:
         raise ValueError("softmax must not be asked for with rates computed from the rows")
     if has_own:
@@ -694,7 +716,9 @@ def run_on_clock(
                     # 2: the row was counted before the sweep.
                     scalars[PENDING] = 0.0
                 show_shifts(&scratch, &clock, n_clocks, width)
-                block.ops.dot(&weights, &rows[turn].row, scratch.predictions)
+                block.ops.dot(
+                    &weights, &rows[turn].row, &rows[1 - turn].row, scratch.predictions
+                )
                 for k in range(n):
                     c = k if n_clocks > 1 else 0
                     scratch.predictions[k] = (
@@ -837,16 +861,22 @@ cdef inline void one_clock(Clock* single, const Clocks* clock) noexcept nogil:
 
 def sweep_clock(Block block, double[:, ::1] clocks not None, double[::1] scalars not None):
     """Bring every weight current and set the clocks to their start; a pending step is kept."""
+    check_vector("scalars", scalars, N_SCALARS)
+    bring_current(block, clocks)
+    start_clocks(clocks, scalars)
+
+
+def bring_current(Block block, double[:, ::1] clocks not None):
+    """Replace every stored number by its weight, for clocks that are then at their start."""
     cdef Py_ssize_t k, n_clocks = clocks.shape[1]
     cdef Scratch scratch
     cdef Clocks clock
     cdef WideWeights weights = block.weights
-    if block.code != CLOCK:
-        raise ValueError(f"kind must be 'clock', got {block.kind!r}")
-    if n_clocks != 1 and n_clocks != block.width:
+    if not on_the_clock(block):
+        raise ValueError(f"kind must be 'clock' or that of groups, got {block.kind!r}")
+    if n_clocks != 1 and (block.code != CLOCK or n_clocks != block.width):
         raise ValueError(f"clocks must have 1 column or {block.width}, got {n_clocks}")
     check_matrix("clocks", clocks, N_CLOCK_ROWS, n_clocks)
-    check_vector("scalars", scalars, N_SCALARS)
     if not make_scratch(&scratch, block.width):
         raise MemoryError(f"no memory for the scales of {block.width} outputs")
     clock.scale, clock.shift = &clocks[SCALE, 0], &clocks[SHIFT, 0]
@@ -857,7 +887,6 @@ def sweep_clock(Block block, double[:, ::1] clocks not None, double[::1] scalars
         weights.numbers = scratch.numbers
         block.ops.sweep(&weights, block.n_features, scratch.moves)
         free(scratch.predictions)
-    start_clocks(clocks, scalars)
 
 
 def start_clocks(double[:, ::1] clocks not None, double[::1] scalars not None):
@@ -1019,7 +1048,9 @@ def run_cells(
                 weights.steps = (<AdaGradRule*> rules).steps
             else:
                 show_numbers(block, &weights, &scratch, rules)
-            block.ops.dot(&weights, &rows[turn].row, scratch.predictions)
+            block.ops.dot(
+                &weights, &rows[turn].row, &rows[1 - turn].row, scratch.predictions
+            )
             if block.code == RDA:
                 for k in range(n):
                     scratch.predictions[k] *= (<RDARule*> rules)[k].scale

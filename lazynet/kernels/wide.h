@@ -2,7 +2,7 @@
  * side, an entry per output, and one pass over X trains all outputs.
  *
  * The cell of a feature is a row of `width` numbers for every kind of number that the rule keeps
- * (the clock and RDA: 1, FTRL and AdaGrad: 2), one after the other.  `width` is the number of
+ * (the clock, RDA and groups: 1, FTRL and AdaGrad: 2), one after the other.  `width` is the number of
  * outputs, filled up to whole cache lines: an entry beyond the last output has no target, makes no
  * step and stays 0.  The numbers are double or float; everything that exists once per output, such
  * as predictions, slopes and the numbers of the rule, is double.
@@ -10,7 +10,9 @@
  * The loops visit one cache line of outputs after the other, and for each all nonzeros of the row:
  * the sums and the numbers of the rule stay in registers.  An output never reads the numbers of
  * another one, and every sum runs over the nonzeros in their order: an output has the same bits in
- * any company, on any vector unit, and for any split into blocks of outputs.
+ * any company, on any vector unit, and for any split into blocks of outputs.  Groups are the
+ * exception (wide_groups.inc): the penalty of a row of weights depends on all outputs, which
+ * therefore lie in one block; the vector unit still changes no bit.
  */
 #ifndef LAZYNET_OUTPUTS_H
 #define LAZYNET_OUTPUTS_H
@@ -20,7 +22,7 @@
 #define LAZYNET_LINE 64 /* bytes of a cache line */
 
 /* The loops of a kind take a number of each output's rule from each of these places. */
-enum { LAZYNET_NOW_SHIFT }; /* the clock and RDA */
+enum { LAZYNET_NOW_SHIFT }; /* the clock, RDA and groups */
 enum {
     LAZYNET_FTRL_NOW_L1,
     LAZYNET_FTRL_NOW_ALPHA,
@@ -40,13 +42,15 @@ typedef struct {
     const void *values;        /* of the type of the weights */
     const ptrdiff_t *features; /* each within the array of stamps */
     const ptrdiff_t *places;   /* where the cell of each feature begins */
+    double *shares;            /* groups: what `dot` leaves to `update`, room for `length` numbers */
     ptrdiff_t length;
 } lazynet_wide_row;
 
 /* The weights, and the numbers of the rule that are the same for all features. */
 typedef struct {
     void *cells;
-    double *stamps;        /* AdaGrad: the steps that had been taken when the row was brought current */
+    double *stamps;        /* AdaGrad: the steps that had been taken when the row was brought current;
+                            * groups by the largest weight: the shift of the clock at that time */
     ptrdiff_t width;       /* entries of a row of weights */
     ptrdiff_t stride;      /* numbers of a cell */
     const double *numbers; /* [number of the enum above][output] */
@@ -56,10 +60,11 @@ typedef struct {
 } lazynet_wide_weights;
 
 typedef struct {
-    /* out_k <- sum_j x_j w_jk; rules whose weights lag behind bring the row current.  The loop
-     * fetches nothing. */
-    void (*dot)(const lazynet_wide_weights *, const lazynet_wide_row *row, double *out);
-    /* The step on the row: output k moves by moves_k along it.  Fetches the cells of `next`. */
+    /* out_k <- sum_j x_j w_jk; rules whose weights lag behind bring the row current.  Both loops
+     * fetch the cells of `next`, the row after this one. */
+    void (*dot)(const lazynet_wide_weights *, const lazynet_wide_row *row,
+                const lazynet_wide_row *next, double *out);
+    /* The step on the row: output k moves by moves_k along it. */
     void (*update)(const lazynet_wide_weights *, const lazynet_wide_row *row,
                    const lazynet_wide_row *next, const double *moves);
     /* Bring all n rows of weights current and multiply them by a factor for each output; for the
@@ -73,6 +78,8 @@ enum lazynet_wide_kind {
     LAZYNET_WIDE_RDA,
     LAZYNET_WIDE_FTRL,
     LAZYNET_WIDE_ADAGRAD,
+    LAZYNET_WIDE_GROUP_L2,
+    LAZYNET_WIDE_GROUP_MAX,
     LAZYNET_WIDE_KINDS
 };
 

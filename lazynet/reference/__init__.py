@@ -11,7 +11,9 @@ with the parameters of its rule besides, and has ``step(indices, values, target,
 ``weights``, ``intercept`` and the step count ``t``.  The ``Dense...`` classes of rules that learn
 from batches have ``step_batch(examples)`` too: one step on the mean gradient.  A penalty that the
 algorithm does not have is refused unless it is 0.  The exception is ``DenseDualAscent``, which has
-a variable for every example: it is made with all examples, and ``step(i)`` visits example i.
+a variable for every example: it is made with all examples, and ``step(i)`` visits example i.  The
+learners of ``groups`` have several outputs: they take ``n_outputs`` and ``norm`` besides, and
+rows of weights.
 
 ``Stepper`` takes the place of the compiled ``lazynet.Stepper`` for SGD and FoBoS: its parameters
 and methods have the same names.
@@ -36,6 +38,7 @@ and methods have the same names.
 - ``lazynet.reference.from_data``: SGD and FoBoS with rates that are computed from the rows
 - ``lazynet.reference.outputs``: several classes that share the softmax as their loss
 - ``lazynet.reference.units``: features divided by their sizes, and measured from their means
+- ``lazynet.reference.groups``: FoBoS with a penalty of whole rows of weights, dense and lazy
 - ``lazynet.reference.stepper``: the face of ``lazynet.Stepper``, without anything compiled
 - ``lazynet.reference.truncated_gradient``: gravity every so many steps, up to a threshold
 - ``lazynet.reference.rda``: regularised dual averaging
@@ -57,6 +60,7 @@ from lazynet.reference.dense import DenseReference
 from lazynet.reference.dual import DenseDualAscent
 from lazynet.reference.from_data import DenseFromData
 from lazynet.reference.ftrl import DenseFTRL
+from lazynet.reference.groups import DenseGroups, PlainGroupsOnClock, PlainGroupsWithStamps
 from lazynet.reference.outputs import DenseSoftmax
 from lazynet.reference.rda import DenseRDA
 from lazynet.reference.rescaled import PlainRescaled
@@ -73,6 +77,7 @@ __all__ = [
     "DenseDualAscent",
     "DenseFTRL",
     "DenseFromData",
+    "DenseGroups",
     "DenseRDA",
     "DenseReference",
     "DenseSAGA",
@@ -84,6 +89,8 @@ __all__ = [
     "PlainCarpenter",
     "PlainClock",
     "PlainDekel",
+    "PlainGroupsOnClock",
+    "PlainGroupsWithStamps",
     "PlainRescaled",
     "PlainTables",
     "PlainTruncatedGradient",

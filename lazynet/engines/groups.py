@@ -1,0 +1,112 @@
+"""Engines of several outputs whose penalty acts on whole rows of weights: joint feature selection.
+
+The penalty of the row v of a feature is l1 ||v|| + (l2 / 2) ||v||_2^2 with the Euclidean norm or
+the largest |v_k|.  A feature is kept or dropped for all outputs together.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lazynet.engines.outputs import OutputsOnClock
+from lazynet.engines.wear import Wear
+from lazynet.kernels import outputs as kernel
+from lazynet.rules.affine import FoBoS
+from lazynet.rules.base import Rule
+
+# Above this scale the squares of stored weights are in the range of doubles.
+_SMALLEST_SCALE = 2.0**-200
+
+
+class GroupedOutputs(OutputsOnClock):
+    """The base: one clock for all outputs, and rows of weights that are shrunk as a whole.
+
+    ``rule`` must be FoBoS with "gradient_first".  ``cells`` has a number per weight.
+    """
+
+    def __init__(
+        self,
+        n_features: int,
+        n_outputs: int,
+        rule: Rule | None = None,
+        dtype: Any = np.float64,
+        wear: Wear | None = None,
+    ) -> None:
+        check_rule_of_groups(FoBoS() if rule is None else rule)
+        wear = wear if wear is not None else Wear()
+        wear = replace(wear, smallest_scale=max(wear.smallest_scale, _SMALLEST_SCALE))
+        super().__init__(n_features, n_outputs, dtype, wear)
+
+    def _rows(self, which: Any, out: NDArray[np.float64], model: bool) -> NDArray[np.float64]:
+        cells = self.cells[which].copy()
+        kernel.bring_current(self._block_of(cells, which), self.clocks)
+        out[...] = cells[:, : self.n_outputs].T
+        return out
+
+    def _block_of(self, cells: NDArray[Any], which: Any) -> kernel.Block:
+        """A block of copied ``cells`` of the features ``which``."""
+        return kernel.Block(self.kind, cells, self.width)
+
+    def _is_finite_at(self, indices: NDArray[Any]) -> bool:
+        # The norm of a row may overflow where its entries do not.
+        return bool(np.isfinite(self.weights_at(indices)).all())
+
+
+class OutputsInL2Groups(GroupedOutputs):
+    """Rows under their Euclidean norm: a number per weight, and nothing per row.
+
+    >>> engine = OutputsInL2Groups(3, 2)
+    >>> engine.load_rows(np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]), np.array([0.5, 0.0]))
+    >>> engine.weights_at(np.array([2])), engine.intercepts
+    (array([[3.],
+           [6.]]), array([0.5, 0. ]))
+    """
+
+    kind = "group_l2"
+
+
+class OutputsInMaxGroups(GroupedOutputs):
+    """Rows under their largest weight: a number per weight, and a stamp per row."""
+
+    kind = "group_max"
+    _per_weight = ("cells", "stamps")
+
+    def __init__(self, n_features: int, *rest: Any, **options: Any) -> None:
+        super().__init__(n_features, *rest, **options)
+        self.stamps = np.zeros(n_features)
+
+    def _block(self) -> kernel.Block:
+        return kernel.Block(self.kind, self.cells, self.width, self.stamps)
+
+    def _block_of(self, cells: NDArray[Any], which: Any) -> kernel.Block:
+        return kernel.Block(self.kind, cells, self.width, self.stamps[which].copy())
+
+    def load_rows(self, weights: NDArray[np.float64], intercepts: NDArray[np.float64]) -> None:
+        super().load_rows(weights, intercepts)
+        self.stamps[:] = 0.0
+
+
+#: norm -> engine
+GROUPED_OUTPUTS: dict[str, type[GroupedOutputs]] = {
+    "l2": OutputsInL2Groups,
+    "max": OutputsInMaxGroups,
+}
+
+
+def check_rule_of_groups(rule: Rule) -> None:
+    """Refuse every rule but FoBoS with the gradient first.
+
+    >>> from lazynet import SGD
+    >>> check_rule_of_groups(SGD())
+    Traceback (most recent call last):
+    ...
+    ValueError: rule must be FoBoS() where the penalty acts on rows of weights, got SGD()
+    """
+    if type(rule) is not FoBoS or rule.step_order != "gradient_first":
+        raise ValueError(
+            f"rule must be FoBoS() where the penalty acts on rows of weights, got {rule!r}"
+        )

@@ -1,0 +1,298 @@
+"""FoBoS with a penalty of every row of weights: a feature is kept or dropped for all outputs.
+
+A model of several outputs has a row of weights per feature, an entry per output.  The penalty of a
+row v is
+
+    l1 ||v|| + (l2 / 2) ||v||_2^2,    ||v|| the Euclidean norm ("l2") or the largest |v_k| ("max")
+
+Duchi & Singer (2009), section 5.  ``DenseGroups`` shrinks every row at every step.  The two lazy
+forms bring a row current when an example touches it: ``PlainGroupsOnClock`` for "l2" and
+``PlainGroupsWithStamps`` for "max".
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from lazynet.reference.losses import LOSSES
+from lazynet.reference.outputs import softmax_slopes
+from lazynet.reference.shrink import fobos_map
+
+
+def l2_prox(row: Sequence[Any], a: Any) -> list[Any]:
+    """The v with the least a ||v||_2 + ||v - row||_2^2 / 2: the norm falls by a, down to 0.
+
+    >>> l2_prox([3.0, -4.0], 2.5), l2_prox([3.0, 4.0], 5.0)
+    ([1.5, -2.0], [0.0, 0.0])
+    """
+    norm = math.hypot(*row)
+    if norm <= a:
+        return [v * 0 for v in row]
+    return [v * ((norm - a) / norm) for v in row]
+
+
+def max_prox(row: Sequence[Any], a: Any) -> list[Any]:
+    """The v with the least a max |v_k| + ||v - row||_2^2 / 2: no entry is above a level, and the
+    entries lose a together.
+
+    >>> max_prox([3.0, -4.0, 1.0], 2.0), max_prox([3.0, 4.0, 1.0], 8.0)
+    ([2.5, -2.5, 1.0], [0.0, 0.0, 0.0])
+    """
+    if a == 0:
+        return list(row)
+    if sum(abs(v) for v in row) <= a:
+        return [v * 0 for v in row]
+    at = level(row, a)
+    return [min(v, at) if v > 0 else max(v, -at) for v in row]
+
+
+def level(row: Sequence[Any], a: Any) -> Any:
+    """The level above which the sizes of the entries have the sum a: sum_k [|v_k| - level]+ = a.
+
+    >>> level([3.0, -4.0, 1.0], 2.0)
+    2.5
+    """
+    total, found = 0, None
+    for k, size in enumerate(sorted((abs(v) for v in row), reverse=True), start=1):
+        total += size
+        if found is None or size > (total - a) / k:
+            found = (total - a) / k
+    return found
+
+
+#: norm -> prox(row, a)
+PROXES: dict[str, Callable[[Sequence[Any], Any], list[Any]]] = {"l2": l2_prox, "max": max_prox}
+
+
+def shrink_row(row: Sequence[Any], eta: Any, l1: Any, l2: Any, norm: str) -> list[Any]:
+    """The proximal map of eta times the penalty of a row.
+
+    >>> shrink_row([6.0, -8.0], 1.0, 2.5, 1.0, "l2")  # [3, -4], whose norm loses 2.5 / 2
+    [2.25, -3.0]
+    """
+    a = 1 + eta * l2
+    return PROXES[norm]([v / a for v in row], eta * l1 / a)
+
+
+class GroupLearner:
+    """What the dense and the lazy forms share; a subclass decides how a row is stored.
+
+    With ``softmax`` the target of an example is the number of its class; else it is a list of
+    numbers, one per output, and every output has the given loss.  Here the subclass is
+    ``PlainGroupsWithStamps``:
+
+    >>> lazy = PlainGroupsWithStamps(2, 2, norm="max", softmax=True, l1=2.0, l2=1.0)
+    >>> lazy.store(0, [6.0, -8.0])
+    >>> lazy.advance(1.0)
+    >>> lazy.load(0), lazy.weights  # half of [6, -8], of which the shrink takes half of 2
+    ([3.0, -3.0], [[3.0, -3.0], [0.0, 0.0]])
+    >>> lazy.predict([0], [0.0])
+    [0.0, 0.0]
+    >>> lazy.slopes([0.0, 0.0], 1)
+    [0.5, -0.5]
+    >>> lazy.step([1], [10.0], target=1), lazy.weights
+    ([0.0, 0.0], [[1.0, -1.0], [-2.0, 2.0]])
+    """
+
+    #: the norms that the form can keep lazily
+    norms: tuple[str, ...] = tuple(PROXES)
+
+    def __init__(
+        self,
+        n_features: int,
+        n_outputs: int,
+        *,
+        norm: str,
+        loss: str = "log_loss",
+        l1: Any = 0,
+        l2: Any = 0,
+        schedule: Callable[[int], Any] = lambda t: 1,
+        fit_intercept: bool = False,
+        softmax: bool = False,
+        epsilon: Any = 0.1,
+        zero: Any = 0.0,
+    ) -> None:
+        if norm not in self.norms:
+            raise ValueError(f"norm must be one of {', '.join(self.norms)}, got {norm!r}")
+        self.n_features, self.n_outputs = n_features, n_outputs
+        self.norm = norm
+        self.slope = LOSSES[loss][1]
+        self.l1, self.l2 = l1, l2
+        self.schedule = schedule
+        self.fit_intercept = fit_intercept
+        self.softmax = softmax
+        self.epsilon = epsilon
+        self.zero = zero
+        self.intercepts = [zero] * n_outputs
+        self.t = 0
+
+    def load(self, j: int) -> list[Any]:
+        """The weights of feature j as of now."""
+        raise NotImplementedError
+
+    def store(self, j: int, row: list[Any]) -> None:
+        """Make ``row`` the weights of feature j as of now."""
+        raise NotImplementedError
+
+    def advance(self, eta: Any) -> None:
+        """Let one shrink pass over every row."""
+        raise NotImplementedError
+
+    @property
+    def weights(self) -> list[list[Any]]:
+        """All weights as of now, a row per feature."""
+        return [self.load(j) for j in range(self.n_features)]
+
+    def predict(self, indices: Iterable[int], values: Iterable[Any]) -> list[Any]:
+        """The predictions of all outputs at the present weights."""
+        totals = list(self.intercepts)
+        for j, x in zip(indices, values, strict=True):
+            totals = [p + w * x for p, w in zip(totals, self.load(j), strict=True)]
+        return totals
+
+    def slopes(self, predictions: list[Any], target: Any) -> list[Any]:
+        """The derivative of the loss in the prediction of every output."""
+        if self.softmax:
+            return softmax_slopes(predictions, target)
+        pairs = zip(predictions, target, strict=True)
+        return [self.slope(p, y, self.epsilon) for p, y in pairs]
+
+    def step(
+        self, indices: Iterable[int], values: Iterable[Any], target: Any, weight: Any = 1
+    ) -> list[Any]:
+        """Learn from one example; return the predictions made before learning."""
+        indices, values = list(indices), list(values)
+        eta = self.schedule(self.t)
+        predictions = self.predict(indices, values)
+        moves = [eta * weight * g for g in self.slopes(predictions, target)]
+        for j, x in zip(indices, values, strict=True):
+            self.store(j, [w - move * x for w, move in zip(self.load(j), moves, strict=True)])
+        self.advance(eta)
+        if self.fit_intercept:
+            pairs = zip(self.intercepts, moves, strict=True)
+            self.intercepts = [b - move for b, move in pairs]
+        self.t += 1
+        return predictions
+
+
+class DenseGroups(GroupLearner):
+    """Shrinks every row at every step.
+
+    >>> twin = DenseGroups(2, 2, norm="max", loss="squared_error", l1=1, schedule=lambda t: 0.5)
+    >>> twin.step([0], [1.0], target=[4.0, -6.0])
+    [0.0, 0.0]
+    >>> twin.weights  # the gradient gives [2, -3], the shrink takes 0.5 off the larger
+    [[2.0, -2.5], [0.0, 0.0]]
+
+    By hand, a row is stored and shrunk:
+
+    >>> twin.store(1, [4.0, 0.0])
+    >>> twin.advance(2.0)
+    >>> twin.load(1)
+    [2.0, 0.0]
+    """
+
+    def __init__(self, n_features: int, n_outputs: int, **options: Any) -> None:
+        super().__init__(n_features, n_outputs, **options)
+        self.rows = [[self.zero] * n_outputs for _ in range(n_features)]
+
+    def load(self, j: int) -> list[Any]:
+        """The weights of feature j."""
+        return self.rows[j]
+
+    def store(self, j: int, row: list[Any]) -> None:
+        """Make ``row`` the weights of feature j."""
+        self.rows[j] = row
+
+    def advance(self, eta: Any) -> None:
+        """Shrink every row."""
+        self.rows = [shrink_row(row, eta, self.l1, self.l2, self.norm) for row in self.rows]
+
+
+class OnTheClock(GroupLearner):
+    """A lazy form with the clock of a single weight: ``scale`` and ``shift``.
+
+    >>> lazy = PlainGroupsOnClock(1, 2, norm="l2", l1=2.5, l2=1.0)
+    >>> lazy.store(0, [6.0, -8.0])
+    >>> lazy.advance(1.0)
+    >>> lazy.scale, lazy.shift, lazy.load(0)
+    (0.5, 2.5, [2.25, -3.0])
+    >>> lazy.rebase()
+    >>> lazy.scale, lazy.shift, lazy.load(0)
+    (1.0, 0.0, [2.25, -3.0])
+    """
+
+    def __init__(self, n_features: int, n_outputs: int, **options: Any) -> None:
+        super().__init__(n_features, n_outputs, **options)
+        self.stored = [[self.zero] * n_outputs for _ in range(n_features)]
+        self.scale, self.shift = self.zero + 1, self.zero
+
+    def advance(self, eta: Any) -> None:
+        """scale <- a scale, shift <- shift + b / scale, with |w| <- [a |w| - b]+ of FoBoS."""
+        a, b = fobos_map(eta, self.l1, self.l2)
+        self.scale = self.scale * a
+        self.shift = self.shift + b / self.scale
+
+    def rebase(self) -> None:
+        """Bring every row current and set the clock to its start; no weight changes."""
+        rows = self.weights
+        self.scale, self.shift = self.zero + 1, self.zero
+        for j, row in enumerate(rows):
+            self.store(j, row)
+
+
+class PlainGroupsOnClock(OnTheClock):
+    """The norm of a row is on the clock, as a single weight is elsewhere, for "l2".
+
+    A shrink keeps the direction of the row, and its norm takes the map of a single weight.
+
+    >>> lazy = PlainGroupsOnClock(1, 2, norm="l2", l1=2.5, l2=1.0)
+    >>> lazy.store(0, [6.0, -8.0])
+    >>> lazy.advance(1.0)
+    >>> lazy.scale, lazy.shift, lazy.load(0)
+    (0.5, 2.5, [2.25, -3.0])
+    """
+
+    norms = ("l2",)
+
+    def load(self, j: int) -> list[Any]:
+        """The weights of feature j as of now: z [ ||z|| - shift ]+ / ||z|| scale."""
+        return [v * self.scale for v in l2_prox(self.stored[j], self.shift)]
+
+    def store(self, j: int, row: list[Any]) -> None:
+        """Store row (||row|| / scale + shift) / ||row||."""
+        norm = math.hypot(*row)
+        share = (norm / self.scale + self.shift) / norm if norm else self.zero
+        self.stored[j] = [v * share for v in row]
+
+
+class PlainGroupsWithStamps(OnTheClock):
+    """Stores a row divided by the scale, and the shift of that time as its stamp, for "max".
+
+    All shrinks that a row has missed are one prox, because the sums of their strengths count.
+
+    >>> lazy = PlainGroupsWithStamps(1, 2, norm="max", l1=2.0)
+    >>> lazy.store(0, [6.0, -8.0])
+    >>> for _ in range(2):
+    ...     lazy.advance(1.0)
+    >>> lazy.scale, lazy.shift - lazy.stamps[0], lazy.load(0)  # 4 are taken off
+    (1.0, 4.0, [5.0, -5.0])
+    """
+
+    norms = ("max",)
+
+    def __init__(self, n_features: int, n_outputs: int, **options: Any) -> None:
+        super().__init__(n_features, n_outputs, **options)
+        self.stamps = [self.zero] * n_features
+
+    def load(self, j: int) -> list[Any]:
+        """The weights of feature j as of now."""
+        missed = self.shift - self.stamps[j]
+        return [v * self.scale for v in max_prox(self.stored[j], missed)]
+
+    def store(self, j: int, row: list[Any]) -> None:
+        """Store the row in units of the scale, and stamp it."""
+        self.stored[j] = [v / self.scale for v in row]
+        self.stamps[j] = self.shift

@@ -1,0 +1,572 @@
+"""Penalties of whole rows of weights: lazy equals dense after every step, for both norms."""
+
+import math
+import pickle
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+from support import plan
+from support.groups import (
+    NORMS,
+    Compiled,
+    assert_compiled_matches,
+    assert_plain_matches,
+    group_problems,
+)
+
+from lazynet import SGD, FoBoS
+from lazynet.data import as_examples
+from lazynet.engines.groups import (
+    GROUPED_OUTPUTS,
+    OutputsInL2Groups,
+    OutputsInMaxGroups,
+    check_rule_of_groups,
+)
+from lazynet.engines.outputs import OutputsOnClock
+from lazynet.engines.wear import Wear
+from lazynet.kernels.outputs import Block, Targets, bring_current, run_on_clock
+from lazynet.losses import LOSSES
+from lazynet.reference import DenseGroups, PlainGroupsOnClock, PlainGroupsWithStamps
+from lazynet.reference.groups import PROXES, l2_prox, level, max_prox, shrink_row
+from lazynet.testing import wears
+from lazynet.transactions import Undo
+
+PLAIN_FORMS = {"l2": PlainGroupsOnClock, "max": PlainGroupsWithStamps}
+#: Losses with a bounded slope: no run leaves the range of floats.
+CALM = ["log_loss", "hinge", "absolute_error", "huber"]
+RESTLESS = Wear(cushion=0.01, largest_cushion=0.01)
+
+numbers = st.integers(-60, 60).map(lambda k: k * 0.13)
+vectors = st.lists(numbers, min_size=1, max_size=20)
+sizes = st.integers(0, 400).map(lambda k: k * 0.07)
+fractions = st.lists(st.fractions(-5, 5, max_denominator=12), min_size=1, max_size=9)
+shares = st.fractions(0, 6, max_denominator=12)
+
+
+# --- the proximal maps, in plain Python --------------------------------------------------------
+
+
+@given(row=vectors, a=sizes)
+@pytest.mark.parametrize("norm", NORMS)
+def test_a_prox_is_the_least_of_its_objective(norm, row, a):
+    """row - prox is a times a subgradient of the norm at prox, which characterises the minimum."""
+    found = np.array(PROXES[norm](row, a))
+    rest = np.array(row) - found
+    dual = np.linalg.norm(rest) if norm == "l2" else np.abs(rest).sum()
+    size = np.linalg.norm(found) if norm == "l2" else np.abs(found).max()
+    tiny = 1e-13 * (1 + a + np.abs(row).sum())
+    assert dual <= a + tiny
+    assert rest @ found == pytest.approx(a * size, abs=tiny * (1 + size))
+
+
+@given(row=fractions, strengths=st.lists(shares, max_size=6))
+def test_missed_proxes_of_the_largest_weight_are_one(row, strengths):
+    """Over fractions, to the last digit: only the sum of the strengths counts."""
+    one_by_one = row
+    for a in strengths:
+        one_by_one = max_prox(one_by_one, a)
+    assert one_by_one == max_prox(row, sum(strengths, Fraction(0)))
+
+
+@given(row=fractions, etas=st.lists(shares, max_size=6))
+def test_missed_shrinks_of_the_largest_weight_are_one(row, etas):
+    """With l2, over fractions: a prox of (l1 / l2)(1 - rho) at rho times the row."""
+    l1, l2 = Fraction(2, 3), Fraction(1, 2)
+    shrunk, rho = row, Fraction(1)
+    for eta in etas:
+        shrunk = shrink_row(shrunk, eta, l1, l2, "max")
+        rho /= 1 + eta * l2
+    assert shrunk == max_prox([rho * v for v in row], l1 / l2 * (1 - rho))
+
+
+@given(row=vectors, etas=st.lists(st.sampled_from([0.0, 0.1, 0.5, 2.0]), max_size=6))
+def test_missed_shrinks_of_the_norm_are_one_and_keep_the_direction(row, etas):
+    """With l2: the norm takes the map of a single weight, and the direction stays."""
+    l1, l2 = 0.3, 0.25
+    shrunk, rho = row, 1.0
+    for eta in etas:
+        shrunk = shrink_row(shrunk, eta, l1, l2, "l2")
+        rho /= 1 + eta * l2
+    at_once = l2_prox([rho * v for v in row], l1 / l2 * (1 - rho))
+    assert shrunk == pytest.approx(at_once, rel=1e-12, abs=1e-12)
+    for v, w in zip(row, shrunk, strict=True):
+        assert w == pytest.approx(math.hypot(*shrunk) / (math.hypot(*row) or 1) * v, abs=1e-12)
+
+
+@given(row=fractions, a=shares)
+def test_the_level_has_the_mass_above_it(row, a):
+    """sum_k [|v_k| - level]+ = a, over fractions."""
+    if 0 < a < sum(abs(v) for v in row):
+        at = level(row, a)
+        assert at > 0
+        assert sum(max(abs(v) - at, 0) for v in row) == a
+
+
+# --- lazy forms in plain Python ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("norm", NORMS)
+@given(data=st.data())
+def test_the_plain_lazy_forms_equal_the_dense_reference(norm, data):
+    """The pages for reading, in floating point, after every step."""
+    assert_plain_matches(data.draw(group_problems([norm])), PLAIN_FORMS[norm])
+
+
+fraction_rows = st.lists(
+    st.dictionaries(st.integers(0, 3), st.fractions(-2, 2, max_denominator=4)),
+    min_size=1,
+    max_size=15,
+)
+
+
+@given(rows=fraction_rows, data=st.data())
+def test_the_stamps_equal_the_dense_reference_over_fractions(rows, data):
+    """To the last digit, with rates above 1 / l2 and any rebases."""
+    n_outputs = data.draw(st.integers(1, 4))
+    etas = data.draw(st.lists(shares, min_size=len(rows), max_size=len(rows)))
+    options = dict(
+        norm="max", loss="hinge", l1=Fraction(1, 7), l2=data.draw(shares) / 9,
+        schedule=lambda t: etas[t], fit_intercept=True, zero=Fraction(0),
+    )  # fmt: skip
+    dense = DenseGroups(4, n_outputs, **options)
+    lazy = PlainGroupsWithStamps(4, n_outputs, **options)
+    for row in rows:
+        target = data.draw(
+            st.lists(st.sampled_from([1, -1]), min_size=n_outputs, max_size=n_outputs)
+        )
+        for learner in (dense, lazy):
+            learner.step(row.keys(), row.values(), target)
+        assert (lazy.weights, lazy.intercepts) == (dense.weights, dense.intercepts)
+        if data.draw(st.booleans()):
+            lazy.rebase()
+            assert lazy.weights == dense.weights
+
+
+@given(problem=group_problems(losses=CALM, max_outputs=1))
+def test_a_group_of_one_output_is_a_single_weight(problem):
+    """Both norms of one number are its size: the engine of single weights gives the same."""
+    compiled = Compiled(problem, problem.engine()).take_in_chunks([])
+    single = OutputsOnClock(problem.problem.n_features, 1)
+    other = Compiled(problem, single).take_in_chunks([])
+    np.testing.assert_allclose(
+        compiled.weights, other.weights, rtol=0, atol=1e-9 * (1 + np.abs(other.weights).max())
+    )
+
+
+def test_a_form_refuses_the_other_norm():
+    """The clock cannot hold the largest weight."""
+    with pytest.raises(ValueError, match="norm must be one of l2, got 'max'"):
+        PlainGroupsOnClock(2, 2, norm="max")
+
+
+# --- compiled engines --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("norm", NORMS)
+@given(data=st.data())
+def test_every_step_equals_the_dense_reference(norm, loss, data):
+    """Any loss or the softmax, any penalty, schedule, number of outputs and wear."""
+    problem = data.draw(group_problems([norm], losses=[loss]))
+    assert_compiled_matches(problem, problem.engine(wear=data.draw(wears())))
+
+
+@given(problem=group_problems(losses=["log_loss", "squared_error"]))
+def test_most_steps_are_compared(problem):
+    """The bound stays below a millionth of the weights: it is not an empty promise."""
+    compared = assert_compiled_matches(problem, problem.engine())
+    one = problem.problem
+    norms = np.asarray(one.X.multiply(one.X).sum(axis=1)).max() + 1
+    if np.all(one.rates * one.importances.max() * norms <= 1):
+        assert compared == len(one.order)
+
+
+@given(problem=group_problems(losses=["log_loss", "squared_error"], scale=0.25))
+def test_weights_in_float32_are_near_the_dense_reference(problem):
+    """Where no step amplifies, every step adds a few roundings of a float."""
+    one = problem.problem
+    norms = np.asarray(one.X.multiply(one.X).sum(axis=1)).max() + 1
+    if np.any(one.rates * one.importances.max() * norms > 1):
+        return
+    dense = problem.learner(DenseGroups)
+    compiled = Compiled(problem, problem.engine(np.float32, RESTLESS))
+    largest = 1.0
+    for step in range(len(one.order)):
+        dense.step(*problem.example(step))
+        compiled.take(step, step + 1)
+        expected = np.array(dense.weights).T
+        largest = max(largest, np.abs(expected).max())
+        blur = 2.0**-24 * 60 * (step + 1) * largest
+        np.testing.assert_allclose(compiled.engine.weights(), expected, rtol=0, atol=blur)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@given(data=st.data())
+def test_any_split_into_chunks_gives_the_same_bits(dtype, data):
+    """Chunks, and reading the weights between them, change no bit."""
+    problem = data.draw(group_problems(losses=CALM))
+    cuts = data.draw(st.lists(st.integers(0, len(problem.problem.order))))
+    wear = data.draw(wears())
+    whole, split = (
+        Compiled(problem, problem.engine(dtype, wear)).take_in_chunks(cuts_of, bool(cuts_of))
+        for cuts_of in ([], cuts)
+    )
+    np.testing.assert_array_equal(whole.weights, split.weights)
+    np.testing.assert_array_equal(whole.losses, split.losses)
+
+
+def levels():
+    """Every vector level of this machine."""
+    block = Block("clock", np.zeros((1, 8)), 8)
+    return sorted({block.at_level(wanted) for wanted in range(5)})
+
+
+def at_level(kind, wanted):
+    """The engine with the loops of a vector level, for learning."""
+
+    class AtLevel(kind):
+        def _block(self):
+            block = super()._block()
+            block.at_level(wanted)
+            return block
+
+    return AtLevel
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@given(problem=group_problems(losses=CALM))
+def test_every_vector_level_gives_the_same_bits(dtype, problem):
+    """The generic loops, AVX2 and AVX-512, as far as this machine has them."""
+    kind = GROUPED_OUTPUTS[problem.norm]
+    found = [
+        Compiled(problem, problem.engine(dtype, RESTLESS, at_level(kind, wanted)))
+        .take_in_chunks([])
+        .engine
+        for wanted in levels()
+    ]
+    for other in found[1:]:
+        np.testing.assert_array_equal(found[0].cells, other.cells)
+        np.testing.assert_array_equal(found[0].weights(), other.weights())
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("n_outputs", [3, 33, 100])
+@pytest.mark.parametrize("kind", GROUPED_OUTPUTS.values())
+def test_every_vector_level_reads_the_same_bits(kind, n_outputs, dtype):
+    """Many outputs, far apart in size, with ties."""
+    generator = np.random.default_rng(0)
+    engine = kind(50, n_outputs, FoBoS(), dtype)
+    weights = np.exp(generator.normal(0, 4, (n_outputs, 50))) * generator.choice([-1, 1], 50)
+    weights[: n_outputs // 2] = np.round(weights[: n_outputs // 2])
+    engine.load_rows(weights, np.zeros(n_outputs))
+    engine.clocks[0], engine.clocks[2] = 0.5, np.sort(np.abs(weights).ravel())[-40]
+    found = []
+    for wanted in levels():
+        cells = engine.cells.copy()
+        rest = () if kind is OutputsInL2Groups else (engine.stamps.copy(),)
+        block = Block(engine.kind, cells, engine.width, *rest)
+        block.at_level(wanted)
+        bring_current(block, engine.clocks)
+        found.append(cells)
+    for other in found[1:]:
+        np.testing.assert_array_equal(found[0], other)
+    norm = engine.kind.removeprefix("group_")
+    shift = engine.clocks[2, 0]
+    expected = [[0.5 * v for v in PROXES[norm](row, shift)] for row in weights.T.tolist()]
+    roundoff = np.finfo(dtype).eps * 30
+    np.testing.assert_allclose(
+        engine.weights().T, expected, rtol=0, atol=roundoff * np.abs(weights).max()
+    )
+
+
+@pytest.mark.parametrize("kind", GROUPED_OUTPUTS.values())
+@pytest.mark.parametrize("size", [1e-200, 1e-140, 1e-30, 1.0, 1e100])
+def test_rows_of_any_size_are_read_as_they_were_loaded(kind, size):
+    """Squares that leave the range of doubles do no harm: a row below 2^-480 counts as 0."""
+    engine = kind(2, 3, FoBoS())
+    weights = np.array([[1.0, 0.0], [-2.0, 0.0], [3.0, 0.0]]) * size
+    engine.load_rows(weights, np.zeros(3))
+    lost = 2.0**-480 if kind is OutputsInL2Groups else 0.0
+    np.testing.assert_allclose(engine.weights(), weights, rtol=1e-15, atol=lost)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("norm", NORMS)
+def test_a_row_that_is_touched_at_every_step_shrinks(norm, dtype):
+    """In float a single shrink may be smaller than the rounding of the largest weight."""
+    n_steps, l1 = 5_000, 1e-8
+    engine = GROUPED_OUTPUTS[norm](1, 3, FoBoS(), dtype)
+    engine.load_rows(np.array([[3.0], [-4.0], [0.0]]), np.zeros(3))
+    chosen = plan(l1=l1, eta0=1.0)
+    X = sparse.csr_matrix(np.ones((1, 1)))
+    examples = as_examples(X, None, np.zeros(1))  # rows of importance 0 move nothing
+    steps = chosen.steps(np.zeros(n_steps, dtype=np.int64), 0)
+    targets = Targets(0, 3, numbers=np.ones((1, 3)))
+    engine.learn(examples, targets, steps, chosen.task(engine), 0, np.zeros(3))
+    expected = PROXES[norm]([3.0, -4.0, 0.0], n_steps * l1)
+    # In double a row with a stamp is rounded at every step, as in the dense reference.
+    blur = np.finfo(dtype).eps * (n_steps if norm == "max" and dtype is np.float64 else 8)
+    np.testing.assert_allclose(engine.weights()[:, 0], expected, rtol=blur, atol=0)
+    assert blur < n_steps * l1 / 20
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("value", [1e-300, 1e-161, 1e-44, 1e-20])
+@pytest.mark.parametrize("norm", NORMS)
+def test_tiny_moves_beside_a_large_shift_stay_tiny(norm, value, dtype):
+    """A row of numbers without digits must not come to life when it is stored."""
+    engine = GROUPED_OUTPUTS[norm](1, 2, FoBoS(), dtype, Wear(cushion=1e3, largest_cushion=1e3))
+    engine.clocks[2] = 100.0
+    if norm == "max":
+        engine.stamps[:] = 100.0
+    block = engine._block()
+    take_one_step(block, engine, value)
+    assert np.abs(engine.weights()).max() <= 100 * np.finfo(dtype).eps
+
+
+def take_one_step(block, engine, value, step_order="gradient_first"):
+    """One step of the squared error with a rate of 1 on a row with one nonzero of ``value``."""
+    chosen = plan(loss="squared_error", rule=FoBoS(step_order), l1=1e-3, eta0=1.0)
+    X = sparse.csr_matrix(np.full((1, 1), value))
+    targets = Targets(0, 2, numbers=np.ones((1, 2)))
+    return run_on_clock(
+        block, as_examples(X, None), targets, chosen.steps(np.zeros(1, dtype=np.int64), 0),
+        chosen.task(engine), engine.clocks, engine.own, engine.scalars, np.zeros(2), 0,
+    )  # fmt: skip
+
+
+@given(problem=group_problems(losses=CALM), cut=st.integers(0, 40))
+def test_pickles_and_undo_keep_every_bit(problem, cut):
+    """An engine that was pickled goes on as it would have, and a chunk can be taken back."""
+    cut = min(cut, len(problem.problem.order))
+    compiled = Compiled(problem, problem.engine(wear=RESTLESS))
+    compiled.take(0, cut)
+    copy = Compiled(problem, pickle.loads(pickle.dumps(compiled.engine)))
+    before = pickle.dumps(compiled.engine.state().per_weight), compiled.weights
+    undo = Undo(compiled.engine, np.unique(problem.problem.X.indices))
+    compiled.take(cut, len(problem.problem.order))
+    copy.take(cut, len(problem.problem.order))
+    np.testing.assert_array_equal(copy.weights, compiled.weights)
+    undo.rollback()
+    assert pickle.dumps(compiled.engine.state().per_weight) == before[0]
+    np.testing.assert_array_equal(compiled.weights, before[1])
+
+
+@given(problem=group_problems(losses=CALM))
+def test_a_sweep_changes_no_weight_that_is_read(problem):
+    """Reading is the sweep of a copy."""
+    engine = Compiled(problem, problem.engine()).take_in_chunks([]).engine
+    before = engine.weights()
+    some = np.arange(problem.problem.n_features)[::-1]
+    np.testing.assert_array_equal(engine.weights_at(some), before[:, some])
+    engine.sweep()
+    np.testing.assert_array_equal(engine.weights(), before)
+    other = problem.engine()
+    other.go_on_from(engine)
+    np.testing.assert_array_equal(other.weights(), before)
+    np.testing.assert_array_equal(other.intercepts, engine.intercepts)
+
+
+# --- refusals ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", GROUPED_OUTPUTS.values())
+@pytest.mark.parametrize("rule", [SGD(), FoBoS("shrink_first"), SGD("shrink_first")])
+def test_rules_other_than_fobos_are_refused(kind, rule):
+    """The prox of a row is FoBoS's, and the gradient comes first."""
+    with pytest.raises(ValueError, match=r"rule must be FoBoS\(\)"):
+        kind(2, 2, rule)
+    with pytest.raises(ValueError, match=r"rule must be FoBoS\(\)"):
+        check_rule_of_groups(rule)
+
+
+@pytest.mark.parametrize("kind", GROUPED_OUTPUTS.values())
+def test_the_kernel_refuses_what_it_cannot_do(kind):
+    """Another order of the step, a clock for each output, and missing stamps."""
+    engine = kind(1, 2, FoBoS())
+    with pytest.raises(ValueError, match="step_order must be 'gradient_first'"):
+        take_one_step(engine._block(), engine, 1.0, "shrink_first")
+    engine.clocks = np.ones((4, engine.width))
+    with pytest.raises(ValueError, match="clocks must have 1 column"):
+        take_one_step(engine._block(), engine, 1.0)
+    with pytest.raises(ValueError, match="clocks must have 1 column"):
+        bring_current(engine._block(), engine.clocks)
+    if kind is OutputsInMaxGroups:
+        with pytest.raises(TypeError, match="stamps must be an array"):
+            Block(engine.kind, engine.cells, engine.width)
+
+
+@pytest.mark.parametrize("norm", NORMS)
+def test_an_overflow_is_reported(norm):
+    """Weights whose norm overflows do not pass for weights."""
+    engine = GROUPED_OUTPUTS[norm](1, 2, FoBoS())
+    engine.load_rows(np.full((2, 1), 1e308), np.zeros(2))
+    with np.errstate(all="ignore"):
+        finite = engine._is_finite_at(np.array([0]))
+    assert finite == (norm == "max")
+    engine.cells[:] = np.inf
+    assert not engine._is_finite_at(np.array([0]))
+
+
+# --- what is broken on purpose is caught -------------------------------------------------------
+
+
+class ShrinksEachWeight(PlainGroupsOnClock):
+    """Takes the shift off every weight in place of the norm."""
+
+    def load(self, j):
+        return [
+            math.copysign(max(abs(v) - self.shift, 0.0) * self.scale, v) for v in self.stored[j]
+        ]
+
+
+class NormOfTheFirstWeight(PlainGroupsOnClock):
+    """Shrinks by the first weight alone."""
+
+    def load(self, j):
+        z = self.stored[j]
+        size = abs(z[0])
+        share = max(size - self.shift, 0.0) / size if size else 0.0
+        return [v * share * self.scale for v in z]
+
+
+class StoresWithoutTheShift(PlainGroupsOnClock):
+    """A row that is stored now is shrunk for the time before."""
+
+    def store(self, j, row):
+        self.stored[j] = [v / self.scale for v in row]
+
+
+class RebaseForgetsTheShift(PlainGroupsOnClock):
+    """Sets the clock to its start and leaves the rows as they are."""
+
+    def advance(self, eta):
+        super().advance(eta)
+        if self.shift * self.scale > 0.01:
+            self.scale, self.shift = 1.0, 0.0
+
+
+class ForgetsThePendingShrink(PlainGroupsWithStamps):
+    """Reads a row as it was stored."""
+
+    def load(self, j):
+        return [v * self.scale for v in self.stored[j]]
+
+
+class ThresholdWithoutTheScale(PlainGroupsWithStamps):
+    """Takes the mass off the row as of now in place of the row in units of the scale."""
+
+    def load(self, j):
+        row = [v * self.scale for v in self.stored[j]]
+        return max_prox(row, self.shift - self.stamps[j])
+
+
+class StampsAreNotSet(PlainGroupsWithStamps):
+    """Takes the shrinks of a row again at every touch."""
+
+    def store(self, j, row):
+        self.stored[j] = [v / self.scale for v in row]
+
+
+class LevelOfTheLargestAlone(PlainGroupsWithStamps):
+    """Takes all of the mass off the largest weight."""
+
+    def load(self, j):
+        z, missed = self.stored[j], self.shift - self.stamps[j]
+        at = max(max(map(abs, z)) - missed, 0.0)
+        return [max(min(v, at), -at) * self.scale for v in z]
+
+
+class CompiledWeightByWeight(OutputsOnClock):
+    """The engine without groups."""
+
+    def __init__(self, n_features, n_outputs, rule, dtype, wear):
+        super().__init__(n_features, n_outputs, dtype, wear)
+
+
+class CompiledSweepsTheClockAlone(OutputsInL2Groups):
+    """Sets the clock to its start and leaves the rows as they are."""
+
+    def _sweep(self):
+        self.clocks[0], self.clocks[1:] = 1.0, 0.0
+
+
+class CompiledLosesStamps(OutputsInMaxGroups):
+    """Forgets the pending shrinks of all rows before every chunk."""
+
+    def learn(self, *arguments):
+        self.stamps[:] = self.clocks[2]
+        super().learn(*arguments)
+
+
+class CompiledKeepsStampsInASweep(OutputsInMaxGroups):
+    """Stamps from before the sweep stay."""
+
+    def _sweep(self):
+        stamps = self.stamps.copy()
+        super()._sweep()
+        self.stamps[:] = stamps
+
+
+BROKEN_FORMS = [
+    ShrinksEachWeight,
+    NormOfTheFirstWeight,
+    StoresWithoutTheShift,
+    RebaseForgetsTheShift,
+    ForgetsThePendingShrink,
+    ThresholdWithoutTheScale,
+    StampsAreNotSet,
+    LevelOfTheLargestAlone,
+]
+BROKEN_ENGINES = [
+    ("l2", CompiledWeightByWeight),
+    ("max", CompiledWeightByWeight),
+    ("l2", CompiledSweepsTheClockAlone),
+    ("max", CompiledLosesStamps),
+    ("max", CompiledKeepsStampsInASweep),
+]
+
+
+def assert_caught(norm, check):
+    """The property ``check``, run on problems with the norm, fails as an assertion."""
+
+    @settings(
+        max_examples=1000,
+        phases=[Phase.generate],
+        deadline=None,
+        database=None,
+        derandomize=True,
+        suppress_health_check=list(HealthCheck),
+        report_multiple_bugs=False,
+    )
+    @given(problem=group_problems([norm]))
+    def property_holds(problem):
+        check(problem)
+
+    with pytest.raises(AssertionError, match="away from the dense twin"):
+        property_holds()
+
+
+@pytest.mark.parametrize("form", BROKEN_FORMS, ids=lambda form: form.__name__)
+def test_a_broken_form_is_caught(form):
+    """The property finds each of the ways in which a lazy group goes wrong."""
+    assert_caught(form.norms[0], lambda problem: assert_plain_matches(problem, form))
+
+
+@pytest.mark.parametrize(("norm", "kind"), BROKEN_ENGINES)
+def test_a_broken_engine_is_caught(norm, kind):
+    """The property sees through the compiled kernel as well."""
+    assert_caught(
+        norm,
+        lambda problem: assert_compiled_matches(problem, problem.engine(wear=RESTLESS, kind=kind)),
+    )
+
+
+def test_every_norm_has_its_parts():
+    """A form in plain Python, a proximal map and an engine."""
+    assert set(PLAIN_FORMS) == set(PROXES) == set(GROUPED_OUTPUTS)
+    assert all(form.norms == (norm,) for norm, form in PLAIN_FORMS.items())
