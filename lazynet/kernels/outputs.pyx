@@ -1138,6 +1138,7 @@ def losses_on(
     """
     cdef Py_ssize_t n_steps = order.shape[0], step = first, touched = 0, k, c, label
     cdef Py_ssize_t n = targets.n_outputs, width = block.width, n_clocks = 1
+    cdef int turn = 0
     cdef Status status = FINISHED
     cdef const OutputOps* output_ops = output_ops_for(block.level)
     cdef WideWeights weights = block.weights
@@ -1187,11 +1188,16 @@ def losses_on(
             status = visit(&at, examples, numbers, n_steps, step)
             if status != FINISHED:
                 break
-            if not unpack_row(&rows[0], &at.now, examples, block):
+            if step == first and not unpack_row(&rows[turn], &at.now, examples, block):
+                status = OUT_OF_MEMORY
+                break
+            if not unpack_row(&rows[1 - turn], &at.following, examples, block):
                 status = OUT_OF_MEMORY
                 break
             fetch_row(&examples.csr, examples.wide_values, examples.wide_indices, at.ahead)
-            block.ops.dot(&weights, &rows[0].row, scratch.predictions)
+            block.ops.dot(
+                &weights, &rows[turn].row, &rows[1 - turn].row, scratch.predictions
+            )
             for k in range(n):
                 if on_clock:
                     c = k if n_clocks > 1 else 0
@@ -1209,6 +1215,7 @@ def losses_on(
             for k in range(n):
                 losses[k] += scratch.losses[k]
             touched += (at.now.length + 1) * width
+            turn = 1 - turn
             step += 1
             if touched > PATIENCE:
                 status = PAUSED
