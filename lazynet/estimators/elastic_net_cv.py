@@ -414,9 +414,9 @@ class LazyNetClassifierCV(SparseClassifier, _ElasticNetGrid):
     class_weight : dict, "balanced" or None, default=None
         The importance of a row by its class, in the loss of held-out rows too.
     dtype : {"float64", "float32"} or None, default=None
-        The type of the weights during the search.  None: float32, which needs half the memory and
-        time, where the chosen setting is trained anew; float64 where its column is taken.  A model
-        that is trained anew always has float64.
+        The type of the weights during the search.  None: float32, which needs half the memory of
+        float64 and less time, where the chosen setting is trained anew; float64 where its column is
+        taken.  A model that is trained anew always has float64.
     random_state : int, RandomState or None, default=None
         Seed of the shuffling and of the held-out share.
     n_jobs : int or None, default=None
