@@ -91,7 +91,7 @@ class Columns(Problems):
         return np.ascontiguousarray(self.numbers[:, number])
 
     def block(self, first: int, n_outputs: int) -> Targets:
-        numbers = np.ascontiguousarray(self.numbers, dtype=np.float64)
+        numbers = np.require(self.numbers, np.float64, ["C", "A"])
         return Targets(first, n_outputs, numbers=numbers)
 
     def _only(self, rows: NDArray[np.int64]) -> Columns:

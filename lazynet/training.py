@@ -541,7 +541,6 @@ class OutputsLearner:
         last = self.engine.rows(last=True) if self.engine.averaging else weights
         return total / n, total / n + penalty, int(np.count_nonzero(last))
 
-
     def _penalty(self, weights: NDArray[np.float64]) -> float:
         sums = np.array([weight_sums(row) for row in weights])
         penalty = self.plan.penalty

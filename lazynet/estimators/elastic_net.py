@@ -900,7 +900,7 @@ class LazyNetClassifier(SparseClassifier, _ElasticNetModel):
 
     Attributes
     ----------
-    coef_ : ndarray or CSR matrix, (1, n_features), (n_classes, n_features) or (n_labels, n_features)
+    coef_ : ndarray or CSR matrix of shape (1, n_features), (n_classes, ...) or (n_labels, ...)
         The weights; with ``average``, the averages of the weights.  Assign an array to change the
         model.
     intercept_ : ndarray of shape (1,), (n_classes,) or (n_labels,)

@@ -192,6 +192,10 @@ def run(
                 proposal.pull = steps.pull[step]
             prefetch(examples.targets + at.ahead)
 
+            if averaged and past.n >= past.room:
+                # Nothing of the step is taken yet, or a sweep has interrupted it.
+                status = WORN_OUT
+                break
             if fields[PENDING] == 1.0:
                 # The first half of this step was taken before the sweep.
                 move = move_of_intercept = fields[PENDING_MOVE]

@@ -206,6 +206,10 @@ cdef class Examples:
                 self.sizes = &numbers[0]
             else:
                 self.importances = &numbers[0]
+        # A held buffer keeps arrays of other kinds than NumPy's in place.
+        self.owners += tuple(
+            memoryview(array) for array in (targets, importances, sizes) if array is not None
+        )
 
     def at_level(self, int level):
         """Use the loops of a lower vector level, 0 the generic one; returns the level in use.
@@ -399,14 +403,14 @@ cdef class Steps(Visited):
         self.check_lengths(named, self.order.shape[0], "as order")
         self.keep_predictions(predictions)
         arrays = (order, rates, keep, keep_low, pull, counts, predictions)
-        self.pins = (arrays, pinned(arrays))
+        held = None if predictions is None else memoryview(predictions)
+        self.pins = (arrays, pinned(arrays), held)
 
     def __len__(self):
         return self.order.shape[0]
 
     def with_predictions(self, predictions):
         """The same steps, which store their predictions in another array."""
-        arrays, _ = self.pins
         return Steps(*self.pins[0][:6], predictions)
 
     def row(self, Py_ssize_t step):

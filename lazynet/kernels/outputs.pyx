@@ -72,7 +72,7 @@ from .from_data cimport (
     save_from_data,
 )
 from .losses cimport LOG_LOSS, N_LOSSES, loss_slope, loss_value
-from .rows cimport Csr, Past, Room, Row, make_room
+from .rows cimport Csr, Past, Room, Row, make_room, read_once
 
 cdef extern from "wide.h" nogil:
     enum:
@@ -248,8 +248,21 @@ cdef dict ROWS_OF_NUMBERS = {
 }
 
 
+# The greatest number of outputs, 2 ** 58 where addresses have 64 bits and 2 ** 26 where they have
+# 32: sums and small multiples of it fit a Py_ssize_t.
+cdef Py_ssize_t GREATEST_WIDTH = <Py_ssize_t> 1 << (8 * sizeof(Py_ssize_t) - 6)
+
+
+cdef int code_of(str kind) except -1:
+    """What wide.h calls the kind."""
+    if kind not in KINDS:
+        raise ValueError(f"kind must be one of {', '.join(sorted(KINDS))}, got {kind!r}")
+    return KINDS[kind]
+
+
 def numbers(str kind not None):
     """How many numbers a weight has."""
+    code_of(kind)
     return ROWS_OF_NUMBERS[kind]
 
 
@@ -260,6 +273,7 @@ cdef enum TargetsForm:
     SHARED   # a target for each row, the same for all outputs
 
 
+@cython.final  # its own methods are then called directly
 @cython.binding(False)  # a method then checks the type of self
 cdef class Targets:
     """The targets of a block of outputs for every row of X.
@@ -282,9 +296,17 @@ cdef class Targets:
         self, Py_ssize_t first, Py_ssize_t n_outputs, labels=None, starts=None, positives=None,
         numbers=None, shared=None,
     ):
-        if first < 0 or n_outputs < 1:
-            raise ValueError(
-                f"first and n_outputs must not be negative, got {first} and {n_outputs}"
+        if not 0 <= first <= GREATEST_WIDTH:
+            raise ValueError(f"first must lie between 0 and {GREATEST_WIDTH}, got {first}")
+        if not 1 <= n_outputs <= GREATEST_WIDTH:
+            raise ValueError(f"n_outputs must lie between 1 and {GREATEST_WIDTH}, got {n_outputs}")
+        if (starts is None) != (positives is None):
+            raise TypeError("starts and positives must be given together")
+        forms = [form is not None for form in (labels, starts, numbers, shared)]
+        if sum(forms) != 1:
+            raise TypeError(
+                "exactly one of labels, starts with positives, numbers and shared must be given, "
+                f"got {sum(forms)} of them"
             )
         self.first, self.n_outputs = first, n_outputs
         given = (labels, starts, positives, numbers, shared)
@@ -292,9 +314,11 @@ cdef class Targets:
         if labels is not None:
             self.form, self.labels = LABELS, labels
             self.n_rows = self.labels.shape[0]
+            check_aligned("labels", &self.labels[0] if self.n_rows else NULL)
         elif shared is not None:
             self.form, self.shared = SHARED, shared
             self.n_rows = self.shared.shape[0]
+            check_vector("shared", self.shared, self.n_rows)
         elif numbers is not None:
             self.form, self.numbers = NUMBERS, numbers
             self.n_rows = self.numbers.shape[0]
@@ -302,16 +326,34 @@ cdef class Targets:
                 raise ValueError(
                     f"numbers must have {first + n_outputs} columns, got {self.numbers.shape[1]}"
                 )
+            check_matrix("numbers", self.numbers, self.n_rows, self.numbers.shape[1])
         else:
             self.form, self.starts, self.positives = POSITIVES, starts, positives
-            self.n_rows = self.starts.shape[0] - 1
-            if self.n_rows < 0:
+            if self.starts.shape[0] == 0:
                 raise ValueError("starts must not be empty")
+            self.n_rows = self.starts.shape[0] - 1
+            check_aligned("starts", &self.starts[0])
+            check_aligned("positives", &self.positives[0] if self.positives.shape[0] else NULL)
 
-    cdef Py_ssize_t fill(self, Py_ssize_t row, double* y) noexcept nogil:
-        """y <- the targets of the row; returns the place of its label in the block, or -1."""
-        cdef Py_ssize_t k
-        cdef int64_t label, place, start, stop
+    cdef Py_ssize_t place_of(self, int64_t label) noexcept nogil:
+        """Where the block has the output with this number; -1 where it has none."""
+        if label < self.first or label - self.first >= self.n_outputs:
+            return -1
+        return <Py_ssize_t> (label - self.first)
+
+    cdef Py_ssize_t begin_of(self, Py_ssize_t row) noexcept nogil:
+        """Where the positives of a row begin, and those of the row before end."""
+        # Another thread may be writing to the array: each bound is read once and checked.
+        return <Py_ssize_t> min(
+            max(read_once(&self.starts[row]), <int64_t> 0), <int64_t> self.positives.shape[0]
+        )
+
+    cdef Py_ssize_t fill(self, Py_ssize_t row, double* y, double* touched) noexcept nogil:
+        """y <- the targets of the row; returns the place of its label in the block, or -1.
+
+        Adds the entries of ``positives`` that were visited to ``touched``.
+        """
+        cdef Py_ssize_t k, label, place, start, stop
         if self.form == NUMBERS:
             for k in range(self.n_outputs):
                 y[k] = self.numbers[row, self.first + k]
@@ -323,16 +365,16 @@ cdef class Targets:
         for k in range(self.n_outputs):
             y[k] = -1.0
         if self.form == LABELS:
-            label = self.labels[row] - self.first
-            if 0 <= label < self.n_outputs:
+            label = self.place_of(read_once(&self.labels[row]))
+            if label >= 0:
                 y[label] = 1.0
-                return label
-            return -1
-        start, stop = max(self.starts[row], 0), min(self.starts[row + 1], self.positives.shape[0])
+            return label
+        start, stop = self.begin_of(row), self.begin_of(row + 1)
         for place in range(start, stop):
-            label = self.positives[place] - self.first
-            if 0 <= label < self.n_outputs:
+            label = self.place_of(read_once(&self.positives[place]))
+            if label >= 0:
                 y[label] = 1.0
+        touched[0] += <double> max(stop - start, <Py_ssize_t> 0)
         return -1
 
 
@@ -347,11 +389,14 @@ cdef class OwnSteps:
     cdef object pins
 
     def __cinit__(self, rates not None, keep not None, keep_low not None, pull not None):
-        self.rates, self.keep, self.keep_low, self.pull = rates, keep, keep_low, pull
-        for name, array in (("keep", keep), ("keep_low", keep_low), ("pull", pull)):
-            if array.shape != rates.shape:
-                raise ValueError(f"{name} must have the shape {rates.shape}, got {array.shape}")
+        cdef const double[:, ::1] numbers
         self.pins = pinned((rates, keep, keep_low, pull)), (rates, keep, keep_low, pull)
+        self.rates, self.keep, self.keep_low, self.pull = rates, keep, keep_low, pull
+        for name, array in (
+            ("rates", rates), ("keep", keep), ("keep_low", keep_low), ("pull", pull)
+        ):
+            numbers = array
+            check_matrix(name, numbers, self.rates.shape[0], self.rates.shape[1])
 
 
 @cython.binding(False)  # a method then checks the type of self
@@ -367,44 +412,49 @@ cdef class Block:
     cdef bint wide
     cdef WideWeights weights
     cdef const WideOps* ops
+    # Held, because the memory of an array of the standard library moves as it grows.
+    cdef double[:, ::1] wide_cells
+    cdef float[:, ::1] narrow_cells
+    cdef double[::1] stamped
     cdef object pins
 
     def __cinit__(self, str kind not None, cells not None, Py_ssize_t width, stamps=None):
-        cdef const double[:, ::1] wide_cells
-        cdef const float[:, ::1] narrow_cells
-        cdef double[::1] stamped
-        if kind not in KINDS:
-            raise ValueError(f"kind must be one of {', '.join(sorted(KINDS))}, got {kind!r}")
-        self.kind, self.code, self.width = kind, KINDS[kind], width
+        self.kind, self.code, self.width = kind, code_of(kind), width
+        if not isinstance(cells, np.ndarray):
+            raise TypeError(f"cells must be an array, got {type(cells).__name__}")
+        if cells.dtype not in (np.float32, np.float64):
+            raise TypeError(f"cells must be float32 or float64, got {cells.dtype}")
         self.wide = cells.dtype == np.float64
         line = LINE // (8 if self.wide else 4)
-        if width < line or width % line:
-            raise ValueError(f"width must be a multiple of {line}, got {width}")
+        if not line <= width <= GREATEST_WIDTH or width % line:
+            raise ValueError(
+                f"width must be a multiple of {line} up to {GREATEST_WIDTH}, got {width}"
+            )
         if not cells.flags.writeable:
             raise ValueError("cells must be writeable")
+        self.pins = pinned((cells, stamps)), (cells, stamps)
         self.weights.width = width
         self.weights.stride = width * <Py_ssize_t> ROWS_OF_NUMBERS[kind]
         if self.wide:
-            wide_cells = cells
-            self.n_features = wide_cells.shape[0]
-            columns = wide_cells.shape[1]
-            self.weights.cells = <void*> &wide_cells[0, 0] if self.n_features else NULL
+            self.wide_cells = cells
+            self.n_features, columns = self.wide_cells.shape[0], self.wide_cells.shape[1]
         else:
-            narrow_cells = cells
-            self.n_features = narrow_cells.shape[0]
-            columns = narrow_cells.shape[1]
-            self.weights.cells = <void*> &narrow_cells[0, 0] if self.n_features else NULL
+            self.narrow_cells = cells
+            self.n_features, columns = self.narrow_cells.shape[0], self.narrow_cells.shape[1]
         if columns != self.weights.stride:
             raise ValueError(f"cells must have {self.weights.stride} columns, got {columns}")
+        self.weights.cells = self.weights.stamps = NULL
+        if self.n_features and self.wide:
+            self.weights.cells = &self.wide_cells[0, 0]
+        elif self.n_features:
+            self.weights.cells = &self.narrow_cells[0, 0]
         check_aligned("cells", self.weights.cells, 8 if self.wide else 4)
-        self.weights.stamps = NULL
         if self.code == ADAGRAD or self.code == GROUP_MAX:
             if stamps is None:
                 raise TypeError("stamps must be an array with an entry per feature, got None")
-            stamped = stamps
-            check_vector("stamps", stamped, self.n_features)
-            self.weights.stamps = &stamped[0] if self.n_features else NULL
-        self.pins = pinned((cells, stamps)), (cells, stamps)
+            self.stamped = stamps
+            check_vector("stamps", self.stamped, self.n_features)
+            self.weights.stamps = &self.stamped[0] if self.n_features else NULL
         self.at_level(highest_level())
 
     def at_level(self, int level):
@@ -536,7 +586,7 @@ cdef int check_run(
 ) except -1:
     if block.n_features != examples.csr.n_columns:
         raise ValueError(
-            f"cells must have {examples.csr.n_columns} rows, got {block.n_features}"
+            f"block must have cells for {examples.csr.n_columns} features, got {block.n_features}"
         )
     if targets.n_rows != examples.csr.n_rows:
         raise ValueError(
@@ -554,6 +604,12 @@ cdef int check_run(
 cdef inline bint on_the_clock(Block block) noexcept:
     """Whether a sweep of the kind takes the scales and shifts of clocks."""
     return block.code == CLOCK or block.code == GROUP_L2 or block.code == GROUP_MAX
+
+
+cdef int check_softmax(Targets targets) except -1:
+    if targets.form != LABELS:
+        raise ValueError("targets must be labels where softmax is asked for")
+    return 0
 
 
 def run_on_clock(
@@ -576,14 +632,15 @@ def run_on_clock(
 ):
     """Take the steps from ``first`` on; returns how the call ended and the first step not taken."""
     cdef Csr* csr = &examples.csr
-    cdef Py_ssize_t n_steps = steps.order.shape[0], step = first, touched = 0, k, c
+    cdef Py_ssize_t n_steps = steps.order.shape[0], step = first, k, c
     cdef Py_ssize_t n = targets.n_outputs, width = block.width, n_clocks = clocks.shape[1], label
     cdef int turn = 0
     cdef Status status = FINISHED
     cdef bint adaptive = task.tuning.adaptive, averaged = average is not None
     cdef bint has_own = own_steps is not None, has_strengths = strengths is not None, pending
+    cdef bint unpacked
     cdef const OutputOps* output_ops = output_ops_for(block.level)
-    cdef double importance, rate, size = 0.0, omega
+    cdef double importance, rate, size = 0.0, omega, touched = 0.0
     cdef const double* keep = NULL
     cdef const double* keep_low = NULL
     cdef const double* pull = NULL
@@ -603,18 +660,24 @@ def run_on_clock(
     cdef double* shrinks = NULL   # keep, keep_low and pull of each output, where computed here
     check_run(block, examples, targets, task, losses)
     if not (block.code == AVERAGED_CLOCK if averaged else on_the_clock(block)):
-        raise ValueError(f"kind must be that of a clock, got {block.kind!r}")
+        raise ValueError(f"block must be of the kind of a clock, got {block.kind!r}")
     if block.code != CLOCK and n_clocks != 1:
-        raise ValueError(f"clocks must have 1 column for {block.kind!r}, got {n_clocks}")
+        raise ValueError(f"clocks must have 1 column for a block of {block.kind!r}, got {n_clocks}")
     if block.code in (GROUP_L2, GROUP_MAX) and task.shrink_first:
-        raise ValueError("step_order must be 'gradient_first' for weights in groups")
+        raise ValueError("task must not shrink first where the weights of a feature are a group")
     if n_clocks != 1 and n_clocks != width:
         raise ValueError(f"clocks must have 1 column or {width}, got {n_clocks}")
     check_matrix("clocks", clocks, N_CLOCK_ROWS, n_clocks)
     check_matrix("own", own, N_OWN_ROWS, width)
     check_vector("scalars", scalars, N_SCALARS)
-    if n_clocks == 1 and (has_own or adaptive):
-        raise ValueError("clocks must have a column per output where the steps of outputs differ")
+    if has_own and adaptive:
+        raise ValueError("own_steps must not be given where rates are computed from the rows")
+    if (n_clocks == 1) == (has_own or adaptive):
+        raise ValueError(
+            "clocks must have a column per output where the steps of outputs differ, else 1 column"
+        )
+    if softmax:
+        check_softmax(targets)
     if softmax and adaptive:
         raise ValueError("softmax must not be asked for with rates computed from the rows")
     if has_own:
@@ -666,16 +729,22 @@ def run_on_clock(
         begin_visits(&at)
         begin_unpacked(rows)
         while step < n_steps:
+            # The next row is unpacked with each row, unless it could not be loaded then.
+            unpacked = at.loaded
             status = visit(&at, examples, order, n_steps, step)
             if status != FINISHED:
                 break
-            if step == first and not unpack_row(&rows[turn], &at.now, examples, block):
+            if not unpacked and not unpack_row(&rows[turn], &at.now, examples, block):
                 status = OUT_OF_MEMORY
                 break
             if not unpack_row(&rows[1 - turn], &at.following, examples, block):
                 status = OUT_OF_MEMORY
                 break
             fetch_row(csr, examples.wide_values, examples.wide_indices, at.ahead)
+            if averaged and past.n >= past.room:
+                # There is no room for one more iterate, also not for that of a pending step.
+                status = WORN_OUT
+                break
             if has_own:
                 keep, keep_low = &own_steps.keep[step, 0], &own_steps.keep_low[step, 0]
                 pull = &own_steps.pull[step, 0]
@@ -694,7 +763,7 @@ def run_on_clock(
                 if adaptive:
                     size = examples.sizes[at.number]
                     if scalars[PENDING] == 0.0:
-                        targets.fill(at.number, scratch.targets)
+                        targets.fill(at.number, scratch.targets, &touched)
                         for k in range(width):
                             shrinks[k], shrinks[width + k], shrinks[2 * width + k] = 1.0, 0.0, 0.0
                         for k in range(n):
@@ -724,7 +793,7 @@ def run_on_clock(
                     scratch.predictions[k] = (
                         scratch.predictions[k] * clock.scale[c] + intercepts[k]
                     )
-                label = targets.fill(at.number, scratch.targets)
+                label = targets.fill(at.number, scratch.targets, &touched)
                 importance = importance_of(examples, at.number)
                 find_slopes(&scratch, output_ops, task, softmax, n, label, importance)
                 if adaptive:
@@ -804,7 +873,7 @@ def run_on_clock(
                     add_to(&own[INTERCEPT_SUM, k], &own[INTERCEPT_SUM_LOW, k],
                            omega * intercepts[k])
             scalars[WORK] += <double> at.now.length
-            touched += (at.now.length + 1) * width
+            touched += (<double> at.now.length + 1.0) * <double> width
             turn = 1 - turn
             step += 1
             if beyond_limits(&extremes, task) or (
@@ -873,7 +942,7 @@ def bring_current(Block block, double[:, ::1] clocks not None):
     cdef Clocks clock
     cdef WideWeights weights = block.weights
     if not on_the_clock(block):
-        raise ValueError(f"kind must be 'clock' or that of groups, got {block.kind!r}")
+        raise ValueError(f"block must be of the kind 'clock' or of groups, got {block.kind!r}")
     if n_clocks != 1 and (block.code != CLOCK or n_clocks != block.width):
         raise ValueError(f"clocks must have 1 column or {block.width}, got {n_clocks}")
     check_matrix("clocks", clocks, N_CLOCK_ROWS, n_clocks)
@@ -908,7 +977,9 @@ cdef const Kind* kind_of(Block block) except NULL:
         return &FTRL_KIND
     if block.code == RDA:
         return &RDA_KIND
-    raise ValueError(f"kind must be that of a rule with a state of its own, got {block.kind!r}")
+    raise ValueError(
+        f"block must be of the kind of a rule with a state of its own, got {block.kind!r}"
+    )
 
 
 cdef Py_ssize_t count_of(const char* const* names) noexcept:
@@ -991,20 +1062,22 @@ def run_cells(
 ):
     """Take the steps from ``first`` on; returns how the call ended and the first step not taken."""
     cdef const Kind* kind = kind_of(block)
-    cdef Py_ssize_t n_steps = steps.order.shape[0], step = first, touched = 0, k, label
+    cdef Py_ssize_t n_steps = steps.order.shape[0], step = first, k, label
     cdef Py_ssize_t n = targets.n_outputs, width = block.width
     cdef int turn = 0
     cdef Status status = FINISHED
     cdef const OutputOps* output_ops = output_ops_for(block.level)
     cdef WideWeights weights = block.weights
     cdef bint adds_intercept = task.fit_intercept or kind.frozen_intercept
-    cdef bint fits_intercept = task.fit_intercept, asks = False, measures
-    cdef double importance, cushion = task.wear.largest_cushion, size
+    cdef bint fits_intercept = task.fit_intercept, asks = False, measures, unpacked
+    cdef double importance, cushion = task.wear.largest_cushion, size, touched = 0.0
     cdef Visit at
     cdef Unpacked[2] rows
     cdef Scratch scratch
     cdef char* rules
     check_run(block, examples, targets, task, losses)
+    if softmax:
+        check_softmax(targets)
     rules = rules_of(block, settings, fields)
     cdef size_t each = kind.size
     cdef Head* rule = <Head*> rules
@@ -1026,10 +1099,12 @@ def run_cells(
         begin_unpacked(rows)
         show_numbers(block, &weights, &scratch, rules)
         while step < n_steps:
+            # The next row is unpacked with each row, unless it could not be loaded then.
+            unpacked = at.loaded
             status = visit(&at, examples, order, n_steps, step)
             if status != FINISHED:
                 break
-            if step == first and not unpack_row(&rows[turn], &at.now, examples, block):
+            if not unpacked and not unpack_row(&rows[turn], &at.now, examples, block):
                 status = OUT_OF_MEMORY
                 break
             if not unpack_row(&rows[1 - turn], &at.following, examples, block):
@@ -1057,7 +1132,7 @@ def run_cells(
             if adds_intercept:
                 for k in range(n):
                     scratch.predictions[k] += (<Head*> (rules + k * each)).intercept
-            label = targets.fill(at.number, scratch.targets)
+            label = targets.fill(at.number, scratch.targets, &touched)
             importance = importance_of(examples, at.number)
             find_slopes(&scratch, output_ops, task, softmax, n, label, importance)
             if not (all_finite(scratch.predictions, n) and all_finite(scratch.slopes, n)):
@@ -1072,7 +1147,7 @@ def run_cells(
                     rules + k * each, scratch.slopes[k] if fits_intercept else 0.0, 1.0, 0.0,
                     cushion,
                 )
-            touched += (at.now.length + 1) * width
+            touched += (<double> at.now.length + 1.0) * <double> width
             turn = 1 - turn
             step += 1
             if touched > PATIENCE:
@@ -1097,7 +1172,7 @@ def sweep_adagrad(
     cdef char* rules
     cdef AdaGradRule* adagrad
     if block.code != ADAGRAD:
-        raise ValueError(f"kind must be 'adagrad', got {block.kind!r}")
+        raise ValueError(f"block must be of the kind 'adagrad', got {block.kind!r}")
     rules = rules_of(block, settings, fields)
     adagrad = <AdaGradRule*> rules
     if not make_scratch(&scratch, block.width):
@@ -1136,13 +1211,14 @@ def losses_on(
 
     No step is taken.  AdaGrad's weights of the rows are brought current, which changes no weight.
     """
-    cdef Py_ssize_t n_steps = order.shape[0], step = first, touched = 0, k, c, label
+    cdef Py_ssize_t n_steps = order.shape[0], step = first, k, c, label
     cdef Py_ssize_t n = targets.n_outputs, width = block.width, n_clocks = 1
     cdef int turn = 0
     cdef Status status = FINISHED
     cdef const OutputOps* output_ops = output_ops_for(block.level)
     cdef WideWeights weights = block.weights
-    cdef bint on_clock = block.code == CLOCK
+    cdef bint on_clock = block.code == CLOCK, unpacked
+    cdef double touched = 0.0
     cdef Visit at
     cdef Unpacked[2] rows
     cdef Scratch scratch
@@ -1185,10 +1261,12 @@ def losses_on(
         else:
             show_numbers(block, &weights, &scratch, rules)
         while step < n_steps:
+            # The next row is unpacked with each row, unless it could not be loaded then.
+            unpacked = at.loaded
             status = visit(&at, examples, numbers, n_steps, step)
             if status != FINISHED:
                 break
-            if step == first and not unpack_row(&rows[turn], &at.now, examples, block):
+            if not unpacked and not unpack_row(&rows[turn], &at.now, examples, block):
                 status = OUT_OF_MEMORY
                 break
             if not unpack_row(&rows[1 - turn], &at.following, examples, block):
@@ -1208,13 +1286,13 @@ def losses_on(
                     if block.code == RDA:
                         scratch.predictions[k] *= (<RDARule*> rules)[k].scale
                     scratch.predictions[k] += (<Head*> (rules + k * each)).intercept
-            label = targets.fill(at.number, scratch.targets)
+            label = targets.fill(at.number, scratch.targets, &touched)
             find_slopes(
                 &scratch, output_ops, task, False, n, label, importance_of(examples, at.number)
             )
             for k in range(n):
                 losses[k] += scratch.losses[k]
-            touched += (at.now.length + 1) * width
+            touched += (<double> at.now.length + 1.0) * <double> width
             turn = 1 - turn
             step += 1
             if touched > PATIENCE:

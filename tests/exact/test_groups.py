@@ -388,7 +388,7 @@ def test_rules_other_than_fobos_are_refused(kind, rule):
 def test_the_kernel_refuses_what_it_cannot_do(kind):
     """Another order of the step, a clock for each output, and missing stamps."""
     engine = kind(1, 2, FoBoS())
-    with pytest.raises(ValueError, match="step_order must be 'gradient_first'"):
+    with pytest.raises(ValueError, match="task must not shrink first"):
         take_one_step(engine._block(), engine, 1.0, "shrink_first")
     engine.clocks = np.ones((4, engine.width))
     with pytest.raises(ValueError, match="clocks must have 1 column"):

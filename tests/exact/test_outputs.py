@@ -137,7 +137,7 @@ def test_the_softmax_equals_its_twin_after_every_step(rule, data):
     codes = np.random.default_rng(data.draw(st.integers(0, 9))).integers(
         0, n_classes, len(problem.y)
     )
-    targets = Classes(codes, n_classes, None).block(0, n_classes)
+    targets = Targets(0, n_classes, labels=codes)
     examples = examples_of(chosen, problem.X, None, problem.importances)
     twin = DenseSoftmax(twins_of(problem, chosen, n_classes))
     nudged = DenseSoftmax(twins_of(problem, chosen, n_classes))

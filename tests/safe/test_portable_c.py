@@ -15,8 +15,9 @@ STRICT += ["-Wno-unused-function", "-Wno-unknown-pragmas"]
 
 
 @pytest.mark.skipif(GCC is None, reason="needs gcc")
-def test_rows_are_standard_c(tmp_path):
-    """rows.c compiles without extensions, as for a compiler that does not call itself GCC or Clang.
+@pytest.mark.parametrize("source", ["rows.c", "wide.c"])
+def test_loops_are_standard_c(source, tmp_path):
+    """The loops compile without extensions where the compiler calls itself neither GCC nor Clang.
 
     Visual C++ is such a compiler.  The system's headers still see GCC.
     """
@@ -28,6 +29,6 @@ def test_rows_are_standard_c(tmp_path):
     lines = [f'#include "cells/{kind}.h"' for kind in kinds]
     lines += ["#ifndef LAZYNET_FOR_KINDS", f"#define LAZYNET_FOR_KINDS(DO, ...) {lists}", "#endif"]
     (copy / "every_kind.h").write_text("\n".join([*lines, ""]))
-    command = [GCC, *STRICT, "-fsyntax-only", f"-I{copy}", str(copy / "rows.c")]
+    command = [GCC, *STRICT, "-fsyntax-only", f"-I{copy}", str(copy / source)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-3000:]

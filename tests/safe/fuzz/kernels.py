@@ -14,18 +14,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lazynet.kernels import cells
 from lazynet.kernels.averages import Average
 from lazynet.kernels.batches import Batches, Merger
 from lazynet.kernels.examples import Examples, Steps, Task
 from lazynet.kernels.newton import WorkingSet
+from lazynet.kernels.outputs import Block, OwnSteps, Targets
 from lazynet.kernels.stabilised import Records
+from safe.fuzz import outputs
 from safe.fuzz.alarm import stopped_after
 from safe.fuzz.disguises import DISGUISES, fenced, overlapping
 from safe.fuzz.ledger import Ledger
 from safe.fuzz.note import note
 from safe.fuzz.oracle import judged
-from safe.fuzz.recipes import FUNCTIONS, KINDS, RECIPES, Arguments, Parts, call
+from safe.fuzz.recipes import FUNCTIONS, KINDS, RECIPES, Arguments, Parts, call, names_held
 
 NAMES = sorted(FUNCTIONS)
 #: How each class is made anew from sound parts.
@@ -38,6 +39,9 @@ PARTS_OF: dict[type, Callable[[Parts], Arguments]] = {
     Average: Parts.past,
     Records: Parts.record_arrays,
     WorkingSet: Parts.columns,
+    Targets: outputs.targets,
+    OwnSteps: outputs.own_steps,
+    Block: outputs.block,
 }
 ODD_INTEGERS = [-1, 1, 7, 2**31 - 1, 2**31, -(2**31), 2**62, -(2**63), 2**63 - 1, 2**63, 2**64,
                 10**30]  # fmt: skip
@@ -54,9 +58,8 @@ def generate(random: np.random.Generator, ledger: Ledger) -> None:
     given = RECIPES[name](parts)
     words = ["data", "indices", "indptr", "step", "row", "records", "examples", "steps", "task",
              "average", "l1", "features", "name", "start", "model", *given]  # fmt: skip
-    if "kind" in given:
-        # Numbers among the settings and fields have names of their own.
-        words += [*cells.settings(given["kind"]), *cells.fields(given["kind"])]
+    # Numbers among the settings and fields have names of their own.
+    words += names_held(given)
     how = []
     for _ in range(random.choice([0, 1, 1, 1, 2]) if given else 0):
         key = str(random.choice(list(given)))
@@ -80,7 +83,7 @@ def generate(random: np.random.Generator, ledger: Ledger) -> None:
             # NaN in, NaN out: a kernel computes with the numbers that it is given.
             finite=False,
         )
-        use_again(given, f"{name}, {', '.join(how)}")
+        use_again(given, f"{name}, {', '.join(how)}", random)
 
 
 def replace(given: Arguments, key: str, parts: Parts) -> str:
@@ -98,7 +101,8 @@ def replace(given: Arguments, key: str, parts: Parts) -> str:
 def another_number(old: Any, random: np.random.Generator) -> tuple[Any, str]:
     """Something else in place of a number or of the name of a kind."""
     if isinstance(old, str) and random.random() < 0.5:
-        new = KINDS[random.integers(len(KINDS))]
+        kinds = sorted({*KINDS, *outputs.KINDS})
+        new = kinds[random.integers(len(kinds))]
     elif random.random() < 0.3:
         new = NO_NUMBERS[random.integers(len(NO_NUMBERS))]
     elif isinstance(old, float):
@@ -166,6 +170,7 @@ def another_object(old: Any, parts: Parts, same_kind: bool) -> tuple[Any, str]:
         return other(**PARTS_OF[other](parts)), f"a {other.__name__}"
     if choice == 2:
         parts.n, parts.d, parts.k = (int(n) for n in random.integers(1, 12, size=3))
+        parts.n_outputs, parts.narrow = int(random.integers(1, 40)), bool(random.integers(2))
         return kind(**PARTS_OF[kind](parts)), "of other sizes"
     if choice == 3:
         # A second time, with smaller parts, and perhaps with parts that are refused.
@@ -209,7 +214,7 @@ def spoil_what_is_held(given: Arguments, random: np.random.Generator) -> str:
     return f"{key}.{name} resized to {size}"
 
 
-def use_again(given: Arguments, how: str) -> None:
+def use_again(given: Arguments, how: str, random: np.random.Generator) -> None:
     """Touch whatever the call may have left in a bad state."""
     for value in given.values():
         note(f"{type(value).__name__} used once more after {how}")
@@ -224,6 +229,8 @@ def use_again(given: Arguments, how: str) -> None:
                 repr(value.features)
             elif isinstance(value, WorkingSet):
                 use_columns(value, len(value))
+            else:
+                outputs.use(value, Parts(random, np.array))
         except (TypeError, ValueError, AttributeError):
             continue
 

@@ -115,7 +115,7 @@ def rows_and_targets(
 def called(model: Any, method: str, X: Any, y: Any, **options: Any) -> Any:
     """Call a method with those of the arguments that it takes."""
     takes = arguments_of(model, method)
-    given = {"y": y, **options}
+    given = {"y": y, "k": 1, **options}
     if "classes" in takes and "classes" not in given and not hasattr(model, "classes_"):
         given["classes"] = np.unique(y)
     return getattr(model, method)(X, **{name: given[name] for name in takes if name in given})

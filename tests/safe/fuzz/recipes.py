@@ -24,6 +24,7 @@ from lazynet.kernels.newton import WorkingSet
 from lazynet.kernels.stabilised import Records
 from lazynet.losses import get_loss
 from lazynet.schedules import FromData
+from safe.fuzz import outputs
 
 #: Lets a recipe lay out its arrays: fenced, or anywhere.
 Place = Callable[[NDArray[Any]], NDArray[Any]]
@@ -36,12 +37,19 @@ SWEPT = ("adagrad",)
 IN_BATCHES = sorted(
     row.engine.kind for row in ALGORITHMS.values() if row.engine and row.rule.takes_batches
 )
+#: Functions and classes that are listed once for each of several variants.
+VARIANTS: dict[str, tuple[str, ...]] = {
+    "cells.sweep": SWEPT,
+    "cells.run_batches": tuple(IN_BATCHES),
+    **outputs.VARIANTS,
+}
 
 
 def kernel_functions() -> dict[str, Callable[..., Any]]:
     """Every function, class and method that the kernels offer, by name.
 
-    A function of several kinds of cells is listed once for every kind, as ``cells.run rda``.
+    A function of several kinds of cells is listed once for every kind, as ``cells.run rda``, and
+    what ``VARIANTS`` names once for every variant.
     """
     found: dict[str, Callable[..., Any]] = {}
     for module in pkgutil.iter_modules(lazynet.kernels.__path__):
@@ -53,16 +61,19 @@ def kernel_functions() -> dict[str, Callable[..., Any]]:
                 kernel.__name__
             ):
                 continue
+            full = f"{module.name}.{name}"
+            if full in VARIANTS:
+                found.update({f"{full} {variant}": offered for variant in VARIANTS[full]})
+            elif inspect.isclass(offered) or (
+                callable(offered) and "kind" not in inspect.signature(offered).parameters
+            ):
+                found[full] = offered
+            elif callable(offered):
+                found.update({f"{full} {kind}": offered for kind in KINDS})
             if inspect.isclass(offered):
-                found[f"{module.name}.{name}"] = offered
                 for method, function in vars(offered).items():
                     if not method.startswith("_") and callable(function):
-                        found[f"{module.name}.{name}.{method}"] = function
-            elif callable(offered) and "kind" in inspect.signature(offered).parameters:
-                kinds = {"sweep": SWEPT, "run_batches": IN_BATCHES}.get(name, KINDS)
-                found.update({f"{module.name}.{name} {kind}": offered for kind in kinds})
-            elif callable(offered):
-                found[f"{module.name}.{name}"] = offered
+                        found[f"{full}.{method}"] = function
     return found
 
 
@@ -74,6 +85,8 @@ class Parts:
         self.n, self.d = int(random.integers(1, 9)), int(random.choice([1, 2, 5, 9, 33]))
         self.k = int(random.integers(1, 20))
         self.wide = bool(random.integers(2))
+        # Of blocks of several outputs: how many there are, and whether their weights are float32.
+        self.n_outputs, self.narrow = int(random.integers(1, 40)), bool(random.integers(2))
 
     def reals(self, *shape: int, least: float = -2.0) -> NDArray[np.float64]:
         """Numbers of ordinary size."""
@@ -454,6 +467,7 @@ RECIPES: dict[str, Callable[[Parts], Arguments]] = {
         )
         for kind in IN_BATCHES
     },
+    **outputs.RECIPES,
     "averages.Average": Parts.past,
     "averages.read": lambda p: dict(cells=p.reals(p.d, 2), fields=p.clock_fields(),
                                     weights=p.reals(p.d)),
@@ -559,6 +573,13 @@ RECIPES: dict[str, Callable[[Parts], Arguments]] = {
     "tables.run": _tables_run,
     "tables.read": lambda p: dict(**_tables(p), current=p.reals(p.d)),
 }  # fmt: skip
+
+
+def names_held(given: Arguments) -> list[str]:
+    """Names of the numbers among the settings and fields of a rule, which errors may name."""
+    block = given.get("block")
+    kind = block.kind if isinstance(block, outputs.Block) else given.get("kind")
+    return [*cells.settings(kind), *cells.fields(kind)] if kind in KINDS else []
 
 
 def call(name: str, given: Arguments) -> Any:
