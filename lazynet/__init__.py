@@ -39,11 +39,12 @@ if TYPE_CHECKING:
     from lazynet.estimators.dual_net import DualNetClassifier, DualNetRegressor
     from lazynet.estimators.dual_net_cv import DualNetClassifierCV, DualNetRegressorCV
     from lazynet.estimators.elastic_net import LazyNetClassifier, LazyNetRegressor
+    from lazynet.estimators.elastic_net_cv import LazyNetClassifierCV, LazyNetRegressorCV
     from lazynet.estimators.stabilised import StabilisedSGDClassifier
     from lazynet.forms import Clock, Dense, Rescaled, Tables
     from lazynet.importances import Balanced
     from lazynet.losses import EpsilonInsensitive, Huber, SquaredEpsilonInsensitive
-    from lazynet.path_figures import plot_choice, plot_path
+    from lazynet.path_figures import plot_choice, plot_grid, plot_path
     from lazynet.paths import NetPath, net_path
     from lazynet.penalties import ElasticNet
     from lazynet.rules.adagrad import AdaGrad
@@ -96,7 +97,9 @@ _ROOMS = {
     "InverseSqrt": "lazynet.schedules",
     "InverseTime": "lazynet.schedules",
     "LazyNetClassifier": "lazynet.estimators.elastic_net",
+    "LazyNetClassifierCV": "lazynet.estimators.elastic_net_cv",
     "LazyNetRegressor": "lazynet.estimators.elastic_net",
+    "LazyNetRegressorCV": "lazynet.estimators.elastic_net_cv",
     "NetPath": "lazynet.paths",
     "Optimal": "lazynet.schedules",
     "Pegasos": "lazynet.schedules",
@@ -116,6 +119,7 @@ _ROOMS = {
     "VerificationReport": "lazynet.checks.verify",
     "net_path": "lazynet.paths",
     "plot_choice": "lazynet.path_figures",
+    "plot_grid": "lazynet.path_figures",
     "plot_path": "lazynet.path_figures",
     "plot_selection": "lazynet.selection",
     "selection_stability": "lazynet.selection",
@@ -153,7 +157,9 @@ __all__ = [
     "InverseSqrt",
     "InverseTime",
     "LazyNetClassifier",
+    "LazyNetClassifierCV",
     "LazyNetRegressor",
+    "LazyNetRegressorCV",
     "NetPath",
     "Optimal",
     "Pegasos",
@@ -171,6 +177,7 @@ __all__ = [
     "__version__",
     "net_path",
     "plot_choice",
+    "plot_grid",
     "plot_path",
     "plot_selection",
     "selection_stability",

@@ -6,14 +6,35 @@ penalty first, and one for the folds.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.model_selection import check_cv
 
-from lazynet.params import as_array
+from lazynet.data import unusable
+from lazynet.importances import total_of
+from lazynet.params import Special, as_array, check_integer, shown
+
+
+def _check_cv(name: str, value: Any) -> Any:
+    if hasattr(value, "split") and not isinstance(value, str):
+        return value
+    if isinstance(value, Iterable) and not isinstance(value, (str, np.ndarray)):
+        return value
+    try:
+        return check_integer(name, value, 2)
+    except TypeError:
+        raise TypeError(
+            f"{name} must be a number of folds, a splitter of scikit-learn or a list of pairs of "
+            f"rows, got {shown(value)}"
+        ) from None
+
+
+#: The kind of the parameter ``cv``.
+FOLDS = Special(check=_check_cv, optional=True)
 
 
 @dataclass(frozen=True)
@@ -22,6 +43,49 @@ class Fold:
 
     train: NDArray[np.int64]
     test: NDArray[np.int64]
+
+
+def folds_of(
+    cv: Any,
+    y: NDArray[Any],
+    groups: Any,
+    problems: Sequence[tuple[NDArray[np.float64], NDArray[np.float64] | None]],
+    classes: NDArray[Any] | None,
+) -> list[Fold]:
+    """The checked folds of a parameter ``cv``; each can be learned from and judged by.
+
+    ``problems`` are targets and importances; ``classes`` is None for a regression.
+    """
+    n = len(y)
+    for _, weights in problems:
+        if weights is not None:
+            total_of(weights)  # refuses sums that no fold can be judged by
+    with unusable("cv"):
+        if cv is None or isinstance(cv, int) or hasattr(cv, "split"):
+            splitter = check_cv(cv, y, classifier=classes is not None)
+            splits = list(splitter.split(np.zeros((n, 1)), y, groups))
+        else:
+            splits = list(cv)
+    folds = check_folds(splits, n)
+    for number, fold in enumerate(folds):
+        for side, given in (("learn from", fold.train), ("hold out", fold.test)):
+            if any(s is not None and not s[given].any() for _, s in problems):
+                raise ValueError(
+                    f"cv must give rows of a weight above 0 to {side}, and its split {number} "
+                    f"has none"
+                )
+        if classes is None:
+            continue
+        weights = problems[0][1]
+        kept = fold.train if weights is None else fold.train[weights[fold.train] > 0]
+        missing = np.setdiff1d(classes, y[kept])
+        if len(missing):
+            raise ValueError(
+                f"cv must give rows of every class to learn from, of a weight above 0, and its "
+                f"split {number} has none of {missing[0]}: take fewer folds, leave rare "
+                f"classes out, or give them a weight above 0 by class_weight and sample_weight"
+            )
+    return folds
 
 
 def check_folds(splits: Sequence[Any], n_rows: int) -> list[Fold]:

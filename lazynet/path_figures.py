@@ -30,6 +30,15 @@ def _penalties(
 
 
 def _penalty_axis(axes: Any, name: str, penalties: NDArray[np.float64]) -> None:
+    if not penalties.max() > 0:
+        axes.set_xlabel(name)
+        return
+    if penalties.min() == 0:
+        # A logarithm has no 0: the axis is linear up to the smallest strength.
+        axes.set_xscale("symlog", linthresh=penalties[penalties > 0].min())
+        axes.xaxis.set_inverted(True)
+        axes.set_xlabel(f"{name}, from the largest penalty to the smallest")
+        return
     if np.ptp(penalties) == 0:
         # A single penalty has no range that matplotlib could take its limits from.
         axes.set_xlim(penalties.max() / 2, penalties.max() * 2)
@@ -150,3 +159,82 @@ def plot_choice(model: Any) -> Figure:
         _count_axis(bottom, counts.max())
         _penalty_axis(bottom, name, penalties)
     return figure
+
+
+def plot_grid(model: Any) -> Figure:
+    """The loss and the nonzeros of a grid of settings against the penalty, and the loss by epoch.
+
+    ``model`` is a fitted :class:`LazyNetClassifierCV` or :class:`LazyNetRegressorCV`.  A line has
+    the settings that differ only in l1, each at the epoch of its least loss; with one epoch there
+    are no curves by epoch.  Needs matplotlib (``pip install lazynet-linear[plots]``).
+
+    >>> from lazynet import LazyNetRegressorCV
+    >>> X = np.random.default_rng(0).standard_normal((60, 5))
+    >>> model = LazyNetRegressorCV(scoring="progressive", random_state=0).fit(X, X[:, 0])
+    >>> [axes.get_title(loc="left") for axes in plot_grid(model).axes]
+    ['mean progressive loss', 'number of weights that are not 0, after the last epoch']
+    """
+    if not hasattr(model, "rate_factors_"):
+        raise TypeError(
+            f"plot_grid needs a fitted LazyNetClassifierCV or LazyNetRegressorCV, "
+            f"got {type(model).__name__}"
+        )
+    name, penalties = _penalties(model.l1s_, model.l2s_)
+    others = np.column_stack([model.l1s_ if name == "l2" else model.l2s_, model.rate_factors_])
+    counts = model.nonzeros_.mean(axis=-1)
+    epochs = model.curves_.argmin(axis=1)
+    if model.scoring is not None:
+        epochs[:] = 0  # the first epoch judges
+    places = np.arange(len(penalties)), epochs
+    means, errors = model.curves_[places], model.standard_errors_[places]
+    what = f"mean {'progressive loss' if model.scoring else 'loss of held-out rows'}"
+    if np.isfinite(errors).any():
+        what += ", with one standard error"
+    n_epochs, best = model.curves_.shape[1], model.best_index_
+    figure = new_figure("plot_grid", 6.4, 5.0 if n_epochs == 1 else 7.4)
+    with styled():
+        if n_epochs == 1:
+            top, bottom = figure.subplots(2, 1, height_ratios=[2.2, 1])
+        else:
+            top, bottom, curves = figure.subplots(3, 1, height_ratios=[2.2, 1, 2.2])
+            for row, curve in enumerate(model.curves_):
+                line = dict(color="black", zorder=4) if row == best else dict(color=PALE)
+                curves.plot(np.arange(1, n_epochs + 1), curve, linewidth=0.8, **line)
+            curves.set_xlabel("epoch; the setting that was chosen is black")
+            curves.set_title(what.partition(",")[0] + " by epoch", loc="left")
+            _near_the_least(curves, model.curves_)
+        rest = "l1" if name == "l2" else "l2"
+        lines = list(dict.fromkeys(map(tuple, others.tolist())))
+        for number, (strength, factor) in enumerate(lines):
+            some = np.flatnonzero((others == (strength, factor)).all(axis=1))
+            parts = [f"{rest} {strength:.3g}"] * int(np.ptp(others[:, 0]) > 0)
+            parts += [f"rates times {factor:.3g}"] * int(np.ptp(others[:, 1]) > 0)
+            line = look(number) | dict(markersize=3, label=", ".join(parts) or None)
+            if np.isfinite(errors[some]).any():
+                band = means[some] - errors[some], means[some] + errors[some]
+                top.fill_between(penalties[some], *band, color=line["color"], alpha=0.18, lw=0)
+            top.plot(penalties[some], means[some], **line)
+            bottom.plot(penalties[some], counts[some], **line)
+        top.plot(
+            [penalties[best]], [means[best]], color="black", marker="*", markersize=9,
+            linestyle="", markerfacecolor="white", zorder=4,
+            label=f"chosen: {name} {penalties[best]:.3g}, {counts[best]:,.0f} weights",
+        )  # fmt: skip
+        for axes in (top, bottom):
+            axes.axvline(penalties[best], color="black", linewidth=0.8)
+            _penalty_axis(axes, name, penalties)
+        top.set_xlabel("")
+        top.set_title(what, loc="left")
+        _near_the_least(top, means)
+        top.legend(fontsize=7.5, frameon=True, framealpha=1.0, edgecolor="none")
+        bottom.set_title("number of weights that are not 0, after the last epoch", loc="left")
+        _count_axis(bottom, counts.max())
+    return figure
+
+
+def _near_the_least(axes: Any, losses: NDArray[np.float64]) -> None:
+    """Let an axis of losses end where most of the finite ones end: one may be enormous."""
+    finite = losses[np.isfinite(losses)]
+    least, most = finite.min(), np.quantile(finite, 0.9)
+    if most > least:
+        axes.set_ylim(least - 0.05 * (most - least), least + 1.3 * (most - least))

@@ -22,11 +22,12 @@ def split(
     fraction: float,
     generator: np.random.RandomState,
     strata: NDArray[np.intp] | None = None,
+    otherwise: str = "set early_stopping=False",
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The rows to train on and the rows to hold out, each in rising order.
 
     ``strata`` holds the number of each row's class; every class keeps its share up to rounding, and
-    at least one row to train on.
+    at least one row to train on.  ``otherwise`` is the advice of an error to hold out no row.
 
     >>> classes = np.array([0, 0, 0, 0, 0, 0, 1, 1, 1, 1])
     >>> rows, held_out = split(10, 0.5, np.random.RandomState(0), classes)
@@ -41,7 +42,7 @@ def split(
         classes = "" if strata is None else f" in {np.count_nonzero(sizes)} classes"
         raise ValueError(
             f"validation_fraction={fraction:g} of {n_rows} rows{classes} leaves too few rows to "
-            f"train on: pass more rows, lower validation_fraction, or set early_stopping=False"
+            f"train on: pass more rows, lower validation_fraction, or {otherwise}"
         )
     shares = wanted * sizes / n_rows
     counts = np.minimum(np.floor(shares).astype(np.int64), room)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
@@ -12,16 +12,14 @@ import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
-from sklearn.base import is_classifier
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import get_scorer, get_scorer_names
-from sklearn.model_selection import check_cv
 from sklearn.utils.validation import check_is_fitted
 
-from lazynet.choice import Fold, Point, best_and_sparsest, check_folds, means_and_errors
+from lazynet.choice import FOLDS, Fold, Point, best_and_sparsest, folds_of, means_and_errors
 from lazynet.data import unusable, usable_rows
 from lazynet.estimators.base import SparseClassifier, SparseLinear, SparseRegressor, helpful
-from lazynet.importances import CLASS_WEIGHT, check_sample_weight, importances, total_of
+from lazynet.importances import CLASS_WEIGHT, check_sample_weight, importances
 from lazynet.kernels.losses import values_and_slopes
 from lazynet.losses import MINIMISED_LOSS, Loss, LossLike
 from lazynet.minimise import Minimiser, Minimum, Problem, why_late
@@ -34,7 +32,6 @@ from lazynet.params import (
     Special,
     as_float,
     check_array,
-    check_integer,
     check_number,
     is_number,
     shown,
@@ -55,20 +52,6 @@ def _check_ratios(name: str, value: Any) -> tuple[float, ...]:
     if ratios.ndim > 1 or not ratios.size:
         raise ValueError(f"{name} must be a list of numbers, got {shown(value)}")
     return tuple(check_number(name, ratio, least=0, most=1) for ratio in ratios.tolist())
-
-
-def _check_cv(name: str, value: Any) -> Any:
-    if hasattr(value, "split") and not isinstance(value, str):
-        return value
-    if isinstance(value, Iterable) and not isinstance(value, (str, np.ndarray)):
-        return value
-    try:
-        return check_integer(name, value, 2)
-    except TypeError:
-        raise TypeError(
-            f"{name} must be a number of folds, a splitter of scikit-learn or a list of pairs of "
-            f"rows, got {shown(value)}"
-        ) from None
 
 
 def _check_scoring(name: str, value: Any) -> Callable[..., float]:
@@ -146,7 +129,7 @@ class _ChosenNet(SparseLinear):
         l2s=STRENGTHS,
         n_points=N_POINTS,
         smallest=SMALLEST,
-        cv=Special(check=_check_cv, optional=True),
+        cv=FOLDS,
         scoring=Special(check=_check_scoring, optional=True),
         one_standard_error=FLAG,
         tol=POSITIVE,
@@ -188,40 +171,12 @@ class _ChosenNet(SparseLinear):
 
     def _folds(self, p: SimpleNamespace, rows: _Rows, groups: Any) -> list[Fold]:
         """The checked folds; each can be learned from and judged by."""
-        n = rows.X.shape[0]
-        for _, weights in rows.problems:
-            if weights is not None:
-                total_of(weights)  # refuses sums that no fold can be judged by
-        with unusable("cv"):
-            if p.cv is None or isinstance(p.cv, int) or hasattr(p.cv, "split"):
-                splitter = check_cv(p.cv, rows.y, classifier=is_classifier(self))
-                splits = list(splitter.split(np.zeros((n, 1)), rows.y, groups))
-            else:
-                splits = list(p.cv)
-        folds = check_folds(splits, n)
+        folds = folds_of(p.cv, rows.y, groups, rows.problems, rows.classes)
         if p.one_standard_error and len(folds) == 1:
             raise ValueError(
                 "one_standard_error=True needs at least two splits from cv: one has no "
                 "standard error"
             )
-        for number, fold in enumerate(folds):
-            for side, given in (("learn from", fold.train), ("hold out", fold.test)):
-                if any(s is not None and not s[given].any() for _, s in rows.problems):
-                    raise ValueError(
-                        f"cv must give rows of a weight above 0 to {side}, and its split {number} "
-                        f"has none"
-                    )
-            if rows.classes is None:
-                continue
-            weights = rows.problems[0][1]
-            kept = fold.train if weights is None else fold.train[weights[fold.train] > 0]
-            missing = np.setdiff1d(rows.classes, rows.y[kept])
-            if len(missing):
-                raise ValueError(
-                    f"cv must give rows of every class to learn from, of a weight above 0, and its "
-                    f"split {number} has none of {missing[0]}: take fewer folds, leave rare "
-                    f"classes out, or give them a weight above 0 by class_weight and sample_weight"
-                )
         return folds
 
     # --- training -------------------------------------------------------------------------

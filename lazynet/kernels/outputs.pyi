@@ -64,6 +64,7 @@ def run_on_clock(
     own_steps: OwnSteps | None = None,
     rates: NDArray[np.float64] | None = None,
     average: Average | None = None,
+    strengths: NDArray[np.float64] | None = None,
 ) -> tuple[int, int]: ...
 def sweep_clock(
     block: Block, clocks: NDArray[np.float64], scalars: NDArray[np.float64]
@@ -85,3 +86,16 @@ def run_cells(
 def sweep_adagrad(
     block: Block, settings: NDArray[np.float64], fields: NDArray[np.float64]
 ) -> None: ...
+def losses_on(
+    block: Block,
+    examples: Examples,
+    targets: Targets,
+    order: NDArray[np.int64],
+    task: Task,
+    losses: NDArray[np.float64],
+    first: int,
+    clocks: NDArray[np.float64] | None = None,
+    own: NDArray[np.float64] | None = None,
+    settings: NDArray[np.float64] | None = None,
+    fields: NDArray[np.float64] | None = None,
+) -> tuple[int, int]: ...

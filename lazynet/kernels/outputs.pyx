@@ -49,6 +49,7 @@ from .examples cimport (
     Status,
     Steps,
     Task,
+    Tuning,
     Visit,
     begin_visits,
     check_aligned,
@@ -222,6 +223,13 @@ cdef enum:
     INTERCEPT_SUM = 2
     INTERCEPT_SUM_LOW = 3
     N_OWN_ROWS = 4
+
+# The columns of the strengths that differ from output to output.
+cdef enum:
+    OWN_L1 = 0
+    OWN_L2 = 1
+    OWN_LARGEST_RATE = 2
+    N_STRENGTHS = 3
 
 #: Bytes to which a row of weights is filled up.
 LINE_BYTES = LINE
@@ -619,6 +627,8 @@ def run_on_clock(
     OwnSteps own_steps=None,      # rates and shrinks of each output
     double[:, ::1] rates=None,    # IN/OUT: what rates computed from the rows depend on
     Average average=None,         # IN/OUT: the past of the one clock, where iterates are averaged
+    const double[:, ::1] strengths=None,  # l1, l2 and the largest rate of each output, where rates
+                                          # are computed from the rows; else those of the task
 ):
     """Take the steps from ``first`` on; returns how the call ended and the first step not taken."""
     cdef Csr* csr = &examples.csr
@@ -627,7 +637,8 @@ def run_on_clock(
     cdef int turn = 0
     cdef Status status = FINISHED
     cdef bint adaptive = task.tuning.adaptive, averaged = average is not None
-    cdef bint has_own = own_steps is not None, pending, unpacked
+    cdef bint has_own = own_steps is not None, has_strengths = strengths is not None, pending
+    cdef bint unpacked
     cdef const OutputOps* output_ops = output_ops_for(block.level)
     cdef double importance, rate, size = 0.0, omega, touched = 0.0
     cdef const double* keep = NULL
@@ -645,6 +656,7 @@ def run_on_clock(
     cdef Scratch scratch
     cdef FromData* states = NULL
     cdef Proposal proposal
+    cdef Tuning tuning = task.tuning   # of the output at hand
     cdef double* shrinks = NULL   # keep, keep_low and pull of each output, where computed here
     check_run(block, examples, targets, task, losses)
     if not (block.code == AVERAGED_CLOCK if averaged else on_the_clock(block)):
@@ -674,6 +686,8 @@ def run_on_clock(
         if rates is None:
             raise ValueError("rates must be given where they are computed from the rows")
         check_matrix("rates", rates, n, N_FROM_DATA_FIELDS)
+        if has_strengths:
+            check_matrix("strengths", strengths, n, N_STRENGTHS)
         if examples.sizes == NULL and csr.n_rows > 0:
             raise ValueError("examples must have sizes where rates are computed from the rows")
     if not 0 <= first < n_steps:
@@ -784,8 +798,11 @@ def run_on_clock(
                 find_slopes(&scratch, output_ops, task, softmax, n, label, importance)
                 if adaptive:
                     for k in range(n):
+                        if has_strengths:
+                            tuning.l1, tuning.l2 = strengths[k, OWN_L1], strengths[k, OWN_L2]
+                            tuning.largest_rate = strengths[k, OWN_LARGEST_RATE]
                         propose(
-                            &proposal, &states[k], &task.tuning, task.loss, task.epsilon,
+                            &proposal, &states[k], &tuning, task.loss, task.epsilon,
                             task.fit_intercept, size, importance, scratch.targets[k],
                             scratch.predictions[k],
                         )
@@ -1172,3 +1189,117 @@ def sweep_adagrad(
             ADAGRAD_KIND.end(rules + k * ADAGRAD_KIND.size, &fields[k, 0])
         free(scratch.predictions)
         free(rules)
+
+
+# --- losses of rows that are not learned from --------------------------------------------------
+
+
+def losses_on(
+    Block block,
+    Examples examples,
+    Targets targets,
+    const int64_t[::1] order not None,
+    Task task,
+    double[::1] losses not None,     # IN/OUT: the sums of importance times loss
+    Py_ssize_t first,
+    const double[:, ::1] clocks=None,      # of outputs on the clock ...
+    const double[:, ::1] own=None,
+    const double[:, ::1] settings=None,    # ... or of a rule with a state of its own
+    const double[:, ::1] fields=None,
+):
+    """Add up the losses on the rows ``order``; returns how the call ended and the first row left.
+
+    No step is taken.  AdaGrad's weights of the rows are brought current, which changes no weight.
+    """
+    cdef Py_ssize_t n_steps = order.shape[0], step = first, k, c, label
+    cdef Py_ssize_t n = targets.n_outputs, width = block.width, n_clocks = 1
+    cdef int turn = 0
+    cdef Status status = FINISHED
+    cdef const OutputOps* output_ops = output_ops_for(block.level)
+    cdef WideWeights weights = block.weights
+    cdef bint on_clock = block.code == CLOCK, unpacked
+    cdef double touched = 0.0
+    cdef Visit at
+    cdef Unpacked[2] rows
+    cdef Scratch scratch
+    cdef char* rules = NULL
+    cdef size_t each = 0
+    check_run(block, examples, targets, task, losses)
+    if on_clock:
+        if clocks is None or own is None:
+            raise TypeError("clocks and own must be given for outputs on the clock")
+        n_clocks = clocks.shape[1]
+        if n_clocks != 1 and n_clocks != width:
+            raise ValueError(f"clocks must have 1 column or {width}, got {n_clocks}")
+        check_matrix("clocks", clocks, N_CLOCK_ROWS, n_clocks)
+        check_matrix("own", own, N_OWN_ROWS, width)
+    else:
+        if settings is None or fields is None:
+            raise TypeError("settings and fields must be given for a rule with a state of its own")
+        rules = rules_of(block, settings, fields)
+        each = kind_of(block).size
+    if n_steps:
+        try:
+            check_aligned("order", &order[0])
+        except BaseException:
+            free(rules)
+            raise
+    if not 0 <= first < n_steps:
+        free(rules)
+        return <int> FINISHED, n_steps
+    if not make_scratch(&scratch, width):
+        free(rules)
+        raise MemoryError(f"no memory for the predictions of {width} outputs")
+    cdef const int64_t* numbers = &order[0]
+    with nogil:
+        begin_visits(&at)
+        begin_unpacked(rows)
+        if on_clock:
+            weights.numbers = scratch.numbers
+            for k in range(width):
+                scratch.numbers[NOW_SHIFT * width + k] = clocks[SHIFT, k if n_clocks > 1 else 0]
+        else:
+            show_numbers(block, &weights, &scratch, rules)
+        while step < n_steps:
+            # The next row is unpacked with each row, unless it could not be loaded then.
+            unpacked = at.loaded
+            status = visit(&at, examples, numbers, n_steps, step)
+            if status != FINISHED:
+                break
+            if not unpacked and not unpack_row(&rows[turn], &at.now, examples, block):
+                status = OUT_OF_MEMORY
+                break
+            if not unpack_row(&rows[1 - turn], &at.following, examples, block):
+                status = OUT_OF_MEMORY
+                break
+            fetch_row(&examples.csr, examples.wide_values, examples.wide_indices, at.ahead)
+            block.ops.dot(
+                &weights, &rows[turn].row, &rows[1 - turn].row, scratch.predictions
+            )
+            for k in range(n):
+                if on_clock:
+                    c = k if n_clocks > 1 else 0
+                    scratch.predictions[k] = (
+                        scratch.predictions[k] * clocks[SCALE, c] + own[INTERCEPT, k]
+                    )
+                else:
+                    if block.code == RDA:
+                        scratch.predictions[k] *= (<RDARule*> rules)[k].scale
+                    scratch.predictions[k] += (<Head*> (rules + k * each)).intercept
+            label = targets.fill(at.number, scratch.targets, &touched)
+            find_slopes(
+                &scratch, output_ops, task, False, n, label, importance_of(examples, at.number)
+            )
+            for k in range(n):
+                losses[k] += scratch.losses[k]
+            touched += (<double> at.now.length + 1.0) * <double> width
+            turn = 1 - turn
+            step += 1
+            if touched > PATIENCE:
+                status = PAUSED
+                break
+        end_visits(&at)
+        end_unpacked(rows)
+        free(scratch.predictions)
+        free(rules)
+    return <int> status, step

@@ -282,10 +282,12 @@ STEP_ORDER = table(step_order=Choice(accepted=STEP_ORDERS))
 def collected(pulls: NDArray[np.float64], period: int, first: int) -> NDArray[np.float64]:
     """The pull of one step in ``period`` steps, times ``period``; 0 at all other steps.
 
+    The last axis is that of the steps.
+
     >>> collected(np.array([1.0, 2.0, 3.0, 4.0]), 2, first=0)
     array([0., 4., 0., 8.])
     """
-    due = (np.arange(first, first + len(pulls)) + 1) % period == 0
+    due = (np.arange(first, first + pulls.shape[-1]) + 1) % period == 0
     return np.where(due, period * pulls, 0.0)
 
 

@@ -32,7 +32,7 @@ ROOMS = [
     ("stalls",),
     ("checks",),
     ("path_figures",),
-    ("choice", "estimators", "paths", "stepper"),
+    ("choice", "estimators", "grids", "paths", "stepper"),
     ("selection", "testing"),
 ]
 WORDS = {"params", "losses", "penalties", "schedules", "averages", "forms", "rules"}

@@ -30,6 +30,7 @@ VARIANTS = {
     "outputs.Block": KINDS,
     "outputs.Targets": FORMS,
     "outputs.run_cells": RULES,
+    "outputs.losses_on": ("clock", *RULES),
     "outputs.run_on_clock": RUNS,
 }
 
@@ -124,11 +125,25 @@ def run_on_clock(parts: Parts, run: str) -> Arguments:
         own_steps=OwnSteps(**own_steps(parts)) if run == "of own steps" else None,
         rates=None,
         average=parts.average() if averaged else None,
+        strengths=None,
     )
     if run == "of rates from the rows":
         state = np.zeros((parts.n_outputs, outputs.FROM_DATA_FIELDS))
         given.update(task=parts.tuned_task(), softmax=False, rates=parts.place(state))
+        given["strengths"] = parts.place(parts.random.uniform(0.0, 0.1, (parts.n_outputs, 3)))
     return given
+
+
+def losses_on(parts: Parts, kind: str) -> Arguments:
+    """Arguments of ``losses_on``, for outputs on the clock or of a rule with a state."""
+    given = begun(parts, kind)
+    del given["steps"], given["softmax"]
+    given["order"] = parts.place(parts.random.integers(0, parts.n, parts.k))
+    given |= dict(clocks=None, own=None, settings=None, fields=None)
+    if kind in RULES:
+        return given | rules(parts, kind)
+    own = parts.reals(outputs.OWN_ROWS, width_of(parts))
+    return given | dict(clocks=clocks(parts, width_of(parts)), own=own)
 
 
 def rules(parts: Parts, kind: str) -> Arguments:
@@ -161,6 +176,10 @@ RECIPES: dict[str, Callable[[Parts], Arguments]] = {
     **{
         f"outputs.run_cells {kind}": lambda p, kind=kind: dict(**begun(p, kind), **rules(p, kind))
         for kind in RULES
+    },
+    **{
+        f"outputs.losses_on {kind}": lambda p, kind=kind: losses_on(p, kind)
+        for kind in ("clock", *RULES)
     },
     "outputs.Block.at_level": lambda p: dict(self=Block(**block(p)), level=0),
     "outputs.OwnSteps": own_steps,

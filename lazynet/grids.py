@@ -1,0 +1,386 @@
+"""A grid of settings that learns in one pass over X: a column of one matrix of weights for each.
+
+Settings share the rows and their order, and differ in l1, l2 and the scale of the rates.  A fold
+has a matrix of its own, whose steps leave the held-out rows out: its columns take the steps that a
+fit on the other rows, in the same order, would take.  So has each class of several.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from lazynet.choice import Fold
+from lazynet.data import as_examples
+from lazynet.engines.base import Engine
+from lazynet.engines.grid import (
+    GridOnClock,
+    add_losses,
+    column_of,
+    present_rate_of,
+)
+from lazynet.engines.outputs import (
+    AdaGradOutputs,
+    CellOutputs,
+    FTRLOutputs,
+    OutputsEngine,
+    RDAOutputs,
+)
+from lazynet.kernels import cells as cells_kernel
+from lazynet.kernels.examples import Steps, Task
+from lazynet.kernels.outputs import OwnSteps, Targets
+from lazynet.problems import Problems
+from lazynet.rules.base import Rule, collected, lost_digits
+from lazynet.schedules import Adaptive, Formula, Schedule, checked_rates, needs_scale
+from lazynet.threads import Workers
+from lazynet.training import Plan, spans
+
+#: Steps of a chunk: their rows stay in the cache while every fold visits them.
+STEPS_AT_ONCE = 2**11
+#: Settings side by side in one matrix at most, so that threads can share a large grid.  The number
+#: must not depend on the threads: the clocks of one matrix are set to their start together.
+WIDEST = 32
+#: Features whose weights are counted at once.
+_FEATURES_AT_ONCE = 2**12
+
+_OUTPUTS: dict[str, type[CellOutputs]] = {
+    kind.name: kind for kind in (AdaGradOutputs, FTRLOutputs, RDAOutputs)
+}
+# The setting of a rule that is the scale of its rates, and the power of a factor that scales it.
+_RATES = {"adagrad": ("alpha", 1), "ftrl": ("alpha", 1), "rda": ("gamma", -1)}
+
+
+class Setting(NamedTuple):
+    """What one column learns with; ``factor`` multiplies the rates of the rule.
+
+    >>> Setting(l1=0.1, l2=0.0)
+    Setting(l1=0.1, l2=0.0, factor=1.0)
+    """
+
+    l1: float
+    l2: float
+    factor: float = 1.0
+
+
+def check_offered(plan: Plan, factors: Sequence[float]) -> None:
+    """Refuse a rule or a schedule that a grid cannot have, and factors that nothing would use.
+
+    >>> from lazynet import SAGA, LazyNetClassifier
+    >>> check_offered(LazyNetClassifier(rule=SAGA())._settle().plan, [1.0])
+    Traceback (most recent call last):
+    ...
+    ValueError: rule=SAGA() cannot learn a grid of settings in one pass; accepted are 'fobos', \
+'sgd', 'truncated_gradient' without a threshold, 'rda', 'ftrl' and 'adagrad'
+    """
+    rule, schedule = plan.rule, plan.schedule
+    if rule.has_state and rule.name not in _OUTPUTS:
+        raise ValueError(
+            f"rule={rule!r} cannot learn a grid of settings in one pass; accepted are 'fobos', "
+            f"'sgd', 'truncated_gradient' without a threshold, 'rda', 'ftrl' and 'adagrad'"
+        )
+    if rule.scheduled and isinstance(schedule, Adaptive):
+        raise ValueError(
+            f"schedule={schedule!r} cannot be used for a grid of settings: it lowers the rates "
+            f"when one setting stalls, and settings stall at different times"
+        )
+    if all(factor == 1 for factor in factors):
+        return
+    if rule.scheduled and (plan.adaptive or not hasattr(schedule, "eta0")):
+        what = "computes its rates from the rows" if plan.adaptive else "has no eta0"
+        raise ValueError(
+            f"rate_factors must be 1.0 with schedule={schedule!r}, which {what}: give eta0, or "
+            f"another schedule"
+        )
+
+
+def planned(p: SimpleNamespace, settings: Sequence[Setting], eta0: float) -> list[Plan]:
+    """The plan of every setting; ``eta0`` is the largest rate that suits all rows, or the given.
+
+    Where no eta0 is given, a setting has no rate that its rule refuses, as in a fit of this setting
+    alone.
+    """
+    plans = []
+    for setting in settings:
+        plan = Plan.of(SimpleNamespace(**{**vars(p), "l1": setting.l1, "l2": setting.l2}))
+        own = eta0
+        if plan.rule.scheduled:
+            if p.eta0 is None and needs_scale(p.schedule):
+                own = min(own, plan.rule.largest_rate(plan.penalty) / 2)
+            if getattr(plan.schedule, "eta0", None) is not None and setting.factor != 1:
+                plan = plan.with_schedule(_scaled(plan.schedule, setting.factor))
+            own *= setting.factor
+        plans.append(plan.known(own, None))
+    return plans
+
+
+def _scaled(schedule: Any, factor: float) -> Schedule:
+    scaled: Schedule = replace(schedule, eta0=schedule.eta0 * factor).settled()
+    return scaled
+
+
+def scale_rates(rule: Rule, settings: NDArray[np.float64], factor: float) -> None:
+    """Multiply the rates that a rule's ``settings`` (of one output) stand for by ``factor``."""
+    name, power = _RATES[rule.name]
+    settings[cells_kernel.settings(rule.name).index(name)] *= factor**power
+
+
+def single_engine(plan: Plan, n_features: int, factor: float) -> Engine:
+    """The engine of one setting alone."""
+    engine = plan.new_engine(n_features)
+    if not plan.rule.scheduled:
+        scale_rates(plan.rule, engine.settings, factor)  # type: ignore[attr-defined]
+    return engine
+
+
+class _Block(NamedTuple):
+    """Some settings of one problem in one fold: one matrix of weights."""
+
+    fold: int
+    problem: int
+    columns: slice
+    engine: OutputsEngine
+    task: Task
+    targets: Targets
+
+
+class GridTraining:
+    """The matrices of weights of all folds and problems, and the passes that they learn in."""
+
+    def __init__(
+        self,
+        plans: Sequence[Plan],
+        settings: Sequence[Setting],
+        X: sparse.csr_matrix,
+        problems: Problems,
+        folds: Sequence[Fold],
+        sizes: NDArray[np.float64] | None,
+        dtype: Any = np.float64,
+    ) -> None:
+        self.plans, self.folds, self.n_settings = plans, folds, len(plans)
+        self.n_problems = len(problems)
+        self.importances = problems.importances
+        self.examples = as_examples(X, None, self.importances, sizes)
+        #: which rows every fold learns from; None for all rows
+        self.learned: list[NDArray[np.bool_] | None] = []
+        for fold in folds:
+            mask = np.zeros(X.shape[0], dtype=bool)
+            mask[fold.train] = True
+            self.learned.append(None if mask.all() else mask)
+        #: the number of steps that every fold has taken
+        self.taken = [0] * len(folds)
+        self.parts = [slice(*span) for span in spans(self.n_settings, WIDEST)]
+        self.blocks = [
+            self._block(number, problem, targets, part, settings, X.shape[1], dtype)
+            for number in range(len(folds))
+            for problem, (targets, _) in enumerate(problems)
+            for part in self.parts
+        ]
+        scheduled = not (plans[0].rule.has_state or plans[0].adaptive)
+        #: the rates of every part, where a schedule gives them
+        self.rates = [
+            _Rates(plans[part], block.engine.width) if scheduled else None
+            for part, block in zip(self.parts, self.blocks, strict=False)
+        ]
+
+    def _block(
+        self,
+        fold: int,
+        problem: int,
+        targets: NDArray[np.float64],
+        part: slice,
+        settings: Sequence[Setting],
+        n_features: int,
+        dtype: Any,
+    ) -> _Block:
+        plans = self.plans[part]
+        plan, n = plans[0], len(plans)
+        engine: OutputsEngine
+        if plan.rule.has_state:
+            engine = _OUTPUTS[plan.rule.name](
+                n_features, n, plan.rule, [each.penalty for each in plans], dtype, loss=plan.loss
+            )
+            for row, setting in zip(engine.settings, settings[part], strict=False):
+                scale_rates(plan.rule, row, setting.factor)
+            # An output that only fills up a line has the settings of the first.
+            engine.settings[n:] = engine.settings[0]
+        else:
+            engine = GridOnClock(n_features, n, dtype, strengths=_strengths(plans))
+        return _Block(fold, problem, part, engine, plan.task(engine), Targets(0, n, shared=targets))
+
+    def epoch(self, order: NDArray[np.int64], workers: Workers) -> NDArray[np.float64]:
+        """Visit the rows in ``order``; returns the mean losses before the updates.
+
+        The result has a row per setting and a column per fold; over several problems it is the
+        mean.
+        """
+        losses = [np.zeros(block.engine.n_outputs) for block in self.blocks]
+        counted = [0] * len(self.folds)
+        for start, stop in spans(len(order), STEPS_AT_ONCE):
+            steps: list[tuple[int, Steps, list[Any]] | None] = []
+            for fold, learned in enumerate(self.learned):
+                rows = order[start:stop]
+                rows = rows if learned is None else rows[learned[rows]]
+                steps.append(self._steps(rows, self.taken[fold]) if len(rows) else None)
+                self.taken[fold] += len(rows)
+                counted[fold] += len(rows)
+
+            def visit(number: int, steps: list[Any] = steps) -> None:
+                block = self.blocks[number]
+                if steps[block.fold] is None:
+                    return
+                t, shared, own = steps[block.fold]
+                if isinstance(block.engine, GridOnClock):
+                    block.engine.own_steps = own[self.parts.index(block.columns)]
+                block.engine.learn(
+                    self.examples, block.targets, shared, block.task, t, losses[number]
+                )
+
+            workers.each(range(len(self.blocks)), visit)
+        return self._gathered(losses) / np.maximum(counted, 1)
+
+    def _steps(self, rows: NDArray[np.int64], t: int) -> tuple[int, Steps, list[Any]]:
+        """The first step, what all settings share of these steps, and the rest by part."""
+        rows = np.ascontiguousarray(rows)
+        n = len(rows)
+        ones, zeros = np.ones(n), np.zeros(n)
+        shared = Steps(rows, ones, ones, zeros, zeros)
+        return t, shared, [None if rates is None else rates.steps(t, n) for rates in self.rates]
+
+    def held_out(self, workers: Workers) -> NDArray[np.float64]:
+        """The mean losses of the held-out rows: a row per setting, a column per fold."""
+        losses = [np.zeros(block.engine.n_outputs) for block in self.blocks]
+
+        def judge(number: int) -> None:
+            block = self.blocks[number]
+            rows = self.folds[block.fold].test
+            add_losses(block.engine, self.examples, block.targets, rows, block.task, losses[number])
+
+        workers.each(range(len(self.blocks)), judge)
+        weights = self.importances
+        counted = [
+            float(len(fold.test) if weights is None else weights[fold.test].sum())
+            for fold in self.folds
+        ]
+        return self._gathered(losses) / np.array(counted)
+
+    def _gathered(self, losses: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
+        """The sums of losses by setting and fold, as means over the problems."""
+        found = np.zeros((self.n_settings, len(self.folds)))
+        for block, sums in zip(self.blocks, losses, strict=True):
+            found[block.columns, block.fold] += sums
+        return found / self.n_problems
+
+    def nonzeros(self, workers: Workers) -> NDArray[np.int64]:
+        """The number of weights that are not 0, of all problems together, by setting and fold."""
+
+        def count(block: _Block) -> NDArray[np.int64]:
+            engine, n = block.engine, block.engine.n_outputs
+            swept = isinstance(engine, AdaGradOutputs)
+            if swept:
+                # Faster than to read the weights of one setting after the other.
+                engine.sweep()
+            found = np.zeros(n, dtype=np.int64)
+            for start, stop in spans(engine.n_features, _FEATURES_AT_ONCE):
+                workers.check()
+                some = slice(start, stop)
+                weights = engine.cells[some, :n].T if swept else engine.weights_at(some)
+                found += np.count_nonzero(weights, axis=1)
+            return found
+
+        found = np.zeros((self.n_settings, len(self.folds)), dtype=np.int64)
+        for block, counts in zip(self.blocks, workers.results(self.blocks, count), strict=True):
+            found[block.columns, block.fold] += counts
+        return found
+
+    def model(self, setting: int, fold: int = 0) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """The weights of a setting, a row for every problem, and the intercepts."""
+        columns = [
+            column_of(block.engine, setting - block.columns.start)
+            for block in self.blocks
+            if block.fold == fold and block.columns.start <= setting < block.columns.stop
+        ]
+        return np.vstack([weights for weights, _ in columns]), np.array([b for _, b in columns])
+
+    def present_rate(self, setting: int) -> float | None:
+        """The scale of the rates of a setting as of now, where they follow the rows; else None."""
+        block = self.blocks[setting // WIDEST]
+        return present_rate_of(block.engine, setting - block.columns.start)
+
+
+def _strengths(plans: Sequence[Plan]) -> NDArray[np.float64] | None:
+    """What the kernel is told of every setting where it computes the rates from the rows."""
+    if not plans[0].adaptive:
+        return None
+    return np.array(
+        [
+            (each.penalty.l1, each.penalty.l2, each.rule.largest_rate(each.penalty) / 2)
+            for each in plans
+        ]
+    )
+
+
+class _Rates:
+    """The rates and shrinks of the settings that share a matrix of weights."""
+
+    def __init__(self, plans: Sequence[Plan], width: int) -> None:
+        self.rule: Any = plans[0].rule
+        # What only fills up a line of outputs has no penalty, and so no shrink.
+        self.l1s, self.l2s = np.zeros(width), np.zeros(width)
+        self.l1s[: len(plans)] = [plan.penalty.l1 for plan in plans]
+        self.l2s[: len(plans)] = [plan.penalty.l2 for plan in plans]
+        #: the settings of every schedule
+        self.groups: list[tuple[Schedule, list[int]]] = []
+        for column, plan in enumerate(plans):
+            for schedule, columns in self.groups:
+                if _alike(schedule, plan.schedule):
+                    columns.append(column)
+                    break
+            else:
+                self.groups.append((plan.schedule, [column]))
+        self.penalties = [plan.penalty for plan in plans]
+        #: no setting refuses a rate up to this one
+        self.harmless = min(self.rule.largest_rate(penalty) for penalty in self.penalties) / 2
+
+    def steps(self, t: int, n: int) -> OwnSteps:
+        """The ``n`` steps from step ``t`` on: a row for every step, a column for every setting."""
+        rates = np.empty((n, len(self.l1s)))
+        for number, (schedule, columns) in enumerate(self.groups):
+            found = checked_rates(schedule, t, t + n)
+            if found.max(initial=0.0) > self.harmless:
+                for column in columns:
+                    self.rule.check_rates(found, self.penalties[column], t)
+            if number == 0:
+                rates[:] = found[:, None]
+            else:
+                rates[:, columns] = found[:, None]
+        shrink = self.rule.shrink(rates, self.l1s, self.l2s)
+        pull = shrink.pull
+        if self.rule.period > 1:
+            pull = np.ascontiguousarray(collected(pull.T, self.rule.period, t).T)
+        return OwnSteps(rates, shrink.keep, lost_digits(shrink), pull)
+
+
+def _alike(left: Schedule, right: Schedule) -> bool:
+    return left is right or (isinstance(left, Formula) and bool(left == right))
+
+
+def settings_of(
+    l1s: NDArray[np.float64], l2s: NDArray[np.float64], factors: Sequence[float]
+) -> list[Setting]:
+    """Every combination, the largest penalties first.
+
+    >>> settings_of(np.array([0.1, 0.2]), np.array([0.0]), [1.0])
+    [Setting(l1=0.2, l2=0.0, factor=1.0), Setting(l1=0.1, l2=0.0, factor=1.0)]
+    """
+    return [
+        Setting(l1, l2, factor)
+        for factor in factors
+        for l2 in np.sort(l2s)[::-1].tolist()
+        for l1 in np.sort(l1s)[::-1].tolist()
+    ]

@@ -1,0 +1,447 @@
+"""A setting chosen from a grid that learns in one pass: the tables and the models are the right
+ones, for folds, for a held-out share and for the progressive loss."""
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV, GroupKFold, KFold, StratifiedKFold
+from sklearn.utils.estimator_checks import parametrize_with_checks
+from support.matrices import make_data
+
+from lazynet import (
+    SAGA,
+    AdaGrad,
+    Adaptive,
+    LazyNetClassifier,
+    LazyNetClassifierCV,
+    LazyNetRegressor,
+    LazyNetRegressorCV,
+    Power,
+    Tables,
+    TruncatedGradient,
+    plot_grid,
+)
+from lazynet.grids import GridTraining
+from lazynet.validation import split
+
+EVERY_ROW_IS_A_STEP = (
+    "every row is a step, whatever its sample weight, so a row of weight 0 is not a missing row "
+    "and a row of weight 2 is not two rows (LazyNetClassifier fails this check likewise)"
+)
+FEW = dict(l1s=[0.3, 0.03, 0.003], l2s=[0.0, 0.01], cv=3, max_iter=3, dtype="float64",
+           random_state=0)  # fmt: skip
+TABLES = ("losses_", "curves_", "standard_errors_", "nonzeros_", "coef_", "intercept_", "l1s_")
+
+
+@parametrize_with_checks(
+    [
+        LazyNetClassifierCV(cv=3),
+        LazyNetRegressorCV(cv=3),
+        LazyNetClassifierCV(cv=None, validation_fraction=0.2),
+        LazyNetRegressorCV(scoring="progressive", max_iter=100),
+    ],
+    xfail_strict=True,
+    expected_failed_checks=lambda _: {
+        "check_sample_weight_equivalence_on_dense_data": EVERY_ROW_IS_A_STEP,
+        "check_sample_weight_equivalence_on_sparse_data": EVERY_ROW_IS_A_STEP,
+    },
+)
+def test_scikit_learn_check(estimator, check):
+    """The estimator keeps the conventions that scikit-learn checks."""
+    check(estimator)
+
+
+def data(n_classes=2, n=90):
+    """Sparse rows with noisy targets."""
+    X, y = make_data(n=n, d=20, n_classes=n_classes)
+    generator = np.random.default_rng(1)
+    if n_classes == 0:
+        return X, y + generator.normal(0, 1, n)
+    return X, np.where(generator.random(n) < 0.2, generator.integers(0, n_classes, n), y)
+
+
+def both(kind):
+    """The estimator of a grid, that of one setting, and data for them."""
+    if kind == "classifier":
+        return LazyNetClassifierCV, LazyNetClassifier, data()
+    return LazyNetRegressorCV, LazyNetRegressor, data(n_classes=0)
+
+
+def same_bits(left, right):
+    """Whether two arrays are the same down to the sign of a zero."""
+    return left.shape == right.shape and left.tobytes() == right.tobytes()
+
+
+def loss_of(model, X, y):
+    """The mean loss of a fitted model's predictions, by NumPy."""
+    if isinstance(model, LazyNetRegressor):
+        return np.mean((model.predict(X) - y) ** 2 / 2)
+    return np.mean(np.logaddexp(0, -model.decision_function(X) * (2.0 * y - 1)))
+
+
+# --- the tables -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["classifier", "regressor"])
+def test_the_tables_are_those_of_fits_in_every_fold(kind):
+    """Losses and nonzeros by setting, epoch and fold; the last fit is that of one setting."""
+    grid, single, (X, y) = both(kind)
+    folds = list(KFold(3, shuffle=True, random_state=0).split(X))
+    model = grid(**FEW | dict(cv=folds, tol=None)).fit(X, y)
+    assert model.losses_.shape == (6, 3, 3)
+    assert model.l1s_.tolist() == [0.3, 0.03, 0.003] * 2
+    assert model.l2s_.tolist() == [0.01] * 3 + [0.0] * 3
+    generator = np.random.RandomState(0)
+    orders = [generator.permutation(len(y)) for _ in range(3)]
+    for number, (train, test) in enumerate(folds):
+        order = np.array([order[np.isin(order, train)] for order in orders])
+        for setting in range(6):
+            options = dict(l1=model.l1s_[setting], l2=model.l2s_[setting], tol=None)
+            for epoch in range(3):
+                one = single(**options, max_iter=epoch + 1)
+                one.fit(X, y, sample_order=order[: epoch + 1])
+                expected = loss_of(one, X[test], y[test])
+                assert model.losses_[setting, epoch, number] == pytest.approx(expected, rel=1e-10)
+            assert model.nonzeros_[setting, number] == np.count_nonzero(one.coef_)
+    np.testing.assert_allclose(model.curves_, model.losses_.mean(axis=-1))
+    best, epoch = np.unravel_index(model.curves_.argmin(), model.curves_.shape)
+    assert (model.best_index_, model.best_epoch_, model.n_iter_) == (best, epoch, epoch + 1)
+    alone = single(l1=model.l1_, l2=model.l2_, max_iter=epoch + 1, tol=None, random_state=0)
+    alone.fit(X, y)
+    np.testing.assert_allclose(model.coef_, alone.coef_, rtol=1e-12)
+    assert model.eta0_ == alone.eta0_
+
+
+@pytest.mark.parametrize("kind", ["classifier", "regressor"])
+@pytest.mark.parametrize("refit", [None, False])
+def test_a_held_out_share(kind, refit):
+    """The rows are those of early stopping, and the model has learned all rows or the others."""
+    grid, single, (X, y) = both(kind)
+    options = dict(cv=None, validation_fraction=0.2, refit=refit, max_iter=6)
+    model = grid(**FEW | options).fit(X, y)
+    generator = np.random.RandomState(0)
+    train, test = split(len(y), 0.2, generator, y if kind == "classifier" else None)
+    orders = [generator.permutation(len(y)) for _ in range(6)]
+    order = np.array([order[np.isin(order, train)] for order in orders])[: model.n_iter_]
+    one = single(l1=model.l1_, l2=model.l2_, tol=None, max_iter=model.n_iter_, random_state=0)
+    one.fit(X, y, sample_order=order)
+    assert model.losses_.shape[2] == 1
+    assert np.isnan(model.standard_errors_).all()
+    assert model.curves_.min() == pytest.approx(loss_of(one, X[test], y[test]), rel=1e-10)
+    one = one if refit is False else one.fit(X, y)
+    np.testing.assert_allclose(model.coef_, one.coef_, rtol=1e-10, atol=1e-12)
+    np.testing.assert_allclose(model.intercept_, one.intercept_, rtol=1e-10)
+    assert model.eta0_ == pytest.approx(one.eta0_, rel=1e-10)
+
+
+@pytest.mark.parametrize("kind", ["classifier", "regressor"])
+@pytest.mark.parametrize("refit", [None, True])
+def test_the_progressive_loss(kind, refit):
+    """One pass: every loss is the progressive loss of a fit, and the best column is taken."""
+    grid, single, (X, y) = both(kind)
+    options = {**FEW, "scoring": "progressive", "max_iter": None, "refit": refit}
+    model = grid(**options).fit(X, y)
+    fits = [
+        single(l1=l1, l2=l2, max_iter=1, tol=None, random_state=0).fit(X, y)
+        for l1, l2 in zip(model.l1s_, model.l2s_, strict=True)
+    ]
+    losses = [one.history_[0]["progressive_loss"] for one in fits]
+    np.testing.assert_allclose(model.losses_[:, 0, 0], losses, rtol=1e-10)
+    assert model.best_index_ == np.argmin(losses)
+    assert (model.n_iter_, model.best_epoch_) == (1, 0)
+    np.testing.assert_allclose(model.coef_, fits[model.best_index_].coef_, rtol=1e-10, atol=1e-12)
+
+
+def test_the_first_epoch_chooses_by_the_progressive_loss():
+    """Later epochs predict rows that were learned from; the model has made all of them."""
+    X, y = data()
+    options = {**FEW, "scoring": "progressive", "max_iter": 5, "tol": None}
+    model = LazyNetClassifierCV(**options).fit(X, y)
+    assert model.curves_.shape == (6, 5)
+    assert model.best_index_ == model.curves_[:, 0].argmin()
+    assert model.best_index_ != model.curves_[:, -1].argmin()
+    assert (model.n_iter_, model.best_epoch_) == (5, 4)
+    one = LazyNetClassifier(l1=model.l1_, l2=model.l2_, max_iter=5, tol=None, random_state=0)
+    np.testing.assert_allclose(model.coef_, one.fit(X, y).coef_, rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("kind", ["classifier", "regressor"])
+def test_the_same_choice_as_a_search_by_scikit_learn(kind):
+    """GridSearchCV with one fit after the other, on the same rows without shuffling."""
+    grid, single, (X, y) = both(kind)
+    factors = (0.25, 1.0, 4.0)
+    options = dict(schedule="constant", eta0=0.1, max_iter=2, tol=None, shuffle=False)
+    model = grid(l1s=[0.2, 0.05, 0.01], rate_factors=factors, cv=3, dtype="float64", **options)
+    model.fit(X, y)
+    search = GridSearchCV(
+        single(**options),
+        {"eta0": [0.1 * factor for factor in factors], "l1": [0.2, 0.05, 0.01]},
+        cv=3,
+        scoring=lambda one, X, y: -loss_of(one, X, y),
+    ).fit(X, y)
+    folds = np.array([search.cv_results_[f"split{k}_test_score"] for k in range(3)]).T
+    np.testing.assert_allclose(model.losses_[:, 1], -folds, rtol=1e-10)
+
+
+def test_several_classes_have_one_setting():
+    """The losses are the means of those of each class against the rest."""
+    X, y = data(n_classes=3)
+    folds = list(StratifiedKFold(3).split(X, y))
+    model = LazyNetClassifierCV(**FEW | dict(cv=folds, tol=None)).fit(X, y)
+    each = [LazyNetClassifierCV(**FEW | dict(cv=folds, tol=None)).fit(X, y == k) for k in range(3)]
+    np.testing.assert_allclose(model.losses_, np.mean([one.losses_ for one in each], axis=0))
+    np.testing.assert_array_equal(model.nonzeros_, np.sum([one.nonzeros_ for one in each], axis=0))
+    alone = LazyNetClassifier(
+        l1=model.l1_, l2=model.l2_, max_iter=model.n_iter_, tol=None, random_state=0
+    )
+    np.testing.assert_allclose(model.coef_, alone.fit(X, y).coef_, rtol=1e-12)
+    assert model.predict_proba(X).shape == (90, 3)
+
+
+def test_class_weights_count_in_the_losses():
+    """A class weight is a factor of the loss of its rows, where they are held out too."""
+    X, y = data()
+    by_class = LazyNetClassifierCV(**FEW, class_weight={0: 1.0, 1: 3.0}).fit(X, y)
+    by_row = LazyNetClassifierCV(**FEW).fit(X, y, np.where(y == 1, 3.0, 1.0))
+    assert same_bits(by_class.losses_, by_row.losses_)
+    assert same_bits(by_class.coef_, by_row.coef_)
+
+
+def test_the_grid_that_nobody_names():
+    """l1 in equal ratios, around the l1 that a fit of one setting takes."""
+    X, y = data()
+    model = LazyNetClassifierCV(cv=3, random_state=0).fit(X, y)
+    one = LazyNetClassifier(random_state=0).fit(X, y)
+    expected = one.l1_ * np.geomspace(1e4, 1e-1, 11)
+    np.testing.assert_allclose(model.l1s_, expected)
+    assert not model.l2s_.any()
+    assert (model.rate_factors_ == 1).all()
+    assert 0 < model.best_index_ < 10
+
+
+def test_features_in_units_of_their_own():
+    """Without a penalty that is given, the model is that of features in these units."""
+    X, y = data(n_classes=0)
+    X = sparse.csr_matrix(X.toarray() * np.geomspace(1e-3, 1e3, 20) + 5.0)
+    options = dict(cv=3, max_iter=3, random_state=0, dtype="float64")
+    model = LazyNetRegressorCV(**options).fit(X, y)
+    within = LazyNetRegressorCV(l1s=model.l1s_, **options).fit(model.units_.rows(X), y)
+    assert within.units_ is None
+    np.testing.assert_allclose(model.losses_, within.losses_, rtol=1e-10)
+    np.testing.assert_allclose(model.predict(X), within.predict(model.units_.rows(X)), rtol=1e-8)
+    one = LazyNetRegressor(max_iter=1, tol=None, random_state=0).fit(X, y)
+    np.testing.assert_allclose(model.l1s_, one.l1_ * np.geomspace(1e4, 1e-1, 11))
+    np.testing.assert_array_equal(model.units_.sizes, one.units_.sizes)
+    assert LazyNetRegressorCV(l2s=0.1, **options).fit(X, y).units_ is None
+
+
+def test_a_search_ends_when_no_setting_gains():
+    """The least of all losses decides; tol=None makes every epoch."""
+    X, y = data(n_classes=0)
+    ended = LazyNetRegressorCV(**FEW | dict(max_iter=100, tol=0.01, n_iter_no_change=2)).fit(X, y)
+    assert 3 <= ended.curves_.shape[1] < 100
+    assert ended.n_iter_ <= ended.curves_.shape[1]
+    every = LazyNetRegressorCV(**FEW | dict(max_iter=30, tol=None)).fit(X, y)
+    assert every.curves_.shape[1] == 30
+
+
+# --- folds, threads, the life of the model ---------------------------------------------------
+
+
+def test_explicit_folds_and_groups():
+    """A number of folds is that of scikit-learn; groups reach the splitter."""
+    X, y = data()
+    by_number, by_rows = (
+        LazyNetClassifierCV(**FEW | dict(cv=cv)).fit(X, y)
+        for cv in (3, list(StratifiedKFold(3).split(X, y)))
+    )
+    for name in TABLES:
+        assert same_bits(getattr(by_number, name), getattr(by_rows, name))
+    groups = np.arange(len(y)) % 4
+    grouped = LazyNetClassifierCV(**FEW | dict(cv=GroupKFold(4))).fit(X, y, groups=groups)
+    expected = list(GroupKFold(4).split(X, y, groups))
+    again = LazyNetClassifierCV(**FEW | dict(cv=expected)).fit(X, y)
+    assert same_bits(grouped.losses_, again.losses_)
+
+
+@pytest.mark.parametrize("rule", ["fobos", "adagrad"])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_threads_give_the_same_bits(n_classes, rule):
+    """One thread, two and many more than there are matrices make the same model and tables."""
+    X, y = data(n_classes=n_classes)
+    options = FEW | dict(l1s=np.geomspace(1, 1e-4, 20), rule=rule)
+    models = [LazyNetClassifierCV(**options, n_jobs=jobs).fit(X, y) for jobs in (None, 2, 40)]
+    for name in TABLES:
+        assert same_bits(getattr(models[0], name), getattr(models[1], name))
+        assert same_bits(getattr(models[0], name), getattr(models[2], name))
+
+
+def test_a_search_in_float():
+    """The tables agree to the digits of float; the last fit has double."""
+    X, y = data()
+    wide, narrow = (
+        LazyNetClassifierCV(**FEW | dict(dtype=kind)).fit(X, y) for kind in ("float64", "float32")
+    )
+    np.testing.assert_allclose(narrow.losses_, wide.losses_, rtol=1e-5)
+    assert narrow.best_index_ == wide.best_index_
+    assert same_bits(narrow.coef_, wide.coef_)
+
+
+@pytest.mark.parametrize(("refit", "dtype"), [(True, "float32"), (False, "float64")])
+def test_the_type_that_nobody_names(refit, dtype):
+    """A column that is taken has double; a search whose setting is trained anew has float."""
+    X, y = data()
+    options = FEW | dict(cv=None, refit=refit)
+    by_itself, named = (
+        LazyNetClassifierCV(**options | dict(dtype=kind)).fit(X, y) for kind in (None, dtype)
+    )
+    for name in TABLES:
+        assert same_bits(getattr(by_itself, name), getattr(named, name))
+
+
+@pytest.mark.parametrize("jobs", [None, 2])
+@pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError])
+def test_an_interrupted_fit_changes_nothing(monkeypatch, error, jobs):
+    """Whatever ends a fit, in any epoch, leaves the model and its generator as they were."""
+    X, y = data()
+    model = LazyNetClassifierCV(**FEW).set_params(random_state=np.random.RandomState(3))
+    model.set_params(n_jobs=jobs, tol=None).fit(X, y)
+    before, state = dict(model.__dict__), model.random_state.get_state()[1].copy()
+    for method in ("epoch", "held_out", "nonzeros"):
+        calls = []
+        original = getattr(GridTraining, method)
+
+        def counted(self, *arguments, original=original, calls=calls, method=method):
+            calls.append(None)
+            if len(calls) == 2 or method == "nonzeros":
+                raise error
+            return original(self, *arguments)
+
+        with monkeypatch.context() as patched:
+            patched.setattr(GridTraining, method, counted)
+            with pytest.raises(error):
+                model.fit(X, y)
+        assert model.__dict__.keys() == before.keys()
+        assert all(model.__dict__[name] is value for name, value in before.items())
+        np.testing.assert_array_equal(model.random_state.get_state()[1], state)
+
+
+def test_clones_and_pickles():
+    """A clone has the parameters only; a pickle and a copy predict the same bits."""
+    X, y = data()
+    model = LazyNetClassifierCV(**FEW, rule=AdaGrad(delta=1e-3)).fit(X, y)
+    assert str(clone(model).get_params()) == str(model.get_params())
+    assert not hasattr(clone(model), "coef_")
+    for twin in (pickle.loads(pickle.dumps(model)), copy.copy(model)):
+        assert same_bits(twin.predict_proba(X), model.predict_proba(X))
+        assert same_bits(twin.losses_, model.losses_)
+    assert model.set_params(rule__delta=1e-4).rule.delta == 1e-4
+
+
+def test_verbose_prints_a_line_for_every_epoch(capsys):
+    """verbose=1 tells of every epoch, verbose=0 nothing."""
+    X, y = data()
+    LazyNetClassifierCV(**FEW).fit(X, y)
+    assert capsys.readouterr().out == ""
+    model = LazyNetClassifierCV(**FEW, verbose=1).fit(X, y)
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == model.curves_.shape[1]
+    assert all(line.startswith("epoch ") and "least loss" in line for line in lines)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        dict(),
+        dict(scoring="progressive", max_iter=1),
+        dict(cv=None, l1s=[0.0, 0.1], rate_factors=[1.0, 2.0]),
+        dict(l1s=0.0, l2s=[0.1, 1.0]),
+        dict(l1s=0.0),
+    ],
+)
+def test_figures(options):
+    """Every kind of judge and of grid has a figure; the curves by epoch need several epochs."""
+    pytest.importorskip("matplotlib")
+    X, y = data()
+    model = LazyNetClassifierCV(**FEW | dict(l2s=0.0) | options).fit(X, y)
+    figure = model.plot()
+    assert len(figure.axes) == (2 if options.get("max_iter") == 1 else 3)
+    figure.canvas.draw()
+    with pytest.raises(TypeError, match="plot_grid needs a fitted LazyNetClassifierCV"):
+        plot_grid(LazyNetClassifier().fit(X, y))
+
+
+# --- what is refused -------------------------------------------------------------------------
+
+REFUSED = [
+    (dict(cv=1), ValueError, "cv must be at least 2"),
+    (dict(cv="five"), TypeError, "cv must be a number of folds, a splitter of scikit-learn or"),
+    (dict(cv=[([0, 1], [90])]), ValueError, "cv must give row numbers from 0 to 89; the rows to h"),
+    (dict(scoring="accuracy"), ValueError, r"scoring must be one of \['progressive'\]"),
+    (dict(refit=False), ValueError, "refit=False leaves a model for every fold"),
+    (dict(refit="yes"), ValueError, "refit must be True or False"),
+    (dict(dtype="float16"), ValueError, r"dtype must be one of \['float32', 'float64'\], got 'f"),
+    (dict(dtype=3.5), ValueError, r"dtype must be one of \['float32', 'float64'\], got 3.5"),
+    (dict(l1s=-1.0), ValueError, "l1s must be finite and not negative"),
+    (dict(l2s=[0.1, np.nan]), ValueError, "l2s must be finite and not negative"),
+    (dict(rate_factors=()), ValueError, "rate_factors must be a list of numbers"),
+    (dict(rate_factors=[1.0, 0.0]), ValueError, "rate_factors must be finite and positive"),
+    (dict(rate_factors="fast"), TypeError, "rate_factors must hold real numbers"),
+    (dict(rule="fobos", rate_factors=[2.0]), ValueError, r"rate_factors must be 1.0 with schedule"),
+    (dict(schedule="pegasos", rate_factors=[2]), ValueError, r"rate_factors must be 1.0 with sc"),
+    (dict(rule=SAGA()), ValueError, r"rule=SAGA\(\) cannot learn a grid of settings in one pass"),
+    (dict(rule="carpenter_inexact"), ValueError, "cannot learn a grid of settings in one pass"),
+    (
+        dict(rule=TruncatedGradient(threshold=0.5), l2s=0.0),
+        ValueError, "'truncated_gradient' without a threshold",
+    ),
+    (dict(schedule=Adaptive(0.1)), ValueError, r"schedule=Adaptive\(eta0=0.1\) cannot be used"),
+    (dict(rule="sgd", schedule=Power(0.5), l2s=[0.0, 9.0]), ValueError, "eta must be less than"),
+    (dict(validation_fraction=1.0, cv=None), ValueError, "validation_fraction must lie between"),
+    (dict(validation_fraction=0.99, cv=None), ValueError, r"or give scoring='progressive'"),
+    (dict(n_jobs=0), ValueError, "n_jobs must not be 0"),
+    (dict(max_iter=0), ValueError, "max_iter must be at least 1"),
+    (dict(loss="squared"), ValueError, "loss must be one of"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("options", "kind", "message"), REFUSED, ids=lambda value: str(value)[:40])
+def test_what_cannot_be_used_is_refused(options, kind, message):
+    """The error names the parameter, and the model stays unfitted."""
+    X, y = data()
+    model = LazyNetClassifierCV(**FEW | options)
+    with pytest.raises(kind, match=message):
+        model.fit(X, y)
+    assert not hasattr(model, "coef_")
+
+
+def test_parameters_of_a_single_fit_are_told():
+    """l1 and l2 are l1s and l2s here, and there is no engine to choose."""
+    with pytest.raises(TypeError, match="LazyNetClassifierCV has no parameter l1: write l1s="):
+        LazyNetClassifierCV(l1=0.1)
+    with pytest.raises(TypeError, match="engine"):
+        LazyNetClassifierCV(engine=Tables())
+
+
+def test_weights_that_leave_a_side_empty_are_refused():
+    """Rows to learn from and rows to hold out need weight."""
+    X, y = data()
+    _, test = split(len(y), 0.2, np.random.RandomState(0), y)
+    weights = np.ones(len(y))
+    weights[test] = 0.0
+    options = dict(cv=None, validation_fraction=0.2)
+    with pytest.raises(ValueError, match="zero for all 18 rows to hold out: change validation_fra"):
+        LazyNetClassifierCV(**FEW | options).fit(X, y, weights)
+
+
+def test_an_overflow_is_told():
+    """Rates that are far too large for a squared loss."""
+    X, y = data(n_classes=0)
+    model = LazyNetRegressorCV(schedule="constant", eta0=0.1, rate_factors=[1e9], max_iter=50)
+    with pytest.raises(FloatingPointError, match="Lower eta0"):
+        model.fit(1e3 * X, y)
+    assert not hasattr(model, "coef_")
