@@ -33,6 +33,8 @@ from paper_repro.minima import LOGISTIC, largest_l1
 from paper_repro.rows import Rows
 from paper_repro.runs import ETA0, L1, L2, Epoch, plan
 from paper_repro.score import Spread, equality
+from paper_repro.studies.bench_outputs import LABELS, MORE_LABELS, SETTINGS
+from paper_repro.studies.bench_outputs import fits as fits_of_outputs
 from paper_repro.study import Cell, Measured, Record, Records, Settings
 
 #: How many times more features the wide corpus has.
@@ -108,6 +110,27 @@ FIT_LINES = (
     Line("DualNetClassifierCV: one thread / two", "choice, one thread", "choice, two threads"),
     Line(f"DualNetClassifier / {CLOCK_EPOCHS} epochs of the clock", "minimum", "epochs"),
 )
+OUTPUTS = "many outputs"
+#: Epochs of many outputs, each in seconds per example and output.
+OUTPUT_LINES = (
+    Line(
+        f"one against the rest of scikit-learn SGD, elastic net / {LABELS} labels in one pass, "
+        f"float32",
+        "sklearn",
+        "few, float32",
+        20.0,
+    ),
+    Line("the same, float64", "sklearn", "few, float64", 10.0),
+    Line(
+        f"{MORE_LABELS} labels / {LABELS} labels, per label, float32",
+        "many, float32",
+        "few, float32",
+        1.1,
+        True,
+    ),
+    Line(f"{MORE_LABELS} labels: one thread / two", "many, float32", "many, two threads", 1.8),
+    Line(f"a grid of {SETTINGS} settings, float32 / one setting", "grid", "one setting", 5.0, True),
+)
 
 
 def cells(settings: Settings) -> Sequence[Cell]:
@@ -121,6 +144,10 @@ def cells(settings: Settings) -> Sequence[Cell]:
         ),
         *(
             Cell(f"{FITS}/round {k}", partial(bench.round_of_fits, k), 15.0)
+            for k in range(settings.repeats + 1)
+        ),
+        *(
+            Cell(f"{OUTPUTS}/round {k}", partial(bench.round_of_outputs, k), 30.0)
             for k in range(settings.repeats + 1)
         ),
         Cell("same weights", bench.same_weights),
@@ -227,6 +254,15 @@ class Workbench:
         """Seconds of all whole fits; round 0 does not count."""
         fits = self.fits()
         return {name: _clocked(fits[name]) for name in turns(list(fits), repeat)}
+
+    def round_of_outputs(self, repeat: int, _: Records) -> Record:
+        """Seconds per example and output of an epoch; round 0 does not count."""
+        competitors, n = fits_of_outputs(self.corpus), self.corpus.X.shape[0]
+        return {
+            name: epoch_of(fit, n)() / n_outputs
+            for name in turns(list(competitors), repeat)
+            for fit, n_outputs in [competitors[name]]
+        }
 
     def same_weights(self, _: Records) -> Record:
         """Compare the clock with the tables after an epoch, with the dense loop after few rows."""
@@ -361,3 +397,7 @@ class EpochTimes(Measured):
     @property
     def has_fits(self) -> bool:
         return f"{FITS}/round 1" in self.records
+
+    @property
+    def has_outputs(self) -> bool:
+        return f"{OUTPUTS}/round 1" in self.records

@@ -14,9 +14,12 @@ from paper_repro.studies.bench import (
     LINES,
     MINIMUM_ROWS,
     ORDERS,
+    OUTPUT_LINES,
+    OUTPUTS,
     SMALLEST,
     EpochTimes,
 )
+from paper_repro.studies.bench_outputs import POSITIVES
 
 PAGE = Template.beside(__file__)
 
@@ -29,6 +32,7 @@ def page(document: Mapping[str, Any]) -> str:
         setting=setting(measured),
         tables=paragraphs(lines(measured, order) for order in ORDERS),
         fits=fits(measured),
+        outputs=outputs(measured),
         cost=cost(measured),
         tables_difference=same["tables"]["relative"],
         examples=measured.corpus["examples"],
@@ -81,6 +85,23 @@ def fits(measured: EpochTimes) -> str:
         table=table(["whole fits", "median ratio (range)", "expected", ""], rows),
         few=min(MINIMUM_ROWS, measured.corpus["examples"]),
         smallest=SMALLEST,
+    )
+
+
+def outputs(measured: EpochTimes) -> str:
+    """Epochs of many outputs, where the run has them."""
+    if not measured.has_outputs:
+        return ""
+    rows = [
+        [line.label, found, *line.verdict(found)]
+        for line in OUTPUT_LINES
+        for found in [measured.ratio(OUTPUTS, line)]
+    ]
+    head = "one epoch of many outputs, logistic loss, FoBoS, rows in random order"
+    return PAGE(
+        "outputs",
+        table=table([head, "median ratio (range)", "expected", ""], rows),
+        positives=POSITIVES,
     )
 
 

@@ -22,7 +22,7 @@ from paper_repro.measure import Turn, in_turns, turns
 from paper_repro.published import IDEAL, PUBLISHED
 from paper_repro.results import RESULTS, load, whole_page
 from paper_repro.score import Spread, UnequalWeights, coverage, equality, ratios
-from paper_repro.studies.bench import FIT_LINES, LINES
+from paper_repro.studies.bench import FIT_LINES, LINES, OUTPUT_LINES
 from paper_repro.studies.table import verdict
 
 TINY = [
@@ -211,11 +211,11 @@ def test_the_bench_says_what_holds(tmp_path, capsys):
     """The page has every line with its ratio, judges the bounds, and compares the weights."""
     assert main(["bench", "--out", str(tmp_path), *TINY]) == 0
     page = capsys.readouterr().out
-    judged = sum(line.bound is not None for line in (*LINES, *FIT_LINES))
+    judged = sum(line.bound is not None for line in (*LINES, *FIT_LINES, *OUTPUT_LINES))
     assert len(re.findall(r"\| (?:holds|MISSED) \|", page)) == judged >= 7
     assert page.count("scikit-learn SGD, elastic net / clock") == 2
     assert "nan" not in page
-    assert all(line.label in page for line in FIT_LINES)
+    assert all(line.label in page for line in (*FIT_LINES, *OUTPUT_LINES))
     same = load("bench", tmp_path)["records"]["same weights"]
     assert same["tables"]["relative"] <= 1e-10
     assert same["dense"]["relative"] <= 1e-10
