@@ -2,7 +2,7 @@
 
 Counts the words of the abstracts in PubMed XML files (.xml or .xml.gz: exports from the web site,
 or the yearly baseline of the NLM, which --download fetches), and trains a sparse model for each
-of the most frequent MeSH headings.
+of the most frequent MeSH headings, and one model of all headings at once.
 """
 
 from __future__ import annotations
@@ -42,7 +42,8 @@ def _run(options: argparse.Namespace) -> int:
     from paper_repro.machine import provenance
     from paper_repro.pubmed.bag import collect
     from paper_repro.pubmed.download import NLM_BASELINE, download
-    from paper_repro.pubmed.page import MEDLINE, learned, summary, table
+    from paper_repro.pubmed.every_heading import learn_every_heading
+    from paper_repro.pubmed.page import MEDLINE, every_heading, learned, summary, table
     from paper_repro.pubmed.save import save, stem_of
     from paper_repro.pubmed.study import study
     from paper_repro.results import RESULTS, finished, write
@@ -77,6 +78,9 @@ def _run(options: argparse.Namespace) -> int:
     if "verified" in figures:
         verified = figures["verified"]
         print(f"\nLazy against dense, on {verified['name']!r}: {verified['report']}")
+    print()
+    figures["every_heading"] = learn_every_heading(bag, seed=options.seed)
+    print(every_heading(figures))
     settings = {"files": [file.name for file in files], "min_df": options.min_df, **choice}
     document = finished(MEDLINE, settings, provenance(), {"medline": figures})
     write(MEDLINE, document, out)

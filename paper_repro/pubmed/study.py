@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +31,26 @@ _FREQUENT = 10
 _WORDS = 5
 
 
+class Split(NamedTuple):
+    """Rows to train on and rows to test on: their numbers, and their words weighted by tf-idf."""
+
+    train: NDArray[np.int64]
+    test: NDArray[np.int64]
+    X: sparse.csr_matrix
+    X_test: sparse.csr_matrix
+
+
+def split(indexed: Bag, seed: int) -> Split:
+    """Part the citations; the weighting knows the training part alone."""
+    train, test = train_test_split(
+        np.arange(indexed.X.shape[0]), test_size=TEST_SHARE, random_state=seed
+    )
+    weighting = TfidfTransformer(sublinear_tf=True).fit(indexed.X[train])
+    return Split(
+        train, test, weighting.transform(indexed.X[train]), weighting.transform(indexed.X[test])
+    )
+
+
 def study(bag: Bag, *, label: str | None = None, top: int = 10, seed: int = 0) -> dict[str, Any]:
     """Figures about the bag, and about models for one label or for the ``top`` most frequent.
 
@@ -56,20 +76,16 @@ def study(bag: Bag, *, label: str | None = None, top: int = 10, seed: int = 0) -
     columns = bag.most_frequent(top).tolist() if label is None else [bag.column(label)]
     if indexed.X.shape[0] < 2:
         return figures
-    train, test = train_test_split(
-        np.arange(indexed.X.shape[0]), test_size=TEST_SHARE, random_state=seed
-    )
-    weighting = TfidfTransformer(sublinear_tf=True).fit(indexed.X[train])
-    parts = weighting.transform(indexed.X[train]), weighting.transform(indexed.X[test])
+    train, test, X, X_test = split(indexed, seed)
     figures["examples"] = {"training": len(train), "test": len(test)}
     for column in columns:
         ui, name = bag.descriptors[column]
         y = indexed.target(ui or name)
         row = {"ui": ui, "name": name, "positives": int((y > 0).sum())}
-        model, result = _learn(parts, (y[train], y[test]), bag.vocabulary, seed)
+        model, result = _learn((X, X_test), (y[train], y[test]), bag.vocabulary, seed)
         figures["labels"].append(row | result)
         if model is not None and "verified" not in figures:
-            report = model.verify(parts[0], y[train])
+            report = model.verify(X, y[train])
             figures["verified"] = {
                 "name": name,
                 "agrees": bool(report.agrees),
