@@ -211,7 +211,8 @@ class GridTraining:
             engine.settings[n:] = engine.settings[0]
         else:
             engine = GridOnClock(n_features, n, dtype, strengths=_strengths(plans))
-        return _Block(fold, problem, part, engine, plan.task(engine), Targets(0, n, shared=targets))
+        aligned = np.require(targets, np.float64, ["C", "A"])
+        return _Block(fold, problem, part, engine, plan.task(engine), Targets(0, n, shared=aligned))
 
     def epoch(self, order: NDArray[np.int64], workers: Workers) -> NDArray[np.float64]:
         """Visit the rows in ``order``; returns the mean losses before the updates.

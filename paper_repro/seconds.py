@@ -123,6 +123,6 @@ def caption(documents: Mapping[str, Mapping[str, Any]]) -> str:
         f"{LEVELS[0]:g} of the loss at zero weights. There l1 is {SHOWN_SHARE:g} of the least l1 "
         "at which every weight is 0, and l2 = 0; lazynet's time includes the proof."
         + (f" Open circle: {', '.join(stopped)} was stopped before it arrived." if stopped else "")
-        + " Machines and all numbers: "
+        + " All numbers: "
         "[one pass](paper_repro/results/bench.md), [the minimum](paper_repro/results/optimum.md).*"
     )

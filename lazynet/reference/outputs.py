@@ -43,8 +43,8 @@ class DenseSoftmax:
     >>> softmax = DenseSoftmax(twins)
     >>> softmax.step([0], [1.0], 1)
     [0.0, 0.0]
-    >>> softmax.weights
-    [[-0.5], [0.5]]
+    >>> softmax.weights, softmax.intercepts
+    ([[-0.5], [0.5]], [0.0, 0.0])
     """
 
     def __init__(self, twins: Sequence[Any]) -> None:
