@@ -46,8 +46,6 @@ STEPS_AT_ONCE = 2**11
 #: Settings side by side in one matrix at most, so that threads can share a large grid.  The number
 #: must not depend on the threads: the clocks of one matrix are set to their start together.
 WIDEST = 32
-#: Features whose weights are counted at once.
-_FEATURES_AT_ONCE = 2**12
 
 _OUTPUTS: dict[str, type[CellOutputs]] = {
     kind.name: kind for kind in (AdaGradOutputs, FTRLOutputs, RDAOutputs)
@@ -281,18 +279,8 @@ class GridTraining:
         """The number of weights that are not 0, of all problems together, by setting and fold."""
 
         def count(block: _Block) -> NDArray[np.int64]:
-            engine, n = block.engine, block.engine.n_outputs
-            swept = isinstance(engine, AdaGradOutputs)
-            if swept:
-                # Faster than to read the weights of one setting after the other.
-                engine.sweep()
-            found = np.zeros(n, dtype=np.int64)
-            for start, stop in spans(engine.n_features, _FEATURES_AT_ONCE):
-                workers.check()
-                some = slice(start, stop)
-                weights = engine.cells[some, :n].T if swept else engine.weights_at(some)
-                found += np.count_nonzero(weights, axis=1)
-            return found
+            workers.check()
+            return block.engine.nonzeros()
 
         found = np.zeros((self.n_settings, len(self.folds)), dtype=np.int64)
         for block, counts in zip(self.blocks, workers.results(self.blocks, count), strict=True):

@@ -36,6 +36,7 @@ from lazynet.defaults import (
     takes_units,
 )
 from lazynet.engines.base import Engine, refuse_overflow
+from lazynet.engines.outputs import OutputsEngine
 from lazynet.estimators.base import (
     SparseClassifier,
     SparseLinear,
@@ -312,7 +313,8 @@ class _ElasticNetModel(SparseLinear):
         engines = self._first_engines(p, plan, X.shape[1], len(problems), units)
         if coef_init is not None or intercept_init is not None:
             self._load_initial(p, engines, coef_init, intercept_init, units)
-        warnings = _doubts(engines, plan)
+        from_zero = coef_init is None and intercept_init is None and not p.warm_start
+        warnings = [] if from_zero else _doubts(engines, plan)
         learners = new_learners(engines, X, problems, plan, sizes)
         # The progressive loss judges the last weights, not their average.
         keeps_best = p.early_stopping or (p.tol is not None and p.plan.average is None)
@@ -752,12 +754,18 @@ def _has_a_column_per_label(y: Any) -> bool:
 
 def _sparse_stack(engines: Sequence[Engine], units: Units | None) -> sparse.csr_matrix:
     """``_stack`` as a read-only CSR matrix, made from one engine at a time."""
-    rows = sparse.vstack([sparse.csr_matrix(engine.rows()) for engine in engines], format="csr")
+    rows = sparse.vstack([_sparse_rows(engine) for engine in engines], format="csr")
     if units is not None:
         rows.data /= units.sizes[rows.indices]
     for array in (rows.data, rows.indices, rows.indptr):
         array.flags.writeable = False
     return rows
+
+
+def _sparse_rows(engine: Engine) -> sparse.csr_matrix:
+    if isinstance(engine, OutputsEngine):
+        return engine.sparse_rows()
+    return sparse.csr_matrix(engine.rows())
 
 
 class LazyNetClassifier(SparseClassifier, _ElasticNetModel):
