@@ -114,7 +114,8 @@ def _parser(studies: list[str]) -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--folder",
-        help="a folder of svmlight files to learn from beside generated rows (optimum, untouched)",
+        help="a folder of svmlight files to learn from beside generated rows "
+        "(bench, optimum, untouched)",
     )
     parser.add_argument(
         "--label",

@@ -99,6 +99,7 @@ STUDIES: dict[str, Study] = {
             page=bench_page.page,
             draw=bench_figure.draw,
             only_when_named=True,
+            takes_folder=True,
         ),
         Study(
             name="optimum",
