@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from lazynet.kernels.outputs import Targets
+from lazynet.params import check_array
 
 #: Targets and importances of a problem.
 Problem = tuple[NDArray[np.float64], NDArray[np.float64] | None]
@@ -169,15 +170,27 @@ class Labels(Problems):
         return np.asarray(counts, dtype=np.float64)
 
 
+_HOLDS_LABELS = "must hold 0 and 1 only where it has a column per label"
+_MAKES_LABELS = "MultiLabelBinarizer of scikit-learn makes such a matrix from lists of labels"
+
+
 def checked_indicator(y: Any, what: str = "y") -> sparse.csr_matrix:
     """The labels of every row as a CSR matrix that holds a 1 for each.
 
     >>> checked_indicator([[0, 1], [1, 1]]).indices.tolist()
     [1, 0, 1]
     """
+    if np.ma.is_masked(y):
+        raise ValueError(f"{what} must not have masked entries: leave their rows out, or fill them")
+    if not sparse.issparse(y):
+        y = check_array(what, f"{_HOLDS_LABELS}; {_MAKES_LABELS}", y, masks=True)
+    elif y.dtype.kind not in "fiub":
+        raise TypeError(f"{what} {_HOLDS_LABELS}, got {y.dtype}")
     matrix = sparse.csr_matrix(y)
+    if not matrix.shape[1]:
+        raise ValueError(f"{what} must have at least one column, a column per label")
     if not ((matrix.data == 0) | (matrix.data == 1)).all():
-        raise ValueError(f"{what} must hold 0 and 1 only where it has a column per label")
+        raise ValueError(f"{what} {_HOLDS_LABELS}")
     matrix = sparse.csr_matrix(matrix, dtype=np.int8, copy=True)
     matrix.sum_duplicates()
     if matrix.nnz and matrix.data.max() > 1:

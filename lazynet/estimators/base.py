@@ -192,6 +192,8 @@ class SparseLinear(Transactional, BaseEstimator):
             raise ValueError("Complex data not supported: X must hold real numbers")
         if getattr(getattr(options.get("y"), "dtype", None), "kind", "") == "c":
             raise ValueError("Complex data not supported: y must hold real numbers")
+        if np.ma.is_masked(options.get("y")):
+            raise ValueError("y must not have masked entries: leave their rows out, or fill them")
         if sparse.issparse(X):
             # Check this first: SciPy and scikit-learn would follow indices that leave the matrix.
             X = checked_csr(X, only_range=not for_training)
@@ -459,7 +461,9 @@ class SparseClassifier(ClassifierMixin, SparseLinear):
 
         With p = w.x + b the probability is the logistic function of p for "log_loss", and
         (clip(p, -1, 1) + 1) / 2 for "modified_huber" (Zhang 2004).  For more than two classes the
-        probabilities of each class against the rest are divided by their sum.
+        probabilities of each class against the rest are divided by their sum; with
+        ``multi_class="multinomial"`` they are the softmax.  With a column per label each label has
+        a probability of its own, and the result has a column per label.  It is a dense array.
 
         >>> from lazynet import LazyNetClassifier
         >>> model = LazyNetClassifier(fit_intercept=False)
@@ -499,12 +503,14 @@ class SparseClassifier(ClassifierMixin, SparseLinear):
         array([[-0.69, -0.69]])
         """
         now, X = self._now(X)
-        decision = now._decision(X)
-        if get_loss(now.loss).name == "log_loss" and decision.shape[1] == 1:
+        return now._log_probabilities(now._decision(X))
+
+    def _log_probabilities(self, decision: NDArray[np.float64]) -> NDArray[np.float64]:
+        if get_loss(self.loss).name == "log_loss" and decision.shape[1] == 1:
             sides = np.hstack([-decision, decision])
             return np.asarray(log_expit(sides), dtype=np.float64)
         with np.errstate(divide="ignore"):
-            return np.log(now._probabilities(decision))
+            return np.log(self._probabilities(decision))
 
     def _check_training(
         self, X: Any, y: Any, classes: NDArray[Any] | None, reset: bool

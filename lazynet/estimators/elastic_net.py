@@ -12,7 +12,7 @@ import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
-from scipy.special import softmax
+from scipy.special import log_expit, log_softmax, softmax
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
@@ -50,10 +50,11 @@ from lazynet.importances import (
     Balanced,
     ClassWeightLike,
     check_classes,
+    check_labels,
     check_sample_weight,
     importances,
 )
-from lazynet.losses import LOSS, LossLike
+from lazynet.losses import LOSS, LossLike, get_loss
 from lazynet.params import (
     EPOCHS_OR_NONE,
     FLAG,
@@ -68,7 +69,7 @@ from lazynet.params import (
     check_n_steps,
     table,
 )
-from lazynet.problems import Classes, Labels, Problems, checked_indicator
+from lazynet.problems import Classes, Columns, Labels, Problems, checked_indicator
 from lazynet.schedules import Adaptive, Schedule, ScheduleLike, needs_scale
 from lazynet.seeds import SEED, new_generator
 from lazynet.stalls import NOTHING_LEARNED, Verdict, look_closely, loss_of_constants, still_falls
@@ -179,7 +180,11 @@ class _ElasticNetModel(SparseLinear):
         return p
 
     def _find_units(
-        self, p: SimpleNamespace, X: sparse.csr_matrix, rows: NDArray[np.int64] | None = None
+        self,
+        p: SimpleNamespace,
+        X: sparse.csr_matrix,
+        problems: Problems,
+        rows: NDArray[np.int64] | None = None,
     ) -> Units | None:
         """The units in which a fit learns; None for those of the rows.
 
@@ -193,7 +198,13 @@ class _ElasticNetModel(SparseLinear):
         n_rows = X.shape[0] if rows is None else len(rows)
         if not takes_units(n_rows, X.shape[1], self._takes_margin_losses):
             return None
-        return Units.of(X, rows, centred=p.fit_intercept)
+        units = Units.of(X, rows, centred=p.fit_intercept)
+        # The other losses have a number in the units of the targets.
+        if p.loss.name in ("squared_error", "absolute_error") and len(problems) > 1:
+            assert isinstance(problems, Columns), "these losses are of numbers"
+            numbers = problems.numbers if rows is None else problems.numbers[rows]
+            units = units.with_targets(numbers)
+        return units
 
     def _find_l1(
         self,
@@ -292,8 +303,8 @@ class _ElasticNetModel(SparseLinear):
             strata = problems.codes if isinstance(problems, Classes) else None
             rows, held = split(X.shape[0], p.validation_fraction, generator, strata)
             _check_weights_of_parts(weights, rows, held)
-        units = self._find_units(p, X, rows)
-        X = X if units is None else units.rows(X)
+        units = self._find_units(p, X, problems, rows)
+        X, problems = _in_units(units, X, problems)
         if held is not None:
             held_out = HeldOut(X, problems, held, p.loss, p.plan.softmax)
         n_rows = X.shape[0] if rows is None else len(rows)
@@ -373,13 +384,17 @@ class _ElasticNetModel(SparseLinear):
             )
         engines = self._divided(plan, n_problems)
         if units is not self.units_:
-            return [self._as_given(engine, plan) for engine in engines]
+            return self._as_given(engines, plan)
         return [plan.restarted(engine, self._storage) for engine in engines]
 
     def _divided(self, plan: Plan, n_problems: int) -> list[Engine]:
         """The engines of the model, divided among the outputs as the plan divides them."""
         wanted = plan.new_engines(0, n_problems)
-        if [each.n_outputs for each in wanted] == [each.n_outputs for each in self._engines]:
+        kinds = {type(each) for each in wanted}, {type(each) for each in self._engines}
+        joined = [any(issubclass(kind, OutputsEngine) for kind in some) for some in kinds]
+        # No division of outputs changes a bit; the softmax and groups need all of them together.
+        together = plan.softmax or plan.group is not None
+        if joined[0] == joined[1] and not (together and len(self._engines) > 1):
             return self._engines
         rows = np.concatenate([engine.rows(last=True) for engine in self._engines])
         offsets = np.concatenate([engine.intercepts for engine in self._engines])
@@ -387,14 +402,18 @@ class _ElasticNetModel(SparseLinear):
         _load_all(engines, rows, offsets, None)
         return engines
 
-    def _as_given(self, engine: Engine, plan: Plan) -> Engine:
-        """A new engine that goes on from the model of ``engine``, on rows as they are given."""
-        assert self.units_ is not None, "the engine has learned in units"
-        new = plan.new_like(engine)
-        weights = self.units_.weights(engine.rows(last=True))
-        intercepts = self.units_.intercept(weights[:, self.units_.moved], engine.intercepts)
-        new.load_rows(weights, intercepts)
-        return new
+    def _as_given(self, engines: Sequence[Engine], plan: Plan) -> list[Engine]:
+        """New engines that go on from the models of ``engines``, on rows as they are given."""
+        assert self.units_ is not None, "the engines have learned in units"
+        found, first = [], 0
+        for engine in engines:
+            units = self.units_.of_outputs(first, engine.n_outputs)
+            weights = units.weights(engine.rows(last=True))
+            new = plan.new_like(engine)
+            new.load_rows(weights, units.intercept(weights[:, units.moved], engine.intercepts))
+            found.append(new)
+            first += engine.n_outputs
+        return found
 
     def _load_initial(
         self,
@@ -489,7 +508,7 @@ class _ElasticNetModel(SparseLinear):
         _let_two_classes_be_one_problem(p, problems)
         begun = self.__sklearn_is_fitted__()
         units = self.units_ if begun and p.chooses_units else None
-        X = X if units is None else units.rows(X)
+        X, problems = _in_units(units, X, problems)
         # The first call decides on the scale of the rates where the parameters leave it open.
         kept = self._scale if begun and p.eta0 is None and needs_scale(p.schedule) else None
         eta0 = self._scale_of_rates(p, X, weights) if kept is None else kept
@@ -503,8 +522,7 @@ class _ElasticNetModel(SparseLinear):
         if not begun:
             engines = plan.new_engines(X.shape[1], len(problems), _threads(p))
         elif units is not self.units_:
-            divided = self._divided(plan, len(problems))
-            engines = [self._as_given(engine, plan) for engine in divided]
+            engines = self._as_given(self._divided(plan, len(problems)), plan)
         elif self._storage == storage:
             engines = self._engines
         else:
@@ -559,7 +577,7 @@ class _ElasticNetModel(SparseLinear):
 
     def _coef_at(self, columns: NDArray[Any]) -> NDArray[np.float64]:
         found = np.vstack([engine.rows_at(columns) for engine in self._engines])
-        return found if self.units_ is None else found / self.units_.sizes[columns]
+        return found if self.units_ is None else self.units_.weights(found, columns)
 
     def _intercepts(self) -> NDArray[np.float64]:
         own = np.concatenate([engine.model_intercepts for engine in self._engines])
@@ -626,13 +644,20 @@ class _ElasticNetModel(SparseLinear):
                 "verify compares one output with its twin, and multi_class='multinomial' couples "
                 "all outputs: verify the same parameters with multi_class='ovr'"
             )
-        units = self._find_units(p, X)
-        X = X if units is None else units.rows(X)
+        for name, given, needed, why in (
+            ("group", p.group, None, "weights that are shrunk one by one"),
+            ("dtype", getattr(p, "dtype", "float64"), "float64", "weights in float64"),
+        ):
+            if given != needed:
+                raise ValueError(
+                    f"verify compares {why} with their twin: write {name}={needed!r}, got {given!r}"
+                )
+        units = self._find_units(p, X, problems)
+        X, problems = _in_units(units, X, problems)
         self._find_l1(p, X, problems)
-        targets, counts = problems[0]
         n_steps = p.plan.n_steps(affordable_rows(X, max_rows, epochs)) * epochs
         plan = p.plan.known(self._scale_of_rates(p, X, weights), n_steps)
-        return verify(plan, X, targets, counts, max_rows, epochs)
+        return verify(plan, X, problems, max_rows, epochs)
 
 
 def _present_rate(engines: list[Engine], eta0: float) -> float:
@@ -659,6 +684,17 @@ def _let_two_classes_be_one_problem(p: SimpleNamespace, problems: Problems) -> N
     """The softmax of two classes is the logistic loss of one output."""
     if len(problems) == 1:
         p.plan = replace(p.plan, softmax=False)
+
+
+def _in_units(
+    units: Units | None, X: sparse.csr_matrix, problems: Problems
+) -> tuple[sparse.csr_matrix, Problems]:
+    """X and the targets in ``units``; copies, unless there are none."""
+    if units is None:
+        return X, problems
+    if units.targets is not None and isinstance(problems, Columns):
+        problems = Columns(problems.numbers / units.targets, problems.importances)
+    return units.rows(X), problems
 
 
 def _load_all(
@@ -720,7 +756,7 @@ def _intercepts_of(
     rows = [
         engine.rows(last=True)[:, moved] if last else engine.rows_at(moved) for engine in engines
     ]
-    found = units.intercept(np.vstack(rows) / units.sizes[moved], np.concatenate(own))
+    found = units.intercept(units.weights(np.vstack(rows), moved), np.concatenate(own))
     return np.asarray(found, dtype=np.float64)
 
 
@@ -737,9 +773,30 @@ def _stack(
         engine.rows(coefficients[first : first + engine.n_outputs], last=last)
         first += engine.n_outputs
     if units is not None:
-        coefficients /= units.sizes
+        coefficients = units.weights(coefficients)
     coefficients.flags.writeable = False
     return coefficients
+
+
+def _highest(numbers: NDArray[np.float64], k: int) -> NDArray[np.int64]:
+    """The columns of the ``k`` highest numbers of each row, the highest and leftmost first.
+
+    >>> _highest(np.array([[1.0, 3.0, 1.0, 3.0]]), 3)
+    array([[1, 3, 0]])
+    """
+    n = numbers.shape[1]
+    if k < n:
+        # The k-th highest number of a row may stand in several columns: the leftmost are taken.
+        least = np.partition(numbers, n - k, axis=1)[:, n - k, None]
+        above, equal = numbers > least, numbers == least
+        room = k - above.sum(axis=1, keepdims=True)
+        taken = above | (equal & (np.cumsum(equal, axis=1) <= room))
+        columns = np.nonzero(taken)[1].reshape(len(numbers), k)
+    else:
+        columns = np.tile(np.arange(n), (len(numbers), 1))
+    reached = np.take_along_axis(numbers, columns, axis=1)
+    order = np.argsort(-reached, axis=1, kind="stable")
+    return np.asarray(np.take_along_axis(columns, order, axis=1), dtype=np.int64)
 
 
 def _has_a_column_per_label(y: Any) -> bool:
@@ -750,6 +807,17 @@ def _has_a_column_per_label(y: Any) -> bool:
     if isinstance(y, (list, tuple)) and y and isinstance(y[0], (list, tuple, np.ndarray)):
         shape = (len(y), len(y[0]))
     return isinstance(shape, tuple) and len(shape) == 2 and shape[1] != 1
+
+
+#: The forms of y with a column per label of which predictions and weights are sparse.
+_SPARSE_FORMS = ("sparse matrix", "sparse array")
+
+
+def _form_of(y: Any) -> str:
+    """The form of a y that has a column per label."""
+    if not sparse.issparse(y):
+        return "dense"
+    return "sparse array" if isinstance(y, sparse.sparray) else "sparse matrix"
 
 
 def _sparse_stack(engines: Sequence[Engine], units: Units | None) -> sparse.csr_matrix:
@@ -797,7 +865,9 @@ class LazyNetClassifier(SparseClassifier, _ElasticNetModel):
         computed from the rows, ``fit`` of a regressor, or of a classifier with at least ten rows
         for every feature, learns from features in units of their own (``units_``): divided by
         their root mean square, and measured from their mean where at least half of the rows
-        have a value that is not 0.  ``coef_`` and ``intercept_`` belong to the rows as they are.
+        have a value that is not 0.  Several targets of "squared_error" or "absolute_error" are
+        then divided by their standard deviations, too.  ``coef_`` and ``intercept_`` belong to rows
+        and targets as they are.
     rule : str or object, default="auto"
         The update rule.  "auto": ``AdaGrad()`` for a classifier; ``FoBoS()`` for a regressor, for
         the loss "squared_error", and wherever ``eta0``, ``schedule``, ``engine``, ``average`` or
@@ -855,8 +925,9 @@ class LazyNetClassifier(SparseClassifier, _ElasticNetModel):
     n_iter_no_change : int, default=5
         Epochs without progress after which training stops; see ``tol``.
     early_stopping : bool, default=False
-        Hold out some rows, and judge every epoch by the loss on them; see ``tol``.  A classifier
-        keeps the share of every class.  ``partial_fit`` makes one pass and holds nothing out.
+        Hold out some rows, and judge every epoch by the loss on them; see ``tol``.  The held-out
+        rows have every class in its share, if each row has one class.  ``partial_fit`` makes one
+        pass and holds nothing out.
     validation_fraction : float, default=0.1
         The share of the rows that ``early_stopping`` holds out, chosen by ``random_state``.
     fit_intercept : bool, default=True
@@ -870,7 +941,7 @@ class LazyNetClassifier(SparseClassifier, _ElasticNetModel):
         same weights; the gradient is the mean of their gradients, and one shrink follows.  An epoch
         of n rows has ceil(n / batch_size) steps, and the last step may have fewer rows.  Above 1,
         ``schedule="auto"`` is "power"; the rules "saga" and "carpenter_inexact", ``FromData()``,
-        ``positive`` and engines other than "clock" are refused.
+        ``positive``, ``group``, the softmax and engines other than "clock" are refused.
     group : "l2", "max" or None, default=None
         Where there are several classes or labels, let the l1 penalty act on a norm of all weights
         of a feature, so that a feature is kept or dropped for all of them together: "l2", the
@@ -898,8 +969,9 @@ class LazyNetClassifier(SparseClassifier, _ElasticNetModel):
         one of the rules "fobos", "sgd", "rda", "ftrl" and "adagrad".  "float32" takes half the
         memory and less time; its weights are inexact in the last digits of a float32.
     n_jobs : int or None, default=None
-        The number of threads that share the classes or labels, where there are more than two; -1
-        means one for each processor.  The model is the same, bit for bit, for any number.
+        The number of threads that share the classes or labels, at least 8 of them a thread (32 with
+        ``FromData()``); -1 means one for each processor.  The model is the same, bit for bit, for
+        any number.
     record_objective : bool, default=False
         Evaluate the objective after every epoch for ``history_``, at the cost of a pass over the
         rows.
@@ -909,8 +981,8 @@ class LazyNetClassifier(SparseClassifier, _ElasticNetModel):
     Attributes
     ----------
     coef_ : ndarray or CSR matrix of shape (1, n_features), (n_classes, ...) or (n_labels, ...)
-        The weights; with ``average``, the averages of the weights.  Assign an array to change the
-        model.
+        The weights; with ``average``, the averages of the weights.  A row per class, one row for
+        two classes; with labels in columns a row per label.  Assign an array to change the model.
     intercept_ : ndarray of shape (1,), (n_classes,) or (n_labels,)
         The intercept of each row of ``coef_``.
     last_coef_, last_intercept_ : ndarray
@@ -929,17 +1001,19 @@ class LazyNetClassifier(SparseClassifier, _ElasticNetModel):
         The l1 of the last call; where there are ``units_``, of the weights in these units.
     units_ : Units or None
         The units in which the features have been learned from: ``units_.sizes`` and
-        ``units_.means``, an entry per feature; None for features as they are.  See ``l1``.
+        ``units_.means``, an entry per feature, and the sizes of several targets,
+        ``units_.targets``; None for features as they are.  See ``l1``.
     eta0_ : float
         The scale of the rates: eta0 of the schedule, or alpha of the rule.
     history_ : list of dict
         Per epoch: ``epoch``; ``progressive_loss``, the mean loss of predictions that are each made
         before the row is learned from; ``seconds`` of training.  With ``early_stopping`` also
-        ``validation_loss`` and ``validation_score`` (accuracy, or R^2) on the rows that are held
-        out.  With ``record_objective`` also ``mean_loss``, ``objective`` (both over all rows with
-        ``coef_`` as of the end of the epoch, penalty exact) and ``nonzeros`` (of ``last_coef_``).
-        Losses are sums over the problems where there are several classes, and sample and class
-        weights multiply them.
+        ``validation_loss`` and ``validation_score`` on the rows that are held out: the share of
+        rows whose class, or whose labels one and all, are predicted right; or R^2.  With
+        ``record_objective`` also ``mean_loss``, ``objective`` (both over all rows with ``coef_`` as
+        of the end of the epoch, penalty exact) and ``nonzeros`` (of ``last_coef_``).
+        Losses are sums over classes, labels or targets (in ``units_``, where there are some), so
+        that all of them stop together; sample and class weights multiply them.
 
     Examples
     --------
@@ -993,7 +1067,8 @@ class LazyNetClassifier(SparseClassifier, _ElasticNetModel):
         n_jobs=THREADS,
     )
 
-    #: how the labels of a row were given, "dense" or "sparse"; None: y has one class for each row
+    #: how the labels of a row were given: "dense", "sparse matrix" or "sparse array"; None: y has
+    #: one class for each row
     _labels_given: str | None = None
 
     @helpful
@@ -1051,7 +1126,7 @@ class LazyNetClassifier(SparseClassifier, _ElasticNetModel):
         y : array of shape (n_samples,), or matrix of shape (n_samples, n_labels)
             Class labels of any kind; or, in an array or a sparse matrix, 1 in the column of each
             label that a row has and 0 elsewhere.  A sparse y makes ``coef_`` and predictions
-            sparse.
+            sparse.  An array of one column holds classes, a sparse matrix of one column one label.
         sample_weight : array of shape (n_samples,), optional
             The importance of each example: a factor of its loss.
         sample_order : array of int, shape (n_steps,) or (n_epochs, n_steps), optional
@@ -1100,15 +1175,16 @@ class LazyNetClassifier(SparseClassifier, _ElasticNetModel):
             raise ValueError(
                 f"y must have a column for each of {len(classes)} labels, got {indicator.shape[1]}"
             )
-        indicator.from_dense = not sparse.issparse(y)
+        indicator.form = _form_of(y)
         return X, indicator, np.arange(indicator.shape[1]) if classes is None else classes
 
-    def _note_labels(self, y: Any) -> None:
+    def _note_labels(self, form: str | None) -> None:
         """Remember in which form labels are to be predicted; sparse labels make weights sparse."""
-        self._labels_given = None
-        if sparse.issparse(y):
-            self._labels_given = "dense" if y.from_dense else "sparse"
-            self._sparse_coef = self._sparse_coef or not y.from_dense
+        if self._labels_given in _SPARSE_FORMS and form not in _SPARSE_FORMS:
+            self._sparse_coef = False
+        self._labels_given = form
+        if form in _SPARSE_FORMS:
+            self._sparse_coef = True
 
     def _importances(
         self, p: SimpleNamespace, classes: NDArray[Any], X: Any, y: Any, sample_weight: Any
@@ -1132,6 +1208,13 @@ class LazyNetClassifier(SparseClassifier, _ElasticNetModel):
         if sparse.issparse(given):
             return Labels(given, weights)
         return super()._problems(X, y, weights)
+
+    def _log_probabilities(self, decision: NDArray[np.float64]) -> NDArray[np.float64]:
+        if self._labels_given is not None and get_loss(self.loss).name == "log_loss":
+            return np.asarray(log_expit(decision), dtype=np.float64)
+        if self.multi_class == "multinomial" and decision.shape[1] > 1:
+            return np.asarray(log_softmax(decision, axis=1), dtype=np.float64)
+        return super()._log_probabilities(decision)
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """w.x + b: shape (n_samples,) for two classes, (n_samples, n_classes) for more.
@@ -1159,14 +1242,16 @@ class LazyNetClassifier(SparseClassifier, _ElasticNetModel):
         now, X = self._now(X)
         if self._labels_given == "dense":
             return (now._decision(X) > 0).astype(np.int64)
-        parts = [sparse.csr_matrix(decision > 0, dtype=np.int64) for decision in now._decisions(X)]
+        kind = sparse.csr_array if self._labels_given == "sparse array" else sparse.csr_matrix
+        parts = [kind(decision > 0, dtype=np.int64) for decision in now._decisions(X)]
         return sparse.vstack(parts, format="csr")
 
     def predict_top(self, X: Any, k: int) -> tuple[NDArray[Any], NDArray[np.float64]]:
         """The ``k`` classes or labels with the highest w.x + b of each row, and these numbers.
 
-        Returns two arrays of shape (n_samples, k), the highest first.  Rows are taken in blocks, so
-        that no array of all rows and all labels is made.
+        Returns two arrays of shape (n_samples, k), the highest first; of equal numbers the one with
+        the lower column comes first, as in ``predict``.  Rows are taken in blocks, so that no array
+        of all rows and all labels is made.
 
         >>> X, y = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]], ["a", "b", "c"]
         >>> model = LazyNetClassifier(eta0=1.0, max_iter=20, tol=None).fit(X, y)
@@ -1179,11 +1264,9 @@ class LazyNetClassifier(SparseClassifier, _ElasticNetModel):
         found, scores = [], []
         for block in now._decisions(X):
             decision = np.hstack([-block, block]) if block.shape[1] < n_outputs else block
-            best = np.argpartition(decision, n_outputs - k, axis=1)[:, n_outputs - k :]
-            reached = np.take_along_axis(decision, best, axis=1)
-            order = np.argsort(-reached, axis=1, kind="stable")
-            found.append(np.take_along_axis(best, order, axis=1))
-            scores.append(np.take_along_axis(reached, order, axis=1))
+            best = _highest(decision, k)
+            found.append(best)
+            scores.append(np.take_along_axis(decision, best, axis=1))
         return now.classes_[np.concatenate(found)], np.concatenate(scores)
 
     def _probabilities(self, decision: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -1205,13 +1288,20 @@ class LazyNetClassifier(SparseClassifier, _ElasticNetModel):
         """Train anew; returns the warnings to give."""
         p = self._settle()
         X, y, classes = self._check_training(X, y, None, reset=True)
-        self._note_labels(y)
-        previous = getattr(self, "classes_", None)
-        if p.warm_start and previous is not None and not np.array_equal(previous, classes):
-            raise ValueError(
-                f"warm_start=True continues a model of the classes {previous}, "
-                f"but y has {classes}; fit it with warm_start=False"
-            )
+        previous, form = getattr(self, "classes_", None), getattr(y, "form", None)
+        if p.warm_start and previous is not None:
+            if not np.array_equal(previous, classes):
+                raise ValueError(
+                    f"warm_start=True continues a model of the classes {previous}, "
+                    f"but y has {classes}; fit it with warm_start=False"
+                )
+            if (form is None) != (self._labels_given is None):
+                had, has = ("classes", "labels") if form else ("labels", "classes")
+                raise ValueError(
+                    f"warm_start=True continues a model of {had}, but y has {has}; fit it with "
+                    f"warm_start=False"
+                )
+        self._note_labels(form)
         weights = self._importances(p, classes, X, y, sample_weight)
         warnings = self._fit(p, X, (y, classes), weights, sample_order, *start)
         self.classes_ = classes
@@ -1228,7 +1318,9 @@ class LazyNetClassifier(SparseClassifier, _ElasticNetModel):
     ) -> Self:
         """Train on these rows once; a step costs the nonzeros of its row.
 
-        The first call names all ``classes``.  A call that fails leaves the model as it was.
+        The first call names all ``classes``.  For a y with a column per label ``classes`` may name
+        the columns, in their order; else they are called 0, 1, 2, ....  A call that fails leaves
+        the model as it was.
 
         >>> model = LazyNetClassifier("hinge", eta0=0.5, schedule="constant", l1=0.0, l2=0.0)
         >>> for row, label in (([[1.0, 0.0]], "no"), ([[0.0, 2.0]], "yes")):
@@ -1249,7 +1341,7 @@ class LazyNetClassifier(SparseClassifier, _ElasticNetModel):
         if classes is None and known is None and _has_a_column_per_label(y):
             known = np.arange(y.shape[1] if sparse.issparse(y) else np.shape(y)[1])
         if classes is not None:
-            given = check_classes(classes)
+            given = (check_labels if _has_a_column_per_label(y) else check_classes)(classes)
             if known is not None and not np.array_equal(known, given):
                 raise ValueError(f"classes={given} is not the same as on the last call: {known}")
             known = given
@@ -1271,7 +1363,7 @@ class LazyNetClassifier(SparseClassifier, _ElasticNetModel):
                 "row in every call"
             )
         if not begun:
-            self._note_labels(y)
+            self._note_labels(getattr(y, "form", None))
         weights = self._importances(p, known, X, y, sample_weight)
         warnings = self._fit_on(p, X, (y, known), weights, sample_order)
         self.classes_ = known

@@ -224,7 +224,7 @@ class _ElasticNetGrid(SparseLinear):
         begun = generator.get_state()
         folds = self._folds(p, y, groups, problems, classes, generator)
         # As a fit of one setting does it: a penalty that is given acts on the weights as they are.
-        units = None if p.l2s.any() else p.model._find_units(p.one, X)
+        units = None if p.l2s.any() else p.model._find_units(p.one, X, problems)
         X = X if units is None else units.rows(X)
         settings = self._settings(p, X, problems)
         if p.max_iter is None:
