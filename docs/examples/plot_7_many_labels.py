@@ -54,7 +54,8 @@ for text in np.flatnonzero(Y_test.sum(axis=1) == 2)[:3]:
 # Which labels are learned well?
 # ------------------------------
 # A label that few texts have is hard to learn.  Because one label in ten is missing, even a model
-# that knows all true labels gives some that are not in the matrix: its F1 is the dashed line.
+# that knows all true labels gives some that are not in the matrix: the dashed line is its F1 over
+# all labels together.
 
 f1 = f1_score(Y_test, found, average=None, zero_division=0)
 figure, ax = plt.subplots(figsize=(7, 3.6), layout="constrained")
