@@ -52,6 +52,10 @@ class Problems(Sequence[Problem]):
         """The importance of every row."""
         return np.ones(self.n_rows) if self.importances is None else self.importances
 
+    def numbers_of_targets(self) -> NDArray[np.float64]:
+        """The targets as numbers, a column per problem, or one for all where they are -1 and 1."""
+        return self.targets_of(0)[:, None]
+
     def positives(self) -> NDArray[np.float64] | None:
         """The sum of the importances of the rows with the target +1, an entry per problem.
 
@@ -90,6 +94,9 @@ class Columns(Problems):
 
     def targets_of(self, number: int) -> NDArray[np.float64]:
         return np.ascontiguousarray(self.numbers[:, number])
+
+    def numbers_of_targets(self) -> NDArray[np.float64]:
+        return self.numbers
 
     def block(self, first: int, n_outputs: int) -> Targets:
         numbers = np.require(self.numbers, np.float64, ["C", "A"])

@@ -28,6 +28,7 @@ from lazynet.defaults import (
     SCHEDULE_OR_AUTO,
     TOL,
     VALIDATION_FRACTION,
+    follows_targets,
     found_epochs,
     found_l1,
     is_auto,
@@ -73,6 +74,7 @@ from lazynet.problems import Classes, Columns, Labels, Problems, checked_indicat
 from lazynet.schedules import Adaptive, Schedule, ScheduleLike, needs_scale
 from lazynet.seeds import SEED, new_generator
 from lazynet.stalls import NOTHING_LEARNED, Verdict, look_closely, loss_of_constants, still_falls
+from lazynet.surveys import Survey
 from lazynet.threads import Workers
 from lazynet.training import (
     AnyLearner,
@@ -222,8 +224,10 @@ class _ElasticNetModel(SparseLinear):
             norms = sizes if p.plan.sizes == _NORMS else None
             norms = sizes_of(X, _NORMS) if norms is None else norms
             assert norms is not None, "a kind of size is named"
-            some = problems if rows is None else problems.only(rows)
-            p.l1 = found_l1(norms if rows is None else norms[rows], some, p.loss)
+            if rows is not None:
+                norms, problems = norms[rows], problems.only(rows)
+            targets = problems.numbers_of_targets() if follows_targets(p.loss) else None
+            p.l1 = found_l1(Survey.of(norms, targets, problems.importances), p.loss)
             p.plan = replace(Plan.of(p), softmax=p.plan.softmax)
 
     def _scale_of_rates(

@@ -21,7 +21,7 @@ ROOMS = [
     ("kernels",),
     ("params", "figures", "progress"),
     ("losses", "penalties", "schedules", "averages", "forms", "rules"),
-    ("data", "importances", "problems", "seeds", "threads", "transactions", "units"),
+    ("data", "importances", "problems", "seeds", "surveys", "threads", "transactions", "units"),
     ("engines",),
     ("certificates",),
     ("searches",),
