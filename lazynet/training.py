@@ -323,11 +323,12 @@ class Plan(SettledFields):
     def _sizes_of_blocks(self, n_outputs: int, n_threads: int) -> list[int]:
         """The numbers of outputs that one engine learns."""
         few = _FEWEST_OUTPUTS_OF_A_BLOCK
-        n_blocks = -(-n_outputs // _OUTPUTS_OF_A_BLOCK)
+        most = _OUTPUTS_OF_A_BLOCK
         if not self.adaptive:
-            # Where each output has a clock, the outputs of a block are swept together.
-            n_blocks = max(n_blocks, min(n_threads, n_outputs // few))
-        most = -(-n_outputs // (n_blocks * few)) * few
+            # Where each output has a clock, the outputs of a block are swept together, and must not
+            # depend on the number of threads.
+            n_blocks = max(-(-n_outputs // most), min(n_threads, n_outputs // few))
+            most = -(-n_outputs // (n_blocks * few)) * few
         return [min(most, n_outputs - first) for first in range(0, n_outputs, most)]
 
     def new_outputs(self, n_features: int, n_outputs: int) -> OutputsEngine:
