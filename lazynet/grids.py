@@ -29,9 +29,12 @@ from lazynet.engines.grid import (
     add_losses,
     column_of,
     forget_row,
+    forget_slopes,
     learn_until_overflow,
     picked,
     present_rate_of,
+    set_sums,
+    sums_of,
     would_overflow,
 )
 from lazynet.engines.outputs import (
@@ -366,7 +369,7 @@ class GridTraining:
         here = copied_rows(self.X, np.array([row]))
         importances = None if self.importances is None else self.importances[[row]]
         sizes = None if self.sizes is None else self.sizes[[row]]
-        if forget_row(engine) and sizes is not None:
+        if sizes is not None and forget_row(engine):
             sizes = np.zeros(1)
         target, steps = block.numbers[[row]], _plain_steps(np.zeros(1, dtype=np.int64))
         features, reduced = only_named_columns(here)
@@ -379,15 +382,22 @@ class GridTraining:
                 some.own_steps = own.shrinks.of(block.live[columns], some.width, one_step)
             return some
 
-        bad = np.array(
-            [
-                would_overflow(
-                    prepared(np.array([place]), features), alone, Targets(0, 1, shared=target),
-                    steps, block.task,
-                )
-                for place in range(engine.n_outputs)
-            ]
-        )  # fmt: skip
+        def one(place: int) -> OutputsEngine:
+            return prepared(np.array([place]), features)
+
+        def overflows(some: OutputsEngine) -> bool:
+            return would_overflow(some, alone, Targets(0, 1, shared=target), steps, block.task)
+
+        bad = np.array([overflows(one(place)) for place in range(engine.n_outputs)])
+        for place in np.flatnonzero(~bad).tolist():
+
+            def sums_after(sums: NDArray[np.float64], place: int = place) -> NDArray[np.float64]:
+                some = one(place)
+                set_sums(some, sums)
+                overflows(some)
+                return sums_of(some)
+
+            forget_slopes(engine, place, sums_after)
         live, rest = block.live[~bad], None
         losses[block.live[bad]] = np.inf
         n = len(live)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,11 @@ from lazynet.kernels.examples import (
 
 # What the scalar PENDING of the kernel says of a step whose row has been counted already.
 _PENDING, _COUNTED = 1, 2.0
+# The sums over the rows on which rates depend: PROGRESS, INTERCEPT_PROGRESS and SQUARED_SLOPES of
+# kernels/from_data.pxd.
+_SUMS = [7, 8, 15]
+# A difference of two sums is rounded: the sum before is at most a few last digits away.
+_NUDGES = 8
 
 
 class GridOnClock(OutputsOnClock):
@@ -149,9 +155,10 @@ def learn_until_overflow(
 def forget_row(engine: OutputsEngine) -> bool:
     """Let the step that would overflow begin again, where rates follow the rows.
 
-    The kernel has counted the row of the step.  On the clock the engine remembers that; for the
-    other rules the step is to count the row with the size 0, because the sum of the sizes has the
-    true size already.  Returns whether the size is to be 0.
+    The kernel has counted the row of the step.  On the clock the engine remembers that, but for the
+    sums over the slopes, see ``forget_slopes``; for the other rules the step is to count the row
+    with the size 0, because the sum of the sizes has the true size already.  Returns whether the
+    size is to be 0.
     """
     if isinstance(engine, GridOnClock):
         if engine.strengths is not None:
@@ -173,6 +180,39 @@ def would_overflow(
     losses = np.zeros(engine.n_outputs)
     status, _ = engine._learn(examples, targets, steps, task, losses, False, 0)
     return status == STATUS_OVERFLOWED
+
+
+def forget_slopes(
+    engine: OutputsEngine, number: int, sums_after: Callable[[NDArray[np.float64]], Any]
+) -> None:
+    """Take from the sums of a setting what the step that would overflow has added already.
+
+    ``sums_after`` tells of the sums before the step what they are after it.  The sums found are
+    such that the same step leads to the same sums again, bit for bit.
+    """
+    if not isinstance(engine, GridOnClock) or engine.strengths is None:
+        return
+    after = engine.rates[number, _SUMS]
+    before = after - sums_after(np.zeros(len(_SUMS)))
+    for _ in range(_NUDGES):
+        reached = sums_after(before)
+        if (reached == after).all():
+            break
+        towards = np.where(reached < after, np.inf, -np.inf)
+        before = np.where(reached == after, before, np.nextafter(before, towards))
+    engine.rates[number, _SUMS] = before
+
+
+def sums_of(engine: OutputsEngine) -> NDArray[np.float64]:
+    """The sums over the slopes of the first setting on which its rates depend."""
+    assert isinstance(engine, GridOnClock)
+    return engine.rates[0, _SUMS]
+
+
+def set_sums(engine: OutputsEngine, sums: NDArray[np.float64]) -> None:
+    """Change the sums over the slopes of the first setting."""
+    assert isinstance(engine, GridOnClock)
+    engine.rates[0, _SUMS] = sums
 
 
 def column_of(engine: OutputsEngine, number: int) -> tuple[NDArray[np.float64], float]:
