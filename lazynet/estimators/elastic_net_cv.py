@@ -299,8 +299,9 @@ class _ElasticNetGrid(SparseLinear):
         warnings = _warnings_of_ends(p, self)
         if p.tol is not None:
             p.model.units_, p.model.eta0_ = units, self.eta0_
-            rows = None if p.progressive or found.model is None else folds[0].train
-            warnings += self._doubts_about(p, X, problems, rows, learners, found, kept)
+            # The column of a search has not learned from the rows that judge.
+            fold = None if p.progressive or found.model is None else folds[0]
+            warnings += self._doubts_about(p, X, problems, fold, learners, found, kept)
         return warnings
 
     def _doubts_about(
@@ -308,17 +309,19 @@ class _ElasticNetGrid(SparseLinear):
         p: SimpleNamespace,
         X: sparse.csr_matrix,
         problems: Problems,
-        rows: NDArray[np.int64] | None,
+        fold: Fold | None,
         learners: Sequence[Learner],
         found: _Search,
         kept: float | None,
     ) -> list[Warning]:
         """The warnings that a fit of the chosen setting alone would give.
 
-        ``rows`` are the rows that it has learned from, None for all; ``kept`` is the mean loss of
-        its predictions in its last epoch, None if its column of the search is the model.
+        ``fold`` has the rows that it has learned from and those that judge, None for all rows;
+        ``kept`` is the mean loss of its predictions in its last epoch, None if its column of the
+        search is the model.
         """
-        constant = loss_of_constants(problems, learners[0].plan)
+        rows, judged = (None, problems) if fold is None else (fold.train, problems.only(fold.test))
+        constant = loss_of_constants(judged, learners[0].plan)
         curve = self.curves_[found.best] * len(problems)
         kept = float(curve[found.epoch]) if kept is None else kept
         if kept >= NOTHING_LEARNED * constant:
