@@ -63,14 +63,13 @@ class OutputsEngine(Engine):
             wear = replace(wear, smallest_scale=max(wear.smallest_scale, _SMALLEST_NARROW_SCALE))
         super().__init__(n_features, wear)
         self.n_outputs, self.dtype = n_outputs, np.dtype(dtype)
-        line = kernel.LINE_BYTES // self.dtype.itemsize
-        self.width = -(-n_outputs // line) * line
+        self.width = width_of(n_outputs, self.dtype)
         columns = self.width * kernel.numbers(self.kind)
-        self.cells = _on_lines(n_features, columns, self.dtype)
+        self.cells = on_lines(n_features, columns, self.dtype)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        cells = _on_lines(len(self.cells), self.cells.shape[1], self.dtype)
+        cells = on_lines(len(self.cells), self.cells.shape[1], self.dtype)
         cells[...] = self.cells
         self.cells = cells
 
@@ -555,7 +554,13 @@ class AdaGradOutputs(CellOutputs):
         kernel.sweep_adagrad(self._block(), self.settings, self.fields)
 
 
-def _on_lines(rows: int, columns: int, dtype: Any) -> NDArray[Any]:
+def width_of(n_outputs: int, dtype: np.dtype[Any]) -> int:
+    """The number of outputs, filled up to whole cache lines."""
+    line = kernel.LINE_BYTES // dtype.itemsize
+    return -(-n_outputs // line) * line
+
+
+def on_lines(rows: int, columns: int, dtype: Any) -> NDArray[Any]:
     """An array of zeros that begins where a cache line begins.
 
     A large array lies in large pages where the system has them: a row of X reads weights all over
