@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import contextlib
 import mmap
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from lazynet.engines.adagrad import AdaGradEngine
 from lazynet.engines.base import Engine, WithTables, advice_on_overflow, take_until_done
@@ -131,11 +132,36 @@ class OutputsEngine(Engine):
 
     def _all_rows(self, out: NDArray[np.float64] | None, model: bool) -> NDArray[np.float64]:
         out = np.empty((self.n_outputs, self.n_features)) if out is None else out
+        for start, part in self._few_features(model):
+            out[:, start : start + part.shape[1]] = part
+        return out
+
+    def _few_features(self, model: bool) -> Iterator[tuple[int, NDArray[np.float64]]]:
+        """The weights of a few features after the other, each with the number of the first."""
         for start in range(0, self.n_features, _FEATURES_AT_ONCE):
             some = slice(start, start + _FEATURES_AT_ONCE)
             part = np.empty((self.n_outputs, len(self.cells[some])))
-            out[:, some] = self._rows(some, part, model)
-        return out
+            yield start, self._rows(some, part, model)
+
+    def sparse_rows(self, *, last: bool = False) -> sparse.csr_matrix:
+        # The weights are counted, then read: no array of all weights is made.
+        counts = np.zeros(self.n_outputs, dtype=np.int64)
+        for _, part in self._few_features(not last):
+            counts += np.count_nonzero(part, axis=1)
+        starts = np.concatenate([[0], np.cumsum(counts)])
+        kind = np.int32 if max(starts[-1], self.n_features) < 2**31 else np.int64
+        weights, columns = np.empty(starts[-1]), np.empty(starts[-1], dtype=kind)
+        free = starts[:-1].copy()
+        for start, part in self._few_features(not last):
+            numbers, found = np.nonzero(part)
+            sizes = np.bincount(numbers, minlength=self.n_outputs)
+            before = np.cumsum(sizes) - sizes
+            places = np.arange(len(found)) + np.repeat(free - before, sizes)
+            weights[places], columns[places] = part[numbers, found], start + found
+            free += sizes
+        return sparse.csr_matrix(
+            (weights, columns, starts.astype(kind)), shape=(self.n_outputs, self.n_features)
+        )
 
     def weights(self, out: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
         """All current weights, a row per output."""
