@@ -151,10 +151,34 @@ class _Place:
 
     def all(self) -> tuple[Rows, NDArray[np.float64]]:
         if self._dense is None:
-            rows: Rows = sparse.vstack(self._sparse, format="csr")
+            rows: Rows = _stacked(self._sparse)
             arrays = [rows.data, rows.indices, rows.indptr]
         else:
             rows, arrays = self._dense, [self._dense]
         for array in arrays:
             array.flags.writeable = False
         return rows, np.concatenate(self._intercepts)
+
+
+def _stacked(parts: list[sparse.csr_matrix]) -> sparse.csr_matrix:
+    """The rows of all parts as one matrix; each part is given back as soon as it is copied.
+
+    >>> parts = [sparse.csr_matrix([[1.0, 0.0]]), sparse.csr_matrix([[0.0, 2.0], [3.0, 0.0]])]
+    >>> _stacked(parts).toarray().tolist(), parts
+    ([[1.0, 0.0], [0.0, 2.0], [3.0, 0.0]], [])
+    """
+    shape = sum(part.shape[0] for part in parts), parts[0].shape[1]
+    size = sum(part.nnz for part in parts)
+    kind = np.int32 if max(size, *shape) < 2**31 else np.int64
+    # Memory that is not written yet takes no room where the system pages.
+    numbers, columns = np.empty(size), np.empty(size, dtype=kind)
+    starts = np.zeros(shape[0] + 1, dtype=kind)
+    row = place = 0
+    parts.reverse()
+    while parts:
+        part = parts.pop()
+        numbers[place : place + part.nnz] = part.data
+        columns[place : place + part.nnz] = part.indices
+        starts[row + 1 : row + 1 + part.shape[0]] = part.indptr[1:] + kind(place)
+        row, place = row + part.shape[0], place + part.nnz
+    return sparse.csr_matrix((numbers, columns, starts), shape=shape)

@@ -369,7 +369,7 @@ class _ElasticNetModel(SparseLinear):
         if p.verbose > 0 and n_outputs > 1:
             print(estimate.told())
         if not estimate.small:
-            estimate.check(available_bytes(), _what_takes_less(p, n_outputs, wanted))
+            estimate.check(available_bytes(), self._what_takes_less(p, estimate))
         return wanted
 
     def _estimate(
@@ -382,9 +382,30 @@ class _ElasticNetModel(SparseLinear):
         if p.early_stopping or p.record_objective:
             most = max(each.n_outputs for each in plan.new_engines(0, at_once, _threads(p)))
             judged = WEIGHT_BYTES * n_features * most
-        coef = None if self._sparse_coef else WEIGHT_BYTES * n_features * n_outputs
+        coef = None
+        if not self._sparse_coef:
+            # The last weights of parts that are done are kept beside their averages.
+            kinds = 1 + (plan.average is not None and at_once < n_outputs)
+            coef = WEIGHT_BYTES * n_features * n_outputs * kinds
         best = weights if _keeps_best(p) and p.max_iter != 1 else 0
         return Estimate(n_outputs, n_features, at_once, plan.dtype, weights, best, coef, judged)
+
+    def _what_takes_less(self, p: SimpleNamespace, estimate: Estimate) -> str:
+        """What to do where a fit takes too much memory."""
+        plan, ways = p.plan, []
+        if estimate.n_outputs > 1:
+            fewest = estimate.at_once if plan.coupled else plan.at_once(1, estimate.n_outputs)
+            if plan.bytes_of_a_feature(fewest) * estimate.n_features < estimate.weights:
+                ways.append("let fewer outputs learn at the same time by outputs_at_once=...")
+            if plan.joins_outputs and plan.average is None and plan.dtype != "float32":
+                ways.append("write dtype='float32'")
+        if _keeps_best(p):
+            keeps = "tol=None and early_stopping=False" if p.early_stopping else "tol=None"
+            ways.append(f"write {keeps}, which keeps no copy of the best epoch")
+        if getattr(self, "_labels_given", None) == "dense" and estimate.coef is not None:
+            ways.append("give y as a sparse matrix, which makes coef_ sparse")
+        ways.append("take fewer features, for instance by hashing them")
+        return ", or ".join(ways)
 
     def _learn_in_parts(
         self, call: _Call, problems: Problems, at_once: int, coef_init: Any, intercept_init: Any
@@ -811,20 +832,6 @@ def _initial(name: str, given: Any, shape: tuple[int, ...]) -> Any:
     if found.shape != shape:
         raise ValueError(f"{name} must have the shape {shape}, got {found.shape}")
     return found
-
-
-def _what_takes_less(p: SimpleNamespace, n_outputs: int, at_once: int) -> str:
-    """What to do where a fit takes too much memory."""
-    ways = []
-    if at_once > 1 and not p.plan.coupled:
-        ways.append("let fewer outputs learn at the same time by outputs_at_once=...")
-    if p.plan.joins_outputs and p.plan.average is None and p.plan.dtype != "float32":
-        ways.append("write dtype='float32'" if n_outputs > 1 else "")
-    if _keeps_best(p):
-        keeps = "tol=None and early_stopping=False" if p.early_stopping else "tol=None"
-        ways.append(f"write {keeps}, which keeps no copy of the best epoch")
-    ways.append("take fewer features, for instance by hashing them")
-    return ", or ".join(filter(None, ways))
 
 
 def _present_rate(engines: list[Engine], eta0: float) -> float:
