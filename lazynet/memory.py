@@ -10,7 +10,7 @@ from pathlib import Path, PurePosixPath
 #: Bytes of a weight of ``coef_``, and of a weight in a CSR matrix: the number and its column.
 WEIGHT_BYTES, SPARSE_WEIGHT_BYTES = 8, 12
 #: A fit that takes fewer bytes than this is not compared with the memory that is left.
-_SMALL = 2**25
+_SMALL = 2**22
 
 #: The folder of the control groups; the files of a group in version 2 and in version 1: the limit,
 #: the use, and the name of the part of the use that the system gives up when it is asked to.

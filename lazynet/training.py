@@ -355,10 +355,10 @@ class Plan(SettledFields):
             wanted = min(max(whole, _OUTPUTS_OF_A_BLOCK), n_outputs)
         return wanted
 
-    def bytes_of_a_feature(self, n_outputs: int, n_threads: int = 1) -> int:
-        """The bytes that the engines of so many outputs hold for every feature."""
+    def bytes_of_a_feature(self, n_outputs: int, n_threads: int = 1, *, part: bool = False) -> int:
+        """The bytes that the engines of ``new_engines`` hold for every feature."""
         if self.joins_outputs:
-            engines, times = self.new_engines(1, n_outputs, n_threads, part=n_outputs > 1), 1
+            engines, times = self.new_engines(1, n_outputs, n_threads, part=part), 1
         else:
             engines, times = [self.new_engine(1)], n_outputs
         arrays = (array for each in engines for array in each.state().per_weight.values())

@@ -377,7 +377,8 @@ class _ElasticNetModel(SparseLinear):
     ) -> Estimate:
         """What a fit takes in memory while ``at_once`` outputs learn at the same time."""
         plan = p.plan
-        weights = n_features * plan.bytes_of_a_feature(at_once, _threads(p))
+        part = at_once < n_outputs
+        weights = n_features * plan.bytes_of_a_feature(at_once, _threads(p), part=part)
         judged = 0
         if p.early_stopping or p.record_objective:
             most = max(each.n_outputs for each in plan.new_engines(0, at_once, _threads(p)))
@@ -385,7 +386,7 @@ class _ElasticNetModel(SparseLinear):
         coef = None
         if not self._sparse_coef:
             # The last weights of parts that are done are kept beside their averages.
-            kinds = 1 + (plan.average is not None and at_once < n_outputs)
+            kinds = 1 + (part and plan.average is not None)
             coef = WEIGHT_BYTES * n_features * n_outputs * kinds
         best = weights if _keeps_best(p) and p.max_iter != 1 else 0
         return Estimate(n_outputs, n_features, at_once, plan.dtype, weights, best, coef, judged)
@@ -395,7 +396,8 @@ class _ElasticNetModel(SparseLinear):
         plan, ways = p.plan, []
         if estimate.n_outputs > 1:
             fewest = estimate.at_once if plan.coupled else plan.at_once(1, estimate.n_outputs)
-            if plan.bytes_of_a_feature(fewest) * estimate.n_features < estimate.weights:
+            least = estimate.n_features * plan.bytes_of_a_feature(fewest, part=True)
+            if least < estimate.weights:
                 ways.append("let fewer outputs learn at the same time by outputs_at_once=...")
             if plan.joins_outputs and plan.average is None and plan.dtype != "float32":
                 ways.append("write dtype='float32'")
