@@ -56,6 +56,15 @@ class Problems(Sequence[Problem]):
         """The targets as numbers, a column per problem, or one for all where they are -1 and 1."""
         return self.targets_of(0)[:, None]
 
+    def part(self, outputs: range) -> Problems:
+        """Some of the problems, in their order; nothing is copied.
+
+        >>> part = Columns(np.array([[1.0, 2.0], [3.0, 4.0]]), None).part(range(1, 2))
+        >>> len(part), part.targets_of(0)
+        (1, array([2., 4.]))
+        """
+        return Part(self, outputs)
+
     def positives(self) -> NDArray[np.float64] | None:
         """The sum of the importances of the rows with the target +1, an entry per problem.
 
@@ -175,6 +184,33 @@ class Labels(Problems):
         weights = None if self.importances is None else self.importances[rows]
         counts = np.bincount(self.columns, weights=weights, minlength=len(self))
         return np.asarray(counts, dtype=np.float64)
+
+
+class Part(Problems):
+    """The problems ``outputs`` of the problems ``whole``."""
+
+    def __init__(self, whole: Problems, outputs: range) -> None:
+        super().__init__(whole.n_rows, whole.importances)
+        self.whole, self.outputs = whole, outputs
+
+    def __len__(self) -> int:
+        return len(self.outputs)
+
+    def targets_of(self, number: int) -> NDArray[np.float64]:
+        return self.whole.targets_of(self.outputs[number])
+
+    def block(self, first: int, n_outputs: int) -> Targets:
+        return self.whole.block(self.outputs[first], n_outputs)
+
+    def numbers_of_targets(self) -> NDArray[np.float64]:
+        return self.whole.numbers_of_targets()[:, self.outputs.start : self.outputs.stop]
+
+    def _only(self, rows: NDArray[np.int64]) -> Part:
+        return Part(self.whole.only(rows), self.outputs)
+
+    def positives(self) -> NDArray[np.float64] | None:
+        found = self.whole.positives()
+        return None if found is None else found[self.outputs.start : self.outputs.stop]
 
 
 _HOLDS_LABELS = "must hold 0 and 1 only where it has a column per label"

@@ -35,7 +35,7 @@ class Moments:
         mean = float(block.sum()) / n
         away = block - mean
         distance, total = mean - self.mean, self.count + n
-        self._squares += float((away * away).sum()) + distance**2 * self.count * n / total
+        self._squares += float((away * away).sum()) + distance * distance * self.count * n / total
         self.mean += distance * n / total
         self.count = total
 

@@ -135,8 +135,8 @@ class OutputsEngine(Engine):
             out[:, some] = part.T
         return out
 
-    def sparse_rows(self) -> sparse.csr_matrix:
-        """The weights that predict, a row per output, without an array of all of them.
+    def sparse_rows(self, *, last: bool = False) -> sparse.csr_matrix:
+        """The weights of ``rows`` as a CSR matrix, without an array of all of them.
 
         >>> engine = OutputsOnClock(3, 2)
         >>> engine.load_rows(np.array([[0.0, 2.0, 0.0], [4.0, 0.0, 6.0]]), np.zeros(2))
@@ -145,7 +145,7 @@ class OutputsEngine(Engine):
                [4., 0., 6.]])
         """
         places, values = [np.empty(0, dtype=np.int64)], [np.empty(0)]
-        for some, part in self._chunks(True):
+        for some, part in self._chunks(not last):
             numbers = part.ravel()
             found = np.flatnonzero(numbers)
             places.append(found + some.start * self.n_outputs)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from types import SimpleNamespace
 from typing import Any, Self
@@ -37,6 +38,7 @@ from lazynet.defaults import (
     takes_units,
 )
 from lazynet.engines.base import Engine, refuse_overflow
+from lazynet.engines.learned import Gathering, LearnedOutputs
 from lazynet.engines.outputs import OutputsEngine
 from lazynet.estimators.base import (
     SparseClassifier,
@@ -56,6 +58,7 @@ from lazynet.importances import (
     importances,
 )
 from lazynet.losses import LOSS, LossLike, get_loss
+from lazynet.memory import WEIGHT_BYTES, Estimate, available_bytes
 from lazynet.params import (
     EPOCHS_OR_NONE,
     FLAG,
@@ -84,9 +87,11 @@ from lazynet.training import (
     Plan,
     Run,
     Stopping,
+    added_up,
     check_rate_parameters,
     new_learners,
     run_pass,
+    spans,
     train,
 )
 from lazynet.transactions import all_or_nothing, at_rest
@@ -97,6 +102,8 @@ Callback = Callable[[Epoch], Any]
 
 #: The kind of the parameter ``dtype``.
 DTYPE = Choice(accepted=("float64", "float32"))
+#: The kind of the parameter ``outputs_at_once``.
+PARTS = Integer(least=1, optional=True)
 
 #: The size of a row that the l1 of a fit follows where no l1 is given.
 _NORMS = "squared_norms"
@@ -302,15 +309,14 @@ class _ElasticNetModel(SparseLinear):
         generator = new_generator(p.random_state) if p.shuffle or p.early_stopping else None
         problems = self._problems(X, y, weights)
         _let_two_classes_be_one_problem(p, problems)
-        rows, held, held_out = None, None, None
+        at_once = self._outputs_at_once(p, X.shape[1], len(problems))
+        rows, held = None, None
         if p.early_stopping and generator is not None:
             strata = problems.codes if isinstance(problems, Classes) else None
             rows, held = split(X.shape[0], p.validation_fraction, generator, strata)
             _check_weights_of_parts(weights, rows, held)
         units = self._find_units(p, X, problems, rows)
         X, problems = _in_units(units, X, problems)
-        if held is not None:
-            held_out = HeldOut(X, problems, held, p.loss, p.plan.softmax)
         n_rows = X.shape[0] if rows is None else len(rows)
         sizes = sizes_of(X, p.plan.sizes)
         self._find_l1(p, X, problems, sizes, rows)
@@ -325,29 +331,23 @@ class _ElasticNetModel(SparseLinear):
             raise ValueError(f"sample_order has {listed} epochs, fewer than max_iter={p.max_iter}")
         if callback is not None and not callable(callback):
             raise TypeError(f"callback must be callable, got {type(callback).__name__}")
-        engines = self._first_engines(p, plan, X.shape[1], len(problems), units)
-        if coef_init is not None or intercept_init is not None:
-            self._load_initial(p, engines, coef_init, intercept_init, units)
-        from_zero = coef_init is None and intercept_init is None and not p.warm_start
-        warnings = [] if from_zero else _doubts(engines, plan)
-        learners = new_learners(engines, X, problems, plan, sizes)
-        # The progressive loss judges the last weights, not their average.
-        keeps_best = p.early_stopping or (p.tol is not None and p.plan.average is None)
-        with _workers(p, len(learners)) as workers:
-            run = train(
-                learners,
-                Orders(X.shape[0], order, generator if p.shuffle else None, rows),
-                t=0,
-                max_iter=p.max_iter,
-                stopping=Stopping(p.tol, p.n_iter_no_change),
-                record=p.record_objective,
-                verbose=p.verbose,
-                callback=callback,
-                validate=None if held_out is None else lambda: held_out.judge(engines),
-                columns=touched_columns(X) if keeps_best else None,
-                workers=workers,
-                units=units,
+        touched = touched_columns(X) if _keeps_best(p) else None
+        call = _Call(
+            p, plan, eta0, X, sizes, units, order, rows, held, touched, generator, callback
+        )
+        if at_once < len(problems):
+            engines, run, warnings = self._learn_in_parts(
+                call, problems, at_once, coef_init, intercept_init
             )
+            last_schedule = plan.schedule
+        else:
+            engines = self._first_engines(p, plan, X.shape[1], len(problems), units)
+            if coef_init is not None or intercept_init is not None:
+                self._load_initial(p, engines, coef_init, intercept_init, units)
+            from_zero = coef_init is None and intercept_init is None and not p.warm_start
+            warnings = [] if from_zero else _doubts(engines, plan)
+            learners, run = _trained(call, engines, problems)
+            last_schedule = learners[0].plan.schedule
         self._coefficients: NDArray[np.float64] | None = None
         self._sparse_rows: sparse.csr_matrix | None = None
         if self._sparse_coef:
@@ -362,11 +362,130 @@ class _ElasticNetModel(SparseLinear):
         self.t_, self.history_ = run.t, run.history
         self.eta0_, self.l1_ = _present_rate(engines, eta0), p.l1
         self._scale = eta0 if _has_scale(p) else None
-        self._schedules = plan.schedule, learners[0].plan.schedule
+        self._schedules = plan.schedule, last_schedule
         self.n_iter_, self.best_epoch_ = len(run.history), run.best_epoch
-        if p.tol is not None:
+        if p.tol is not None and at_once == len(problems):
             warnings += self._doubts_about(p, X, problems, rows, learners, run)
         return warnings
+
+    # --- one part of the outputs after the other ------------------------------------------
+
+    def _outputs_at_once(self, p: SimpleNamespace, n_features: int, n_outputs: int) -> int:
+        """How many outputs learn at the same time; tells and checks the memory that they take."""
+        wanted = p.plan.at_once(p.outputs_at_once, n_outputs)
+        if p.warm_start and self.__sklearn_is_fitted__():
+            self._refuse_learned("warm_start=True")
+            if wanted < n_outputs:
+                raise ValueError(
+                    f"outputs_at_once={p.outputs_at_once} does not go with warm_start=True, which "
+                    f"goes on from the engines of all outputs: pass coef_init=model.coef_ and "
+                    f"intercept_init=model.intercept_ with warm_start=False, or write "
+                    f"outputs_at_once=None"
+                )
+        estimate = self._estimate(p, n_features, n_outputs, wanted)
+        if p.verbose > 0 and n_outputs > 1:
+            print(estimate.told())
+        if not estimate.small:
+            estimate.check(available_bytes(), self._what_takes_less(p, estimate))
+        return wanted
+
+    def _estimate(
+        self, p: SimpleNamespace, n_features: int, n_outputs: int, at_once: int
+    ) -> Estimate:
+        """What a fit takes in memory while ``at_once`` outputs learn at the same time."""
+        plan = p.plan
+        part = at_once < n_outputs
+        weights = n_features * plan.bytes_of_a_feature(at_once, _threads(p), part=part)
+        judged = 0
+        if p.early_stopping or p.record_objective:
+            most = max(each.n_outputs for each in plan.new_engines(0, at_once, _threads(p)))
+            judged = WEIGHT_BYTES * n_features * most
+        coef = None
+        if not self._sparse_coef:
+            # The last weights of parts that are done are kept beside their averages.
+            kinds = 1 + (part and plan.average is not None)
+            coef = WEIGHT_BYTES * n_features * n_outputs * kinds
+        best = weights if _keeps_best(p) and p.max_iter != 1 else 0
+        return Estimate(n_outputs, n_features, at_once, plan.dtype, weights, best, coef, judged)
+
+    def _what_takes_less(self, p: SimpleNamespace, estimate: Estimate) -> str:
+        """What to do where a fit takes too much memory."""
+        plan, ways = p.plan, []
+        if estimate.n_outputs > 1:
+            fewest = estimate.at_once if plan.coupled else plan.at_once(1, estimate.n_outputs)
+            least = estimate.n_features * plan.bytes_of_a_feature(fewest, part=True)
+            if least < estimate.weights:
+                ways.append("let fewer outputs learn at the same time by outputs_at_once=...")
+            if plan.joins_outputs and plan.average is None and plan.dtype != "float32":
+                ways.append("write dtype='float32'")
+        if _keeps_best(p):
+            keeps = "tol=None and early_stopping=False" if p.early_stopping else "tol=None"
+            ways.append(f"write {keeps}, which keeps no copy of the best epoch")
+        if getattr(self, "_labels_given", None) == "dense" and estimate.coef is not None:
+            ways.append("give y as a sparse matrix, which makes coef_ sparse")
+        ways.append("take fewer features, for instance by hashing them")
+        return ", or ".join(ways)
+
+    def _learn_in_parts(
+        self, call: _Call, problems: Problems, at_once: int, coef_init: Any, intercept_init: Any
+    ) -> tuple[list[Engine], Run, list[Warning]]:
+        """Train ``at_once`` outputs after the other; returns their weights as one engine."""
+        n_outputs, n_features = len(problems), call.X.shape[1]
+        coef = _initial("coef_init", coef_init, (n_outputs, n_features))
+        intercept = _initial("intercept_init", intercept_init, (n_outputs,))
+        gathering = Gathering(n_outputs, n_features, as_sparse=self._sparse_coef)
+        runs: list[Run] = []
+        warnings: list[Warning] = []
+        farthest = call.generator
+        for first, stop in spans(n_outputs, at_once):
+            part, some = call.of(range(first, stop)), slice(first, stop)
+            if call.p.verbose > 0:
+                print(f"outputs {first + 1:,} to {stop:,} of {n_outputs:,}")
+            start = [None if each is None else each[some] for each in (coef, intercept)]
+            run, found = self._learn_part(
+                part, problems.part(range(first, stop)), gathering, *start
+            )
+            if not runs or len(run.history) > max(len(other.history) for other in runs):
+                farthest = part.generator
+            runs.append(run)
+            warnings += found
+        if call.generator is not None and farthest is not None:
+            call.generator.set_state(farthest.get_state())
+        whole = Run(
+            max(run.t for run in runs),
+            added_up(runs),
+            max(run.best_epoch for run in runs),
+            all(run.ended_early for run in runs),
+        )
+        # A hundred parts may doubt the same.
+        return [gathering.done()], whole, warnings[:1]
+
+    def _learn_part(
+        self, call: _Call, problems: Problems, gathering: Gathering, coef: Any, intercept: Any
+    ) -> tuple[Run, list[Warning]]:
+        """Train some outputs and hand over their weights; no engine outlives this call."""
+        p, plan = call.p, call.plan
+        engines = plan.new_engines(call.X.shape[1], len(problems), _threads(p), part=True)
+        warnings: list[Warning] = []
+        if coef is not None or intercept is not None:
+            self._load_initial(p, engines, coef, intercept, call.units)
+            warnings = _doubts(engines, plan)
+        learners, run = _trained(call, engines, problems)
+        refuse_overflow(run.t, engines[0].advice, *gathering.take(engines))
+        if p.tol is not None:
+            # A warning names the rate.
+            self.units_, self.eta0_ = call.units, _present_rate(engines, call.eta0)
+            warnings += self._doubts_about(p, call.X, problems, call.rows, learners, run)
+        return run, warnings
+
+    def _refuse_learned(self, what: str) -> None:
+        """Refuse to go on from a fit that has kept no engines."""
+        if any(isinstance(engine, LearnedOutputs) for engine in self._engines):
+            raise ValueError(
+                f"{what} goes on from the engines of all outputs, and a fit with outputs_at_once "
+                f"keeps their weights alone: assign model.coef_ = model.coef_ to make engines "
+                f"that begin anew from these weights, or fit with outputs_at_once=None"
+            )
 
     def _first_engines(
         self,
@@ -511,6 +630,13 @@ class _ElasticNetModel(SparseLinear):
         problems = self._problems(X, y, weights)
         _let_two_classes_be_one_problem(p, problems)
         begun = self.__sklearn_is_fitted__()
+        if begun:
+            self._refuse_learned("partial_fit")
+        if p.plan.at_once(p.outputs_at_once, len(problems)) < len(problems):
+            raise ValueError(
+                f"outputs_at_once={p.outputs_at_once} is for fit: partial_fit trains all "
+                f"{len(problems)} outputs on every row; write outputs_at_once=None"
+            )
         units = self.units_ if begun and p.chooses_units else None
         X, problems = _in_units(units, X, problems)
         # The first call decides on the scale of the rates where the parameters leave it open.
@@ -664,6 +790,90 @@ class _ElasticNetModel(SparseLinear):
         return verify(plan, X, problems, max_rows, epochs)
 
 
+@dataclass(frozen=True)
+class _Call:
+    """What all outputs of a call of ``fit`` share."""
+
+    p: SimpleNamespace
+    plan: Plan
+    eta0: float
+    X: sparse.csr_matrix
+    sizes: NDArray[np.float64] | None
+    units: Units | None
+    order: NDArray[np.int64] | None
+    #: the rows to train on and the rows that are held out; None for all rows and for no row
+    rows: NDArray[np.int64] | None
+    held: NDArray[np.int64] | None
+    #: the columns that steps touch, where the best epoch is kept
+    touched: NDArray[Any] | None
+    generator: np.random.RandomState | None
+    callback: Callback | None
+
+    def of(self, outputs: range) -> _Call:
+        """The same call for some of the outputs, which it tells to the callback.
+
+        It draws the same orders of the rows, from a generator of its own.
+        """
+        callback, generator = self.callback, copy.deepcopy(self.generator)
+
+        def told(epoch: Epoch) -> Any:
+            assert callback is not None
+            epoch.outputs = outputs
+            return callback(epoch)
+
+        units = self.units
+        return replace(
+            self,
+            units=None if units is None else units.of_outputs(outputs.start, len(outputs)),
+            generator=generator,
+            callback=None if callback is None else told,
+        )
+
+
+def _trained(
+    call: _Call, engines: list[Engine], problems: Problems
+) -> tuple[list[AnyLearner], Run]:
+    """Let the engines learn the problems."""
+    p = call.p
+    learners = new_learners(engines, call.X, problems, call.plan, call.sizes)
+    held_out = None
+    if call.held is not None:
+        held_out = HeldOut(call.X, problems, call.held, p.loss, p.plan.softmax)
+    generator = call.generator if p.shuffle else None
+    with _workers(p, len(learners)) as workers:
+        run = train(
+            learners,
+            Orders(call.X.shape[0], call.order, generator, call.rows),
+            t=0,
+            max_iter=p.max_iter,
+            stopping=Stopping(p.tol, p.n_iter_no_change),
+            record=p.record_objective,
+            verbose=p.verbose,
+            callback=call.callback,
+            validate=None if held_out is None else lambda: held_out.judge(engines),
+            columns=call.touched,
+            workers=workers,
+            units=call.units,
+        )
+    return learners, run
+
+
+def _keeps_best(p: SimpleNamespace) -> bool:
+    """Whether a fit returns to the end of its best epoch."""
+    # The progressive loss judges the last weights, not their average.
+    return bool(p.early_stopping or (p.tol is not None and p.plan.average is None))
+
+
+def _initial(name: str, given: Any, shape: tuple[int, ...]) -> Any:
+    """Weights or intercepts of a user in the given shape, an array or CSR matrix, or None."""
+    if given is None:
+        return None
+    found = given.tocsr() if sparse.issparse(given) else np.asarray(given)
+    if found.shape != shape:
+        raise ValueError(f"{name} must have the shape {shape}, got {found.shape}")
+    return found
+
+
 def _present_rate(engines: list[Engine], eta0: float) -> float:
     """The scale of the rates after training: ``eta0``, unless the rates follow the data."""
     rate = engines[0].present_rate
@@ -771,6 +981,10 @@ def _stack(
 
     They are the weights of features as they are; the engines have learned in ``units``.
     """
+    if units is None and not last and isinstance(engines[0], LearnedOutputs):
+        known = engines[0].given
+        if not sparse.issparse(known):
+            return known
     coefficients = np.empty((_n_outputs(engines), engines[0].n_features))
     first = 0
     for engine in engines:
@@ -826,18 +1040,16 @@ def _form_of(y: Any) -> str:
 
 def _sparse_stack(engines: Sequence[Engine], units: Units | None) -> sparse.csr_matrix:
     """``_stack`` as a read-only CSR matrix, made from one engine at a time."""
-    rows = sparse.vstack([_sparse_rows(engine) for engine in engines], format="csr")
+    if units is None and isinstance(engines[0], LearnedOutputs):
+        known = engines[0].given
+        if sparse.issparse(known):
+            return known
+    rows = sparse.vstack([engine.sparse_rows() for engine in engines], format="csr")
     if units is not None:
         rows.data /= units.sizes[rows.indices]
     for array in (rows.data, rows.indices, rows.indptr):
         array.flags.writeable = False
     return rows
-
-
-def _sparse_rows(engine: Engine) -> sparse.csr_matrix:
-    if isinstance(engine, OutputsEngine):
-        return engine.sparse_rows()
-    return sparse.csr_matrix(engine.rows())
 
 
 class LazyNetClassifier(SparseClassifier, _ElasticNetModel):
@@ -976,11 +1188,22 @@ class LazyNetClassifier(SparseClassifier, _ElasticNetModel):
         The number of threads that share the classes or labels, at least 8 of them a thread (32 with
         ``FromData()``); -1 means one for each processor.  The model is the same, bit for bit, for
         any number.
+    outputs_at_once : int or None, default=None
+        With several classes, labels or targets, how many of them learn at the same time; None: all.
+        ``fit`` then trains them part after part, each through all of its epochs, and keeps of a
+        part that is done the weights alone, so that the weights in training may exceed the memory.
+        With ``tol=None`` the model is the same, bit for bit; with ``tol`` every part stops by its
+        own losses.  (Where every output has rates of its own, by ``FromData()``, parts are
+        multiples of 32.)  ``history_`` is summed over the parts; see there.  ``partial_fit`` and
+        ``warm_start`` need the engines of all outputs and are refused after it; assign ``coef_``
+        to begin anew from the weights.  Refused where all outputs learn together: in ``group`` and
+        ``multi_class="multinomial"``.
     record_objective : bool, default=False
         Evaluate the objective after every epoch for ``history_``, at the cost of a pass over the
         rows.
     verbose : int, default=0
-        1: a line per epoch, and a progress bar on a terminal if tqdm is installed.
+        1: a line per epoch, and a progress bar on a terminal if tqdm is installed; for several
+        classes, labels or targets, first a line with the memory that the weights will take.
 
     Attributes
     ----------
@@ -1018,6 +1241,10 @@ class LazyNetClassifier(SparseClassifier, _ElasticNetModel):
         of the end of the epoch, penalty exact) and ``nonzeros`` (of ``last_coef_``).
         Losses are sums over classes, labels or targets (in ``units_``, where there are some), so
         that all of them stop together; sample and class weights multiply them.
+        With ``outputs_at_once`` a line is the sum over the parts: a part
+        that has stopped counts with the epoch whose weights it keeps, ``n_iter_`` and ``t_`` are
+        those of the part that took longest, ``best_epoch_`` is the last of the best epochs of the
+        parts, and there is no ``validation_score``.
 
     Examples
     --------
@@ -1069,6 +1296,7 @@ class LazyNetClassifier(SparseClassifier, _ElasticNetModel):
         class_weight=CLASS_WEIGHT,
         dtype=DTYPE,
         n_jobs=THREADS,
+        outputs_at_once=PARTS,
     )
 
     #: how the labels of a row were given: "dense", "sparse matrix" or "sparse array"; None: y has
@@ -1103,6 +1331,7 @@ class LazyNetClassifier(SparseClassifier, _ElasticNetModel):
         warm_start: bool = False,
         dtype: str = "float64",
         n_jobs: int | None = None,
+        outputs_at_once: int | None = None,
         record_objective: bool = False,
         verbose: int = 0,
     ) -> None:
@@ -1141,7 +1370,8 @@ class LazyNetClassifier(SparseClassifier, _ElasticNetModel):
             Called after every epoch with an object that has ``epoch``, ``progressive_loss``,
             ``validation_loss``, ``validation_score``, ``seconds``, ``t``, and, computed when they
             are read, ``mean_loss``, ``objective``, ``nonzeros``, ``coef`` and ``intercept``.
-            Training ends when the callback returns a true value.
+            Training ends when the callback returns a true value.  With ``outputs_at_once`` it is
+            called for every part; ``outputs`` tells which outputs learn.
 
         Warns
         -----
@@ -1325,6 +1555,7 @@ class LazyNetClassifier(SparseClassifier, _ElasticNetModel):
         The first call names all ``classes``.  For a y with a column per label ``classes`` may name
         the columns, in their order; else they are called 0, 1, 2, ....  A call that fails leaves
         the model as it was.
+        All outputs learn at the same time: there is no ``outputs_at_once`` here.
 
         >>> model = LazyNetClassifier("hinge", eta0=0.5, schedule="constant", l1=0.0, l2=0.0)
         >>> for row, label in (([[1.0, 0.0]], "no"), ([[0.0, 2.0]], "yes")):
@@ -1446,7 +1677,7 @@ class LazyNetRegressor(SparseRegressor, _ElasticNetModel):
     (array([1.5]), array([1.5]), array([ True]))
     """
 
-    _kinds = table(**_ElasticNetModel._kinds, dtype=DTYPE, n_jobs=THREADS)
+    _kinds = table(**_ElasticNetModel._kinds, dtype=DTYPE, n_jobs=THREADS, outputs_at_once=PARTS)
 
     #: whether y has a column per target, of which there may be one
     _several_targets: bool = False
@@ -1477,6 +1708,7 @@ class LazyNetRegressor(SparseRegressor, _ElasticNetModel):
         warm_start: bool = False,
         dtype: str = "float64",
         n_jobs: int | None = None,
+        outputs_at_once: int | None = None,
         record_objective: bool = False,
         verbose: int = 0,
     ) -> None:
