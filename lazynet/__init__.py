@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from lazynet.estimators.stabilised import StabilisedSGDClassifier
     from lazynet.forms import Clock, Dense, Rescaled, Tables
     from lazynet.importances import Balanced
+    from lazynet.loading import load
     from lazynet.losses import EpsilonInsensitive, Huber, SquaredEpsilonInsensitive
     from lazynet.path_figures import plot_choice, plot_grid, plot_path
     from lazynet.paths import NetPath, net_path
@@ -117,6 +118,7 @@ _ROOMS = {
     "Tables": "lazynet.forms",
     "TruncatedGradient": "lazynet.rules.truncated_gradient",
     "VerificationReport": "lazynet.checks.verify",
+    "load": "lazynet.loading",
     "net_path": "lazynet.paths",
     "plot_choice": "lazynet.path_figures",
     "plot_grid": "lazynet.path_figures",
@@ -175,6 +177,7 @@ __all__ = [
     "TruncatedGradient",
     "VerificationReport",
     "__version__",
+    "load",
     "net_path",
     "plot_choice",
     "plot_grid",

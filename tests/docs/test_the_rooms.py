@@ -27,13 +27,13 @@ ROOMS = [
     ("searches",),
     ("minimise",),
     ("catalogue",),
-    ("validation",),
+    ("validation", "models"),
     ("defaults", "training"),
     ("stalls",),
     ("checks",),
     ("path_figures",),
     ("choice", "estimators", "grids", "paths", "stepper"),
-    ("selection", "testing"),
+    ("loading", "selection", "testing"),
 ]
 WORDS = {"params", "losses", "penalties", "schedules", "averages", "forms", "rules"}
 KERNEL_SOURCES = sorted(
