@@ -257,7 +257,8 @@ class SavedEngine:
         self._fill_scalars(engine)
         for key, array in self.tables.items():
             getattr(engine, key)[: len(array)] = array
-        engine.advice = self.advice
+        if engine.advice != self.advice:
+            engine.advice = self.advice
         return engine
 
 

@@ -181,11 +181,9 @@ def _model(document: Any, arrays: container.Arrays, estimators: Mapping[str, typ
     sizes = _sizes(rows, intercept)
     if type(document["sparse_coef"]) is not bool:
         raise ValueError("sparse_coef must be true or false")
-    found: dict[str, Any] = {
-        "_coefficients": rows,
-        "_offsets": intercept,
-        "_sparse_coef": document["sparse_coef"],
-    }
+    found: dict[str, Any] = {"_coefficients": rows, "_offsets": intercept}
+    if document["sparse_coef"]:
+        found["_sparse_coef"] = True
     for part, table in (("fitted", "_saved"), ("training", "_saved_to_learn")):
         checks = table_of(kind, table)
         if part == "training" and document[part] is None:
