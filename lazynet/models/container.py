@@ -55,13 +55,15 @@ _LONGEST_HEADER = 100_000_000
 _CHUNK = 2**20
 _ALIGNMENT = 8
 
+# The second bytes of files of zlib.
+_ZLIB = (b"\x01", b"\x5e", b"\x9c", b"\xda")
 # What the first bytes of files of other kinds say.
 _FOREIGN = (
     (b"PK\x03\x04", "a zip archive, such as NumPy writes as .npz"),
     (b"\x93NUMPY", "an array of NumPy (.npy)"),
     (b"\x1f\x8b", "a gzip archive"),
     (b"\x80", "a pickle, or a file of joblib; pickle.load executes what such a file says"),
-    (b"x\x9c", "a compressed file, such as joblib writes"),
+    *((b"x" + level, "a compressed file, such as joblib writes") for level in _ZLIB),
 )
 
 
