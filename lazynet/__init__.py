@@ -6,7 +6,7 @@ objective and certify it; `net_path` finds the minima along a path of penalties,
 `DualNetClassifierCV` and `DualNetRegressorCV` choose a penalty by cross-validation, and `plot_path`
 and `plot_choice` draw them.  `ASGDClassifier`, `ASGDRegressor` and `StabilisedSGDClassifier`
 implement one algorithm each; `selection_stability` compares what features models choose; `Stepper`
-takes one example at a time.
+takes one example at a time.  `model.save(path)` and `load(path)` keep models in files.
 
 The small objects name and configure what the estimators are made of: rules (`FoBoS`, `SGD`,
 `TruncatedGradient`, `RDA`, `FTRL`, `AdaGrad`, `SAGA`, `Carpenter`), schedules (`Constant`,

@@ -425,6 +425,10 @@ class _ElasticNetModel(SparseLinear):
         _load_all(engines, rows, offsets, None)
         return engines
 
+    def _needs_dividing(self, plan: Plan) -> bool:
+        """Whether one engine has several outputs, of which the plan wants an engine each."""
+        return plan.batch_size > 1 and _n_outputs(self._engines) > len(self._engines)
+
     def _as_given(self, engine: Engine, plan: Plan) -> Engine:
         """A new engine that goes on from the model of ``engine``, on rows as they are given."""
         assert self.units_ is not None, "the engine has learned in units"
@@ -543,7 +547,7 @@ class _ElasticNetModel(SparseLinear):
         elif units is not self.units_:
             divided = self._divided(plan, len(problems))
             engines = [self._as_given(engine, plan) for engine in divided]
-        elif self._storage == storage:
+        elif self._storage == storage and not self._needs_dividing(plan):
             engines = self._engines
         else:
             same_average = self._storage[0] == storage[0]

@@ -73,6 +73,13 @@ def _maker_of_groups(engine: type[GroupedOutputs]) -> Maker:
     return lambda n, wear, given: engine(n, given["n_outputs"], None, given["dtype"], wear)
 
 
+def _averaged_outputs(n: int, wear: Wear, given: Options) -> Engine:
+    engine, room = AveragedOutputs(n, given["n_outputs"], wear), given["room"]
+    engine.shifts = np.empty(room)
+    engine.scales, engine.pulls = np.empty(room + 1), np.empty(room + 1)
+    return engine
+
+
 def _of_outputs(engine: OutputsEngine) -> dict[str, Any]:
     return {"n_outputs": engine.n_outputs, "dtype": engine.dtype.name}
 
@@ -113,7 +120,7 @@ _KINDS: dict[str, _Kind] = {
         ),
         _Kind(
             AveragedOutputs,
-            lambda n, wear, given: AveragedOutputs(n, given["n_outputs"], wear),
+            _averaged_outputs,
             lambda engine: {"n_outputs": engine.n_outputs, "room": len(engine.shifts)},
         ),
         *(_Kind(kind, _maker_of_groups(kind), _of_outputs) for kind in GROUPED_OUTPUTS.values()),
@@ -213,10 +220,6 @@ class SavedEngine:
             blank = kind.make(n_features, self.wear, given)
         except KeyError as missing:
             raise ValueError(f"an engine is not told {missing}") from None
-        if isinstance(blank, AveragedOutputs):
-            size = given["room"]
-            blank.shifts = np.empty(size)
-            blank.scales, blank.pulls = np.empty(size + 1), np.empty(size + 1)
         if set(kind.options(blank)) != set(given):
             raise ValueError("an engine is told other options than its kind has")
         return blank

@@ -232,7 +232,7 @@ Value = TypeVar("Value")
 class WhenAsked(Generic[Value]):
     """An attribute whose value a loaded model makes when it is read for the first time.
 
-    ``missing`` says what to raise where a file had no value; without it the attribute is None.
+    ``missing`` says what to raise where a file had no value.
     """
 
     def __init__(self, missing: str | None = None) -> None:
@@ -250,10 +250,12 @@ class WhenAsked(Generic[Value]):
         if model is None:
             return self
         attributes = model.__dict__
-        value = attributes.get(self.name)
-        if value is None and self.missing is not None:
-            fitted = "_coefficients" in attributes
-            raise ValueError(self.missing) if fitted else AttributeError(self.name)
+        if self.name not in attributes:
+            if self.missing is not None and "_coefficients" in attributes:
+                raise ValueError(self.missing)
+            kind = type(model).__name__
+            raise AttributeError(f"{kind!r} object has no attribute {self.name!r}")
+        value = attributes[self.name]
         if isinstance(value, Later):
             made = value.value()
             # Another thread may have been faster, or a call may have changed the model meanwhile.

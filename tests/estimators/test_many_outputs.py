@@ -245,3 +245,13 @@ def test_what_the_softmax_does_not_go_with(options, message):
     X, scores = rows_and_scores()
     with pytest.raises(ValueError, match=message):
         LazyNetClassifier(multi_class="multinomial", **options).fit(X, scores.argmax(axis=1))
+
+
+def test_learning_goes_on_in_batches():
+    """Classes that were learned in one pass get an engine each once a step has several rows."""
+    X, y, classes = np.eye(6), np.arange(6) % 3, [0, 1, 2]
+    model = LazyNetClassifier(eta0=0.5, l1=0.01, shuffle=False).partial_fit(X, y, classes)
+    before = model.coef_
+    model.set_params(batch_size=2).partial_fit(X, y)
+    assert model.t_ == 6 + 3
+    assert ((model.coef_ != before).sum(axis=1) == 6).all()

@@ -1,5 +1,6 @@
 """Files of models that are damaged, cut off, foreign, newer or made by an enemy: a clear error."""
 
+import contextlib
 import copy
 import hashlib
 import io
@@ -44,12 +45,9 @@ def small(tmp_path_factory):
 
 def usual():
     """A model with all kinds of parts: engines, tables, units, words, sparse rows."""
+    weights = {0: 1, 10: 2, 20: 3}
     model = LazyNetClassifier(
-        average=True,
-        random_state=0,
-        schedule=[0.1] * 200,
-        l1=0.3,
-        class_weight={0: 1, 10: 2, 20: 3},
+        average=True, random_state=0, schedule=np.full(200, 0.1), l1=0.3, class_weight=weights
     )
     return model.fit(X, Y * 10).sparsify()
 
@@ -123,10 +121,8 @@ def test_damages_of_every_kind(small, seal, tmp_path):
             refusal(path, data)
             continue
         path.write_bytes(sealed(data))
-        try:
+        with contextlib.suppress(ValueError):
             use(lazynet.load(path))
-        except ValueError:
-            pass
 
 
 # --- other files ---------------------------------------------------------------------------------
@@ -348,12 +344,15 @@ def test_arrays_that_lie(parts, tmp_path):
                 model = lazynet.load(tmp_path / "model")
             except ValueError:
                 continue
-            # A parameter may be any array, and is looked at when it is used.
-            assert name == "schedule" or name.startswith("history_"), name
+            # A schedule may be any array of numbers, and classes may be numbers of any type.
+            assert name in ("schedule", "classes_") or name.startswith("_schedules/"), name
             use(model)
     container.write(tmp_path / "model", strings, {**arrays, "more": np.zeros(3)})
     with pytest.raises(ValueError, match="nothing uses the array 'more'"):
         lazynet.load(tmp_path / "model")
+
+
+CLEAN = (ValueError, TypeError, ArithmeticError, AttributeError, MemoryError)
 
 
 def use(model):
@@ -368,10 +367,8 @@ def use(model):
     for each in uses:
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
-            try:
+            with contextlib.suppress(*CLEAN):
                 each()
-            except (ValueError, TypeError, ArithmeticError, AttributeError, MemoryError):
-                pass
 
 
 def nodes_of(value, place=()):
@@ -418,7 +415,7 @@ def test_any_change_of_a_document_is_refused_or_harmless(data, parts, tmp_path_f
 
 @given(data=st.data())
 def test_any_change_of_the_numbers_is_refused_or_harmless(data, parts, tmp_path_factory):
-    """Numbers of the arrays are replaced, with a checksum that fits: no kernel leaves its arrays."""
+    """Numbers of the arrays are replaced: no kernel reads outside an array."""
     strings, _, arrays = parts
     name = data.draw(st.sampled_from(sorted(key for key, array in arrays.items() if array.size)))
     array = arrays[name].copy()
