@@ -36,6 +36,7 @@ from lazynet.defaults import (
     takes_units,
 )
 from lazynet.engines.base import Engine, refuse_overflow
+from lazynet.engines.outputs import OutputsEngine
 from lazynet.estimators.base import (
     SparseClassifier,
     SparseLinear,
@@ -416,8 +417,7 @@ class _ElasticNetModel(SparseLinear):
 
     def _divided(self, plan: Plan, n_problems: int) -> list[Engine]:
         """The engines of the model, divided among the outputs as the plan divides them."""
-        wanted = plan.new_engines(0, n_problems)
-        if [each.n_outputs for each in wanted] == [each.n_outputs for each in self._engines]:
+        if self._suits(plan, n_problems):
             return self._engines
         rows = np.concatenate([engine.rows(last=True) for engine in self._engines])
         offsets = np.concatenate([engine.intercepts for engine in self._engines])
@@ -425,9 +425,15 @@ class _ElasticNetModel(SparseLinear):
         _load_all(engines, rows, offsets, None)
         return engines
 
-    def _needs_dividing(self, plan: Plan) -> bool:
-        """Whether one engine has several outputs, of which the plan wants an engine each."""
-        return plan.batch_size > 1 and _n_outputs(self._engines) > len(self._engines)
+    def _suits(self, plan: Plan, n_problems: int) -> bool:
+        """Whether the plan learns from the outputs as they are divided among the engines.
+
+        Any division of outputs that share no norm and no loss gives the same bits.
+        """
+        coupled = plan.softmax or plan.group is not None
+        joined = coupled or (n_problems > 1 and plan.joins_outputs)
+        alike = all(isinstance(engine, OutputsEngine) == joined for engine in self._engines)
+        return alike and not (coupled and len(self._engines) > 1)
 
     def _as_given(self, engine: Engine, plan: Plan) -> Engine:
         """A new engine that goes on from the model of ``engine``, on rows as they are given."""
@@ -547,7 +553,7 @@ class _ElasticNetModel(SparseLinear):
         elif units is not self.units_:
             divided = self._divided(plan, len(problems))
             engines = [self._as_given(engine, plan) for engine in divided]
-        elif self._storage == storage and not self._needs_dividing(plan):
+        elif self._storage == storage and self._suits(plan, len(problems)):
             engines = self._engines
         else:
             same_average = self._storage[0] == storage[0]

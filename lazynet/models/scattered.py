@@ -232,7 +232,7 @@ Value = TypeVar("Value")
 class WhenAsked(Generic[Value]):
     """An attribute whose value a loaded model makes when it is read for the first time.
 
-    ``missing`` says what to raise where a file had no value.
+    ``missing`` says what to raise where a file had no value; without it the attribute is None.
     """
 
     def __init__(self, missing: str | None = None) -> None:
@@ -251,7 +251,9 @@ class WhenAsked(Generic[Value]):
             return self
         attributes = model.__dict__
         if self.name not in attributes:
-            if self.missing is not None and "_coefficients" in attributes:
+            if self.missing is None:
+                return None
+            if "_coefficients" in attributes:
                 raise ValueError(self.missing)
             kind = type(model).__name__
             raise AttributeError(f"{kind!r} object has no attribute {self.name!r}")
