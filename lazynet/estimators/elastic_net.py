@@ -59,6 +59,20 @@ from lazynet.importances import (
 )
 from lazynet.losses import LOSS, LossLike, get_loss
 from lazynet.memory import WEIGHT_BYTES, Estimate, available_bytes
+from lazynet.models.attributes import (
+    anything,
+    attributes,
+    flag,
+    generator,
+    integer,
+    optional,
+    real,
+    records,
+    sequence,
+    text,
+    units,
+)
+from lazynet.models.scattered import Later, SparseRows, WhenAsked
 from lazynet.params import (
     EPOCHS_OR_NONE,
     FLAG,
@@ -108,6 +122,12 @@ PARTS = Integer(least=1, optional=True)
 #: The size of a row that the l1 of a fit follows where no l1 is given.
 _NORMS = "squared_norms"
 
+# Why a model that was loaded from a file cannot learn.
+_ONLY_PREDICTS = (
+    "this model was saved with training_state=False, so it predicts and cannot go on learning: "
+    "save it with training_state=True, or train it anew with fit and warm_start=False"
+)
+
 
 class _ElasticNetModel(SparseLinear):
     """The parameters, the training and the engines that classifier and regressor share."""
@@ -144,14 +164,34 @@ class _ElasticNetModel(SparseLinear):
     eta0_: float
     l1_: float
     #: the units in which the engines have learned; None for those of the rows
-    units_: Units | None = None
+    units_ = WhenAsked[Units | None]()
     history_: list[EpochRecord]
-    _engines: list[Engine]
+    _engines = WhenAsked[list[Engine]](_ONLY_PREDICTS)
+    _storage = WhenAsked[tuple[Any, ...]](_ONLY_PREDICTS)
+    #: whether a model without engines predicts with averages, whose last weights are not known
+    _averaged: bool = True
     #: the scale of the rates; None as long as the rates have none
     _scale: float | None = None
     #: the schedule that the last fit began with, and the schedule that it ended with
     _schedules: tuple[Schedule, Schedule] | None = None
     _changed_in_place = ("_engines", "_generator")
+    _saved = attributes(
+        n_iter_=integer,
+        best_epoch_=integer,
+        t_=integer,
+        eta0_=real,
+        l1_=real,
+        units_=optional(units),
+        history_=records,
+        _averaged=flag,
+    )
+    _saved_to_learn = attributes(
+        _engines=anything,
+        _storage=sequence(tuple, *[anything] * 7),
+        _generator=optional(generator),
+        _scale=optional(real),
+        _schedules=optional(sequence(tuple, anything, anything)),
+    )
 
     schedule: ScheduleLike
     rule: RuleLike
@@ -512,12 +552,7 @@ class _ElasticNetModel(SparseLinear):
 
     def _divided(self, plan: Plan, n_problems: int) -> list[Engine]:
         """The engines of the model, divided among the outputs as the plan divides them."""
-        wanted = plan.new_engines(0, n_problems)
-        kinds = {type(each) for each in wanted}, {type(each) for each in self._engines}
-        joined = [any(issubclass(kind, OutputsEngine) for kind in some) for some in kinds]
-        # No division of outputs changes a bit; the softmax and groups need all of them together.
-        together = plan.softmax or plan.group is not None
-        if joined[0] == joined[1] and not (together and len(self._engines) > 1):
+        if self._suits(plan, n_problems):
             return self._engines
         rows = np.concatenate([engine.rows(last=True) for engine in self._engines])
         offsets = np.concatenate([engine.intercepts for engine in self._engines])
@@ -537,6 +572,16 @@ class _ElasticNetModel(SparseLinear):
             found.append(new)
             first += engine.n_outputs
         return found
+
+    def _suits(self, plan: Plan, n_problems: int) -> bool:
+        """Whether the plan learns from the outputs as they are divided among the engines.
+
+        Any division of outputs that share no norm and no loss gives the same bits.
+        """
+        coupled = plan.softmax or plan.group is not None
+        joined = coupled or (n_problems > 1 and plan.joins_outputs)
+        alike = all(isinstance(engine, OutputsEngine) == joined for engine in self._engines)
+        return alike and not (coupled and len(self._engines) > 1)
 
     def _load_initial(
         self,
@@ -653,7 +698,7 @@ class _ElasticNetModel(SparseLinear):
             engines = plan.new_engines(X.shape[1], len(problems), _threads(p))
         elif units is not self.units_:
             engines = self._as_given(self._divided(plan, len(problems)), plan)
-        elif self._storage == storage:
+        elif self._storage == storage and self._suits(plan, len(problems)):
             engines = self._engines
         else:
             same_average = self._storage[0] == storage[0]
@@ -693,30 +738,44 @@ class _ElasticNetModel(SparseLinear):
 
     # --- the model ------------------------------------------------------------------------
 
+    def _engines_are_here(self) -> bool:
+        """Whether the engines are made; those of a file are not before the model learns on."""
+        engines = self.__dict__.get("_engines")
+        return engines is not None and not isinstance(engines, Later)
+
     def _dense_coef(self) -> NDArray[np.float64]:
         if self._coefficients is None:
             self._coefficients = _stack(self._engines, self.units_)
-        return self._coefficients
+        return super()._dense_coef()
 
     def _raw_coef(self) -> Any:
-        if not self._sparse_coef:
-            return self._dense_coef()
+        if not self._sparse_coef or not self._engines_are_here():
+            return super()._raw_coef()
         if self._sparse_rows is None:
             self._sparse_rows = _sparse_stack(self._engines, self.units_)
         return self._sparse_rows
 
+    def _also_saved(self) -> dict[str, Any]:
+        if "_engines" not in self.__dict__:
+            return {}
+        return {"_averaged": any(engine.averaging for engine in self._engines)}
+
     def _coef_at(self, columns: NDArray[Any]) -> NDArray[np.float64]:
+        if isinstance(self._coefficients, SparseRows) or not self._engines_are_here():
+            return super()._coef_at(columns)
         found = np.vstack([engine.rows_at(columns) for engine in self._engines])
         return found if self.units_ is None else self.units_.weights(found, columns)
 
     def _intercepts(self) -> NDArray[np.float64]:
+        if not self._engines_are_here():
+            return self._offsets
         own = np.concatenate([engine.model_intercepts for engine in self._engines])
         if self.units_ is None:
             return own
         moved = self.units_.moved
         known = self._coefficients
         found = self.units_.intercept(
-            self._coef_at(moved) if known is None else known[:, moved], own
+            known[:, moved] if isinstance(known, np.ndarray) else self._coef_at(moved), own
         )
         return np.asarray(found, dtype=np.float64)
 
@@ -746,15 +805,23 @@ class _ElasticNetModel(SparseLinear):
         weights are sparse and their averages are not: an average remembers every iterate.
         """
         check_is_fitted(self)
-        if not any(engine.averaging for engine in self._engines):
+        if not self._averages():
             return self._shaped(self._dense_coef())
         return self._shaped(_stack(self._engines, self.units_, last=True))
+
+    def _averages(self) -> bool:
+        """Whether the model predicts with averages."""
+        if "_engines" not in self.__dict__ and not self._averaged:
+            return False
+        return any(engine.averaging for engine in self._engines)
 
     @property
     @at_rest
     def last_intercept_(self) -> NDArray[np.float64]:
         """The intercept of each row of ``last_coef_``."""
         check_is_fitted(self)
+        if not self._averages():
+            return self._intercepts()
         return _intercepts_of(self._engines, self.units_, last=True)
 
     @property
@@ -1302,6 +1369,7 @@ class LazyNetClassifier(SparseClassifier, _ElasticNetModel):
     #: how the labels of a row were given: "dense", "sparse matrix" or "sparse array"; None: y has
     #: one class for each row
     _labels_given: str | None = None
+    _saved = attributes(_labels_given=optional(text("dense", "sparse")))
 
     @helpful
     def __init__(
@@ -1681,6 +1749,7 @@ class LazyNetRegressor(SparseRegressor, _ElasticNetModel):
 
     #: whether y has a column per target, of which there may be one
     _several_targets: bool = False
+    _saved = attributes(_several_targets=flag)
 
     @helpful
     def __init__(

@@ -43,6 +43,8 @@ from lazynet.grids import (
 )
 from lazynet.importances import CLASS_WEIGHT, check_sample_weight, importances, total_of
 from lazynet.losses import LOSS, LossLike
+from lazynet.models.attributes import array, attributes, integer, optional, real, units
+from lazynet.models.scattered import WhenAsked
 from lazynet.params import (
     EPOCHS_OR_NONE,
     FLAG,
@@ -140,7 +142,7 @@ class _ElasticNetGrid(SparseLinear):
     l2_: float
     rate_factor_: float
     eta0_: float
-    units_: Units | None
+    units_ = WhenAsked[Units | None]()
     l1s_: NDArray[np.float64]
     l2s_: NDArray[np.float64]
     rate_factors_: NDArray[np.float64]
@@ -151,6 +153,23 @@ class _ElasticNetGrid(SparseLinear):
     best_index_: int
     best_epoch_: int
     n_iter_: int
+    _saved = attributes(
+        l1_=real,
+        l2_=real,
+        rate_factor_=real,
+        eta0_=real,
+        units_=optional(units),
+        l1s_=array("f", None),
+        l2s_=array("f", None),
+        rate_factors_=array("f", None),
+        losses_=array("f", None, None, None),
+        curves_=array("f", None, None),
+        standard_errors_=array("f", None, None),
+        nonzeros_=array("iu", None, None),
+        best_index_=integer,
+        best_epoch_=integer,
+        n_iter_=integer,
+    )
 
     def _settle(self) -> SimpleNamespace:
         """The parameters as plain values; ``one`` are those of a fit of a single setting."""

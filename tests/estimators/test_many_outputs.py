@@ -415,3 +415,40 @@ def test_threads_get_shares_of_like_size():
         model = LazyNetClassifier(**OPTIONS, n_jobs=2).fit(X, Y.astype(int))
         sizes[n_labels] = [engine.n_outputs for engine in model._engines]
     assert sizes == {8: [8], 15: [15], 16: [8, 8], 40: [24, 16]}
+
+
+def test_learning_goes_on_in_batches():
+    """Classes that were learned in one pass get an engine each once a step has several rows."""
+    X, y, classes = np.eye(6), np.arange(6) % 3, [0, 1, 2]
+    model = LazyNetClassifier(eta0=0.5, l1=0.01, shuffle=False).partial_fit(X, y, classes)
+    before = model.coef_
+    model.set_params(batch_size=2).partial_fit(X, y)
+    assert model.t_ == 6 + 3
+    assert ((model.coef_ != before).sum(axis=1) == 6).all()
+
+
+@pytest.mark.parametrize("rule", ["rda", "ftrl", "adagrad"])
+def test_a_warm_start_is_the_same_for_any_number_of_threads(rule):
+    """Sums of gradients are kept however the classes are divided, and divided anew."""
+    random = np.random.default_rng(0)
+    X, y = random.standard_normal((100, 6)), np.arange(100) % 40
+    options = dict(rule=rule, l1=0.01, warm_start=True, random_state=0, max_iter=2, tol=None)
+    found = [
+        LazyNetClassifier(n_jobs=first, **options).fit(X, y).set_params(n_jobs=then).fit(X, y)
+        for first, then in ((1, 1), (4, 4), (1, 4), (4, 1))
+    ]
+    for model in found[1:]:
+        np.testing.assert_array_equal(model.coef_, found[0].coef_)
+
+
+def test_classes_begin_to_share_the_softmax():
+    """More classes than one engine holds: the softmax is over all of them."""
+    X, y = np.eye(40), np.arange(40)
+    model = LazyNetClassifier(rule="ftrl", l1=0.0, shuffle=False).partial_fit(X, y, y)
+    start = model.coef_, model.intercept_
+    model.set_params(multi_class="multinomial").partial_fit(X, y)
+    twin = LazyNetClassifier(rule="ftrl", l1=0.0, shuffle=False, multi_class="multinomial")
+    twin.fit(X, y)
+    twin.coef_, twin.intercept_ = start
+    twin.partial_fit(X, y)
+    np.testing.assert_allclose(model.coef_, twin.coef_, rtol=1e-9)
