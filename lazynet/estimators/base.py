@@ -397,7 +397,12 @@ class SparseLinear(Transactional, BaseEstimator):
         [True]
         """
         check_is_fitted(self)
-        files.save(self, path, check_flag("training_state", training_state))
+        wanted = check_flag("training_state", training_state)
+        files.save(self, path, wanted and self._can_go_on())
+
+    def _can_go_on(self) -> bool:
+        """Whether the model has what it needs to go on learning."""
+        return True
 
     def _shaped(self, rows: Any) -> Any:
         """The ``rows`` of weights in the shape of ``coef_``."""

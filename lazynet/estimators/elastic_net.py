@@ -119,6 +119,8 @@ DTYPE = Choice(accepted=("float64", "float32"))
 #: The kind of the parameter ``outputs_at_once``.
 PARTS = Integer(least=1, optional=True)
 
+#: The forms of y with a column per label of which predictions and weights are sparse.
+_SPARSE_FORMS = ("sparse matrix", "sparse array")
 #: The size of a row that the l1 of a fit follows where no l1 is given.
 _NORMS = "squared_norms"
 
@@ -755,6 +757,12 @@ class _ElasticNetModel(SparseLinear):
             self._sparse_rows = _sparse_stack(self._engines, self.units_)
         return self._sparse_rows
 
+    def _can_go_on(self) -> bool:
+        engines = self.__dict__.get("_engines")
+        return isinstance(engines, Later) or not any(
+            isinstance(engine, LearnedOutputs) for engine in engines or ()
+        )
+
     def _also_saved(self) -> dict[str, Any]:
         if "_engines" not in self.__dict__:
             return {}
@@ -1094,10 +1102,6 @@ def _has_a_column_per_label(y: Any) -> bool:
     return isinstance(shape, tuple) and len(shape) == 2 and shape[1] != 1
 
 
-#: The forms of y with a column per label of which predictions and weights are sparse.
-_SPARSE_FORMS = ("sparse matrix", "sparse array")
-
-
 def _form_of(y: Any) -> str:
     """The form of a y that has a column per label."""
     if not sparse.issparse(y):
@@ -1369,7 +1373,7 @@ class LazyNetClassifier(SparseClassifier, _ElasticNetModel):
     #: how the labels of a row were given: "dense", "sparse matrix" or "sparse array"; None: y has
     #: one class for each row
     _labels_given: str | None = None
-    _saved = attributes(_labels_given=optional(text("dense", "sparse")))
+    _saved = attributes(_labels_given=optional(text("dense", *_SPARSE_FORMS)))
 
     @helpful
     def __init__(

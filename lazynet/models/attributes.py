@@ -70,7 +70,8 @@ def units(value: Any, sizes: Sizes) -> bool:
     if not isinstance(value, (Units, ScatteredUnits)):
         return False
     both = (value.sizes, value.means)
-    return all(array("f", "n")(part, sizes) for part in both)
+    of_targets = optional(array("f", "k"))(value.targets, sizes)
+    return of_targets and all(array("f", "n")(part, sizes) for part in both)
 
 
 def array(kinds: str, *shape: int | str | None) -> Check:

@@ -133,7 +133,7 @@ class Writer:
         name = type(value).__name__
         if WORDS.get(name) is type(value):
             fields = {
-                key: smaller(part) if isinstance(value, Units) else part
+                key: smaller(part) if isinstance(value, Units) and part is not None else part
                 for key, part in fields_of(value).items()
             }
             return {"$object": [name, self._pairs(where, fields)]}
@@ -349,12 +349,12 @@ class Reader:
 class ScatteredUnits:
     """Units whose arrays are scattered."""
 
-    def __init__(self, sizes: Any, means: Any) -> None:
-        self.sizes, self.means = sizes, means
+    def __init__(self, sizes: Any, means: Any, targets: Any) -> None:
+        self.sizes, self.means, self.targets = sizes, means, targets
 
     def value(self) -> Units:
         """The units themselves."""
-        return Units(spread(self.sizes), spread(self.means))
+        return Units(spread(self.sizes), spread(self.means), spread(self.targets))
 
 
 _TAGS: dict[str, Callable[[Reader, Any], Any]] = {

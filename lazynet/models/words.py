@@ -57,7 +57,7 @@ WORDS: dict[str, type[Any]] = {
 _BY_FIELDS: dict[type[Any], tuple[str, ...]] = {
     FromArray: ("values",),
     Wear: tuple(Wear._kinds),
-    Units: ("sizes", "means"),
+    Units: ("sizes", "means", "targets"),
 }
 
 

@@ -347,7 +347,7 @@ def test_every_engine_kind_can_be_saved():
 
     bases = {
         "WithTables", "OnTheClock", "CellEngine", "LeadingEngine", "LaggingEngine",
-        "OutputsEngine", "CellOutputs", "GroupedOutputs", "GridOnClock",
+        "OutputsEngine", "CellOutputs", "GroupedOutputs", "GridOnClock", "LearnedOutputs",
     }  # fmt: skip
     assert {kind.__name__ for kind in below(Engine)} == set(_KINDS) | bases
 
@@ -636,3 +636,33 @@ def test_tables_of_attributes_hold_no_method():
             found = getattr(kind, name, None)
             assert not callable(found), name
             assert not isinstance(found, property), name
+
+
+@pytest.mark.parametrize("as_sparse", [False, True])
+def test_outputs_that_learned_in_parts_are_saved_to_predict(tmp_path, as_sparse):
+    """A fit with outputs_at_once has kept no engines, and its file needs none."""
+    random = np.random.default_rng(0)
+    X = random.standard_normal((60, 5))
+    Y = (X @ random.standard_normal((5, 20)) > 0.5).astype(int)
+    Y = sparse.csr_array(Y) if as_sparse else Y
+    model = LazyNetClassifier(l1=1e-3, outputs_at_once=8, random_state=0).fit(X, Y)
+    model.save(tmp_path / "model")
+    loaded = lazynet.load(tmp_path / "model")
+    assert type(loaded.predict(X)) is type(model.predict(X))
+    np.testing.assert_array_equal(loaded.decision_function(X), model.decision_function(X))
+    with pytest.raises(ValueError, match="only predict"):
+        loaded.partial_fit(X, Y)
+
+
+def test_units_of_targets_are_saved(tmp_path):
+    """Several targets go on in their units."""
+    random = np.random.default_rng(0)
+    X = random.standard_normal((60, 5))
+    numbers = X @ random.standard_normal((5, 3)) * [1.0, 1e3, 1e-3]
+    model = LazyNetRegressor(random_state=0).fit(X, numbers)
+    model.save(tmp_path / "model")
+    loaded = lazynet.load(tmp_path / "model")
+    np.testing.assert_array_equal(loaded.units_.targets, model.units_.targets)
+    np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
+    going_on = [each.partial_fit(X, numbers).predict(X) for each in (loaded, model)]
+    np.testing.assert_array_equal(*going_on)
