@@ -203,7 +203,7 @@ def test_most_steps_are_compared(rule, draw, check):
         taken.append(len(run.problem.order))
 
     count()
-    print("SHARE", sum(compared), sum(taken))
+
     assert sum(compared) > 0.6 * sum(taken), (sum(compared), sum(taken))
 
 
