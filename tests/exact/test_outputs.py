@@ -7,28 +7,36 @@ lazynet.reference.outputs.DenseSoftmax.
 import dataclasses
 import itertools
 import pickle
+from functools import partial
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from scipy import sparse
+from scipy.special import expit
 from support import examples_of, plan
 from support.algorithms import penalty_of
-from support.engines import apart, near_a_kink
+from support.engines import apart
 from support.matrices import corpus
+from support.outputs import (
+    OverOutputs,
+    assert_matches_twins,
+    assert_softmax_matches,
+    plan_of,
+    targets_of,
+)
 
-from lazynet import FTRL, RDA, SGD, AdaGrad, FoBoS, FromArray, FromData, FromStep
-from lazynet.catalogue import ALGORITHMS, new_outputs, new_reference
-from lazynet.checks.tolerance import NearbyRun
+from lazynet import FTRL, RDA, SGD, AdaGrad, FoBoS, FromData, FromStep
+from lazynet.catalogue import ALGORITHMS, new_outputs
 from lazynet.engines import outputs as engines
 from lazynet.engines.outputs import AdaGradOutputs, OutputsOnClock
 from lazynet.engines.wear import Wear
 from lazynet.kernels.outputs import Targets
-from lazynet.losses import LOSSES, get_loss
+from lazynet.losses import LOSSES
 from lazynet.penalties import ElasticNet
 from lazynet.problems import Classes, Columns, Labels, checked_indicator
-from lazynet.reference.outputs import DenseSoftmax, softmax_loss
+from lazynet.reference.outputs import DenseSoftmax
 from lazynet.testing import problems
 from lazynet.training import OutputsLearner, new_learners, run_pass
 
@@ -40,6 +48,16 @@ RULES = {
 }  # fmt: skip
 STRENGTHS = st.sampled_from([0.0, 1e-8, 1e-3, 0.1, 1.0, 10.0])
 EVERY_RULE = pytest.mark.parametrize("rule", RULES.values(), ids=list(RULES))
+#: Options of ``problems`` whose predictions are far beyond the range of exp.
+LARGE = dict(scale=30.0, rate=1.0)
+
+
+def of_many_problems(number):
+    """Settings of a property that a test calls by itself: the same problems every time."""
+    return settings(
+        max_examples=number, phases=[Phase.generate], database=None, derandomize=True,
+        deadline=None, suppress_health_check=list(HealthCheck), report_multiple_bugs=False,
+    )  # fmt: skip
 
 
 def test_every_rule_of_the_catalogue_that_joins_outputs_is_tested():
@@ -48,113 +66,78 @@ def test_every_rule_of_the_catalogue_that_joins_outputs_is_tested():
     assert {rule.name for rule in RULES.values()} == joining
 
 
-def plan_of(problem, rule, penalty, softmax=False):
-    chosen = plan(
-        loss="log_loss" if softmax else problem.loss, l1=penalty.l1, l2=penalty.l2, rule=rule,
-        fit_intercept=problem.fit_intercept, schedule=FromArray(problem.rates),
-    )  # fmt: skip
-    return dataclasses.replace(chosen, softmax=softmax)
+def penalty_for(problem, rule, l1, l2):
+    """The penalty as far as the rule takes it, with the rates of the problem."""
+    penalty = penalty_of(rule, l1, l2)
+    try:
+        plan_of(problem, rule, penalty).steps(problem.order, 0)
+    except ValueError:
+        return ElasticNet(l1, 0.0)  # SGD refuses a rate above 1 / l2
+    return penalty
 
 
-def twins_of(problem, chosen, n_outputs):
-    return [
-        new_reference(
-            chosen.rule, problem.n_features, loss=chosen.loss, penalty=chosen.penalty,
-            schedule=problem.rate, fit_intercept=chosen.fit_intercept,
-        )
-        for _ in range(n_outputs)
-    ]  # fmt: skip
+def drawn_outputs(data, rule):
+    """A run of an engine with any loss, penalty, importances, rows and number of outputs."""
+    problem = data.draw(problems(intercepts=[False, True], max_steps=25))
+    penalty = penalty_for(problem, rule, data.draw(STRENGTHS), data.draw(STRENGTHS))
+    n_outputs = data.draw(st.sampled_from([1, 2, 3, 8, 9]))
+    numbers = targets_of(problem, n_outputs, data.draw(st.integers(0, 9)))
+    return OverOutputs(problem, plan_of(problem, rule, penalty), n_outputs, numbers=numbers)
 
 
-def targets_of(problem, n_outputs, seed):
-    """A column of targets for each output; the first is the problem's own."""
-    rng = np.random.default_rng(seed)
-    columns = [problem.y]
-    for _ in range(n_outputs - 1):
-        if get_loss(problem.loss).margin:
-            columns.append(rng.choice([-1.0, 1.0], len(problem.y)))
-        else:
-            columns.append(problem.y * rng.uniform(-2.0, 2.0))
-    return np.column_stack(columns)
-
-
-def one_step(engine, chosen, examples, targets, order, t, softmax=False):
-    losses = np.zeros(targets.n_outputs)
-    steps = chosen.steps(order[t : t + 1], t)
-    engine.learn(examples, targets, steps, chosen.task(engine), t, losses, softmax)
-    return losses
-
-
-def assert_matches_twins(problem, rule, penalty, n_outputs, seed, spoil=lambda engine: None):
-    """Every output against its twin after every step, until rounding may decide, or it diverges."""
-    chosen = plan_of(problem, rule, penalty)
-    engine = chosen.new_outputs(problem.n_features, n_outputs)
-    numbers = targets_of(problem, n_outputs, seed)
-    targets = Targets(0, n_outputs, numbers=numbers)
-    examples = examples_of(chosen, problem.X, None, problem.importances)
-    twins, others = (twins_of(problem, chosen, n_outputs) for _ in range(2))
-    nearby = [NearbyRun(other) for other in others]
-    for step, row in enumerate(problem.order):
-        indices, values, _, importance = problem.example(step)
-        for k in range(n_outputs):
-            example = indices, values, numbers[row, k], importance
-            prediction = twins[k].step(*example)
-            far = nearby[k].amplifies(*example, twins[k].weights)
-            doubtful = near_a_kink(problem, prediction, example[2])
-            if far or doubtful or not abs(prediction) < 1e6:
-                return
-        one_step(engine, chosen, examples, targets, problem.order, step)
-        spoil(engine)
-        rows, offsets = engine.rows(last=True), engine.intercepts
-        for k, twin in enumerate(twins):
-            assert apart(rows[k], twin.weights) <= 1e-10
-            assert abs(offsets[k] - twin.intercept) <= 1e-10 * (1.0 + abs(twin.intercept))
+def drawn_softmax(data, rule, **options):
+    """A run of an engine whose classes share the softmax; ``options`` are those of ``problems``."""
+    given = dict(intercepts=[False, True], max_steps=20) | options
+    problem = data.draw(problems(["log_loss"], **given))
+    penalty = penalty_for(problem, rule, data.draw(STRENGTHS), data.draw(STRENGTHS))
+    n_classes = data.draw(st.sampled_from([2, 3, 9]))
+    one = st.integers(0, n_classes - 1)
+    n_rows = len(problem.y)
+    codes = np.array(data.draw(st.lists(one, min_size=n_rows, max_size=n_rows)), dtype=np.int64)
+    chosen = plan_of(problem, rule, penalty, softmax=True)
+    return OverOutputs(problem, chosen, n_classes, codes=codes)
 
 
 @EVERY_RULE
 @given(data=st.data())
 def test_every_output_equals_its_twin_after_every_step(rule, data):
     """Any loss, penalty, importances, rows and number of outputs."""
-    problem = data.draw(problems(intercepts=[False, True], max_steps=25))
-    penalty = penalty_of(rule, data.draw(STRENGTHS), data.draw(STRENGTHS))
-    try:
-        plan_of(problem, rule, penalty).steps(problem.order, 0)
-    except ValueError:
-        penalty = ElasticNet(penalty.l1, 0.0)  # SGD refuses a rate above 1 / l2
-    n_outputs = data.draw(st.sampled_from([1, 2, 3, 8, 9]))
-    assert_matches_twins(problem, rule, penalty, n_outputs, data.draw(st.integers(0, 9)))
+    assert_matches_twins(drawn_outputs(data, rule))
 
 
 @EVERY_RULE
 @given(data=st.data())
 def test_the_softmax_equals_its_twin_after_every_step(rule, data):
     """The classes are coupled; after every step each has the weights of the dense classes."""
-    problem = data.draw(problems(["log_loss"], intercepts=[False, True], max_steps=20))
-    penalty = penalty_of(rule, data.draw(STRENGTHS), 0.0)
-    n_classes = data.draw(st.sampled_from([2, 3, 9]))
-    chosen = plan_of(problem, rule, penalty, softmax=True)
-    engine = chosen.new_outputs(problem.n_features, n_classes)
-    codes = np.random.default_rng(data.draw(st.integers(0, 9))).integers(
-        0, n_classes, len(problem.y)
-    )
-    targets = Targets(0, n_classes, labels=codes)
-    examples = examples_of(chosen, problem.X, None, problem.importances)
-    twin = DenseSoftmax(twins_of(problem, chosen, n_classes))
-    nudged = DenseSoftmax(twins_of(problem, chosen, n_classes))
-    for step, row in enumerate(problem.order):
-        indices, values, _, importance = problem.example(step)
-        predictions = twin.step(indices, values, int(codes[row]), importance)
-        nudged.step(indices, [x * (1 + 2.0**-36) for x in values], int(codes[row]), importance)
-        far = max(map(apart, map(np.array, nudged.weights), twin.weights))
-        if far > 1000 * 2.0**-36 or not max(map(abs, predictions)) < 1e6:
-            return
-        losses = one_step(engine, chosen, examples, targets, problem.order, step, softmax=True)
-        assert losses.sum() == pytest.approx(
-            importance * softmax_loss(predictions, int(codes[row])), rel=1e-9, abs=1e-9
-        )
-        for found, expected in zip(engine.rows(last=True), twin.weights, strict=True):
-            assert apart(found, expected) <= 1e-10
-        assert apart(engine.intercepts, twin.intercepts) <= 1e-10
+    assert_softmax_matches(drawn_softmax(data, rule))
+
+
+@EVERY_RULE
+@given(data=st.data())
+def test_the_softmax_of_large_predictions_equals_its_twin(rule, data):
+    """exp of the predictions themselves would overflow."""
+    assert_softmax_matches(drawn_softmax(data, rule, **LARGE))
+
+
+@EVERY_RULE
+@pytest.mark.parametrize(
+    ("draw", "check"),
+    [(drawn_outputs, assert_matches_twins), (drawn_softmax, assert_softmax_matches)],
+    ids=["outputs", "softmax"],
+)
+def test_most_steps_are_compared(draw, check, rule):
+    """The conditions that end a comparison are no loophole."""
+    compared, taken = [], []
+
+    @of_many_problems(40)
+    @given(data=st.data())
+    def count(data):
+        run = draw(data, rule)
+        compared.append(check(run))
+        taken.append(len(run.problem.order))
+
+    count()
+    assert sum(compared) > 0.9 * sum(taken), (sum(compared), sum(taken))
 
 
 # --- the same bits ------------------------------------------------------------------------------
@@ -358,17 +341,137 @@ BROKEN = [
 def test_broken_engines_are_caught(rule, spoil):
     """The property of equal steps finds every engine that is spoiled after its steps."""
 
-    @settings(
-        max_examples=300, phases=[Phase.generate], database=None, derandomize=True, deadline=None,
-        suppress_health_check=list(HealthCheck),
-    )  # fmt: skip
+    @of_many_problems(300)
     @given(data=st.data())
     def equal(data):
         problem = data.draw(problems(["squared_error"], intercepts=[True], min_steps=8))
-        assert_matches_twins(problem, rule, ElasticNet(l1=0.1), 3, 0, spoil)
+        chosen = plan_of(problem, rule, ElasticNet(l1=0.1))
+        run = OverOutputs(problem, chosen, 3, numbers=targets_of(problem, 3, 0))
+        assert_matches_twins(run, spoil=spoil)
 
     with pytest.raises(AssertionError):
         equal()
+
+
+@pytest.mark.parametrize(("rule", "spoil"), BROKEN, ids=lambda each: getattr(each, "__name__", ""))
+def test_broken_engines_of_the_softmax_are_caught(rule, spoil):
+    """The same engines under the softmax."""
+
+    @of_many_problems(300)
+    @given(data=st.data())
+    def equal(data):
+        problem = data.draw(problems(["log_loss"], intercepts=[True], min_steps=8))
+        chosen = plan_of(problem, rule, ElasticNet(l1=0.01), softmax=True)
+        codes = np.arange(len(problem.y)) % 3
+        assert_softmax_matches(OverOutputs(problem, chosen, 3, codes=codes), spoil=spoil)
+
+    with pytest.raises(AssertionError):
+        equal()
+
+
+class WithoutImportances(DenseSoftmax):
+    """Takes every row for a row of importance 1."""
+
+    def step(self, indices, values, label, weight=1.0):
+        return super().step(indices, values, label, 1.0)
+
+
+class WithoutIntercepts(DenseSoftmax):
+    """Learns no intercept."""
+
+    def __init__(self, twins):
+        super().__init__(twins)
+        for twin in self.twins:
+            twin.fit_intercept = False
+
+
+class OfTheNextClass(DenseSoftmax):
+    """Takes the class of a row for the class after it."""
+
+    def step(self, indices, values, label, weight=1.0):
+        return super().step(indices, values, (label + 1) % len(self.twins), weight)
+
+
+class OfTheLosersAlone(DenseSoftmax):
+    """Leaves the class of the row as it is."""
+
+    def __init__(self, twins):
+        super().__init__(twins)
+        for twin in self.twins:
+            twin.slope = lambda prediction, slope, epsilon: max(slope, 0.0)
+
+
+class WithTwiceL2(DenseSoftmax):
+    """Takes l2 for twice l2."""
+
+    def __init__(self, twins):
+        super().__init__(twins)
+        for twin in self.twins:
+            twin.l2 *= 2.0
+
+
+def nothing_subtracted(predictions, label):
+    """The slopes with exp of the predictions themselves, as a kernel in C would compute them."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        sizes = np.exp(np.array(predictions))
+        slopes = sizes / sizes.sum()
+    slopes[label] -= 1.0
+    return slopes.tolist()
+
+
+def of_every_class_alone(predictions, label):
+    """The slopes of the logistic loss of each class against the rest."""
+    return [float(expit(p)) - (k == label) for k, p in enumerate(predictions)]
+
+
+def caught(draw, check, number=300, **options):
+    """Whether the property ``check``, run on what ``draw`` draws, fails as an assertion."""
+
+    @of_many_problems(number)
+    @given(data=st.data())
+    def equal(data):
+        check(draw(data), **options)
+
+    try:
+        equal()
+    except AssertionError:
+        return True
+    return False
+
+
+@pytest.mark.parametrize("name", ["fobos", "sgd", "rda", "ftrl", "adagrad follows"])
+@pytest.mark.parametrize(
+    "kind", [WithoutImportances, WithoutIntercepts, OfTheNextClass, OfTheLosersAlone]
+)
+def test_broken_softmaxes_are_caught(kind, name):
+    """A twin that leaves out a part of the formula is far from the kernel."""
+    assert caught(lambda data: drawn_softmax(data, RULES[name]), assert_softmax_matches, kind=kind)
+
+
+@pytest.mark.parametrize("name", ["fobos", "sgd", "shrink_first", "ftrl once"])
+def test_a_softmax_with_another_l2_is_caught(name):
+    """The drawn penalties shrink by l2."""
+    assert caught(
+        lambda data: drawn_softmax(data, RULES[name]), assert_softmax_matches, kind=WithTwiceL2
+    )
+
+
+@pytest.mark.parametrize("name", ["fobos", "shrink_first", "rda"])
+@pytest.mark.parametrize(
+    ("slopes", "options"), [(nothing_subtracted, LARGE), (of_every_class_alone, {})]
+)
+def test_broken_slopes_of_the_softmax_are_caught(slopes, options, name, monkeypatch):
+    """The maximum that is not subtracted shows where predictions are large."""
+    monkeypatch.setattr("lazynet.reference.outputs.softmax_slopes", slopes)
+    draw = partial(drawn_softmax, rule=RULES[name], **options)
+    assert caught(draw, assert_softmax_matches)
+
+
+def test_small_predictions_need_no_maximum(monkeypatch):
+    """Else the last test would find another fault than the one that it is about."""
+    monkeypatch.setattr("lazynet.reference.outputs.softmax_slopes", nothing_subtracted)
+    draw = partial(drawn_softmax, rule=FoBoS(), scale=0.25)
+    assert not caught(draw, assert_softmax_matches, number=50)
 
 
 def test_the_engines_above_are_of_several_outputs():

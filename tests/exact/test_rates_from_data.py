@@ -11,6 +11,13 @@ from scipy import sparse
 from support import plan
 from support.algorithms import BOTH_ORDERS
 from support.matrices import corpus
+from support.rates import (
+    CountsGiantsInFull,
+    ForgetsImportances,
+    NeverLooks,
+    NoRescaling,
+    RefreshesLate,
+)
 
 from lazynet import (
     SGD,
@@ -121,48 +128,6 @@ def test_averages_are_the_plain_means(loss):
         total, intercepts = total + twin.weights, intercepts + twin.intercept
         np.testing.assert_allclose(stepper.averages, total / t, rtol=1e-9, atol=1e-10)
         assert stepper.average_intercept == pytest.approx(intercepts / t, rel=1e-9, abs=1e-10)
-
-
-class NoRescaling(DenseFromData):
-    """Refreshes m and leaves the weights."""
-
-    def _measure(self, size):
-        weights = self.weights
-        super()._measure(size)
-        self.weights = weights
-
-
-class RefreshesLate(DenseFromData):
-    """Refreshes m without the present row."""
-
-    def _measure(self, size):
-        before = self.m
-        super()._measure(size)
-        if before and self.m != before:
-            late = (sum(self.norms[:-1]) / len(self.norms[:-1])) ** 2
-            self.weights = [w * (self.m / late) ** 0.5 for w in self.weights]
-            self.m = late
-
-
-class CountsGiantsInFull(DenseFromData):
-    """Has no bound on the relative size of a row."""
-
-    def _rates(self, size, slope, weight):
-        return super()._rates(min(size, 4.0 * self.m), slope, weight)
-
-
-class NeverLooks(DenseFromData):
-    """Never lowers a rate."""
-
-    def _look(self):
-        pass
-
-
-class ForgetsImportances(DenseFromData):
-    """Leaves the importance out of acc."""
-
-    def _rates(self, size, slope, weight):
-        return super()._rates(size, slope, 1.0)
 
 
 @pytest.mark.parametrize(

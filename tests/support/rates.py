@@ -1,7 +1,8 @@
-"""Streams whose rows change their size, for rules whose rates follow the data."""
+"""Streams whose rows change their size, for rules whose rates follow the data, and broken twins."""
 
 import numpy as np
 
+from lazynet.reference import DenseFromData
 from support.engines import apart
 
 #: Pairs of l1 and l2.
@@ -29,3 +30,48 @@ def part_ways(lazy, dense, examples):
             return True
     assert np.any(lazy.weights != 0.0)
     return False
+
+
+# --- twins with rates from the data that are broken on purpose ----------------------------------
+
+
+class NoRescaling(DenseFromData):
+    """Refreshes m and leaves the weights."""
+
+    def _measure(self, size):
+        weights = self.weights
+        super()._measure(size)
+        self.weights = weights
+
+
+class RefreshesLate(DenseFromData):
+    """Refreshes m without the present row."""
+
+    def _measure(self, size):
+        before = self.m
+        super()._measure(size)
+        if before and self.m != before:
+            late = (sum(self.norms[:-1]) / len(self.norms[:-1])) ** 2
+            self.weights = [w * (self.m / late) ** 0.5 for w in self.weights]
+            self.m = late
+
+
+class CountsGiantsInFull(DenseFromData):
+    """Has no bound on the relative size of a row."""
+
+    def _rates(self, size, slope, weight):
+        return super()._rates(min(size, 4.0 * self.m), slope, weight)
+
+
+class NeverLooks(DenseFromData):
+    """Never lowers a rate."""
+
+    def _look(self):
+        pass
+
+
+class ForgetsImportances(DenseFromData):
+    """Leaves the importance out of acc."""
+
+    def _rates(self, size, slope, weight):
+        return super()._rates(size, slope, 1.0)

@@ -1,0 +1,402 @@
+"""Outputs with rates from the data, each on a clock of its own, and outputs with averages.
+
+After every step each output has the weights, the intercept and the average of its dense twin.
+"""
+
+import dataclasses
+import math
+from functools import partial
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+from support.algorithms import BOTH_ORDERS
+from support.outputs import (
+    OverOutputs,
+    assert_matches_twins,
+    assert_softmax_matches,
+    plan_of,
+    targets_of,
+)
+from support.rates import (
+    CountsGiantsInFull,
+    ForgetsImportances,
+    NeverLooks,
+    NoRescaling,
+    RefreshesLate,
+)
+
+from lazynet import SGD, FoBoS, FromData, FromStep, PolynomialDecay
+from lazynet.averages import check_average, known_average
+from lazynet.engines.clock import AveragedClockEngine
+from lazynet.engines.outputs import AveragedOutputs, OutputsOnClock
+from lazynet.engines.wear import Wear
+from lazynet.kernels import averages as averages_kernel
+from lazynet.kernels import clock as clock_kernel
+from lazynet.kernels import outputs as kernel
+from lazynet.penalties import ElasticNet
+from lazynet.reference.averages import DenseAverage
+from lazynet.testing import problems, wears
+
+RULES = {f"{kind.__name__} {order}": kind(order) for kind in (FoBoS, SGD) for order in BOTH_ORDERS}
+EVERY_RULE = pytest.mark.parametrize("rule", RULES.values(), ids=list(RULES))
+BOTH = [False, True]
+NUMBERS_OF_OUTPUTS = st.sampled_from([1, 2, 3, 8, 9])
+STRENGTHS = st.sampled_from([1e-3, 0.0, 1e-8, 0.1, 1.0])
+#: Limits so small that a short run has many sweeps.
+RESTLESS = Wear(
+    cushion=0.01, largest_cushion=0.01, nonzeros_per_weight=0.0, reach=2.0, largest_reach=4.0
+)
+
+
+@st.composite
+def restless_wears(draw):
+    """Every wear, and reaches so short that clocks are set anew again and again."""
+    return dataclasses.replace(
+        draw(wears()),
+        reach=draw(st.sampled_from([2.0**6, 2.0, 0.0])),
+        largest_reach=draw(st.sampled_from([2.0**10, 4.0, 0.0])),
+    )
+
+
+def same_problems(number):
+    """Settings of a property that a test calls by itself: the same problems every time."""
+    return settings(
+        max_examples=number, phases=[Phase.generate], database=None, derandomize=True,
+        deadline=None, suppress_health_check=list(HealthCheck), report_multiple_bugs=False,
+    )  # fmt: skip
+
+
+# --- rates from the data: a clock for each output ----------------------------------------------
+
+
+def with_own_clocks(data, rule, kind=OutputsOnClock, wear=None, **options):
+    """A run with rates from the data; ``options`` are those of ``problems``."""
+    given = dict(intercepts=BOTH) | options
+    problem = data.draw(problems(**given))
+    penalty = ElasticNet(data.draw(STRENGTHS), data.draw(STRENGTHS))
+    n_outputs = data.draw(NUMBERS_OF_OUTPUTS)
+    wear = data.draw(restless_wears()) if wear is None else wear
+    engine = kind(problem.n_features, n_outputs, wear=wear, own_clocks=True)
+    return OverOutputs(
+        problem, plan_of(problem, rule, penalty, schedule=FromData()), n_outputs,
+        numbers=targets_of(problem, n_outputs, data.draw(st.integers(0, 9))), engine=engine,
+    )  # fmt: skip
+
+
+@EVERY_RULE
+@given(data=st.data())
+def test_every_output_on_its_own_clock_equals_its_twin(rule, data):
+    """Any loss, penalty, importances, number of outputs and wear."""
+    assert_matches_twins(with_own_clocks(data, rule))
+
+
+@EVERY_RULE
+@given(data=st.data())
+def test_outputs_whose_rates_are_lowered_equal_their_twins(rule, data):
+    """After 32 steps losses of numbers look at their slopes, each output at its own."""
+    losses = ["squared_error", "huber", "absolute_error", "epsilon_insensitive"]
+    assert_matches_twins(with_own_clocks(data, rule, losses=losses, min_steps=60, max_steps=80))
+
+
+# --- averages ----------------------------------------------------------------------------------
+
+
+def omegas(average, n_steps):
+    """omega_i of the iterates i = 1, 2, ... of an average, by its definition."""
+    if average == "suffix":
+        return lambda i: float(i > n_steps // 2)
+    if average == "polynomial":
+        return lambda i: float(i * (i + 1) * (i + 2))
+    if isinstance(average, PolynomialDecay):
+        return lambda i: float(math.prod(range(i, i + average.degree)))
+    first = average.first if isinstance(average, FromStep) else 1
+    return lambda i: float(i >= first)
+
+
+AVERAGES = st.one_of(
+    st.sampled_from([True, "suffix", "polynomial"]),
+    st.builds(FromStep, st.integers(1, 12)),
+    st.builds(PolynomialDecay, st.integers(0, 3)),
+)
+
+
+def averaging(data, rule, kind=AveragedOutputs, wear=None, softmax=False, average=None, **options):
+    """A run with averages, and the maker of its twins."""
+    given = dict(rules=[rule], intercepts=BOTH) | options
+    problem = data.draw(problems(["log_loss"], **given) if softmax else problems(**given))
+    average = data.draw(AVERAGES) if average is None else average
+    n_steps, n_outputs = len(problem.order), data.draw(NUMBERS_OF_OUTPUTS)
+    known = known_average(check_average("average", average), n_steps)
+    penalty = ElasticNet(problem.l1, problem.l2)
+    chosen = plan_of(problem, rule, penalty, average=known, softmax=softmax)
+    wear = data.draw(restless_wears()) if wear is None else wear
+    engine = kind(problem.n_features, n_outputs, wear=wear)
+    with_room_for(engine, data.draw(st.sampled_from([100, 7, 3, 2, 1])))
+    seed = data.draw(st.integers(0, 9))
+    if softmax:
+        codes = np.random.default_rng(seed).integers(0, n_outputs, len(problem.y))
+        run = OverOutputs(problem, chosen, n_outputs, codes=codes, engine=engine)
+    else:
+        numbers = targets_of(problem, n_outputs, seed)
+        run = OverOutputs(problem, chosen, n_outputs, numbers=numbers, engine=engine)
+    options = dict(omega=omegas(average, n_steps), schedule=problem.rate)
+    return run, partial(run.new_twin, DenseAverage, **options)
+
+
+def with_room_for(engine, n_steps):
+    """Let the past of an engine be full after ``n_steps`` steps, and be folded."""
+    single = AveragedClockEngine(engine.n_features, engine.wear, steps_per_block=n_steps)
+    engine.shifts, engine.scales, engine.pulls = single.shifts, single.scales, single.pulls
+    engine.totals = single.totals
+
+
+@EVERY_RULE
+@given(data=st.data())
+def test_averages_of_every_output_are_plain_means(rule, data):
+    """All iterates, the last half, those from step k on, or weighed by a polynomial."""
+    assert_matches_twins(*averaging(data, rule))
+
+
+@EVERY_RULE
+@given(data=st.data())
+def test_averages_of_the_softmax_are_plain_means(rule, data):
+    """The classes are coupled by their last weights."""
+    assert_softmax_matches(*averaging(data, rule, softmax=True))
+
+
+# --- the tests are tested ----------------------------------------------------------------------
+
+
+def check_own(run):
+    return assert_matches_twins(run), run
+
+
+def check_averages(both):
+    return assert_matches_twins(*both), both[0]
+
+
+def check_softmax(both):
+    return assert_softmax_matches(*both), both[0]
+
+
+@pytest.mark.parametrize(
+    ("draw", "check"),
+    [
+        (with_own_clocks, check_own),
+        (averaging, check_averages),
+        (partial(averaging, softmax=True), check_softmax),
+    ],
+    ids=["own clocks", "averages", "averages of the softmax"],
+)
+@EVERY_RULE
+def test_most_steps_are_compared(rule, draw, check):
+    """The conditions that end a comparison are no loophole."""
+    compared, taken = [], []
+
+    @same_problems(40)
+    @given(data=st.data())
+    def count(data):
+        steps, run = check(draw(data, rule))
+        compared.append(steps)
+        taken.append(len(run.problem.order))
+
+    count()
+
+    assert sum(compared) > 0.6 * sum(taken), (sum(compared), sum(taken))
+
+
+def assert_caught(check, number=300):
+    """The property ``check`` of drawn data fails as an assertion."""
+
+    @same_problems(number)
+    @given(data=st.data())
+    def equal(data):
+        check(data)
+
+    with pytest.raises(AssertionError):
+        equal()
+
+
+def with_the_clock_of_the_first(engine):
+    """The last output goes by the clock of the first output."""
+    engine.clocks[:, engine.n_outputs - 1] = engine.clocks[:, 0]
+
+
+def with_the_rates_of_the_first(engine):
+    """The last output goes by the rates of the first output."""
+    engine.rates[-1] = engine.rates[0]
+
+
+def without_a_share_of_the_shift(engine):
+    """The clocks lose a share of their shift."""
+    engine.clocks[2] *= 1.0 - 2.0**-20
+
+
+def with_new_rates(engine):
+    """The rates begin anew after every step."""
+    engine.rates[...] = 0.0
+
+
+def as_if_loaded(engine):
+    """The weights count as given ones, which no refresh rescales."""
+    engine.rates[:, clock_kernel.LOADED_FIELD] = 1.0
+
+
+@pytest.mark.parametrize("rule", [FoBoS(), SGD("shrink_first")], ids=repr)
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        with_the_clock_of_the_first,
+        with_the_rates_of_the_first,
+        without_a_share_of_the_shift,
+        with_new_rates,
+        as_if_loaded,
+    ],
+)
+def test_spoiled_clocks_are_caught(spoil, rule):
+    """The property finds an engine that is spoiled after its steps."""
+    assert_caught(lambda data: assert_matches_twins(with_own_clocks(data, rule), spoil=spoil))
+
+
+class SweepsTheClocksAlone(OutputsOnClock):
+    """Sets the clocks to their start and leaves the weights as they were stored."""
+
+    def _sweep(self):
+        kernel.start_clocks(self.clocks, self.scalars)
+
+
+def test_clocks_that_are_swept_alone_are_caught():
+    """The wear of the property asks for sweeps."""
+    assert_caught(
+        lambda data: assert_matches_twins(
+            with_own_clocks(data, FoBoS(), SweepsTheClocksAlone, RESTLESS)
+        )
+    )
+
+
+@pytest.mark.parametrize(
+    ("kind", "options"),
+    [
+        (NoRescaling, {}),
+        (RefreshesLate, {}),
+        (ForgetsImportances, {}),
+        (CountsGiantsInFull, dict(max_features=7)),
+        (NeverLooks, dict(losses=["huber", "absolute_error"], min_steps=60, max_steps=80)),
+    ],
+)
+def test_broken_twins_of_own_clocks_are_caught(kind, options):
+    """A twin that leaves out one part of the formula of the rates."""
+
+    def check(data):
+        run = with_own_clocks(data, FoBoS(), **options)
+        assert_matches_twins(run, partial(run.new_twin, kind))
+
+    assert_caught(check)
+
+
+class ForgetsToFold(AveragedOutputs):
+    """Sets the clock and the past anew without what has been summed."""
+
+    def _sweep(self):
+        weights = self.weights()
+        self.cells[:, : self.n_outputs] = weights.T
+        kernel.start_clocks(self.clocks, self.scalars)
+        averages_kernel.begin(self._past())
+
+
+class FoldsTheFirstForAll(AveragedOutputs):
+    """Gives every output the sum of the first output in a sweep."""
+
+    def _sweep(self):
+        super()._sweep()
+        first = self.cells[:, self.width]
+        self.cells[:, self.width : self.width + self.n_outputs] = first[:, None]
+
+
+class CountsOneTooMany(AveragedOutputs):
+    """Divides by the steps and one."""
+
+    @property
+    def counted(self):
+        return super().counted + 1.0 if super().counted else 0.0
+
+
+class AveragesNoIntercept(AveragedOutputs):
+    """Weights averaged, intercepts not."""
+
+    @property
+    def model_intercepts(self):
+        return self.intercepts
+
+
+class DropsThePull(AveragedOutputs):
+    """Sums weights as if there were no shift."""
+
+    def _by_feature(self, which, model):
+        found = super()._by_feature(which, model)
+        if model and self.counted:
+            pull = self.pulls[int(self.totals[averages_kernel.COUNTED_FIELD])] / self.counted
+            found += np.sign(self.cells[which][:, : self.n_outputs]) * pull
+        return found
+
+
+class ReadsTheLastWeights(AveragedOutputs):
+    """Takes the last weights for their average."""
+
+    def _by_feature(self, which, model):
+        return super()._by_feature(which, False)
+
+
+@pytest.mark.parametrize("softmax", BOTH, ids=["outputs", "softmax"])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        ForgetsToFold,
+        FoldsTheFirstForAll,
+        CountsOneTooMany,
+        AveragesNoIntercept,
+        DropsThePull,
+        ReadsTheLastWeights,
+    ],
+)
+def test_broken_averages_are_caught(kind, softmax):
+    """The property finds an engine whose averages are wrong."""
+    check = assert_softmax_matches if softmax else assert_matches_twins
+    assert_caught(lambda data: check(*averaging(data, FoBoS(), kind, softmax=softmax)))
+
+
+@pytest.mark.parametrize(
+    ("given_", "taken"),
+    [
+        (True, FromStep(2)),
+        ("suffix", True),
+        ("polynomial", PolynomialDecay(2)),
+        (FromStep(4), FromStep(5)),
+    ],
+    ids=str,
+)
+def test_another_average_is_caught(given_, taken):
+    """A twin with other omegas is far away."""
+
+    def check(data):
+        run, new_twin = averaging(data, FoBoS(), average=given_)
+        n_steps = len(run.problem.order)
+        assert_matches_twins(run, partial(new_twin, omega=omegas(taken, n_steps)))
+
+    assert_caught(check)
+
+
+def without_the_sums_of_the_last(engine):
+    """The second number of the last output is that of the first output."""
+    engine.cells[:, engine.width + engine.n_outputs - 1] = engine.cells[:, engine.width]
+
+
+def test_sums_of_another_output_are_caught():
+    """Every output has its own sums."""
+
+    def check(data):
+        assert_matches_twins(*averaging(data, FoBoS()), spoil=without_the_sums_of_the_last)
+
+    assert_caught(check)
