@@ -44,7 +44,10 @@ def mapped_npz(path: Path) -> dict[str, NDArray[Any]]:
                 lengths = np.frombuffer(file.read(4), dtype="<u2")
                 file.seek(member.header_offset + 30 + int(lengths.sum()))
                 found[member.filename.removesuffix(".npy")] = _mapped(name, file)
-    except (zipfile.BadZipFile, EOFError) as error:
+    except Exception as error:
+        # zipfile fails in as many ways on a damaged file; other errors name the file already.
+        if str(error).startswith(name) or getattr(error, "filename", None) is not None:
+            raise
         raise ValueError(f"{name}: the file is damaged: {error}") from error
     return found
 
@@ -67,7 +70,10 @@ def _mapped(name: str, file: Any) -> NDArray[Any]:
             return np.zeros(shape, dtype)
         order = "F" if fortran else "C"
         return np.memmap(name, dtype, "r", file.tell(), shape, order)  # type: ignore[call-overload]
-    except ValueError as error:
+    except OSError:
+        raise
+    except Exception as error:
+        # NumPy reads the header as text of Python, which fails in many ways.
         raise ValueError(f"{name}: the array cannot be mapped into memory: {error}") from error
 
 
@@ -171,13 +177,17 @@ def _csr_of(
         n_columns = int(given.shape[1])
     elif isinstance(given, (str, os.PathLike)):
         arrays = mapped_npz(given)
-        missing = {"data", "indices", "indptr", "shape"} - set(arrays)
-        if missing or bytes(arrays.get("format", np.array(b"csr")).item()) != b"csr":
+        shape, form = arrays.get("shape"), arrays.get("format", np.array(b"csr"))
+        missing = {"data", "indices", "indptr"} - set(arrays)
+        if (
+            missing or shape is None or shape.shape != (2,) or shape.dtype.kind not in "iu"
+            or form.shape != () or form.item() not in (b"csr", "csr")
+        ):  # fmt: skip
             raise ValueError(
                 f"{name}: {os.fspath(given)} must hold a CSR matrix, as scipy.sparse.save_npz "
                 "writes it"
             )
-        n_columns = int(arrays["shape"][1])
+        n_columns = check_integer(f"{name}: the columns of {os.fspath(given)}", shape[1], 0)
     elif isinstance(given, (list, tuple)) and len(given) == 3:
         arrays = dict(zip(("data", "indices", "indptr"), map(mapped_npy, given), strict=True))
         if n_features is None:
