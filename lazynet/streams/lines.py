@@ -89,6 +89,10 @@ class LinesFile(Source):
             None if classes is None else tuple(sorted(classes)),
         )
 
+    def _label_limit(self) -> int:
+        """The number of labels that was given, or as many as there may be."""
+        return self._given_n_labels or GREATEST_COUNT
+
     @property
     def n_labels(self) -> int | None:
         if not self.multilabel:
@@ -166,7 +170,9 @@ class SvmlightFile(LinesFile):
 
     def facts(self) -> Facts:
         if self._facts is None:
-            parser = Parser(several=self.multilabel, base=self._base or 0)
+            parser = Parser(
+                several=self.multilabel, base=self._base or 0, n_labels=self._label_limit()
+            )
             remedy = "zero_based and n_features"
             found = self._scanned(parser, f"{remedy} and n_labels" if self.multilabel else remedy)
             greatest = found.n_features
@@ -236,7 +242,12 @@ class VWFile(LinesFile):
 
     def facts(self) -> Facts:
         if self._facts is None:
-            parser = Parser(vowpal=True, several=self.multilabel, bits=self.bits)
+            parser = Parser(
+                vowpal=True,
+                several=self.multilabel,
+                bits=self.bits,
+                n_labels=self._label_limit(),
+            )
             found = self._scanned(parser, "n_labels")
             n_labels = self._given_n_labels or found.n_labels
             self._facts = Facts(
