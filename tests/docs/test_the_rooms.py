@@ -22,6 +22,7 @@ ROOMS = [
     ("params", "figures", "progress"),
     ("losses", "penalties", "schedules", "averages", "forms", "rules"),
     ("data", "importances", "problems", "seeds", "threads", "transactions", "units"),
+    ("streams",),
     ("engines",),
     ("certificates",),
     ("searches",),
