@@ -15,7 +15,7 @@ from scipy import sparse
 from lazynet.params import check_array, check_integer, shown
 from lazynet.streams.chunks import Chunk, Passing, csr, labels_matrix, part
 from lazynet.streams.opening import identity_of
-from lazynet.streams.source import ROWS, Source, check_rows
+from lazynet.streams.source import Source
 
 Path = str | os.PathLike[str]
 
@@ -129,21 +129,18 @@ class Arrays(Source):
             for given in (X, y, weight)
         )
 
-    @property
-    def n_features(self) -> int:
+    def _find_features(self) -> int:
         return self._n_features
 
-    @property
-    def n_labels(self) -> int | None:
+    def _find_labels(self) -> int | None:
         return None if self._labels is None else int(self._labels.shape[1])
 
-    def identity(self) -> dict[str, Any] | None:
+    def _find_identity(self) -> dict[str, Any] | None:
         if not self._given or None in self._files:
             return None
         return {"form": "Arrays", "n_features": self.n_features, "files": self._files}
 
-    def chunks(self, rows: int = ROWS, epoch: int = 0) -> Passing:
-        rows = check_rows(rows)
+    def _pass(self, rows: int, epoch: int) -> Passing:
         n_rows = len(self._indptr) - 1
         for start in range(0, n_rows, rows):
             stop = min(start + rows, n_rows)

@@ -285,6 +285,20 @@ def test_a_cache_follows_its_files(path):
     assert not Cached(other, source.path).is_complete()
 
 
+def test_a_cache_that_another_program_replaces(path):
+    """Whoever has read it already goes on with the rows that were there."""
+    source = Cached(SvmlightFile(path), path.with_name("kept.rows"))
+    expected = values(source)
+    chunks = source.chunks(rows=10)
+    first = next(chunks).X.data.tolist()
+    other = path.with_name("other.svm")
+    other.write_bytes(TEXT * 200 + b"1 1:7\n")
+    assert len(values(Cached(SvmlightFile(other), source.path))) == 200 * len(expected) + 1
+    assert first + [value for chunk in chunks for value in chunk.X.data] == expected
+    assert values(source) == expected
+    assert values(Cached(SvmlightFile(path), source.path)) == expected
+
+
 def test_a_pass_that_is_left_makes_no_cache(path):
     """Neither one that fails."""
     source = Cached(SvmlightFile(path))
