@@ -1,5 +1,6 @@
 """Files that are missing, damaged or changed, errors and interrupts in threads: a clear error."""
 
+import gc
 import gzip
 import io
 import os
@@ -8,6 +9,7 @@ import signal
 import sys
 import threading
 import time
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -174,6 +176,25 @@ def test_tables_need_pyarrow(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(ImportError, match="pip install pyarrow"):
         ParquetFile(path, target="y", features=["a"])
+
+
+@pytest.mark.parametrize("around", [lambda s: s, Cached, Prefetched,
+                                    lambda s: Shuffled(s, window=2000)])  # fmt: skip
+def test_memory_is_constant(around, tmp_path):
+    """A file that is four times as long needs no more memory."""
+    peaks = []
+    for times in (2_400, 9_600):
+        path = tmp_path / f"{times}.svm"
+        path.write_bytes(TEXT * times)
+        source = around(SvmlightFile(path))
+        gc.collect()
+        tracemalloc.start()
+        for _ in source.chunks(rows=2000):
+            pass
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert peaks[1] < 1.2 * peaks[0] + 500_000
+    assert peaks[1] < len(TEXT) * 9_600
 
 
 # --- chunks of a program ------------------------------------------------------------------------
