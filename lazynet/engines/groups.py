@@ -41,11 +41,10 @@ class GroupedOutputs(OutputsOnClock):
         wear = replace(wear, smallest_scale=max(wear.smallest_scale, _SMALLEST_SCALE))
         super().__init__(n_features, n_outputs, dtype, wear)
 
-    def _rows(self, which: Any, out: NDArray[np.float64], model: bool) -> NDArray[np.float64]:
+    def _by_feature(self, which: Any, model: bool) -> NDArray[np.float64]:
         cells = self.cells[which].copy()
         kernel.bring_current(self._block_of(cells, which), self.clocks)
-        out[...] = cells[:, : self.n_outputs].T
-        return out
+        return cells[:, : self.n_outputs].astype(np.float64)
 
     def _block_of(self, cells: NDArray[Any], which: Any) -> kernel.Block:
         """A block of copied ``cells`` of the features ``which``."""

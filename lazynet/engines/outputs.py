@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import contextlib
 import mmap
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from lazynet.engines.adagrad import AdaGradEngine
 from lazynet.engines.base import Engine, WithTables, advice_on_overflow, take_until_done
@@ -62,14 +63,13 @@ class OutputsEngine(Engine):
             wear = replace(wear, smallest_scale=max(wear.smallest_scale, _SMALLEST_NARROW_SCALE))
         super().__init__(n_features, wear)
         self.n_outputs, self.dtype = n_outputs, np.dtype(dtype)
-        line = kernel.LINE_BYTES // self.dtype.itemsize
-        self.width = -(-n_outputs // line) * line
+        self.width = width_of(n_outputs, self.dtype)
         columns = self.width * kernel.numbers(self.kind)
-        self.cells = _on_lines(n_features, columns, self.dtype)
+        self.cells = on_lines(n_features, columns, self.dtype)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        cells = _on_lines(len(self.cells), self.cells.shape[1], self.dtype)
+        cells = on_lines(len(self.cells), self.cells.shape[1], self.dtype)
         cells[...] = self.cells
         self.cells = cells
 
@@ -119,23 +119,49 @@ class OutputsEngine(Engine):
             sweep=self.sweep,
         )
 
-    def _rows(self, which: Any, out: NDArray[np.float64], model: bool) -> NDArray[np.float64]:
-        """The weights of some features, a row per output: the model's or the last weights."""
-        for number in range(self.n_outputs):
-            single = self.output(number, which)
-            if model:
-                single.model(out[number])
-            else:
-                single.weights(out[number])
-        return out
+    def _by_feature(self, which: Any, model: bool) -> NDArray[np.float64]:
+        """The weights of some features, a row per feature: the model's or the last weights."""
+        raise NotImplementedError
+
+    def _chunks(self, model: bool) -> Iterator[tuple[slice, NDArray[np.float64]]]:
+        """The weights of some features after the other, a row per feature."""
+        for start in range(0, self.n_features, _FEATURES_AT_ONCE):
+            some = slice(start, min(start + _FEATURES_AT_ONCE, self.n_features))
+            yield some, self._by_feature(some, model)
 
     def _all_rows(self, out: NDArray[np.float64] | None, model: bool) -> NDArray[np.float64]:
         out = np.empty((self.n_outputs, self.n_features)) if out is None else out
-        for start in range(0, self.n_features, _FEATURES_AT_ONCE):
-            some = slice(start, start + _FEATURES_AT_ONCE)
-            part = np.empty((self.n_outputs, len(self.cells[some])))
-            out[:, some] = self._rows(some, part, model)
+        for some, part in self._chunks(model):
+            out[:, some] = part.T
         return out
+
+    def sparse_rows(self, *, last: bool = False) -> sparse.csr_matrix:
+        """The weights of ``rows`` as a CSR matrix, without an array of all of them.
+
+        >>> engine = OutputsOnClock(3, 2)
+        >>> engine.load_rows(np.array([[0.0, 2.0, 0.0], [4.0, 0.0, 6.0]]), np.zeros(2))
+        >>> engine.sparse_rows().toarray()
+        array([[0., 2., 0.],
+               [4., 0., 6.]])
+        """
+        places, values = [np.empty(0, dtype=np.int64)], [np.empty(0)]
+        for some, part in self._chunks(not last):
+            numbers = part.ravel()
+            found = np.flatnonzero(numbers)
+            places.append(found + some.start * self.n_outputs)
+            values.append(numbers[found])
+        features, outputs = np.divmod(np.concatenate(places), self.n_outputs)
+        starts = np.r_[0, np.cumsum(np.bincount(features, minlength=self.n_features))]
+        shape = (self.n_outputs, self.n_features)
+        by_feature = sparse.csc_matrix((np.concatenate(values), outputs, starts), shape=shape)
+        return by_feature.tocsr()
+
+    def nonzeros(self) -> NDArray[np.int64]:
+        """The number of last weights of every output that are not 0."""
+        found = np.zeros(self.n_outputs, dtype=np.int64)
+        for _, part in self._chunks(False):
+            found += np.count_nonzero(part, axis=0)
+        return found
 
     def weights(self, out: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
         """All current weights, a row per output."""
@@ -146,10 +172,10 @@ class OutputsEngine(Engine):
         return self._all_rows(out, True)
 
     def weights_at(self, which: Any) -> NDArray[np.float64]:
-        return self._rows(which, np.empty((self.n_outputs, len(self.cells[which]))), False)
+        return np.ascontiguousarray(self._by_feature(which, False).T)
 
     def model_at(self, which: Any) -> NDArray[np.float64]:
-        return self._rows(which, np.empty((self.n_outputs, len(self.cells[which]))), True)
+        return np.ascontiguousarray(self._by_feature(which, True).T)
 
     def rows(
         self, out: NDArray[np.float64] | None = None, *, last: bool = False
@@ -247,12 +273,10 @@ class OutputsOnClock(OutputsEngine):
         both = self.clocks[[0, 2], : self.n_outputs]
         return np.broadcast_to(both, (2, self.n_outputs))
 
-    def _rows(self, which: Any, out: NDArray[np.float64], model: bool) -> NDArray[np.float64]:
+    def _by_feature(self, which: Any, model: bool) -> NDArray[np.float64]:
         scale, shift = self._scale_and_shift()
-        z = np.asarray(self.cells[which, : self.n_outputs].T, dtype=np.float64)
-        kept_back = np.clip(z, -shift[:, None], shift[:, None])
-        np.multiply(z - kept_back, scale[:, None], out=out)
-        return out
+        z = self.cells[which, : self.n_outputs].astype(np.float64)
+        return (z - np.clip(z, -shift, shift)) * scale
 
     @property
     def intercepts(self) -> NDArray[np.float64]:
@@ -333,19 +357,17 @@ class AveragedOutputs(WithTables, OutputsOnClock):
         for number in range(self.n_outputs):
             averages_kernel.sums(self._pairs(number, slice(None)), self._past(), sums)
             self.cells[:, self.width + number] = -sums
-        self.cells[:, : self.n_outputs] = OutputsOnClock._rows(
-            self, slice(None), np.empty((self.n_outputs, self.n_features)), False
-        ).T
+        self.cells[:, : self.n_outputs] = self._by_feature(slice(None), False)
         kernel.start_clocks(self.clocks, self.scalars)
         averages_kernel.begin(self._past())
 
-    def _rows(self, which: Any, out: NDArray[np.float64], model: bool) -> NDArray[np.float64]:
+    def _by_feature(self, which: Any, model: bool) -> NDArray[np.float64]:
         if not (model and self.counted):
-            return super()._rows(which, out, False)
+            return super()._by_feature(which, False)
+        sums = np.empty((self.n_outputs, len(self.cells[which])))
         for number in range(self.n_outputs):
-            averages_kernel.sums(self._pairs(number, which), self._past(), out[number])
-        out /= self.counted
-        return out
+            averages_kernel.sums(self._pairs(number, which), self._past(), sums[number])
+        return (sums / self.counted).T
 
     @property
     def model_intercepts(self) -> NDArray[np.float64]:
@@ -414,6 +436,16 @@ class CellOutputs(OutputsEngine):
             self._block(), examples, targets, steps, task, self.settings, self.fields, losses,
             first, softmax,
         )  # fmt: skip
+
+    def _by_feature(self, which: Any, model: bool) -> NDArray[np.float64]:
+        cells = np.ascontiguousarray(self.cells[which])
+        found = np.empty((len(cells), self.n_outputs))
+        kernel.read_cells(self._block_of(cells, which), self.settings, self.fields, found)
+        return found
+
+    def _block_of(self, cells: NDArray[Any], which: Any) -> kernel.Block:
+        """A block of the ``cells`` of the features ``which``, for reading."""
+        return kernel.Block(self.kind, cells, self.width)
 
     def output(self, number: int, which: Any = slice(None)) -> CellEngine:
         engine: CellEngine = object.__new__(self.single)
@@ -487,6 +519,10 @@ class AdaGradOutputs(CellOutputs):
     def _block(self) -> kernel.Block:
         return kernel.Block(self.kind, self.cells, self.width, self.stamps)
 
+    def _block_of(self, cells: NDArray[Any], which: Any) -> kernel.Block:
+        stamps = np.ascontiguousarray(self.stamps[which])
+        return kernel.Block(self.kind, cells, self.width, stamps)
+
     def _cells_of(self, number: int, which: Any) -> NDArray[np.float64]:
         pairs = super()._cells_of(number, which)
         cells = np.zeros((len(pairs), 4))
@@ -518,7 +554,13 @@ class AdaGradOutputs(CellOutputs):
         kernel.sweep_adagrad(self._block(), self.settings, self.fields)
 
 
-def _on_lines(rows: int, columns: int, dtype: Any) -> NDArray[Any]:
+def width_of(n_outputs: int, dtype: np.dtype[Any]) -> int:
+    """The number of outputs, filled up to whole cache lines."""
+    line = kernel.LINE_BYTES // dtype.itemsize
+    return -(-n_outputs // line) * line
+
+
+def on_lines(rows: int, columns: int, dtype: Any) -> NDArray[Any]:
     """An array of zeros that begins where a cache line begins.
 
     A large array lies in large pages where the system has them: a row of X reads weights all over

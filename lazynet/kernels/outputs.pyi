@@ -83,6 +83,12 @@ def run_cells(
     first: int,
     softmax: bool = False,
 ) -> tuple[int, int]: ...
+def read_cells(
+    block: Block,
+    settings: NDArray[np.float64],
+    fields: NDArray[np.float64],
+    out: NDArray[np.float64],
+) -> None: ...
 def sweep_adagrad(
     block: Block, settings: NDArray[np.float64], fields: NDArray[np.float64]
 ) -> None: ...

@@ -21,7 +21,7 @@ once (elementary.h).
 
 Property: the weights of an output equal the weights of a model of this output alone after every
 step (tests/exact/test_outputs.py), and with the softmax those of
-lazynet.reference.outputs.DenseOutputs; those of groups equal lazynet.reference.groups.DenseGroups
+lazynet.reference.outputs.DenseSoftmax; those of groups equal lazynet.reference.groups.DenseGroups
 (tests/exact/test_groups.py); any split into blocks of outputs, and any split into chunks
 of steps, gives the same bits.
 """
@@ -170,6 +170,9 @@ cdef extern from "every_kind.h" nogil:
         bint (*advance)(
             void* rule, double move, double rate, double pull, double largest_cushion
         ) noexcept nogil
+        void (*read)(
+            const void* rule, const double* cells, Py_ssize_t n, double* weights) noexcept nogil
+        void (*retune)(const void* rule, double* cells, Py_ssize_t n) noexcept nogil
 
     ctypedef struct AdaGradConstants "lazynet_adagrad_constants":
         double l2
@@ -1160,6 +1163,42 @@ def run_cells(
         free(scratch.predictions)
         free(rules)
     return <int> status, step
+
+
+def read_cells(
+    Block block,
+    const double[:, ::1] settings not None,
+    const double[:, ::1] fields not None,
+    double[:, ::1] out not None,  # OUT: a row per feature, a column per output
+):
+    """The weights of every output as of now, for a rule with a state of its own."""
+    cdef const Kind* kind = kind_of(block)
+    cdef Py_ssize_t feature, k, number, place, n = out.shape[1], width = block.width
+    cdef Py_ssize_t n_numbers = block.weights.stride // width
+    cdef const double* wide = <const double*> block.weights.cells
+    cdef const float* narrow = <const float*> block.weights.cells
+    cdef double[4] cell
+    cdef char* rules
+    if n > width:
+        raise ValueError(f"out must have up to {width} columns, got {n}")
+    check_matrix("out", out, block.n_features, n)
+    rules = rules_of(block, settings, fields)
+    cdef size_t each = kind.size
+    with nogil:
+        for feature in range(block.n_features):
+            for k in range(n):
+                for number in range(n_numbers):
+                    place = feature * block.weights.stride + number * width + k
+                    cell[number] = wide[place] if block.wide else narrow[place]
+                if block.code == ADAGRAD:
+                    if cell[0] == 0.0:
+                        out[feature, k] = 0.0
+                        continue
+                    # A row of weights has one stamp, and keeps no decay of a single weight.
+                    cell[2], cell[3] = 0.0, block.weights.stamps[feature]
+                    kind.retune(rules + k * each, cell, 1)
+                kind.read(rules + k * each, cell, 1, &out[feature, k])
+        free(rules)
 
 
 def sweep_adagrad(

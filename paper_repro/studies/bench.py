@@ -33,6 +33,7 @@ from paper_repro.minima import LOGISTIC, largest_l1
 from paper_repro.rows import Rows
 from paper_repro.runs import ETA0, L1, L2, Epoch, plan
 from paper_repro.score import Spread, equality
+from paper_repro.studies.bench_files import FILES, Labelled, labelled_in, round_of_files
 from paper_repro.studies.bench_outputs import LABELS, MORE_LABELS, SETTINGS
 from paper_repro.studies.bench_outputs import fits as fits_of_outputs
 from paper_repro.study import Cell, Measured, Record, Records, Settings
@@ -150,6 +151,10 @@ def cells(settings: Settings) -> Sequence[Cell]:
             Cell(f"{OUTPUTS}/round {k}", partial(bench.round_of_outputs, k), 30.0)
             for k in range(settings.repeats + 1)
         ),
+        *(
+            Cell(f"{FILES}/round {k}", partial(bench.round_of_files, k), 20.0)
+            for k in range(settings.repeats + 1 if settings.folder is not None else 0)
+        ),
         Cell("same weights", bench.same_weights),
         Cell("memory", bench.memory, 2.0),
     ]
@@ -263,6 +268,15 @@ class Workbench:
             for name in turns(list(competitors), repeat)
             for fit, n_outputs in [competitors[name]]
         }
+
+    @cached_property
+    def files(self) -> dict[str, Labelled]:
+        assert self.settings.folder is not None
+        return labelled_in(self.settings.folder)
+
+    def round_of_files(self, repeat: int, _: Records) -> Record:
+        """Seconds and scores of whole fits of the files; round 0 does not count."""
+        return round_of_files(self.files, repeat)
 
     def same_weights(self, _: Records) -> Record:
         """Compare the clock with the tables after an epoch, with the dense loop after few rows."""
@@ -401,3 +415,10 @@ class EpochTimes(Measured):
     @property
     def has_outputs(self) -> bool:
         return f"{OUTPUTS}/round 1" in self.records
+
+    @property
+    def rounds_of_files(self) -> list[Record]:
+        """The rounds of the files, where the run has them."""
+        if f"{FILES}/round 1" not in self.records:
+            return []
+        return [self.records[f"{FILES}/round {k}"] for k in range(self.repeats + 1)]

@@ -19,6 +19,7 @@ from paper_repro.studies.bench import (
     SMALLEST,
     EpochTimes,
 )
+from paper_repro.studies.bench_files import TEST_SHARE, file_lines
 from paper_repro.studies.bench_outputs import POSITIVES
 
 PAGE = Template.beside(__file__)
@@ -33,6 +34,7 @@ def page(document: Mapping[str, Any]) -> str:
         tables=paragraphs(lines(measured, order) for order in ORDERS),
         fits=fits(measured),
         outputs=outputs(measured),
+        files=files(measured),
         cost=cost(measured),
         tables_difference=same["tables"]["relative"],
         examples=measured.corpus["examples"],
@@ -103,6 +105,27 @@ def outputs(measured: EpochTimes) -> str:
         table=table([head, "median ratio (range)", "expected", ""], rows),
         positives=POSITIVES,
     )
+
+
+def files(measured: EpochTimes) -> str:
+    """Whole fits of files of several classes or labels, where the run has them."""
+    rounds = measured.rounds_of_files
+    if not rounds:
+        return ""
+    rows = [
+        [
+            f"{line.file}, {line.outputs} {'labels' if line.labels else 'classes'}",
+            line.fit,
+            line.ratio,
+            f"{line.score:.3f}",
+            f"{line.their_score:.3f}",
+            f">= {line.bound:g}",
+            line.verdict,
+        ]
+        for line in file_lines(rounds)
+    ]
+    head = ["file", "LazyNetClassifier", "their seconds / ours", "our score", "their score"]
+    return PAGE("files", table=table([*head, "expected", ""], rows), share=TEST_SHARE)
 
 
 def cost(measured: EpochTimes) -> str:

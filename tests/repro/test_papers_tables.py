@@ -23,6 +23,7 @@ from paper_repro.published import IDEAL, PUBLISHED
 from paper_repro.results import RESULTS, load, whole_page
 from paper_repro.score import Spread, UnequalWeights, coverage, equality, ratios
 from paper_repro.studies.bench import FIT_LINES, LINES, OUTPUT_LINES
+from paper_repro.studies.bench_files import DEFAULTS, SCIKIT_LEARN, file_lines
 from paper_repro.studies.table import verdict
 
 TINY = [
@@ -219,6 +220,55 @@ def test_the_bench_says_what_holds(tmp_path, capsys):
     same = load("bench", tmp_path)["records"]["same weights"]
     assert same["tables"]["relative"] <= 1e-10
     assert same["dense"]["relative"] <= 1e-10
+
+
+def test_the_bench_fits_files_of_labels_and_classes(tmp_path, capsys):
+    """A folder gives whole fits beside scikit-learn's, each with its score and a verdict."""
+    folder = tmp_path / "files"
+    folder.mkdir()
+    rows = [f"{i % 4} {1 + i % 4}:2 {5 + i % 11}:1" for i in range(80)]
+    (folder / "classes.svm").write_text("\n".join(rows))
+    rows = [f"{i % 4},{4 + i % 2} {1 + i % 4}:2 {5 + i % 2}:1 {7 + i % 11}:1" for i in range(80)]
+    (folder / "labels.svm").write_text("\n".join(rows))
+    rows = [f"{i % 2} {1 + i % 4}:2 {5 + i % 2}:1" for i in range(80)]
+    (folder / "two.svm").write_text("\n".join(rows))
+    out = tmp_path / "out"
+    assert main(["bench", "--out", str(out), *TINY, "--folder", str(folder)]) == 0
+    page = capsys.readouterr().out
+    lines = [
+        line for line in page.splitlines() if line.startswith(("| classes", "| labels", "| two"))
+    ]
+    names = ["classes, 4 classes", "classes, TF-IDF, 4 classes", "labels, 6 labels"]
+    assert [line.split("|")[1].strip() for line in lines] == [n for n in names for _ in range(3)]
+    assert all(re.search(r"\| (holds|MISSED|predicts worse) \|$", line) for line in lines)
+    record = load("bench", out)["records"]["files/round 1"]
+    scores = [fit["score"] for file in record.values() for fit in file["fits"].values()]
+    assert len(scores) == 12
+    assert min(scores) > 0.9  # a feature stands for every class and every label
+
+
+def test_a_file_that_predicts_worse_is_no_faster_one():
+    """A fit that is fast and wrong does not hold, and the round for warming up is left out."""
+    their, ours = {"seconds": 6.0, "score": 0.8}, {"seconds": 1.0, "score": 0.8}
+    fits = {SCIKIT_LEARN: their, **dict.fromkeys(DEFAULTS, ours)}
+    record = {"rows": {"labels": True, "outputs": 9, "fits": fits}}
+    worse = {
+        "rows": {
+            "labels": True,
+            "outputs": 9,
+            "fits": {**fits, SCIKIT_LEARN: {**their, "score": 0.9}},
+        }
+    }
+    slower = {
+        "rows": {
+            "labels": True,
+            "outputs": 9,
+            "fits": {**fits, SCIKIT_LEARN: {**their, "seconds": 2.0}},
+        }
+    }
+    assert {line.verdict for line in file_lines([slower, record])} == {"holds"}
+    assert {line.verdict for line in file_lines([record, worse])} == {"predicts worse"}
+    assert {line.verdict for line in file_lines([record, slower])} == {"MISSED"}
 
 
 def test_an_svmlight_file_takes_the_place_of_the_corpus(tmp_path, capsys):
