@@ -14,6 +14,8 @@ The small objects name and configure what the estimators are made of: rules (`Fo
 (`Clock`, `Tables`, `Rescaled`, `Dense`), averages (`FromStep`, `Suffix`, `PolynomialDecay`) and
 losses (`Huber`, `EpsilonInsensitive`, `SquaredEpsilonInsensitive`).
 
+`lazynet.streams` reads chunks of rows from files that need not fit into memory.
+
 `lazynet.catalogue` is the table of all rules; `lazynet.testing` compares lazy rules with a dense
 twin; `lazynet.reference` holds every algorithm in plain Python; `lazynet.checks` bounds the effect
 of rounding; `lazynet.figures` is the style of all figures.
@@ -128,7 +130,8 @@ _ROOMS = {
 }
 
 # Modules that can be used without an import of their own.
-_MODULES = {"catalogue", "checks", "figures", "reference", "schedules", "selection", "testing"}
+_MODULES = {"catalogue", "checks", "figures", "reference", "schedules", "selection", "streams"}
+_MODULES |= {"testing"}
 
 __all__ = [
     "FTRL",

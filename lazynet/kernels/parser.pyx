@@ -132,9 +132,11 @@ cdef void fill_powers() except *:
 fill_powers()
 
 
-def murmur(bytes text not None, uint32_t seed):
+def murmur(bytes text not None, int64_t seed):
     """MurmurHash3, x86, 32 bits: the hash of Vowpal Wabbit's names."""
-    return lazynet_murmur(<const char*> text, <size_t> len(text), seed)
+    if not 0 <= seed <= 0xFFFFFFFF:
+        raise ValueError(f"seed must lie between 0 and {2**32 - 1}, got {seed}")
+    return lazynet_murmur(<const char*> text, <size_t> len(text), <uint32_t> seed)
 
 
 cdef object copied(const char* numbers, Py_ssize_t n, object dtype):

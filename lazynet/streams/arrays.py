@@ -15,7 +15,7 @@ from scipy import sparse
 from lazynet.params import check_array, check_integer, shown
 from lazynet.streams.chunks import Chunk, Passing, csr, labels_matrix, part
 from lazynet.streams.opening import identity_of
-from lazynet.streams.source import ROWS, Source, check_rows
+from lazynet.streams.source import Source
 
 Path = str | os.PathLike[str]
 
@@ -44,7 +44,10 @@ def mapped_npz(path: Path) -> dict[str, NDArray[Any]]:
                 lengths = np.frombuffer(file.read(4), dtype="<u2")
                 file.seek(member.header_offset + 30 + int(lengths.sum()))
                 found[member.filename.removesuffix(".npy")] = _mapped(name, file)
-    except (zipfile.BadZipFile, EOFError) as error:
+    except Exception as error:
+        # zipfile fails in as many ways on a damaged file; other errors name the file already.
+        if str(error).startswith(name) or getattr(error, "filename", None) is not None:
+            raise
         raise ValueError(f"{name}: the file is damaged: {error}") from error
     return found
 
@@ -67,7 +70,10 @@ def _mapped(name: str, file: Any) -> NDArray[Any]:
             return np.zeros(shape, dtype)
         order = "F" if fortran else "C"
         return np.memmap(name, dtype, "r", file.tell(), shape, order)  # type: ignore[call-overload]
-    except ValueError as error:
+    except OSError:
+        raise
+    except Exception as error:
+        # NumPy reads the header as text of Python, which fails in many ways.
         raise ValueError(f"{name}: the array cannot be mapped into memory: {error}") from error
 
 
@@ -123,21 +129,18 @@ class Arrays(Source):
             for given in (X, y, weight)
         )
 
-    @property
-    def n_features(self) -> int:
+    def _find_features(self) -> int:
         return self._n_features
 
-    @property
-    def n_labels(self) -> int | None:
+    def _find_labels(self) -> int | None:
         return None if self._labels is None else int(self._labels.shape[1])
 
-    def identity(self) -> dict[str, Any] | None:
+    def _find_identity(self) -> dict[str, Any] | None:
         if not self._given or None in self._files:
             return None
         return {"form": "Arrays", "n_features": self.n_features, "files": self._files}
 
-    def chunks(self, rows: int = ROWS, epoch: int = 0) -> Passing:
-        rows = check_rows(rows)
+    def _pass(self, rows: int, epoch: int) -> Passing:
         n_rows = len(self._indptr) - 1
         for start in range(0, n_rows, rows):
             stop = min(start + rows, n_rows)
@@ -171,13 +174,17 @@ def _csr_of(
         n_columns = int(given.shape[1])
     elif isinstance(given, (str, os.PathLike)):
         arrays = mapped_npz(given)
-        missing = {"data", "indices", "indptr", "shape"} - set(arrays)
-        if missing or bytes(arrays.get("format", np.array(b"csr")).item()) != b"csr":
+        shape, form = arrays.get("shape"), arrays.get("format", np.array(b"csr"))
+        missing = {"data", "indices", "indptr"} - set(arrays)
+        if (
+            missing or shape is None or shape.shape != (2,) or shape.dtype.kind not in "iu"
+            or form.shape != () or form.item() not in (b"csr", "csr")
+        ):  # fmt: skip
             raise ValueError(
                 f"{name}: {os.fspath(given)} must hold a CSR matrix, as scipy.sparse.save_npz "
                 "writes it"
             )
-        n_columns = int(arrays["shape"][1])
+        n_columns = check_integer(f"{name}: the columns of {os.fspath(given)}", shape[1], 0)
     elif isinstance(given, (list, tuple)) and len(given) == 3:
         arrays = dict(zip(("data", "indices", "indptr"), map(mapped_npy, given), strict=True))
         if n_features is None:

@@ -8,7 +8,7 @@ from contextlib import closing
 
 from lazynet.streams.chunks import Passing, rechunked
 from lazynet.streams.rows_file import RowsFile, RowsWriter
-from lazynet.streams.source import ROWS, Derived, Facts, Source, check_rows
+from lazynet.streams.source import Derived, Facts, Source
 
 
 class Cached(Derived):
@@ -64,18 +64,16 @@ class Cached(Derived):
         """Whether the file is there and holds the rows of the source as it is now."""
         return self._file() is not None
 
-    @property
-    def n_features(self) -> int:
+    def _find_features(self) -> int:
         return (self._file() or self.source).n_features
 
-    @property
-    def n_labels(self) -> int | None:
+    def _find_labels(self) -> int | None:
         return (self._file() or self.source).n_labels
 
-    def facts(self) -> Facts:
+    def _find_facts(self) -> Facts:
         return (self._file() or self.source).facts()
 
-    def identity(self) -> None:
+    def _find_identity(self) -> None:
         return None
 
     def _written(self) -> Passing:
@@ -97,6 +95,6 @@ class Cached(Derived):
             if source.identity() == identity:
                 writer.commit()
 
-    def chunks(self, rows: int = ROWS, epoch: int = 0) -> Passing:
-        rows, file = check_rows(rows), self._file()
+    def _pass(self, rows: int, epoch: int) -> Passing:
+        file = self._file()
         return file.chunks(rows) if file is not None else rechunked(self._written(), rows)

@@ -15,7 +15,7 @@ from lazynet.params import shown
 from lazynet.streams.chunks import Chunk, Passing, csr, rechunked
 from lazynet.streams.lines import BLOCK
 from lazynet.streams.opening import STDIN, Paths, files_of, opened, read
-from lazynet.streams.source import ROWS, Source, check_rows
+from lazynet.streams.source import Source
 
 #: Documents that the vectorizer gets at a time.
 DOCUMENTS = 1024
@@ -71,8 +71,7 @@ class Documents(Source):
         self._begun = False
         self._n_features = int(self._rows_of([""]).shape[1])
 
-    @property
-    def n_features(self) -> int:
+    def _find_features(self) -> int:
         return self._n_features
 
     def _rows_of(self, texts: list[str]) -> sparse.csr_matrix:
@@ -117,5 +116,5 @@ class Documents(Source):
             if texts:
                 yield Chunk(self._rows_of(texts), np.array(labels), None)
 
-    def chunks(self, rows: int = ROWS, epoch: int = 0) -> Passing:
-        return rechunked(self._all(), check_rows(rows))
+    def _pass(self, rows: int, epoch: int) -> Passing:
+        return rechunked(self._all(), rows)

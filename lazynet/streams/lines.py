@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from contextlib import closing
+from dataclasses import replace
 from typing import IO, Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from lazynet.kernels.parser import GREATEST_COUNT, Parser
 from lazynet.params import check_flag, check_integer, shown
 from lazynet.streams.chunks import Chunk, Passing, csr, labels_matrix
 from lazynet.streams.opening import STDIN, Paths, files_of, identity_of, opened, read
-from lazynet.streams.source import MOST_CLASSES, ROWS, Facts, Source, check_rows
+from lazynet.streams.source import MOST_CLASSES, ROWS, Facts, Source
 
 #: Bytes that are read at a time.
 BLOCK = 1 << 20
@@ -85,18 +86,18 @@ class LinesFile(Source):
             n_rows,
             n_values,
             parser.greatest_column + 1,
-            parser.greatest_label + 1 if self.multilabel else None,
+            self._given_n_labels or max(parser.greatest_label + 1, 1) if self.multilabel else None,
             None if classes is None else tuple(sorted(classes)),
         )
 
-    @property
-    def n_labels(self) -> int | None:
-        if not self.multilabel:
-            return None
-        return self._given_n_labels or max(self.facts().n_labels or 0, 1)
+    def _label_limit(self) -> int:
+        """The number of labels that was given, or as many as there may be."""
+        return self._given_n_labels or GREATEST_COUNT
 
-    def chunks(self, rows: int = ROWS, epoch: int = 0) -> Passing:
-        rows = check_rows(rows)
+    def _find_labels(self) -> int | None:
+        return self._given_n_labels or (self.facts().n_labels if self.multilabel else None)
+
+    def _pass(self, rows: int, epoch: int) -> Passing:
         n_labels = self.n_labels
         parser, n_features = self._parser(), self.n_features
         for _ in self._filled(parser, rows):
@@ -109,7 +110,7 @@ class LinesFile(Source):
         """What else decides which rows come."""
         return {"multilabel": self.multilabel, "n_labels": self._given_n_labels}
 
-    def identity(self) -> dict[str, Any] | None:
+    def _find_identity(self) -> dict[str, Any] | None:
         files = [identity_of(path) for path in self.paths]
         if None in files:
             return None
@@ -164,22 +165,23 @@ class SvmlightFile(LinesFile):
             self._given_n_features = check_integer("n_features", n_features, 1)
         self._base: int | None = None if zero_based == "auto" else int(not zero_based)
 
-    def facts(self) -> Facts:
-        if self._facts is None:
-            parser = Parser(several=self.multilabel, base=self._base or 0)
-            remedy = "zero_based and n_features"
-            found = self._scanned(parser, f"{remedy} and n_labels" if self.multilabel else remedy)
-            greatest = found.n_features
-            if self._base is None:
-                self._base = int(parser.greatest_column >= 0 and parser.least_column > 0)
-                greatest -= self._base
-            n_features = self._given_n_features or max(greatest, 1)
-            n_labels = self._given_n_labels or found.n_labels
-            self._facts = Facts(found.n_rows, found.n_values, n_features, n_labels, found.classes)
-        return self._facts
+    def _find_facts(self) -> Facts:
+        parser = Parser(several=self.multilabel, base=self._base or 0, n_labels=self._label_limit())
+        remedy = "zero_based and n_features"
+        found = self._scanned(parser, f"{remedy} and n_labels" if self.multilabel else remedy)
+        n_features = found.n_features
+        if self._base is None:
+            self._base = int(parser.greatest_column >= 0 and parser.least_column > 0)
+            n_features -= self._base
+        return Facts(
+            found.n_rows,
+            found.n_values,
+            self._given_n_features or max(n_features, 1),
+            found.n_labels,
+            found.classes,
+        )
 
-    @property
-    def n_features(self) -> int:
+    def _find_features(self) -> int:
         return self._given_n_features or self.facts().n_features
 
     def _parser(self) -> Parser:
@@ -230,19 +232,15 @@ class VWFile(LinesFile):
         super().__init__(paths, multilabel, n_labels)
         self.bits = check_integer("bits", bits, 1, 62)
 
-    @property
-    def n_features(self) -> int:
+    def _find_features(self) -> int:
         return int(2**self.bits)
 
-    def facts(self) -> Facts:
-        if self._facts is None:
-            parser = Parser(vowpal=True, several=self.multilabel, bits=self.bits)
-            found = self._scanned(parser, "n_labels")
-            n_labels = self._given_n_labels or found.n_labels
-            self._facts = Facts(
-                found.n_rows, found.n_values, self.n_features, n_labels, found.classes
-            )
-        return self._facts
+    def _find_facts(self) -> Facts:
+        parser = Parser(
+            vowpal=True, several=self.multilabel, bits=self.bits, n_labels=self._label_limit()
+        )
+        found = self._scanned(parser, "n_labels")
+        return replace(found, n_features=self.n_features)
 
     def _parser(self) -> Parser:
         n_labels = self.n_labels

@@ -10,7 +10,7 @@ from typing import Generic, TypeVar
 
 from lazynet.params import check_integer
 from lazynet.streams.chunks import Passing
-from lazynet.streams.source import ROWS, Derived, Source, check_rows
+from lazynet.streams.source import Derived, Source
 
 Item = TypeVar("Item")
 
@@ -103,5 +103,5 @@ class Prefetched(Derived):
         super().__init__(source)
         self.room = check_integer("room", room, 1)
 
-    def chunks(self, rows: int = ROWS, epoch: int = 0) -> Passing:
-        return ahead(self.source.chunks(check_rows(rows), epoch), self.room)
+    def _pass(self, rows: int, epoch: int) -> Passing:
+        return ahead(self.source.chunks(rows, epoch), self.room)

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from lazynet.streams.chunks import Chunk, Passing, csr, labels_matrix, rechunked
-from lazynet.streams.source import ROWS, Facts, Source, Tally, check_rows
+from lazynet.streams.source import Facts, Source, Tally
 
 _MAGIC = b"lazynet rows 1\n\0"
 _END = struct.Struct("<QQI12s")
@@ -148,19 +148,19 @@ class RowsFile(Source):
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = os.fspath(path)
-        size = os.path.getsize(self.path)
-        with open(self.path, "rb") as file:
-            magic = file.read(len(_MAGIC))
-            at, length, check, ending = 0, 0, 0, b""
-            if magic == _MAGIC and size >= len(_MAGIC) + _END.size:
-                file.seek(size - _END.size)
-                at, length, check, ending = _END.unpack(file.read(_END.size))
-            if ending != _ENDING or at + length + _END.size != size:
-                raise self._damaged("the file does not hold rows of lazynet, or its end is missing")
-            file.seek(at)
-            text = file.read(length)
+        # The mapping stays: another file that gets the name later changes nothing here.
+        mapped = np.zeros(0, dtype=np.uint8)
+        if os.path.getsize(self.path):
+            mapped = np.asarray(np.memmap(self.path, dtype=np.uint8, mode="r"))
+        at, length, check, ending = 0, 0, 0, b""
+        if mapped[: len(_MAGIC)].tobytes() == _MAGIC and len(mapped) >= len(_MAGIC) + _END.size:
+            at, length, check, ending = _END.unpack(mapped[-_END.size :].tobytes())
+        if ending != _ENDING or at + length + _END.size != len(mapped):
+            raise self._damaged("the file does not hold rows of lazynet, or its end is missing")
+        text = mapped[at : at + length].tobytes()
         if zlib.crc32(text) != check:
             raise self._damaged("the contents are damaged")
+        self._mapped = mapped
         contents = json.loads(text)
         facts = contents["facts"]
         facts["classes"] = None if facts["classes"] is None else tuple(facts["classes"])
@@ -172,24 +172,22 @@ class RowsFile(Source):
     def _damaged(self, what: str) -> ValueError:
         return ValueError(f"{self.path}: {what}")
 
-    def facts(self) -> Facts:
+    def _find_facts(self) -> Facts:
         assert self._facts is not None
         return self._facts
 
-    @property
-    def n_features(self) -> int:
+    def _find_features(self) -> int:
         return self.facts().n_features
 
-    @property
-    def n_labels(self) -> int | None:
+    def _find_labels(self) -> int | None:
         return self.facts().n_labels
 
-    def identity(self) -> dict[str, Any] | None:
+    def _find_identity(self) -> dict[str, Any] | None:
         return self._identity
 
-    def _read(self, mapped: NDArray[np.uint8], number: int) -> Chunk:
+    def _read(self, number: int) -> Chunk:
         """One block of the file."""
-        block = self._blocks[number]
+        block, mapped = self._blocks[number], self._mapped
         if number not in self._sound:
             if zlib.crc32(mapped[block["start"] : block["stop"]].data) != block["check"]:
                 raise self._damaged(
@@ -217,11 +215,5 @@ class RowsFile(Source):
             raise self._damaged(f"block {number} is damaged; delete the file, and it is made again")
         return Chunk(X, y, weights)
 
-    def _all(self) -> Passing:
-        if self._blocks:
-            mapped: NDArray[np.uint8] = np.memmap(self.path, dtype=np.uint8, mode="r")
-            for number in range(len(self._blocks)):
-                yield self._read(np.asarray(mapped), number)
-
-    def chunks(self, rows: int = ROWS, epoch: int = 0) -> Passing:
-        return rechunked(self._all(), check_rows(rows))
+    def _pass(self, rows: int, epoch: int) -> Passing:
+        return rechunked(map(self._read, range(len(self._blocks))), rows)

@@ -6,7 +6,7 @@ import numpy as np
 
 from lazynet.params import check_integer
 from lazynet.streams.chunks import Passing, rechunked, taken
-from lazynet.streams.source import ROWS, Derived, Source, check_rows
+from lazynet.streams.source import Derived, Source
 
 
 class Shuffled(Derived):
@@ -31,5 +31,5 @@ class Shuffled(Derived):
             random = np.random.default_rng([self.seed, epoch, number])
             yield taken(chunk, random.permutation(chunk.X.shape[0]))
 
-    def chunks(self, rows: int = ROWS, epoch: int = 0) -> Passing:
-        return rechunked(self._windows(check_integer("epoch", epoch, 0)), check_rows(rows))
+    def _pass(self, rows: int, epoch: int) -> Passing:
+        return rechunked(self._windows(epoch), rows)

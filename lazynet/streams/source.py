@@ -65,36 +65,62 @@ class Source:
     """The base of all sources.
 
     ``chunks`` reads the source from its beginning.  Its rows are the same in whatever chunks they
-    come, and in the same order for the same ``epoch``.
+    come, and in the same order for the same ``epoch``.  A source of your own is a subclass with
+    ``_pass`` and ``_find_features``; often ``Chunks`` is enough.
+
+    >>> source = as_source([([[1.0, 0.0], [0.0, 2.0], [3.0, 0.0]], [0, 1, 1])])
+    >>> [chunk.y.tolist() for chunk in source.chunks(rows=2)]
+    [[0.0, 1.0], [1.0]]
+    >>> source.n_features, source.n_labels, source.identity()
+    (2, None, None)
+    >>> source.facts()
+    Facts(n_rows=3, n_values=3, n_features=2, n_labels=None, classes=(0.0, 1.0))
     """
 
     _facts: Facts | None = None
 
     @property
     def n_features(self) -> int:
-        """The number of columns of X."""
-        raise NotImplementedError
+        """The number of columns of X; some sources take a pass to find it, once."""
+        return self._find_features()
 
     @property
     def n_labels(self) -> int | None:
         """The number of columns of y for several labels a row; None where y has a number a row."""
-        return None
+        return self._find_labels()
 
     def chunks(self, rows: int = ROWS, epoch: int = 0) -> Passing:
         """X, y and weights of ``rows`` rows at a time; the last chunk may have fewer."""
-        raise NotImplementedError
+        return self._pass(check_integer("rows", rows, 1), check_integer("epoch", epoch, 0))
 
     def facts(self) -> Facts:
         """What a pass over the source finds out; the pass is made once."""
         if self._facts is None:
-            tally = Tally()
-            for chunk in self.chunks():
-                tally.add(chunk)
-            self._facts = tally.facts(self.n_features, self.n_labels)
+            self._facts = self._find_facts()
         return self._facts
 
     def identity(self) -> dict[str, Any] | None:
         """What decides which rows come, for a cache to compare; None where nobody can know."""
+        return self._find_identity()
+
+    # --- what a kind of source says of itself ---
+
+    def _pass(self, rows: int, epoch: int) -> Passing:
+        raise NotImplementedError
+
+    def _find_features(self) -> int:
+        raise NotImplementedError
+
+    def _find_labels(self) -> int | None:
+        return None
+
+    def _find_facts(self) -> Facts:
+        tally = Tally()
+        for chunk in self.chunks():
+            tally.add(chunk)
+        return tally.facts(self.n_features, self.n_labels)
+
+    def _find_identity(self) -> dict[str, Any] | None:
         return None
 
 
@@ -106,21 +132,14 @@ class Derived(Source):
             raise TypeError(f"source must be a source of chunks, got {shown(source)}")
         self.source = source
 
-    @property
-    def n_features(self) -> int:
+    def _find_features(self) -> int:
         return self.source.n_features
 
-    @property
-    def n_labels(self) -> int | None:
+    def _find_labels(self) -> int | None:
         return self.source.n_labels
 
-    def facts(self) -> Facts:
+    def _find_facts(self) -> Facts:
         return self.source.facts()
-
-
-def check_rows(rows: Any) -> int:
-    """The number of rows of a chunk, checked."""
-    return check_integer("rows", rows, 1)
 
 
 class Chunks(Source):
@@ -174,17 +193,15 @@ class Chunks(Source):
                 opened.close()
         return self._first
 
-    @property
-    def n_features(self) -> int:
+    def _find_features(self) -> int:
         return int(self._shape().X.shape[1])
 
-    @property
-    def n_labels(self) -> int | None:
+    def _find_labels(self) -> int | None:
         y = self._shape().y
         return int(y.shape[1]) if sparse.issparse(y) else None
 
-    def chunks(self, rows: int = ROWS, epoch: int = 0) -> Passing:
-        rows, first = check_rows(rows), self._shape()
+    def _pass(self, rows: int, epoch: int) -> Passing:
+        first = self._shape()
         return rechunked(
             (_checked(given, number, first) for number, given in enumerate(self._open())), rows
         )

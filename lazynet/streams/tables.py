@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from lazynet.params import check_integer, shown
 from lazynet.streams.chunks import Chunk, Passing, csr, rechunked
 from lazynet.streams.opening import STDIN, Paths, files_of, identity_of
-from lazynet.streams.source import ROWS, Source, check_rows
+from lazynet.streams.source import Source
 
 #: Rows that are read of a table at a time.
 BATCH = 8192
@@ -68,8 +68,7 @@ class ParquetFile(Source):
         self._n_features = check_integer("n_features", n_features, 1)
         _pyarrow("pyarrow")
 
-    @property
-    def n_features(self) -> int:
+    def _find_features(self) -> int:
         return self._n_features
 
     def _columns(self) -> list[str]:
@@ -147,10 +146,10 @@ class ParquetFile(Source):
             for batch in self._batches(path):
                 yield self._chunk(path, batch)
 
-    def chunks(self, rows: int = ROWS, epoch: int = 0) -> Passing:
-        return rechunked(self._all(), check_rows(rows))
+    def _pass(self, rows: int, epoch: int) -> Passing:
+        return rechunked(self._all(), rows)
 
-    def identity(self) -> dict[str, Any] | None:
+    def _find_identity(self) -> dict[str, Any] | None:
         named = [self.target, self.weight, self.features, self.indices, self.values]
         files = [identity_of(path) for path in self.paths]
         return {"form": "ParquetFile", "columns": named, "n_features": self.n_features,

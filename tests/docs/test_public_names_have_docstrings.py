@@ -21,6 +21,7 @@ MODULES = [
     "lazynet.checks.twin",
     "lazynet.figures",
     "lazynet.reference",
+    "lazynet.streams",
     "lazynet.testing",
     *(info.name for info in pkgutil.iter_modules(lazynet.reference.__path__, "lazynet.reference.")),
 ]

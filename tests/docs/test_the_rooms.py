@@ -32,6 +32,7 @@ ROOMS = [
         "transactions",
         "units",
     ),
+    ("streams",),
     ("engines",),
     ("certificates",),
     ("searches",),
