@@ -291,6 +291,10 @@ class Plan(SettledFields):
             self.batch_size,
         )
 
+    def without_softmax(self) -> Plan:
+        """The same plan with the loss of two classes, which one output learns."""
+        return replace(self, softmax=False)
+
     def with_schedule(self, schedule: Schedule) -> Plan:
         """The same plan with another schedule."""
         return replace(self, schedule=schedule)
@@ -646,10 +650,12 @@ def run_pass(
     progress: Progress | None = None,
     losses: NDArray[np.float64] | None = None,
     workers: Workers | None = None,
+    length: int | None = None,
 ) -> int:
     """Let every learner visit the rows in ``order`` (None: as in X); returns the next step's t.
 
     Each learner adds the losses of its predictions before each update to its entry of ``losses``.
+    A chunk has ``length`` rows; None: a number that suits the rows.
     The learners take turns on every chunk of rows, and the threads of ``workers`` share the
     learners.  No learner depends on another one.
     """
@@ -659,7 +665,7 @@ def run_pass(
     shares = [range(k, len(learners), workers.n_threads) for k in range(workers.n_threads)]
     # Memory in which a thread merges the rows of a batch, for all chunks.
     mergers = [Merger() for _ in shares]
-    for start, stop in spans(n_rows, _chunk_length(learners)):
+    for start, stop in spans(n_rows, _chunk_length(learners) if length is None else length):
         rows = np.arange(start, stop) if order is None else order[start:stop]
         first_step = t + start // first.plan.batch_size
         steps = first.plan.steps(rows, first_step)
@@ -678,15 +684,22 @@ def run_pass(
 
 
 def _chunk_length(learners: Sequence[AnyLearner]) -> int:
+    examples, size = learners[0].examples, learners[0].plan.batch_size
+    return length_of_chunks(len(learners), examples.n_rows, examples.n_values, size)
+
+
+def length_of_chunks(n_learners: int, n_rows: int, n_values: int, batch_size: int) -> int:
     """The number of rows in a chunk: fewer for several learners where rows are long.
 
     A chunk ends where a batch ends.
+
+    >>> length_of_chunks(1, 10_000, 5_000_000, 1), length_of_chunks(2, 10_000, 50_000_000, 100)
+    (8192, 800)
     """
-    examples, size = learners[0].examples, learners[0].plan.batch_size
     rows = _LARGEST_CHUNK
-    if len(learners) > 1 and examples.n_values:
-        rows = min(rows, _NONZEROS_OF_A_CHUNK * examples.n_rows // examples.n_values)
-    return max(rows // size, 1) * size
+    if n_learners > 1 and n_values:
+        rows = min(rows, _NONZEROS_OF_A_CHUNK * n_rows // n_values)
+    return max(rows // batch_size, 1) * batch_size
 
 
 class Stopping:
@@ -757,8 +770,10 @@ class Epoch:
         t: int,
         learners: Sequence[AnyLearner],
         units: Units | None = None,
+        *,
+        in_memory: bool = True,
     ) -> None:
-        self._learners, self._units = learners, units
+        self._learners, self._units, self._in_memory = learners, units, in_memory
         self.outputs = range(sum(learner.engine.n_outputs for learner in learners))
         """The outputs that learn: all of them, or a part with ``outputs_at_once``."""
         self._parts: tuple[float, float, int] | None = None
@@ -776,6 +791,11 @@ class Epoch:
         """The number of steps taken so far."""
 
     def _evaluated(self) -> tuple[float, float, int]:
+        if not self._in_memory:
+            raise ValueError(
+                "the objective, the mean loss and the nonzeros of an epoch are not known where X "
+                "is a source of chunks, which would have to be read once more"
+            )
         if self._parts is None:
             self._parts = evaluated(self._learners)
         return self._parts
@@ -892,6 +912,11 @@ def added_up(runs: Sequence[Run]) -> list[EpochRecord]:
     return found
 
 
+#: Lets learners visit all rows of an epoch from step t on, and adds to their losses; returns the
+#: next t.
+PassOver = Callable[[int, int, Progress, NDArray[np.float64], Workers | None], int]
+
+
 @dataclass
 class Run:
     """What a training has come to."""
@@ -919,6 +944,7 @@ def train(
     columns: NDArray[Any] | None = None,
     workers: Workers | None = None,
     units: Units | None = None,
+    pass_over: PassOver | None = None,
 ) -> Run:
     """Train for up to ``max_iter`` epochs.
 
@@ -933,6 +959,9 @@ def train(
     epoch, of which the last have learned most.
 
     ``units`` are those of the rows; a callback sees the model of rows as they were given.
+
+    ``pass_over`` lets the learners visit rows that are not in memory; ``orders`` then has their
+    number alone.
     """
     history: list[EpochRecord] = []
     best = BestEpoch(learners, columns) if columns is not None else None
@@ -942,7 +971,7 @@ def train(
             order = orders.of(epoch)
             if best is not None:
                 best.before(epoch)
-            line, t = _one_epoch(learners, orders, order, epoch, t, verbose, workers)
+            line, t = _one_epoch(learners, orders, order, epoch, t, verbose, workers, pass_over)
             if validate is not None:
                 line["validation_loss"], line["validation_score"] = validate()
             if record:
@@ -954,7 +983,8 @@ def train(
             judged = line.get("validation_loss", line["progressive_loss"])
             if best is not None:
                 best.after(epoch, t, judged)
-            if callback is not None and _asks_to_stop(callback, Epoch(line, t, learners, units)):
+            told = Epoch(line, t, learners, units, in_memory=pass_over is None)
+            if callback is not None and _asks_to_stop(callback, told):
                 ended = True
                 break
             if stopping.after(judged):
@@ -982,6 +1012,7 @@ def _one_epoch(
     t: int,
     verbose: int,
     workers: Workers | None,
+    pass_over: PassOver | None,
 ) -> tuple[EpochRecord, int]:
     """Train for one epoch; returns its line of the history and the next t."""
     losses = np.zeros(len(learners))
@@ -989,7 +1020,10 @@ def _one_epoch(
     progress = Progress(n_rows, verbose > 0, f"epoch {epoch + 1}")
     began = time.perf_counter()
     try:
-        t = run_pass(learners, order, t, progress, losses, workers)
+        if pass_over is None:
+            t = run_pass(learners, order, t, progress, losses, workers)
+        else:
+            t = pass_over(epoch, t, progress, losses, workers)
     finally:
         progress.close()
     seconds = time.perf_counter() - began

@@ -47,6 +47,7 @@ from lazynet.estimators.base import (
     helpful,
     suitable_rate,
 )
+from lazynet.estimators.from_sources import SourceRows, check_call, orders_of, plan_for
 from lazynet.forms import FORM, FormLike
 from lazynet.importances import (
     CLASS_WEIGHT,
@@ -91,6 +92,8 @@ from lazynet.problems import Classes, Columns, Labels, Problems, checked_indicat
 from lazynet.schedules import Adaptive, Schedule, ScheduleLike, needs_scale
 from lazynet.seeds import SEED, new_generator
 from lazynet.stalls import NOTHING_LEARNED, Verdict, look_closely, loss_of_constants, still_falls
+from lazynet.streams.chunks import Chunk
+from lazynet.streams.source import Source
 from lazynet.surveys import Survey
 from lazynet.threads import Workers
 from lazynet.training import (
@@ -282,13 +285,14 @@ class _ElasticNetModel(SparseLinear):
     def _scale_of_rates(
         self,
         p: SimpleNamespace,
-        X: sparse.csr_matrix,
+        X: sparse.csr_matrix | Callable[[bool], float],
         weights: NDArray[np.float64] | None,
         rows: NDArray[np.int64] | None = None,
     ) -> float:
         """The given eta0, or the largest rate at which no gradient step on a row overshoots.
 
-        ``rows`` are the rows to train on, None for all rows.
+        ``rows`` are the rows to train on, None for all rows.  In place of X a function may tell the
+        largest squared norm of a row, with or without the weights of rows.
         """
         if p.eta0 is not None:
             return float(p.eta0)
@@ -307,12 +311,14 @@ class _ElasticNetModel(SparseLinear):
     def _suitable_rate(
         self,
         p: SimpleNamespace,
-        X: sparse.csr_matrix,
+        X: sparse.csr_matrix | Callable[[bool], float],
         counts: Any,
         given: str,
         rows: NDArray[np.int64] | None,
     ) -> float:
         """The largest rate at which no step on a row overshoots; ``given`` would replace it."""
+        if callable(X):
+            return suitable_rate(X(counts is not None), p.loss, given)
         if rows is not None:
             X, counts = copied_rows(X, rows), None if counts is None else counts[rows]
         norm = as_examples(X, None, counts).largest_squared_norm(float(p.fit_intercept))
@@ -390,6 +396,56 @@ class _ElasticNetModel(SparseLinear):
             warnings = [] if from_zero else _doubts(engines, plan)
             learners, run = _trained(call, engines, problems)
             last_schedule = learners[0].plan.schedule
+        self._keep_trained(p, engines, run, units, eta0)
+        self._generator = generator if p.shuffle else None
+        self._schedules = plan.schedule, last_schedule
+        if p.tol is not None and at_once == len(problems):
+            warnings += self._doubts_about(p, X, problems, rows, learners, run)
+        return warnings
+
+    def _fit_source(
+        self, p: SimpleNamespace, rows: SourceRows, coef_init: Any, intercept_init: Any,
+        callback: Callback | None,
+    ) -> list[Warning]:  # fmt: skip
+        """Train anew from the rows of a source; returns the warnings to give."""
+        if callback is not None and not callable(callback):
+            raise TypeError(f"callback must be callable, got {type(callback).__name__}")
+        X, problems = rows.first()
+        _let_two_classes_be_one_problem(p, problems)
+        p.chooses_units = False
+        plan, eta0 = plan_for(self, p, rows)
+        engines = self._first_engines(p, plan, X.shape[1], len(problems), None)
+        if coef_init is not None or intercept_init is not None:
+            self._load_initial(p, engines, coef_init, intercept_init, None)
+        from_zero = coef_init is None and intercept_init is None and not p.warm_start
+        warnings = [] if from_zero else _doubts(engines, plan)
+        learners = new_learners(engines, X, problems, plan, sizes_of(X, plan.sizes))
+        with _workers(p, len(learners)) as workers:
+            run = train(
+                learners,
+                orders_of(rows),
+                t=0,
+                max_iter=p.max_iter,
+                stopping=Stopping(p.tol, p.n_iter_no_change),
+                record=False,
+                verbose=p.verbose,
+                callback=callback,
+                columns=np.arange(X.shape[1]) if _keeps_best(p) else None,
+                workers=workers,
+                pass_over=rows.passes(learners, plan),
+            )
+        self._keep_trained(p, engines, run, None, eta0)
+        self._generator = None
+        self._schedules = plan.schedule, learners[0].plan.schedule
+        losses = [line["progressive_loss"] for line in run.history]
+        if p.tol is not None and not run.ended_early and still_falls(losses, losses[0]):
+            warnings.append(self._unfinished(p, losses))
+        return warnings
+
+    def _keep_trained(
+        self, p: SimpleNamespace, engines: list[Engine], run: Run, units: Units | None, eta0: float
+    ) -> None:
+        """Keep the engines and what the run has come to; refuses a model that is not finite."""
         self._coefficients: NDArray[np.float64] | None = None
         self._sparse_rows: sparse.csr_matrix | None = None
         if self._sparse_coef:
@@ -400,15 +456,10 @@ class _ElasticNetModel(SparseLinear):
         intercepts = _intercepts_of(engines, units)
         refuse_overflow(run.t, engines[0].advice, numbers, intercepts)
         self._engines, self._storage, self.units_ = engines, p.plan.storage, units
-        self._generator = generator if p.shuffle else None
         self.t_, self.history_ = run.t, run.history
         self.eta0_, self.l1_ = _present_rate(engines, eta0), p.l1
         self._scale = eta0 if _has_scale(p) else None
-        self._schedules = plan.schedule, last_schedule
         self.n_iter_, self.best_epoch_ = len(run.history), run.best_epoch
-        if p.tol is not None and at_once == len(problems):
-            warnings += self._doubts_about(p, X, problems, rows, learners, run)
-        return warnings
 
     # --- one part of the outputs after the other ------------------------------------------
 
@@ -1412,7 +1463,7 @@ class LazyNetClassifier(SparseClassifier, _ElasticNetModel):
     def fit(
         self,
         X: Any,
-        y: ArrayLike,
+        y: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
         sample_order: ArrayLike | None = None,
         *,
@@ -1427,7 +1478,10 @@ class LazyNetClassifier(SparseClassifier, _ElasticNetModel):
         Parameters
         ----------
         X : sparse matrix or array of shape (n_samples, n_features)
-            A CSR matrix of float32 or float64 with int32 or int64 indices is read in place.
+            A CSR matrix of float32 or float64 with int32 or int64 indices is read in place.  Or a
+            source of chunks, such as ``lazynet.streams.SvmlightFile(path)``, which has y and the
+            weights of rows in it: every epoch reads it anew, in its own order and in constant
+            memory.  Features are as they are then, without ``units_``.
         y : array of shape (n_samples,), or matrix of shape (n_samples, n_labels)
             Class labels of any kind; or, in an array or a sparse matrix, 1 in the column of each
             label that a row has and 0 elsewhere.  A sparse y makes ``coef_`` and predictions
@@ -1593,8 +1647,48 @@ class LazyNetClassifier(SparseClassifier, _ElasticNetModel):
     ) -> list[Warning]:
         """Train anew; returns the warnings to give."""
         p = self._settle()
+        if isinstance(X, Source):
+            check_call(p, y, sample_weight, sample_order)
+            return self._learn_source(p, X, *start)
         X, y, classes = self._check_training(X, y, None, reset=True)
-        previous, form = getattr(self, "classes_", None), getattr(y, "form", None)
+        self._begin_with(p, classes, getattr(y, "form", None))
+        weights = self._importances(p, classes, X, y, sample_weight)
+        warnings = self._fit(p, X, (y, classes), weights, sample_order, *start)
+        self.classes_ = classes
+        return warnings
+
+    def _learn_source(self, p: SimpleNamespace, source: Source, *start: Any) -> list[Warning]:
+        """Train anew from a source; returns the warnings to give."""
+        if isinstance(p.class_weight, Balanced) and p.class_weight.class_counts is None:
+            raise ValueError(
+                "class_weight='balanced' counts the rows of every class, which a source does not "
+                "know: write class_weight=Balanced(class_counts={class: number of rows}), or pass "
+                "a dict of weights"
+            )
+        facts = source.facts()
+        self.n_features_in_ = facts.n_features
+        self.__dict__.pop("feature_names_in_", None)
+        if facts.n_labels is not None:
+            classes, form = np.arange(facts.n_labels), "sparse matrix"
+        elif facts.classes is None or len(facts.classes) < 2:
+            found = "numbers" if facts.classes is None else f"the class {facts.classes}"
+            raise ValueError(f"y must have at least two classes, and the source has {found}")
+        else:
+            classes, form = np.array(facts.classes), None
+        self._begin_with(p, classes, form)
+
+        def prepare(chunk: Chunk) -> tuple[sparse.csr_matrix, Problems]:
+            X, y, _ = self._check_training(chunk.X, chunk.y, classes, reset=False)
+            weights = self._importances(p, classes, X, y, chunk.weight)
+            return X, self._problems(X, (y, classes), weights)
+
+        warnings = self._fit_source(p, SourceRows(source, prepare), *start)
+        self.classes_ = classes
+        return warnings
+
+    def _begin_with(self, p: SimpleNamespace, classes: NDArray[Any], form: str | None) -> None:
+        """Note the form of y; refuse classes and a form that a warm start cannot go on with."""
+        previous = getattr(self, "classes_", None)
         if p.warm_start and previous is not None:
             if not np.array_equal(previous, classes):
                 raise ValueError(
@@ -1608,10 +1702,6 @@ class LazyNetClassifier(SparseClassifier, _ElasticNetModel):
                     f"warm_start=False"
                 )
         self._note_labels(form)
-        weights = self._importances(p, classes, X, y, sample_weight)
-        warnings = self._fit(p, X, (y, classes), weights, sample_order, *start)
-        self.classes_ = classes
-        return warnings
 
     @available_if(_ElasticNetModel._learns_from_streams)
     def partial_fit(
@@ -1812,7 +1902,7 @@ class LazyNetRegressor(SparseRegressor, _ElasticNetModel):
     def fit(
         self,
         X: Any,
-        y: ArrayLike,
+        y: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
         sample_order: ArrayLike | None = None,
         *,
@@ -1832,10 +1922,27 @@ class LazyNetRegressor(SparseRegressor, _ElasticNetModel):
     ) -> list[Warning]:
         """Train anew; returns the warnings to give."""
         p = self._settle()
+        if isinstance(X, Source):
+            check_call(p, y, sample_weight, sample_order)
+            return self._learn_source(p, X, *start)
         X, y = self._check_training(X, y, reset=True)
         self._several_targets = y.ndim == 2
         weights = check_sample_weight(sample_weight, X)
         return self._fit(p, X, y, weights, sample_order, *start)
+
+    def _learn_source(self, p: SimpleNamespace, source: Source, *start: Any) -> list[Warning]:
+        """Train anew from a source; returns the warnings to give."""
+        facts = source.facts()
+        if facts.n_labels is not None:
+            raise ValueError("y must be a number for every row, and the source has labels")
+        self.n_features_in_, self._several_targets = facts.n_features, False
+        self.__dict__.pop("feature_names_in_", None)
+
+        def prepare(chunk: Chunk) -> tuple[sparse.csr_matrix, Problems]:
+            X, y = self._check_training(chunk.X, chunk.y, reset=False)
+            return X, self._problems(X, y, check_sample_weight(chunk.weight, X))
+
+        return self._fit_source(p, SourceRows(source, prepare), *start)
 
     @available_if(_ElasticNetModel._learns_from_streams)
     def partial_fit(

@@ -1,0 +1,165 @@
+"""A fit from a source of chunks: every epoch is a pass over the source, in constant memory.
+
+A source (``lazynet.streams``) gives its rows in an order of its own.  The model has the same bits
+as that of a fit with ``shuffle=False`` from one matrix of all rows in this order, with the same
+parameters, for any size of the chunks in which the source makes them; features and targets are not
+measured in units of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import closing
+from types import SimpleNamespace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from lazynet.data import as_examples, sizes_of
+from lazynet.defaults import follows_targets, found_epochs, found_l1
+from lazynet.params import check_n_steps
+from lazynet.problems import Problems
+from lazynet.progress import Progress
+from lazynet.streams.chunks import Chunk
+from lazynet.streams.prefetched import Prefetched
+from lazynet.streams.source import Facts, Source
+from lazynet.surveys import ROWS_OF_A_BLOCK, Survey
+from lazynet.threads import Workers
+from lazynet.training import (
+    AnyLearner,
+    Orders,
+    Plan,
+    length_of_chunks,
+    new_learners,
+    run_pass,
+)
+
+#: Checked rows of a chunk and their problems.
+Prepare = Callable[[Chunk], tuple[sparse.csr_matrix, Problems]]
+
+
+def check_call(p: SimpleNamespace, y: Any, sample_weight: Any, sample_order: Any) -> None:
+    """Refuse what does not go with a source."""
+    for name, given in (("y", y), ("sample_weight", sample_weight)):
+        if given is not None:
+            raise ValueError(f"{name} must be None where X is a source, whose chunks have it")
+    if sample_order is not None:
+        raise ValueError(
+            "sample_order must be None where X is a source, which has an order of its own: "
+            "lazynet.streams.Shuffled changes it"
+        )
+    for name, given in (
+        ("early_stopping", p.early_stopping),
+        ("record_objective", p.record_objective),
+    ):
+        if given:
+            raise ValueError(f"{name} must be False where X is a source, got {name}=True")
+    if p.outputs_at_once is not None:
+        raise ValueError(
+            "outputs_at_once must be None where X is a source: each part of the outputs would read "
+            "the whole source again"
+        )
+    p.rule.check_streams("fit from a source")
+
+
+class SourceRows:
+    """The rows of a source, which learners visit in passes."""
+
+    def __init__(self, source: Source, prepare: Prepare) -> None:
+        self.source, self._prepare = Prefetched(source), prepare
+        self.facts: Facts = source.facts()
+        if not self.facts.n_rows:
+            raise ValueError("X must have at least one row, and the source has none")
+        self._survey: _Surveyed | None = None
+
+    def first(self) -> tuple[sparse.csr_matrix, Problems]:
+        """A few rows from the beginning."""
+        with closing(self.source.chunks(1)) as chunks:
+            return self._prepare(next(iter(chunks)))
+
+    def surveyed(self, p: SimpleNamespace) -> _Surveyed:
+        """What the defaults ask of all rows; takes a pass, once."""
+        if self._survey is not None:
+            return self._survey
+        of_targets = follows_targets(p.loss)
+        found, largest, largest_weighted = Survey(int(of_targets)), 0.0, 0.0
+        extra = float(p.fit_intercept)
+        with closing(self.source.chunks(ROWS_OF_A_BLOCK)) as chunks:
+            for chunk in chunks:
+                X, problems = self._prepare(chunk)
+                examples = as_examples(X, None, problems.importances)
+                targets = problems.numbers_of_targets() if of_targets else None
+                norms = sizes_of(X, "squared_norms")
+                assert norms is not None, "a kind of size is named"
+                found.add(norms, targets, problems.importances)
+                largest = max(largest, float(norms.max(initial=0.0)) + extra)
+                largest_weighted = max(largest_weighted, examples.largest_squared_norm(extra))
+        self._survey = _Surveyed(found, largest, largest_weighted)
+        return self._survey
+
+    def passes(
+        self, learners: list[AnyLearner], plan: Plan
+    ) -> Callable[[int, int, Progress, NDArray[np.float64], Workers | None], int]:
+        """What lets the engines of the learners visit all rows once."""
+        facts, engines = self.facts, [each.engine for each in learners]
+        length = length_of_chunks(len(learners), facts.n_rows, facts.n_values, plan.batch_size)
+
+        def pass_over(
+            epoch: int,
+            t: int,
+            progress: Progress,
+            losses: NDArray[np.float64],
+            workers: Workers | None,
+        ) -> int:
+            n_rows = 0
+            with closing(self.source.chunks(length, epoch)) as chunks:
+                for chunk in chunks:
+                    X, problems = self._prepare(chunk)
+                    n_rows += X.shape[0]
+                    now = new_learners(
+                        engines, X, problems, learners[0].plan, sizes_of(X, plan.sizes)
+                    )
+                    t = run_pass(now, None, t, progress, losses, workers, length)
+            if n_rows != facts.n_rows:
+                raise ValueError(
+                    f"X: the source had {facts.n_rows} rows when they were counted, and "
+                    f"{n_rows} in epoch {epoch}"
+                )
+            return t
+
+        return pass_over
+
+
+class _Surveyed(NamedTuple):
+    """The sums over all rows, and the largest squared norms of rows, without and with weights."""
+
+    sums: Survey
+    largest: float
+    largest_weighted: float
+
+
+def plan_for(model: Any, p: SimpleNamespace, rows: SourceRows) -> tuple[Plan, float]:
+    """The plan of the fit and the scale of its rates; asks for a survey only where it is needed."""
+    facts = rows.facts
+    if p.finds_l1 and p.engine.takes_l1:
+        softmax = p.plan.softmax
+        p.l1 = found_l1(rows.surveyed(p).sums, p.loss)
+        p.plan = Plan.of(p)
+        p.plan = p.plan if p.plan.softmax == softmax else p.plan.without_softmax()
+    if p.max_iter is None:
+        p.max_iter = found_epochs(facts.n_rows, facts.n_features, model._takes_margin_losses)
+    n_steps = check_n_steps("max_iter", p.max_iter, p.plan.n_steps(facts.n_rows))
+
+    def largest_norm(weighted: bool) -> float:
+        found = rows.surveyed(p)
+        return found.largest_weighted if weighted else found.largest
+
+    eta0 = model._scale_of_rates(p, largest_norm, np.ones(1))
+    return p.plan.known(eta0, n_steps if p.tol is None else None), eta0
+
+
+def orders_of(rows: SourceRows) -> Orders:
+    """The order in which the source gives its rows, of which the number alone is known here."""
+    return Orders(rows.facts.n_rows, None, None)
