@@ -316,8 +316,21 @@ static enum lazynet_fault lazynet_svmlight_line(const lazynet_format *format, la
 
 /* --- a line of Vowpal Wabbit's form -------------------------------------------------------- */
 
+/* A bit for each byte below 64 that ends a feature: '\t', '\n', '\r' and ' '. */
+#define LAZYNET_ENDS ((uint64_t)1 << 9 | (uint64_t)1 << 10 | (uint64_t)1 << 13 | (uint64_t)1 << 32)
+
 static inline int lazynet_ends_name(char byte) {
-    return byte == ' ' || byte == '\t' || byte == '|' || byte == '\r' || byte == '\n';
+    const unsigned char code = (unsigned char)byte;
+    return code < 64 ? (int)(LAZYNET_ENDS >> code & 1) : code == '|';
+}
+
+/* The name of a feature or of a namespace ends before a colon, too. */
+static inline const char *lazynet_end_of_name(const char *text) {
+    const uint64_t ends = LAZYNET_ENDS | (uint64_t)1 << ':';
+    for (;; text++) {
+        const unsigned char code = (unsigned char)*text;
+        if (code < 64 ? (int)(ends >> code & 1) : code == '|') return text;
+    }
 }
 
 /* Labels, the importance and the tag, up to the first bar. */
@@ -386,7 +399,7 @@ static enum lazynet_fault lazynet_vowpal_line(const lazynet_format *format, lazy
         uint64_t seed = 0, unnamed = 0;
         *text = p;
         if (*p == ':') return LAZYNET_FAULT_NAMESPACE;
-        while (!lazynet_ends_name(*p) && *p != ':') p++;
+        p = lazynet_end_of_name(p);
         if (p > name) seed = lazynet_hash_of_name(name, p, 0);
         if (*p == ':') {
             *text = p + 1;
@@ -400,8 +413,7 @@ static enum lazynet_fault lazynet_vowpal_line(const lazynet_format *format, lazy
             while (*p == ' ' || *p == '\t' || *p == '\r') p++;
             if (*p == '|' || *p == '\n') break;
             const char *feature = p;
-            while (!lazynet_ends_name(*p) && *p != ':') p++;
-            const char *end = p;
+            const char *end = p = lazynet_end_of_name(p);
             if (*p == ':') {
                 *text = p + 1;
                 fault = lazynet_real(text, &value, LAZYNET_FAULT_VALUE);

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import zlib
 from contextlib import closing
 
 from lazynet.streams.chunks import Passing, rechunked
@@ -11,12 +12,25 @@ from lazynet.streams.rows_file import RowsFile, RowsWriter
 from lazynet.streams.source import Derived, Facts, Source
 
 
+def _name_beside(files: list[str]) -> str:
+    """The name of a cache of these files, beside the first of them.
+
+    >>> _name_beside(["a.svm"]), _name_beside(["a.svm", "b.svm"])
+    ('a.svm.rows', 'a.svm.2-adfd0db5.rows')
+    """
+    if len(files) == 1:
+        return f"{files[0]}.rows"
+    # Other files with the same first one have a cache of their own.
+    return f"{files[0]}.{len(files)}-{zlib.crc32(json.dumps(files).encode()):08x}.rows"
+
+
 class Cached(Derived):
     """The rows of a source, which the first whole pass writes to a file and later passes read.
 
     With ``path="auto"``, the file stands beside the first file of the source, under its name and
-    ``.rows``.  It is made again when a file of the source has another size or time of change, or
-    when the source has other parameters.
+    ``.rows``; for several files there is a number of their names in between.  It is made again when
+    a file of the source has another size or time of change, or when the source has other
+    parameters.
 
     >>> import tempfile, pathlib
     >>> from lazynet.streams.lines import SvmlightFile
@@ -44,7 +58,7 @@ class Cached(Derived):
             )
         self.path = os.fspath(path)
         if self.path == "auto":
-            self.path = identity["files"][0][0] + ".rows"
+            self.path = _name_beside([name for name, *_ in identity["files"]])
         self._opened: RowsFile | None = None
 
     def _file(self) -> RowsFile | None:

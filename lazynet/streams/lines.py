@@ -166,7 +166,14 @@ class SvmlightFile(LinesFile):
         self._base: int | None = None if zero_based == "auto" else int(not zero_based)
 
     def _find_facts(self) -> Facts:
-        parser = Parser(several=self.multilabel, base=self._base or 0, n_labels=self._label_limit())
+        # What is known already is refused by the first pass as by all others.
+        known = self._given_n_features if self._base is not None else None
+        parser = Parser(
+            several=self.multilabel,
+            base=self._base or 0,
+            n_columns=known or GREATEST_COUNT,
+            n_labels=self._label_limit(),
+        )
         remedy = "zero_based and n_features"
         found = self._scanned(parser, f"{remedy} and n_labels" if self.multilabel else remedy)
         n_features = found.n_features
