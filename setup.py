@@ -29,7 +29,7 @@ PURE_MODULES = {"__init__", "_version", "averages", "figures", "forms", "losses"
 PURE_MODULES |= {"penalties", "schedules"}
 KERNELS = Path("lazynet/kernels")
 # C files that are linked into an extension module.
-LINKED = {"examples": ["rows.c"], "outputs": ["wide.c"]}
+LINKED = {"examples": ["rows.c"], "outputs": ["wide.c"], "parser": ["lines.c"]}
 # Builds of different kinds never share an object file.
 KIND = "pure" if PURE else "debug" if DEBUG else SANITIZE.replace(",", "-") or "release"
 BUILD_BASE = f"build/{KIND}"

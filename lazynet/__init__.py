@@ -6,13 +6,15 @@ objective and certify it; `net_path` finds the minima along a path of penalties,
 `DualNetClassifierCV` and `DualNetRegressorCV` choose a penalty by cross-validation, and `plot_path`
 and `plot_choice` draw them.  `ASGDClassifier`, `ASGDRegressor` and `StabilisedSGDClassifier`
 implement one algorithm each; `selection_stability` compares what features models choose; `Stepper`
-takes one example at a time.
+takes one example at a time.  `model.save(path)` and `load(path)` keep models in files.
 
 The small objects name and configure what the estimators are made of: rules (`FoBoS`, `SGD`,
 `TruncatedGradient`, `RDA`, `FTRL`, `AdaGrad`, `SAGA`, `Carpenter`), schedules (`Constant`,
 `InverseTime`, `InverseSqrt`, `Power`, `Pegasos`, `Optimal`, `Adaptive`, `FromData`), engines
 (`Clock`, `Tables`, `Rescaled`, `Dense`), averages (`FromStep`, `Suffix`, `PolynomialDecay`) and
 losses (`Huber`, `EpsilonInsensitive`, `SquaredEpsilonInsensitive`).
+
+`lazynet.streams` reads chunks of rows from files that need not fit into memory.
 
 `lazynet.catalogue` is the table of all rules; `lazynet.testing` compares lazy rules with a dense
 twin; `lazynet.reference` holds every algorithm in plain Python; `lazynet.checks` bounds the effect
@@ -43,6 +45,7 @@ if TYPE_CHECKING:
     from lazynet.estimators.stabilised import StabilisedSGDClassifier
     from lazynet.forms import Clock, Dense, Rescaled, Tables
     from lazynet.importances import Balanced
+    from lazynet.loading import load
     from lazynet.losses import EpsilonInsensitive, Huber, SquaredEpsilonInsensitive
     from lazynet.path_figures import plot_choice, plot_grid, plot_path
     from lazynet.paths import NetPath, net_path
@@ -117,6 +120,7 @@ _ROOMS = {
     "Tables": "lazynet.forms",
     "TruncatedGradient": "lazynet.rules.truncated_gradient",
     "VerificationReport": "lazynet.checks.verify",
+    "load": "lazynet.loading",
     "net_path": "lazynet.paths",
     "plot_choice": "lazynet.path_figures",
     "plot_grid": "lazynet.path_figures",
@@ -126,7 +130,8 @@ _ROOMS = {
 }
 
 # Modules that can be used without an import of their own.
-_MODULES = {"catalogue", "checks", "figures", "reference", "schedules", "selection", "testing"}
+_MODULES = {"catalogue", "checks", "figures", "reference", "schedules", "selection", "streams"}
+_MODULES |= {"testing"}
 
 __all__ = [
     "FTRL",
@@ -175,6 +180,7 @@ __all__ = [
     "TruncatedGradient",
     "VerificationReport",
     "__version__",
+    "load",
     "net_path",
     "plot_choice",
     "plot_grid",

@@ -5,17 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lazynet.catalogue import ALGORITHMS, RULE, check_rule
 from lazynet.forms import Clock, Form
 from lazynet.losses import Loss
 from lazynet.params import Special, check_choice
-from lazynet.problems import Columns, Problems
 from lazynet.rules.adagrad import AdaGrad
 from lazynet.rules.affine import SGD, FoBoS
 from lazynet.rules.base import Rule
 from lazynet.schedules import SCHEDULE, SCHEDULES, FromData, Power, Schedule, check_schedule
+from lazynet.surveys import Survey
 
 #: The rule or schedule that the model chooses.
 AUTO = "auto"
@@ -35,7 +34,7 @@ L1_SHARE = 0.003
 VALIDATION_FRACTION = 0.1
 
 
-def found_l1(squared_norms: NDArray[np.float64], problems: Problems, loss: Loss) -> float:
+def found_l1(survey: Survey, loss: Loss) -> float:
     """The l1 of a fit that is given none: as much as a small share of one row pulls.
 
     This is 0.003 * |slope| * |x| / n: |x| is the root mean square of the norms of the n rows, and
@@ -44,26 +43,31 @@ def found_l1(squared_norms: NDArray[np.float64], problems: Problems, loss: Loss)
     Where y has several columns, |slope| is the mean of the columns.
 
     >>> from lazynet.losses import get_loss
-    >>> found_l1(np.full(3, 25.0), Columns(np.ones(3), None), get_loss("hinge"))
+    >>> found_l1(Survey.of(np.full(3, 25.0), None, None), get_loss("hinge"))
     0.005
     """
-    n = len(squared_norms)
+    n = survey.n_rows
     if n == 0:
         return 0.0
     # Numbers of an enormous size have a mean that overflows; the l1 found is then 0.
     with np.errstate(over="ignore", invalid="ignore"):
         slope = 1.0
-        if not loss.margin and loss.curvature is not None:
+        if follows_targets(loss):
             bound = np.inf if loss.unbounded_slope else loss.epsilon
-            targets = [problems.targets_of(0)]
-            if isinstance(problems, Columns):
-                targets = [*problems.numbers.T]
-            slope = float(np.mean([min(float(np.std(column)), bound) for column in targets]))
-        if problems.importances is not None:
-            slope *= float(problems.importances.mean())
-        size = float(np.sqrt(squared_norms.mean()))
-    found = L1_SHARE * slope * size / n
+            slope = float(np.mean([min(spread, bound) for spread in survey.spreads]))
+        slope *= survey.mean_importance
+        found = L1_SHARE * slope * float(np.sqrt(survey.mean_squared_norm)) / n
     return found if np.isfinite(found) else 0.0
+
+
+def follows_targets(loss: Loss) -> bool:
+    """Whether the slopes of the loss are as large as the targets are spread.
+
+    >>> from lazynet.losses import get_loss
+    >>> [follows_targets(get_loss(name)) for name in ("squared_error", "log_loss")]
+    [True, False]
+    """
+    return not loss.margin and loss.curvature is not None
 
 
 def found_epochs(n_rows: int, n_features: int, classifies: bool) -> int:

@@ -3,6 +3,11 @@
 Settings share the rows and their order, and differ in l1, l2 and the scale of the rates.  A fold
 has a matrix of its own, whose steps leave the held-out rows out: its columns take the steps that a
 fit on the other rows, in the same order, would take.  So has each class of several.
+
+A setting whose prediction or step is not a finite number leaves its matrix before this step, and
+its loss is infinite from then on.  The other settings go on with the same step.  They have the
+weights that they have in a grid without this setting: the same bits, unless its clock has made the
+matrix bring all weights current earlier, which rounds every weight once more.
 """
 
 from __future__ import annotations
@@ -17,13 +22,20 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from lazynet.choice import Fold
-from lazynet.data import as_examples
+from lazynet.data import as_examples, only_named_columns
 from lazynet.engines.base import Engine
 from lazynet.engines.grid import (
     GridOnClock,
     add_losses,
     column_of,
+    forget_row,
+    forget_slopes,
+    learn_until_overflow,
+    picked,
     present_rate_of,
+    set_sums,
+    sums_of,
+    would_overflow,
 )
 from lazynet.engines.outputs import (
     AdaGradOutputs,
@@ -31,6 +43,7 @@ from lazynet.engines.outputs import (
     FTRLOutputs,
     OutputsEngine,
     RDAOutputs,
+    width_of,
 )
 from lazynet.kernels import cells as cells_kernel
 from lazynet.kernels.examples import Steps, Task
@@ -40,6 +53,7 @@ from lazynet.rules.base import Rule, collected, lost_digits
 from lazynet.schedules import Adaptive, Formula, Schedule, checked_rates, needs_scale
 from lazynet.threads import Workers
 from lazynet.training import Plan, spans
+from lazynet.validation import copied_rows
 
 #: Steps of a chunk: their rows stay in the cache while every fold visits them.
 STEPS_AT_ONCE = 2**11
@@ -142,9 +156,64 @@ class _Block(NamedTuple):
     fold: int
     problem: int
     columns: slice
-    engine: OutputsEngine
+    #: which of these settings have not overflowed: their places among the columns
+    live: NDArray[np.int64]
+    #: None after all have overflowed
+    engine: OutputsEngine | None
     task: Task
+    #: the target of every row
+    numbers: NDArray[np.float64]
     targets: Targets
+
+    @property
+    def zeros(self) -> NDArray[np.float64]:
+        """An entry per setting: 0, and infinity after an overflow."""
+        losses = np.full(self.columns.stop - self.columns.start, np.inf)
+        losses[self.live] = 0.0
+        return losses
+
+    def place_of(self, setting: int) -> int:
+        """Where the engine has this setting."""
+        return int(np.searchsorted(self.live, setting - self.columns.start))
+
+
+class _OwnShrinks(NamedTuple):
+    """The rates and shrinks of a chunk: a row for every step, a column for every setting."""
+
+    rates: NDArray[np.float64]
+    keep: NDArray[np.float64]
+    keep_low: NDArray[np.float64]
+    pull: NDArray[np.float64]
+
+    def of(self, columns: NDArray[np.int64], width: int, steps: slice) -> OwnSteps:
+        """Those of some settings in some steps."""
+        found = []
+        # What only fills up a line of outputs does not shrink.
+        for array, filling in zip(self, (0.0, 1.0, 0.0, 0.0), strict=True):
+            part = np.full((len(array[steps]), width), filling)
+            part[:, : len(columns)] = array[steps, columns]
+            found.append(part)
+        return OwnSteps(*found)
+
+
+class _Own(NamedTuple):
+    """What the settings of a part have for themselves in a chunk."""
+
+    shrinks: _OwnShrinks
+    #: the same for the kernel, of all settings
+    steps: OwnSteps
+
+
+class _Chunk(NamedTuple):
+    """Some consecutive steps of a fold."""
+
+    #: the number of the first step in the whole run
+    t: int
+    rows: NDArray[np.int64]
+    #: what all settings share
+    steps: Steps
+    #: by part, where a schedule gives the rates
+    own: list[_Own | None]
 
 
 class GridTraining:
@@ -164,6 +233,7 @@ class GridTraining:
         self.n_problems = len(problems)
         self.importances = problems.importances
         self.examples = as_examples(X, None, self.importances, sizes)
+        self.X, self.sizes = X, sizes
         #: which rows every fold learns from; None for all rows
         self.learned: list[NDArray[np.bool_] | None] = []
         for fold in folds:
@@ -182,9 +252,14 @@ class GridTraining:
         scheduled = not (plans[0].rule.has_state or plans[0].adaptive)
         #: the rates of every part, where a schedule gives them
         self.rates = [
-            _Rates(plans[part], block.engine.width) if scheduled else None
-            for part, block in zip(self.parts, self.blocks, strict=False)
+            _Rates(plans[part], width_of(part.stop - part.start, np.dtype(dtype)))
+            if scheduled
+            else None
+            for part in self.parts
         ]
+        assert self.blocks[0].engine is not None
+        #: what to do about an overflow
+        self.advice = self.blocks[0].engine.advice
 
     def _block(
         self,
@@ -210,55 +285,156 @@ class GridTraining:
         else:
             engine = GridOnClock(n_features, n, dtype, strengths=_strengths(plans))
         aligned = np.require(targets, np.float64, ["C", "A"])
-        return _Block(fold, problem, part, engine, plan.task(engine), Targets(0, n, shared=aligned))
+        return _Block(
+            fold, problem, part, np.arange(n), engine, plan.task(engine), aligned,
+            Targets(0, n, shared=aligned),
+        )  # fmt: skip
 
     def epoch(self, order: NDArray[np.int64], workers: Workers) -> NDArray[np.float64]:
         """Visit the rows in ``order``; returns the mean losses before the updates.
 
         The result has a row per setting and a column per fold; over several problems it is the
-        mean.
+        mean.  It is infinite after an overflow.
         """
-        losses = [np.zeros(block.engine.n_outputs) for block in self.blocks]
+        losses = [block.zeros for block in self.blocks]
         counted = [0] * len(self.folds)
         for start, stop in spans(len(order), STEPS_AT_ONCE):
-            steps: list[tuple[int, Steps, list[Any]] | None] = []
+            chunks: list[_Chunk | None] = []
             for fold, learned in enumerate(self.learned):
                 rows = order[start:stop]
                 rows = rows if learned is None else rows[learned[rows]]
-                steps.append(self._steps(rows, self.taken[fold]) if len(rows) else None)
+                chunks.append(self._chunk(rows, self.taken[fold]) if len(rows) else None)
                 self.taken[fold] += len(rows)
                 counted[fold] += len(rows)
 
-            def visit(number: int, steps: list[Any] = steps) -> None:
-                block = self.blocks[number]
-                if steps[block.fold] is None:
-                    return
-                t, shared, own = steps[block.fold]
-                if isinstance(block.engine, GridOnClock):
-                    block.engine.own_steps = own[self.parts.index(block.columns)]
-                block.engine.learn(
-                    self.examples, block.targets, shared, block.task, t, losses[number]
-                )
+            def visit(number: int, chunks: list[_Chunk | None] = chunks) -> None:
+                chunk = chunks[self.blocks[number].fold]
+                if chunk is not None:
+                    self._learn(number, chunk, losses[number])
 
             workers.each(range(len(self.blocks)), visit)
         return self._gathered(losses) / np.maximum(counted, 1)
 
-    def _steps(self, rows: NDArray[np.int64], t: int) -> tuple[int, Steps, list[Any]]:
-        """The first step, what all settings share of these steps, and the rest by part."""
-        rows = np.ascontiguousarray(rows)
-        n = len(rows)
-        ones, zeros = np.ones(n), np.zeros(n)
-        shared = Steps(rows, ones, ones, zeros, zeros)
-        return t, shared, [None if rates is None else rates.steps(t, n) for rates in self.rates]
+    def _chunk(self, rows: NDArray[np.int64], t: int) -> _Chunk:
+        own: list[_Own | None] = [None] * len(self.parts)
+        for part, rates in enumerate(self.rates):
+            if rates is not None:
+                shrinks = rates.steps(t, len(rows))
+                own[part] = _Own(shrinks, OwnSteps(*shrinks))
+        return _Chunk(t, rows, _plain_steps(rows), own)
+
+    def _learn(self, number: int, chunk: _Chunk, losses: NDArray[np.float64]) -> None:
+        """Let a block take the steps of a chunk, without the settings that overflow in them."""
+        own = chunk.own[self.parts.index(self.blocks[number].columns)]
+        done, n = 0, len(chunk.rows)
+        while done < n:
+            block = self.blocks[number]
+            if block.engine is None:
+                return
+            begun = done == 0
+            if isinstance(block.engine, GridOnClock) and own is not None:
+                whole = begun and len(block.live) == len(losses)
+                block.engine.own_steps = (
+                    own.steps
+                    if whole
+                    else own.shrinks.of(block.live, block.engine.width, slice(done, n))
+                )
+            sums = losses[block.live]
+            done += learn_until_overflow(
+                block.engine, self.examples, block.targets,
+                chunk.steps if begun else _plain_steps(chunk.rows[done:]), block.task,
+                chunk.t + done, sums,
+            )  # fmt: skip
+            losses[block.live] = sums
+            if done < n:
+                self._leave_out(number, chunk, done, own, losses)
+                done += 1
+
+    def _leave_out(
+        self,
+        number: int,
+        chunk: _Chunk,
+        step: int,
+        own: _Own | None,
+        losses: NDArray[np.float64],
+    ) -> None:
+        """Take a step without the settings that overflow in it, which leave the block.
+
+        Which ones they are, the kernel says of every setting alone.
+        """
+        block = self.blocks[number]
+        engine = block.engine
+        assert engine is not None
+        row = chunk.rows[step]
+        here = copied_rows(self.X, np.array([row]))
+        importances = None if self.importances is None else self.importances[[row]]
+        sizes = None if self.sizes is None else self.sizes[[row]]
+        if sizes is not None and forget_row(engine):
+            sizes = np.zeros(1)
+        target, steps = block.numbers[[row]], _plain_steps(np.zeros(1, dtype=np.int64))
+        features, reduced = only_named_columns(here)
+        alone = as_examples(reduced, None, importances, sizes)
+
+        def prepared(columns: NDArray[np.int64], which: Any) -> OutputsEngine:
+            some = picked(engine, columns, which)
+            if isinstance(some, GridOnClock) and own is not None:
+                one_step = slice(step, step + 1)
+                some.own_steps = own.shrinks.of(block.live[columns], some.width, one_step)
+            return some
+
+        def one(place: int) -> OutputsEngine:
+            return prepared(np.array([place]), features)
+
+        def overflows(some: OutputsEngine) -> bool:
+            return would_overflow(some, alone, Targets(0, 1, shared=target), steps, block.task)
+
+        bad = np.array([overflows(one(place)) for place in range(engine.n_outputs)])
+        for place in np.flatnonzero(~bad).tolist():
+
+            def sums_after(sums: NDArray[np.float64], place: int = place) -> NDArray[np.float64]:
+                some = one(place)
+                set_sums(some, sums)
+                overflows(some)
+                return sums_of(some)
+
+            forget_slopes(engine, place, sums_after)
+        live, rest = block.live[~bad], None
+        losses[block.live[bad]] = np.inf
+        n = len(live)
+        if n:
+            rest = prepared(np.flatnonzero(~bad), slice(None))
+            # This raises if a step still overflows.
+            sums = losses[live]
+            examples = as_examples(here, None, importances, sizes)
+            targets = Targets(0, n, shared=target)
+            rest.learn(examples, targets, steps, block.task, chunk.t + step, sums)
+            losses[live] = sums
+        self.blocks[number] = block._replace(
+            live=live, engine=rest, targets=Targets(0, max(n, 1), shared=block.numbers)
+        )
+
+    @property
+    def alive(self) -> NDArray[np.bool_]:
+        """Whether a setting has overflowed in no fold and no problem."""
+        found = np.ones(self.n_settings, dtype=bool)
+        for block in self.blocks:
+            found[block.columns] &= np.isfinite(block.zeros)
+        return found
 
     def held_out(self, workers: Workers) -> NDArray[np.float64]:
-        """The mean losses of the held-out rows: a row per setting, a column per fold."""
-        losses = [np.zeros(block.engine.n_outputs) for block in self.blocks]
+        """The mean losses of the held-out rows: a row per setting, a column per fold.
+
+        They are infinite after an overflow.
+        """
+        losses = [block.zeros for block in self.blocks]
 
         def judge(number: int) -> None:
             block = self.blocks[number]
-            rows = self.folds[block.fold].test
-            add_losses(block.engine, self.examples, block.targets, rows, block.task, losses[number])
+            if block.engine is None:
+                return
+            rows, sums = self.folds[block.fold].test, np.zeros(len(block.live))
+            add_losses(block.engine, self.examples, block.targets, rows, block.task, sums)
+            losses[number][block.live] = sums
 
         workers.each(range(len(self.blocks)), judge)
         weights = self.importances
@@ -276,30 +452,42 @@ class GridTraining:
         return found / self.n_problems
 
     def nonzeros(self, workers: Workers) -> NDArray[np.int64]:
-        """The number of weights that are not 0, of all problems together, by setting and fold."""
+        """The number of weights that are not 0, of all problems together, by setting and fold.
+
+        Weights that have overflowed are not counted.
+        """
 
         def count(block: _Block) -> NDArray[np.int64]:
             workers.check()
-            return block.engine.nonzeros()
+            return np.zeros(0, np.int64) if block.engine is None else block.engine.nonzeros()
 
         found = np.zeros((self.n_settings, len(self.folds)), dtype=np.int64)
         for block, counts in zip(self.blocks, workers.results(self.blocks, count), strict=True):
-            found[block.columns, block.fold] += counts
+            found[block.columns.start + block.live, block.fold] += counts
         return found
 
     def model(self, setting: int, fold: int = 0) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """The weights of a setting, a row for every problem, and the intercepts."""
         columns = [
-            column_of(block.engine, setting - block.columns.start)
+            column_of(block.engine, block.place_of(setting))
             for block in self.blocks
-            if block.fold == fold and block.columns.start <= setting < block.columns.stop
+            if block.fold == fold
+            and block.columns.start <= setting < block.columns.stop
+            and block.engine is not None
         ]
         return np.vstack([weights for weights, _ in columns]), np.array([b for _, b in columns])
 
     def present_rate(self, setting: int) -> float | None:
         """The scale of the rates of a setting as of now, where they follow the rows; else None."""
         block = self.blocks[setting // WIDEST]
-        return present_rate_of(block.engine, setting - block.columns.start)
+        assert block.engine is not None
+        return present_rate_of(block.engine, block.place_of(setting))
+
+
+def _plain_steps(rows: NDArray[np.int64]) -> Steps:
+    """Steps on these rows, whose rates and shrinks are not those of the steps."""
+    ones, zeros = np.ones(len(rows)), np.zeros(len(rows))
+    return Steps(np.ascontiguousarray(rows), ones, ones, zeros, zeros)
 
 
 def _strengths(plans: Sequence[Plan]) -> NDArray[np.float64] | None:
@@ -336,7 +524,7 @@ class _Rates:
         #: no setting refuses a rate up to this one
         self.harmless = min(self.rule.largest_rate(penalty) for penalty in self.penalties) / 2
 
-    def steps(self, t: int, n: int) -> OwnSteps:
+    def steps(self, t: int, n: int) -> _OwnShrinks:
         """The ``n`` steps from step ``t`` on: a row for every step, a column for every setting."""
         rates = np.empty((n, len(self.l1s)))
         for number, (schedule, columns) in enumerate(self.groups):
@@ -352,7 +540,7 @@ class _Rates:
         pull = shrink.pull
         if self.rule.period > 1:
             pull = np.ascontiguousarray(collected(pull.T, self.rule.period, t).T)
-        return OwnSteps(rates, shrink.keep, lost_digits(shrink), pull)
+        return _OwnShrinks(rates, shrink.keep, lost_digits(shrink), pull)
 
 
 def _alike(left: Schedule, right: Schedule) -> bool:

@@ -153,6 +153,22 @@ def check_classes(classes: ArrayLike) -> NDArray[Any]:
         ) from None
 
 
+def check_labels(labels: ArrayLike) -> NDArray[Any]:
+    """The names of the columns of y, in their order, each once.
+
+    >>> check_labels(["zebra", "cat"]).tolist()
+    ['zebra', 'cat']
+    """
+    found = check_classes(labels)
+    given = np.asarray(labels)
+    if given.ndim != 1 or len(found) != len(given):
+        raise ValueError(
+            f"classes must name every column of y once, in the order of the columns, got "
+            f"{shown(labels)}"
+        )
+    return given
+
+
 def _check_class_weight(name: str, value: Any) -> Balanced | dict[Any, float]:
     if isinstance(value, str) and value == Balanced.name:
         return Balanced()

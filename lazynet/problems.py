@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from lazynet.kernels.outputs import Targets
+from lazynet.params import check_array
 
 #: Targets and importances of a problem.
 Problem = tuple[NDArray[np.float64], NDArray[np.float64] | None]
@@ -50,6 +51,19 @@ class Problems(Sequence[Problem]):
     def weights(self) -> NDArray[np.float64]:
         """The importance of every row."""
         return np.ones(self.n_rows) if self.importances is None else self.importances
+
+    def numbers_of_targets(self) -> NDArray[np.float64]:
+        """The targets as numbers, a column per problem, or one for all where they are -1 and 1."""
+        return self.targets_of(0)[:, None]
+
+    def part(self, outputs: range) -> Problems:
+        """Some of the problems, in their order; nothing is copied.
+
+        >>> part = Columns(np.array([[1.0, 2.0], [3.0, 4.0]]), None).part(range(1, 2))
+        >>> len(part), part.targets_of(0)
+        (1, array([2., 4.]))
+        """
+        return Part(self, outputs)
 
     def positives(self) -> NDArray[np.float64] | None:
         """The sum of the importances of the rows with the target +1, an entry per problem.
@@ -89,6 +103,9 @@ class Columns(Problems):
 
     def targets_of(self, number: int) -> NDArray[np.float64]:
         return np.ascontiguousarray(self.numbers[:, number])
+
+    def numbers_of_targets(self) -> NDArray[np.float64]:
+        return self.numbers
 
     def block(self, first: int, n_outputs: int) -> Targets:
         numbers = np.require(self.numbers, np.float64, ["C", "A"])
@@ -169,15 +186,54 @@ class Labels(Problems):
         return np.asarray(counts, dtype=np.float64)
 
 
+class Part(Problems):
+    """The problems ``outputs`` of the problems ``whole``."""
+
+    def __init__(self, whole: Problems, outputs: range) -> None:
+        super().__init__(whole.n_rows, whole.importances)
+        self.whole, self.outputs = whole, outputs
+
+    def __len__(self) -> int:
+        return len(self.outputs)
+
+    def targets_of(self, number: int) -> NDArray[np.float64]:
+        return self.whole.targets_of(self.outputs[number])
+
+    def block(self, first: int, n_outputs: int) -> Targets:
+        return self.whole.block(self.outputs[first], n_outputs)
+
+    def numbers_of_targets(self) -> NDArray[np.float64]:
+        return self.whole.numbers_of_targets()[:, self.outputs.start : self.outputs.stop]
+
+    def _only(self, rows: NDArray[np.int64]) -> Part:
+        return Part(self.whole.only(rows), self.outputs)
+
+    def positives(self) -> NDArray[np.float64] | None:
+        found = self.whole.positives()
+        return None if found is None else found[self.outputs.start : self.outputs.stop]
+
+
+_HOLDS_LABELS = "must hold 0 and 1 only where it has a column per label"
+_MAKES_LABELS = "MultiLabelBinarizer of scikit-learn makes such a matrix from lists of labels"
+
+
 def checked_indicator(y: Any, what: str = "y") -> sparse.csr_matrix:
     """The labels of every row as a CSR matrix that holds a 1 for each.
 
     >>> checked_indicator([[0, 1], [1, 1]]).indices.tolist()
     [1, 0, 1]
     """
+    if np.ma.is_masked(y):
+        raise ValueError(f"{what} must not have masked entries: leave their rows out, or fill them")
+    if not sparse.issparse(y):
+        y = check_array(what, f"{_HOLDS_LABELS}; {_MAKES_LABELS}", y, masks=True)
+    elif y.dtype.kind not in "fiub":
+        raise TypeError(f"{what} {_HOLDS_LABELS}, got {y.dtype}")
     matrix = sparse.csr_matrix(y)
+    if not matrix.shape[1]:
+        raise ValueError(f"{what} must have at least one column, a column per label")
     if not ((matrix.data == 0) | (matrix.data == 1)).all():
-        raise ValueError(f"{what} must hold 0 and 1 only where it has a column per label")
+        raise ValueError(f"{what} {_HOLDS_LABELS}")
     matrix = sparse.csr_matrix(matrix, dtype=np.int8, copy=True)
     matrix.sum_duplicates()
     if matrix.nnz and matrix.data.max() > 1:

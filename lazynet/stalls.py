@@ -50,8 +50,9 @@ def still_falls(losses: Sequence[float], constant: float) -> bool:
 def loss_of_constants(problems: Problems, plan: Plan) -> float:
     """The mean loss of the best constant predictions, nearly, summed over the problems.
 
-    >>> from lazynet.losses import get_loss
     >>> from types import SimpleNamespace
+    >>> from lazynet.losses import get_loss
+    >>> from lazynet.problems import Classes
     >>> plan = SimpleNamespace(loss=get_loss("log_loss"), fit_intercept=True, softmax=True)
     >>> round(loss_of_constants(Classes(np.array([0, 1, 2]), 3, None), plan), 6)  # log 3
     1.098612

@@ -11,7 +11,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NotRequired, TypedDict
+from typing import Any, NotRequired, TypedDict, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -309,24 +309,63 @@ class Plan(SettledFields):
         """The parameters and strengths for the kernel of a rule with a state."""
         return self.rule.settings(self.penalty, self.loss) if self.rule.has_state else ()
 
-    def new_engines(self, n_features: int, n_outputs: int, n_threads: int = 1) -> list[Engine]:
+    @property
+    def coupled(self) -> bool:
+        """Whether no output can learn without the others."""
+        return self.softmax or self.group is not None
+
+    def new_engines(
+        self, n_features: int, n_outputs: int, n_threads: int = 1, *, part: bool = False
+    ) -> list[Engine]:
         """New engines for all outputs, all weights zero: one for each output, or one for many.
 
-        The number of threads changes how the outputs are divided, and no bit of a weight.
+        The number of threads changes how the outputs are divided, and no bit of a weight.  The
+        outputs may be a ``part`` of those of a fit, which all learn in engines of the same kind.
         """
-        coupled = self.softmax or self.group is not None
-        if (n_outputs == 1 and not coupled) or not self.joins_outputs:
+        coupled = self.coupled
+        if (n_outputs == 1 and not coupled and not part) or not self.joins_outputs:
             return [self.new_engine(n_features) for _ in range(n_outputs)]
         sizes = [n_outputs] if coupled else self._sizes_of_blocks(n_outputs, n_threads)
         return [self.new_outputs(n_features, size) for size in sizes]
 
     def _sizes_of_blocks(self, n_outputs: int, n_threads: int) -> list[int]:
         """The numbers of outputs that one engine learns."""
+        few = _FEWEST_OUTPUTS_OF_A_BLOCK
         most = _OUTPUTS_OF_A_BLOCK
         if not self.adaptive:
-            # Where each output has a clock, the outputs of a block are swept together.
-            most = min(most, max(-(-n_outputs // n_threads), _FEWEST_OUTPUTS_OF_A_BLOCK))
+            # Where each output has a clock, the outputs of a block are swept together, and must not
+            # depend on the number of threads.
+            n_blocks = max(-(-n_outputs // most), min(n_threads, n_outputs // few))
+            most = -(-n_outputs // (n_blocks * few)) * few
         return [min(most, n_outputs - first) for first in range(0, n_outputs, most)]
+
+    def at_once(self, wanted: int | None, n_outputs: int) -> int:
+        """How many of the outputs of a fit learn at the same time, if so many are ``wanted``.
+
+        Whatever is wanted changes no bit of a weight.  Outputs with a clock each, which are swept
+        together, therefore learn in whole blocks.
+        """
+        if wanted is None or wanted >= n_outputs:
+            return n_outputs
+        if self.coupled:
+            what = "multi_class='multinomial'" if self.softmax else f"group={self.group!r}"
+            raise ValueError(
+                f"outputs_at_once={wanted} does not go with {what}, which lets all {n_outputs} "
+                f"outputs learn together: write outputs_at_once=None"
+            )
+        if self.joins_outputs and self.adaptive:
+            whole = wanted - wanted % _OUTPUTS_OF_A_BLOCK
+            wanted = min(max(whole, _OUTPUTS_OF_A_BLOCK), n_outputs)
+        return wanted
+
+    def bytes_of_a_feature(self, n_outputs: int, n_threads: int = 1, *, part: bool = False) -> int:
+        """The bytes that the engines of ``new_engines`` hold for every feature."""
+        if self.joins_outputs:
+            engines, times = self.new_engines(1, n_outputs, n_threads, part=part), 1
+        else:
+            engines, times = [self.new_engine(1)], n_outputs
+        arrays = (array for each in engines for array in each.state().per_weight.values())
+        return times * sum(array.nbytes for array in arrays)
 
     def new_outputs(self, n_features: int, n_outputs: int) -> OutputsEngine:
         """A new engine of several outputs, all weights zero."""
@@ -720,6 +759,8 @@ class Epoch:
         units: Units | None = None,
     ) -> None:
         self._learners, self._units = learners, units
+        self.outputs = range(sum(learner.engine.n_outputs for learner in learners))
+        """The outputs that learn: all of them, or a part with ``outputs_at_once``."""
         self._parts: tuple[float, float, int] | None = None
         self.epoch = record["epoch"]
         """The number of the epoch, from 0 on."""
@@ -829,6 +870,26 @@ class BestEpoch:
         """Let the engines change freely; the next copies are made in the memory of these."""
         for undo in self._undos:
             undo.done()
+
+
+def added_up(runs: Sequence[Run]) -> list[EpochRecord]:
+    """The history of runs that have learned a part of the outputs each: a line for every epoch.
+
+    A line is the sum over the parts.  A part that has stopped counts with its best epoch, whose
+    weights it keeps, and takes no more seconds.
+    """
+    found = []
+    for epoch in range(max(len(run.history) for run in runs)):
+        lines: list[Any] = [
+            run.history[epoch] if epoch < len(run.history)
+            else {**run.history[run.best_epoch], "seconds": 0.0}
+            for run in runs
+        ]  # fmt: skip
+        # A score judges all outputs together and cannot be added up.
+        names = [name for name in lines[0] if name not in ("epoch", "validation_score")]
+        total: Any = {name: sum(line[name] for line in lines) for name in names}
+        found.append(cast(EpochRecord, {"epoch": epoch, **total}))
+    return found
 
 
 @dataclass

@@ -8,11 +8,14 @@ its size, and a feature that is not 0 in most rows is measured from its mean:
     x'_j = (x_j - mean_j) / size_j        w_j = w'_j / size_j        b = b' - sum of w_j mean_j
 
 The model is the same function of the rows.  A row has no more than twice the nonzeros on average.
+
+Several targets share one penalty and one decision when to stop, so that each of them is divided by
+its size, too: its weights and its intercept are multiplied by this size in the model.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -45,6 +48,8 @@ class Units:
 
     sizes: NDArray[np.float64]
     means: NDArray[np.float64]
+    #: the size of every target; None where targets are as they are
+    targets: NDArray[np.float64] | None = None
 
     @classmethod
     def of(
@@ -137,22 +142,51 @@ class Units:
         all_columns[behind] = np.tile(self.moved.astype(columns.dtype), n_rows)
         return all_values, all_columns, staying + width
 
-    def weights(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The weights of the features as they are, from weights of features in these units."""
-        return weights / self.sizes
+    def with_targets(self, numbers: NDArray[np.float64]) -> Units:
+        """The same units of features, and the standard deviation of every column as its size.
+
+        A column that is constant keeps its size.
+
+        >>> units = Units(np.ones(1), np.zeros(1)).with_targets(np.array([[1.0, 7.0], [5.0, 7.0]]))
+        >>> units.targets
+        array([2., 1.])
+        """
+        with np.errstate(over="ignore", invalid="ignore"):
+            spread, largest = numbers.std(axis=0), np.abs(numbers).max(axis=0)
+        varies = np.isfinite(spread) & (spread > _CONSTANT * largest)
+        return replace(self, targets=np.clip(np.where(varies, spread, 1.0), _LEAST, _LARGEST))
+
+    def of_outputs(self, first: int, n: int) -> Units:
+        """The units of a model of some of the outputs."""
+        if self.targets is None:
+            return self
+        return replace(self, targets=self.targets[first : first + n])
+
+    def weights(self, weights: NDArray[np.float64], columns: Any = slice(None)) -> Any:
+        """The weights of the features as they are, from weights of features in these units.
+
+        ``weights`` has a row per output, and ``columns`` are the features of its columns.
+        """
+        found = weights / self.sizes[columns]
+        return found if self.targets is None else found * self.targets[:, None]
 
     def intercept(self, weights: NDArray[np.float64], intercept: Any) -> Any:
         """The intercept of rows as they are, or several; from the one in these units.
 
         ``weights`` are the weights of the features ``moved`` as they are, a row for each intercept.
         """
+        if self.targets is not None:
+            intercept = intercept * self.targets
         return intercept - weights @ self.means[self.moved]
 
     def within(
         self, weights: NDArray[np.float64], intercepts: NDArray[np.float64]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Rows of weights and their intercepts in these units, from those of the user."""
-        return weights * self.sizes, intercepts + weights @ self.means
+        weights, intercepts = weights * self.sizes, intercepts + weights @ self.means
+        if self.targets is None:
+            return weights, intercepts
+        return weights / self.targets[:, None], intercepts / self.targets
 
 
 def _are_full(columns: NDArray[Any], lengths: NDArray[np.int64], n: int) -> bool:

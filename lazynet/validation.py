@@ -156,8 +156,8 @@ class HeldOut:
     def judge(self, engines: Sequence[Any]) -> tuple[float, float]:
         """The mean loss of the models, summed over the problems, and a score.
 
-        The score is what ``score`` of an estimator gives: the accuracy, for several labels the
-        share of the rows with no wrong label, or R^2.
+        The score is what ``score`` of an estimator gives: the accuracy, for several labels and for
+        a part of the classes the share of the rows with no wrong one, or R^2.
         """
         total, parts = 0.0, []
         with np.errstate(over="ignore", invalid="ignore"):
@@ -173,6 +173,10 @@ class HeldOut:
             right = found == problems.codes
         elif isinstance(problems, Labels):
             right = ((decisions.T > 0) == problems.indicator.toarray()).all(axis=1)
+        elif problems.positives() is not None:
+            found = [row > 0 for row in decisions]
+            targets = [targets > 0 for targets, _ in problems]
+            right = (np.array(found) == np.array(targets)).all(axis=0)
         else:
             return float(np.mean([
                 _r2(targets, row, weights) for (targets, _), row in

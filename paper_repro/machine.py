@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import lazynet
+from lazynet.memory import available_bytes
 
 PACKAGES = ("numpy", "scipy", "scikit-learn", "lazynet-linear")
 _HERE = Path(__file__).parent
@@ -52,12 +53,6 @@ def describe_machine(document: Mapping[str, Any]) -> str:
 
 def processor() -> str:
     return _told("/proc/cpuinfo", "model name") or platform.processor() or platform.machine()
-
-
-def available_bytes() -> int | None:
-    """Bytes of memory that are free without swapping, or None where the system does not say."""
-    kilobytes = _told("/proc/meminfo", "MemAvailable")
-    return None if kilobytes is None else int(kilobytes.split()[0]) * 1024
 
 
 def memory_shortage(needed: int) -> str | None:

@@ -14,9 +14,12 @@ from lazynet.averages import checked_counts
 from lazynet.catalogue import ALGORITHMS, algorithm_of
 from lazynet.checks.tolerance import AGREE
 from lazynet.checks.twin import BoundedTwin
-from lazynet.data import as_examples, sizes_of
+from lazynet.data import sizes_of
+from lazynet.engines.outputs import OutputsEngine
+from lazynet.kernels.batches import Merger
+from lazynet.problems import Problems
 from lazynet.reference.batches import Example
-from lazynet.training import Learner, Plan, spans
+from lazynet.training import AnyLearner, Plan, new_learners, spans
 
 # Weights that the plain Python twin may visit, which takes a few seconds.
 _VISITS = 4_000_000
@@ -129,8 +132,10 @@ class VerificationReport:
 class _Comparison:
     """The greatest differences so far between a lazy engine and its dense twin."""
 
-    def __init__(self, learner: Learner, twin: BoundedTwin, features: NDArray[np.intp]) -> None:
-        self.engine, self.twin, self.features = learner.engine, twin, features
+    def __init__(self, learner: AnyLearner, twin: BoundedTwin, features: NDArray[np.intp]) -> None:
+        engine = learner.engine
+        self.engine = _FirstOutput(engine) if isinstance(engine, OutputsEngine) else engine
+        self.twin, self.features = twin, features
         self.average_of = learner.plan.average
         self.worst = dict.fromkeys(("absolute", "relative", "ulps"), NO_DIFFERENCE)
         self.average = None if self.average_of is None else NO_DIFFERENCE
@@ -186,18 +191,35 @@ class _Comparison:
         self.agrees = bool(self.agrees and near)
 
 
+class _FirstOutput:
+    """The first output of an engine of several, as an engine of one output."""
+
+    def __init__(self, engine: OutputsEngine) -> None:
+        self._engine = engine
+
+    def weights(self) -> NDArray[np.float64]:
+        return self._engine.weights()[0]
+
+    def model(self) -> NDArray[np.float64]:
+        return self._engine.model()[0]
+
+    @property
+    def intercept(self) -> float:
+        return float(self._engine.intercepts[0])
+
+    @property
+    def model_intercept(self) -> float:
+        return float(self._engine.model_intercepts[0])
+
+
 def verify(
-    plan: Plan,
-    X: sparse.csr_matrix,
-    y: NDArray[np.float64],
-    importances: NDArray[np.float64] | None,
-    max_rows: int,
-    epochs: int,
+    plan: Plan, X: sparse.csr_matrix, problems: Problems, max_rows: int, epochs: int
 ) -> VerificationReport:
     """Train a lazy model and its dense twin on the first rows of X, and compare after every step.
 
     Both models start from zero weights.  The weights of features that occur in none of these rows
-    stay zero in both models, so these features are left out.
+    stay zero in both models, so these features are left out.  The lazy model learns all problems
+    of its first engine, and the first problem is compared.
     """
     if not algorithm_of(plan.rule).exact:
         exact = [name for name, row in ALGORITHMS.items() if row.exact]
@@ -208,13 +230,12 @@ def verify(
     features, columns = np.unique(X.indices[span], return_inverse=True)
     starts = X.indptr[: n_rows + 1] - X.indptr[0]
     head = sparse.csr_matrix((X.data[span], columns, starts), shape=(n_rows, len(features)))
-    y = np.ascontiguousarray(y[:n_rows])
-    weights_of_rows = None if importances is None else np.ascontiguousarray(importances[:n_rows])
+    problems = problems.only(np.arange(n_rows))
+    y, weights_of_rows = problems[0]
 
-    engine = plan.new_engine(len(features))
-    learner = Learner(
-        engine, as_examples(head, y, weights_of_rows, sizes_of(head, plan.sizes)), plan
-    )
+    engine = plan.new_engines(len(features), len(problems))[0]
+    (learner,) = new_learners([engine], head, problems, plan, sizes_of(head, plan.sizes))
+    merger = Merger()
     twin = BoundedTwin.of_plan(plan, len(features), engine.wear.largest_cushion, n_rows)
     comparison = _Comparison(learner, twin, features)
 
@@ -235,7 +256,7 @@ def verify(
             comparison.ended = twin.ended
             break
         try:
-            engine.take(learner.examples, steps, learner.task, t)
+            learner.visit(steps, t, False, merger)
         except FloatingPointError:
             comparison.compared += 1
             comparison.agrees = False

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from lazynet.engines.wear import Wear
 from lazynet.kernels import averages as averages_kernel
@@ -216,6 +217,10 @@ class Engine:
         out = np.empty((1, self.n_features)) if out is None else out
         self.weights(out[0]) if last else self.model(out[0])
         return out
+
+    def sparse_rows(self, *, last: bool = False) -> sparse.csr_matrix:
+        """``rows`` as a CSR matrix."""
+        return sparse.csr_matrix(self.rows(last=last))
 
     def rows_at(self, which: NDArray[Any]) -> NDArray[np.float64]:
         """The weights that predict, for the features ``which``."""

@@ -63,14 +63,13 @@ class OutputsEngine(Engine):
             wear = replace(wear, smallest_scale=max(wear.smallest_scale, _SMALLEST_NARROW_SCALE))
         super().__init__(n_features, wear)
         self.n_outputs, self.dtype = n_outputs, np.dtype(dtype)
-        line = kernel.LINE_BYTES // self.dtype.itemsize
-        self.width = -(-n_outputs // line) * line
+        self.width = width_of(n_outputs, self.dtype)
         columns = self.width * kernel.numbers(self.kind)
-        self.cells = _on_lines(n_features, columns, self.dtype)
+        self.cells = on_lines(n_features, columns, self.dtype)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        cells = _on_lines(len(self.cells), self.cells.shape[1], self.dtype)
+        cells = on_lines(len(self.cells), self.cells.shape[1], self.dtype)
         cells[...] = self.cells
         self.cells = cells
 
@@ -136,8 +135,8 @@ class OutputsEngine(Engine):
             out[:, some] = part.T
         return out
 
-    def sparse_rows(self) -> sparse.csr_matrix:
-        """The weights that predict, a row per output, without an array of all of them.
+    def sparse_rows(self, *, last: bool = False) -> sparse.csr_matrix:
+        """The weights of ``rows`` as a CSR matrix, without an array of all of them.
 
         >>> engine = OutputsOnClock(3, 2)
         >>> engine.load_rows(np.array([[0.0, 2.0, 0.0], [4.0, 0.0, 6.0]]), np.zeros(2))
@@ -146,7 +145,7 @@ class OutputsEngine(Engine):
                [4., 0., 6.]])
         """
         places, values = [np.empty(0, dtype=np.int64)], [np.empty(0)]
-        for some, part in self._chunks(True):
+        for some, part in self._chunks(not last):
             numbers = part.ravel()
             found = np.flatnonzero(numbers)
             places.append(found + some.start * self.n_outputs)
@@ -555,7 +554,13 @@ class AdaGradOutputs(CellOutputs):
         kernel.sweep_adagrad(self._block(), self.settings, self.fields)
 
 
-def _on_lines(rows: int, columns: int, dtype: Any) -> NDArray[Any]:
+def width_of(n_outputs: int, dtype: np.dtype[Any]) -> int:
+    """The number of outputs, filled up to whole cache lines."""
+    line = kernel.LINE_BYTES // dtype.itemsize
+    return -(-n_outputs // line) * line
+
+
+def on_lines(rows: int, columns: int, dtype: Any) -> NDArray[Any]:
     """An array of zeros that begins where a cache line begins.
 
     A large array lies in large pages where the system has them: a row of X reads weights all over

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -18,9 +19,13 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from lazynet._version import __version__
 from lazynet.data import checked_csr, only_named_columns, unusable, usable_rows
 from lazynet.losses import LOSSES, Loss, LossLike, get_loss
-from lazynet.params import Kind, check_array, settle
+from lazynet.models import files
+from lazynet.models.attributes import array, attributes, integer
+from lazynet.models.scattered import SparseRows
+from lazynet.params import Kind, check_array, check_flag, settle
 from lazynet.problems import Classes, Columns, Problems
 from lazynet.rules.base import LARGEST_SHRINK
 from lazynet.transactions import Transactional, all_or_nothing, at_rest
@@ -132,11 +137,16 @@ class SparseLinear(Transactional, BaseEstimator):
     #: whether ``coef_`` is a sparse matrix
     _sparse_coef: bool = False
 
+    #: the attributes of a fitted model that a file holds, and those that learning on needs
+    _saved = attributes(n_features_in_=integer, feature_names_in_=array("O", "n"))
+    _saved_to_learn = attributes()
+
     loss: LossLike
     random_state: int | np.random.RandomState | None
     n_features_in_: int
-    #: the weights, a row per problem; None until the weights of the engines are read
-    _coefficients: NDArray[np.float64] | None
+    #: the weights, a row per problem; None until the weights of the engines are read; sparse rows
+    #: of a file until all weights are asked for
+    _coefficients: NDArray[np.float64] | SparseRows | None
     #: the intercept of every problem
     _offsets: NDArray[np.float64]
     #: the weights and intercepts that a snapshot of the model predicts with
@@ -192,6 +202,8 @@ class SparseLinear(Transactional, BaseEstimator):
             raise ValueError("Complex data not supported: X must hold real numbers")
         if getattr(getattr(options.get("y"), "dtype", None), "kind", "") == "c":
             raise ValueError("Complex data not supported: y must hold real numbers")
+        if np.ma.is_masked(options.get("y")):
+            raise ValueError("y must not have masked entries: leave their rows out, or fill them")
         if sparse.issparse(X):
             # Check this first: SciPy and scikit-learn would follow indices that leave the matrix.
             X = checked_csr(X, only_range=not for_training)
@@ -247,7 +259,7 @@ class SparseLinear(Transactional, BaseEstimator):
         now.__dict__.update(self.__dict__)
         with unusable("X"):
             few = sparse.issparse(X) and X.nnz < _FEW * self.n_features_in_
-        if self._coefficients is None and few:
+        if few and not isinstance(self._coefficients, np.ndarray):
             # Bring current only the weights of the columns in X, before another call trains.
             checked, *_ = now._check_X(X, reset=False, for_training=False)
             columns, reduced = only_named_columns(checked)
@@ -284,12 +296,20 @@ class SparseLinear(Transactional, BaseEstimator):
 
     def _dense_coef(self) -> NDArray[np.float64]:
         """The weights, a row per problem, read-only."""
-        assert self._coefficients is not None
-        return self._coefficients
+        known = self._coefficients
+        assert known is not None
+        if isinstance(known, SparseRows):
+            known = known.dense()
+            known.flags.writeable = False
+            self._coefficients = known
+        return known
 
     def _coef_at(self, columns: NDArray[Any]) -> NDArray[np.float64]:
         """The weights of some features, a row per problem."""
-        return self._dense_coef()[:, columns]
+        known = self._coefficients
+        return (
+            known.at(columns) if isinstance(known, SparseRows) else self._dense_coef()[:, columns]
+        )
 
     def _intercepts(self) -> NDArray[np.float64]:
         """The intercept of every problem."""
@@ -302,20 +322,87 @@ class SparseLinear(Transactional, BaseEstimator):
 
     def __getstate__(self) -> Any:
         # The sparse copy of the weights is made anew.
-        return {k: v for k, v in super().__getstate__().items() if k != "_sparsified"}
+        kept = {k: v for k, v in super().__getstate__().items() if k != "_sparsified"}
+        return {**kept, "_lazynet_version": __version__}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        kept = {k: v for k, v in state.items() if k != "_lazynet_version"}
+        version = state.get("_lazynet_version", "of an unknown version")
+        if version != __version__:
+            warnings.warn(
+                f"this {type(self).__name__} was pickled by lazynet {version}, and this is lazynet "
+                f"{__version__}: a pickle may mean something else in another version.  model.save "
+                f"writes files that later versions read",
+                stacklevel=2,
+            )
+        super().__setstate__(kept)
+
+    def __copy__(self) -> Self:
+        other = super().__copy__()
+        other.__dict__.pop("_lazynet_version", None)
+        return other
 
     def _raw_coef(self) -> Any:
         """The weights, a row per problem: an array, or a CSR matrix after ``sparsify``."""
-        dense = self._dense_coef()
         if not self._sparse_coef:
-            return dense
+            return self._dense_coef()
+        known = self._coefficients
+        assert known is not None
         made_from, matrix = self.__dict__.get("_sparsified", (None, None))
-        if made_from is not dense:
-            matrix = sparse.csr_matrix(dense)
-            for array in (matrix.data, matrix.indices, matrix.indptr):
-                array.flags.writeable = False
-            self.__dict__["_sparsified"] = dense, matrix
+        if made_from is not known:
+            matrix = known.matrix() if isinstance(known, SparseRows) else sparse.csr_matrix(known)
+            for part in (matrix.data, matrix.indices, matrix.indptr):
+                part.flags.writeable = False
+            self.__dict__["_sparsified"] = known, matrix
         return matrix
+
+    def _weights_to_save(self) -> NDArray[np.float64] | SparseRows:
+        """The weights that predict, a row per problem, in the form in which they are known."""
+        known = self._coefficients
+        if isinstance(known, SparseRows):
+            return known
+        if known is None and self._sparse_coef:
+            return SparseRows.of_matrix(self._raw_coef())
+        return self._dense_coef()
+
+    def _also_saved(self) -> dict[str, Any]:
+        """Attributes that the model has not, and that its file needs."""
+        return {}
+
+    @at_rest
+    def save(self, path: str | os.PathLike[str], *, training_state: bool = True) -> None:
+        """Write the fitted model to a file, which ``lazynet.load`` reads with the same bits.
+
+        The file appears as a whole or not at all; what stood at ``path`` before stays until then.
+        It holds no code: numbers, strings and the names of lazynet's own objects.  A parameter
+        that is a Python function is refused.  The page "Models in files" describes the format.
+
+        Parameters
+        ----------
+        path : str or path
+            The file.
+        training_state : bool, default=True
+            Whether to write what ``partial_fit`` and ``warm_start`` need to go on with the same
+            bits.  False: a smaller file, whose model only predicts.
+
+        Examples
+        --------
+        >>> import os, tempfile
+        >>> import lazynet
+        >>> model = lazynet.DualNetRegressor().fit([[1.0], [2.0]], [2.0, 4.0])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     model.save(os.path.join(folder, "model"))
+        ...     loaded = lazynet.load(os.path.join(folder, "model"))
+        >>> (loaded.predict([[3.0]]) == model.predict([[3.0]])).tolist()
+        [True]
+        """
+        check_is_fitted(self)
+        wanted = check_flag("training_state", training_state)
+        files.save(self, path, wanted and self._can_go_on())
+
+    def _can_go_on(self) -> bool:
+        """Whether the model has what it needs to go on learning."""
+        return True
 
     def _shaped(self, rows: Any) -> Any:
         """The ``rows`` of weights in the shape of ``coef_``."""
@@ -430,6 +517,7 @@ class SparseClassifier(ClassifierMixin, SparseLinear):
     """Predicts classes by the sign of w.x + b; several classes are trained one against the rest."""
 
     _takes_margin_losses = True
+    _saved = attributes(classes_=array("biufUO", None))
     classes_: NDArray[Any]
     class_weight: dict[Any, float] | str | None
 
@@ -459,7 +547,9 @@ class SparseClassifier(ClassifierMixin, SparseLinear):
 
         With p = w.x + b the probability is the logistic function of p for "log_loss", and
         (clip(p, -1, 1) + 1) / 2 for "modified_huber" (Zhang 2004).  For more than two classes the
-        probabilities of each class against the rest are divided by their sum.
+        probabilities of each class against the rest are divided by their sum; with
+        ``multi_class="multinomial"`` they are the softmax.  With a column per label each label has
+        a probability of its own, and the result has a column per label.  It is a dense array.
 
         >>> from lazynet import LazyNetClassifier
         >>> model = LazyNetClassifier(fit_intercept=False)
@@ -499,12 +589,14 @@ class SparseClassifier(ClassifierMixin, SparseLinear):
         array([[-0.69, -0.69]])
         """
         now, X = self._now(X)
-        decision = now._decision(X)
-        if get_loss(now.loss).name == "log_loss" and decision.shape[1] == 1:
+        return now._log_probabilities(now._decision(X))
+
+    def _log_probabilities(self, decision: NDArray[np.float64]) -> NDArray[np.float64]:
+        if get_loss(self.loss).name == "log_loss" and decision.shape[1] == 1:
             sides = np.hstack([-decision, decision])
             return np.asarray(log_expit(sides), dtype=np.float64)
         with np.errstate(divide="ignore"):
-            return np.log(now._probabilities(decision))
+            return np.log(self._probabilities(decision))
 
     def _check_training(
         self, X: Any, y: Any, classes: NDArray[Any] | None, reset: bool

@@ -19,6 +19,7 @@ from lazynet.estimators.base import SparseClassifier, SparseLinear, SparseRegres
 from lazynet.importances import CLASS_WEIGHT, check_sample_weight, importances
 from lazynet.kernels.examples import Examples
 from lazynet.losses import LOSS, LossLike
+from lazynet.models.attributes import array, attributes, integer, optional, sequence
 from lazynet.params import EPOCHS, FLAG, POSITIVE, VERBOSITY, check_n_steps, table
 from lazynet.problems import Problem
 from lazynet.progress import Progress
@@ -52,6 +53,12 @@ class _DekelModel(SparseLinear):
     t_: int
     n_iter_: int
     _last: Models
+    _saved = attributes(
+        mean_=optional(array("f", "n")),
+        t_=integer,
+        n_iter_=integer,
+        _last=sequence(tuple, array("f", "k", "n"), array("f", "k")),
+    )
 
     def _fit(
         self,

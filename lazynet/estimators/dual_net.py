@@ -27,6 +27,7 @@ from lazynet.minimise import (
     check_penalty,
     why_late,
 )
+from lazynet.models.attributes import any_of, array, attributes, integer, real, records, sequence
 from lazynet.params import EPOCHS, FLAG, POSITIVE, STRENGTH, THREADS, VERBOSITY, table
 from lazynet.seeds import SEED, new_generator
 from lazynet.threads import Workers
@@ -54,6 +55,18 @@ class _DualNetModel(SparseLinear):
     dual_objective_: float | NDArray[np.float64]
     n_iter_: int
     history_: list[dict[str, Any]]
+    _saved = attributes(
+        duality_gap_=any_of(real, array("f", "k")),
+        objective_=any_of(real, array("f", "k")),
+        dual_objective_=any_of(real, array("f", "k")),
+        n_iter_=integer,
+        history_=records,
+    )
+    _saved_to_learn = attributes(_duals=sequence(list, array("f", None)))
+
+    def _goes_on(self, p: SimpleNamespace) -> bool:
+        """Whether ``fit`` starts from the last model."""
+        return bool(p.warm_start and self.__sklearn_is_fitted__())
 
     def _fit(
         self,
@@ -68,7 +81,7 @@ class _DualNetModel(SparseLinear):
         problems = list(self._problems(X, y, weights))
         generator = new_generator(p.random_state)
         seeds = [int(generator.randint(2**31)) for _ in problems]
-        warm = p.warm_start and self.__sklearn_is_fitted__()
+        warm = self._goes_on(p)
         if warm and self._dense_coef().shape != (len(problems), X.shape[1]):
             raise ValueError(
                 f"warm_start goes on from weights of shape {self._dense_coef().shape}, and these "
@@ -246,7 +259,7 @@ class DualNetClassifier(SparseClassifier, _DualNetModel):
     def _learn(self, X: Any, y: Any, sample_weight: ArrayLike | None) -> list[Warning]:
         """Find the minimum; returns the warnings to give."""
         p = self._settle()
-        X, y, classes = self._check_training(X, y, None, reset=not p.warm_start)
+        X, y, classes = self._check_training(X, y, None, reset=not self._goes_on(p))
         weights = importances(p.class_weight, classes, X, y, sample_weight)
         check_every_class_counts(classes, y, weights)
         warnings = self._fit(p, X, (y, classes), weights, effective_n_jobs(p.n_jobs))
@@ -310,5 +323,5 @@ class DualNetRegressor(SparseRegressor, _DualNetModel):
     def _learn(self, X: Any, y: Any, sample_weight: ArrayLike | None) -> list[Warning]:
         """Find the minimum; returns the warnings to give."""
         p = self._settle()
-        X, y = self._check_training(X, y, reset=not p.warm_start)
+        X, y = self._check_training(X, y, reset=not self._goes_on(p))
         return self._fit(p, X, y, check_sample_weight(sample_weight, X))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from types import SimpleNamespace
 from typing import Any, Self
@@ -12,7 +13,7 @@ import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
-from scipy.special import softmax
+from scipy.special import log_expit, log_softmax, softmax
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
@@ -28,6 +29,7 @@ from lazynet.defaults import (
     SCHEDULE_OR_AUTO,
     TOL,
     VALIDATION_FRACTION,
+    follows_targets,
     found_epochs,
     found_l1,
     is_auto,
@@ -36,6 +38,7 @@ from lazynet.defaults import (
     takes_units,
 )
 from lazynet.engines.base import Engine, refuse_overflow
+from lazynet.engines.learned import Gathering, LearnedOutputs
 from lazynet.engines.outputs import OutputsEngine
 from lazynet.estimators.base import (
     SparseClassifier,
@@ -50,10 +53,26 @@ from lazynet.importances import (
     Balanced,
     ClassWeightLike,
     check_classes,
+    check_labels,
     check_sample_weight,
     importances,
 )
-from lazynet.losses import LOSS, LossLike
+from lazynet.losses import LOSS, LossLike, get_loss
+from lazynet.memory import WEIGHT_BYTES, Estimate, available_bytes
+from lazynet.models.attributes import (
+    anything,
+    attributes,
+    flag,
+    generator,
+    integer,
+    optional,
+    real,
+    records,
+    sequence,
+    text,
+    units,
+)
+from lazynet.models.scattered import Later, SparseRows, WhenAsked
 from lazynet.params import (
     EPOCHS_OR_NONE,
     FLAG,
@@ -68,10 +87,11 @@ from lazynet.params import (
     check_n_steps,
     table,
 )
-from lazynet.problems import Classes, Labels, Problems, checked_indicator
+from lazynet.problems import Classes, Columns, Labels, Problems, checked_indicator
 from lazynet.schedules import Adaptive, Schedule, ScheduleLike, needs_scale
 from lazynet.seeds import SEED, new_generator
 from lazynet.stalls import NOTHING_LEARNED, Verdict, look_closely, loss_of_constants, still_falls
+from lazynet.surveys import Survey
 from lazynet.threads import Workers
 from lazynet.training import (
     AnyLearner,
@@ -81,9 +101,11 @@ from lazynet.training import (
     Plan,
     Run,
     Stopping,
+    added_up,
     check_rate_parameters,
     new_learners,
     run_pass,
+    spans,
     train,
 )
 from lazynet.transactions import all_or_nothing, at_rest
@@ -94,9 +116,19 @@ Callback = Callable[[Epoch], Any]
 
 #: The kind of the parameter ``dtype``.
 DTYPE = Choice(accepted=("float64", "float32"))
+#: The kind of the parameter ``outputs_at_once``.
+PARTS = Integer(least=1, optional=True)
 
+#: The forms of y with a column per label of which predictions and weights are sparse.
+_SPARSE_FORMS = ("sparse matrix", "sparse array")
 #: The size of a row that the l1 of a fit follows where no l1 is given.
 _NORMS = "squared_norms"
+
+# Why a model that was loaded from a file cannot learn.
+_ONLY_PREDICTS = (
+    "this model was saved with training_state=False, so it predicts and cannot go on learning: "
+    "save it with training_state=True, or train it anew with fit and warm_start=False"
+)
 
 
 class _ElasticNetModel(SparseLinear):
@@ -134,14 +166,34 @@ class _ElasticNetModel(SparseLinear):
     eta0_: float
     l1_: float
     #: the units in which the engines have learned; None for those of the rows
-    units_: Units | None = None
+    units_ = WhenAsked[Units | None]()
     history_: list[EpochRecord]
-    _engines: list[Engine]
+    _engines = WhenAsked[list[Engine]](_ONLY_PREDICTS)
+    _storage = WhenAsked[tuple[Any, ...]](_ONLY_PREDICTS)
+    #: whether a model without engines predicts with averages, whose last weights are not known
+    _averaged: bool = True
     #: the scale of the rates; None as long as the rates have none
     _scale: float | None = None
     #: the schedule that the last fit began with, and the schedule that it ended with
     _schedules: tuple[Schedule, Schedule] | None = None
     _changed_in_place = ("_engines", "_generator")
+    _saved = attributes(
+        n_iter_=integer,
+        best_epoch_=integer,
+        t_=integer,
+        eta0_=real,
+        l1_=real,
+        units_=optional(units),
+        history_=records,
+        _averaged=flag,
+    )
+    _saved_to_learn = attributes(
+        _engines=anything,
+        _storage=sequence(tuple, *[anything] * 7),
+        _generator=optional(generator),
+        _scale=optional(real),
+        _schedules=optional(sequence(tuple, anything, anything)),
+    )
 
     schedule: ScheduleLike
     rule: RuleLike
@@ -179,7 +231,11 @@ class _ElasticNetModel(SparseLinear):
         return p
 
     def _find_units(
-        self, p: SimpleNamespace, X: sparse.csr_matrix, rows: NDArray[np.int64] | None = None
+        self,
+        p: SimpleNamespace,
+        X: sparse.csr_matrix,
+        problems: Problems,
+        rows: NDArray[np.int64] | None = None,
     ) -> Units | None:
         """The units in which a fit learns; None for those of the rows.
 
@@ -193,7 +249,13 @@ class _ElasticNetModel(SparseLinear):
         n_rows = X.shape[0] if rows is None else len(rows)
         if not takes_units(n_rows, X.shape[1], self._takes_margin_losses):
             return None
-        return Units.of(X, rows, centred=p.fit_intercept)
+        units = Units.of(X, rows, centred=p.fit_intercept)
+        # The other losses have a number in the units of the targets.
+        if p.loss.name in ("squared_error", "absolute_error") and len(problems) > 1:
+            assert isinstance(problems, Columns), "these losses are of numbers"
+            numbers = problems.numbers if rows is None else problems.numbers[rows]
+            units = units.with_targets(numbers)
+        return units
 
     def _find_l1(
         self,
@@ -211,8 +273,10 @@ class _ElasticNetModel(SparseLinear):
             norms = sizes if p.plan.sizes == _NORMS else None
             norms = sizes_of(X, _NORMS) if norms is None else norms
             assert norms is not None, "a kind of size is named"
-            some = problems if rows is None else problems.only(rows)
-            p.l1 = found_l1(norms if rows is None else norms[rows], some, p.loss)
+            if rows is not None:
+                norms, problems = norms[rows], problems.only(rows)
+            targets = problems.numbers_of_targets() if follows_targets(p.loss) else None
+            p.l1 = found_l1(Survey.of(norms, targets, problems.importances), p.loss)
             p.plan = replace(Plan.of(p), softmax=p.plan.softmax)
 
     def _scale_of_rates(
@@ -287,15 +351,14 @@ class _ElasticNetModel(SparseLinear):
         generator = new_generator(p.random_state) if p.shuffle or p.early_stopping else None
         problems = self._problems(X, y, weights)
         _let_two_classes_be_one_problem(p, problems)
-        rows, held, held_out = None, None, None
+        at_once = self._outputs_at_once(p, X.shape[1], len(problems))
+        rows, held = None, None
         if p.early_stopping and generator is not None:
             strata = problems.codes if isinstance(problems, Classes) else None
             rows, held = split(X.shape[0], p.validation_fraction, generator, strata)
             _check_weights_of_parts(weights, rows, held)
-        units = self._find_units(p, X, rows)
-        X = X if units is None else units.rows(X)
-        if held is not None:
-            held_out = HeldOut(X, problems, held, p.loss, p.plan.softmax)
+        units = self._find_units(p, X, problems, rows)
+        X, problems = _in_units(units, X, problems)
         n_rows = X.shape[0] if rows is None else len(rows)
         sizes = sizes_of(X, p.plan.sizes)
         self._find_l1(p, X, problems, sizes, rows)
@@ -310,29 +373,23 @@ class _ElasticNetModel(SparseLinear):
             raise ValueError(f"sample_order has {listed} epochs, fewer than max_iter={p.max_iter}")
         if callback is not None and not callable(callback):
             raise TypeError(f"callback must be callable, got {type(callback).__name__}")
-        engines = self._first_engines(p, plan, X.shape[1], len(problems), units)
-        if coef_init is not None or intercept_init is not None:
-            self._load_initial(p, engines, coef_init, intercept_init, units)
-        from_zero = coef_init is None and intercept_init is None and not p.warm_start
-        warnings = [] if from_zero else _doubts(engines, plan)
-        learners = new_learners(engines, X, problems, plan, sizes)
-        # The progressive loss judges the last weights, not their average.
-        keeps_best = p.early_stopping or (p.tol is not None and p.plan.average is None)
-        with _workers(p, len(learners)) as workers:
-            run = train(
-                learners,
-                Orders(X.shape[0], order, generator if p.shuffle else None, rows),
-                t=0,
-                max_iter=p.max_iter,
-                stopping=Stopping(p.tol, p.n_iter_no_change),
-                record=p.record_objective,
-                verbose=p.verbose,
-                callback=callback,
-                validate=None if held_out is None else lambda: held_out.judge(engines),
-                columns=touched_columns(X) if keeps_best else None,
-                workers=workers,
-                units=units,
+        touched = touched_columns(X) if _keeps_best(p) else None
+        call = _Call(
+            p, plan, eta0, X, sizes, units, order, rows, held, touched, generator, callback
+        )
+        if at_once < len(problems):
+            engines, run, warnings = self._learn_in_parts(
+                call, problems, at_once, coef_init, intercept_init
             )
+            last_schedule = plan.schedule
+        else:
+            engines = self._first_engines(p, plan, X.shape[1], len(problems), units)
+            if coef_init is not None or intercept_init is not None:
+                self._load_initial(p, engines, coef_init, intercept_init, units)
+            from_zero = coef_init is None and intercept_init is None and not p.warm_start
+            warnings = [] if from_zero else _doubts(engines, plan)
+            learners, run = _trained(call, engines, problems)
+            last_schedule = learners[0].plan.schedule
         self._coefficients: NDArray[np.float64] | None = None
         self._sparse_rows: sparse.csr_matrix | None = None
         if self._sparse_coef:
@@ -347,11 +404,130 @@ class _ElasticNetModel(SparseLinear):
         self.t_, self.history_ = run.t, run.history
         self.eta0_, self.l1_ = _present_rate(engines, eta0), p.l1
         self._scale = eta0 if _has_scale(p) else None
-        self._schedules = plan.schedule, learners[0].plan.schedule
+        self._schedules = plan.schedule, last_schedule
         self.n_iter_, self.best_epoch_ = len(run.history), run.best_epoch
-        if p.tol is not None:
+        if p.tol is not None and at_once == len(problems):
             warnings += self._doubts_about(p, X, problems, rows, learners, run)
         return warnings
+
+    # --- one part of the outputs after the other ------------------------------------------
+
+    def _outputs_at_once(self, p: SimpleNamespace, n_features: int, n_outputs: int) -> int:
+        """How many outputs learn at the same time; tells and checks the memory that they take."""
+        wanted = p.plan.at_once(p.outputs_at_once, n_outputs)
+        if p.warm_start and self.__sklearn_is_fitted__():
+            self._refuse_learned("warm_start=True")
+            if wanted < n_outputs:
+                raise ValueError(
+                    f"outputs_at_once={p.outputs_at_once} does not go with warm_start=True, which "
+                    f"goes on from the engines of all outputs: pass coef_init=model.coef_ and "
+                    f"intercept_init=model.intercept_ with warm_start=False, or write "
+                    f"outputs_at_once=None"
+                )
+        estimate = self._estimate(p, n_features, n_outputs, wanted)
+        if p.verbose > 0 and n_outputs > 1:
+            print(estimate.told())
+        if not estimate.small:
+            estimate.check(available_bytes(), self._what_takes_less(p, estimate))
+        return wanted
+
+    def _estimate(
+        self, p: SimpleNamespace, n_features: int, n_outputs: int, at_once: int
+    ) -> Estimate:
+        """What a fit takes in memory while ``at_once`` outputs learn at the same time."""
+        plan = p.plan
+        part = at_once < n_outputs
+        weights = n_features * plan.bytes_of_a_feature(at_once, _threads(p), part=part)
+        judged = 0
+        if p.early_stopping or p.record_objective:
+            most = max(each.n_outputs for each in plan.new_engines(0, at_once, _threads(p)))
+            judged = WEIGHT_BYTES * n_features * most
+        coef = None
+        if not self._sparse_coef:
+            # The last weights of parts that are done are kept beside their averages.
+            kinds = 1 + (part and plan.average is not None)
+            coef = WEIGHT_BYTES * n_features * n_outputs * kinds
+        best = weights if _keeps_best(p) and p.max_iter != 1 else 0
+        return Estimate(n_outputs, n_features, at_once, plan.dtype, weights, best, coef, judged)
+
+    def _what_takes_less(self, p: SimpleNamespace, estimate: Estimate) -> str:
+        """What to do where a fit takes too much memory."""
+        plan, ways = p.plan, []
+        if estimate.n_outputs > 1:
+            fewest = estimate.at_once if plan.coupled else plan.at_once(1, estimate.n_outputs)
+            least = estimate.n_features * plan.bytes_of_a_feature(fewest, part=True)
+            if least < estimate.weights:
+                ways.append("let fewer outputs learn at the same time by outputs_at_once=...")
+            if plan.joins_outputs and plan.average is None and plan.dtype != "float32":
+                ways.append("write dtype='float32'")
+        if _keeps_best(p):
+            keeps = "tol=None and early_stopping=False" if p.early_stopping else "tol=None"
+            ways.append(f"write {keeps}, which keeps no copy of the best epoch")
+        if getattr(self, "_labels_given", None) == "dense" and estimate.coef is not None:
+            ways.append("give y as a sparse matrix, which makes coef_ sparse")
+        ways.append("take fewer features, for instance by hashing them")
+        return ", or ".join(ways)
+
+    def _learn_in_parts(
+        self, call: _Call, problems: Problems, at_once: int, coef_init: Any, intercept_init: Any
+    ) -> tuple[list[Engine], Run, list[Warning]]:
+        """Train ``at_once`` outputs after the other; returns their weights as one engine."""
+        n_outputs, n_features = len(problems), call.X.shape[1]
+        coef = _initial("coef_init", coef_init, (n_outputs, n_features))
+        intercept = _initial("intercept_init", intercept_init, (n_outputs,))
+        gathering = Gathering(n_outputs, n_features, as_sparse=self._sparse_coef)
+        runs: list[Run] = []
+        warnings: list[Warning] = []
+        farthest = call.generator
+        for first, stop in spans(n_outputs, at_once):
+            part, some = call.of(range(first, stop)), slice(first, stop)
+            if call.p.verbose > 0:
+                print(f"outputs {first + 1:,} to {stop:,} of {n_outputs:,}")
+            start = [None if each is None else each[some] for each in (coef, intercept)]
+            run, found = self._learn_part(
+                part, problems.part(range(first, stop)), gathering, *start
+            )
+            if not runs or len(run.history) > max(len(other.history) for other in runs):
+                farthest = part.generator
+            runs.append(run)
+            warnings += found
+        if call.generator is not None and farthest is not None:
+            call.generator.set_state(farthest.get_state())
+        whole = Run(
+            max(run.t for run in runs),
+            added_up(runs),
+            max(run.best_epoch for run in runs),
+            all(run.ended_early for run in runs),
+        )
+        # A hundred parts may doubt the same.
+        return [gathering.done()], whole, warnings[:1]
+
+    def _learn_part(
+        self, call: _Call, problems: Problems, gathering: Gathering, coef: Any, intercept: Any
+    ) -> tuple[Run, list[Warning]]:
+        """Train some outputs and hand over their weights; no engine outlives this call."""
+        p, plan = call.p, call.plan
+        engines = plan.new_engines(call.X.shape[1], len(problems), _threads(p), part=True)
+        warnings: list[Warning] = []
+        if coef is not None or intercept is not None:
+            self._load_initial(p, engines, coef, intercept, call.units)
+            warnings = _doubts(engines, plan)
+        learners, run = _trained(call, engines, problems)
+        refuse_overflow(run.t, engines[0].advice, *gathering.take(engines))
+        if p.tol is not None:
+            # A warning names the rate.
+            self.units_, self.eta0_ = call.units, _present_rate(engines, call.eta0)
+            warnings += self._doubts_about(p, call.X, problems, call.rows, learners, run)
+        return run, warnings
+
+    def _refuse_learned(self, what: str) -> None:
+        """Refuse to go on from a fit that has kept no engines."""
+        if any(isinstance(engine, LearnedOutputs) for engine in self._engines):
+            raise ValueError(
+                f"{what} goes on from the engines of all outputs, and a fit with outputs_at_once "
+                f"keeps their weights alone: assign model.coef_ = model.coef_ to make engines "
+                f"that begin anew from these weights, or fit with outputs_at_once=None"
+            )
 
     def _first_engines(
         self,
@@ -373,13 +549,12 @@ class _ElasticNetModel(SparseLinear):
             )
         engines = self._divided(plan, n_problems)
         if units is not self.units_:
-            return [self._as_given(engine, plan) for engine in engines]
+            return self._as_given(engines, plan)
         return [plan.restarted(engine, self._storage) for engine in engines]
 
     def _divided(self, plan: Plan, n_problems: int) -> list[Engine]:
         """The engines of the model, divided among the outputs as the plan divides them."""
-        wanted = plan.new_engines(0, n_problems)
-        if [each.n_outputs for each in wanted] == [each.n_outputs for each in self._engines]:
+        if self._suits(plan, n_problems):
             return self._engines
         rows = np.concatenate([engine.rows(last=True) for engine in self._engines])
         offsets = np.concatenate([engine.intercepts for engine in self._engines])
@@ -387,14 +562,28 @@ class _ElasticNetModel(SparseLinear):
         _load_all(engines, rows, offsets, None)
         return engines
 
-    def _as_given(self, engine: Engine, plan: Plan) -> Engine:
-        """A new engine that goes on from the model of ``engine``, on rows as they are given."""
-        assert self.units_ is not None, "the engine has learned in units"
-        new = plan.new_like(engine)
-        weights = self.units_.weights(engine.rows(last=True))
-        intercepts = self.units_.intercept(weights[:, self.units_.moved], engine.intercepts)
-        new.load_rows(weights, intercepts)
-        return new
+    def _as_given(self, engines: Sequence[Engine], plan: Plan) -> list[Engine]:
+        """New engines that go on from the models of ``engines``, on rows as they are given."""
+        assert self.units_ is not None, "the engines have learned in units"
+        found, first = [], 0
+        for engine in engines:
+            units = self.units_.of_outputs(first, engine.n_outputs)
+            weights = units.weights(engine.rows(last=True))
+            new = plan.new_like(engine)
+            new.load_rows(weights, units.intercept(weights[:, units.moved], engine.intercepts))
+            found.append(new)
+            first += engine.n_outputs
+        return found
+
+    def _suits(self, plan: Plan, n_problems: int) -> bool:
+        """Whether the plan learns from the outputs as they are divided among the engines.
+
+        Any division of outputs that share no norm and no loss gives the same bits.
+        """
+        coupled = plan.softmax or plan.group is not None
+        joined = coupled or (n_problems > 1 and plan.joins_outputs)
+        alike = all(isinstance(engine, OutputsEngine) == joined for engine in self._engines)
+        return alike and not (coupled and len(self._engines) > 1)
 
     def _load_initial(
         self,
@@ -488,8 +677,15 @@ class _ElasticNetModel(SparseLinear):
         problems = self._problems(X, y, weights)
         _let_two_classes_be_one_problem(p, problems)
         begun = self.__sklearn_is_fitted__()
+        if begun:
+            self._refuse_learned("partial_fit")
+        if p.plan.at_once(p.outputs_at_once, len(problems)) < len(problems):
+            raise ValueError(
+                f"outputs_at_once={p.outputs_at_once} is for fit: partial_fit trains all "
+                f"{len(problems)} outputs on every row; write outputs_at_once=None"
+            )
         units = self.units_ if begun and p.chooses_units else None
-        X = X if units is None else units.rows(X)
+        X, problems = _in_units(units, X, problems)
         # The first call decides on the scale of the rates where the parameters leave it open.
         kept = self._scale if begun and p.eta0 is None and needs_scale(p.schedule) else None
         eta0 = self._scale_of_rates(p, X, weights) if kept is None else kept
@@ -503,9 +699,8 @@ class _ElasticNetModel(SparseLinear):
         if not begun:
             engines = plan.new_engines(X.shape[1], len(problems), _threads(p))
         elif units is not self.units_:
-            divided = self._divided(plan, len(problems))
-            engines = [self._as_given(engine, plan) for engine in divided]
-        elif self._storage == storage:
+            engines = self._as_given(self._divided(plan, len(problems)), plan)
+        elif self._storage == storage and self._suits(plan, len(problems)):
             engines = self._engines
         else:
             same_average = self._storage[0] == storage[0]
@@ -545,30 +740,50 @@ class _ElasticNetModel(SparseLinear):
 
     # --- the model ------------------------------------------------------------------------
 
+    def _engines_are_here(self) -> bool:
+        """Whether the engines are made; those of a file are not before the model learns on."""
+        engines = self.__dict__.get("_engines")
+        return engines is not None and not isinstance(engines, Later)
+
     def _dense_coef(self) -> NDArray[np.float64]:
         if self._coefficients is None:
             self._coefficients = _stack(self._engines, self.units_)
-        return self._coefficients
+        return super()._dense_coef()
 
     def _raw_coef(self) -> Any:
-        if not self._sparse_coef:
-            return self._dense_coef()
+        if not self._sparse_coef or not self._engines_are_here():
+            return super()._raw_coef()
         if self._sparse_rows is None:
             self._sparse_rows = _sparse_stack(self._engines, self.units_)
         return self._sparse_rows
 
+    def _can_go_on(self) -> bool:
+        engines = self.__dict__.get("_engines")
+        return isinstance(engines, Later) or not any(
+            isinstance(engine, LearnedOutputs) for engine in engines or ()
+        )
+
+    def _also_saved(self) -> dict[str, Any]:
+        if "_engines" not in self.__dict__:
+            return {}
+        return {"_averaged": any(engine.averaging for engine in self._engines)}
+
     def _coef_at(self, columns: NDArray[Any]) -> NDArray[np.float64]:
+        if isinstance(self._coefficients, SparseRows) or not self._engines_are_here():
+            return super()._coef_at(columns)
         found = np.vstack([engine.rows_at(columns) for engine in self._engines])
-        return found if self.units_ is None else found / self.units_.sizes[columns]
+        return found if self.units_ is None else self.units_.weights(found, columns)
 
     def _intercepts(self) -> NDArray[np.float64]:
+        if not self._engines_are_here():
+            return self._offsets
         own = np.concatenate([engine.model_intercepts for engine in self._engines])
         if self.units_ is None:
             return own
         moved = self.units_.moved
         known = self._coefficients
         found = self.units_.intercept(
-            self._coef_at(moved) if known is None else known[:, moved], own
+            known[:, moved] if isinstance(known, np.ndarray) else self._coef_at(moved), own
         )
         return np.asarray(found, dtype=np.float64)
 
@@ -598,15 +813,23 @@ class _ElasticNetModel(SparseLinear):
         weights are sparse and their averages are not: an average remembers every iterate.
         """
         check_is_fitted(self)
-        if not any(engine.averaging for engine in self._engines):
+        if not self._averages():
             return self._shaped(self._dense_coef())
         return self._shaped(_stack(self._engines, self.units_, last=True))
+
+    def _averages(self) -> bool:
+        """Whether the model predicts with averages."""
+        if "_engines" not in self.__dict__ and not self._averaged:
+            return False
+        return any(engine.averaging for engine in self._engines)
 
     @property
     @at_rest
     def last_intercept_(self) -> NDArray[np.float64]:
         """The intercept of each row of ``last_coef_``."""
         check_is_fitted(self)
+        if not self._averages():
+            return self._intercepts()
         return _intercepts_of(self._engines, self.units_, last=True)
 
     @property
@@ -626,13 +849,104 @@ class _ElasticNetModel(SparseLinear):
                 "verify compares one output with its twin, and multi_class='multinomial' couples "
                 "all outputs: verify the same parameters with multi_class='ovr'"
             )
-        units = self._find_units(p, X)
-        X = X if units is None else units.rows(X)
+        for name, given, needed, why in (
+            ("group", p.group, None, "weights that are shrunk one by one"),
+            ("dtype", getattr(p, "dtype", "float64"), "float64", "weights in float64"),
+        ):
+            if given != needed:
+                raise ValueError(
+                    f"verify compares {why} with their twin: write {name}={needed!r}, got {given!r}"
+                )
+        units = self._find_units(p, X, problems)
+        X, problems = _in_units(units, X, problems)
         self._find_l1(p, X, problems)
-        targets, counts = problems[0]
         n_steps = p.plan.n_steps(affordable_rows(X, max_rows, epochs)) * epochs
         plan = p.plan.known(self._scale_of_rates(p, X, weights), n_steps)
-        return verify(plan, X, targets, counts, max_rows, epochs)
+        return verify(plan, X, problems, max_rows, epochs)
+
+
+@dataclass(frozen=True)
+class _Call:
+    """What all outputs of a call of ``fit`` share."""
+
+    p: SimpleNamespace
+    plan: Plan
+    eta0: float
+    X: sparse.csr_matrix
+    sizes: NDArray[np.float64] | None
+    units: Units | None
+    order: NDArray[np.int64] | None
+    #: the rows to train on and the rows that are held out; None for all rows and for no row
+    rows: NDArray[np.int64] | None
+    held: NDArray[np.int64] | None
+    #: the columns that steps touch, where the best epoch is kept
+    touched: NDArray[Any] | None
+    generator: np.random.RandomState | None
+    callback: Callback | None
+
+    def of(self, outputs: range) -> _Call:
+        """The same call for some of the outputs, which it tells to the callback.
+
+        It draws the same orders of the rows, from a generator of its own.
+        """
+        callback, generator = self.callback, copy.deepcopy(self.generator)
+
+        def told(epoch: Epoch) -> Any:
+            assert callback is not None
+            epoch.outputs = outputs
+            return callback(epoch)
+
+        units = self.units
+        return replace(
+            self,
+            units=None if units is None else units.of_outputs(outputs.start, len(outputs)),
+            generator=generator,
+            callback=None if callback is None else told,
+        )
+
+
+def _trained(
+    call: _Call, engines: list[Engine], problems: Problems
+) -> tuple[list[AnyLearner], Run]:
+    """Let the engines learn the problems."""
+    p = call.p
+    learners = new_learners(engines, call.X, problems, call.plan, call.sizes)
+    held_out = None
+    if call.held is not None:
+        held_out = HeldOut(call.X, problems, call.held, p.loss, p.plan.softmax)
+    generator = call.generator if p.shuffle else None
+    with _workers(p, len(learners)) as workers:
+        run = train(
+            learners,
+            Orders(call.X.shape[0], call.order, generator, call.rows),
+            t=0,
+            max_iter=p.max_iter,
+            stopping=Stopping(p.tol, p.n_iter_no_change),
+            record=p.record_objective,
+            verbose=p.verbose,
+            callback=call.callback,
+            validate=None if held_out is None else lambda: held_out.judge(engines),
+            columns=call.touched,
+            workers=workers,
+            units=call.units,
+        )
+    return learners, run
+
+
+def _keeps_best(p: SimpleNamespace) -> bool:
+    """Whether a fit returns to the end of its best epoch."""
+    # The progressive loss judges the last weights, not their average.
+    return bool(p.early_stopping or (p.tol is not None and p.plan.average is None))
+
+
+def _initial(name: str, given: Any, shape: tuple[int, ...]) -> Any:
+    """Weights or intercepts of a user in the given shape, an array or CSR matrix, or None."""
+    if given is None:
+        return None
+    found = given.tocsr() if sparse.issparse(given) else np.asarray(given)
+    if found.shape != shape:
+        raise ValueError(f"{name} must have the shape {shape}, got {found.shape}")
+    return found
 
 
 def _present_rate(engines: list[Engine], eta0: float) -> float:
@@ -659,6 +973,17 @@ def _let_two_classes_be_one_problem(p: SimpleNamespace, problems: Problems) -> N
     """The softmax of two classes is the logistic loss of one output."""
     if len(problems) == 1:
         p.plan = replace(p.plan, softmax=False)
+
+
+def _in_units(
+    units: Units | None, X: sparse.csr_matrix, problems: Problems
+) -> tuple[sparse.csr_matrix, Problems]:
+    """X and the targets in ``units``; copies, unless there are none."""
+    if units is None:
+        return X, problems
+    if units.targets is not None and isinstance(problems, Columns):
+        problems = Columns(problems.numbers / units.targets, problems.importances)
+    return units.rows(X), problems
 
 
 def _load_all(
@@ -720,7 +1045,7 @@ def _intercepts_of(
     rows = [
         engine.rows(last=True)[:, moved] if last else engine.rows_at(moved) for engine in engines
     ]
-    found = units.intercept(np.vstack(rows) / units.sizes[moved], np.concatenate(own))
+    found = units.intercept(units.weights(np.vstack(rows), moved), np.concatenate(own))
     return np.asarray(found, dtype=np.float64)
 
 
@@ -731,15 +1056,40 @@ def _stack(
 
     They are the weights of features as they are; the engines have learned in ``units``.
     """
+    if units is None and not last and isinstance(engines[0], LearnedOutputs):
+        known = engines[0].given
+        if not sparse.issparse(known):
+            return known
     coefficients = np.empty((_n_outputs(engines), engines[0].n_features))
     first = 0
     for engine in engines:
         engine.rows(coefficients[first : first + engine.n_outputs], last=last)
         first += engine.n_outputs
     if units is not None:
-        coefficients /= units.sizes
+        coefficients = units.weights(coefficients)
     coefficients.flags.writeable = False
     return coefficients
+
+
+def _highest(numbers: NDArray[np.float64], k: int) -> NDArray[np.int64]:
+    """The columns of the ``k`` highest numbers of each row, the highest and leftmost first.
+
+    >>> _highest(np.array([[1.0, 3.0, 1.0, 3.0]]), 3)
+    array([[1, 3, 0]])
+    """
+    n = numbers.shape[1]
+    if k < n:
+        # The k-th highest number of a row may stand in several columns: the leftmost are taken.
+        least = np.partition(numbers, n - k, axis=1)[:, n - k, None]
+        above, equal = numbers > least, numbers == least
+        room = k - above.sum(axis=1, keepdims=True)
+        taken = above | (equal & (np.cumsum(equal, axis=1) <= room))
+        columns = np.nonzero(taken)[1].reshape(len(numbers), k)
+    else:
+        columns = np.tile(np.arange(n), (len(numbers), 1))
+    reached = np.take_along_axis(numbers, columns, axis=1)
+    order = np.argsort(-reached, axis=1, kind="stable")
+    return np.asarray(np.take_along_axis(columns, order, axis=1), dtype=np.int64)
 
 
 def _has_a_column_per_label(y: Any) -> bool:
@@ -752,20 +1102,25 @@ def _has_a_column_per_label(y: Any) -> bool:
     return isinstance(shape, tuple) and len(shape) == 2 and shape[1] != 1
 
 
+def _form_of(y: Any) -> str:
+    """The form of a y that has a column per label."""
+    if not sparse.issparse(y):
+        return "dense"
+    return "sparse array" if isinstance(y, sparse.sparray) else "sparse matrix"
+
+
 def _sparse_stack(engines: Sequence[Engine], units: Units | None) -> sparse.csr_matrix:
     """``_stack`` as a read-only CSR matrix, made from one engine at a time."""
-    rows = sparse.vstack([_sparse_rows(engine) for engine in engines], format="csr")
+    if units is None and isinstance(engines[0], LearnedOutputs):
+        known = engines[0].given
+        if sparse.issparse(known):
+            return known
+    rows = sparse.vstack([engine.sparse_rows() for engine in engines], format="csr")
     if units is not None:
         rows.data /= units.sizes[rows.indices]
     for array in (rows.data, rows.indices, rows.indptr):
         array.flags.writeable = False
     return rows
-
-
-def _sparse_rows(engine: Engine) -> sparse.csr_matrix:
-    if isinstance(engine, OutputsEngine):
-        return engine.sparse_rows()
-    return sparse.csr_matrix(engine.rows())
 
 
 class LazyNetClassifier(SparseClassifier, _ElasticNetModel):
@@ -797,7 +1152,9 @@ class LazyNetClassifier(SparseClassifier, _ElasticNetModel):
         computed from the rows, ``fit`` of a regressor, or of a classifier with at least ten rows
         for every feature, learns from features in units of their own (``units_``): divided by
         their root mean square, and measured from their mean where at least half of the rows
-        have a value that is not 0.  ``coef_`` and ``intercept_`` belong to the rows as they are.
+        have a value that is not 0.  Several targets of "squared_error" or "absolute_error" are
+        then divided by their standard deviations, too.  ``coef_`` and ``intercept_`` belong to rows
+        and targets as they are.
     rule : str or object, default="auto"
         The update rule.  "auto": ``AdaGrad()`` for a classifier; ``FoBoS()`` for a regressor, for
         the loss "squared_error", and wherever ``eta0``, ``schedule``, ``engine``, ``average`` or
@@ -855,8 +1212,9 @@ class LazyNetClassifier(SparseClassifier, _ElasticNetModel):
     n_iter_no_change : int, default=5
         Epochs without progress after which training stops; see ``tol``.
     early_stopping : bool, default=False
-        Hold out some rows, and judge every epoch by the loss on them; see ``tol``.  A classifier
-        keeps the share of every class.  ``partial_fit`` makes one pass and holds nothing out.
+        Hold out some rows, and judge every epoch by the loss on them; see ``tol``.  The held-out
+        rows have every class in its share, if each row has one class.  ``partial_fit`` makes one
+        pass and holds nothing out.
     validation_fraction : float, default=0.1
         The share of the rows that ``early_stopping`` holds out, chosen by ``random_state``.
     fit_intercept : bool, default=True
@@ -870,7 +1228,7 @@ class LazyNetClassifier(SparseClassifier, _ElasticNetModel):
         same weights; the gradient is the mean of their gradients, and one shrink follows.  An epoch
         of n rows has ceil(n / batch_size) steps, and the last step may have fewer rows.  Above 1,
         ``schedule="auto"`` is "power"; the rules "saga" and "carpenter_inexact", ``FromData()``,
-        ``positive`` and engines other than "clock" are refused.
+        ``positive``, ``group``, the softmax and engines other than "clock" are refused.
     group : "l2", "max" or None, default=None
         Where there are several classes or labels, let the l1 penalty act on a norm of all weights
         of a feature, so that a feature is kept or dropped for all of them together: "l2", the
@@ -898,19 +1256,31 @@ class LazyNetClassifier(SparseClassifier, _ElasticNetModel):
         one of the rules "fobos", "sgd", "rda", "ftrl" and "adagrad".  "float32" takes half the
         memory and less time; its weights are inexact in the last digits of a float32.
     n_jobs : int or None, default=None
-        The number of threads that share the classes or labels, where there are more than two; -1
-        means one for each processor.  The model is the same, bit for bit, for any number.
+        The number of threads that share the classes or labels, at least 8 of them a thread (32 with
+        ``FromData()``); -1 means one for each processor.  The model is the same, bit for bit, for
+        any number.
+    outputs_at_once : int or None, default=None
+        With several classes, labels or targets, how many of them learn at the same time; None: all.
+        ``fit`` then trains them part after part, each through all of its epochs, and keeps of a
+        part that is done the weights alone, so that the weights in training may exceed the memory.
+        With ``tol=None`` the model is the same, bit for bit; with ``tol`` every part stops by its
+        own losses.  (Where every output has rates of its own, by ``FromData()``, parts are
+        multiples of 32.)  ``history_`` is summed over the parts; see there.  ``partial_fit`` and
+        ``warm_start`` need the engines of all outputs and are refused after it; assign ``coef_``
+        to begin anew from the weights.  Refused where all outputs learn together: in ``group`` and
+        ``multi_class="multinomial"``.
     record_objective : bool, default=False
         Evaluate the objective after every epoch for ``history_``, at the cost of a pass over the
         rows.
     verbose : int, default=0
-        1: a line per epoch, and a progress bar on a terminal if tqdm is installed.
+        1: a line per epoch, and a progress bar on a terminal if tqdm is installed; for several
+        classes, labels or targets, first a line with the memory that the weights will take.
 
     Attributes
     ----------
     coef_ : ndarray or CSR matrix of shape (1, n_features), (n_classes, ...) or (n_labels, ...)
-        The weights; with ``average``, the averages of the weights.  Assign an array to change the
-        model.
+        The weights; with ``average``, the averages of the weights.  A row per class, one row for
+        two classes; with labels in columns a row per label.  Assign an array to change the model.
     intercept_ : ndarray of shape (1,), (n_classes,) or (n_labels,)
         The intercept of each row of ``coef_``.
     last_coef_, last_intercept_ : ndarray
@@ -929,17 +1299,23 @@ class LazyNetClassifier(SparseClassifier, _ElasticNetModel):
         The l1 of the last call; where there are ``units_``, of the weights in these units.
     units_ : Units or None
         The units in which the features have been learned from: ``units_.sizes`` and
-        ``units_.means``, an entry per feature; None for features as they are.  See ``l1``.
+        ``units_.means``, an entry per feature, and the sizes of several targets,
+        ``units_.targets``; None for features as they are.  See ``l1``.
     eta0_ : float
         The scale of the rates: eta0 of the schedule, or alpha of the rule.
     history_ : list of dict
         Per epoch: ``epoch``; ``progressive_loss``, the mean loss of predictions that are each made
         before the row is learned from; ``seconds`` of training.  With ``early_stopping`` also
-        ``validation_loss`` and ``validation_score`` (accuracy, or R^2) on the rows that are held
-        out.  With ``record_objective`` also ``mean_loss``, ``objective`` (both over all rows with
-        ``coef_`` as of the end of the epoch, penalty exact) and ``nonzeros`` (of ``last_coef_``).
-        Losses are sums over the problems where there are several classes, and sample and class
-        weights multiply them.
+        ``validation_loss`` and ``validation_score`` on the rows that are held out: the share of
+        rows whose class, or whose labels one and all, are predicted right; or R^2.  With
+        ``record_objective`` also ``mean_loss``, ``objective`` (both over all rows with ``coef_`` as
+        of the end of the epoch, penalty exact) and ``nonzeros`` (of ``last_coef_``).
+        Losses are sums over classes, labels or targets (in ``units_``, where there are some), so
+        that all of them stop together; sample and class weights multiply them.
+        With ``outputs_at_once`` a line is the sum over the parts: a part
+        that has stopped counts with the epoch whose weights it keeps, ``n_iter_`` and ``t_`` are
+        those of the part that took longest, ``best_epoch_`` is the last of the best epochs of the
+        parts, and there is no ``validation_score``.
 
     Examples
     --------
@@ -991,10 +1367,13 @@ class LazyNetClassifier(SparseClassifier, _ElasticNetModel):
         class_weight=CLASS_WEIGHT,
         dtype=DTYPE,
         n_jobs=THREADS,
+        outputs_at_once=PARTS,
     )
 
-    #: how the labels of a row were given, "dense" or "sparse"; None: y has one class for each row
+    #: how the labels of a row were given: "dense", "sparse matrix" or "sparse array"; None: y has
+    #: one class for each row
     _labels_given: str | None = None
+    _saved = attributes(_labels_given=optional(text("dense", *_SPARSE_FORMS)))
 
     @helpful
     def __init__(
@@ -1024,6 +1403,7 @@ class LazyNetClassifier(SparseClassifier, _ElasticNetModel):
         warm_start: bool = False,
         dtype: str = "float64",
         n_jobs: int | None = None,
+        outputs_at_once: int | None = None,
         record_objective: bool = False,
         verbose: int = 0,
     ) -> None:
@@ -1051,7 +1431,7 @@ class LazyNetClassifier(SparseClassifier, _ElasticNetModel):
         y : array of shape (n_samples,), or matrix of shape (n_samples, n_labels)
             Class labels of any kind; or, in an array or a sparse matrix, 1 in the column of each
             label that a row has and 0 elsewhere.  A sparse y makes ``coef_`` and predictions
-            sparse.
+            sparse.  An array of one column holds classes, a sparse matrix of one column one label.
         sample_weight : array of shape (n_samples,), optional
             The importance of each example: a factor of its loss.
         sample_order : array of int, shape (n_steps,) or (n_epochs, n_steps), optional
@@ -1062,7 +1442,8 @@ class LazyNetClassifier(SparseClassifier, _ElasticNetModel):
             Called after every epoch with an object that has ``epoch``, ``progressive_loss``,
             ``validation_loss``, ``validation_score``, ``seconds``, ``t``, and, computed when they
             are read, ``mean_loss``, ``objective``, ``nonzeros``, ``coef`` and ``intercept``.
-            Training ends when the callback returns a true value.
+            Training ends when the callback returns a true value.  With ``outputs_at_once`` it is
+            called for every part; ``outputs`` tells which outputs learn.
 
         Warns
         -----
@@ -1100,15 +1481,16 @@ class LazyNetClassifier(SparseClassifier, _ElasticNetModel):
             raise ValueError(
                 f"y must have a column for each of {len(classes)} labels, got {indicator.shape[1]}"
             )
-        indicator.from_dense = not sparse.issparse(y)
+        indicator.form = _form_of(y)
         return X, indicator, np.arange(indicator.shape[1]) if classes is None else classes
 
-    def _note_labels(self, y: Any) -> None:
+    def _note_labels(self, form: str | None) -> None:
         """Remember in which form labels are to be predicted; sparse labels make weights sparse."""
-        self._labels_given = None
-        if sparse.issparse(y):
-            self._labels_given = "dense" if y.from_dense else "sparse"
-            self._sparse_coef = self._sparse_coef or not y.from_dense
+        if self._labels_given in _SPARSE_FORMS and form not in _SPARSE_FORMS:
+            self._sparse_coef = False
+        self._labels_given = form
+        if form in _SPARSE_FORMS:
+            self._sparse_coef = True
 
     def _importances(
         self, p: SimpleNamespace, classes: NDArray[Any], X: Any, y: Any, sample_weight: Any
@@ -1132,6 +1514,13 @@ class LazyNetClassifier(SparseClassifier, _ElasticNetModel):
         if sparse.issparse(given):
             return Labels(given, weights)
         return super()._problems(X, y, weights)
+
+    def _log_probabilities(self, decision: NDArray[np.float64]) -> NDArray[np.float64]:
+        if self._labels_given is not None and get_loss(self.loss).name == "log_loss":
+            return np.asarray(log_expit(decision), dtype=np.float64)
+        if self.multi_class == "multinomial" and decision.shape[1] > 1:
+            return np.asarray(log_softmax(decision, axis=1), dtype=np.float64)
+        return super()._log_probabilities(decision)
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """w.x + b: shape (n_samples,) for two classes, (n_samples, n_classes) for more.
@@ -1159,14 +1548,16 @@ class LazyNetClassifier(SparseClassifier, _ElasticNetModel):
         now, X = self._now(X)
         if self._labels_given == "dense":
             return (now._decision(X) > 0).astype(np.int64)
-        parts = [sparse.csr_matrix(decision > 0, dtype=np.int64) for decision in now._decisions(X)]
+        kind = sparse.csr_array if self._labels_given == "sparse array" else sparse.csr_matrix
+        parts = [kind(decision > 0, dtype=np.int64) for decision in now._decisions(X)]
         return sparse.vstack(parts, format="csr")
 
     def predict_top(self, X: Any, k: int) -> tuple[NDArray[Any], NDArray[np.float64]]:
         """The ``k`` classes or labels with the highest w.x + b of each row, and these numbers.
 
-        Returns two arrays of shape (n_samples, k), the highest first.  Rows are taken in blocks, so
-        that no array of all rows and all labels is made.
+        Returns two arrays of shape (n_samples, k), the highest first; of equal numbers the one with
+        the lower column comes first, as in ``predict``.  Rows are taken in blocks, so that no array
+        of all rows and all labels is made.
 
         >>> X, y = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]], ["a", "b", "c"]
         >>> model = LazyNetClassifier(eta0=1.0, max_iter=20, tol=None).fit(X, y)
@@ -1179,11 +1570,9 @@ class LazyNetClassifier(SparseClassifier, _ElasticNetModel):
         found, scores = [], []
         for block in now._decisions(X):
             decision = np.hstack([-block, block]) if block.shape[1] < n_outputs else block
-            best = np.argpartition(decision, n_outputs - k, axis=1)[:, n_outputs - k :]
-            reached = np.take_along_axis(decision, best, axis=1)
-            order = np.argsort(-reached, axis=1, kind="stable")
-            found.append(np.take_along_axis(best, order, axis=1))
-            scores.append(np.take_along_axis(reached, order, axis=1))
+            best = _highest(decision, k)
+            found.append(best)
+            scores.append(np.take_along_axis(decision, best, axis=1))
         return now.classes_[np.concatenate(found)], np.concatenate(scores)
 
     def _probabilities(self, decision: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -1205,13 +1594,20 @@ class LazyNetClassifier(SparseClassifier, _ElasticNetModel):
         """Train anew; returns the warnings to give."""
         p = self._settle()
         X, y, classes = self._check_training(X, y, None, reset=True)
-        self._note_labels(y)
-        previous = getattr(self, "classes_", None)
-        if p.warm_start and previous is not None and not np.array_equal(previous, classes):
-            raise ValueError(
-                f"warm_start=True continues a model of the classes {previous}, "
-                f"but y has {classes}; fit it with warm_start=False"
-            )
+        previous, form = getattr(self, "classes_", None), getattr(y, "form", None)
+        if p.warm_start and previous is not None:
+            if not np.array_equal(previous, classes):
+                raise ValueError(
+                    f"warm_start=True continues a model of the classes {previous}, "
+                    f"but y has {classes}; fit it with warm_start=False"
+                )
+            if (form is None) != (self._labels_given is None):
+                had, has = ("classes", "labels") if form else ("labels", "classes")
+                raise ValueError(
+                    f"warm_start=True continues a model of {had}, but y has {has}; fit it with "
+                    f"warm_start=False"
+                )
+        self._note_labels(form)
         weights = self._importances(p, classes, X, y, sample_weight)
         warnings = self._fit(p, X, (y, classes), weights, sample_order, *start)
         self.classes_ = classes
@@ -1228,7 +1624,10 @@ class LazyNetClassifier(SparseClassifier, _ElasticNetModel):
     ) -> Self:
         """Train on these rows once; a step costs the nonzeros of its row.
 
-        The first call names all ``classes``.  A call that fails leaves the model as it was.
+        The first call names all ``classes``.  For a y with a column per label ``classes`` may name
+        the columns, in their order; else they are called 0, 1, 2, ....  A call that fails leaves
+        the model as it was.
+        All outputs learn at the same time: there is no ``outputs_at_once`` here.
 
         >>> model = LazyNetClassifier("hinge", eta0=0.5, schedule="constant", l1=0.0, l2=0.0)
         >>> for row, label in (([[1.0, 0.0]], "no"), ([[0.0, 2.0]], "yes")):
@@ -1249,7 +1648,7 @@ class LazyNetClassifier(SparseClassifier, _ElasticNetModel):
         if classes is None and known is None and _has_a_column_per_label(y):
             known = np.arange(y.shape[1] if sparse.issparse(y) else np.shape(y)[1])
         if classes is not None:
-            given = check_classes(classes)
+            given = (check_labels if _has_a_column_per_label(y) else check_classes)(classes)
             if known is not None and not np.array_equal(known, given):
                 raise ValueError(f"classes={given} is not the same as on the last call: {known}")
             known = given
@@ -1271,7 +1670,7 @@ class LazyNetClassifier(SparseClassifier, _ElasticNetModel):
                 "row in every call"
             )
         if not begun:
-            self._note_labels(y)
+            self._note_labels(getattr(y, "form", None))
         weights = self._importances(p, known, X, y, sample_weight)
         warnings = self._fit_on(p, X, (y, known), weights, sample_order)
         self.classes_ = known
@@ -1350,10 +1749,11 @@ class LazyNetRegressor(SparseRegressor, _ElasticNetModel):
     (array([1.5]), array([1.5]), array([ True]))
     """
 
-    _kinds = table(**_ElasticNetModel._kinds, dtype=DTYPE, n_jobs=THREADS)
+    _kinds = table(**_ElasticNetModel._kinds, dtype=DTYPE, n_jobs=THREADS, outputs_at_once=PARTS)
 
     #: whether y has a column per target, of which there may be one
     _several_targets: bool = False
+    _saved = attributes(_several_targets=flag)
 
     @helpful
     def __init__(
@@ -1381,6 +1781,7 @@ class LazyNetRegressor(SparseRegressor, _ElasticNetModel):
         warm_start: bool = False,
         dtype: str = "float64",
         n_jobs: int | None = None,
+        outputs_at_once: int | None = None,
         record_objective: bool = False,
         verbose: int = 0,
     ) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
@@ -27,7 +28,11 @@ from lazynet.defaults import (
 )
 from lazynet.engines.base import refuse_overflow
 from lazynet.estimators.base import SparseClassifier, SparseLinear, SparseRegressor, helpful
-from lazynet.estimators.elastic_net import LazyNetClassifier, LazyNetRegressor
+from lazynet.estimators.elastic_net import (
+    LazyNetClassifier,
+    LazyNetRegressor,
+    _has_a_column_per_label,
+)
 from lazynet.grids import (
     GridTraining,
     Setting,
@@ -38,6 +43,8 @@ from lazynet.grids import (
 )
 from lazynet.importances import CLASS_WEIGHT, check_sample_weight, importances, total_of
 from lazynet.losses import LOSS, LossLike
+from lazynet.models.attributes import array, attributes, integer, optional, real, units
+from lazynet.models.scattered import WhenAsked
 from lazynet.params import (
     EPOCHS_OR_NONE,
     FLAG,
@@ -60,6 +67,7 @@ from lazynet.penalties import ElasticNet
 from lazynet.problems import Problems
 from lazynet.schedules import ScheduleLike
 from lazynet.seeds import SEED, new_generator
+from lazynet.stalls import NOTHING_LEARNED, look_closely, loss_of_constants, still_falls
 from lazynet.threads import Workers
 from lazynet.training import Learner, Plan, Stopping, run_pass
 from lazynet.transactions import all_or_nothing
@@ -91,8 +99,12 @@ class _Search(NamedTuple):
     nonzeros: NDArray[np.int64]
     best: int
     epoch: int
-    #: weights and intercepts of the best setting, where there is one model
+    #: weights and intercepts of the best setting, where there is one model, and the scale of its
+    #: rates where these follow the rows
     model: tuple[NDArray[np.float64], NDArray[np.float64]] | None
+    rate: float | None
+    #: whether the losses no longer fell before the last epoch
+    ended_early: bool
 
 
 class _ElasticNetGrid(SparseLinear):
@@ -130,7 +142,7 @@ class _ElasticNetGrid(SparseLinear):
     l2_: float
     rate_factor_: float
     eta0_: float
-    units_: Units | None
+    units_ = WhenAsked[Units | None]()
     l1s_: NDArray[np.float64]
     l2s_: NDArray[np.float64]
     rate_factors_: NDArray[np.float64]
@@ -141,6 +153,23 @@ class _ElasticNetGrid(SparseLinear):
     best_index_: int
     best_epoch_: int
     n_iter_: int
+    _saved = attributes(
+        l1_=real,
+        l2_=real,
+        rate_factor_=real,
+        eta0_=real,
+        units_=optional(units),
+        l1s_=array("f", None),
+        l2s_=array("f", None),
+        rate_factors_=array("f", None),
+        losses_=array("f", None, None, None),
+        curves_=array("f", None, None),
+        standard_errors_=array("f", None, None),
+        nonzeros_=array("iu", None, None),
+        best_index_=integer,
+        best_epoch_=integer,
+        n_iter_=integer,
+    )
 
     def _settle(self) -> SimpleNamespace:
         """The parameters as plain values; ``one`` are those of a fit of a single setting."""
@@ -193,7 +222,10 @@ class _ElasticNetGrid(SparseLinear):
         if p.progressive:
             return [Fold(np.arange(n), np.zeros(0, dtype=np.int64))]
         if p.cv is not None:
-            return folds_of(p.cv, y, groups, problems, classes)
+            folds = folds_of(p.cv, y, groups, problems, classes)
+            for number, fold in enumerate(folds):
+                _refuse_repeated(number, fold.train)
+            return folds
         weights = problems.importances
         if weights is not None:
             total_of(weights)
@@ -217,14 +249,14 @@ class _ElasticNetGrid(SparseLinear):
         problems: Problems,
         groups: Any,
         classes: NDArray[Any] | None,
-    ) -> None:
-        """Choose a setting, and train with it or take what it has learned."""
+    ) -> list[Warning]:
+        """Choose a setting, and train with it or take what it has learned; returns the warnings."""
         generator = new_generator(p.random_state)
         # The last fit visits the rows in the orders of a fit of this setting alone.
         begun = generator.get_state()
         folds = self._folds(p, y, groups, problems, classes, generator)
         # As a fit of one setting does it: a penalty that is given acts on the weights as they are.
-        units = None if p.l2s.any() else p.model._find_units(p.one, X)
+        units = None if p.l2s.any() else p.model._find_units(p.one, X, problems)
         X = X if units is None else units.rows(X)
         settings = self._settings(p, X, problems)
         if p.max_iter is None:
@@ -242,28 +274,28 @@ class _ElasticNetGrid(SparseLinear):
         with Workers(min(effective_n_jobs(p.n_jobs), len(training.blocks))) as workers:
             found = self._search(p, training, counts, X.shape[0], generator, workers)
         best = settings[found.best]
+        plan = plans[found.best]
+        engines = [single_engine(plan, X.shape[1], best.factor) for _ in problems]
+        learners = [
+            Learner(engine, as_examples(X, *problem, sizes), plan)
+            for engine, problem in zip(engines, problems, strict=True)
+        ]
         if found.model is None:
             orders = np.random.RandomState()
             orders.set_state(begun)
-            plan = plans[found.best]
-            engines = [single_engine(plan, X.shape[1], best.factor) for _ in problems]
-            learners = [
-                Learner(engine, as_examples(X, *problem, sizes), plan)
-                for engine, problem in zip(engines, problems, strict=True)
-            ]
-            t = 0
-            with Workers(min(effective_n_jobs(p.n_jobs), len(learners))) as workers:
-                for _ in range(found.epoch + 1):
-                    t = run_pass(learners, _order(p, X.shape[0], orders), t, workers=workers)
+            kept = _trained_alone(p, learners, orders, found.epoch + 1, best)
             model = (
                 np.vstack([engine.model() for engine in engines]),
                 np.array([engine.model_intercept for engine in engines]),
             )
             rate = engines[0].present_rate
         else:
-            model, t = found.model, training.taken[0]
-            rate = training.present_rate(found.best)
-        refuse_overflow(t, training.blocks[0].engine.advice, *model)
+            model, rate, kept = found.model, found.rate, None
+        with _told_of(best):
+            refuse_overflow(training.taken[0], training.advice, *model)
+        if p.tol is not None and found.model is not None:
+            for engine, *one in zip(engines, *model, strict=True):
+                engine.load(*one)
         if units is not None:
             weights = units.weights(model[0])
             model = weights, np.asarray(units.intercept(weights[:, units.moved], model[1]))
@@ -283,6 +315,42 @@ class _ElasticNetGrid(SparseLinear):
         self.curves_, self.standard_errors_ = means_and_errors(found.losses, counts)
         self.best_index_, self.best_epoch_ = found.best, found.epoch
         self.n_iter_ = found.epoch + 1
+        warnings = _warnings_of_ends(p, self)
+        if p.tol is not None:
+            p.model.units_, p.model.eta0_ = units, self.eta0_
+            # The column of a search has not learned from the rows that judge.
+            fold = None if p.progressive or found.model is None else folds[0]
+            warnings += self._doubts_about(p, X, problems, fold, learners, found, kept)
+        return warnings
+
+    def _doubts_about(
+        self,
+        p: SimpleNamespace,
+        X: sparse.csr_matrix,
+        problems: Problems,
+        fold: Fold | None,
+        learners: Sequence[Learner],
+        found: _Search,
+        kept: float | None,
+    ) -> list[Warning]:
+        """The warnings that a fit of the chosen setting alone would give.
+
+        ``fold`` has the rows that it has learned from and those that judge, None for all rows;
+        ``kept`` is the mean loss of its predictions in its last epoch, None if its column of the
+        search is the model.
+        """
+        rows, judged = (None, problems) if fold is None else (fold.train, problems.only(fold.test))
+        constant = loss_of_constants(judged, learners[0].plan)
+        curve = self.curves_[found.best] * len(problems)
+        kept = float(curve[found.epoch]) if kept is None else kept
+        if kept >= NOTHING_LEARNED * constant:
+            verdict = look_closely(learners, X, problems, rows)
+            if verdict.too_small or verdict.too_large:
+                return [p.model._stalled(p.one, verdict, kept, constant)]
+        if not found.ended_early and still_falls(curve.tolist(), constant):
+            p.one.max_iter = p.max_iter
+            return [p.model._unfinished(p.one, curve.tolist())]
+        return []
 
     def _search(
         self,
@@ -296,7 +364,8 @@ class _ElasticNetGrid(SparseLinear):
         """Train all settings, epoch by epoch, until the least of their losses falls no more."""
         stopping = Stopping(p.tol, p.n_iter_no_change)
         losses: list[NDArray[np.float64]] = []
-        least, best, best_epoch, model = np.inf, 0, 0, None
+        least, best, best_epoch, model, rate = np.inf, 0, 0, None, None
+        ended_early = False
         for epoch in range(p.max_iter):
             found = training.epoch(_order(p, n_rows, generator), workers)
             if not p.progressive:
@@ -304,34 +373,126 @@ class _ElasticNetGrid(SparseLinear):
             losses.append(np.where(np.isnan(found), np.inf, found))
             means = np.average(losses[-1], axis=1, weights=counts)
             now = int(means.argmin())
-            if means[now] < least and not (p.progressive and epoch):
+            if means[now] < least and not p.progressive:
                 least, best = float(means[now]), now
                 best_epoch = epoch
-                if not (p.refit or p.progressive):
-                    model = training.model(best)
+                if not p.refit:
+                    model, rate = training.model(best), training.present_rate(best)
             if p.verbose:
                 setting = f"l1={training.plans[now].penalty.l1:.3g}"
                 setting += f", l2={training.plans[now].penalty.l2:.3g}"
                 print(f"epoch {epoch + 1:4d}  least loss {means[now]:.6g} at {setting}")
-            if stopping.after(float(means[now])):
+            if not training.alive.any():
                 break
-        if not np.isfinite(least):
-            raise FloatingPointError(
-                "the losses are not finite numbers at any setting; scale the features to "
-                "comparable sizes, or lower eta0 or rate_factors"
-            )
+            if stopping.after(float(means[now])):
+                ended_early = True
+                break
         if p.progressive:
             # Later epochs predict rows that were learned from: the first epoch chooses.
-            best_epoch = len(losses) - 1
-            model = None if p.refit else training.model(best)
+            first = np.where(training.alive, losses[0][:, 0], np.inf)
+            best, best_epoch = int(first.argmin()), len(losses) - 1
+            least = float(first[best])
+        if not np.isfinite(least):
+            raise FloatingPointError(
+                f"no setting of the grid has a finite loss: the model of every setting overflowed. "
+                f"{training.advice}"
+            )
+        if p.progressive and not p.refit:
+            model, rate = training.model(best), training.present_rate(best)
         return _Search(
-            np.stack(losses, axis=1), training.nonzeros(workers), best, best_epoch, model
-        )
+            np.stack(losses, axis=1), training.nonzeros(workers), best, best_epoch, model, rate,
+            ended_early,
+        )  # fmt: skip
 
     def plot(self) -> Figure:
         """``plot_grid`` of this model."""
         check_is_fitted(self)
         return plot_grid(self)
+
+
+@contextmanager
+def _told_of(setting: Setting) -> Iterator[None]:
+    """Name the setting in the error about an overflow."""
+    try:
+        yield
+    except FloatingPointError as error:
+        raise FloatingPointError(f"with {_named(setting)}, which was chosen, {error}") from error
+
+
+def _named(setting: Setting) -> str:
+    """The setting in words, for messages.
+
+    >>> _named(Setting(0.1, 0.0, 2.0))
+    'l1=0.1, l2=0 and rates times 2'
+    """
+    return f"l1={setting.l1:.3g}, l2={setting.l2:.3g} and rates times {setting.factor:.3g}"
+
+
+def _trained_alone(
+    p: SimpleNamespace,
+    learners: Sequence[Learner],
+    orders: np.random.RandomState,
+    epochs: int,
+    setting: Setting,
+) -> float:
+    """Train a setting with all rows; returns the mean loss of the predictions in the last epoch."""
+    t, n_rows = 0, learners[0].examples.n_rows
+    losses = np.zeros(len(learners))
+    with _told_of(setting), Workers(min(effective_n_jobs(p.n_jobs), len(learners))) as workers:
+        for left in reversed(range(epochs)):
+            order, judged = _order(p, n_rows, orders), None if left else losses
+            t = run_pass(learners, order, t, losses=judged, workers=workers)
+    return float(np.sum(losses) / n_rows)
+
+
+def _refuse_repeated(number: int, rows: NDArray[np.int64]) -> None:
+    """Refuse a fold that would learn from a row more often than once in an epoch."""
+    sorted_rows = np.sort(rows)
+    repeated = sorted_rows[1:][sorted_rows[1:] == sorted_rows[:-1]]
+    if len(repeated):
+        raise ValueError(
+            f"cv must name a row to learn from once, and its split {number} names row "
+            f"{repeated[0]} several times: every epoch visits a row once, so that bootstrap "
+            f"splits cannot be used"
+        )
+
+
+def _warnings_of_ends(p: SimpleNamespace, model: _ElasticNetGrid) -> list[Warning]:
+    """Warnings about a best setting at an end of the l1s, l2s or rate_factors that were tried.
+
+    No warning is given where going on could change nothing: at a strength of 0, at an l1 that
+    leaves no weight, and where the next value towards the middle is as good up to ``tol``.
+    """
+    best, found = model.best_index_, []
+    curves = model.curves_[:, :1] if p.progressive else model.curves_
+    least = curves.min(axis=1)
+    axes = {"l1s": model.l1s_, "l2s": model.l2s_, "rate_factors": model.rate_factors_}
+    for name, values in axes.items():
+        tried = np.unique(values)
+        if len(tried) == 1 or tried[0] < values[best] < tried[-1]:
+            continue
+        smallest = values[best] == tried[0]
+        if values[best] == 0 or (
+            name == "l1s" and not smallest and not model.nonzeros_[best].any()
+        ):
+            continue
+        next_one = values == (tried[1] if smallest else tried[-2])
+        for other, its in axes.items():
+            next_one &= (other == name) | (its == its[best])
+        if least[next_one].min() <= least[best] * (1.0 + (p.tol or 0.0)):
+            continue
+        end, size = ("smallest", "smaller") if smallest else ("largest", "larger")
+        told = f"give {size} {name}"
+        if name == "l1s" and p.l1s is None and smallest:
+            told = f"lower smallest={p.smallest:g}"
+        one = {"l1s": "l1", "l2s": "l2", "rate_factors": "factor of the rates"}[name]
+        found.append(
+            UserWarning(
+                f"the best {one}, {values[best]:.3g}, is the {end} one that was tried: a {size} "
+                f"one may be better: {told}"
+            )
+        )
+    return [*found]
 
 
 def _order(p: SimpleNamespace, n_rows: int, generator: np.random.RandomState) -> NDArray[np.int64]:
@@ -359,12 +520,21 @@ class LazyNetClassifierCV(SparseClassifier, _ElasticNetGrid):
     :class:`LazyNetClassifier`.  All settings learn side by side from each row: a setting is a
     column of one matrix of weights, with a clock, or the numbers of its rule, of its own.  With
     ``cv`` every fold has such a matrix, and each row is a step for the folds that do not hold it
-    out.  A column has the weights that a fit of this setting alone has, in the same order of rows
-    (to the digits of ``dtype``).  The matrices need memory: ``n_settings * n_folds * n_features``
-    numbers, for "ftrl" and "adagrad" twice as many, and as often as there are classes.
+    out.  A column has the weights that a fit of this setting alone has, on the same rows in the
+    same order, with features in the same units and at the same scale of the rates, which all rows
+    decide on (to the digits of ``dtype``).  The matrices need memory:
+    ``n_settings * n_folds * n_features`` numbers, for "ftrl" and "adagrad" twice as many, and as
+    often as there are classes.
 
     The setting and the epoch with the least mean loss are chosen; the model is then trained with
-    all rows.  Several classes are trained one against the rest, all with the same setting.
+    all rows.  Several classes are trained one against the rest, all with the same setting.  For a y
+    with a column per label, fit one for each column.  A setting whose predictions or steps are not
+    finite numbers has an infinite loss from then on; the others are judged.
+
+    To repeat the last fit with :class:`LazyNetClassifier`, give it ``l1=l1_``, ``l2=l2_``,
+    ``max_iter=n_iter_``, ``tol=None`` and the same ``random_state``, and where ``rate_factor_`` is
+    not 1 also the scaled rates.  Where ``units_`` is not None, ``l1_`` is that of the rows in these
+    units: fit on ``units_.rows(X)``.
 
     Parameters
     ----------
@@ -388,7 +558,8 @@ class LazyNetClassifierCV(SparseClassifier, _ElasticNetGrid):
         threshold, "rda", "ftrl", "adagrad".  Schedules: any but "adaptive".
     cv : int, splitter, iterable or None, default=5
         The folds: a number of them (by classes in equal shares, without shuffling), a splitter of
-        scikit-learn, or pairs of rows to learn from and rows to hold out.  None: one held-out part.
+        scikit-learn, or pairs of rows to learn from, each once, and rows to hold out.  None: one
+        held-out part.
     validation_fraction : float, default=0.1
         The share of the rows that are held out with ``cv=None``; every class keeps its share.
     scoring : {None, "progressive"}, default=None
@@ -428,10 +599,12 @@ class LazyNetClassifierCV(SparseClassifier, _ElasticNetGrid):
     Attributes
     ----------
     l1_, l2_, rate_factor_ : float
-        The setting that was chosen.
+        The setting that was chosen.  Where ``units_`` is not None, ``l1_`` and ``l1s_`` belong to
+        the weights in these units, and not to the weights in ``coef_``.
     units_ : Units or None
-        The units in which the features have been learned from; ``l1_`` is that of the weights in
-        these units.  None for features as they are.
+        The units in which the features have been learned from.  ``units_.rows(X)`` are the rows in
+        these units: a :class:`LazyNetClassifier` with ``l1=l1_`` that is fitted to them makes the
+        same predictions for such rows.  None for features as they are.
     eta0_ : float
         The scale of its rates: eta0 of the schedule, or alpha of the rule, times the factor.
     coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
@@ -444,10 +617,12 @@ class LazyNetClassifierCV(SparseClassifier, _ElasticNetGrid):
         The settings, the largest penalties first.
     losses_ : ndarray of shape (n_settings, n_epochs, n_folds)
         The mean loss that judges; over several classes the mean.  Without ``cv`` there is one fold.
+        Infinite from the epoch on in which predictions or steps were not finite numbers.
     curves_, standard_errors_ : ndarray of shape (n_settings, n_epochs)
         The means of ``losses_`` over the folds, and their standard errors.
     nonzeros_ : ndarray of shape (n_settings, n_folds)
-        The number of weights that are not 0 after the last epoch, of all classes together.
+        The number of weights that are not 0 after the last epoch, of all classes together; 0 where
+        the loss is infinite because the setting has overflowed.
     best_index_ : int
         The setting that was chosen.
     best_epoch_ : int
@@ -534,18 +709,48 @@ class LazyNetClassifierCV(SparseClassifier, _ElasticNetGrid):
             is held out.
         groups : array of shape (n_samples,), optional
             The group of each row, for a ``cv`` that keeps groups together.
+
+        Warns
+        -----
+        UserWarning
+            If the best setting is at an end of the ``l1s``, ``l2s`` or ``rate_factors``, so that a
+            value beyond may be better; not at a strength of 0, at an l1 that leaves no weight, or
+            where the next value is as good up to ``tol``.
+        ConvergenceWarning
+            With ``tol``: where :class:`LazyNetClassifier` would warn after a fit of the chosen
+            setting, because its loss still falls fast or its rates are too small or too large.
         """
-        self._learn(X, y, sample_weight, groups)
+        self._warn(self._learn(X, y, sample_weight, groups))
         return self
 
     @all_or_nothing
-    def _learn(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> None:
-        """Choose a setting and train."""
+    def _learn(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> list[Warning]:
+        """Choose a setting and train; returns the warnings to give."""
         p = self._settle()
+        if _has_a_column_per_label(y):
+            raise ValueError(
+                "LazyNetClassifierCV chooses for one problem, or for classes one against the rest; "
+                "several labels: fit one LazyNetClassifierCV for each column of y, or give its l1, "
+                "l2 and rates to a LazyNetClassifier, which learns all labels in one pass"
+            )
         X, y, classes = self._check_training(X, y, None, reset=True)
         weights = importances(p.class_weight, classes, X, y, check_sample_weight(sample_weight, X))
-        self._fit(p, X, y, self._problems(X, (y, classes), weights), groups, classes)
+        problems = self._problems(X, (y, classes), weights)
+        warnings = self._fit(p, X, y, problems, groups, classes)
         self.classes_ = classes
+        return warnings
+
+    def predict_top(self, X: Any, k: int) -> tuple[NDArray[Any], NDArray[np.float64]]:
+        """The ``k`` classes with the highest w.x + b; see :meth:`LazyNetClassifier.predict_top`.
+
+        >>> X, y = np.eye(3).repeat(4, axis=0), ["a", "b", "c"] * 4
+        >>> y = np.sort(y)
+        >>> model = LazyNetClassifierCV(l1s=0.0, cv=2, max_iter=20, random_state=0).fit(X, y)
+        >>> model.predict_top([[5.0, 0.0, 1.0]], 2)[0].tolist()
+        [['a', 'c']]
+        """
+        # It needs nothing of LazyNetClassifier but predictions and classes_.
+        return LazyNetClassifier.predict_top(self, X, k)  # type: ignore[arg-type]
 
 
 class LazyNetRegressorCV(SparseRegressor, _ElasticNetGrid):
@@ -625,13 +830,19 @@ class LazyNetRegressorCV(SparseRegressor, _ElasticNetGrid):
         groups: ArrayLike | None = None,
     ) -> Self:
         """Choose a setting and train; see :meth:`LazyNetClassifierCV.fit`."""
-        self._learn(X, y, sample_weight, groups)
+        self._warn(self._learn(X, y, sample_weight, groups))
         return self
 
     @all_or_nothing
-    def _learn(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> None:
-        """Choose a setting and train."""
+    def _learn(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> list[Warning]:
+        """Choose a setting and train; returns the warnings to give."""
         p = self._settle()
+        if _has_a_column_per_label(y):
+            raise ValueError(
+                "LazyNetRegressorCV chooses for one target; several targets: fit one "
+                "LazyNetRegressorCV for each column of y, or give its l1, l2 and rates to a "
+                "LazyNetRegressor, which learns all targets in one pass"
+            )
         X, y = self._check_training(X, y, reset=True)
         weights = check_sample_weight(sample_weight, X)
-        self._fit(p, X, y, self._problems(X, y, weights), groups, None)
+        return self._fit(p, X, y, self._problems(X, y, weights), groups, None)

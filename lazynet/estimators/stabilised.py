@@ -26,6 +26,7 @@ from lazynet.engines.stabilised import (
 from lazynet.estimators.base import SparseClassifier, helpful, suitable_rate
 from lazynet.importances import CLASS_WEIGHT, importances
 from lazynet.losses import LOSS, LossLike
+from lazynet.models.attributes import array, attributes, integer, real, records
 from lazynet.params import (
     EPOCHS,
     FLAG,
@@ -172,6 +173,13 @@ class StabilisedSGDClassifier(SparseClassifier):
         class_weight=CLASS_WEIGHT,
         n_jobs=THREADS,
         verbose=VERBOSITY,
+    )
+    _saved = attributes(
+        stable_=array("b", "k", "n"),
+        selection_frequency_=array("f", "k", "n"),
+        trace_=records,
+        eta0_=real,
+        n_iter_=integer,
     )
 
     @helpful

@@ -21,7 +21,7 @@ once (elementary.h).
 
 Property: the weights of an output equal the weights of a model of this output alone after every
 step (tests/exact/test_outputs.py), and with the softmax those of
-lazynet.reference.outputs.DenseOutputs; those of groups equal lazynet.reference.groups.DenseGroups
+lazynet.reference.outputs.DenseSoftmax; those of groups equal lazynet.reference.groups.DenseGroups
 (tests/exact/test_groups.py); any split into blocks of outputs, and any split into chunks
 of steps, gives the same bits.
 """

@@ -49,6 +49,7 @@ and methods have the same names.
 - ``lazynet.reference.dekel``: Dekel's SGD with averaged and with centered predictors
 - ``lazynet.reference.stabilised``: Ma & Zheng's stabilised truncated SGD
 - ``lazynet.reference.dual``: dual coordinate ascent to the minimum, with a certificate
+- ``lazynet.reference.parser``: lines of svmlight's and Vowpal Wabbit's text, byte by byte
 """
 
 from lazynet.reference.adagrad import DenseAdaGrad, PlainAdaGrad

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-#: The indices, values, target and importance of an example.
+# The indices, values, target and importance of an example.
 Example = tuple[Sequence[int], Sequence[Any], Any, Any]
 
 

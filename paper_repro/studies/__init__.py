@@ -16,6 +16,7 @@ from paper_repro.studies import (
     crossover,
     crossover_figure,
     crossover_page,
+    labels,
     optimum,
     optimum_figure,
     optimum_page,
@@ -100,6 +101,15 @@ STUDIES: dict[str, Study] = {
             draw=bench_figure.draw,
             only_when_named=True,
             takes_folder=True,
+        ),
+        Study(
+            name="labels",
+            title="A thousand labels, one part after the other: memory and time",
+            cells=labels.cells,
+            page=labels.page,
+            draw=labels.draw,
+            only_when_named=True,
+            on_corpus=False,
         ),
         Study(
             name="optimum",

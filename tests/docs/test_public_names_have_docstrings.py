@@ -12,6 +12,7 @@ import re
 import pytest
 
 import lazynet.reference
+from lazynet.models.scattered import WhenAsked
 
 MODULES = [
     "lazynet",
@@ -20,6 +21,7 @@ MODULES = [
     "lazynet.checks.twin",
     "lazynet.figures",
     "lazynet.reference",
+    "lazynet.streams",
     "lazynet.testing",
     *(info.name for info in pkgutil.iter_modules(lazynet.reference.__path__, "lazynet.reference.")),
 ]
@@ -47,7 +49,9 @@ def members(kind):
         member = inspect.getattr_static(kind, key)
         function = getattr(member, "fget", None) or getattr(member, "__func__", member)
         ours = str(getattr(function, "__module__", "")).startswith("lazynet")
-        if ours and not key.startswith("_"):
+        # An attribute of a fitted model is described in the docstring of its class.
+        attribute = isinstance(member, WhenAsked)
+        if ours and not attribute and not key.startswith("_"):
             yield key, member
 
 

@@ -3,11 +3,13 @@ ones, for folds, for a held-out share and for the progressive loss."""
 
 import copy
 import pickle
+import warnings
 
 import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV, GroupKFold, KFold, StratifiedKFold
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from support.matrices import make_data
@@ -27,6 +29,12 @@ from lazynet import (
 )
 from lazynet.grids import GridTraining
 from lazynet.validation import split
+
+# Small grids often end at their best setting, and few epochs before the loss falls no more.
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:the best .* that was tried"),
+    pytest.mark.filterwarnings("ignore:the loss still fell"),
+]
 
 EVERY_ROW_IS_A_STEP = (
     "every row is a step, whatever its sample weight, so a row of weight 0 is not a missing row "
@@ -438,10 +446,243 @@ def test_weights_that_leave_a_side_empty_are_refused():
         LazyNetClassifierCV(**FEW | options).fit(X, y, weights)
 
 
+# --- settings that overflow ------------------------------------------------------------------
+
+
+def noisy_targets():
+    """Rows of 20 numbers, targets from three of them, and noise."""
+    generator = np.random.default_rng(0)
+    X = generator.standard_normal((300, 20))
+    return X, X[:, :3].sum(axis=1) + generator.standard_normal(300)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [dict(cv=3), dict(cv=None), dict(scoring="progressive"), dict(cv=None, refit=False)],
+    ids=str,
+)
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("n_jobs", [None, 3])
+def test_a_setting_that_diverges_is_judged_so(options, dtype, n_jobs):
+    """Its loss is infinite; the tables and the model are those of a search without it."""
+    X, y = noisy_targets()
+    options = options | dict(rule="fobos", eta0=0.01, schedule="constant", l1s=[0.0], max_iter=3,
+                             random_state=0, dtype=dtype, n_jobs=n_jobs)  # fmt: skip
+    with_it = LazyNetRegressorCV(rate_factors=[1, 1000], **options).fit(X, y)
+    without = LazyNetRegressorCV(rate_factors=[1], **options).fit(X, y)
+    assert np.isinf(with_it.losses_[1]).all()
+    assert not with_it.nonzeros_[1].any()
+    assert same_bits(with_it.losses_[:1], without.losses_)
+    assert same_bits(with_it.nonzeros_[:1], without.nonzeros_)
+    for name in ("coef_", "intercept_", "eta0_", "l1_", "rate_factor_", "n_iter_"):
+        assert same_bits(np.asarray(getattr(with_it, name)), np.asarray(getattr(without, name)))
+
+
+def test_a_clock_that_wears_before_it_overflows_rounds_the_others():
+    """All weights of a matrix are brought current together: the others are equal to rounding."""
+    X, y = noisy_targets()
+    options = dict(eta0=0.01, schedule="constant", l1s=[1e-3], random_state=0, dtype="float64")
+    with_it = LazyNetRegressorCV(rule="fobos", rate_factors=[1, 1000], **options).fit(X, y)
+    without = LazyNetRegressorCV(rule="fobos", **options).fit(X, y)
+    assert np.isinf(with_it.losses_[1]).all()
+    np.testing.assert_allclose(with_it.losses_[:1], without.losses_, rtol=1e-12)
+    assert same_bits(with_it.coef_, without.coef_)
+
+
+@pytest.mark.parametrize("rule", ["adagrad", "ftrl", "rda"])
+@pytest.mark.parametrize("options", [dict(cv=3), dict(scoring="progressive")], ids=str)
+def test_a_factor_that_is_far_too_large(rule, options):
+    """The other settings have the bits of a search without it, for rules with their own rates."""
+    X, y = noisy_targets()
+    options = options | dict(rule=rule, l1s=[1e-2, 1e-3], max_iter=2, random_state=0)
+    with_it = LazyNetRegressorCV(rate_factors=[1, 1e200], **options).fit(X, y)
+    without = LazyNetRegressorCV(**options).fit(X, y)
+    assert (with_it.losses_[2:] > 1e6).all()
+    assert same_bits(with_it.losses_[:2], without.losses_)
+    assert same_bits(with_it.coef_, without.coef_)
+
+
+def test_a_setting_that_overflows_late(monkeypatch):
+    """For the progressive loss the first epoch chooses among those that have not overflowed."""
+    X, y = data()
+    options = {**FEW, "scoring": "progressive", "max_iter": 3, "tol": None, "rule": "fobos"}
+    first = LazyNetClassifierCV(**options).fit(X, y)
+    original = GridTraining.epoch
+
+    def spoilt(self, *arguments):
+        found = original(self, *arguments)
+        engine = self.blocks[0].engine
+        if engine.n_outputs == 6:
+            engine.own[0, first.best_index_] = np.inf
+        return found
+
+    monkeypatch.setattr(GridTraining, "epoch", spoilt)
+    model = LazyNetClassifierCV(**options).fit(X, y)
+    curves = first.curves_[:, 0].copy()
+    curves[first.best_index_] = np.inf
+    assert model.best_index_ == curves.argmin()
+    assert np.isfinite(model.coef_).all()
+    assert np.isfinite(model.curves_[first.best_index_]).tolist() == [True, False, False]
+
+
+def test_the_figure_without_a_setting():
+    """Infinite losses are not drawn."""
+    pytest.importorskip("matplotlib")
+    X, y = noisy_targets()
+    options = dict(eta0=0.01, schedule="constant", cv=3, max_iter=3, random_state=0)
+    model = LazyNetRegressorCV(l1s=[0.1, 0.01], rate_factors=[1, 1000], **options).fit(X, y)
+    model.plot().canvas.draw()
+
+
+def test_a_chosen_setting_that_overflows_on_all_rows():
+    """The error names the setting."""
+    X, y = noisy_targets()
+    X[0] *= 1e160
+    rows = np.arange(1, 300)
+    model = LazyNetRegressorCV(
+        schedule="constant", eta0=0.01, l1s=[0.1], cv=[(rows[:200], rows[200:])], random_state=0
+    )
+    message = "with l1=0.1, l2=0 and rates times 1, which was chosen, the model overflowed at step"
+    with pytest.raises(FloatingPointError, match=message):
+        model.fit(X, y)
+    assert not hasattr(model, "coef_")
+
+
 def test_an_overflow_is_told():
     """Rates that are far too large for a squared loss."""
     X, y = data(n_classes=0)
     model = LazyNetRegressorCV(schedule="constant", eta0=0.1, rate_factors=[1e9], max_iter=50)
-    with pytest.raises(FloatingPointError, match="Lower eta0"):
+    with pytest.raises(FloatingPointError, match=r"no setting of the grid has.* Lower eta0"):
         model.fit(1e3 * X, y)
     assert not hasattr(model, "coef_")
+
+
+# --- several outputs, repeated rows ----------------------------------------------------------
+
+
+@pytest.mark.parametrize("of", [np.asarray, sparse.csr_matrix, sparse.csc_array, np.ndarray.tolist])
+def test_several_outputs_are_refused(of):
+    """The error says what to do, for sparse y too."""
+    X, y = data()
+    several = of(np.column_stack([y, 1 - y]).astype(int))
+    message = "LazyNetClassifierCV chooses for one problem, or for classes one against the rest; s"
+    with pytest.raises(ValueError, match=message):
+        LazyNetClassifierCV(**FEW).fit(X, several)
+    with pytest.raises(ValueError, match="LazyNetRegressorCV chooses for one target; several tar"):
+        LazyNetRegressorCV(**FEW).fit(X, several)
+
+
+def test_rows_that_are_named_twice_are_refused():
+    """Bootstrap splits; a held-out row may be named twice."""
+    X, y = data()
+    rows = np.random.default_rng(0).integers(0, 60, 60)
+    rows[:2] = 7
+    message = "cv must name a row to learn from once, and its split 1 names row . several times"
+    with pytest.raises(ValueError, match=message):
+        LazyNetClassifierCV(**FEW | dict(cv=[(np.arange(60), rows), (rows, [70])])).fit(X, y)
+    LazyNetClassifierCV(**FEW | dict(cv=[(np.arange(60), rows)])).fit(X, y)
+
+
+# --- the best few, and the fit of the setting alone ------------------------------------------
+
+
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_the_best_few_classes(n_classes):
+    """They are those of LazyNetClassifier."""
+    X, y = data(n_classes=n_classes)
+    model = LazyNetClassifierCV(**FEW | dict(tol=None)).fit(X, y)
+    one = LazyNetClassifier(
+        l1=model.l1_, l2=model.l2_, max_iter=model.n_iter_, tol=None, random_state=0
+    ).fit(X, y)
+    for found, expected in zip(model.predict_top(X, 2), one.predict_top(X, 2), strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-10)
+    with pytest.raises(ValueError, match="k must"):
+        model.predict_top(X, n_classes + 1)
+
+
+def test_the_last_fit_can_be_repeated_in_its_units():
+    """As the docstring says: the rows in their units, with l1_ and the number of epochs."""
+    X, y = data(n_classes=0)
+    X = sparse.csr_matrix(X.toarray() * np.geomspace(1e-3, 1e3, 20) + 5.0)
+    model = LazyNetRegressorCV(cv=3, max_iter=3, random_state=0).fit(X, y)
+    assert model.units_ is not None
+    options = dict(l1=model.l1_, max_iter=model.n_iter_, tol=None, random_state=0)
+    within = model.units_.rows(X)
+    one = LazyNetRegressor(**options).fit(within, y)
+    np.testing.assert_allclose(one.predict(within), model.predict(X), rtol=1e-8, atol=1e-8)
+    np.testing.assert_allclose(model.units_.weights(one.coef_), model.coef_, rtol=1e-12)
+    other = LazyNetRegressor(**options).fit(X, y)
+    assert abs(other.predict(X) - model.predict(X)).max() > 1e-3
+
+
+# --- warnings --------------------------------------------------------------------------------
+
+
+def warned(model, X, y):
+    """The messages of the warnings of a fit."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model.fit(X, y)
+    return [str(warning.message) for warning in caught]
+
+
+@pytest.mark.parametrize(
+    ("grid", "expected"),
+    [
+        (dict(l1s=[3.0, 1.0]), "the best l1, 1, is the smallest .* give smaller l1s"),
+        (dict(l1s=[1e-3, 1e-5]), "the best l1, 0.001, is the largest .* give larger l1s"),
+        (dict(smallest=0.5), "the best l1, .* is the smallest .* lower smallest=0.5"),
+        (dict(l1s=0.05, l2s=[3.0, 1.0]), "the best l2, 1, is the smallest .* give smaller l2s"),
+        (
+            dict(l1s=0.1, schedule="constant", eta0=1e-5, rate_factors=[1, 10]),
+            "the best factor of the rates, 10, is the largest .* give larger rate_factors",
+        ),
+        (dict(l1s=[1.0]), None),  # one value
+        (dict(l1s=[3.0, 0.0]), None),  # nothing lies beyond 0
+        (dict(l1s=[1.0, 0.1, 0.001]), None),  # in the middle
+        (dict(l1s=[1e-9, 1e-10]), None),  # one is as good as the other
+    ],
+    ids=str,
+)
+def test_a_best_setting_at_an_end(grid, expected):
+    """A warning where a value beyond the end may be better."""
+    X, y = noisy_targets()
+    y = X[:, 0] / 2 + np.random.default_rng(1).standard_normal(300)
+    options = dict(cv=3, max_iter=10, random_state=0) | grid
+    found = [told for told in warned(LazyNetRegressorCV(**options), X, y) if "the best" in told]
+    if expected is None:
+        assert found == []
+    else:
+        assert len(found) == 1
+        with pytest.warns(UserWarning, match=expected):
+            LazyNetRegressorCV(**options).fit(X, y)
+
+
+def test_an_l1_that_leaves_no_weight_is_no_end():
+    """A larger one would leave no weight either."""
+    X, _ = noisy_targets()
+    y = np.random.default_rng(2).standard_normal(300)
+    options = dict(l1s=[10.0, 1e-4], cv=3, random_state=0)
+    model = LazyNetRegressorCV(**options)
+    assert warned(model, X, y) == []
+    assert model.l1_ == 10.0
+
+
+@pytest.mark.parametrize("options", [dict(), dict(cv=None), dict(scoring="progressive")], ids=str)
+def test_a_loss_that_still_falls_fast_is_told(options):
+    """As a fit of the setting alone does; not without tol."""
+    X, y = noisy_targets()
+    y *= 10
+    options = dict(l1s=0.01, schedule="constant", eta0=5e-4, max_iter=3, random_state=0) | options
+    with pytest.warns(ConvergenceWarning, match="still fell by .* in the last of max_iter=3 epoch"):
+        LazyNetRegressorCV(**options).fit(X, y)
+    assert warned(LazyNetRegressorCV(**options | dict(tol=None)), X, y) == []
+
+
+@pytest.mark.parametrize("options", [dict(), dict(cv=None, refit=False), dict(max_iter=1)], ids=str)
+def test_rates_that_are_too_small_are_told(options):
+    """After one epoch too; the column of a search is looked at as a model is."""
+    X, y = noisy_targets()
+    options = dict(l1s=0.01, schedule="constant", eta0=1e-9, max_iter=3, random_state=0) | options
+    with pytest.warns(ConvergenceWarning, match=r"stalled.* give a larger eta0"):
+        LazyNetRegressorCV(**options).fit(X, y)

@@ -245,3 +245,210 @@ def test_what_the_softmax_does_not_go_with(options, message):
     X, scores = rows_and_scores()
     with pytest.raises(ValueError, match=message):
         LazyNetClassifier(multi_class="multinomial", **options).fit(X, scores.argmax(axis=1))
+
+
+@pytest.mark.parametrize("rule", ["adagrad", "rda", "ftrl", "fobos", "sgd"])
+def test_threads_change_no_bit_of_what_goes_on(rule):
+    """A second fit goes on from the sums of the first, however threads divided the labels."""
+    X, scores = rows_and_scores()
+    Y = (np.hstack([scores] * 6) + np.linspace(0, 0.5, 6 * L) > 0.3).astype(int)
+    options = dict(OPTIONS, rule=rule, warm_start=True, max_iter=2)
+    options |= dict(eta0=0.3) if rule in ("fobos", "sgd") else {}
+    found = [
+        LazyNetClassifier(**options, n_jobs=n).fit(X, Y).fit(X, Y).partial_fit(X, Y)
+        for n in (1, 2, 3)
+    ]
+    for other in found[1:]:
+        np.testing.assert_array_equal(found[0].coef_, other.coef_)
+    alone = LazyNetClassifier(**options)
+    alone.fit(X, Y[:, 3]).fit(X, Y[:, 3]).partial_fit(X, Y[:, 3])
+    close(found[0].coef_[3:4], alone.coef_)
+    anew = LazyNetClassifier(**dict(options, warm_start=False)).fit(X, Y).fit(X, Y)
+    assert not np.allclose(found[0].coef_, anew.coef_)
+
+
+def test_columns_keep_the_order_of_their_names():
+    """The names of the columns of y are not sorted, and each must be there once."""
+    X, Y = with_labels()
+    names = [f"label {k}" for k in (3, 1, 6, 0, 5, 2, 4)]
+    model = LazyNetClassifier(random_state=0)
+    for _ in range(3):
+        model.partial_fit(X, Y, classes=names)
+    assert model.classes_.tolist() == names
+    best, _ = model.predict_top(X, 1)
+    assert best[:, 0].tolist() == [names[k] for k in model.decision_function(X).argmax(axis=1)]
+    with pytest.raises(ValueError, match="not the same as on the last call"):
+        model.partial_fit(X, Y, classes=sorted(names))
+    for wrong in (["a"] * L, ["a", "b"]):
+        with pytest.raises(ValueError, match=r"every column|a column for each"):
+            LazyNetClassifier().partial_fit(X, Y, classes=wrong)
+
+
+def test_targets_of_other_sizes_learn_as_well():
+    """With nothing set, to multiply a target changes no prediction of another target."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((300, 10))
+    numbers = X @ rng.standard_normal((10, 3)) + 0.1 * rng.standard_normal((300, 3))
+    sizes = np.array([1.0, 2.0**20, 2.0**-20])
+    few = LazyNetRegressor(random_state=0).fit(X, numbers)
+    many = LazyNetRegressor(random_state=0).fit(X, numbers * sizes)
+    close(many.predict(X) / sizes, few.predict(X))
+    assert r2_score(numbers, few.predict(X), multioutput="raw_values").min() > 0.99
+    many.partial_fit(X, numbers * sizes)
+    close(many.predict(X) / sizes, few.partial_fit(X, numbers).predict(X))
+    assert many.verify(X, numbers * sizes).agrees
+    kept = many.coef_.copy(), many.intercept_.copy()
+    many.coef_, many.intercept_ = kept
+    close(many.coef_, kept[0])
+    close(many.predict(X), X @ kept[0].T + kept[1])
+    # A penalty that is given belongs to weights and targets as they are.
+    assert LazyNetRegressor(l1=1e-3, random_state=0).fit(X, numbers).units_ is None
+    huber = LazyNetRegressor("huber", random_state=0).fit(X, numbers)
+    assert huber.units_.targets is None
+
+
+def test_a_model_in_units_of_targets_goes_on_with_a_penalty_that_is_given():
+    """The model is moved to features and targets as they are, target by target."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((200, 5)) + 3.0
+    numbers = (X @ rng.standard_normal((5, 35))) * np.geomspace(0.01, 100, 35)
+    model = LazyNetRegressor(random_state=0, warm_start=True).fit(X, numbers)
+    before = model.predict(X)
+    model.set_params(l1=0.0, eta0=1e-300).fit(X, numbers, callback=lambda epoch: True)
+    assert model.units_ is None
+    np.testing.assert_allclose(model.predict(X), before, rtol=1e-9)
+
+
+def test_ties_go_to_the_lower_column():
+    """predict_top(k=1) is predict, and the best k are among the best k + 1."""
+    X, _ = rows_and_scores()
+    y = np.random.default_rng(0).integers(5, size=N)
+    model = LazyNetClassifier(fit_intercept=False, random_state=0).fit(X, y)
+    X = sparse.vstack([sparse.csr_matrix((3, D)), X[:20]], format="csr")
+    np.testing.assert_array_equal(model.predict_top(X, 1)[0][:, 0], model.predict(X))
+    for k in range(1, 5):
+        fewer, more = model.predict_top(X, k)[0], model.predict_top(X, k + 1)[0]
+        np.testing.assert_array_equal(more[:, :k], fewer)
+    assert model.predict_top(X[:1], 5)[0].tolist() == [[0, 1, 2, 3, 4]]
+
+
+def test_the_form_of_y_decides_on_the_form_of_the_model():
+    """A fit with a dense y has dense weights, whatever an earlier fit had."""
+    X, Y = with_labels()
+    model = LazyNetClassifier(**OPTIONS)
+    assert sparse.issparse(model.fit(X, sparse.csr_matrix(Y)).coef_)
+    assert isinstance(model.predict(X), sparse.csr_matrix)
+    assert isinstance(model.fit(X, sparse.csr_array(Y)).predict(X), sparse.csr_array)
+    assert isinstance(model.fit(X, Y).coef_, np.ndarray)
+    assert isinstance(model.fit(X, Y[:, 0]).coef_, np.ndarray)
+    model.fit(X, sparse.csr_matrix(Y)).set_params(warm_start=True)
+    with pytest.raises(ValueError, match="a model of labels, but y has classes"):
+        model.fit(X, np.arange(N) % L)
+
+
+@pytest.mark.parametrize("options", [dict(), dict(eta0=0.1, average=True), dict(rule="rda")])
+def test_verify_trains_the_engine_of_all_labels(options, monkeypatch):
+    """A broken engine of several outputs disagrees with the twin of its first output."""
+    from lazynet.engines.outputs import OutputsEngine
+
+    X, Y = with_labels()
+    model = LazyNetClassifier(l1=1e-3, **options)
+    assert model.verify(X, Y).agrees
+    learn = OutputsEngine.learn
+
+    def broken(self, examples, targets, steps, task, t, *rest):
+        if t != 5:
+            learn(self, examples, targets, steps, task, t, *rest)
+
+    monkeypatch.setattr(OutputsEngine, "learn", broken)
+    assert not model.verify(X, Y).agrees
+
+
+@pytest.mark.parametrize("options", [dict(group="l2", eta0=0.1), dict(dtype="float32")])
+def test_verify_says_what_it_cannot_compare(options):
+    with pytest.raises(ValueError, match=f"write {next(iter(options))}="):
+        LazyNetClassifier(rule="fobos", l1=0.1, **options).verify(*with_labels())
+
+
+@pytest.mark.parametrize(
+    ("y", "message"),
+    [
+        (np.empty((N, 0)), "at least one column"),
+        (sparse.csr_matrix((N, 0)), "at least one column"),
+        (np.full((N, 2), "a"), "MultiLabelBinarizer"),
+        ([["a", "b"], ["c"]] * (N // 2), "MultiLabelBinarizer"),
+        (np.zeros((N, 2), complex), "must hold 0 and 1 only"),
+        (sparse.csr_matrix(np.eye(N, 2, dtype=complex)), "must hold 0 and 1 only"),
+        (np.ma.masked_array(np.ones((N, 2)), np.eye(N, 2)), "masked"),
+        (np.ma.masked_array(np.arange(N) % 2, np.arange(N) == 1), "masked"),
+    ],
+)
+def test_labels_that_are_none(y, message):
+    with pytest.raises((TypeError, ValueError), match=message) as refused:
+        LazyNetClassifier().fit(with_labels()[0], y)
+    assert len(str(refused.value)) < 600
+    with pytest.raises((TypeError, ValueError), match=message):
+        LazyNetClassifier().partial_fit(with_labels()[0], y, classes=None if y is None else [0, 1])
+
+
+def test_logarithms_of_small_probabilities():
+    """Logarithms keep their digits where the probabilities are 0."""
+    X, Y = with_labels()
+    labels = LazyNetClassifier(**OPTIONS).fit(X, Y)
+    labels.coef_ = labels.coef_ * 1e6
+    classes = LazyNetClassifier(**OPTIONS, multi_class="multinomial").fit(X, np.arange(N) % L)
+    classes.coef_ = classes.coef_ * 1e6
+    for model in (labels, classes):
+        logarithms = model.predict_log_proba(X)
+        assert logarithms.min() < -1e4
+        assert np.isfinite(logarithms).all()
+        some = model.predict_proba(X) > 1e-300
+        close(logarithms[some], np.log(model.predict_proba(X)[some]))
+
+
+def test_threads_get_shares_of_like_size():
+    """No thread is left with a single label beside a full block."""
+    X, scores = rows_and_scores()
+    sizes = {}
+    for n_labels in (8, 15, 16, 40):
+        Y = np.hstack([scores] * 6)[:, :n_labels] > 0.3
+        model = LazyNetClassifier(**OPTIONS, n_jobs=2).fit(X, Y.astype(int))
+        sizes[n_labels] = [engine.n_outputs for engine in model._engines]
+    assert sizes == {8: [8], 15: [15], 16: [8, 8], 40: [24, 16]}
+
+
+def test_learning_goes_on_in_batches():
+    """Classes that were learned in one pass get an engine each once a step has several rows."""
+    X, y, classes = np.eye(6), np.arange(6) % 3, [0, 1, 2]
+    model = LazyNetClassifier(eta0=0.5, l1=0.01, shuffle=False).partial_fit(X, y, classes)
+    before = model.coef_
+    model.set_params(batch_size=2).partial_fit(X, y)
+    assert model.t_ == 6 + 3
+    assert ((model.coef_ != before).sum(axis=1) == 6).all()
+
+
+@pytest.mark.parametrize("rule", ["rda", "ftrl", "adagrad"])
+def test_a_warm_start_is_the_same_for_any_number_of_threads(rule):
+    """Sums of gradients are kept however the classes are divided, and divided anew."""
+    random = np.random.default_rng(0)
+    X, y = random.standard_normal((100, 6)), np.arange(100) % 40
+    options = dict(rule=rule, l1=0.01, warm_start=True, random_state=0, max_iter=2, tol=None)
+    found = [
+        LazyNetClassifier(n_jobs=first, **options).fit(X, y).set_params(n_jobs=then).fit(X, y)
+        for first, then in ((1, 1), (4, 4), (1, 4), (4, 1))
+    ]
+    for model in found[1:]:
+        np.testing.assert_array_equal(model.coef_, found[0].coef_)
+
+
+def test_classes_begin_to_share_the_softmax():
+    """More classes than one engine holds: the softmax is over all of them."""
+    X, y = np.eye(40), np.arange(40)
+    model = LazyNetClassifier(rule="ftrl", l1=0.0, shuffle=False).partial_fit(X, y, y)
+    start = model.coef_, model.intercept_
+    model.set_params(multi_class="multinomial").partial_fit(X, y)
+    twin = LazyNetClassifier(rule="ftrl", l1=0.0, shuffle=False, multi_class="multinomial")
+    twin.fit(X, y)
+    twin.coef_, twin.intercept_ = start
+    twin.partial_fit(X, y)
+    np.testing.assert_allclose(model.coef_, twin.coef_, rtol=1e-9)

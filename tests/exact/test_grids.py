@@ -306,6 +306,169 @@ def test_a_column_with_the_penalty_of_another_is_caught():
         assert abs(broken.model(2)[0][0] - one.coef_).max() > 1e-6
 
 
+ANY_RULE = [
+    dict(rule="fobos"), dict(rule="sgd", schedule=InverseSqrt(0.2)), dict(rule="adagrad"),
+    dict(rule="fobos", schedule=Constant(0.05)), dict(rule="rda"), dict(rule="ftrl"),
+    dict(rule=TruncatedGradient(period=2), schedule=Power(0.1)),
+    dict(rule=FoBoS("shrink_first"), schedule=FromData()),
+]  # fmt: skip
+
+
+@given(
+    loss=st.sampled_from(sorted(LOSSES)),
+    options=st.sampled_from(ANY_RULE),
+    seed=st.integers(0, 2**16),
+    share=st.floats(0.05, 0.95),
+    epochs=st.integers(1, 3),
+)
+def test_any_folds(loss, options, seed, share, epochs):
+    """Whichever rows the folds leave out, a column is a fit of its setting on the others."""
+    kind = LazyNetClassifier if LOSSES[loss].margin else LazyNetRegressor
+    X, y = make_data(n=40, d=8, n_classes=2 if kind is LazyNetClassifier else 0, seed=seed % 16)
+    generator = np.random.default_rng(seed)
+    rows, folds = np.arange(40), []
+    for _ in range(3):
+        learned = generator.random(40) < share
+        # Both classes, so that a fit of these rows alone can be made.
+        learned[[np.argmin(y), np.argmax(y)]] = True
+        folds.append(Fold(generator.permutation(rows[learned]), rows[~learned]))
+    model, orders = kind(loss, l1=0.0, **options), some_orders(40, epochs, seed)
+    settings = UNSCALED[: 1 + seed % 5]
+    training, losses = trained(model, settings, X, y, folds, orders)
+    for number, fold in enumerate(folds):
+        column = int(generator.integers(len(settings)))
+        one = alone(model, settings[column], X, y, fold.train, orders)
+        coefs, intercepts = training.model(column, number)
+        np.testing.assert_allclose(coefs, np.atleast_2d(one.coef_), rtol=1e-10, atol=1e-10)
+        np.testing.assert_allclose(intercepts, one.intercept_, rtol=1e-10, atol=1e-10)
+        expected = one.history_[-1]["progressive_loss"]
+        assert losses[column, number] == pytest.approx(expected, rel=1e-10)
+
+
+# --- settings that overflow ------------------------------------------------------------------
+
+CAN_OVERFLOW = {
+    name: RULES[name]
+    for name in (
+        "fobos", "fobos, shrink first", "sgd", "truncated_gradient", "an array", "from_data",
+        "sgd, from_data", "rda", "rda, gamma given", "ftrl", "ftrl, alpha given", "adagrad",
+        "adagrad, alpha given",
+    )
+}  # fmt: skip
+
+
+def overflowing(model, settings, bad, X, y, *, epoch, feature, folds=(0, 1, 2), dtype=np.float64):
+    """All that a grid holds after three epochs; the settings ``bad`` overflow in some folds.
+
+    They overflow in the epoch ``epoch``, at the first row with the feature.
+    """
+    p = model._settle()
+    plans = planned(p, settings, model._scale_of_rates(p, X, None))
+    problems, n = problems_of(model, X, y), len(y)
+    training = GridTraining(
+        plans, settings, X, problems, three_folds(n)[:3], sizes_of(X, plans[0].sizes), dtype
+    )
+    found = []
+    with Workers(1) as workers:
+        for number, order in enumerate(some_orders(n, 3)):
+            for block in training.blocks:
+                if number == epoch and block.fold in folds:
+                    inside = [k for k in bad if block.columns.start <= k < block.columns.stop]
+                    block.engine.cells[feature, np.array(inside, int) - block.columns.start] = (
+                        np.inf
+                    )
+            found.append(training.epoch(order, workers))
+        found += [training.held_out(workers), training.nonzeros(workers)]
+    return training, found
+
+
+def assert_no_trace(model, settings, bad, X, y, **options):
+    """The other settings have the bits that they have in a grid without the settings ``bad``."""
+    rest = [k for k in range(len(settings)) if k not in bad]
+    training, found = overflowing(model, settings, bad, X, y, **options)
+    others, expected = overflowing(model, [settings[k] for k in rest], [], X, y, **options)
+    folds = options.get("folds", (0, 1, 2))
+    for left, right in zip(found, expected, strict=True):
+        assert left[rest].tobytes() == right.tobytes()
+    for number, losses in enumerate(found[:4]):
+        gone = number >= options["epoch"]
+        for fold in range(3):
+            is_gone = np.isinf(losses[bad, fold])
+            assert (is_gone == (gone and fold in folds)).all()
+    assert not training.alive[bad].any()
+    assert training.alive[rest].all()
+    for fold in range(3):
+        for column, k in enumerate(rest):
+            for left, right in zip(
+                training.model(k, fold), others.model(column, fold), strict=True
+            ):
+                assert left.tobytes() == right.tobytes()
+
+
+@pytest.mark.parametrize("name", CAN_OVERFLOW)
+@pytest.mark.parametrize("kind", [LazyNetClassifier, LazyNetRegressor])
+def test_a_setting_that_overflows_leaves_no_trace(name, kind):
+    """Whatever its column is, and in whichever row of whichever epoch it overflows."""
+    options, settings = CAN_OVERFLOW[name]
+    X, y = make_data(n_classes=2 if kind is LazyNetClassifier else 0, seed=11)
+    model = kind(l1=0.0, **options)
+    for place, epoch, feature in ((0, 0, 3), (4, 1, 7), (9, 2, 0), (0, 1, 12)):
+        # It has the penalty of another setting, so that the clocks are brought current as often.
+        given = [*settings[:place], settings[1], *settings[place:]]
+        assert_no_trace(model, given, [place], X, y, epoch=epoch, feature=feature)
+
+
+@pytest.mark.parametrize("rule", ["fobos", "adagrad", "rda"])
+def test_settings_that_overflow_at_different_times(rule, monkeypatch):
+    """Of 40 settings in two matrices; in one fold alone; in chunks of any length; in float."""
+    settings = settings_of(np.geomspace(1e-4, 0.1, 20), np.array([0.0, 0.01]), [1.0])
+    X, y = make_data(n_classes=3, seed=12)
+    model = LazyNetClassifier(l1=0.0, rule=rule)
+    for chunk, options in ((2048, dict(folds=(1,))), (7, {}), (16, dict(dtype=np.float32))):
+        monkeypatch.setattr(grids, "STEPS_AT_ONCE", chunk)
+        for bad in ([0, 5, 31, 33], [*range(32, 40)], [*range(30, 40)]):
+            # The settings that stay divide into matrices as before.
+            given = [*settings[: bad[0]], *settings[bad[0] :]]
+            if bad[0] < 32:
+                given = given[:32]
+                bad = [k for k in bad if k < 32]
+            assert_no_trace(model, given, bad, X, y, epoch=1, feature=2, **options)
+
+
+@pytest.mark.parametrize("rule", ["fobos", "adagrad", "rda", "ftrl"])
+def test_a_row_that_is_counted_twice_is_caught(rule, monkeypatch):
+    """The comparison sees the row of an overflow counted once more, where rates follow the rows."""
+    X, y = make_data(n_classes=0, seed=11)
+    model = LazyNetRegressor(l1=0.0, rule=rule)
+    options = dict(epoch=0, feature=3)
+    assert_no_trace(model, UNSCALED, [2], X, y, **options)
+    monkeypatch.setattr(grids, "forget_row", lambda engine: False)
+    with pytest.raises((AssertionError, FloatingPointError)):
+        assert_no_trace(model, UNSCALED, [2], X, y, **options)
+
+
+def test_slopes_that_are_added_twice_are_caught(monkeypatch):
+    """The comparison sees sums over the slopes that have the row of an overflow twice."""
+    X, y = make_data(n_classes=0, seed=11)
+    model, options = LazyNetRegressor(l1=0.0, schedule=FromData()), dict(epoch=0, feature=3)
+    assert_no_trace(model, UNSCALED, [2], X, y, **options)
+    monkeypatch.setattr(grids, "forget_slopes", lambda *_: None)
+    with pytest.raises(AssertionError):
+        assert_no_trace(model, UNSCALED, [2], X, y, **options)
+
+
+def test_all_settings_can_overflow():
+    """Matrices without settings are passed over."""
+    X, y = make_data(seed=13)
+    for rule in ("fobos", "adagrad"):
+        model = LazyNetClassifier(l1=0.0, rule=rule)
+        training, found = overflowing(model, UNSCALED, [*range(9)], X, y, epoch=1, feature=1)
+        assert not training.alive.any()
+        assert np.isfinite(found[0]).all()
+        assert np.isinf(found[1:4]).all()
+        assert not found[4].any()
+
+
 def test_what_the_kernel_refuses():
     """Arrays of another shape, rows that X does not have, and engines of another kind."""
     X, y = make_data(seed=10)

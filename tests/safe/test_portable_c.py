@@ -15,7 +15,7 @@ STRICT += ["-Wno-unused-function", "-Wno-unknown-pragmas"]
 
 
 @pytest.mark.skipif(GCC is None, reason="needs gcc")
-@pytest.mark.parametrize("source", ["rows.c", "wide.c"])
+@pytest.mark.parametrize("source", ["rows.c", "wide.c", "lines.c"])
 def test_loops_are_standard_c(source, tmp_path):
     """The loops compile without extensions where the compiler calls itself neither GCC nor Clang.
 

@@ -19,8 +19,9 @@ from lazynet.kernels.batches import Batches, Merger
 from lazynet.kernels.examples import Examples, Steps, Task
 from lazynet.kernels.newton import WorkingSet
 from lazynet.kernels.outputs import Block, OwnSteps, Targets
+from lazynet.kernels.parser import Parser
 from lazynet.kernels.stabilised import Records
-from safe.fuzz import outputs
+from safe.fuzz import outputs, text
 from safe.fuzz.alarm import stopped_after
 from safe.fuzz.disguises import DISGUISES, fenced, overlapping
 from safe.fuzz.ledger import Ledger
@@ -42,6 +43,7 @@ PARTS_OF: dict[type, Callable[[Parts], Arguments]] = {
     Targets: outputs.targets,
     OwnSteps: outputs.own_steps,
     Block: outputs.block,
+    Parser: lambda parts: text.form_of(parts.random),
 }
 ODD_INTEGERS = [-1, 1, 7, 2**31 - 1, 2**31, -(2**31), 2**62, -(2**63), 2**63 - 1, 2**63, 2**64,
                 10**30]  # fmt: skip
@@ -229,6 +231,8 @@ def use_again(given: Arguments, how: str, random: np.random.Generator) -> None:
                 repr(value.features)
             elif isinstance(value, WorkingSet):
                 use_columns(value, len(value))
+            elif isinstance(value, Parser):
+                text.use(value)
             else:
                 outputs.use(value, Parts(random, np.array))
         except (TypeError, ValueError, AttributeError):

@@ -24,7 +24,7 @@ from lazynet.kernels.newton import WorkingSet
 from lazynet.kernels.stabilised import Records
 from lazynet.losses import get_loss
 from lazynet.schedules import FromData
-from safe.fuzz import outputs
+from safe.fuzz import outputs, text
 
 #: Lets a recipe lay out its arrays: fenced, or anywhere.
 Place = Callable[[NDArray[Any]], NDArray[Any]]
@@ -468,6 +468,7 @@ RECIPES: dict[str, Callable[[Parts], Arguments]] = {
         for kind in IN_BATCHES
     },
     **outputs.RECIPES,
+    **text.RECIPES,
     "averages.Average": Parts.past,
     "averages.read": lambda p: dict(cells=p.reals(p.d, 2), fields=p.clock_fields(),
                                     weights=p.reals(p.d)),

@@ -1,0 +1,1 @@
+"""Models as files: the container, the document of parameters and state, the engines."""

@@ -1,0 +1,274 @@
+"""A model in a file: what ``save`` writes, and what is checked before a model is made of it."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Mapping
+from typing import Any, Protocol
+
+import numpy as np
+import scipy
+import sklearn
+from numpy.typing import NDArray
+
+from lazynet._version import __version__
+from lazynet.engines.base import N_FEATURES
+from lazynet.models import container
+from lazynet.models.attributes import Check, Sizes, table_of
+from lazynet.models.engines import SavedEngine, SavedEngines, written
+from lazynet.models.scattered import Later, Scattered, SparseRows, WhenAsked, smaller, spread
+from lazynet.models.values import CannotSave, Reader, ScatteredUnits, Writer
+
+#: What the metadata of a file call it.
+FORMAT = "lazynet model"
+#: The version of the format that this lazynet writes; it reads this one and all before it.
+FORMAT_VERSION = 1
+
+#: The attribute that holds engines.
+_ENGINES = "_engines"
+# Attributes that are written as the model of a file, or are made anew.
+_OWN = {
+    "_lock", "_journal", "_sparsified", "_sparse_rows", "_coefficients", "_offsets", "_sparse_coef",
+}  # fmt: skip
+
+
+class Saveable(Protocol):
+    """The part of an estimator that files use."""
+
+    _kinds: Any
+    random_state: Any
+    _sparse_coef: bool
+
+    def _weights_to_save(self) -> NDArray[np.float64] | SparseRows:
+        """The weights that predict, a row per output."""
+        ...
+
+    def _intercepts(self) -> NDArray[np.float64]:
+        """The intercept of every output."""
+        ...
+
+    def _also_saved(self) -> dict[str, Any]:
+        """Attributes that the model has not, and that its file needs."""
+        ...
+
+
+# --- writing -----------------------------------------------------------------------------------
+
+
+def save(model: Saveable, path: str | os.PathLike[str], training_state: bool) -> None:
+    """Write a fitted model; refuses a value that a file cannot hold, before anything is written."""
+    kind = type(model)
+    if kind.__module__.partition(".")[0] != "lazynet":
+        raise CannotSave(
+            f"{kind.__name__} is not an estimator of lazynet, and could not be loaded: pickle it"
+        )
+    writer = Writer()
+    try:
+        document = _document(writer, model, training_state)
+    except CannotSave as error:
+        raise CannotSave(f"the model cannot be saved: {error}") from None
+    strings = {
+        "format": FORMAT,
+        "format_version": str(FORMAT_VERSION),
+        "lazynet_version": __version__,
+        "written_with": (
+            f"numpy {np.__version__}, scipy {scipy.__version__}, scikit-learn {sklearn.__version__}"
+        ),
+        "document": json.dumps(document, separators=(",", ":"), allow_nan=False),
+    }
+    container.write(path, strings, writer.arrays)
+
+
+def _document(writer: Writer, model: Saveable, training_state: bool) -> dict[str, Any]:
+    parameters = {name: _parameter(writer, name, getattr(model, name)) for name in model._kinds}
+    if isinstance(model.random_state, np.random.RandomState):
+        writer.given["random_state"] = model.random_state
+    rows = model._weights_to_save()
+    if isinstance(rows, np.ndarray):
+        few = SparseRows.of(rows)
+        rows = few if few.nbytes < 0.75 * rows.nbytes else rows
+    known, learning = (table_of(type(model), name) for name in ("_saved", "_saved_to_learn"))
+    fitted: dict[str, Any] = {}
+    state: dict[str, Any] = {}
+    for name, value in {**vars(model), **model._also_saved()}.items():
+        if name in _OWN or name in model._kinds:
+            continue
+        if name not in known and name not in learning:
+            raise CannotSave(
+                f"{name} is not an attribute that a fitted {type(model).__name__} has: delete it "
+                f"from the model"
+            )
+        if name in learning and not training_state:
+            continue
+        value = value.value() if isinstance(value, Later) else value
+        (fitted if name in known else state)[name] = (
+            [written(writer, f"{name}/{i}", engine) for i, engine in enumerate(value)]
+            if name == _ENGINES
+            else writer.value(name, _small(value))
+        )
+    return {
+        "class": type(model).__name__,
+        "parameters": parameters,
+        "coef": writer.value("coef", rows),
+        "intercept": writer.value("intercept", model._intercepts()),
+        "sparse_coef": model._sparse_coef,
+        "fitted": fitted,
+        "training": state if training_state else None,
+    }
+
+
+def _parameter(writer: Writer, name: str, value: Any) -> Any:
+    try:
+        return writer.value(name, value)
+    except CannotSave as error:
+        raise CannotSave(f"the parameter {error}: set_params({name}=...) replaces it") from None
+
+
+def _small(value: Any) -> Any:
+    """The value, with arrays that have a row for every feature scattered where that is shorter."""
+    if type(value) is tuple:
+        return tuple(_small(part) for part in value)
+    if type(value) is np.ndarray and container.takes(value.dtype) and value.dtype.isnative:
+        return smaller(value) if value.ndim == 1 else value
+    return value
+
+
+# --- reading -----------------------------------------------------------------------------------
+
+
+def load(path: str | os.PathLike[str], estimators: Iterable[type[Any]]) -> Any:
+    """The model of a file, one of these ``estimators``."""
+    name = os.fspath(path)
+    strings, arrays = container.read(path)
+    version = _version_of(name, strings)
+    by = strings.get("lazynet_version", "of an unknown version")
+    if version > FORMAT_VERSION:
+        raise ValueError(
+            f"{name} was written by lazynet {by} in version {version} of the format, and this "
+            f"lazynet, {__version__}, reads versions up to {FORMAT_VERSION}: upgrade lazynet"
+        )
+    try:
+        document = container.strict_json(strings.get("document", ""))
+        return _model(document, arrays, {kind.__name__: kind for kind in estimators})
+    except RecursionError:
+        raise ValueError(f"{name} holds no model: its values are nested too deeply") from None
+    except ValueError as error:
+        raise ValueError(f"{name}, written by lazynet {by}, holds no model: {error}") from None
+
+
+def _version_of(name: str, strings: Mapping[str, str]) -> int:
+    version = strings.get("format_version", "")
+    if strings.get("format") != FORMAT or not (version.isascii() and version.isdecimal()):
+        raise ValueError(f"{name} does not say that it is the file of a lazynet model")
+    return int(version[:9])
+
+
+def _model(document: Any, arrays: container.Arrays, estimators: Mapping[str, type[Any]]) -> Any:
+    """A new model, made of a document whose every part has been checked."""
+    keys = {"class", "parameters", "coef", "intercept", "sparse_coef", "fitted", "training"}
+    if type(document) is not dict or set(document) != keys:
+        raise ValueError("the document does not have the parts of a model")
+    if type(document["class"]) is not str or document["class"] not in estimators:
+        raise ValueError(f"there is no estimator {document['class']!r}")
+    kind = estimators[document["class"]]
+    reader = Reader(arrays)
+    given = _by_name(document["parameters"], kind._kinds, "parameter", kind)
+    parameters = {name: spread(reader.value(node)) for name, node in given.items()}
+    if isinstance(parameters.get("random_state"), np.random.RandomState):
+        reader.given["random_state"] = parameters["random_state"]
+    rows, intercept = reader.value(document["coef"]), reader.value(document["intercept"])
+    sizes = _sizes(rows, intercept)
+    if type(document["sparse_coef"]) is not bool:
+        raise ValueError("sparse_coef must be true or false")
+    found: dict[str, Any] = {"_coefficients": rows, "_offsets": intercept}
+    if document["sparse_coef"]:
+        found["_sparse_coef"] = True
+    for part, table in (("fitted", "_saved"), ("training", "_saved_to_learn")):
+        checks = table_of(kind, table)
+        if part == "training" and document[part] is None:
+            continue
+        nodes = _by_name(document[part], checks, "attribute", kind)
+        found.update(_attributes(reader, kind, nodes, checks, sizes))
+    if found.get("n_features_in_") != sizes.n:
+        raise ValueError("n_features_in_ is not the number of weights in a row")
+    if "classes_" in table_of(kind, "_saved"):
+        _check_classes(found, sizes)
+    if (_ENGINES in found) != ("_storage" in found):
+        raise ValueError("the training state lacks engines")
+    if unused := sorted(set(arrays) - reader.used):
+        raise ValueError(f"nothing uses the array {unused[0]!r}")
+    if isinstance(rows, np.ndarray):
+        rows.flags.writeable = False
+    model = kind(**parameters)
+    vars(model).update(found)
+    return model
+
+
+def _by_name(nodes: Any, known: Iterable[str], what: str, kind: type[Any]) -> dict[str, Any]:
+    """The nodes by name; refuses names that the estimator does not know."""
+    if type(nodes) is not dict:
+        raise ValueError(f"there are no {what}s")
+    if unknown := sorted(set(nodes) - set(known)):
+        raise ValueError(
+            f"{kind.__name__} has no {what} {unknown[0]!r} here; a newer lazynet may have written "
+            f"the file"
+        )
+    return nodes
+
+
+def _sizes(rows: Any, intercept: Any) -> Sizes:
+    """The sizes of the model, from its weights."""
+    if not isinstance(rows, (np.ndarray, SparseRows)) or len(rows.shape) != 2:
+        raise ValueError("coef is no matrix")
+    if isinstance(rows, np.ndarray) and rows.dtype != np.float64:
+        raise ValueError(f"coef holds {rows.dtype} and not float64")
+    sizes = Sizes(*rows.shape)
+    if not sizes.k or not 0 < sizes.n <= N_FEATURES.most:
+        raise ValueError(f"no model has weights of the shape {rows.shape}")
+    right = isinstance(intercept, np.ndarray) and intercept.dtype == np.float64
+    if not right or intercept.shape != (sizes.k,):
+        raise ValueError("intercept does not have a number for every row of coef")
+    return sizes
+
+
+def _attributes(
+    reader: Reader,
+    kind: type[Any],
+    nodes: Mapping[str, Any],
+    checks: Mapping[str, Check],
+    sizes: Sizes,
+) -> dict[str, Any]:
+    """The attributes of these nodes; those that a model makes when they are asked for, not made."""
+    found: dict[str, Any] = {}
+    for name, node in nodes.items():
+        if name == _ENGINES:
+            if type(node) is not list:
+                raise ValueError("the engines are no list")
+            saved = [SavedEngine(reader, each, sizes.n, sizes.k) for each in node]
+            if sum(each.n_outputs for each in saved) != sizes.k:
+                raise ValueError("the engines have another number of outputs than the model")
+            found[name] = Later(SavedEngines(saved))
+            continue
+        value = reader.value(node)
+        if not checks[name](value, sizes):
+            raise ValueError(f"the attribute {name} is not as it must be")
+        waits = isinstance(getattr(kind, name, None), WhenAsked) and isinstance(
+            value, (Scattered, ScatteredUnits)
+        )
+        found[name] = Later(value) if waits else _whole(value)
+    return found
+
+
+def _whole(value: Any) -> Any:
+    return value.value() if isinstance(value, ScatteredUnits) else spread(value)
+
+
+def _check_classes(found: Mapping[str, Any], sizes: Sizes) -> None:
+    """Refuse classes that do not belong to the rows of weights."""
+    classes = found.get("classes_")
+    if classes is None:
+        raise ValueError("a classifier needs classes_")
+    one_of_two = sizes.k == 1 and found.get("_labels_given") is None
+    if len(classes) != (2 if one_of_two else sizes.k):
+        raise ValueError(f"{len(classes)} classes do not belong to {sizes.k} rows of weights")

@@ -1,0 +1,51 @@
+"""Streams: chunks of rows from files and iterators, in constant memory.
+
+A source has ``n_features``, ``n_labels``, ``facts()``, which takes a pass, and ``chunks(rows,
+epoch)``, which begins a pass and gives ``(X, y, weight)`` for ``rows`` rows at a time:
+
+- ``SvmlightFile`` and ``VWFile``: text of svmlight's and Vowpal Wabbit's form, packed or not
+- ``Arrays``: a CSR matrix in an ``.npz`` file or three ``.npy`` files, mapped into memory
+- ``RowsFile``: the form in which ``Cached`` and ``RowsWriter`` keep rows, mapped into memory
+- ``ParquetFile``: tables, where pyarrow is installed
+- ``Documents``: raw text through a vectorizer of scikit-learn
+- ``Chunks``: what a program of yours makes; ``as_source`` makes a source of whatever gives chunks
+
+Around a source: ``Cached`` parses once and reads a file of rows from then on, ``Shuffled`` changes
+the order within windows, ``Prefetched`` makes the next chunk in a thread.  Each row is the same in
+whatever chunks it comes.
+
+>>> from lazynet.streams import Chunks, Prefetched, Shuffled
+>>> source = Chunks([([[1.0, 0.0], [0.0, 2.0]], [1, 0])])
+>>> for X, y, weight in Prefetched(Shuffled(source, window=100, seed=1)).chunks(rows=2):
+...     print(X.toarray().tolist(), y, weight)
+[[1.0, 0.0], [0.0, 2.0]] [1. 0.] None
+"""
+
+from lazynet.streams.arrays import Arrays
+from lazynet.streams.cached import Cached
+from lazynet.streams.chunks import Chunk
+from lazynet.streams.documents import Documents
+from lazynet.streams.lines import SvmlightFile, VWFile
+from lazynet.streams.prefetched import Prefetched
+from lazynet.streams.rows_file import RowsFile, RowsWriter
+from lazynet.streams.shuffled import Shuffled
+from lazynet.streams.source import Chunks, Facts, Source, as_source
+from lazynet.streams.tables import ParquetFile
+
+__all__ = [
+    "Arrays",
+    "Cached",
+    "Chunk",
+    "Chunks",
+    "Documents",
+    "Facts",
+    "ParquetFile",
+    "Prefetched",
+    "RowsFile",
+    "RowsWriter",
+    "Shuffled",
+    "Source",
+    "SvmlightFile",
+    "VWFile",
+    "as_source",
+]

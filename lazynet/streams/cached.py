@@ -1,0 +1,100 @@
+"""What the first pass over a source has parsed, kept in a file for the others."""
+
+from __future__ import annotations
+
+import json
+import os
+from contextlib import closing
+
+from lazynet.streams.chunks import Passing, rechunked
+from lazynet.streams.rows_file import RowsFile, RowsWriter
+from lazynet.streams.source import Derived, Facts, Source
+
+
+class Cached(Derived):
+    """The rows of a source, which the first whole pass writes to a file and later passes read.
+
+    With ``path="auto"``, the file stands beside the first file of the source, under its name and
+    ``.rows``.  It is made again when a file of the source has another size or time of change, or
+    when the source has other parameters.
+
+    >>> import tempfile, pathlib
+    >>> from lazynet.streams.lines import SvmlightFile
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> text = pathlib.Path(folder.name, "words.svm")
+    >>> _ = text.write_text("1 1:2 3:0.5\\n-1 2:1\\n")
+    >>> source = Cached(SvmlightFile(text))
+    >>> for passes in range(2):
+    ...     print([chunk.X.data.tolist() for chunk in source.chunks()], source.is_complete())
+    [[2.0, 0.5, 1.0]] True
+    [[2.0, 0.5, 1.0]] True
+    >>> sorted(path.name for path in pathlib.Path(folder.name).iterdir())
+    ['words.svm', 'words.svm.rows']
+    >>> folder.cleanup()
+    """
+
+    def __init__(self, source: Source, path: str | os.PathLike[str] = "auto") -> None:
+        super().__init__(source)
+        identity = source.identity()
+        if identity is None:
+            raise ValueError(
+                "source must read files, so that a cache can be compared with them: "
+                "standard input, iterators and shuffled rows cannot be cached (write "
+                "Shuffled(Cached(source)))"
+            )
+        self.path = os.fspath(path)
+        if self.path == "auto":
+            self.path = identity["files"][0][0] + ".rows"
+        self._opened: RowsFile | None = None
+
+    def _file(self) -> RowsFile | None:
+        """The file, unless it is missing, damaged, or of other rows."""
+        # As JSON gives it back.
+        wanted = json.loads(json.dumps(self.source.identity()))
+        if self._opened is None:
+            try:
+                self._opened = RowsFile(self.path)
+            except (FileNotFoundError, ValueError):
+                return None
+        if self._opened.identity() != wanted:
+            self._opened = None
+        return self._opened
+
+    def is_complete(self) -> bool:
+        """Whether the file is there and holds the rows of the source as it is now."""
+        return self._file() is not None
+
+    def _find_features(self) -> int:
+        return (self._file() or self.source).n_features
+
+    def _find_labels(self) -> int | None:
+        return (self._file() or self.source).n_labels
+
+    def _find_facts(self) -> Facts:
+        return (self._file() or self.source).facts()
+
+    def _find_identity(self) -> None:
+        return None
+
+    def _written(self) -> Passing:
+        """The rows of the source, which are written to the file as they pass."""
+        source, identity = self.source, self.source.identity()
+        with (
+            RowsWriter(
+                self.path,
+                n_features=source.n_features,
+                n_labels=source.n_labels,
+                identity=identity,
+            ) as writer,
+            closing(source.chunks()) as chunks,
+        ):
+            for chunk in chunks:
+                writer.add(chunk)
+                yield chunk
+            # A file that has changed meanwhile gives no cache.
+            if source.identity() == identity:
+                writer.commit()
+
+    def _pass(self, rows: int, epoch: int) -> Passing:
+        file = self._file()
+        return file.chunks(rows) if file is not None else rechunked(self._written(), rows)

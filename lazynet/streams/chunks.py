@@ -1,0 +1,167 @@
+"""A chunk: some rows with their targets; chunks are joined, cut and reordered here."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+
+class Chunk(NamedTuple):
+    """Some rows: X in CSR form, y, and the weights of the rows or None.
+
+    y holds a number a row, or for several labels a CSR matrix with a 1 for each label of a row.
+
+    >>> chunk = Chunk(csr([0, 1], [3], [0.5], 4), np.array([1.0]), None)
+    >>> chunk.X.toarray(), chunk.y, chunk.weight
+    (array([[0. , 0. , 0. , 0.5]]), array([1.]), None)
+    """
+
+    X: sparse.csr_matrix
+    y: Any
+    weight: NDArray[np.float64] | None
+
+
+#: The chunks of one pass; ``close`` ends the pass.
+Passing = Generator[Chunk, None, None]
+
+
+def csr(indptr: Any, indices: Any, values: Any, n_columns: int) -> sparse.csr_matrix:
+    """A matrix around these arrays, which are copied only where their types do not fit.
+
+    The type of the indices follows from the number of columns, so that all chunks of a source have
+    the same one.
+
+    >>> csr([0, 0, 1], [2], [0.5], 3).toarray()
+    array([[0. , 0. , 0. ],
+           [0. , 0. , 0.5]])
+    """
+    kind = np.int32 if n_columns < 2**31 and len(indices) < 2**31 else np.int64
+    found = sparse.csr_matrix((len(indptr) - 1, n_columns), dtype=np.float64)
+    # One by one: the constructor would look through the indices for a smaller type.
+    found.data = np.asarray(values, dtype=np.float64)
+    found.indices = np.asarray(indices, dtype=kind)
+    found.indptr = np.asarray(indptr, dtype=kind)
+    return found
+
+
+def labels_matrix(ends: Any, codes: Any, n_labels: int) -> sparse.csr_matrix:
+    """The labels of rows as a matrix with a 1 for each; ``ends`` says where a row's labels end.
+
+    >>> labels_matrix([2, 2, 3], [1, 0, 2], 3).toarray()
+    array([[1, 1, 0],
+           [0, 0, 0],
+           [0, 0, 1]], dtype=int8)
+    """
+    found = sparse.csr_matrix((len(ends), n_labels), dtype=np.int8)
+    found.data = np.ones(len(codes), dtype=np.int8)
+    found.indices = np.asarray(codes, dtype=np.int64)
+    found.indptr = np.concatenate([np.zeros(1, np.int64), np.asarray(ends, dtype=np.int64)])
+    return found
+
+
+def part(chunk: Chunk, start: int, stop: int) -> Chunk:
+    """The rows from ``start`` to ``stop`` as a view."""
+    X, y, weight = chunk
+    if start == 0 and stop == X.shape[0]:
+        return chunk
+    return Chunk(
+        _rows(X, start, stop),
+        _rows(y, start, stop) if sparse.issparse(y) else y[start:stop],
+        None if weight is None else weight[start:stop],
+    )
+
+
+def _rows(matrix: sparse.csr_matrix, start: int, stop: int) -> sparse.csr_matrix:
+    """Some rows of a matrix that share its arrays."""
+    found = sparse.csr_matrix((stop - start, matrix.shape[1]), dtype=matrix.dtype)
+    first, last = int(matrix.indptr[start]), int(matrix.indptr[stop])
+    found.data, found.indices = matrix.data[first:last], matrix.indices[first:last]
+    found.indptr = matrix.indptr[start : stop + 1] - matrix.indptr[start]
+    return found
+
+
+def joined(chunks: Sequence[Chunk]) -> Chunk:
+    """The rows of all chunks, one after the other."""
+    if len(chunks) == 1:
+        return chunks[0]
+    ys = [chunk.y for chunk in chunks]
+    weights: NDArray[np.float64] | None = None
+    if any(chunk.weight is not None for chunk in chunks):
+        weights = np.concatenate(
+            [np.ones(c.X.shape[0]) if c.weight is None else c.weight for c in chunks]
+        )
+    return Chunk(
+        _stacked([chunk.X for chunk in chunks]),
+        _stacked(ys) if sparse.issparse(ys[0]) else np.concatenate(ys),
+        weights,
+    )
+
+
+def _stacked(matrices: Sequence[sparse.csr_matrix]) -> sparse.csr_matrix:
+    """Matrices below one another."""
+    found = sparse.csr_matrix(
+        (sum(m.shape[0] for m in matrices), matrices[0].shape[1]), dtype=matrices[0].dtype
+    )
+    found.data = np.concatenate([m.data for m in matrices])
+    found.indices = np.concatenate([m.indices for m in matrices])
+    starts = np.cumsum([0, *(len(m.data) for m in matrices)])
+    pointers = [m.indptr[1:] + start for m, start in zip(matrices, starts, strict=False)]
+    found.indptr = np.concatenate([matrices[0].indptr[:1], *pointers]).astype(found.indices.dtype)
+    return found
+
+
+def taken(chunk: Chunk, order: NDArray[np.int64]) -> Chunk:
+    """The rows in another order; what a row holds keeps its own order.
+
+    >>> chunk = Chunk(csr([0, 1, 3], [0, 2, 1], [1.0, 2.0, 3.0], 3), np.array([4.0, 5.0]), None)
+    >>> other = taken(chunk, np.array([1, 0]))
+    >>> other.X.indices, other.X.data, other.y
+    (array([2, 1, 0], dtype=int32), array([2., 3., 1.]), array([5., 4.]))
+    """
+    X, y, weight = chunk
+    return Chunk(
+        _taken(X, order),
+        _taken(y, order) if sparse.issparse(y) else y[order],
+        None if weight is None else weight[order],
+    )
+
+
+def _taken(matrix: sparse.csr_matrix, order: NDArray[np.int64]) -> sparse.csr_matrix:
+    lengths = np.diff(matrix.indptr)[order]
+    ends = np.cumsum(lengths, dtype=np.int64)
+    places = np.arange(ends[-1] if len(ends) else 0)
+    places += np.repeat(matrix.indptr[order] - (ends - lengths), lengths)
+    found = sparse.csr_matrix((len(order), matrix.shape[1]), dtype=matrix.dtype)
+    found.data, found.indices = matrix.data[places], matrix.indices[places]
+    found.indptr = np.concatenate([np.zeros(1, np.int64), ends]).astype(matrix.indptr.dtype)
+    return found
+
+
+def rechunked(chunks: Iterable[Chunk], rows: int) -> Passing:
+    """The same rows in the same order, ``rows`` at a time; the last chunk may have fewer.
+
+    >>> chunk = Chunk(csr([0, 0, 0, 0], [], [], 1), np.array([1.0, 2.0, 3.0]), None)
+    >>> [found.y.tolist() for found in rechunked([chunk, chunk], 2)]
+    [[1.0, 2.0], [3.0, 1.0], [2.0, 3.0]]
+    """
+    waiting: list[Chunk] = []
+    n_waiting = 0
+    try:
+        for chunk in chunks:
+            start, stop = 0, chunk.X.shape[0]
+            while stop - start >= rows - n_waiting:
+                end = start + rows - n_waiting
+                yield joined([*waiting, part(chunk, start, end)])
+                waiting, n_waiting, start = [], 0, end
+            if stop > start:
+                waiting.append(part(chunk, start, stop))
+                n_waiting += stop - start
+        if waiting:
+            yield joined(waiting)
+    finally:
+        if isinstance(chunks, Generator):
+            chunks.close()

@@ -1,0 +1,111 @@
+"""Files by their names: plain, packed, several, from a pattern, or from standard input."""
+
+from __future__ import annotations
+
+import bz2
+import glob
+import gzip
+import lzma
+import os
+import sys
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from importlib import import_module
+from pathlib import Path
+from typing import IO, Any
+
+#: The name of standard input.
+STDIN = "-"
+
+Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
+
+
+def files_of(paths: Paths) -> list[str]:
+    """The files of one name, of a pattern such as ``part-*.svm.gz``, or of several of them.
+
+    A pattern gives its files in the order of their names.
+    """
+    given = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
+    found: list[str] = []
+    for path in given:
+        if not isinstance(path, (str, os.PathLike)):
+            raise TypeError(f"paths must hold names of files, got {path!r}")
+        name = os.fspath(path)
+        if name == STDIN or os.path.isfile(name):
+            found.append(name)
+        elif glob.has_magic(name):
+            matches = sorted(match for match in glob.glob(name) if os.path.isfile(match))
+            if not matches:
+                raise FileNotFoundError(f"paths: no file matches {name!r}")
+            found += matches
+        elif os.path.isdir(name):
+            raise IsADirectoryError(f"paths: {name!r} is a folder; give {name + '/*'!r}")
+        elif os.path.exists(name):
+            found.append(name)  # a pipe
+        else:
+            raise FileNotFoundError(f"paths: there is no file {name!r}")
+    if not found:
+        raise ValueError("paths must name at least one file")
+    return found
+
+
+def identity_of(path: str) -> list[Any] | None:
+    """Name, size and time of change of a file; None for what is no file."""
+    if path == STDIN or not os.path.isfile(path):
+        return None
+    status = os.stat(path)
+    return [str(Path(path).resolve()), status.st_size, status.st_mtime_ns]
+
+
+def _zstandard(path: str) -> Any:
+    """A reader of Zstandard's files, from Python 3.14 or from the package zstandard."""
+    try:
+        return import_module("compression.zstd").open(path, "rb")
+    except ImportError:
+        pass
+    try:
+        return import_module("zstandard").open(path, "rb")
+    except ImportError:
+        raise ValueError(
+            f"{path} is packed by Zstandard, which needs: pip install zstandard"
+        ) from None
+
+
+def _plain(path: str) -> Any:
+    return open(path, "rb", buffering=0)
+
+
+#: How a file is opened, by the end of its name.
+_OPENERS: dict[str, Any] = {
+    ".gz": gzip.open,
+    ".bz2": bz2.open,
+    ".xz": lzma.open,
+    ".zst": _zstandard,
+}
+
+
+@contextmanager
+def opened(path: str) -> Iterator[IO[bytes]]:
+    """A file to read bytes from, unpacked if its name ends in .gz, .zst, .bz2 or .xz."""
+    if path == STDIN:
+        yield sys.stdin.buffer
+        return
+    with _OPENERS.get(os.path.splitext(path)[1], _plain)(path) as file:
+        yield file
+
+
+def read(file: IO[bytes], path: str, size: int) -> bytes:
+    """At most ``size`` bytes, at least one before the end; an error names a damaged file."""
+    try:
+        return file.read(size) or b""
+    except (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile) as error:
+        raise ValueError(f"{path}: the packed file is damaged or cut short: {error}") from error
+    except OSError as error:
+        if error.errno is not None:  # a failure of the disk, which says what it is
+            raise
+        raise ValueError(f"{path}: the packed file is damaged or cut short: {error}") from error
+    except Exception as error:
+        if type(error).__name__ != "ZstdError":
+            raise
+        raise ValueError(f"{path}: the packed file is damaged or cut short: {error}") from error

@@ -1,0 +1,219 @@
+"""A file of rows that is read by mapping it into memory.
+
+    magic | arrays of block 0 | arrays of block 1 | ... | contents, as JSON | end
+
+An array begins at a multiple of 64 bytes, in little-endian order.  A block is some rows: ``indptr``
+and ``indices`` as int32 or int64, ``values`` (left out if all are 1, float32 if this loses nothing,
+else float64), ``labels`` as float64 or, for several labels, ``label_ends`` and ``label_codes``, and
+``weights``.  The contents say where the arrays are, with a checksum of each block; the end says
+where the contents are, with their checksum.  The file gets its name when it is complete.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import secrets
+import struct
+import zlib
+from dataclasses import asdict
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from lazynet.streams.chunks import Chunk, Passing, csr, labels_matrix, rechunked
+from lazynet.streams.source import Facts, Source, Tally
+
+_MAGIC = b"lazynet rows 1\n\0"
+_END = struct.Struct("<QQI12s")
+_ENDING = b"lazynet end\n"
+_LINE = 64
+_TYPES = {"<i4", "<i8", "<f4", "<f8"}
+
+
+class RowsWriter:
+    """Writes chunks to a file that gets its name when all of them are there.
+
+    >>> import tempfile
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> path = Path(folder.name, "words.rows")
+    >>> with RowsWriter(path, n_features=2, n_labels=None) as writer:
+    ...     writer.add(Chunk(csr([0, 1], [1], [0.5], 2), np.array([1.0]), None))
+    ...     writer.commit()
+    >>> RowsFile(path).facts().n_rows
+    1
+    >>> folder.cleanup()
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        n_features: int,
+        n_labels: int | None,
+        identity: dict[str, Any] | None = None,
+    ) -> None:
+        self.path = Path(path)
+        self.n_features, self.n_labels, self.identity = n_features, n_labels, identity
+        self.tally, self.blocks = Tally(), list[dict[str, Any]]()
+        # In the folder of the file, so that the name can be given to it in one step.
+        self.draft = self.path.with_name(f".{self.path.name}.{secrets.token_hex(6)}.part")
+
+    def __enter__(self) -> Self:
+        self.file = open(self.draft, "xb")
+        self.file.write(_MAGIC)
+        return self
+
+    def add(self, chunk: Chunk) -> None:
+        """Write some rows."""
+        self.tally.add(chunk)
+        self._pad()
+        block: dict[str, Any] = {"rows": chunk.X.shape[0], "start": self.file.tell(), "arrays": {}}
+        check = 0
+        for name, array in _arrays_of(chunk).items():
+            check = zlib.crc32(self._pad(), check)
+            code = array.dtype.newbyteorder("<").str
+            block["arrays"][name] = [self.file.tell(), code, len(array)]
+            written = np.ascontiguousarray(array, dtype=code).view(np.uint8).data
+            self.file.write(written)
+            check = zlib.crc32(written, check)
+        self.blocks.append({**block, "stop": self.file.tell(), "check": check})
+
+    def _pad(self) -> bytes:
+        """Go on to the next place where an array may begin."""
+        zeros = bytes(-self.file.tell() % _LINE)
+        self.file.write(zeros)
+        return zeros
+
+    def commit(self) -> None:
+        """The file is complete, and gets its name."""
+        contents = {
+            "facts": asdict(self.tally.facts(self.n_features, self.n_labels)),
+            "identity": self.identity,
+            "blocks": self.blocks,
+        }
+        text = json.dumps(contents).encode()
+        at = self.file.tell()
+        self.file.write(text)
+        self.file.write(_END.pack(at, len(text), zlib.crc32(text), _ENDING))
+        self.file.flush()
+        os.fsync(self.file.fileno())
+        self.file.close()
+        os.replace(self.draft, self.path)
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.file.close()
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(self.draft)
+
+
+def _arrays_of(chunk: Chunk) -> dict[str, NDArray[Any]]:
+    """What is written of a chunk, by name."""
+    X, y, weight = chunk
+    found = {"indptr": X.indptr, "indices": X.indices}
+    if not (X.data == 1.0).all():
+        with np.errstate(over="ignore", under="ignore"):
+            narrow = X.data.astype(np.float32)
+        found["values"] = narrow if (narrow == X.data).all() else X.data
+    if sparse.issparse(y):
+        found["label_ends"], found["label_codes"] = y.indptr[1:], y.indices
+    else:
+        found["labels"] = y
+    if weight is not None:
+        found["weights"] = weight
+    return found
+
+
+class RowsFile(Source):
+    """The rows of a file that ``RowsWriter`` or ``Cached`` has written, mapped into memory.
+
+    The checksum of a block is compared when the block is read for the first time.
+
+    >>> import tempfile
+    >>> with tempfile.NamedTemporaryFile(suffix=".rows") as file:
+    ...     RowsFile(file.name)  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ValueError: ...rows: the file does not hold rows of lazynet, or its end is missing
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = os.fspath(path)
+        # The mapping stays: another file that gets the name later changes nothing here.
+        mapped = np.zeros(0, dtype=np.uint8)
+        if os.path.getsize(self.path):
+            mapped = np.asarray(np.memmap(self.path, dtype=np.uint8, mode="r"))
+        at, length, check, ending = 0, 0, 0, b""
+        if mapped[: len(_MAGIC)].tobytes() == _MAGIC and len(mapped) >= len(_MAGIC) + _END.size:
+            at, length, check, ending = _END.unpack(mapped[-_END.size :].tobytes())
+        if ending != _ENDING or at + length + _END.size != len(mapped):
+            raise self._damaged("the file does not hold rows of lazynet, or its end is missing")
+        text = mapped[at : at + length].tobytes()
+        if zlib.crc32(text) != check:
+            raise self._damaged("the contents are damaged")
+        self._mapped = mapped
+        contents = json.loads(text)
+        facts = contents["facts"]
+        facts["classes"] = None if facts["classes"] is None else tuple(facts["classes"])
+        self._facts: Facts | None = Facts(**facts)
+        self._identity: dict[str, Any] | None = contents["identity"]
+        self._blocks: list[dict[str, Any]] = contents["blocks"]
+        self._sound: set[int] = set()
+
+    def _damaged(self, what: str) -> ValueError:
+        return ValueError(f"{self.path}: {what}")
+
+    def _find_facts(self) -> Facts:
+        assert self._facts is not None
+        return self._facts
+
+    def _find_features(self) -> int:
+        return self.facts().n_features
+
+    def _find_labels(self) -> int | None:
+        return self.facts().n_labels
+
+    def _find_identity(self) -> dict[str, Any] | None:
+        return self._identity
+
+    def _read(self, number: int) -> Chunk:
+        """One block of the file."""
+        block, mapped = self._blocks[number], self._mapped
+        if number not in self._sound:
+            if zlib.crc32(mapped[block["start"] : block["stop"]].data) != block["check"]:
+                raise self._damaged(
+                    f"block {number} is damaged; delete the file, and it is made again"
+                )
+            self._sound.add(number)
+        arrays: dict[str, NDArray[Any]] = {}
+        for name, (start, code, length) in block["arrays"].items():
+            if code not in _TYPES:
+                raise self._damaged(f"block {number} holds numbers of an unknown type")
+            kind = np.dtype(code)
+            arrays[name] = mapped[start : start + length * kind.itemsize].view(kind)
+        rows, indices = block["rows"], arrays["indices"]
+        X = csr(
+            arrays["indptr"],
+            indices,
+            arrays.get("values", np.ones(0 if "values" in arrays else len(indices))),
+            self.n_features,
+        )
+        y: Any = arrays.get("labels")
+        if y is None:
+            y = labels_matrix(arrays["label_ends"], arrays["label_codes"], self.n_labels or 1)
+        weights = arrays.get("weights")
+        if X.shape[0] != rows or len(X.data) != len(indices) or y.shape[0] != rows:
+            raise self._damaged(f"block {number} is damaged; delete the file, and it is made again")
+        return Chunk(X, y, weights)
+
+    def _pass(self, rows: int, epoch: int) -> Passing:
+        return rechunked(map(self._read, range(len(self._blocks))), rows)

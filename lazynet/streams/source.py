@@ -1,0 +1,256 @@
+"""A source: chunks of rows that can be read again and again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from lazynet.data import checked_csr
+from lazynet.params import check_array, check_integer, shown
+from lazynet.streams.chunks import Chunk, Passing, labels_matrix, rechunked
+
+#: Rows of a chunk unless told otherwise.
+ROWS = 8192
+#: More different labels than this are numbers and no classes.
+MOST_CLASSES = 10_000
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What a pass over a source finds out.
+
+    >>> Facts(n_rows=2, n_values=3, n_features=10, n_labels=None, classes=(-1.0, 1.0)).n_rows
+    2
+    """
+
+    n_rows: int
+    n_values: int
+    n_features: int
+    n_labels: int | None
+    #: every label that occurs, in order; None for several labels a row, and for very many labels
+    classes: tuple[float, ...] | None
+
+
+class Tally:
+    """Counts the rows of chunks as they pass."""
+
+    def __init__(self) -> None:
+        self.n_rows = self.n_values = 0
+        self.classes: set[float] | None = set()
+
+    def add(self, chunk: Chunk) -> None:
+        """Count the rows of a chunk."""
+        self.n_rows += chunk.X.shape[0]
+        self.n_values += len(chunk.X.data)
+        if self.classes is not None:
+            if sparse.issparse(chunk.y):
+                self.classes = None
+            else:
+                self.classes.update(np.unique(chunk.y).tolist())
+                if len(self.classes) > MOST_CLASSES:
+                    self.classes = None
+
+    def facts(self, n_features: int, n_labels: int | None) -> Facts:
+        """What has been counted."""
+        classes = None if self.classes is None else tuple(sorted(self.classes))
+        return Facts(self.n_rows, self.n_values, n_features, n_labels, classes)
+
+
+class Source:
+    """The base of all sources.
+
+    ``chunks`` reads the source from its beginning.  Its rows are the same in whatever chunks they
+    come, and in the same order for the same ``epoch``.  A source of your own is a subclass with
+    ``_pass`` and ``_find_features``; often ``Chunks`` is enough.
+
+    >>> source = as_source([([[1.0, 0.0], [0.0, 2.0], [3.0, 0.0]], [0, 1, 1])])
+    >>> [chunk.y.tolist() for chunk in source.chunks(rows=2)]
+    [[0.0, 1.0], [1.0]]
+    >>> source.n_features, source.n_labels, source.identity()
+    (2, None, None)
+    >>> source.facts()
+    Facts(n_rows=3, n_values=3, n_features=2, n_labels=None, classes=(0.0, 1.0))
+    """
+
+    _facts: Facts | None = None
+
+    @property
+    def n_features(self) -> int:
+        """The number of columns of X; some sources take a pass to find it, once."""
+        return self._find_features()
+
+    @property
+    def n_labels(self) -> int | None:
+        """The number of columns of y for several labels a row; None where y has a number a row."""
+        return self._find_labels()
+
+    def chunks(self, rows: int = ROWS, epoch: int = 0) -> Passing:
+        """X, y and weights of ``rows`` rows at a time; the last chunk may have fewer."""
+        return self._pass(check_integer("rows", rows, 1), check_integer("epoch", epoch, 0))
+
+    def facts(self) -> Facts:
+        """What a pass over the source finds out; the pass is made once."""
+        if self._facts is None:
+            self._facts = self._find_facts()
+        return self._facts
+
+    def identity(self) -> dict[str, Any] | None:
+        """What decides which rows come, for a cache to compare; None where nobody can know."""
+        return self._find_identity()
+
+    # --- what a kind of source says of itself ---
+
+    def _pass(self, rows: int, epoch: int) -> Passing:
+        raise NotImplementedError
+
+    def _find_features(self) -> int:
+        raise NotImplementedError
+
+    def _find_labels(self) -> int | None:
+        return None
+
+    def _find_facts(self) -> Facts:
+        tally = Tally()
+        for chunk in self.chunks():
+            tally.add(chunk)
+        return tally.facts(self.n_features, self.n_labels)
+
+    def _find_identity(self) -> dict[str, Any] | None:
+        return None
+
+
+class Derived(Source):
+    """A source of the rows of another source."""
+
+    def __init__(self, source: Source) -> None:
+        if not isinstance(source, Source):
+            raise TypeError(f"source must be a source of chunks, got {shown(source)}")
+        self.source = source
+
+    def _find_features(self) -> int:
+        return self.source.n_features
+
+    def _find_labels(self) -> int | None:
+        return self.source.n_labels
+
+    def _find_facts(self) -> Facts:
+        return self.source.facts()
+
+
+class Chunks(Source):
+    """Chunks that a program of yours makes: a callable, a sequence or an iterator of them.
+
+    A chunk is ``(X, y)`` or ``(X, y, weights)``.  A callable is called for every pass and returns
+    the chunks of the pass; an iterator serves for one pass.
+
+    >>> def passes():
+    ...     yield [[1.0, 0.0], [0.0, 2.0]], [0, 1]
+    ...     yield [[3.0, 0.0]], [1], [0.5]
+    >>> source = Chunks(passes)
+    >>> [chunk.y.tolist() for chunk in source.chunks(rows=2)], source.n_features
+    ([[0.0, 1.0], [1.0]], 2)
+    """
+
+    def __init__(self, chunks: Callable[[], Iterable[Any]] | Iterable[Any]) -> None:
+        if not callable(chunks) and not hasattr(chunks, "__iter__"):
+            raise TypeError(
+                "chunks must be a callable or an iterable that gives (X, y) or (X, y, weights), "
+                f"got {shown(chunks)}"
+            )
+        self.given = chunks
+        self._once = hasattr(chunks, "__next__")
+        self._begun = False
+        self._first: Chunk | None = None
+
+    def _open(self) -> Iterator[Any]:
+        if self._once:
+            if self._begun:
+                raise ValueError(
+                    "chunks is an iterator, which serves for one pass: for several passes give a "
+                    "callable that returns a new one"
+                )
+            self._begun = True
+        return iter(self.given() if callable(self.given) else self.given)
+
+    def _shape(self) -> Chunk:
+        """The first chunk, from which the numbers of columns are known."""
+        if self._first is None:
+            opened = self._open()
+            for given in opened:
+                self._first = _checked(given, 0, None)
+                break
+            else:
+                raise ValueError("chunks must give at least one chunk")
+            if self._once:
+                # The chunk is read once more by the pass.
+                self.given, self._begun = chain([given], opened), False
+            elif hasattr(opened, "close"):
+                opened.close()
+        return self._first
+
+    def _find_features(self) -> int:
+        return int(self._shape().X.shape[1])
+
+    def _find_labels(self) -> int | None:
+        y = self._shape().y
+        return int(y.shape[1]) if sparse.issparse(y) else None
+
+    def _pass(self, rows: int, epoch: int) -> Passing:
+        first = self._shape()
+        return rechunked(
+            (_checked(given, number, first) for number, given in enumerate(self._open())), rows
+        )
+
+
+def _checked(given: Any, number: int, first: Chunk | None) -> Chunk:
+    """A chunk as a user gives it, in the form of all chunks; an error tells its number."""
+    if not isinstance(given, tuple) or len(given) not in (2, 3):
+        raise TypeError(
+            f"chunk {number} must be (X, y) or (X, y, weights), got {shown(given):.200}"
+        )
+    X = given[0]
+    if sparse.issparse(X):
+        X = checked_csr(X)
+    else:
+        X = sparse.csr_matrix(check_array(f"X of chunk {number}", "must hold numbers", X))
+    X.data = np.asarray(X.data, dtype=np.float64)
+    y: Any
+    if sparse.issparse(given[1]) or np.ndim(given[1]) == 2:
+        matrix = sparse.csr_matrix(given[1])
+        y = labels_matrix(matrix.indptr[1:], matrix.indices, matrix.shape[1])
+    else:
+        y = check_array(f"y of chunk {number}", "must hold numbers", given[1], masks=True)
+    weight = given[2] if len(given) == 3 else None
+    if weight is not None:
+        weight = check_array(f"weights of chunk {number}", "must hold numbers", weight)
+    for name, rows in (("y", y), ("weights", weight)):
+        if rows is not None and rows.shape[0] != X.shape[0]:
+            raise ValueError(
+                f"chunk {number}: {name} must have {X.shape[0]} rows, as X has, got {rows.shape[0]}"
+            )
+    chunk = Chunk(X, y, weight)
+    if first is not None and (columns := _columns(chunk)) != _columns(first):
+        raise ValueError(
+            f"chunk {number} must have as many columns of X and of y as the first chunk, "
+            f"{_columns(first)}, got {columns}"
+        )
+    return chunk
+
+
+def _columns(chunk: Chunk) -> tuple[int, int | None]:
+    """How many columns X has, and how many y has for several labels."""
+    return int(chunk.X.shape[1]), int(chunk.y.shape[1]) if sparse.issparse(chunk.y) else None
+
+
+def as_source(given: Any) -> Source:
+    """A source, or what gives chunks as a source.
+
+    >>> as_source([([[1.0]], [1])]).n_features
+    1
+    """
+    return given if isinstance(given, Source) else Chunks(given)

@@ -1,0 +1,588 @@
+"""The compiled parser gives the rows of the plain one, and refuses text at the same place."""
+
+import math
+import random
+import re
+import struct
+from fractions import Fraction
+from io import BytesIO
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+from sklearn.datasets import dump_svmlight_file, load_svmlight_file
+from support.damage import damaged
+
+from lazynet.kernels.parser import Parser, murmur
+from lazynet.reference.parser import BadLine, PlainParser, Row
+from lazynet.reference.parser import murmur as plain_murmur
+
+# --- both parsers, in one form ------------------------------------------------------------------
+
+
+def rows_of(taken, several):
+    """The rows that the compiled parser gives, as the plain parser writes them."""
+    indptr, indices, values, labels, importances = taken
+    assert indptr[0] == 0
+    assert indptr[-1] == len(indices) == len(values)
+    found = []
+    for i in range(len(indptr) - 1):
+        part = slice(indptr[i], indptr[i + 1])
+        entries = dict(zip(indices[part].tolist(), values[part].tolist(), strict=True))
+        assert len(entries) == indptr[i + 1] - indptr[i]
+        if several:
+            ends, codes = labels
+            label = codes[ends[i - 1] if i else 0 : ends[i]].tolist()
+        else:
+            label = float(labels[i])
+        found.append(Row(label, 1.0 if importances is None else float(importances[i]), entries))
+    return found
+
+
+def compiled(text, sizes=(), most_rows=2**40, **options):
+    """Rows, or the line and column of the error; the text comes in pieces of these sizes."""
+    parser, found, rest, at = Parser(**options), [], b"", 0
+    parser.begin("words.txt")
+    sizes = [*sizes, len(text) + 1]
+    try:
+        for size in sizes:
+            piece, at = text[at : at + size], at + size
+            last = at >= len(text)
+            buffer, start = rest + piece, 0
+            while True:
+                before, start = start, parser.parse(buffer, start, last, most_rows)
+                if parser.n_rows < most_rows:
+                    break
+                found += rows_of(parser.take(), options.get("several", False))
+                assert start > before
+            rest = buffer[start:]
+            if last:
+                break
+        assert rest == b""
+    except ValueError as error:
+        words = str(error).split(": expected ")[0].split()
+        assert words[:2] == ["words.txt:", "line"]
+        return int(words[2].rstrip(",")), int(words[4])
+    return found + rows_of(parser.take(), options.get("several", False))
+
+
+def plain(text, kind=PlainParser, **options):
+    """Rows of the plain parser, or the line and column of the error."""
+    try:
+        return kind(**options).rows(text)
+    except BadLine as error:
+        return error.line, error.column
+
+
+def ordered(found):
+    """Rows with the order of their entries, which dicts do not compare, and the sign of zeros."""
+    if isinstance(found, tuple):
+        return found
+    return [
+        (row.label, row.importance, [(j, v, math.copysign(1, v)) for j, v in row.entries.items()])
+        for row in found
+    ]
+
+
+def assert_equal(text, sizes=(), most_rows=2**40, kind=PlainParser, **options):
+    """Both parsers give the same rows or the same place of an error."""
+    assert ordered(compiled(text, sizes, most_rows, **options)) == ordered(
+        plain(text, kind, **options)
+    )
+
+
+# --- text that means something ------------------------------------------------------------------
+
+SPACES = st.sampled_from([" ", " ", " ", "  ", "\t", " \t"])
+ENDS = st.sampled_from(["\n", "\n", "\n", "\r\n", " \n", "\n\n", " # words: 1:2\n"])
+NUMBERS = st.one_of(
+    st.floats(allow_nan=False, allow_infinity=False).map(repr),
+    st.integers(0, 30).map(str),
+    st.integers(-(10**25), 10**25).map(str),
+    st.sampled_from(["1", "-1", "+1", ".5", "1.", "1e2", "-0", "0e0", "1E-3", "0.1", "00.10"]),
+    st.tuples(st.integers(0, 10**30), st.integers(0, 10**30), st.integers(-330, 250)).map(
+        lambda parts: "{}.{}e{}".format(*parts)
+    ),
+)
+SMALL_NUMBERS = NUMBERS.filter(lambda text: abs(float(text)) < 1e100)
+NAMES = st.text("ab1é0\x01'#-", min_size=1, max_size=6)
+
+
+@st.composite
+def svmlight_texts(draw, several=False, base=0):
+    """Sound lines of svmlight's form."""
+    lines = []
+    for _ in range(draw(st.integers(0, 6))):
+        if several:
+            label = ",".join(map(str, draw(st.lists(st.integers(0, 9), max_size=3, unique=True))))
+        else:
+            label = draw(NUMBERS)
+        parts = [label] + (["qid:7"] if draw(st.integers(0, 9)) == 0 else [])
+        columns = draw(st.lists(st.integers(base, base + 12), max_size=8))
+        if several and not label and not columns:
+            parts.append("3:1")
+        parts += [f"{column}:{draw(SMALL_NUMBERS)}" for column in columns]
+        lines.append(draw(SPACES).join(parts) + draw(ENDS))
+    text = "".join(lines)
+    return (text.rstrip("\n") if draw(st.booleans()) else text).encode()
+
+
+#: Numbers that Vowpal Wabbit reads with few digits lost: its float32 of 0.875 is 0.87499994.
+EASY_NUMBERS = st.sampled_from(["1", "-1", "2.5", "-0.25", "7", "0.875", "1e2", "12"])
+
+
+@st.composite
+def vowpal_texts(draw, several=False, numbers=NUMBERS, small=SMALL_NUMBERS):
+    """Sound lines of Vowpal Wabbit's form."""
+    lines = []
+    for _ in range(draw(st.integers(0, 5))):
+        label = draw(numbers) if not several else ",".join(
+            map(str, draw(st.lists(st.integers(0, 9), min_size=1, max_size=3, unique=True)))
+        )  # fmt: skip
+        head = label + draw(st.sampled_from([" ", " 2 ", " 0.5 'tag ", " tag", " 'tag", "  1 tag"]))
+        spaces = []
+        for _ in range(draw(st.integers(1, 3))):
+            name = draw(st.one_of(st.just(""), NAMES, NAMES.map(lambda name: name + ":0.5")))
+            features = draw(
+                st.lists(
+                    st.one_of(
+                        NAMES,
+                        st.tuples(NAMES, small).map(":".join),
+                        small.map(lambda number: ":" + number),
+                        st.just("a:0"),
+                    ),
+                    max_size=6,
+                )
+            )
+            spaces.append("|" + " ".join([name, *features]) + draw(st.sampled_from(["", " "])))
+        lines.append(head + "".join(spaces))
+    return "\n".join(lines + [""] * draw(st.integers(0, 2))).encode()
+
+
+CUTS = st.lists(st.integers(0, 25), max_size=12)
+MOST = st.sampled_from([1, 2, 3, 2**40])
+#: Bytes that mean something to one of the forms, and a few that do not.
+TELLING = st.lists(
+    st.sampled_from(
+        [
+            b"0",
+            b"1",
+            b"7",
+            b"-",
+            b"+",
+            b".",
+            b"e",
+            b"E",
+            b":",
+            b",",
+            b" ",
+            b"\t",
+            b"\n",
+            b"\r",
+            b"|",
+            b"#",
+            b"'",
+            b"q",
+            b"qid:",
+            b"a",
+            b"\x00",
+            b"\xff",
+            b"1 ",
+            b"1:1 ",
+            b" |f a:2",
+            b"nan",
+            b"inf",
+            b"99999999999999999999",
+            b"1e308",
+        ]
+    ),
+    max_size=14,
+).map(b"".join)
+FORMS = [
+    dict(vowpal=vowpal, several=several, base=base)
+    for vowpal in (False, True)
+    for several in (False, True)
+    for base in (0, 1)
+    if not (vowpal and base)
+]
+
+
+def texts(form):
+    """Sound text of a form."""
+    if form["vowpal"]:
+        return vowpal_texts(several=form["several"])
+    return svmlight_texts(several=form["several"], base=form["base"])
+
+
+# --- the properties -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("form", FORMS, ids=str)
+@given(data=st.data())
+def test_sound_text_gives_the_same_rows(form, data):
+    """However the text is cut into buffers, and rows into chunks."""
+    text = data.draw(texts(form))
+    if not form["vowpal"]:
+        form = {**form, "n_columns": 13}
+    assert isinstance(plain(text, **form), list)
+    assert_equal(text, data.draw(CUTS), data.draw(MOST), **form)
+
+
+@pytest.mark.parametrize("form", FORMS, ids=str)
+@given(text=TELLING, sizes=CUTS, most=MOST)
+def test_any_bytes_are_refused_at_the_same_place(form, text, sizes, most):
+    """Or read alike."""
+    assert_equal(text, sizes, most, n_columns=9, n_labels=8, bits=5, **form)
+
+
+@pytest.mark.parametrize("form", FORMS, ids=str)
+@given(data=st.data(), seed=st.integers(0, 2**32))
+def test_damaged_text_is_refused_at_the_same_place(form, data, seed):
+    """Sound text that has suffered."""
+    text = damaged(data.draw(texts(form)), random.Random(seed))
+    assert_equal(text[:4000], data.draw(CUTS), data.draw(MOST), n_labels=9, **form)
+
+
+# --- numbers ------------------------------------------------------------------------------------
+
+
+def value_of(text):
+    """The compiled parser's reading of a number."""
+    parser = Parser()
+    parser.parse(b"1 0:" + text.encode(), 0, True, 1)
+    return float(parser.take()[2][0])
+
+
+def bits(number):
+    """The bits of a double."""
+    return struct.pack("d", number)
+
+
+@given(number=st.floats(allow_nan=False, allow_infinity=False), digits=st.integers(0, 30))
+def test_numbers_have_the_bits_of_pythons_float(number, digits):
+    """With too many digits and with too few."""
+    for text in (repr(number), f"{number:.{digits}e}", f"{number:.{digits}f}"):
+        if not math.isinf(float(text)):
+            assert bits(value_of(text)) == bits(float(text))
+
+
+@given(number=st.floats(0, 1e308), zeros=st.integers(0, 900), kind=st.integers(0, 2))
+def test_middles_of_two_doubles_are_rounded_right(number, zeros, kind):
+    """Exactly in the middle, and a last digit above or below it."""
+    middle = (Fraction(number) + Fraction(math.nextafter(number, math.inf))) / 2
+    power = middle.denominator.bit_length() - 1
+    digits = middle.numerator * 5**power
+    text = [
+        f"{digits}e-{power}",
+        f"{digits}{'0' * zeros}1e-{power + zeros + 1}",
+        f"{digits - 1}{'9' * zeros}e-{power + zeros}",
+    ][kind]
+    assert bits(value_of(text)) == bits(float(text))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "5e-324",
+        "2.4703282292062327e-324",
+        "2.4703282292062328e-324",
+        "1.7976931348623158e308",
+        "0e99999999999999999999",
+        "0." + "0" * 400 + "1e100",
+        "1" + "0" * 400 + "e-300",
+        "9007199254740993",
+        "9007199254740992.999999999999999999999",
+        "123456789012345678901234567890",
+    ],
+)
+def test_numbers_at_the_ends(text):
+    """The least and the greatest doubles, and long ways to write ordinary ones."""
+    assert bits(value_of(text)) == bits(float(text))
+
+
+@pytest.mark.parametrize("text", ["nan", "inf", "-inf", "1e309", "1.7976931348623159e308", "1_0",
+                                  "0x1", "", "1e", "--1", "infinity", "1d3"])  # fmt: skip
+def test_what_is_no_finite_number_is_refused(text):
+    """Words that Python's float takes, too."""
+    with pytest.raises(ValueError, match=r"text: line 1, column \d+: expected"):
+        value_of(text)
+
+
+# --- messages -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "message"),
+    [
+        (
+            b"1 1:2\n1 0:3\n",
+            dict(base=1),
+            "line 2, column 3: expected a column from 1 on (zero_based=True takes 0), found '0:3'",
+        ),
+        (b"1 -1:2", {}, "line 1, column 3: expected a column that is not negative, found '-1:2'"),
+        (
+            b"1 9:2",
+            dict(n_columns=9),
+            "line 1, column 3: expected a column from 0 to 8, found '9:2'",
+        ),
+        (b"1 2:nan", {}, "line 1, column 5: expected a finite number such as 0.5, found 'nan'"),
+        (
+            b"# a\n\n1 2:",
+            {},
+            "line 3, column 5: expected a finite number such as 0.5, found the end of the line",
+        ),
+        (b"1,2 3:1", {}, "line 1, column 2: expected a space or the end of the line, found ',2'"),
+        (b"1 3 :1", {}, "line 1, column 4: expected ':' behind the column, found a space"),
+        (
+            b"1,3,1 0:1",
+            dict(several=True),
+            "line 1, column 5: expected a label that the row does not have yet, found '1'",
+        ),
+        (
+            b"7 0:1",
+            dict(several=True, n_labels=7),
+            "line 1, column 1: expected a label from 0 to 6, found '7'",
+        ),
+        (
+            b"1|f a",
+            dict(vowpal=True),
+            "line 1, column 2: expected a label such as 1 or -0.5, found '|f'",
+        ),
+        (
+            b"1 2 3 |f",
+            dict(vowpal=True),
+            "line 1, column 5: expected '|' behind the label and the importance, found '3'",
+        ),
+        (
+            b"1 -2 |f",
+            dict(vowpal=True),
+            "line 1, column 3: expected an importance that is not negative, found '-2'",
+        ),
+        (
+            b"1 a b",
+            dict(vowpal=True),
+            "line 1, column 3: expected an importance that is not negative, found 'a'",
+        ),
+        (
+            b"1 |f a:x",
+            dict(vowpal=True),
+            "line 1, column 8: expected a finite number such as 0.5, found 'x'",
+        ),
+        (
+            b"1 0:1e308 0:1e308",
+            {},
+            "line 1, column 1: expected values of one column whose sum a float64 holds, found '1'",
+        ),
+    ],
+)
+def test_errors_say_what_was_expected_and_found(text, options, message):
+    """With the line, the column and the name of the text."""
+    parser = Parser(**options)
+    parser.begin("a.svm")
+    with pytest.raises(ValueError, match=rf"^a\.svm: {re.escape(message)}$"):
+        parser.parse(text, 0, True, 100)
+
+
+def test_rows_before_a_bad_line_are_kept():
+    """They can be taken; a smaller chunk meets no error."""
+    parser = Parser()
+    assert parser.parse(b"1 0:1\n2 0:2\nx\n", 0, True, 2) == 12
+    assert parser.take()[3].tolist() == [1.0, 2.0]
+    with pytest.raises(ValueError, match="line 3, column 1"):
+        parser.parse(b"x\n", 0, True, 2)
+
+
+# --- other programs -----------------------------------------------------------------------------
+
+
+@given(data=st.data(), zero_based=st.booleans(), seed=st.integers(0, 2**32))
+def test_what_scikit_learn_writes_is_read(data, zero_based, seed):
+    """dump_svmlight_file and load_svmlight_file agree with the parser."""
+    rng = np.random.default_rng(seed)
+    shape = data.draw(st.tuples(st.integers(1, 8), st.integers(1, 9)))
+    X = sparse.csr_matrix(rng.standard_normal(shape) * (rng.random(shape) < 0.5))
+    y = rng.standard_normal(shape[0])
+    file = BytesIO()
+    dump_svmlight_file(X, y, file, zero_based=zero_based)
+    parser = Parser(base=int(not zero_based), n_columns=shape[1])
+    parser.parse(file.getvalue(), 0, True, 2**40)
+    indptr, indices, values, labels, _ = parser.take()
+    file.seek(0)
+    theirs, targets = load_svmlight_file(file, n_features=shape[1], zero_based=zero_based)
+    assert indptr.tolist() == theirs.indptr.tolist()
+    assert indices.tolist() == theirs.indices.tolist()
+    assert values.tolist() == theirs.data.tolist()
+    assert labels.tolist() == targets.tolist()
+
+
+#: (text, seed, hash): the verification vectors that Appleby's and other programs publish.
+MURMUR_VECTORS = [
+    (b"", 0, 0),
+    (b"", 1, 0x514E28B7),
+    (b"", 0xFFFFFFFF, 0x81F16F39),
+    (b"test", 0, 0xBA6BD213),
+    (b"test", 0x9747B28C, 0x704B81DC),
+    (b"Hello, world!", 0, 0xC0363E43),
+    (b"Hello, world!", 0x9747B28C, 0x24884CBA),
+    (b"aaaa", 0x9747B28C, 0x5A97808A),
+    (b"aaa", 0x9747B28C, 0x283E0130),
+    (b"aa", 0x9747B28C, 0x5D211726),
+    (b"a", 0x9747B28C, 0x7FA09EA6),
+]
+
+
+@pytest.mark.parametrize(("text", "seed", "expected"), MURMUR_VECTORS)
+def test_murmur_hashes_are_the_published_ones(text, seed, expected):
+    """Of both parsers."""
+    assert murmur(text, seed) == plain_murmur(text, seed) == expected
+
+
+@given(text=st.binary(max_size=40), seed=st.integers(0, 2**32 - 1))
+def test_murmur_hashes_agree(text, seed):
+    """The compiled one with the plain one."""
+    assert murmur(text, seed) == plain_murmur(text, seed)
+
+
+@pytest.fixture(scope="module")
+def workspaces():
+    """Vowpal Wabbit with several sizes of tables, if it is installed."""
+    package = pytest.importorskip("vowpalwabbit")
+    made = {size: package.Workspace(f"--quiet -b {size}") for size in (5, 18, 22)}
+    yield made
+    for workspace in made.values():
+        workspace.finish()
+
+
+#: The number of Vowpal Wabbit's constant feature.
+CONSTANT = 11650396
+
+
+@given(
+    text=vowpal_texts(numbers=EASY_NUMBERS, small=EASY_NUMBERS), size=st.sampled_from([5, 18, 22])
+)
+def test_features_are_those_of_vowpal_wabbit(workspaces, text, size):
+    """The package itself hashes the same lines to the same features; its values are float32."""
+    lines = filter(None, text.decode().split("\n"))
+    for line, row in zip(lines, plain(text, vowpal=True, bits=size), strict=True):
+        example = workspaces[size].parse(line)
+        theirs = {}
+        for column, value in example.iter_features():
+            if column != CONSTANT:
+                column %= 2**size
+                theirs[column] = theirs.get(column, 0.0) + value
+        label, importance = example.get_simplelabel_label(), example.get_simplelabel_weight()
+        workspaces[size].finish_example(example)
+        assert row.label == pytest.approx(label, rel=1e-6)
+        assert row.importance == pytest.approx(importance, rel=1e-6)
+        assert row.entries == pytest.approx(theirs, rel=1e-6, abs=1e-5)
+
+
+# --- parsers that are broken on purpose ---------------------------------------------------------
+
+
+class CountsLinesFromZero(PlainParser):
+    """The first line has the number 0."""
+
+    def bad(self, *arguments):
+        self.number_of_line -= 1
+        return super().bad(*arguments)
+
+
+class ReplacesWhatComesTwice(PlainParser):
+    """The last value of a column counts, and not the sum."""
+
+    def add(self, entries, column, value):
+        entries[column] = value
+
+
+class MovesWhatComesTwice(PlainParser):
+    """A column that comes twice stands where it came last."""
+
+    def add(self, entries, column, value):
+        entries[column] = entries.pop(column, 0.0) + value
+
+
+class RoundsToFloat32(PlainParser):
+    """Numbers as Vowpal Wabbit keeps them."""
+
+    def number(self):
+        with np.errstate(over="ignore"):
+            return float(np.float32(super().number()))
+
+
+class MultipliesByPowersOfTen(PlainParser):
+    """Digits times a power of ten: two roundings."""
+
+    def number(self):
+        start, number = self.at, super().number()
+        digits, _, power = self.text[start : self.at].lower().partition(b"e")
+        scaled = (
+            float(digits) * 10.0 ** int(power or b"0") if abs(int(power or b"0")) < 300 else 0.0
+        )
+        return scaled if scaled and math.isfinite(scaled) else number
+
+
+class CountsColumnsFromOne(PlainParser):
+    """The first column is always 1."""
+
+    def __init__(self, **options):
+        super().__init__(**{**options, "base": 1})
+
+
+class HashesNumbersToo(PlainParser):
+    """A feature that is a number is hashed like a word."""
+
+    def hash_of_name(self, name, seed):
+        return plain_murmur(name, seed)
+
+
+class ForgetsTheNamespace(PlainParser):
+    """The hash of a feature begins without the hash of its namespace."""
+
+    def hash_of_name(self, name, seed):
+        return super().hash_of_name(name, 0)
+
+
+class KeepsControlBytes(PlainParser):
+    """Names are hashed with the control bytes at their ends."""
+
+    def hash_of_name(self, name, seed):
+        stripped = name.strip(bytes(range(33)))
+        return super().hash_of_name(name, seed) if stripped == name else plain_murmur(name, seed)
+
+
+class IgnoresImportances(PlainParser):
+    """Every row counts once."""
+
+    def vowpal_head(self):
+        return super().vowpal_head()[0], 1.0
+
+
+BROKEN = [
+    (CountsLinesFromZero, False), (ReplacesWhatComesTwice, False), (MovesWhatComesTwice, False),
+    (RoundsToFloat32, False), (MultipliesByPowersOfTen, False), (CountsColumnsFromOne, False),
+    (HashesNumbersToo, True), (ForgetsTheNamespace, True), (KeepsControlBytes, True),
+    (IgnoresImportances, True),
+]  # fmt: skip
+
+
+#: Enough examples to find what is broken, none of them kept.
+ENOUGH = settings(
+    max_examples=1500, database=None, phases=[Phase.generate],
+    suppress_health_check=list(HealthCheck), report_multiple_bugs=False,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("kind", "vowpal"), BROKEN, ids=lambda value: str(value))
+def test_broken_parsers_are_caught(kind, vowpal):
+    """The texts of the properties above tell each of them from the compiled parser."""
+    form = dict(vowpal=vowpal, several=False, base=0)
+
+    @given(text=st.one_of(texts(form), TELLING))
+    def same(text):
+        assert_equal(text, kind=kind, **form)
+
+    with pytest.raises((AssertionError, ExceptionGroup)):
+        ENOUGH(same)()

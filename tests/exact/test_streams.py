@@ -1,0 +1,335 @@
+"""A source gives the same rows in whatever chunks they are asked for, and however they are kept."""
+
+import bz2
+import gzip
+import importlib.util
+import lzma
+import threading
+from itertools import accumulate
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+from sklearn.datasets import dump_svmlight_file, load_svmlight_file
+from sklearn.feature_extraction import FeatureHasher
+from sklearn.feature_extraction.text import HashingVectorizer, TfidfVectorizer
+
+from lazynet import LazyNetClassifier
+from lazynet.streams import (
+    Arrays,
+    Cached,
+    Chunks,
+    Documents,
+    ParquetFile,
+    Prefetched,
+    RowsFile,
+    RowsWriter,
+    Shuffled,
+    Source,
+    SvmlightFile,
+    VWFile,
+    as_source,
+)
+from lazynet.streams.chunks import Chunk, csr, joined, rechunked, taken
+
+
+def problem(rng, n_rows=23, n_columns=9, several=False, weighted=False):
+    """A chunk of random rows, some of them empty."""
+    filled = rng.random((n_rows, n_columns)) < 0.3
+    values = rng.standard_normal(int(filled.sum()))
+    X = csr([0, *accumulate(filled.sum(axis=1))], np.nonzero(filled)[1], values, n_columns)
+    y = rng.integers(0, 2, n_rows).astype(float)
+    if several:
+        y = sparse.csr_matrix(rng.random((n_rows, 4)) < 0.4, dtype=np.int8)
+    return Chunk(X, y, rng.random(n_rows) if weighted else None)
+
+
+def contents(chunks):
+    """The rows of chunks one by one, with their bits, the order of their columns, and types."""
+    found = []
+    for X, y, weight in chunks:
+        assert X.shape[0] == y.shape[0]
+        for i in range(X.shape[0]):
+            part = slice(X.indptr[i], X.indptr[i + 1])
+            label = (
+                y.indices[y.indptr[i] : y.indptr[i + 1]].tolist() if sparse.issparse(y) else y[i]
+            )
+            found.append(
+                (X.shape[1], X.indices.dtype, X.indptr.dtype, X.data.dtype,
+                 X.indices[part].tolist(), X.data[part].tobytes(), label,
+                 None if weight is None else weight[i])
+            )  # fmt: skip
+    return found
+
+
+def svmlight(chunk, path, zero_based=True):
+    """The chunk as a file."""
+    several = sparse.issparse(chunk.y)
+    # scikit-learn writes a row without labels as one that begins with a space.
+    dump_svmlight_file(chunk.X, chunk.y, str(path), zero_based=zero_based, multilabel=several)
+    return path
+
+
+def sources(folder, rng):
+    """One source of every kind, around the same rows where the kind can hold them."""
+    one, many = problem(rng), problem(rng, several=True, weighted=True)
+    text = svmlight(one, folder / "one.svm")
+    parts = [svmlight(taken(one, np.arange(i, i + 5)), folder / f"part-{i:02}.svm")
+             for i in range(0, 20, 5)]  # fmt: skip
+    vowpal = folder / "one.vw"
+    vowpal.write_text("".join(f"{i % 2} {i} |f a:{i} b | {i} c:0.5\n" for i in range(1, 19)))
+    sparse.save_npz(folder / "X.npz", one.X, compressed=False)
+    for name, array in (("data", one.X.data), ("indices", one.X.indices), ("indptr", one.X.indptr),
+                        ("y", one.y)):  # fmt: skip
+        np.save(folder / f"{name}.npy", array)
+    documents = folder / "talk.txt"
+    documents.write_text("".join(f"{i % 2}\tword{i} and word{i % 3}\n" for i in range(17)))
+    with RowsWriter(folder / "many.rows", n_features=9, n_labels=4) as writer:
+        for chunk in rechunked([many], 7):
+            writer.add(chunk)
+        writer.commit()
+    triple = [folder / f"{name}.npy" for name in ("data", "indices", "indptr")]
+    return {
+        "svmlight": SvmlightFile(text, zero_based=True, n_features=9),
+        "svmlight of unknown shape": SvmlightFile(text),
+        "several files": SvmlightFile(folder / "part-*.svm", zero_based=True, n_features=9),
+        "list of files": SvmlightFile(parts, zero_based=True),
+        "several labels": SvmlightFile(svmlight(many, folder / "many.svm"), multilabel=True),
+        "vowpal": VWFile(vowpal),
+        "vowpal of many bits": VWFile(vowpal, bits=40),
+        "npz": Arrays(folder / "X.npz", folder / "y.npy"),
+        "npy": Arrays(triple, one.y, np.ones(23), n_features=9),
+        "matrix of several labels": Arrays(many.X, many.y, many.weight),
+        "rows": RowsFile(folder / "many.rows"),
+        "callable": Chunks(lambda: [tuple(many), tuple(many)]),
+        "sequence": as_source([tuple(one)[:2]]),
+        "documents": Documents(documents),
+        "shuffled": Shuffled(SvmlightFile(text), window=6, seed=3),
+        "cached": Cached(SvmlightFile(text, n_features=50)),
+        "cached several labels": Cached(SvmlightFile(folder / "many.svm", multilabel=True)),
+        "cached vowpal": Cached(VWFile(vowpal), folder / "other.rows"),
+        "prefetched": Prefetched(Shuffled(Cached(SvmlightFile(parts)), window=9), room=2),
+    }
+
+
+KINDS = ["svmlight", "svmlight of unknown shape", "several files", "list of files",
+         "several labels", "vowpal", "vowpal of many bits", "npz", "npy",
+         "matrix of several labels", "rows", "callable", "sequence", "documents", "shuffled",
+         "cached", "cached several labels", "cached vowpal", "prefetched"]  # fmt: skip
+
+
+def test_the_kinds_are_listed(tmp_path):
+    """Every source of the table is tested below."""
+    assert list(sources(tmp_path, np.random.default_rng(0))) == KINDS
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_rows_do_not_depend_on_chunks(kind, tmp_path):
+    """Any number of rows in a chunk, twice over, gives the same rows; all chunks are full."""
+    source = sources(tmp_path, np.random.default_rng(1))[kind]
+    assert isinstance(source, Source)
+    expected = contents(source.chunks())
+    assert len(expected) >= 17
+    for rows in (1, 2, 3, 7, 10, 1000, 3):
+        chunks = list(source.chunks(rows=rows))
+        assert [chunk.X.shape[0] for chunk in chunks[:-1]] == [rows] * (len(chunks) - 1)
+        assert 1 <= chunks[-1].X.shape[0] <= rows
+        assert contents(chunks) == expected
+        for X, y, _ in chunks:
+            assert X.shape[1] == source.n_features
+            assert X.has_canonical_format or X.nnz == len(X.data)
+            assert (y.shape[1] if sparse.issparse(y) else None) == source.n_labels
+    facts = source.facts()
+    assert facts.n_rows == len(expected)
+    assert facts.n_values == sum(len(row[4]) for row in expected)
+    assert (facts.n_features, facts.n_labels) == (source.n_features, source.n_labels)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_pass_can_be_left(kind, tmp_path):
+    """A pass that ends early leaves no thread, no draft of a file, and later passes whole."""
+    source = sources(tmp_path, np.random.default_rng(2))[kind]
+    before = threading.active_count()
+    chunks = source.chunks(rows=2)
+    next(chunks)
+    chunks.close()
+    assert threading.active_count() == before
+    assert not list(tmp_path.glob(".*"))
+    assert contents(source.chunks(rows=2)) == contents(source.chunks(rows=5))
+
+
+@given(seed=st.integers(0, 2**32), rows=st.lists(st.integers(1, 40), min_size=1, max_size=4))
+def test_chunks_are_cut_and_joined(seed, rows):
+    """Whatever was cut is joined again."""
+    chunk = problem(np.random.default_rng(seed), several=seed % 2 == 0, weighted=seed % 3 == 0)
+    chunks = iter([chunk])
+    for size in rows:
+        chunks = rechunked(chunks, size)
+    assert contents([joined(list(chunks))]) == contents([chunk])
+
+
+@given(seed=st.integers(0, 2**32), rows=st.integers(1, 40))
+def test_kept_rows_are_the_rows(seed, rows, tmp_path_factory):
+    """A file of rows gives back every bit, also of values that are all 1 or fit float32."""
+    rng = np.random.default_rng(seed)
+    chunk = problem(rng, several=bool(rng.integers(2)), weighted=bool(rng.integers(2)))
+    kind = rng.integers(4)
+    if kind == 0:
+        chunk.X.data[:] = 1.0
+    elif kind == 1:
+        chunk.X.data[:] = chunk.X.data.astype(np.float32)
+    elif kind == 2:
+        chunk.X.data[:] = rng.choice([-0.0, 1e-310, 1e300, 1.0], len(chunk.X.data))
+    path = tmp_path_factory.mktemp("rows") / "kept.rows"
+    n_labels = 4 if sparse.issparse(chunk.y) else None
+    with RowsWriter(path, n_features=9, n_labels=n_labels) as writer:
+        for part in rechunked([chunk], rows):
+            writer.add(part)
+        writer.commit()
+    assert contents(RowsFile(path).chunks(rows=5)) == contents([chunk])
+
+
+@pytest.mark.parametrize(
+    ("ending", "packed"), [(".gz", gzip.compress), (".bz2", bz2.compress), (".xz", lzma.compress)]
+)
+def test_packed_files_hold_the_same_rows(ending, packed, tmp_path):
+    """The end of the name says how a file is packed."""
+    plain = svmlight(problem(np.random.default_rng(3)), tmp_path / "one.svm")
+    other = tmp_path / f"one.svm{ending}"
+    other.write_bytes(packed(plain.read_bytes()))
+    assert contents(SvmlightFile(other).chunks()) == contents(SvmlightFile(plain).chunks())
+
+
+def test_files_packed_by_zstandard(tmp_path):
+    """Where the package is there; else the error says what to install."""
+    plain = svmlight(problem(np.random.default_rng(3)), tmp_path / "one.svm")
+    other = tmp_path / "one.svm.zst"
+    if importlib.util.find_spec("zstandard") is None:
+        other.write_bytes(b"")
+        with pytest.raises(ValueError, match=r"one\.svm\.zst is packed .* pip install zstandard"):
+            SvmlightFile(other).facts()
+        return
+    zstandard = pytest.importorskip("zstandard")
+    other.write_bytes(zstandard.compress(plain.read_bytes()))
+    assert contents(SvmlightFile(other).chunks()) == contents(SvmlightFile(plain).chunks())
+
+
+@pytest.mark.parametrize("zero_based", [True, False, "auto"])
+def test_files_are_read_as_scikit_learn_reads_them(zero_based, tmp_path):
+    """The whole file at once, and with the shape that the file has."""
+    for start in (True, False):
+        path = svmlight(problem(np.random.default_rng(4)), tmp_path / "one.svm", zero_based=start)
+        if zero_based is False and start:
+            continue  # refused, because of the column 0
+        X, y = load_svmlight_file(str(path), zero_based=zero_based)
+        source = SvmlightFile(path, zero_based=zero_based)
+        (chunk,) = source.chunks()
+        assert chunk.X.shape == X.shape
+        assert (chunk.X != X).nnz == 0
+        assert chunk.y.tolist() == y.tolist()
+        assert source.facts().classes == tuple(sorted(set(y)))
+
+
+def test_several_labels_are_those_of_scikit_learn(tmp_path):
+    """A row without labels too."""
+    many = problem(np.random.default_rng(5), n_rows=99, several=True)
+    path = svmlight(many, tmp_path / "many.svm")
+    source = SvmlightFile(path, zero_based=True, multilabel=True)
+    labels = [y.indices[y.indptr[i] : y.indptr[i + 1]].tolist()
+              for _, y, _ in source.chunks(rows=4) for i in range(y.shape[0])]  # fmt: skip
+    _, theirs = load_svmlight_file(str(path), multilabel=True, zero_based=True)
+    assert labels == [sorted(map(int, row)) for row in theirs]
+    assert [] in labels
+    assert SvmlightFile(path, multilabel=True, n_labels=9).n_labels == 9
+
+
+def test_shuffles_stay_in_their_windows():
+    """Every epoch has an order of its own, which the seed decides."""
+    y = np.arange(20.0)
+    chunks = [(np.zeros((20, 1)), y)]
+    orders = [
+        [np.concatenate([c.y for c in Shuffled(as_source(chunks), window=8, seed=seed)
+                         .chunks(rows=3, epoch=epoch)]) for epoch in (0, 1, 0)]
+        for seed in (0, 1)
+    ]  # fmt: skip
+    for first, second, again in orders:
+        assert first.tolist() == again.tolist() != second.tolist()
+        for start in (0, 8, 16):
+            assert sorted(first[start : start + 8]) == y[start : start + 8].tolist()
+    assert orders[0][0].tolist() != orders[1][0].tolist()
+
+
+def test_training_on_chunks_equals_training_on_the_whole(tmp_path):
+    """The bits of the weights, for any chunks."""
+    rng = np.random.default_rng(6)
+    path = svmlight(problem(rng, n_rows=200, n_columns=30), tmp_path / "one.svm")
+    source = Prefetched(Cached(SvmlightFile(path)))
+    weights = []
+    for rows in (200, 1, 7, 64):
+        model = LazyNetClassifier(
+            l1=1e-3, rule="fobos", eta0=0.1, schedule="constant", shuffle=False
+        )
+        for X, y, _ in source.chunks(rows=rows):
+            model.partial_fit(X, y, classes=[0, 1])
+        weights.append(model.coef_.tobytes() + model.intercept_.tobytes())
+    assert len(set(weights)) == 1
+
+
+@pytest.mark.parametrize(
+    "vectorizer",
+    [HashingVectorizer(n_features=64), FeatureHasher(64, input_type="string"),
+     TfidfVectorizer().fit(["word1 and word2", "word3"])],
+    ids=["hashing", "hasher", "tfidf"],
+)  # fmt: skip
+def test_documents_are_vectorized_as_a_whole_would_be(vectorizer, tmp_path):
+    """Chunk by chunk gives the rows of one call."""
+    texts = [f"word{i % 5} and word{i % 3} ünd" for i in range(30)]
+    path = tmp_path / "talk.txt"
+    path.write_text("".join(f"{i % 2}\t{text}\n" for i, text in enumerate(texts)), encoding="utf-8")
+    given = [text.split() for text in texts] if isinstance(vectorizer, FeatureHasher) else texts
+    expected = vectorizer.transform(given)
+    chunk = joined(list(Documents(path, vectorizer).chunks(rows=7)))
+    assert (expected != chunk.X).nnz == 0
+    assert chunk.y.tolist() == [i % 2 for i in range(30)]
+
+
+@pytest.mark.skipif(importlib.util.find_spec("pyarrow") is None, reason="needs pyarrow")
+@pytest.mark.parametrize("form", ["parquet", "arrow"])
+def test_tables(form, tmp_path):
+    """Columns of numbers, and lists of features and values."""
+    arrow = pytest.importorskip("pyarrow")
+    one = problem(np.random.default_rng(7), weighted=True)
+    dense = one.X.toarray()
+    lists = [slice(one.X.indptr[i], one.X.indptr[i + 1]) for i in range(23)]
+    table = arrow.table(
+        {
+            "y": one.y, "w": one.weight, "a": dense[:, 0], "b": dense[:, 1],
+            "columns": [one.X.indices[row].tolist() for row in lists],
+            "values": [one.X.data[row].tolist() for row in lists],
+            "text": ["x"] * 23, "holes": [None, *range(22)],
+        }
+    )  # fmt: skip
+    path = tmp_path / f"one.{form}"
+    if form == "parquet":
+        importlib.import_module("pyarrow.parquet").write_table(table, path, row_group_size=9)
+    else:
+        with arrow.OSFile(str(path), "wb") as file, arrow.ipc.new_file(file, table.schema) as made:
+            for batch in table.to_batches(max_chunksize=9):
+                made.write_batch(batch)
+    lists = dict(target="y", indices="columns", values="values", n_features=9)
+    source = ParquetFile(path, weight="w", **lists)
+    for rows in (1, 5, 100):
+        assert contents(source.chunks(rows=rows)) == contents([one])
+    assert contents(Cached(source).chunks()) == contents([one])
+    (chunk,) = ParquetFile(path, target="y", features=["b", "a"]).chunks()
+    assert chunk.X.toarray().tolist() == dense[:, [1, 0]].tolist()
+    for options, message in (
+        (dict(target="z", features=["a"]), "there is no column 'z'"),
+        (dict(target="y", features=["text"]), "column 'text' must hold numbers"),
+        (dict(target="holes", features=["a"]), "column 'holes' has missing values"),
+        ({**lists, "n_features": 2}, "must hold features from 0 to 1, got 0 to"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            list(ParquetFile(path, **options).chunks())

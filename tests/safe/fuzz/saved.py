@@ -1,0 +1,92 @@
+"""Files of models: one that is whole gives the same bits, one that is damaged a clean error."""
+
+from __future__ import annotations
+
+import hashlib
+import tempfile
+import warnings
+from functools import cache
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from support.damage import damaged
+
+import lazynet
+from lazynet import DualNetClassifier, LazyNetClassifier, LazyNetRegressor
+from lazynet.catalogue import ALGORITHMS
+from safe.fuzz.alarm import stopped_after
+from safe.fuzz.ledger import Ledger
+from safe.fuzz.oracle import judged
+
+# Where the checksum stands.
+_PLACE = 8 + len(b'{"__metadata__":{"sha256":"')
+_X = sparse.csr_matrix(np.random.default_rng(0).standard_normal((12, 5)))
+_Y = np.arange(12) % 3
+
+
+def generate(random: np.random.Generator, ledger: Ledger) -> None:
+    """One file, damaged; sometimes with a checksum that somebody has made to fit."""
+    number = int(random.integers(len(_recipes())))
+    whole = _bytes_of(number)
+    data = damaged(whole, Random(int(random.integers(2**63))))
+    seal = random.random() < 0.7
+    data = _sealed(data) if seal else data
+    with tempfile.TemporaryDirectory() as folder, stopped_after(5.0):
+        path = Path(folder) / "model"
+        path.write_bytes(data)
+        model = judged(
+            ledger, f"load of a {'sealed' if seal else 'damaged'} file", lambda: lazynet.load(path),
+            words=[str(path)], finite=False,
+        )  # fmt: skip
+        if model is None:
+            return
+        if not seal:
+            ledger.fail("a damaged file was read", f"{data!r:.300}")
+        for use in (
+            lambda: model.predict(_X),
+            lambda: model.coef_,
+            lambda: model.partial_fit(_X, _Y),
+            lambda: model.coef_,
+        ):
+            # Numbers and parameters that somebody has changed may be refused in any words.
+            with warnings.catch_warnings(), np.errstate(all="ignore"):
+                warnings.simplefilter("ignore")
+                try:
+                    use()
+                except (ValueError, TypeError, ArithmeticError, AttributeError, MemoryError):
+                    ledger.refused["a sealed file"] += 1
+
+
+def _sealed(data: bytes) -> bytes:
+    """The bytes with the checksum that belongs to them."""
+    blank = data[:_PLACE] + b"0" * 64 + data[_PLACE + 64 :]
+    return data[:_PLACE] + hashlib.sha256(blank).hexdigest().encode() + data[_PLACE + 64 :]
+
+
+@cache
+def _recipes() -> list[Any]:
+    streams = [name for name, row in ALGORITHMS.items() if row.rule.streams]
+    return [
+        *(LazyNetClassifier(l1=0.01, rule=rule, random_state=0) for rule in streams),
+        *(
+            LazyNetClassifier(l1=0.01, eta0=0.1, engine=engine, random_state=0)
+            for engine in ("tables", "dense")
+        ),
+        LazyNetClassifier(l1=0.01, eta0=0.1, average=True, random_state=0),
+        LazyNetRegressor(random_state=0),
+        LazyNetRegressor(l1=0.01, eta0=0.1, average="polynomial", random_state=0),
+        DualNetClassifier(random_state=0, warm_start=True),
+    ]
+
+
+@cache
+def _bytes_of(number: int) -> bytes:
+    """The file of a model, after two passes."""
+    model = _recipes()[number]
+    with warnings.catch_warnings(), tempfile.TemporaryDirectory() as folder:
+        warnings.simplefilter("ignore")
+        model.set_params(max_iter=2).fit(_X, _Y).save(Path(folder) / "model")
+        return (Path(folder) / "model").read_bytes()

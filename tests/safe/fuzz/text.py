@@ -1,0 +1,104 @@
+"""Lines of text for the parser: recipes for its kernel, and files for the readers of streams."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from lazynet.kernels.parser import Parser
+
+if TYPE_CHECKING:
+    from safe.fuzz.recipes import Arguments, Parts
+
+_NUMBERS = ["1", "-1", "0.5", "1e3", ".25", "7.", "-0", "123456789012345678901", "1e-400", "5e-324",
+            "0.30000000000000004", "9007199254740993", "1e308"]  # fmt: skip
+_ODD_NUMBERS = ["nan", "inf", "1e309", "1e", "--1", "0x1", "1_0", "", ".", "1,5", "9" * 400]
+_NAMES = ["a", "b", "7", "12", "é", "word", "\x01", "'", "#", "a" * 70]
+
+
+def form_of(random: np.random.Generator) -> Arguments:
+    """What ``Parser`` takes."""
+    return dict(
+        vowpal=bool(random.integers(2)),
+        several=bool(random.integers(2)),
+        base=int(random.integers(2)),
+        n_columns=int(random.choice([3, 9, 2**31 - 1, 2**31, 2**62])),
+        n_labels=int(random.choice([1, 4, 2**62])),
+        bits=int(random.choice([1, 5, 18, 31, 32, 62])),
+    )
+
+
+def number(random: np.random.Generator) -> str:
+    """A number, and now and then what is none."""
+    pool = _ODD_NUMBERS if random.random() < 0.02 else _NUMBERS
+    return pool[random.integers(len(pool))]
+
+
+def line(random: np.random.Generator, form: Arguments) -> str:
+    """One line of a form; a few are refused."""
+    label = number(random)
+    if form["several"]:
+        label = ",".join(str(k) for k in random.permutation(4)[: random.integers(4)])
+    entries = int(random.choice([0, 1, 3, 8, 40]))
+    if form["vowpal"]:
+        words = [label, *(["0.5"] if random.integers(2) else []), ""]
+        text = str(random.choice(["", "'tag", "tag"])).join([" ".join(words), "|"])
+        for _ in range(entries):
+            name = _NAMES[random.integers(len(_NAMES))]
+            value = f":{number(random)}" if random.integers(2) else ""
+            text += str(random.choice([" ", " ", " ", " |", "|"])) + name + value
+        return text
+    columns = random.integers(form["base"], min(form["n_columns"], 9) + form["base"], entries)
+    if random.integers(2):
+        columns = np.sort(columns)
+    text = " ".join([label, *(f"{column}:{number(random)}" for column in columns)])
+    return text + (" # words" if random.random() < 0.1 else "")
+
+
+def text(random: np.random.Generator, form: Arguments) -> bytes:
+    """Some lines, with an end behind the last one or without."""
+    lines = [line(random, form) for _ in range(int(random.integers(0, 9)))]
+    ends = ["\n", "\r\n", "\n\n"]
+    joined = "".join(f"{one}{ends[random.integers(3)]}" for one in lines)
+    return (joined if random.integers(2) else joined.rstrip("\r\n")).encode()
+
+
+def parser(parts: Parts) -> Parser:
+    """A parser with some rows to take."""
+    found = Parser(**form_of(parts.random))
+    use(found)
+    return found
+
+
+def use(value: Any) -> None:
+    """Read a few lines of both forms, with errors and without, and take the rows."""
+    if isinstance(value, Parser):
+        for given in (b"1 1:2 2:3 2:4\n", b"1 |f a:2\n", b"1 ", b"\n"):
+            try:
+                value.parse(given, 0, True, 5)
+            except ValueError:
+                continue
+        value.take()
+        value.parse(b"1 1:2\n1 |f", 0, False, 0)
+
+
+def _parse(parts: Parts) -> Arguments:
+    form = form_of(parts.random)
+    return dict(
+        self=Parser(**form),
+        text=text(parts.random, form),
+        start=0,
+        last=bool(parts.random.integers(2)),
+        most_rows=int(parts.random.choice([0, 1, 3, 2**62])),
+    )
+
+
+RECIPES: dict[str, Callable[[Parts], Arguments]] = {
+    "parser.murmur": lambda p: dict(text=p.random.bytes(int(p.random.integers(9))), seed=7),
+    "parser.Parser": lambda p: form_of(p.random),
+    "parser.Parser.begin": lambda p: dict(self=parser(p), name="a.svm"),
+    "parser.Parser.parse": _parse,
+    "parser.Parser.take": lambda p: dict(self=parser(p)),
+}

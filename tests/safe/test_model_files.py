@@ -1,0 +1,668 @@
+"""Models in files: the same bits back, for every estimator, rule, engine and average."""
+
+import copy
+import io
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import tracemalloc
+import warnings
+
+import joblib
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.model_selection import KFold
+
+import lazynet
+from lazynet import (
+    FTRL,
+    RDA,
+    SAGA,
+    ASGDClassifier,
+    ASGDRegressor,
+    Balanced,
+    Carpenter,
+    Dense,
+    DualNetClassifier,
+    DualNetClassifierCV,
+    DualNetRegressor,
+    DualNetRegressorCV,
+    FromArray,
+    FromCallable,
+    FromStep,
+    Huber,
+    LazyNetClassifier,
+    LazyNetClassifierCV,
+    LazyNetRegressor,
+    LazyNetRegressorCV,
+    Power,
+    StabilisedSGDClassifier,
+    Tables,
+    TruncatedGradient,
+)
+from lazynet.loading import ESTIMATORS
+from lazynet.models.attributes import table_of
+
+RNG = np.random.default_rng(0)
+X = sparse.csr_matrix(RNG.standard_normal((60, 40)) * (RNG.random((60, 40)) < 0.2))
+SCORES = X @ RNG.standard_normal(40)
+TWO = np.where(SCORES > 0, "yes", "no")
+THREE = np.digitize(SCORES, [-0.5, 0.5]) * 10
+LABELS = sparse.csr_matrix(
+    np.stack([c < SCORES for c in (-0.5, 0.0, 0.5, 1.0)], axis=1).astype(int)
+)
+TARGETS = np.stack([SCORES, -SCORES], axis=1)
+
+STREAMS = {
+    "default": (LazyNetClassifier(), TWO),
+    "classes": (LazyNetClassifier(), THREE),
+    "multinomial": (LazyNetClassifier(multi_class="multinomial"), THREE),
+    "labels": (LazyNetClassifier(), LABELS),
+    "regressor": (LazyNetRegressor(), SCORES),
+    "targets": (LazyNetRegressor(l1=0.01), TARGETS),
+    "clock": (LazyNetClassifier(l1=0.01, eta0=0.5), TWO),
+    "clocks": (LazyNetClassifier(l1=0.01, rule="fobos"), THREE),
+    "float32": (LazyNetClassifier(l1=0.01, rule="ftrl", dtype="float32"), THREE),
+    "average": (LazyNetClassifier(l1=0.01, eta0=0.5, average=True), TWO),
+    "averages": (LazyNetClassifier(l1=0.01, eta0=0.5, average=FromStep(50)), THREE),
+    "polynomial": (LazyNetRegressor(l1=0.01, eta0=0.05, average="polynomial"), SCORES),
+    "tables": (LazyNetClassifier(l1=0.01, eta0=0.5, engine=Tables(budget=100)), TWO),
+    "rescaled": (LazyNetClassifier(l1=0, l2=0.01, eta0=0.5, engine="rescaled"), THREE),
+    "dense": (LazyNetClassifier(l1=0.01, eta0=0.5, engine=Dense(predictions=True)), TWO),
+    "dense average": (LazyNetClassifier(l1=0.01, eta0=0.5, engine="dense", average=True), TWO),
+    "rda": (LazyNetClassifier(l1=0.01, rule=RDA(gamma=5)), TWO),
+    "rda classes": (LazyNetClassifier(l1=0.01, rule="rda"), THREE),
+    "ftrl": (LazyNetClassifier(l1=0.01, rule=FTRL(beta=0.5)), TWO),
+    "adagrad classes": (LazyNetClassifier(l1=0.01, rule="adagrad"), THREE),
+    "truncated": (LazyNetClassifier(l1=0.01, rule=TruncatedGradient(period=3)), TWO),
+    "carpenter": (LazyNetClassifier(l1=0.01, rule=Carpenter()), TWO),
+    "positive": (LazyNetClassifier(l1=0.01, positive=True), TWO),
+    "batches": (LazyNetClassifier(l1=0.01, batch_size=7), THREE),
+    "groups": (LazyNetClassifier(l1=0.01, group="l2"), THREE),
+    "max groups": (LazyNetClassifier(l1=0.01, group="max"), LABELS),
+    "adaptive": (LazyNetClassifier(l1=0.01, schedule="adaptive", eta0=0.5), TWO),
+    "rates": (LazyNetRegressor(l1=0.01, schedule=np.full(9000, 0.01), loss=Huber(0.5)), SCORES),
+    "weights": (LazyNetClassifier(class_weight={"yes": 2.0, "no": 1 / 3}), TWO),
+    "balanced": (LazyNetClassifier(class_weight=Balanced({"yes": 3, "no": 2})), TWO),
+    "own generator": (LazyNetClassifier(random_state=np.random.RandomState(5)), TWO),
+}  # fmt: skip
+FITS = {
+    "saga": (LazyNetClassifier(l1=0.01, rule=SAGA(alpha=0.1)), TWO),
+    "early stopping": (LazyNetClassifier(early_stopping=True, record_objective=True), THREE),
+    "dual": (DualNetClassifier(tol=1e-2), TWO),
+    "dual classes": (DualNetClassifier(tol=1e-2, warm_start=True), THREE),
+    "dual regressor": (DualNetRegressor(tol=1e-2), SCORES),
+    "dual choice": (
+        DualNetClassifierCV(n_points=4, tol=1e-2, cv=KFold(3), scoring="accuracy"), THREE,
+    ),
+    "dual regressor choice": (DualNetRegressorCV(n_points=4, tol=1e-2, cv=2), SCORES),
+    "grid": (LazyNetClassifierCV(n_points=4, max_iter=3, cv=2), TWO),
+    "regressor grid": (LazyNetRegressorCV(n_points=4, max_iter=3), SCORES),
+    "dekel": (ASGDClassifier(l2=0.1, max_iter=5), THREE),
+    "dekel regressor": (ASGDRegressor(l2=0.1, max_iter=5, center=False), SCORES),
+    "stabilised": (
+        StabilisedSGDClassifier(burst_size=20, max_iter=5, schedule=FromArray([0.1] * 300)), THREE,
+    ),
+}  # fmt: skip
+MODELS = {**STREAMS, **FITS}
+
+
+def fitted(name):
+    """A model of this name, trained on everything."""
+    model, y = MODELS[name]
+    model = clone(model)
+    if model.random_state is None:
+        model.set_params(random_state=3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return model.fit(X, y)
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "model.lazynet"
+
+
+def same_bits(ours, theirs):
+    """Whether two values are the same to the last bit, whatever they are."""
+    if type(ours) is not type(theirs):
+        return False
+    if isinstance(ours, np.ndarray):
+        if (ours.dtype, ours.shape) != (theirs.dtype, theirs.shape):
+            return False
+        if ours.dtype == object:
+            return all(map(same_bits, ours.ravel(), theirs.ravel()))
+        return ours.tobytes() == theirs.tobytes()
+    if sparse.issparse(ours):
+        return all(
+            same_bits(getattr(ours, part), getattr(theirs, part))
+            for part in ("data", "indices", "indptr")
+        )
+    if isinstance(ours, (list, tuple)):
+        return len(ours) == len(theirs) and all(map(same_bits, ours, theirs))
+    if isinstance(ours, dict):
+        return list(ours) == list(theirs) and all(same_bits(ours[k], theirs[k]) for k in ours)
+    if isinstance(ours, np.random.RandomState):
+        return same_bits(ours.get_state(), theirs.get_state())
+    if isinstance(ours, (float, np.generic)):
+        return np.array(ours).tobytes() == np.array(theirs).tobytes()
+    if hasattr(ours, "__dict__") and not isinstance(ours, type):
+        return same_bits(public(ours), public(theirs))
+    return ours == theirs
+
+
+def public(thing):
+    """The attributes of an object without caches and locks."""
+    if hasattr(thing, "state"):  # an engine, whose tables have room that nothing was written to
+        return {"state": tuple(thing.state()), "wear": thing.wear, "advice": thing.advice}
+    left_out = (
+        "_lock", "_sparse_coef", "_is_settled", "_sparsified", "_sparse_rows", "_offsets",
+        "_averaged", "before_sweep", "moved",
+    )  # fmt: skip
+    return {name: getattr(thing, name) for name in sorted(vars(thing)) if name not in left_out}
+
+
+def assert_same_model(ours, theirs):
+    """Every attribute is the same to the last bit, and so are the predictions."""
+    assert type(ours) is type(theirs)
+    for name in ("predict", "decision_function", "predict_proba"):
+        if hasattr(theirs, name):
+            for rows in (X, X.toarray()):
+                assert same_bits(getattr(ours, name)(rows), getattr(theirs, name)(rows)), name
+    for name in ("coef_", "intercept_", "last_coef_", "last_intercept_", "support_"):
+        if hasattr(theirs, name):
+            assert same_bits(getattr(ours, name), getattr(theirs, name)), name
+    ours, theirs = public(ours), public(theirs)
+    assert set(ours) == set(theirs)
+    for name, value in theirs.items():
+        assert same_bits(ours[name], value), name
+
+
+# --- the same bits back --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_loaded_model_is_the_saved_one(name, path):
+    """Parameters, attributes, training state and predictions, to the last bit."""
+    model = fitted(name)
+    model.save(path)
+    assert_same_model(lazynet.load(path), model)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_file_of_a_loaded_model_is_the_same_file(name, path, tmp_path):
+    """A model can be saved again before anything has been asked of it."""
+    model = fitted(name)
+    model.save(path)
+    lazynet.load(path).save(tmp_path / "again")
+    assert_same_model(lazynet.load(tmp_path / "again"), model)
+
+
+@pytest.mark.parametrize("name", STREAMS)
+def test_learning_goes_on_with_the_same_bits(name, path):
+    """Half of a stream, a file, the other half; beside the whole stream in one process."""
+    model, y = STREAMS[name]
+    states = [3, 3] if model.random_state is None else [np.random.RandomState(5) for _ in range(2)]
+    one, other = (clone(model).set_params(random_state=state) for state in states)
+    options = {"classes": np.unique(y)} if hasattr(model, "classes") else {}
+    if isinstance(model, LazyNetClassifier) and not sparse.issparse(y):
+        options = {"classes": np.unique(y)}
+    for half, rows in enumerate((slice(0, 30), slice(30, 60))):
+        if half:
+            other.save(path)
+            other = lazynet.load(path)
+        one.partial_fit(X[rows], y[rows], **options)
+        other.partial_fit(X[rows], y[rows], **options)
+    assert_same_model(other, one)
+    if one.random_state is not None and not isinstance(one.random_state, int):
+        assert other._generator is other.random_state
+
+
+@pytest.mark.parametrize("name", STREAMS)
+def test_learning_goes_on_after_fit(name, path):
+    """A file of a fitted model, whose epochs have ended, and one more pass."""
+    model = fitted(name)
+    model.save(path)
+    loaded = lazynet.load(path)
+    y = STREAMS[name][1]
+    if name == "weights":
+        y = TWO
+    assert_same_model(loaded.partial_fit(X, y), model.partial_fit(X, y))
+
+
+def test_warm_starts_go_on(path):
+    """fit with warm_start uses the state of the file, the numbers per row of a dual fit too."""
+    for model, y in (
+        (LazyNetClassifier(warm_start=True, random_state=0, rule="rda", l1=0.01), THREE),
+        (DualNetClassifier(warm_start=True, random_state=0, tol=1e-3, l1=0.01), TWO),
+    ):
+        model.fit(X, y).save(path)
+        both = lazynet.load(path).fit(X, y), model.fit(X, y)
+        for each in both:  # the clock on the wall goes its own way
+            each.history_ = [{**record, "seconds": 0.0} for record in each.history_]
+        assert_same_model(*both)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_without_training_state(name, path):
+    """The model predicts with the same bits, and says why it cannot go on learning."""
+    model = fitted(name)
+    model.save(path, training_state=False)
+    loaded = lazynet.load(path)
+    for kind in ("predict", "decision_function", "predict_proba"):
+        if hasattr(model, kind):
+            assert same_bits(getattr(loaded, kind)(X), getattr(model, kind)(X))
+    assert same_bits(loaded.coef_, model.coef_)
+    assert same_bits(loaded.intercept_, model.intercept_)
+    if isinstance(model, (LazyNetClassifier, LazyNetRegressor)):
+        with pytest.raises(ValueError, match="training_state=False"):
+            loaded.set_params(warm_start=True).fit(X, MODELS[name][1])
+        if name in STREAMS:
+            with pytest.raises(ValueError, match="training_state=False"):
+                loaded.partial_fit(X, MODELS[name][1])
+        if model._averages():
+            with pytest.raises(ValueError, match="training_state=False"):
+                _ = loaded.last_coef_
+        else:
+            assert same_bits(loaded.support_, model.support_)
+            assert same_bits(loaded.last_intercept_, model.last_intercept_)
+    loaded.save(path, training_state=False)
+    assert same_bits(lazynet.load(path).predict(X), model.predict(X))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        if "warm_start" in loaded.get_params():
+            loaded.set_params(warm_start=False)
+        loaded.fit(X, MODELS[name][1])
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_copies_and_pickles_have_the_same_bits(name):
+    """Pickle, joblib, copy and deepcopy, of a fitted model; and clone, of its parameters."""
+    model = fitted(name)
+    buffer = io.BytesIO()
+    joblib.dump(model, buffer)
+    buffer.seek(0)
+    for other in (
+        pickle.loads(pickle.dumps(model)),
+        joblib.load(buffer),
+        copy.copy(model),
+        copy.deepcopy(model),
+    ):
+        assert_same_model(other, model)
+    assert clone(model).get_params().keys() == model.get_params().keys()
+
+
+@pytest.mark.parametrize("name", ["default", "clock", "regressor", "dual", "averages"])
+def test_copies_of_loaded_models(name, path):
+    """A model that has been loaded and not been used yet can be copied and pickled."""
+    model = fitted(name)
+    model.save(path)
+    for other in (
+        pickle.loads(pickle.dumps(lazynet.load(path))),
+        copy.deepcopy(lazynet.load(path)),
+        copy.copy(lazynet.load(path)),
+    ):
+        assert_same_model(other, model)
+
+
+def test_a_pickle_says_which_version_wrote_it():
+    """A pickle of another version warns; one of this version and its copies do not."""
+    model = fitted("default")
+    state = model.__getstate__()
+    assert state["_lazynet_version"] == lazynet.__version__
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        same = pickle.loads(pickle.dumps(model))
+        assert "_lazynet_version" not in vars(same)
+        assert "_lazynet_version" not in vars(copy.copy(model))
+    other = object.__new__(LazyNetClassifier)
+    with pytest.warns(UserWarning, match="pickled by lazynet 0.0.1, and this is lazynet"):
+        other.__setstate__({**state, "_lazynet_version": "0.0.1"})
+    with pytest.warns(UserWarning, match="of an unknown version"):
+        other.__setstate__({k: v for k, v in state.items() if k != "_lazynet_version"})
+    assert same_bits(other.predict(X), model.predict(X))
+
+
+def test_every_estimator_is_in_the_table():
+    """What ``lazynet`` exports and can be fitted has files, and a model here."""
+    exported = {getattr(lazynet, name) for name in lazynet.__all__}
+    estimators = {k for k in exported if isinstance(k, type) and hasattr(k, "save")}
+    assert estimators == set(ESTIMATORS) == {type(model) for model, _ in MODELS.values()}
+
+
+def test_every_engine_kind_can_be_saved():
+    """The table of engines holds every engine that a plan can make."""
+    from lazynet.engines.base import Engine
+    from lazynet.models.engines import _KINDS
+
+    def below(kind):
+        for child in kind.__subclasses__():
+            if child.__module__.startswith("lazynet."):
+                yield child
+                yield from below(child)
+
+    bases = {
+        "WithTables", "OnTheClock", "CellEngine", "LeadingEngine", "LaggingEngine",
+        "OutputsEngine", "CellOutputs", "GroupedOutputs", "GridOnClock", "LearnedOutputs",
+    }  # fmt: skip
+    assert {kind.__name__ for kind in below(Engine)} == set(_KINDS) | bases
+
+
+# --- labels, names and parameters ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "classes",
+    [
+        ["b", "a"], [1, 0], [True, False], [0.0, 7.0], [-1, 1], ["", "käse\n\"\\\0x"],
+        np.array(["b", "a"], dtype=object), np.array([3, 7], dtype=">i2"),
+        np.array([1, 2], dtype=np.float16), np.array([2**63, 1], dtype=np.uint64),
+        np.array(["x" * 9, "y"], dtype="<U40"),
+        ["\ud800", "a"],
+    ],
+    ids=str,
+)  # fmt: skip
+def test_labels_of_any_kind(classes, path):
+    """Words, numbers of any width and order, flags, objects: with their dtype."""
+    y = np.asarray(classes)[np.arange(60) % 2]
+    model = LazyNetClassifier(random_state=0).partial_fit(X, y, classes=classes)
+    model.save(path)
+    loaded = lazynet.load(path)
+    assert same_bits(loaded.classes_, model.classes_)
+    assert same_bits(loaded.predict(X), model.predict(X))
+
+
+def test_many_labels_are_arrays(path):
+    """A thousand words stand in two arrays, and come back."""
+    words = np.array([f"word {number} ü" for number in range(1000)])
+    y = words[np.arange(60) % 1000]
+    model = LazyNetClassifier(l1=0.01, rule="rda").partial_fit(X, y, classes=words)
+    model.save(path)
+    assert same_bits(lazynet.load(path).classes_, model.classes_)
+
+
+def test_names_of_columns(path):
+    """The names of a data frame are kept, and other names refused, as before."""
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(X.toarray(), columns=[f"column {j}" for j in range(40)])
+    model = LazyNetRegressor(random_state=0).fit(frame, SCORES)
+    model.save(path)
+    loaded = lazynet.load(path)
+    assert same_bits(loaded.feature_names_in_, model.feature_names_in_)
+    with pytest.raises(ValueError, match="feature names"):
+        loaded.predict(frame.rename(columns={"column 3": "other"}))
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"l1": np.float32(0.1), "l2": 0.1 + 0.2, "max_iter": np.int8(3)},
+        {"l1": 5e-324, "schedule": Power(np.float64(0.3), power_t=0.5)},
+        {"schedule": [0.5, 0.25], "l2": -0.0},
+        {"schedule": (0.5, 0.25)},
+        {"class_weight": {"yes": 1, "no": np.float64(2.5)}, "tol": None},
+        {"class_weight": {True: 1, None: float("nan"), (1, "a"): float("-inf")}},
+        {"average": np.True_, "loss": np.str_("hinge")},
+    ],
+    ids=str,
+)
+def test_parameters_are_the_objects_that_were_given(values, path):
+    """``get_params`` of a loaded model has the same types and bits."""
+    model = fitted("default").set_params(**values)
+    model.save(path)
+    loaded = lazynet.load(path)
+    for name, value in model.get_params(deep=False).items():
+        assert same_bits(getattr(loaded, name), value), name
+
+
+class Doubled(LazyNetClassifier):
+    """An estimator of a user."""
+
+
+def custom_average():
+    class Last:
+        def counts(self, start, stop):
+            return np.ones(stop - start)
+
+    return Last()
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda m: m.set_params(schedule=lambda t: 0.1), "parameter schedule is the Python"),
+        (lambda m: m.set_params(schedule=FromCallable(max)), "parameter schedule"),
+        (lambda m: m.set_params(average=custom_average()), "parameter average"),
+        (lambda m: m.set_params(l1=10**2000), "l1 is an integer that is too long"),
+        (lambda m: m.set_params(class_weight={1: 1j}), "class_weight/0 is of the type built"),
+        (
+            lambda m: m.set_params(random_state=np.random.RandomState(np.random.PCG64(0))),
+            "random_state is a random generator of the kind PCG64",
+        ),
+        (lambda m: setattr(m, "note", "mine"), "note is not an attribute"),
+        (lambda m: setattr(m, "classes_", np.array([1 + 1j, 2])), "classes_ is an array of comp"),
+        (lambda m: setattr(m, "__class__", Doubled), "Doubled is not an estimator of lazynet"),
+    ],
+)  # fmt: skip
+def test_what_a_file_cannot_hold_is_named(change, words, path):
+    """The error comes before the file is touched."""
+    path.write_bytes(b"old")
+    model = fitted("default")
+    change(model)
+    with pytest.raises(TypeError, match=words):
+        model.save(path)
+    assert path.read_bytes() == b"old"
+    assert os.listdir(path.parent) == [path.name]
+
+
+def test_wrong_arguments_of_save(path):
+    """Not fitted, no flag, a directory, a folder that is not there."""
+    with pytest.raises(ValueError, match="not fitted"):
+        LazyNetClassifier().save(path)
+    model = fitted("default")
+    with pytest.raises(ValueError, match="training_state must be True or False"):
+        model.save(path, training_state="no")
+    with pytest.raises(IsADirectoryError, match="name a file"):
+        model.save(path.parent)
+    with pytest.raises(FileNotFoundError):
+        model.save(path / "below" / "model")
+    assert os.listdir(path.parent) == []
+
+
+# --- large sparse models -------------------------------------------------------------------------
+
+N = 10**8
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory):
+    """A file of a model of 10^8 features, of which 5,000 have a weight."""
+    columns = np.sort(np.random.default_rng(1).choice(N, 5000, replace=False)).astype(np.int32)
+    rows = sparse.csr_matrix(
+        (np.random.default_rng(2).standard_normal(5000), columns, np.arange(0, 5001, 50)),
+        shape=(100, N),
+    )
+    y = np.arange(100) % 2
+    model = LazyNetClassifier(l1=0.0, eta0=0.5, max_iter=1, tol=None, random_state=0)
+    model.partial_fit(rows, y, classes=[0, 1])
+    paths = [tmp_path_factory.mktemp("large") / name for name in ("whole", "predicts")]
+    model.sparsify()
+    assert model.coef_.nnz == 5000
+    model.save(paths[0])
+    model.save(paths[1], training_state=False)
+    return paths, rows, y, model.decision_function(rows), model.intercept_
+
+
+@pytest.mark.parametrize("which", [0, 1])
+def test_a_large_sparse_model_takes_kilobytes(large, which):
+    """The file, loading, sparse coefficients and predictions: nothing has 10^8 entries."""
+    paths, rows, _, decision, intercept = large
+    assert os.path.getsize(paths[which]) < 300_000
+    tracemalloc.start()
+    try:
+        model = lazynet.load(paths[which])
+        assert same_bits(model.decision_function(rows), decision)
+        assert model.predict(rows).shape == (100,)
+        assert model.predict_proba(rows).shape == (100, 2)
+        assert model.coef_.nnz == 5000
+        assert model.coef_.shape == (1, N)
+        assert same_bits(model.intercept_, intercept)
+        other = pickle.loads(pickle.dumps(model))
+        assert same_bits(other.decision_function(rows), decision)
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert most < 3_000_000
+
+
+def test_a_large_sparse_model_goes_on_learning(large):
+    """The engine is made when it is needed, and has the same weights."""
+    paths, rows, y, decision, _ = large
+    model = lazynet.load(paths[0])
+    before = model.coef_
+    model.partial_fit(rows[:0:-1], y[:0:-1])
+    assert (model.decision_function(rows) != decision).any()
+    assert model._coef_at(before.indices).shape == (1, 5000)
+
+
+@pytest.mark.parametrize("name", ["default", "classes", "average", "dual", "dekel", "grid"])
+def test_sparsify_and_densify(name, path):
+    """A sparse coef_ is sparse in the loaded model, and either kind becomes the other."""
+    model = fitted(name)
+    for make in (lambda m: m, lambda m: m.sparsify(), lambda m: m.densify()):
+        make(model).save(path)
+        assert_same_model(lazynet.load(path), model)
+        assert same_bits(lazynet.load(path).sparsify().coef_, copy.copy(model).sparsify().coef_)
+        assert same_bits(lazynet.load(path).densify().coef_, copy.copy(model).densify().coef_)
+
+
+def test_coefficients_of_loaded_models_can_be_assigned(path):
+    """An assignment changes a loaded model as it changes any other."""
+    for name in ("clock", "dual", "classes", "dekel"):
+        model = fitted(name)
+        model.save(path)
+        loaded = lazynet.load(path)
+        loaded.coef_ = model.coef_ = np.asarray(model.coef_) / 2
+        assert same_bits(loaded.decision_function(X), model.decision_function(X))
+        loaded.intercept_ = model.intercept_ = np.asarray(model.intercept_) + 1
+        assert same_bits(loaded.decision_function(X), model.decision_function(X))
+
+
+# --- the container ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["default", "averages", "float32", "dual classes"])
+def test_safetensors_reads_the_arrays(name, path):
+    """The library of this name finds the same arrays and the metadata."""
+    safetensors = pytest.importorskip("safetensors")
+    from safetensors.numpy import load_file
+
+    from lazynet.models import container
+
+    model = fitted(name)
+    model.save(path)
+    found, (strings, arrays) = load_file(path), container.read(path)
+    assert {key: value.tobytes() for key, value in found.items()} == {
+        key: value.tobytes() for key, value in arrays.items()
+    }
+    assert {key: value.shape for key, value in found.items()} == {
+        key: value.shape for key, value in arrays.items()
+    }
+    with safetensors.safe_open(path, "np") as file:
+        metadata = file.metadata()
+    assert len(metadata.pop("sha256")) == 64
+    assert metadata == strings
+
+
+def test_an_old_file_stays_until_the_new_one_is_whole(path, monkeypatch):
+    """A full disk, Ctrl-C: the old file is as it was, and nothing else is left."""
+    model = fitted("default")
+    model.save(path)
+    before = path.read_bytes()
+    for error in (OSError(28, "No space left on device"), KeyboardInterrupt()):
+
+        def fails(number, error=error):
+            raise error
+
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "fsync", fails)
+            with pytest.raises(type(error)):
+                model.save(path)
+        assert path.read_bytes() == before
+        assert os.listdir(path.parent) == [path.name]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a process cannot kill itself so there")
+def test_a_killed_process_leaves_the_old_file(path):
+    """kill -9 in the middle of writing."""
+    fitted("default").save(path)
+    before = path.read_bytes()
+    code = (
+        "import os, signal, sys, numpy as np, lazynet\n"
+        f"sys.path[:0] = {[p for p in sys.path if p]!r}\n"
+        "model = lazynet.LazyNetRegressor().fit([[1.0], [2.0]], [1.0, 2.0])\n"
+        "os.fsync = lambda number: os.kill(os.getpid(), signal.SIGKILL)\n"
+        f"model.save({str(path)!r})\n"
+    )
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, check=False)
+    assert done.returncode == -signal.SIGKILL
+    assert path.read_bytes() == before
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links and modes of POSIX")
+def test_links_and_modes_stay(path):
+    """A link goes on pointing to the file, whose mode stays what it was."""
+    model = fitted("default")
+    model.save(path)
+    path.chmod(0o600)
+    link = path.with_name("link")
+    link.symlink_to(path)
+    model.fit(X, TWO).save(link)
+    assert link.is_symlink()
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert_same_model(lazynet.load(path), model)
+
+
+def test_tables_of_attributes_hold_no_method():
+    """A file cannot put a value in the place of a method or a property."""
+    for kind in ESTIMATORS:
+        names = {*table_of(kind, "_saved"), *table_of(kind, "_saved_to_learn")}
+        for name in names:
+            found = getattr(kind, name, None)
+            assert not callable(found), name
+            assert not isinstance(found, property), name
+
+
+@pytest.mark.parametrize("as_sparse", [False, True])
+def test_outputs_that_learned_in_parts_are_saved_to_predict(tmp_path, as_sparse):
+    """A fit with outputs_at_once has kept no engines, and its file needs none."""
+    random = np.random.default_rng(0)
+    X = random.standard_normal((60, 5))
+    Y = (X @ random.standard_normal((5, 20)) > 0.5).astype(int)
+    Y = sparse.csr_array(Y) if as_sparse else Y
+    model = LazyNetClassifier(l1=1e-3, outputs_at_once=8, random_state=0).fit(X, Y)
+    model.save(tmp_path / "model")
+    loaded = lazynet.load(tmp_path / "model")
+    assert type(loaded.predict(X)) is type(model.predict(X))
+    np.testing.assert_array_equal(loaded.decision_function(X), model.decision_function(X))
+    with pytest.raises(ValueError, match="cannot go on learning"):
+        loaded.partial_fit(X, Y)
+
+
+def test_units_of_targets_are_saved(tmp_path):
+    """Several targets go on in their units."""
+    random = np.random.default_rng(0)
+    X = random.standard_normal((60, 5))
+    numbers = X @ random.standard_normal((5, 3)) * [1.0, 1e3, 1e-3]
+    model = LazyNetRegressor(random_state=0).fit(X, numbers)
+    model.save(tmp_path / "model")
+    loaded = lazynet.load(tmp_path / "model")
+    np.testing.assert_array_equal(loaded.units_.targets, model.units_.targets)
+    np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
+    going_on = [each.partial_fit(X, numbers).predict(X) for each in (loaded, model)]
+    np.testing.assert_array_equal(*going_on)

@@ -1,0 +1,481 @@
+"""Files that are missing, damaged or changed, errors and interrupts in threads: a clear error."""
+
+import gc
+import gzip
+import io
+import os
+import random
+import signal
+import sys
+import threading
+import time
+import tracemalloc
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import sparse
+from support.damage import damages
+
+from lazynet.streams import (
+    Arrays,
+    Cached,
+    Chunks,
+    Documents,
+    ParquetFile,
+    Prefetched,
+    RowsFile,
+    Shuffled,
+    SvmlightFile,
+    VWFile,
+    as_source,
+)
+from lazynet.streams.prefetched import ahead
+
+TEXT = b"1 1:2 3:0.5\n-1 2:1\n" * 50
+
+
+@pytest.fixture
+def path(tmp_path):
+    """A file of svmlight's form."""
+    path = tmp_path / "words.svm"
+    path.write_bytes(TEXT)
+    return path
+
+
+def values(source, rows=10):
+    """The values of all rows."""
+    return [value for chunk in source.chunks(rows=rows) for value in chunk.X.data]
+
+
+def outcome(source):
+    """The values of all rows, or the message of the error; a callable makes the source."""
+    try:
+        return values(source() if callable(source) else source), None
+    except (ValueError, TypeError) as error:
+        return None, str(error)
+
+
+# --- files --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("given", "kind", "message"),
+    [
+        ("missing.svm", FileNotFoundError, "paths: there is no file 'missing.svm'"),
+        ("missing-*.svm", FileNotFoundError, "paths: no file matches 'missing-*.svm'"),
+        ([], ValueError, "paths must name at least one file"),
+        ([3], TypeError, "paths must hold names of files, got 3"),
+        (".", IsADirectoryError, "paths: '.' is a folder; give './*'"),
+    ],
+)
+def test_names_that_lead_nowhere(given, kind, message):
+    """The error names the argument and the file."""
+    with pytest.raises(kind) as error:
+        SvmlightFile(given)
+    assert str(error.value) == message
+
+
+@pytest.mark.parametrize(
+    ("options", "kind", "message"),
+    [
+        (dict(zero_based="yes"), ValueError, 'zero_based must be True, False or "auto", got'),
+        (dict(n_features=0), ValueError, "n_features must be at least 1, got 0"),
+        (dict(n_labels=3), ValueError, "n_labels is for multilabel=True alone"),
+        (dict(multilabel=1), ValueError, "multilabel must be True or False, got 1"),
+    ],
+)
+def test_parameters_are_checked(path, options, kind, message):
+    """Before anything is read."""
+    with pytest.raises(kind, match=message):
+        SvmlightFile(path, **options)
+
+
+@pytest.mark.parametrize("rows", [0, -1, 1.5, "x", None])
+def test_rows_are_checked(path, rows):
+    """By every source, when the pass begins."""
+    for source in (SvmlightFile(path), VWFile(path), Shuffled(SvmlightFile(path)),
+                   Cached(SvmlightFile(path)), Prefetched(SvmlightFile(path))):  # fmt: skip
+        with pytest.raises((TypeError, ValueError), match="rows must be"):
+            list(source.chunks(rows=rows))
+
+
+def test_the_bad_line_is_named(tmp_path):
+    """Of the second file, whose lines are counted from 1."""
+    (tmp_path / "a.svm").write_bytes(TEXT)
+    (tmp_path / "b.svm").write_bytes(TEXT + b"1 3:0.5 4:x\n")
+    source = SvmlightFile(tmp_path / "*.svm", zero_based=False, n_features=4)
+    message = r"b\.svm: line 101, column 11: expected a finite number such as 0.5, found 'x'"
+    for rows in (1, 7, 10_000):
+        with pytest.raises(ValueError, match=message):
+            values(source, rows)
+    chunks = source.chunks(rows=1)
+    for _ in range(200):
+        next(chunks)
+    with pytest.raises(ValueError, match=message):
+        next(chunks)
+
+
+def test_columns_beyond_the_given_number_are_refused(path):
+    """The error says which columns there are."""
+    with pytest.raises(ValueError, match="line 1, column 7: expected a column from 1 to 2, found"):
+        values(SvmlightFile(path, zero_based=False, n_features=2))
+
+
+def test_cut_and_damaged_packed_files_are_refused(tmp_path):
+    """Never read as if they ended there; the error names the file."""
+    whole = gzip.compress(np.random.default_rng(0).bytes(0) + TEXT, mtime=0)
+    path = tmp_path / "words.svm.gz"
+    path.write_bytes(whole)
+    expected = values(SvmlightFile(path, zero_based=False, n_features=3))
+    for data in [whole[:-9], whole[:20], *damages(whole, 80)]:
+        path.write_bytes(data)
+        found, message = outcome(SvmlightFile(path, zero_based=False, n_features=3))
+        # Some bytes do not count, and a file may have lost all of them.
+        assert found in (expected, []) if message is None else message.startswith(str(path))
+
+
+def test_standard_input_is_read_once(monkeypatch):
+    """With a shape that is given; a second pass is refused."""
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(TEXT)))
+    with pytest.raises(ValueError, match="give zero_based and n_features"):
+        values(SvmlightFile("-"))
+    source = SvmlightFile("-", zero_based=False, n_features=3)
+    assert len(values(source)) == 150
+    with pytest.raises(ValueError, match="standard input can be read once"):
+        values(source)
+    with pytest.raises(ValueError, match="source must read files"):
+        Cached(source)
+
+
+def test_documents_with_bad_lines(tmp_path):
+    """File and line are named."""
+    path = tmp_path / "talk.txt"
+    for data, message in (
+        (b"1\ta\n\n2 b\n", r"talk\.txt: line 3: expected a label, a tab and a text"),
+        (b"x\ta\n", r"talk\.txt: line 1: could not convert"),
+        (b"nan\ta\n", r"talk\.txt: line 1: expected a finite label"),
+        (b"1_0\ta\n", r"talk\.txt: line 1: expected a number"),
+        (b"1\t\xff\n", r"talk\.txt: line 1: 'utf-8' codec"),
+    ):
+        path.write_bytes(data)
+        with pytest.raises(ValueError, match=message):
+            list(Documents(path).chunks())
+    with pytest.raises(TypeError, match="vectorizer must have a method transform"):
+        Documents(path, vectorizer=3)
+
+
+def test_tables_need_pyarrow(tmp_path, monkeypatch):
+    """The error says what to install; parameters that do not go together are refused."""
+    path = tmp_path / "one.parquet"
+    path.write_bytes(b"")
+    for options in (dict(), dict(indices="a", values="b"), dict(features=["a"], indices="a",
+                    values="b", n_features=3)):  # fmt: skip
+        with pytest.raises(ValueError, match="give either features, or all of indices"):
+            ParquetFile(path, target="y", **options)
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(ImportError, match="pip install pyarrow"):
+        ParquetFile(path, target="y", features=["a"])
+
+
+@pytest.mark.parametrize("around", [lambda s: s, Cached, Prefetched,
+                                    lambda s: Shuffled(s, window=2000)])  # fmt: skip
+def test_memory_is_constant(around, tmp_path):
+    """A file that is four times as long needs no more memory."""
+    peaks = []
+    for times in (2_400, 9_600):
+        path = tmp_path / f"{times}.svm"
+        path.write_bytes(TEXT * times)
+        source = around(SvmlightFile(path))
+        gc.collect()
+        tracemalloc.start()
+        for _ in source.chunks(rows=2000):
+            pass
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert peaks[1] < 1.2 * peaks[0] + 500_000
+    assert peaks[1] < len(TEXT) * 9_600
+
+
+# --- chunks of a program ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("chunks", "kind", "message"),
+    [
+        (3, TypeError, "chunks must be a callable or an iterable"),
+        ([], ValueError, "chunks must give at least one chunk"),
+        ([[1, 2]], TypeError, r"chunk 0 must be \(X, y\) or \(X, y, weights\), got"),
+        ([([[1.0]], [1, 2])], ValueError, "chunk 0: y must have 1 rows, as X has, got 2"),
+        ([([[1.0]], [1], [1, 2])], ValueError, "chunk 0: weights must have 1 rows"),
+        ([([[1.0]], [1]), ([[1.0, 2.0]], [1])], ValueError, "chunk 1 must have as many columns"),
+        ([([["x"]], [1])], (TypeError, ValueError), "X of chunk 0 must hold numbers"),
+    ],
+)
+def test_chunks_that_do_not_fit(chunks, kind, message):
+    """The number of the chunk is named."""
+    with pytest.raises(kind, match=message):
+        list(as_source(chunks).chunks())
+
+
+def test_an_iterator_serves_for_one_pass():
+    """Its first chunk is not lost where its shape is asked for."""
+    source = Chunks(iter([([[1.0]], [1]), ([[2.0]], [0])]))
+    assert source.n_features == 1
+    assert values(source) == [1.0, 2.0]
+    with pytest.raises(ValueError, match="for several passes give a callable"):
+        values(source)
+
+
+# --- mapped arrays ------------------------------------------------------------------------------
+
+
+def test_arrays_that_cannot_be_mapped(tmp_path):
+    """The error names the file and says what to do."""
+    X = sparse.csr_matrix(np.eye(5))
+    packed, plain, other = (tmp_path / name for name in ("a.npz", "b.npz", "c.npz"))
+    sparse.save_npz(packed, X)
+    with pytest.raises(ValueError, match=r"a\.npz: .* is packed.*compressed=False"):
+        Arrays(packed, np.ones(5))
+    sparse.save_npz(plain, X, compressed=False)
+    assert values(Arrays(plain, np.ones(5))) == [1.0] * 5
+    with pytest.raises(ValueError, match="y must have 5 rows, as X has, got 4"):
+        Arrays(plain, np.ones(4))
+    sparse.save_npz(other, X.tocsc(), compressed=False)
+    with pytest.raises(ValueError, match=r"c\.npz must hold a CSR matrix"):
+        Arrays(other, np.ones(5))
+    np.savez(other, data=np.array([object()]))
+    with pytest.raises(ValueError, match=r"c\.npz: .*Python objects"):
+        Arrays(other, np.ones(5))
+    with pytest.raises(ValueError, match="n_features must be given with three files"):
+        Arrays(_triple(tmp_path, X), np.ones(5))
+    with pytest.raises(TypeError, match=r"X must be an \.npz file"):
+        Arrays(3, np.ones(5))
+
+
+def _triple(folder, X):
+    """Three files of a matrix."""
+    paths = [folder / f"{name}.npy" for name in ("data", "indices", "indptr")]
+    for path, array in zip(paths, (X.data, X.indices, X.indptr), strict=True):
+        np.save(path, array)
+    return paths
+
+
+def test_damaged_mapped_arrays_are_refused_or_read(tmp_path):
+    """Any damage of the file ends in a result or in a clean error."""
+    path = tmp_path / "X.npz"
+    sparse.save_npz(path, sparse.csr_matrix(np.eye(9)), compressed=False)
+    for data in damages(path.read_bytes(), 150):
+        path.write_bytes(data)
+        _, message = outcome(lambda: Arrays(path, np.ones(9)))
+        assert message is None or str(path) in message or message.startswith(("X", "y"))
+
+
+def test_row_starts_that_leave_the_arrays_are_refused(tmp_path):
+    """In the chunk where they are."""
+    X = sparse.csr_matrix(np.eye(6))
+    X.indptr[4] = 100
+    source = Arrays(_triple(tmp_path, X), np.ones(6), n_features=6)
+    assert next(source.chunks(rows=2)).X.shape == (2, 6)
+    with pytest.raises(ValueError, match="row starts in indptr must rise from 0 to 6"):
+        values(source, rows=2)
+
+
+# --- caches -------------------------------------------------------------------------------------
+
+
+def test_a_cache_follows_its_files(path):
+    """Another size, time of change or parameter: the rows are parsed again."""
+    source = Cached(SvmlightFile(path))
+    assert not source.is_complete()
+    expected = values(source)
+    assert source.is_complete()
+    before = os.stat(source.path).st_mtime_ns
+    assert values(source) == values(Cached(SvmlightFile(path))) == expected
+    assert os.stat(source.path).st_mtime_ns == before
+    path.write_bytes(TEXT + b"1 1:7\n")
+    assert not Cached(SvmlightFile(path)).is_complete()
+    assert values(Cached(SvmlightFile(path))) == [*expected, 7.0]
+    os.utime(path, ns=(1, 1))
+    assert not Cached(SvmlightFile(path)).is_complete()
+    list(Cached(SvmlightFile(path)).chunks())
+    assert Cached(SvmlightFile(path)).is_complete()
+    assert not Cached(SvmlightFile(path, n_features=10)).is_complete()
+    assert not Cached(SvmlightFile(path, zero_based=True)).is_complete()
+    other = VWFile(path)
+    assert not Cached(other, source.path).is_complete()
+
+
+def test_a_cache_that_another_program_replaces(path):
+    """Whoever has read it already goes on with the rows that were there."""
+    source = Cached(SvmlightFile(path), path.with_name("kept.rows"))
+    expected = values(source)
+    chunks = source.chunks(rows=10)
+    first = next(chunks).X.data.tolist()
+    other = path.with_name("other.svm")
+    other.write_bytes(TEXT * 200 + b"1 1:7\n")
+    assert len(values(Cached(SvmlightFile(other), source.path))) == 200 * len(expected) + 1
+    assert first + [value for chunk in chunks for value in chunk.X.data] == expected
+    assert values(source) == expected
+    assert values(Cached(SvmlightFile(path), source.path)) == expected
+
+
+def test_a_pass_that_is_left_makes_no_cache(path):
+    """Neither one that fails."""
+    source = Cached(SvmlightFile(path))
+    chunks = source.chunks(rows=3)
+    next(chunks)
+    chunks.close()
+    assert not source.is_complete()
+    path.write_bytes(TEXT + b"x\n")
+    with pytest.raises(ValueError, match="line 101"):
+        values(Cached(SvmlightFile(path, zero_based=False, n_features=3)))
+    assert [entry.name for entry in path.parent.iterdir()] == ["words.svm"]
+
+
+def test_a_file_that_changes_during_the_pass_gives_no_cache(path):
+    """The rows of this pass are of two files."""
+    source = Cached(SvmlightFile(path))
+    chunks = source.chunks(rows=3)
+    next(chunks)
+    with open(path, "ab") as file:
+        file.write(b"1 1:2\n")
+    list(chunks)
+    assert not source.is_complete()
+
+
+def test_damaged_caches_are_seen(path):
+    """Made again where the end or the contents are damaged, else refused with their name."""
+    source = Cached(SvmlightFile(path))
+    expected = values(source)
+    whole = Path(source.path).read_bytes()
+    refused = 0
+    for data in [whole[:-1], whole[:100], b"", *damages(whole, 150, seed=1)]:
+        Path(source.path).write_bytes(data)
+        found, message = outcome(Cached(SvmlightFile(path)))
+        if message is None:
+            assert found == expected
+        else:
+            assert message.startswith(source.path)
+            assert "delete the file" in message
+            refused += 1
+            os.unlink(source.path)
+    assert refused > 10
+    with pytest.raises(ValueError, match="does not hold rows of lazynet"):
+        RowsFile(path)
+
+
+# --- threads ------------------------------------------------------------------------------------
+
+
+def threads():
+    """The threads that make chunks."""
+    return [thread for thread in threading.enumerate() if thread.name == "lazynet chunks"]
+
+
+def test_errors_come_where_their_chunk_would():
+    """What came before has been given; the thread has ended."""
+
+    def fails():
+        yield 1
+        yield 2
+        raise OverflowError("too much")
+
+    items = ahead(fails())
+    assert [next(items), next(items)] == [1, 2]
+    with pytest.raises(OverflowError, match="too much"):
+        next(items)
+    assert threads() == []
+
+
+@pytest.mark.parametrize("room", [1, 3])
+def test_the_thread_is_ahead_and_no_more(room):
+    """At most ``room`` items wait, and one is under way."""
+    made = []
+
+    def items():
+        for number in range(20):
+            made.append(number)
+            yield number
+
+    for number in ahead(items(), room):
+        time.sleep(0.01)
+        assert len(made) <= number + 2 + room
+    assert made == list(range(20))
+
+
+def fails_on(items):
+    """Take one item, and fail."""
+    for _ in items:
+        raise ZeroDivisionError
+
+
+def test_a_caller_that_stops_ends_the_thread():
+    """By leaving, and by an error of its own; the source is closed."""
+    closed = []
+
+    def endless():
+        try:
+            while True:
+                yield 1
+        finally:
+            closed.append(threading.current_thread().name)
+
+    chunks = ahead(endless())
+    next(chunks)
+    assert len(threads()) == 1
+    chunks.close()
+    assert threads() == []
+    with pytest.raises(ZeroDivisionError):
+        fails_on(ahead(endless()))
+    deadline = time.monotonic() + 5
+    while threads() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert threads() == []
+    assert closed == ["lazynet chunks"] * 2
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs signals")
+def test_ctrl_c_while_waiting_for_a_chunk():
+    """KeyboardInterrupt comes out, and the thread ends."""
+    released = threading.Event()
+
+    def slow():
+        yield 1
+        released.wait(2.0)
+        yield 2
+
+    chunks = ahead(slow())
+    next(chunks)
+    presses = threading.Timer(0.2, lambda: os.kill(os.getpid(), signal.SIGINT))
+    presses.start()
+    threading.Timer(0.5, released.set).start()
+    with pytest.raises(KeyboardInterrupt):
+        next(chunks)
+    presses.join()
+    assert threads() == []
+
+
+def test_a_parser_refuses_a_second_thread(path):
+    """Two passes of one source have a parser each."""
+    source = SvmlightFile(path)
+    first, second = source.chunks(rows=7), source.chunks(rows=7)
+    for one, other in zip(first, second, strict=True):
+        assert one.X.data.tolist() == other.X.data.tolist()
+
+
+def test_many_passes_at_once(path):
+    """In threads, with a cache that several of them write."""
+    expected = values(SvmlightFile(path))
+    found = []
+    lot = random.Random(0)
+    sources = [Prefetched(Cached(SvmlightFile(path))) for _ in range(6)]
+    running = [
+        threading.Thread(target=lambda s=s: found.append(values(s, lot.randrange(1, 20))))
+        for s in sources
+    ]
+    for thread in running:
+        thread.start()
+    for thread in running:
+        thread.join()
+    assert found == [expected] * 6
