@@ -181,6 +181,12 @@ RECIPES: dict[str, Callable[[Parts], Arguments]] = {
         f"outputs.losses_on {kind}": lambda p, kind=kind: losses_on(p, kind)
         for kind in ("clock", *RULES)
     },
+    **{
+        f"outputs.read_cells {kind}": lambda p, kind=kind: dict(
+            block=Block(**block(p, kind)), **rules(p, kind), out=p.reals(p.d, p.n_outputs)
+        )
+        for kind in RULES
+    },
     "outputs.Block.at_level": lambda p: dict(self=Block(**block(p)), level=0),
     "outputs.OwnSteps": own_steps,
     "outputs.sweep_clock": lambda p: dict(**_swept(p), scalars=scalars(p)),
