@@ -167,6 +167,12 @@ def _swept(parts: Parts) -> Arguments:
     )
 
 
+def read_cells(parts: Parts, kind: str) -> Arguments:
+    """A block of a rule with a state, and room for the weights of some of its outputs."""
+    given = dict(block=Block(**block(parts, kind)), **rules(parts, kind))
+    return given | dict(out=parts.reals(parts.d, parts.n_outputs))
+
+
 #: Recipes for everything that the kernel offers.
 RECIPES: dict[str, Callable[[Parts], Arguments]] = {
     **{f"outputs.numbers {kind}": lambda p, kind=kind: dict(kind=kind) for kind in KINDS},
@@ -181,12 +187,7 @@ RECIPES: dict[str, Callable[[Parts], Arguments]] = {
         f"outputs.losses_on {kind}": lambda p, kind=kind: losses_on(p, kind)
         for kind in ("clock", *RULES)
     },
-    **{
-        f"outputs.read_cells {kind}": lambda p, kind=kind: dict(
-            block=Block(**block(p, kind)), **rules(p, kind), out=p.reals(p.d, p.n_outputs)
-        )
-        for kind in RULES
-    },
+    "outputs.read_cells": lambda p: read_cells(p, str(p.random.choice(RULES))),
     "outputs.Block.at_level": lambda p: dict(self=Block(**block(p)), level=0),
     "outputs.OwnSteps": own_steps,
     "outputs.sweep_clock": lambda p: dict(**_swept(p), scalars=scalars(p)),
