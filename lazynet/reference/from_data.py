@@ -153,8 +153,9 @@ class DenseFromData:
 
     def _scales(self) -> tuple[float, float]:
         """The standard deviation of the targets seen, and their root mean square."""
-        n = len(self.targets)
-        mean = math.fsum(self.targets) / n
+        n, first = len(self.targets), self.targets[0]
+        # The distances from the first target are exactly 0 where all targets are the same.
+        mean = first + math.fsum(y - first for y in self.targets) / n
         variance = math.fsum((y - mean) ** 2 for y in self.targets) / n
         return math.sqrt(variance), math.sqrt(variance + mean * mean)
 

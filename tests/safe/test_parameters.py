@@ -132,6 +132,7 @@ DATACLASSES = {
     and kind.__name__ not in NO_PARAMETERS
     and not issubclass(kind, ParameterObject)
     and kind.__module__ not in OF_MINIMA
+    and kind.__name__ not in ("Facts", "Scattered")  # what a pass or a file has found
     and kind.__module__ != "lazynet.params"
 }
 

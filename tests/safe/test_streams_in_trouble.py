@@ -442,14 +442,19 @@ def test_ctrl_c_while_waiting_for_a_chunk():
 
     def slow():
         yield 1
-        released.wait(2.0)
+        released.wait(60.0)
         yield 2
+
+    def press():
+        os.kill(os.getpid(), signal.SIGINT)
+        # The chunk comes after the signal, however busy the machine is.
+        time.sleep(0.3)
+        released.set()
 
     chunks = ahead(slow())
     next(chunks)
-    presses = threading.Timer(0.2, lambda: os.kill(os.getpid(), signal.SIGINT))
+    presses = threading.Timer(0.2, press)
     presses.start()
-    threading.Timer(0.5, released.set).start()
     with pytest.raises(KeyboardInterrupt):
         next(chunks)
     presses.join()
