@@ -4,9 +4,9 @@
 nonzeros of its example.  `DualNetClassifier` and `DualNetRegressor` find the minimum of the same
 objective and certify it; `net_path` finds the minima along a path of penalties,
 `DualNetClassifierCV` and `DualNetRegressorCV` choose a penalty by cross-validation, and `plot_path`
-and `plot_choice` draw them.  `ASGDClassifier`, `ASGDRegressor` and `StabilisedSGDClassifier`
-implement one algorithm each; `selection_stability` compares what features models choose; `Stepper`
-takes one example at a time.
+and `plot_choice` draw them.  `ASGDClassifier`, `ASGDRegressor`, `StabilisedSGDClassifier` and
+`ReleasedStabilisedSGDClassifier` implement one algorithm each; `selection_stability` compares what
+features models choose; `Stepper` takes one example at a time.
 
 The small objects name and configure what the estimators are made of: rules (`FoBoS`, `SGD`,
 `TruncatedGradient`, `RDA`, `FTRL`, `AdaGrad`, `SAGA`, `Carpenter`), schedules (`Constant`,
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from lazynet.estimators.dual_net_cv import DualNetClassifierCV, DualNetRegressorCV
     from lazynet.estimators.elastic_net import LazyNetClassifier, LazyNetRegressor
     from lazynet.estimators.elastic_net_cv import LazyNetClassifierCV, LazyNetRegressorCV
+    from lazynet.estimators.released import ReleasedStabilisedSGDClassifier
     from lazynet.estimators.stabilised import StabilisedSGDClassifier
     from lazynet.forms import Clock, Dense, Rescaled, Tables
     from lazynet.importances import Balanced
@@ -106,6 +107,7 @@ _ROOMS = {
     "PolynomialDecay": "lazynet.averages",
     "Power": "lazynet.schedules",
     "RDA": "lazynet.rules.rda",
+    "ReleasedStabilisedSGDClassifier": "lazynet.estimators.released",
     "Rescaled": "lazynet.forms",
     "SAGA": "lazynet.rules.saga",
     "SGD": "lazynet.rules.affine",
@@ -165,6 +167,7 @@ __all__ = [
     "Pegasos",
     "PolynomialDecay",
     "Power",
+    "ReleasedStabilisedSGDClassifier",
     "Rescaled",
     "SelectionReport",
     "SquaredEpsilonInsensitive",

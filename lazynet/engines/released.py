@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from lazynet.data import columns_with_values, rows_with
 from lazynet.engines.base import advice_on_overflow, take_until_done
 from lazynet.engines.stabilised import Bursts
 from lazynet.kernels import released as kernel
@@ -212,14 +213,14 @@ class ReleasedEngine:
         draws: Sequence[DrawStream],
         number: int = 0,
     ) -> None:
-        n_rows, d = X.shape
+        d = X.shape[1]
         self.number, self.examples, self.X = number, examples, X
         self.loss, self.bursts = loss, bursts
         longest_row = int(np.diff(X.indptr).max(initial=0))
         self.paths = [ReleasedPath(d, longest_row, rows) for rows in draws]
         self.n_draws = min(rows.n_drawn for rows in draws)
         self.stable = np.zeros(d, dtype=bool)
-        self.stable[X.indices[X.data != 0]] = True
+        self.stable[columns_with_values(X)] = True
         self.n_occurring = self.n_stable = int(np.count_nonzero(self.stable))
         for path in self.paths:
             shared_kernel.purge(np.flatnonzero(~self.stable), path.cells)
@@ -245,7 +246,9 @@ class ReleasedEngine:
 
         ``observe`` is called with the path after every burst and its truncation.
         """
-        orders = BurstOrders(self.size, self.beta, self.n_stable, self._live())
+        orders = BurstOrders(
+            self.size, self.beta, self.n_stable, rows_with(self.X, self.stable).view(np.uint8)
+        )
 
         def stage(path: ReleasedPath) -> None:
             for _ in range(self.bursts.bursts_per_stage):
@@ -258,7 +261,7 @@ class ReleasedEngine:
         if not self.over:
             purged = self._purge()
             if not len(purged):
-                went_back = all([path.go_back() for path in self.paths])
+                went_back = all(path.go_back() for path in self.paths)
         record = ReleasedRecord(
             problem=self.number,
             stage=self.n_stages,
@@ -275,12 +278,6 @@ class ReleasedEngine:
             self.size = self.bursts.size(self.n_occurring, self.n_stable)
         return record
 
-    def _live(self) -> NDArray[np.uint8]:
-        """For every row, whether a feature of it is left."""
-        X = self.X
-        counts = np.concatenate([[0], np.cumsum(self.stable[X.indices] & (X.data != 0))])
-        return (counts[X.indptr[1:]] > counts[X.indptr[:-1]]).astype(np.uint8)
-
     def _purge(self) -> NDArray[np.int64]:
         """Purge the features that were rejected too often; returns the purged features."""
         updates = sum(path.updates for path in self.paths)
@@ -294,6 +291,16 @@ class ReleasedEngine:
             for path in self.paths:
                 path.purge(purged)
         return purged
+
+    @property
+    def frequency(self) -> NDArray[np.float64]:
+        """1 less the rejections of every feature, by the updates of a full stage."""
+        return 1.0 - self.rejected
+
+    @property
+    def intercept(self) -> float:
+        """0: the program has no intercept."""
+        return 0.0
 
     def weights(self) -> NDArray[np.float64]:
         """The mean of the paths' weights."""

@@ -34,11 +34,10 @@ _LARGEST_COUNT = 2**31 - 1
 
 @dataclass(frozen=True)
 class Bursts(SettledFields):
-    """How long bursts are, how much they truncate, and who is purged; the paper's symbols stand in
-    brackets.
+    """How long bursts are, how much they truncate, and what is purged; with the paper's symbols.
 
-    ``lazynet.engines.released`` counts updates where this module counts steps, and judges rejections
-    at every update where this module judges bursts.
+    ``lazynet.engines.released`` counts updates where this module counts steps, and counts
+    rejections after every update where this module counts them after every burst.
     """
 
     _kinds = table(

@@ -1,7 +1,7 @@
-"""Stabilised truncated SGD as Ma & Zheng's own program computes it, which is not as their paper says.
+"""Stabilised truncated SGD as the program computes it that Ma & Zheng released with their paper.
 
-``lazynet.reference.stabilised`` is the algorithm of the paper; ``docs/errata.md`` lists where the two
-differ.  Here several paths of SGD draw rows with replacement.  A burst takes ``burst_size``
+``lazynet.reference.stabilised`` is the algorithm of the paper; ``docs/errata.md`` lists where the
+two differ.  Here several paths of SGD draw rows with replacement.  A burst takes ``burst_size``
 updates, however many draws these need: with the hinge loss a row updates only if its margin is at
 most 1.  After each update, every feature whose weight is not larger than a quantile of the sizes of
 all weights is counted as rejected; nothing is truncated yet.  After a burst the weights are
@@ -32,7 +32,9 @@ __all__ = ["DenseReleased", "Judged", "quantile"]
 
 
 def quantile(sizes: Iterable[float], share: float) -> float:
-    """The quantile that R computes unless told otherwise (its type 7): between two order statistics.
+    """The quantile that R computes unless told otherwise, its type 7.
+
+    It lies between two order statistics.
 
     >>> quantile([4.0, 1.0, 2.0], 0.5), quantile([0.0, 1.0], 0.75), quantile([], 0.5)
     (2.0, 0.75, 0.0)
@@ -107,11 +109,14 @@ class DenseReleased:
         fit_intercept: bool = False,
         epsilon: float = 0.1,
     ) -> None:
-        for name, value in (("l1", l1), ("l2", l2), ("fit_intercept", fit_intercept)):
+        for name, value, none in (
+            ("l1", l1, 0),
+            ("l2", l2, 0),
+            ("fit_intercept", fit_intercept, False),
+        ):
             if value:
                 raise ValueError(
-                    f"{name} must be {type(value)(0)}: the released program has none, "
-                    f"got {name}={value}"
+                    f"{name} must be {none}: the released program has none, got {name}={value}"
                 )
         self.n_features, self.loss, self.epsilon = n_features, loss, epsilon
         self.max_iter, self.bursts_per_stage = max_iter, bursts_per_stage
@@ -168,7 +173,8 @@ class DenseReleased:
                     self.truncate(path)
                     if self.positions[path] >= n_draws - size:
                         rows[path] += permutations[path]
-            beta, purged, went_back = self.beta, set(), False
+            beta, went_back = self.beta, False
+            purged: set[int] = set()
             if min(self.positions) < n_draws:
                 purged = self.purge(size)
                 went_back = not purged and kept is not None
@@ -214,7 +220,7 @@ class DenseReleased:
         return prediction
 
     def slope(self, prediction: float, target: float) -> float:
-        """The slope of the loss; a row at the kink of the hinge loss counts as within the margin."""
+        """The slope of the loss; a row at the kink of the hinge loss is within the margin."""
         if self.loss == "hinge":
             return -target if target * prediction <= 1.0 + TIE else 0.0
         return LOSSES[self.loss][1](prediction, target, self.epsilon)

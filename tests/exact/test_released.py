@@ -58,7 +58,7 @@ def rows_in_full(n, epochs, seed, path):
 
 
 class Watched(DenseReleased):
-    """The reference beside a list of what it was after every burst, and what rounding may decide."""
+    """The reference, what it was after every burst, and how near it came to a tie."""
 
     def __init__(self, *given, **named):
         super().__init__(*given, **named)
@@ -357,7 +357,7 @@ def test_norms_neither_overflow_nor_vanish(size):
     np.testing.assert_allclose(cells[:, 0], [0.6, 0.8, 0.0], rtol=1e-12)
 
 
-# --- threads, memory, hostile arrays ----------------------------------------------------------------
+# --- threads, memory, hostile arrays --------------------------------------------------------------
 
 
 def fit_engine(threads=1, level=None, loss="log_loss"):
