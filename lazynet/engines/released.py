@@ -117,20 +117,28 @@ class ReleasedPath:
         orders: BurstOrders,
         n_rows: int,
         stop: threading.Event,
+        after_draw: Callable[[], None] | None = None,
     ) -> None:
-        """Draw until the burst has its updates or no row is left, and truncate."""
+        """Draw until the burst has its updates or no row is left, and truncate.
+
+        ``after_draw`` is called after every draw, and after the truncation that may follow it.
+        """
         while self.position <= self.n_available:
             rows = self.draws.rows_from(self.position)
-            rows = rows[: self.n_available + 1 - self.position]
+            rows = rows[: self.n_available + 1 - self.position if after_draw is None else 1]
             taken = self._draw(examples, loss, orders, rows, stop)
             self.position += taken
             if self.listed.updates >= orders.size:
                 break
+            if after_draw is not None and self.position <= self.n_available:
+                after_draw()
         self.updates += self.listed.updates
         kernel.end_burst(self.listed, self.cells, orders.n_left, orders.share)
         self.position += 1  # a row is skipped here
         if self.position >= self.draws.n_drawn - orders.size:
             self.n_available += n_rows
+        if after_draw is not None:
+            after_draw()
 
     def _draw(
         self,
@@ -240,11 +248,15 @@ class ReleasedEngine:
         return self.t + 1 >= self.n_draws or not self.n_stable
 
     def take_stage(
-        self, workers: Workers, observe: Callable[[ReleasedPath], None] | None = None
+        self,
+        workers: Workers,
+        observe: Callable[[ReleasedPath], None] | None = None,
+        after_draw: Callable[[], None] | None = None,
     ) -> ReleasedRecord:
         """Run one stage of all paths, purge features unless it is the last, and return its record.
 
-        ``observe`` is called with the path after every burst and its truncation.
+        ``observe`` is called with the path after every burst and its truncation; ``after_draw``
+        after every draw of the first path.
         """
         orders = BurstOrders(
             self.size, self.beta, self.n_stable, rows_with(self.X, self.stable).view(np.uint8)
@@ -252,7 +264,14 @@ class ReleasedEngine:
 
         def stage(path: ReleasedPath) -> None:
             for _ in range(self.bursts.bursts_per_stage):
-                path.take_burst(self.examples, self.loss, orders, self.X.shape[0], workers.stop)
+                path.take_burst(
+                    self.examples,
+                    self.loss,
+                    orders,
+                    self.X.shape[0],
+                    workers.stop,
+                    after_draw if path is self.paths[0] else None,
+                )
                 if observe is not None:
                     observe(path)
 

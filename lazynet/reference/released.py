@@ -165,7 +165,8 @@ class DenseReleased:
             j for indices, values, _ in examples for j, x in zip(indices, values, strict=True) if x
         }
         n_occurring, n_draws = len(self.stable), self.max_iter * len(examples)
-        size, kept = self.burst_size, None
+        size = self.burst_size
+        kept: list[list[float]] = []
         while min(self.positions) < n_draws and self.stable:
             for path in range(len(self.paths)):
                 for _ in range(self.bursts_per_stage):
@@ -177,10 +178,10 @@ class DenseReleased:
             purged: set[int] = set()
             if min(self.positions) < n_draws:
                 purged = self.purge(size)
-                went_back = not purged and kept is not None
+                went_back = not purged and bool(kept)
             self.trace.append(Judged(beta, size, frozenset(self.stable), went_back))
             if went_back:
-                self.paths = [list(path) for path in kept or ()]
+                self.paths = [list(path) for path in kept]
             if purged and self.stable:
                 left = len(self.stable)
                 self.beta = rejected_share(left / n_occurring, self.rejection_rate, self.annealing)
