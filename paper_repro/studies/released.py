@@ -6,7 +6,7 @@ field of a list.)  This study runs ``ReleasedStabilisedSGDClassifier`` with its 
 are these parameters, under as many seeds, and compares the figures.  The draws are not the draws
 of R: means are compared, not runs.
 
-    python -m paper_repro released --data dexter.train.svm.gz dexter.test.svm.gz
+    python -m paper_repro released --full --data dexter.train.svm.gz dexter.test.svm.gz
 
 Other rows can be given, or none; then nothing is compared.
 """
