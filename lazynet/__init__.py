@@ -4,9 +4,15 @@
 nonzeros of its example.  `DualNetClassifier` and `DualNetRegressor` find the minimum of the same
 objective and certify it; `net_path` finds the minima along a path of penalties,
 `DualNetClassifierCV` and `DualNetRegressorCV` choose a penalty by cross-validation, and `plot_path`
+<<<<<<< HEAD
 and `plot_choice` draw them.  `ASGDClassifier`, `ASGDRegressor` and `StabilisedSGDClassifier`
 implement one algorithm each; `selection_stability` compares what features models choose; `Stepper`
 takes one example at a time.  `model.save(path)` and `load(path)` keep models in files.
+=======
+and `plot_choice` draw them.  `ASGDClassifier`, `ASGDRegressor`, `StabilisedSGDClassifier` and
+`ReleasedStabilisedSGDClassifier` implement one algorithm each; `selection_stability` compares what
+features models choose; `Stepper` takes one example at a time.
+>>>>>>> wt-released
 
 The small objects name and configure what the estimators are made of: rules (`FoBoS`, `SGD`,
 `TruncatedGradient`, `RDA`, `FTRL`, `AdaGrad`, `SAGA`, `Carpenter`), schedules (`Constant`,
@@ -42,6 +48,7 @@ if TYPE_CHECKING:
     from lazynet.estimators.dual_net_cv import DualNetClassifierCV, DualNetRegressorCV
     from lazynet.estimators.elastic_net import LazyNetClassifier, LazyNetRegressor
     from lazynet.estimators.elastic_net_cv import LazyNetClassifierCV, LazyNetRegressorCV
+    from lazynet.estimators.released import ReleasedStabilisedSGDClassifier
     from lazynet.estimators.stabilised import StabilisedSGDClassifier
     from lazynet.forms import Clock, Dense, Rescaled, Tables
     from lazynet.importances import Balanced
@@ -109,6 +116,7 @@ _ROOMS = {
     "PolynomialDecay": "lazynet.averages",
     "Power": "lazynet.schedules",
     "RDA": "lazynet.rules.rda",
+    "ReleasedStabilisedSGDClassifier": "lazynet.estimators.released",
     "Rescaled": "lazynet.forms",
     "SAGA": "lazynet.rules.saga",
     "SGD": "lazynet.rules.affine",
@@ -170,6 +178,7 @@ __all__ = [
     "Pegasos",
     "PolynomialDecay",
     "Power",
+    "ReleasedStabilisedSGDClassifier",
     "Rescaled",
     "SelectionReport",
     "SquaredEpsilonInsensitive",

@@ -70,6 +70,21 @@ def columns_with_values(X: sparse.csr_matrix) -> NDArray[Any]:
     return columns
 
 
+def rows_with(X: sparse.csr_matrix, columns: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Whether each row has a value that is not zero in one of the marked columns.
+
+    >>> rows_with(sparse.csr_matrix([[0.0, 2.0], [3.0, 0.0]]), np.array([True, False]))
+    array([False,  True])
+    """
+    start, stop = int(X.indptr[0]), int(X.indptr[-1])
+    named = X.indices[start:stop]
+    if named.size and not 0 <= named.min() <= named.max() < len(columns):
+        raise ValueError(_CHANGED)
+    counts = np.concatenate([[0], np.cumsum(columns[named] & (X.data[start:stop] != 0))])
+    ends = np.clip(X.indptr - start, 0, len(named))
+    return np.asarray(counts[ends[1:]] > counts[ends[:-1]])
+
+
 def only_named_columns(X: sparse.csr_matrix) -> tuple[NDArray[Any], sparse.csr_matrix]:
     """The columns that the rows name, in order, and X without all other columns.
 

@@ -33,8 +33,12 @@ _LARGEST_COUNT = 2**31 - 1
 
 
 @dataclass(frozen=True)
-class Stages(SettledFields):
-    """How bursts are truncated and features judged; the paper's symbols stand in brackets."""
+class Bursts(SettledFields):
+    """How long bursts are, how much they truncate, and what is purged; with the paper's symbols.
+
+    ``lazynet.engines.released`` counts updates where this module counts steps, and counts
+    rejections after every update where this module counts them after every burst.
+    """
 
     _kinds = table(
         bursts_per_stage=Integer(least=1),
@@ -44,8 +48,6 @@ class Stages(SettledFields):
         annealing=Number(least=-20, most=20),
         stability=Number(least=0, most=1),
         theta=Number(least=1e-9, below=1),
-        min_informed=Integer(least=1, most=_LARGEST_COUNT),
-        universal=FLAG,
     )
 
     #: bursts of each path in a stage (n_K)
@@ -61,11 +63,6 @@ class Stages(SettledFields):
     stability: float
     #: a smaller theta makes the bursts of later stages longer (Theta)
     theta: float
-    #: bursts that must have informed a feature before it is judged (nu)
-    min_informed: int
-    #: whether gravity is the same for all weights (Algorithm 1), or follows the number of times
-    #: that a weight was informed (Algorithm 2)
-    universal: bool
 
     def rejected_share(self, left: float) -> float:
         """Eq. 12: the rejected share beta while a share ``left`` of the features is left."""
@@ -79,6 +76,23 @@ class Stages(SettledFields):
     def size(self, n_features: int, left: int) -> int:
         """Steps of a burst while ``left`` of the features are left."""
         return max(1, math.ceil(self.burst_size * math.log(n_features / (self.theta * left))))
+
+
+@dataclass(frozen=True)
+class Stages(Bursts):
+    """``Bursts``, and what the algorithm of the paper's text knows besides."""
+
+    _kinds = table(
+        **Bursts._kinds,
+        min_informed=Integer(least=1, most=_LARGEST_COUNT),
+        universal=FLAG,
+    )
+
+    #: bursts that must have informed a feature before it is judged (nu)
+    min_informed: int
+    #: whether gravity is the same for all weights (Algorithm 1), or follows the number of times
+    #: that a weight was informed (Algorithm 2)
+    universal: bool
 
 
 class StageRecord(TypedDict):

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from types import SimpleNamespace
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
-from joblib import effective_n_jobs
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_is_fitted
 
 from lazynet.data import as_examples, columns_with_values
-from lazynet.engines.base import LOWER_ETA0, refuse_overflow
+from lazynet.engines.base import LOWER_ETA0
 from lazynet.engines.stabilised import (
     Data,
     Permutations,
@@ -23,8 +19,9 @@ from lazynet.engines.stabilised import (
     StageRecord,
     Stages,
 )
-from lazynet.estimators.base import SparseClassifier, helpful, suitable_rate
-from lazynet.importances import CLASS_WEIGHT, importances
+from lazynet.estimators.base import helpful, suitable_rate
+from lazynet.estimators.staged import StagedClassifier
+from lazynet.importances import CLASS_WEIGHT
 from lazynet.losses import LOSS, LossLike
 from lazynet.models.attributes import array, attributes, integer, real, records
 from lazynet.params import (
@@ -35,10 +32,8 @@ from lazynet.params import (
     Choice,
     Integer,
     Number,
-    check_n_steps,
     table,
 )
-from lazynet.progress import Progress
 from lazynet.schedules import (
     SCHEDULE,
     Pegasos,
@@ -49,14 +44,13 @@ from lazynet.schedules import (
 )
 from lazynet.seeds import SEED, new_generator
 from lazynet.threads import Workers
-from lazynet.transactions import all_or_nothing, at_rest
 
 _GRAVITIES = ("universal", "informative")
 # With a bounded slope no step can diverge, and short steps leave the margins small for long.
 _LONG_STEPS = 8.0
 
 
-class StabilisedSGDClassifier(SparseClassifier):
+class StabilisedSGDClassifier(StagedClassifier):
     """Linear classification by SGD that keeps the features which survive truncation every time.
 
     Ma & Zheng's stabilised truncated SGD (2017): several paths of SGD visit the rows in
@@ -66,10 +60,11 @@ class StabilisedSGDClassifier(SparseClassifier):
     paths.  A burst costs the nonzeros of its rows, for any number of features.  Several classes
     are trained one against the rest.
 
-    The algorithm is reconstructed from the text of the paper; the script that its authors released
-    computes a different algorithm.  With the parameters of the script this estimator may purge
-    every feature, so its defaults differ.  The page of ``python -m paper_repro stability`` compares
-    both algorithms with tuned settings.  A higher ``rejection_rate`` gives sparser models.
+    The algorithm is reconstructed from the text of the paper.  The program that its authors
+    released computes another algorithm, :class:`ReleasedStabilisedSGDClassifier`.  The parameters
+    of the program belong to the program's algorithm: with them this estimator may purge every
+    feature, so its defaults differ.  The page of ``python -m paper_repro stability`` compares both
+    algorithms.  A higher ``rejection_rate`` gives sparser models.
 
     Parameters
     ----------
@@ -182,6 +177,8 @@ class StabilisedSGDClassifier(SparseClassifier):
         n_iter_=integer,
     )
 
+    _advice = LOWER_ETA0
+
     @helpful
     def __init__(
         self,
@@ -259,31 +256,6 @@ class StabilisedSGDClassifier(SparseClassifier):
                 row,
             )
 
-    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Train from zero weights; an interrupted call leaves the estimator as it was.
-
-        Parameters
-        ----------
-        X : sparse matrix or array of shape (n_samples, n_features)
-            The rows to learn from.
-        y : array of shape (n_samples,)
-            Class labels of any kind.
-        sample_weight : array of shape (n_samples,), optional
-            The importance of each example: a factor of its loss.
-        """
-        self._warn(self._learn(X, y, sample_weight))
-        return self
-
-    @all_or_nothing
-    def _learn(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None) -> list[Warning]:
-        """Train from zero weights; returns the warnings to give."""
-        p = self._settle()
-        X, y, classes = self._check_training(X, y, None, reset=True)
-        weights = importances(p.class_weight, classes, X, y, sample_weight)
-        n_stable = self._fit(p, X, (y, classes), weights)
-        self.classes_ = classes
-        return self._nothing_left(p, n_stable.count(0))
-
     def _fit(
         self,
         p: SimpleNamespace,
@@ -294,70 +266,17 @@ class StabilisedSGDClassifier(SparseClassifier):
         """Train from zero weights; returns the number of stable features in each problem."""
         eta0 = self._scale_of_rates(p, X, weights)
         problems = list(self._problems(X, y, weights))
-        n_steps = check_n_steps("max_iter", p.max_iter, X.shape[0])
-        trace: list[StageRecord] = []
-        found = []
-        progress = Progress(len(problems) * n_steps, p.verbose > 0, "steps of each path")
-        threads = min(effective_n_jobs(p.n_jobs), p.n_paths)
-        try:
-            with Workers(threads) as workers:
-                for engine in self._new_engines(p, X, problems, eta0):
-                    while engine.t < n_steps and engine.n_stable:
-                        before = engine.t
-                        trace.append(engine.take_stage(workers, n_steps_left=n_steps - before))
-                        progress.advance(engine.t - before)
-                    # Keep these results and not the engine, whose paths take more memory.
-                    found.append(
-                        (
-                            engine.weights(),
-                            engine.intercept,
-                            engine.stable,
-                            engine.frequency,
-                            engine.t,
-                            engine.n_stable,
-                        )
-                    )
-        finally:
-            progress.close()
-        rows, intercepts, stable, frequency, steps, n_stable = zip(*found, strict=True)
-        coefficients, offsets = np.vstack(rows), np.array(intercepts)
-        refuse_overflow(max(steps), LOWER_ETA0, coefficients, offsets)
-        self._load(coefficients, offsets)
-        self.stable_ = np.vstack(stable)
-        self.selection_frequency_ = np.vstack(frequency)
-        self.trace_ = trace
+        n_stable = self._run_stages(p, X, self._new_engines(p, X, problems, eta0), len(problems))
         self.eta0_ = eta0
-        self.n_iter_ = max(1, math.ceil(max(steps) / X.shape[0]))
-        return list(n_stable)
+        return n_stable
 
-    @property
-    @at_rest
-    def support_(self) -> NDArray[np.bool_]:
-        """Whether each weight is not zero, of the shape of ``coef_``."""
-        check_is_fitted(self)
-        return self._dense_coef() != 0.0
-
-    def _nothing_left(self, p: SimpleNamespace, purged: int) -> list[Warning]:
-        """A warning if ``purged``, the number of classes without stable features, is not 0."""
-        if not purged:
-            return []
-        if not any(stage["n_stable"] or len(stage["purged"]) for stage in self.trace_):
-            text = "no feature occurs: X has no values but zeros, and the model is zero"
-            return [ConvergenceWarning(text)]
-        n_problems = len(self._dense_coef())
-        what = (
-            "all features were purged: the model is zero but for its intercept"
-            if n_problems == 1
-            else f"all features of {purged} of the {n_problems} classes were purged: "
-            f"only the intercept predicts these classes"
-        )
-        text = (
-            f"{what}. "
-            f"Lower stability (now {p.stability:g}) or rejection_rate (now "
-            f"{p.rejection_rate:g}), or raise burst_size (now {p.burst_size}); trace_ says "
-            f"what each stage purged"
-        )
-        return [ConvergenceWarning(text)]
+    def _take_stage(
+        self, engine: StabilisedEngine, workers: Workers, n_steps: int
+    ) -> StageRecord | None:
+        """Run a stage and return its record, or None if the run is over."""
+        if engine.t >= n_steps or not engine.n_stable:
+            return None
+        return engine.take_stage(workers, n_steps_left=n_steps - engine.t)
 
 
 def _stages(p: SimpleNamespace) -> Stages:

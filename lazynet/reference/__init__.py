@@ -48,6 +48,7 @@ and methods have the same names.
 - ``lazynet.reference.carpenter``: Carpenter's scheme, which is inexact
 - ``lazynet.reference.dekel``: Dekel's SGD with averaged and with centered predictors
 - ``lazynet.reference.stabilised``: Ma & Zheng's stabilised truncated SGD
+- ``lazynet.reference.released``: stabilised truncated SGD as its authors' own program computes it
 - ``lazynet.reference.dual``: dual coordinate ascent to the minimum, with a certificate
 - ``lazynet.reference.parser``: lines of svmlight's and Vowpal Wabbit's text, byte by byte
 """
@@ -64,6 +65,7 @@ from lazynet.reference.ftrl import DenseFTRL
 from lazynet.reference.groups import DenseGroups, PlainGroupsOnClock, PlainGroupsWithStamps
 from lazynet.reference.outputs import DenseSoftmax
 from lazynet.reference.rda import DenseRDA
+from lazynet.reference.released import DenseReleased
 from lazynet.reference.rescaled import PlainRescaled
 from lazynet.reference.saga import DenseSAGA
 from lazynet.reference.stabilised import DenseStabilised
@@ -81,6 +83,7 @@ __all__ = [
     "DenseGroups",
     "DenseRDA",
     "DenseReference",
+    "DenseReleased",
     "DenseSAGA",
     "DenseSoftmax",
     "DenseStabilised",

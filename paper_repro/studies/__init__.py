@@ -20,6 +20,7 @@ from paper_repro.studies import (
     optimum,
     optimum_figure,
     optimum_page,
+    released,
     scaling,
     scaling_figure,
     scaling_page,
@@ -91,6 +92,15 @@ STUDIES: dict[str, Study] = {
             cells=stability.cells,
             page=stability_page.page,
             draw=stability_figure.draw,
+            takes_test=True,
+        ),
+        Study(
+            name="released",
+            title="Stabilised truncated SGD as its authors released it: the same figures",
+            cells=released.cells,
+            page=released.page,
+            draw=released.draw,
+            only_when_named=True,
             takes_test=True,
         ),
         Study(

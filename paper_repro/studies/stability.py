@@ -8,9 +8,9 @@ logistic loss.  The study measures
 2. the number of nonzeros over the last updates of a run (the paper's Figure 1);
 3. the time of a step of a burst against the number of features.
 
-Stabilised truncated SGD is the algorithm that ``lazynet.reference.stabilised`` reconstructs from
-the text of the paper.  The program that the authors released is another algorithm, and no study
-runs it.
+Stabilised truncated SGD is two algorithms: the one that ``lazynet.reference.stabilised``
+reconstructs from the text of the paper, and the one that the program of its authors computes
+(``lazynet.reference.released``).  Both take part.
 """
 
 from __future__ import annotations
@@ -29,9 +29,10 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils import check_random_state
 
-from lazynet import InverseSqrt, StabilisedSGDClassifier
+from lazynet import InverseSqrt, ReleasedStabilisedSGDClassifier, StabilisedSGDClassifier
 from lazynet.data import as_examples, columns_with_values
-from lazynet.engines.stabilised import Data, Permutations, StabilisedEngine, Stages
+from lazynet.engines.released import Draws, ReleasedEngine
+from lazynet.engines.stabilised import Bursts, Data, Permutations, StabilisedEngine, Stages
 from lazynet.losses import get_loss
 from lazynet.threads import Workers
 from paper_repro import machine
@@ -43,6 +44,7 @@ from paper_repro.score import Spread, ratios
 from paper_repro.studies.tuning import (
     METHODS,
     PASSES,
+    RELEASED,
     STABILISED,
     TUNED,
     quietly,
@@ -155,6 +157,8 @@ def updates(settings: Settings, loss: str, name: str, records: Records) -> Recor
     """Nonzeros after each of the last updates of one run; stabilised SGD counts its first path."""
     rows = problem(settings)
     model = METHODS[name].make(loss, chosen_parameters(records, loss, name))
+    if name == RELEASED:
+        return {"nonzeros": updates_of_a_released_path(model, rows)}
     if name in STABILISED:
         return {"nonzeros": updates_of_a_path(model, rows)}
     generator = np.random.default_rng(settings.seed)
@@ -181,6 +185,28 @@ def updates_of_a_path(model: StabilisedSGDClassifier, rows: Rows) -> list[int]:
                 workers,
                 lambda: counts.append(int(np.count_nonzero(engine.paths[0].weights()))),
                 n_steps - engine.t,
+            )
+    return list(counts)
+
+
+def updates_of_a_released_path(model: ReleasedStabilisedSGDClassifier, rows: Rows) -> list[int]:
+    """Nonzeros of the first path after each of its last draws."""
+    counts: deque[int] = deque(maxlen=UPDATES)
+    parameters = model.get_params()
+    # ``fit`` draws the same seeds for its paths with random_state=0.
+    seeds = np.random.SeedSequence(int(check_random_state(0).randint(2**31))).spawn(model.n_paths)
+    engine = ReleasedEngine(
+        as_examples(rows.X, rows.y),
+        rows.X,
+        get_loss(model.loss),
+        Bursts(**{field.name: parameters[field.name] for field in fields(Bursts)}),
+        [Draws(len(rows.y), model.max_iter, np.random.default_rng(seed)) for seed in seeds],
+    )
+    path = engine.paths[0]
+    with Workers(1) as workers:
+        while not engine.over:
+            engine.take_stage(
+                workers, None, lambda: counts.append(int(np.count_nonzero(path.cells[:, 0])))
             )
     return list(counts)
 
@@ -291,6 +317,10 @@ class Selections(Measured):
     def __init__(self, document: Mapping[str, Any]) -> None:
         super().__init__(document)
         self.rows = self.records["rows"]
+        #: the methods that took part: a run of an earlier version has none of the later ones
+        self.methods = [name for name in METHODS if f"runs/hinge/{name}" in self.records]
+        self.tuned = [name for name in TUNED if name in self.methods]
+        self.stabilised = [name for name in STABILISED if name in self.methods]
         self.planted = "mattering" in self.rows
         timed = self.records.get("widths", {"seconds": {}, "skipped": {}})
         self.seconds: dict[str, list[float]] = timed["seconds"]

@@ -13,9 +13,9 @@ from paper_repro.studies.tuning import (
     FOBOS,
     INFORMATIVE,
     RDA,
+    RELEASED,
     SGD,
     TRUNCATED,
-    TUNED,
     UNIVERSAL,
 )
 
@@ -32,6 +32,7 @@ LOOKS: dict[str, dict[str, Any]] = {
     RDA: dict(color="black", marker="D", linestyle=(0, (1, 1))),
     INFORMATIVE: dict(color="#3f7fb5", marker="s", linestyle="-"),
     UNIVERSAL: dict(color="#0b3c6f", marker="o", linestyle="-"),
+    RELEASED: dict(color="#7db8e8", marker="P", linestyle="--"),
 }
 
 
@@ -55,7 +56,7 @@ def draw(document: Mapping[str, Any]) -> Figure:
 
 
 def _draw_errors(ax: Axes, found: Selections, loss: str) -> None:
-    for name in TUNED:
+    for name in found.tuned:
         outcome = found.outcome(loss, name)
         ax.errorbar(
             max(outcome.sparsity, 0.5),
@@ -71,7 +72,7 @@ def _draw_errors(ax: Axes, found: Selections, loss: str) -> None:
 
 
 def _draw_frequencies(ax: Axes, found: Selections, loss: str) -> None:
-    for name in TUNED:
+    for name in found.tuned:
         chosen = found.outcome(loss, name).record["chosen in"]
         ax.plot(SHARES, [max(count, 0.5) for count in chosen], **{**LOOKS[name], "markevery": 4})
     ax.set_yscale("log")
@@ -79,7 +80,7 @@ def _draw_frequencies(ax: Axes, found: Selections, loss: str) -> None:
 
 
 def _draw_updates(ax: Axes, found: Selections, loss: str) -> None:
-    for name in TUNED:
+    for name in found.tuned:
         counts = found.updates(loss, name)
         if counts:
             ax.plot(

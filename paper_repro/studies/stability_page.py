@@ -32,10 +32,9 @@ from paper_repro.studies.tuning import (
     PATH_PASSES,
     PATHS,
     PERIOD,
+    RELEASED,
     RIVALS,
     SETTINGS,
-    STABILISED,
-    TUNED,
     VALIDATION_SHARE,
     shown,
 )
@@ -68,7 +67,7 @@ def nothing_chosen(found: Selections) -> str:
     """The methods that choose no feature in any run, if there are any."""
     empty = [
         f"{name} ({LOSSES[loss]})"
-        for loss, name in product(LOSSES, METHODS)
+        for loss, name in product(LOSSES, found.methods)
         if not found.outcome(loss, name).nonzeros.any()
     ]
     return PAGE("nothing chosen", methods=", ".join(empty)) if empty else ""
@@ -77,7 +76,7 @@ def nothing_chosen(found: Selections) -> str:
 def page(document: Mapping[str, Any]) -> str:
     found = Selections(document)
     rows = found.rows
-    verdicts = [*(verdict_on(found, name) for name in STABILISED), nothing_chosen(found)]
+    verdicts = [*(verdict_on(found, name) for name in found.stabilised), nothing_chosen(found)]
     return PAGE(
         "page",
         train=rows["train"],
@@ -87,6 +86,8 @@ def page(document: Mapping[str, Any]) -> str:
         nonzeros=rows["nonzeros"],
         smaller_class=rows["smaller class"],
         runs=RUNS,
+        released=PAGE("released" if RELEASED in found.methods else "not released"),
+        algorithms=len(found.stabilised),
         validation=VALIDATION_SHARE,
         settings=SETTINGS,
         orders=ORDERS,
@@ -94,7 +95,7 @@ def page(document: Mapping[str, Any]) -> str:
         paths=PATHS,
         path_passes=PATH_PASSES,
         period=PERIOD,
-        ranges="\n".join(f"- {name}: {METHODS[name].ranges}." for name in TUNED),
+        ranges="\n".join(f"- {name}: {METHODS[name].ranges}." for name in found.tuned),
         losses=paragraphs(
             PAGE(
                 "loss",
@@ -137,7 +138,7 @@ def outcome_table(found: Selections, loss: str) -> str:
     if found.planted:
         header.append("chosen by most runs: of those that matter, others")
     rows = []
-    for name in METHODS:
+    for name in found.methods:
         outcome = found.outcome(loss, name)
         record = outcome.record
         cells = [
@@ -157,7 +158,7 @@ def outcome_table(found: Selections, loss: str) -> str:
 def claim_table(found: Selections, loss: str) -> str:
     """The three parts of the claim against every rival."""
     rows = []
-    for name, rival in product(STABILISED, RIVALS):
+    for name, rival in product(found.stabilised, RIVALS):
         parts = verdict(found.outcome(loss, name), found.outcome(loss, rival))
         rows.append([name, rival, *("yes" if holds else "**no**" for holds in parts.values())])
     return table(["", "against", *parts], rows)
@@ -174,14 +175,14 @@ def updates_table(found: Selections) -> str:
 
     return table(
         ["", *LOSSES.values()],
-        [[name, *(cell(found.updates(loss, name)) for loss in LOSSES)] for name in TUNED],
+        [[name, *(cell(found.updates(loss, name)) for loss in LOSSES)] for name in found.tuned],
     )
 
 
 def tuning_table(found: Selections) -> str:
     """The chosen setting of every method, its error and the least error of all settings."""
     rows = []
-    for loss, name in product(LOSSES, METHODS):
+    for loss, name in product(LOSSES, found.methods):
         record = found.tuning(loss, name)
         trial = record["trials"][record["chosen"]]
         least = min(other["error"] for other in record["trials"])

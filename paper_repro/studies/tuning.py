@@ -21,7 +21,12 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import train_test_split
 
 import lazynet
-from lazynet import LazyNetClassifier, StabilisedSGDClassifier, selection_stability
+from lazynet import (
+    LazyNetClassifier,
+    ReleasedStabilisedSGDClassifier,
+    StabilisedSGDClassifier,
+    selection_stability,
+)
 from lazynet.data import as_examples
 from lazynet.rules.base import Rule
 from lazynet.selection import SelectionReport
@@ -38,10 +43,12 @@ PERIOD = 10
 
 SGD, TRUNCATED, FOBOS, RDA = "SGD", "truncated gradient", "FoBoS", "RDA"
 INFORMATIVE, UNIVERSAL = "stabilised, informative", "stabilised, universal"
-# The parameters of the authors' example script; its algorithm is another one.
-SCRIPT = "stabilised, informative, script's parameters"
+RELEASED = "stabilised, as released"
+RELEASED_EXAMPLE = "stabilised, as released, authors' parameters"
+#: The algorithm of the paper with parameters that belong to another algorithm, the released one.
+BORROWED = "stabilised, informative, parameters of the released program"
 DEFAULTS = "stabilised, lazynet's defaults"
-STABILISED = (INFORMATIVE, UNIVERSAL)
+STABILISED = (INFORMATIVE, UNIVERSAL, RELEASED)
 RIVALS = (TRUNCATED, FOBOS, RDA)
 TUNED = (SGD, *RIVALS, *STABILISED)
 
@@ -84,8 +91,15 @@ def _averaged(generator: np.random.Generator, scales: Scales) -> Parameters:
 
 
 def _in_bursts(generator: np.random.Generator, scales: Scales) -> Parameters:
+    return {**_rate(generator, scales), **_bursts(generator)}
+
+
+def _as_released(generator: np.random.Generator, scales: Scales) -> Parameters:
+    return _bursts(generator)  # its rates are 1 / sqrt(t + 1)
+
+
+def _bursts(generator: np.random.Generator) -> Parameters:
     return {
-        **_rate(generator, scales),
         "burst_size": round(_log_uniform(generator, 20, 2000)),
         "rejection_rate": float(generator.uniform(0.05, 0.95)),
         "stability": float(generator.uniform(0.3, 0.9)),
@@ -135,6 +149,12 @@ def _stabilised(**fixed: Any) -> Callable[[str, Parameters], Any]:
     return make
 
 
+def _released(loss: str, parameters: Parameters) -> ReleasedStabilisedSGDClassifier:
+    """``PATHS`` paths of ``PATH_PASSES`` passes, as the authors' program runs them."""
+    options = {"n_paths": PATHS, "max_iter": PATH_PASSES, **parameters}
+    return ReleasedStabilisedSGDClassifier(loss, **options)
+
+
 _RATES = "eta0 log-uniform from 1/2 to 64 times 1 / (median |x|^2 + 1)"
 _STRENGTHS = "l1 log-uniform from 1e-4 to 1 times the largest mean gradient at zero weights"
 _BURSTS = (
@@ -159,7 +179,7 @@ METHODS: dict[str, Method] = {
     INFORMATIVE: Method(_stabilised(gravity="informative"), _in_bursts, f"{_RATES}; {_BURSTS}"),
     UNIVERSAL: Method(_stabilised(gravity="universal"), _in_bursts, f"{_RATES}; {_BURSTS}"),
     # K0 = 20, n_K = 5, M = 4, beta0 = 0.8, gamma = -9, pi0 = 0.85, Theta = 0.5, rates 1 / sqrt(t)
-    SCRIPT: Method(
+    BORROWED: Method(
         _stabilised(
             gravity="informative",
             eta0=1.0,
@@ -174,6 +194,9 @@ METHODS: dict[str, Method] = {
         "none",
     ),
     DEFAULTS: Method(_stabilised(), _nothing, "none"),
+    # At the end: a method draws its settings from the number of its place.
+    RELEASED: Method(_released, _as_released, _BURSTS),
+    RELEASED_EXAMPLE: Method(_released, _nothing, "none"),
 }
 
 

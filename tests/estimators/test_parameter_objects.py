@@ -26,6 +26,7 @@ from lazynet import (
     LazyNetRegressor,
     Pegasos,
     Power,
+    ReleasedStabilisedSGDClassifier,
     Rescaled,
     StabilisedSGDClassifier,
     Stepper,
@@ -81,6 +82,7 @@ ESTIMATORS = [
     ASGDClassifier,
     ASGDRegressor,
     StabilisedSGDClassifier,
+    ReleasedStabilisedSGDClassifier,
 ]
 
 

@@ -27,6 +27,7 @@ from lazynet import (
     DualNetClassifier,
     LazyNetClassifier,
     LazyNetRegressor,
+    ReleasedStabilisedSGDClassifier,
     StabilisedSGDClassifier,
     net_path,
 )
@@ -82,6 +83,7 @@ _OTHERS = [
     LazyNetClassifier(**_SHORT | dict(l1=0.0), eta0=0.1, engine="rescaled"),
     ASGDClassifier(random_state=0, max_iter=2, l2=10.0),
     StabilisedSGDClassifier("log_loss", random_state=0, n_paths=2, max_iter=4, burst_size=20),
+    ReleasedStabilisedSGDClassifier("log_loss", random_state=0, n_paths=2, max_iter=4),
     DualNetClassifier(random_state=0, l1=1e-2, l2=1e-2, tol=1e-10),
 ]
 

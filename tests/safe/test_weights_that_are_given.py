@@ -16,6 +16,7 @@ from lazynet import (
     FromData,
     LazyNetClassifier,
     LazyNetRegressor,
+    ReleasedStabilisedSGDClassifier,
     StabilisedSGDClassifier,
     Tables,
 )
@@ -50,6 +51,7 @@ OTHERS = [
     ASGDClassifier(max_iter=2, random_state=0),
     ASGDRegressor(max_iter=2, random_state=0),
     StabilisedSGDClassifier(max_iter=2, burst_size=10, random_state=0),
+    ReleasedStabilisedSGDClassifier(max_iter=4, burst_size=10, random_state=0),
 ]
 
 

@@ -1,0 +1,163 @@
+"""What the estimators that train in stages and purge features share."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from types import SimpleNamespace
+from typing import Any, ClassVar, Protocol, Self
+
+import numpy as np
+from joblib import effective_n_jobs
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
+
+from lazynet.engines.base import refuse_overflow
+from lazynet.estimators.base import SparseClassifier
+from lazynet.importances import importances
+from lazynet.params import check_n_steps
+from lazynet.progress import Progress
+from lazynet.threads import Workers
+from lazynet.transactions import all_or_nothing, at_rest
+
+
+class StagedEngine(Protocol):
+    """One problem that is trained in stages by several paths."""
+
+    stable: NDArray[np.bool_]
+    n_stable: int
+
+    @property
+    def t(self) -> int: ...
+    @property
+    def intercept(self) -> float: ...
+    @property
+    def frequency(self) -> NDArray[np.float64]: ...
+    def weights(self) -> NDArray[np.float64]: ...
+
+
+class StagedClassifier(SparseClassifier):
+    """A classifier whose paths train in stages, after each of which features are purged."""
+
+    #: what to do about an overflow
+    _advice: ClassVar[str]
+    n_paths: int
+
+    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Train from zero weights; an interrupted call leaves the estimator as it was.
+
+        Parameters
+        ----------
+        X : sparse matrix or array of shape (n_samples, n_features)
+            The rows to learn from.
+        y : array of shape (n_samples,)
+            Class labels of any kind.
+        sample_weight : array of shape (n_samples,), optional
+            The importance of each example: a factor of its loss.
+        """
+        self._warn(self._learn(X, y, sample_weight))
+        return self
+
+    @all_or_nothing
+    def _learn(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None) -> list[Warning]:
+        """Train from zero weights; returns the warnings to give."""
+        p = self._settle()
+        X, y, classes = self._check_training(X, y, None, reset=True)
+        weights = importances(p.class_weight, classes, X, y, sample_weight)
+        n_stable = self._fit(p, X, (y, classes), weights)
+        self.classes_ = classes
+        return self._nothing_left(p, n_stable.count(0))
+
+    def _fit(
+        self,
+        p: SimpleNamespace,
+        X: sparse.csr_matrix,
+        y: Any,
+        weights: NDArray[np.float64] | None,
+    ) -> list[int]:
+        """Train from zero weights; returns the number of stable features in each problem."""
+        raise NotImplementedError
+
+    def _take_stage(self, engine: Any, workers: Workers, n_steps: int) -> Any | None:
+        """Run a stage and return its record, or None if the run is over."""
+        raise NotImplementedError
+
+    def _keep_result(self, engine: Any) -> None:
+        """Keep what only this kind of engine knows."""
+
+    def _run_stages(
+        self,
+        p: SimpleNamespace,
+        X: sparse.csr_matrix,
+        engines: Iterable[Any],
+        n_problems: int,
+    ) -> list[int]:
+        """Train every problem; returns the number of stable features in each."""
+        n_steps = check_n_steps("max_iter", p.max_iter, X.shape[0])
+        trace: list[Any] = []
+        found = []
+        progress = Progress(n_problems * n_steps, p.verbose > 0, "steps of each path")
+        threads = min(effective_n_jobs(p.n_jobs), p.n_paths)
+        try:
+            with Workers(threads) as workers:
+                engine: StagedEngine
+                for engine in engines:
+                    before = 0
+                    while (record := self._take_stage(engine, workers, n_steps)) is not None:
+                        trace.append(record)
+                        progress.advance(engine.t - before)
+                        before = engine.t
+                    # Keep these results and not the engine, whose paths take more memory.
+                    self._keep_result(engine)
+                    found.append(
+                        (
+                            engine.weights(),
+                            engine.intercept,
+                            engine.stable,
+                            engine.frequency,
+                            engine.t,
+                            engine.n_stable,
+                        )
+                    )
+        finally:
+            progress.close()
+        rows, intercepts, stable, frequency, steps, n_stable = zip(*found, strict=True)
+        coefficients, offsets = np.vstack(rows), np.array(intercepts)
+        refuse_overflow(max(steps), self._advice, coefficients, offsets)
+        self._load(coefficients, offsets)
+        self.stable_ = np.vstack(stable)
+        self.selection_frequency_ = np.vstack(frequency)
+        self.trace_ = trace
+        self.n_iter_ = max(1, math.ceil(max(steps) / X.shape[0]))
+        return list(n_stable)
+
+    @property
+    @at_rest
+    def support_(self) -> NDArray[np.bool_]:
+        """Whether each weight is not zero, of the shape of ``coef_``."""
+        check_is_fitted(self)
+        return self._dense_coef() != 0.0
+
+    def _nothing_left(self, p: SimpleNamespace, purged: int) -> list[Warning]:
+        """A warning if ``purged``, the number of classes without stable features, is not 0."""
+        if not purged:
+            return []
+        if not any(stage["n_stable"] or len(stage["purged"]) for stage in self.trace_):
+            text = "no feature occurs: X has no values but zeros, and the model is zero"
+            return [ConvergenceWarning(text)]
+        n_problems = len(self._dense_coef())
+        what = (
+            "all features were purged: the model is zero but for its intercept"
+            if n_problems == 1
+            else f"all features of {purged} of the {n_problems} classes were purged: "
+            f"only the intercept predicts these classes"
+        )
+        text = (
+            f"{what}. "
+            f"Lower stability (now {p.stability:g}) or rejection_rate (now "
+            f"{p.rejection_rate:g}), or raise burst_size (now {p.burst_size}); trace_ says "
+            f"what each stage purged"
+        )
+        return [ConvergenceWarning(text)]

@@ -1,0 +1,267 @@
+"""Stabilised truncated SGD as the program computes it that Ma & Zheng released with their paper.
+
+``lazynet.reference.stabilised`` is the algorithm of the paper; ``docs/errata.md`` lists where the
+two differ.  Here several paths of SGD draw rows with replacement.  A burst takes ``burst_size``
+updates, however many draws these need: with the hinge loss a row updates only if its margin is at
+most 1.  After each update, every feature whose weight is not larger than a quantile of the sizes of
+all weights is counted as rejected; nothing is truncated yet.  After a burst the weights are
+truncated by this quantile and divided by their norm.  After a stage of bursts, features that were
+rejected too often are purged.
+
+Four habits of the program are kept.  A path skips one row after every burst.  A path that comes to
+the end of its draws goes on with one permutation of the rows, again and again.  If a stage purges
+nothing, the counts of rejections go on, but the weights go back to what they were after the last
+purge.  The last stage is not judged.
+
+Four things are added, because the program stops with an error, or is not defined, without them.
+Weights that all vanish are not divided by their norm.  A positive ``annealing`` follows Eq. 12 of
+the paper; the program has lost a bracket there.  A run whose first stage purges nothing goes on
+from the weights that it has.  A feature that occurs in no row does not count as a feature.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from lazynet.reference.losses import LOSSES
+from lazynet.reference.stabilised import TIE, Example, rejected_share, steps_of_burst
+
+__all__ = ["DenseReleased", "Judged", "quantile"]
+
+
+def quantile(sizes: Iterable[float], share: float) -> float:
+    """The quantile that R computes unless told otherwise, its type 7.
+
+    It lies between two order statistics.
+
+    >>> quantile([4.0, 1.0, 2.0], 0.5), quantile([0.0, 1.0], 0.75), quantile([], 0.5)
+    (2.0, 0.75, 0.0)
+    """
+    ordered = sorted(sizes)
+    if not ordered:
+        return 0.0
+    place = (len(ordered) - 1) * share
+    below = math.floor(place)
+    low, high = ordered[below], ordered[min(below + 1, len(ordered) - 1)]
+    return low + (place - below) * (high - low)
+
+
+@dataclass(frozen=True)
+class Judged:
+    """One line of the trace: a stage, and what was judged after it.
+
+    >>> model = DenseReleased(1, n_paths=1, burst_size=1, max_iter=2)
+    >>> model.fit([([0], [1.0], 1.0)], lambda path: ([0, 0], [0])).trace
+    [Judged(rejection_rate=0.8, burst_size=1, stable=frozenset({0}), went_back=False)]
+    """
+
+    rejection_rate: float
+    """The share of the weights below the quantile that truncates."""
+    burst_size: int
+    """Updates of a burst."""
+    stable: frozenset[int]
+    """The features that are left after the stage."""
+    went_back: bool
+    """Whether the weights went back to what they were after the last purge."""
+
+
+class DenseReleased:
+    """Every path, burst and stage as the authors' program computes them, in plain Python.
+
+    The parameters have the names of ``ReleasedStabilisedSGDClassifier``; the program writes K_0 for
+    ``burst_size``, nK for ``bursts_per_stage``, beta_0 for ``rejection_rate``, gamma for
+    ``annealing``, pi_0 for ``stability`` and Theta for ``theta``.
+
+    ``positions`` says for each path which of its draws comes next; the first one has the number 1,
+    and the draw with number i has the rate 1 / sqrt(i + 1).
+
+    One burst by hand: both features are drawn once, and their weights are 1 / sqrt(2) and
+    0.5 / sqrt(3).  The second weight is at most the quantile after both updates, and vanishes.
+
+    >>> model = DenseReleased(2, n_paths=1, rejection_rate=0.25)
+    >>> examples = [([0], [1.0], 1.0), ([1], [0.5], 1.0)]
+    >>> model.burst(0, examples, rows=[0, 1, 1], size=2)
+    2
+    >>> model.rejections, [round(w, 3) for w in model.paths[0]], model.positions
+    ([0, 2], [0.707, 0.289], [4])
+    >>> model.truncate(0)
+    >>> [round(w, 3) for w in model.paths[0]]  # 0.707 less the quantile 0.393, divided by the norm
+    [1.0, 0.0]
+    """
+
+    def __init__(
+        self,
+        n_features: int,
+        *,
+        loss: str = "hinge",
+        l1: float = 0.0,
+        l2: float = 0.0,
+        n_paths: int = 4,
+        max_iter: int = 20,
+        burst_size: int = 20,
+        bursts_per_stage: int = 5,
+        rejection_rate: float = 0.8,
+        annealing: float = -9.0,
+        stability: float = 0.85,
+        theta: float = 0.5,
+        fit_intercept: bool = False,
+        epsilon: float = 0.1,
+    ) -> None:
+        for name, value, none in (
+            ("l1", l1, 0),
+            ("l2", l2, 0),
+            ("fit_intercept", fit_intercept, False),
+        ):
+            if value:
+                raise ValueError(
+                    f"{name} must be {none}: the released program has none, got {name}={value}"
+                )
+        self.n_features, self.loss, self.epsilon = n_features, loss, epsilon
+        self.max_iter, self.bursts_per_stage = max_iter, bursts_per_stage
+        self.burst_size, self.theta = burst_size, theta
+        self.rejection_rate, self.annealing = rejection_rate, annealing
+        self.stability = stability
+        self.paths = [[0.0] * n_features for _ in range(n_paths)]
+        self.positions = [1] * n_paths
+        self.stable = set(range(n_features))
+        #: the share of the weights below the quantile, as of now
+        self.beta = rejection_rate
+        #: how often each feature was rejected since the last purge
+        self.rejections = [0] * n_features
+        #: the rejections of each feature when it was last judged, by the updates of a full stage
+        self.rejected = [math.nan] * n_features
+        self.trace: list[Judged] = []
+
+    @property
+    def weights(self) -> list[float]:
+        """The mean of the weights of the paths.  (The program returns the paths.)"""
+        return [sum(path) / len(self.paths) for path in zip(*self.paths, strict=True)]
+
+    @property
+    def intercept(self) -> float:
+        """0: the program has no intercept."""
+        return 0.0
+
+    @property
+    def t(self) -> int:
+        """The number of draws that every path has passed."""
+        return min(self.positions) - 1
+
+    def fit(
+        self,
+        examples: Sequence[Example],
+        draws: Callable[[int], tuple[Sequence[int], Sequence[int]]],
+    ) -> DenseReleased:
+        """Train stage after stage, until every path has passed its draws or no feature is left.
+
+        ``draws(path)`` gives the ``max_iter * len(examples)`` rows that the path draws, and the
+        permutation of all rows that follows them as often as it is needed.
+        """
+        drawn = [draws(path) for path in range(len(self.paths))]
+        rows, permutations = [list(first) for first, _ in drawn], [last for _, last in drawn]
+        self.stable = {
+            j for indices, values, _ in examples for j, x in zip(indices, values, strict=True) if x
+        }
+        n_occurring, n_draws = len(self.stable), self.max_iter * len(examples)
+        size = self.burst_size
+        kept: list[list[float]] = []
+        while min(self.positions) < n_draws and self.stable:
+            for path in range(len(self.paths)):
+                for _ in range(self.bursts_per_stage):
+                    self.burst(path, examples, rows[path], size)
+                    self.truncate(path)
+                    if self.positions[path] >= n_draws - size:
+                        rows[path] += permutations[path]
+            beta, went_back = self.beta, False
+            purged: set[int] = set()
+            if min(self.positions) < n_draws:
+                purged = self.purge(size)
+                went_back = not purged and bool(kept)
+            self.trace.append(Judged(beta, size, frozenset(self.stable), went_back))
+            if went_back:
+                self.paths = [list(path) for path in kept]
+            if purged and self.stable:
+                left = len(self.stable)
+                self.beta = rejected_share(left / n_occurring, self.rejection_rate, self.annealing)
+                size = steps_of_burst(self.burst_size, n_occurring, left, self.theta)
+                kept = [list(path) for path in self.paths]
+        return self
+
+    def step(
+        self,
+        indices: Iterable[int],
+        values: Iterable[float],
+        target: float,
+        weight: float = 1.0,
+        path: int = 0,
+    ) -> float:
+        """Pass one draw of one path; return the prediction made before learning.
+
+        >>> model = DenseReleased(2, n_paths=1, rejection_rate=0.5)
+        >>> model.step([0], [1.0], 1.0), model.rejections, round(model.weights[0], 4)
+        (0.0, [0, 1], 0.7071)
+        >>> model.step([0], [5.0], 1.0) > 1.0, model.rejections  # beyond the margin: no update
+        (True, [0, 1])
+        """
+        w = self.paths[path]
+        example = [(j, x) for j, x in zip(indices, values, strict=True) if j in self.stable and x]
+        prediction = sum(w[j] * x for j, x in example)
+        g = weight * self.slope(prediction, target) if example else 0.0
+        eta = 1.0 / math.sqrt(self.positions[path] + 1)
+        self.positions[path] += 1
+        if g:
+            for j, x in example:
+                w[j] -= eta * g * x
+            q = self.quantile(path)
+            for j in self.stable:
+                self.rejections[j] += abs(w[j]) <= q * (1 + TIE)
+        self.updated = g != 0.0
+        return prediction
+
+    def slope(self, prediction: float, target: float) -> float:
+        """The slope of the loss; a row at the kink of the hinge loss is within the margin."""
+        if self.loss == "hinge":
+            return -target if target * prediction <= 1.0 + TIE else 0.0
+        return LOSSES[self.loss][1](prediction, target, self.epsilon)
+
+    def burst(self, path: int, examples: Sequence[Example], rows: Sequence[int], size: int) -> int:
+        """Draw until ``size`` updates are made or no row is left; return the number of updates."""
+        updates = 0
+        while updates < size and self.positions[path] <= len(rows):
+            self.step(*examples[rows[self.positions[path] - 1]], path=path)
+            updates += self.updated
+        self.positions[path] += 1  # the program skips a row here
+        return updates
+
+    def quantile(self, path: int) -> float:
+        """The quantile of the sizes of all weights that are left, zeros among them."""
+        return quantile((abs(self.paths[path][j]) for j in self.stable), self.beta)
+
+    def truncate(self, path: int) -> None:
+        """Move every weight towards zero by the quantile, and divide the weights by their norm."""
+        w, q = self.paths[path], self.quantile(path)
+        for j, old in enumerate(w):
+            # A weight at the quantile vanishes, whatever the rounding.
+            left = 0.0 if abs(old) <= q * (1 + TIE) else abs(old) - q
+            w[j] = math.copysign(left, old) if left else 0.0
+        norm = math.hypot(*w)
+        if norm:
+            self.paths[path] = [value / norm for value in w]
+
+    def purge(self, size: int) -> set[int]:
+        """Purge the features that were rejected too often; return the purged features."""
+        updates = self.bursts_per_stage * len(self.paths) * size
+        purged = set()
+        for j in self.stable:
+            self.rejected[j] = self.rejections[j] / updates
+            if self.rejected[j] >= 1.0 - self.stability:
+                purged.add(j)
+        if purged:
+            self.stable -= purged
+            self.rejections = [0] * self.n_features
+            for w in self.paths:
+                for j in purged:
+                    w[j] = 0.0
+        return purged

@@ -1,0 +1,250 @@
+"""Study ``released``: does stabilised truncated SGD, as its authors released it, come out the same?
+
+Ma & Zheng's own program was run under R on its own data, Dexter, with its own parameters, for the
+seeds 1 to 20.  (One line had to be repaired: a helper returns a vector, and its caller takes a
+field of a list.)  This study runs ``ReleasedStabilisedSGDClassifier`` with its defaults, which
+are these parameters, under as many seeds, and compares the figures.  The draws are not the draws
+of R: means are compared, not runs.
+
+    python -m paper_repro released --full --data dexter.train.svm.gz dexter.test.svm.gz
+
+Other rows can be given, or none; then nothing is compared.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from lazynet import ReleasedStabilisedSGDClassifier
+from lazynet.data import as_examples
+from lazynet.engines.released import Draws, ReleasedEngine, ReleasedPath
+from lazynet.engines.stabilised import Bursts
+from lazynet.losses import get_loss
+from lazynet.threads import Workers
+from paper_repro import figures
+from paper_repro.pages import Template, table
+from paper_repro.planted import rows_of
+from paper_repro.rows import Rows
+from paper_repro.score import significant
+from paper_repro.study import Cell, Measured, Record, Records, Settings
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+PAGE = Template.beside(__file__)
+SEEDS = 20
+#: Means may differ by so many standard errors of their difference.
+ERRORS_APART = 3.0
+#: The shape of the training rows of Dexter.
+DEXTER = (300, 7_751)
+
+
+@dataclass(frozen=True)
+class Published:
+    """What the authors' program gives under R: mean and standard deviation over the seeds 1 - 20.
+
+    The standard deviation is None where it was not noted.
+    """
+
+    mean: float
+    deviation: float | None
+
+
+ERROR, NONZEROS, LEFT = "test error", "nonzeros", "features left"
+LEAST, MEAN_ERROR = "least test error", "test error of the mean"
+MEAN_NONZEROS, BURSTS = "nonzeros of the mean", "bursts"
+RELEASED: dict[str, Published] = {
+    ERROR: Published(0.147, 0.012),
+    NONZEROS: Published(80.0, 8.4),
+    LEFT: Published(82.0, None),
+    LEAST: Published(0.1195, None),
+}
+WHAT = {
+    ERROR: "test error of a path after the last burst",
+    NONZEROS: "nonzeros of a path after the last burst",
+    LEFT: "features that are left in the last stage",
+    LEAST: "least test error over all bursts and paths",
+    MEAN_ERROR: "test error of the mean of the paths",
+    MEAN_NONZEROS: "nonzeros of the mean of the paths",
+    BURSTS: "bursts of a path",
+}
+
+
+def cells(settings: Settings) -> Sequence[Cell]:
+    return [Cell("runs", partial(runs, settings))]
+
+
+# --- measuring -------------------------------------------------------------------------------
+
+
+def runs(settings: Settings, _: Records) -> Record:
+    """Every figure for every seed, and the errors of the paths after every burst."""
+    rows = rows_of(settings)
+    found: dict[str, list[Any]] = {name: [] for name in WHAT}
+    bursts = []
+    for seed in range(1, SEEDS + 1):
+        one, errors = run(rows, seed)
+        bursts.append(errors)
+        for name, value in one.items():
+            found[name].append(value)
+    return {
+        "origin": rows.origin,
+        "train": len(rows.y),
+        "test": len(rows.y_test),
+        "features": rows.X.shape[1],
+        "found": found,
+        "errors after bursts": bursts,
+    }
+
+
+def run(rows: Rows, seed: int) -> tuple[dict[str, float], list[float]]:
+    """The figures of one run, and the mean error of the paths after each of their bursts."""
+    engine = engine_of(rows.X, rows.y, seed)
+    errors: dict[int, list[float]] = {number: [] for number in range(len(engine.paths))}
+
+    def observe(path: ReleasedPath) -> None:
+        errors[engine.paths.index(path)].append(error(path.weights(), rows))
+
+    with Workers(1) as workers:
+        while not engine.over:
+            engine.take_stage(workers, observe)
+    after = np.array([errors[number] for number in errors])
+    weights = [path.weights() for path in engine.paths]
+    return {
+        ERROR: float(after[:, -1].mean()),
+        NONZEROS: float(np.mean([np.count_nonzero(w) for w in weights])),
+        LEFT: float(engine.n_stable),
+        LEAST: float(after.min()),
+        MEAN_ERROR: error(engine.weights(), rows),
+        MEAN_NONZEROS: float(np.count_nonzero(engine.weights())),
+        BURSTS: float(after.shape[1]),
+    }, after.mean(axis=0).tolist()
+
+
+def engine_of(X: sparse.csr_matrix, y: NDArray[np.float64], seed: int) -> ReleasedEngine:
+    """The engine that the estimator runs with its defaults; its paths have seeds of their own."""
+    defaults = ReleasedStabilisedSGDClassifier().get_params()
+    return ReleasedEngine(
+        as_examples(X, y),
+        X,
+        get_loss(defaults["loss"]),
+        Bursts(**{name: defaults[name] for name in Bursts._kinds}),
+        [
+            Draws(X.shape[0], defaults["max_iter"], np.random.default_rng([seed, path]))
+            for path in range(defaults["n_paths"])
+        ],
+    )
+
+
+def error(weights: NDArray[np.float64], rows: Rows) -> float:
+    """The share of the test rows that are not on the right side; 0 is on no side, as there."""
+    return float(np.mean(rows.y_test * (rows.X_test @ weights) <= 0))
+
+
+# --- reading what was measured ---------------------------------------------------------------
+
+
+class Runs(Measured):
+    """The figures by name, and what they are compared with."""
+
+    def __init__(self, document: Mapping[str, Any]) -> None:
+        super().__init__(document)
+        self.record = self.records["runs"]
+        self.found = {name: np.array(values) for name, values in self.record["found"].items()}
+        self.comparable = (self.record["train"], self.record["features"]) == DEXTER
+
+    def standard_error(self, name: str) -> float:
+        values = self.found[name]
+        return float(values.std(ddof=1)) / math.sqrt(len(values))
+
+    def apart(self, name: str) -> float:
+        """By how many standard errors of the difference the two means differ."""
+        there = RELEASED[name]
+        spread = self.standard_error(name)
+        if there.deviation is not None:
+            spread = math.hypot(spread, there.deviation / math.sqrt(SEEDS))
+        difference = abs(float(self.found[name].mean()) - there.mean)
+        return difference / spread if spread else math.inf * (difference > 0)
+
+
+# --- the page --------------------------------------------------------------------------------
+
+
+def page(document: Mapping[str, Any]) -> str:
+    found = Runs(document)
+    return PAGE(
+        "page",
+        train=found.record["train"],
+        test=found.record["test"],
+        features=found.record["features"],
+        origin=found.record["origin"],
+        seeds=SEEDS,
+        comparison=comparison(found) if found.comparable else PAGE("not compared"),
+        figures=figures_table(found),
+    )
+
+
+def comparison(found: Runs) -> str:
+    """Which means are within ``ERRORS_APART`` standard errors, in words."""
+    far = [name for name in RELEASED if found.apart(name) > ERRORS_APART]
+    verdict = PAGE("all near") if not far else PAGE("far", which=", ".join(far))
+    return PAGE("compared", errors=ERRORS_APART, verdict=verdict)
+
+
+def figures_table(found: Runs) -> str:
+    """Every figure here, and the authors' beside it."""
+
+    def shown(name: str, value: float) -> str:
+        return f"{value:.2%}" if "error" in name else significant(value)
+
+    rows = []
+    for name, what in WHAT.items():
+        values = found.found[name]
+        cells = [
+            what,
+            shown(name, float(values.mean())),
+            shown(name, float(values.std(ddof=1))),
+            shown(name, found.standard_error(name)),
+        ]
+        if found.comparable and name in RELEASED:
+            there = RELEASED[name]
+            cells.append(shown(name, there.mean))
+            if there.deviation is None:
+                cells.append("not noted")
+            else:
+                cells.append(shown(name, there.deviation / math.sqrt(SEEDS)))
+            cells.append(f"{found.apart(name):.1f}")
+        elif found.comparable:
+            cells += ["", "", ""]
+        rows.append(cells)
+    header = ["", "mean", "sd", "standard error"]
+    if found.comparable:
+        header += ["under R: mean", "standard error", "standard errors apart"]
+    return table(header, rows)
+
+
+def draw(document: Mapping[str, Any]) -> Figure:
+    """The test error after every burst, each run a line, and the authors' last error."""
+    found = Runs(document)
+    figure, ax = figures.new()
+    for number, errors in enumerate(found.record["errors after bursts"]):
+        label = "a run: mean of its paths" if number == 0 else None
+        ax.plot(np.arange(1, len(errors) + 1), errors, color="#3f7fb5", linewidth=0.7, label=label)
+    if found.comparable:
+        ax.axhline(
+            RELEASED[ERROR].mean, color="black", linestyle="--", linewidth=1.2,
+            label="the authors' program, last burst, mean of 20 seeds",
+        )  # fmt: skip
+    ax.set_xlabel("burst")
+    ax.set_ylabel("test error")
+    ax.yaxis.set_major_formatter(lambda share, _: f"{share:.0%}")
+    ax.legend(frameon=False)
+    return figure  # type: ignore[no-any-return]

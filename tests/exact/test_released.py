@@ -1,0 +1,494 @@
+"""Stabilised truncated SGD as released, compiled, equals its reference after every burst."""
+
+import contextlib
+import math
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+
+from lazynet.data import as_examples
+from lazynet.engines.released import Draws, ReleasedEngine, ReleasedPath
+from lazynet.engines.stabilised import Bursts
+from lazynet.kernels import released as kernel
+from lazynet.kernels.examples import Examples
+from lazynet.losses import get_loss
+from lazynet.reference.released import DenseReleased, quantile
+from lazynet.threads import Workers
+
+BURSTS = Bursts(
+    bursts_per_stage=3,
+    burst_size=6,
+    rejection_rate=0.5,
+    annealing=-9.0,
+    stability=0.5,
+    theta=0.5,
+)
+#: How far two implementations may be apart: weights have the norm 1.
+APART = 1e-10
+#: A comparison is over where a weight comes this near to a quantile, or a margin to 1, without
+#: being equal: rounding then decides a count or an update.
+NEAR = 1e-8
+
+
+def problem(seed, n=40, d=25, density=0.25, informative=5):
+    """Values without ties, so that rounding decides nothing; some zeros are stored."""
+    generator = np.random.default_rng(seed)
+    dense = np.where(generator.random((n, d)) < density, generator.standard_normal((n, d)), 0.0)
+    dense[:, -2:] = 0.0  # features that never occur
+    y = np.where(dense[:, :informative].sum(axis=1) + 0.1 > 0, 1.0, -1.0)
+    X = sparse.csr_matrix(dense)
+    X.data[generator.random(X.nnz) < 0.1] = 0.0
+    return X, y
+
+
+def streams(n, epochs, seed, n_paths):
+    return [Draws(n, epochs, np.random.default_rng([seed, path])) for path in range(n_paths)]
+
+
+def rows_in_full(n, epochs, seed, path):
+    """What the reference is told: the same draws, and the same permutation."""
+    generator = np.random.default_rng([seed, path])
+    drawn = [generator.integers(0, n, n) for _ in range(epochs)]
+    return np.concatenate(drawn).tolist(), generator.permutation(n).tolist()
+
+
+class Watched(DenseReleased):
+    """The reference, what it was after every burst, and how near it came to a tie."""
+
+    def __init__(self, *given, **named):
+        super().__init__(*given, **named)
+        self.after_bursts, self.narrowest = [], math.inf
+
+    def truncate(self, path):
+        self.look(path)
+        super().truncate(path)
+        self.after_bursts.append(
+            (path, list(self.paths[path]), self.positions[path], list(self.rejections))
+        )
+
+    def step(self, indices, values, target, weight=1.0, path=0):
+        prediction = super().step(indices, values, target, weight, path)
+        if self.loss == "hinge":
+            self.narrow(prediction * target, 1.0)
+        if self.updated:
+            self.look(path)
+        return prediction
+
+    def look(self, path):
+        q = self.quantile(path)
+        for j in self.stable:
+            self.narrow(abs(self.paths[path][j]), q)
+
+    def narrow(self, number, edge):
+        apart = abs(number - edge)
+        if apart > 1e-13 * edge:  # equal in exact arithmetic: the quantile is a weight
+            self.narrowest = min(self.narrowest, apart)
+
+
+def assert_bursts_match(
+    X,
+    y,
+    seed,
+    bursts,
+    *,
+    loss="hinge",
+    epochs=4,
+    n_paths=2,
+    engine_class=ReleasedEngine,
+    level=None,
+):
+    """Compare every path after every burst; returns the records of the stages, or None where
+    rounding may decide."""
+    n = X.shape[0]
+    reference = Watched(
+        X.shape[1],
+        loss=loss,
+        n_paths=n_paths,
+        max_iter=epochs,
+        **{name: getattr(bursts, name) for name in Bursts._kinds},
+    )
+    examples = [(X[i].indices.tolist(), X[i].data.tolist(), float(y[i])) for i in range(n)]
+    reference.fit(examples, lambda path: rows_in_full(n, epochs, seed, path))
+    if reference.narrowest < NEAR:
+        return None
+    compiled = as_examples(X, y)
+    if level is not None:
+        compiled.at_level(level)
+    draws = streams(n, epochs, seed, n_paths)
+    engine = engine_class(compiled, X, get_loss(loss), bursts, draws)
+    found, records = [], []
+
+    def observe(path):
+        number = engine.paths.index(path)
+        rejections = sum(p.updates - p.listed.kept for p in engine.paths)
+        found.append((number, path.weights(), path.position, rejections))
+
+    with Workers(1) as workers:
+        for stage in reference.trace:
+            assert not engine.over
+            records.append(engine.take_stage(workers, observe))
+            line = records[-1]
+            assert set(np.flatnonzero(engine.stable)) == stage.stable
+            assert (line["burst_size"], line["went_back"]) == (stage.burst_size, stage.went_back)
+            assert line["rejection_rate"] == pytest.approx(stage.rejection_rate, rel=1e-12)
+    assert engine.over
+    assert len(found) == len(reference.after_bursts)
+    for (path, weights, position, rejections), expected in zip(
+        found, reference.after_bursts, strict=True
+    ):
+        assert (path, position) == (expected[0], expected[2])
+        np.testing.assert_allclose(weights, expected[1], rtol=APART, atol=APART)
+        np.testing.assert_array_equal(weights == 0, np.array(expected[1]) == 0)
+        # Counts of a feature that is purged later are not read any more.
+        left = np.array(sorted(reference.stable), dtype=int)
+        np.testing.assert_array_equal(rejections[left], np.array(expected[3])[left])
+    np.testing.assert_allclose(engine.weights(), reference.weights, rtol=APART, atol=APART)
+    np.testing.assert_allclose(engine.rejected, reference.rejected, rtol=1e-12)
+    assert engine.t == reference.t
+    return records
+
+
+any_bursts = st.builds(
+    Bursts,
+    bursts_per_stage=st.integers(1, 4),
+    burst_size=st.integers(1, 25),
+    rejection_rate=st.sampled_from([0.0, 0.2, 0.5, 0.8, 0.95]),
+    annealing=st.sampled_from([-9.0, 0.0, 5.0]),
+    stability=st.sampled_from([0.0, 0.3, 0.5, 0.85]),
+    theta=st.sampled_from([0.2, 0.5, 0.9]),
+)
+
+
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    bursts=any_bursts,
+    loss=st.sampled_from(["hinge", "log_loss"]),
+    n_paths=st.integers(1, 3),
+    epochs=st.integers(1, 6),
+)
+def test_bursts_are_those_of_the_reference(seed, bursts, loss, n_paths, epochs):
+    """Weights, positions and rejections after every burst; stable sets and trace after a stage."""
+    X, y = problem(seed)
+    assert_bursts_match(X, y, seed, bursts, loss=loss, n_paths=n_paths, epochs=epochs)
+
+
+def test_an_ordinary_run_does_all_that_the_broken_engines_break():
+    """It purges more than once, goes back more than once, and comes to the end of its draws."""
+    X, y = problem(1)
+    records = assert_bursts_match(X, y, 1, BURSTS, epochs=12)
+    assert records is not None
+    assert sum(len(record["purged"]) > 0 for record in records) > 1
+    assert sum(record["went_back"] for record in records) > 1
+    assert records[-1]["n_stable"] > 0
+    assert records[-1]["steps"] > 12 * 40
+
+
+class NeverGoesBack(ReleasedEngine):
+    """The weights go on where nothing was purged."""
+
+    def take_stage(self, *given):
+        for path in self.paths:
+            path.go_back = lambda: True
+        return super().take_stage(*given)
+
+
+class CountsEveryStageAnew(ReleasedEngine):
+    """The rejections of a stage that purged nothing are forgotten."""
+
+    def take_stage(self, *given):
+        for path in self.paths:
+            path.listed.kept[:], path.updates = 0, 0
+        return super().take_stage(*given)
+
+
+class PurgesOnePathAlone(ReleasedEngine):
+    """The other paths keep what has been purged."""
+
+    def _purge(self):
+        paths, self.paths = self.paths, self.paths[:1]
+        paths[0].updates *= len(paths)
+        purged = super()._purge()
+        self.paths = paths
+        return purged
+
+
+class JudgesTheLastStageToo(ReleasedEngine):
+    """The program does not."""
+
+    @property
+    def over(self):
+        return not self.n_stable or (self.judged and super().over)
+
+    def take_stage(self, *given):
+        self.judged = False
+        record = super().take_stage(*given)
+        self.judged = True
+        return record
+
+    judged = True
+
+
+class DoesNotAnneal(ReleasedEngine):
+    """The rate and the length of bursts stay as they were."""
+
+    def take_stage(self, *given):
+        self.beta, self.size = self.bursts.rejection_rate, self.bursts.burst_size
+        return super().take_stage(*given)
+
+
+class LeavesOutZeros(ReleasedEngine):
+    """The quantile of the weights that are not 0, in place of all."""
+
+    def __init__(self, *given):
+        super().__init__(*given)
+        for path in self.paths:
+            path.take_burst = partial(self.burst_without_zeros, path.take_burst)
+
+    @staticmethod
+    def burst_without_zeros(take_burst, examples, loss, orders, *rest):
+        take_burst(examples, loss, replace(orders, n_left=0), *rest)
+
+
+class DrawsNext(ReleasedEngine):
+    """No row is skipped after a burst."""
+
+    def take_stage(self, workers, observe):
+        def and_return(path):
+            observe(path)
+            path.position -= 1
+
+        return super().take_stage(workers, and_return)
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        NeverGoesBack,
+        CountsEveryStageAnew,
+        PurgesOnePathAlone,
+        JudgesTheLastStageToo,
+        DoesNotAnneal,
+        LeavesOutZeros,
+        DrawsNext,
+    ],
+)
+def test_broken_engines_are_caught(broken):
+    """On an ordinary problem, on which the whole one passes."""
+    X, y = problem(1)
+    with pytest.raises(AssertionError):
+        assert_bursts_match(X, y, 1, BURSTS, epochs=12, engine_class=broken)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_weights_that_tie_with_the_quantile_are_rejected_whatever_their_rounding(seed):
+    """Values -1 and 1 make many weights equal, each rounded in its own way; margins meet 1."""
+    generator = np.random.default_rng(seed)
+    n, d, epochs = 60, 30, 6
+    X = sparse.random(n, d, density=0.2, format="csr", random_state=seed)
+    X.data = generator.choice([-1.0, 1.0], len(X.data))
+    y = generator.choice([-1.0, 1.0], n)
+    reference = DenseReleased(
+        d, n_paths=2, max_iter=epochs, **{name: getattr(BURSTS, name) for name in Bursts._kinds}
+    )
+    examples = [(X[i].indices.tolist(), X[i].data.tolist(), y[i]) for i in range(n)]
+    reference.fit(examples, lambda path: rows_in_full(n, epochs, seed, path))
+    engine = ReleasedEngine(
+        as_examples(X, y), X, get_loss("hinge"), BURSTS, streams(n, epochs, seed, 2)
+    )
+    with Workers(1) as workers:
+        while not engine.over:
+            engine.take_stage(workers)
+    for path, twin in zip(engine.paths, reference.paths, strict=True):
+        np.testing.assert_allclose(path.weights(), twin, rtol=APART, atol=APART)
+        np.testing.assert_array_equal(path.weights() == 0, np.array(twin) == 0)
+    np.testing.assert_array_equal(engine.rejected, reference.rejected)
+
+
+# --- the quantile ---------------------------------------------------------------------------------
+
+
+@given(
+    sizes=st.lists(st.sampled_from([0.0, 0.1, 0.2, 0.5, 1.0, 7.0]), min_size=1),
+    share=st.floats(0, 0.999),
+)
+def test_the_quantile_of_the_reference_is_numpys(sizes, share):
+    """R's type 7 is NumPy's "linear"."""
+    assert quantile(sizes, share) == pytest.approx(np.quantile(sizes, share), rel=1e-12, abs=1e-15)
+
+
+def listed_with(weights, on_list):
+    """A list, and cells that fit it."""
+    d = len(weights)
+    cells = np.zeros((d, 2))
+    cells[:, 0] = weights
+    listed = kernel.Listed(np.empty(2 * d, np.int64), np.empty(2 * d), np.zeros(d, np.int64))
+    features = np.array(on_list, np.int64)
+    kernel.go_back(listed, cells, features, np.asarray(weights, float)[features])
+    return listed, cells
+
+
+@given(data=st.data(), share=st.floats(0, 0.999))
+def test_a_burst_ends_with_truncation_at_the_quantile(data, share):
+    """Of all weights that are left, those that are not listed among them; ties included."""
+    sizes = st.one_of(st.sampled_from([0.0, 0.5, 1.0, -1.0, 3.0]), st.floats(-10, 10))
+    weights = np.array(data.draw(st.lists(sizes, min_size=1, max_size=30)))
+    weights[np.abs(weights) < 1e-6] = 0.0
+    zeros = data.draw(st.integers(0, 40))
+    listed, cells = listed_with(weights, list(range(len(weights))))
+    kernel.end_burst(listed, cells, len(weights) + zeros, share)
+    q = np.quantile([*np.abs(weights), *[0.0] * zeros], share)
+    left = np.where(np.abs(weights) <= q * (1 + 1e-9), 0.0, weights - np.sign(weights) * q)
+    expected = left / np.linalg.norm(left) if left.any() else left
+    np.testing.assert_allclose(cells[:, 0], expected, rtol=1e-6, atol=1e-7)
+    np.testing.assert_array_equal(cells[:, 1], cells[:, 0] != 0)
+    assert set(listed.features[: listed.n]) == set(np.flatnonzero(cells[:, 0]))
+
+
+@pytest.mark.parametrize("size", [1e-200, 1.0, 1e200])
+def test_norms_neither_overflow_nor_vanish(size):
+    """The squares of the weights would."""
+    listed, cells = listed_with([3.0 * size, 4.0 * size, 0.0], [0, 1])
+    kernel.end_burst(listed, cells, 3, 0.0)
+    np.testing.assert_allclose(cells[:, 0], [0.6, 0.8, 0.0], rtol=1e-12)
+
+
+# --- threads, memory, hostile arrays --------------------------------------------------------------
+
+
+def fit_engine(threads=1, level=None, loss="log_loss"):
+    X, y = problem(3, n=200, d=80)
+    examples = as_examples(X, y)
+    if level is not None:
+        examples.at_level(level)
+    bursts = Bursts(3, 20, 0.3, -9.0, 0.6, 0.5)
+    engine = ReleasedEngine(examples, X, get_loss(loss), bursts, streams(200, 10, 1, 4))
+    with Workers(threads) as workers:
+        while not engine.over:
+            engine.take_stage(workers)
+    return engine
+
+
+def test_any_number_of_threads_gives_the_same_bits():
+    """Every number of threads and every vector level gives the same bits."""
+    alone = fit_engine()
+    assert 0 < alone.n_stable < alone.n_occurring
+    for other in (fit_engine(threads=2), fit_engine(threads=7), fit_engine(3, 0)):
+        np.testing.assert_array_equal(alone.weights(), other.weights())
+        np.testing.assert_array_equal(alone.rejected, other.rejected)
+
+
+def test_an_error_in_one_thread_ends_the_others_and_is_raised():
+    """An error that Python raises in one thread ends the others and reaches the caller."""
+
+    class Ends:
+        n_drawn = 160
+
+        def rows_from(self, position):
+            raise OSError("no more rows")
+
+    X, y = problem(0)
+    draws = [*streams(40, 4, 0, 3), Ends()]
+    engine = ReleasedEngine(as_examples(X, y), X, get_loss("hinge"), BURSTS, draws)
+    with pytest.raises(OSError, match="no more rows"), Workers(2) as workers:
+        engine.take_stage(workers)
+
+
+def test_a_row_that_vanishes_is_named():
+    """Memory that changes under training."""
+    X, y = problem(0)
+    rows = X.copy()
+    engine = ReleasedEngine(
+        as_examples(rows, y), X, get_loss("hinge"), BURSTS, streams(40, 4, 0, 1)
+    )
+    rows.indices[:] = 10**6
+    with pytest.raises(ValueError, match="cannot be read at step 0"), Workers(1) as workers:
+        engine.take_stage(workers)
+
+
+@given(data=st.data())
+def test_the_kernel_survives_hostile_matrices_and_orders(data):
+    """Any indices, row starts, draws and lists: an error or a result, never a stray read."""
+    integers = st.one_of(st.integers(-5, 15), st.sampled_from([2**31 - 1, -(2**31)]))
+    indices = data.draw(st.lists(integers, max_size=12))
+    indptr = data.draw(st.lists(integers, min_size=1, max_size=8))
+    order = np.array(data.draw(st.lists(integers, max_size=10)), dtype=np.int64)
+    d = data.draw(st.integers(0, 8))
+    room = data.draw(st.integers(0, 20))
+    examples = Examples(
+        np.ones(len(indices)), np.array(indices, np.int32), np.array(indptr, np.int32), d,
+        np.ones(len(indptr) - 1),
+    )  # fmt: skip
+    numbers = st.sampled_from([0.0, 1.0, -1.0, np.nan, np.inf, 1e308])
+    cells = np.array(data.draw(st.lists(numbers, min_size=2 * d, max_size=2 * d))).reshape(d, 2)
+    listed = kernel.Listed(
+        np.full(room, data.draw(integers)), np.zeros(room), np.zeros(d, np.int64)
+    )
+    left, live = data.draw(integers), np.ones(len(indptr) - 1, np.uint8)
+    for first in (0, data.draw(integers)):
+        with contextlib.suppress(ValueError):
+            kernel.run(examples, order, 1.0, 1, 2, 0.5, left, live, cells, listed, first)
+        assert 0 <= listed.n <= room
+    listed.features[:] = data.draw(integers)  # as another thread could
+    with contextlib.suppress(ValueError):
+        kernel.end_burst(listed, cells, left, 0.5)
+    features = np.array(data.draw(st.lists(integers, max_size=room)), np.int64)
+    with contextlib.suppress(ValueError):
+        kernel.go_back(listed, cells, features, np.ones(len(features)))
+        kernel.unlist_purged(listed, cells)
+    assert 0 <= listed.n <= room
+
+
+def test_the_kernel_refuses_state_that_does_not_fit():
+    """Called by hand with arrays of the wrong length, it raises before it begins."""
+    X, y = problem(0)
+    examples, (n, d) = as_examples(X, y), X.shape
+    cells, live = np.zeros((d, 2)), np.ones(n, np.uint8)
+
+    def listed(room=2 * d, kept=d, sizes=None):
+        sizes = room if sizes is None else sizes
+        return kernel.Listed(np.zeros(room, np.int64), np.zeros(sizes), np.zeros(kept, np.int64))
+
+    def run(size=1, cells=cells, loss=1, share=0.5, position=1.0, live=live, at=None):
+        order, at = np.zeros(2, np.int64), listed() if at is None else at
+        kernel.run(examples, order, position, loss, size, share, d, live, cells, at, 0)
+
+    run()
+    for call, message in (
+        (lambda: listed(sizes=3), "equally long"),
+        (lambda: run(size=0), "size must be at least 1"),
+        (lambda: run(share=1.0), "share must lie between 0 and 1"),
+        (lambda: run(position=0.0), "position must be at least 1"),
+        (lambda: run(cells=np.zeros((d + 1, 2))), f"cells must have {d} rows"),
+        (lambda: run(cells=np.zeros((d, 3))), "rows of 2 numbers, got"),
+        (lambda: run(live=live[1:]), f"live must have {n} entries"),
+        (lambda: run(loss=99), "loss must be a code"),
+        (lambda: run(at=listed(kept=d - 1)), f"kept must have {d} entries"),
+        (lambda: run(at=listed(room=0), cells=np.zeros((d, 2))), "features must have room for"),
+        (lambda: kernel.end_burst(listed(), cells, d, 1.5), "share must lie between"),
+        (lambda: kernel.go_back(listed(), cells, np.zeros(2, np.int64), np.zeros(3)), "equally"),
+        (
+            lambda: kernel.go_back(listed(room=1), cells, np.zeros(2, np.int64), np.zeros(2)),
+            "at most 1",
+        ),
+    ):
+        with pytest.raises(ValueError, match=message):
+            call()
+    with pytest.raises(TypeError, match="must be arrays"):
+        kernel.Listed(None, np.zeros(1), np.zeros(1, np.int64))
+
+
+def test_a_path_draws_as_many_rows_as_it_should():
+    """Draws with replacement, then one permutation that repeats."""
+    draws = Draws(5, 2, np.random.default_rng(0))
+    found = [int(draws.rows_from(position)[0]) for position in range(1, 26)]
+    generator = np.random.default_rng(0)
+    drawn = [*generator.integers(0, 5, 5), *generator.integers(0, 5, 5)]
+    tail = generator.permutation(5).tolist()
+    assert found == [*map(int, drawn), *tail, *tail, *tail]
+    path = ReleasedPath(3, 2, Draws(5, 2, np.random.default_rng(0)))
+    assert (path.position, path.n_available) == (1, 10)
