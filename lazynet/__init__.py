@@ -4,15 +4,10 @@
 nonzeros of its example.  `DualNetClassifier` and `DualNetRegressor` find the minimum of the same
 objective and certify it; `net_path` finds the minima along a path of penalties,
 `DualNetClassifierCV` and `DualNetRegressorCV` choose a penalty by cross-validation, and `plot_path`
-<<<<<<< HEAD
-and `plot_choice` draw them.  `ASGDClassifier`, `ASGDRegressor` and `StabilisedSGDClassifier`
-implement one algorithm each; `selection_stability` compares what features models choose; `Stepper`
-takes one example at a time.  `model.save(path)` and `load(path)` keep models in files.
-=======
 and `plot_choice` draw them.  `ASGDClassifier`, `ASGDRegressor`, `StabilisedSGDClassifier` and
 `ReleasedStabilisedSGDClassifier` implement one algorithm each; `selection_stability` compares what
-features models choose; `Stepper` takes one example at a time.
->>>>>>> wt-released
+features models choose; `Stepper` takes one example at a time.  `model.save(path)` and `load(path)`
+keep models in files.
 
 The small objects name and configure what the estimators are made of: rules (`FoBoS`, `SGD`,
 `TruncatedGradient`, `RDA`, `FTRL`, `AdaGrad`, `SAGA`, `Carpenter`), schedules (`Constant`,

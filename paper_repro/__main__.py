@@ -1,16 +1,9 @@
 """``python -m paper_repro``: Lipton & Elkan's timing study and what belongs to it, rerun.
 
-<<<<<<< HEAD
-Without names all studies but ``bench``, ``labels``, ``optimum`` and ``untouched`` run, in turn.
-Each study writes NAME.json (every repeat, with machine, versions, seeds and commit), NAME.md and
-NAME.svg.  README.md in the same folder is the index.  The same command continues an interrupted
-run.  Two more commands:
-=======
-Without names all studies but ``released``, ``bench``, ``optimum`` and ``untouched`` run, one after
-the other.  Each study writes NAME.json (every repeat, with machine, versions, seeds and commit),
+Without names all studies but ``released``, ``bench``, ``labels``, ``optimum`` and ``untouched`` run,
+in turn.  Each study writes NAME.json (every repeat, with machine, versions, seeds and commit),
 NAME.md and NAME.svg.  README.md in the same folder is the index.  The same command continues an
 interrupted run.  Two more commands:
->>>>>>> wt-released
 
     python -m paper_repro medline FILES...   real abstracts, from PubMed's XML
     python -m paper_repro readme             the README's figure from the committed results
