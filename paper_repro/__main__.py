@@ -1,6 +1,6 @@
 """``python -m paper_repro``: Lipton & Elkan's timing study and what belongs to it, rerun.
 
-Without names all studies but ``released``, ``bench``, ``labels``, ``optimum`` and ``untouched`` run,
+Without names all studies run but ``released``, ``bench``, ``labels``, ``optimum``, ``untouched``,
 in turn.  Each study writes NAME.json (every repeat, with machine, versions, seeds and commit),
 NAME.md and NAME.svg.  README.md in the same folder is the index.  The same command continues an
 interrupted run.  Two more commands:
