@@ -10,6 +10,7 @@ from lazynet.estimators.dual_net import DualNetClassifier, DualNetRegressor
 from lazynet.estimators.dual_net_cv import DualNetClassifierCV, DualNetRegressorCV
 from lazynet.estimators.elastic_net import LazyNetClassifier, LazyNetRegressor
 from lazynet.estimators.elastic_net_cv import LazyNetClassifierCV, LazyNetRegressorCV
+from lazynet.estimators.released import ReleasedStabilisedSGDClassifier
 from lazynet.estimators.stabilised import StabilisedSGDClassifier
 from lazynet.models import files
 
@@ -25,6 +26,7 @@ ESTIMATORS: tuple[type[Any], ...] = (
     LazyNetClassifierCV,
     LazyNetRegressor,
     LazyNetRegressorCV,
+    ReleasedStabilisedSGDClassifier,
     StabilisedSGDClassifier,
 )
 

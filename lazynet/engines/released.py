@@ -325,6 +325,6 @@ class ReleasedEngine:
         """The mean of the paths' weights."""
         return np.mean([path.weights() for path in self.paths], axis=0)
 
-    def weights_of_paths(self) -> sparse.csr_matrix:
+    def weights_of_paths(self) -> NDArray[np.float64]:
         """The weights of every path, a row each."""
-        return sparse.csr_matrix(np.vstack([path.weights() for path in self.paths]))
+        return np.vstack([path.weights() for path in self.paths])

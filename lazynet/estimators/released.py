@@ -17,6 +17,7 @@ from lazynet.estimators.base import helpful
 from lazynet.estimators.staged import StagedClassifier
 from lazynet.importances import CLASS_WEIGHT
 from lazynet.losses import Loss, get_loss
+from lazynet.models.attributes import array, attributes, integer, records
 from lazynet.params import EPOCHS, THREADS, VERBOSITY, Integer, Special, table
 from lazynet.seeds import SEED, new_generator
 from lazynet.threads import Workers
@@ -89,7 +90,7 @@ class ReleasedStabilisedSGDClassifier(StagedClassifier):
     ----------
     coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
         The mean of the paths' weights.  (The program has no such mean: it reports the paths.)
-    coef_of_paths_ : list of csr_matrix of shape (n_paths, n_features)
+    coef_of_paths_ : ndarray of shape (1, n_paths, n_features) or (n_classes, ...)
         For every row of ``coef_``, the weights of each path.
     intercept_ : ndarray of shape (1,) or (n_classes,)
         0: the program has no intercept.
@@ -118,11 +119,13 @@ class ReleasedStabilisedSGDClassifier(StagedClassifier):
     >>> from lazynet import ReleasedStabilisedSGDClassifier
     >>> X = sparse.random(2000, 500, density=0.05, format="csr", random_state=0)
     >>> y = np.asarray(X[:, :5].sum(axis=1) - X[:, 5:10].sum(axis=1)).ravel() > 0
-    >>> model = ReleasedStabilisedSGDClassifier(burst_size=200, random_state=0).fit(X, y)
+    >>> model = ReleasedStabilisedSGDClassifier(burst_size=400, random_state=0).fit(X, y)
     >>> np.flatnonzero(model.support_[0])
-    array([0, 1, 2, 3, 4, 5, 6, 7, 8, 9])
-    >>> model.coef_of_paths_[0].shape
-    (4, 500)
+    array([0, 1, 3, 4])
+    >>> model.coef_of_paths_.shape
+    (1, 4, 500)
+    >>> (model.decision_function(X[:3]) == X[:3] @ model.coef_[0]).tolist()
+    [True, True, True]
     """
 
     _kinds = table(
@@ -135,6 +138,14 @@ class ReleasedStabilisedSGDClassifier(StagedClassifier):
         class_weight=CLASS_WEIGHT,
         n_jobs=THREADS,
         verbose=VERBOSITY,
+    )
+
+    _saved = attributes(
+        coef_of_paths_=array("f", "k", None, "n"),
+        stable_=array("b", "k", "n"),
+        selection_frequency_=array("f", "k", "n"),
+        trace_=records,
+        n_iter_=integer,
     )
 
     _advice = SCALE_ROWS
@@ -184,8 +195,11 @@ class ReleasedStabilisedSGDClassifier(StagedClassifier):
     ) -> list[int]:
         """Train from zero weights; returns the number of stable features in each problem."""
         problems = list(self._problems(X, y, weights))
-        self.coef_of_paths_: list[sparse.csr_matrix] = []
-        return self._run_stages(p, X, self._new_engines(p, X, problems), len(problems))
+        self._paths: list[NDArray[np.float64]] = []
+        counts = self._run_stages(p, X, self._new_engines(p, X, problems), len(problems))
+        self.coef_of_paths_ = np.stack(self._paths)
+        del self._paths
+        return counts
 
     def _take_stage(
         self, engine: ReleasedEngine, workers: Workers, n_steps: int
@@ -194,4 +208,4 @@ class ReleasedStabilisedSGDClassifier(StagedClassifier):
         return None if engine.over else engine.take_stage(workers)
 
     def _keep_result(self, engine: ReleasedEngine) -> None:
-        self.coef_of_paths_.append(engine.weights_of_paths())
+        self._paths.append(engine.weights_of_paths())

@@ -89,6 +89,13 @@ class DenseReleased:
     >>> model.truncate(0)
     >>> [round(w, 3) for w in model.paths[0]]  # 0.707 less the quantile 0.393, divided by the norm
     [1.0, 0.0]
+    >>> model.quantile(0), model.slope(0.5, 1.0), model.slope(1.5, 1.0), model.intercept, model.t
+    (0.25, -1.0, 0.0, 0.0, 3)
+    >>> model.purge(size=2)  # rejected after 2 of the 5 * 2 updates of a whole stage
+    {1}
+    >>> whole = DenseReleased(2, n_paths=1, max_iter=1, burst_size=1)
+    >>> whole.fit(examples, lambda path: ([0, 1], [1, 0])).positions
+    [11]
     """
 
     def __init__(

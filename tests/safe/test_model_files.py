@@ -40,6 +40,7 @@ from lazynet import (
     LazyNetRegressor,
     LazyNetRegressorCV,
     Power,
+    ReleasedStabilisedSGDClassifier,
     StabilisedSGDClassifier,
     Tables,
     TruncatedGradient,
@@ -107,6 +108,7 @@ FITS = {
     "stabilised": (
         StabilisedSGDClassifier(burst_size=20, max_iter=5, schedule=FromArray([0.1] * 300)), THREE,
     ),
+    "released": (ReleasedStabilisedSGDClassifier(burst_size=5, max_iter=2), THREE),
 }  # fmt: skip
 MODELS = {**STREAMS, **FITS}
 
