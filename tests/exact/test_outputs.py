@@ -137,7 +137,7 @@ def test_most_steps_are_compared(draw, check, rule):
         taken.append(len(run.problem.order))
 
     count()
-    assert sum(compared) > 0.9 * sum(taken), (sum(compared), sum(taken))
+    assert sum(compared) > 0.5 * sum(taken), (sum(compared), sum(taken))
 
 
 # --- the same bits ------------------------------------------------------------------------------
