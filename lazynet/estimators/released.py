@@ -32,6 +32,10 @@ def _check_loss(name: str, value: Any) -> Loss:
     return loss
 
 
+# A stage runs to its end, however many bursts it has.
+_BURSTS = Integer(least=1, most=2**20)
+
+
 class ReleasedStabilisedSGDClassifier(StagedClassifier):
     """Linear classification by stabilised truncated SGD, as the program of its authors computes it.
 
@@ -64,7 +68,7 @@ class ReleasedStabilisedSGDClassifier(StagedClassifier):
         Updates of a burst until features are purged (K_0).  In later stages a burst has
         ``ceil(burst_size * log(p / (theta * d)))`` updates, where d of p features are left.
     bursts_per_stage : int, default=5
-        Bursts of every path between two judgements (nK).
+        Bursts of every path between two judgements (nK), up to 2^20.
     rejection_rate : float, default=0.8
         The share of the features, those with weight 0 among them, whose weights are below the
         quantile while all features are left (beta_0), less than 1.
@@ -133,7 +137,7 @@ class ReleasedStabilisedSGDClassifier(StagedClassifier):
         # Every path has weights of its own.
         n_paths=Integer(least=1, most=2**20),
         max_iter=EPOCHS,
-        **Bursts._kinds,
+        **{**Bursts._kinds, "bursts_per_stage": _BURSTS},
         random_state=SEED,
         class_weight=CLASS_WEIGHT,
         n_jobs=THREADS,

@@ -132,7 +132,8 @@ DATACLASSES = {
     and kind.__name__ not in NO_PARAMETERS
     and not issubclass(kind, ParameterObject)
     and kind.__module__ not in OF_MINIMA
-    and kind.__name__ not in ("Facts", "Scattered")  # what a pass or a file has found
+    # What a pass or a file has found, and what an engine tells its paths.
+    and kind.__name__ not in ("Facts", "Scattered", "BurstOrders")
     and kind.__module__ != "lazynet.params"
 }
 
@@ -394,6 +395,10 @@ EXAMPLES = {
     "Stages": dict(
         bursts_per_stage=2, burst_size=3, rejection_rate=0.1, annealing=0.0, stability=0.5,
         theta=0.5, min_informed=1, universal=True,
+    ),
+    "Bursts": dict(
+        bursts_per_stage=2, burst_size=3, rejection_rate=0.1, annealing=0.0, stability=0.5,
+        theta=0.5,
     ),
     "Data": dict(examples=None, loss=None),
     "Problem": dict(
