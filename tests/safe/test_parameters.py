@@ -989,6 +989,8 @@ def test_extreme_data_give_no_warning_of_numpy(kind, scale):
                 try:
                     call(kind, "fit", (X * factor, targets), options)
                 except (FloatingPointError, ValueError) as error:
+                    if "loss must be one of" in str(error):
+                        continue  # the estimator knows no squared error
                     if not any(word in str(error) for word in ("overflow", "scale", "eta")):
                         pytest.fail(f"{error!r} does not say what may help")
 
