@@ -89,6 +89,10 @@ class DenseReleased:
     >>> model.truncate(0)
     >>> [round(w, 3) for w in model.paths[0]]  # 0.707 less the quantile 0.393, divided by the norm
     [1.0, 0.0]
+    >>> model.purge(size=2), model.stable, model.weights, model.intercept, model.t
+    ({1}, {0}, [1.0, 0.0], 0.0, 3)
+    >>> model.quantile(0), model.slope(0.5, 1.0), model.slope(1.5, 1.0)
+    (1.0, -1.0, 0.0)
     """
 
     def __init__(
@@ -158,6 +162,10 @@ class DenseReleased:
 
         ``draws(path)`` gives the ``max_iter * len(examples)`` rows that the path draws, and the
         permutation of all rows that follows them as often as it is needed.
+
+        >>> model = DenseReleased(1, n_paths=1, burst_size=1, max_iter=2)
+        >>> model.fit([([0], [0.5], 1.0)], lambda path: ([0, 0], [0])).weights
+        [0.0]
         """
         drawn = [draws(path) for path in range(len(self.paths))]
         rows, permutations = [list(first) for first, _ in drawn], [last for _, last in drawn]
