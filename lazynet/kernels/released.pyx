@@ -94,7 +94,7 @@ cdef int take(Listed listed, const double[:, ::1] cells) except -1:
     cdef bint sound = True
     check_cells(cells, d, 2)
     if listed.kept_of.shape[0] != d:
-        raise ValueError(f"kept must have {d} entries, got {listed.kept_of.shape[0]}")
+        raise ValueError(f"listed: kept must have {d} entries, got {listed.kept_of.shape[0]}")
     if listed.busy:
         raise RuntimeError("the list is in use by another thread")
     listed.busy = True

@@ -165,6 +165,10 @@ class DenseReleased:
 
         ``draws(path)`` gives the ``max_iter * len(examples)`` rows that the path draws, and the
         permutation of all rows that follows them as often as it is needed.
+
+        >>> model = DenseReleased(1, n_paths=1, burst_size=1, max_iter=2)
+        >>> model.fit([([0], [0.5], 1.0)], lambda path: ([0, 0], [0])).weights
+        [0.0]
         """
         drawn = [draws(path) for path in range(len(self.paths))]
         rows, permutations = [list(first) for first, _ in drawn], [last for _, last in drawn]

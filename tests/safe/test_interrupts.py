@@ -20,6 +20,7 @@ from lazynet import (
     FoBoS,
     LazyNetClassifier,
     LazyNetRegressor,
+    ReleasedStabilisedSGDClassifier,
     StabilisedSGDClassifier,
     Stepper,
     Tables,
@@ -211,6 +212,37 @@ def test_interrupted_paths(n_jobs):
     assert pickle.dumps(model) == before
 
 
+def interrupted_after(seconds, call):
+    """Call, press Ctrl-C after so many seconds, and return how long the call lasted from there."""
+    pressed = []
+
+    def press():
+        pressed.append(time.monotonic())
+        os.kill(os.getpid(), signal.SIGINT)
+
+    timer = threading.Timer(seconds, press)
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        call()
+    return time.monotonic() - pressed[0]
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_interrupted_paths_of_the_released_program(n_jobs):
+    """A burst of very many updates is left too, and the model is as it was."""
+    X, y = make_data(n=2000, d=5000, per_row=50)
+    model = ReleasedStabilisedSGDClassifier("log_loss", stability=0.0, max_iter=2, random_state=0)
+    model.fit(X, y)
+    before = pickle.dumps(model)
+    running = threading.active_count()
+    # The first burst would not end for hours.
+    model.set_params(burst_size=10**9, max_iter=10**6, n_jobs=n_jobs)
+    assert interrupted_after(1.0, lambda: model.fit(X, y)) < SOON
+    assert threading.active_count() == running
+    model.set_params(burst_size=20, max_iter=2, n_jobs=None)
+    assert pickle.dumps(model) == before
+
+
 # --- Ctrl-C between any two lines ---------------------------------------------------------------
 
 
@@ -299,7 +331,8 @@ def small_models():
     yield "warm start", again, lambda model: model.fit(X[3:9], y[3:9])
     stabilised = StabilisedSGDClassifier(burst_size=4, max_iter=2, random_state=0)
     asgd = ASGDClassifier(l2=10.0, max_iter=2, random_state=np.random.RandomState(0))
-    for model in (stabilised, asgd):
+    released = ReleasedStabilisedSGDClassifier(stability=0.0, max_iter=3, random_state=0)
+    for model in (stabilised, released, asgd):
         yield type(model).__name__, model.fit(X, y), lambda model: model.fit(X[3:9], y[3:9])
     start = dict(coef_init=np.full((1, 40), 0.5), intercept_init=[0.5])
     watched = LazyNetClassifier(**base, max_iter=2, tol=None).fit(X, y)

@@ -20,6 +20,7 @@ from lazynet.kernels.examples import Examples, Steps, Task
 from lazynet.kernels.newton import WorkingSet
 from lazynet.kernels.outputs import Block, OwnSteps, Targets
 from lazynet.kernels.parser import Parser
+from lazynet.kernels.released import Listed
 from lazynet.kernels.stabilised import Records
 from safe.fuzz import outputs, text
 from safe.fuzz.alarm import stopped_after
@@ -39,6 +40,7 @@ PARTS_OF: dict[type, Callable[[Parts], Arguments]] = {
     Task: Parts.task_numbers,
     Average: Parts.past,
     Records: Parts.record_arrays,
+    Listed: Parts.list_arrays,
     WorkingSet: Parts.columns,
     Targets: outputs.targets,
     OwnSteps: outputs.own_steps,
@@ -228,6 +230,8 @@ def use_again(given: Arguments, how: str, random: np.random.Generator) -> None:
                 len(value)
             elif isinstance(value, Records):
                 value.clear()
+                repr(value.features)
+            elif isinstance(value, Listed):
                 repr(value.features)
             elif isinstance(value, WorkingSet):
                 use_columns(value, len(value))

@@ -16,11 +16,12 @@ from numpy.typing import NDArray
 
 import lazynet.kernels
 from lazynet.catalogue import ALGORITHMS
-from lazynet.kernels import averages, cells, clock, dekel, dual, rescaled, stabilised
+from lazynet.kernels import averages, cells, clock, dekel, dual, released, rescaled, stabilised
 from lazynet.kernels.averages import Average
 from lazynet.kernels.batches import Batches, Merger
 from lazynet.kernels.examples import Examples, Steps, Task
 from lazynet.kernels.newton import WorkingSet
+from lazynet.kernels.released import Listed
 from lazynet.kernels.stabilised import Records
 from lazynet.losses import get_loss
 from lazynet.schedules import FromData
@@ -221,6 +222,37 @@ class Parts:
         given["size"] = 10**6
         stabilised.run(**given)
         return records
+
+    def list_arrays(self) -> Arguments:
+        """What ``Listed`` takes: room for all features and those of any row."""
+        room = 2 * self.d + 3
+        return dict(
+            features=self.place(np.zeros(room, np.int64)),
+            sizes=self.place(np.zeros(room)),
+            kept=self.place(np.zeros(self.d, np.int64)),
+        )
+
+    def listed(self) -> Arguments:
+        """A list with some features on it, and the cells that belong to it."""
+        listed, cells = Listed(**self.list_arrays()), self.cells()
+        features = self.random.integers(0, self.d, 3)
+        released.go_back(listed, cells, features, self.random.normal(size=3))
+        return dict(listed=listed, cells=cells)
+
+    def released_burst(self) -> Arguments:
+        return dict(
+            examples=self.examples(),
+            order=self.order(),
+            position=1.0,
+            loss=int(self.random.integers(8)),
+            size=int(self.random.integers(1, 6)),
+            share=float(self.random.choice([0.0, 0.5, 0.9])),
+            n_left=self.d,
+            live=self.place(np.ones(self.n, np.uint8)),
+            cells=self.cells(),
+            listed=Listed(**self.list_arrays()),
+            first=0,
+        )
 
     def cells(self, columns: int = 2) -> NDArray[np.float64]:
         return self.place(np.zeros((self.d, columns)))
@@ -489,6 +521,13 @@ RECIPES: dict[str, Callable[[Parts], Arguments]] = {
     "stabilised.judge": _judge,
     "stabilised.purge": lambda p: dict(features=p.place(p.random.integers(0, p.d, 3)),
                                    cells=p.cells()),
+    "released.Listed": Parts.list_arrays,
+    "released.run": Parts.released_burst,
+    "released.end_burst": lambda p: dict(**p.listed(), n_left=p.d, share=0.5),
+    "released.unlist_purged": Parts.listed,
+    "released.go_back": lambda p: dict(
+        **p.listed(), features=p.place(p.random.integers(0, p.d, 3)), weights=p.reals(3)
+    ),
     "batches.Merger": lambda p: {},
     "batches.Merger.clear": lambda p: dict(self=Merger()),
     "batches.Batches": Parts.batch_schedule,
