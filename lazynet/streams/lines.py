@@ -118,7 +118,9 @@ class LinesFile(Source):
 
 
 class SvmlightFile(LinesFile):
-    """Rows of files of svmlight's form: ``label column:value ... # comment``, packed or not.
+    """Rows of files of svmlight's form, packed or not.
+
+    A line is ``label column:value column:value # comment``, with any number of columns.
 
     ``paths`` is a name, a pattern, or a list of them; ``"-"`` is standard input.  ``zero_based``
     says whether the first column is 0 or 1; ``"auto"`` looks through all files, and takes 1 where
