@@ -4,13 +4,15 @@ import dataclasses
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 from lazynet import FromArray
 from lazynet.catalogue import new_reference
 from lazynet.checks.tolerance import NearbyRun
 from lazynet.kernels.outputs import Targets
-from lazynet.losses import get_loss
+from lazynet.losses import LOSSES, get_loss
 from lazynet.reference.outputs import DenseSoftmax, softmax_loss
+from lazynet.testing import Problem
 from support import examples_of, plan
 from support.engines import apart, near_a_kink
 
@@ -21,6 +23,28 @@ _LARGEST_PREDICTION = 1e6
 # The values of the nearby softmax are larger by this share, and may move the weights by that many
 # times the share before the comparison ends.
 _NUDGE, _AMPLIFIED = 2.0**-36, 1000.0
+
+
+def seeded_problem(seed, losses=None, n_steps=25):
+    """A problem that depends on the seed alone: any loss of ``losses``, of a seed in turn.
+
+    What Hypothesis draws depends on its version and on where packages are installed, so that a
+    number about the problems that it draws is no fixed number.
+    """
+    rng = np.random.default_rng(seed)
+    names = sorted(LOSSES) if losses is None else losses
+    loss = names[seed % len(names)]
+    n_rows, n_features = rng.integers(2, 9), rng.integers(1, 7)
+    X = rng.normal(size=(n_rows, n_features)) * (rng.random((n_rows, n_features)) < 0.6)
+    margin = get_loss(loss).margin
+    return Problem(
+        X=sparse.csr_matrix(X),
+        y=rng.choice([-1.0, 1.0], n_rows) if margin else rng.normal(size=n_rows),
+        importances=rng.choice([0.5, 1.0, 2.0], n_rows), order=rng.integers(0, n_rows, n_steps),
+        rates=rng.uniform(0.01, 0.2) / np.sqrt(1.0 + np.arange(n_steps)), loss=loss,
+        l1=float(rng.choice([0.0, 1e-3, 0.1])), l2=float(rng.choice([0.0, 1e-3, 0.1])),
+        fit_intercept=bool(rng.integers(2)),
+    )  # fmt: skip
 
 
 def plan_of(problem, rule, penalty, *, softmax=False, schedule=None, average=None):
