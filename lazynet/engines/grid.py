@@ -29,11 +29,8 @@ from lazynet.kernels.examples import (
     Task,
 )
 
-# What the scalar PENDING of the kernel says of a step whose row has been counted already.
-_PENDING, _COUNTED = 1, 2.0
-# The sums over the rows on which rates depend: PROGRESS, INTERCEPT_PROGRESS and SQUARED_SLOPES of
-# kernels/from_data.pxd.
-_SUMS = [7, 8, 15]
+# The sums over the slopes on which rates depend.
+_SUMS = list(kernel.SLOPE_FIELDS)
 # A difference of two sums is rounded: the sum before is at most a few last digits away.
 _NUDGES = 8
 
@@ -59,23 +56,6 @@ class GridOnClock(OutputsOnClock):
     ) -> None:
         super().__init__(n_features, n_outputs, dtype, wear, own_clocks=True)
         self.strengths = strengths
-        self.own_steps: kernel.OwnSteps | None = None
-
-    def _learn(
-        self,
-        examples: Examples,
-        targets: kernel.Targets,
-        steps: Steps,
-        task: Task,
-        losses: NDArray[np.float64],
-        softmax: bool,
-        first: int,
-        own_steps: kernel.OwnSteps | None = None,
-    ) -> tuple[int, int]:
-        return kernel.run_on_clock(
-            self._block(), examples, targets, steps, task, self.clocks, self.own, self.scalars,
-            losses, first, softmax, self.own_steps, self.rates, None, self.strengths,
-        )  # fmt: skip
 
     def column(self, number: int) -> tuple[NDArray[np.float64], float]:
         """The weights and the intercept of one setting."""
@@ -162,7 +142,7 @@ def forget_row(engine: OutputsEngine) -> bool:
     """
     if isinstance(engine, GridOnClock):
         if engine.strengths is not None:
-            engine.scalars[_PENDING] = _COUNTED
+            engine.scalars[kernel.PENDING_SCALAR] = kernel.PENDING_ROW_COUNTED
         return False
     assert isinstance(engine, CellOutputs)
     engine.fields[:, cells_kernel.fields(engine.kind).index("rows")] -= 1.0

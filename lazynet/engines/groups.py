@@ -46,10 +46,6 @@ class GroupedOutputs(OutputsOnClock):
         kernel.bring_current(self._block_of(cells, which), self.clocks)
         return cells[:, : self.n_outputs].astype(np.float64)
 
-    def _block_of(self, cells: NDArray[Any], which: Any) -> kernel.Block:
-        """A block of copied ``cells`` of the features ``which``."""
-        return kernel.Block(self.kind, cells, self.width)
-
     def _is_finite_at(self, indices: NDArray[Any]) -> bool:
         # The norm of a row may overflow where its entries do not.
         return bool(np.isfinite(self.weights_at(indices)).all())

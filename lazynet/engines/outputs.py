@@ -73,6 +73,14 @@ class OutputsEngine(Engine):
         cells[...] = self.cells
         self.cells = cells
 
+    def _block(self) -> kernel.Block:
+        """The cells as the kernel takes them."""
+        return self._block_of(self.cells, slice(None))
+
+    def _block_of(self, cells: NDArray[Any], which: Any) -> kernel.Block:
+        """A block of the ``cells`` of the features ``which``."""
+        return kernel.Block(self.kind, cells, self.width)
+
     # --- what the engine of a kind must provide ---
 
     def _learn(
@@ -230,6 +238,10 @@ class OutputsOnClock(OutputsEngine):
     name = "clock"
     kind = "clock"
     _scalars: ClassVar[tuple[str, ...]] = ("clocks", "own", "scalars", "rates")
+    #: l1, l2 and the largest rate of every output, where they differ; None: those of the task
+    strengths: NDArray[np.float64] | None = None
+    #: the rates and shrinks of every output in the chunk, where they differ; None: of the steps
+    own_steps: kernel.OwnSteps | None = None
 
     def __init__(
         self,
@@ -246,8 +258,9 @@ class OutputsOnClock(OutputsEngine):
         self.rates = np.zeros((n_outputs, kernel.FROM_DATA_FIELDS))
         kernel.start_clocks(self.clocks, self.scalars)
 
-    def _block(self) -> kernel.Block:
-        return kernel.Block(self.kind, self.cells, self.width)
+    def _past(self) -> averages_kernel.Average | None:
+        """The past of the averages; None where there are none."""
+        return None
 
     def _learn(
         self,
@@ -258,11 +271,10 @@ class OutputsOnClock(OutputsEngine):
         losses: NDArray[np.float64],
         softmax: bool,
         first: int,
-        own_steps: kernel.OwnSteps | None = None,
     ) -> tuple[int, int]:
         return kernel.run_on_clock(
             self._block(), examples, targets, steps, task, self.clocks, self.own, self.scalars,
-            losses, first, softmax, own_steps, self.rates,
+            losses, first, softmax, self.own_steps, self.rates, self._past(), self.strengths,
         )  # fmt: skip
 
     def _sweep(self) -> None:
@@ -331,22 +343,6 @@ class AveragedOutputs(WithTables, OutputsOnClock):
     def _written(self) -> dict[str, int]:
         n = int(self.totals[averages_kernel.COUNTED_FIELD])
         return {"shifts": n, "scales": n + 1, "pulls": n + 1}
-
-    def _learn(
-        self,
-        examples: Examples,
-        targets: kernel.Targets,
-        steps: Steps,
-        task: Task,
-        losses: NDArray[np.float64],
-        softmax: bool,
-        first: int,
-        own_steps: kernel.OwnSteps | None = None,
-    ) -> tuple[int, int]:
-        return kernel.run_on_clock(
-            self._block(), examples, targets, steps, task, self.clocks, self.own, self.scalars,
-            losses, first, softmax, None, self.rates, self._past(),
-        )  # fmt: skip
 
     def _pairs(self, number: int, which: Any) -> NDArray[np.float64]:
         """The cells {z, before} of one output."""
@@ -419,9 +415,6 @@ class CellOutputs(OutputsEngine):
         self.settings = np.array(given, dtype=np.float64)
         self.fields = np.zeros((self.width, len(cells_kernel.fields(self.kind))))
 
-    def _block(self) -> kernel.Block:
-        return kernel.Block(self.kind, self.cells, self.width)
-
     def _learn(
         self,
         examples: Examples,
@@ -442,10 +435,6 @@ class CellOutputs(OutputsEngine):
         found = np.empty((len(cells), self.n_outputs))
         kernel.read_cells(self._block_of(cells, which), self.settings, self.fields, found)
         return found
-
-    def _block_of(self, cells: NDArray[Any], which: Any) -> kernel.Block:
-        """A block of the ``cells`` of the features ``which``, for reading."""
-        return kernel.Block(self.kind, cells, self.width)
 
     def output(self, number: int, which: Any = slice(None)) -> CellEngine:
         engine: CellEngine = object.__new__(self.single)

@@ -13,6 +13,9 @@ SCALARS: int
 INTERCEPT_ROW: int
 INTERCEPT_SUM_ROW: int
 FROM_DATA_FIELDS: int
+PENDING_SCALAR: int
+PENDING_ROW_COUNTED: int
+SLOPE_FIELDS: tuple[int, int, int]
 
 def numbers(kind: str) -> int: ...
 

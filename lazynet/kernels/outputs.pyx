@@ -61,7 +61,10 @@ from .examples cimport (
     visit,
 )
 from .from_data cimport (
+    INTERCEPT_PROGRESS,
     N_FROM_DATA_FIELDS,
+    PROGRESS,
+    SQUARED_SLOPES,
     FromData,
     Proposal,
     begin_proposal,
@@ -216,8 +219,14 @@ cdef enum:
 # The scalars of a block of outputs on the clock.
 cdef enum:
     WORK = 0       # nonzeros visited since the clocks were last set
-    PENDING = 1    # 1 after the first half of a step that a sweep interrupts; 2: the row is counted
+    PENDING = 1    # what the next call must know of its first step: see below
     N_SCALARS = 2
+
+# PENDING: a step of which nothing is done, whose first half is done, or whose row is counted.
+cdef enum:
+    NOTHING_DONE = 0
+    HALF_DONE = 1
+    ROW_COUNTED = 2
 
 # The rows of what every output on the clock keeps for itself.
 cdef enum:
@@ -239,6 +248,9 @@ LINE_BYTES = LINE
 CLOCK_ROWS, OWN_ROWS, SCALARS = N_CLOCK_ROWS, N_OWN_ROWS, N_SCALARS
 INTERCEPT_ROW, INTERCEPT_SUM_ROW = INTERCEPT, INTERCEPT_SUM
 FROM_DATA_FIELDS = N_FROM_DATA_FIELDS
+PENDING_SCALAR, PENDING_ROW_COUNTED = PENDING, <int> ROW_COUNTED
+#: The sums over the slopes on which the rates of ``FromData`` depend.
+SLOPE_FIELDS = PROGRESS, INTERCEPT_PROGRESS, SQUARED_SLOPES
 
 cdef dict KINDS = {
     "clock": <int> CLOCK, "averaged clock": <int> AVERAGED_CLOCK, "rda": <int> RDA,
@@ -753,19 +765,19 @@ def run_on_clock(
                 pull = &own_steps.pull[step, 0]
             elif not adaptive:
                 keep, keep_low, pull = &steps.keep[step], &steps.keep_low[step], &steps.pull[step]
-            pending = scalars[PENDING] == 1.0
+            pending = scalars[PENDING] == HALF_DONE
             if pending:
                 # The first half of this step was taken before the sweep.
                 for k in range(n):
                     scratch.moves[k] = own[PENDING_MOVE, k]
-                scalars[PENDING] = 0.0
+                scalars[PENDING] = NOTHING_DONE
                 if adaptive:
                     for k in range(n):
                         intercept_moves[k] = states[k].intercept_move
             else:
                 if adaptive:
                     size = examples.sizes[at.number]
-                    if scalars[PENDING] == 0.0:
+                    if scalars[PENDING] == NOTHING_DONE:
                         targets.fill(at.number, scratch.targets, &touched)
                         for k in range(width):
                             shrinks[k], shrinks[width + k], shrinks[2 * width + k] = 1.0, 0.0, 0.0
@@ -782,11 +794,11 @@ def run_on_clock(
                                 status = OUT_OF_RANGE
                                 break
                             if beyond_limits(&extremes, task):
-                                scalars[PENDING] = 2.0
+                                scalars[PENDING] = ROW_COUNTED
                                 status = WORN_OUT
                                 break
                     # 2: the row was counted before the sweep.
-                    scalars[PENDING] = 0.0
+                    scalars[PENDING] = NOTHING_DONE
                 show_shifts(&scratch, &clock, n_clocks, width)
                 block.ops.dot(
                     &weights, &rows[turn].row, &rows[1 - turn].row, scratch.predictions
@@ -847,7 +859,7 @@ def run_on_clock(
                         break
                     if beyond_limits(&extremes, task):
                         # A weight stored now would lose its digits beside so large a shift.
-                        scalars[PENDING] = 1.0
+                        scalars[PENDING] = HALF_DONE
                         for k in range(n):
                             own[PENDING_MOVE, k] = scratch.moves[k]
                         status = WORN_OUT
