@@ -6,6 +6,7 @@ make test-thorough    10,000 examples a property, and the thorough tests
 """
 
 import os
+import signal
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -33,3 +34,11 @@ def pytest_collection_modifyitems(config, items):
     for item in items:
         if "thorough" in item.keywords:
             item.add_marker(skip)
+
+
+@pytest.fixture
+def python_hears_ctrl_c():
+    """The handler that an interactive session has: a background job starts with Ctrl-C ignored."""
+    previous = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, previous)

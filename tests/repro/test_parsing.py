@@ -2,6 +2,7 @@
 
 import pytest
 
+pytest.importorskip("paper_repro", reason="only in a checkout")
 from paper_repro import parsing
 
 

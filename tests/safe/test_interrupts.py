@@ -27,6 +27,8 @@ from lazynet import (
 )
 from lazynet.catalogue import check_rule
 
+pytestmark = pytest.mark.usefixtures("python_hears_ctrl_c")
+
 # A second is what is promised; shared machines may be busy.
 SOON = 5.0
 # Nobody would wait for so many epochs of data that take a noticeable part of a second each.
@@ -45,14 +47,6 @@ class TellsWhenUnderWay:
 
     def __call__(self, t):
         return self.rate
-
-
-@pytest.fixture(autouse=True)
-def python_hears_ctrl_c():
-    """The handler that an interactive session has, whatever the test runner has put in place."""
-    previous = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, previous)
 
 
 def interrupt(schedule, call, *arguments, **options):

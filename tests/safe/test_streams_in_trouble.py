@@ -436,7 +436,7 @@ def test_a_caller_that_stops_ends_the_thread():
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs signals")
-def test_ctrl_c_while_waiting_for_a_chunk():
+def test_ctrl_c_while_waiting_for_a_chunk(python_hears_ctrl_c):
     """KeyboardInterrupt comes out, and the thread ends."""
     released = threading.Event()
 
