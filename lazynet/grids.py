@@ -12,7 +12,7 @@ matrix bring all weights current earlier, which rounds every weight once more.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any, NamedTuple
@@ -178,7 +178,10 @@ class _Block(NamedTuple):
 
 
 class _OwnShrinks(NamedTuple):
-    """The rates and shrinks of a chunk: a row for every step, a column for every setting."""
+    """The rates and shrinks of a chunk: a row for every step, a column for every setting.
+
+    ``rates``, ``keep`` and ``keep_low`` have one column where they are the same for all settings.
+    """
 
     rates: NDArray[np.float64]
     keep: NDArray[np.float64]
@@ -190,8 +193,10 @@ class _OwnShrinks(NamedTuple):
         found = []
         # What only fills up a line of outputs does not shrink.
         for array, filling in zip(self, (0.0, 1.0, 0.0, 0.0), strict=True):
-            part = np.full((len(array[steps]), width), filling)
-            part[:, : len(columns)] = array[steps, columns]
+            part = array[steps]
+            if array.shape[1] > 1:
+                part = np.full((len(part), width), filling)
+                part[:, : len(columns)] = array[steps, columns]
             found.append(part)
         return OwnSteps(*found)
 
@@ -507,40 +512,53 @@ class _Rates:
 
     def __init__(self, plans: Sequence[Plan], width: int) -> None:
         self.rule: Any = plans[0].rule
-        # What only fills up a line of outputs has no penalty, and so no shrink.
-        self.l1s, self.l2s = np.zeros(width), np.zeros(width)
-        self.l1s[: len(plans)] = [plan.penalty.l1 for plan in plans]
-        self.l2s[: len(plans)] = [plan.penalty.l2 for plan in plans]
-        #: the settings of every schedule
-        self.groups: list[tuple[Schedule, list[int]]] = []
+        self.width = width
+        self.l1s = np.array([plan.penalty.l1 for plan in plans])
+        #: settings side by side that have the schedule and the l2 in common, and so a and 1 - a of
+        #: their shrinks
+        self.groups: list[tuple[Schedule, float, slice]] = []
         for column, plan in enumerate(plans):
-            for schedule, columns in self.groups:
-                if _alike(schedule, plan.schedule):
-                    columns.append(column)
-                    break
-            else:
-                self.groups.append((plan.schedule, [column]))
+            if self.groups:
+                schedule, l2, columns = self.groups[-1]
+                if l2 == plan.penalty.l2 and _alike(schedule, plan.schedule):
+                    self.groups[-1] = schedule, l2, slice(columns.start, column + 1)
+                    continue
+            self.groups.append((plan.schedule, plan.penalty.l2, slice(column, column + 1)))
+        #: what only fills up a line of outputs
+        self.rest = slice(len(plans), None)
         self.penalties = [plan.penalty for plan in plans]
         #: no setting refuses a rate up to this one
         self.harmless = min(self.rule.largest_rate(penalty) for penalty in self.penalties) / 2
 
     def steps(self, t: int, n: int) -> _OwnShrinks:
         """The ``n`` steps from step ``t`` on: a row for every step, a column for every setting."""
-        rates = np.empty((n, len(self.l1s)))
-        for number, (schedule, columns) in enumerate(self.groups):
-            found = checked_rates(schedule, t, t + n)
-            if found.max(initial=0.0) > self.harmless:
-                for column in columns:
-                    self.rule.check_rates(found, self.penalties[column], t)
-            if number == 0:
-                rates[:] = found[:, None]
-            else:
-                rates[:, columns] = found[:, None]
-        shrink = self.rule.shrink(rates, self.l1s, self.l2s)
-        pull = shrink.pull
+        found = [
+            (rates, self.rule.shrink(rates, self.l1s[columns], l2), columns)
+            for rates, l2, columns in self._rates(t, n)
+        ]
+        shared = len(found) == 1 and np.size(found[0][1].keep) <= n
+        rates, keep, low = (np.empty((n, 1 if shared else self.width)) for _ in range(3))
+        pull = np.empty((n, self.width))
+        if not shared:
+            # What only fills up a line of outputs does not shrink.
+            rates[:, self.rest], keep[:, self.rest], low[:, self.rest] = 0.0, 1.0, 0.0
+        pull[:, self.rest] = 0.0
+        for given, shrink, columns in found:
+            pull[:, columns] = shrink.pull
+            to = slice(1) if shared else columns
+            rates[:, to], keep[:, to], low[:, to] = given, shrink.keep, lost_digits(shrink)
         if self.rule.period > 1:
             pull = np.ascontiguousarray(collected(pull.T, self.rule.period, t).T)
-        return _OwnShrinks(rates, shrink.keep, lost_digits(shrink), pull)
+        return _OwnShrinks(rates, keep, low, pull)
+
+    def _rates(self, t: int, n: int) -> Iterator[tuple[NDArray[np.float64], float, slice]]:
+        """The checked rates of every group, in a column, and its l2 and settings."""
+        for schedule, l2, columns in self.groups:
+            rates = checked_rates(schedule, t, t + n)
+            if rates.max(initial=0.0) > self.harmless:
+                for penalty in self.penalties[columns]:
+                    self.rule.check_rates(rates, penalty, t)
+            yield rates[:, None], l2, columns
 
 
 def _alike(left: Schedule, right: Schedule) -> bool:

@@ -75,7 +75,7 @@ from .from_data cimport (
     save_from_data,
 )
 from .losses cimport LOG_LOSS, N_LOSSES, loss_slope, loss_value
-from .rows cimport Csr, Past, Room, Row, make_room, read_once
+from .rows cimport Csr, Past, Room, Row, make_room, prefetch, read_once
 
 cdef extern from "wide.h" nogil:
     enum:
@@ -136,6 +136,13 @@ cdef extern from "wide.h" nogil:
         double largest_cushion
 
     ctypedef struct OutputOps "lazynet_output_ops":
+        void (*fill)(double* numbers, double number, Py_ssize_t n) noexcept nogil
+        void (*predict)(double* sums, const double* scales, const double* intercepts,
+                        Py_ssize_t n) noexcept nogil
+        void (*multiply)(const double* one, const double* other, Py_ssize_t n,
+                         double* products) noexcept nogil
+        void (*divide)(double* numbers, const double* divisors, Py_ssize_t n) noexcept nogil
+        bint (*all_finite)(const double* numbers, Py_ssize_t n) noexcept nogil
         Extremes (*advance)(const Clocks*, Py_ssize_t n, const double* keep,
                             const double* keep_low, const double* pull) noexcept nogil
         void (*log_slopes)(const double* predictions, const double* targets, Py_ssize_t n,
@@ -363,19 +370,34 @@ cdef class Targets:
             max(read_once(&self.starts[row]), <int64_t> 0), <int64_t> self.positives.shape[0]
         )
 
+    cdef void fetch(self, Py_ssize_t row) noexcept nogil:
+        """Fetch the targets of a row that will soon be asked for, or where they begin."""
+        if not 0 <= row < self.n_rows:
+            return
+        if self.form == NUMBERS:
+            prefetch(&self.numbers[row, self.first])
+        elif self.form == SHARED:
+            prefetch(&self.shared[row])
+        elif self.form == LABELS:
+            prefetch(&self.labels[row])
+        else:
+            prefetch(&self.starts[row])
+
     cdef Py_ssize_t fill(self, Py_ssize_t row, double* y, double* touched) noexcept nogil:
         """y <- the targets of the row; returns the place of its label in the block, or -1.
 
         Adds the entries of ``positives`` that were visited to ``touched``.
         """
         cdef Py_ssize_t k, label, place, start, stop
+        cdef double target
         if self.form == NUMBERS:
             for k in range(self.n_outputs):
                 y[k] = self.numbers[row, self.first + k]
             return -1
         if self.form == SHARED:
+            target = self.shared[row]
             for k in range(self.n_outputs):
-                y[k] = self.shared[row]
+                y[k] = target
             return -1
         for k in range(self.n_outputs):
             y[k] = -1.0
@@ -397,21 +419,26 @@ cdef class Targets:
 cdef class OwnSteps:
     """The rates and shrinks of consecutive steps that differ from output to output.
 
-    Each array has a row per step and an entry per output of the block, filled up to its width.
+    Each array has a row per step.  ``pull`` has an entry per output of the block, filled up to its
+    width; ``rates``, ``keep`` and ``keep_low`` too, or one entry for all outputs.
     """
 
     cdef const double[:, ::1] rates, keep, keep_low, pull
+    cdef bint shared   # whether all outputs have one rate
     cdef object pins
 
     def __cinit__(self, rates not None, keep not None, keep_low not None, pull not None):
         cdef const double[:, ::1] numbers
         self.pins = pinned((rates, keep, keep_low, pull)), (rates, keep, keep_low, pull)
         self.rates, self.keep, self.keep_low, self.pull = rates, keep, keep_low, pull
-        for name, array in (
-            ("rates", rates), ("keep", keep), ("keep_low", keep_low), ("pull", pull)
-        ):
+        self.shared = self.rates.shape[1] == 1
+        for name, array in (("rates", rates), ("keep", keep), ("keep_low", keep_low)):
             numbers = array
             check_matrix(name, numbers, self.rates.shape[0], self.rates.shape[1])
+        check_matrix(
+            "pull", self.pull, self.rates.shape[0],
+            self.pull.shape[1] if self.shared else self.rates.shape[1],
+        )
 
 
 @cython.binding(False)  # a method then checks the type of self
@@ -540,11 +567,14 @@ cdef struct Scratch:
     double* slopes
     double* moves
     double* losses
+    double* scales
+    double* keep
+    double* keep_low
     double* numbers   # MOST_NUMBERS rows
 
 
 cdef inline bint make_scratch(Scratch* scratch, Py_ssize_t width) noexcept nogil:
-    cdef double* memory = <double*> calloc((5 + MOST_NUMBERS) * width, sizeof(double))
+    cdef double* memory = <double*> calloc((8 + MOST_NUMBERS) * width, sizeof(double))
     scratch.predictions = memory
     if memory == NULL:
         return False
@@ -552,7 +582,9 @@ cdef inline bint make_scratch(Scratch* scratch, Py_ssize_t width) noexcept nogil
     scratch.slopes = memory + 2 * width
     scratch.moves = memory + 3 * width
     scratch.losses = memory + 4 * width
-    scratch.numbers = memory + 5 * width
+    scratch.scales = memory + 5 * width
+    scratch.keep, scratch.keep_low = memory + 6 * width, memory + 7 * width
+    scratch.numbers = memory + 8 * width
     return True
 
 
@@ -578,14 +610,6 @@ cdef inline void find_slopes(
             p, y = scratch.predictions[k], scratch.targets[k]
             scratch.slopes[k] = loss_slope(task.loss, p, y, task.epsilon) * importance
             scratch.losses[k] = loss_value(task.loss, p, y, task.epsilon) * importance
-
-
-cdef inline bint all_finite(const double* numbers, Py_ssize_t n) noexcept nogil:
-    cdef Py_ssize_t k
-    cdef double sum = 0.0
-    for k in range(n):
-        sum += numbers[k] * 0.0
-    return sum == 0.0
 
 
 cdef inline bint any_nonzero(const double* numbers, Py_ssize_t n) noexcept nogil:
@@ -647,7 +671,7 @@ def run_on_clock(
 ):
     """Take the steps from ``first`` on; returns how the call ended and the first step not taken."""
     cdef Csr* csr = &examples.csr
-    cdef Py_ssize_t n_steps = steps.order.shape[0], step = first, k, c
+    cdef Py_ssize_t n_steps = steps.order.shape[0], step = first, k
     cdef Py_ssize_t n = targets.n_outputs, width = block.width, n_clocks = clocks.shape[1], label
     cdef int turn = 0
     cdef Status status = FINISHED
@@ -663,7 +687,7 @@ def run_on_clock(
     cdef double* totals = NULL
     cdef WideWeights weights = block.weights
     cdef Extremes extremes
-    cdef Clocks clock
+    cdef Clocks clock, shown
     cdef Clock single
     cdef Past past
     cdef Visit at
@@ -696,7 +720,8 @@ def run_on_clock(
     if softmax and adaptive:
         raise ValueError("softmax must not be asked for with rates computed from the rows")
     if has_own:
-        check_matrix("rates", own_steps.rates, n_steps, width)
+        check_matrix("rates", own_steps.rates, n_steps, 1 if own_steps.shared else width)
+        check_matrix("pull", own_steps.pull, n_steps, width)
     if adaptive:
         if rates is None:
             raise ValueError("rates must be given where they are computed from the rows")
@@ -730,7 +755,8 @@ def run_on_clock(
     extremes.smallest_scale, extremes.largest_shift, extremes.largest_cushion = 1.0, 0.0, 0.0
     cdef double* intercepts = &own[INTERCEPT, 0]
     cdef double* intercept_moves = scratch.moves
-    weights.numbers = scratch.numbers
+    shown = shown_clocks(&scratch, &clock, n_clocks)
+    weights.numbers = shown.shift
     with nogil:
         if adaptive:
             intercept_moves = shrinks + 3 * width
@@ -756,13 +782,19 @@ def run_on_clock(
                 status = OUT_OF_MEMORY
                 break
             fetch_row(csr, examples.wide_values, examples.wide_indices, at.ahead)
+            targets.fetch(at.ahead)
             if averaged and past.n >= past.room:
                 # There is no room for one more iterate, also not for that of a pending step.
                 status = WORN_OUT
                 break
             if has_own:
-                keep, keep_low = &own_steps.keep[step, 0], &own_steps.keep_low[step, 0]
                 pull = &own_steps.pull[step, 0]
+                if own_steps.shared:
+                    output_ops.fill(scratch.keep, own_steps.keep[step, 0], width)
+                    output_ops.fill(scratch.keep_low, own_steps.keep_low[step, 0], width)
+                    keep, keep_low = scratch.keep, scratch.keep_low
+                else:
+                    keep, keep_low = &own_steps.keep[step, 0], &own_steps.keep_low[step, 0]
             elif not adaptive:
                 keep, keep_low, pull = &steps.keep[step], &steps.keep_low[step], &steps.pull[step]
             pending = scalars[PENDING] == HALF_DONE
@@ -799,15 +831,12 @@ def run_on_clock(
                                 break
                     # 2: the row was counted before the sweep.
                     scalars[PENDING] = NOTHING_DONE
-                show_shifts(&scratch, &clock, n_clocks, width)
+                if n_clocks == 1:
+                    show_clock(&shown, &clock, output_ops, width)
                 block.ops.dot(
                     &weights, &rows[turn].row, &rows[1 - turn].row, scratch.predictions
                 )
-                for k in range(n):
-                    c = k if n_clocks > 1 else 0
-                    scratch.predictions[k] = (
-                        scratch.predictions[k] * clock.scale[c] + intercepts[k]
-                    )
+                output_ops.predict(scratch.predictions, shown.scale, intercepts, n)
                 label = targets.fill(at.number, scratch.targets, &touched)
                 importance = importance_of(examples, at.number)
                 find_slopes(&scratch, output_ops, task, softmax, n, label, importance)
@@ -829,16 +858,21 @@ def run_on_clock(
                         states[k].intercept_progress = proposal.intercept_progress
                         states[k].intercept_move = proposal.intercept_move
                         states[k].squared_slopes = proposal.squared_slopes
-                elif has_own:
-                    for k in range(n):
-                        scratch.moves[k] = own_steps.rates[step, k] * scratch.slopes[k]
+                elif has_own and not own_steps.shared:
+                    output_ops.multiply(
+                        &own_steps.rates[step, 0], scratch.slopes, n, scratch.moves
+                    )
                 else:
-                    rate = steps.rates[step]
+                    rate = own_steps.rates[step, 0] if has_own else steps.rates[step]
                     for k in range(n):
                         scratch.moves[k] = rate * scratch.slopes[k]
                 if not (
-                    all_finite(scratch.predictions, n) and all_finite(scratch.moves, n)
-                    and all_finite(intercept_moves, n)
+                    output_ops.all_finite(scratch.predictions, n)
+                    and output_ops.all_finite(scratch.moves, n)
+                    and (
+                        intercept_moves == scratch.moves
+                        or output_ops.all_finite(intercept_moves, n)
+                    )
                 ):
                     status = OVERFLOWED
                     break
@@ -869,11 +903,9 @@ def run_on_clock(
                 for k in range(n):
                     intercepts[k] -= intercept_moves[k]
             if any_nonzero(scratch.moves, n):
-                for k in range(n):
-                    c = k if n_clocks > 1 else 0
-                    scratch.moves[k] /= clock.scale[c]
-                if pending or task.shrink_first:
-                    show_shifts(&scratch, &clock, n_clocks, width)
+                if n_clocks == 1 and (pending or task.shrink_first):
+                    show_clock(&shown, &clock, output_ops, width)
+                output_ops.divide(scratch.moves, shown.scale, n)
                 block.ops.update(&weights, &rows[turn].row, &rows[1 - turn].row, scratch.moves)
             if not task.shrink_first:
                 extremes = output_ops.advance(&clock, n_clocks, keep, keep_low, pull)
@@ -926,14 +958,22 @@ cdef inline bint beyond_limits(const Extremes* extremes, Task task) noexcept nog
     )
 
 
-cdef inline void show_shifts(
-    Scratch* scratch, const Clocks* clock, Py_ssize_t n_clocks, Py_ssize_t width
+cdef inline Clocks shown_clocks(
+    Scratch* scratch, const Clocks* clock, Py_ssize_t n_clocks
 ) noexcept nogil:
-    """The numbers that the loops of the clock read."""
-    cdef Py_ssize_t k
-    cdef double* shifts = scratch.numbers + NOW_SHIFT * width
-    for k in range(width):
-        shifts[k] = clock.shift[k if n_clocks > 1 else 0]
+    """Where the loops over outputs read the clocks: an entry for each output."""
+    cdef Clocks shown = clock[0]
+    if n_clocks == 1:
+        shown.scale, shown.shift = scratch.scales, scratch.numbers + NOW_SHIFT
+    return shown
+
+
+cdef inline void show_clock(
+    Clocks* shown, const Clocks* clock, const OutputOps* ops, Py_ssize_t width
+) noexcept nogil:
+    """The one clock of all outputs, as the loops over outputs read it: an entry for each."""
+    ops.fill(shown.scale, clock.scale[0], width)
+    ops.fill(shown.shift, clock.shift[0], width)
 
 
 cdef inline void one_clock(Clock* single, const Clocks* clock) noexcept nogil:
@@ -952,9 +992,9 @@ def sweep_clock(Block block, double[:, ::1] clocks not None, double[::1] scalars
 
 def bring_current(Block block, double[:, ::1] clocks not None):
     """Replace every stored number by its weight, for clocks that are then at their start."""
-    cdef Py_ssize_t k, n_clocks = clocks.shape[1]
+    cdef Py_ssize_t n_clocks = clocks.shape[1]
     cdef Scratch scratch
-    cdef Clocks clock
+    cdef Clocks clock, shown
     cdef WideWeights weights = block.weights
     if not on_the_clock(block):
         raise ValueError(f"block must be of the kind 'clock' or of groups, got {block.kind!r}")
@@ -964,12 +1004,12 @@ def bring_current(Block block, double[:, ::1] clocks not None):
     if not make_scratch(&scratch, block.width):
         raise MemoryError(f"no memory for the scales of {block.width} outputs")
     clock.scale, clock.shift = &clocks[SCALE, 0], &clocks[SHIFT, 0]
+    shown = shown_clocks(&scratch, &clock, n_clocks)
     with nogil:
-        show_shifts(&scratch, &clock, n_clocks, block.width)
-        for k in range(block.width):
-            scratch.moves[k] = clock.scale[k if n_clocks > 1 else 0]
-        weights.numbers = scratch.numbers
-        block.ops.sweep(&weights, block.n_features, scratch.moves)
+        if n_clocks == 1:
+            show_clock(&shown, &clock, output_ops_for(block.level), block.width)
+        weights.numbers = shown.shift
+        block.ops.sweep(&weights, block.n_features, shown.scale)
         free(scratch.predictions)
 
 
@@ -1126,6 +1166,7 @@ def run_cells(
                 status = OUT_OF_MEMORY
                 break
             fetch_row(&examples.csr, examples.wide_values, examples.wide_indices, at.ahead)
+            targets.fetch(at.ahead)
             if measures:
                 size = examples.sizes[at.number]
                 for k in range(width):
@@ -1150,7 +1191,7 @@ def run_cells(
             label = targets.fill(at.number, scratch.targets, &touched)
             importance = importance_of(examples, at.number)
             find_slopes(&scratch, output_ops, task, softmax, n, label, importance)
-            if not (all_finite(scratch.predictions, n) and all_finite(scratch.slopes, n)):
+            if not (output_ops.all_finite(scratch.predictions, n) and output_ops.all_finite(scratch.slopes, n)):
                 status = OVERFLOWED
                 break
             for k in range(n):
@@ -1262,12 +1303,13 @@ def losses_on(
 
     No step is taken.  AdaGrad's weights of the rows are brought current, which changes no weight.
     """
-    cdef Py_ssize_t n_steps = order.shape[0], step = first, k, c, label
+    cdef Py_ssize_t n_steps = order.shape[0], step = first, k, label
     cdef Py_ssize_t n = targets.n_outputs, width = block.width, n_clocks = 1
     cdef int turn = 0
     cdef Status status = FINISHED
     cdef const OutputOps* output_ops = output_ops_for(block.level)
     cdef WideWeights weights = block.weights
+    cdef Clocks clock, shown
     cdef bint on_clock = block.code == CLOCK, unpacked
     cdef double touched = 0.0
     cdef Visit at
@@ -1306,9 +1348,11 @@ def losses_on(
         begin_visits(&at)
         begin_unpacked(rows)
         if on_clock:
-            weights.numbers = scratch.numbers
-            for k in range(width):
-                scratch.numbers[NOW_SHIFT * width + k] = clocks[SHIFT, k if n_clocks > 1 else 0]
+            clock.scale, clock.shift = &clocks[SCALE, 0], &clocks[SHIFT, 0]
+            shown = shown_clocks(&scratch, &clock, n_clocks)
+            if n_clocks == 1:
+                show_clock(&shown, &clock, output_ops, width)
+            weights.numbers = shown.shift
         else:
             show_numbers(block, &weights, &scratch, rules)
         while step < n_steps:
@@ -1324,16 +1368,14 @@ def losses_on(
                 status = OUT_OF_MEMORY
                 break
             fetch_row(&examples.csr, examples.wide_values, examples.wide_indices, at.ahead)
+            targets.fetch(at.ahead)
             block.ops.dot(
                 &weights, &rows[turn].row, &rows[1 - turn].row, scratch.predictions
             )
-            for k in range(n):
-                if on_clock:
-                    c = k if n_clocks > 1 else 0
-                    scratch.predictions[k] = (
-                        scratch.predictions[k] * clocks[SCALE, c] + own[INTERCEPT, k]
-                    )
-                else:
+            if on_clock:
+                output_ops.predict(scratch.predictions, shown.scale, &own[INTERCEPT, 0], n)
+            else:
+                for k in range(n):
                     if block.code == RDA:
                         scratch.predictions[k] *= (<RDARule*> rules)[k].scale
                     scratch.predictions[k] += (<Head*> (rules + k * each)).intercept

@@ -5,6 +5,8 @@
  */
 #include "wide.h"
 
+#include <float.h>
+
 #include "cells/adagrad.h"
 #include "elementary.h"
 
@@ -28,6 +30,7 @@
 #define LAZYNET_WIDE_PASTE(name, real, level) LAZYNET_WIDE_PASTE_(name, real, level)
 #define LAZYNET_WIDE(name) LAZYNET_WIDE_PASTE(name, LAZYNET_REAL_NAME, LAZYNET_LEVEL_NAME)
 
+#define LAZYNET_LINES_AT_ONCE 1
 #define LAZYNET_LEVEL_NAME generic
 #include "wide_level.inc"
 #undef LAZYNET_LEVEL_NAME
@@ -43,6 +46,8 @@
 #pragma GCC push_options
 #pragma GCC target("avx2,bmi,bmi2,fma")
 #pragma GCC target("avx512f,avx512bw,avx512cd,avx512dq,avx512vl,prefer-vector-width=512")
+#undef LAZYNET_LINES_AT_ONCE
+#define LAZYNET_LINES_AT_ONCE 2
 #define LAZYNET_LEVEL_NAME v4
 #include "wide_level.inc"
 #undef LAZYNET_LEVEL_NAME

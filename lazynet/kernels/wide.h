@@ -100,6 +100,12 @@ typedef struct {
 
 /* Loops over outputs that do not depend on the type of the weights. */
 typedef struct {
+    void (*fill)(double *numbers, double number, ptrdiff_t n);
+    /* sums_k <- scale_k sums_k + intercept_k: the predictions, of what `dot` adds up */
+    void (*predict)(double *sums, const double *scales, const double *intercepts, ptrdiff_t n);
+    void (*multiply)(const double *one, const double *other, ptrdiff_t n, double *products);
+    void (*divide)(double *numbers, const double *divisors, ptrdiff_t n);
+    int (*all_finite)(const double *numbers, ptrdiff_t n);
     /* Every clock takes the shrink |w| <- [a |w| - b]+ (advance_clock in clock.pxd). */
     lazynet_clock_extremes (*advance)(const lazynet_clocks *, ptrdiff_t n, const double *keep,
                                       const double *keep_low, const double *pull);

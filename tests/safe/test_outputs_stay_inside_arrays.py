@@ -260,6 +260,17 @@ def test_own_steps_that_are_refused(name):
         OwnSteps(**{**sound, name: misaligned(np.ones((3, 8)))})
 
 
+@pytest.mark.parametrize("name", ["rates", "keep", "keep_low"])
+def test_own_steps_with_one_rate_that_are_refused(name):
+    """Rates and scales have one column together; every output has a pull."""
+    sound = {each: np.ones((3, 1)) for each in ("rates", "keep", "keep_low")}
+    OwnSteps(**sound, pull=np.ones((3, 8)))
+    with pytest.raises(ValueError, match="must have the shape"):
+        OwnSteps(**{**sound, name: np.ones((3, 8))}, pull=np.ones((3, 8)))
+    with pytest.raises(ValueError, match="pull must have the shape"):
+        OwnSteps(**sound, pull=np.ones((2, 8)))
+
+
 def test_every_kind_of_the_kernel_is_tested():
     """The kernel names its kinds where it refuses another one."""
     with pytest.raises(ValueError, match="kind must be one of") as caught:
@@ -296,6 +307,12 @@ def test_an_unknown_kind_has_no_numbers():
         (
             dict(own_steps=OwnSteps(*[np.ones((2, 8))] * 4)),
             "clocks must have a column per output where",
+        ),
+        (
+            dict(
+                own_steps=OwnSteps(*[np.ones((2, 1))] * 3, np.ones((2, 9))), clocks=np.ones((4, 8))
+            ),
+            "pull must have the shape",
         ),
         (
             dict(own_steps=OwnSteps(*[np.ones((3, 8))] * 4), clocks=np.ones((4, 8))),

@@ -78,12 +78,14 @@ def targets(parts: Parts, form: str = "") -> Arguments:
 
 def own_steps(parts: Parts) -> Arguments:
     """What ``OwnSteps`` takes."""
-    shape = parts.k, width_of(parts)
+    # All outputs may have one rate.
+    width = width_of(parts)
+    shape = parts.k, int(parts.random.choice([1, width]))
     return dict(
         rates=parts.reals(*shape, least=0.0),
         keep=parts.place(np.full(shape, 0.99)),
         keep_low=parts.place(np.zeros(shape)),
-        pull=parts.place(np.full(shape, 0.01)),
+        pull=parts.place(np.full((parts.k, width), 0.01)),
     )
 
 
