@@ -370,18 +370,22 @@ cdef class Targets:
             max(read_once(&self.starts[row]), <int64_t> 0), <int64_t> self.positives.shape[0]
         )
 
-    cdef void fetch(self, Py_ssize_t row) noexcept nogil:
-        """Fetch the targets of a row that will soon be asked for, or where they begin."""
-        if not 0 <= row < self.n_rows:
-            return
-        if self.form == NUMBERS:
-            prefetch(&self.numbers[row, self.first])
-        elif self.form == SHARED:
-            prefetch(&self.shared[row])
-        elif self.form == LABELS:
-            prefetch(&self.labels[row])
-        else:
-            prefetch(&self.starts[row])
+    cdef void fetch(self, const Visit* at) noexcept nogil:
+        """Fetch the targets of a row that will soon be visited; positives once their start is there."""
+        cdef Py_ssize_t row = at.ahead, place
+        if 0 <= row < self.n_rows:
+            if self.form == NUMBERS:
+                prefetch(&self.numbers[row, self.first])
+            elif self.form == SHARED:
+                prefetch(&self.shared[row])
+            elif self.form == LABELS:
+                prefetch(&self.labels[row])
+            else:
+                prefetch(&self.starts[row])
+        if self.form == POSITIVES and at.loaded:
+            place = self.begin_of(at.next_number)
+            if place < self.positives.shape[0]:
+                prefetch(&self.positives[place])
 
     cdef Py_ssize_t fill(self, Py_ssize_t row, double* y, double* touched) noexcept nogil:
         """y <- the targets of the row; returns the place of its label in the block, or -1.
@@ -782,7 +786,7 @@ def run_on_clock(
                 status = OUT_OF_MEMORY
                 break
             fetch_row(csr, examples.wide_values, examples.wide_indices, at.ahead)
-            targets.fetch(at.ahead)
+            targets.fetch(&at)
             if averaged and past.n >= past.room:
                 # There is no room for one more iterate, also not for that of a pending step.
                 status = WORN_OUT
@@ -1166,7 +1170,7 @@ def run_cells(
                 status = OUT_OF_MEMORY
                 break
             fetch_row(&examples.csr, examples.wide_values, examples.wide_indices, at.ahead)
-            targets.fetch(at.ahead)
+            targets.fetch(&at)
             if measures:
                 size = examples.sizes[at.number]
                 for k in range(width):
@@ -1368,7 +1372,7 @@ def losses_on(
                 status = OUT_OF_MEMORY
                 break
             fetch_row(&examples.csr, examples.wide_values, examples.wide_indices, at.ahead)
-            targets.fetch(at.ahead)
+            targets.fetch(&at)
             block.ops.dot(
                 &weights, &rows[turn].row, &rows[1 - turn].row, scratch.predictions
             )
