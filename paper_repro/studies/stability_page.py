@@ -65,6 +65,8 @@ class Verdicts:
     """How often the whole claim holds for a method, and against which rivals a part fails."""
 
     held: int = 0
+    #: the comparisons in which every run of both methods keeps a feature
+    judged: int = 0
     failing: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
     unjudged: list[str] = field(default_factory=list)
     #: the losses with which a run of the method itself keeps no feature
@@ -83,15 +85,12 @@ class Verdicts:
                 if parts is None:
                     told.unjudged.append(against)
                     continue
+                told.judged += 1
                 told.held += all(parts.values())
                 for part, holds in parts.items():
                     if not holds:
                         told.failing[part].append(against)
         return told
-
-
-#: The comparisons of one method.
-COMPARISONS = len(LOSSES) * len(RIVALS)
 
 
 def verdict_on(found: Selections, name: str) -> str:
@@ -102,7 +101,7 @@ def verdict_on(found: Selections, name: str) -> str:
             "claim",
             name=name,
             held=told.held,
-            total=COMPARISONS,
+            total=told.judged,
             failing="".join(
                 " " + PAGE("failing", part=part, rivals=", ".join(rivals))
                 for part, rivals in told.failing.items()
@@ -119,18 +118,30 @@ def verdict_on(found: Selections, name: str) -> str:
 
 def finding(found: Selections) -> str:
     """How often the claim holds for the algorithm of the text and for the released program."""
+    told = Verdicts.on(found, INFORMATIVE)
     released = ""
     if RELEASED in found.methods:
-        held = Verdicts.on(found, RELEASED).held
-        released = " " + PAGE("finding released", held=held, total=COMPARISONS)
-    data = found.settings["data"]
+        of_program = Verdicts.on(found, RELEASED)
+        released = PAGE("finding released", held=of_program.held, total=of_program.judged)
     return PAGE(
         "finding",
-        where=f"On {data.split('.')[0]}" if data else "On a planted problem",
-        informative=Verdicts.on(found, INFORMATIVE).held,
-        total=COMPARISONS,
+        where=data_name(found.settings["data"]),
+        held=told.held,
+        total=told.judged,
         released=released,
+        search="" if found.fair_search else " " + PAGE("finding earlier"),
     )
+
+
+#: The data sets of the committed pages, by the first part of the file name.
+_DATA = {"dexter": "Dexter", "rcv1_vw": "a sample of RCV1", "dorothea": "Dorothea"}
+
+
+def data_name(file: str | None) -> str:
+    """The data of a run in words."""
+    if file is None:
+        return "a planted problem"
+    return _DATA.get(file.split(".")[0], file)
 
 
 def page(document: Mapping[str, Any]) -> str:
