@@ -50,12 +50,7 @@ class Template:
     @classmethod
     def beside(cls, module: str) -> Template:
         """The Markdown file of the same name in the folder of a module, given its ``__file__``."""
-        return cls.of(Path(module).with_suffix(".md").name, module)
-
-    @classmethod
-    def of(cls, name: str, module: str) -> Template:
-        """The Markdown file of this name in the folder of a module, given its ``__file__``."""
-        path = Path(module).with_name(name)
+        path = Path(module).with_suffix(".md")
         return cls(path.read_text(encoding="utf-8"), path.name)
 
     def __call__(self, part: str, /, **values: Any) -> str:

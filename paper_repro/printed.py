@@ -26,6 +26,7 @@ from paper_repro.pages import Template, paragraphs, table
 from paper_repro.published import (
     DATA_SETS,
     DEXTER_DENSITY,
+    EARLY,
     ENTRIES,
     PUBLISHED,
     TEXTS,
@@ -46,7 +47,7 @@ from paper_repro.studies.stability import (
 )
 from paper_repro.studies.stability_page import Verdicts, data_name
 from paper_repro.studies.table import REPRODUCED, TierTimes, groups, is_reproduced
-from paper_repro.studies.tuning import STABILISED, TRUNCATED
+from paper_repro.studies.tuning import TRUNCATED
 from paper_repro.whole import write_whole
 
 NAME = "printed"
@@ -156,15 +157,12 @@ def seconds(found: Committed, entry: Printed) -> Found:
     *(f"{rule} {kind} ratio" for rule in ("sgd", "fobos") for kind in ("dense", "sparse")),
 )
 def ratio(found: Committed, entry: Printed) -> Found:
-    if entry.text == PAGE_EARLY:
+    if entry.text == EARLY:
         tier, rule, slow = "dicts", "fobos", SPARSE_PREDICTIONS
     else:
         rule, kind, _ = entry.key.split()
         tier, slow = "scipy", DENSE if kind == "dense" else SPARSE_PREDICTIONS
     return _ratio(TierTimes(found.of("table")).ratio(tier, rule, slow, TABLES), entry)
-
-
-PAGE_EARLY = next(entry.text for entry in ENTRIES if entry.key == "early ratio")
 
 
 def _ratio(spread: Spread, entry: Printed) -> Found:
@@ -408,7 +406,8 @@ def sweeps(found: Committed, entry: Printed) -> Found:
             errors = [point["error"] for point in points]
             if entry.key == "pi0":
                 same = is_insensitive(errors, selections.rows["test"])
-                what = f"{'insensitive' if same else 'sensitive'} ({min(errors):.1%} to {max(errors):.1%})"
+                judged = "insensitive" if same else "sensitive"
+                what = f"{judged} ({min(errors):.1%} to {max(errors):.1%})"
             else:
                 what = " or ".join(signs_with_the_least_error(points))
             cells.append(f"*{name}* ({title}) {what}")
@@ -429,19 +428,19 @@ def regret(found: Committed, _: Printed) -> Found:
 # --- what is right or wrong by proof, and what is not there ------------------------------------
 
 
-def _told(part: str) -> Finder:
+def _told(part: str, page: str = "") -> Finder:
     """The part's text, which has no numbers: a proof, an erratum, or that nothing is printed."""
-    return lambda _found, _entry: Found(PAGE(part), ERRATA if "errat" in part else "")
+    return lambda _found, _entry: Found(PAGE(part), page)
 
 
 FINDERS |= {
-    "theorem 2 early": _told("erratum of theorem 2"),
-    "theorem 2": _told("theorem 2"),
-    "rates early": _told("erratum of the rates"),
-    "rates": _told("erratum of the rates"),
-    "rescaling": _told("erratum of the note"),
-    "Dekel's algorithms": _told("errata of Dekel"),
-    "formulas": _told("errata of Ma & Zheng"),
+    "theorem 2 early": _told("erratum of theorem 2", ERRATA),
+    "theorem 2": _told("theorem 2", "[how exact](../../docs/how_exact.md)"),
+    "rates early": _told("erratum of the rates", ERRATA),
+    "rates": _told("erratum of the rates", ERRATA),
+    "rescaling": _told("erratum of the note", ERRATA),
+    "Dekel's algorithms": _told("errata of Dekel", ERRATA),
+    "formulas": _told("errata of Ma & Zheng", ERRATA),
     **dict.fromkeys(
         ("accuracy early", "accuracy", "note times", "Dekel's times"), _told("nothing printed")
     ),
@@ -462,12 +461,15 @@ def found_of(entry: Printed, results: Committed) -> Found:
 def page(documents: Documents, below: Mapping[str, Documents]) -> str:
     """The whole page."""
     results = Committed(documents, below)
+    everything = {entry.key: found_of(entry, results) for entry in ENTRIES}
+    factors = [found.factor for found in everything.values() if found.factor is not None]
+    unmeasured = sum(found.reproduced == NOT_MEASURED for found in everything.values())
     parts = []
     for text, title in TEXTS.items():
         rows = []
         for entry in ENTRIES:
             if entry.text == text:
-                found = found_of(entry, results)
+                found = everything[entry.key]
                 factor = "" if found.factor is None else significant(found.factor)
                 rows.append([entry.what, entry.printed, found.reproduced, factor, found.page])
         parts += [
@@ -479,6 +481,13 @@ def page(documents: Documents, below: Mapping[str, Documents]) -> str:
             "page",
             title=TITLE,
             entries=len(ENTRIES),
+            numbers=len(factors),
+            near=sum(is_reproduced(factor) for factor in factors),
+            far=sum(not is_reproduced(factor) for factor in factors),
+            most=max((max(factor, 1.0 / factor) for factor in factors), default=1.0),
+            unmeasured=PAGE("not all measured", count=unmeasured)
+            if unmeasured
+            else PAGE("all measured"),
             reproduced=REPRODUCED,
             tables=paragraphs(parts),
         )

@@ -1,4 +1,4 @@
-"""The numbers that Lipton & Elkan printed, in the printed units."""
+"""What the five texts print: numbers in the printed units, figures and claims."""
 
 from __future__ import annotations
 
@@ -52,11 +52,16 @@ DEXTER_ROWS, DEXTER_FEATURES, DEXTER_DENSITY = 300, 7_751, 0.0048
 #: gradient over the last updates in their Figure 1, as a share of all features.
 DATA_SETS, ORDERS, UPDATES, OSCILLATION = 5, 50, 1000, 0.10
 
-EARLY, VERSION_3, NOTE = "Lipton & Elkan, early text", "Lipton & Elkan, version 3", "the note of 2012"
+EARLY, VERSION_3, NOTE = (
+    "Lipton & Elkan, early text",
+    "Lipton & Elkan, version 3",
+    "the note of 2012",
+)
 DEKEL, MA_ZHENG = "Dekel", "Ma & Zheng"
 #: The five texts.
 TEXTS = {
-    EARLY: "Lipton & Elkan, Efficient Elastic Net Regularization for Sparse Linear Models, early text",
+    EARLY: "Lipton & Elkan, Efficient Elastic Net Regularization for Sparse Linear Models, early "
+    "text",
     VERSION_3: "the same paper, version 3 (arXiv:1505.06449v3)",
     NOTE: 'the note "Sparse Features and L2 Regularization" (2012)',
     DEKEL: "Dekel, Linear Learning with Sparse Data (arXiv:1612.09147)",
@@ -109,8 +114,8 @@ def _ratios() -> list[Printed]:
     """The quotients of the printed rates and times, and what the texts say of them."""
     early = PUBLISHED["dicts", "fobos"].sparse_ratio
     found = [
-        Printed("early ratio", EARLY, "FoBoS, lazy by dense with sparse predictions: the quotient of "
-                "the two rates", f"{early:.1f} times", early),
+        Printed("early ratio", EARLY, "FoBoS, dense with sparse predictions by lazy: the quotient "
+                "of the two rates", f"{early:.1f} times", early),
         Printed("early stated", EARLY, "the same, as the text states it",
                 f"{STATED_EARLY_RATIO} times", STATED_EARLY_RATIO),
     ]  # fmt: skip
@@ -118,8 +123,8 @@ def _ratios() -> list[Printed]:
         times = PUBLISHED["scipy", rule]
         assert times.dense_ratio is not None
         found += [
-            Printed(f"{rule} dense ratio", VERSION_3, f"{title}, dense by lazy: the quotient of the "
-                    "two times", f"{times.dense_ratio:,.0f} times", times.dense_ratio),
+            Printed(f"{rule} dense ratio", VERSION_3, f"{title}, dense by lazy: the quotient of "
+                    "the two times", f"{times.dense_ratio:,.0f} times", times.dense_ratio),
             Printed(f"{rule} sparse ratio", VERSION_3, f"{title}, dense with sparse predictions by "
                     "lazy: the quotient of the two times", f"{times.sparse_ratio:,.0f} times",
                     times.sparse_ratio),
@@ -128,8 +133,8 @@ def _ratios() -> list[Printed]:
         *found,
         Printed("stated ratio", VERSION_3, "dense by lazy, as the text states it",
                 f"over {STATED_RATIO:,} times", STATED_RATIO),
-        Printed("stated sparse ratio", VERSION_3, "dense with sparse predictions by lazy, as the text "
-                "states it", f"over {STATED_SPARSE_RATIO:,} times", STATED_SPARSE_RATIO),
+        Printed("stated sparse ratio", VERSION_3, "dense with sparse predictions by lazy, as the "
+                "text states it", f"over {STATED_SPARSE_RATIO:,} times", STATED_SPARSE_RATIO),
     ]  # fmt: skip
 
 
@@ -145,17 +150,17 @@ ENTRIES: tuple[Printed, ...] = (
     *(each for each in (*_rates(), *_ratios()) if each.text == EARLY),
     Printed("figures", EARLY, "agreement of lazy and dense weights on synthetic data",
             f"{FIGURES} significant figures", FIGURES),
-    Printed("quarter", EARLY, "lazy updates win tremendously where considerably less than a share of "
-            "the features is nonzero", "one quarter", QUARTER),
-    Printed("constant time", EARLY, "a missed stretch of updates costs constant time, an example its "
-            "nonzeros", "no dependence on the number of features"),
+    Printed("quarter", EARLY, "lazy updates win tremendously where considerably less than a share "
+            "of the features is nonzero", "one quarter", QUARTER),
+    Printed("constant time", EARLY, "a missed stretch of updates costs constant time, an example "
+            "its nonzeros", "no dependence on the number of features"),
     Printed("caches", EARLY, "what the tables hold for each step",
             f"{CACHED_FLOATS} floating-point numbers", CACHED_FLOATS),
     Printed("theorem 1", EARLY, "Theorem 1, the closed form for SGD with an elastic net",
             "exact"),
     Printed("theorem 2 early", EARLY, "Theorem 2, the closed form for FoBoS", "exact"),
-    Printed("rates early", EARLY, "eta = 1 / t and eta = 1 / sqrt(t) have an infinite sum and a finite "
-            "sum of squares", "both"),
+    Printed("rates early", EARLY, "eta = 1 / t and eta = 1 / sqrt(t) have an infinite sum and a "
+            "finite sum of squares", "both"),
     Printed("accuracy early", EARLY, "error of a model on test rows", "nothing printed"),
     *(each for each in (*_rates(), *_ratios()) if each.text == VERSION_3),
     Printed("theorem 1 again", VERSION_3, "Theorem 1, unchanged", "exact"),
@@ -181,8 +186,8 @@ ENTRIES: tuple[Printed, ...] = (
     Printed("Dexter density", MA_ZHENG, "values of Dexter that are not zero",
             f"{DEXTER_DENSITY:.2%}", DEXTER_DENSITY),
     Printed("orders", MA_ZHENG, "random orders of the rows", f"{ORDERS}", ORDERS),
-    Printed("claim", MA_ZHENG, "fewer nonzeros and a higher kappa at no worse error, against truncated "
-            "gradient, FoBoS and RDA, with both losses", "on all data sets"),
+    Printed("claim", MA_ZHENG, "fewer nonzeros and a higher kappa at no worse error, against "
+            "truncated gradient, FoBoS and RDA, with both losses", "on all data sets"),
     Printed("tables of errors", MA_ZHENG, "tables of errors, nonzeros and kappa",
             "lost in the text that was available"),
     Printed("formulas", MA_ZHENG, "formulas (4) - (12) and (16)",
@@ -190,7 +195,8 @@ ENTRIES: tuple[Printed, ...] = (
     Printed("oscillation", MA_ZHENG, f"Figure 1: nonzeros of truncated gradient over the last "
             f"{UPDATES:,} updates on Dexter, least to most",
             f"within about {OSCILLATION:.0%} of the features", OSCILLATION),
-    Printed("constant nonzeros", MA_ZHENG, "Figure 1: the same of stabilised SGD", "nearly constant"),
+    Printed("constant nonzeros", MA_ZHENG, "Figure 1: the same of stabilised SGD",
+            "nearly constant"),
     Printed("annealing", MA_ZHENG, "Figure 2: the curves of annealing",
             "from 0 to the rejection rate; the curves are lost"),
     Printed("pi0", MA_ZHENG, "the results depend little on pi0", "insensitive"),

@@ -13,11 +13,13 @@ import numpy as np
 
 from paper_repro.pages import Template, paragraphs, table
 from paper_repro.score import duration, significant
+from paper_repro.studies import reconstructed
 from paper_repro.studies.stability import (
     AGAIN,
     BURST,
     CLOCK,
     LOSSES,
+    MOST_NONZEROS_OF_RELEASED,
     OCCURRING,
     RUNS,
     SPREAD,
@@ -46,8 +48,6 @@ from paper_repro.studies.tuning import (
 )
 
 PAGE = Template.beside(__file__)
-#: What of stabilised SGD is reconstructed, and which points are not the paper's.
-RECONSTRUCTED = Template.of("reconstructed.md", __file__)
 #: The settings of every method in runs of earlier versions.
 EARLIER_SETTINGS = 24
 PROTOCOL = dict(
@@ -159,8 +159,8 @@ def page(document: Mapping[str, Any]) -> str:
         smaller_class=rows["smaller class"],
         runs=RUNS,
         searched=searched(found) if fair else searched_earlier(),
-        released=PAGE(_released_part(found)),
-        reconstructed=RECONSTRUCTED("points"),
+        released=_on_released(found),
+        reconstructed=reconstructed.points(),
         ranges=PAGE("ranges", ranges_table=ranges_table(found)) if fair else "",
         algorithms=len(found.stabilised),
         judged=PAGE("judged" if fair else "judged earlier"),
@@ -182,10 +182,13 @@ def page(document: Mapping[str, Any]) -> str:
     )
 
 
-def _released_part(found: Selections) -> str:
+def _on_released(found: Selections) -> str:
+    """What the rows of the released program are, or why there are none."""
     if RELEASED in found.methods:
-        return "released"
-    return "too large" if found.fair_search else "not released"
+        return PAGE("released")
+    if found.fair_search:
+        return PAGE("too large", most=MOST_NONZEROS_OF_RELEASED)
+    return PAGE("not released")
 
 
 def searched(found: Selections) -> str:
