@@ -29,7 +29,7 @@ from lazynet.engines.released import Draws, ReleasedEngine, ReleasedPath
 from lazynet.engines.stabilised import Bursts
 from lazynet.losses import get_loss
 from lazynet.threads import Workers
-from paper_repro import figures
+from paper_repro import figures, sources
 from paper_repro.pages import Template, table
 from paper_repro.planted import rows_of
 from paper_repro.rows import Rows
@@ -190,6 +190,7 @@ def page(document: Mapping[str, Any]) -> str:
         features=found.record["features"],
         origin=found.record["origin"],
         seeds=SEEDS,
+        sources=sources.told(document),
         comparison=comparison(found) if found.comparable else PAGE("not compared"),
         figures=figures_table(found),
     )

@@ -67,6 +67,8 @@ SWEEPS: dict[str, tuple[float, ...]] = {
 }
 #: The released program takes part where the training rows have at most so many nonzeros.
 MOST_NONZEROS_OF_RELEASED = 50_000
+#: Test rows, or groups of them, whose errors are recorded.
+MOST_ROWS = 10_000
 #: The share of the runs that must choose a feature for the feature to count as chosen again.
 AGAIN = 0.9
 #: For each share, the study records how many features this share of the runs or more chooses.
@@ -178,7 +180,7 @@ def runs(settings: Settings, loss: str, name: str, records: Records) -> Record:
         "nonzeros": report.nonzeros.tolist(),
         "kappa": float(report.kappas.mean()),
         "kappa deviation": float(report.kappas.std(ddof=1)) if len(report.kappas) > 1 else 0.0,
-        "wrong": np.rint(report.row_losses * RUNS).astype(int).tolist(),
+        "wrong": misjudged(report.row_losses),
         "chosen in": [int((report.frequency >= share - 1e-9).sum()) for share in SHARES],
     }
     if rows.mattering is not None:
@@ -186,6 +188,14 @@ def runs(settings: Settings, loss: str, name: str, records: Records) -> Record:
         found["mattering chosen"] = int(mostly[rows.mattering].sum())
         found["others chosen"] = int(mostly.sum()) - found["mattering chosen"]
     return found
+
+
+def misjudged(row_losses: NDArray[np.float64]) -> list[float]:
+    """By test row how many of the runs misjudge it; of very many rows the means of groups."""
+    if len(row_losses) <= MOST_ROWS:
+        return [round(loss * RUNS) for loss in row_losses.tolist()]
+    groups = (row_losses[first::MOST_ROWS].mean() for first in range(MOST_ROWS))
+    return [round(float(mean) * RUNS, 6) for mean in groups]
 
 
 def sweep(settings: Settings, loss: str, name: str, records: Records) -> Record:

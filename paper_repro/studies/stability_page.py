@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from paper_repro import sources
 from paper_repro.pages import Template, paragraphs, table
 from paper_repro.score import duration, significant
 from paper_repro.studies import reconstructed
@@ -158,6 +159,7 @@ def page(document: Mapping[str, Any]) -> str:
         nonzeros=rows["nonzeros"],
         smaller_class=rows["smaller class"],
         runs=RUNS,
+        sources=sources.told(document),
         searched=searched(found) if fair else searched_earlier(),
         released=_on_released(found),
         reconstructed=reconstructed.points(),
