@@ -22,6 +22,7 @@ from paper_repro.competitors import (
     TABLES,
     TIERS,
 )
+from paper_repro.competitors.compiled import LAZY_CENTERED, NAIVE_CENTERED
 from paper_repro.pages import Template, paragraphs, table
 from paper_repro.published import (
     DATA_SETS,
@@ -35,7 +36,7 @@ from paper_repro.published import (
 )
 from paper_repro.score import Spread, duration, significant
 from paper_repro.studies.accuracy import GAP_PENALTIES, gap_key
-from paper_repro.studies.averaging import LAZY_CENTERED, NAIVE_CENTERED, Averages
+from paper_repro.studies.averaging import Averages
 from paper_repro.studies.claims import ASGD, CASGD, FEATURES, LARGER, NONZEROS, STEPS, Claims
 from paper_repro.studies.crossover import THOUSANDTH, DensityCurves
 from paper_repro.studies.scaling import Times

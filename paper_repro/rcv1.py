@@ -82,7 +82,7 @@ def prepare(
 ) -> tuple[Path, Path]:
     """The two svmlight files of one topic against the rest, made from checked files."""
     folder = Path(folder)
-    files = (TOPICS, *TRAINING, *TEST)
+    files: tuple[Known, ...] = (TOPICS, *TRAINING, *TEST)
     if mirror is not None:
         # A mirror has the files under their own names.
         files = tuple(Known(file.name, file.sha256, file.name) for file in files)
