@@ -200,8 +200,16 @@ def searched(found: Selections) -> str:
         for loss, name in product(LOSSES, found.tuned)
         for parameter in found.tuning(loss, name)["at a bound"]
     ]
+    ends = [
+        f"{parameter} of {name} ({LOSSES[loss]})"
+        for loss, name in product(LOSSES, found.tuned)
+        for parameter, place in found.tuning(loss, name)["places"].items()
+        if not EDGE <= place <= 1.0 - EDGE
+        and parameter not in found.tuning(loss, name)["at a bound"]
+    ]
     return PAGE(
         "searched",
+        at_ends=PAGE("at ends", edge=EDGE, which=", ".join(ends)) if ends else "",
         edge=EDGE,
         widenings=MOST_WIDENINGS,
         settings=SETTINGS,
