@@ -47,6 +47,8 @@ from paper_repro.studies.tuning import (
     PASSES,
     RELEASED,
     RELEASED_EXAMPLE,
+    SGD,
+    SMALL,
     STABILISED,
     TUNED,
     quietly,
@@ -65,8 +67,6 @@ SWEEPS: dict[str, tuple[float, ...]] = {
     "stability": (0.5, 0.6, 0.7, 0.8, 0.9, 0.95),
     "annealing": (-9.0, -5.0, -1.0, 0.0, 1.0, 5.0, 9.0),
 }
-#: The released program takes part where the training rows have at most so many nonzeros.
-MOST_NONZEROS_OF_RELEASED = 50_000
 #: Test rows, or groups of them, whose errors are recorded.
 MOST_ROWS = 10_000
 #: The share of the runs that must choose a feature for the feature to count as chosen again.
@@ -111,7 +111,7 @@ def methods_of(settings: Settings) -> list[str]:
 
     Its update costs the nonzeros of all weights.
     """
-    small = problem(settings).X.nnz <= MOST_NONZEROS_OF_RELEASED
+    small = problem(settings).X.nnz <= SMALL
     return [name for name in METHODS if small or name not in (RELEASED, RELEASED_EXAMPLE)]
 
 
@@ -436,6 +436,12 @@ class Selections(Measured):
     def fair_search(self) -> bool:
         """Whether the search widened its ranges; runs of earlier versions did not."""
         return all("ranges" in self.tuning(*pair) for pair in product(LOSSES, self.methods))
+
+    @property
+    def settings_of_a_parameter(self) -> int:
+        """How many settings each parameter of a method got."""
+        record = self.tuning(next(iter(LOSSES)), SGD)
+        return len(record["trials"]) // (record["widenings"] + 1) // len(record["ranges"])
 
     def tuning(self, loss: str, name: str) -> Record:
         return dict(self.records[f"tuning/{loss}/{name}"])

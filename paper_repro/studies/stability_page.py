@@ -20,7 +20,6 @@ from paper_repro.studies.stability import (
     BURST,
     CLOCK,
     LOSSES,
-    MOST_NONZEROS_OF_RELEASED,
     OCCURRING,
     RUNS,
     SPREAD,
@@ -43,7 +42,7 @@ from paper_repro.studies.tuning import (
     PERIOD,
     RELEASED,
     RIVALS,
-    SETTINGS,
+    SMALL,
     VALIDATION_SHARE,
     shown,
 )
@@ -189,7 +188,7 @@ def _on_released(found: Selections) -> str:
     if RELEASED in found.methods:
         return PAGE("released")
     if found.fair_search:
-        return PAGE("too large", most=MOST_NONZEROS_OF_RELEASED)
+        return PAGE("too large", most=SMALL)
     return PAGE("not released")
 
 
@@ -212,7 +211,7 @@ def searched(found: Selections) -> str:
         at_ends=PAGE("at ends", edge=EDGE, which=", ".join(ends)) if ends else "",
         edge=EDGE,
         widenings=MOST_WIDENINGS,
-        settings=SETTINGS,
+        settings=found.settings_of_a_parameter,
         at_bounds=PAGE("at a bound", which=", ".join(near)) if near else PAGE("none at a bound"),
         **PROTOCOL,
     )

@@ -37,9 +37,11 @@ from lazynet.selection import SelectionReport
 #: many passes as all paths together.
 PATH_PASSES, PATHS = 20, 4
 PASSES = PATH_PASSES * PATHS
-#: Settings for each parameter of a method, orders of the rows for each setting, and the share of
-#: the rows on which settings are judged.
-SETTINGS, ORDERS, VALIDATION_SHARE = 16, 3, 0.3
+#: Settings for each parameter of a method, and for each on small data, whose rows have at most so
+#: many nonzeros; orders of the rows for each setting, and the share of the rows on which settings
+#: are judged.
+SETTINGS, SETTINGS_ON_SMALL, SMALL = 16, 64, 50_000
+ORDERS, VALIDATION_SHARE = 3, 0.3
 #: A chosen parameter that lies within this share of its range from a bound widens the range, at
 #: most so many times.  A logarithmic range grows by the factor, a linear one by its own width.
 EDGE, MOST_WIDENINGS, WIDER = 0.1, 4, 10.0
@@ -316,8 +318,9 @@ def search(name: str, loss: str, X: sparse.csr_matrix, y: NDArray[np.float64], s
     generator = np.random.default_rng([seed, list(METHODS).index(name)])
     trials: list[Trial] = []
     widenings = 0
+    settings = SETTINGS_ON_SMALL if X.nnz <= SMALL else SETTINGS
     while True:
-        for _ in range(max(1, SETTINGS * len(ranges))):
+        for _ in range(max(1, settings * len(ranges))):
             parameters = draw(ranges, generator)
             report = quietly(
                 method.make(loss, parameters), part, y_part, rest, y_rest, n_runs=ORDERS, seed=seed
