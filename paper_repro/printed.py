@@ -271,7 +271,7 @@ def dekel_cost(found: Committed, entry: Printed) -> Found:
     return Found(
         PAGE(
             "cost",
-            what=what,
+            what={"n": "features n", "T": "steps T", "k": "nonzeros k"}[what],
             more=size[what] / first[what],
             asgd=claims.growth(ASGD, what),
             casgd=claims.growth(CASGD, what),

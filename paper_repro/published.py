@@ -100,11 +100,11 @@ def _rates() -> list[Printed]:
         assert times.dense is not None
         found += [
             Printed(f"{rule} {kind}", VERSION_3, f"{title}, {words}",
-                    f"{seconds:g} s for an example", seconds)
-            for kind, words, seconds in (
-                ("lazy", "lazy updates", times.lazy),
-                ("dense", "dense updates", times.dense),
-                ("sparse", "dense updates with sparse predictions", times.sparse_predictions),
+                    f"{seconds:.{digits}f} s for an example", seconds)
+            for kind, words, seconds, digits in (
+                ("lazy", "lazy updates", times.lazy, 4),
+                ("dense", "dense updates", times.dense, 3),
+                ("sparse", "dense updates with sparse predictions", times.sparse_predictions, 3),
             )
         ]  # fmt: skip
     return found

@@ -41,7 +41,7 @@ def test_every_printed_number_has_a_row():
     assert any(f"last {published.UPDATES:,} updates" in each.what for each in ENTRIES)
     shown = " ".join(each.printed for each in ENTRIES)
     for text in ("1,893", "3.086", "612.2", "2,947", "2,000", "1,400", "4 significant", "0.0102",
-                 "21.377", "14.381", "0.012 ", "22.511", "16.785", "0.48%", "quarter"):  # fmt: skip
+                 "21.377", "14.381", "0.0120", "22.511", "16.785", "0.48%", "quarter"):  # fmt: skip
         assert text in shown
 
 
