@@ -8,7 +8,7 @@ or of several beside each other.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,9 +16,8 @@ from joblib import Parallel, delayed
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.base import clone, is_classifier
-from sklearn.metrics import mean_squared_error, zero_one_loss
 from sklearn.pipeline import Pipeline
-from sklearn.utils import check_random_state
+from sklearn.utils import check_consistent_length, check_random_state
 
 from lazynet.figures import look, new_figure
 from lazynet.params import THREADS, check_integer
@@ -54,6 +53,9 @@ class SelectionReport:
     """Cohen's kappa of every pair of runs; also 1 where both runs chose nothing, or everything."""
     frequency: NDArray[np.float64]
     """The share of runs that chose each feature."""
+    row_losses: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
+    """Per test row the share of runs that misclassify it, or its mean squared error over the runs;
+    empty without a test."""
 
     def __str__(self) -> str:
         """The means and standard deviations over the runs, in one line."""
@@ -172,7 +174,7 @@ def selection_stability(
         delayed(_run)(estimator, parameters, X, y, X_test, y_test, options)
         for parameters, options in runs_of
     )
-    chosen, errors = zip(*runs, strict=True)
+    chosen, losses = zip(*runs, strict=True)
     n_features = chosen[0][1]
     starts = np.cumsum([0, *(len(columns) for columns, _ in chosen)])
     columns = np.concatenate([columns for columns, _ in chosen])
@@ -180,10 +182,11 @@ def selection_stability(
         (np.ones(len(columns), np.int64), columns, starts), shape=(len(runs), n_features)
     )
     return SelectionReport(
-        np.array([error for error in errors if error is not None], dtype=np.float64),
+        np.array([each.mean() for each in losses if len(each)], dtype=np.float64),
         np.diff(selected.indptr).astype(np.int64),
         pairwise_kappa(selected),
         np.bincount(columns, minlength=n_features) / len(runs),
+        np.mean(losses, axis=0),
     )
 
 
@@ -210,8 +213,8 @@ def _run(
     X_test: Any,
     y_test: Any,
     options: dict[str, Any],
-) -> tuple[tuple[NDArray[np.intp], int], float | None]:
-    """Train a copy; returns the chosen features, the number of features, and the test error."""
+) -> tuple[tuple[NDArray[np.intp], int], NDArray[np.float64]]:
+    """Train a copy; returns the chosen features, the number of features, and each row's loss."""
     model = clone(estimator).set_params(**parameters).fit(X, y, **options)
     linear = model[-1] if isinstance(model, Pipeline) else model
     if not hasattr(linear, "coef_"):
@@ -228,9 +231,23 @@ def _run(
         support = np.asarray(linear.support_, dtype=bool)
     chosen = np.flatnonzero(support.any(axis=0)), support.shape[1]
     if X_test is None:
-        return chosen, None
-    loss = zero_one_loss if is_classifier(model) else mean_squared_error
-    return chosen, float(loss(y_test, model.predict(X_test)))
+        return chosen, np.empty(0)
+    return chosen, _row_losses(y_test, model.predict(X_test), is_classifier(model))
+
+
+def _row_losses(truth: Any, predicted: Any, classifies: bool) -> NDArray[np.float64]:
+    """Per row whether it is misclassified, in any of its labels, or its mean squared error."""
+    check_consistent_length(truth, predicted)
+    truth, predicted = (
+        each.toarray() if sparse.issparse(each) else np.asarray(each) for each in (truth, predicted)
+    )
+    if classifies:
+        return (truth != predicted).reshape(len(truth), -1).any(axis=1).astype(np.float64)
+    return (
+        np.square(np.subtract(truth, predicted, dtype=np.float64))
+        .reshape(len(truth), -1)
+        .mean(axis=1)
+    )
 
 
 def plot_selection(reports: Mapping[str, SelectionReport]) -> Figure:

@@ -3,10 +3,13 @@
 Without names all studies run but ``released``, ``bench``, ``labels``, ``optimum``, ``untouched``,
 in turn.  Each study writes NAME.json (every repeat, with machine, versions, seeds and commit),
 NAME.md and NAME.svg.  README.md in the same folder is the index.  The same command continues an
-interrupted run.  Two more commands:
+interrupted run.  Four more commands:
 
     python -m paper_repro medline FILES...   real abstracts, from PubMed's XML
+    python -m paper_repro rcv1               RCV1-v2 whole: fetched, checked, and a study of it
     python -m paper_repro readme             the README's figure from the committed results
+    python -m paper_repro printed            what the papers print beside the committed results,
+                                             and the index of the results
 """
 
 from __future__ import annotations
@@ -26,11 +29,22 @@ def main(argv: list[str] | None = None) -> int:
         from paper_repro.pubmed import command
 
         return command.main(arguments[1:])
+    if arguments[:1] == ["rcv1"]:
+        from paper_repro import rcv1
+
+        return rcv1.main(arguments[1:])
     try:
         if arguments == ["readme"]:
             from paper_repro import readme
 
             return readme.main()
+        if arguments == ["printed"]:
+            from paper_repro.index import write_index
+            from paper_repro.results import RESULTS
+
+            write_index(RESULTS)
+            print("README.md and printed.md of the results written")
+            return 0
         return run_studies(arguments)
     except (ValueError, OSError, ArithmeticError) as error:
         problem, code = f"python -m paper_repro: {error}", 1

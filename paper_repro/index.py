@@ -1,4 +1,7 @@
-"""README.md of the results: what was rerun, what was found, and links to the pages."""
+"""README.md of the results: what was rerun, what was found, and links to the pages.
+
+With it ``printed.md`` is written: everything that the papers print, beside what is found.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from paper_repro import printed
 from paper_repro.machine import describe_machine
 from paper_repro.pages import paragraphs, table
 from paper_repro.pubmed.page import MEDLINE
@@ -22,8 +26,13 @@ REPORTS: dict[str, Report] = {**STUDIES, MEDLINE.name: MEDLINE}
 
 
 def write_index(out: Path) -> str:
-    """Write README.md in ``out`` from the finished studies there; returns the text to print."""
-    text = index_of(documents_in(out), documents_below(out))
+    """Write README.md and printed.md in ``out`` from the finished studies there.
+
+    Returns the text to print.
+    """
+    documents, below = documents_in(out), documents_below(out)
+    text = index_of(documents, below)
+    printed.write(documents, below, out)
     write_whole(out / "README.md", text)
     return f"{text}\nAll of it, with figures and raw numbers: {out}"
 
@@ -63,6 +72,10 @@ def index_of(
             summary(times),
             weights_equal(times),
         ]
+    parts.append(
+        f"[{printed.TITLE}]({printed.NAME}.md): the numbers, figures and claims of five texts, "
+        f"each with what is found here."
+    )
     parts.append("## Every study")
     parts.append(table(["study", "finished"], _finished(documents, below)))
     parts += _machines(documents, below)

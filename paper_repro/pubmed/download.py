@@ -1,4 +1,4 @@
-"""Files of the PubMed baseline from the NLM, each checked against the MD5 sum beside it."""
+"""Files from the network, each checked: the PubMed baseline by the MD5 sums beside its files."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ import ssl
 import time
 import urllib.error
 import urllib.request
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import urljoin, urlsplit
@@ -60,9 +62,7 @@ def download(
     """
     if n < 1:
         raise ValueError(f"the number of files must be at least 1, got {n}")
-    if urlsplit(base_url).scheme not in ("http", "https"):
-        raise ValueError(f"only http and https addresses are read, got {base_url!r}")
-    site = _Site(base_url if base_url.endswith("/") else f"{base_url}/", tries, pause, timeout)
+    site = _site(base_url, tries, pause, timeout)
     names = sorted(set(_LISTED.findall(site.text(""))))[:n]
     if not names:
         raise DownloadFailed(
@@ -74,32 +74,78 @@ def download(
     return [_ensure(site, folder, name) for name in names]
 
 
+@dataclass(frozen=True)
+class Known:
+    """A file whose SHA-256 sum is known before it is fetched."""
+
+    name: str
+    sha256: str
+    #: its name at its site
+    there: str
+
+
+def download_known(
+    files: Iterable[Known],
+    folder: str | Path,
+    base_url: str,
+    *,
+    tries: int = 5,
+    pause: float = 2.0,
+    timeout: float = 60.0,
+) -> list[Path]:
+    """These files in ``folder``; a file that is there with the right sum is not fetched."""
+    site = _site(base_url, tries, pause, timeout)
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    return [
+        _with_sum(site, file.there, folder / file.name, "SHA-256", file.sha256, _sha256)
+        for file in files
+    ]
+
+
+def _site(base_url: str, tries: int, pause: float, timeout: float) -> _Site:
+    if urlsplit(base_url).scheme not in ("http", "https"):
+        raise ValueError(f"only http and https addresses are read, got {base_url!r}")
+    return _Site(base_url if base_url.endswith("/") else f"{base_url}/", tries, pause, timeout)
+
+
 def _ensure(site: _Site, folder: Path, name: str) -> Path:
     """The path of a file whose MD5 sum is the one that the site gives."""
-    path, part = folder / name, folder / f"{name}.part"
     listed = _MD5.search(site.text(f"{name}.md5").lower())
     if listed is None:
         raise DownloadFailed(f"{site.base_url}{name}.md5 holds no MD5 sum; try again later")
-    wanted = listed.group()
-    if path.exists() and _md5(path) == wanted:
+    return _with_sum(site, name, folder / name, "MD5", listed.group(), _md5)
+
+
+def _with_sum(
+    site: _Site, name: str, path: Path, kind: str, wanted: str, sum_of: Callable[[Path], str]
+) -> Path:
+    """The path of a file that has this sum; ``name`` is its name at the site."""
+    part = path.with_name(f"{path.name}.part")
+    if path.exists() and sum_of(path) == wanted:
         return path
     # A part that is complete already, or was of another year's file of this name, counts as a try.
     for _ in range(2):
-        if not (part.exists() and _md5(part) == wanted):
+        if not (part.exists() and sum_of(part) == wanted):
             site.fetch(name, part)
-        if _md5(part) == wanted:
+        if sum_of(part) == wanted:
             part.replace(path)
             return path
         part.unlink()
     raise DownloadFailed(
-        f"{path}: what comes from {site.base_url}{name} twice did not have the MD5 sum {wanted}; "
-        f"the file may be being replaced there: try again later, or another mirror"
+        f"{path}: what comes from {site.base_url}{name} twice did not have the {kind} sum "
+        f"{wanted}; the file may be being replaced there: try again later, or another mirror"
     )
 
 
 def _md5(path: Path) -> str:
     with open(path, "rb") as file:
         return hashlib.file_digest(file, lambda: hashlib.md5(usedforsecurity=False)).hexdigest()
+
+
+def _sha256(path: Path) -> str:
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 class _Site:

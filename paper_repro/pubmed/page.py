@@ -28,6 +28,7 @@ def page(document: Mapping[str, Any]) -> str:
     figures = document["records"]["medline"]
     return PAGE(
         "page",
+        finding=finding(figures),
         files=", ".join(document["settings"]["files"]),
         counts=fenced(summary(figures)),
         learned=learned(figures),
@@ -51,6 +52,21 @@ MEDLINE = Report(
     page=page,
     draw=draw,
 )
+
+
+def finding(figures: dict[str, Any]) -> str:
+    """How many of the headings were learned better than without a model."""
+    kept = figures["corpus"]["kept"]
+    trained = [row for row in figures["labels"] if "not_trained" not in row]
+    if not trained:
+        return PAGE("counted", kept=kept)
+    better = sum(
+        None not in (row["accuracy"], row["average_precision"])
+        and row["accuracy"] > row["majority"]
+        and row["average_precision"] > row["share_of_positives"]
+        for row in trained
+    )
+    return PAGE("finding", kept=kept, better=better, trained=len(trained))
 
 
 def fenced(text: str) -> str:

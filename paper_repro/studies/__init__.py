@@ -12,6 +12,7 @@ from paper_repro.studies import (
     bench,
     bench_figure,
     bench_page,
+    claims,
     corpus,
     crossover,
     crossover_figure,
@@ -93,6 +94,14 @@ STUDIES: dict[str, Study] = {
             page=stability_page.page,
             draw=stability_figure.draw,
             takes_test=True,
+        ),
+        Study(
+            name="claims",
+            title="What the papers claim beside their tables",
+            cells=claims.cells,
+            page=claims.page,
+            draw=claims.draw,
+            on_corpus=False,
         ),
         Study(
             name="released",

@@ -37,6 +37,12 @@ def page(document: Mapping[str, Any]) -> str:
         return PAGE("skipped", reason=setting["skipped"])
     return PAGE(
         "page",
+        finding=PAGE(
+            "finding",
+            steps=setting["steps"],
+            clock=worst_error(records, "clock"),
+            dense=worst_error(records, "dense"),
+        ),
         heading="A million steps" if setting["steps"] == MOST_STEPS else "A long run",
         steps=setting["steps"],
         penalties=len(setting["strengths"]) ** 2,
@@ -50,6 +56,14 @@ def page(document: Mapping[str, Any]) -> str:
         first_seen=" and ".join(first_seen(records, *each) for each in GAP_PENALTIES),
         theorem=theorem_table(records),
         lives=" ".join(life(records, *each) for each in GAP_PENALTIES),
+    )
+
+
+def worst_error(records: Records, engine: str) -> float:
+    """The greatest error of any weight at the end of the long runs."""
+    return max(
+        float(records[f"long run/{rule}/{rate}"][engine]["error"][-1])
+        for rule, rate in product(RULES, SCHEDULES)
     )
 
 

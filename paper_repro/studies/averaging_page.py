@@ -37,6 +37,13 @@ def page(document: Mapping[str, Any]) -> str:
     sizes, some = list(found.timed), next(iter(found.stopped.values()))
     return PAGE(
         "page",
+        finding=PAGE(
+            "finding",
+            grown=sizes[-1] / sizes[0],
+            lazy=found.growth(LAZY_AVERAGE),
+            naive=found.growth(NAIVE_AVERAGE),
+            sklearn=max(found.deviations(SKLEARN, l1=True)),
+        ),
         train=rows["train"],
         test=rows["test"],
         origin=rows["corpus"]["origin"],

@@ -30,6 +30,7 @@ def page(document: Mapping[str, Any]) -> str:
     memory, same = measured.records["memory"], measured.records["same weights"]
     return PAGE(
         "page",
+        finding=finding(measured),
         setting=setting(measured),
         tables=paragraphs(lines(measured, order) for order in ORDERS),
         fits=fits(measured),
@@ -45,6 +46,13 @@ def page(document: Mapping[str, Any]) -> str:
         coefficients=memory["coefficients"] / 1e6,
         bytes_per_feature=(memory["peak"] - memory["coefficients"]) / memory["features"],
     )
+
+
+def finding(measured: EpochTimes) -> str:
+    """How many times longer others take for an epoch on rows as they lie."""
+    order = next(iter(ORDERS))
+    ratio = {line.slow: measured.ratio(order, line) for line in LINES if line.fast[:5] == "clock"}
+    return PAGE("finding", sklearn=ratio["sklearn en"], dense=ratio["dense predictions"])
 
 
 def setting(measured: EpochTimes) -> str:

@@ -10,6 +10,7 @@ import numpy as np
 from paper_repro.curves import curves, draw_curves
 from paper_repro.documents import from_settings
 from paper_repro.pages import Template, table
+from paper_repro.published import IDEAL
 from paper_repro.score import significant
 from paper_repro.study import Cell, Measured, Record, Settings
 
@@ -46,6 +47,13 @@ def page(document: Mapping[str, Any]) -> str:
     shape = Shape(document)
     return PAGE(
         "page",
+        finding=PAGE(
+            "finding",
+            features=shape.found["features"],
+            nonzeros=shape.found["nonzeros_per_example"],
+            ratio=shape.found["features_per_nonzero"],
+            printed=IDEAL,
+        ),
         statistics=statistics(shape),
         frequencies=frequencies(shape),
         origin=PAGE("generated") if shape.generated else PAGE("read", file=shape.found["origin"]),

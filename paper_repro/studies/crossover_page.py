@@ -31,6 +31,11 @@ def page(document: Mapping[str, Any]) -> str:
     measured = DensityCurves(document)
     return PAGE(
         "page",
+        finding=PAGE(
+            "finding",
+            clock=_faster(measured.reach("compiled", CLOCK)),
+            tables=_faster(measured.reach("compiled", TABLES)),
+        ),
         setting=PAGE(
             "setting",
             lowest=measured.densities[0],
@@ -70,6 +75,13 @@ def _where(measured: DensityCurves, reach: float) -> str:
     if reach == math.inf:
         return "at no density"
     return f"below {measured.densities[0]:g}" if reach == 0 else f"at {significant(reach, 2)}"
+
+
+def _faster(reach: float) -> str:
+    """Up to which density lazy updates are faster, in words."""
+    if math.isinf(reach):
+        return PAGE("always")
+    return PAGE("up to", density=reach) if reach else PAGE("never")
 
 
 def crossings(measured: DensityCurves) -> str:

@@ -204,6 +204,15 @@ def page(document: Mapping[str, Any]) -> str:
     few, most = fits.of(TYPES[-1], fits.names[0]), fits.of(TYPES[0], fits.names[-1])
     return PAGE(
         "page",
+        finding=PAGE(
+            "finding",
+            labels=first["labels"],
+            features=first["features"],
+            few=in_bytes(few["peak"] - few["before"]),
+            at_once=fits.names[0],
+            most=in_bytes(most["peak"] - most["before"]),
+            same=PAGE("the same" if fits.equal else "not the same"),
+        ),
         labels=first["labels"],
         features=first["features"],
         documents=first["documents"],

@@ -29,11 +29,12 @@ from lazynet.engines.released import Draws, ReleasedEngine, ReleasedPath
 from lazynet.engines.stabilised import Bursts
 from lazynet.losses import get_loss
 from lazynet.threads import Workers
-from paper_repro import figures
+from paper_repro import figures, sources
 from paper_repro.pages import Template, table
 from paper_repro.planted import rows_of
 from paper_repro.rows import Rows
 from paper_repro.score import significant
+from paper_repro.studies import reconstructed
 from paper_repro.study import Cell, Measured, Record, Records, Settings
 
 if TYPE_CHECKING:
@@ -182,13 +183,32 @@ def page(document: Mapping[str, Any]) -> str:
     found = Runs(document)
     return PAGE(
         "page",
+        finding=finding(document),
+        reconstructed=reconstructed.in_a_sentence(),
         train=found.record["train"],
         test=found.record["test"],
         features=found.record["features"],
         origin=found.record["origin"],
         seeds=SEEDS,
+        sources=sources.told(document),
         comparison=comparison(found) if found.comparable else PAGE("not compared"),
         figures=figures_table(found),
+    )
+
+
+def finding(document: Mapping[str, Any]) -> str:
+    """Whether the figures are those of the authors' program, in a sentence."""
+    found = Runs(document)
+    if not found.comparable:
+        return PAGE("no finding")
+    far = [name for name in RELEASED if found.apart(name) > ERRORS_APART]
+    return PAGE(
+        "finding",
+        same=PAGE("the same" if not far else "not the same"),
+        error=float(found.found[ERROR].mean()),
+        theirs=RELEASED[ERROR].mean,
+        nonzeros=float(found.found[NONZEROS].mean()),
+        their_nonzeros=RELEASED[NONZEROS].mean,
     )
 
 

@@ -19,6 +19,7 @@ def page(document: Mapping[str, Any]) -> str:
     clock, tables = times.bytes(last, CLOCK), times.bytes(last, TABLES)
     return PAGE(
         "page",
+        finding=finding(times),
         repeats=times.repeats,
         features=features_text(times),
         features_table=features_table(times),
@@ -33,6 +34,19 @@ def page(document: Mapping[str, Any]) -> str:
         clock_weights=in_bytes(clock["weights"]),
         clock_steps=in_bytes(clock["steps"]),
         steps_table=steps_table(times),
+    )
+
+
+def finding(times: Times) -> str:
+    """How much longer an example takes among more features, lazily and densely."""
+    sizes = times.sizes("features")
+    if len(sizes) < 2:
+        return PAGE("no finding")
+    return PAGE(
+        "finding",
+        grown=sizes[-1] / sizes[0],
+        clock=times.growth("features", CLOCK),
+        dense=times.growth("features", SPARSE_PREDICTIONS),
     )
 
 

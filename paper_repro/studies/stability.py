@@ -6,7 +6,8 @@ logistic loss.  The study measures
 
 1. test error, nonzeros, and Cohen's kappa of the features that two runs choose;
 2. the number of nonzeros over the last updates of a run (the paper's Figure 1);
-3. the time of a step of a burst against the number of features.
+3. what the stability threshold pi0 and the annealing gamma change, with all else as tuned;
+4. the time of a step of a burst against the number of features.
 
 Stabilised truncated SGD is two algorithms: the one that ``lazynet.reference.stabilised``
 reconstructs from the text of the paper, and the one that the program of its authors computes
@@ -45,10 +46,13 @@ from paper_repro.studies.tuning import (
     METHODS,
     PASSES,
     RELEASED,
+    RELEASED_EXAMPLE,
+    SGD,
+    SMALL,
     STABILISED,
     TUNED,
     quietly,
-    tune,
+    search,
 )
 from paper_repro.study import Cell, Measured, Record, Records, Settings
 from paper_repro.uniform import uniform_rows
@@ -57,6 +61,14 @@ LOSSES = {"hinge": "hinge", "log_loss": "logistic"}
 #: Random orders under which the chosen settings are trained, and updates at the end of a run after
 #: which nonzeros are counted.
 RUNS, UPDATES = 50, 1000
+#: The orders for each value of one parameter, with the other parameters as tuned, and the values.
+SWEEP_RUNS = 5
+SWEEPS: dict[str, tuple[float, ...]] = {
+    "stability": (0.5, 0.6, 0.7, 0.8, 0.9, 0.95),
+    "annealing": (-9.0, -5.0, -1.0, 0.0, 1.0, 5.0, 9.0),
+}
+#: Test rows, or groups of them, whose errors are recorded.
+MOST_ROWS = 10_000
 #: The share of the runs that must choose a feature for the feature to count as chosen again.
 AGAIN = 0.9
 #: For each share, the study records how many features this share of the runs or more chooses.
@@ -68,7 +80,7 @@ BURST, SPREAD, CLOCK = "burst", "burst, spread", "clock, spread"
 
 
 def cells(settings: Settings) -> Sequence[Cell]:
-    pairs = list(product(LOSSES, METHODS))
+    pairs = list(product(LOSSES, methods_of(settings)))
     return [
         Cell("rows", partial(describe, settings)),
         *(
@@ -81,12 +93,26 @@ def cells(settings: Settings) -> Sequence[Cell]:
         ),
         *(
             Cell(f"updates/{loss}/{name}", partial(updates, settings, loss, name))
-            for loss in LOSSES
-            for name in TUNED
+            for loss, name in pairs
+            if name in TUNED
+        ),
+        *(
+            Cell(f"sweep/{loss}/{name}", partial(sweep, settings, loss, name))
+            for loss, name in pairs
+            if name in STABILISED
         ),
         # The rows of this cell do not depend on the data: one measurement is enough.
         *([Cell("widths", partial(widths, settings), 2.0)] if settings.data is None else []),
     ]
+
+
+def methods_of(settings: Settings) -> list[str]:
+    """All methods; the released program only where it can be tuned in minutes.
+
+    Its update costs the nonzeros of all weights.
+    """
+    small = problem(settings).X.nnz <= SMALL
+    return [name for name in METHODS if small or name not in (RELEASED, RELEASED_EXAMPLE)]
 
 
 # --- measuring -------------------------------------------------------------------------------
@@ -114,14 +140,24 @@ def describe(settings: Settings, _: Records) -> Record:
 
 
 def tuned(settings: Settings, loss: str, name: str, _: Records) -> Record:
-    """All trials of a method, and the chosen one."""
+    """All trials of a method, the chosen one, and the ranges at the end of the search."""
     rows = problem(settings)
-    trials, chosen, spread = tune(name, loss, rows.X, rows.y, settings.seed)
+    found = search(name, loss, rows.X, rows.y, settings.seed)
     return {
-        "chosen": chosen,
-        "standard error": spread,
+        "chosen": found.chosen,
+        "standard error": found.spread,
+        "ranges": {name: [each.low, each.high] for name, each in found.ranges.items()},
+        "places": {name: each.place(found.parameters[name]) for name, each in found.ranges.items()},
+        "widenings": found.widenings,
+        "at a bound": found.at_a_bound,
         "trials": [
-            {"parameters": t.parameters, "error": t.error, "nonzeros": t.nonzeros} for t in trials
+            {
+                "parameters": trial.parameters,
+                "error": trial.error,
+                "nonzeros": trial.nonzeros,
+                "fewest": trial.fewest,
+            }
+            for trial in found.trials
         ],
     }
 
@@ -144,12 +180,44 @@ def runs(settings: Settings, loss: str, name: str, records: Records) -> Record:
         "nonzeros": report.nonzeros.tolist(),
         "kappa": float(report.kappas.mean()),
         "kappa deviation": float(report.kappas.std(ddof=1)) if len(report.kappas) > 1 else 0.0,
+        "wrong": misjudged(report.row_losses),
         "chosen in": [int((report.frequency >= share - 1e-9).sum()) for share in SHARES],
     }
     if rows.mattering is not None:
         mostly = report.frequency >= 0.5
         found["mattering chosen"] = int(mostly[rows.mattering].sum())
         found["others chosen"] = int(mostly.sum()) - found["mattering chosen"]
+    return found
+
+
+def misjudged(row_losses: NDArray[np.float64]) -> list[float]:
+    """By test row how many of the runs misjudge it; of very many rows the means of groups."""
+    if len(row_losses) <= MOST_ROWS:
+        return [round(loss * RUNS) for loss in row_losses.tolist()]
+    groups = (row_losses[first::MOST_ROWS].mean() for first in range(MOST_ROWS))
+    return [round(float(mean) * RUNS, 6) for mean in groups]
+
+
+def sweep(settings: Settings, loss: str, name: str, records: Records) -> Record:
+    """Error, nonzeros and kappa for every value of one parameter, the others as tuned."""
+    rows, chosen = problem(settings), chosen_parameters(records, loss, name)
+    found: Record = {}
+    for parameter, values in SWEEPS.items():
+        found[parameter] = []
+        for value in values:
+            report = quietly(
+                METHODS[name].make(loss, {**chosen, parameter: value}),
+                rows.X, rows.y, rows.X_test, rows.y_test,
+                n_runs=SWEEP_RUNS, seed=settings.seed + 2,
+            )  # fmt: skip
+            found[parameter].append(
+                {
+                    "value": value,
+                    "error": float(report.errors.mean()),
+                    "nonzeros": float(report.nonzeros.mean()),
+                    "kappa": float(report.kappas.mean()),
+                }
+            )
     return found
 
 
@@ -302,13 +370,40 @@ class Outcome:
         """Features that nearly all runs choose."""
         return int(self.record["chosen in"][SHARES.index(AGAIN)])
 
-    def standard_error(self) -> float:
-        return deviation(self.errors) / math.sqrt(len(self.errors))
+    @property
+    def keeps_features(self) -> bool:
+        """Whether every run keeps a feature: a model without features gets no verdict."""
+        return bool((self.nonzeros > 0).all())
+
+    @property
+    def row_errors(self) -> NDArray[np.float64] | None:
+        """Per test row the share of the runs that misjudge it; None in runs of earlier versions."""
+        wrong = self.record.get("wrong")
+        return None if wrong is None else np.array(wrong) / len(self.errors)
+
+    def over_orders(self) -> float:
+        """The standard error of the mean error over other orders of the training rows."""
+        return standard_error(self.errors)
+
+    def over_rows(self) -> float | None:
+        """The standard error of the mean error over other test rows."""
+        rows = self.row_errors
+        return None if rows is None else standard_error(rows)
+
+    def difference(self, other: Outcome) -> float:
+        """The standard error of the difference of two errors, over orders and over test rows.
+
+        Both methods are judged on the same rows, so that the rows' differences count.
+        """
+        spread = math.hypot(self.over_orders(), other.over_orders())
+        mine, theirs = self.row_errors, other.row_errors
+        if mine is None or theirs is None:
+            return spread
+        return math.hypot(spread, standard_error(mine - theirs))
 
     def no_worse_than(self, other: Outcome) -> bool:
         """Error not above the other's by more than two standard errors of their difference."""
-        spread = math.hypot(self.standard_error(), other.standard_error())
-        return self.error <= other.error + 2.0 * spread + 1e-12
+        return self.error <= other.error + 2.0 * self.difference(other) + 1e-12
 
 
 class Selections(Measured):
@@ -333,12 +428,31 @@ class Selections(Measured):
     def updates(self, loss: str, name: str) -> list[int]:
         return list(self.records[f"updates/{loss}/{name}"]["nonzeros"])
 
+    def sweep(self, loss: str, name: str) -> Record | None:
+        """The values of pi0 and gamma that were tried; None in runs of earlier versions."""
+        return self.records.get(f"sweep/{loss}/{name}")
+
+    @property
+    def fair_search(self) -> bool:
+        """Whether the search widened its ranges; runs of earlier versions did not."""
+        return all("ranges" in self.tuning(*pair) for pair in product(LOSSES, self.methods))
+
+    @property
+    def settings_of_a_parameter(self) -> int:
+        """How many settings each parameter of a method got."""
+        record = self.tuning(next(iter(LOSSES)), SGD)
+        return len(record["trials"]) // (record["widenings"] + 1) // len(record["ranges"])
+
     def tuning(self, loss: str, name: str) -> Record:
         return dict(self.records[f"tuning/{loss}/{name}"])
 
     def growth(self, what: str, width: int) -> Spread:
         """How many times longer a step takes with ``width`` features than with the fewest."""
         return ratios(self.seconds[f"{what}/{width}"], self.seconds[f"{what}/{self.widths[0]}"])
+
+
+def standard_error(values: NDArray[Any]) -> float:
+    return deviation(values) / math.sqrt(len(values))
 
 
 def deviation(values: NDArray[Any]) -> float:
@@ -348,10 +462,33 @@ def deviation(values: NDArray[Any]) -> float:
 # --- the verdict -----------------------------------------------------------------------------
 
 
-def verdict(stabilised: Outcome, rival: Outcome) -> dict[str, bool]:
-    """The three parts of the paper's claim."""
+def verdict(stabilised: Outcome, rival: Outcome) -> dict[str, bool] | None:
+    """The three parts of the paper's claim; None if a run of either keeps no feature."""
+    if not (stabilised.keeps_features and rival.keeps_features):
+        return None
     return {
         "fewer nonzeros": stabilised.sparsity < rival.sparsity,
         "higher kappa": stabilised.kappa > rival.kappa,
         "no worse error": stabilised.no_worse_than(rival),
     }
+
+
+def is_insensitive(errors: Sequence[float], n_test: int) -> bool:
+    """Whether errors differ by at most two standard errors of a share of so many test rows.
+
+    >>> is_insensitive([0.10, 0.11], 300), is_insensitive([0.10, 0.20], 300)
+    (True, False)
+    """
+    least = min(errors)
+    return max(errors) - least <= 2.0 * math.sqrt(least * (1.0 - least) / n_test)
+
+
+def signs_with_the_least_error(points: Sequence[Record]) -> list[str]:
+    """The signs of the values that give the least error: one, or several in case of a tie."""
+    least = min(point["error"] for point in points)
+    names = {-1: "negative", 0: "zero", 1: "positive"}
+    return list(
+        dict.fromkeys(
+            names[int(np.sign(point["value"]))] for point in points if point["error"] == least
+        )
+    )

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from matplotlib.ticker import NullFormatter
 
 from paper_repro import figures
 from paper_repro.studies.stability import LOSSES, RUNS, SHARES, Selections, deviation
@@ -68,6 +70,10 @@ def _draw_errors(ax: Axes, found: Selections, loss: str) -> None:
             label=name,
         )
     ax.set_xscale("log")
+    # Whole powers of ten, so that their labels are enough.
+    low, high = ax.get_xlim()
+    ax.set_xlim(10.0 ** math.floor(math.log10(low)), 10.0 ** math.ceil(math.log10(high)))
+    ax.xaxis.set_minor_formatter(NullFormatter())
     ax.yaxis.set_major_formatter(lambda share, _: f"{share:.1%}")
 
 

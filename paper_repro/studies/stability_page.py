@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from itertools import product
 from statistics import median
 from typing import Any
 
 import numpy as np
 
+from paper_repro import sources
 from paper_repro.pages import Template, paragraphs, table
 from paper_repro.score import duration, significant
+from paper_repro.studies import reconstructed
 from paper_repro.studies.stability import (
     AGAIN,
     BURST,
@@ -20,13 +23,18 @@ from paper_repro.studies.stability import (
     OCCURRING,
     RUNS,
     SPREAD,
+    SWEEP_RUNS,
     UPDATES,
     Selections,
     deviation,
+    is_insensitive,
+    signs_with_the_least_error,
     verdict,
 )
 from paper_repro.studies.tuning import (
-    METHODS,
+    EDGE,
+    INFORMATIVE,
+    MOST_WIDENINGS,
     ORDERS,
     PASSES,
     PATH_PASSES,
@@ -34,51 +42,115 @@ from paper_repro.studies.tuning import (
     PERIOD,
     RELEASED,
     RIVALS,
-    SETTINGS,
+    SMALL,
     VALIDATION_SHARE,
     shown,
 )
 
 PAGE = Template.beside(__file__)
+#: The settings of every method in runs of earlier versions.
+EARLIER_SETTINGS = 24
+PROTOCOL = dict(
+    validation=VALIDATION_SHARE,
+    orders=ORDERS,
+    passes=PASSES,
+    paths=PATHS,
+    path_passes=PATH_PASSES,
+    period=PERIOD,
+)
+
+
+@dataclass
+class Verdicts:
+    """How often the whole claim holds for a method, and against which rivals a part fails."""
+
+    held: int = 0
+    #: the comparisons in which every run of both methods keeps a feature
+    judged: int = 0
+    failing: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
+    unjudged: list[str] = field(default_factory=list)
+    #: the losses with which a run of the method itself keeps no feature
+    not_a_model: list[str] = field(default_factory=list)
+
+    @classmethod
+    def on(cls, found: Selections, name: str) -> Verdicts:
+        told = cls()
+        for loss, title in LOSSES.items():
+            if not found.outcome(loss, name).keeps_features:
+                told.not_a_model.append(title)
+                continue
+            for rival in RIVALS:
+                against = f"{rival} ({title})"
+                parts = verdict(found.outcome(loss, name), found.outcome(loss, rival))
+                if parts is None:
+                    told.unjudged.append(against)
+                    continue
+                told.judged += 1
+                told.held += all(parts.values())
+                for part, holds in parts.items():
+                    if not holds:
+                        told.failing[part].append(against)
+        return told
 
 
 def verdict_on(found: Selections, name: str) -> str:
-    """How often the whole claim holds for a method, and against which rivals a part fails."""
-    held, failing = 0, defaultdict(list)
-    for loss, rival in product(LOSSES, RIVALS):
-        parts = verdict(found.outcome(loss, name), found.outcome(loss, rival))
-        held += all(parts.values())
-        for part, holds in parts.items():
-            if not holds:
-                failing[part].append(f"{rival} ({LOSSES[loss]})")
+    """The verdicts on a method, in words."""
+    told = Verdicts.on(found, name)
+    lines = [
+        PAGE(
+            "claim",
+            name=name,
+            held=told.held,
+            total=told.judged,
+            failing="".join(
+                " " + PAGE("failing", part=part, rivals=", ".join(rivals))
+                for part, rivals in told.failing.items()
+            ),
+            unjudged=" " + PAGE("unjudged", rivals=", ".join(told.unjudged))
+            if told.unjudged
+            else "",
+        )
+    ]
+    if told.not_a_model:
+        lines.append(PAGE("not a model", name=name, losses=" and the ".join(told.not_a_model)))
+    return "\n".join(lines)
+
+
+def finding(found: Selections) -> str:
+    """How often the claim holds for the algorithm of the text and for the released program."""
+    told = Verdicts.on(found, INFORMATIVE)
+    released = ""
+    if RELEASED in found.methods:
+        of_program = Verdicts.on(found, RELEASED)
+        released = PAGE("finding released", held=of_program.held, total=of_program.judged)
     return PAGE(
-        "claim",
-        name=name,
-        held=held,
-        total=len(LOSSES) * len(RIVALS),
-        failing="".join(
-            " " + PAGE("failing", part=part, rivals=", ".join(rivals))
-            for part, rivals in failing.items()
-        ),
+        "finding",
+        where=data_name(found.settings["data"]),
+        held=told.held,
+        total=told.judged,
+        released=released,
+        search="" if found.fair_search else " " + PAGE("finding earlier"),
     )
 
 
-def nothing_chosen(found: Selections) -> str:
-    """The methods that choose no feature in any run, if there are any."""
-    empty = [
-        f"{name} ({LOSSES[loss]})"
-        for loss, name in product(LOSSES, found.methods)
-        if not found.outcome(loss, name).nonzeros.any()
-    ]
-    return PAGE("nothing chosen", methods=", ".join(empty)) if empty else ""
+#: The data sets of the committed pages, by the first part of the file name.
+_DATA = {"dexter": "Dexter", "rcv1_vw": "a sample of RCV1", "dorothea": "Dorothea"}
+
+
+def data_name(file: str | None) -> str:
+    """The data of a run in words."""
+    if file is None:
+        return "a planted problem"
+    return _DATA.get(file.split(".")[0], file)
 
 
 def page(document: Mapping[str, Any]) -> str:
     found = Selections(document)
     rows = found.rows
-    verdicts = [*(verdict_on(found, name) for name in found.stabilised), nothing_chosen(found)]
+    fair = found.fair_search
     return PAGE(
         "page",
+        finding=finding(found),
         train=rows["train"],
         test=rows["test"],
         origin=rows["origin"],
@@ -86,16 +158,13 @@ def page(document: Mapping[str, Any]) -> str:
         nonzeros=rows["nonzeros"],
         smaller_class=rows["smaller class"],
         runs=RUNS,
-        released=PAGE("released" if RELEASED in found.methods else "not released"),
+        sources=sources.told(document),
+        searched=searched(found) if fair else searched_earlier(),
+        released=_on_released(found),
+        reconstructed=reconstructed.points(),
+        ranges=PAGE("ranges", ranges_table=ranges_table(found)) if fair else "",
         algorithms=len(found.stabilised),
-        validation=VALIDATION_SHARE,
-        settings=SETTINGS,
-        orders=ORDERS,
-        passes=PASSES,
-        paths=PATHS,
-        path_passes=PATH_PASSES,
-        period=PERIOD,
-        ranges="\n".join(f"- {name}: {METHODS[name].ranges}." for name in found.tuned),
+        judged=PAGE("judged" if fair else "judged earlier"),
         losses=paragraphs(
             PAGE(
                 "loss",
@@ -105,12 +174,90 @@ def page(document: Mapping[str, Any]) -> str:
             )
             for loss, title in LOSSES.items()
         ),
-        verdicts="\n".join(line for line in verdicts if line),
+        verdicts="\n".join(verdict_on(found, name) for name in found.stabilised),
         updates=UPDATES,
         updates_table=updates_table(found),
+        sweeps=sweeps(found) if fair else "",
         tuning_table=tuning_table(found),
         bursts=bursts(found) if found.widths else "",
     )
+
+
+def _on_released(found: Selections) -> str:
+    """What the rows of the released program are, or why there are none."""
+    if RELEASED in found.methods:
+        return PAGE("released")
+    if found.fair_search:
+        return PAGE("too large", most=SMALL)
+    return PAGE("not released")
+
+
+def searched(found: Selections) -> str:
+    """How the settings were searched, and which winners are still at a bound."""
+    near = [
+        f"{parameter} of {name} ({LOSSES[loss]})"
+        for loss, name in product(LOSSES, found.tuned)
+        for parameter in found.tuning(loss, name)["at a bound"]
+    ]
+    ends = [
+        f"{parameter} of {name} ({LOSSES[loss]})"
+        for loss, name in product(LOSSES, found.tuned)
+        for parameter, place in found.tuning(loss, name)["places"].items()
+        if not EDGE <= place <= 1.0 - EDGE
+        and parameter not in found.tuning(loss, name)["at a bound"]
+    ]
+    return PAGE(
+        "searched",
+        at_ends=PAGE("at ends", edge=EDGE, which=", ".join(ends)) if ends else "",
+        edge=EDGE,
+        widenings=MOST_WIDENINGS,
+        settings=found.settings_of_a_parameter,
+        at_bounds=PAGE("at a bound", which=", ".join(near)) if near else PAGE("none at a bound"),
+        **PROTOCOL,
+    )
+
+
+def searched_earlier() -> str:
+    """How the settings were searched in runs of earlier versions."""
+    return PAGE("searched earlier", settings=EARLIER_SETTINGS, **PROTOCOL)
+
+
+def ranges_table(found: Selections) -> str:
+    """Settings tried, widenings, and where each chosen value lies in its range."""
+    rows = []
+    for loss, name in product(LOSSES, found.tuned):
+        record = found.tuning(loss, name)
+        chosen = record["trials"][record["chosen"]]["parameters"]
+        told = "; ".join(
+            f"{parameter} {low:.3g} to {high:.3g}: {chosen[parameter]:.3g} "
+            f"({record['places'][parameter]:.0%})"
+            for parameter, (low, high) in record["ranges"].items()
+        )
+        tried = f"{len(record['trials']):,}"
+        rows.append([LOSSES[loss], name, tried, str(record["widenings"]), told])
+    return table(["loss", "", "settings", "widened", "range: chosen (place)"], rows)
+
+
+def sweeps(found: Selections) -> str:
+    """What pi0 and gamma change, by loss and form of the algorithm."""
+    rows = []
+    for loss, name in product(LOSSES, found.stabilised):
+        record = found.sweep(loss, name)
+        if record is None:
+            continue
+        for parameter, points in record.items():
+            errors = [point["error"] for point in points]
+            if parameter == "stability":
+                insensitive = is_insensitive(errors, found.rows["test"])
+                told = "insensitive" if insensitive else "sensitive"
+            else:
+                told = f"least error: {' or '.join(signs_with_the_least_error(points))}"
+            values = ", ".join(f"{point['value']:g}: {point['error']:.2%}" for point in points)
+            sizes = [point["nonzeros"] for point in points]
+            between = f"{significant(min(sizes))} - {significant(max(sizes))}"
+            rows.append([LOSSES[loss], name, parameter, values, between, told])
+    header = ["loss", "", "varied", "value: test error", "nonzeros", ""]
+    return PAGE("sweeps", runs=SWEEP_RUNS, sweeps_table=table(header, rows))
 
 
 def bursts(found: Selections) -> str:
@@ -134,16 +281,25 @@ def bursts(found: Selections) -> str:
 
 def outcome_table(found: Selections, loss: str) -> str:
     """Error, nonzeros and kappa of every method."""
-    header = ["", "test error", "nonzeros", "kappa", f"chosen by {AGAIN:.0%} of the runs"]
+    header = [
+        "",
+        "test error",
+        "se over test rows",
+        "nonzeros",
+        "kappa",
+        f"chosen by {AGAIN:.0%} of the runs",
+    ]
     if found.planted:
         header.append("chosen by most runs: of those that matter, others")
     rows = []
     for name in found.methods:
         outcome = found.outcome(loss, name)
         record = outcome.record
+        over_rows = outcome.over_rows()
         cells = [
             name,
             f"{outcome.error:.2%} ({deviation(outcome.errors):.2%})",
+            "" if over_rows is None else f"{over_rows:.2%}",
             f"{significant(outcome.sparsity)} ({significant(deviation(outcome.nonzeros))})",
             f"{outcome.kappa:.3f} ({record['kappa deviation']:.3f})",
             f"{outcome.again:,}",
@@ -160,8 +316,12 @@ def claim_table(found: Selections, loss: str) -> str:
     rows = []
     for name, rival in product(found.stabilised, RIVALS):
         parts = verdict(found.outcome(loss, name), found.outcome(loss, rival))
-        rows.append([name, rival, *("yes" if holds else "**no**" for holds in parts.values())])
-    return table(["", "against", *parts], rows)
+        told = [_YES_OR_NO[holds] for holds in parts.values()] if parts else ["no verdict"] * 3
+        rows.append([name, rival, *told])
+    return table(["", "against", "fewer nonzeros", "higher kappa", "no worse error"], rows)
+
+
+_YES_OR_NO = {True: "yes", False: "**no**"}
 
 
 def updates_table(found: Selections) -> str:

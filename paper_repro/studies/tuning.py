@@ -1,9 +1,11 @@
-"""Tuning by one protocol: every method draws the same number of settings and is judged alike.
+"""Tuning by one protocol: every method gets the same number of settings for each of its parameters.
 
-Each method draws its settings at random from the ranges below.  Each setting is trained on the same
-part of the training rows under the same few orders, and judged on the other training rows, never on
-test rows.  ``choose`` takes the sparsest setting whose error is within one standard error of the
-method's least error.
+Each method draws its settings at random from ranges.  Each setting is trained on the same part of
+the training rows under the same few orders, and judged on the other training rows, never on test
+rows.  ``choose`` takes the sparsest setting whose error is within one standard error of the
+method's least error.  If a parameter of the chosen setting lies within a tenth of a bound of its
+range, ``search`` widens the range there and goes on, so that no bound decides what is chosen.  A
+setting that keeps no feature under some order is not a model and cannot be chosen.
 """
 
 from __future__ import annotations
@@ -11,7 +13,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -35,9 +37,14 @@ from lazynet.selection import SelectionReport
 #: many passes as all paths together.
 PATH_PASSES, PATHS = 20, 4
 PASSES = PATH_PASSES * PATHS
-#: Settings of each method, orders of the rows for each setting, and the share of the rows on which
-#: settings are judged.
-SETTINGS, ORDERS, VALIDATION_SHARE = 24, 3, 0.3
+#: Settings for each parameter of a method, and for each on small data, whose rows have at most so
+#: many nonzeros; orders of the rows for each setting, and the share of the rows on which settings
+#: are judged.
+SETTINGS, SETTINGS_ON_SMALL, SMALL = 16, 64, 50_000
+ORDERS, VALIDATION_SHARE = 3, 0.3
+#: A chosen parameter that lies within this share of its range from a bound widens the range, at
+#: most so many times.  A logarithmic range grows by the factor, a linear one by its own width.
+EDGE, MOST_WIDENINGS, WIDER = 0.1, 4, 10.0
 #: Steps between two truncations of the truncated gradient.
 PERIOD = 10
 
@@ -63,57 +70,117 @@ class Scales:
     rate: float
     #: the largest mean gradient at zero weights and a zero intercept
     strength: float
+    #: the steps of a path of stabilised SGD: a burst cannot be longer
+    steps: int
 
     @classmethod
     def of(cls, X: sparse.csr_matrix, y: NDArray[np.float64], loss: str) -> Scales:
         slope = {"hinge": 1.0, "log_loss": 0.5}[loss]
         gradient = np.abs(X.T @ y) * slope / X.shape[0]
         norm = float(np.median(as_examples(X).squared_norms())) + 1.0
-        return cls(1.0 / norm, float(gradient.max()))
+        return cls(1.0 / norm, float(gradient.max()), PATH_PASSES * X.shape[0])
 
 
-def _log_uniform(generator: np.random.Generator, low: float, high: float) -> float:
-    return float(math.exp(generator.uniform(math.log(low), math.log(high))))
+@dataclass(frozen=True)
+class Range:
+    """The range of one parameter, and the values at which the parameter itself ends.
+
+    >>> rates = Range(1.0, 100.0, logarithmic=True)
+    >>> [round(rates.place(value), 2) for value in (1.0, 10.0, 100.0)]
+    [0.0, 0.5, 1.0]
+    >>> rates.beside(90.0).high, rates.beside(10.0) is rates
+    (1000.0, True)
+    >>> shares = Range(0.5, 1.0, most=1.0)  # nothing lies beyond 1
+    >>> shares.beside(0.99) is shares, shares.beside(0.51).low
+    (True, 0.0)
+    """
+
+    low: float
+    high: float
+    logarithmic: bool = False
+    least: float = -math.inf
+    most: float = math.inf
+
+    def draw(self, generator: np.random.Generator) -> float:
+        if self.logarithmic:
+            return float(math.exp(generator.uniform(math.log(self.low), math.log(self.high))))
+        return float(generator.uniform(self.low, self.high))
+
+    def place(self, value: float) -> float:
+        """Where the value lies: 0 at the lower bound, 1 at the upper one."""
+        low, high, at = (
+            math.log(each) if self.logarithmic else each for each in (self.low, self.high, value)
+        )
+        return (at - low) / (high - low)
+
+    def beside(self, value: float) -> Range:
+        """This range, wider where the value is near a bound that is not the parameter's end."""
+        width = self.high - self.low
+        low = self.low / WIDER if self.logarithmic else self.low - width
+        high = self.high * WIDER if self.logarithmic else self.high + width
+        if self.place(value) < EDGE and self.low > self.least:
+            return replace(self, low=max(low, self.least))
+        if self.place(value) > 1.0 - EDGE and self.high < self.most:
+            return replace(self, high=min(high, self.most))
+        return self
 
 
-def _rate(generator: np.random.Generator, scales: Scales) -> Parameters:
-    return {"eta0": scales.rate * _log_uniform(generator, 0.5, 64)}
+Ranges = dict[str, Range]
 
 
-def _penalised(generator: np.random.Generator, scales: Scales) -> Parameters:
-    strength = scales.strength * _log_uniform(generator, 1e-4, 1)
-    return {**_rate(generator, scales), "l1": strength}
+def _rate(scales: Scales) -> Ranges:
+    rate = scales.rate
+    return {"eta0": Range(0.5 * rate, 64.0 * rate, logarithmic=True)}
 
 
-def _averaged(generator: np.random.Generator, scales: Scales) -> Parameters:
-    strength = scales.strength * _log_uniform(generator, 1e-4, 1)
-    return {"gamma": 1.0 / _rate(generator, scales)["eta0"], "l1": strength}
+def _strength(scales: Scales) -> Ranges:
+    return {"l1": Range(1e-4 * scales.strength, scales.strength, logarithmic=True)}
 
 
-def _in_bursts(generator: np.random.Generator, scales: Scales) -> Parameters:
-    return {**_rate(generator, scales), **_bursts(generator)}
+def _penalised(scales: Scales) -> Ranges:
+    return {**_rate(scales), **_strength(scales)}
 
 
-def _as_released(generator: np.random.Generator, scales: Scales) -> Parameters:
-    return _bursts(generator)  # its rates are 1 / sqrt(t + 1)
-
-
-def _bursts(generator: np.random.Generator) -> Parameters:
+def _averaged(scales: Scales) -> Ranges:
+    rate = scales.rate
     return {
-        "burst_size": round(_log_uniform(generator, 20, 2000)),
-        "rejection_rate": float(generator.uniform(0.05, 0.95)),
-        "stability": float(generator.uniform(0.3, 0.9)),
-        "annealing": float(generator.choice([-9.0, 0.0, 5.0])),
+        "gamma": Range(1.0 / (64.0 * rate), 1.0 / (0.5 * rate), logarithmic=True),
+        **_strength(scales),
     }
+
+
+def _bursts(scales: Scales) -> Ranges:
+    steps = float(scales.steps)
+    return {
+        "burst_size": Range(min(20.0, steps / 4), min(2000.0, steps), True, 1.0, steps),
+        "rejection_rate": Range(0.0, 0.99, least=0.0, most=0.99),
+        "stability": Range(0.0, 1.0, least=0.0, most=1.0),
+        "annealing": Range(-10.0, 10.0, least=-20.0, most=20.0),
+    }
+
+
+def _in_bursts(scales: Scales) -> Ranges:
+    return {**_rate(scales), **_bursts(scales)}
+
+
+def _nothing(scales: Scales) -> Ranges:
+    return {}
 
 
 @dataclass(frozen=True)
 class Method:
-    """How to make an estimator, how to draw its settings, and the ranges in words."""
+    """How to make an estimator from a loss and a setting, and the ranges of its parameters."""
 
     make: Callable[[str, Parameters], Any]
-    draw: Callable[[np.random.Generator, Scales], Parameters]
-    ranges: str
+    ranges: Callable[[Scales], Ranges]
+
+
+def draw(ranges: Ranges, generator: np.random.Generator) -> Parameters:
+    """A setting at random; the size of a burst is a whole number."""
+    drawn: Parameters = {name: each.draw(generator) for name, each in ranges.items()}
+    if "burst_size" in drawn:
+        drawn["burst_size"] = round(drawn["burst_size"])
+    return drawn
 
 
 # --- the estimators, made from a loss and a setting -------------------------------------------
@@ -155,29 +222,16 @@ def _released(loss: str, parameters: Parameters) -> ReleasedStabilisedSGDClassif
     return ReleasedStabilisedSGDClassifier(loss, **options)
 
 
-_RATES = "eta0 log-uniform from 1/2 to 64 times 1 / (median |x|^2 + 1)"
-_STRENGTHS = "l1 log-uniform from 1e-4 to 1 times the largest mean gradient at zero weights"
-_BURSTS = (
-    "burst size log-uniform from 20 to 2000, rejection rate uniform from 0.05 to 0.95, stability "
-    "uniform from 0.3 to 0.9, annealing one of -9, 0 and 5"
-)
-
-
-def _nothing(generator: np.random.Generator, scales: Scales) -> Parameters:
-    return {}
-
-
 METHODS: dict[str, Method] = {
-    SGD: Method(_at_falling_rates("sgd"), _rate, _RATES),
+    SGD: Method(_at_falling_rates("sgd"), _rate),
     TRUNCATED: Method(
         _at_falling_rates(lazynet.TruncatedGradient(period=PERIOD)),
         _penalised,
-        f"{_RATES}; {_STRENGTHS}",
     ),
-    FOBOS: Method(_at_falling_rates("fobos"), _penalised, f"{_RATES}; {_STRENGTHS}"),
-    RDA: Method(_dual_averaging, _averaged, f"1 / gamma as eta0; {_STRENGTHS}"),
-    INFORMATIVE: Method(_stabilised(gravity="informative"), _in_bursts, f"{_RATES}; {_BURSTS}"),
-    UNIVERSAL: Method(_stabilised(gravity="universal"), _in_bursts, f"{_RATES}; {_BURSTS}"),
+    FOBOS: Method(_at_falling_rates("fobos"), _penalised),
+    RDA: Method(_dual_averaging, _averaged),
+    INFORMATIVE: Method(_stabilised(gravity="informative"), _in_bursts),
+    UNIVERSAL: Method(_stabilised(gravity="universal"), _in_bursts),
     # K0 = 20, n_K = 5, M = 4, beta0 = 0.8, gamma = -9, pi0 = 0.85, Theta = 0.5, rates 1 / sqrt(t)
     BORROWED: Method(
         _stabilised(
@@ -191,12 +245,12 @@ METHODS: dict[str, Method] = {
             theta=0.5,
         ),
         _nothing,
-        "none",
     ),
-    DEFAULTS: Method(_stabilised(), _nothing, "none"),
+    DEFAULTS: Method(_stabilised(), _nothing),
     # At the end: a method draws its settings from the number of its place.
-    RELEASED: Method(_released, _as_released, _BURSTS),
-    RELEASED_EXAMPLE: Method(_released, _nothing, "none"),
+    # Its rates are 1 / sqrt(t + 1).
+    RELEASED: Method(_released, _bursts),
+    RELEASED_EXAMPLE: Method(_released, _nothing),
 }
 
 
@@ -207,6 +261,33 @@ class Trial:
     parameters: Parameters
     error: float
     nonzeros: float
+    #: the fewest nonzeros of any of its models
+    fewest: int = 1
+
+
+@dataclass(frozen=True)
+class Search:
+    """All trials of a method, the number of the chosen one, and what bounded the search."""
+
+    trials: list[Trial]
+    chosen: int
+    #: the standard error of the least error
+    spread: float
+    #: the ranges at the end, and how often they were widened
+    ranges: Ranges
+    widenings: int
+
+    @property
+    def parameters(self) -> Parameters:
+        return self.trials[self.chosen].parameters
+
+    @property
+    def at_a_bound(self) -> list[str]:
+        """Parameters whose chosen value is still near a bound that could be moved."""
+        return [name for name, each in self.ranges.items() if each != self._wider()[name]]
+
+    def _wider(self) -> Ranges:
+        return {name: each.beside(self.parameters[name]) for name, each in self.ranges.items()}
 
 
 def quietly(
@@ -227,35 +308,44 @@ def quietly(
         )
 
 
-def tune(
-    name: str, loss: str, X: sparse.csr_matrix, y: NDArray[np.float64], seed: int
-) -> tuple[list[Trial], int, float]:
-    """All trials, the number of the chosen one, and the standard error of the least error."""
+def search(name: str, loss: str, X: sparse.csr_matrix, y: NDArray[np.float64], seed: int) -> Search:
+    """Trials in ranges that grow until the chosen setting is near none of their bounds."""
     part, rest, y_part, y_rest = train_test_split(
         X, y, test_size=VALIDATION_SHARE, random_state=seed, stratify=y
     )
-    method, scales = METHODS[name], Scales.of(part, y_part, loss)
+    method = METHODS[name]
+    ranges = method.ranges(Scales.of(part, y_part, loss))
     generator = np.random.default_rng([seed, list(METHODS).index(name)])
-    trials = []
-    for _ in range(SETTINGS if name in TUNED else 1):
-        parameters = method.draw(generator, scales)
-        report = quietly(
-            method.make(loss, parameters), part, y_part, rest, y_rest, n_runs=ORDERS, seed=seed
-        )
-        trials.append(Trial(parameters, float(report.errors.mean()), float(report.nonzeros.mean())))
-    return trials, *choose(trials, len(y_rest))
+    trials: list[Trial] = []
+    widenings = 0
+    settings = SETTINGS_ON_SMALL if X.nnz <= SMALL else SETTINGS
+    while True:
+        for _ in range(max(1, settings * len(ranges))):
+            parameters = draw(ranges, generator)
+            report = quietly(
+                method.make(loss, parameters), part, y_part, rest, y_rest, n_runs=ORDERS, seed=seed
+            )
+            error, nonzeros = float(report.errors.mean()), float(report.nonzeros.mean())
+            trials.append(Trial(parameters, error, nonzeros, int(report.nonzeros.min())))
+        found = Search(trials, *choose(trials, len(y_rest)), ranges, widenings)
+        if not found.at_a_bound or widenings == MOST_WIDENINGS:
+            return found
+        ranges, widenings = found._wider(), widenings + 1
 
 
 def choose(trials: Sequence[Trial], n_rows: int) -> tuple[int, float]:
     """The sparsest trial within one standard error of the least error, and the standard error.
 
-    >>> some = [Trial({}, 0.10, 50.0), Trial({}, 0.12, 9.0), Trial({}, 0.20, 1.0)]
+    A trial with a model that keeps no feature is chosen only if all trials are of this kind.
+
+    >>> some = [Trial({}, 0.10, 50.0), Trial({}, 0.12, 9.0), Trial({}, 0.11, 0.0, fewest=0)]
     >>> choose(some, 100)
     (1, 0.03)
     """
-    best = min(trial.error for trial in trials)
+    models = [k for k, trial in enumerate(trials) if trial.fewest] or list(range(len(trials)))
+    best = min(trials[k].error for k in models)
     spread = math.sqrt(best * (1.0 - best) / n_rows)
-    within = [k for k, trial in enumerate(trials) if trial.error <= best + spread]
+    within = [k for k in models if trials[k].error <= best + spread]
     return min(within, key=lambda k: (trials[k].nonzeros, trials[k].error)), round(spread, 12)
 
 

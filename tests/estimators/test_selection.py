@@ -126,6 +126,25 @@ def test_several_classes_and_regression():
     assert (report.errors > 1.0).all()
 
 
+@pytest.mark.parametrize("classes", [2, 3, 0])
+def test_losses_of_rows_have_the_errors_as_their_mean(classes):
+    """Each test row has the share of the runs that misclassify it, or its mean squared error."""
+    X, _ = data()
+    size = np.asarray(X[:, :4].sum(axis=1)).ravel()
+    y = np.digitize(size, [0.4, 0.9][: classes - 1]) if classes else size
+    steps = dict(l1=0.02, eta0=1.0 if classes else 0.05, max_iter=3, tol=None)
+    estimator = (LazyNetClassifier if classes else LazyNetRegressor)(**steps)
+    report = selection_stability(estimator, X[:120], y[:120], X[120:], y[120:], n_runs=4)
+    losses = []
+    for seed in np.random.RandomState(0).randint(2**31, size=4):
+        fitted = clone(estimator).set_params(random_state=int(seed)).fit(X[:120], y[:120])
+        found = fitted.predict(X[120:])
+        losses.append(found != y[120:] if classes else (found - y[120:]) ** 2)
+    np.testing.assert_allclose(report.row_losses, np.mean(losses, axis=0), rtol=1e-12)
+    assert report.row_losses.mean() == pytest.approx(report.errors.mean())
+    assert len(selection_stability(estimator, X, y, n_runs=2).row_losses) == 0
+
+
 def test_what_cannot_be_compared_is_refused():
     """The error says what is missing or does not belong together."""
     X, y = data()

@@ -287,3 +287,16 @@ def test_E12_printed_harmonic_identity_with_eta0_over_tau():
     """E12: as printed, with eta_tau = 1 / tau and t = n = 1, the sum 1 is said to be 1/2."""
     assert sum(F(1, tau) for tau in range(1, 2)) == 1
     assert harmonic(2) - harmonic(1) == HALF
+
+
+def test_E14_squares_of_1_over_sqrt_t_have_an_infinite_sum():
+    """E14: both versions say that the sum is finite; after 2^k steps it is at least 1 + k / 2."""
+    total, passed = F(0), 0
+    for t in range(1, 2**10 + 1):
+        total += F(1, t)  # eta_t^2 of eta_t = 1 / sqrt(t)
+        if t == 2**passed:
+            assert total >= 1 + F(passed, 2)
+            passed += 1
+    assert passed == 11
+    # The squares of 1 / t do have a finite sum: it stays below 2.
+    assert sum(F(1, t * t) for t in range(1, 2**10 + 1)) < 2

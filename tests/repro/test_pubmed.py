@@ -1,16 +1,13 @@
 """PubMed files are read, counted, saved, downloaded and learned from as documented."""
 
-import contextlib
 import errno
 import gzip
 import hashlib
-import http.server
 import json
 import os
 import re
 import subprocess
 import sys
-import threading
 import zlib
 from pathlib import Path
 
@@ -18,6 +15,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_svmlight_file
 from support import ROOT
+from support.loopback import serving
 
 pytest.importorskip("lxml")
 pytest.importorskip("matplotlib")
@@ -544,51 +542,6 @@ def test_names_of_another_kind_are_refused(labelled, tmp_path):
 # --- downloading ----------------------------------------------------------------------------
 
 NAMES = [f"pubmed25n000{i}.xml.gz" for i in (1, 2, 3)]
-
-
-class Handler(http.server.BaseHTTPRequestHandler):
-    """Serves the files of a dict, with ranges unless ``ranges`` is off."""
-
-    def do_GET(self):
-        server, name = self.server, self.path.removeprefix("/baseline/")
-        asked = self.headers.get("Range")
-        server.requests.append((name, asked))
-        if name not in server.files:
-            return self.send_error(404)
-        body, status, length = server.files[name], 200, None
-        if asked and server.ranges:
-            start = int(asked.removeprefix("bytes=").removesuffix("-"))
-            if start >= len(body):
-                return self.send_error(416)
-            status, length, body = 206, len(body) - start, body[start:]
-        self.send_response(status)
-        if status == 206:
-            total = start + length
-            self.send_header("Content-Range", f"bytes {start}-{total - 1}/{total}")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        if name in server.cuts:
-            body = body[: server.cuts.pop(name)]
-        self.wfile.write(body)
-
-    def log_message(self, *_):
-        pass
-
-
-@contextlib.contextmanager
-def serving(files):
-    """A web server on this machine; ``requests`` holds what it was asked for."""
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.files, server.requests, server.cuts, server.ranges = files, [], {}, True
-    server.url = f"http://127.0.0.1:{server.server_port}/baseline/"
-    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-    thread.start()
-    try:
-        yield server
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
 
 
 def listing(*names):

@@ -9,6 +9,7 @@ from scipy import sparse
 pytest.importorskip("matplotlib")
 pytest.importorskip("tqdm")
 pytest.importorskip("paper_repro.studies", reason="only in a checkout")
+from lazynet.selection import SelectionReport
 from paper_repro import planted
 from paper_repro.__main__ import main
 from paper_repro.planted import rows_of
@@ -24,9 +25,10 @@ from paper_repro.studies.tuning import (
     RELEASED_EXAMPLE,
     STABILISED,
     TUNED,
+    Scales,
     Trial,
     choose,
-    tune,
+    search,
 )
 from paper_repro.study import FULL, QUICK, Settings
 
@@ -38,7 +40,9 @@ def small(monkeypatch):
     """Fewer of everything."""
     monkeypatch.setattr(planted, "ROWS", 400)
     monkeypatch.setattr(planted, "FEATURES", 600)
-    monkeypatch.setattr(tuning, "SETTINGS", 3)
+    monkeypatch.setattr(tuning, "SETTINGS_ON_SMALL", 3)
+    monkeypatch.setattr(tuning, "MOST_WIDENINGS", 1)
+    monkeypatch.setattr(stability, "SWEEP_RUNS", 2)
     monkeypatch.setattr(tuning, "ORDERS", 2)
     monkeypatch.setattr(tuning, "PASSES", 4)
     monkeypatch.setattr(tuning, "PATH_PASSES", 2)
@@ -65,10 +69,14 @@ def test_a_tiny_run_writes_page_figure_and_numbers(small, tmp_path):
         for name in METHODS:
             assert f"| {name} |" in page
             trials = records[f"tuning/{loss}/{name}"]["trials"]
-            # The same budget for everybody.
-            assert len(trials) == (3 if name in TUNED else 1)
+            # The same number for each parameter, again whenever the ranges were widened.
+            record = records[f"tuning/{loss}/{name}"]
+            rounds = record["widenings"] + 1
+            assert len(trials) == (rounds * 3 * len(record["ranges"]) if name in TUNED else 1)
             found = records[f"runs/{loss}/{name}"]
             assert len(found["errors"]) == len(found["nonzeros"]) == 3
+            # The errors by run and by test row are of the same predictions.
+            assert sum(found["wrong"]) / len(found["wrong"]) == pytest.approx(sum(found["errors"]))
             assert found["mattering chosen"] <= 40
         for name in TUNED:
             counts = records[f"updates/{loss}/{name}"]["nonzeros"]
@@ -88,9 +96,12 @@ def test_the_pages_say_whose_algorithm_they_measure(folder):
     explained = page.split("**What is called stabilised.**")[1].split("\n")[0]
     rows = {name for name in METHODS if name.startswith("stabilised")}
     assert rows == {*STABILISED, BORROWED, DEFAULTS, RELEASED_EXAMPLE}
-    earlier = "This run did not include that program" in explained
+    without = (
+        "This run did not include that program" in explained
+        or "This run leaves that program out" in explained
+    )
     for name in rows:
-        is_there = not (earlier and name in (RELEASED, RELEASED_EXAMPLE))
+        is_there = not (without and name in (RELEASED, RELEASED_EXAMPLE))
         assert (f"*{name}* is " in explained) == is_there
         assert (f"\n| {name} |" in page) == is_there
 
@@ -190,9 +201,9 @@ def test_tuning_never_sees_what_it_is_judged_on(small, monkeypatch):
     # Every row is told by its only value.
     X = sparse.csr_matrix(np.arange(1.0, 41.0)[:, None])
     y = np.where(np.arange(40) % 2, 1.0, -1.0)
-    trials, chosen, _ = tune(tuning.FOBOS, "hinge", X, y, seed=0)
-    assert len(trials) == len(seen) == 3
-    assert 0 <= chosen < 3
+    found = search(tuning.FOBOS, "hinge", X, y, seed=0)
+    assert len(found.trials) == len(seen) == 6 * (found.widenings + 1)
+    assert 0 <= found.chosen < len(found.trials)
     for learned, judged in seen:
         assert not np.intersect1d(learned, judged).size
         assert (len(learned), len(judged)) == (28, 12)
@@ -206,10 +217,40 @@ def test_the_sparsest_within_a_standard_error_is_chosen():
     assert choose(trials, 1000)[0] == 0
 
 
+def test_a_model_without_features_is_not_chosen():
+    """The sparsest of all is no model; it is chosen only where there is no other."""
+    empty = Trial({}, 0.05, 0.0, fewest=0)
+    assert choose([empty, Trial({}, 0.4, 7.0)], 10)[0] == 1
+    assert choose([empty, Trial({}, 0.4, 1.0, fewest=0)], 10)[0] == 0
+
+
+def test_a_search_goes_on_where_a_winner_is_at_a_bound(monkeypatch):
+    """The error falls with eta0 up to a value beyond the first range: the range follows it."""
+    best = 3_000.0
+
+    def errors(model, *_, **__):
+        error = abs(np.log(model.eta0 / best)) / 100
+        return SelectionReport(np.full(3, error), np.full(3, 5), np.ones(3), np.ones(1))
+
+    monkeypatch.setattr(tuning, "quietly", errors)
+    monkeypatch.setattr(Scales, "of", lambda *_: Scales(1.0, 1.0, 100))
+    X, y = sparse.csr_matrix(np.ones((1_000_000, 1))), np.resize([1.0, -1.0], 1_000_000)
+    found = search(tuning.SGD, "hinge", X, y, seed=0)
+    assert 1 <= found.widenings < tuning.MOST_WIDENINGS
+    assert not found.at_a_bound
+    assert found.ranges["eta0"].high > best
+    assert found.ranges["eta0"].low == 0.5
+    # A million rows are not small data.
+    assert len(found.trials) == tuning.SETTINGS * (found.widenings + 1)
+    monkeypatch.setattr(tuning, "MOST_WIDENINGS", 0)
+    assert search(tuning.SGD, "hinge", X, y, seed=0).at_a_bound == ["eta0"]
+
+
 def test_everybody_makes_as_many_steps():
     """Paths times passes of stabilised SGD are the passes of the other methods."""
     for name in METHODS:
-        parameters = METHODS[name].draw(np.random.default_rng(0), tuning.Scales(0.1, 1.0))
+        ranges = METHODS[name].ranges(Scales(0.1, 1.0, 1_000))
+        parameters = tuning.draw(ranges, np.random.default_rng(0))
         model = METHODS[name].make("hinge", parameters)
         assert model.max_iter * getattr(model, "n_paths", 1) == tuning.PASSES
 
@@ -244,3 +285,23 @@ def test_the_verdict_has_three_parts():
     ):
         parts = verdict(broken, rival)
         assert [name for name, holds in parts.items() if not holds] == [part]
+
+
+def test_a_model_without_features_gets_no_verdict():
+    """Neither a method nor a rival with an empty run is compared."""
+    whole, empty = found([0.1, 0.1], [5, 5], 0.5), found([0.1, 0.1], [5, 0], 1.0)
+    assert verdict(whole, empty) is None
+    assert verdict(empty, whole) is None
+
+
+def test_errors_count_over_test_rows():
+    """Equal orders leave no doubt over orders, and the rows on which two methods differ do."""
+    mine = Outcome({"errors": [0.5, 0.5], "nonzeros": [1, 1], "kappa": 1, "wrong": [2, 2, 0, 0]})
+    theirs = Outcome(
+        {"errors": [0.25, 0.25], "nonzeros": [1, 1], "kappa": 1, "wrong": [2, 0, 0, 0]}
+    )
+    assert mine.over_orders() == 0
+    assert mine.over_rows() == pytest.approx(np.std([1, 1, 0, 0], ddof=1) / 2)
+    assert mine.difference(theirs) == pytest.approx(0.25)
+    assert mine.no_worse_than(theirs)
+    assert not found([0.5, 0.5], [1, 1], 1).no_worse_than(found([0.25, 0.25], [1, 1], 1))

@@ -1,0 +1,348 @@
+"""Study ``claims``: what the papers claim beside their tables, measured on small problems.
+
+1. Dekel: centered SGD and its average are invariant to a translation of the rows, SGD and its
+   average are not.
+2. Dekel: T steps on rows of k nonzeros among n features cost O(n + T k).
+3. Ma & Zheng, Figure 2: how annealing bends the rejected share as features are purged.
+4. Ma & Zheng: the regret of truncated SGD grows no faster than the square root of the steps.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from itertools import pairwise
+from statistics import median
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
+
+from lazynet import ASGDClassifier, DualNetClassifier, LazyNetClassifier, TruncatedGradient
+from lazynet.reference.stabilised import rejected_share
+from paper_repro import figures
+from paper_repro.measure import in_turns
+from paper_repro.minima import VALUES
+from paper_repro.pages import Template, table
+from paper_repro.planted import planted
+from paper_repro.score import Spread, duration, ratios, significant
+from paper_repro.study import Cell, Measured, Record, Records, Settings
+from paper_repro.uniform import uniform_rows
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+PAGE = Template.beside(__file__)
+SGD, ASGD, CSGD, CASGD = "SGD", "ASGD", "centered SGD", "CASGD"
+#: Dekel's predictors: whether the rows are centered, and whether the model is the last iterate.
+PREDICTORS = {SGD: (False, True), ASGD: (False, False), CSGD: (True, True), CASGD: (True, False)}
+LOSS, L2 = "log_loss", 0.01
+#: Rows, features and the share of values that are not zero, and by how much all values grow.
+TRANSLATED_ROWS, TRANSLATED_FEATURES, FILLED = 400, 30, 0.3
+TRANSLATIONS = (1.0, 10.0, 100.0)
+#: Predictions that differ by at most this share of the largest one are the same.
+SAME = 1e-9
+
+#: The first of the timed problems, and one that is larger in one respect each.
+FEATURES, STEPS, NONZEROS = 10_000, 100_000, 20
+LARGER = {"n": (1_000_000, STEPS, NONZEROS), "T": (FEATURES, 10 * STEPS, NONZEROS),
+          "k": (FEATURES, STEPS, 10 * NONZEROS)}  # fmt: skip
+TIMED_ROWS = 2_000
+
+#: gamma of the curves in the figure, and the rejection rate when all features are left.
+ANNEALINGS = (-20.0, -9.0, -2.0, 0.0, 2.0, 9.0, 20.0)
+REJECTION_RATE, POINTS = 0.8, 41
+
+#: The rate of a run of T steps is eta0 / sqrt(T) throughout.
+REGRET_STEPS = (250, 1_000, 4_000, 16_000)
+REGRET_FEATURES, REGRET_ETA0, REGRET_L1 = 1_000, 1.0, 0.002
+REGRET_LOSSES = ("hinge", "log_loss")
+
+
+def cells(settings: Settings) -> Sequence[Cell]:
+    return [
+        Cell("translation", partial(translation, settings)),
+        Cell("cost", partial(cost, settings), 3.0),
+        Cell("annealing", annealing),
+        *(
+            Cell(f"regret/{loss}/{steps}", partial(regret, settings, loss, steps), steps / 4_000)
+            for loss in REGRET_LOSSES
+            for steps in REGRET_STEPS
+        ),
+    ]
+
+
+# --- measuring -------------------------------------------------------------------------------
+
+
+def translation(settings: Settings, _: Records) -> Record:
+    """By how much predictions change if every value of every row grows by a constant."""
+    generator = np.random.default_rng(settings.seed)
+    shape = (TRANSLATED_ROWS, TRANSLATED_FEATURES)
+    X = generator.standard_normal(shape) * (generator.random(shape) < FILLED)
+    y = np.where(X @ generator.standard_normal(shape[1]) > 0, 1.0, -1.0)
+    order = generator.integers(TRANSLATED_ROWS, size=20 * TRANSLATED_ROWS)
+    found: Record = {}
+    for name in PREDICTORS:
+        before = margins(name, X, y, order)
+        found[name] = [
+            float(np.abs(margins(name, X + shift, y, order) - before).max() / np.abs(before).max())
+            for shift in TRANSLATIONS
+        ]
+    return found
+
+
+def margins(
+    name: str, X: NDArray[np.float64], y: NDArray[np.float64], order: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """The predictions of one of Dekel's predictors on the rows that it has learned from."""
+    centered, last = PREDICTORS[name]
+    model = learned(X, y, order, center=centered)
+    if last:
+        return np.asarray(X @ model.last_coef_.ravel() + model.last_intercept_)
+    return np.asarray(model.decision_function(X))
+
+
+def learned(X: Any, y: NDArray[np.float64], order: NDArray[np.int64], *, center: bool) -> Any:
+    model = ASGDClassifier(LOSS, l2=L2, center=center)
+    with warnings.catch_warnings():
+        # A model of moved rows may be worse than none.
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return model.fit(X, y, sample_order=order)
+
+
+def cost(settings: Settings, _: Records) -> Record:
+    """Seconds of whole fits, with what stands at their beginning and at their end."""
+    problems = {"first": (FEATURES, STEPS, NONZEROS), **LARGER}
+    fits: dict[str, Callable[[], float]] = {}
+    for what, (features, steps, nonzeros) in problems.items():
+        generator = np.random.default_rng(settings.seed)
+        X = uniform_rows(generator, TIMED_ROWS, features, nonzeros)
+        y = np.where(generator.random(TIMED_ROWS) < 0.5, -1.0, 1.0)
+        order = generator.integers(TIMED_ROWS, size=steps)
+        for name, center in ((ASGD, False), (CASGD, True)):
+            fits[f"{name}/{what}"] = partial(seconds_of_fit, X, y, order, center)
+    return {"seconds": in_turns(fits, settings.repeats)}
+
+
+def seconds_of_fit(
+    X: sparse.csr_matrix, y: NDArray[np.float64], order: NDArray[np.int64], center: bool
+) -> float:
+    began = time.perf_counter()
+    learned(X, y, order, center=center)
+    return time.perf_counter() - began
+
+
+def annealing(_: Records) -> Record:
+    """The rejected share against the share of features that are left, for every gamma."""
+    left = np.linspace(0.0, 1.0, POINTS).tolist()
+    curves = {
+        f"{gamma:g}": [rejected_share(x, REJECTION_RATE, gamma) for x in left]
+        for gamma in ANNEALINGS
+    }
+    return {"left": left, "curves": curves}
+
+
+def regret(settings: Settings, loss: str, steps: int, _: Records) -> Record:
+    """The mean loss and penalty over the steps, above those of the best weights afterwards.
+
+    With w the best weights, T steps at the rate eta, and rows of squared length at most G^2, where
+    the slope of the loss is at most 1, the regret for each step is at most
+    |w|^2 / (2 eta T) + eta G^2 / 2: add up  |w_t+1 - w|^2 <= |w_t - w|^2 - 2 eta (difference of
+    the objectives) + eta^2 |gradient|^2.
+    """
+    corpus, _mattering = planted(REGRET_STEPS[-1], REGRET_FEATURES, settings.seed)
+    X, y = corpus.X[:steps], corpus.y[:steps]
+    eta = REGRET_ETA0 / math.sqrt(steps)
+    model = LazyNetClassifier(
+        loss,
+        rule=TruncatedGradient(period=1),
+        l1=REGRET_L1,
+        l2=0.0,
+        schedule="constant",
+        eta0=eta,
+        fit_intercept=False,
+    )
+    total = 0.0
+    classes = np.unique(y)
+    for row in range(steps):
+        # What the weights before the step are worth on its row.
+        weights = model.coef_.ravel() if row else np.zeros(X.shape[1])
+        one = X[[row]]
+        value = VALUES[loss](one @ weights, y[row])[0]
+        total += float(value) + REGRET_L1 * float(np.abs(weights).sum())
+        model.partial_fit(one, y[[row]], classes)
+    best = DualNetClassifier(loss, l1=REGRET_L1, l2=0.0, tol=1e-4, fit_intercept=False).fit(X, y)
+    longest = float(X.multiply(X).sum(axis=1).max())
+    return {
+        "online": total / steps,
+        "best": float(best.objective_),
+        "gap": float(best.duality_gap_),
+        "bound": float(best.coef_.ravel() @ best.coef_.ravel()) / (2 * eta * steps)
+        + eta * longest / 2,
+    }
+
+
+# --- reading what was measured ---------------------------------------------------------------
+
+
+class Claims(Measured):
+    """What was found of each claim."""
+
+    def __init__(self, document: Mapping[str, Any]) -> None:
+        super().__init__(document)
+        self.translation: dict[str, list[float]] = self.records["translation"]  # type: ignore[assignment]
+        self.curves: dict[str, list[float]] = self.records["annealing"]["curves"]
+        self.left: list[float] = self.records["annealing"]["left"]
+
+    def growth(self, name: str, what: str) -> Spread:
+        """How many times longer a fit takes if n, T or k is so many times larger."""
+        seconds = self.records["cost"]["seconds"]
+        return ratios(seconds[f"{name}/{what}"], seconds[f"{name}/first"])
+
+    def seconds(self, name: str, what: str) -> float:
+        return median(self.records["cost"]["seconds"][f"{name}/{what}"])
+
+    @property
+    def curves_as_described(self) -> bool:
+        """Whether every curve rises from 0 to the rejection rate and never falls."""
+        return all(
+            abs(curve[0]) < 1e-12
+            and abs(curve[-1] - REJECTION_RATE) < 1e-12
+            and all(a <= b + 1e-12 for a, b in pairwise(curve))
+            for curve in self.curves.values()
+        )
+
+    def regrets(self, loss: str) -> dict[int, float]:
+        """The regret for each step, by the number of steps."""
+        return {
+            steps: record["online"] - record["best"]
+            for steps, record in self._regrets(loss).items()
+        }
+
+    def bounds(self, loss: str) -> dict[int, float]:
+        """The bound on the regret for each step, by the number of steps."""
+        return {steps: record["bound"] for steps, record in self._regrets(loss).items()}
+
+    def _regrets(self, loss: str) -> dict[int, Record]:
+        return {int(steps): r for (of, steps), r in self.group("regret") if of == loss}
+
+    def greatest_share_of_the_bound(self) -> float:
+        """The greatest regret, divided by its bound."""
+        return max(
+            self.regrets(loss)[steps] / bound
+            for loss in REGRET_LOSSES
+            for steps, bound in self.bounds(loss).items()
+        )
+
+
+# --- the page --------------------------------------------------------------------------------
+
+
+def page(document: Mapping[str, Any]) -> str:
+    measured = Claims(document)
+    return PAGE(
+        "page",
+        finding=finding(document),
+        rows=TRANSLATED_ROWS,
+        columns=TRANSLATED_FEATURES,
+        translations=table(
+            ["", *(f"values + {shift:g}" for shift in TRANSLATIONS)],
+            [
+                [name, *(significant(change, 2) for change in changes)]
+                for name, changes in measured.translation.items()
+            ],
+        ),
+        features=FEATURES,
+        steps=STEPS,
+        nonzeros=NONZEROS,
+        costs=cost_table(measured),
+        rate=REJECTION_RATE,
+        annealing=PAGE("as described" if measured.curves_as_described else "not as described"),
+        regrets=table(
+            [
+                "steps",
+                *(f"{loss}: {what}" for loss in REGRET_LOSSES for what in ("regret", "bound")),
+            ],
+            [
+                [
+                    f"{steps:,}",
+                    *(
+                        significant(found[steps])
+                        for loss in REGRET_LOSSES
+                        for found in (measured.regrets(loss), measured.bounds(loss))
+                    ),
+                ]
+                for steps in REGRET_STEPS
+            ],
+        ),
+        regret_features=REGRET_FEATURES,
+        eta0=REGRET_ETA0,
+        l1=REGRET_L1,
+        share=measured.greatest_share_of_the_bound(),
+    )
+
+
+def finding(document: Mapping[str, Any]) -> str:
+    """What holds of the claims, in a sentence."""
+    found = Claims(document)
+    worst = max(found.translation[CASGD])
+    return PAGE(
+        "finding",
+        holds=PAGE("invariant" if worst <= SAME else "not invariant", worst=worst),
+        more=LARGER["n"][0] / FEATURES,
+        n=found.growth(CASGD, "n"),
+        tenfold=10,
+        t=found.growth(CASGD, "T"),
+    )
+
+
+def cost_table(found: Claims) -> str:
+    rows = []
+    for what, size in {"first": (FEATURES, STEPS, NONZEROS), **LARGER}.items():
+        cells = [f"{number:,}" for number in size]
+        for name in (ASGD, CASGD):
+            cells.append(duration(found.seconds(name, what)))
+            cells.append("" if what == "first" else str(found.growth(name, what)))
+        rows.append(cells)
+    return table(
+        ["features n", "steps T", "nonzeros k", ASGD, "times the first", CASGD, "times the first"],
+        rows,
+    )
+
+
+def draw(document: Mapping[str, Any]) -> Figure:
+    """The curves of annealing, and the regret against the number of steps."""
+    found = Claims(document)
+    figure, (curves, regrets) = figures.new(columns=2, width=8.4, height=3.8)
+    colours = {"-": "#0b3c6f", "0": "black", "+": "#a8481a"}
+    dashes = {20.0: ":", 9.0: "--", 2.0: "-", 0.0: "-"}
+    for gamma in ANNEALINGS:
+        sign = "-" if gamma < 0 else "+" if gamma > 0 else "0"
+        curves.plot(
+            found.left, found.curves[f"{gamma:g}"], color=colours[sign],
+            linestyle=dashes[abs(gamma)], label=f"gamma = {gamma:g}",
+        )  # fmt: skip
+    curves.set_xlabel("share of the features that are left")
+    curves.set_ylabel("share of the weights to reject")
+    curves.legend(frameon=False, fontsize=8)
+    for loss, look in zip(REGRET_LOSSES, ("#0b3c6f", "#a8481a"), strict=True):
+        by_steps = found.regrets(loss)
+        regrets.plot(
+            list(by_steps), list(by_steps.values()), color=look, marker="o", label=f"{loss}: regret"
+        )
+        regrets.plot(
+            list(by_steps), list(found.bounds(loss).values()), color=look, linestyle=":",
+            label=f"{loss}: bound",
+        )  # fmt: skip
+    regrets.set_xscale("log")
+    regrets.set_yscale("log")
+    regrets.set_xlabel("steps")
+    regrets.set_ylabel("regret for each step")
+    regrets.legend(frameon=False, fontsize=8)
+    return figure  # type: ignore[no-any-return]

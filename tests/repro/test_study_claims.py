@@ -1,0 +1,71 @@
+"""Study claims measures what the papers claim beside their tables, and says what fails."""
+
+import copy
+import re
+
+import pytest
+
+pytest.importorskip("matplotlib")
+pytest.importorskip("tqdm")
+pytest.importorskip("paper_repro.studies", reason="only in a checkout")
+from paper_repro.index import REPORTS, documents_below, documents_in
+from paper_repro.results import RESULTS, run
+from paper_repro.studies import STUDIES, claims
+from paper_repro.studies.claims import CASGD, SAME, Claims
+from paper_repro.study import Settings
+
+
+@pytest.fixture(scope="module")
+def document(tmp_path_factory):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(claims, "FEATURES", 100)
+        patch.setattr(claims, "STEPS", 1_000)
+        larger = {"n": (1_000, 1_000, 20), "T": (100, 10_000, 20), "k": (100, 1_000, 40)}
+        patch.setattr(claims, "LARGER", larger)
+        patch.setattr(claims, "REGRET_STEPS", (100, 1_000))
+        patch.setattr(claims, "REGRET_FEATURES", 1_000)
+        out = tmp_path_factory.mktemp("claims")
+        found = run(STUDIES["claims"], Settings(repeats=1), out)
+        assert "<svg" in (out / "claims.svg").read_text()
+        return found
+
+
+def test_centering_alone_makes_translations_unseen(document):
+    """SGD and ASGD see the translation, so that the measurement is no matter of course."""
+    changes = document["records"]["translation"]
+    assert max(changes[CASGD]) <= SAME
+    assert max(changes[claims.CSGD]) <= SAME
+    assert min(changes[claims.SGD]) > 0.01
+    assert min(changes[claims.ASGD]) > 0.01
+
+
+def test_curves_and_regret_are_judged(document):
+    """Every curve has its ends, and no regret is negative or beyond its bound."""
+    found = Claims(document)
+    assert found.curves_as_described
+    for loss in claims.REGRET_LOSSES:
+        for steps, regret in found.regrets(loss).items():
+            assert 0 < regret < found.bounds(loss)[steps]
+
+
+def test_the_page_says_what_does_not_hold(document, monkeypatch):
+    """Other records turn the words around."""
+    monkeypatch.setattr(claims, "REGRET_STEPS", (100, 1_000))
+    assert "is invariant" in claims.page(document)
+    other = copy.deepcopy(document)
+    other["records"]["translation"][CASGD][-1] = 0.5
+    other["records"]["annealing"]["curves"]["0"][3] = 0.9
+    page = claims.page(other)
+    assert "CHANGES WITH A TRANSLATION" in page
+    assert "DOES NOT RISE" in page
+
+
+def test_every_page_opens_with_its_finding():
+    """The first paragraph below the title is a bold sentence, on every committed page."""
+    folders = {"": documents_in(RESULTS), **documents_below(RESULTS)}
+    pages = [RESULTS / folder / f"{name}.md" for folder, names in folders.items() for name in names]
+    assert len(pages) >= len(REPORTS)
+    for path in (*pages, RESULTS / "printed.md"):
+        title, first, *_ = path.read_text(encoding="utf-8").split("\n\n")
+        assert title.startswith("# ")
+        assert re.fullmatch(r"\*\*[^*].*[.]\*\*", first, re.DOTALL), path
