@@ -28,8 +28,12 @@ def add_task(parser: Any) -> None:
     names = ", ".join([*LOSSES, *LOSS_NAMES])
     parser.add_argument("--loss", "--loss_function", metavar="NAME", help=f"one of {names}; or with "
                         "a width, such as 'huber(epsilon=0.5)'")  # fmt: skip
-    parser.add_argument("--l1", type=float, metavar="L1",
-                        help="strength of the penalty l1 * sum|w| (default: from the rows)")  # fmt: skip
+    parser.add_argument(
+        "--l1",
+        type=float,
+        metavar="L1",
+        help="strength of the penalty l1 * sum|w| (default: from the rows)",
+    )
     parser.add_argument("--l2", type=float, metavar="L2", help="strength of l2/2 * sum w^2 "
                         "(default: 0)")  # fmt: skip
 
@@ -48,8 +52,12 @@ def add_steps(parser: Any) -> None:
                         help="the first rate of the schedule")  # fmt: skip
     parser.add_argument("--power_t", "--power-t", type=float, metavar="P",
                         help="short for --schedule 'power(power_t=P)'")  # fmt: skip
-    parser.add_argument("--average", action="store_true", default=None,
-                        help="predict with the mean of all weights since the first step")  # fmt: skip
+    parser.add_argument(
+        "--average",
+        action="store_true",
+        default=None,
+        help="predict with the mean of all weights since the first step",
+    )
     parser.add_argument("--no-intercept", "--noconstant", action="store_true",
                         help="no constant is learned")  # fmt: skip
     parser.add_argument("--seed", "--random_seed", type=int, default=0, metavar="N",

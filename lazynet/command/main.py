@@ -103,7 +103,7 @@ def _run(options: argparse.Namespace) -> int:
     name = f"lazynet {options.command}"
     try:
         with warnings.catch_warnings():
-            warnings.showwarning = _shown
+            warnings.showwarning = _shown  # type: ignore[assignment]
             code = int(_module(options.command).run(options))
             sys.stdout.flush()
             return code

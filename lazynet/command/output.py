@@ -103,7 +103,9 @@ class Ticker:
         self.terminal = sys.stderr.isatty()
         self.quiet = quiet
         self.interval = min(interval, 0.2) if self.terminal else interval
-        self.phase, self.total, self.rows, self.loss = "", None, 0, None
+        self.phase, self.rows = "", 0
+        self.total: int | None = None
+        self.loss: float | None = None
         self._width = 0
         self._lock = threading.Lock()
         self._began = self._last = time.monotonic()

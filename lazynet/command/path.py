@@ -40,8 +40,13 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--loss", "--loss_function", metavar="NAME",
                         help="any loss of train but perceptron")  # fmt: skip
     parser.add_argument("--points", type=int, default=20, metavar="N", help="(default: 20)")
-    parser.add_argument("--smallest", type=float, default=1e-2, metavar="SHARE",
-                        help="the last penalty, as a share of the first (default: 0.01)")  # fmt: skip
+    parser.add_argument(
+        "--smallest",
+        type=float,
+        default=1e-2,
+        metavar="SHARE",
+        help="the last penalty, as a share of the first (default: 0.01)",
+    )
     parser.add_argument("--l1-ratio", type=float, default=1.0, metavar="R",
                         help="the share of l1 in the penalty (default: 1)")  # fmt: skip
     parser.add_argument("--tol", type=float, default=1e-4, metavar="SHARE",

@@ -21,6 +21,7 @@ from lazynet.command.output import (
 )
 from lazynet.command.scores import Scores, scores_of
 from lazynet.models import files as model_files
+from lazynet.streams.chunks import part
 from lazynet.streams.shuffled import Shuffled
 from lazynet.streams.source import Source
 
@@ -50,6 +51,10 @@ call, reads the rows from there. --cache no keeps nothing.
 """
 
 
+#: Rows that one pass over a pipe learns from at a time, and those of them that it judges before.
+_ROWS_OF_A_CHUNK, _ROWS_JUDGED = 32_768, 2_048
+
+
 def add(parser: argparse.ArgumentParser) -> None:
     """The options of the command."""
     parser.add_argument("files", nargs="*", metavar="FILE", help="files or patterns; - is a pipe")
@@ -63,17 +68,37 @@ def add(parser: argparse.ArgumentParser) -> None:
     learning.add_task(group)
     group.add_argument("--classes", metavar="A,B,...", help="the labels, for a pipe")
     group = parser.add_argument_group("how it is learned")
-    group.add_argument("--passes", type=int, metavar="N",
-                       help="passes over the rows (default: until the loss comes to rest)")  # fmt: skip
-    group.add_argument("--tol", type=float, metavar="SHARE",
-                       help="with --passes: end before, when passes lower the loss by less")  # fmt: skip
+    group.add_argument(
+        "--passes",
+        type=int,
+        metavar="N",
+        help="passes over the rows (default: until the loss comes to rest)",
+    )
+    group.add_argument(
+        "--tol",
+        type=float,
+        metavar="SHARE",
+        help="with --passes: end before, when passes lower the loss by less",
+    )
     group.add_argument("--patience", type=int, metavar="N", help="so many passes (default: 5)")
-    group.add_argument("--shuffle", type=int, metavar="ROWS",
-                       help="another order in every pass, within windows of so many rows")  # fmt: skip
-    group.add_argument("--holdout", "--holdout_period", type=int, metavar="N",
-                       help="hold every N-th row out, and judge the model on these rows")  # fmt: skip
-    group.add_argument("--minimum", action="store_true",
-                       help="go to the minimum, and prove it; the rows must fit into memory")  # fmt: skip
+    group.add_argument(
+        "--shuffle",
+        type=int,
+        metavar="ROWS",
+        help="another order in every pass, within windows of so many rows",
+    )
+    group.add_argument(
+        "--holdout",
+        "--holdout_period",
+        type=int,
+        metavar="N",
+        help="hold every N-th row out, and judge the model on these rows",
+    )
+    group.add_argument(
+        "--minimum",
+        action="store_true",
+        help="go to the minimum, and prove it; the rows must fit into memory",
+    )
     learning.add_steps(group)
     inputs.add_reading(parser)
     parser.add_argument("-c", "--cache", nargs="?", const="auto", default="auto", metavar="FILE",
@@ -232,10 +257,10 @@ def _stream(
     found = {"rows": 0, "values": 0, "passes": 1}
     ticker.begin("pass 1", None)
     try:
-        with closing(inputs.Watched(source, ticker).chunks()) as chunks:
+        with closing(inputs.Watched(source, ticker).chunks(_ROWS_OF_A_CHUNK)) as chunks:
             for chunk in chunks:
                 if found["rows"] or old is not None:
-                    judged.add(chunk)
+                    judged.add(part(chunk, 0, min(_ROWS_JUDGED, chunk.X.shape[0])))
                 model.partial_fit(chunk.X, chunk.y, sample_weight=chunk.weight, **first)
                 found["rows"] += chunk.X.shape[0]
                 found["values"] += len(chunk.X.data)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from typing import Any, BinaryIO
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -55,9 +56,7 @@ def _lines(chunk: Chunk, line: Line) -> Iterator[str]:
     labels: list[str]
     if sparse.issparse(y):
         codes, stops = y.indices.tolist(), y.indptr.tolist()
-        labels = [
-            ",".join(map(str, codes[a:b])) for a, b in zip(stops[:-1], stops[1:], strict=True)
-        ]
+        labels = [",".join(map(str, codes[a:b])) for a, b in pairwise(stops)]
     else:
         labels = [_number(value) for value in y.tolist()]
     weights = [None] * len(labels) if weight is None else weight.tolist()
@@ -68,7 +67,7 @@ def _lines(chunk: Chunk, line: Line) -> Iterator[str]:
 def _svmlight(base: int) -> Line:
     def line(label: str, weight: float | None, columns: list[int], values: list[float]) -> str:
         if weight is not None and weight != 1.0:
-            raise ValueError("svmlight's form has no place for the weights of rows: vw's, rows, npz "
+            raise ValueError("svmlight's form has no place for the weights of rows: vw, rows, npz "
                              "and parquet have one")  # fmt: skip
         # Rows of the form have rising columns, which other programs rely on.
         pairs = sorted(zip(columns, values, strict=True))
@@ -102,20 +101,15 @@ def _write_matrix(source: Source, path: str) -> int:
     chunk = inputs.in_memory(source)
     stem = path.removesuffix(".npz")
 
-    def save_weight(file: BinaryIO) -> None:
-        np.save(file, chunk.weight)
-
-    def save_y(file: BinaryIO) -> None:
-        if sparse.issparse(chunk.y):
-            sparse.save_npz(file, chunk.y, compressed=False)
-        else:
-            np.save(file, chunk.y)
-
     if chunk.weight is not None:
         with replaced(f"{stem}.weight.npy") as file:
-            save_weight(file)
-    with replaced(f"{stem}.y.{'npz' if sparse.issparse(chunk.y) else 'npy'}") as file:
-        save_y(file)
+            np.save(file, chunk.weight)
+    if sparse.issparse(chunk.y):
+        with replaced(f"{stem}.y.npz") as file:
+            sparse.save_npz(file, chunk.y, compressed=False)
+    else:
+        with replaced(f"{stem}.y.npy") as file:
+            np.save(file, chunk.y)
     with replaced(path) as file:
         sparse.save_npz(file, chunk.X, compressed=False)
     return int(chunk.X.shape[0])

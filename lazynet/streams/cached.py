@@ -130,6 +130,7 @@ class Cached(Derived):
             # A file that has changed meanwhile gives no cache.
             if self.source.identity() == identity:
                 writer.commit()
+                self._opened = RowsFile(self.path, written_by=writer)
 
     def _pass(self, rows: int, epoch: int) -> Passing:
         file = self._file()

@@ -143,7 +143,8 @@ def _arrays_of(chunk: Chunk) -> dict[str, NDArray[Any]]:
 class RowsFile(Source):
     """The rows of a file that ``RowsWriter`` or ``Cached`` has written, mapped into memory.
 
-    The checksum of a block is compared when the block is read for the first time.
+    The checksum of a block is compared when the block is read for the first time; not for
+    ``written_by``, the writer that has computed the checksums of this file a moment ago.
 
     >>> import tempfile
     >>> with tempfile.NamedTemporaryFile(suffix=".rows") as file:
@@ -152,7 +153,9 @@ class RowsFile(Source):
     ValueError: ...rows: the file does not hold rows of lazynet, or its end is missing
     """
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
+    def __init__(
+        self, path: str | os.PathLike[str], *, written_by: RowsWriter | None = None
+    ) -> None:
         self.path = os.fspath(path)
         # The mapping stays: another file that gets the name later changes nothing here.
         mapped, self._mapping = np.zeros(0, dtype=np.uint8), None
@@ -175,7 +178,8 @@ class RowsFile(Source):
         self._facts: Facts | None = Facts(**facts)
         self._identity: dict[str, Any] | None = contents["identity"]
         self._blocks: list[dict[str, Any]] = contents["blocks"]
-        self._sound: set[int] = set()
+        own = written_by is not None and written_by.blocks == self._blocks
+        self._sound: set[int] = set(range(len(self._blocks))) if own else set()
 
     def _damaged(self, what: str) -> ValueError:
         return ValueError(f"{self.path}: {what}")
