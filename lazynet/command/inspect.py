@@ -38,11 +38,12 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Show the model; returns the exit code."""
-    import lazynet
+    # The estimators load SciPy and scikit-learn, which takes a moment.
+    from lazynet.loading import load
 
     if options.top < 0:
         raise ValueError(f"--top must not be negative, got {options.top}")
-    model = lazynet.load(options.model)
+    model = load(options.model)
     note = model_files.note_of(options.model)
     names = _names(options.names, model, note)
     outputs = {

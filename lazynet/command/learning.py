@@ -26,8 +26,12 @@ def add_task(parser: Any) -> None:
         f"{MOST_GUESSED_CLASSES} labels, all whole numbers)",
     )  # fmt: skip
     names = ", ".join([*LOSSES, *LOSS_NAMES])
-    parser.add_argument("--loss", "--loss_function", metavar="NAME", help=f"one of {names}; or with "
-                        "a width, such as 'huber(epsilon=0.5)'")  # fmt: skip
+    parser.add_argument(
+        "--loss",
+        "--loss_function",
+        metavar="NAME",
+        help=f"one of {names}; or with a width, such as 'huber(epsilon=0.5)'",
+    )
     parser.add_argument(
         "--l1",
         type=float,
@@ -128,11 +132,14 @@ def told_task(task: str, facts: Facts) -> str:
 
 def new_model(task: str, parameters: dict[str, Any], *, minimum: bool = False) -> Any:
     """The estimator for a task; refuses names that it does not have."""
-    # Modules of estimators load SciPy and scikit-learn, which takes a moment.
-    import lazynet
+    # The estimators load SciPy and scikit-learn, which takes a moment.
+    from lazynet.estimators.dual_net import DualNetClassifier, DualNetRegressor
+    from lazynet.estimators.elastic_net import LazyNetClassifier, LazyNetRegressor
 
-    kind = "Regressor" if task == "regression" else "Classifier"
-    estimator = getattr(lazynet, f"{'DualNet' if minimum else 'LazyNet'}{kind}")
+    kinds: dict[bool, Any] = {False: LazyNetClassifier, True: LazyNetRegressor}
+    if minimum:
+        kinds = {False: DualNetClassifier, True: DualNetRegressor}
+    estimator = kinds[task == "regression"]
     if task == "regression" and "loss" not in parameters:
         parameters = {**parameters, "loss": "squared_error"}
     known = estimator._get_param_names()

@@ -104,7 +104,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _followed(options: argparse.Namespace, chunk: Any, task: str, loss: Any) -> dict[str, Any]:
     """Every point of the path."""
-    from lazynet import net_path
+    from lazynet.paths import net_path
 
     y = chunk.y
     if task == "classification" and len(np.unique(y)) != 2:
@@ -126,9 +126,9 @@ def _followed(options: argparse.Namespace, chunk: Any, task: str, loss: Any) -> 
 
 def _chosen(options: argparse.Namespace, chunk: Any, task: str, loss: Any) -> dict[str, Any]:
     """The held-out losses of the penalties, and the model of the best one."""
-    import lazynet
+    from lazynet.estimators.dual_net_cv import DualNetClassifierCV, DualNetRegressorCV
 
-    kind = lazynet.DualNetClassifierCV if task == "classification" else lazynet.DualNetRegressorCV
+    kind = DualNetClassifierCV if task == "classification" else DualNetRegressorCV
     model = kind(
         loss=loss, l1_ratios=[options.l1_ratio], n_points=options.points,
         smallest=options.smallest, cv=options.folds, random_state=options.seed,

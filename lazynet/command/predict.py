@@ -53,10 +53,11 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Write the predictions; returns the exit code."""
-    import lazynet
+    # The estimators load SciPy and scikit-learn, which takes a moment.
+    from lazynet.loading import load
 
     check_writable(options.output)
-    model = lazynet.load(options.model)
+    model = load(options.model)
     inputs.settle_reading(options, model_files.note_of(options.model), model.n_features_in_)
     lines = _lines_of(model, options)
     ticker = Ticker(options.progress, options.quiet or options.output is None)

@@ -39,9 +39,10 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Judge the model; returns the exit code."""
-    import lazynet
+    # The estimators load SciPy and scikit-learn, which takes a moment.
+    from lazynet.loading import load
 
-    model = lazynet.load(options.model)
+    model = load(options.model)
     inputs.settle_reading(options, model_files.note_of(options.model), model.n_features_in_)
     ticker = Ticker(options.progress, options.quiet)
     began = time.perf_counter()

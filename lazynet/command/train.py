@@ -109,11 +109,12 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Train and save; returns the exit code."""
-    import lazynet
+    # The estimators load SciPy and scikit-learn, which takes a moment.
+    from lazynet.loading import load
 
     options.files = [*options.files, *options.data]
     check_writable(options.model)
-    old = None if options.begin is None else lazynet.load(options.begin)
+    old = None if options.begin is None else load(options.begin)
     note = None if options.begin is None else model_files.note_of(options.begin)
     inputs.settle_reading(options, note, None if old is None else old.n_features_in_)
     options.when_stopped = f"{options.model} is as it was"

@@ -39,14 +39,15 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Compare; returns the exit code."""
-    import lazynet
+    # The estimators load SciPy and scikit-learn, which takes a moment.
+    from lazynet.loading import load
 
     if options.rows < 1:
         raise ValueError(f"--rows must be at least 1, got {options.rows}")
     model, note, n_features = None, None, None
     given = learning.parameters_of(options)
     if options.model is not None:
-        model = lazynet.load(options.model)
+        model = load(options.model)
         note, n_features = model_files.note_of(options.model), model.n_features_in_
         if not hasattr(model, "verify"):
             raise ValueError(f"{type(model).__name__} does not step one row at a time: verify "
