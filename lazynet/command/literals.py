@@ -38,9 +38,11 @@ got "ftrl(open('x'))"
     name = text.partition("(")[0].strip()
     try:
         call = ast.parse(text.strip(), mode="eval").body
-        if not isinstance(call, ast.Call) or call.args or name not in known:
+        named = isinstance(call, ast.Call) and isinstance(call.func, ast.Name)
+        words = call.keywords if isinstance(call, ast.Call) and named and not call.args else None
+        if words is None or name not in known or any(word.arg is None for word in words):
             raise ValueError
-        given = {str(word.arg): ast.literal_eval(word.value) for word in call.keywords}
+        given = {str(word.arg): ast.literal_eval(word.value) for word in words}
     except (ValueError, SyntaxError):
         example = next(iter(known), "name")
         raise ValueError(

@@ -20,7 +20,9 @@ def curve(numbers: Sequence[float], *, width: int = 60, height: int = 8) -> list
     given = np.asarray(numbers, dtype=float)
     n = len(given)
     step = 2 if 2 * n <= width else 1
-    columns = n if n <= width else width
+    if not n:
+        return []
+    columns = min(n, width)
     # More numbers than columns: each column has the mean of its share.
     shares = np.array_split(given, columns)
     with np.errstate(invalid="ignore"):
