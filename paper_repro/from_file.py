@@ -164,16 +164,14 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"{'':32}{'seconds':>9}{'busy':>9}{'rows/s':>12}{'memory':>10}")
         taken: dict[str, Ran] = {}
         programs = {"lazynet": ours} | ({"vw": theirs} if there else {})
-        for what, passes in (
-            ("first pass, from text", 1),
-            ("a pass from the cache", chosen.passes),
-        ):
+        for what, passes in ((FROM_TEXT, 1), (FROM_CACHE, chosen.passes)):
             for program, command in programs.items():
                 found = ran(command(path, folder, passes), core)
-                each = found.seconds / passes
-                taken[f"{program} {what}"] = Ran(each, found.busy / passes, found.memory)
-                print(f"{program + ', ' + what:32}{each:9.2f}{found.busy / passes:9.2f}{rows / each:12,.0f}"
-                      f"{found.memory / 1e6:7,.0f} MB", flush=True)  # fmt: skip
+                each = Ran(found.seconds / passes, found.busy / passes, found.memory)
+                taken[f"{program} {what}"] = each
+                print(f"{program + ', ' + what:32}{each.seconds:9.2f}{each.busy:9.2f}"
+                      f"{rows / each.seconds:12,.0f}{each.memory / 1e6:7,.0f} MB",
+                      flush=True)  # fmt: skip
         most = max(each.memory for name, each in taken.items() if name.startswith("lazynet"))
         missed |= most >= MEMORY
         print(f"less than {MEMORY / 1e9:g} GB of memory: {'no' if most >= MEMORY else 'yes'}")
