@@ -41,8 +41,17 @@ _PACKED = (".gz", ".bz2", ".xz", ".zst")
 _FIRST_ROWS = 1000
 #: Room for columns of a file that have not been counted.
 _WIDEST = 2**31 - 1
-#: Options of reading that a model remembers; each is written into its file.
-REMEMBERED = ("format", "base", "bits", "multilabel", "target", "columns", "indices", "values")
+#: Options of reading that the file of a model remembers, with what each of them may be.
+REMEMBERED: dict[str, type] = {
+    "format": str,
+    "base": int,
+    "bits": int,
+    "multilabel": bool,
+    "target": str,
+    "columns": str,
+    "indices": str,
+    "values": str,
+}
 
 
 def add_reading(parser: argparse.ArgumentParser) -> None:
@@ -121,15 +130,19 @@ def form_of(paths: list[str], given: str | None) -> str:
 
 def settle_reading(
     options: argparse.Namespace,
+    model: Any = None,
     note: Mapping[str, Any] | None = None,
-    n_features: int | None = None,
 ) -> None:
-    """Complete the options of reading: as the note of a model says, and as the files are."""
+    """Complete the options of reading: as a model and its note say, and as the files are."""
     options.files = files_of(options.files)
     named = options.format
-    for name in REMEMBERED:
-        if getattr(options, name) is None and note is not None:
-            setattr(options, name, note.get(name))
+    for name, kind in REMEMBERED.items():
+        found = None if note is None else note.get(name)
+        if getattr(options, name) is None and found is not None:
+            if type(found) is not kind:
+                raise ValueError(f"the model does not say how its rows were read: its {name} is "
+                                 f"{found!r:.50}")  # fmt: skip
+            setattr(options, name, found)
     if named is None:
         # Rows of another form can have the same columns, so that the names of the files decide.
         try:
@@ -138,7 +151,10 @@ def settle_reading(
             if options.format is None:
                 raise
     options.multilabel = bool(options.multilabel)
-    if n_features is not None:
+    if model is not None:
+        n_features = model.n_features_in_
+        if options.multilabel and options.labels is None and hasattr(model, "classes_"):
+            options.labels = len(model.classes_)
         if options.features not in (None, n_features):
             raise ValueError(f"--features {options.features} does not go with the model, which has "
                              f"{n_features} features")  # fmt: skip
@@ -152,7 +168,10 @@ def settle_reading(
 
 def note_of(options: argparse.Namespace) -> str:
     """How the rows were read, for the file of a model."""
-    return json.dumps({name: getattr(options, name) for name in REMEMBERED})
+    found = {name: getattr(options, name) for name in REMEMBERED}
+    if options.format == "npz":
+        found["target"] = None  # the file of y belongs to these rows alone
+    return json.dumps(found)
 
 
 def _base_of(options: argparse.Namespace) -> int:
@@ -206,11 +225,11 @@ def source_of(options: argparse.Namespace, *, needs_target: bool = True) -> Sour
 
 def _matrix(path: str, options: argparse.Namespace, needs_target: bool) -> Source:
     target = options.target
-    beside = path.removesuffix(".npz") + ".y.npy"
-    if target is None and (os.path.isfile(beside) or needs_target):
-        if not os.path.isfile(beside):
-            raise ValueError(f"--target must name the file of y, because there is no {beside}")
-        target = beside
+    beside = [f"{path.removesuffix('.npz')}.y.{end}" for end in ("npy", "npz")]
+    if target is None:
+        target = next(filter(os.path.isfile, beside), None)
+    if target is None and needs_target:
+        raise ValueError(f"--target must name the file of y, because there is no {beside[0]}")
     if target is None:
         target = np.zeros(max(len(mapped_npz(path).get("indptr", [])) - 1, 0))
     return Arrays(path, target, options.weight)
@@ -324,11 +343,20 @@ def in_memory(source: Source, most_rows: int | None = None) -> Chunk:
     return joined(found)
 
 
-def matches(model: Any, chunk: Chunk) -> sparse.csr_matrix:
-    """The rows of a chunk; refuses a number of columns that is not the model's."""
+def matches(model: Any, chunk: Chunk, *, labelled: bool = True) -> sparse.csr_matrix:
+    """The rows of a chunk; refuses columns and, with ``labelled``, labels that are not the model's."""
     if chunk.X.shape[1] != model.n_features_in_:
         raise ValueError(
             f"the files have {chunk.X.shape[1]} columns, and the model has {model.n_features_in_} "
             "features: they are read in another way than the rows that the model has learned from"
         )
+    several = chunk.y.shape[1] if sparse.issparse(chunk.y) else None
+    known = len(model.classes_) if getattr(model, "_labels_given", None) is not None else None
+    if labelled and several != known:
+        raise ValueError(f"the files have {_labels_told(several)}, and the model has learned "
+                         f"{_labels_told(known)}")  # fmt: skip
     return chunk.X
+
+
+def _labels_told(several: int | None) -> str:
+    return "one label a row" if several is None else f"{several} labels of which a row has any"

@@ -58,7 +58,7 @@ def run(options: argparse.Namespace) -> int:
 
     check_writable(options.output)
     model = load(options.model)
-    inputs.settle_reading(options, model_files.note_of(options.model), model.n_features_in_)
+    inputs.settle_reading(options, model, model_files.note_of(options.model))
     lines = _lines_of(model, options)
     ticker = Ticker(options.progress, options.quiet or options.output is None)
     source = inputs.Watched(inputs.source_of(options, needs_target=False), ticker)
@@ -66,7 +66,7 @@ def run(options: argparse.Namespace) -> int:
     try:
         with _opened(options.output) as out, closing(source.chunks()) as chunks:
             for chunk in chunks:
-                for line in lines(inputs.matches(model, chunk)):
+                for line in lines(inputs.matches(model, chunk, labelled=False)):
                     out.write(line + "\n")
     finally:
         ticker.close()

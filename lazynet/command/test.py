@@ -43,7 +43,7 @@ def run(options: argparse.Namespace) -> int:
     from lazynet.loading import load
 
     model = load(options.model)
-    inputs.settle_reading(options, model_files.note_of(options.model), model.n_features_in_)
+    inputs.settle_reading(options, model, model_files.note_of(options.model))
     ticker = Ticker(options.progress, options.quiet)
     began = time.perf_counter()
     source = inputs.Watched(inputs.source_of(options), ticker)

@@ -116,7 +116,7 @@ def run(options: argparse.Namespace) -> int:
     check_writable(options.model)
     old = None if options.begin is None else load(options.begin)
     note = None if options.begin is None else model_files.note_of(options.begin)
-    inputs.settle_reading(options, note, None if old is None else old.n_features_in_)
+    inputs.settle_reading(options, old, note)
     options.when_stopped = f"{options.model} is as it was"
     ticker = Ticker(options.progress, options.quiet)
     began = time.perf_counter()

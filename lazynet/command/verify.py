@@ -44,17 +44,17 @@ def run(options: argparse.Namespace) -> int:
 
     if options.rows < 1:
         raise ValueError(f"--rows must be at least 1, got {options.rows}")
-    model, note, n_features = None, None, None
+    model, note = None, None
     given = learning.parameters_of(options)
     if options.model is not None:
         model = load(options.model)
-        note, n_features = model_files.note_of(options.model), model.n_features_in_
+        note = model_files.note_of(options.model)
         if not hasattr(model, "verify"):
             raise ValueError(f"{type(model).__name__} does not step one row at a time: verify "
                              "compares LazyNetClassifier and LazyNetRegressor")  # fmt: skip
         if given or options.task is not None:
             raise ValueError("--model has parameters of its own: leave out the others")
-    inputs.settle_reading(options, note, n_features)
+    inputs.settle_reading(options, model, note)
     source = inputs.source_of(options)
     if inputs.is_text(source):
         source = inputs.with_cache(source, "no", Ticker(1e8, quiet=True))

@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -370,6 +369,34 @@ def test_parquet_without_pyarrow(folder, capsys):
         assert "pip install pyarrow" in capsys.readouterr().err
 
 
+def test_labels_that_a_file_lacks(folder, told, capsys):
+    """Fewer labels in new rows are the model's labels; rows of one label are refused."""
+    assert run("train", "labels.svm", "--multilabel", "-f", "m.lazy", "--quiet") == 0
+    Path("few.svm").write_text("0 1:1\n 2:1\n")
+    assert told("test", "m.lazy", "few.svm")[1]["rows"] == 2
+    assert told("convert", "two.svm", "two.rows")[0] == 0
+    assert told("convert", "labels.svm", "labels.npz", "--multilabel")[0] == 0
+    assert told("train", "labels.npz", "-f", "n.lazy")[0] == 0
+    assert np.array_equal(
+        lazynet.load("m.lazy").coef_.toarray(), lazynet.load("n.lazy").coef_.toarray()
+    )
+    assert run("test", "n.lazy", "two.rows") == 2
+    assert "30 columns" in capsys.readouterr().err
+
+
+def test_a_note_that_is_not_as_it_must_be(folder, capsys):
+    """The file of a model may come from anywhere."""
+    from lazynet.models import files
+
+    assert run("train", "two.svm", "-f", "m.lazy", "--quiet") == 0
+    model = lazynet.load("m.lazy")
+    for note, message in (('{"base": "1"}', "its base is '1'"), ("[", "JSON"), ("[1]", None),
+                          ('{"format": "other"}', None)):  # fmt: skip
+        files.save(model, "n.lazy", True, note)
+        assert run("test", "n.lazy", "two.svm") == (0 if message is None else 2)
+        assert message is None or message in capsys.readouterr().err
+
+
 # --- bad input ---------------------------------------------------------------------------------
 
 
@@ -501,21 +528,23 @@ def test_ctrl_c_leaves_the_model_as_it_was(folder):
 @posix
 def test_ctrl_c_saves_what_a_pipe_has_taught(folder):
     """The model of a pipe has learned from whole chunks, and goes on."""
-    lines = Path("two.svm").read_text() * 100
+    lines = Path("two.svm").read_text() * 200
     options = ["--format", "svmlight", "--base", 1, "--features", 30, "--classes=0,1",
                "--task", "classification", "--progress", 0]  # fmt: skip
     process = started("train", "-", "-f", "m.lazy", *options, stdin=subprocess.PIPE)
     process.stdin.write(lines)
     process.stdin.flush()
+    # When the second chunk comes, the first one has been learned.
+    chunks = 0
     for line in process.stderr:
-        if line.startswith('{"progress"'):
+        chunks += line.startswith('{"progress"')
+        if chunks == 2:
             break
-    time.sleep(1.0)
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=60)
     assert process.returncode == 130
     assert "-i m.lazy goes on" in err
-    assert lazynet.load("m.lazy").t_ == 32_768
+    assert lazynet.load("m.lazy").t_ in (32_768, 65_536)
 
 
 @posix
