@@ -344,7 +344,7 @@ def in_memory(source: Source, most_rows: int | None = None) -> Chunk:
 
 
 def matches(model: Any, chunk: Chunk, *, labelled: bool = True) -> sparse.csr_matrix:
-    """The rows of a chunk; refuses columns and, with ``labelled``, labels that are not the model's."""
+    """The rows of a chunk; refuses columns, and ``labelled`` labels, that are not the model's."""
     if chunk.X.shape[1] != model.n_features_in_:
         raise ValueError(
             f"the files have {chunk.X.shape[1]} columns, and the model has {model.n_features_in_} "
