@@ -95,7 +95,7 @@ def parameters_of(options: argparse.Namespace) -> dict[str, Any]:
     for name in ("l1", "l2", "eta0", "average"):
         if getattr(options, name) is not None:
             found[name] = getattr(options, name)
-    schedule = found.get("schedule")
+    schedule: Any = found.get("schedule")
     if "eta0" in found and getattr(schedule, "eta0", 0.0) is None:
         # An object has its first rate among its own parameters.
         found["schedule"] = schedule.set_params(eta0=found.pop("eta0"))
