@@ -384,6 +384,8 @@ static enum lazynet_fault lazynet_vowpal_line(const lazynet_format *format, lazy
                                               const char **text, lazynet_line *line) {
     const char *p = *text;
     enum lazynet_fault fault;
+    int64_t before = -1;
+    int unsorted = 0;
     ptrdiff_t n = 0;
     while (*p == ' ' || *p == '\t' || *p == '\r') p++;
     if (*p == '\n') {
@@ -413,7 +415,11 @@ static enum lazynet_fault lazynet_vowpal_line(const lazynet_format *format, lazy
             while (*p == ' ' || *p == '\t' || *p == '\r') p++;
             if (*p == '|' || *p == '\n') break;
             const char *feature = p;
-            const char *end = p = lazynet_end_of_name(p);
+            /* A name of digits alone, which is its own hash, is read in one go. */
+            uint64_t number = 0;
+            while (lazynet_is_digit(*p)) number = 10 * number + (uint64_t)(*p++ - '0');
+            const int digits = p > feature && (*p == ':' || lazynet_ends_name(*p));
+            const char *end = p = digits ? p : lazynet_end_of_name(p);
             if (*p == ':') {
                 *text = p + 1;
                 fault = lazynet_real(text, &value, LAZYNET_FAULT_VALUE);
@@ -427,16 +433,19 @@ static enum lazynet_fault lazynet_vowpal_line(const lazynet_format *format, lazy
                 return LAZYNET_FAULT_TOO_LARGE;
             }
             /* Vowpal Wabbit counts the features without a name, those that are 0 too. */
-            const uint64_t hash =
-                end > feature ? lazynet_hash_of_name(feature, end, seed) : seed + unnamed++;
+            const uint64_t hash = digits          ? number + seed
+                                  : end > feature ? lazynet_hash_of_name(feature, end, seed)
+                                                  : seed + unnamed++;
             if (value == 0.0) continue;
-            if (!lazynet_append(format, rows, n, (int64_t)(hash & format->mask), value))
-                return LAZYNET_NO_MEMORY;
+            const int64_t column = (int64_t)(hash & format->mask);
+            if (!lazynet_append(format, rows, n, column, value)) return LAZYNET_NO_MEMORY;
             n++;
+            unsorted |= column <= before;
+            before = column;
         }
     }
     line->n = n;
-    return lazynet_merge(format, rows, &line->n);
+    return unsorted ? lazynet_merge(format, rows, &line->n) : LAZYNET_SOUND;
 }
 
 /* --- lines --------------------------------------------------------------------------------- */

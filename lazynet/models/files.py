@@ -56,8 +56,13 @@ class Saveable(Protocol):
 # --- writing -----------------------------------------------------------------------------------
 
 
-def save(model: Saveable, path: str | os.PathLike[str], training_state: bool) -> None:
-    """Write a fitted model; refuses a value that a file cannot hold, before anything is written."""
+def save(
+    model: Saveable, path: str | os.PathLike[str], training_state: bool, note: str | None = None
+) -> None:
+    """Write a fitted model; refuses a value that a file cannot hold, before anything is written.
+
+    ``note`` is JSON about the rows of the model, which ``note_of`` reads.
+    """
     kind = type(model)
     if kind.__module__.partition(".")[0] != "lazynet":
         raise CannotSave(
@@ -77,6 +82,8 @@ def save(model: Saveable, path: str | os.PathLike[str], training_state: bool) ->
         ),
         "document": json.dumps(document, separators=(",", ":"), allow_nan=False),
     }
+    if note is not None:
+        strings["rows_read_as"] = note
     container.write(path, strings, writer.arrays)
 
 
@@ -155,6 +162,18 @@ def load(path: str | os.PathLike[str], estimators: Iterable[type[Any]]) -> Any:
         raise ValueError(f"{name} holds no model: its values are nested too deeply") from None
     except ValueError as error:
         raise ValueError(f"{name}, written by lazynet {by}, holds no model: {error}") from None
+
+
+def note_of(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """The note that ``save`` was given; an empty one where there is none."""
+    strings, _ = container.read(path)
+    try:
+        found = container.strict_json(strings.get("rows_read_as", "{}"))
+    except ValueError as error:
+        raise ValueError(
+            f"{os.fspath(path)} does not say how its rows were read: {error}"
+        ) from None
+    return found if type(found) is dict else {}
 
 
 def _version_of(name: str, strings: Mapping[str, str]) -> int:

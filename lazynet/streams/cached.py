@@ -78,25 +78,47 @@ class Cached(Derived):
         """Whether the file is there and holds the rows of the source as it is now."""
         return self._file() is not None
 
+    def _made(self) -> Source:
+        """The file, written now unless it is complete; or the source, if that is left to a pass."""
+        file = self._file()
+        if file is None:
+            # Columns are counted while the rows are written, so that the text is parsed once.
+            uncounted = self.source._before_counting()
+            try:
+                for _ in self._written(uncounted):
+                    pass
+            except ValueError:
+                # Counted first, a column too many has a place; any other fault is found again.
+                if uncounted is None:
+                    raise
+            file = self._file()
+        return file or self.source
+
     def _find_features(self) -> int:
-        return (self._file() or self.source).n_features
+        file = self._file()
+        if file is None and self.source._before_counting() is not None:
+            return self._made().n_features
+        return (file or self.source).n_features
 
     def _find_labels(self) -> int | None:
         return (self._file() or self.source).n_labels
 
     def _find_facts(self) -> Facts:
-        return (self._file() or self.source).facts()
+        return self._made().facts()
 
     def _find_identity(self) -> None:
         return None
 
-    def _written(self) -> Passing:
-        """The rows of the source, which are written to the file as they pass."""
-        source, identity = self.source, self.source.identity()
+    def _written(self, uncounted: Source | None = None) -> Passing:
+        """The rows of the source, which are written to the file as they pass.
+
+        ``uncounted`` are the same rows, whose columns are counted on the way.
+        """
+        source, identity = uncounted or self.source, self.source.identity()
         with (
             RowsWriter(
                 self.path,
-                n_features=source.n_features,
+                n_features=None if uncounted is not None else source.n_features,
                 n_labels=source.n_labels,
                 identity=identity,
             ) as writer,
@@ -106,8 +128,9 @@ class Cached(Derived):
                 writer.add(chunk)
                 yield chunk
             # A file that has changed meanwhile gives no cache.
-            if source.identity() == identity:
+            if self.source.identity() == identity:
                 writer.commit()
+                self._opened = RowsFile(self.path, written_by=writer)
 
     def _pass(self, rows: int, epoch: int) -> Passing:
         file = self._file()

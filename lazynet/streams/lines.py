@@ -21,6 +21,8 @@ from lazynet.streams.source import MOST_CLASSES, ROWS, Facts, Source
 
 #: Bytes that are read at a time.
 BLOCK = 1 << 20
+#: The most columns whose numbers take 32 bits.
+_WIDEST = 2**31 - 1
 
 
 def filled(parser: Parser, file: IO[bytes], path: str, rows: int) -> Generator[None, None, None]:
@@ -192,6 +194,19 @@ class SvmlightFile(LinesFile):
 
     def _find_features(self) -> int:
         return self._given_n_features or self.facts().n_features
+
+    def _before_counting(self) -> SvmlightFile | None:
+        known = self._given_n_features is not None or self._facts is not None
+        uncounted_labels = self.multilabel and self._given_n_labels is None
+        if self._base is None or known or uncounted_labels:
+            return None
+        return SvmlightFile(
+            self.paths,
+            zero_based=not self._base,
+            n_features=_WIDEST,
+            multilabel=self.multilabel,
+            n_labels=self._given_n_labels,
+        )
 
     def _parser(self) -> Parser:
         if self._base is None:

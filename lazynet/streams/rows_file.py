@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import mmap
 import os
 import secrets
 import struct
@@ -33,11 +34,15 @@ _MAGIC = b"lazynet rows 1\n\0"
 _END = struct.Struct("<QQI12s")
 _ENDING = b"lazynet end\n"
 _LINE = 64
+# Bytes of a mapped file that a pass has read and that stay in memory.
+_BEHIND = 1 << 26
 _TYPES = {"<i4", "<i8", "<f4", "<f8"}
 
 
 class RowsWriter:
     """Writes chunks to a file that gets its name when all of them are there.
+
+    With ``n_features=None`` the greatest column of all chunks counts.
 
     >>> import tempfile
     >>> folder = tempfile.TemporaryDirectory()
@@ -54,7 +59,7 @@ class RowsWriter:
         self,
         path: str | os.PathLike[str],
         *,
-        n_features: int,
+        n_features: int | None,
         n_labels: int | None,
         identity: dict[str, Any] | None = None,
     ) -> None:
@@ -92,8 +97,9 @@ class RowsWriter:
 
     def commit(self) -> None:
         """The file is complete, and gets its name."""
+        n_features = max(self.tally.n_features, 1) if self.n_features is None else self.n_features
         contents = {
-            "facts": asdict(self.tally.facts(self.n_features, self.n_labels)),
+            "facts": asdict(self.tally.facts(n_features, self.n_labels)),
             "identity": self.identity,
             "blocks": self.blocks,
         }
@@ -137,7 +143,8 @@ def _arrays_of(chunk: Chunk) -> dict[str, NDArray[Any]]:
 class RowsFile(Source):
     """The rows of a file that ``RowsWriter`` or ``Cached`` has written, mapped into memory.
 
-    The checksum of a block is compared when the block is read for the first time.
+    The checksum of a block is compared when the block is read for the first time; not for
+    ``written_by``, the writer that has computed the checksums of this file a moment ago.
 
     >>> import tempfile
     >>> with tempfile.NamedTemporaryFile(suffix=".rows") as file:
@@ -146,12 +153,16 @@ class RowsFile(Source):
     ValueError: ...rows: the file does not hold rows of lazynet, or its end is missing
     """
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
+    def __init__(
+        self, path: str | os.PathLike[str], *, written_by: RowsWriter | None = None
+    ) -> None:
         self.path = os.fspath(path)
         # The mapping stays: another file that gets the name later changes nothing here.
-        mapped = np.zeros(0, dtype=np.uint8)
+        mapped, self._mapping = np.zeros(0, dtype=np.uint8), None
         if os.path.getsize(self.path):
-            mapped = np.asarray(np.memmap(self.path, dtype=np.uint8, mode="r"))
+            with open(self.path, "rb") as file:
+                self._mapping = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+            mapped = np.frombuffer(self._mapping, dtype=np.uint8)
         at, length, check, ending = 0, 0, 0, b""
         if mapped[: len(_MAGIC)].tobytes() == _MAGIC and len(mapped) >= len(_MAGIC) + _END.size:
             at, length, check, ending = _END.unpack(mapped[-_END.size :].tobytes())
@@ -167,7 +178,8 @@ class RowsFile(Source):
         self._facts: Facts | None = Facts(**facts)
         self._identity: dict[str, Any] | None = contents["identity"]
         self._blocks: list[dict[str, Any]] = contents["blocks"]
-        self._sound: set[int] = set()
+        own = written_by is not None and written_by.blocks == self._blocks
+        self._sound: set[int] = set(range(len(self._blocks))) if own else set()
 
     def _damaged(self, what: str) -> ValueError:
         return ValueError(f"{self.path}: {what}")
@@ -215,5 +227,20 @@ class RowsFile(Source):
             raise self._damaged(f"block {number} is damaged; delete the file, and it is made again")
         return Chunk(X, y, weights)
 
+    def _all(self) -> Passing:
+        behind = 0
+        for number, block in enumerate(self._blocks):
+            yield self._read(number)
+            if block["stop"] - behind >= _BEHIND:
+                behind = self._give_back(behind, block["start"])
+        self._give_back(behind, len(self._mapped))
+
+    def _give_back(self, start: int, stop: int) -> int:
+        """Give memory of the mapping back; whoever still reads there gets the same bytes anew."""
+        start -= start % mmap.ALLOCATIONGRANULARITY
+        if self._mapping is not None and hasattr(mmap, "MADV_DONTNEED") and stop > start:
+            self._mapping.madvise(mmap.MADV_DONTNEED, start, stop - start)
+        return stop
+
     def _pass(self, rows: int, epoch: int) -> Passing:
-        return rechunked(map(self._read, range(len(self._blocks))), rows)
+        return rechunked(self._all(), rows)

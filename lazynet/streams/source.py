@@ -40,13 +40,14 @@ class Tally:
     """Counts the rows of chunks as they pass."""
 
     def __init__(self) -> None:
-        self.n_rows = self.n_values = 0
+        self.n_rows = self.n_values = self.n_features = 0
         self.classes: set[float] | None = set()
 
     def add(self, chunk: Chunk) -> None:
         """Count the rows of a chunk."""
         self.n_rows += chunk.X.shape[0]
         self.n_values += len(chunk.X.data)
+        self.n_features = max(self.n_features, int(chunk.X.indices.max(initial=-1)) + 1)
         if self.classes is not None:
             if sparse.issparse(chunk.y):
                 self.classes = None
@@ -121,6 +122,10 @@ class Source:
         return tally.facts(self.n_features, self.n_labels)
 
     def _find_identity(self) -> dict[str, Any] | None:
+        return None
+
+    def _before_counting(self) -> Source | None:
+        """The same rows with room for any column, where a pass would have to count the columns."""
         return None
 
 

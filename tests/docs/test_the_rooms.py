@@ -45,6 +45,8 @@ ROOMS = [
     ("path_figures",),
     ("choice", "estimators", "grids", "paths", "stepper"),
     ("loading", "selection", "testing"),
+    ("command",),
+    ("__main__",),
 ]
 WORDS = {"params", "losses", "penalties", "schedules", "averages", "forms", "rules"}
 KERNEL_SOURCES = sorted(

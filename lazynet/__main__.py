@@ -1,0 +1,8 @@
+"""``python -m lazynet``: the command line."""
+
+import sys
+
+if __name__ == "__main__":
+    from lazynet.command.main import main
+
+    sys.exit(main())

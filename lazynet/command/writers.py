@@ -1,0 +1,140 @@
+"""Rows of a source to a file of any form; the file gets its name when it is complete."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from lazynet.command import inputs
+from lazynet.models.container import replaced
+from lazynet.streams.chunks import Chunk
+from lazynet.streams.rows_file import RowsWriter
+from lazynet.streams.source import Source
+from lazynet.streams.tables import _pyarrow
+
+
+def write(source: Source, path: str, form: str, base: int) -> int:
+    """Write all rows; returns their number."""
+    if form == "rows":
+        return _write_rows(source, path)
+    if form == "npz":
+        return _write_matrix(source, path)
+    if form == "parquet":
+        return _write_table(source, path)
+    line = _svmlight(base) if form == "svmlight" else _vowpal
+    n_rows = 0
+    with replaced(path) as file, closing(source.chunks()) as chunks:
+        for chunk in chunks:
+            file.write("".join(_lines(chunk, line)).encode())
+            n_rows += chunk.X.shape[0]
+    return n_rows
+
+
+# --- text --------------------------------------------------------------------------------------
+
+#: A line from its label, its weight or None, its columns and its values.
+Line = Callable[[str, float | None, list[int], list[float]], str]
+
+
+def _number(value: float) -> str:
+    """A number with all its digits, and no more.
+
+    >>> _number(1.0), _number(0.1), _number(1e300)
+    ('1', '0.1', '1e+300')
+    """
+    return repr(value).removesuffix(".0")
+
+
+def _lines(chunk: Chunk, line: Line) -> Iterator[str]:
+    X, y, weight = chunk
+    ends, columns, values = X.indptr.tolist(), X.indices.tolist(), X.data.tolist()
+    labels: list[str]
+    if sparse.issparse(y):
+        codes, stops = y.indices.tolist(), y.indptr.tolist()
+        labels = [",".join(map(str, codes[a:b])) for a, b in pairwise(stops)]
+    else:
+        labels = [_number(value) for value in y.tolist()]
+    weights = [None] * len(labels) if weight is None else weight.tolist()
+    for label, importance, a, b in zip(labels, weights, ends[:-1], ends[1:], strict=True):
+        yield line(label, importance, columns[a:b], values[a:b])
+
+
+def _svmlight(base: int) -> Line:
+    def line(label: str, weight: float | None, columns: list[int], values: list[float]) -> str:
+        if weight is not None and weight != 1.0:
+            raise ValueError("svmlight's form has no place for the weights of rows: vw, rows, npz "
+                             "and parquet have one")  # fmt: skip
+        # Rows of the form have rising columns, which other programs rely on.
+        pairs = sorted(zip(columns, values, strict=True))
+        return " ".join([label, *(f"{j + base}:{_number(v)}" for j, v in pairs)]) + "\n"
+
+    return line
+
+
+def _vowpal(label: str, weight: float | None, columns: list[int], values: list[float]) -> str:
+    importance = "" if weight is None or weight == 1.0 else f" {_number(weight)}"
+    features = "".join(f" {j}:{_number(v)}" for j, v in zip(columns, values, strict=True))
+    return f"{label}{importance} |{features}\n"
+
+
+# --- arrays ------------------------------------------------------------------------------------
+
+
+def _write_rows(source: Source, path: str) -> int:
+    # A source that counts its columns would parse its text once more for it.
+    uncounted = source._before_counting()
+    n_features = None if uncounted is not None else source.n_features
+    with RowsWriter(path, n_features=n_features, n_labels=source.n_labels) as writer:
+        with closing((uncounted or source).chunks()) as chunks:
+            for chunk in chunks:
+                writer.add(chunk)
+        writer.commit()
+        return writer.tally.n_rows
+
+
+def _write_matrix(source: Source, path: str) -> int:
+    chunk = inputs.in_memory(source)
+    stem = path.removesuffix(".npz")
+
+    if chunk.weight is not None:
+        with replaced(f"{stem}.weight.npy") as file:
+            np.save(file, chunk.weight)
+    if sparse.issparse(chunk.y):
+        with replaced(f"{stem}.y.npz") as file:
+            sparse.save_npz(file, chunk.y, compressed=False)
+    else:
+        with replaced(f"{stem}.y.npy") as file:
+            np.save(file, chunk.y)
+    with replaced(path) as file:
+        sparse.save_npz(file, chunk.X, compressed=False)
+    return int(chunk.X.shape[0])
+
+
+def _write_table(source: Source, path: str) -> int:
+    """Columns indices and values, lists of each row; target; and weight where rows have one."""
+    arrow, parquet = _pyarrow("pyarrow"), _pyarrow("pyarrow.parquet")
+    if source.n_labels is not None:
+        raise ValueError("tables hold one target a row, and these rows have several labels")
+    writer: Any = None
+    n_rows = 0
+    with replaced(path) as file, closing(source.chunks()) as chunks:
+        for X, y, weight in chunks:
+            starts = arrow.array(X.indptr, type=arrow.int32())
+            columns = {
+                "indices": arrow.ListArray.from_arrays(starts, arrow.array(X.indices)),
+                "values": arrow.ListArray.from_arrays(starts, arrow.array(X.data)),
+                "target": arrow.array(y),
+                "weight": arrow.array(np.ones(len(y)) if weight is None else weight),
+            }
+            table = arrow.table(columns)
+            writer = parquet.ParquetWriter(file, table.schema) if writer is None else writer
+            writer.write_table(table)
+            n_rows += len(y)
+        if writer is not None:
+            writer.close()
+    return n_rows

@@ -1,0 +1,89 @@
+"""The commands of the README and of the page on the command line print what is shown."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support import ROOT
+
+import lazynet
+
+PAGE = (ROOT / "docs" / "from_a_file_to_a_model.md").read_text(encoding="utf-8")
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+NUMBER = re.compile(r"-?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?")
+BLOCK = re.compile(r"```(py|sh)\n(.*?)```(?:\n\n```\n(.*?)```)?", re.DOTALL)
+#: How lines begin whose numbers are those of a machine, or of its rounding.
+OF_A_MACHINE = ("seconds", "memory", '{"agrees"')
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="commands of a POSIX shell")
+
+
+@pytest.fixture
+def shell(tmp_path):
+    """Runs lines of a shell in an empty folder, where ``lazynet`` is a command."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    program = folder / "lazynet"
+    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m lazynet "$@"\n')
+    program.chmod(0o755)
+    work = tmp_path / "work"
+    work.mkdir()
+    environment = {
+        **os.environ,
+        "PATH": f"{folder}:{os.environ['PATH']}",
+        "PYTHONPATH": str(Path(lazynet.__file__).parent.parent),
+    }
+
+    def run(lines):
+        done = subprocess.run(
+            ["sh", "-e", "-c", lines], cwd=work, env=environment, text=True,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stdout
+        return [line for line in done.stdout.splitlines() if not line.startswith('{"progress"')]
+
+    run.folder = work
+    return run
+
+
+def without_numbers(line):
+    return re.sub(r"\s+", " ", NUMBER.sub("#", line)).strip()
+
+
+def numbers_in(line):
+    return [float(number.replace(",", "")) for number in NUMBER.findall(line)]
+
+
+def test_the_page_prints_what_is_shown(shell, monkeypatch):
+    """Every block in the order of the page; numbers may differ a little between machines."""
+    monkeypatch.chdir(shell.folder)
+    compared = 0
+    for language, code, shown in BLOCK.findall(PAGE):
+        if language == "py":
+            exec(code, {})
+            continue
+        printed, expected = shell(code), shown.splitlines()
+        assert [*map(without_numbers, printed)] == [*map(without_numbers, expected)], code
+        for line, other in zip(printed, expected, strict=True):
+            if not line.startswith(OF_A_MACHINE):
+                # The gap of a point of a path is what a search has left over.
+                first = 4 if len(line.split()) == 5 and len(numbers_in(line)) == 5 else None
+                line, other = (numbers_in(text)[:first] for text in (line, other))
+                np.testing.assert_allclose(line, other, rtol=2e-2, atol=1e-9)
+                compared += 1
+    assert compared >= 30
+
+
+def test_the_commands_of_the_readme_run(shell, monkeypatch):
+    """On the rows of the page."""
+    monkeypatch.chdir(shell.folder)
+    (code,) = re.findall(r"```sh\n([^`]*lazynet train[^`]*)```", README)
+    exec(BLOCK.findall(PAGE)[0][1], {})
+    told = "\n".join(shell(code))
+    assert "progressive" in told
+    assert "accuracy" in told
+    assert "heaviest features" in told

@@ -1,0 +1,36 @@
+"""The script that trains a large file, on a small one."""
+
+import sys
+
+import pytest
+
+from lazynet.streams import VWFile
+from paper_repro import from_file
+
+pytestmark = pytest.mark.skipif(not hasattr(from_file.os, "wait4"), reason="counts by wait4")
+
+
+def test_it_prints_what_each_program_took(tmp_path, capsys):
+    """Two lines for each program, and a judgement of each bound."""
+    code = from_file.main(["--megabytes", "1", "--folder", str(tmp_path)])
+    lines = capsys.readouterr().out.splitlines()
+    assert sum(line.startswith("lazynet, ") for line in lines) == 2
+    assert "less than 1 GB of memory: yes" in lines
+    assert code == any(line.endswith(": no") for line in lines)
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_file_is_as_it_says(tmp_path):
+    """The number of rows is told; labels and columns vary; a file is made again from its seed."""
+    rows = from_file.written(tmp_path / "a.vw", 1e5)
+    found = VWFile(tmp_path / "a.vw").facts()
+    assert found.n_rows == rows
+    assert found.classes == (-1.0, 1.0)
+    from_file.written(tmp_path / "b.vw", 1e5)
+    assert (tmp_path / "a.vw").read_bytes() == (tmp_path / "b.vw").read_bytes()
+
+
+def test_a_program_that_fails_ends_the_script():
+    """With what it printed."""
+    with pytest.raises(SystemExit, match="no such thing"):
+        from_file.ran([sys.executable, "-c", "raise SystemExit('no such thing')"], None)
