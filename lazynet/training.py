@@ -655,9 +655,9 @@ def run_pass(
     """Let every learner visit the rows in ``order`` (None: as in X); returns the next step's t.
 
     Each learner adds the losses of its predictions before each update to its entry of ``losses``.
-    A chunk has ``length`` rows; None: a number that suits the rows.  The first ``begin`` rows, whole
-    chunks, have been visited; ``t`` is the step of the first row.  ``after`` is told after every
-    chunk how many rows have been visited.
+    A chunk has ``length`` rows; None: a number that suits the rows.  The first ``begin`` rows have
+    been visited, in whole chunks; ``t`` is the step of the first row.  ``after`` is told after
+    every chunk how many rows have been visited.
     The learners take turns on every chunk of rows, and the threads of ``workers`` share the
     learners.  No learner depends on another one.
     """

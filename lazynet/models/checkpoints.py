@@ -101,6 +101,9 @@ def told(value: Any) -> list[str]:
     >>> told(np.zeros((2, 3)))[0], told(0.5)[0], told(sparse.eye_array(3, format="csr"))[0]
     ('an array of float64 of the shape (2, 3)', '0.5', 'a matrix of the shape (3, 3) with 3 values')
     """
+    if type(value) is tuple and value:
+        words, sums = zip(*map(told, value), strict=True)
+        return ["; ".join(words), " ".join(sums)]
     if sparse.issparse(value):
         rows = value if value.format == "csr" else value.tocsr()
         parts = [_sum_of(each) for each in (rows.data, rows.indices, rows.indptr)]
@@ -209,9 +212,11 @@ class Saved:
 
 
 def _whole(value: Any) -> Any:
-    """A value whose arrays, also those in dicts, are not scattered."""
+    """A value whose arrays, also those in dicts and lists, are not scattered."""
     if type(value) is dict:
         return {key: _whole(part) for key, part in value.items()}
+    if type(value) is list:
+        return [_whole(part) for part in value]
     return spread(value)
 
 
