@@ -12,6 +12,10 @@ from numpy.typing import NDArray
 Kept = dict[str, Any]
 
 
+class Unsuitable(ValueError):
+    """Values that cannot be taken over."""
+
+
 def put(target: NDArray[Any], name: str, kept: Mapping[str, Any]) -> None:
     """Copy the array ``name`` to ``target``, which has its shape and type.
 

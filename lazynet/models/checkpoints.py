@@ -178,6 +178,10 @@ class Saved:
             f"{self._path} is no checkpoint that this fit can go on from: {why}. {_WHAT_TO_DO}"
         )
 
+    def has(self, name: str) -> bool:
+        """Whether there is a value of this name."""
+        return name in self._node
+
     def node(self, name: str) -> Any:
         """The JSON of a value."""
         if name not in self._node:
