@@ -95,14 +95,14 @@ def _odd_numbers() -> NDArray[np.uint64]:
 _ODD: list[NDArray[np.uint64]] = []
 
 
-def told(value: Any) -> list[str]:
-    """What a value is, in words, and a checksum of its contents.
+def told(value: Any, name: str = "value") -> list[str]:
+    """What a value is, in words, and a checksum of its contents; errors call it ``name``.
 
     >>> told(np.zeros((2, 3)))[0], told(0.5)[0], told(sparse.eye_array(3, format="csr"))[0]
     ('an array of float64 of the shape (2, 3)', '0.5', 'a matrix of the shape (3, 3) with 3 values')
     """
     if type(value) is tuple and value:
-        words, sums = zip(*map(told, value), strict=True)
+        words, sums = zip(*(told(part, name) for part in value), strict=True)
         return ["; ".join(words), " ".join(sums)]
     if sparse.issparse(value):
         rows = value if value.format == "csr" else value.tocsr()
@@ -114,8 +114,8 @@ def told(value: Any) -> list[str]:
     if isinstance(value, np.ndarray) and value.dtype.kind in "biuf":
         return [f"an array of {value.dtype} of the shape {value.shape}", _sum_of(value)]
     writer = Writer()
-    text = json.dumps(writer.value("value", value), allow_nan=False)
-    arrays = [f"{name} {_sum_of(array)}" for name, array in sorted(writer.arrays.items())]
+    text = json.dumps(writer.value(name, value), allow_nan=False)
+    arrays = [f"{key} {_sum_of(array)}" for key, array in sorted(writer.arrays.items())]
     digest = hashlib.blake2b("\n".join([text, *arrays]).encode(), digest_size=12)
     return [f"{shown(value):.80}", digest.hexdigest()]
 
@@ -130,7 +130,7 @@ def _call_of(model: Any, p: Any, data: Mapping[str, Any]) -> dict[str, Any]:
     if isinstance(p.random_state, np.random.RandomState):
         given["random_state"] = p.random_state
     try:
-        parameters = {name: told(value) for name, value in given.items()}
+        parameters = {name: told(value, name) for name, value in given.items()}
     except CannotSave as error:
         raise CannotSave(
             f"a checkpoint cannot tell whether a later call has the same parameters: {error}"
@@ -138,7 +138,7 @@ def _call_of(model: Any, p: Any, data: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "class": type(model).__name__,
         "parameters": parameters,
-        "data": {name: told(value) for name, value in data.items()},
+        "data": {name: told(value, name) for name, value in data.items()},
     }
 
 
