@@ -19,11 +19,14 @@ import signal
 import statistics
 import tempfile
 import time
+import traceback
 import warnings
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 from scipy import sparse
@@ -121,7 +124,7 @@ def fits(folder: Path) -> dict[str, Fit]:
 
 
 def bits_of(model: Any) -> str:
-    """A checksum of every number of a fitted model, but for seconds and lengths of threads."""
+    """A checksum of every number of a fitted model, but for the seconds."""
     digest = hashlib.sha256()
     _add(digest, {name: part for name, part in vars(model).items() if name != "_lock"})
     return digest.hexdigest()
@@ -162,6 +165,8 @@ def _child(fit: Fit, given: dict[str, Any], answer: Path) -> int:
     try:
         answer.write_text(bits_of(fit(given)), encoding="ascii")
         code = 0
+    except BaseException:
+        traceback.print_exc()
     finally:
         os._exit(code)
 
@@ -216,27 +221,32 @@ def kill(n_kills: int, seed: int, folder: Path, names: Sequence[str] = ()) -> Co
 # --- cost ----------------------------------------------------------------------------------------
 
 
-class _Watched(FileKeeper):
-    """Adds up the seconds that a checkpoint takes."""
+class _Spent:
+    """The seconds that checkpoints take while this is watching, and the files that they write."""
 
-    spent, files = 0.0, 0
+    def __init__(self) -> None:
+        self.seconds, self.files = 0.0, 0
 
-    def identify(self, *arguments: Any) -> None:
-        began = time.perf_counter()
-        super().identify(*arguments)
-        _Watched.spent += time.perf_counter() - began
+    @contextmanager
+    def watching(self) -> Iterator[None]:
+        """Measure every checkpoint within the block."""
+        identify, write = FileKeeper.identify, FileKeeper._write
 
-    def _write(self) -> None:
-        began = time.perf_counter()
-        super()._write()
-        _Watched.spent += time.perf_counter() - began
-        _Watched.files += 1
+        def timed(method: Callable[..., None], *arguments: Any) -> None:
+            began = time.perf_counter()
+            method(*arguments)
+            self.seconds += time.perf_counter() - began
+            self.files += method is write
+
+        with (
+            patch.object(FileKeeper, "identify", lambda *given: timed(identify, *given)),
+            patch.object(FileKeeper, "_write", lambda *given: timed(write, *given)),
+        ):
+            yield
 
 
 def cost(every: float, pairs: int, n_rows: int, epochs: int, folder: Path) -> None:
     """Print what a checkpoint costs: seconds without and with, and the share of the file."""
-    from lazynet.estimators import elastic_net
-
     X, y = data_of(n_rows, 100_000, 50, 1)
     two = (y > 0).astype(int)
 
@@ -246,24 +256,17 @@ def cost(every: float, pairs: int, n_rows: int, epochs: int, folder: Path) -> No
         model.fit(X, two, **given)
         return time.perf_counter() - began
 
-    real, ratios, shares, told = elastic_net.keeper_of, [], [], []
-
-    def watched(checkpoint: Any, every: Any) -> Any:
-        return real(None, 1.0) if checkpoint is None else _Watched(str(checkpoint), every)
-
-    elastic_net.keeper_of = watched
-    try:
-        for pair in range(pairs):
-            _Watched.spent, _Watched.files = 0.0, 0
-            given: dict[str, Any] = {"checkpoint": folder / "run.lazy", "every": every}
-            both = {}
+    ratios, shares, told = [], [], []
+    for pair in range(pairs):
+        spent = _Spent()
+        both = {}
+        with spent.watching():
             for kept in (True, False) if pair % 2 else (False, True):
-                both[kept] = timed(given if kept else {})
-            ratios.append(both[True] / both[False])
-            shares.append(_Watched.spent / both[True])
-            told.append((both[False], both[True], _Watched.files))
-    finally:
-        elastic_net.keeper_of = real
+                given = {"checkpoint": folder / "run.lazy", "every": every} if kept else {}
+                both[kept] = timed(given)
+        ratios.append(both[True] / both[False])
+        shares.append(spent.seconds / both[True])
+        told.append((both[False], both[True], spent.files))
     for without, seconds, files in told:
         print(f"  {without:8.2f} s without, {seconds:8.2f} s with {files} files")
     print(f"  ratio: median {statistics.median(ratios):.4f} of {pairs} pairs")

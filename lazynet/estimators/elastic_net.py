@@ -87,6 +87,7 @@ from lazynet.params import (
     Choice,
     Integer,
     Number,
+    as_array,
     check_array,
     check_integer,
     check_n_steps,
@@ -129,6 +130,9 @@ PARTS = Integer(least=1, optional=True)
 _SPARSE_FORMS = ("sparse matrix", "sparse array")
 #: The size of a row that the l1 of a fit follows where no l1 is given.
 _NORMS = "squared_norms"
+
+# What initial weights must be.
+_NUMBERS = "must hold numbers"
 
 # Why a model that was loaded from a file cannot learn.
 _ONLY_PREDICTS = (
@@ -364,11 +368,14 @@ class _ElasticNetModel(SparseLinear):
                 "sample_order cannot be given beside early_stopping=True, which chooses the rows "
                 "to train on"
             )
-        given = {
-            "X": X, "y": y, "sample_weight": weights, "sample_order": order,
-            "coef_init": _as_given(coef_init), "intercept_init": _as_given(intercept_init),
-        }  # fmt: skip
-        keeper.identify(self, p, lambda: {**given, **self._start_to_tell(p)})
+        keeper.identify(
+            self,
+            p,
+            lambda: {
+                **{"X": X, "y": y, "sample_weight": weights, "sample_order": order},
+                **self._start_to_tell(p, coef_init, intercept_init),
+            },
+        )
         draws = p.shuffle or p.early_stopping
         generator = new_generator(keeper.seed(p.random_state)) if draws else None
         problems = self._problems(X, y, weights)
@@ -421,10 +428,11 @@ class _ElasticNetModel(SparseLinear):
     ) -> list[Warning]:  # fmt: skip
         """Train anew from the rows of a source; returns the warnings to give."""
         _check_callback(callback)
-        given = {
-            "coef_init": _as_given(coef_init), "intercept_init": _as_given(intercept_init),
-        }  # fmt: skip
-        keeper.identify(self, p, lambda: {**rows.told(), **given, **self._start_to_tell(p)})
+        keeper.identify(
+            self,
+            p,
+            lambda: {**rows.told(), **self._start_to_tell(p, coef_init, intercept_init)},
+        )
         X, problems = rows.first()
         _let_two_classes_be_one_problem(p, problems)
         p.chooses_units = False
@@ -456,15 +464,21 @@ class _ElasticNetModel(SparseLinear):
             warnings.append(self._unfinished(p, losses))
         return warnings
 
-    def _start_to_tell(self, p: SimpleNamespace) -> dict[str, Any]:
-        """The model that a fit starts from, for a checkpoint to compare."""
-        if not (p.warm_start and self.__sklearn_is_fitted__()):
-            return {}
-        states = [engine.state() for engine in self._engines]
-        arrays = [
-            {**state.per_weight, **state.scalars, **state.tables} for state in states
-        ]  # fmt: skip
-        return {"the model before this call": arrays}
+    def _start_to_tell(
+        self, p: SimpleNamespace, coef_init: Any, intercept_init: Any
+    ) -> dict[str, Any]:
+        """The weights that a fit starts from, for a checkpoint to compare."""
+        given = {"coef_init": coef_init, "intercept_init": intercept_init}
+        found = {
+            name: each if each is None or sparse.issparse(each) else as_array(name, _NUMBERS, each)
+            for name, each in given.items()
+        }
+        if p.warm_start and self.__sklearn_is_fitted__():
+            states = [engine.state() for engine in self._engines]
+            found["the model before this call"] = [
+                {**state.per_weight, **state.scalars, **state.tables} for state in states
+            ]
+        return found
 
     def _begun(
         self,
@@ -1035,11 +1049,6 @@ def _check_callback(callback: Any) -> None:
     """Refuse a callback that cannot be called."""
     if callback is not None and not callable(callback):
         raise TypeError(f"callback must be callable, got {type(callback).__name__}")
-
-
-def _as_given(initial: Any) -> Any:
-    """Weights or intercepts of a user, for a checkpoint to compare."""
-    return initial if initial is None or sparse.issparse(initial) else np.asarray(initial)
 
 
 def _keeps_best(p: SimpleNamespace) -> bool:

@@ -25,7 +25,7 @@ from lazynet.problems import Problems
 from lazynet.progress import Progress
 from lazynet.streams.chunks import Chunk
 from lazynet.streams.prefetched import Prefetched
-from lazynet.streams.source import ROWS, Facts, Source
+from lazynet.streams.source import ROWS, Derived, Facts, Source
 from lazynet.surveys import ROWS_OF_A_BLOCK, Survey
 from lazynet.threads import Workers
 from lazynet.training import (
@@ -82,12 +82,17 @@ class SourceRows:
             return self._prepare(next(iter(chunks)))
 
     def told(self) -> dict[str, Any]:
-        """What identifies the source: its facts, what it says of itself, and its first rows."""
+        """What identifies the source: its facts, the identities of its parts, its first rows."""
         with closing(self.source.chunks(ROWS)) as chunks:
             first = next(iter(chunks))
+        layers: list[Any] = []
+        each: Source = self.source
+        while isinstance(each, Derived):
+            each = each.source
+            layers.append([type(each).__name__, each.identity()])
         return {
             "the facts of X": asdict(self.facts),
-            "the identity of X": self.source.source.identity(),
+            "the identity of X": layers,
             "the first rows of X": first.X,
             "the first rows of y": first.y,
             "the first weights of rows": first.weight,

@@ -78,7 +78,7 @@ class PartsDone:
             raise saved.refusal(error) from None
         if self.n_outputs >= n_outputs or bool(self.n_outputs) != bool(self.runs):
             raise saved.refusal("it has other outputs than this fit")
-        warnings = saved.value("warnings", lambda found: type(found) is list)
+        warnings = saved.value("warnings", _are_warnings)
         for name, text in warnings:
             self.warnings.append(_WARNINGS[name](text))
         generator = saved.value("generator", lambda found: _is_generator(found, self.farthest))
@@ -94,3 +94,10 @@ def _are_runs(found: Any) -> bool:
 
 def _is_generator(found: Any, wanted: Any) -> bool:
     return found is None or type(found) is type(wanted)
+
+
+def _are_warnings(found: Any) -> bool:
+    return type(found) is list and all(
+        type(each) is list and [*map(type, each)] == [str, str] and each[0] in _WARNINGS
+        for each in found
+    )

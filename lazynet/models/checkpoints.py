@@ -193,7 +193,7 @@ class Saved:
         try:
             found = _whole(self.reader.value(self.node(name)))
             sound = suits(found)
-        except (TypeError, KeyError, IndexError, AttributeError, ValueError) as error:
+        except (LookupError, TypeError, AttributeError, ValueError, ArithmeticError) as error:
             raise self.refusal(f"{name} cannot be read: {error}") from None
         if not sound:
             raise self.refusal(f"{name} is not as it must be")
