@@ -11,7 +11,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NotRequired, TypedDict, cast
+from typing import Any, NotRequired, Protocol, TypedDict, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,7 @@ from scipy import sparse
 
 from lazynet.averages import Average, Suffix, checked_counts, known_average
 from lazynet.catalogue import ALGORITHMS, algorithm_of, new_engine, new_outputs, new_reference
+from lazynet.course import Course
 from lazynet.data import as_examples, unusable
 from lazynet.engines.base import Engine
 from lazynet.engines.groups import GROUPED_OUTPUTS
@@ -29,6 +30,7 @@ from lazynet.kernels.batches import Batches, Merger
 from lazynet.kernels.examples import Examples, Steps
 from lazynet.kernels.objective import loss_of_predictions, total_loss, weight_sums
 from lazynet.losses import Loss
+from lazynet.models.checkpoints import Keeper
 from lazynet.params import FLAG, Integer, SettledFields, table
 from lazynet.penalties import ElasticNet
 from lazynet.problems import Problems
@@ -290,10 +292,6 @@ class Plan(SettledFields):
             self.group,
             self.batch_size,
         )
-
-    def without_softmax(self) -> Plan:
-        """The same plan with the loss of two classes, which one output learns."""
-        return replace(self, softmax=False)
 
     def with_schedule(self, schedule: Schedule) -> Plan:
         """The same plan with another schedule."""
@@ -637,9 +635,9 @@ def mean_loss(
     return total / n
 
 
-def spans(n: int, size: int) -> Iterator[tuple[int, int]]:
-    """(0, size), (size, 2 size), ... up to n."""
-    for start in range(0, n, size):
+def spans(n: int, size: int, begin: int = 0) -> Iterator[tuple[int, int]]:
+    """(0, size), (size, 2 size), ... up to n; or the same from ``begin`` on."""
+    for start in range(begin, n, size):
         yield start, min(start + size, n)
 
 
@@ -651,11 +649,15 @@ def run_pass(
     losses: NDArray[np.float64] | None = None,
     workers: Workers | None = None,
     length: int | None = None,
+    begin: int = 0,
+    after: Callable[[int], None] | None = None,
 ) -> int:
     """Let every learner visit the rows in ``order`` (None: as in X); returns the next step's t.
 
     Each learner adds the losses of its predictions before each update to its entry of ``losses``.
-    A chunk has ``length`` rows; None: a number that suits the rows.
+    A chunk has ``length`` rows; None: a number that suits the rows.  The first ``begin`` rows have
+    been visited, in whole chunks; ``t`` is the step of the first row.  ``after`` is told after
+    every chunk how many rows have been visited.
     The learners take turns on every chunk of rows, and the threads of ``workers`` share the
     learners.  No learner depends on another one.
     """
@@ -665,7 +667,10 @@ def run_pass(
     shares = [range(k, len(learners), workers.n_threads) for k in range(workers.n_threads)]
     # Memory in which a thread merges the rows of a batch, for all chunks.
     mergers = [Merger() for _ in shares]
-    for start, stop in spans(n_rows, _chunk_length(learners) if length is None else length):
+    length = _chunk_length(learners) if length is None else length
+    if begin % length and begin != n_rows:
+        raise ValueError(f"begin must be at the end of a chunk of {length} rows, got {begin}")
+    for start, stop in spans(n_rows, length, begin):
         rows = np.arange(start, stop) if order is None else order[start:stop]
         first_step = t + start // first.plan.batch_size
         steps = first.plan.steps(rows, first_step)
@@ -680,6 +685,8 @@ def run_pass(
         workers.each(shares, visit)
         if progress is not None:
             progress.advance(stop - start)
+        if after is not None:
+            after(stop)
     return t + first.plan.n_steps(n_rows)
 
 
@@ -744,6 +751,11 @@ class Orders:
     ) -> None:
         self.explicit, self.generator, self.rows = explicit, generator, rows
         self.n_rows = n_rows if rows is None else len(rows)
+
+    @property
+    def n_visits(self) -> int:
+        """The number of rows that an epoch visits."""
+        return self.n_rows if self.explicit is None else int(self.explicit.shape[-1])
 
     def of(self, epoch: int) -> NDArray[np.int64] | None:
         if self.explicit is not None:
@@ -860,7 +872,8 @@ class BestEpoch:
         self.loss = np.inf
         self.epoch = self.t = 0
         self.plan = learners[0].plan
-        self._undos: list[Undo] = []
+        #: the copies, from the second epoch on
+        self.undos: list[Undo] = []
 
     def after(self, epoch: int, t: int, loss: float) -> None:
         """Note an epoch that has ended before step ``t``; the first of equal epochs is the best."""
@@ -873,22 +886,22 @@ class BestEpoch:
         """Copy what the steps of ``epoch`` change, if the epoch before it is the best so far."""
         if epoch and self.epoch == epoch - 1:
             with unusable("X"):
-                if self._undos:
-                    for undo in self._undos:
+                if self.undos:
+                    for undo in self.undos:
                         undo.take()
                 else:
-                    self._undos = [Undo(each.engine, self.columns) for each in self.learners]
+                    self.undos = [Undo(each.engine, self.columns) for each in self.learners]
 
     def restore(self) -> None:
         """Return every engine to the end of the best epoch."""
-        for undo in self._undos:
+        for undo in self.undos:
             undo.rollback()
         for learner in self.learners:
             learner.plan = self.plan
 
     def release(self) -> None:
         """Let the engines change freely; the next copies are made in the memory of these."""
-        for undo in self._undos:
+        for undo in self.undos:
             undo.done()
 
 
@@ -912,9 +925,22 @@ def added_up(runs: Sequence[Run]) -> list[EpochRecord]:
     return found
 
 
-#: Lets learners visit all rows of an epoch from step t on, and adds to their losses; returns the
-#: next t.
-PassOver = Callable[[int, int, Progress, NDArray[np.float64], Workers | None], int]
+class PassOver(Protocol):
+    """Lets learners visit the rows of an epoch, the first of which has step ``t``.
+
+    Adds to their losses, and returns the next t.  ``begin`` and ``after`` as in ``run_pass``.
+    """
+
+    def __call__(
+        self,
+        epoch: int,
+        t: int,
+        progress: Progress,
+        losses: NDArray[np.float64],
+        workers: Workers | None,
+        begin: int,
+        after: Callable[[int], None],
+    ) -> int: ...
 
 
 @dataclass
@@ -945,6 +971,7 @@ def train(
     workers: Workers | None = None,
     units: Units | None = None,
     pass_over: PassOver | None = None,
+    keeper: Keeper | None = None,
 ) -> Run:
     """Train for up to ``max_iter`` epochs.
 
@@ -962,39 +989,47 @@ def train(
 
     ``pass_over`` lets the learners visit rows that are not in memory; ``orders`` then has their
     number alone.
+
+    ``keeper`` may write where the training stands after every chunk, and may know where an earlier
+    run of the same training stood.
     """
-    history: list[EpochRecord] = []
+    keeper = Keeper() if keeper is None else keeper
     best = BestEpoch(learners, columns) if columns is not None else None
+    course = Course(learners, orders, stopping, best, t)
     ended = False
     try:
-        for epoch in range(max_iter):
-            order = orders.of(epoch)
-            if best is not None:
-                best.before(epoch)
-            line, t = _one_epoch(learners, orders, order, epoch, t, verbose, workers, pass_over)
-            if validate is not None:
-                line["validation_loss"], line["validation_score"] = validate()
-            if record:
-                line["mean_loss"], line["objective"], line["nonzeros"] = evaluated(learners)
-            _check_losses(line, learners, t)
-            history.append(line)
-            if verbose > 0:
-                print(_told(line))
-            judged = line.get("validation_loss", line["progressive_loss"])
-            if best is not None:
-                best.after(epoch, t, judged)
-            told = Epoch(line, t, learners, units, in_memory=pass_over is None)
-            if callback is not None and _asks_to_stop(callback, told):
-                ended = True
-                break
-            if stopping.after(judged):
-                slower = known_after_stall(learners[0].plan.schedule)
-                if slower is None:
+        course.go_on_from(keeper.found("training"), max_iter, orders.n_visits)
+        with keeper.following("training", course.written):
+            for epoch in range(course.epoch, max_iter):
+                order = course.enter(epoch)
+                line, t = _one_epoch(course, order, verbose, workers, pass_over, keeper)
+                with keeper.outside():
+                    if validate is not None:
+                        line["validation_loss"], line["validation_score"] = validate()
+                    if record:
+                        line["mean_loss"], line["objective"], line["nonzeros"] = evaluated(learners)
+                    _check_losses(line, learners, t)
+                    if verbose > 0:
+                        print(_told(line))
+                    told = Epoch(line, t, learners, units, in_memory=pass_over is None)
+                    asked = callback is not None and _asks_to_stop(callback, told)
+                course.history.append(line)
+                course.t = t
+                judged = line.get("validation_loss", line["progressive_loss"])
+                if best is not None:
+                    best.after(epoch, t, judged)
+                if asked:
                     ended = True
                     break
-                stopping.wait_again()
-                for learner in learners:
-                    learner.plan = learner.plan.with_schedule(slower)
+                if stopping.after(judged):
+                    slower = known_after_stall(learners[0].plan.schedule)
+                    if slower is None:
+                        ended = True
+                        break
+                    stopping.wait_again()
+                    for learner in learners:
+                        learner.plan = learner.plan.with_schedule(slower)
+        history: list[EpochRecord] = course.history
         if best is None or best.epoch == len(history) - 1:
             return Run(t, history, len(history) - 1, ended)
         best.restore()
@@ -1005,29 +1040,34 @@ def train(
 
 
 def _one_epoch(
-    learners: Sequence[AnyLearner],
-    orders: Orders,
+    course: Course,
     order: NDArray[np.int64] | None,
-    epoch: int,
-    t: int,
     verbose: int,
     workers: Workers | None,
     pass_over: PassOver | None,
+    keeper: Keeper,
 ) -> tuple[EpochRecord, int]:
-    """Train for one epoch; returns its line of the history and the next t."""
-    losses = np.zeros(len(learners))
-    n_rows = orders.n_rows if order is None else len(order)
+    """Train to the end of the epoch; returns its line of the history and the next t."""
+    epoch, learners = course.epoch, cast(Sequence[AnyLearner], course.learners)
+    n_rows = course.orders.n_rows if order is None else len(order)
     progress = Progress(n_rows, verbose > 0, f"epoch {epoch + 1}")
-    began = time.perf_counter()
+    began = time.perf_counter() - course.seconds
+
+    def after(rows: int) -> None:
+        course.rows, course.seconds = rows, time.perf_counter() - began
+        keeper.point()
+
     try:
+        progress.advance(course.rows)
+        given = progress, course.losses, workers
         if pass_over is None:
-            t = run_pass(learners, order, t, progress, losses, workers)
+            t = run_pass(learners, order, course.t, *given, begin=course.rows, after=after)
         else:
-            t = pass_over(epoch, t, progress, losses, workers)
+            t = pass_over(epoch, course.t, *given, begin=course.rows, after=after)
     finally:
         progress.close()
     seconds = time.perf_counter() - began
-    loss = float(losses.sum()) / n_rows
+    loss = float(course.losses.sum()) / n_rows
     return EpochRecord(epoch=epoch, progressive_loss=loss, seconds=seconds), t
 
 

@@ -126,6 +126,22 @@ class Undo:
         """Keep the changes of the engine."""
         self.engine.before_sweep = None
 
+    def kept(self) -> dict[str, dict[str, NDArray[Any]] | None]:
+        """The copies, by name; they are not copied."""
+        return {
+            "scalars": self.scalars,
+            "picked": self.picked,
+            "copies": self.copies,
+            "tables": self.tables,
+        }
+
+    def keep(self, kept: dict[str, dict[str, NDArray[Any]] | None]) -> None:
+        """Take over the copies of another record of the same engine, as ``kept`` gives them."""
+        self.scalars, self.picked = kept["scalars"] or {}, kept["picked"] or {}
+        self.copies, self.tables = kept["copies"] or {}, kept["tables"]
+        if self.copies:
+            self._room = self.copies
+
 
 def _copies(arrays: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
     return {name: array.copy() for name, array in arrays.items()}

@@ -120,6 +120,25 @@ class Gathering:
             for numbers in place.take(engine)
         ]
 
+    @property
+    def n_taken(self) -> int:
+        """The number of outputs that have been read."""
+        return max((place.taken for place in self._places.values()), default=0)
+
+    def kept(self) -> dict[str, Any]:
+        """What has been read so far, as numbers and arrays by name."""
+        places = {str(last): place.kept() for last, place in self._places.items()}
+        return {"rate": self._rate, "advice": self._advice, "places": places}
+
+    def keep(self, kept: dict[str, Any]) -> None:
+        """Take over what another gathering of the same outputs has ``kept``."""
+        self._rate, self._advice = kept["rate"], kept["advice"]
+        self._places = {}
+        for last in (False, True):
+            if str(last) in kept["places"]:
+                self._places[last] = _Place(self.shape, self._as_sparse, last)
+                self._places[last].keep(kept["places"][str(last)], self.shape)
+
     def done(self) -> LearnedOutputs:
         """All outputs, after the last part."""
         model, *last = (self._places[kind].all() for kind in sorted(self._places))
@@ -134,7 +153,37 @@ class _Place:
         self._dense = None if as_sparse else np.empty(shape)
         self._sparse: list[sparse.csr_matrix] = []
         self._intercepts: list[NDArray[np.float64]] = []
-        self._taken = 0
+        #: the number of outputs that have been read
+        self.taken = 0
+
+    def kept(self) -> dict[str, Any]:
+        """What has been read so far."""
+        found: dict[str, Any] = {"intercepts": np.concatenate(self._intercepts)}
+        if self._dense is None:
+            rows = sparse.vstack(self._sparse, format="csr")
+            found |= {"values": rows.data, "columns": rows.indices, "starts": rows.indptr}
+        else:
+            found["rows"] = self._dense[: self.taken]
+        return found
+
+    def keep(self, kept: dict[str, Any], shape: tuple[int, int]) -> None:
+        """Take over what another place has ``kept``."""
+        intercepts = kept["intercepts"]
+        taken = len(intercepts)
+        if intercepts.dtype != np.float64 or intercepts.ndim != 1 or not 0 < taken <= shape[0]:
+            raise ValueError("the intercepts that were gathered are not as they must be")
+        if self._dense is None:
+            parts = kept["values"], kept["columns"], kept["starts"]
+            rows = sparse.csr_matrix(parts, shape=(taken, shape[1]))
+            rows.check_format(full_check=True)
+            if rows.data.dtype != np.float64:
+                raise ValueError("the weights that were gathered are not as they must be")
+            self._sparse = [rows]
+        elif kept["rows"].shape != (taken, shape[1]) or kept["rows"].dtype != np.float64:
+            raise ValueError("the weights that were gathered are not as they must be")
+        else:
+            self._dense[:taken] = kept["rows"]
+        self._intercepts, self.taken = [intercepts], taken
 
     def take(self, engine: Engine) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Returns the weights and the intercepts that it has read."""
@@ -143,9 +192,9 @@ class _Place:
             self._sparse.append(rows)
             numbers = rows.data
         else:
-            numbers = self._dense[self._taken : self._taken + engine.n_outputs]
+            numbers = self._dense[self.taken : self.taken + engine.n_outputs]
             engine.rows(numbers, last=self._last)
-        self._taken += engine.n_outputs
+        self.taken += engine.n_outputs
         self._intercepts.append(engine.intercepts if self._last else engine.model_intercepts)
         return numbers, self._intercepts[-1]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -21,6 +22,7 @@ from sklearn.utils.validation import check_is_fitted
 from lazynet.averages import AVERAGE, AverageLike
 from lazynet.catalogue import RuleLike, check_rule
 from lazynet.checks.verify import LARGEST_EPOCHS, VerificationReport, affordable_rows, verify
+from lazynet.course import engines_of
 from lazynet.data import as_examples, check_order, sizes_of, touched_columns, unusable
 from lazynet.defaults import (
     AUTO,
@@ -48,6 +50,7 @@ from lazynet.estimators.base import (
     suitable_rate,
 )
 from lazynet.estimators.from_sources import SourceRows, check_call, orders_of, plan_for
+from lazynet.estimators.parts import PartsDone
 from lazynet.forms import FORM, FormLike
 from lazynet.importances import (
     CLASS_WEIGHT,
@@ -73,6 +76,7 @@ from lazynet.models.attributes import (
     text,
     units,
 )
+from lazynet.models.checkpoints import EVERY, Keeper, keeper_of
 from lazynet.models.scattered import Later, SparseRows, WhenAsked
 from lazynet.params import (
     EPOCHS_OR_NONE,
@@ -83,6 +87,7 @@ from lazynet.params import (
     Choice,
     Integer,
     Number,
+    as_array,
     check_array,
     check_integer,
     check_n_steps,
@@ -104,7 +109,6 @@ from lazynet.training import (
     Plan,
     Run,
     Stopping,
-    added_up,
     check_rate_parameters,
     new_learners,
     run_pass,
@@ -126,6 +130,9 @@ PARTS = Integer(least=1, optional=True)
 _SPARSE_FORMS = ("sparse matrix", "sparse array")
 #: The size of a row that the l1 of a fit follows where no l1 is given.
 _NORMS = "squared_norms"
+
+# What initial weights must be.
+_NUMBERS = "must hold numbers"
 
 # Why a model that was loaded from a file cannot learn.
 _ONLY_PREDICTS = (
@@ -279,8 +286,13 @@ class _ElasticNetModel(SparseLinear):
             if rows is not None:
                 norms, problems = norms[rows], problems.only(rows)
             targets = problems.numbers_of_targets() if follows_targets(p.loss) else None
-            p.l1 = found_l1(Survey.of(norms, targets, problems.importances), p.loss)
-            p.plan = replace(Plan.of(p), softmax=p.plan.softmax)
+            self._take_l1(p, Survey.of(norms, targets, problems.importances))
+
+    def _take_l1(self, p: SimpleNamespace, survey: Survey) -> None:
+        """Take the l1 that suits the rows that were surveyed."""
+        p.l1 = found_l1(survey, p.loss)
+        # Two classes may have become one problem since the plan was made.
+        p.plan = replace(Plan.of(p), softmax=p.plan.softmax)
 
     def _scale_of_rates(
         self,
@@ -346,15 +358,26 @@ class _ElasticNetModel(SparseLinear):
         coef_init: ArrayLike | None,
         intercept_init: ArrayLike | None,
         callback: Callback | None,
+        keeper: Keeper,
     ) -> list[Warning]:
         """Train anew; returns the warnings to give."""
+        _check_callback(callback)
         order = check_order(sample_order, X.shape[0])
         if p.early_stopping and order is not None:
             raise ValueError(
                 "sample_order cannot be given beside early_stopping=True, which chooses the rows "
                 "to train on"
             )
-        generator = new_generator(p.random_state) if p.shuffle or p.early_stopping else None
+        keeper.identify(
+            self,
+            p,
+            lambda: {
+                **{"X": X, "y": y, "sample_weight": weights, "sample_order": order},
+                **self._start_to_tell(p, coef_init, intercept_init),
+            },
+        )
+        draws = p.shuffle or p.early_stopping
+        generator = new_generator(keeper.seed(p.random_state)) if draws else None
         problems = self._problems(X, y, weights)
         _let_two_classes_be_one_problem(p, problems)
         at_once = self._outputs_at_once(p, X.shape[1], len(problems))
@@ -377,11 +400,9 @@ class _ElasticNetModel(SparseLinear):
         plan = p.plan.known(eta0, n_steps if p.tol is None else None)
         if p.tol is None and listed is not None and listed < p.max_iter:
             raise ValueError(f"sample_order has {listed} epochs, fewer than max_iter={p.max_iter}")
-        if callback is not None and not callable(callback):
-            raise TypeError(f"callback must be callable, got {type(callback).__name__}")
         touched = touched_columns(X) if _keeps_best(p) else None
         call = _Call(
-            p, plan, eta0, X, sizes, units, order, rows, held, touched, generator, callback
+            p, plan, eta0, X, sizes, units, order, rows, held, touched, generator, callback, keeper
         )
         if at_once < len(problems):
             engines, run, warnings = self._learn_in_parts(
@@ -389,11 +410,9 @@ class _ElasticNetModel(SparseLinear):
             )
             last_schedule = plan.schedule
         else:
-            engines = self._first_engines(p, plan, X.shape[1], len(problems), units)
-            if coef_init is not None or intercept_init is not None:
-                self._load_initial(p, engines, coef_init, intercept_init, units)
-            from_zero = coef_init is None and intercept_init is None and not p.warm_start
-            warnings = [] if from_zero else _doubts(engines, plan)
+            engines, warnings = self._begun(
+                p, plan, X.shape[1], len(problems), units, coef_init, intercept_init, keeper
+            )
             learners, run = _trained(call, engines, problems)
             last_schedule = learners[0].plan.schedule
         self._keep_trained(p, engines, run, units, eta0)
@@ -405,20 +424,22 @@ class _ElasticNetModel(SparseLinear):
 
     def _fit_source(
         self, p: SimpleNamespace, rows: SourceRows, coef_init: Any, intercept_init: Any,
-        callback: Callback | None,
+        callback: Callback | None, keeper: Keeper,
     ) -> list[Warning]:  # fmt: skip
         """Train anew from the rows of a source; returns the warnings to give."""
-        if callback is not None and not callable(callback):
-            raise TypeError(f"callback must be callable, got {type(callback).__name__}")
+        _check_callback(callback)
+        keeper.identify(
+            self,
+            p,
+            lambda: {**rows.told(), **self._start_to_tell(p, coef_init, intercept_init)},
+        )
         X, problems = rows.first()
         _let_two_classes_be_one_problem(p, problems)
         p.chooses_units = False
         plan, eta0 = plan_for(self, p, rows)
-        engines = self._first_engines(p, plan, X.shape[1], len(problems), None)
-        if coef_init is not None or intercept_init is not None:
-            self._load_initial(p, engines, coef_init, intercept_init, None)
-        from_zero = coef_init is None and intercept_init is None and not p.warm_start
-        warnings = [] if from_zero else _doubts(engines, plan)
+        engines, warnings = self._begun(
+            p, plan, X.shape[1], len(problems), None, coef_init, intercept_init, keeper
+        )
         learners = new_learners(engines, X, problems, plan, sizes_of(X, plan.sizes))
         with _workers(p, len(learners)) as workers:
             run = train(
@@ -433,6 +454,7 @@ class _ElasticNetModel(SparseLinear):
                 columns=np.arange(X.shape[1]) if _keeps_best(p) else None,
                 workers=workers,
                 pass_over=rows.passes(learners, plan),
+                keeper=keeper,
             )
         self._keep_trained(p, engines, run, None, eta0)
         self._generator = None
@@ -441,6 +463,47 @@ class _ElasticNetModel(SparseLinear):
         if p.tol is not None and not run.ended_early and still_falls(losses, losses[0]):
             warnings.append(self._unfinished(p, losses))
         return warnings
+
+    def _start_to_tell(
+        self, p: SimpleNamespace, coef_init: Any, intercept_init: Any
+    ) -> dict[str, Any]:
+        """The weights that a fit starts from, for a checkpoint to compare."""
+        given = {"coef_init": coef_init, "intercept_init": intercept_init}
+        found = {
+            name: each if each is None or sparse.issparse(each) else as_array(name, _NUMBERS, each)
+            for name, each in given.items()
+        }
+        if p.warm_start and self.__sklearn_is_fitted__():
+            states = [engine.state() for engine in self._engines]
+            found["the model before this call"] = [
+                {**state.per_weight, **state.scalars, **state.tables} for state in states
+            ]
+        return found
+
+    def _begun(
+        self,
+        p: SimpleNamespace,
+        plan: Plan,
+        n_features: int,
+        n_problems: int,
+        units: Units | None,
+        coef_init: Any,
+        intercept_init: Any,
+        keeper: Keeper,
+    ) -> tuple[list[Engine], list[Warning]]:
+        """The engines that ``fit`` begins or goes on with, and the warnings about its start."""
+        given = coef_init is not None or intercept_init is not None
+        saved = keeper.peek("training")
+        warnings: list[Warning] = []
+        engines: list[Engine] = []
+        if saved is None or given or p.warm_start:
+            engines = self._first_engines(p, plan, n_features, n_problems, units)
+            if given:
+                self._load_initial(p, engines, coef_init, intercept_init, units)
+            warnings = _doubts(engines, plan) if given or p.warm_start else []
+        if saved is not None:
+            engines = engines_of(saved, plan.new_engines(1, n_problems), n_features)
+        return engines, warnings
 
     def _keep_trained(
         self, p: SimpleNamespace, engines: list[Engine], run: Run, units: Units | None, eta0: float
@@ -527,42 +590,38 @@ class _ElasticNetModel(SparseLinear):
         coef = _initial("coef_init", coef_init, (n_outputs, n_features))
         intercept = _initial("intercept_init", intercept_init, (n_outputs,))
         gathering = Gathering(n_outputs, n_features, as_sparse=self._sparse_coef)
-        runs: list[Run] = []
-        warnings: list[Warning] = []
-        farthest = call.generator
-        for first, stop in spans(n_outputs, at_once):
-            part, some = call.of(range(first, stop)), slice(first, stop)
-            if call.p.verbose > 0:
-                print(f"outputs {first + 1:,} to {stop:,} of {n_outputs:,}")
-            start = [None if each is None else each[some] for each in (coef, intercept)]
-            run, found = self._learn_part(
-                part, problems.part(range(first, stop)), gathering, *start
-            )
-            if not runs or len(run.history) > max(len(other.history) for other in runs):
-                farthest = part.generator
-            runs.append(run)
-            warnings += found
-        if call.generator is not None and farthest is not None:
-            call.generator.set_state(farthest.get_state())
-        whole = Run(
-            max(run.t for run in runs),
-            added_up(runs),
-            max(run.best_epoch for run in runs),
-            all(run.ended_early for run in runs),
-        )
+        done = PartsDone(gathering, call.generator)
+        done.go_on_from(call.keeper.found("parts"), n_outputs)
+        with call.keeper.following("parts", done.written):
+            for first, stop in spans(n_outputs, at_once, done.n_outputs):
+                part, some = call.of(range(first, stop)), slice(first, stop)
+                if call.p.verbose > 0:
+                    print(f"outputs {first + 1:,} to {stop:,} of {n_outputs:,}")
+                start = [None if each is None else each[some] for each in (coef, intercept)]
+                found = self._learn_part(part, problems.part(range(first, stop)), gathering, *start)
+                done.take(*found, part.generator)
+        if call.generator is not None and done.farthest is not None:
+            call.generator.set_state(done.farthest.get_state())
         # A hundred parts may doubt the same.
-        return [gathering.done()], whole, warnings[:1]
+        return [gathering.done()], done.whole(), done.warnings[:1]
 
     def _learn_part(
         self, call: _Call, problems: Problems, gathering: Gathering, coef: Any, intercept: Any
     ) -> tuple[Run, list[Warning]]:
         """Train some outputs and hand over their weights; no engine outlives this call."""
         p, plan = call.p, call.plan
-        engines = plan.new_engines(call.X.shape[1], len(problems), _threads(p), part=True)
+        n_features = call.X.shape[1]
+        saved = call.keeper.peek("training")
         warnings: list[Warning] = []
+        engines: list[Engine] = []
+        if saved is None or coef is not None or intercept is not None:
+            engines = plan.new_engines(n_features, len(problems), _threads(p), part=True)
         if coef is not None or intercept is not None:
             self._load_initial(p, engines, coef, intercept, call.units)
             warnings = _doubts(engines, plan)
+        if saved is not None:
+            blank = plan.new_engines(1, len(problems), part=True)
+            engines = engines_of(saved, blank, n_features)
         learners, run = _trained(call, engines, problems)
         refuse_overflow(run.t, engines[0].advice, *gathering.take(engines))
         if p.tol is not None:
@@ -934,6 +993,7 @@ class _Call:
     touched: NDArray[Any] | None
     generator: np.random.RandomState | None
     callback: Callback | None
+    keeper: Keeper
 
     def of(self, outputs: range) -> _Call:
         """The same call for some of the outputs, which it tells to the callback.
@@ -980,8 +1040,15 @@ def _trained(
             columns=call.touched,
             workers=workers,
             units=call.units,
+            keeper=call.keeper,
         )
     return learners, run
+
+
+def _check_callback(callback: Any) -> None:
+    """Refuse a callback that cannot be called."""
+    if callback is not None and not callable(callback):
+        raise TypeError(f"callback must be callable, got {type(callback).__name__}")
 
 
 def _keeps_best(p: SimpleNamespace) -> bool:
@@ -1470,6 +1537,8 @@ class LazyNetClassifier(SparseClassifier, _ElasticNetModel):
         coef_init: ArrayLike | None = None,
         intercept_init: ArrayLike | None = None,
         callback: Callback | None = None,
+        checkpoint: str | os.PathLike[str] | None = None,
+        every: float = EVERY,
     ) -> Self:
         """Train from zero weights, or from the present weights with ``warm_start``.
 
@@ -1498,6 +1567,13 @@ class LazyNetClassifier(SparseClassifier, _ElasticNetModel):
             are read, ``mean_loss``, ``objective``, ``nonzeros``, ``coef`` and ``intercept``.
             Training ends when the callback returns a true value.  With ``outputs_at_once`` it is
             called for every part; ``outputs`` tells which outputs learn.
+        checkpoint : path, optional
+            A file in which the fit is kept while it runs.  If the process is killed, the same call
+            goes on from the file and ends with the same bits.  ``fit`` removes the file when it is
+            done, and refuses the file of another call.  The page "Checkpoints" says more.
+        every : float, default=60
+            The seconds between two files; 0: a file after every chunk of rows.  Above 0, writing
+            takes at most a sixty-fourth of the time, so that large files are written less often.
 
         Warns
         -----
@@ -1513,9 +1589,10 @@ class LazyNetClassifier(SparseClassifier, _ElasticNetModel):
         >>> model.fit(X, y, callback=lambda epoch: epoch.objective < 0.5).n_iter_ < 100
         True
         """
-        self._warn(
-            self._learn(X, y, sample_weight, sample_order, coef_init, intercept_init, callback)
-        )
+        start = coef_init, intercept_init, callback
+        with keeper_of(checkpoint, every) as keeper:
+            warnings = self._learn(X, y, sample_weight, sample_order, *start, keeper)
+        self._warn(warnings)
         return self
 
     def _check_training(
@@ -1909,11 +1986,14 @@ class LazyNetRegressor(SparseRegressor, _ElasticNetModel):
         coef_init: ArrayLike | None = None,
         intercept_init: ArrayLike | None = None,
         callback: Callback | None = None,
+        checkpoint: str | os.PathLike[str] | None = None,
+        every: float = EVERY,
     ) -> Self:
         """Train from zero weights; see :meth:`LazyNetClassifier.fit`."""
-        self._warn(
-            self._learn(X, y, sample_weight, sample_order, coef_init, intercept_init, callback)
-        )
+        start = coef_init, intercept_init, callback
+        with keeper_of(checkpoint, every) as keeper:
+            warnings = self._learn(X, y, sample_weight, sample_order, *start, keeper)
+        self._warn(warnings)
         return self
 
     @all_or_nothing

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import closing
+from dataclasses import asdict
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
@@ -18,18 +19,19 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from lazynet.data import as_examples, sizes_of
-from lazynet.defaults import follows_targets, found_epochs, found_l1
+from lazynet.defaults import follows_targets, found_epochs
 from lazynet.params import check_n_steps
 from lazynet.problems import Problems
 from lazynet.progress import Progress
 from lazynet.streams.chunks import Chunk
 from lazynet.streams.prefetched import Prefetched
-from lazynet.streams.source import Facts, Source
+from lazynet.streams.source import ROWS, Derived, Facts, Source
 from lazynet.surveys import ROWS_OF_A_BLOCK, Survey
 from lazynet.threads import Workers
 from lazynet.training import (
     AnyLearner,
     Orders,
+    PassOver,
     Plan,
     length_of_chunks,
     new_learners,
@@ -79,6 +81,23 @@ class SourceRows:
         with closing(self.source.chunks(1)) as chunks:
             return self._prepare(next(iter(chunks)))
 
+    def told(self) -> dict[str, Any]:
+        """What identifies the source: its facts, the identities of its parts, its first rows."""
+        with closing(self.source.chunks(ROWS)) as chunks:
+            first = next(iter(chunks))
+        layers: list[Any] = []
+        each: Source = self.source
+        while isinstance(each, Derived):
+            each = each.source
+            layers.append([type(each).__name__, each.identity()])
+        return {
+            "the facts of X": asdict(self.facts),
+            "the identity of X": layers,
+            "the first rows of X": first.X,
+            "the first rows of y": first.y,
+            "the first weights of rows": first.weight,
+        }
+
     def surveyed(self, p: SimpleNamespace) -> _Surveyed:
         """What the defaults ask of all rows; takes a pass, once."""
         if self._survey is not None:
@@ -91,7 +110,7 @@ class SourceRows:
                 X, problems = self._prepare(chunk)
                 examples = as_examples(X, None, problems.importances)
                 targets = problems.numbers_of_targets() if of_targets else None
-                norms = sizes_of(X, "squared_norms")
+                norms = sizes_of(examples, "squared_norms")
                 assert norms is not None, "a kind of size is named"
                 found.add(norms, targets, problems.importances)
                 largest = max(largest, float(norms.max(initial=0.0)) + extra)
@@ -99,10 +118,11 @@ class SourceRows:
         self._survey = _Surveyed(found, largest, largest_weighted)
         return self._survey
 
-    def passes(
-        self, learners: list[AnyLearner], plan: Plan
-    ) -> Callable[[int, int, Progress, NDArray[np.float64], Workers | None], int]:
-        """What lets the engines of the learners visit all rows once."""
+    def passes(self, learners: list[AnyLearner], plan: Plan) -> PassOver:
+        """What lets the engines of the learners visit all rows once.
+
+        A pass that begins behind the first rows reads over them.
+        """
         facts, engines = self.facts, [each.engine for each in learners]
         length = length_of_chunks(len(learners), facts.n_rows, facts.n_values, plan.batch_size)
 
@@ -112,16 +132,22 @@ class SourceRows:
             progress: Progress,
             losses: NDArray[np.float64],
             workers: Workers | None,
+            begin: int,
+            after: Callable[[int], None],
         ) -> int:
             n_rows = 0
             with closing(self.source.chunks(length, epoch)) as chunks:
                 for chunk in chunks:
+                    n_rows += chunk.X.shape[0]
+                    if n_rows <= begin:
+                        t += plan.n_steps(chunk.X.shape[0])
+                        continue
                     X, problems = self._prepare(chunk)
-                    n_rows += X.shape[0]
                     now = new_learners(
                         engines, X, problems, learners[0].plan, sizes_of(X, plan.sizes)
                     )
                     t = run_pass(now, None, t, progress, losses, workers, length)
+                    after(n_rows)
             if n_rows != facts.n_rows:
                 raise ValueError(
                     f"X: the source had {facts.n_rows} rows when they were counted, and "
@@ -144,10 +170,7 @@ def plan_for(model: Any, p: SimpleNamespace, rows: SourceRows) -> tuple[Plan, fl
     """The plan of the fit and the scale of its rates; asks for a survey only where it is needed."""
     facts = rows.facts
     if p.finds_l1 and p.engine.takes_l1:
-        softmax = p.plan.softmax
-        p.l1 = found_l1(rows.surveyed(p).sums, p.loss)
-        p.plan = Plan.of(p)
-        p.plan = p.plan if p.plan.softmax == softmax else p.plan.without_softmax()
+        model._take_l1(p, rows.surveyed(p).sums)
     if p.max_iter is None:
         p.max_iter = found_epochs(facts.n_rows, facts.n_features, model._takes_margin_losses)
     n_steps = check_n_steps("max_iter", p.max_iter, p.plan.n_steps(facts.n_rows))

@@ -18,6 +18,7 @@ from lazynet.estimators.staged import StagedClassifier
 from lazynet.importances import CLASS_WEIGHT
 from lazynet.losses import Loss, get_loss
 from lazynet.models.attributes import array, attributes, integer, records
+from lazynet.models.checkpoints import Keeper
 from lazynet.params import EPOCHS, THREADS, VERBOSITY, Integer, Special, table
 from lazynet.seeds import SEED, new_generator
 from lazynet.threads import Workers
@@ -179,10 +180,11 @@ class ReleasedStabilisedSGDClassifier(StagedClassifier):
         p: SimpleNamespace,
         X: sparse.csr_matrix,
         problems: list[tuple[NDArray[np.float64], NDArray[np.float64] | None]],
+        random_state: Any,
     ) -> Iterator[ReleasedEngine]:
         """An engine for every problem, with draws of its own; made when the one before is done."""
         bursts = Bursts(**{name: getattr(p, name) for name in Bursts._kinds})
-        seeds = np.random.SeedSequence(int(new_generator(p.random_state).randint(2**31)))
+        seeds = np.random.SeedSequence(int(new_generator(random_state).randint(2**31)))
         for row, problem in enumerate(problems):
             draws = [
                 Draws(X.shape[0], p.max_iter, np.random.default_rng(seed))
@@ -196,11 +198,13 @@ class ReleasedStabilisedSGDClassifier(StagedClassifier):
         X: sparse.csr_matrix,
         y: Any,
         weights: NDArray[np.float64] | None,
+        keeper: Keeper,
     ) -> list[int]:
         """Train from zero weights; returns the number of stable features in each problem."""
         problems = list(self._problems(X, y, weights))
         self._paths: list[NDArray[np.float64]] = []
-        counts = self._run_stages(p, X, self._new_engines(p, X, problems), len(problems))
+        engines = self._new_engines(p, X, problems, keeper.seed(p.random_state))
+        counts = self._run_stages(p, X, engines, len(problems), keeper)
         self.coef_of_paths_ = np.stack(self._paths)
         del self._paths
         return counts
@@ -213,3 +217,6 @@ class ReleasedStabilisedSGDClassifier(StagedClassifier):
 
     def _keep_result(self, engine: ReleasedEngine) -> None:
         self._paths.append(engine.weights_of_paths())
+
+    def _own_results(self) -> list[NDArray[np.float64]]:
+        return self._paths

@@ -24,6 +24,7 @@ from lazynet.estimators.staged import StagedClassifier
 from lazynet.importances import CLASS_WEIGHT
 from lazynet.losses import LOSS, LossLike
 from lazynet.models.attributes import array, attributes, integer, real, records
+from lazynet.models.checkpoints import Keeper
 from lazynet.params import (
     EPOCHS,
     FLAG,
@@ -237,12 +238,13 @@ class StabilisedSGDClassifier(StagedClassifier):
         X: sparse.csr_matrix,
         problems: list[tuple[NDArray[np.float64], NDArray[np.float64] | None]],
         eta0: float,
+        random_state: Any,
     ) -> Iterator[StabilisedEngine]:
         """An engine for every problem, with paths of its own; made when the one before is done."""
         schedule = known_schedule(p.schedule, eta0, 0.0)
         occurs = np.zeros(X.shape[1], dtype=bool)
         occurs[columns_with_values(X)] = True
-        seeds = np.random.SeedSequence(int(new_generator(p.random_state).randint(2**31)))
+        seeds = np.random.SeedSequence(int(new_generator(random_state).randint(2**31)))
         for row, problem in enumerate(problems):
             yield StabilisedEngine(
                 Data(as_examples(X, *problem), p.loss, p.fit_intercept),
@@ -262,11 +264,13 @@ class StabilisedSGDClassifier(StagedClassifier):
         X: sparse.csr_matrix,
         y: Any,
         weights: NDArray[np.float64] | None,
+        keeper: Keeper,
     ) -> list[int]:
         """Train from zero weights; returns the number of stable features in each problem."""
         eta0 = self._scale_of_rates(p, X, weights)
         problems = list(self._problems(X, y, weights))
-        n_stable = self._run_stages(p, X, self._new_engines(p, X, problems, eta0), len(problems))
+        engines = self._new_engines(p, X, problems, eta0, keeper.seed(p.random_state))
+        n_stable = self._run_stages(p, X, engines, len(problems), keeper)
         self.eta0_ = eta0
         return n_stable
 

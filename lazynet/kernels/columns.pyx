@@ -102,6 +102,17 @@ cdef class Columns:
         return self.size
 
     @property
+    def order(self):
+        """The features of the working set in the order of their places; a copy."""
+        cdef Py_ssize_t place
+        found = np.empty(self.size, dtype=np.int64)
+        cdef int64_t[::1] out = found
+        self.check_free()
+        for place in range(found.shape[0]):
+            out[place] = self.features[place]
+        return found
+
+    @property
     def n_nonzeros(self):
         """The nonzeros of all columns of the working set."""
         return self.n_values

@@ -120,7 +120,7 @@ cdef class WorkingSet(Columns):
     cdef double* vectors           # five vectors of conjugate gradients
     # The model.
     cdef double intercept, trial_intercept, intercept_gradient, intercept_hessian, total
-    cdef double damping
+    cdef double _damping
     cdef int sweeps, wait, next_gradients
     cdef bint everywhere           # whether the next sweep visits all of W
     cdef Py_ssize_t n_active
@@ -203,7 +203,7 @@ cdef class WorkingSet(Columns):
         check_vector("held", held, self.n_rows if nu > 0.0 else 0)
         self.check_free()
         self.started = True
-        self.l1, self.l2, self.intercept, self.nu, self.damping = l1, l2, intercept, nu, 0.0
+        self.l1, self.l2, self.intercept, self.nu, self._damping = l1, l2, intercept, nu, 0.0
         self.curvature = 1.0 / nu if nu > 0.0 else self.own_curvature
         for row in range(held.shape[0]):
             self.held[row] = held[row]
@@ -399,7 +399,7 @@ cdef class WorkingSet(Columns):
     cdef inline double _curvature_of(self, Py_ssize_t place) noexcept nogil:
         """The curvature of the model in one weight."""
         cdef double steepest = self.curvature * self.norms[place]
-        cdef double own = self.hessian[place] + self.l2 + self.damping * steepest
+        cdef double own = self.hessian[place] + self.l2 + self._damping * steepest
         return fmax(fmax(own, LEAST * steepest), 1e-300)
 
     cdef inline double _slope_of(self, Py_ssize_t place) noexcept nogil:
@@ -412,12 +412,12 @@ cdef class WorkingSet(Columns):
                 self.values + self.starts[place], self.response,
             )
             + self.l2 * self.trial[place]
-            + self.damping * self.curvature * self.norms[place] * moved
+            + self._damping * self.curvature * self.norms[place] * moved
         )
 
     cdef inline double _intercept_damping(self) noexcept nogil:
         # The intercept is the weight of a column of ones, whose share sum s_i x_ij^2 is 1.
-        return self.damping * self.curvature
+        return self._damping * self.curvature
 
     cdef double _intercept_slope(self) noexcept nogil:
         """The slope of the model in the intercept."""
@@ -562,7 +562,7 @@ cdef class WorkingSet(Columns):
                     self.values + self.starts[place], along,
                 )
                 image[k] += direction[k] * (
-                    self.l2 + self.damping * self.curvature * self.norms[place]
+                    self.l2 + self._damping * self.curvature * self.norms[place]
                 )
                 bend += direction[k] * image[k]
             self.work += 2 * nonzeros
@@ -605,7 +605,7 @@ cdef class WorkingSet(Columns):
                 self._add(place, moved, along)
                 linear += moved * (self.gradient[place] + (self.l1 if old > 0.0 else -self.l1))
                 linear += 0.5 * self.l2 * (new * new - old * old)
-                linear += 0.5 * self.damping * self.curvature * self.norms[place] * moved * (
+                linear += 0.5 * self._damping * self.curvature * self.norms[place] * moved * (
                     new + old - 2.0 * self.weights[place]
                 )
             self.work += nonzeros
@@ -697,14 +697,26 @@ cdef class WorkingSet(Columns):
                 self.intercept += length * shift
                 self.total = total
             if length < 1.0:
-                self.damping = fmin(fmax(10.0 * self.damping, LEAST_DAMPING), MOST_DAMPING)
+                self._damping = fmin(fmax(10.0 * self._damping, LEAST_DAMPING), MOST_DAMPING)
             else:
-                self.damping = 0.1 * self.damping if self.damping > LEAST_DAMPING else 0.0
+                self._damping = 0.1 * self._damping if self._damping > LEAST_DAMPING else 0.0
             self.modelled = False
         self.leave()
         return length
 
     @property
+    def damping(self):
+        """How strongly the next steps are damped, as the steps before them have shown."""
+        return self._damping
+
+    @damping.setter
+    def damping(self, double strength):
+        if not 0.0 <= strength <= MOST_DAMPING:
+            raise ValueError(f"damping must lie between 0 and {MOST_DAMPING:g}, got {strength}")
+        self.check_free()
+        self._damping = strength
+
+    @property
     def stuck(self):
         """Whether the damping is as strong as it gets."""
-        return self.damping >= MOST_DAMPING
+        return self._damping >= MOST_DAMPING

@@ -22,6 +22,8 @@ from lazynet.models.values import CannotSave, Reader, ScatteredUnits, Writer
 
 #: What the metadata of a file call it.
 FORMAT = "lazynet model"
+# What the files of fits that run call it.
+_CHECKPOINT = "lazynet checkpoint"
 #: The version of the format that this lazynet writes; it reads this one and all before it.
 FORMAT_VERSION = 1
 
@@ -178,6 +180,11 @@ def note_of(path: str | os.PathLike[str]) -> dict[str, Any]:
 
 def _version_of(name: str, strings: Mapping[str, str]) -> int:
     version = strings.get("format_version", "")
+    if strings.get("format") == _CHECKPOINT:
+        raise ValueError(
+            f"{name} is the checkpoint of a fit that has not ended, and no model: the call of fit "
+            f"that has written it goes on from it"
+        )
     if strings.get("format") != FORMAT or not (version.isascii() and version.isdecimal()):
         raise ValueError(f"{name} does not say that it is the file of a lazynet model")
     return int(version[:9])

@@ -39,7 +39,7 @@ ROOMS = [
     ("minimise",),
     ("catalogue",),
     ("validation", "models"),
-    ("defaults", "training"),
+    ("course", "defaults", "training"),
     ("stalls",),
     ("checks",),
     ("path_figures",),

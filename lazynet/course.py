@@ -1,0 +1,250 @@
+"""Where a training stands between two chunks of steps, and how a later run goes on from there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lazynet.engines.base import Engine
+from lazynet.models.checkpoints import Saved, like, number, whole
+from lazynet.models.engines import SavedEngine, written
+from lazynet.models.scattered import smaller
+from lazynet.models.values import Writer
+from lazynet.schedules import Adaptive, Schedule
+from lazynet.transactions import Undo
+
+Generator = np.random.RandomState
+Shuffle = NDArray[np.int64] | None
+
+
+class _Plan(Protocol):
+    """The part of a plan that changes during a training."""
+
+    @property
+    def schedule(self) -> Schedule: ...
+    def with_schedule(self, schedule: Schedule) -> Any: ...
+
+
+class _Learner(Protocol):
+    engine: Any
+    plan: Any
+
+
+class _Orders(Protocol):
+    generator: Generator | None
+    n_rows: int
+
+    def of(self, epoch: int) -> Shuffle: ...
+
+
+class _Stopping(Protocol):
+    best: float
+    idle: int
+
+
+class _Best(Protocol):
+    """The best epoch so far, and the copies from which its end is restored."""
+
+    columns: NDArray[Any]
+    loss: float
+    epoch: int
+    t: int
+    plan: Any
+    undos: list[Undo]
+
+    def before(self, epoch: int) -> None: ...
+
+
+class Course:
+    """Where a training stands; what ``written`` writes a new course of the same fit reads.
+
+    A course is written within an epoch, between two chunks of steps, or behind the last of them.
+    """
+
+    def __init__(
+        self,
+        learners: Sequence[_Learner],
+        orders: _Orders,
+        stopping: _Stopping,
+        best: _Best | None,
+        t: int,
+    ) -> None:
+        self.learners, self.orders, self.stopping, self.best = learners, orders, stopping, best
+        self.first_plan = learners[0].plan
+        #: the epoch, and the first step of it
+        self.epoch, self.t = 0, t
+        #: the rows of the epoch that have been visited, and the seconds that the visits took
+        self.rows, self.seconds = 0, 0.0
+        self.losses = np.zeros(len(learners))
+        self.history: list[Any] = []
+        #: the generator as it was before it drew the order of the epoch
+        self._drawn_from: Any = None
+        self._resumed = False
+
+    def enter(self, epoch: int) -> Shuffle:
+        """Begin an epoch, or go on with the epoch of the file; returns the order of its rows."""
+        generator = self.orders.generator
+        if self._resumed:
+            self._resumed = False
+            if generator is not None:
+                generator.set_state(self._drawn_from)
+            return self.orders.of(epoch)
+        self.epoch, self.rows, self.seconds = epoch, 0, 0.0
+        self.losses = np.zeros(len(self.learners))
+        self._drawn_from = None if generator is None else generator.get_state()
+        order = self.orders.of(epoch)
+        if self.best is not None:
+            self.best.before(epoch)
+        return order
+
+    # --- in a file ---
+
+    def written(self, writer: Writer) -> dict[str, Any]:
+        """The JSON of the course."""
+        generator = None
+        if self._drawn_from is not None:
+            generator = Generator(0)
+            generator.set_state(self._drawn_from)
+        values = {
+            "epoch": self.epoch,
+            "t": self.t,
+            "rows": self.rows,
+            "seconds": self.seconds,
+            "losses": self.losses,
+            "history": self.history,
+            "generator": generator,
+            "stopping": [float(self.stopping.best), self.stopping.idle],
+            "schedule": self._lowered(self.learners[0].plan),
+        }
+        engines = [each.engine for each in self.learners]
+        return {
+            "engines": [written(writer, f"engines/{i}", each) for i, each in enumerate(engines)],
+            **{name: writer.value(f"training/{name}", value) for name, value in values.items()},
+            "best": self._best_written(writer),
+        }
+
+    def _lowered(self, plan: _Plan) -> Schedule | None:
+        """The schedule, if the training has changed it."""
+        return None if plan.schedule is self.first_plan.schedule else plan.schedule
+
+    def _best_written(self, writer: Writer) -> dict[str, Any] | None:
+        best = self.best
+        if best is None:
+            return None
+        values = {
+            "loss": float(best.loss),
+            "epoch": best.epoch,
+            "t": best.t,
+            "schedule": self._lowered(best.plan),
+        }
+        # Copies are made when the second epoch begins.
+        undos = best.undos if self.epoch else []
+        return {
+            **{name: writer.value(f"best/{name}", value) for name, value in values.items()},
+            "undos": [
+                {
+                    name: writer.value(f"best/{i}/{name}", _small(part))
+                    for name, part in undo.kept().items()
+                }
+                for i, undo in enumerate(undos)
+            ],
+        }
+
+    def go_on_from(self, saved: Saved | None, max_iter: int, n_rows: int) -> None:
+        """Stand where the course of the file stood."""
+        if saved is None:
+            return
+        self.epoch = saved.value("epoch", whole(max_iter - 1))
+        self.t = saved.value("t", whole(2**62))
+        self.rows = saved.value("rows", whole(n_rows))
+        self.seconds = saved.value("seconds", number)
+        saved.into("losses", self.losses)
+        self.history = saved.value("history", lambda found: _is_history(found, self.epoch))
+        wanted = type(self.orders.generator)
+        generator = saved.value("generator", lambda found: type(found) is wanted)
+        self._drawn_from = None if generator is None else generator.get_state()
+        self.stopping.best, self.stopping.idle = saved.value("stopping", _is_stopping)
+        for learner in self.learners:
+            learner.plan = self._plan_with(saved)
+        if self.best is not None:
+            self._restore_best(self.best, saved.part("best"))
+        self._resumed = True
+
+    def _plan_with(self, saved: Saved) -> Any:
+        """The plan with the schedule of the file."""
+        if saved.node("schedule") is None:
+            return self.first_plan
+        wanted = Adaptive if type(self.first_plan.schedule) is Adaptive else None
+        schedule = saved.value("schedule", lambda found: type(found) is wanted)
+        return self.first_plan.with_schedule(schedule)
+
+    def _restore_best(self, best: _Best, saved: Saved) -> None:
+        best.loss = saved.value("loss", number)
+        best.epoch = saved.value("epoch", whole(max(self.epoch - 1, 0)))
+        best.t = saved.value("t", whole(2**62))
+        best.plan = self._plan_with(saved)
+        parts = saved.parts("undos")
+        if len(parts) != (len(self.learners) if self.epoch else 0):
+            raise saved.refusal("the copies of the best epoch are not as many as the engines")
+        for learner, part in zip(self.learners, parts, strict=bool(parts)):
+            undo = Undo(learner.engine, best.columns)
+            wanted = undo.kept()
+            undo.keep(
+                {name: part.value(name, _suits(name, learner.engine, wanted)) for name in wanted}
+            )
+            best.undos.append(undo)
+
+
+def _small(part: dict[str, Any] | None) -> dict[str, Any] | None:
+    return None if part is None else {name: smaller(array) for name, array in part.items()}
+
+
+def _suits(name: str, engine: Engine, wanted: dict[str, Any]) -> Any:
+    """Whether a part of the copies of an engine can be that of this engine."""
+    state = engine.state()
+
+    def suits(found: Any) -> bool:
+        if name == "tables":
+            known = {key: array.dtype for key, array in state.tables.items()}
+            return found is None or (
+                found.keys() == known.keys()
+                and all(a.ndim == 1 and a.dtype == known[key] for key, a in found.items())
+            )
+        # All weights are copied at once, or only when a sweep visits them.
+        of = state.per_weight if name == "copies" else wanted[name]
+        if name == "copies" and not found:
+            return type(found) is dict and not wanted["copies"]
+        return bool(found.keys() == of.keys()) and all(like(of[key])(found[key]) for key in of)
+
+    return suits
+
+
+def _is_history(found: Any, n_epochs: int) -> bool:
+    return (
+        type(found) is list
+        and len(found) == n_epochs
+        and all(type(line) is dict and "progressive_loss" in line for line in found)
+    )
+
+
+def _is_stopping(found: Any) -> bool:
+    return type(found) is list and [*map(type, found)] == [float, int]
+
+
+def engines_of(saved: Saved, blank: Sequence[Engine], n_features: int) -> list[Engine]:
+    """The engines of a course in a file; ``blank`` engines of one feature are of their kind."""
+    n_outputs, kinds = sum(each.n_outputs for each in blank), {type(each) for each in blank}
+    nodes = saved.node("engines")
+    if type(nodes) is not list:
+        raise saved.refusal("the engines are no list")
+    try:
+        parts = [SavedEngine(saved.reader, node, n_features, n_outputs) for node in nodes]
+        found = [part.engine() for part in parts]
+    except ValueError as error:
+        raise saved.refusal(error) from None
+    if sum(each.n_outputs for each in found) != n_outputs or {type(e) for e in found} != kinds:
+        raise saved.refusal("its engines are not those of this fit")
+    return found

@@ -1,0 +1,502 @@
+"""Fits that end anywhere go on from their checkpoint to the same bits; other calls are refused."""
+
+import os
+import random
+import signal
+import stat
+import subprocess
+import sys
+import time
+import warnings
+
+import numpy as np
+import pytest
+from scipy import sparse
+from support import ROOT
+from support.damage import damages, flip, truncate
+
+import lazynet
+from lazynet import (
+    ASGDClassifier,
+    ASGDRegressor,
+    DualNetClassifier,
+    DualNetRegressor,
+    FromStep,
+    LazyNetClassifier,
+    LazyNetRegressor,
+    ReleasedStabilisedSGDClassifier,
+    StabilisedSGDClassifier,
+    training,
+)
+from lazynet.estimators import dekel
+from lazynet.models import checkpoints, container
+from lazynet.models.checkpoints import FileKeeper, checksum
+from lazynet.streams import Chunks, Shuffled
+from paper_repro.killed import bits_of
+
+N, D = 200, 30
+RNG = np.random.default_rng(0)
+X = sparse.csr_matrix(RNG.standard_normal((N, D)) * (RNG.random((N, D)) < 0.3))
+R = X @ RNG.standard_normal(D) + 0.3 * RNG.standard_normal(N)
+RS = X @ RNG.standard_normal((D, 10))
+Y, Y3, YS = (R > 0).astype(int), np.arange(N) % 3, (RS > 0).astype(int)
+
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+
+class Ended(BaseException):
+    """The end of a process, as far as a test needs one."""
+
+
+@pytest.fixture(autouse=True)
+def short_chunks(monkeypatch):
+    """Chunks that divide small data."""
+    monkeypatch.setattr(training, "_LARGEST_CHUNK", 64)
+    monkeypatch.setattr(dekel, "_STEPS_PER_CALL", 70)
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "run.lazy"
+
+
+def rows_of_chunks():
+    return Shuffled(Chunks(lambda: iter([(X[:90], Y[:90]), (X[90:], Y[90:])])), window=100)
+
+
+def classifier(**options):
+    return LazyNetClassifier(**{"max_iter": 3, "random_state": 0, **options})
+
+
+def regressor(**options):
+    return LazyNetRegressor(**{"max_iter": 3, "random_state": 0, **options})
+
+
+#: Every kind of state: the model, made anew, and what it is fitted on.
+CASES = {
+    "nothing set": (classifier, X, Y),
+    "regression in units": (lambda: regressor(max_iter=8), X, R),
+    "no seed": (lambda: classifier(random_state=None), X, Y),
+    "a generator": (lambda: classifier(random_state=np.random.RandomState(3)), X, Y),
+    "held-out rows and an average": (lambda: classifier(early_stopping=True, average=True), X, Y),
+    "last steps": (lambda: classifier(average="suffix", tol=None, eta0=1.0), X, Y),
+    "from a step on": (lambda: classifier(average=FromStep(150), eta0=1.0, l2=1e-2), X, Y),
+    "adaptive": (
+        lambda: classifier(schedule="adaptive", eta0=5.0, n_iter_no_change=1, max_iter=9), X, Y,
+    ),
+    "batches": (lambda: classifier(batch_size=3, rule="fobos"), X, Y),
+    "tables": (lambda: classifier(engine="tables", eta0=0.5, l1=1e-3, l2=1e-3), X, Y),
+    "rescaled": (lambda: classifier(engine="rescaled", eta0=0.5, l1=0, l2=1e-3), X, Y),
+    "dense": (lambda: classifier(engine="dense", eta0=0.5, average=True, tol=None), X, Y),
+    "positive": (lambda: classifier(positive=True, l1=1e-2), X, Y),
+    **{
+        rule: (lambda rule=rule: classifier(rule=rule, l1=1e-3), X, Y)
+        for rule in (
+            "fobos", "sgd", "truncated_gradient", "rda", "ftrl", "saga", "carpenter_inexact",
+        )
+    },
+    "objective": (lambda: classifier(record_objective=True, shuffle=False), X, Y),
+    "softmax": (lambda: classifier(multi_class="multinomial"), X, Y3),
+    "labels": (lambda: classifier(n_jobs=2), X, YS),
+    "labels with rates of their own": (lambda: classifier(rule="fobos"), X, YS),
+    "group": (lambda: classifier(group="l2", eta0=0.5), X, YS),
+    "targets": (lambda: regressor(average="polynomial", eta0=0.01), X, RS),
+    "float32": (lambda: regressor(dtype="float32"), X, RS),
+    "parts": (lambda: classifier(outputs_at_once=4, rule="fobos", eta0=0.5, average=True), X, YS),
+    "sparse parts": (lambda: classifier(outputs_at_once=4), X, sparse.csr_matrix(YS)),
+    "a source": (lambda: classifier(l1=1e-3), rows_of_chunks(), None),
+    "asgd": (lambda: ASGDClassifier(max_iter=3, random_state=0), X, Y3),
+    "asgd, permuted": (lambda: ASGDRegressor(max_iter=3, replace=False), X, R),
+    "stabilised": (
+        lambda: StabilisedSGDClassifier(burst_size=20, max_iter=4, n_paths=2, random_state=0), X, Y3
+    ),
+    "released": (
+        lambda: ReleasedStabilisedSGDClassifier(burst_size=5, max_iter=4, n_paths=2, stability=0.5),
+        X, Y3,
+    ),
+    "dual, newton": (
+        lambda: DualNetClassifier(l1=1e-3, l2=0, tol=1e-10, random_state=0, n_jobs=2), X, Y3
+    ),
+    "dual, multipliers": (
+        lambda: DualNetClassifier("hinge", l1=1e-3, l2=1e-3, tol=1e-7, max_iter=40), X, Y
+    ),
+    "dual, inside": (lambda: DualNetRegressor("absolute_error", l1=1e-2, l2=0, tol=1e-9), X, R),
+}  # fmt: skip
+CASES["dual, ascent"] = (
+    lambda: DualNetRegressor(l1=0, l2=1e-4, tol=1e-12, max_iter=20, random_state=0),
+    sparse.csr_matrix(np.random.default_rng(1).standard_normal((N, 60))),
+    R,
+)
+
+
+def fit(case, path=None, every=0.0, stop_after=None):
+    """The fitted model; a run that is to stop ends right behind so many points."""
+    make, rows, targets = CASES[case]
+    given = {} if path is None else {"checkpoint": path, "every": every}
+    points = 0
+    point = FileKeeper.point
+
+    def counted(self):
+        nonlocal points
+        point(self)
+        points += 1
+        if points == stop_after:
+            raise Ended
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(FileKeeper, "point", counted)
+        model = make().fit(rows, targets, **given)
+    return model, points
+
+
+# --- the same bits -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_fit_that_ends_anywhere_goes_on_to_the_same_bits(case, path):
+    """After the first chunk, after the last, at random ones; the file changes no bit and goes."""
+    np.random.seed(0)  # noqa: NPY002  from which a run without a seed takes its own
+    whole, points = fit(case, path)
+    assert not path.exists()
+    np.random.seed(0)  # noqa: NPY002
+    wanted = bits_of(fit(case)[0])
+    assert bits_of(whole) == wanted
+    rng = random.Random(case)
+    assert points > 1
+    for stop in {1, points, rng.randrange(1, points + 1)}:
+        np.random.seed(0)  # noqa: NPY002
+        with pytest.raises(Ended):
+            fit(case, path, stop_after=stop)
+        # A run without a seed takes the seed of the file.
+        np.random.seed(stop)  # noqa: NPY002
+        if stop < points:
+            with pytest.raises(Ended):
+                fit(case, path, stop_after=rng.randrange(1, points - stop + 1))
+        model, _ = fit(case, path)
+        assert bits_of(model) == wanted, stop
+        assert [*path.parent.iterdir()] == []
+
+
+@pytest.mark.filterwarnings("ignore:rule='adagrad' goes on with weights:UserWarning")
+def test_warm_starts_and_given_weights(path):
+    """The start is told apart, and a run goes on from it."""
+    begun = classifier().fit(X, Y)
+    wanted = bits_of(begun.__copy__().set_params(warm_start=True, rule="fobos").fit(X, Y))
+    first = begun.__copy__().set_params(warm_start=True, rule="fobos")
+    stop_in(first, path, X, Y)
+    with pytest.raises(ValueError, match="the model before this call"):
+        classifier(warm_start=True, rule="fobos").fit(X, Y, checkpoint=path)
+    again = begun.__copy__().set_params(warm_start=True, rule="fobos")
+    assert bits_of(again.fit(X, Y, checkpoint=path)) == wanted
+    start = {"coef_init": np.full((1, D), 0.1), "intercept_init": [0.2]}
+    wanted = bits_of(classifier().fit(X, Y, **start))
+    stop_in(classifier(), path, X, Y, **start)
+    with pytest.raises(ValueError, match="coef_init"):
+        classifier().fit(X, Y, checkpoint=path, coef_init=np.full((1, D), 0.2))
+    assert bits_of(classifier().fit(X, Y, checkpoint=path, **start)) == wanted
+
+
+def stop_in(model, path, *given, epoch=1, **more):
+    """Leave a file of a fit whose callback is interrupted."""
+
+    def interrupt(at):
+        if at.epoch == epoch:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(*given, checkpoint=path, callback=interrupt, **more)
+    assert path.exists()
+
+
+def test_ctrl_c_writes_a_last_file_and_leaves_the_model_alone(path, monkeypatch):
+    """Within a chunk and within a callback; the handler of before is there again."""
+    before = signal.getsignal(signal.SIGINT)
+    wanted = bits_of(classifier().fit(X, Y))
+    model = classifier()
+    stop_in(model, path, X, Y)
+    assert not hasattr(model, "coef_")
+    assert bits_of(classifier().fit(X, Y, checkpoint=path)) == wanted
+    visit, visits = training.Learner.visit, 0
+
+    def press(self, *arguments):
+        nonlocal visits
+        visits += 1
+        if visits == 6:
+            os.kill(os.getpid(), signal.SIGINT)
+        return visit(self, *arguments)
+
+    monkeypatch.setattr(training.Learner, "visit", press)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X, Y, checkpoint=path)
+    assert visits == 6
+    assert path.exists()
+    assert signal.getsignal(signal.SIGINT) == before
+    assert bits_of(model.fit(X, Y, checkpoint=path)) == wanted
+    assert visits == 6 + 3 * 4 - 6  # the rest of 3 epochs of 4 chunks
+
+
+def test_threads_may_change_between_two_runs(path):
+    """The division of the outputs is that of the file."""
+    wanted = bits_of(classifier().fit(X, YS))
+    stop_in(classifier(n_jobs=1, verbose=0), path, X, YS)
+    found = classifier(n_jobs=2).fit(X, YS, checkpoint=path)
+    np.testing.assert_array_equal(found.coef_, classifier().fit(X, YS).coef_)
+    stop_in(classifier(), path, X, YS)
+    assert bits_of(classifier().fit(X, YS, checkpoint=path)) == wanted
+
+
+KILLED = """
+import sys, warnings
+import numpy as np
+sys.path[:0] = [{root!r}, {tests!r}]
+warnings.simplefilter("ignore")
+from safe import test_checkpoints as here
+from paper_repro.killed import bits_of
+here.training._LARGEST_CHUNK = 64
+print("ready", flush=True)
+print(bits_of(here.fit({case!r}, {path!r})[0]), flush=True)
+"""
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="there is no SIGKILL here")
+@pytest.mark.parametrize("case", ["nothing set", "dual, multipliers"])
+def test_a_process_that_is_killed(case, path):
+    """SIGKILL at random moments; ``python -m paper_repro.killed`` does so hundreds of times."""
+    code = KILLED.format(root=str(ROOT), tests=str(ROOT / "tests"), case=case, path=str(path))
+    wanted = bits_of(fit(case)[0])
+    rng = random.Random(case)
+    for last in (False, True):
+        with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) as process:
+            assert process.stdout.readline() == b"ready\n"
+            if not last:
+                time.sleep(rng.uniform(0.0, 0.1))
+                process.kill()
+            told = process.stdout.read().decode().strip()
+    assert told == wanted
+    assert [*path.parent.iterdir()] == []
+
+
+# --- other calls ---------------------------------------------------------------------------------
+
+OTHERS = {
+    "a parameter": (classifier(l1=0.5), X, Y, {}, r"l1 \(None in the file, 0\.5 in this call\)"),
+    "the seed": (classifier(random_state=1), X, Y, {}, "random_state"),
+    "a live generator": (classifier(random_state=np.random.RandomState(0)), X, Y, {}, "random_s"),
+    "the estimator": (regressor(), X, Y.astype(float), {}, "LazyNetClassifier in the file"),
+    "more rows": (classifier(), sparse.vstack([X, X[:1]]).tocsr(), [*Y, 1], {}, r"X \(.*201, 30"),
+    "other numbers": (classifier(), X * 1.5, Y, {}, r"X \(.*with other contents\)"),
+    "one number": (
+        classifier(), sparse.csr_matrix((np.append(X.data[:-1], 7), X.indices, X.indptr)), Y, {},
+        r"X \(.*with other contents\)",
+    ),
+    "rows that change places": (classifier(), X[::-1], Y, {}, "X "),
+    "labels that change places": (classifier(), X, Y[::-1], {}, "y "),
+    "other names of classes": (classifier(), X, np.array(["a", "b"])[Y], {}, "y "),
+    "weights": (classifier(), X, Y, {"sample_weight": np.full(N, 2.0)}, "sample_weight"),
+    "an order": (classifier(), X, Y, {"sample_order": np.arange(N)}, "sample_order"),
+    "dense rows of float32": (classifier(), X.astype(np.float32), Y, {}, "X "),
+    "a source": (classifier(), rows_of_chunks(), None, {}, "first rows"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("other", OTHERS)
+def test_the_file_of_another_call_is_refused(other, path):
+    """The error names the file, what differs and what to do; the file stays."""
+    stop_in(classifier(), path, X, Y)
+    before = path.read_bytes()
+    model, rows, targets, more, words = OTHERS[other]
+    with pytest.raises(ValueError, match=words) as caught:
+        model.fit(rows, targets, checkpoint=path, **more)
+    assert str(path) in str(caught.value)
+    assert "Delete the file to begin anew, or name another file" in str(caught.value)
+    assert path.read_bytes() == before
+    classifier(verbose=0).fit(X, Y, checkpoint=path)
+
+
+def test_other_sources_are_refused(path):
+    """Other windows give the rows in another order."""
+    stop_in(classifier(), path, rows_of_chunks())
+    source = rows_of_chunks()
+    source.window = 20
+    with pytest.raises(ValueError, match="first rows of X"):
+        classifier().fit(source, checkpoint=path)
+    classifier().fit(rows_of_chunks(), checkpoint=path)
+
+
+def test_another_version_is_refused(path, monkeypatch):
+    """Another lazynet may compute other bits."""
+    stop_in(classifier(), path, X, Y)
+    monkeypatch.setattr(checkpoints, "__version__", "7.0")
+    with pytest.raises(ValueError, match=rf"lazynet {lazynet.__version__} .*this is lazynet 7\.0"):
+        classifier().fit(X, Y, checkpoint=path)
+
+
+def test_what_cannot_be_compared_is_refused(path):
+    """A schedule that is a function may be another function in the next process."""
+    with pytest.raises(TypeError, match=r"cannot tell whether .* schedule is the Python function"):
+        classifier(schedule=lambda t: 0.1, rule="sgd").fit(X, Y, checkpoint=path)
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"checkpoint": 7}, "checkpoint must be None or the path"),
+        ({"checkpoint": b"run"}, "checkpoint must be None or the path"),
+        ({"checkpoint": ""}, "checkpoint must be None or the path"),
+        ({"checkpoint": "run", "every": -1}, "every must be"),
+        ({"every": "often"}, "every must be"),
+        ({"every": np.nan}, "every must be"),
+    ],
+)
+def test_arguments(given, words):
+    with pytest.raises((TypeError, ValueError), match=words):
+        classifier().fit(X, Y, **given)
+
+
+def test_a_file_of_another_kind_is_left_alone(path):
+    """A model, a text; a model says what a checkpoint is."""
+    classifier().fit(X, Y).save(path)
+    before = path.read_bytes()
+    with pytest.raises(ValueError, match=r"is no checkpoint .* is left as it is"):
+        classifier().fit(X, Y, checkpoint=path)
+    assert path.read_bytes() == before
+    path.write_text("my notes, which are longer than eight bytes")
+    with pytest.raises(ValueError, match="cannot go on from this file"):
+        classifier().fit(X, Y, checkpoint=path)
+    path.unlink()
+    stop_in(classifier(), path, X, Y)
+    with pytest.raises(ValueError, match="checkpoint of a fit"):
+        lazynet.load(path)
+
+
+# --- disks ---------------------------------------------------------------------------------------
+
+
+def test_a_path_that_cannot_be_written_is_refused_at_once(tmp_path):
+    """Before anything is learned."""
+    for path in (tmp_path / "no" / "run", tmp_path):
+        with pytest.raises(OSError, match=str(path)):
+            classifier().fit(X, Y, checkpoint=path, callback=pytest.fail)
+    folder = tmp_path / "locked"
+    folder.mkdir()
+    folder.chmod(stat.S_IRUSR | stat.S_IXUSR)
+    if not os.access(folder, os.W_OK):
+        with pytest.raises(PermissionError, match="cannot be written"):
+            classifier().fit(X, Y, checkpoint=folder / "run", callback=pytest.fail)
+
+
+def test_a_full_disk_ends_no_run(path, monkeypatch):
+    """One warning, and the run goes on; also where warnings are errors."""
+    wanted = bits_of(classifier().fit(X, Y))
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(container, "write", full)
+    with pytest.warns(RuntimeWarning, match="No space left") as told:
+        model = classifier().fit(X, Y, checkpoint=path, every=0)
+    assert len([each for each in told if each.category is RuntimeWarning]) == 1
+    assert bits_of(model) == wanted
+    model = classifier()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        with pytest.raises(RuntimeWarning, match="No space left"):
+            model.fit(X, Y, checkpoint=path, every=0)
+    assert bits_of(model) == wanted
+
+
+def test_what_a_killed_process_has_left_is_removed(path):
+    """New files that did not take the place of the old one; other files stay."""
+    left = path.with_name(f".{path.name}.{'0' * 16}.tmp")
+    other = path.with_name(f".{path.name}.mine.tmp")
+    left.write_bytes(b"half")
+    other.write_bytes(b"mine")
+    classifier().fit(X, Y, checkpoint=path)
+    assert [*path.parent.iterdir()] == [other]
+
+
+def test_large_files_are_written_less_often(path, monkeypatch):
+    """Writing takes a sixty-fourth of the time at most, unless every chunk is asked for."""
+    now = 0.0
+    monkeypatch.setattr(checkpoints.time, "monotonic", lambda: now)
+
+    def slow(*_):
+        nonlocal now
+        now += 2.0
+
+    monkeypatch.setattr(container, "write", slow)
+    keeper = FileKeeper(str(path), 1.0)
+    keeper._next = 0.0
+    keeper.point()
+    assert keeper._next == 2.0 + 2.0 * 63
+    keeper.every = 0.0
+    now = 1000.0
+    keeper.point()
+    assert keeper._next == now
+
+
+# --- damage --------------------------------------------------------------------------------------
+
+
+def small():
+    """A fit whose file is small."""
+    return ASGDRegressor(max_iter=20, random_state=0, replace=False, l2=1.0, center=False)
+
+
+FILES = {
+    "small": (small, [[1.0], [2.0]] * 20, [1.0, 2.0] * 20),
+    "stabilised": CASES["stabilised"],
+    "nothing set": CASES["nothing set"],
+    "dual, newton": CASES["dual, newton"],
+}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_damage_is_seen(name, path):
+    """Flipped bits, lost ends, and every other kind; the error names the file and what to do."""
+    make, rows, targets = FILES[name]
+    points = 0
+    point = FileKeeper.point
+
+    def stop(self):
+        nonlocal points
+        point(self)
+        points += 1
+        if points == 2:
+            raise Ended
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(FileKeeper, "point", stop)
+        with pytest.raises(Ended):
+            make().fit(rows, targets, checkpoint=path, every=0)
+    data = path.read_bytes()
+    rng = random.Random(name)
+    found = [kind(data, rng) for kind in (flip, truncate) for _ in range(60)]
+    for other in [*(each for each in found if each != data), *damages(data, 60)]:
+        path.write_bytes(other)
+        with pytest.raises(ValueError) as caught:  # noqa: PT011  what it says is looked at
+            make().fit(rows, targets, checkpoint=path)
+        assert str(path) in str(caught.value)
+        assert "Delete the file to begin anew" in str(caught.value)
+        assert path.read_bytes() == other
+    path.write_bytes(data)
+    assert bits_of(make().fit(rows, targets, checkpoint=path)) == bits_of(make().fit(rows, targets))
+
+
+def test_checksums_see_every_change():
+    """Of one word, of signs that change places, of the last bytes, of the length."""
+    numbers = np.random.default_rng(0).standard_normal(40_000)
+    known = {checksum(numbers)}
+    for at in range(0, 40_000, 1234):
+        for value in (-numbers[at], 0.0, np.nextafter(numbers[at], 9.0)):
+            other = numbers.copy()
+            other[at] = value
+            known.add(checksum(other))
+    swapped = numbers.copy()
+    swapped[[5, 20_000]] = swapped[[20_000, 5]]
+    known |= {checksum(swapped), checksum(numbers[:-1]), checksum(numbers[::-1])}
+    assert len(known) == 1 + 3 * 33 + 3
+    signs = np.tile([1.0, -1.0], 3000)
+    assert len({checksum(np.roll(signs[:n], k)) for n in (5999, 6000) for k in (0, 1)}) == 4
+    tail = np.arange(13, dtype=np.uint8)
+    assert checksum(tail) != checksum(np.append(tail[:-1], np.uint8(99)))
