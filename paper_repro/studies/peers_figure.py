@@ -67,9 +67,10 @@ def _draw_speed(ax: Axes, found: Found) -> None:
                     )
     ax.set_xscale("log")
     ax.xaxis.set_major_formatter(lambda seconds, _: duration(seconds).replace(".00", ""))
+    ax.xaxis.set_minor_formatter(lambda *_: "")
     _named(ax, names)
     ax.set_title("one more pass, per example")
-    ax.set_xlabel("circle: elastic net, square: l1; filled: as rows lie, open: random order")
+    ax.set_xlabel("circle: elastic net, square: l1; open: random order")
 
 
 def _draw_quality(ax: Axes, found: Found) -> None:
@@ -106,8 +107,8 @@ def _draw_quality(ax: Axes, found: Found) -> None:
         ax.plot(min(middles[name], _MOST), y, "|", color=_colour(name), markersize=13)
     _named(ax, names)
     ax.set_xlim(0.99, _MOST)
-    ax.set_title(f"test loss after tuning, {len(sets)} sets")
-    ax.set_xlabel("in units of the least loss; bar: median; arrow: beyond")
+    ax.set_title(f"test loss after tuning, {len(sets)} set{'s' * (len(sets) > 1)} of rows")
+    ax.set_xlabel("units of the least loss (bar: median)")
 
 
 def _draw_time(ax: Axes, found: Found, problem: tuple[str, str], what: str) -> None:
