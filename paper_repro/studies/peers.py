@@ -34,7 +34,7 @@ from paper_repro.studies.peers_time import Times
 from paper_repro.study import Cell, Measured, Record, Records, Settings
 
 #: In the order in which they run.
-PARTS = (peers_exactness, peers_throughput, peers_quality, peers_time, peers_scale)
+PARTS = (peers_exactness, peers_quality, peers_scale, peers_throughput, peers_time)
 #: lazynet's peer whose passes are compared, and the two that the bounds name.
 OURS, SCIKIT_LEARN, WABBIT = FoBoS.name, SGD.name, Plain.name
 #: The bounds.
