@@ -24,7 +24,7 @@ DONE, REFUSED, NO_MEMORY, STOPPED, DIED = "done", "refused", "no memory", "stopp
 #: The most bytes of a caged process.
 MEMORY = 3 * 10**9
 #: Seconds on the wall, in units of the processor's seconds, after which a process that waits ends.
-_PATIENCE = 5.0
+_PATIENCE = 20.0
 
 
 def caged(work: Callable[[], Record], seconds: float, memory: int = MEMORY) -> Record:
