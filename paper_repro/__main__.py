@@ -1,9 +1,9 @@
 """``python -m paper_repro``: Lipton & Elkan's timing study and what belongs to it, rerun.
 
 Without names all studies run but ``released``, ``bench``, ``labels``, ``optimum``, ``untouched``,
-in turn.  Each study writes NAME.json (every repeat, with machine, versions, seeds and commit),
-NAME.md and NAME.svg.  README.md in the same folder is the index.  The same command continues an
-interrupted run.  Four more commands:
+``peers``, in turn.  Each study writes NAME.json (every repeat, with machine, versions, seeds and
+commit), NAME.md and NAME.svg.  README.md in the same folder is the index.  The same command
+continues an interrupted run.  Four more commands:
 
     python -m paper_repro medline FILES...   real abstracts, from PubMed's XML
     python -m paper_repro rcv1               RCV1-v2 whole: fetched, checked, and a study of it
@@ -129,7 +129,7 @@ def _parser(studies: list[str]) -> argparse.ArgumentParser:
     parser.add_argument(
         "--folder",
         help="a folder of svmlight files to learn from beside generated rows "
-        "(bench, optimum, untouched)",
+        "(bench, optimum, untouched, peers)",
     )
     parser.add_argument(
         "--label",

@@ -24,7 +24,7 @@ from paper_repro.minima import Task
 from paper_repro.solvers.base import Solver
 
 # Seconds between two looks at how long a run has taken, and the share of the limit.
-_BETWEEN, _SHARE_BETWEEN = 0.5, 0.05
+BETWEEN, SHARE_BETWEEN = 0.5, 0.05
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ def timed(solver: Solver, task: Task, dial: float) -> Run:
         seconds = time.process_time() - began
     return Run(
         dial,
-        seconds,
+        seconds if answer.seconds is None else answer.seconds,
         task.objective(answer.coef),
         int(np.count_nonzero(answer.coef)),
         task.test_loss(answer.coef),
@@ -103,15 +103,15 @@ def climb(solver: Solver, task: Task, cap: float, target: float = -np.inf) -> La
     sender.close()
     runs: list[Run] = []
     try:
-        began = _seconds_of(process.pid)
-        while _seconds_of(process.pid) - began < cap:
-            if not receiver.poll(min(_BETWEEN, _SHARE_BETWEEN * cap)):
+        began = seconds_of(process.pid)
+        while seconds_of(process.pid) - began < cap:
+            if not receiver.poll(min(BETWEEN, SHARE_BETWEEN * cap)):
                 continue
             message = receiver.recv()
             if not isinstance(message, Run):
                 return Ladder(runs, failed=message)
             runs.append(message)
-            began = _seconds_of(process.pid)
+            began = seconds_of(process.pid)
         return Ladder(runs, stopped=cap)
     except EOFError:
         process.join()
@@ -135,7 +135,7 @@ def _runs(sender: Connection, solver: Solver, task: Task, target: float) -> None
         sender.send(f"{type(error).__name__}: {str(error)[:200]}")
 
 
-def _seconds_of(process: int | None) -> float:
+def seconds_of(process: int | None) -> float:
     """Seconds of the processor that another process has had; on the wall where nobody tells."""
     try:
         fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()

@@ -30,7 +30,7 @@ def provenance() -> dict[str, Any]:
         },
         "versions": {
             "Python": platform.python_version(),
-            **{name: _version(name) for name in PACKAGES},
+            **{name: version_of(name) for name in PACKAGES},
         },
         "commit": _git("rev-parse", "HEAD") or "unknown",
         "modified": bool(_git("status", "--porcelain", "--", "lazynet", "paper_repro/*.py")),
@@ -96,7 +96,7 @@ def _caches() -> dict[str, str]:
     return found
 
 
-def _version(name: str) -> str:
+def version_of(name: str) -> str:
     try:
         return version(name)
     except PackageNotFoundError:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -71,9 +72,9 @@ class Task:
         return self.l1 / self.strength
 
     @cached_property
-    def by_columns(self) -> sparse.csc_matrix:
+    def by_columns(self) -> Any:
         """The rows in the form that coordinate descent asks for."""
-        return self.X.tocsc()
+        return self.X.tocsc() if sparse.issparse(self.X) else np.asfortranarray(self.X)
 
     @cached_property
     def at_zero(self) -> float:

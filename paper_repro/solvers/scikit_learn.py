@@ -14,10 +14,10 @@ from paper_repro.solvers.base import Answer, Solver, tolerances
 
 _MOST = 1_000_000
 #: Features beyond which newton-cholesky's square matrix takes more than a gigabyte.
-_MOST_SQUARED = 10_000
+MOST_SQUARED = 10_000
 
 
-def _logistic(solver: str, task: Task, tol: float, max_iter: int = _MOST) -> Answer:
+def logistic(solver: str, task: Task, tol: float, max_iter: int = _MOST) -> Answer:
     options: dict[str, Any] = dict(
         solver=solver,
         C=1.0 / (task.strength * len(task.y)),
@@ -37,7 +37,7 @@ def _logistic(solver: str, task: Task, tol: float, max_iter: int = _MOST) -> Ans
 
 
 def _passes_of_saga(task: Task, passes: float) -> Answer:
-    return _logistic("saga", task, 1e-12, round(passes))
+    return logistic("saga", task, 1e-12, round(passes))
 
 
 def _support_vectors(task: Task, tol: float) -> Answer:
@@ -55,7 +55,7 @@ def _support_vectors(task: Task, tol: float) -> Answer:
 
 
 def _liblinear(task: Task, tol: float) -> Answer:
-    fit = _support_vectors if task.loss == SQUARED_HINGE else partial(_logistic, "liblinear")
+    fit = _support_vectors if task.loss == SQUARED_HINGE else partial(logistic, "liblinear")
     return fit(task, tol)
 
 
@@ -96,10 +96,10 @@ SOLVERS = (
             lambda task, most=most: (  # type: ignore[misc]
                 task.loss == LOGISTIC and not task.l1 and task.X.shape[1] <= most
             ),
-            partial(_logistic, solver),
+            partial(logistic, solver),
             tolerances(1e-1, 1e-9),
         )
-        for solver, most in (("lbfgs", _MOST), ("newton-cholesky", _MOST_SQUARED))
+        for solver, most in (("lbfgs", _MOST), ("newton-cholesky", MOST_SQUARED))
     ),
     Solver(
         "scikit-learn ElasticNet",
