@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 import os
 import time
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from typing import Any
 
 import numpy as np
@@ -40,6 +41,9 @@ examples:
   Every tenth row held out and judged at the end; rows shuffled within 100,000:
     lazynet train rows.svm --holdout 10 --shuffle 100000 -f model.lazy
 
+  A run that goes on after a kill, by the same command:
+    lazynet train rows.svm --passes 50 --checkpoint run.lazy -f model.lazy
+
   Go on from a model, on new rows:
     lazynet train new.svm -i model.lazy -f model2.lazy
 
@@ -53,6 +57,8 @@ call, reads the rows from there. --cache no keeps nothing.
 
 #: Rows that one pass over a pipe learns from at a time, and those of them that it judges before.
 _ROWS_OF_A_CHUNK, _ROWS_JUDGED = 32_768, 2_048
+#: Options that a pass over a pipe does not take.
+_NEED_FILES = ("holdout", "shuffle", "minimum", "checkpoint", "every")
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -100,6 +106,19 @@ def add(parser: argparse.ArgumentParser) -> None:
         help="go to the minimum, and prove it; the rows must fit into memory",
     )
     learning.add_steps(group)
+    group = parser.add_argument_group("what outlives an end before the end")
+    group.add_argument(
+        "--checkpoint",
+        metavar="FILE",
+        help="keep the run there: after a kill or Ctrl-C the same command goes on, and ends with "
+        "the same model",
+    )
+    group.add_argument(
+        "--every",
+        type=float,
+        metavar="SECONDS",
+        help="with --checkpoint: the time between two writings (default: 60)",
+    )
     inputs.add_reading(parser)
     parser.add_argument("-c", "--cache", nargs="?", const="auto", default="auto", metavar="FILE",
                         help="where parsed rows are kept: auto (beside the text), no, or a "
@@ -162,10 +181,12 @@ def _fit(
         model = learning.new_model(task, _parameters(options), minimum=options.minimum)
     ticker.begin("looking through the rows", facts.n_rows)
     found: dict[str, Any] = {"rows": facts.n_rows, "values": facts.n_values}
+    fit_options = _checkpoint(options)
     if options.minimum:
         chunk = inputs.in_memory(rows)
         ticker.begin("going to the minimum", None)
-        model.fit(chunk.X, chunk.y, sample_weight=chunk.weight)
+        with _told_if_stopped(options):
+            model.fit(chunk.X, chunk.y, sample_weight=chunk.weight, **fit_options)
     else:
 
         def after(epoch: Any) -> bool:
@@ -173,14 +194,37 @@ def _fit(
             ticker.begin(f"pass {epoch.epoch + 2}", rows.facts().n_rows)
             return False
 
-        fit_options: dict[str, Any] = {"callback": after}
         ticker.begin("pass 1", facts.n_rows)
-        model.fit(rows, **fit_options)
+        with _told_if_stopped(options):
+            model.fit(rows, callback=after, **fit_options)
     found["passes"] = int(np.max(model.n_iter_))
     if held is not None:
         ticker.begin("judging held-out rows", None)
         found["holdout"] = scores_of(model, held).result()
     return model, found
+
+
+def _checkpoint(options: argparse.Namespace) -> dict[str, Any]:
+    """What ``fit`` is told of the checkpoint."""
+    if options.checkpoint is None:
+        if options.every is not None:
+            raise ValueError("--every needs --checkpoint FILE, which it writes")
+        return {}
+    every = {} if options.every is None else {"every": options.every}
+    return {"checkpoint": options.checkpoint, **every}
+
+
+@contextmanager
+def _told_if_stopped(options: argparse.Namespace) -> Iterator[None]:
+    """After Ctrl-C say what keeps the run, if a file does."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        if options.checkpoint is not None and os.path.exists(options.checkpoint):
+            options.when_stopped = (
+                f"{options.checkpoint} keeps the run, and the same command goes on"
+            )
+        raise
 
 
 def _parameters(options: argparse.Namespace) -> dict[str, Any]:
@@ -221,7 +265,8 @@ def _may_stream(options: argparse.Namespace, source: Source) -> bool:
     task = options.task == "regression" or (
         options.task == "classification" and options.classes is not None
     )
-    return known and (task or options.begin is not None) and options.l1 is not None
+    plain = not any(getattr(options, name) for name in _NEED_FILES)
+    return plain and known and (task or options.begin is not None) and options.l1 is not None
 
 
 def _stream(
@@ -230,7 +275,7 @@ def _stream(
     """Learn from every chunk once, as it comes."""
     if options.passes not in (None, 1):
         raise ValueError(f"a pipe serves for one pass, got --passes {options.passes}")
-    for name in ("holdout", "shuffle", "minimum"):
+    for name in _NEED_FILES:
         if getattr(options, name):
             raise ValueError(f"--{name} needs files, and not a pipe")
     if options.format == "svmlight" and options.features is None:

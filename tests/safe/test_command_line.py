@@ -527,6 +527,40 @@ def test_ctrl_c_leaves_the_model_as_it_was(folder):
 
 
 @posix
+@pytest.mark.parametrize("name", ["SIGKILL", "SIGINT"])
+def test_a_run_that_was_stopped_goes_on(folder, told, name):
+    """The same command ends with the bits of a run that nobody stopped; Ctrl-C says so."""
+    command = ["train", "two.svm", "--passes", 2_000, "--l1", 1e-3]
+    arguments = [*command, "-f", "m.lazy", "--checkpoint", "run.lazy", "--every", 0]
+    process = started(*arguments, "--progress", 0)
+    for line in process.stderr:
+        if Path("run.lazy").exists():
+            break
+    process.send_signal(getattr(signal, name))
+    _, err = process.communicate(timeout=60)
+    assert Path("run.lazy").exists()
+    assert not Path("m.lazy").exists()
+    if name == "SIGINT":
+        assert "run.lazy keeps the run, and the same command goes on" in err
+    assert told(*arguments)[0] == told(*command, "-f", "whole.lazy")[0] == 0
+    assert not Path("run.lazy").exists()
+    m, whole = lazynet.load("m.lazy"), lazynet.load("whole.lazy")
+    assert np.array_equal(m.coef_, whole.coef_)
+    assert m.n_iter_ == whole.n_iter_ == 2_000
+
+
+def test_a_checkpoint_of_another_command_is_refused(folder, capsys):
+    """Options of the checkpoint that lead nowhere are refused too."""
+    assert run("train", "two.svm", "-f", "m.lazy", "--every", 5) == 2
+    assert "--every needs --checkpoint" in capsys.readouterr().err
+    Path("run.lazy").write_text("something else")
+    assert run("train", "two.svm", "-f", "m.lazy", "--checkpoint", "run.lazy") == 2
+    assert "run.lazy" in capsys.readouterr().err
+    assert Path("run.lazy").read_text() == "something else"
+    assert not Path("m.lazy").exists()
+
+
+@posix
 def test_ctrl_c_saves_what_a_pipe_has_taught(folder):
     """The model of a pipe has learned from whole chunks, and goes on."""
     lines = Path("two.svm").read_text() * 200
