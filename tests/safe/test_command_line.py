@@ -533,7 +533,7 @@ def test_a_run_that_was_stopped_goes_on(folder, told, name):
     command = ["train", "two.svm", "--passes", 2_000, "--l1", 1e-3]
     arguments = [*command, "-f", "m.lazy", "--checkpoint", "run.lazy", "--every", 0]
     process = started(*arguments, "--progress", 0)
-    for line in process.stderr:
+    for _ in process.stderr:
         if Path("run.lazy").exists():
             break
     process.send_signal(getattr(signal, name))
