@@ -18,7 +18,7 @@ from lazynet import DualNetClassifier, minimise, net_path
 from lazynet.data import as_examples
 from lazynet.engines.newton import ActiveColumns
 from lazynet.losses import LOSSES, get_loss
-from lazynet.minimise import Minimiser, Problem
+from lazynet.minimise import Minimiser, Problem, UnderWay
 from lazynet.reference.dual import conjugate
 from lazynet.reference.losses import LOSSES as TWINS
 from lazynet.searches import Ascent, Multipliers, Newton, Place, look
@@ -140,11 +140,11 @@ def test_integer_importances_are_repeated_rows(loss, fit_intercept):
 class OneSearch(Minimiser):
     """A minimiser that has one search alone."""
 
-    def _begin(self, penalty, target):
+    def _begin(self, penalty, target, max_iter):
         columns = self._columns
         columns.start(penalty, self.weights, self.intercept)
         start = look(columns, penalty, self.duals.copy())
-        return self.search(columns, penalty, target), start
+        return UnderWay(self.search(columns, penalty, target), start, self.generator)
 
 
 class NewtonAlone(OneSearch):

@@ -166,7 +166,7 @@ def test_runs_that_differ_have_journals_of_their_own(tmp_path, monkeypatch, what
         if what == "code":
             patch.setattr("paper_repro.machine._fingerprint", lambda: "other")
         if what == "versions":
-            patch.setattr("paper_repro.machine._version", lambda _: "other")
+            patch.setattr("paper_repro.machine.version_of", lambda _: "other")
         if what == "data":
             data.write_text("1 1:2")
         other = Counting()

@@ -20,7 +20,7 @@ from safe.fuzz.recipes import FUNCTIONS, RECIPES, Parts, call, names_held
 
 ROWS, COLUMNS = 12, 7
 #: Arguments of methods that are not arrays.
-NO_ARRAYS = {"max_rows", "epochs", "callback", "k"}
+NO_ARRAYS = {"max_rows", "epochs", "callback", "k", "checkpoint", "every"}
 
 
 def sparse_rows():
