@@ -13,7 +13,6 @@ too.
 from __future__ import annotations
 
 import argparse
-import hashlib
 import os
 import signal
 import statistics
@@ -22,7 +21,7 @@ import time
 import traceback
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -42,7 +41,7 @@ from lazynet import (
     ReleasedStabilisedSGDClassifier,
     StabilisedSGDClassifier,
 )
-from lazynet.engines.base import Engine
+from lazynet.checks.bits import bits_of
 from lazynet.models.checkpoints import FileKeeper
 from lazynet.streams import Shuffled, SvmlightFile
 
@@ -118,39 +117,6 @@ def fits(folder: Path) -> dict[str, Fit]:
             X, y, **k
         ),
     }
-
-
-# --- bits ----------------------------------------------------------------------------------------
-
-
-def bits_of(model: Any) -> str:
-    """A checksum of every number of a fitted model, but for the seconds."""
-    digest = hashlib.sha256()
-    _add(digest, {name: part for name, part in vars(model).items() if name != "_lock"})
-    return digest.hexdigest()
-
-
-def _add(digest: Any, value: Any) -> None:
-    if isinstance(value, Engine):
-        value = [value.state(), value.rows()]
-    elif sparse.issparse(value):
-        value = [value.shape, value.data, value.indices, value.indptr]
-    elif isinstance(value, np.random.RandomState):
-        value = value.get_state()
-    if isinstance(value, np.ndarray) and value.dtype != object:
-        digest.update(f"{value.dtype}{value.shape}".encode() + value.tobytes())
-    elif isinstance(value, Mapping):
-        for name, part in sorted(value.items()):
-            if name != "seconds":
-                digest.update(repr(name).encode())
-                _add(digest, part)
-    elif isinstance(value, (list, tuple)):
-        for part in value:
-            _add(digest, part)
-    elif isinstance(value, (float, np.floating)):
-        digest.update(float(value).hex().encode())
-    else:
-        digest.update(repr(value).encode())
 
 
 # --- kills ---------------------------------------------------------------------------------------

@@ -8,11 +8,11 @@ import subprocess
 import sys
 import time
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy import sparse
-from support import ROOT
 from support.damage import damages, flip, truncate
 
 import lazynet
@@ -28,11 +28,11 @@ from lazynet import (
     StabilisedSGDClassifier,
     training,
 )
+from lazynet.checks.bits import bits_of
 from lazynet.estimators import dekel
 from lazynet.models import checkpoints, container
 from lazynet.models.checkpoints import FileKeeper, checksum
 from lazynet.streams import Chunks, Shuffled
-from paper_repro.killed import bits_of
 
 N, D = 200, 30
 RNG = np.random.default_rng(0)
@@ -248,10 +248,10 @@ def test_threads_may_change_between_two_runs(path):
 KILLED = """
 import sys, warnings
 import numpy as np
-sys.path[:0] = [{root!r}, {tests!r}]
+sys.path.insert(0, {tests!r})
 warnings.simplefilter("ignore")
 from safe import test_checkpoints as here
-from paper_repro.killed import bits_of
+from lazynet.checks.bits import bits_of
 here.training._LARGEST_CHUNK = 64
 print("ready", flush=True)
 print(bits_of(here.fit({case!r}, {path!r})[0]), flush=True)
@@ -262,7 +262,7 @@ print(bits_of(here.fit({case!r}, {path!r})[0]), flush=True)
 @pytest.mark.parametrize("case", ["nothing set", "dual, multipliers"])
 def test_a_process_that_is_killed(case, path):
     """SIGKILL at random moments; ``python -m paper_repro.killed`` does so hundreds of times."""
-    code = KILLED.format(root=str(ROOT), tests=str(ROOT / "tests"), case=case, path=str(path))
+    code = KILLED.format(tests=str(Path(__file__).parents[1]), case=case, path=str(path))
     wanted = bits_of(fit(case)[0])
     rng = random.Random(case)
     for last in (False, True):
