@@ -174,6 +174,9 @@ def _beginning_of(target: Path) -> str:
 def check_writable(path: str | os.PathLike[str]) -> None:
     """Refuse a path at which no file can be written; leaves nothing there."""
     target = _target(path)
+    if not target.parent.is_dir():
+        told = f"{os.fspath(path)} cannot be written: there is no folder {target.parent}"
+        raise FileNotFoundError(told)
     temporary = target.with_name(f"{_beginning_of(target)}{secrets.token_hex(8)}.tmp")
     try:
         open(temporary, "xb").close()
