@@ -10,8 +10,8 @@ import threading
 import time
 from typing import Any
 
+from lazynet import whole_files
 from lazynet.memory import in_bytes
-from lazynet.models import container
 
 
 def say(text: str) -> None:
@@ -60,7 +60,7 @@ def report(found: dict[str, Any], lines: dict[str, str], as_one_line: bool) -> N
 def check_writable(path: str | None) -> None:
     """Refuse an output that cannot be written, before anything is computed."""
     if path is not None:
-        container.check_writable(path)
+        whole_files.check_writable(path)
 
 
 def peak_memory() -> int | None:

@@ -41,10 +41,15 @@ def doubts_about_fit(
         found = look_closely(learners, X, problems, rows)
         if found.too_small or found.too_large:
             return [stalled(p, rate, found, kept, constant)]
-    judged = [line.get("validation_loss", line["progressive_loss"]) for line in run.history]
+    judged = judged_losses(run)
     if not run.ended_early and still_falls(judged, constant):
         return [unfinished(p, rate, judged)]
     return []
+
+
+def judged_losses(run: Run) -> list[float]:
+    """The losses of the epochs by which they were judged."""
+    return [line.get("validation_loss", line["progressive_loss"]) for line in run.history]
 
 
 def stalled(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import ExitStack
 from types import SimpleNamespace
 from typing import Any, Self
 
@@ -19,7 +20,7 @@ from lazynet.data import unusable
 from lazynet.defaults import AUTO, N_ITER_NO_CHANGE, TOL, VALIDATION_FRACTION
 from lazynet.estimators.base import SparseClassifier, SparseRegressor, helpful
 from lazynet.estimators.fitted import FittedModel
-from lazynet.estimators.from_sources import SourceRows, check_call
+from lazynet.estimators.from_sources import SourceRows, balanced_for, check_call
 from lazynet.estimators.highest import highest_columns
 from lazynet.estimators.in_parts import Callback
 from lazynet.estimators.planned import DTYPE, PARTS
@@ -429,10 +430,17 @@ class LazyNetClassifier(SparseClassifier, FittedModel):
             self._sparse_coef = True
 
     def _importances(
-        self, p: SimpleNamespace, classes: NDArray[Any], X: Any, y: Any, sample_weight: Any
+        self,
+        p: SimpleNamespace,
+        classes: NDArray[Any],
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        *,
+        some_rows: bool = False,
     ) -> NDArray[np.float64] | None:
         if not sparse.issparse(y):
-            return importances(p.class_weight, classes, X, y, sample_weight)
+            return importances(p.class_weight, classes, X, y, sample_weight, some_rows=some_rows)
         if p.class_weight is not None:
             raise ValueError(
                 "class_weight must be None where y has a column per label, because a row has no "
@@ -443,7 +451,7 @@ class LazyNetClassifier(SparseClassifier, FittedModel):
                 "multi_class='multinomial' gives every row one class, and y has a column per "
                 "label: write multi_class='ovr'"
             )
-        return check_sample_weight(sample_weight, X)
+        return check_sample_weight(sample_weight, X, some_rows=some_rows)
 
     def _problems(self, X: Any, y: Any, weights: Any) -> Problems:
         given, _ = y
@@ -541,12 +549,6 @@ class LazyNetClassifier(SparseClassifier, FittedModel):
 
     def _learn_source(self, p: SimpleNamespace, source: Source, *start: Any) -> list[Warning]:
         """Train anew from a source; returns the warnings to give."""
-        if isinstance(p.class_weight, Balanced) and p.class_weight.class_counts is None:
-            raise ValueError(
-                "class_weight='balanced' counts the rows of every class, which a source does not "
-                "know: write class_weight=Balanced(class_counts={class: number of rows}), or pass "
-                "a dict of weights"
-            )
         facts = source.facts()
         self.n_features_in_ = facts.n_features
         self.__dict__.pop("feature_names_in_", None)
@@ -557,14 +559,17 @@ class LazyNetClassifier(SparseClassifier, FittedModel):
             raise ValueError(f"y must have at least two classes, and the source has {found}")
         else:
             classes, form = np.array(facts.classes), None
+            if isinstance(p.class_weight, Balanced) and p.class_weight.class_counts is None:
+                p.class_weight = balanced_for(source)
         self._begin_with(p, classes, form)
 
         def prepare(chunk: Chunk) -> tuple[sparse.csr_matrix, Problems]:
             X, y, _ = self._check_training(chunk.X, chunk.y, classes, reset=False)
-            weights = self._importances(p, classes, X, y, chunk.weight)
+            weights = self._importances(p, classes, X, y, chunk.weight, some_rows=True)
             return X, self._problems(X, (y, classes), weights)
 
-        warnings = self._fit_source(p, SourceRows(source, prepare), *start)
+        with ExitStack() as files:
+            warnings = self._fit_source(p, SourceRows(source, prepare, files), *start)
         self.classes_ = classes
         return warnings
 
@@ -825,9 +830,11 @@ class LazyNetRegressor(SparseRegressor, FittedModel):
 
         def prepare(chunk: Chunk) -> tuple[sparse.csr_matrix, Problems]:
             X, y = self._check_training(chunk.X, chunk.y, reset=False)
-            return X, self._problems(X, y, check_sample_weight(chunk.weight, X))
+            weights = check_sample_weight(chunk.weight, X, some_rows=True)
+            return X, self._problems(X, y, weights)
 
-        return self._fit_source(p, SourceRows(source, prepare), *start)
+        with ExitStack() as files:
+            return self._fit_source(p, SourceRows(source, prepare, files), *start)
 
     @available_if(FittedModel._learns_from_streams)
     def partial_fit(

@@ -12,7 +12,7 @@ from scipy import sparse
 from lazynet.checks.verify import LARGEST_EPOCHS, VerificationReport, affordable_rows, verify
 from lazynet.data import check_order, sizes_of, touched_columns, unusable
 from lazynet.defaults import found_epochs
-from lazynet.estimators.doubts import doubts_about_fit, unfinished
+from lazynet.estimators.doubts import doubts_about_fit, judged_losses, unfinished
 from lazynet.estimators.from_sources import SourceRows, orders_of, plan_for
 from lazynet.estimators.in_parts import Call, Callback, PartsModel, trained
 from lazynet.estimators.kept_by_engines import doubts_about_start, present_rate
@@ -125,6 +125,10 @@ class FittedModel(PartsModel):
         X, problems = rows.first()
         let_two_classes_be_one_problem(p, problems)
         p.chooses_units = False
+        held_out = None
+        if p.early_stopping:
+            seed = int(new_generator(keeper.seed(p.random_state)).randint(2**31))
+            held_out = rows.hold_out(p.validation_fraction, seed, p.loss, p.plan.softmax)
         plan, eta0 = plan_for(self, p, rows)
         engines, warnings = self._begun(
             p, plan, X.shape[1], len(problems), None, coef_init, intercept_init, keeper
@@ -140,6 +144,7 @@ class FittedModel(PartsModel):
                 record=False,
                 verbose=p.verbose,
                 callback=callback,
+                validate=None if held_out is None else lambda: held_out.judge(engines),
                 columns=np.arange(X.shape[1]) if keeps_best(p) else None,
                 workers=workers,
                 pass_over=rows.passes(learners, plan),
@@ -148,7 +153,7 @@ class FittedModel(PartsModel):
         self._keep_trained(p, engines, run, None, eta0)
         self._generator = None
         self._schedules = plan.schedule, learners[0].plan.schedule
-        losses = [line["progressive_loss"] for line in run.history]
+        losses = judged_losses(run)
         if p.tol is not None and not run.ended_early and still_falls(losses, losses[0]):
             warnings.append(unfinished(p, self._rate(), losses))
         return warnings

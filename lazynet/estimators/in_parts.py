@@ -87,7 +87,7 @@ def trained(call: Call, engines: list[Engine], problems: Problems) -> tuple[list
     learners = new_learners(engines, call.X, problems, call.plan, call.sizes)
     held_out = None
     if call.held is not None:
-        held_out = HeldOut(call.X, problems, call.held, p.loss, p.plan.softmax)
+        held_out = HeldOut.of(call.X, problems, call.held, p.loss, p.plan.softmax)
     generator = call.generator if p.shuffle else None
     with workers_for(p, len(learners)) as workers:
         run = train(

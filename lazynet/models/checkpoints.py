@@ -29,6 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from lazynet import whole_files
 from lazynet._version import __version__
 from lazynet.engines.kept import fits
 from lazynet.models import container
@@ -328,14 +329,14 @@ class FileKeeper(Keeper):
                 warnings.warn(warning, stacklevel=3)
 
     def identify(self, model: Any, p: Any, data: Callable[[], Mapping[str, Any]]) -> None:
-        container.remove_leftovers(self.path)
+        whole_files.remove_leftovers(self.path)
         self._call = _call_of(model, p, data())
         if os.path.lexists(self.path):
             self._read()
             if p.verbose > 0:
                 print(f"going on from {self.path}")
         else:
-            container.check_writable(self.path)
+            whole_files.check_writable(self.path)
         self._next = time.monotonic() + self.every
 
     def _read(self) -> None:

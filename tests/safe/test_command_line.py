@@ -613,7 +613,7 @@ def test_a_folder_that_cannot_be_written(folder, capsys, monkeypatch):
     def no_file(*_, **__):
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr("lazynet.models.container.open", no_file, raising=False)
+    monkeypatch.setattr("lazynet.whole_files.open", no_file, raising=False)
     assert run("train", "two.svm", "-f", "m.lazy") == 2
     assert "m.lazy cannot be written: Permission denied" in capsys.readouterr().err
     monkeypatch.setattr("lazynet.command.train.check_writable", lambda path: None)
