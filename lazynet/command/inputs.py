@@ -262,7 +262,8 @@ def with_cache(source: Source, cache: str, ticker: Ticker) -> Source:
     except OSError as error:
         if cache != "auto":
             raise
-        say(f"warning: no cache is kept, and every pass parses the text: {error}")
+        told = error.strerror or error
+        say(f"warning: no cache is kept, and every pass parses the text: {told}")
         return Watched(source, ticker)
     ticker.begin(f"reading into {cached.path}", None)
     return Watched(cached, ticker)
