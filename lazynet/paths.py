@@ -19,6 +19,7 @@ from sklearn.utils.multiclass import type_of_target
 
 from lazynet.certificates import certify
 from lazynet.estimators.base import SparseClassifier, SparseRegressor
+from lazynet.estimators.mapped_rows import in_memory
 from lazynet.importances import check_every_class_counts, check_sample_weight
 from lazynet.losses import MINIMISED_LOSS, Loss, LossLike
 from lazynet.minimise import Minimiser, Minimum, Problem, why_late
@@ -205,7 +206,7 @@ class NetPath:
 
 def net_path(
     X: Any,
-    y: ArrayLike,
+    y: ArrayLike | None = None,
     *,
     loss: LossLike = "log_loss",
     l1_ratio: float = 1.0,
@@ -228,10 +229,11 @@ def net_path(
 
     Parameters
     ----------
-    X : sparse matrix or array of shape (n_samples, n_features)
-        The rows to learn from.
+    X : sparse matrix or array of shape (n_samples, n_features), or source
+        The rows to learn from.  Or a source of ``lazynet.streams``, which has y and the weights in
+        it: its rows are mapped into memory from a temporary file.
     y : array of shape (n_samples,)
-        Numbers, or labels of two classes if the loss is one for labels.
+        Numbers, or labels of two classes if the loss is one for labels; None with a source.
     loss : str or object, default="log_loss"
         Any loss of :class:`DualNetClassifier`; "squared_error" for numbers.
     l1_ratio : float, default=1.0
@@ -281,6 +283,15 @@ def net_path(
     """
     given = {name: value for name, value in locals().items() if name in _KINDS}
     p = settle(_KINDS, given)
+    with in_memory(X, y, sample_weight) as rows:
+        path, late = _path_of(p, *rows)
+    if late is not None:
+        warnings.warn(late, ConvergenceWarning, stacklevel=2)
+    return path
+
+
+def _path_of(p: Any, X: Any, y: Any, sample_weight: Any) -> tuple[NetPath, str | None]:
+    """The path, and the text of the warning about points that did not arrive."""
     grid = Grid(p.l1_ratio, p.l1s, p.l2s, p.n_points, p.smallest)
     X, targets, classes = _checked(X, y, p.loss)
     weights = check_sample_weight(sample_weight, X)
@@ -309,10 +320,9 @@ def net_path(
         at_zero=minimiser.at_zero,
         classes=classes,
     )
-    if not path.converged.all():
-        text = _late(path, p.tol, why_late([m for m in minima if not m.converged], p.max_iter))
-        warnings.warn(text, ConvergenceWarning, stacklevel=2)
-    return path
+    if path.converged.all():
+        return path, None
+    return path, _late(path, p.tol, why_late([m for m in minima if not m.converged], p.max_iter))
 
 
 def follow(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
@@ -19,6 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 from lazynet.choice import FOLDS, Fold, Point, best_and_sparsest, folds_of, means_and_errors
 from lazynet.data import unusable, usable_rows
 from lazynet.estimators.base import SparseClassifier, SparseLinear, SparseRegressor, helpful
+from lazynet.estimators.mapped_rows import rows_of, takes_sources
 from lazynet.importances import CLASS_WEIGHT, check_sample_weight, importances
 from lazynet.kernels.losses import values_and_slopes
 from lazynet.losses import MINIMISED_LOSS, Loss, LossLike
@@ -105,6 +107,12 @@ class _Rows:
     problems: list[tuple[NDArray[np.float64], NDArray[np.float64] | None]]
     sample_weight: NDArray[np.float64] | None
     classes: NDArray[Any] | None
+    #: whether X is mapped into memory, and so its parts
+    mapped: bool
+
+    def some(self, rows: NDArray[np.int64]) -> AbstractContextManager[sparse.csr_matrix]:
+        """Some of the rows of X."""
+        return rows_of(self.X, rows, mapped=self.mapped)
 
 
 @dataclass(frozen=True)
@@ -193,6 +201,11 @@ class _ChosenNet(SparseLinear):
                 Grid(l1_ratio=0)
         p.grids = [Grid(ratio, p.l1s, p.l2s, p.n_points, p.smallest) for ratio in p.l1_ratios]
         return p
+
+    def _rows(self, X: sparse.csr_matrix, *rest: Any) -> _Rows:
+        """The rows, which no other thread can change."""
+        mapped = self._rows_are_mapped
+        return _Rows(X if mapped else _with_own_columns(X), *rest, mapped)  # type: ignore[call-arg]
 
     # --- folds ----------------------------------------------------------------------------
 
@@ -288,7 +301,21 @@ class _ChosenNet(SparseLinear):
         workers: Workers,
     ) -> _Walked:
         """Learn from one side of a fold along a path, and judge every point by the other side."""
-        X, held_out = rows.X[fold.train], rows.X[fold.test]
+        with rows.some(fold.train) as X, rows.some(fold.test) as held_out:
+            return self._walked(p, rows, fold, task, l1s, l2s, workers, X, held_out)
+
+    def _walked(
+        self,
+        p: SimpleNamespace,
+        rows: _Rows,
+        fold: Fold,
+        task: _Task,
+        l1s: NDArray[np.float64],
+        l2s: NDArray[np.float64],
+        workers: Workers,
+        X: sparse.csr_matrix,
+        held_out: sparse.csr_matrix,
+    ) -> _Walked:
         shape = len(task.problems), len(l1s)
         losses, nonzeros = np.zeros(shape), np.zeros(shape, np.int64)
         late: list[Minimum] = []
@@ -583,7 +610,7 @@ class DualNetClassifierCV(SparseClassifier, _ChosenNet):
     def fit(
         self,
         X: Any,
-        y: ArrayLike,
+        y: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
         *,
         groups: ArrayLike | None = None,
@@ -592,10 +619,11 @@ class DualNetClassifierCV(SparseClassifier, _ChosenNet):
 
         Parameters
         ----------
-        X : sparse matrix or array of shape (n_samples, n_features)
-            The rows to learn from.
+        X : sparse matrix or array of shape (n_samples, n_features), or source
+            The rows to learn from.  Or a source of ``lazynet.streams``, which has y and the weights
+            in it: its rows are mapped into memory from a temporary file.
         y : array of shape (n_samples,)
-            Class labels of any kind.
+            Class labels of any kind; None with a source.
         sample_weight : array of shape (n_samples,), optional
             The importance of each row, where it is learned from and where it is held out: a weight
             of 2 is two rows, if they are in the same fold.
@@ -606,6 +634,7 @@ class DualNetClassifierCV(SparseClassifier, _ChosenNet):
         return self
 
     @all_or_nothing
+    @takes_sources
     def _learn(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> list[Warning]:
         """Choose the penalty and train; returns the warnings to give."""
         p = self._settle()
@@ -614,7 +643,7 @@ class DualNetClassifierCV(SparseClassifier, _ChosenNet):
         weights = importances(p.class_weight, classes, X, y, own)
         problems = list(self._problems(X, (y, classes), weights))
         self.classes_ = classes
-        return self._fit(p, _Rows(_with_own_columns(X), y, problems, own, classes), groups)
+        return self._fit(p, self._rows(X, y, problems, own, classes), groups)
 
 
 class DualNetRegressorCV(SparseRegressor, _ChosenNet):
@@ -679,7 +708,7 @@ class DualNetRegressorCV(SparseRegressor, _ChosenNet):
     def fit(
         self,
         X: Any,
-        y: ArrayLike,
+        y: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
         *,
         groups: ArrayLike | None = None,
@@ -689,10 +718,11 @@ class DualNetRegressorCV(SparseRegressor, _ChosenNet):
         return self
 
     @all_or_nothing
+    @takes_sources
     def _learn(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> list[Warning]:
         """Choose the penalty and train; returns the warnings to give."""
         p = self._settle()
         X, y = self._check_training(X, y, reset=True)
         weights = check_sample_weight(sample_weight, X)
         problems = list(self._problems(X, y, weights))
-        return self._fit(p, _Rows(_with_own_columns(X), y, problems, weights, None), groups)
+        return self._fit(p, self._rows(X, y, problems, weights, None), groups)

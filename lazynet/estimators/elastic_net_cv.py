@@ -30,6 +30,7 @@ from lazynet.engines.base import refuse_overflow
 from lazynet.estimators.base import SparseClassifier, SparseLinear, SparseRegressor, helpful
 from lazynet.estimators.doubts import Rate, stalled, unfinished
 from lazynet.estimators.elastic_net import LazyNetClassifier, LazyNetRegressor
+from lazynet.estimators.mapped_rows import takes_sources
 from lazynet.estimators.targets import has_a_column_per_label
 from lazynet.grids import GridTraining, Setting, check_offered, planned, settings_of, single_engine
 from lazynet.importances import CLASS_WEIGHT, check_sample_weight, importances, total_of
@@ -246,8 +247,10 @@ class _ElasticNetGrid(SparseLinear):
         # The last fit visits the rows in the orders of a fit of this setting alone.
         begun = generator.get_state()
         folds = self._folds(p, y, groups, problems, classes, generator)
-        # As a fit of one setting does it: a penalty that is given acts on the weights as they are.
-        units = None if p.l2s.any() else p.model._find_units(p.one, X, problems)
+        # As a fit of one setting does it: a penalty that is given acts on the weights as they are,
+        # and features of a source are learned from as they are.
+        as_given = p.l2s.any() or self._rows_are_mapped
+        units = None if as_given else p.model._find_units(p.one, X, problems)
         X = X if units is None else units.rows(X)
         settings = self._settings(p, X, problems)
         if p.max_iter is None:
@@ -682,7 +685,7 @@ class LazyNetClassifierCV(SparseClassifier, _ElasticNetGrid):
     def fit(
         self,
         X: Any,
-        y: ArrayLike,
+        y: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
         *,
         groups: ArrayLike | None = None,
@@ -691,10 +694,11 @@ class LazyNetClassifierCV(SparseClassifier, _ElasticNetGrid):
 
         Parameters
         ----------
-        X : sparse matrix or array of shape (n_samples, n_features)
-            The rows to learn from.
+        X : sparse matrix or array of shape (n_samples, n_features), or source
+            The rows to learn from.  Or a source of ``lazynet.streams``, which has y and the weights
+            in it: its rows are mapped into memory from a temporary file.
         y : array of shape (n_samples,)
-            Class labels of any kind.
+            Class labels of any kind; None with a source.
         sample_weight : array of shape (n_samples,), optional
             The importance of each row: a factor of its loss, where it is learned from and where it
             is held out.
@@ -715,6 +719,7 @@ class LazyNetClassifierCV(SparseClassifier, _ElasticNetGrid):
         return self
 
     @all_or_nothing
+    @takes_sources
     def _learn(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> list[Warning]:
         """Choose a setting and train; returns the warnings to give."""
         p = self._settle()
@@ -815,7 +820,7 @@ class LazyNetRegressorCV(SparseRegressor, _ElasticNetGrid):
     def fit(
         self,
         X: Any,
-        y: ArrayLike,
+        y: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
         *,
         groups: ArrayLike | None = None,
@@ -825,6 +830,7 @@ class LazyNetRegressorCV(SparseRegressor, _ElasticNetGrid):
         return self
 
     @all_or_nothing
+    @takes_sources
     def _learn(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> list[Warning]:
         """Choose a setting and train; returns the warnings to give."""
         p = self._settle()

@@ -21,6 +21,7 @@ from scipy import sparse
 
 from lazynet.data import as_examples, sizes_of
 from lazynet.defaults import follows_targets, found_epochs
+from lazynet.estimators.mapped_rows import check_alone
 from lazynet.importances import Balanced, check_any_counts
 from lazynet.losses import Loss
 from lazynet.params import check_n_steps
@@ -44,15 +45,15 @@ from lazynet.training import (
 )
 from lazynet.validation import HeldOut
 
+#: What makes a matrix of a source, in errors.
+MAPPED = "lazynet.streams.Mapped(source)"
 #: Checked rows of a chunk and their problems.
 Prepare = Callable[[Chunk], tuple[sparse.csr_matrix, Problems]]
 
 
 def check_call(p: SimpleNamespace, y: Any, sample_weight: Any, sample_order: Any) -> None:
     """Refuse what does not go with a source."""
-    for name, given in (("y", y), ("sample_weight", sample_weight)):
-        if given is not None:
-            raise ValueError(f"{name} must be None where X is a source, whose chunks have it")
+    check_alone(y, sample_weight)
     if sample_order is not None:
         raise ValueError(
             "sample_order must be None where X is a source, which has an order of its own: "
@@ -61,14 +62,19 @@ def check_call(p: SimpleNamespace, y: Any, sample_weight: Any, sample_order: Any
     if p.record_objective:
         raise ValueError(
             "record_objective must be False where X is a source, which would be read once more in "
-            "every epoch: early_stopping=True judges every epoch by some of the rows"
+            "every epoch: early_stopping=True judges every epoch by some of the rows, and "
+            f"{MAPPED} has all"
         )
     if p.outputs_at_once is not None:
         raise ValueError(
             "outputs_at_once must be None where X is a source: each part of the outputs would read "
-            "the whole source again"
+            f"the whole source again; {MAPPED} has the rows once"
         )
-    p.rule.check_streams("fit from a source")
+    if not p.rule.streams:
+        raise ValueError(
+            f"fit from a source cannot train with rule={p.rule!r}, which remembers every row and "
+            f"visits it again: take another rule, or let {MAPPED} map the rows into memory"
+        )
 
 
 def counted_facts(source: Source) -> Facts:

@@ -180,11 +180,11 @@ class Derived(Source):
     def _find_facts(self) -> Facts:
         return self.source.facts()
 
-    def reorders(self) -> bool:
+    def _reorders(self) -> bool:
         """Whether the rows come in another order than that of the source at the bottom."""
-        return isinstance(self.source, Derived) and self.source.reorders()
+        return isinstance(self.source, Derived) and self.source._reorders()
 
-    def around(self, source: Source) -> Self:
+    def _around(self, source: Source) -> Self:
         """The same as this around another source."""
         other = copy.copy(self)
         other.source, other._facts = source, None
