@@ -9,6 +9,7 @@ whether the row is held out; the model has the bits of a fit from the rows that 
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
 from dataclasses import asdict
@@ -29,6 +30,7 @@ from lazynet.problems import Classes, Problems
 from lazynet.progress import Progress
 from lazynet.streams.chosen import Share, of_share
 from lazynet.streams.chunks import Chunk, part
+from lazynet.streams.growing import grows, widened
 from lazynet.streams.mapped import Mapped
 from lazynet.streams.prefetched import Prefetched
 from lazynet.streams.source import ROWS, Derived, Facts, Source
@@ -51,14 +53,19 @@ MAPPED = "lazynet.streams.Mapped(source)"
 Prepare = Callable[[Chunk], tuple[sparse.csr_matrix, Problems]]
 
 
-def check_call(p: SimpleNamespace, y: Any, sample_weight: Any, sample_order: Any) -> None:
-    """Refuse what does not go with a source."""
+def check_arguments(y: Any, sample_weight: Any, sample_order: Any) -> None:
+    """Refuse what must not be given beside a source."""
     check_alone(y, sample_weight)
     if sample_order is not None:
         raise ValueError(
             "sample_order must be None where X is a source, which has an order of its own: "
             "lazynet.streams.Shuffled changes it"
         )
+
+
+def check_call(p: SimpleNamespace, y: Any, sample_weight: Any, sample_order: Any) -> None:
+    """Refuse what a fit from a source cannot do."""
+    check_arguments(y, sample_weight, sample_order)
     if p.record_objective:
         raise ValueError(
             "record_objective must be False where X is a source, which would be read once more in "
@@ -261,3 +268,35 @@ def plan_for(model: Any, p: SimpleNamespace, rows: SourceRows) -> tuple[Plan, fl
 def orders_of(rows: SourceRows) -> Orders:
     """The order in which the source gives its rows, of which the number alone is known here."""
     return Orders(rows.n_rows, None, None)
+
+
+def learn_pass(
+    model: Any, source: Source, learn_from: Callable[[Chunk], list[Warning]]
+) -> list[Warning]:
+    """Let ``partial_fit`` of a draft of a model learn from one pass; returns the warnings to give.
+
+    The model has the bits of calls of ``partial_fit`` with ``ROWS`` rows each.  Where the source
+    grows, so does the model.
+    """
+    begun = model.__sklearn_is_fitted__()
+    n_iter = getattr(model, "n_iter_", 0)
+    if begun:
+        # The model of before keeps its engines until the pass is done.
+        model._engines = copy.deepcopy(model._engines)
+    growing, warnings, any_counts, rows = grows(source), [], False, 0
+    with closing(Prefetched(source).chunks(ROWS)) as chunks:
+        for chunk in chunks:
+            if growing and begun:
+                width = max(chunk.X.shape[1], model.n_features_in_)
+                if width > model.n_features_in_:
+                    model._grow(width)
+                chunk = widened(chunk, width)
+            warnings += learn_from(chunk)
+            begun, rows = True, rows + chunk.X.shape[0]
+            any_counts = any_counts or chunk.weight is None or bool(chunk.weight.any())
+    if not rows:
+        raise ValueError("X must have at least one row, and the source has none")
+    if not any_counts:
+        check_any_counts(np.zeros(1))
+    model.n_iter_ = n_iter + 1
+    return warnings[:1]

@@ -12,7 +12,8 @@ epoch)``, which begins a pass and gives ``(X, y, weight)`` for ``rows`` rows at 
 
 Around a source: ``Cached`` parses once and reads a file of rows from then on, ``Shuffled`` changes
 the order within windows, ``Prefetched`` makes the next chunk in a thread.  ``Mapped`` makes one
-matrix of all rows, mapped into memory.  Each row is the same in whatever chunks it comes.
+matrix of all rows, mapped into memory.  ``Growing`` takes columns as they come.  Each row is the
+same in whatever chunks it comes.
 
 >>> from lazynet.streams import Chunks, Prefetched, Shuffled
 >>> source = Chunks([([[1.0, 0.0], [0.0, 2.0]], [1, 0])])
@@ -25,6 +26,7 @@ from lazynet.streams.arrays import Arrays
 from lazynet.streams.cached import Cached
 from lazynet.streams.chunks import Chunk
 from lazynet.streams.documents import Documents
+from lazynet.streams.growing import Growing
 from lazynet.streams.lines import SvmlightFile, VWFile
 from lazynet.streams.mapped import Mapped
 from lazynet.streams.prefetched import Prefetched
@@ -40,6 +42,7 @@ __all__ = [
     "Chunks",
     "Documents",
     "Facts",
+    "Growing",
     "Mapped",
     "ParquetFile",
     "Prefetched",

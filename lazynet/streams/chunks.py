@@ -116,8 +116,10 @@ def joined(chunks: Sequence[Chunk]) -> Chunk:
 
 def stacked(matrices: Sequence[sparse.csr_matrix]) -> sparse.csr_matrix:
     """Matrices below one another."""
+    # Columns may have been counted as they came.
+    n_columns = max(m.shape[1] for m in matrices)
     found = sparse.csr_matrix(
-        (sum(m.shape[0] for m in matrices), matrices[0].shape[1]), dtype=matrices[0].dtype
+        (sum(m.shape[0] for m in matrices), n_columns), dtype=matrices[0].dtype
     )
     found.data = np.concatenate([m.data for m in matrices])
     found.indices = np.concatenate([m.indices for m in matrices])
