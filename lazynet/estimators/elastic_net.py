@@ -143,8 +143,8 @@ class LazyNetClassifier(SparseClassifier, FittedModel):
         Epochs without progress after which training stops; see ``tol``.
     early_stopping : bool, default=False
         Hold out some rows, and judge every epoch by the loss on them; see ``tol``.  The held-out
-        rows have every class in its share, if each row has one class.  ``partial_fit`` makes one
-        pass and holds nothing out.
+        rows have every class in its share, if each row has one class; of a source a hash of the
+        number of each row chooses them.  ``partial_fit`` makes one pass and holds nothing out.
     validation_fraction : float, default=0.1
         The share of the rows that ``early_stopping`` holds out, chosen by ``random_state``.
     fit_intercept : bool, default=True
@@ -362,7 +362,8 @@ class LazyNetClassifier(SparseClassifier, FittedModel):
             A CSR matrix of float32 or float64 with int32 or int64 indices is read in place.  Or a
             source of chunks, such as ``lazynet.streams.SvmlightFile(path)``, which has y and the
             weights of rows in it: every epoch reads it anew, in its own order and in constant
-            memory.  Features are as they are then, without ``units_``.
+            memory.  Features are as they are then, without ``units_``; rows that are held out are
+            kept in a temporary file.
         y : array of shape (n_samples,), or matrix of shape (n_samples, n_labels)
             Class labels of any kind; or, in an array or a sparse matrix, 1 in the column of each
             label that a row has and 0 elsewhere.  A sparse y makes ``coef_`` and predictions
