@@ -342,7 +342,7 @@ class FileKeeper(Keeper):
         self._call = _call_of(model, p, data())
         if os.path.lexists(self.path):
             self._read()
-            if p.verbose > 0:
+            if getattr(p, "verbose", 0) > 0:
                 print(f"going on from {self.path}")
         else:
             whole_files.check_writable(self.path)

@@ -32,6 +32,7 @@ from lazynet import (
     ReleasedStabilisedSGDClassifier,
     StabilisedSGDClassifier,
     grids,
+    net_path,
     training,
 )
 from lazynet.checks.bits import bits_of
@@ -365,6 +366,67 @@ def test_other_sources_are_refused(path):
     with pytest.raises(ValueError, match="first rows of X"):
         classifier().fit(source, checkpoint=path)
     classifier().fit(rows_of_chunks(), checkpoint=path)
+
+
+class PathEnded(BaseException):
+    """The end of a process in which a path is walked."""
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        dict(loss="log_loss", n_points=6),
+        dict(loss="hinge", l1_ratio=0.5, n_points=4, smallest=0.1, max_iter=20),
+        dict(loss="squared_error", n_points=6),
+        dict(loss="squared_error", l1s=0.0, l2s=[1e-2, 1e-3, 1e-4]),
+        dict(loss="absolute_error", n_points=4, smallest=0.1),
+    ],
+)
+def test_a_path_that_ends_anywhere_goes_on_to_the_same_bits(options, path):
+    """At every point at which a file is written."""
+    targets = Y if options["loss"] in ("log_loss", "hinge") else R
+    options = {**options, "random_state": 0, "tol": 1e-8}
+
+    def walk(stop=None):
+        points, point = 0, FileKeeper.point
+
+        def counted(self):
+            nonlocal points
+            point(self)
+            points += 1
+            if points == stop:
+                raise PathEnded
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(FileKeeper, "point", counted)
+            found = net_path(
+                X, targets, random_state=0, tol=1e-8, checkpoint=path, every=0, **options
+            )
+        return found, points
+
+    def bits(found):
+        return [getattr(found, name).tobytes() for name in ("intercepts", "gaps", "n_iter")] + [
+            found.coefs.data.tobytes(), found.coefs.indices.tolist(), found.coefs.indptr.tolist(),
+        ]  # fmt: skip
+
+    wanted = bits(net_path(X, targets, **options))
+    whole, points = walk()
+    assert bits(whole) == wanted
+    assert points > 3
+    for stop in sorted({1, 2, points // 2, points - 1, points}):
+        with pytest.raises(PathEnded):
+            walk(stop)
+        if stop < points:
+            with pytest.raises(PathEnded):
+                walk(1)
+        assert bits(walk()[0]) == wanted, stop
+        assert not path.exists()
+    with pytest.raises(PathEnded):
+        walk(2)
+    with pytest.raises(ValueError, match="fit_intercept"):
+        net_path(
+            X, targets, random_state=0, tol=1e-8, checkpoint=path, fit_intercept=False, **options
+        )
 
 
 def written_and_ended(keeper):
