@@ -67,6 +67,11 @@ class OutputsEngine(Engine):
         columns = self.width * kernel.numbers(self.kind)
         self.cells = on_lines(n_features, columns, self.dtype)
 
+    def _zeros(self, name: str, n_features: int) -> NDArray[Any]:
+        if name != "cells":
+            return super()._zeros(name, n_features)
+        return on_lines(n_features, self.cells.shape[1], self.dtype)
+
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         cells = on_lines(len(self.cells), self.cells.shape[1], self.dtype)

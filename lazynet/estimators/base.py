@@ -136,6 +136,8 @@ class SparseLinear(Transactional, BaseEstimator):
     _kinds: ClassVar[Mapping[str, Kind]]
     #: whether ``coef_`` is a sparse matrix
     _sparse_coef: bool = False
+    #: whether the call under way learns from the rows of a source, mapped into memory
+    _rows_are_mapped: bool = False
 
     #: the attributes of a fitted model that a file holds, and those that learning on needs
     _saved = attributes(n_features_in_=integer, feature_names_in_=array("O", "n"))

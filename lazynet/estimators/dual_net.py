@@ -14,6 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from lazynet.engines.kept import Kept, Unsuitable, vector
 from lazynet.estimators.base import SparseClassifier, SparseLinear, SparseRegressor, helpful
+from lazynet.estimators.mapped_rows import takes_sources
 from lazynet.importances import (
     CLASS_WEIGHT,
     check_every_class_counts,
@@ -335,7 +336,7 @@ class DualNetClassifier(SparseClassifier, _DualNetModel):
     def fit(
         self,
         X: Any,
-        y: ArrayLike,
+        y: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
         *,
         checkpoint: str | os.PathLike[str] | None = None,
@@ -345,10 +346,11 @@ class DualNetClassifier(SparseClassifier, _DualNetModel):
 
         Parameters
         ----------
-        X : sparse matrix or array of shape (n_samples, n_features)
-            The rows to learn from.
+        X : sparse matrix or array of shape (n_samples, n_features), or source
+            The rows to learn from.  Or a source of ``lazynet.streams``, which has y and the weights
+            in it: its rows are mapped into memory from a temporary file.
         y : array of shape (n_samples,)
-            Class labels of any kind.
+            Class labels of any kind; None with a source.
         sample_weight : array of shape (n_samples,), optional
             The importance of each example: an example of importance 2 counts as two rows.
         checkpoint, every : path and float, optional
@@ -361,6 +363,7 @@ class DualNetClassifier(SparseClassifier, _DualNetModel):
         return self
 
     @all_or_nothing
+    @takes_sources
     def _learn(
         self, X: Any, y: Any, sample_weight: ArrayLike | None, keeper: Keeper
     ) -> list[Warning]:
@@ -424,7 +427,7 @@ class DualNetRegressor(SparseRegressor, _DualNetModel):
     def fit(
         self,
         X: Any,
-        y: ArrayLike,
+        y: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
         *,
         checkpoint: str | os.PathLike[str] | None = None,
@@ -437,6 +440,7 @@ class DualNetRegressor(SparseRegressor, _DualNetModel):
         return self
 
     @all_or_nothing
+    @takes_sources
     def _learn(
         self, X: Any, y: Any, sample_weight: ArrayLike | None, keeper: Keeper
     ) -> list[Warning]:

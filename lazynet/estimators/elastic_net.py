@@ -20,7 +20,13 @@ from lazynet.data import unusable
 from lazynet.defaults import AUTO, N_ITER_NO_CHANGE, TOL, VALIDATION_FRACTION
 from lazynet.estimators.base import SparseClassifier, SparseRegressor, helpful
 from lazynet.estimators.fitted import FittedModel
-from lazynet.estimators.from_sources import SourceRows, balanced_for, check_call
+from lazynet.estimators.from_sources import (
+    SourceRows,
+    balanced_for,
+    check_arguments,
+    check_call,
+    learn_pass,
+)
 from lazynet.estimators.highest import highest_columns
 from lazynet.estimators.in_parts import Callback
 from lazynet.estimators.planned import DTYPE, PARTS
@@ -137,8 +143,8 @@ class LazyNetClassifier(SparseClassifier, FittedModel):
         Epochs without progress after which training stops; see ``tol``.
     early_stopping : bool, default=False
         Hold out some rows, and judge every epoch by the loss on them; see ``tol``.  The held-out
-        rows have every class in its share, if each row has one class.  ``partial_fit`` makes one
-        pass and holds nothing out.
+        rows have every class in its share, if each row has one class; of a source a hash of the
+        number of each row chooses them.  ``partial_fit`` makes one pass and holds nothing out.
     validation_fraction : float, default=0.1
         The share of the rows that ``early_stopping`` holds out, chosen by ``random_state``.
     fit_intercept : bool, default=True
@@ -356,7 +362,8 @@ class LazyNetClassifier(SparseClassifier, FittedModel):
             A CSR matrix of float32 or float64 with int32 or int64 indices is read in place.  Or a
             source of chunks, such as ``lazynet.streams.SvmlightFile(path)``, which has y and the
             weights of rows in it: every epoch reads it anew, in its own order and in constant
-            memory.  Features are as they are then, without ``units_``.
+            memory.  Features are as they are then, without ``units_``; rows that are held out are
+            kept in a temporary file.
         y : array of shape (n_samples,), or matrix of shape (n_samples, n_labels)
             Class labels of any kind; or, in an array or a sparse matrix, 1 in the column of each
             label that a row has and 0 elsewhere.  A sparse y makes ``coef_`` and predictions
@@ -594,7 +601,7 @@ class LazyNetClassifier(SparseClassifier, FittedModel):
     def partial_fit(
         self,
         X: Any,
-        y: ArrayLike,
+        y: ArrayLike | None = None,
         classes: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
         sample_order: ArrayLike | None = None,
@@ -605,6 +612,8 @@ class LazyNetClassifier(SparseClassifier, FittedModel):
         the columns, in their order; else they are called 0, 1, 2, ....  A call that fails leaves
         the model as it was.
         All outputs learn at the same time: there is no ``outputs_at_once`` here.
+        X may be a source of chunks, which has y and the weights in it: one pass, in its own order.
+        With ``lazynet.streams.Growing`` around it, the model grows with the columns that come.
 
         >>> model = LazyNetClassifier("hinge", eta0=0.5, schedule="constant", l1=0.0, l2=0.0)
         >>> for row, label in (([[1.0, 0.0]], "no"), ([[0.0, 2.0]], "yes")):
@@ -620,7 +629,26 @@ class LazyNetClassifier(SparseClassifier, FittedModel):
         self, X: Any, y: Any, classes: Any, sample_weight: Any, sample_order: Any
     ) -> list[Warning]:
         """Go on training; returns the warnings to give."""
+        if not isinstance(X, Source):
+            return self._learn_from(X, y, classes, sample_weight, sample_order)
+        check_arguments(y, sample_weight, sample_order)
+        return learn_pass(
+            self, X, lambda chunk: self._learn_from(*chunk[:2], classes, chunk.weight, of_pass=True)
+        )
+
+    def _learn_from(
+        self,
+        X: Any,
+        y: Any,
+        classes: Any,
+        sample_weight: Any,
+        sample_order: Any = None,
+        *,
+        of_pass: bool = False,
+    ) -> list[Warning]:
+        """Learn from some rows, as they are given or as those of a pass over a source."""
         p = self._settle()
+        p.shuffle = p.shuffle and not of_pass
         known = getattr(self, "classes_", None)
         if classes is None and known is None and has_a_column_per_label(y):
             known = np.arange(y.shape[1] if sparse.issparse(y) else np.shape(y)[1])
@@ -648,7 +676,7 @@ class LazyNetClassifier(SparseClassifier, FittedModel):
             )
         if not begun:
             self._note_labels(getattr(y, "form", None))
-        weights = self._importances(p, known, X, y, sample_weight)
+        weights = self._importances(p, known, X, y, sample_weight, some_rows=of_pass)
         warnings = self._fit_on(p, X, (y, known), weights, sample_order)
         self.classes_ = known
         return warnings
@@ -840,11 +868,11 @@ class LazyNetRegressor(SparseRegressor, FittedModel):
     def partial_fit(
         self,
         X: Any,
-        y: ArrayLike,
+        y: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
         sample_order: ArrayLike | None = None,
     ) -> Self:
-        """Train on these rows once; a step costs the nonzeros of its row.
+        """Train on these rows once; see :meth:`LazyNetClassifier.partial_fit`.
 
         >>> model = LazyNetRegressor(l1=0.0, l2=0.0, schedule="constant", eta0=0.25)
         >>> model.partial_fit([[1.0]], [4.0]).coef_
@@ -858,7 +886,19 @@ class LazyNetRegressor(SparseRegressor, FittedModel):
     @all_or_nothing
     def _learn_on(self, X: Any, y: Any, sample_weight: Any, sample_order: Any) -> list[Warning]:
         """Go on training; returns the warnings to give."""
+        if not isinstance(X, Source):
+            return self._learn_from(X, y, sample_weight, sample_order)
+        check_arguments(y, sample_weight, sample_order)
+        return learn_pass(
+            self, X, lambda chunk: self._learn_from(*chunk[:2], chunk.weight, of_pass=True)
+        )
+
+    def _learn_from(
+        self, X: Any, y: Any, sample_weight: Any, sample_order: Any = None, *, of_pass: bool = False
+    ) -> list[Warning]:
+        """Learn from some rows, as they are given or as those of a pass over a source."""
         p = self._settle()
+        p.shuffle = p.shuffle and not of_pass
         begun = self.__sklearn_is_fitted__()
         X, y = self._check_training(X, y, reset=not begun)
         n_targets = y.shape[1] if y.ndim == 2 else 1
@@ -869,7 +909,7 @@ class LazyNetRegressor(SparseRegressor, FittedModel):
             )
         if not begun:
             self._several_targets = y.ndim == 2
-        weights = check_sample_weight(sample_weight, X)
+        weights = check_sample_weight(sample_weight, X, some_rows=of_pass)
         return self._fit_on(p, X, y, weights, sample_order)
 
     def verify(

@@ -29,6 +29,19 @@ class Chunk(NamedTuple):
 Passing = Generator[Chunk, None, None]
 
 
+#: From so many columns or values on, they are counted in 64 bits.
+NARROW = 2**31
+
+
+def index_type(n_columns: int, n_values: int) -> np.dtype[Any]:
+    """The type of the indices of a matrix.
+
+    >>> index_type(2**31 - 1, 10), index_type(10, 2**31)
+    (dtype('int32'), dtype('int64'))
+    """
+    return np.dtype(np.int32 if max(n_columns, n_values) < NARROW else np.int64)
+
+
 def csr(indptr: Any, indices: Any, values: Any, n_columns: int) -> sparse.csr_matrix:
     """A matrix around these arrays, which are copied only where their types do not fit.
 
@@ -39,7 +52,7 @@ def csr(indptr: Any, indices: Any, values: Any, n_columns: int) -> sparse.csr_ma
     array([[0. , 0. , 0. ],
            [0. , 0. , 0.5]])
     """
-    kind = np.int32 if n_columns < 2**31 and len(indices) < 2**31 else np.int64
+    kind = index_type(n_columns, len(indices))
     found = sparse.csr_matrix((len(indptr) - 1, n_columns), dtype=np.float64)
     # One by one: the constructor would look through the indices for a smaller type.
     found.data = np.asarray(values, dtype=np.float64)
@@ -103,8 +116,10 @@ def joined(chunks: Sequence[Chunk]) -> Chunk:
 
 def stacked(matrices: Sequence[sparse.csr_matrix]) -> sparse.csr_matrix:
     """Matrices below one another."""
+    # Columns may have been counted as they came.
+    n_columns = max(m.shape[1] for m in matrices)
     found = sparse.csr_matrix(
-        (sum(m.shape[0] for m in matrices), matrices[0].shape[1]), dtype=matrices[0].dtype
+        (sum(m.shape[0] for m in matrices), n_columns), dtype=matrices[0].dtype
     )
     found.data = np.concatenate([m.data for m in matrices])
     found.indices = np.concatenate([m.indices for m in matrices])

@@ -180,11 +180,11 @@ class Derived(Source):
     def _find_facts(self) -> Facts:
         return self.source.facts()
 
-    def reorders(self) -> bool:
+    def _reorders(self) -> bool:
         """Whether the rows come in another order than that of the source at the bottom."""
-        return isinstance(self.source, Derived) and self.source.reorders()
+        return isinstance(self.source, Derived) and self.source._reorders()
 
-    def around(self, source: Source) -> Self:
+    def _around(self, source: Source) -> Self:
         """The same as this around another source."""
         other = copy.copy(self)
         other.source, other._facts = source, None
@@ -231,7 +231,7 @@ class Chunks(Source):
         if self._first is None:
             opened = self._open()
             for given in opened:
-                self._first = _checked(given, 0, None)
+                self._first = _checked(given, 0)
                 break
             else:
                 raise ValueError("chunks must give at least one chunk")
@@ -249,14 +249,25 @@ class Chunks(Source):
         y = self._shape().y
         return int(y.shape[1]) if sparse.issparse(y) else None
 
-    def _pass(self, rows: int, epoch: int) -> Passing:
+    def _given(self, *, same_width: bool) -> Iterator[Chunk]:
+        """The chunks as they are made; X of all of them has the ``same_width``, if asked for."""
         first = self._shape()
-        return rechunked(
-            (_checked(given, number, first) for number, given in enumerate(self._open())), rows
-        )
+        wanted = _columns(first)
+        for number, given in enumerate(self._open()):
+            chunk = _checked(given, number)
+            columns = _columns(chunk)
+            if columns != wanted and (same_width or columns[1] != wanted[1]):
+                raise ValueError(
+                    f"chunk {number} must have as many columns of X and of y as the first chunk, "
+                    f"{wanted}, got {columns}; with lazynet.streams.Growing, X may have others"
+                )
+            yield chunk
+
+    def _pass(self, rows: int, epoch: int) -> Passing:
+        return rechunked(self._given(same_width=True), rows)
 
 
-def _checked(given: Any, number: int, first: Chunk | None) -> Chunk:
+def _checked(given: Any, number: int) -> Chunk:
     """A chunk as a user gives it, in the form of all chunks; an error tells its number."""
     if not isinstance(given, tuple) or len(given) not in (2, 3):
         raise TypeError(
@@ -282,13 +293,7 @@ def _checked(given: Any, number: int, first: Chunk | None) -> Chunk:
             raise ValueError(
                 f"chunk {number}: {name} must have {X.shape[0]} rows, as X has, got {rows.shape[0]}"
             )
-    chunk = Chunk(X, y, weight)
-    if first is not None and (columns := _columns(chunk)) != _columns(first):
-        raise ValueError(
-            f"chunk {number} must have as many columns of X and of y as the first chunk, "
-            f"{_columns(first)}, got {columns}"
-        )
-    return chunk
+    return Chunk(X, y, weight)
 
 
 def _columns(chunk: Chunk) -> tuple[int, int | None]:
