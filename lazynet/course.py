@@ -98,8 +98,9 @@ class Course:
             return self.orders.of(epoch)
         self.epoch, self.rows, self.seconds = epoch, 0, 0.0
         self.losses = np.zeros(len(self.learners))
-        keeps = self.is_written and generator is not None
-        self._drawn_from = generator.get_state() if keeps else None
+        self._drawn_from = None
+        if self.is_written and generator is not None:
+            self._drawn_from = generator.get_state()
         order = self.orders.of(epoch)
         if self.best is not None:
             self.best.before(epoch)
