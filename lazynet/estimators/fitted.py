@@ -156,7 +156,8 @@ class FittedModel(PartsModel):
         self._generator = None
         self._schedules = plan.schedule, learners[0].plan.schedule
         losses = judged_losses(run)
-        if p.tol is not None and not run.ended_early and still_falls(losses, losses[0]):
+        ended = p.tol is None or p.ends_on_purpose or run.ended_early
+        if not ended and still_falls(losses, losses[0]):
             warnings.append(unfinished(p, self._rate(), losses))
         return warnings
 

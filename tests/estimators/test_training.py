@@ -51,10 +51,10 @@ def same_bits(left, right):
     return left.shape == right.shape and left.tobytes() == right.tobytes()
 
 
-def learnable(n=300, d=40, seed=0):
+def learnable(n=300, d=40, seed=0, density=0.3):
     """Rows of about the same length whose class a linear model can tell."""
     random = np.random.RandomState(seed)
-    X = sparse.random(n, d, density=0.3, format="csr", random_state=seed)
+    X = sparse.random(n, d, density=density, format="csr", random_state=seed)
     X.data = random.standard_normal(X.nnz)
     return X, (X @ random.standard_normal(d) > 0).astype(int)
 
@@ -458,6 +458,9 @@ def test_a_loss_that_still_falls_fast_is_told():
         assert model.n_iter_ == 30, "the epochs ran out, and the loss fell slowly"
         model.set_params(max_iter=3, tol=None).fit(X, y)
         model.set_params(max_iter=1, tol=TOL).fit(X, y)
+        untouched = LazyNetClassifier(random_state=0).fit(*learnable(d=2000, density=0.02))
+    falls = [line["progressive_loss"] for line in untouched.history_]
+    assert falls[-1] < 0.9 * falls[-2], "so few epochs are on purpose"
 
 
 def test_a_warning_as_an_error_leaves_a_consistent_model():
