@@ -386,7 +386,8 @@ class LazyNetClassifier(SparseClassifier, FittedModel):
         ConvergenceWarning
             With ``tol``: if the loss still falls by more than a tenth in the last of ``max_iter``
             epochs, unless the model chooses both its rates and the number of epochs; or if training
-            has stalled, because the rates are too small or too large for the rows.  The warning then names the row that is far longer than the others.
+            has stalled, because the rates are too small or too large for the rows.  The warning
+            then names the row that is far longer than the others.
 
         Examples
         --------
