@@ -19,8 +19,10 @@ from lazynet.surveys import Survey
 #: The rule or schedule that the model chooses.
 AUTO = "auto"
 #: Epochs of a fit at most, where the user names no number.  A classifier that goes on learns its
-#: rows by heart, unless they are a table; rates from the data follow a squared loss down slowly.
-EPOCHS_OF_CLASSIFIERS, EPOCHS_OF_TABLES, EPOCHS_OF_REGRESSORS = 4, 15, 100
+#: rows by heart, unless they are a table or the user gives a penalty, which takes more epochs to
+#: act; rates from the data follow a squared loss down slowly.
+EPOCHS_OF_CLASSIFIERS, EPOCHS_WITH_A_PENALTY = 4, 6
+EPOCHS_OF_TABLES, EPOCHS_OF_REGRESSORS = 15, 100
 #: Rows are a table if there are so many for every feature, or if this share of their values is
 #: not 0.
 MANY_ROWS, FILLED = 10, 0.25
@@ -82,17 +84,25 @@ def is_table(n_rows: int, n_features: int, n_values: int) -> bool:
     return n_rows >= MANY_ROWS * n_features or n_values >= FILLED * n_rows * n_features
 
 
-def found_epochs(n_rows: int, n_features: int, n_values: int, classifies: bool) -> int:
+def found_epochs(
+    n_rows: int, n_features: int, n_values: int, classifies: bool, *, penalised: bool = False
+) -> int:
     """The largest number of epochs of a fit where ``max_iter`` is None.
+
+    ``penalised`` says whether the user gives a penalty.
 
     >>> found_epochs(1_000, 20_000, 90_000, True), found_epochs(1_000, 20, 5_000, True)
     (4, 15)
+    >>> found_epochs(1_000, 20_000, 90_000, True, penalised=True)
+    6
     >>> found_epochs(1_000, 20_000, 90_000, False)
     100
     """
     if not classifies:
         return EPOCHS_OF_REGRESSORS
-    return EPOCHS_OF_TABLES if is_table(n_rows, n_features, n_values) else EPOCHS_OF_CLASSIFIERS
+    if is_table(n_rows, n_features, n_values):
+        return EPOCHS_OF_TABLES
+    return EPOCHS_WITH_A_PENALTY if penalised else EPOCHS_OF_CLASSIFIERS
 
 
 def takes_units(n_rows: int, n_features: int, n_values: int, classifies: bool) -> bool:

@@ -122,8 +122,8 @@ class LazyNetClassifier(SparseClassifier, FittedModel):
         be visited every few dozen steps.  Until a step has counted, ``coef_`` holds the last
         weights.  A change of ``average`` between calls of ``partial_fit`` begins a new average.
     max_iter : int or None, default=None
-        The largest number of epochs.  None: 4, or 15 where X is a table (see ``l1``); with a
-        ``sample_order`` for every epoch, as many as it has.
+        The largest number of epochs.  None: 4, or 6 with a given penalty, or 15 where X is a
+        table (see ``l1``); with a ``sample_order`` for every epoch, as many as it has.
     tol : float or None, default=1e-3
         Stop when the loss has not fallen below (1 - tol) times its least value for
         ``n_iter_no_change`` epochs in a row; ``tol`` is a share, so that it means the same for all

@@ -253,7 +253,7 @@ class _ElasticNetGrid(SparseLinear):
         X = X if units is None else units.rows(X)
         settings = self._settings(p, X, problems)
         if p.max_iter is None:
-            epochs = found_epochs(*shape, self._takes_margin_losses)
+            epochs = found_epochs(*shape, self._takes_margin_losses, penalised=True)
             p.max_iter = 1 if p.progressive else epochs
         check_n_steps("max_iter", p.max_iter, X.shape[0])
         # What suits the rows; the bound that a penalty sets differs between the settings.

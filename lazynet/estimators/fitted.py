@@ -85,7 +85,8 @@ class FittedModel(PartsModel):
         steps_of_an_epoch = p.plan.n_steps(n_rows if order is None else order.shape[-1])
         listed = None if order is None or order.ndim == 1 else len(order)
         if p.max_iter is None:
-            p.max_iter = listed or found_epochs(*shape, self._takes_margin_losses)
+            classifies, penalised = self._takes_margin_losses, p.penalised
+            p.max_iter = listed or found_epochs(*shape, classifies, penalised=penalised)
         n_steps = check_n_steps("max_iter", p.max_iter, steps_of_an_epoch)
         eta0 = self._scale_of_rates(p, X, weights, rows)
         plan = p.plan.known(eta0, n_steps if p.tol is None else None)

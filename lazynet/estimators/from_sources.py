@@ -243,7 +243,8 @@ def plan_for(model: Any, p: SimpleNamespace, rows: SourceRows) -> tuple[Plan, fl
     if p.max_iter is None:
         n_values = facts.n_values * rows.n_rows // max(facts.n_rows, 1)
         shape = rows.n_rows, facts.n_features, n_values
-        p.max_iter = found_epochs(*shape, model._takes_margin_losses)
+        classifies = model._takes_margin_losses
+        p.max_iter = found_epochs(*shape, classifies, penalised=p.penalised)
     n_steps = check_n_steps("max_iter", p.max_iter, p.plan.n_steps(rows.n_rows))
 
     def largest_norm(weighted: bool) -> float:

@@ -111,6 +111,7 @@ class PlannedModel(SparseLinear):
         # A classifier that chooses rates and epochs ends before it knows its rows by heart.
         chooses = p.max_iter is None and p.plan.sizes is not None
         p.ends_on_purpose = chooses and self._takes_margin_losses
+        p.penalised = bool(p.l2) or not p.finds_l1
         p.chooses_units = p.finds_l1 and not p.l2 and p.plan.sizes is not None
         return p
 

@@ -88,7 +88,7 @@ class Default(_ByRows):
 
     def settings(self, task: Task) -> list[Setting]:
         n_rows, n_features = task.X.shape
-        passes = found_epochs(n_rows, n_features, task.X.nnz, classifies=True)
+        passes = found_epochs(n_rows, n_features, task.X.nnz, True, penalised=True)
         absolute = float(abs(task.X).sum() / task.X.shape[0]) or 1.0
         return [
             Setting(
