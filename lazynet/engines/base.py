@@ -320,6 +320,9 @@ class Engine:
     def continue_rates(self, other: Engine) -> None:
         """Go on with the rates of another engine, where they are computed from the rows."""
 
+    def calm(self) -> None:
+        """Lower rates that are computed from the rows, after an epoch without progress."""
+
     def doubt_about(self, settings: tuple[float, ...]) -> str | None:
         """A warning to the user before the engine goes on with these settings, or None."""
         return None

@@ -79,12 +79,12 @@ class LazyNetClassifier(SparseClassifier, FittedModel):
         of the norms of the rows, divided by the number of rows (for "squared_error" also times
         the standard deviation of y); ``partial_fit``, which does not know the rows to come, takes
         the l1 of the last ``fit``, or 0.  Where this l1 is the only penalty, and the rates too are
-        computed from the rows, ``fit`` of a regressor, or of a classifier with at least ten rows
-        for every feature, learns from features in units of their own (``units_``): divided by
-        their root mean square, and measured from their mean where at least half of the rows
-        have a value that is not 0.  Several targets of "squared_error" or "absolute_error" are
-        then divided by their standard deviations, too.  ``coef_`` and ``intercept_`` belong to rows
-        and targets as they are.
+        computed from the rows, ``fit`` of a regressor, or of a classifier with a table (at least
+        ten rows for every feature, or a quarter of all values not 0), learns from features in
+        units of their own (``units_``): divided by their root mean square, and measured from
+        their mean where at least half of the rows have a value that is not 0.  Several targets of
+        "squared_error" or "absolute_error" are then divided by their standard deviations, too.
+        ``coef_`` and ``intercept_`` belong to rows and targets as they are.
     rule : str or object, default="auto"
         The update rule.  "auto": ``AdaGrad()`` for a classifier; ``FoBoS()`` for a regressor, for
         the loss "squared_error", and wherever ``eta0``, ``schedule``, ``engine``, ``average`` or
@@ -128,8 +128,8 @@ class LazyNetClassifier(SparseClassifier, FittedModel):
         be visited every few dozen steps.  Until a step has counted, ``coef_`` holds the last
         weights.  A change of ``average`` between calls of ``partial_fit`` begins a new average.
     max_iter : int or None, default=None
-        The largest number of epochs.  None: 6, or 20 where there are at least ten rows for every
-        feature; with a ``sample_order`` for every epoch, as many as it has.
+        The largest number of epochs.  None: 4, or 6 with a given penalty, or 15 where X is a
+        table (see ``l1``); with a ``sample_order`` for every epoch, as many as it has.
     tol : float or None, default=1e-3
         Stop when the loss has not fallen below (1 - tol) times its least value for
         ``n_iter_no_change`` epochs in a row; ``tol`` is a share, so that it means the same for all
@@ -392,8 +392,9 @@ class LazyNetClassifier(SparseClassifier, FittedModel):
         -----
         ConvergenceWarning
             With ``tol``: if the loss still falls by more than a tenth in the last of ``max_iter``
-            epochs; or if training has stalled, because the rates are too small or too large for
-            the rows.  The warning then names the row that is far longer than the others.
+            epochs, unless the model chooses both its rates and the number of epochs; or if training
+            has stalled, because the rates are too small or too large for the rows.  The warning
+            then names the row that is far longer than the others.
 
         Examples
         --------

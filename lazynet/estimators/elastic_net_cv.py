@@ -33,6 +33,7 @@ from lazynet.estimators.doubts import Rate, stalled, unfinished
 from lazynet.estimators.elastic_net import LazyNetClassifier, LazyNetRegressor
 from lazynet.estimators.grid_course import GridCourse, GridSearch, LastFit, Orders, Search
 from lazynet.estimators.mapped_rows import takes_sources
+from lazynet.estimators.planned import shape_to_learn
 from lazynet.estimators.targets import has_a_column_per_label
 from lazynet.grids import GridTraining, Setting, check_offered, planned, settings_of, single_engine
 from lazynet.importances import CLASS_WEIGHT, check_sample_weight, importances, total_of
@@ -253,10 +254,11 @@ class _ElasticNetGrid(SparseLinear):
         # and features of a source are learned from as they are.
         as_given = p.l2s.any() or self._rows_are_mapped
         units = None if as_given else p.model._find_units(p.one, X, problems)
+        shape = shape_to_learn(X, None)
         X = X if units is None else units.rows(X)
         settings = self._settings(p, X, problems)
         if p.max_iter is None:
-            epochs = found_epochs(X.shape[0], X.shape[1], self._takes_margin_losses)
+            epochs = found_epochs(*shape, self._takes_margin_losses, penalised=True)
             p.max_iter = 1 if p.progressive else epochs
         check_n_steps("max_iter", p.max_iter, X.shape[0])
         # What suits the rows; the bound that a penalty sets differs between the settings.

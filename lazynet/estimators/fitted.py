@@ -22,6 +22,7 @@ from lazynet.estimators.planned import (
     in_units,
     keeps_best,
     let_two_classes_be_one_problem,
+    shape_to_learn,
     workers_for,
 )
 from lazynet.models.checkpoints import Keeper
@@ -75,6 +76,7 @@ class FittedModel(PartsModel):
             strata = problems.codes if isinstance(problems, Classes) else None
             rows, held = split(X.shape[0], p.validation_fraction, generator, strata)
             _check_weights_of_parts(weights, rows, held)
+        shape = shape_to_learn(X, rows)
         units = self._find_units(p, X, problems, rows)
         X, problems = in_units(units, X, problems)
         n_rows = X.shape[0] if rows is None else len(rows)
@@ -83,7 +85,8 @@ class FittedModel(PartsModel):
         steps_of_an_epoch = p.plan.n_steps(n_rows if order is None else order.shape[-1])
         listed = None if order is None or order.ndim == 1 else len(order)
         if p.max_iter is None:
-            p.max_iter = listed or found_epochs(n_rows, X.shape[1], self._takes_margin_losses)
+            classifies, penalised = self._takes_margin_losses, p.penalised
+            p.max_iter = listed or found_epochs(*shape, classifies, penalised=penalised)
         n_steps = check_n_steps("max_iter", p.max_iter, steps_of_an_epoch)
         eta0 = self._scale_of_rates(p, X, weights, rows)
         plan = p.plan.known(eta0, n_steps if p.tol is None else None)
@@ -154,7 +157,8 @@ class FittedModel(PartsModel):
         self._generator = None
         self._schedules = plan.schedule, learners[0].plan.schedule
         losses = judged_losses(run)
-        if p.tol is not None and not run.ended_early and still_falls(losses, losses[0]):
+        ended = p.tol is None or p.ends_on_purpose or run.ended_early
+        if not ended and still_falls(losses, losses[0]):
             warnings.append(unfinished(p, self._rate(), losses))
         return warnings
 

@@ -254,7 +254,10 @@ def plan_for(model: Any, p: SimpleNamespace, rows: SourceRows) -> tuple[Plan, fl
     if p.finds_l1 and p.engine.takes_l1:
         model._take_l1(p, rows.surveyed(p).sums)
     if p.max_iter is None:
-        p.max_iter = found_epochs(rows.n_rows, facts.n_features, model._takes_margin_losses)
+        n_values = facts.n_values * rows.n_rows // max(facts.n_rows, 1)
+        shape = rows.n_rows, facts.n_features, n_values
+        classifies = model._takes_margin_losses
+        p.max_iter = found_epochs(*shape, classifies, penalised=p.penalised)
     n_steps = check_n_steps("max_iter", p.max_iter, p.plan.n_steps(rows.n_rows))
 
     def largest_norm(weighted: bool) -> float:
