@@ -19,7 +19,7 @@ from lazynet.data import unusable
 from lazynet.defaults import AUTO, N_ITER_NO_CHANGE, TOL, VALIDATION_FRACTION
 from lazynet.estimators.base import SparseClassifier, SparseRegressor, helpful
 from lazynet.estimators.fitted import FittedModel
-from lazynet.estimators.from_sources import SourceRows, check_call
+from lazynet.estimators.from_sources import SourceRows, check_call, is_sound
 from lazynet.estimators.highest import highest_columns
 from lazynet.estimators.in_parts import Callback
 from lazynet.estimators.planned import DTYPE, PARTS
@@ -558,9 +558,13 @@ class LazyNetClassifier(SparseClassifier, FittedModel):
         else:
             classes, form = np.array(facts.classes), None
         self._begin_with(p, classes, form)
+        whole = bool((classes == np.round(classes)).all())  # other numbers are no classes
 
         def prepare(chunk: Chunk) -> tuple[sparse.csr_matrix, Problems]:
-            X, y, _ = self._check_training(chunk.X, chunk.y, classes, reset=False)
+            X, y = chunk.X, chunk.y
+            sound = whole and is_sound(chunk, facts.n_features)
+            if not (sound and np.isin(y, classes).all()):
+                X, y, _ = self._check_training(X, y, classes, reset=False)
             weights = self._importances(p, classes, X, y, chunk.weight)
             return X, self._problems(X, (y, classes), weights)
 
@@ -824,7 +828,9 @@ class LazyNetRegressor(SparseRegressor, FittedModel):
         self.__dict__.pop("feature_names_in_", None)
 
         def prepare(chunk: Chunk) -> tuple[sparse.csr_matrix, Problems]:
-            X, y = self._check_training(chunk.X, chunk.y, reset=False)
+            X, y = chunk.X, chunk.y
+            if not is_sound(chunk, facts.n_features):
+                X, y = self._check_training(X, y, reset=False)
             return X, self._problems(X, y, check_sample_weight(chunk.weight, X))
 
         return self._fit_source(p, SourceRows(source, prepare), *start)

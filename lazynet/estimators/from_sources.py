@@ -23,7 +23,7 @@ from lazynet.defaults import follows_targets, found_epochs
 from lazynet.params import check_n_steps
 from lazynet.problems import Problems
 from lazynet.progress import Progress
-from lazynet.streams.chunks import Chunk
+from lazynet.streams.chunks import Chunk, SoundChunk
 from lazynet.streams.prefetched import Prefetched
 from lazynet.streams.source import ROWS, Derived, Facts, Source
 from lazynet.surveys import ROWS_OF_A_BLOCK, Survey
@@ -66,6 +66,13 @@ def check_call(p: SimpleNamespace, y: Any, sample_weight: Any, sample_order: Any
     p.rule.check_streams("fit from a source")
 
 
+def is_sound(chunk: Chunk, n_features: int) -> bool:
+    """Whether nobody has to check X and the numbers in y again."""
+    if not isinstance(chunk, SoundChunk) or sparse.issparse(chunk.y):
+        return False
+    return bool(chunk.X.shape[1] == n_features)
+
+
 class SourceRows:
     """The rows of a source, which learners visit in passes."""
 
@@ -105,7 +112,7 @@ class SourceRows:
         of_targets = follows_targets(p.loss)
         found, largest, largest_weighted = Survey(int(of_targets)), 0.0, 0.0
         extra = float(p.fit_intercept)
-        with closing(self.source.chunks(ROWS_OF_A_BLOCK)) as chunks:
+        with closing(self.source._to_learn(ROWS_OF_A_BLOCK, 0)) as chunks:
             for chunk in chunks:
                 X, problems = self._prepare(chunk)
                 examples = as_examples(X, None, problems.importances)
@@ -136,7 +143,7 @@ class SourceRows:
             after: Callable[[int], None],
         ) -> int:
             n_rows = 0
-            with closing(self.source.chunks(length, epoch)) as chunks:
+            with closing(self.source._to_learn(length, epoch)) as chunks:
                 for chunk in chunks:
                     n_rows += chunk.X.shape[0]
                     if n_rows <= begin:

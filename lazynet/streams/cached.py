@@ -7,9 +7,9 @@ import os
 import zlib
 from contextlib import closing
 
-from lazynet.streams.chunks import Passing, rechunked
+from lazynet.streams.chunks import Chunk, Passing, rechunked
 from lazynet.streams.rows_file import RowsFile, RowsWriter
-from lazynet.streams.source import Derived, Facts, Source
+from lazynet.streams.source import ROWS, Derived, Facts, Source
 
 
 def _name_beside(files: list[str]) -> str:
@@ -122,11 +122,11 @@ class Cached(Derived):
                 n_labels=source.n_labels,
                 identity=identity,
             ) as writer,
-            closing(source.chunks()) as chunks,
+            closing(source._to_learn(ROWS, 0)) as chunks,
         ):
             for chunk in chunks:
                 writer.add(chunk)
-                yield chunk
+                yield Chunk(*chunk)
             # A file that has changed meanwhile gives no cache.
             if self.source.identity() == identity:
                 writer.commit()
@@ -135,3 +135,7 @@ class Cached(Derived):
     def _pass(self, rows: int, epoch: int) -> Passing:
         file = self._file()
         return file.chunks(rows) if file is not None else rechunked(self._written(), rows)
+
+    def _to_learn(self, rows: int, epoch: int) -> Passing:
+        file = self._file()
+        return self.chunks(rows, epoch) if file is None else file._to_learn(rows, epoch)

@@ -18,6 +18,7 @@ import os
 import secrets
 import struct
 import zlib
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from types import TracebackType
@@ -27,7 +28,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from lazynet.streams.chunks import Chunk, Passing, csr, labels_matrix, rechunked
+from lazynet.data import usable_rows
+from lazynet.streams.chunks import Chunk, Passing, SoundChunk, csr, labels_matrix, rechunked
 from lazynet.streams.source import Facts, Source, Tally
 
 _MAGIC = b"lazynet rows 1\n\0"
@@ -66,6 +68,8 @@ class RowsWriter:
         self.path = Path(path)
         self.n_features, self.n_labels, self.identity = n_features, n_labels, identity
         self.tally, self.blocks = Tally(), list[dict[str, Any]]()
+        #: the numbers of the blocks whose rows are known to be sound
+        self.checked: set[int] = set()
         # In the folder of the file, so that the name can be given to it in one step.
         self.draft = self.path.with_name(f".{self.path.name}.{secrets.token_hex(6)}.part")
 
@@ -87,6 +91,8 @@ class RowsWriter:
             written = np.ascontiguousarray(array, dtype=code).view(np.uint8).data
             self.file.write(written)
             check = zlib.crc32(written, check)
+        if isinstance(chunk, SoundChunk):
+            self.checked.add(len(self.blocks))
         self.blocks.append({**block, "stop": self.file.tell(), "check": check})
 
     def _pad(self) -> bytes:
@@ -140,6 +146,16 @@ def _arrays_of(chunk: Chunk) -> dict[str, NDArray[Any]]:
     return found
 
 
+def _is_sound(chunk: Chunk) -> bool:
+    """Whether a kernel can use the rows as they are, and the labels are finite."""
+    if not sparse.issparse(chunk.y) and not np.isfinite(chunk.y).all():
+        return False
+    try:
+        return usable_rows(chunk.X) is chunk.X
+    except ValueError:
+        return False
+
+
 class RowsFile(Source):
     """The rows of a file that ``RowsWriter`` or ``Cached`` has written, mapped into memory.
 
@@ -180,6 +196,7 @@ class RowsFile(Source):
         self._blocks: list[dict[str, Any]] = contents["blocks"]
         own = written_by is not None and written_by.blocks == self._blocks
         self._sound: set[int] = set(range(len(self._blocks))) if own else set()
+        self._checked: set[int] = set(written_by.checked) if written_by and own else set()
 
     def _damaged(self, what: str) -> ValueError:
         return ValueError(f"{self.path}: {what}")
@@ -197,8 +214,8 @@ class RowsFile(Source):
     def _find_identity(self) -> dict[str, Any] | None:
         return self._identity
 
-    def _read(self, number: int) -> Chunk:
-        """One block of the file."""
+    def _read(self, number: int, *, narrow: bool = False) -> Chunk:
+        """One block of the file; ``narrow`` leaves values of float32 as they are."""
         block, mapped = self._blocks[number], self._mapped
         if number not in self._sound:
             if zlib.crc32(mapped[block["start"] : block["stop"]].data) != block["check"]:
@@ -216,8 +233,9 @@ class RowsFile(Source):
         X = csr(
             arrays["indptr"],
             indices,
-            arrays.get("values", np.ones(0 if "values" in arrays else len(indices))),
+            arrays["values"] if "values" in arrays else np.ones(len(indices), np.float32),
             self.n_features,
+            narrow=narrow,
         )
         y: Any = arrays.get("labels")
         if y is None:
@@ -227,10 +245,19 @@ class RowsFile(Source):
             raise self._damaged(f"block {number} is damaged; delete the file, and it is made again")
         return Chunk(X, y, weights)
 
-    def _all(self) -> Passing:
+    def _read_to_learn(self, number: int) -> Chunk:
+        """One block of the file, whose rows are checked when it is read for the first time."""
+        chunk = self._read(number, narrow=True)
+        if number not in self._checked:
+            if not _is_sound(chunk):
+                return self._read(number)
+            self._checked.add(number)
+        return SoundChunk(*chunk)
+
+    def _all(self, read: Callable[[int], Chunk]) -> Passing:
         behind = 0
         for number, block in enumerate(self._blocks):
-            yield self._read(number)
+            yield read(number)
             if block["stop"] - behind >= _BEHIND:
                 behind = self._give_back(behind, block["start"])
         self._give_back(behind, len(self._mapped))
@@ -243,4 +270,7 @@ class RowsFile(Source):
         return stop
 
     def _pass(self, rows: int, epoch: int) -> Passing:
-        return rechunked(self._all(), rows)
+        return rechunked(self._all(self._read), rows)
+
+    def _to_learn(self, rows: int, epoch: int) -> Passing:
+        return rechunked(self._all(self._read_to_learn), rows)
