@@ -38,6 +38,8 @@ _ENDING = b"lazynet end\n"
 _LINE = 64
 # Bytes of a mapped file that a pass has read and that stay in memory.
 _BEHIND = 1 << 26
+# Values that are narrowed at a time: they stay in the processor's cache until they are compared.
+_VALUES_AT_ONCE = 1 << 14
 _TYPES = {"<i4", "<i8", "<f4", "<f8"}
 
 
@@ -133,10 +135,8 @@ def _arrays_of(chunk: Chunk) -> dict[str, NDArray[Any]]:
     """What is written of a chunk, by name."""
     X, y, weight = chunk
     found = {"indptr": X.indptr, "indices": X.indices}
-    if not (X.data == 1.0).all():
-        with np.errstate(over="ignore", under="ignore"):
-            narrow = X.data.astype(np.float32)
-        found["values"] = narrow if (narrow == X.data).all() else X.data
+    if not (X.data[:1] == 1.0).all() or not (X.data == 1.0).all():
+        found["values"] = _narrowed(X.data)
     if sparse.issparse(y):
         found["label_ends"], found["label_codes"] = y.indptr[1:], y.indices
     else:
@@ -144,6 +144,18 @@ def _arrays_of(chunk: Chunk) -> dict[str, NDArray[Any]]:
     if weight is not None:
         found["weights"] = weight
     return found
+
+
+def _narrowed(values: NDArray[np.float64]) -> NDArray[Any]:
+    """The values as float32 if this loses nothing, else as they are."""
+    narrow = np.empty(len(values), dtype=np.float32)
+    with np.errstate(over="ignore", under="ignore"):
+        for start in range(0, len(values), _VALUES_AT_ONCE):
+            part = slice(start, start + _VALUES_AT_ONCE)
+            narrow[part] = values[part]
+            if not (narrow[part] == values[part]).all():
+                return values
+    return narrow
 
 
 def _is_sound(chunk: Chunk) -> bool:
