@@ -36,8 +36,9 @@ _MAGIC = b"lazynet rows 1\n\0"
 _END = struct.Struct("<QQI12s")
 _ENDING = b"lazynet end\n"
 _LINE = 64
-# Bytes of a mapped file that a pass has read and that stay in memory.
-_BEHIND = 1 << 26
+# Bytes of a mapped file that a pass has read and that stay in memory: a smaller file stays there
+# as a whole, from pass to pass.
+_BEHIND = 1 << 28
 # Values that are narrowed at a time: they stay in the processor's cache until they are compared.
 _VALUES_AT_ONCE = 1 << 14
 _TYPES = {"<i4", "<i8", "<f4", "<f8"}
@@ -272,7 +273,8 @@ class RowsFile(Source):
             yield read(number)
             if block["stop"] - behind >= _BEHIND:
                 behind = self._give_back(behind, block["start"])
-        self._give_back(behind, len(self._mapped))
+        if behind:
+            self._give_back(behind, len(self._mapped))
 
     def _give_back(self, start: int, stop: int) -> int:
         """Give memory of the mapping back; whoever still reads there gets the same bytes anew."""
