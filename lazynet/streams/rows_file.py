@@ -38,7 +38,7 @@ _ENDING = b"lazynet end\n"
 _LINE = 64
 # Bytes of a mapped file that a pass has read and that stay in memory: a smaller file stays there
 # as a whole, from pass to pass.
-_BEHIND = 1 << 28
+_BEHIND = 256_000_000
 # Values that are narrowed at a time: they stay in the processor's cache until they are compared.
 _VALUES_AT_ONCE = 1 << 14
 _TYPES = {"<i4", "<i8", "<f4", "<f8"}
