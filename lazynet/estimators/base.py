@@ -619,7 +619,11 @@ class SparseClassifier(ClassifierMixin, SparseLinear):
 
     def _problems(self, X: Any, y: Any, weights: Any) -> Problems:
         labels, classes = y
-        return Classes(np.searchsorted(classes, labels), len(classes), weights)
+        if len(classes) == 2:  # a comparison takes less time than a search
+            codes = np.asarray(labels == classes[1], dtype=np.int64)
+        else:
+            codes = np.searchsorted(classes, labels)
+        return Classes(codes, len(classes), weights)
 
 
 class SparseRegressor(RegressorMixin, SparseLinear):

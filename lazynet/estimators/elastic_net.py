@@ -25,6 +25,7 @@ from lazynet.estimators.from_sources import (
     balanced_for,
     check_arguments,
     check_call,
+    is_sound,
     learn_pass,
 )
 from lazynet.estimators.highest import highest_columns
@@ -570,9 +571,13 @@ class LazyNetClassifier(SparseClassifier, FittedModel):
             if isinstance(p.class_weight, Balanced) and p.class_weight.class_counts is None:
                 p.class_weight = balanced_for(source)
         self._begin_with(p, classes, form)
+        whole = bool((classes == np.round(classes)).all())  # other numbers are no classes
 
         def prepare(chunk: Chunk) -> tuple[sparse.csr_matrix, Problems]:
-            X, y, _ = self._check_training(chunk.X, chunk.y, classes, reset=False)
+            X, y = chunk.X, chunk.y
+            sound = whole and is_sound(chunk, facts.n_features)
+            if not (sound and np.isin(y, classes).all()):
+                X, y, _ = self._check_training(X, y, classes, reset=False)
             weights = self._importances(p, classes, X, y, chunk.weight, some_rows=True)
             return X, self._problems(X, (y, classes), weights)
 
@@ -858,7 +863,9 @@ class LazyNetRegressor(SparseRegressor, FittedModel):
         self.__dict__.pop("feature_names_in_", None)
 
         def prepare(chunk: Chunk) -> tuple[sparse.csr_matrix, Problems]:
-            X, y = self._check_training(chunk.X, chunk.y, reset=False)
+            X, y = chunk.X, chunk.y
+            if not is_sound(chunk, facts.n_features):
+                X, y = self._check_training(X, y, reset=False)
             weights = check_sample_weight(chunk.weight, X, some_rows=True)
             return X, self._problems(X, y, weights)
 

@@ -29,7 +29,7 @@ from lazynet.params import check_n_steps
 from lazynet.problems import Classes, Problems
 from lazynet.progress import Progress
 from lazynet.streams.chosen import Share, of_share
-from lazynet.streams.chunks import Chunk, part
+from lazynet.streams.chunks import Chunk, SoundChunk, part
 from lazynet.streams.growing import grows, widened
 from lazynet.streams.mapped import Mapped
 from lazynet.streams.prefetched import Prefetched
@@ -96,6 +96,13 @@ def balanced_for(source: Source) -> Balanced:
     facts = counted_facts(source)
     counts = map(float, facts.counts or ())
     return Balanced(class_counts=dict(zip(facts.classes or (), counts, strict=True))).settled()
+
+
+def is_sound(chunk: Chunk, n_features: int) -> bool:
+    """Whether nobody has to check X and the numbers in y again."""
+    if not isinstance(chunk, SoundChunk) or sparse.issparse(chunk.y):
+        return False
+    return bool(chunk.X.shape[1] == n_features)
 
 
 class SourceRows:
@@ -184,7 +191,7 @@ class SourceRows:
         of_targets = follows_targets(p.loss)
         found, largest, largest_weighted = Survey(int(of_targets)), 0.0, 0.0
         extra = float(p.fit_intercept)
-        with closing(self.learned.chunks(ROWS_OF_A_BLOCK)) as chunks:
+        with closing(self.learned._to_learn(ROWS_OF_A_BLOCK, 0)) as chunks:
             for chunk in chunks:
                 X, problems = self._prepare(chunk)
                 examples = as_examples(X, None, problems.importances)
@@ -215,7 +222,7 @@ class SourceRows:
             after: Callable[[int], None],
         ) -> int:
             n_rows, counts = 0, bool(begin)
-            with closing(self.learned.chunks(length, epoch)) as chunks:
+            with closing(self.learned._to_learn(length, epoch)) as chunks:
                 for chunk in chunks:
                     n_rows += chunk.X.shape[0]
                     if n_rows <= begin:

@@ -128,6 +128,10 @@ class Source:
         """X, y and weights of ``rows`` rows at a time; the last chunk may have fewer."""
         return self._pass(check_integer("rows", rows, 1), check_integer("epoch", epoch, 0))
 
+    def _to_learn(self, rows: int, epoch: int) -> Passing:
+        """``chunks`` for a model: rows that are known to be sound may come as ``SoundChunk``."""
+        return self.chunks(rows, epoch)
+
     def facts(self) -> Facts:
         """What a pass over the source finds out; the pass is made once."""
         if self._facts is None:
