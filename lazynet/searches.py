@@ -282,6 +282,7 @@ class Ascent:
     def kept(self, last: Place) -> Kept:
         return {
             "ascent": self.ascent.kept(),
+            "started": self.started,
             "last": float(self.last),
             "waited": self.waited,
             "next_factor": self.next_factor,
@@ -289,7 +290,8 @@ class Ascent:
 
     def keep(self, kept: Kept, last: Place) -> Place:
         self.ascent.keep(kept["ascent"])
-        self.last, self.waited, self.started = real("last", kept), whole("waited", kept), True
+        self.last, self.waited = real("last", kept), whole("waited", kept)
+        self.started = flag("started", kept)
         self.next_factor = None
         if kept["next_factor"] is not None:
             self.next_factor = real("next_factor", kept)
