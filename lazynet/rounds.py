@@ -17,7 +17,6 @@ from lazynet.engines.blocks import AscentInBlocks, Block, Here, MeanOverBlocks, 
 from lazynet.engines.dual import Standing
 from lazynet.engines.mean import MeanLoss
 from lazynet.kernels.examples import Examples
-from lazynet.losses import Loss
 from lazynet.penalties import ElasticNet
 from lazynet.searches import Ascent, Place
 
@@ -27,14 +26,6 @@ Run = Callable[[Sequence[int], Callable[[int], None]], None]
 
 # Factors of kappa after a round in which the objective has risen, and after any other.
 _RISEN, _FALLEN = 2.0, 0.85
-
-
-def blocks_for(X: sparse.csr_matrix, loss: Loss, l1: float, l2: float) -> int:
-    """The number of blocks for these rows, where nobody has chosen one.
-
-    It follows from the problem alone, so that the number of threads changes no bit.
-    """
-    return 1
 
 
 def in_blocks(

@@ -43,7 +43,6 @@ from lazynet.models.attributes import (
 from lazynet.models.checkpoints import EVERY, Keeper, Saved, keeper_of
 from lazynet.models.values import Writer
 from lazynet.params import EPOCHS, FLAG, POSITIVE, STRENGTH, THREADS, VERBOSITY, Integer, table
-from lazynet.rounds import blocks_for
 from lazynet.searches import SOLVERS
 from lazynet.seeds import SEED, new_generator
 from lazynet.threads import Workers
@@ -179,8 +178,10 @@ class _DualNetModel(SparseLinear):
 
         threads = effective_n_jobs(p.n_jobs)
         at_once = min(threads, len(problems))
-        n_blocks = blocks_for(X, p.loss, p.l1, p.l2) if p.n_blocks is None else p.n_blocks
-        n_blocks = min(n_blocks, X.shape[0])
+        # Two blocks on two processors take as long as the search without blocks, four on four are
+        # faster (paper_repro/results/blocks.md), and on one processor all blocks are slower.  What
+        # is found may not depend on the number of processors: without a choice there are no blocks.
+        n_blocks = min(p.n_blocks or 1, X.shape[0])
         minima = _Minima(len(problems), X.shape, snapshots=keeper.writes and at_once > 1)
         minima.go_on_from(keeper.found("minima"))
 
@@ -294,10 +295,11 @@ class DualNetClassifier(SparseClassifier, _DualNetModel):
     warm_start : bool, default=False
         Let ``fit`` start from the weights of the last fit, and keep a number per row for the next.
     n_blocks : int or None, default=None
-        Divide the rows into so many blocks, on which dual coordinate ascent works at once; 1: one
-        row after the other, or Newton's method.  With None, 2 blocks where this was measured to be
-        faster (see :doc:`/to_the_minimum`), and 1 elsewhere.  Another number of blocks gives other
-        weights within ``tol``.
+        Divide the rows into so many blocks, on which dual coordinate ascent works at once.  None
+        or 1: no blocks, and Newton's method where it suits.  Give 4 or more, and as many threads
+        in ``n_jobs``, where there are 100,000 rows and an l2 of about the size of l1; elsewhere
+        blocks were measured to be slower.  Another number of blocks gives other weights within
+        ``tol``.
     random_state : int, RandomState or None, default=None
         Seed of the order of the rows.  With None, two fits may differ, within ``tol``.
     n_jobs : int or None, default=None
