@@ -25,6 +25,7 @@ class DenseBlocks(DenseDualAscent):
     >>> twin.at_once([[0], [0]])  # q = 4: alpha = 3 / (1 + 4), as if the row stood twice
     >>> twin.duals, twin.weights
     ([0.6, 0.6], [1.2])
+    >>> twin.visit(0, [0])  # both are at the maximum, and stay there
     >>> twin.in_turn([[0], [0]])
     >>> [round(number, 9) for number in twin.duals]
     [0.6, 0.6]
