@@ -31,10 +31,20 @@ from lazynet.minimise import (
     check_penalty,
     why_late,
 )
-from lazynet.models.attributes import any_of, array, attributes, integer, real, records, sequence
+from lazynet.models.attributes import (
+    any_of,
+    array,
+    attributes,
+    integer,
+    real,
+    records,
+    sequence,
+    text,
+)
 from lazynet.models.checkpoints import EVERY, Keeper, Saved, keeper_of
 from lazynet.models.values import Writer
-from lazynet.params import EPOCHS, FLAG, POSITIVE, STRENGTH, THREADS, VERBOSITY, table
+from lazynet.params import EPOCHS, FLAG, POSITIVE, STRENGTH, THREADS, VERBOSITY, Integer, table
+from lazynet.searches import SOLVERS
 from lazynet.seeds import SEED, new_generator
 from lazynet.threads import Workers
 from lazynet.transactions import all_or_nothing
@@ -108,6 +118,8 @@ class _DualNetModel(SparseLinear):
         max_iter=EPOCHS,
         fit_intercept=FLAG,
         warm_start=FLAG,
+        n_blocks=Integer(least=1, optional=True),
+        n_jobs=THREADS,
         random_state=SEED,
         verbose=VERBOSITY,
     )
@@ -117,12 +129,14 @@ class _DualNetModel(SparseLinear):
     objective_: float | NDArray[np.float64]
     dual_objective_: float | NDArray[np.float64]
     n_iter_: int
+    solver_: str | list[str]
     history_: list[dict[str, Any]]
     _saved = attributes(
         duality_gap_=any_of(real, array("f", "k")),
         objective_=any_of(real, array("f", "k")),
         dual_objective_=any_of(real, array("f", "k")),
         n_iter_=integer,
+        solver_=any_of(text(*SOLVERS), sequence(list, text(*SOLVERS))),
         history_=records,
     )
     _saved_to_learn = attributes(_duals=sequence(list, array("f", None)))
@@ -145,7 +159,6 @@ class _DualNetModel(SparseLinear):
         y: Any,
         weights: NDArray[np.float64] | None,
         keeper: Keeper,
-        threads: int = 1,
     ) -> list[Warning]:
         """Find the minimum of every problem; returns the warnings to give."""
         check_penalty(p.loss, p.l1, p.l2)
@@ -164,17 +177,29 @@ class _DualNetModel(SparseLinear):
                 f"data need the shape {(len(problems), X.shape[1])}: fit with warm_start=False"
             )
 
+        threads = effective_n_jobs(p.n_jobs)
         at_once = min(threads, len(problems))
+        # Two blocks on two processors take as long as the search without blocks, four on four are
+        # faster (paper_repro/results/blocks.md), and on one processor all blocks are slower.  What
+        # is found may not depend on the number of processors: without a choice there are no blocks.
+        n_blocks = min(p.n_blocks or 1, X.shape[0])
         minima = _Minima(len(problems), X.shape, snapshots=keeper.writes and at_once > 1)
         minima.go_on_from(keeper.found("minima"))
 
         def minimum_of(row: int) -> Minimum:
             if row in minima.done:
                 return minima.done[row]
+            # Threads that are left when every problem has one work on the blocks of a problem.
+            with Workers(min(threads // at_once, n_blocks)) as crew:
+                return search_by(crew, row)
+
+        def search_by(crew: Workers, row: int) -> Minimum:
             targets, counts = problems[row]
             minimiser = Minimiser(
                 Problem(X, targets, counts, p.loss, p.fit_intercept),
                 np.random.RandomState(seeds[row]),
+                n_blocks=n_blocks,
+                run=crew.each,
             )
             kept = minima.take(row)
             if warm and kept is None:
@@ -217,6 +242,8 @@ class _DualNetModel(SparseLinear):
             ("dual_objective_", [float(minimum.dual_objective) for minimum in found]),
         ):
             setattr(self, name, values[0] if len(values) == 1 else np.array(values))
+        solvers = [minimum.solver for minimum in found]
+        self.solver_ = solvers[0] if len(solvers) == 1 else solvers
         self._duals = [minimum.duals for minimum in found] if p.warm_start else []
         self.n_iter_ = max(minimum.n_iter for minimum in found)
         self.history_ = [
@@ -268,10 +295,17 @@ class DualNetClassifier(SparseClassifier, _DualNetModel):
         The importance of an example by its class.  An example of importance 2 counts as two rows.
     warm_start : bool, default=False
         Let ``fit`` start from the weights of the last fit, and keep a number per row for the next.
+    n_blocks : int or None, default=None
+        Divide the rows into so many blocks, on which dual coordinate ascent works at once.  None
+        or 1: no blocks, and Newton's method where it suits.  Give 4 or more, and as many threads
+        in ``n_jobs``, where there are 100,000 rows and an l2 of about the size of l1; elsewhere
+        blocks were measured to be slower.  Another number of blocks gives other weights within
+        ``tol``.
     random_state : int, RandomState or None, default=None
         Seed of the order of the rows.  With None, two fits may differ, within ``tol``.
     n_jobs : int or None, default=None
-        Threads for several classes.  The number of threads changes no bit of the model.
+        Threads for several classes, and for the blocks of the rows.  The number of threads changes
+        no bit of the model.
     verbose : int, default=0
         1: a line per epoch.
 
@@ -288,6 +322,10 @@ class DualNetClassifier(SparseClassifier, _DualNetModel):
         The objective of the weights, and the lower bound on the least objective.
     n_iter_ : int
         Epochs after the start, the largest number of any class.
+    solver_ : str, or list of str
+        The method that took the last epoch: ``"newton"`` on a working set, ``"ascent"`` on one row
+        after the other, or ``"blocks"``, ascent on blocks of the rows at once; with several classes
+        a list.
     history_ : list of dict
         Per epoch, and for the start as epoch 0: ``epoch``, ``objective``, ``gap`` (an estimate:
         ``duality_gap_`` also accounts for rounding), ``nonzeros``, ``seconds`` (of this epoch);
@@ -313,7 +351,7 @@ class DualNetClassifier(SparseClassifier, _DualNetModel):
     array([1., 1., 1.])
     """
 
-    _kinds = table(**_DualNetModel._kinds, class_weight=CLASS_WEIGHT, n_jobs=THREADS)
+    _kinds = table(**_DualNetModel._kinds, class_weight=CLASS_WEIGHT)
 
     @helpful
     def __init__(
@@ -327,6 +365,7 @@ class DualNetClassifier(SparseClassifier, _DualNetModel):
         fit_intercept: bool = True,
         class_weight: dict[Any, float] | str | None = None,
         warm_start: bool = False,
+        n_blocks: int | None = None,
         random_state: int | np.random.RandomState | None = None,
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -372,7 +411,7 @@ class DualNetClassifier(SparseClassifier, _DualNetModel):
         X, y, classes = self._check_training(X, y, None, reset=not self._goes_on(p))
         weights = importances(p.class_weight, classes, X, y, sample_weight)
         check_every_class_counts(classes, y, weights)
-        warnings = self._fit(p, X, (y, classes), weights, keeper, effective_n_jobs(p.n_jobs))
+        warnings = self._fit(p, X, (y, classes), weights, keeper)
         self.classes_ = classes
         return warnings
 
@@ -419,7 +458,9 @@ class DualNetRegressor(SparseRegressor, _DualNetModel):
         max_iter: int = 1000,
         fit_intercept: bool = True,
         warm_start: bool = False,
+        n_blocks: int | None = None,
         random_state: int | np.random.RandomState | None = None,
+        n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:
         self._keep(locals())

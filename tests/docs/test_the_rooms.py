@@ -36,6 +36,7 @@ ROOMS = [
     ("engines",),
     ("certificates",),
     ("searches",),
+    ("rounds",),
     ("minimise",),
     ("catalogue",),
     ("validation", "models"),
