@@ -90,6 +90,7 @@ class Blocks(Source):
         futures = self.client.compute(wanted)
         self.ring = Ring(self.client, names, futures)
         self._known: list[BlockFacts] | None = None
+        self._width = 0
         self._prepared: dict[str, list[Future]] = {}
         self._lock = threading.RLock()
 
@@ -162,7 +163,7 @@ class Blocks(Source):
     # --- a source ---
 
     def known(self) -> list[BlockFacts]:
-        """The facts of every block; waits until all blocks are made."""
+        """The facts of every block that has rows; waits until all blocks are made."""
         with self._lock:
             if self._known is None:
                 owners = self.ring.owners()
@@ -177,16 +178,26 @@ class Blocks(Source):
                         "y must have a column per label in every block, or a number per row in "
                         "every block"
                     )
+                self._width = max(each.n_features for each in found)
+                # A block without rows is no place to visit.
+                full = [k for k, each in enumerate(found) if each.tally.n_rows]
+                if full:
+                    names, futures = self.ring.names, self.ring.futures
+                    self.ring = Ring(
+                        self.client, [names[k] for k in full], [futures[k] for k in full]
+                    )
+                    found = [found[k] for k in full]
                 self._known = found
             return self._known
 
     @property
     def lengths(self) -> list[int]:
-        """The number of rows of every block."""
+        """The number of rows of every block that has rows."""
         return [each.tally.n_rows for each in self.known()]
 
     def _find_features(self) -> int:
-        return max(each.n_features for each in self.known())
+        self.known()
+        return self._width
 
     def _find_labels(self) -> int | None:
         found = [each.n_labels for each in self.known() if each.n_labels is not None]

@@ -46,9 +46,8 @@ class BlockRows(SourceRows):
         return [list(pair) for pair in zip(self.blocks.ring.futures, self._prepared, strict=True)]
 
     def first(self) -> tuple[sparse.csr_matrix, Problems]:
-        known = next(each for each in self.blocks.known() if each.tally.n_rows)
         wide = self.facts.n_features, self.facts.n_labels
-        return self._prepare(as_wide(known.first, *wide))
+        return self._prepare(as_wide(self.blocks.known()[0].first, *wide))
 
     def told(self) -> dict[str, Any]:
         """What identifies the rows: their facts and a checksum of every block."""

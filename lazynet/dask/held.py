@@ -12,7 +12,7 @@ from scipy import sparse
 from lazynet.data import sizes_of
 from lazynet.models.checkpoints import told
 from lazynet.problems import Problems
-from lazynet.streams.chunks import Chunk, joined
+from lazynet.streams.chunks import Chunk, csr, joined, labels_matrix
 from lazynet.streams.source import Source, Tally, as_source
 
 
@@ -28,10 +28,16 @@ def held(given: Any, name: str) -> Chunk:
     """
     try:
         source = as_source(given if isinstance(given, Source) else [given])
-        chunk = joined([*source.chunks()])
+        chunk = joined([*source.chunks()] or [_without_rows(source)])
     except (OSError, TypeError, ValueError, IndexError, KeyError) as error:
         raise UnreadableBlock(f"{name} cannot be read: {error}") from error
     return chunk
+
+
+def _without_rows(source: Source) -> Chunk:
+    """A chunk of no rows, with the columns of a source."""
+    X, labels = csr([0], [], [], source.n_features), source.n_labels
+    return Chunk(X, np.zeros(0) if labels is None else labels_matrix([], [], labels), None)
 
 
 def made(make: Callable[..., Any], given: Any, name: str) -> Chunk:
