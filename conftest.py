@@ -2,4 +2,5 @@
 
 from importlib.util import find_spec
 
-collect_ignore_glob = [] if find_spec("distributed") else ["lazynet/dask/*"]
+_NEED_DASK = ["lazynet/dask/*", "paper_repro/killed_workers.py"]
+collect_ignore_glob = [] if find_spec("distributed") else _NEED_DASK

@@ -66,7 +66,7 @@ class Blocks(Source):
         for number, part in enumerate(parts):
             if not isinstance(part, (Delayed, Future)):
                 raise TypeError(
-                    f"parts must be delayed calls or futures that give (X, y), and part {number} "
+                    f"parts must hold delayed calls or futures that give (X, y), and part {number} "
                     f"is {shown(part):.100}"
                 )
         if not parts:
@@ -166,12 +166,12 @@ class Blocks(Source):
         """The facts of every block that has rows; waits until all blocks are made."""
         with self._lock:
             if self._known is None:
-                owners = self.ring.owners()
-                tasks = [
-                    self.ring.put("lazynet-facts", facts_of, future, owner=owner)
-                    for future, owner in zip(self.ring.futures, owners, strict=True)
-                ]
-                found = self.client.gather(tasks)
+                self.ring.owners()
+                # Where a block is decides where this is done, also after a loss.
+                key = f"lazynet-facts-{uuid.uuid4().hex}"
+                found = self.client.gather(
+                    self.client.map(facts_of, self.ring.futures, key=key, pure=False)
+                )
                 kinds = {each.n_labels is None for each in found}
                 if len(kinds) > 1:
                     raise ValueError(
@@ -268,9 +268,10 @@ def _differ(found: Iterable[float], wanted: Iterable[float]) -> bool:
 def as_blocks(X: Any, y: Any, sample_weight: Any, client: Client | None) -> Blocks:
     """What ``fit`` was given, as blocks.
 
-    Rows are blocks already, a Dask array with a Dask array y, or a list of delayed calls or futures.
+    Rows are blocks already, a Dask array beside a Dask array y, or a list of delayed calls or of
+    futures.
     """
-    if isinstance(X, Blocks) or isinstance(X, (list, tuple)):
+    if isinstance(X, (Blocks, list, tuple)):
         for name, given in (("y", y), ("sample_weight", sample_weight)):
             if given is not None:
                 raise ValueError(f"{name} must be None where X is blocks, which have it")

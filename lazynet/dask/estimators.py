@@ -98,8 +98,8 @@ class OnBlocks(FittedModel):
     def to_local(self) -> Any:
         """The same model as an estimator of lazynet itself, without a client."""
         model = self._serial(**{k: v for k, v in self.get_params(False).items() if k != "client"})
-        state = self.__getstate__()
-        model.__setstate__({k: v for k, v in state.items() if k != "client"})
+        own = ("client", "retries_")
+        model.__setstate__({k: v for k, v in self.__getstate__().items() if k not in own})
         return model
 
     def predict(self, X: Any) -> Any:
@@ -137,7 +137,7 @@ def _with_client(serial_init: Callable[..., None]) -> Callable[..., None]:
     return construct
 
 
-class LazyNetClassifier(OnBlocks, serial.LazyNetClassifier):
+class LazyNetClassifier(OnBlocks, serial.LazyNetClassifier):  # type: ignore[misc]
     """``lazynet.LazyNetClassifier`` over blocks of rows on the workers of a Dask cluster.
 
     Parameters and attributes are those of the serial estimator, and these:
@@ -165,7 +165,7 @@ class LazyNetClassifier(OnBlocks, serial.LazyNetClassifier):
         return mapped(self, "decision_function", X) if is_lazy(X) else super().decision_function(X)
 
 
-class LazyNetRegressor(OnBlocks, serial.LazyNetRegressor):
+class LazyNetRegressor(OnBlocks, serial.LazyNetRegressor):  # type: ignore[misc]
     """``lazynet.LazyNetRegressor`` over blocks of rows on the workers of a Dask cluster.
 
     Parameters and attributes are those of the serial estimator, and these:

@@ -29,14 +29,12 @@ from lazynet.training import AnyLearner, PassOver, Plan, length_of_chunks
 class BlockRows(SourceRows):
     """The rows of blocks, which learners visit where the rows are."""
 
-    def __init__(
-        self, blocks: Blocks, prepare: Prepare, p: SimpleNamespace, label: str
-    ) -> None:
+    def __init__(self, blocks: Blocks, prepare: Prepare, p: SimpleNamespace, label: str) -> None:
         self.blocks, self.facts, self.p, self.label = blocks, blocks.facts(), p, label
         if not self.facts.n_rows:
             raise ValueError("X must have at least one row, and the blocks have none")
         self._prepare = prepare
-        self._survey: Surveyed | None = None
+        self._found: Surveyed | None = None
         self._prepared: list[Future] | None = None
 
     def held(self) -> list[list[Future]]:
@@ -57,14 +55,14 @@ class BlockRows(SourceRows):
         }
 
     def surveyed(self, p: SimpleNamespace) -> Any:
-        if self._survey is None:
+        if self._found is None:
             of_targets = follows_targets(p.loss)
             n_targets = self.first()[1].numbers_of_targets().shape[1] if of_targets else 0
             visitor = SurveyVisitor(of_targets, float(p.fit_intercept), self.facts.n_rows)
             traveller = self._traveller("survey")
             traveller.begin(0, visitor, Surveyed(Survey(n_targets)))
-            self._survey, _ = traveller.end(0)
-        return self._survey
+            self._found, _ = traveller.end(0)
+        return self._found
 
     def _traveller(self, label: str) -> Traveller:
         return Traveller(self.blocks.ring, f"{self.label}-{label}", self.held(), Block)

@@ -1,4 +1,4 @@
-"""What runs on the workers to make a block: the rows in the form of a chunk, and facts about them."""
+"""What makes a block on its worker: the rows in the form of a chunk, and facts about them."""
 
 from __future__ import annotations
 

@@ -1,13 +1,13 @@
 """A ring of blocks on workers, and the rounds of models that travel through it.
 
 In a round a model visits all blocks in their order.  A visit is a task of Dask on the worker that
-has the block, and what travels is a future that the next worker fetches: the rows never move.  Every
-model begins at block 0, as soon as the worker is free; several models follow each other through
-the blocks, and a model that ends an epoch begins the next one without waiting for the others.  So
-every model meets the rows in the same order, which is the order of a serial fit, and with as many
-models as blocks all workers are busy once the first model has reached the last block.  (A model
-that began at block m mod K would be busy from the first moment, but its order of rows would depend
-on m.)
+has the block, and what travels is a future that the next worker fetches: the rows never move.
+Every model begins at block 0, as soon as the worker is free; several models follow each other
+through the blocks, and a model that ends an epoch begins the next one without waiting for the
+others.  So every model meets the rows in the same order, which is the order of a serial fit, and
+with as many models as blocks all workers are busy once the first model has reached the last block.
+If model m began at block m mod K, all workers would be busy from the first moment; but the bits of
+a model would depend on its number m, and on who else is fitted beside it.
 
 The client has the state from which a round began.  If a worker is lost during the round, the round
 is repeated from this state, once the blocks are there again.
@@ -20,6 +20,7 @@ import time
 import uuid
 from collections.abc import Callable, Sequence
 from concurrent.futures import CancelledError
+from contextlib import suppress
 from operator import itemgetter
 from typing import Any
 
@@ -56,9 +57,7 @@ def visit(
     return visitor.visit(assemble(*held), travelling, resident)
 
 
-def pass_through(
-    assemble: Assemble, visitor: Visitor, held: Sequence[Any], travelling: Any
-) -> Any:
+def pass_through(assemble: Assemble, visitor: Visitor, held: Sequence[Any], travelling: Any) -> Any:
     """A visit of a model of which nothing stays at the block."""
     return visit(assemble, visitor, held, travelling, None)[0]
 
@@ -110,7 +109,7 @@ class Ring:
 
     def _await_block(self, name: str, future: Future) -> None:
         for attempt in range(MOST_REPEATS):
-            wait_for([future])
+            self._wait(future)
             if future.status == "finished":
                 return
             if future.status == "error" and not isinstance(future.exception(), KilledWorker):
@@ -128,6 +127,21 @@ class Ring:
             f"may need more memory than a worker has"
         )
 
+    def _wait(self, future: Future) -> None:
+        """Wait until a block is made, as long as there are workers to make it."""
+        while True:
+            try:
+                wait_for([future], timeout=_PATIENCE)
+                return
+            except TimeoutError:
+                if not self.client.scheduler_info(n_workers=-1)["workers"]:
+                    raise LostWorkers(f"no worker has come back in {_PATIENCE:g} seconds") from None
+
+    def look_again(self) -> None:
+        """Forget where the blocks were."""
+        with self._lock:
+            self._owners, self._looked = None, -1.0
+
     # --- rounds ---
 
     def put(self, key: str, function: Callable[..., Any], *arguments: Any, owner: str) -> Future:
@@ -139,7 +153,11 @@ class Ring:
 
     def sent(self, state: Any, owner: str) -> Future:
         """A state of the client on its way to a worker."""
-        (found,) = self.client.scatter([state], workers=[owner], hash=False)
+        try:
+            (found,) = self.client.scatter([state], workers=[owner], hash=False)
+        except (KeyError, OSError, TimeoutError, ZeroDivisionError) as error:
+            # So the scheduler and the connections of a lost worker say it.
+            raise _Lost from error
         return found
 
 
@@ -223,50 +241,52 @@ class Traveller:
         self.ahead: Round | None = None
         #: epochs that were repeated because a worker was lost
         self.retries = 0
-        self._begun: tuple[Any, Sequence[Any] | None] = (None, None)
+        self._begun: tuple[Visitor, Any, Sequence[Any] | None] | None = None
 
     def begin(
         self, epoch: int, visitor: Visitor, travelling: Any, residents: Sequence[Any] | None = None
     ) -> None:
         """Begin an epoch; a round that is on its way already is taken if the visitor is its own."""
-        self._begun = travelling, residents
+        self._begun = visitor, travelling, residents
         self.now, self.ahead = self.ahead, None
         if self.now is not None and self.now.visitor is not visitor:
             self.now.cancel()
             self.now = None
         if self.now is None:
-            self.now = self._round(epoch, visitor, travelling, residents, self.ring.owners())
+            with suppress(_Lost):
+                self.now = self._round(epoch)
 
     def go_on(self, epoch: int) -> None:
         """Begin the next epoch, ``epoch``, behind the one that is on its way."""
         now = self.now
-        assert now is not None, "an epoch is on its way"
-        if self.ring.alive().issuperset(now.owners):
-            self.ahead = self._round(epoch, now.visitor, now.last, now.residents, now.owners)
+        if now is not None and self.ring.alive().issuperset(now.owners):
+            label = f"{self.label}-epoch{epoch}"
+            self.ahead = Round(
+                self.ring, label, self.held, self.assemble, now.visitor, now.last, now.residents,
+                now.owners,
+            )  # fmt: skip
 
-    def _round(
-        self, epoch: int, visitor: Visitor, begin: Any, residents: Any, owners: Sequence[str]
-    ) -> Round:
-        label = f"{self.label}-epoch{epoch}"
-        return Round(
-            self.ring, label, self.held, self.assemble, visitor, begin, residents, owners
-        )
+    def _round(self, epoch: int) -> Round:
+        """The epoch from its beginning."""
+        assert self._begun is not None, "an epoch is on its way"
+        label, owners = f"{self.label}-epoch{epoch}", self.ring.owners()
+        return Round(self.ring, label, self.held, self.assemble, *self._begun, owners)
 
     def end(self, epoch: int) -> tuple[Any, list[Any] | None]:
         """The states after the epoch; repeats the epoch if workers were lost."""
-        assert self.now is not None, "an epoch is on its way"
         for _ in range(MOST_REPEATS):
             try:
+                if self.now is None:
+                    self.now = self._round(epoch)
                 found = self.now.result()
             except _Lost:
-                visitor = self.now.visitor
                 self.give_up()
                 self.retries += 1
-                self.now = self._round(epoch, visitor, *self._begun, self.ring.owners())
+                self.ring.look_again()
+                time.sleep(_LOOK)
             else:
                 self.now = None
                 return found
-        self.give_up()
         raise LostWorkers(
             f"epoch {epoch} of {self.label} was begun {MOST_REPEATS} times, and a worker was lost "
             f"each time: a worker may need more memory than it has"

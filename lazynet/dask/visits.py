@@ -241,14 +241,13 @@ def _part(numbers: Any, start: int, stop: int) -> Any:
 
 def _below(above: tuple[Any, Any, Any], rows: tuple[Any, Any, Any]) -> tuple[Any, Any, Any]:
     """The numbers of more rows behind those of some; a block without weights has weights of 1."""
-    norms, targets, weights = zip(above, rows, strict=True)
-    if any(each is not None for each in weights):
-        weights = tuple(
-            np.ones(len(n)) if each is None else each
-            for each, n in zip(weights, norms, strict=True)
-        )
+    (norms, targets, weights), (more_norms, more_targets, more_weights) = above, rows
+    if weights is None and more_weights is not None:
+        weights = np.ones(len(norms))
+    elif weights is not None and more_weights is None:
+        more_weights = np.ones(len(more_norms))
     return (
-        np.concatenate(norms),
-        None if targets[0] is None else np.concatenate(targets),
-        None if weights[0] is None else np.concatenate(weights),
+        np.concatenate([norms, more_norms]),
+        None if targets is None else np.concatenate([targets, more_targets]),
+        None if weights is None else np.concatenate([weights, more_weights]),
     )

@@ -44,7 +44,7 @@ ROOMS = [
     ("checks",),
     ("path_figures",),
     ("choice", "estimators", "grids", "paths", "stepper"),
-    ("loading", "selection", "testing"),
+    ("dask", "loading", "selection", "testing"),
     ("command",),
     ("__main__",),
 ]

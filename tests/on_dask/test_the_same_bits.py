@@ -13,19 +13,19 @@ from sklearn.exceptions import ConvergenceWarning
 
 pytest.importorskip("distributed")
 
-import dask  # noqa: E402
-import dask.array as da  # noqa: E402
-
-import lazynet  # noqa: E402
-import lazynet.dask  # noqa: E402
-from lazynet.dask import ring  # noqa: E402
-from support.clusters import (  # noqa: E402
+import dask
+import dask.array as da
+from support.clusters import (
     assert_same_fit,
     cluster_of,
     delayed_parts,
     parts_of,
     source_of,
 )
+
+import lazynet
+import lazynet.dask
+from lazynet.dask import ring
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -125,7 +125,7 @@ def test_batches_that_blocks_do_not_cut(clients):
     serial = lazynet.LazyNetClassifier(**params).fit(source_of(parts))
     model = lazynet.dask.LazyNetClassifier(**params, client=clients[2])
     assert_same_fit(model.fit(delayed_parts(parts)), serial)
-    with pytest.raises(ValueError, match="batch_size=10 .* block 0 has 51 rows"):
+    with pytest.raises(ValueError, match=r"batch_size=10 .* block 0 has 51 rows"):
         model.fit(delayed_parts(parts_of([51], X, y)))
 
 

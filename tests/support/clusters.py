@@ -1,6 +1,7 @@
 """Clusters of Dask in this process or in a few, and rows in blocks on them."""
 
 import contextlib
+import itertools
 
 import dask
 import numpy as np
@@ -25,8 +26,7 @@ def parts_of(cuts, X, y, weights=None):
     arrays = (X, y) if weights is None else (X, y, weights)
     ends = [0, *sorted(cuts), X.shape[0]]
     return [
-        tuple(array[start:stop] for array in arrays)
-        for start, stop in zip(ends[:-1], ends[1:], strict=True)
+        tuple(array[start:stop] for array in arrays) for start, stop in itertools.pairwise(ends)
     ]
 
 
