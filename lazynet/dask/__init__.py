@@ -25,6 +25,14 @@ except ImportError as missing:
 
 from lazynet.dask.blocks import Blocks
 from lazynet.dask.estimators import LazyNetClassifier, LazyNetRegressor
+from lazynet.dask.folds import CrossValidation, cross_validate
 from lazynet.dask.many import fit_all
 
-__all__ = ["Blocks", "LazyNetClassifier", "LazyNetRegressor", "fit_all"]
+__all__ = [
+    "Blocks",
+    "CrossValidation",
+    "LazyNetClassifier",
+    "LazyNetRegressor",
+    "cross_validate",
+    "fit_all",
+]

@@ -228,6 +228,10 @@ class Blocks(Source):
 
     # --- for fits ---
 
+    def chosen(self) -> list[list[Future]]:
+        """Which rows of every block are visited, in a list of one entry; empty: all rows."""
+        return []
+
     def prepared(self, prepare: Prepare) -> list[Future]:
         """What the rows of every block are for a fit; fits that ask for the same share it."""
         token = hashlib.blake2b(cloudpickle.dumps(prepare), digest_size=12).hexdigest()

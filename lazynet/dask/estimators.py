@@ -74,14 +74,17 @@ class OnBlocks(FittedModel):
     def _rows_of(self, p: SimpleNamespace, source: Source, prepare: Prepare) -> SourceRows:
         if not isinstance(source, Blocks):
             raise TypeError("X must be Blocks: take lazynet's own estimator for another source")
-        # What workers are sent to check rows with, without the model.
+        assert isinstance(prepare, partial), "a method with the parameters and the classes"
+        label = f"{type(self).__name__}{uuid.uuid4().hex[:6]}"
+        return BlockRows(source, self._lean(p, prepare.args[1]), p, label)
+
+    def _lean(self, p: SimpleNamespace, classes: Any) -> Prepare:
+        """What workers are sent to check rows with: the method, without the model."""
         probe = self._serial()
         probe.n_features_in_ = self.n_features_in_
-        assert isinstance(prepare, partial), "a method with its first arguments"
         wanted = ("class_weight", "multi_class")
         told = SimpleNamespace(**{key: vars(p)[key] for key in wanted if key in vars(p)})
-        lean = partial(getattr(probe, prepare.func.__name__), told, *prepare.args[1:])
-        return BlockRows(source, lean, p, f"{type(self).__name__}{uuid.uuid4().hex[:6]}")
+        return partial(probe._prepared, told, classes)
 
     def _fit_source(self, p: SimpleNamespace, rows: Any, *start: Any) -> list[Warning]:
         # Outputs that learn in several engines follow each other through the blocks.

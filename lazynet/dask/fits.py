@@ -41,7 +41,12 @@ class BlockRows(SourceRows):
         """What a visit finds at every block."""
         if self._prepared is None:
             self._prepared = self.blocks.prepared(self._prepare)
-        return [list(pair) for pair in zip(self.blocks.ring.futures, self._prepared, strict=True)]
+        return [
+            [*each]
+            for each in zip(
+                self.blocks.ring.futures, self._prepared, *self.blocks.chosen(), strict=True
+            )
+        ]
 
     def first(self) -> tuple[sparse.csr_matrix, Problems]:
         wide = self.facts.n_features, self.facts.n_labels

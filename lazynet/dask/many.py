@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from distributed import Client
 
-from lazynet.dask.blocks import as_blocks
+from lazynet.dask.blocks import Blocks, as_blocks
 
 
 def fit_all(
@@ -30,18 +29,21 @@ def fit_all(
     blocks = as_blocks(X, y, sample_weight, client)
     blocks.known()
     estimators = list(estimators)
+    fit_each(estimators, [blocks] * len(estimators), options)
+    return estimators
+
+
+def fit_each(estimators: Sequence[Any], blocks: Sequence[Blocks], options: dict[str, Any]) -> None:
+    """Fit every estimator to its own blocks, all at the same time."""
     if not estimators:
-        return []
+        return
     with ThreadPoolExecutor(len(estimators), "lazynet fit") as pool:
-        fits = [pool.submit(_fitted, each, blocks, options) for each in estimators]
+        fits = [
+            pool.submit(each.fit, its, **options)
+            for each, its in zip(estimators, blocks, strict=True)
+        ]
         found = [each.exception() for each in fits]
     for number, error in enumerate(found):
         if error is not None:
             error.add_note(f"estimator {number} of {len(found)}: {estimators[number]!r}")
             raise error
-    return estimators
-
-
-def _fitted(estimator: Any, blocks: Any, options: dict[str, Any]) -> None:
-    with warnings.catch_warnings():
-        estimator.fit(blocks, **options)

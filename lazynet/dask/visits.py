@@ -36,6 +36,14 @@ class Block(NamedTuple):
 
     chunk: Chunk
     prepared: Prepared
+    #: the rows to visit, in their order; None: all rows
+    chosen: NDArray[np.int64] | None = None
+
+    @property
+    def order(self) -> NDArray[np.int64]:
+        """The numbers of the rows to visit."""
+        n_rows = self.chunk.X.shape[0]
+        return np.arange(n_rows) if self.chosen is None else plain(self.chosen, np.dtype(np.int64))
 
     def rows(self) -> sparse.csr_matrix:
         """X, in arrays that kernels can read; those from a disk or a wire may not be."""
@@ -85,11 +93,11 @@ class OpenChunk:
 
 
 def _visit_part(
-    learner: AnyLearner, problems: Problems, span: tuple[int, int], t: int, chunk: OpenChunk
+    learner: AnyLearner, problems: Problems, rows: NDArray[np.int64], t: int, chunk: OpenChunk
 ) -> OpenChunk:
-    """Take the steps on a part of a chunk; returns the chunk with this part."""
-    n_rows, some = chunk.n_rows + span[1] - span[0], slice(*span)
-    steps = learner.plan.steps(np.arange(*span), t)
+    """Take the steps on some rows of a chunk; returns the chunk with these rows."""
+    n_rows = chunk.n_rows + len(rows)
+    steps = learner.plan.steps(rows, t)
     if isinstance(learner, OutputsLearner):
         assert isinstance(steps, Steps), "outputs in batches have an engine each"
         sums = np.zeros(learner.engine.n_outputs) if chunk.sums is None else chunk.sums.copy()
@@ -97,13 +105,13 @@ def _visit_part(
             learner.examples, learner.targets, steps, learner.task, t, sums, learner.plan.softmax
         )
         return OpenChunk(n_rows, sums=sums)
-    found = np.empty(span[1] - span[0])
+    found = np.empty(len(rows))
     if isinstance(steps, Steps):
         steps = steps.with_predictions(found)
     else:
         steps = steps.with_predictions(found, Merger())
     learner.engine.take(learner.examples, steps, learner.task, t)
-    part = Rows(found, problems.targets_of(0)[some], problems.weights[some])
+    part = Rows(found, problems.targets_of(0)[rows], problems.weights[rows])
     return OpenChunk(n_rows, [*chunk.rows, part])
 
 
@@ -159,17 +167,18 @@ class OnlineVisitor:
         state, plan = replace(travelling, engine=copied(travelling.engine)), self.plan
         if state.n_rows == self.n_rows:
             state = state.at_next_epoch()
-        X = block.rows()
+        X, order = block.rows(), block.order
         problems = block.problems().part(self.outputs)
         (learner,) = new_learners([state.engine], X, problems, plan, self._sizes(block, X))
         merger, first = Merger(), 0
-        while first < X.shape[0]:
-            stop = min(first + self.length - state.chunk.n_rows, X.shape[0])
+        while first < len(order):
+            stop = min(first + self.length - state.chunk.n_rows, len(order))
+            rows = order[first:stop]
             if stop - first == self.length:
-                steps = plan.steps(np.arange(first, stop), state.t)
+                steps = plan.steps(rows, state.t)
                 state.loss += learner.visit(steps, state.t, True, merger)
             else:
-                state.chunk = _visit_part(learner, problems, (first, stop), state.t, state.chunk)
+                state.chunk = _visit_part(learner, problems, rows, state.t, state.chunk)
             state.t += plan.n_steps(stop - first)
             state.n_rows += stop - first
             first = stop
@@ -211,15 +220,14 @@ class SurveyVisitor:
 
     def visit(self, block: Block, travelling: Surveyed, resident: None) -> tuple[Surveyed, None]:
         """Survey the rows of a block."""
-        state, X, problems = copy.deepcopy(travelling), block.rows(), block.problems()
-        norms = block.prepared.squared_norms
-        examples = as_examples(X, None, problems.importances)
+        state, problems, order = copy.deepcopy(travelling), block.problems(), block.order
+        norms = block.prepared.squared_norms[order]
+        weights = None if problems.importances is None else problems.importances[order]
+        weighted = norms + self.extra if weights is None else (norms + self.extra) * weights
         state.largest = max(state.largest, float(norms.max(initial=0.0)) + self.extra)
-        state.largest_weighted = max(
-            state.largest_weighted, examples.largest_squared_norm(self.extra)
-        )
-        targets = problems.numbers_of_targets() if self.of_targets else None
-        rows = (norms, targets, problems.importances)
+        state.largest_weighted = max(state.largest_weighted, float(weighted.max(initial=0.0)))
+        targets = problems.numbers_of_targets()[order] if self.of_targets else None
+        rows = (norms, targets, weights)
         if state.waiting is not None:
             rows = _below(state.waiting, rows)
         n, done = len(rows[0]), 0
