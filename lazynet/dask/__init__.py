@@ -19,7 +19,7 @@ try:
 except ImportError as missing:
     raise ImportError(
         f"lazynet.dask needs dask and distributed, and {missing.name} is not installed: "
-        "pip install 'lazynet[dask]'",
+        "pip install 'lazynet-linear[dask]'",
         name=missing.name,
     ) from missing
 

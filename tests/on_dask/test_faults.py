@@ -172,7 +172,7 @@ def test_without_dask_the_error_says_what_to_install():
         "try:\n"
         "    import lazynet.dask\n"
         "except ImportError as error:\n"
-        "    assert \"pip install 'lazynet[dask]'\" in str(error), error\n"
+        "    assert \"pip install 'lazynet-linear[dask]'\" in str(error), error\n"
         "else:\n"
         "    raise AssertionError\n"
     )
