@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from typing import Any
 
 from distributed import Client
@@ -42,7 +42,17 @@ def fit_each(estimators: Sequence[Any], blocks: Sequence[Blocks], options: dict[
             pool.submit(each.fit, its, **options)
             for each, its in zip(estimators, blocks, strict=True)
         ]
-        found = [each.exception() for each in fits]
+        try:
+            found = [each.exception() for each in fits]
+        except BaseException:
+            # Ctrl-C: the fits end at once, and leave their estimators as they were.
+            rings = {id(its.ring): its.ring for its in blocks}.values()
+            for ring in rings:
+                ring.interrupted.set()
+            wait(fits)
+            for ring in rings:
+                ring.interrupted.clear()
+            raise
     for number, error in enumerate(found):
         if error is not None:
             error.add_note(f"estimator {number} of {len(found)}: {estimators[number]!r}")

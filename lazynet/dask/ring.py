@@ -29,6 +29,7 @@ from distributed import wait as wait_for
 from distributed.scheduler import KilledWorker
 
 from lazynet.dask.visits import Visitor
+from lazynet.threads import Interrupted
 
 #: How often a round may lose its workers before it is given up.
 MOST_REPEATS = 20
@@ -67,9 +68,16 @@ class Ring:
 
     def __init__(self, client: Client, names: Sequence[str], futures: Sequence[Future]) -> None:
         self.client, self.names, self.futures = client, list(names), list(futures)
+        #: set where the fits on these blocks are to end
+        self.interrupted = threading.Event()
         self._lock = threading.RLock()
         self._looked, self._alive = -1.0, frozenset[str]()
         self._owners: list[str] | None = None
+
+    def check(self) -> None:
+        """Raise ``Interrupted`` if the fits on these blocks are to end."""
+        if self.interrupted.is_set():
+            raise Interrupted
 
     # --- workers ---
 
@@ -216,6 +224,7 @@ class Round:
                         return future.result(timeout=_FETCH)
                     except TimeoutError:
                         pass
+                self.ring.check()
                 if not self.ring.alive().issuperset(self.owners):
                     raise _Lost
         except (CancelledError, KilledWorker) as error:
@@ -275,6 +284,7 @@ class Traveller:
     def end(self, epoch: int) -> tuple[Any, list[Any] | None]:
         """The states after the epoch; repeats the epoch if workers were lost."""
         for _ in range(MOST_REPEATS):
+            self.ring.check()
             try:
                 if self.now is None:
                     self.now = self._round(epoch)

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
+from dask.sizeof import sizeof
 from numpy.typing import NDArray
 from scipy import sparse
 
@@ -192,6 +193,18 @@ class OnlineVisitor:
     def _sizes(self, block: Block, X: sparse.csr_matrix) -> NDArray[np.float64] | None:
         kind = self.plan.sizes
         return block.prepared.squared_norms if kind == "squared_norms" else sizes_of(X, kind)
+
+
+@sizeof.register(OnTheWay)
+def _bytes_of_state(state: OnTheWay) -> int:
+    """What Dask is told of the size of a state."""
+    parts = state.engine.state()
+    return sum(a.nbytes for part in parts for a in part.values())
+
+
+@sizeof.register(Problems)
+def _bytes_of_problems(problems: Problems) -> int:
+    return sum(int(sizeof(value)) for value in vars(problems).values())
 
 
 # --- what the defaults ask of all rows -----------------------------------------------------------

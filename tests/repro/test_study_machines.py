@@ -6,12 +6,13 @@ import pytest
 
 pytest.importorskip("distributed")
 pytest.importorskip("matplotlib")
-machines = pytest.importorskip("paper_repro.studies.machines", reason="only in a checkout")
+pytest.importorskip("tqdm")
+pytest.importorskip("paper_repro.studies", reason="only in a checkout")
 
 from support.clusters import cluster_of
 
 from paper_repro.results import run
-from paper_repro.studies import STUDIES
+from paper_repro.studies import STUDIES, machines
 from paper_repro.study import Settings
 
 TINY = Settings(examples=400, features=1000, nonzeros=10)
@@ -20,7 +21,8 @@ TINY = Settings(examples=400, features=1000, nonzeros=10)
 def test_a_small_run(tmp_path, monkeypatch):
     """Any number of workers gives the same bits, and the page says what was found."""
     monkeypatch.setattr(machines, "_cluster", lambda n, memory_limit=None: cluster_of(n))
-    monkeypatch.setattr(machines, "TIMES", 1)
+    for name, few in (("TIMES", 1), ("POINTS", 3), ("FOLDS", 2), ("TOPICS", 40), ("EPOCHS", 2)):
+        monkeypatch.setattr(machines, name, few)
     study = STUDIES["machines"]
     document = run(study, TINY, tmp_path)
     found = machines.Machines(document)
