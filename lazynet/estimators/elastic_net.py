@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from contextlib import ExitStack
+from functools import partial
 from types import SimpleNamespace
 from typing import Any, Self
 
@@ -21,7 +22,6 @@ from lazynet.defaults import AUTO, N_ITER_NO_CHANGE, TOL, VALIDATION_FRACTION
 from lazynet.estimators.base import SparseClassifier, SparseRegressor, helpful
 from lazynet.estimators.fitted import FittedModel
 from lazynet.estimators.from_sources import (
-    SourceRows,
     balanced_for,
     check_arguments,
     check_call,
@@ -571,20 +571,23 @@ class LazyNetClassifier(SparseClassifier, FittedModel):
             if isinstance(p.class_weight, Balanced) and p.class_weight.class_counts is None:
                 p.class_weight = balanced_for(source)
         self._begin_with(p, classes, form)
-        whole = bool((classes == np.round(classes)).all())  # other numbers are no classes
-
-        def prepare(chunk: Chunk) -> tuple[sparse.csr_matrix, Problems]:
-            X, y = chunk.X, chunk.y
-            sound = whole and is_sound(chunk, facts.n_features)
-            if not (sound and np.isin(y, classes).all()):
-                X, y, _ = self._check_training(X, y, classes, reset=False)
-            weights = self._importances(p, classes, X, y, chunk.weight, some_rows=True)
-            return X, self._problems(X, (y, classes), weights)
-
+        prepare = partial(self._prepared, p, classes)
         with ExitStack() as files:
-            warnings = self._fit_source(p, SourceRows(source, prepare, files), *start)
+            warnings = self._fit_source(p, self._rows_of(p, source, prepare, files), *start)
         self.classes_ = classes
         return warnings
+
+    def _prepared(
+        self, p: SimpleNamespace, classes: NDArray[Any], chunk: Chunk
+    ) -> tuple[sparse.csr_matrix, Problems]:
+        """The checked rows of a chunk and their problems."""
+        X, y = chunk.X, chunk.y
+        # Only whole numbers are classes.
+        sound = is_sound(chunk, self.n_features_in_) and (classes == np.round(classes)).all()
+        if not (sound and np.isin(y, classes).all()):
+            X, y, _ = self._check_training(X, y, classes, reset=False)
+        weights = self._importances(p, classes, X, y, chunk.weight, some_rows=True)
+        return X, self._problems(X, (y, classes), weights)
 
     def _begin_with(self, p: SimpleNamespace, classes: NDArray[Any], form: str | None) -> None:
         """Note the form of y; refuse classes and a form that a warm start cannot go on with."""
@@ -862,15 +865,19 @@ class LazyNetRegressor(SparseRegressor, FittedModel):
         self.n_features_in_, self._several_targets = facts.n_features, False
         self.__dict__.pop("feature_names_in_", None)
 
-        def prepare(chunk: Chunk) -> tuple[sparse.csr_matrix, Problems]:
-            X, y = chunk.X, chunk.y
-            if not is_sound(chunk, facts.n_features):
-                X, y = self._check_training(X, y, reset=False)
-            weights = check_sample_weight(chunk.weight, X, some_rows=True)
-            return X, self._problems(X, y, weights)
-
+        prepare = partial(self._prepared, p, None)
         with ExitStack() as files:
-            return self._fit_source(p, SourceRows(source, prepare, files), *start)
+            return self._fit_source(p, self._rows_of(p, source, prepare, files), *start)
+
+    def _prepared(
+        self, p: SimpleNamespace, classes: None, chunk: Chunk
+    ) -> tuple[sparse.csr_matrix, Problems]:
+        """The checked rows of a chunk and their problems."""
+        X, y = chunk.X, chunk.y
+        if not is_sound(chunk, self.n_features_in_):
+            X, y = self._check_training(X, y, reset=False)
+        weights = check_sample_weight(chunk.weight, X, some_rows=True)
+        return X, self._problems(X, y, weights)
 
     @available_if(FittedModel._learns_from_streams)
     def partial_fit(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from types import SimpleNamespace
 from typing import Any
 
@@ -13,7 +14,7 @@ from lazynet.checks.verify import LARGEST_EPOCHS, VerificationReport, affordable
 from lazynet.data import check_order, sizes_of, touched_columns, unusable
 from lazynet.defaults import found_epochs
 from lazynet.estimators.doubts import doubts_about_fit, judged_losses, unfinished
-from lazynet.estimators.from_sources import SourceRows, orders_of, plan_for
+from lazynet.estimators.from_sources import Prepare, SourceRows, orders_of, plan_for
 from lazynet.estimators.in_parts import Call, Callback, PartsModel, trained
 from lazynet.estimators.kept_by_engines import doubts_about_start, present_rate
 from lazynet.estimators.planned import (
@@ -31,6 +32,7 @@ from lazynet.problems import Classes
 from lazynet.schedules import Adaptive, needs_scale
 from lazynet.seeds import new_generator
 from lazynet.stalls import still_falls
+from lazynet.streams.source import Source
 from lazynet.training import Orders, Stopping, new_learners, run_pass, train
 from lazynet.validation import split
 
@@ -113,6 +115,12 @@ class FittedModel(PartsModel):
         if p.tol is not None and at_once == len(problems):
             warnings += doubts_about_fit(p, self._rate(), X, problems, rows, learners, run)
         return warnings
+
+    def _rows_of(
+        self, p: SimpleNamespace, source: Source, prepare: Prepare, files: ExitStack
+    ) -> SourceRows:
+        """The rows of a source, for ``_fit_source``."""
+        return SourceRows(source, prepare, files)
 
     def _fit_source(
         self, p: SimpleNamespace, rows: SourceRows, coef_init: Any, intercept_init: Any,
