@@ -32,8 +32,9 @@ from paper_repro.study import Cell, Record, Records, Settings
 PART = "throughput"
 #: Strengths of the penalties.
 STRENGTHS = {ANY[0]: (0.0, 0.0), LASSO: (L1, 0.0), RIDGE: (0.0, L2), NET: (L1, L2)}
-#: Later passes that are timed together, and the rounds of a quick run at most.
-FULL_LATER, QUICK_LATER, QUICK_ROUNDS = 4, 2, 3
+#: Later passes that are timed together, and the rounds and the rows at most.
+FULL_LATER, FULL_ROUNDS, FULL_ROWS = 4, 5, 200_000
+QUICK_LATER, QUICK_ROUNDS, QUICK_ROWS = 2, 2, 50_000
 #: Seconds after which the passes of one peer are stopped.
 _SECONDS = 120.0
 #: Whole fits with nothing set, and scikit-learn with its elastic net and nothing else set.
@@ -59,11 +60,11 @@ class Bench:
     """The corpus, and the peers that take turns on it."""
 
     def __init__(self, settings: Settings) -> None:
-        self.settings = settings
-        self.rounds = settings.repeats
-        self.later = FULL_LATER
-        if not settings.full:
-            self.rounds, self.later = min(QUICK_ROUNDS, self.rounds), QUICK_LATER
+        full = settings.full
+        rows, rounds = (FULL_ROWS, FULL_ROUNDS) if full else (QUICK_ROWS, QUICK_ROUNDS)
+        self.settings = replace(settings, examples=min(rows, settings.examples))
+        self.rounds = min(rounds, settings.repeats)
+        self.later = FULL_LATER if full else QUICK_LATER
         #: The rows in a peer's own form, which every penalty shares.
         self.prepared = lru_cache(maxsize=None)(self._prepared)
 
