@@ -34,7 +34,7 @@ PART = "quality"
 PARTS, FEW_ROWS = 4, 2_000
 #: The most test rows whose losses are kept one by one: of so few, chance decides who is first.
 FEW_TEST_ROWS = 500
-#: Seconds that one fit may take.
+#: Seconds that the fits of one setting may take.
 QUICK_SECONDS, FULL_SECONDS = 2.0, 15.0
 #: Settings that may take too long before no further one is tried.
 PATIENCE = 2
@@ -125,7 +125,7 @@ def tuned(peer: Peer, rows: Rows, seconds: float, seed: int) -> Record:
     for each in zip(*settings, strict=True):
         if sum(record["outcome"] == STOPPED for record in tried) == PATIENCE:
             break
-        found = caged(partial(judged, peer, parts, loss, each), seconds * len(parts))
+        found = caged(partial(judged, peer, parts, loss, each), seconds)
         tried.append({"setting": each[0].name, **found})
     ended = [k for k, record in enumerate(tried) if record["outcome"] == DONE]
     if not ended:
@@ -165,7 +165,7 @@ def fitted(
         raise FloatingPointError("the weights are not finite")
     margins = rows.X_test @ weights
     losses = VALUES[LOGISTIC](margins, rows.y_test)
-    found = {
+    found: Record = {
         "loss": float(losses.mean()) if loss == LOGISTIC else None,
         "error": float((rows.y_test * margins <= 0).mean()),
         "nonzeros": int(np.count_nonzero(weights)),
@@ -212,9 +212,9 @@ class Quality:
             if (peer in OURS) == ours and (loss := self.value(name, peer, "loss")) is not None
         }
 
-    def chosen(self, name: str) -> str:
-        """Our estimator with the least loss on the validation rows."""
-        return min(self.losses(name, ours=True), key=lambda peer: self._validation(name, peer))
+    def chosen(self, name: str, ours: bool = True) -> str:
+        """The one of our estimators, or of the others, with the least loss on validation rows."""
+        return min(self.losses(name, ours), key=lambda peer: self._validation(name, peer))
 
     def _validation(self, name: str, peer: str) -> float:
         record = self.found[name][peer]
@@ -230,6 +230,16 @@ class Quality:
     def ratio(self, name: str) -> float:
         """The test loss of our chosen estimator in units of the best other's."""
         return self.losses(name, ours=True)[self.chosen(name)] / self.best(name)[1]
+
+    def difference(self, name: str) -> tuple[float, float, int] | None:
+        """Our test loss minus the least of others, its standard error, and the number of rows."""
+        ours, other = (
+            self.found[name][peer].get("losses") for peer in (self.chosen(name), self.best(name)[0])
+        )
+        if ours is None or other is None:
+            return None
+        apart = np.subtract(ours, other)
+        return float(apart.mean()), float(apart.std(ddof=1) / math.sqrt(len(apart))), len(apart)
 
     def failures(self) -> Mapping[str, Any]:
         return {
