@@ -35,7 +35,7 @@ PARTS, FEW_ROWS = 4, 2_000
 #: The most test rows whose losses are kept one by one: of so few, chance decides who is first.
 FEW_TEST_ROWS = 500
 #: Seconds that the fits of one setting may take.
-QUICK_SECONDS, FULL_SECONDS = 2.0, 15.0
+QUICK_SECONDS, FULL_SECONDS = 2.0, 10.0
 #: Settings that may take too long before no further one is tried.
 PATIENCE = 2
 #: Within this much of the least test loss a program counts as first.

@@ -34,7 +34,7 @@ SHARE, MULTIPLES = 0.01, {LASSO: 0.0, NET: 0.1}
 #: Rates in the unit 1 / (mean squared length of a row); the best one counts.
 RATES = (0.3, 3.0, 30.0, 300.0)
 #: Seconds after which a run is stopped, and files of a quick run.
-QUICK_SECONDS, FULL_SECONDS, QUICK_FILES = 1.5, 10.0, 1
+QUICK_SECONDS, FULL_SECONDS, QUICK_FILES = 1.5, 5.0, 1
 #: Gaps in units of the objective at zero weights.
 LEVELS = (1e-2, 1e-4)
 
