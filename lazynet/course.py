@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lazynet.engines.base import Engine
-from lazynet.models.checkpoints import Saved, like, number, whole
+from lazynet.models.checkpoints import Saved, is_like, is_number, is_whole
 from lazynet.models.engines import SavedEngine, written
 from lazynet.models.scattered import smaller
 from lazynet.models.values import Writer
@@ -157,10 +157,10 @@ class Course:
         """Stand where the course of the file stood."""
         if saved is None:
             return
-        self.epoch = saved.value("epoch", whole(max_iter - 1))
-        self.t = saved.value("t", whole(2**62))
-        self.rows = saved.value("rows", whole(n_rows))
-        self.seconds = saved.value("seconds", number)
+        self.epoch = saved.value("epoch", is_whole(max_iter - 1))
+        self.t = saved.value("t", is_whole(2**62))
+        self.rows = saved.value("rows", is_whole(n_rows))
+        self.seconds = saved.value("seconds", is_number)
         saved.into("losses", self.losses)
         self.history = saved.value("history", lambda found: _is_history(found, self.epoch))
         wanted = type(self.orders.generator)
@@ -182,9 +182,9 @@ class Course:
         return self.first_plan.with_schedule(schedule)
 
     def _restore_best(self, best: _Best, saved: Saved) -> None:
-        best.loss = saved.value("loss", number)
-        best.epoch = saved.value("epoch", whole(max(self.epoch - 1, 0)))
-        best.t = saved.value("t", whole(2**62))
+        best.loss = saved.value("loss", is_number)
+        best.epoch = saved.value("epoch", is_whole(max(self.epoch - 1, 0)))
+        best.t = saved.value("t", is_whole(2**62))
         best.plan = self._plan_with(saved)
         parts = saved.parts("undos")
         if len(parts) != (len(self.learners) if self.epoch else 0):
@@ -217,7 +217,7 @@ def _suits(name: str, engine: Engine, wanted: dict[str, Any]) -> Any:
         of = state.per_weight if name == "copies" else wanted[name]
         if name == "copies" and not found:
             return type(found) is dict and not wanted["copies"]
-        return bool(found.keys() == of.keys()) and all(like(of[key])(found[key]) for key in of)
+        return bool(found.keys() == of.keys()) and all(is_like(of[key])(found[key]) for key in of)
 
     return suits
 

@@ -78,11 +78,13 @@ _LEAST_TOTAL = 1e-200
 
 
 def check_sample_weight(
-    sample_weight: ArrayLike | None, X: sparse.csr_matrix
+    sample_weight: ArrayLike | None, X: sparse.csr_matrix, *, some_rows: bool = False
 ) -> NDArray[np.float64] | None:
     """``sample_weight`` as one finite number >= 0 per row of X, at least one of them > 0.
 
-    A single number stands for all rows."""
+    A single number stands for all rows.  Where X has only ``some_rows`` of those that are learned
+    from, all of them may be 0.
+    """
     if sample_weight is None:
         return None
     what = "must hold one real number for every row"
@@ -98,9 +100,15 @@ def check_sample_weight(
         raise ValueError(
             f"sample_weight must be finite and not negative, got {weights[row]} for row {row}"
         )
+    if not some_rows:
+        check_any_counts(weights)
+    return np.ascontiguousarray(weights)
+
+
+def check_any_counts(weights: NDArray[np.float64]) -> None:
+    """Refuse weights that are all 0."""
     if not weights.any():
         raise ValueError("sample_weight must not be zero for every row: nothing would be learned")
-    return np.ascontiguousarray(weights)
 
 
 def total_of(importances: NDArray[np.float64]) -> float:
@@ -198,9 +206,14 @@ def importances(
     X: sparse.csr_matrix,
     y: Any,
     sample_weight: ArrayLike | None,
+    *,
+    some_rows: bool = False,
 ) -> NDArray[np.float64] | None:
-    """The importance of every row: its class weight times its sample weight; None: all are 1."""
-    weights = check_sample_weight(sample_weight, X)
+    """The importance of every row: its class weight times its sample weight; None: all are 1.
+
+    ``some_rows`` as in ``check_sample_weight``.
+    """
+    weights = check_sample_weight(sample_weight, X, some_rows=some_rows)
     if class_weight is None:
         return weights
     if isinstance(class_weight, Balanced) and class_weight.class_counts is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -138,20 +138,35 @@ def summed_losses(
     return sum(total_loss_of(row, *problems[first + k], loss) for k, row in enumerate(decisions))
 
 
+#: Some rows and their problems.
+Block = tuple[sparse.csr_matrix, Problems]
+
+
 class HeldOut:
-    """Rows that no step visits, with their problems."""
+    """Rows that no step visits, with their problems, in blocks that are made when they are read.
+
+    ``n_rows`` is the number of all of them.
+    """
 
     def __init__(
-        self,
+        self, blocks: Callable[[], Iterable[Block]], n_rows: int, loss: Loss, softmax: bool = False
+    ) -> None:
+        self.blocks, self.n_rows, self.loss, self.softmax = blocks, n_rows, loss, softmax
+        #: the means of the targets where these are numbers
+        self._means: list[float] | None = None
+
+    @classmethod
+    def of(
+        cls,
         X: sparse.csr_matrix,
         problems: Problems,
         rows: NDArray[np.int64],
         loss: Loss,
         softmax: bool = False,
-    ) -> None:
-        self.X = copied_rows(X, rows)
-        self.problems = problems.only(rows)
-        self.loss, self.softmax = loss, softmax
+    ) -> HeldOut:
+        """Some rows of X, which are copied."""
+        block = copied_rows(X, rows), problems.only(rows)
+        return cls(lambda: [block], len(rows), loss, softmax)
 
     def judge(self, engines: Sequence[Any]) -> tuple[float, float]:
         """The mean loss of the models, summed over the problems, and a score.
@@ -159,36 +174,72 @@ class HeldOut:
         The score is what ``score`` of an estimator gives: the accuracy, for several labels and for
         a part of the classes the share of the rows with no wrong one, or R^2.
         """
-        total, parts = 0.0, []
+        total, score = 0.0, _Score(self._means_of_targets())
         with np.errstate(over="ignore", invalid="ignore"):
-            for first, decisions in decisions_of(self.X, engines):
-                total += summed_losses(decisions, first, self.problems, self.loss, self.softmax)
-                parts.append(decisions)
-            return total / self.X.shape[0], self._score(np.concatenate(parts))
+            for X, problems in self.blocks():
+                parts = []
+                for first, decisions in decisions_of(X, engines):
+                    total += summed_losses(decisions, first, problems, self.loss, self.softmax)
+                    parts.append(decisions)
+                score.add(np.concatenate(parts), problems)
+            return total / self.n_rows, score.result()
 
-    def _score(self, decisions: NDArray[np.float64]) -> float:
-        problems, weights = self.problems, self.problems.weights
-        if isinstance(problems, Classes):
+    def _means_of_targets(self) -> list[float]:
+        """The mean of every target by the weights of the rows; none where they are -1 and 1."""
+        if self._means is None:
+            sums, count = np.zeros(1), 0.0
+            for _, problems in self.blocks():
+                if _right_of(problems) is not None:
+                    self._means = []
+                    return self._means
+                weights = problems.weights
+                sums = sums + np.array([np.multiply(y, weights).sum() for y, _ in problems])
+                count += float(weights.sum())
+            self._means = np.asarray(sums / count).tolist()
+        return self._means
+
+
+class _Score:
+    """Adds up the score of blocks of rows."""
+
+    def __init__(self, means: list[float]) -> None:
+        self.means = means
+        self.right = self.weight = 0.0
+        self.missed, self.spread = np.zeros(len(means)), np.zeros(len(means))
+
+    def add(self, decisions: NDArray[np.float64], problems: Problems) -> None:
+        """Count the decisions of some rows, a row for every problem."""
+        weights, judged = problems.weights, _right_of(problems)
+        if judged is not None:
+            self.right += float(np.multiply(judged(decisions), weights).sum())
+            self.weight += float(weights.sum())
+            return
+        for number, ((y, _), found) in enumerate(zip(problems, decisions, strict=True)):
+            self.missed[number] += weights @ (y - found) ** 2
+            self.spread[number] += weights @ (y - self.means[number]) ** 2
+
+    def result(self) -> float:
+        """The share of the weight that is right, or the mean R^2."""
+        if not self.means:
+            return self.right / self.weight
+        pairs = zip(self.missed.tolist(), self.spread.tolist(), strict=True)
+        return float(np.mean([1.0 - m / s if s else float(not m) for m, s in pairs]))
+
+
+def _right_of(problems: Problems) -> Callable[[NDArray[np.float64]], NDArray[Any]] | None:
+    """What tells which rows are predicted right; None where targets are numbers."""
+    if isinstance(problems, Classes):
+        codes = problems.codes
+
+        def right_class(decisions: NDArray[np.float64]) -> NDArray[Any]:
             found = decisions[0] > 0 if len(decisions) == 1 else decisions.argmax(axis=0)
-            right = found == problems.codes
-        elif isinstance(problems, Labels):
-            right = ((decisions.T > 0) == problems.indicator.toarray()).all(axis=1)
-        elif problems.positives() is not None:
-            found = [row > 0 for row in decisions]
-            targets = [targets > 0 for targets, _ in problems]
-            right = (np.array(found) == np.array(targets)).all(axis=0)
-        else:
-            return float(np.mean([
-                _r2(targets, row, weights) for (targets, _), row in
-                zip(problems, decisions, strict=True)
-            ]))  # fmt: skip
-        return float(np.average(right, weights=weights))
+            return np.asarray(found == codes)
 
-
-def _r2(
-    targets: NDArray[np.float64], predictions: NDArray[np.float64], weights: NDArray[np.float64]
-) -> float:
-    mean = np.average(targets, weights=weights)
-    missed = float(weights @ (targets - predictions) ** 2)
-    spread = float(weights @ (targets - mean) ** 2)
-    return 1.0 - missed / spread if spread else float(not missed)
+        return right_class
+    if isinstance(problems, Labels):
+        indicator = problems.indicator
+        return lambda decisions: ((decisions.T > 0) == indicator.toarray()).all(axis=1)
+    if problems.positives() is None:
+        return None
+    targets = np.array([targets > 0 for targets, _ in problems])
+    return lambda decisions: ((decisions > 0) == targets).all(axis=0)

@@ -97,6 +97,9 @@ def fits(folder: Path) -> dict[str, Fit]:
         ).fit(X, labels, **k),
         "group": lambda k: C(group="l2", eta0=0.5, max_iter=6, random_state=0).fit(X, labels, **k),
         "from a source": lambda k: C(max_iter=4, rule="adagrad").fit(source(), **k),
+        "from a source, rows held out": lambda k: C(
+            max_iter=4, early_stopping=True, class_weight="balanced", random_state=3
+        ).fit(source(), **k),
         "asgd": lambda k: ASGDClassifier(max_iter=40, random_state=0).fit(X, three, **k),
         "asgd, permuted": lambda k: ASGDRegressor(max_iter=40, replace=False, random_state=0).fit(
             X, y, **k

@@ -97,6 +97,7 @@ def _caches() -> dict[str, str]:
 
 
 def version_of(name: str) -> str:
+    """The version of an installed package; "not installed" if there is none."""
     try:
         return version(name)
     except PackageNotFoundError:

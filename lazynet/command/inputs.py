@@ -10,17 +10,19 @@ from contextlib import closing
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from lazynet.command.output import Ticker, check_writable, say
 from lazynet.memory import available_bytes, in_bytes
 from lazynet.streams.arrays import Arrays, mapped_npz
 from lazynet.streams.cached import Cached
-from lazynet.streams.chunks import Chunk, Passing, joined, part, taken
+from lazynet.streams.chosen import Chosen
+from lazynet.streams.chunks import Chunk, Passing, joined, part
 from lazynet.streams.lines import LinesFile, SvmlightFile, VWFile
 from lazynet.streams.opening import STDIN, files_of
 from lazynet.streams.rows_file import RowsFile
-from lazynet.streams.source import Derived, Facts, Source
+from lazynet.streams.source import Derived, Source
 from lazynet.streams.tables import ParquetFile
 
 #: The forms of files by the ends of their names.
@@ -260,7 +262,8 @@ def with_cache(source: Source, cache: str, ticker: Ticker) -> Source:
     except OSError as error:
         if cache != "auto":
             raise
-        say(f"warning: no cache is kept, and every pass parses the text: {error}")
+        told = error.strerror or error
+        say(f"warning: no cache is kept, and every pass parses the text: {told}")
         return Watched(source, ticker)
     ticker.begin(f"reading into {cached.path}", None)
     return Watched(cached, ticker)
@@ -287,7 +290,7 @@ class Watched(Derived):
         return None if found is None else Watched(found, self.ticker)
 
 
-class EveryNth(Derived):
+class EveryNth(Chosen):
     """Every ``n``-th row of a source, or with ``others`` the rows between them.
 
     >>> from lazynet.streams.source import as_source
@@ -304,18 +307,8 @@ class EveryNth(Derived):
             raise ValueError(f"--holdout must be at least 2, got {n}")
         self.n, self.others = n, others
 
-    def _pass(self, rows: int, epoch: int) -> Passing:
-        seen = 0
-        with closing(self.source.chunks(rows, epoch)) as chunks:
-            for chunk in chunks:
-                numbers = np.arange(seen, seen + chunk.X.shape[0])
-                seen += len(numbers)
-                chosen = np.flatnonzero(((numbers + 1) % self.n == 0) != self.others)
-                if len(chosen):
-                    yield taken(chunk, chosen)
-
-    def _find_facts(self) -> Facts:
-        return Source._find_facts(self)
+    def _chosen(self, start: int, stop: int) -> NDArray[np.bool_]:
+        return (np.arange(start + 1, stop + 1) % self.n == 0) != self.others
 
 
 def in_memory(source: Source, most_rows: int | None = None) -> Chunk:

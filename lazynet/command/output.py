@@ -6,12 +6,11 @@ import json
 import math
 import os
 import sys
-import tempfile
 import threading
 import time
-from pathlib import Path
 from typing import Any
 
+from lazynet import whole_files
 from lazynet.memory import in_bytes
 
 
@@ -60,18 +59,8 @@ def report(found: dict[str, Any], lines: dict[str, str], as_one_line: bool) -> N
 
 def check_writable(path: str | None) -> None:
     """Refuse an output that cannot be written, before anything is computed."""
-    if path is None:
-        return
-    target = Path(os.path.realpath(path))
-    if target.is_dir():
-        raise IsADirectoryError(f"{path} is a directory: name a file")
-    if not target.parent.is_dir():
-        raise FileNotFoundError(f"{path} cannot be written: there is no folder {target.parent}")
-    try:
-        with tempfile.TemporaryFile(dir=target.parent):
-            pass
-    except OSError as error:
-        raise PermissionError(f"{path} cannot be written: {error.strerror}") from None
+    if path is not None:
+        whole_files.check_writable(path)
 
 
 def peak_memory() -> int | None:

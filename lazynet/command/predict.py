@@ -16,7 +16,7 @@ from scipy import sparse
 from lazynet.command import inputs
 from lazynet.command.output import Ticker, check_writable
 from lazynet.models import files as model_files
-from lazynet.models.container import replaced
+from lazynet.whole_files import replaced
 
 EXAMPLES = """\
 examples:

@@ -11,11 +11,11 @@ import numpy as np
 from scipy import sparse
 
 from lazynet.command import inputs
-from lazynet.models.container import replaced
 from lazynet.streams.chunks import Chunk
-from lazynet.streams.rows_file import RowsWriter
+from lazynet.streams.rows_file import written_rows
 from lazynet.streams.source import Source
 from lazynet.streams.tables import _pyarrow
+from lazynet.whole_files import replaced
 
 
 def write(source: Source, path: str, form: str, base: int) -> int:
@@ -86,15 +86,8 @@ def _vowpal(label: str, weight: float | None, columns: list[int], values: list[f
 
 
 def _write_rows(source: Source, path: str) -> int:
-    # A source that counts its columns would parse its text once more for it.
-    uncounted = source._before_counting()
-    n_features = None if uncounted is not None else source.n_features
-    with RowsWriter(path, n_features=n_features, n_labels=source.n_labels) as writer:
-        with closing((uncounted or source).chunks()) as chunks:
-            for chunk in chunks:
-                writer.add(chunk)
-        writer.commit()
-        return writer.tally.n_rows
+    with closing(written_rows(source, path, counting=True)) as chunks:
+        return sum(chunk.X.shape[0] for chunk in chunks)
 
 
 def _write_matrix(source: Source, path: str) -> int:

@@ -16,6 +16,11 @@ class Unsuitable(ValueError):
     """Values that cannot be taken over."""
 
 
+def fits(found: Any, target: NDArray[Any]) -> bool:
+    """Whether a value is an array of the shape and type of ``target``."""
+    return type(found) is np.ndarray and (found.shape, found.dtype) == (target.shape, target.dtype)
+
+
 def put(target: NDArray[Any], name: str, kept: Mapping[str, Any]) -> None:
     """Copy the array ``name`` to ``target``, which has its shape and type.
 
@@ -25,7 +30,7 @@ def put(target: NDArray[Any], name: str, kept: Mapping[str, Any]) -> None:
     array([1., 2.])
     """
     found = kept[name]
-    if type(found) is not np.ndarray or (found.shape, found.dtype) != (target.shape, target.dtype):
+    if not fits(found, target):
         raise ValueError(f"{name} is not the array that it must be")
     target[...] = found
 

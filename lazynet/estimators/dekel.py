@@ -22,7 +22,7 @@ from lazynet.importances import CLASS_WEIGHT, check_sample_weight, importances
 from lazynet.kernels.examples import Examples
 from lazynet.losses import LOSS, LossLike
 from lazynet.models.attributes import array, attributes, integer, optional, sequence
-from lazynet.models.checkpoints import EVERY, Keeper, Saved, keeper_of, whole
+from lazynet.models.checkpoints import EVERY, Keeper, Saved, is_whole, keeper_of
 from lazynet.models.values import Writer
 from lazynet.params import EPOCHS, FLAG, POSITIVE, VERBOSITY, check_n_steps, table
 from lazynet.problems import Problem
@@ -70,7 +70,7 @@ class _Standing:
         """Stand where the engines of the file stood."""
         if saved is None:
             return
-        self.t, self.steps = (saved.value(name, whole(n_steps)) for name in ("t", "steps"))
+        self.t, self.steps = (saved.value(name, is_whole(n_steps)) for name in ("t", "steps"))
         generator = saved.value("generator", lambda found: type(found) is np.random.RandomState)
         self.generator.set_state(generator.get_state())
         self._drawn_from = generator

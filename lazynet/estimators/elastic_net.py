@@ -2,56 +2,31 @@
 
 from __future__ import annotations
 
-import copy
 import os
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+from contextlib import ExitStack
 from types import SimpleNamespace
 from typing import Any, Self
 
 import numpy as np
-from joblib import effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from scipy.special import log_expit, log_softmax, softmax
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
 
-from lazynet.averages import AVERAGE, AverageLike
-from lazynet.catalogue import RuleLike, check_rule
-from lazynet.checks.verify import LARGEST_EPOCHS, VerificationReport, affordable_rows, verify
-from lazynet.course import engines_of
-from lazynet.data import as_examples, check_order, sizes_of, touched_columns, unusable
-from lazynet.defaults import (
-    AUTO,
-    N_ITER_NO_CHANGE,
-    RULE_OR_AUTO,
-    SCHEDULE_OR_AUTO,
-    TOL,
-    VALIDATION_FRACTION,
-    follows_targets,
-    found_epochs,
-    found_l1,
-    is_auto,
-    resolved_rule,
-    resolved_schedule,
-    takes_units,
-)
-from lazynet.engines.base import Engine, refuse_overflow
-from lazynet.engines.learned import Gathering, LearnedOutputs
-from lazynet.engines.outputs import OutputsEngine
-from lazynet.estimators.base import (
-    SparseClassifier,
-    SparseLinear,
-    SparseRegressor,
-    helpful,
-    suitable_rate,
-)
-from lazynet.estimators.from_sources import SourceRows, check_call, orders_of, plan_for
-from lazynet.estimators.parts import PartsDone
-from lazynet.forms import FORM, FormLike
+from lazynet.averages import AverageLike
+from lazynet.catalogue import RuleLike
+from lazynet.checks.verify import VerificationReport
+from lazynet.data import unusable
+from lazynet.defaults import AUTO, N_ITER_NO_CHANGE, TOL, VALIDATION_FRACTION
+from lazynet.estimators.base import SparseClassifier, SparseRegressor, helpful
+from lazynet.estimators.fitted import FittedModel
+from lazynet.estimators.from_sources import SourceRows, balanced_for, check_call
+from lazynet.estimators.highest import highest_columns
+from lazynet.estimators.in_parts import Callback
+from lazynet.estimators.planned import DTYPE, PARTS
+from lazynet.estimators.stacked import outputs_of
+from lazynet.estimators.targets import SPARSE_FORMS, form_of, has_a_column_per_label
+from lazynet.forms import FormLike
 from lazynet.importances import (
     CLASS_WEIGHT,
     Balanced,
@@ -61,1187 +36,18 @@ from lazynet.importances import (
     check_sample_weight,
     importances,
 )
-from lazynet.losses import LOSS, LossLike, get_loss
-from lazynet.memory import WEIGHT_BYTES, Estimate, available_bytes
-from lazynet.models.attributes import (
-    anything,
-    attributes,
-    flag,
-    generator,
-    integer,
-    optional,
-    real,
-    records,
-    sequence,
-    text,
-    units,
-)
-from lazynet.models.checkpoints import EVERY, Keeper, keeper_of
-from lazynet.models.scattered import Later, SparseRows, WhenAsked
-from lazynet.params import (
-    EPOCHS_OR_NONE,
-    FLAG,
-    STRENGTH,
-    THREADS,
-    VERBOSITY,
-    Choice,
-    Integer,
-    Number,
-    as_array,
-    check_array,
-    check_integer,
-    check_n_steps,
-    table,
-)
-from lazynet.problems import Classes, Columns, Labels, Problems, checked_indicator
-from lazynet.schedules import Adaptive, Schedule, ScheduleLike, needs_scale
-from lazynet.seeds import SEED, new_generator
-from lazynet.stalls import NOTHING_LEARNED, Verdict, look_closely, loss_of_constants, still_falls
+from lazynet.losses import LossLike, get_loss
+from lazynet.models.attributes import attributes, flag, optional, text
+from lazynet.models.checkpoints import EVERY, keeper_of
+from lazynet.params import THREADS, Choice, check_array, check_integer, table
+from lazynet.problems import Labels, Problems, checked_indicator
+from lazynet.schedules import ScheduleLike
 from lazynet.streams.chunks import Chunk
 from lazynet.streams.source import Source
-from lazynet.surveys import Survey
-from lazynet.threads import Workers
-from lazynet.training import (
-    AnyLearner,
-    Epoch,
-    EpochRecord,
-    Orders,
-    Plan,
-    Run,
-    Stopping,
-    check_rate_parameters,
-    new_learners,
-    run_pass,
-    spans,
-    train,
-)
-from lazynet.transactions import all_or_nothing, at_rest
-from lazynet.units import Units
-from lazynet.validation import HeldOut, copied_rows, split
+from lazynet.transactions import all_or_nothing
 
-Callback = Callable[[Epoch], Any]
 
-#: The kind of the parameter ``dtype``.
-DTYPE = Choice(accepted=("float64", "float32"))
-#: The kind of the parameter ``outputs_at_once``.
-PARTS = Integer(least=1, optional=True)
-
-#: The forms of y with a column per label of which predictions and weights are sparse.
-_SPARSE_FORMS = ("sparse matrix", "sparse array")
-#: The size of a row that the l1 of a fit follows where no l1 is given.
-_NORMS = "squared_norms"
-
-# What initial weights must be.
-_NUMBERS = "must hold numbers"
-
-# Why a model that was loaded from a file cannot learn.
-_ONLY_PREDICTS = (
-    "this model was saved with training_state=False, so it predicts and cannot go on learning: "
-    "save it with training_state=True, or train it anew with fit and warm_start=False"
-)
-
-
-class _ElasticNetModel(SparseLinear):
-    """The parameters, the training and the engines that classifier and regressor share."""
-
-    _kinds = table(
-        loss=LOSS,
-        l1=Number(least=0, optional=True),
-        l2=STRENGTH,
-        rule=RULE_OR_AUTO,
-        schedule=SCHEDULE_OR_AUTO,
-        eta0=Number(above=0, optional=True),
-        engine=FORM,
-        average=AVERAGE,
-        max_iter=EPOCHS_OR_NONE,
-        tol=Number(least=0, optional=True),
-        n_iter_no_change=Integer(least=1),
-        early_stopping=FLAG,
-        validation_fraction=Number(above=0, below=1),
-        fit_intercept=FLAG,
-        positive=FLAG,
-        batch_size=Integer(least=1),
-        group=Choice(accepted=("l2", "max"), optional=True),
-        shuffle=FLAG,
-        random_state=SEED,
-        warm_start=FLAG,
-        record_objective=FLAG,
-        verbose=VERBOSITY,
-    )
-
-    # Set by training.
-    n_iter_: int
-    best_epoch_: int
-    t_: int
-    eta0_: float
-    l1_: float
-    #: the units in which the engines have learned; None for those of the rows
-    units_ = WhenAsked[Units | None]()
-    history_: list[EpochRecord]
-    _engines = WhenAsked[list[Engine]](_ONLY_PREDICTS)
-    _storage = WhenAsked[tuple[Any, ...]](_ONLY_PREDICTS)
-    #: whether a model without engines predicts with averages, whose last weights are not known
-    _averaged: bool = True
-    #: the scale of the rates; None as long as the rates have none
-    _scale: float | None = None
-    #: the schedule that the last fit began with, and the schedule that it ended with
-    _schedules: tuple[Schedule, Schedule] | None = None
-    _changed_in_place = ("_engines", "_generator")
-    _saved = attributes(
-        n_iter_=integer,
-        best_epoch_=integer,
-        t_=integer,
-        eta0_=real,
-        l1_=real,
-        units_=optional(units),
-        history_=records,
-        _averaged=flag,
-    )
-    _saved_to_learn = attributes(
-        _engines=anything,
-        _storage=sequence(tuple, *[anything] * 7),
-        _generator=optional(generator),
-        _scale=optional(real),
-        _schedules=optional(sequence(tuple, anything, anything)),
-    )
-
-    schedule: ScheduleLike
-    rule: RuleLike
-
-    # --- the plan -------------------------------------------------------------------------
-
-    def _settle(self) -> SimpleNamespace:
-        """The parameters as plain values, with the ``plan`` that follows from them."""
-        p = super()._settle()
-        p.finds_l1 = p.l1 is None
-        if p.finds_l1:
-            p.l1 = getattr(self, "l1_", 0.0) if p.engine.takes_l1 else 0.0
-        p.rule = resolved_rule(
-            p.rule,
-            p.schedule,
-            eta0=p.eta0,
-            form=p.engine,
-            average=p.average,
-            loss=p.loss,
-            classifies=self._takes_margin_losses,
-            positive=p.positive,
-            group=p.group,
-        )
-        check_rate_parameters(p.rule, self.schedule, p.eta0, default=AUTO)
-        p.schedule = resolved_schedule(
-            p.schedule,
-            p.rule,
-            eta0=p.eta0,
-            form=p.engine,
-            batch_size=p.batch_size,
-            group=p.group,
-        )
-        p.plan = Plan.of(p)
-        p.chooses_units = p.finds_l1 and not p.l2 and p.plan.sizes is not None
-        return p
-
-    def _find_units(
-        self,
-        p: SimpleNamespace,
-        X: sparse.csr_matrix,
-        problems: Problems,
-        rows: NDArray[np.int64] | None = None,
-    ) -> Units | None:
-        """The units in which a fit learns; None for those of the rows.
-
-        A penalty that is given acts on the weights as they are, and a rate that is given belongs to
-        the rows as they are.  A model that goes on learning keeps its units.
-        """
-        if not p.chooses_units:
-            return None
-        if p.warm_start and self.__sklearn_is_fitted__():
-            return self.units_
-        n_rows = X.shape[0] if rows is None else len(rows)
-        if not takes_units(n_rows, X.shape[1], self._takes_margin_losses):
-            return None
-        units = Units.of(X, rows, centred=p.fit_intercept)
-        # The other losses have a number in the units of the targets.
-        if p.loss.name in ("squared_error", "absolute_error") and len(problems) > 1:
-            assert isinstance(problems, Columns), "these losses are of numbers"
-            numbers = problems.numbers if rows is None else problems.numbers[rows]
-            units = units.with_targets(numbers)
-        return units
-
-    def _find_l1(
-        self,
-        p: SimpleNamespace,
-        X: sparse.csr_matrix,
-        problems: Problems,
-        sizes: NDArray[np.float64] | None = None,
-        rows: NDArray[np.int64] | None = None,
-    ) -> None:
-        """Where no l1 is given, let the rows decide on it: all, or the ``rows`` to train on.
-
-        ``sizes`` are the sizes of the rows that the rates follow, if they are known already.
-        """
-        if p.finds_l1 and p.engine.takes_l1:
-            norms = sizes if p.plan.sizes == _NORMS else None
-            norms = sizes_of(X, _NORMS) if norms is None else norms
-            assert norms is not None, "a kind of size is named"
-            if rows is not None:
-                norms, problems = norms[rows], problems.only(rows)
-            targets = problems.numbers_of_targets() if follows_targets(p.loss) else None
-            self._take_l1(p, Survey.of(norms, targets, problems.importances))
-
-    def _take_l1(self, p: SimpleNamespace, survey: Survey) -> None:
-        """Take the l1 that suits the rows that were surveyed."""
-        p.l1 = found_l1(survey, p.loss)
-        # Two classes may have become one problem since the plan was made.
-        p.plan = replace(Plan.of(p), softmax=p.plan.softmax)
-
-    def _scale_of_rates(
-        self,
-        p: SimpleNamespace,
-        X: sparse.csr_matrix | Callable[[bool], float],
-        weights: NDArray[np.float64] | None,
-        rows: NDArray[np.int64] | None = None,
-    ) -> float:
-        """The given eta0, or the largest rate at which no gradient step on a row overshoots.
-
-        ``rows`` are the rows to train on, None for all rows.  In place of X a function may tell the
-        largest squared norm of a row, with or without the weights of rows.
-        """
-        if p.eta0 is not None:
-            return float(p.eta0)
-        if not p.rule.scheduled:
-            find = partial(self._suitable_rate, p, X, weights, p.rule.rate, rows)
-            return float(p.rule.rate_for(find))
-        if not needs_scale(p.schedule):
-            return float(getattr(p.schedule, "eta0", 1.0))
-        # With a bounded slope training cannot diverge, however large an importance is; a rate
-        # that suits one heavy example would only keep the other examples from learning.
-        counts = weights if p.loss.unbounded_slope else None
-        # The default rate must not be a rate that the rule refuses.
-        largest = p.rule.largest_rate(p.plan.penalty) / 2 if not p.rule.has_state else np.inf
-        return min(self._suitable_rate(p, X, counts, "eta0", rows), largest)
-
-    def _suitable_rate(
-        self,
-        p: SimpleNamespace,
-        X: sparse.csr_matrix | Callable[[bool], float],
-        counts: Any,
-        given: str,
-        rows: NDArray[np.int64] | None,
-    ) -> float:
-        """The largest rate at which no step on a row overshoots; ``given`` would replace it."""
-        if callable(X):
-            return suitable_rate(X(counts is not None), p.loss, given)
-        if rows is not None:
-            X, counts = copied_rows(X, rows), None if counts is None else counts[rows]
-        norm = as_examples(X, None, counts).largest_squared_norm(float(p.fit_intercept))
-        return suitable_rate(norm, p.loss, given)
-
-    # --- training -------------------------------------------------------------------------
-
-    def _learns_from_streams(self) -> bool:
-        if is_auto(self.rule):
-            return True
-        try:
-            rule = check_rule("rule", self.rule)
-        except (TypeError, ValueError):
-            return True  # partial_fit says what is wrong with the rule
-        rule.check_streams("partial_fit")
-        return True
-
-    def _fit(
-        self,
-        p: SimpleNamespace,
-        X: sparse.csr_matrix,
-        y: Any,
-        weights: NDArray[np.float64] | None,
-        sample_order: ArrayLike | None,
-        coef_init: ArrayLike | None,
-        intercept_init: ArrayLike | None,
-        callback: Callback | None,
-        keeper: Keeper,
-    ) -> list[Warning]:
-        """Train anew; returns the warnings to give."""
-        _check_callback(callback)
-        order = check_order(sample_order, X.shape[0])
-        if p.early_stopping and order is not None:
-            raise ValueError(
-                "sample_order cannot be given beside early_stopping=True, which chooses the rows "
-                "to train on"
-            )
-        keeper.identify(
-            self,
-            p,
-            lambda: {
-                **{"X": X, "y": y, "sample_weight": weights, "sample_order": order},
-                **self._start_to_tell(p, coef_init, intercept_init),
-            },
-        )
-        draws = p.shuffle or p.early_stopping
-        generator = new_generator(keeper.seed(p.random_state)) if draws else None
-        problems = self._problems(X, y, weights)
-        _let_two_classes_be_one_problem(p, problems)
-        at_once = self._outputs_at_once(p, X.shape[1], len(problems))
-        rows, held = None, None
-        if p.early_stopping and generator is not None:
-            strata = problems.codes if isinstance(problems, Classes) else None
-            rows, held = split(X.shape[0], p.validation_fraction, generator, strata)
-            _check_weights_of_parts(weights, rows, held)
-        units = self._find_units(p, X, problems, rows)
-        X, problems = _in_units(units, X, problems)
-        n_rows = X.shape[0] if rows is None else len(rows)
-        sizes = sizes_of(X, p.plan.sizes)
-        self._find_l1(p, X, problems, sizes, rows)
-        steps_of_an_epoch = p.plan.n_steps(n_rows if order is None else order.shape[-1])
-        listed = None if order is None or order.ndim == 1 else len(order)
-        if p.max_iter is None:
-            p.max_iter = listed or found_epochs(n_rows, X.shape[1], self._takes_margin_losses)
-        n_steps = check_n_steps("max_iter", p.max_iter, steps_of_an_epoch)
-        eta0 = self._scale_of_rates(p, X, weights, rows)
-        plan = p.plan.known(eta0, n_steps if p.tol is None else None)
-        if p.tol is None and listed is not None and listed < p.max_iter:
-            raise ValueError(f"sample_order has {listed} epochs, fewer than max_iter={p.max_iter}")
-        touched = touched_columns(X) if _keeps_best(p) else None
-        call = _Call(
-            p, plan, eta0, X, sizes, units, order, rows, held, touched, generator, callback, keeper
-        )
-        if at_once < len(problems):
-            engines, run, warnings = self._learn_in_parts(
-                call, problems, at_once, coef_init, intercept_init
-            )
-            last_schedule = plan.schedule
-        else:
-            engines, warnings = self._begun(
-                p, plan, X.shape[1], len(problems), units, coef_init, intercept_init, keeper
-            )
-            learners, run = _trained(call, engines, problems)
-            last_schedule = learners[0].plan.schedule
-        self._keep_trained(p, engines, run, units, eta0)
-        self._generator = generator if p.shuffle else None
-        self._schedules = plan.schedule, last_schedule
-        if p.tol is not None and at_once == len(problems):
-            warnings += self._doubts_about(p, X, problems, rows, learners, run)
-        return warnings
-
-    def _fit_source(
-        self, p: SimpleNamespace, rows: SourceRows, coef_init: Any, intercept_init: Any,
-        callback: Callback | None, keeper: Keeper,
-    ) -> list[Warning]:  # fmt: skip
-        """Train anew from the rows of a source; returns the warnings to give."""
-        _check_callback(callback)
-        keeper.identify(
-            self,
-            p,
-            lambda: {**rows.told(), **self._start_to_tell(p, coef_init, intercept_init)},
-        )
-        X, problems = rows.first()
-        _let_two_classes_be_one_problem(p, problems)
-        p.chooses_units = False
-        plan, eta0 = plan_for(self, p, rows)
-        engines, warnings = self._begun(
-            p, plan, X.shape[1], len(problems), None, coef_init, intercept_init, keeper
-        )
-        learners = new_learners(engines, X, problems, plan, sizes_of(X, plan.sizes))
-        with _workers(p, len(learners)) as workers:
-            run = train(
-                learners,
-                orders_of(rows),
-                t=0,
-                max_iter=p.max_iter,
-                stopping=Stopping(p.tol, p.n_iter_no_change),
-                record=False,
-                verbose=p.verbose,
-                callback=callback,
-                columns=np.arange(X.shape[1]) if _keeps_best(p) else None,
-                workers=workers,
-                pass_over=rows.passes(learners, plan),
-                keeper=keeper,
-            )
-        self._keep_trained(p, engines, run, None, eta0)
-        self._generator = None
-        self._schedules = plan.schedule, learners[0].plan.schedule
-        losses = [line["progressive_loss"] for line in run.history]
-        if p.tol is not None and not run.ended_early and still_falls(losses, losses[0]):
-            warnings.append(self._unfinished(p, losses))
-        return warnings
-
-    def _start_to_tell(
-        self, p: SimpleNamespace, coef_init: Any, intercept_init: Any
-    ) -> dict[str, Any]:
-        """The weights that a fit starts from, for a checkpoint to compare."""
-        given = {"coef_init": coef_init, "intercept_init": intercept_init}
-        found = {
-            name: each if each is None or sparse.issparse(each) else as_array(name, _NUMBERS, each)
-            for name, each in given.items()
-        }
-        if p.warm_start and self.__sklearn_is_fitted__():
-            states = [engine.state() for engine in self._engines]
-            found["the model before this call"] = [
-                {**state.per_weight, **state.scalars, **state.tables} for state in states
-            ]
-        return found
-
-    def _begun(
-        self,
-        p: SimpleNamespace,
-        plan: Plan,
-        n_features: int,
-        n_problems: int,
-        units: Units | None,
-        coef_init: Any,
-        intercept_init: Any,
-        keeper: Keeper,
-    ) -> tuple[list[Engine], list[Warning]]:
-        """The engines that ``fit`` begins or goes on with, and the warnings about its start."""
-        given = coef_init is not None or intercept_init is not None
-        saved = keeper.peek("training")
-        warnings: list[Warning] = []
-        engines: list[Engine] = []
-        if saved is None or given or p.warm_start:
-            engines = self._first_engines(p, plan, n_features, n_problems, units)
-            if given:
-                self._load_initial(p, engines, coef_init, intercept_init, units)
-            warnings = _doubts(engines, plan) if given or p.warm_start else []
-        if saved is not None:
-            engines = engines_of(saved, plan.new_engines(1, n_problems), n_features)
-        return engines, warnings
-
-    def _keep_trained(
-        self, p: SimpleNamespace, engines: list[Engine], run: Run, units: Units | None, eta0: float
-    ) -> None:
-        """Keep the engines and what the run has come to; refuses a model that is not finite."""
-        self._coefficients: NDArray[np.float64] | None = None
-        self._sparse_rows: sparse.csr_matrix | None = None
-        if self._sparse_coef:
-            self._sparse_rows = _sparse_stack(engines, units)
-            numbers = self._sparse_rows.data
-        else:
-            self._coefficients = numbers = _stack(engines, units)
-        intercepts = _intercepts_of(engines, units)
-        refuse_overflow(run.t, engines[0].advice, numbers, intercepts)
-        self._engines, self._storage, self.units_ = engines, p.plan.storage, units
-        self.t_, self.history_ = run.t, run.history
-        self.eta0_, self.l1_ = _present_rate(engines, eta0), p.l1
-        self._scale = eta0 if _has_scale(p) else None
-        self.n_iter_, self.best_epoch_ = len(run.history), run.best_epoch
-
-    # --- one part of the outputs after the other ------------------------------------------
-
-    def _outputs_at_once(self, p: SimpleNamespace, n_features: int, n_outputs: int) -> int:
-        """How many outputs learn at the same time; tells and checks the memory that they take."""
-        wanted = p.plan.at_once(p.outputs_at_once, n_outputs)
-        if p.warm_start and self.__sklearn_is_fitted__():
-            self._refuse_learned("warm_start=True")
-            if wanted < n_outputs:
-                raise ValueError(
-                    f"outputs_at_once={p.outputs_at_once} does not go with warm_start=True, which "
-                    f"goes on from the engines of all outputs: pass coef_init=model.coef_ and "
-                    f"intercept_init=model.intercept_ with warm_start=False, or write "
-                    f"outputs_at_once=None"
-                )
-        estimate = self._estimate(p, n_features, n_outputs, wanted)
-        if p.verbose > 0 and n_outputs > 1:
-            print(estimate.told())
-        if not estimate.small:
-            estimate.check(available_bytes(), self._what_takes_less(p, estimate))
-        return wanted
-
-    def _estimate(
-        self, p: SimpleNamespace, n_features: int, n_outputs: int, at_once: int
-    ) -> Estimate:
-        """What a fit takes in memory while ``at_once`` outputs learn at the same time."""
-        plan = p.plan
-        part = at_once < n_outputs
-        weights = n_features * plan.bytes_of_a_feature(at_once, _threads(p), part=part)
-        judged = 0
-        if p.early_stopping or p.record_objective:
-            most = max(each.n_outputs for each in plan.new_engines(0, at_once, _threads(p)))
-            judged = WEIGHT_BYTES * n_features * most
-        coef = None
-        if not self._sparse_coef:
-            # The last weights of parts that are done are kept beside their averages.
-            kinds = 1 + (part and plan.average is not None)
-            coef = WEIGHT_BYTES * n_features * n_outputs * kinds
-        best = weights if _keeps_best(p) and p.max_iter != 1 else 0
-        return Estimate(n_outputs, n_features, at_once, plan.dtype, weights, best, coef, judged)
-
-    def _what_takes_less(self, p: SimpleNamespace, estimate: Estimate) -> str:
-        """What to do where a fit takes too much memory."""
-        plan, ways = p.plan, []
-        if estimate.n_outputs > 1:
-            fewest = estimate.at_once if plan.coupled else plan.at_once(1, estimate.n_outputs)
-            least = estimate.n_features * plan.bytes_of_a_feature(fewest, part=True)
-            if least < estimate.weights:
-                ways.append("let fewer outputs learn at the same time by outputs_at_once=...")
-            if plan.joins_outputs and plan.average is None and plan.dtype != "float32":
-                ways.append("write dtype='float32'")
-        if _keeps_best(p):
-            keeps = "tol=None and early_stopping=False" if p.early_stopping else "tol=None"
-            ways.append(f"write {keeps}, which keeps no copy of the best epoch")
-        if getattr(self, "_labels_given", None) == "dense" and estimate.coef is not None:
-            ways.append("give y as a sparse matrix, which makes coef_ sparse")
-        ways.append("take fewer features, for instance by hashing them")
-        return ", or ".join(ways)
-
-    def _learn_in_parts(
-        self, call: _Call, problems: Problems, at_once: int, coef_init: Any, intercept_init: Any
-    ) -> tuple[list[Engine], Run, list[Warning]]:
-        """Train ``at_once`` outputs after the other; returns their weights as one engine."""
-        n_outputs, n_features = len(problems), call.X.shape[1]
-        coef = _initial("coef_init", coef_init, (n_outputs, n_features))
-        intercept = _initial("intercept_init", intercept_init, (n_outputs,))
-        gathering = Gathering(n_outputs, n_features, as_sparse=self._sparse_coef)
-        done = PartsDone(gathering, call.generator)
-        done.go_on_from(call.keeper.found("parts"), n_outputs)
-        with call.keeper.following("parts", done.written):
-            for first, stop in spans(n_outputs, at_once, done.n_outputs):
-                part, some = call.of(range(first, stop)), slice(first, stop)
-                if call.p.verbose > 0:
-                    print(f"outputs {first + 1:,} to {stop:,} of {n_outputs:,}")
-                start = [None if each is None else each[some] for each in (coef, intercept)]
-                found = self._learn_part(part, problems.part(range(first, stop)), gathering, *start)
-                done.take(*found, part.generator)
-        if call.generator is not None and done.farthest is not None:
-            call.generator.set_state(done.farthest.get_state())
-        # A hundred parts may doubt the same.
-        return [gathering.done()], done.whole(), done.warnings[:1]
-
-    def _learn_part(
-        self, call: _Call, problems: Problems, gathering: Gathering, coef: Any, intercept: Any
-    ) -> tuple[Run, list[Warning]]:
-        """Train some outputs and hand over their weights; no engine outlives this call."""
-        p, plan = call.p, call.plan
-        n_features = call.X.shape[1]
-        saved = call.keeper.peek("training")
-        warnings: list[Warning] = []
-        engines: list[Engine] = []
-        if saved is None or coef is not None or intercept is not None:
-            engines = plan.new_engines(n_features, len(problems), _threads(p), part=True)
-        if coef is not None or intercept is not None:
-            self._load_initial(p, engines, coef, intercept, call.units)
-            warnings = _doubts(engines, plan)
-        if saved is not None:
-            blank = plan.new_engines(1, len(problems), part=True)
-            engines = engines_of(saved, blank, n_features)
-        learners, run = _trained(call, engines, problems)
-        refuse_overflow(run.t, engines[0].advice, *gathering.take(engines))
-        if p.tol is not None:
-            # A warning names the rate.
-            self.units_, self.eta0_ = call.units, _present_rate(engines, call.eta0)
-            warnings += self._doubts_about(p, call.X, problems, call.rows, learners, run)
-        return run, warnings
-
-    def _refuse_learned(self, what: str) -> None:
-        """Refuse to go on from a fit that has kept no engines."""
-        if any(isinstance(engine, LearnedOutputs) for engine in self._engines):
-            raise ValueError(
-                f"{what} goes on from the engines of all outputs, and a fit with outputs_at_once "
-                f"keeps their weights alone: assign model.coef_ = model.coef_ to make engines "
-                f"that begin anew from these weights, or fit with outputs_at_once=None"
-            )
-
-    def _first_engines(
-        self,
-        p: SimpleNamespace,
-        plan: Plan,
-        n_features: int,
-        n_problems: int,
-        units: Units | None,
-    ) -> list[Engine]:
-        """The engines that ``fit`` begins with."""
-        if not (p.warm_start and self.__sklearn_is_fitted__()):
-            return plan.new_engines(n_features, n_problems, _threads(p))
-        known = _n_outputs(self._engines)
-        if known != n_problems or self._engines[0].n_features != n_features:
-            raise ValueError(
-                f"warm_start=True continues a model of {known} problem(s) with "
-                f"{self._engines[0].n_features} features, but these data make {n_problems} "
-                f"with {n_features}; fit them with warm_start=False"
-            )
-        engines = self._divided(plan, n_problems)
-        if units is not self.units_:
-            return self._as_given(engines, plan)
-        return [plan.restarted(engine, self._storage) for engine in engines]
-
-    def _divided(self, plan: Plan, n_problems: int) -> list[Engine]:
-        """The engines of the model, divided among the outputs as the plan divides them."""
-        if self._suits(plan, n_problems):
-            return self._engines
-        rows = np.concatenate([engine.rows(last=True) for engine in self._engines])
-        offsets = np.concatenate([engine.intercepts for engine in self._engines])
-        engines = plan.new_engines(rows.shape[1], n_problems)
-        _load_all(engines, rows, offsets, None)
-        return engines
-
-    def _as_given(self, engines: Sequence[Engine], plan: Plan) -> list[Engine]:
-        """New engines that go on from the models of ``engines``, on rows as they are given."""
-        assert self.units_ is not None, "the engines have learned in units"
-        found, first = [], 0
-        for engine in engines:
-            units = self.units_.of_outputs(first, engine.n_outputs)
-            weights = units.weights(engine.rows(last=True))
-            new = plan.new_like(engine)
-            new.load_rows(weights, units.intercept(weights[:, units.moved], engine.intercepts))
-            found.append(new)
-            first += engine.n_outputs
-        return found
-
-    def _suits(self, plan: Plan, n_problems: int) -> bool:
-        """Whether the plan learns from the outputs as they are divided among the engines.
-
-        Any division of outputs that share no norm and no loss gives the same bits.
-        """
-        coupled = plan.softmax or plan.group is not None
-        joined = coupled or (n_problems > 1 and plan.joins_outputs)
-        alike = all(isinstance(engine, OutputsEngine) == joined for engine in self._engines)
-        return alike and not (coupled and len(self._engines) > 1)
-
-    def _load_initial(
-        self,
-        p: SimpleNamespace,
-        engines: list[Engine],
-        coef: Any,
-        intercept: Any,
-        units: Units | None,
-    ) -> None:
-        """Let the engines start from weights that the user gives."""
-        shape = _n_outputs(engines), engines[0].n_features
-        now = _stack(engines, units, last=True)
-        rows = self._start(coef, "coef_init", shape, now)
-        own = _intercepts_of(engines, units, last=True)
-        offsets = self._start(intercept, "intercept_init", own.shape, own)
-        _check_frozen_intercept(p, "intercept_init", offsets)
-        p.plan.check_start("coef_init", rows)
-        _load_all(engines, rows, offsets, units)
-
-    def _doubts_about(
-        self,
-        p: SimpleNamespace,
-        X: sparse.csr_matrix,
-        problems: Problems,
-        rows: NDArray[np.int64] | None,
-        learners: Sequence[AnyLearner],
-        run: Run,
-    ) -> list[Warning]:
-        """The warnings after a fit that has not learned, or was still learning fast at the end."""
-        constant = loss_of_constants(problems, p.plan)
-        kept = run.history[run.best_epoch]["progressive_loss"]
-        if kept >= NOTHING_LEARNED * constant and not p.plan.softmax:
-            found = look_closely(learners, X, problems, rows)
-            if found.too_small or found.too_large:
-                return [self._stalled(p, found, kept, constant)]
-        judged = [line.get("validation_loss", line["progressive_loss"]) for line in run.history]
-        if not run.ended_early and still_falls(judged, constant):
-            return [self._unfinished(p, judged)]
-        return []
-
-    def _stalled(self, p: SimpleNamespace, found: Verdict, kept: float, constant: float) -> Warning:
-        """The warning after a fit whose rates were too small or too large to learn anything."""
-        rate, size = self._rate_of(p, found.too_small), "small" if found.too_small else "large"
-        told = (
-            f"training has stalled: the mean loss of the predictions is {kept:.3g}, and the best "
-            f"constant prediction has {constant:.3g}. "
-        )
-        if found.too_small and found.giant:
-            told += (
-                f"Row {found.longest} of X is {found.times:.3g} times as long as the median row; "
-                f"a rate that suits it is too small for the other rows. Scale this row or leave "
-                f"it out, or give {rate}."
-            )
-        else:
-            told += f"The rates are too {size}: give {rate}."
-        return ConvergenceWarning(told)
-
-    def _rate_of(self, p: SimpleNamespace, larger: bool) -> str:
-        """What to give for larger or for smaller rates."""
-        # A rate that is given belongs to rows as they are.
-        now = "" if self.units_ is not None else f" (which is {self.eta0_:.3g})"
-        if p.rule.scheduled:
-            size = "larger" if larger else "smaller"
-            return f"a {size} eta0{now}" if _has_scale(p) else f"{size} rates by schedule"
-        parameter = p.rule.rate.partition("(")[2].partition("=")[0]
-        # The rates of dual averaging fall with gamma.
-        size = "larger" if larger == (parameter != "gamma") else "smaller"
-        # eta0_ is alpha where the rule has one.
-        told = now if parameter == "alpha" else ""
-        return f"a {size} {parameter}{told}, by rule={p.rule.rate}"
-
-    def _unfinished(self, p: SimpleNamespace, losses: Sequence[float]) -> Warning:
-        """The warning after a fit whose loss still fell fast in its last epoch."""
-        share = 1.0 - losses[-1] / losses[-2]
-        return ConvergenceWarning(
-            f"the loss still fell by {share:.0%} in the last of max_iter={p.max_iter} epochs; "
-            f"raise max_iter, or give {self._rate_of(p, larger=True)}"
-        )
-
-    def _fit_on(
-        self,
-        p: SimpleNamespace,
-        X: sparse.csr_matrix,
-        y: Any,
-        weights: NDArray[np.float64] | None,
-        sample_order: ArrayLike | None,
-    ) -> list[Warning]:
-        """Go on training with one pass over X; returns the warnings to give."""
-        # The rule may have been replaced since the method was looked up.
-        p.rule.check_streams("partial_fit")
-        problems = self._problems(X, y, weights)
-        _let_two_classes_be_one_problem(p, problems)
-        begun = self.__sklearn_is_fitted__()
-        if begun:
-            self._refuse_learned("partial_fit")
-        if p.plan.at_once(p.outputs_at_once, len(problems)) < len(problems):
-            raise ValueError(
-                f"outputs_at_once={p.outputs_at_once} is for fit: partial_fit trains all "
-                f"{len(problems)} outputs on every row; write outputs_at_once=None"
-            )
-        units = self.units_ if begun and p.chooses_units else None
-        X, problems = _in_units(units, X, problems)
-        # The first call decides on the scale of the rates where the parameters leave it open.
-        kept = self._scale if begun and p.eta0 is None and needs_scale(p.schedule) else None
-        eta0 = self._scale_of_rates(p, X, weights) if kept is None else kept
-        plan = p.plan.known(eta0, None)
-        if begun and self._schedules is not None and isinstance(plan.schedule, Adaptive):
-            # A rate that fit has lowered stays as it is, unless the parameters have changed.
-            first, last = self._schedules
-            plan = plan.with_schedule(last) if first == plan.schedule else plan
-        order = check_order(sample_order, X.shape[0])
-        storage = p.plan.storage
-        if not begun:
-            engines = plan.new_engines(X.shape[1], len(problems), _threads(p))
-        elif units is not self.units_:
-            engines = self._as_given(self._divided(plan, len(problems)), plan)
-        elif self._storage == storage and self._suits(plan, len(problems)):
-            engines = self._engines
-        else:
-            same_average = self._storage[0] == storage[0]
-            divided = self._divided(plan, len(problems))
-            engines = [plan.continued(engine, average=same_average) for engine in divided]
-        warnings = _doubts(engines, plan) if begun else []
-        generator = getattr(self, "_generator", None)
-        if p.shuffle and generator is None:
-            generator = new_generator(p.random_state)
-        sizes = sizes_of(X, plan.sizes)
-        learners = new_learners(engines, X, problems, plan, sizes)
-        orders = Orders(X.shape[0], order, generator if p.shuffle else None)
-        touched = touched_columns(X)
-        if len(touched) < X.shape[1]:
-            # A copy: the journal and the check at the end must see the same columns.
-            touched = touched.copy()
-        t = self.t_ if begun else 0
-        with _workers(p, len(learners)) as workers:
-            with unusable("X"):
-                self._protect(engines, touched, workers)
-            for engine in engines:
-                engine.retune(plan.settings)
-            for epoch in range(1 if order is None or order.ndim == 1 else len(order)):
-                t = run_pass(learners, orders.of(epoch), t, workers=workers)
-        with unusable("X"):
-            for engine in engines:
-                engine.check_finite(touched, t)
-        self._engines, self._storage, self.units_ = engines, storage, units
-        self._coefficients = self._sparse_rows = None
-        self._generator = generator
-        self.t_, self.eta0_, self.l1_ = t, _present_rate(engines, eta0), p.l1
-        if _has_scale(p):
-            self._scale = eta0
-        self.n_iter_ = getattr(self, "n_iter_", 0) + 1
-        self.history_ = getattr(self, "history_", [])
-        return warnings
-
-    # --- the model ------------------------------------------------------------------------
-
-    def _engines_are_here(self) -> bool:
-        """Whether the engines are made; those of a file are not before the model learns on."""
-        engines = self.__dict__.get("_engines")
-        return engines is not None and not isinstance(engines, Later)
-
-    def _dense_coef(self) -> NDArray[np.float64]:
-        if self._coefficients is None:
-            self._coefficients = _stack(self._engines, self.units_)
-        return super()._dense_coef()
-
-    def _raw_coef(self) -> Any:
-        if not self._sparse_coef or not self._engines_are_here():
-            return super()._raw_coef()
-        if self._sparse_rows is None:
-            self._sparse_rows = _sparse_stack(self._engines, self.units_)
-        return self._sparse_rows
-
-    def _can_go_on(self) -> bool:
-        engines = self.__dict__.get("_engines")
-        return isinstance(engines, Later) or not any(
-            isinstance(engine, LearnedOutputs) for engine in engines or ()
-        )
-
-    def _also_saved(self) -> dict[str, Any]:
-        if "_engines" not in self.__dict__:
-            return {}
-        return {"_averaged": any(engine.averaging for engine in self._engines)}
-
-    def _coef_at(self, columns: NDArray[Any]) -> NDArray[np.float64]:
-        if isinstance(self._coefficients, SparseRows) or not self._engines_are_here():
-            return super()._coef_at(columns)
-        found = np.vstack([engine.rows_at(columns) for engine in self._engines])
-        return found if self.units_ is None else self.units_.weights(found, columns)
-
-    def _intercepts(self) -> NDArray[np.float64]:
-        if not self._engines_are_here():
-            return self._offsets
-        own = np.concatenate([engine.model_intercepts for engine in self._engines])
-        if self.units_ is None:
-            return own
-        moved = self.units_.moved
-        known = self._coefficients
-        found = self.units_.intercept(
-            known[:, moved] if isinstance(known, np.ndarray) else self._coef_at(moved), own
-        )
-        return np.asarray(found, dtype=np.float64)
-
-    def _load(self, coefficients: NDArray[np.float64], intercepts: NDArray[np.float64]) -> None:
-        # New engines: the model keeps the old ones until this call is done.
-        p = self._settle()
-        _check_frozen_intercept(p, "intercept_", intercepts)
-        p.plan.check_start("coef_", coefficients)
-        if len(coefficients) == 1:
-            p.plan = replace(p.plan, softmax=False)
-        engines = p.plan.new_engines(coefficients.shape[1], len(coefficients), _threads(p))
-        same = [each.n_outputs for each in engines] == [each.n_outputs for each in self._engines]
-        if p.plan.adaptive and same:
-            for engine, old in zip(engines, self._engines, strict=True):
-                engine.continue_rates(old)
-        units = self.units_ if p.chooses_units else None
-        _load_all(engines, coefficients, intercepts, units)
-        self._engines, self._storage, self.units_ = engines, p.plan.storage, units
-        self._coefficients = self._sparse_rows = None
-
-    @property
-    @at_rest
-    def last_coef_(self) -> Any:
-        """The weights after the last step, of the shape of ``coef_``.
-
-        Without an average these are the same numbers as ``coef_``.  Under an l1 penalty the last
-        weights are sparse and their averages are not: an average remembers every iterate.
-        """
-        check_is_fitted(self)
-        if not self._averages():
-            return self._shaped(self._dense_coef())
-        return self._shaped(_stack(self._engines, self.units_, last=True))
-
-    def _averages(self) -> bool:
-        """Whether the model predicts with averages."""
-        if "_engines" not in self.__dict__ and not self._averaged:
-            return False
-        return any(engine.averaging for engine in self._engines)
-
-    @property
-    @at_rest
-    def last_intercept_(self) -> NDArray[np.float64]:
-        """The intercept of each row of ``last_coef_``."""
-        check_is_fitted(self)
-        if not self._averages():
-            return self._intercepts()
-        return _intercepts_of(self._engines, self.units_, last=True)
-
-    @property
-    def support_(self) -> NDArray[np.bool_]:
-        """Which weights are not zero after the last step: an array of the shape of ``coef_``."""
-        return self.last_coef_ != 0.0
-
-    def _verify(
-        self, p: SimpleNamespace, X: Any, y: Any, weights: Any, max_rows: int, epochs: int
-    ) -> VerificationReport:
-        max_rows = check_integer("max_rows", max_rows, 1)
-        epochs = check_integer("epochs", epochs, 1, LARGEST_EPOCHS)
-        problems = self._problems(X, y, weights)
-        _let_two_classes_be_one_problem(p, problems)
-        if p.plan.softmax:
-            raise ValueError(
-                "verify compares one output with its twin, and multi_class='multinomial' couples "
-                "all outputs: verify the same parameters with multi_class='ovr'"
-            )
-        for name, given, needed, why in (
-            ("group", p.group, None, "weights that are shrunk one by one"),
-            ("dtype", getattr(p, "dtype", "float64"), "float64", "weights in float64"),
-        ):
-            if given != needed:
-                raise ValueError(
-                    f"verify compares {why} with their twin: write {name}={needed!r}, got {given!r}"
-                )
-        units = self._find_units(p, X, problems)
-        X, problems = _in_units(units, X, problems)
-        self._find_l1(p, X, problems)
-        n_steps = p.plan.n_steps(affordable_rows(X, max_rows, epochs)) * epochs
-        plan = p.plan.known(self._scale_of_rates(p, X, weights), n_steps)
-        return verify(plan, X, problems, max_rows, epochs)
-
-
-@dataclass(frozen=True)
-class _Call:
-    """What all outputs of a call of ``fit`` share."""
-
-    p: SimpleNamespace
-    plan: Plan
-    eta0: float
-    X: sparse.csr_matrix
-    sizes: NDArray[np.float64] | None
-    units: Units | None
-    order: NDArray[np.int64] | None
-    #: the rows to train on and the rows that are held out; None for all rows and for no row
-    rows: NDArray[np.int64] | None
-    held: NDArray[np.int64] | None
-    #: the columns that steps touch, where the best epoch is kept
-    touched: NDArray[Any] | None
-    generator: np.random.RandomState | None
-    callback: Callback | None
-    keeper: Keeper
-
-    def of(self, outputs: range) -> _Call:
-        """The same call for some of the outputs, which it tells to the callback.
-
-        It draws the same orders of the rows, from a generator of its own.
-        """
-        callback, generator = self.callback, copy.deepcopy(self.generator)
-
-        def told(epoch: Epoch) -> Any:
-            assert callback is not None
-            epoch.outputs = outputs
-            return callback(epoch)
-
-        units = self.units
-        return replace(
-            self,
-            units=None if units is None else units.of_outputs(outputs.start, len(outputs)),
-            generator=generator,
-            callback=None if callback is None else told,
-        )
-
-
-def _trained(
-    call: _Call, engines: list[Engine], problems: Problems
-) -> tuple[list[AnyLearner], Run]:
-    """Let the engines learn the problems."""
-    p = call.p
-    learners = new_learners(engines, call.X, problems, call.plan, call.sizes)
-    held_out = None
-    if call.held is not None:
-        held_out = HeldOut(call.X, problems, call.held, p.loss, p.plan.softmax)
-    generator = call.generator if p.shuffle else None
-    with _workers(p, len(learners)) as workers:
-        run = train(
-            learners,
-            Orders(call.X.shape[0], call.order, generator, call.rows),
-            t=0,
-            max_iter=p.max_iter,
-            stopping=Stopping(p.tol, p.n_iter_no_change),
-            record=p.record_objective,
-            verbose=p.verbose,
-            callback=call.callback,
-            validate=None if held_out is None else lambda: held_out.judge(engines),
-            columns=call.touched,
-            workers=workers,
-            units=call.units,
-            keeper=call.keeper,
-        )
-    return learners, run
-
-
-def _check_callback(callback: Any) -> None:
-    """Refuse a callback that cannot be called."""
-    if callback is not None and not callable(callback):
-        raise TypeError(f"callback must be callable, got {type(callback).__name__}")
-
-
-def _keeps_best(p: SimpleNamespace) -> bool:
-    """Whether a fit returns to the end of its best epoch."""
-    # The progressive loss judges the last weights, not their average.
-    return bool(p.early_stopping or (p.tol is not None and p.plan.average is None))
-
-
-def _initial(name: str, given: Any, shape: tuple[int, ...]) -> Any:
-    """Weights or intercepts of a user in the given shape, an array or CSR matrix, or None."""
-    if given is None:
-        return None
-    found = given.tocsr() if sparse.issparse(given) else np.asarray(given)
-    if found.shape != shape:
-        raise ValueError(f"{name} must have the shape {shape}, got {found.shape}")
-    return found
-
-
-def _present_rate(engines: list[Engine], eta0: float) -> float:
-    """The scale of the rates after training: ``eta0``, unless the rates follow the data."""
-    rate = engines[0].present_rate
-    return eta0 if rate is None else rate
-
-
-def _threads(p: SimpleNamespace) -> int:
-    """The number of threads that the user allows."""
-    return int(effective_n_jobs(getattr(p, "n_jobs", None)))
-
-
-def _workers(p: SimpleNamespace, n_engines: int) -> Workers:
-    """The threads that share the engines."""
-    return Workers(min(_threads(p), n_engines))
-
-
-def _n_outputs(engines: Sequence[Engine]) -> int:
-    return sum(engine.n_outputs for engine in engines)
-
-
-def _let_two_classes_be_one_problem(p: SimpleNamespace, problems: Problems) -> None:
-    """The softmax of two classes is the logistic loss of one output."""
-    if len(problems) == 1:
-        p.plan = replace(p.plan, softmax=False)
-
-
-def _in_units(
-    units: Units | None, X: sparse.csr_matrix, problems: Problems
-) -> tuple[sparse.csr_matrix, Problems]:
-    """X and the targets in ``units``; copies, unless there are none."""
-    if units is None:
-        return X, problems
-    if units.targets is not None and isinstance(problems, Columns):
-        problems = Columns(problems.numbers / units.targets, problems.importances)
-    return units.rows(X), problems
-
-
-def _load_all(
-    engines: Sequence[Engine],
-    rows: NDArray[np.float64],
-    offsets: NDArray[np.float64],
-    units: Units | None,
-) -> None:
-    """Let the engines, which learn in ``units``, start from a model of rows as they are."""
-    rows, offsets = (rows, offsets) if units is None else units.within(rows, offsets)
-    first = 0
-    for engine in engines:
-        some = slice(first, first + engine.n_outputs)
-        engine.load_rows(rows[some], offsets[some])
-        first += engine.n_outputs
-
-
-def _has_scale(p: SimpleNamespace) -> bool:
-    """Whether the rates are as large as an eta0, of the schedule or found from the data."""
-    return bool(p.rule.scheduled and hasattr(p.schedule, "eta0"))
-
-
-def _check_weights_of_parts(
-    weights: NDArray[np.float64] | None, rows: NDArray[np.int64], held: NDArray[np.int64]
-) -> None:
-    """Refuse importances under which one of the two parts of the rows counts for nothing."""
-    for part, what in ((rows, "to train on"), (held, "that are held out")):
-        if weights is not None and not weights[part].any():
-            raise ValueError(
-                f"sample_weight, times class_weight, must not be zero for all {len(part)} rows "
-                f"{what}: change validation_fraction or set early_stopping=False"
-            )
-
-
-def _check_frozen_intercept(p: SimpleNamespace, name: str, intercepts: NDArray[np.float64]) -> None:
-    """Refuse an intercept that a rule with rates of its own would not train with."""
-    if not p.fit_intercept and not p.rule.scheduled and intercepts.any():
-        raise ValueError(
-            f"{name} must be 0 with rule={p.rule!r} and fit_intercept=False: the rule trains "
-            f"without an intercept"
-        )
-
-
-def _doubts(engines: list[Engine], plan: Plan) -> list[Warning]:
-    """The warning to the user before these engines go on, one for all problems; or no warning."""
-    found = [engine.doubt_about(plan.settings) for engine in engines]
-    warnings: list[Warning] = [UserWarning(doubt) for doubt in found if doubt is not None]
-    return warnings[:1]
-
-
-def _intercepts_of(
-    engines: Sequence[Engine], units: Units | None, last: bool = False
-) -> NDArray[np.float64]:
-    """The intercepts that belong to ``_stack``."""
-    own = [engine.intercepts if last else engine.model_intercepts for engine in engines]
-    if units is None:
-        return np.concatenate(own)
-    moved = units.moved
-    rows = [
-        engine.rows(last=True)[:, moved] if last else engine.rows_at(moved) for engine in engines
-    ]
-    found = units.intercept(units.weights(np.vstack(rows), moved), np.concatenate(own))
-    return np.asarray(found, dtype=np.float64)
-
-
-def _stack(
-    engines: Sequence[Engine], units: Units | None, last: bool = False
-) -> NDArray[np.float64]:
-    """The weights that predict, or the last weights: a row for every output, read-only.
-
-    They are the weights of features as they are; the engines have learned in ``units``.
-    """
-    if units is None and not last and isinstance(engines[0], LearnedOutputs):
-        known = engines[0].given
-        if not sparse.issparse(known):
-            return known
-    coefficients = np.empty((_n_outputs(engines), engines[0].n_features))
-    first = 0
-    for engine in engines:
-        engine.rows(coefficients[first : first + engine.n_outputs], last=last)
-        first += engine.n_outputs
-    if units is not None:
-        coefficients = units.weights(coefficients)
-    coefficients.flags.writeable = False
-    return coefficients
-
-
-def _highest(numbers: NDArray[np.float64], k: int) -> NDArray[np.int64]:
-    """The columns of the ``k`` highest numbers of each row, the highest and leftmost first.
-
-    >>> _highest(np.array([[1.0, 3.0, 1.0, 3.0]]), 3)
-    array([[1, 3, 0]])
-    """
-    n = numbers.shape[1]
-    if k < n:
-        # The k-th highest number of a row may stand in several columns: the leftmost are taken.
-        least = np.partition(numbers, n - k, axis=1)[:, n - k, None]
-        above, equal = numbers > least, numbers == least
-        room = k - above.sum(axis=1, keepdims=True)
-        taken = above | (equal & (np.cumsum(equal, axis=1) <= room))
-        columns = np.nonzero(taken)[1].reshape(len(numbers), k)
-    else:
-        columns = np.tile(np.arange(n), (len(numbers), 1))
-    reached = np.take_along_axis(numbers, columns, axis=1)
-    order = np.argsort(-reached, axis=1, kind="stable")
-    return np.asarray(np.take_along_axis(columns, order, axis=1), dtype=np.int64)
-
-
-def _has_a_column_per_label(y: Any) -> bool:
-    """Whether y is a matrix; a matrix of one column is a column of classes, unless it is sparse."""
-    if sparse.issparse(y):
-        return True
-    shape = getattr(y, "shape", None)
-    if isinstance(y, (list, tuple)) and y and isinstance(y[0], (list, tuple, np.ndarray)):
-        shape = (len(y), len(y[0]))
-    return isinstance(shape, tuple) and len(shape) == 2 and shape[1] != 1
-
-
-def _form_of(y: Any) -> str:
-    """The form of a y that has a column per label."""
-    if not sparse.issparse(y):
-        return "dense"
-    return "sparse array" if isinstance(y, sparse.sparray) else "sparse matrix"
-
-
-def _sparse_stack(engines: Sequence[Engine], units: Units | None) -> sparse.csr_matrix:
-    """``_stack`` as a read-only CSR matrix, made from one engine at a time."""
-    if units is None and isinstance(engines[0], LearnedOutputs):
-        known = engines[0].given
-        if sparse.issparse(known):
-            return known
-    rows = sparse.vstack([engine.sparse_rows() for engine in engines], format="csr")
-    if units is not None:
-        rows.data /= units.sizes[rows.indices]
-    for array in (rows.data, rows.indices, rows.indptr):
-        array.flags.writeable = False
-    return rows
-
-
-class LazyNetClassifier(SparseClassifier, _ElasticNetModel):
+class LazyNetClassifier(SparseClassifier, FittedModel):
     """Linear classification with an elastic net, trained one example at a time.
 
     Minimises ``mean loss + l1 * sum|w| + l2/2 * sum w^2`` by stochastic gradient or proximal
@@ -1480,7 +286,7 @@ class LazyNetClassifier(SparseClassifier, _ElasticNetModel):
     """
 
     _kinds = table(
-        **_ElasticNetModel._kinds,
+        **FittedModel._kinds,
         multi_class=Choice(accepted=("ovr", "multinomial")),
         class_weight=CLASS_WEIGHT,
         dtype=DTYPE,
@@ -1491,7 +297,7 @@ class LazyNetClassifier(SparseClassifier, _ElasticNetModel):
     #: how the labels of a row were given: "dense", "sparse matrix" or "sparse array"; None: y has
     #: one class for each row
     _labels_given: str | None = None
-    _saved = attributes(_labels_given=optional(text("dense", *_SPARSE_FORMS)))
+    _saved = attributes(_labels_given=optional(text("dense", *SPARSE_FORMS)))
 
     @helpful
     def __init__(
@@ -1598,7 +404,7 @@ class LazyNetClassifier(SparseClassifier, _ElasticNetModel):
     def _check_training(
         self, X: Any, y: Any, classes: NDArray[Any] | None, reset: bool
     ) -> tuple[Any, Any, NDArray[Any]]:
-        if not _has_a_column_per_label(y):
+        if not has_a_column_per_label(y):
             return super()._check_training(X, y, classes, reset)
         X = self._check_X(X, reset)[0]
         with unusable("y"):
@@ -1612,22 +418,29 @@ class LazyNetClassifier(SparseClassifier, _ElasticNetModel):
             raise ValueError(
                 f"y must have a column for each of {len(classes)} labels, got {indicator.shape[1]}"
             )
-        indicator.form = _form_of(y)
+        indicator.form = form_of(y)
         return X, indicator, np.arange(indicator.shape[1]) if classes is None else classes
 
     def _note_labels(self, form: str | None) -> None:
         """Remember in which form labels are to be predicted; sparse labels make weights sparse."""
-        if self._labels_given in _SPARSE_FORMS and form not in _SPARSE_FORMS:
+        if self._labels_given in SPARSE_FORMS and form not in SPARSE_FORMS:
             self._sparse_coef = False
         self._labels_given = form
-        if form in _SPARSE_FORMS:
+        if form in SPARSE_FORMS:
             self._sparse_coef = True
 
     def _importances(
-        self, p: SimpleNamespace, classes: NDArray[Any], X: Any, y: Any, sample_weight: Any
+        self,
+        p: SimpleNamespace,
+        classes: NDArray[Any],
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        *,
+        some_rows: bool = False,
     ) -> NDArray[np.float64] | None:
         if not sparse.issparse(y):
-            return importances(p.class_weight, classes, X, y, sample_weight)
+            return importances(p.class_weight, classes, X, y, sample_weight, some_rows=some_rows)
         if p.class_weight is not None:
             raise ValueError(
                 "class_weight must be None where y has a column per label, because a row has no "
@@ -1638,7 +451,7 @@ class LazyNetClassifier(SparseClassifier, _ElasticNetModel):
                 "multi_class='multinomial' gives every row one class, and y has a column per "
                 "label: write multi_class='ovr'"
             )
-        return check_sample_weight(sample_weight, X)
+        return check_sample_weight(sample_weight, X, some_rows=some_rows)
 
     def _problems(self, X: Any, y: Any, weights: Any) -> Problems:
         given, _ = y
@@ -1701,7 +514,7 @@ class LazyNetClassifier(SparseClassifier, _ElasticNetModel):
         found, scores = [], []
         for block in now._decisions(X):
             decision = np.hstack([-block, block]) if block.shape[1] < n_outputs else block
-            best = _highest(decision, k)
+            best = highest_columns(decision, k)
             found.append(best)
             scores.append(np.take_along_axis(decision, best, axis=1))
         return now.classes_[np.concatenate(found)], np.concatenate(scores)
@@ -1736,12 +549,6 @@ class LazyNetClassifier(SparseClassifier, _ElasticNetModel):
 
     def _learn_source(self, p: SimpleNamespace, source: Source, *start: Any) -> list[Warning]:
         """Train anew from a source; returns the warnings to give."""
-        if isinstance(p.class_weight, Balanced) and p.class_weight.class_counts is None:
-            raise ValueError(
-                "class_weight='balanced' counts the rows of every class, which a source does not "
-                "know: write class_weight=Balanced(class_counts={class: number of rows}), or pass "
-                "a dict of weights"
-            )
         facts = source.facts()
         self.n_features_in_ = facts.n_features
         self.__dict__.pop("feature_names_in_", None)
@@ -1752,14 +559,17 @@ class LazyNetClassifier(SparseClassifier, _ElasticNetModel):
             raise ValueError(f"y must have at least two classes, and the source has {found}")
         else:
             classes, form = np.array(facts.classes), None
+            if isinstance(p.class_weight, Balanced) and p.class_weight.class_counts is None:
+                p.class_weight = balanced_for(source)
         self._begin_with(p, classes, form)
 
         def prepare(chunk: Chunk) -> tuple[sparse.csr_matrix, Problems]:
             X, y, _ = self._check_training(chunk.X, chunk.y, classes, reset=False)
-            weights = self._importances(p, classes, X, y, chunk.weight)
+            weights = self._importances(p, classes, X, y, chunk.weight, some_rows=True)
             return X, self._problems(X, (y, classes), weights)
 
-        warnings = self._fit_source(p, SourceRows(source, prepare), *start)
+        with ExitStack() as files:
+            warnings = self._fit_source(p, SourceRows(source, prepare, files), *start)
         self.classes_ = classes
         return warnings
 
@@ -1780,7 +590,7 @@ class LazyNetClassifier(SparseClassifier, _ElasticNetModel):
                 )
         self._note_labels(form)
 
-    @available_if(_ElasticNetModel._learns_from_streams)
+    @available_if(FittedModel._learns_from_streams)
     def partial_fit(
         self,
         X: Any,
@@ -1812,10 +622,10 @@ class LazyNetClassifier(SparseClassifier, _ElasticNetModel):
         """Go on training; returns the warnings to give."""
         p = self._settle()
         known = getattr(self, "classes_", None)
-        if classes is None and known is None and _has_a_column_per_label(y):
+        if classes is None and known is None and has_a_column_per_label(y):
             known = np.arange(y.shape[1] if sparse.issparse(y) else np.shape(y)[1])
         if classes is not None:
-            given = (check_labels if _has_a_column_per_label(y) else check_classes)(classes)
+            given = (check_labels if has_a_column_per_label(y) else check_classes)(classes)
             if known is not None and not np.array_equal(known, given):
                 raise ValueError(f"classes={given} is not the same as on the last call: {known}")
             known = given
@@ -1827,7 +637,7 @@ class LazyNetClassifier(SparseClassifier, _ElasticNetModel):
                 "some of the rows: write class_weight=Balanced(class_counts={class: number of "
                 "rows}), or pass a dict of weights"
             )
-        if len(known) < 2 and not _has_a_column_per_label(y):
+        if len(known) < 2 and not has_a_column_per_label(y):
             raise ValueError(f"classes must name at least two classes, got {known}")
         begun = self.__sklearn_is_fitted__()
         X, y, _ = self._check_training(X, y, known, reset=not begun)
@@ -1869,7 +679,7 @@ class LazyNetClassifier(SparseClassifier, _ElasticNetModel):
         return probe._verify(p, X, (y, classes), weights, max_rows, epochs)
 
 
-class LazyNetRegressor(SparseRegressor, _ElasticNetModel):
+class LazyNetRegressor(SparseRegressor, FittedModel):
     """Linear regression with an elastic net, trained one example at a time.
 
     Minimises ``mean loss + l1 * sum|w| + l2/2 * sum w^2``.  The parameters and attributes are the
@@ -1916,7 +726,7 @@ class LazyNetRegressor(SparseRegressor, _ElasticNetModel):
     (array([1.5]), array([1.5]), array([ True]))
     """
 
-    _kinds = table(**_ElasticNetModel._kinds, dtype=DTYPE, n_jobs=THREADS, outputs_at_once=PARTS)
+    _kinds = table(**FittedModel._kinds, dtype=DTYPE, n_jobs=THREADS, outputs_at_once=PARTS)
 
     #: whether y has a column per target, of which there may be one
     _several_targets: bool = False
@@ -2020,11 +830,13 @@ class LazyNetRegressor(SparseRegressor, _ElasticNetModel):
 
         def prepare(chunk: Chunk) -> tuple[sparse.csr_matrix, Problems]:
             X, y = self._check_training(chunk.X, chunk.y, reset=False)
-            return X, self._problems(X, y, check_sample_weight(chunk.weight, X))
+            weights = check_sample_weight(chunk.weight, X, some_rows=True)
+            return X, self._problems(X, y, weights)
 
-        return self._fit_source(p, SourceRows(source, prepare), *start)
+        with ExitStack() as files:
+            return self._fit_source(p, SourceRows(source, prepare, files), *start)
 
-    @available_if(_ElasticNetModel._learns_from_streams)
+    @available_if(FittedModel._learns_from_streams)
     def partial_fit(
         self,
         X: Any,
@@ -2050,9 +862,9 @@ class LazyNetRegressor(SparseRegressor, _ElasticNetModel):
         begun = self.__sklearn_is_fitted__()
         X, y = self._check_training(X, y, reset=not begun)
         n_targets = y.shape[1] if y.ndim == 2 else 1
-        if begun and n_targets != _n_outputs(self._engines):
+        if begun and n_targets != outputs_of(self._engines):
             raise ValueError(
-                f"y must have {_n_outputs(self._engines)} columns, as in the first call, got "
+                f"y must have {outputs_of(self._engines)} columns, as in the first call, got "
                 f"{n_targets}"
             )
         if not begun:

@@ -28,19 +28,10 @@ from lazynet.defaults import (
 )
 from lazynet.engines.base import refuse_overflow
 from lazynet.estimators.base import SparseClassifier, SparseLinear, SparseRegressor, helpful
-from lazynet.estimators.elastic_net import (
-    LazyNetClassifier,
-    LazyNetRegressor,
-    _has_a_column_per_label,
-)
-from lazynet.grids import (
-    GridTraining,
-    Setting,
-    check_offered,
-    planned,
-    settings_of,
-    single_engine,
-)
+from lazynet.estimators.doubts import Rate, stalled, unfinished
+from lazynet.estimators.elastic_net import LazyNetClassifier, LazyNetRegressor
+from lazynet.estimators.targets import has_a_column_per_label
+from lazynet.grids import GridTraining, Setting, check_offered, planned, settings_of, single_engine
 from lazynet.importances import CLASS_WEIGHT, check_sample_weight, importances, total_of
 from lazynet.losses import LOSS, LossLike
 from lazynet.models.attributes import array, attributes, integer, optional, real, units
@@ -317,7 +308,6 @@ class _ElasticNetGrid(SparseLinear):
         self.n_iter_ = found.epoch + 1
         warnings = _warnings_of_ends(p, self)
         if p.tol is not None:
-            p.model.units_, p.model.eta0_ = units, self.eta0_
             # The column of a search has not learned from the rows that judge.
             fold = None if p.progressive or found.model is None else folds[0]
             warnings += self._doubts_about(p, X, problems, fold, learners, found, kept)
@@ -340,16 +330,17 @@ class _ElasticNetGrid(SparseLinear):
         search is the model.
         """
         rows, judged = (None, problems) if fold is None else (fold.train, problems.only(fold.test))
+        rate = Rate(self.eta0_, in_units=self.units_ is not None)
         constant = loss_of_constants(judged, learners[0].plan)
         curve = self.curves_[found.best] * len(problems)
         kept = float(curve[found.epoch]) if kept is None else kept
         if kept >= NOTHING_LEARNED * constant:
             verdict = look_closely(learners, X, problems, rows)
             if verdict.too_small or verdict.too_large:
-                return [p.model._stalled(p.one, verdict, kept, constant)]
+                return [stalled(p.one, rate, verdict, kept, constant)]
         if not found.ended_early and still_falls(curve.tolist(), constant):
             p.one.max_iter = p.max_iter
-            return [p.model._unfinished(p.one, curve.tolist())]
+            return [unfinished(p.one, rate, curve.tolist())]
         return []
 
     def _search(
@@ -727,7 +718,7 @@ class LazyNetClassifierCV(SparseClassifier, _ElasticNetGrid):
     def _learn(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> list[Warning]:
         """Choose a setting and train; returns the warnings to give."""
         p = self._settle()
-        if _has_a_column_per_label(y):
+        if has_a_column_per_label(y):
             raise ValueError(
                 "LazyNetClassifierCV chooses for one problem, or for classes one against the rest; "
                 "several labels: fit one LazyNetClassifierCV for each column of y, or give its l1, "
@@ -837,7 +828,7 @@ class LazyNetRegressorCV(SparseRegressor, _ElasticNetGrid):
     def _learn(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> list[Warning]:
         """Choose a setting and train; returns the warnings to give."""
         p = self._settle()
-        if _has_a_column_per_label(y):
+        if has_a_column_per_label(y):
             raise ValueError(
                 "LazyNetRegressorCV chooses for one target; several targets: fit one "
                 "LazyNetRegressorCV for each column of y, or give its l1, l2 and rates to a "

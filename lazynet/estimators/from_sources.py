@@ -3,13 +3,14 @@
 A source (``lazynet.streams``) gives its rows in an order of its own.  The model has the same bits
 as that of a fit with ``shuffle=False`` from one matrix of all rows in this order, with the same
 parameters, for any size of the chunks in which the source makes them; features and targets are not
-measured in units of their own.
+measured in units of their own.  With ``early_stopping``, a hash of the number of a row decides
+whether the row is held out; the model has the bits of a fit from the rows that are not.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import closing
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing
 from dataclasses import asdict
 from types import SimpleNamespace
 from typing import Any, NamedTuple
@@ -20,10 +21,14 @@ from scipy import sparse
 
 from lazynet.data import as_examples, sizes_of
 from lazynet.defaults import follows_targets, found_epochs
+from lazynet.importances import Balanced, check_any_counts
+from lazynet.losses import Loss
 from lazynet.params import check_n_steps
-from lazynet.problems import Problems
+from lazynet.problems import Classes, Problems
 from lazynet.progress import Progress
-from lazynet.streams.chunks import Chunk
+from lazynet.streams.chosen import Share, of_share
+from lazynet.streams.chunks import Chunk, part
+from lazynet.streams.mapped import Mapped
 from lazynet.streams.prefetched import Prefetched
 from lazynet.streams.source import ROWS, Derived, Facts, Source
 from lazynet.surveys import ROWS_OF_A_BLOCK, Survey
@@ -37,6 +42,7 @@ from lazynet.training import (
     new_learners,
     run_pass,
 )
+from lazynet.validation import HeldOut
 
 #: Checked rows of a chunk and their problems.
 Prepare = Callable[[Chunk], tuple[sparse.csr_matrix, Problems]]
@@ -52,12 +58,11 @@ def check_call(p: SimpleNamespace, y: Any, sample_weight: Any, sample_order: Any
             "sample_order must be None where X is a source, which has an order of its own: "
             "lazynet.streams.Shuffled changes it"
         )
-    for name, given in (
-        ("early_stopping", p.early_stopping),
-        ("record_objective", p.record_objective),
-    ):
-        if given:
-            raise ValueError(f"{name} must be False where X is a source, got {name}=True")
+    if p.record_objective:
+        raise ValueError(
+            "record_objective must be False where X is a source, which would be read once more in "
+            "every epoch: early_stopping=True judges every epoch by some of the rows"
+        )
     if p.outputs_at_once is not None:
         raise ValueError(
             "outputs_at_once must be None where X is a source: each part of the outputs would read "
@@ -66,15 +71,77 @@ def check_call(p: SimpleNamespace, y: Any, sample_weight: Any, sample_order: Any
     p.rule.check_streams("fit from a source")
 
 
-class SourceRows:
-    """The rows of a source, which learners visit in passes."""
+def counted_facts(source: Source) -> Facts:
+    """The facts with the number of rows of every class; a pass where nobody knows them."""
+    facts = source.facts()
+    known = facts.classes is None or facts.counts is not None
+    return facts if known else Source._find_facts(source)
 
-    def __init__(self, source: Source, prepare: Prepare) -> None:
-        self.source, self._prepare = Prefetched(source), prepare
+
+def balanced_for(source: Source) -> Balanced:
+    """``Balanced`` with the number of rows of every class."""
+    facts = counted_facts(source)
+    counts = map(float, facts.counts or ())
+    return Balanced(class_counts=dict(zip(facts.classes or (), counts, strict=True))).settled()
+
+
+class SourceRows:
+    """The rows of a source, which learners visit in passes; ``files`` ends with the fit."""
+
+    def __init__(self, source: Source, prepare: Prepare, files: ExitStack) -> None:
+        self.source, self._prepare, self._files = source, prepare, files
         self.facts: Facts = source.facts()
         if not self.facts.n_rows:
             raise ValueError("X must have at least one row, and the source has none")
+        #: the rows to learn from, and their number
+        self.learned, self.n_rows = Prefetched(source), self.facts.n_rows
         self._survey: _Surveyed | None = None
+
+    def hold_out(self, fraction: float, seed: int, loss: Loss, softmax: bool) -> HeldOut:
+        """Hold out a share of the rows; a pass copies them to a temporary file."""
+        share, n_rows = Share(fraction, seed), self.facts.n_rows
+        n_held = share.count(n_rows)
+        if not 0 < n_held < n_rows:
+            what = "all rows" if n_held else "no row"
+            raise ValueError(
+                f"validation_fraction={fraction:g} of the {n_rows} rows of the source holds out "
+                f"{what}: pass more rows, or set early_stopping=False"
+            )
+        self.learned = Prefetched(of_share(self.source, share, others=True))
+        self.n_rows = n_rows - n_held
+        held = self._files.enter_context(Mapped(of_share(self.source, share, others=False)))
+        if held.X.shape[0] != n_held:
+            raise ValueError(
+                f"X: the source had {n_rows} rows when they were counted, of which {n_held} are "
+                f"held out, and it has {held.X.shape[0]} of these now"
+            )
+        whole = Chunk(held.X, held.y, held.weight)
+        _, problems = self._prepare(whole)
+        self._check_held(held.y, problems)
+
+        def blocks() -> Iterator[tuple[sparse.csr_matrix, Problems]]:
+            for start in range(0, n_held, ROWS_OF_A_BLOCK):
+                yield self._prepare(part(whole, start, min(start + ROWS_OF_A_BLOCK, n_held)))
+
+        return HeldOut(blocks, n_held, loss, softmax)
+
+    def _check_held(self, y: Any, problems: Problems) -> None:
+        """Refuse held-out rows of which none counts, or that are all rows of a class."""
+        if not problems.weights.any():
+            raise ValueError(
+                "the weights of the rows, times class_weight, must not be zero for all rows that "
+                "are held out: change validation_fraction or set early_stopping=False"
+            )
+        if not isinstance(problems, Classes):
+            return
+        known = counted_facts(self.source)
+        held = dict(zip(*(each.tolist() for each in np.unique(y, return_counts=True)), strict=True))
+        for label, count in zip(known.classes or (), known.counts or (), strict=True):
+            if held.get(label) == count:
+                raise ValueError(
+                    f"y: all rows of the class {label:g} are held out: pass more rows of it, lower "
+                    f"validation_fraction, or set early_stopping=False"
+                )
 
     def first(self) -> tuple[sparse.csr_matrix, Problems]:
         """A few rows from the beginning."""
@@ -85,8 +152,7 @@ class SourceRows:
         """What identifies the source: its facts, the identities of its parts, its first rows."""
         with closing(self.source.chunks(ROWS)) as chunks:
             first = next(iter(chunks))
-        layers: list[Any] = []
-        each: Source = self.source
+        each, layers = self.source, [[type(self.source).__name__, self.source.identity()]]
         while isinstance(each, Derived):
             each = each.source
             layers.append([type(each).__name__, each.identity()])
@@ -105,7 +171,7 @@ class SourceRows:
         of_targets = follows_targets(p.loss)
         found, largest, largest_weighted = Survey(int(of_targets)), 0.0, 0.0
         extra = float(p.fit_intercept)
-        with closing(self.source.chunks(ROWS_OF_A_BLOCK)) as chunks:
+        with closing(self.learned.chunks(ROWS_OF_A_BLOCK)) as chunks:
             for chunk in chunks:
                 X, problems = self._prepare(chunk)
                 examples = as_examples(X, None, problems.importances)
@@ -135,24 +201,27 @@ class SourceRows:
             begin: int,
             after: Callable[[int], None],
         ) -> int:
-            n_rows = 0
-            with closing(self.source.chunks(length, epoch)) as chunks:
+            n_rows, counts = 0, bool(begin)
+            with closing(self.learned.chunks(length, epoch)) as chunks:
                 for chunk in chunks:
                     n_rows += chunk.X.shape[0]
                     if n_rows <= begin:
                         t += plan.n_steps(chunk.X.shape[0])
                         continue
                     X, problems = self._prepare(chunk)
+                    counts = counts or bool(problems.weights.any())
                     now = new_learners(
                         engines, X, problems, learners[0].plan, sizes_of(X, plan.sizes)
                     )
                     t = run_pass(now, None, t, progress, losses, workers, length)
                     after(n_rows)
-            if n_rows != facts.n_rows:
+            if n_rows != self.n_rows:
                 raise ValueError(
-                    f"X: the source had {facts.n_rows} rows when they were counted, and "
+                    f"X: the source had {self.n_rows} rows when they were counted, and "
                     f"{n_rows} in epoch {epoch}"
                 )
+            if not counts:
+                check_any_counts(np.zeros(1))
             return t
 
         return pass_over
@@ -172,8 +241,8 @@ def plan_for(model: Any, p: SimpleNamespace, rows: SourceRows) -> tuple[Plan, fl
     if p.finds_l1 and p.engine.takes_l1:
         model._take_l1(p, rows.surveyed(p).sums)
     if p.max_iter is None:
-        p.max_iter = found_epochs(facts.n_rows, facts.n_features, model._takes_margin_losses)
-    n_steps = check_n_steps("max_iter", p.max_iter, p.plan.n_steps(facts.n_rows))
+        p.max_iter = found_epochs(rows.n_rows, facts.n_features, model._takes_margin_losses)
+    n_steps = check_n_steps("max_iter", p.max_iter, p.plan.n_steps(rows.n_rows))
 
     def largest_norm(weighted: bool) -> float:
         found = rows.surveyed(p)
@@ -185,4 +254,4 @@ def plan_for(model: Any, p: SimpleNamespace, rows: SourceRows) -> tuple[Plan, fl
 
 def orders_of(rows: SourceRows) -> Orders:
     """The order in which the source gives its rows, of which the number alone is known here."""
-    return Orders(rows.facts.n_rows, None, None)
+    return Orders(rows.n_rows, None, None)

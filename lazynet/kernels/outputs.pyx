@@ -833,7 +833,7 @@ def run_on_clock(
                                 scalars[PENDING] = ROW_COUNTED
                                 status = WORN_OUT
                                 break
-                    # 2: the row was counted before the sweep.
+                    # Where it is ROW_COUNTED, the row was counted before the sweep.
                     scalars[PENDING] = NOTHING_DONE
                 if n_clocks == 1:
                     show_clock(&shown, &clock, output_ops, width)

@@ -29,7 +29,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from lazynet import whole_files
 from lazynet._version import __version__
+from lazynet.engines.kept import fits
 from lazynet.models import container
 from lazynet.models.scattered import spread
 from lazynet.models.values import CannotSave, Reader, Writer
@@ -212,7 +214,7 @@ class Saved:
 
     def into(self, name: str, target: NDArray[Any]) -> None:
         """Copy an array into ``target``, which has its shape and type."""
-        target[...] = self.value(name, like(target))
+        target[...] = self.value(name, is_like(target))
 
 
 def _whole(value: Any) -> Any:
@@ -224,24 +226,17 @@ def _whole(value: Any) -> Any:
     return spread(value)
 
 
-def like(wanted: NDArray[Any]) -> Callable[[Any], bool]:
+def is_like(wanted: NDArray[Any]) -> Callable[[Any], bool]:
     """Whether a value is an array of the same shape and type."""
-    return lambda found: (
-        type(found) is np.ndarray and found.shape == wanted.shape and found.dtype == wanted.dtype
-    )
+    return lambda found: fits(found, wanted)
 
 
-def vector_of(length: int) -> Callable[[Any], bool]:
-    """Whether a value is a vector of so many doubles."""
-    return like(np.empty(length))
-
-
-def whole(most: float = np.inf) -> Callable[[Any], bool]:
+def is_whole(most: float = np.inf) -> Callable[[Any], bool]:
     """Whether a value is an integer from 0 to ``most``."""
     return lambda found: type(found) is int and 0 <= found <= most
 
 
-def number(found: Any) -> bool:
+def is_number(found: Any) -> bool:
     """Whether a value is a float."""
     return type(found) is float
 
@@ -334,14 +329,14 @@ class FileKeeper(Keeper):
                 warnings.warn(warning, stacklevel=3)
 
     def identify(self, model: Any, p: Any, data: Callable[[], Mapping[str, Any]]) -> None:
-        container.remove_leftovers(self.path)
+        whole_files.remove_leftovers(self.path)
         self._call = _call_of(model, p, data())
         if os.path.lexists(self.path):
             self._read()
             if p.verbose > 0:
                 print(f"going on from {self.path}")
         else:
-            container.check_writable(self.path)
+            whole_files.check_writable(self.path)
         self._next = time.monotonic() + self.every
 
     def _read(self) -> None:
@@ -367,7 +362,7 @@ class FileKeeper(Keeper):
         self._reader = Reader(arrays)
         document = Saved(self.path, self._reader, _parsed(self.path, strings.get("document", "")))
         self._compare(document.node("call"))
-        self._seed = document.value("seed", lambda seed: seed is None or whole(2**31)(seed))
+        self._seed = document.value("seed", lambda seed: seed is None or is_whole(2**31)(seed))
         state = document.node("state")
         if type(state) is not dict:
             raise document.refusal("it holds no state")

@@ -13,20 +13,19 @@ in place of the checksum.  Nothing in a file is executed.
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
 import math
 import os
-import re
-import secrets
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
+
+from lazynet.whole_files import replaced
 
 #: The dtypes of arrays in a file, by their names in the header.
 DTYPES: dict[str, np.dtype[Any]] = {
@@ -55,8 +54,6 @@ _BEGINNING = b'{"__metadata__":{"sha256":"'
 _LONGEST_HEADER = 100_000_000
 _CHUNK = 2**20
 _ALIGNMENT = 8
-# The part of a new file's name that nobody else has.
-_HEX = re.compile("[0-9a-f]{16}")
 
 # The second bytes of files of zlib.
 _ZLIB = (b"\x01", b"\x5e", b"\x9c", b"\xda")
@@ -129,71 +126,6 @@ def write(path: str | os.PathLike[str], strings: Mapping[str, str], arrays: Arra
 
 def _bytes_of(array: NDArray[Any]) -> memoryview:
     return array.reshape(-1).view(np.uint8).data
-
-
-@contextlib.contextmanager
-def replaced(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
-    """A new file that takes the place of ``path`` once everything is on the disk.
-
-    An error, Ctrl-C or a full disk leaves what stood there before.
-    """
-    target = _target(path)
-    temporary = target.with_name(f"{_beginning_of(target)}{secrets.token_hex(8)}.tmp")
-    try:
-        with open(temporary, "xb") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        with contextlib.suppress(FileNotFoundError):
-            temporary.chmod(stat.S_IMODE(target.stat().st_mode))
-        os.replace(temporary, target)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
-    with contextlib.suppress(OSError):  # a system whose folders cannot be opened
-        folder = os.open(target.parent, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
-
-
-def _target(path: str | os.PathLike[str]) -> Path:
-    """The file that is written: a link goes on pointing to it."""
-    target = Path(os.path.realpath(path))
-    if target.is_dir():
-        raise IsADirectoryError(f"{os.fspath(path)} is a directory: name a file")
-    return target
-
-
-def _beginning_of(target: Path) -> str:
-    """How the names of the new files that are to take the place of ``target`` begin."""
-    return f".{target.name[:100]}."
-
-
-def check_writable(path: str | os.PathLike[str]) -> None:
-    """Refuse a path at which no file can be written; leaves nothing there."""
-    target = _target(path)
-    temporary = target.with_name(f"{_beginning_of(target)}{secrets.token_hex(8)}.tmp")
-    try:
-        open(temporary, "xb").close()
-    except OSError as error:
-        told = f"{os.fspath(path)} cannot be written: {error.strerror or error}"
-        raise type(error)(error.errno, told) from None
-    finally:
-        with contextlib.suppress(OSError):
-            temporary.unlink(missing_ok=True)
-
-
-def remove_leftovers(path: str | os.PathLike[str]) -> None:
-    """Remove the new files that a killed process has left beside ``path``."""
-    target = _target(path)
-    beginning = _beginning_of(target)
-    with contextlib.suppress(OSError):
-        for other in target.parent.iterdir():
-            middle = other.name[len(beginning) : -len(".tmp")]
-            if other.name == f"{beginning}{middle}.tmp" and _HEX.fullmatch(middle):
-                other.unlink(missing_ok=True)
 
 
 # --- reading -----------------------------------------------------------------------------------

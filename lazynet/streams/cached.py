@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 import os
 import zlib
-from contextlib import closing
 
 from lazynet.streams.chunks import Passing, rechunked
-from lazynet.streams.rows_file import RowsFile, RowsWriter
+from lazynet.streams.rows_file import RowsFile, written_rows
 from lazynet.streams.source import Derived, Facts, Source
 
 
@@ -83,13 +82,12 @@ class Cached(Derived):
         file = self._file()
         if file is None:
             # Columns are counted while the rows are written, so that the text is parsed once.
-            uncounted = self.source._before_counting()
             try:
-                for _ in self._written(uncounted):
+                for _ in self._written(counting=True):
                     pass
             except ValueError:
                 # Counted first, a column too many has a place; any other fault is found again.
-                if uncounted is None:
+                if self.source._before_counting() is None:
                     raise
             file = self._file()
         return file or self.source
@@ -109,29 +107,18 @@ class Cached(Derived):
     def _find_identity(self) -> None:
         return None
 
-    def _written(self, uncounted: Source | None = None) -> Passing:
-        """The rows of the source, which are written to the file as they pass.
-
-        ``uncounted`` are the same rows, whose columns are counted on the way.
-        """
-        source, identity = uncounted or self.source, self.source.identity()
-        with (
-            RowsWriter(
-                self.path,
-                n_features=None if uncounted is not None else source.n_features,
-                n_labels=source.n_labels,
-                identity=identity,
-            ) as writer,
-            closing(source.chunks()) as chunks,
-        ):
-            for chunk in chunks:
-                writer.add(chunk)
-                yield chunk
-            # A file that has changed meanwhile gives no cache.
-            if self.source.identity() == identity:
-                writer.commit()
-                self._opened = RowsFile(self.path, written_by=writer)
+    def _written(self, *, counting: bool) -> Passing:
+        """The rows of the source, which are written to the file as they pass."""
+        source, identity = self.source, self.source.identity()
+        writer = yield from written_rows(source, self.path, identity, counting=counting)
+        # A file that has changed meanwhile gives no cache.
+        if writer.committed:
+            self._opened = RowsFile(self.path, written_by=writer)
 
     def _pass(self, rows: int, epoch: int) -> Passing:
         file = self._file()
-        return file.chunks(rows) if file is not None else rechunked(self._written(), rows)
+        return (
+            file.chunks(rows)
+            if file is not None
+            else rechunked(self._written(counting=False), rows)
+        )

@@ -95,13 +95,13 @@ def joined(chunks: Sequence[Chunk]) -> Chunk:
             [np.ones(c.X.shape[0]) if c.weight is None else c.weight for c in chunks]
         )
     return Chunk(
-        _stacked([chunk.X for chunk in chunks]),
-        _stacked(ys) if sparse.issparse(ys[0]) else np.concatenate(ys),
+        stacked([chunk.X for chunk in chunks]),
+        stacked(ys) if sparse.issparse(ys[0]) else np.concatenate(ys),
         weights,
     )
 
 
-def _stacked(matrices: Sequence[sparse.csr_matrix]) -> sparse.csr_matrix:
+def stacked(matrices: Sequence[sparse.csr_matrix]) -> sparse.csr_matrix:
     """Matrices below one another."""
     found = sparse.csr_matrix(
         (sum(m.shape[0] for m in matrices), matrices[0].shape[1]), dtype=matrices[0].dtype

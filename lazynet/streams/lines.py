@@ -17,7 +17,7 @@ from lazynet.kernels.parser import GREATEST_COUNT, Parser
 from lazynet.params import check_flag, check_integer, shown
 from lazynet.streams.chunks import Chunk, Passing, csr, labels_matrix
 from lazynet.streams.opening import STDIN, Paths, files_of, identity_of, opened, read
-from lazynet.streams.source import MOST_CLASSES, ROWS, Facts, Source
+from lazynet.streams.source import ROWS, Facts, Labels, Source
 
 #: Bytes that are read at a time.
 BLOCK = 1 << 20
@@ -75,21 +75,20 @@ class LinesFile(Source):
         if STDIN in self.paths:
             raise ValueError(f"paths: standard input cannot be read beforehand; give {remedy}")
         n_rows = n_values = 0
-        classes: set[float] | None = None if self.multilabel else set()
+        found = Labels()
         for _ in self._filled(parser, ROWS):
             _, _, values, labels, _ = parser.take()
             n_values += len(values)
             n_rows += len(labels[0] if self.multilabel else labels)
-            if classes is not None:
-                classes.update(np.unique(labels).tolist())
-                if len(classes) > MOST_CLASSES:
-                    classes = None
+            if not self.multilabel:
+                found.add(labels)
         return Facts(
             n_rows,
             n_values,
             parser.greatest_column + 1,
             self._given_n_labels or max(parser.greatest_label + 1, 1) if self.multilabel else None,
-            None if classes is None else tuple(sorted(classes)),
+            None if self.multilabel else found.classes,
+            None if self.multilabel else found.counts,
         )
 
     def _label_limit(self) -> int:
@@ -190,6 +189,7 @@ class SvmlightFile(LinesFile):
             self._given_n_features or max(n_features, 1),
             found.n_labels,
             found.classes,
+            found.counts,
         )
 
     def _find_features(self) -> int:

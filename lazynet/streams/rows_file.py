@@ -11,13 +11,13 @@ where the contents are, with their checksum.  The file gets its name when it is 
 
 from __future__ import annotations
 
-import contextlib
 import json
 import mmap
 import os
-import secrets
 import struct
 import zlib
+from collections.abc import Generator
+from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
 from types import TracebackType
@@ -29,6 +29,7 @@ from scipy import sparse
 
 from lazynet.streams.chunks import Chunk, Passing, csr, labels_matrix, rechunked
 from lazynet.streams.source import Facts, Source, Tally
+from lazynet.whole_files import remove_leftovers, replaced
 
 _MAGIC = b"lazynet rows 1\n\0"
 _END = struct.Struct("<QQI12s")
@@ -36,7 +37,13 @@ _ENDING = b"lazynet end\n"
 _LINE = 64
 # Bytes of a mapped file that a pass has read and that stay in memory.
 _BEHIND = 1 << 26
+# Seconds after which a new file that nobody writes to is left over from a killed process.
+_IDLE = 3600.0
 _TYPES = {"<i4", "<i8", "<f4", "<f8"}
+
+
+class _Unfinished(Exception):
+    """The end of a file that nobody has committed."""
 
 
 class RowsWriter:
@@ -66,11 +73,12 @@ class RowsWriter:
         self.path = Path(path)
         self.n_features, self.n_labels, self.identity = n_features, n_labels, identity
         self.tally, self.blocks = Tally(), list[dict[str, Any]]()
-        # In the folder of the file, so that the name can be given to it in one step.
-        self.draft = self.path.with_name(f".{self.path.name}.{secrets.token_hex(6)}.part")
+        self._replacing = replaced(self.path)
+        self.committed = False
 
     def __enter__(self) -> Self:
-        self.file = open(self.draft, "xb")
+        remove_leftovers(self.path, _IDLE)
+        self.file = self._replacing.__enter__()
         self.file.write(_MAGIC)
         return self
 
@@ -107,10 +115,9 @@ class RowsWriter:
         at = self.file.tell()
         self.file.write(text)
         self.file.write(_END.pack(at, len(text), zlib.crc32(text), _ENDING))
-        self.file.flush()
-        os.fsync(self.file.fileno())
-        self.file.close()
-        os.replace(self.draft, self.path)
+        # Whatever fails from here on, the block of the new file has ended.
+        self.committed = True
+        self._replacing.__exit__(None, None, None)
 
     def __exit__(
         self,
@@ -118,9 +125,37 @@ class RowsWriter:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self.file.close()
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(self.draft)
+        if not self.committed:
+            # An error within the block of a new file removes the file.
+            self._replacing.__exit__(_Unfinished, _Unfinished(), None)
+
+
+def written_rows(
+    source: Source,
+    path: str | os.PathLike[str],
+    identity: dict[str, Any] | None = None,
+    *,
+    counting: bool,
+) -> Generator[Chunk, None, RowsWriter]:
+    """Write the rows of a source to a file as they pass; returns the writer.
+
+    With ``counting``, columns that would have to be counted first are counted on the way, so that
+    a text is parsed once; the chunks then have room for any column.  With an ``identity``, a source
+    that has another one at the end, because its files have changed, makes no file.
+    """
+    uncounted = source._before_counting() if counting else None
+    n_features = None if uncounted is not None else source.n_features
+    kept: dict[str, Any] = {"n_features": n_features, "n_labels": source.n_labels}
+    with (
+        RowsWriter(path, **kept, identity=identity) as writer,
+        closing((uncounted or source).chunks()) as chunks,
+    ):
+        for chunk in chunks:
+            writer.add(chunk)
+            yield chunk
+        if identity is None or source.identity() == identity:
+            writer.commit()
+    return writer
 
 
 def _arrays_of(chunk: Chunk) -> dict[str, NDArray[Any]]:
@@ -157,6 +192,17 @@ class RowsFile(Source):
         self, path: str | os.PathLike[str], *, written_by: RowsWriter | None = None
     ) -> None:
         self.path = os.fspath(path)
+        self._open(written_by)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"path": self.path}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.path = state["path"]
+        self._open(None)
+
+    def _open(self, written_by: RowsWriter | None) -> None:
+        """Map the file into memory, and read its contents."""
         # The mapping stays: another file that gets the name later changes nothing here.
         mapped, self._mapping = np.zeros(0, dtype=np.uint8), None
         if os.path.getsize(self.path):
@@ -174,7 +220,10 @@ class RowsFile(Source):
         self._mapped = mapped
         contents = json.loads(text)
         facts = contents["facts"]
-        facts["classes"] = None if facts["classes"] is None else tuple(facts["classes"])
+        # Files of former versions have no counts.
+        for name in ("classes", "counts"):
+            given = facts.get(name)
+            facts[name] = None if given is None else tuple(given)
         self._facts: Facts | None = Facts(**facts)
         self._identity: dict[str, Any] | None = contents["identity"]
         self._blocks: list[dict[str, Any]] = contents["blocks"]

@@ -33,3 +33,6 @@ class Shuffled(Derived):
 
     def _pass(self, rows: int, epoch: int) -> Passing:
         return rechunked(self._windows(epoch), rows)
+
+    def reorders(self) -> bool:
+        return True

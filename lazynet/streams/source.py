@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import copy
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
@@ -34,6 +36,44 @@ class Facts:
     n_labels: int | None
     #: every label that occurs, in order; None for several labels a row, and for very many labels
     classes: tuple[float, ...] | None
+    #: the number of the rows of each class; None where the source does not say it
+    counts: tuple[int, ...] | None = field(default=None, repr=False)
+
+
+class Labels:
+    """The labels that occur and the number of the rows of each.
+
+    >>> labels = Labels()
+    >>> labels.add(np.array([1.0, 0.0, 1.0]))
+    >>> labels.classes, labels.counts
+    ((0.0, 1.0), (1, 2))
+    """
+
+    def __init__(self) -> None:
+        self._found: Counter[float] | None = Counter()
+
+    def add(self, y: Any) -> None:
+        """Count the labels of some rows; of rows with several labels nothing is counted."""
+        if self._found is None:
+            return
+        if sparse.issparse(y):
+            self._found = None
+            return
+        labels, counts = np.unique(y, return_counts=True)
+        self._found.update(dict(zip(labels.tolist(), counts.tolist(), strict=True)))
+        if len(self._found) > MOST_CLASSES:
+            self._found = None
+
+    @property
+    def classes(self) -> tuple[float, ...] | None:
+        """The labels in order; None where they are no classes."""
+        return None if self._found is None else tuple(sorted(self._found))
+
+    @property
+    def counts(self) -> tuple[int, ...] | None:
+        """The number of the rows of each class."""
+        found = self._found
+        return None if found is None else tuple(found[label] for label in sorted(found))
 
 
 class Tally:
@@ -41,25 +81,19 @@ class Tally:
 
     def __init__(self) -> None:
         self.n_rows = self.n_values = self.n_features = 0
-        self.classes: set[float] | None = set()
+        self.labels = Labels()
 
     def add(self, chunk: Chunk) -> None:
         """Count the rows of a chunk."""
         self.n_rows += chunk.X.shape[0]
         self.n_values += len(chunk.X.data)
         self.n_features = max(self.n_features, int(chunk.X.indices.max(initial=-1)) + 1)
-        if self.classes is not None:
-            if sparse.issparse(chunk.y):
-                self.classes = None
-            else:
-                self.classes.update(np.unique(chunk.y).tolist())
-                if len(self.classes) > MOST_CLASSES:
-                    self.classes = None
+        self.labels.add(chunk.y)
 
     def facts(self, n_features: int, n_labels: int | None) -> Facts:
         """What has been counted."""
-        classes = None if self.classes is None else tuple(sorted(self.classes))
-        return Facts(self.n_rows, self.n_values, n_features, n_labels, classes)
+        found = self.labels
+        return Facts(self.n_rows, self.n_values, n_features, n_labels, found.classes, found.counts)
 
 
 class Source:
@@ -145,6 +179,16 @@ class Derived(Source):
 
     def _find_facts(self) -> Facts:
         return self.source.facts()
+
+    def reorders(self) -> bool:
+        """Whether the rows come in another order than that of the source at the bottom."""
+        return isinstance(self.source, Derived) and self.source.reorders()
+
+    def around(self, source: Source) -> Self:
+        """The same as this around another source."""
+        other = copy.copy(self)
+        other.source, other._facts = source, None
+        return other
 
 
 class Chunks(Source):

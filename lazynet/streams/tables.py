@@ -79,6 +79,15 @@ class ParquetFile(Source):
         return [name for name in (self.target, self.weight, *of_rows) if name is not None]
 
     def _batches(self, path: str) -> Generator[Any, None, None]:
+        """The parts of the table of a file; an error of pyarrow's names the file."""
+        try:
+            yield from self._read(path)
+        except FileNotFoundError:
+            raise
+        except (_pyarrow("pyarrow").ArrowException, OSError) as error:
+            raise ValueError(f"{path}: the table cannot be read: {error}") from error
+
+    def _read(self, path: str) -> Generator[Any, None, None]:
         columns = self._columns()
         if path.endswith((".arrow", ".feather")):
             with _pyarrow("pyarrow").memory_map(path) as file:
@@ -98,13 +107,26 @@ class ParquetFile(Source):
 
     def _numbers(self, path: str, batch: Any, name: str) -> NDArray[np.float64]:
         """A column of numbers."""
-        column = batch.column(name)
+        return self._as_numbers(path, batch.column(name), name, "numbers").astype(np.float64)
+
+    def _as_numbers(self, path: str, column: Any, name: str | None, what: str) -> NDArray[Any]:
+        """The numbers of a column, or of the lists in it, in the type that they have."""
         if column.null_count:
             raise ValueError(f"{path}: column {name!r} has missing values")
         numbers = column.to_numpy(zero_copy_only=False)
-        if numbers.dtype.kind not in "fiub":
-            raise ValueError(f"{path}: column {name!r} must hold numbers, got {column.type}")
-        return np.array(numbers, dtype=np.float64)
+        if numbers.dtype.kind not in "fiub" and len(numbers):
+            raise ValueError(f"{path}: column {name!r} must hold {what}, got {column.type}")
+        return np.asarray(numbers)
+
+    def _lists(self, path: str, batch: Any, name: str | None) -> tuple[NDArray[np.int64], Any]:
+        """The lengths of the lists of a column, and what is in them."""
+        column = batch.column(name)
+        if not hasattr(column, "value_lengths"):
+            raise ValueError(f"{path}: column {name!r} must hold lists, got {column.type}")
+        if column.null_count:
+            raise ValueError(f"{path}: column {name!r} has missing values")
+        lengths = column.value_lengths().to_numpy(zero_copy_only=False)
+        return lengths.astype(np.int64), column.flatten()
 
     def _chunk(self, path: str, batch: Any) -> Chunk:
         y = self._numbers(path, batch, self.target)
@@ -115,29 +137,26 @@ class ParquetFile(Source):
             indptr = np.concatenate([[0], np.cumsum(filled.sum(axis=1))])
             X = csr(indptr, np.nonzero(filled)[1], dense[filled], self.n_features)
         else:
-            columns, values = batch.column(self.indices), batch.column(self.values)
-            lengths = columns.value_lengths().to_numpy(zero_copy_only=False)
-            if (
-                columns.null_count
-                or values.null_count
-                or not np.array_equal(
-                    lengths, values.value_lengths().to_numpy(zero_copy_only=False)
-                )
-            ):
+            lengths, columns = self._lists(path, batch, self.indices)
+            own, values = self._lists(path, batch, self.values)
+            if not np.array_equal(lengths, own):
                 raise ValueError(
                     f"{path}: columns {self.indices!r} and {self.values!r} must hold lists that "
                     "are equally long in each row"
                 )
-            indices = columns.flatten().to_numpy(zero_copy_only=False)
+            indices = self._as_numbers(path, columns, self.indices, "lists of integers")
             if indices.dtype.kind not in "iu" and len(indices):
-                raise ValueError(f"{path}: column {self.indices!r} must hold lists of integers")
+                raise ValueError(
+                    f"{path}: column {self.indices!r} must hold lists of integers, got "
+                    f"{columns.type} in them"
+                )
             if len(indices) and not 0 <= indices.min() <= indices.max() < self.n_features:
                 raise ValueError(
                     f"{path}: column {self.indices!r} must hold features from 0 to "
                     f"{self.n_features - 1}, got {indices.min()} to {indices.max()}"
                 )
             indptr = np.concatenate([[0], np.cumsum(lengths)])
-            numbers = values.flatten().to_numpy(zero_copy_only=False)
+            numbers = self._as_numbers(path, values, self.values, "lists of numbers")
             X = csr(indptr, indices, numbers, self.n_features)
         return Chunk(X, y, weight)
 
@@ -152,5 +171,7 @@ class ParquetFile(Source):
     def _find_identity(self) -> dict[str, Any] | None:
         named = [self.target, self.weight, self.features, self.indices, self.values]
         files = [identity_of(path) for path in self.paths]
+        if None in files:
+            return None
         return {"form": "ParquetFile", "columns": named, "n_features": self.n_features,
                 "files": files}  # fmt: skip

@@ -9,8 +9,8 @@ from typing import Any
 
 from sklearn.datasets import dump_svmlight_file
 
+from lazynet.whole_files import replaced
 from paper_repro.pubmed.bag import Bag
-from paper_repro.whole import whole_file
 
 _ENDINGS = (".svm", ".svm.gz")
 
@@ -31,7 +31,7 @@ def save(bag: Bag, name: str | Path, *, label: str | None = None, top: int = 10)
         y, labels = bag.target(label), [bag.descriptors[bag.column(label)]]
     paths = [path, path.with_name(f"{stem}.vocab.txt"), path.with_name(f"{stem}.labels.txt")]
     with ExitStack() as stack:
-        files = [stack.enter_context(whole_file(each)) for each in paths]
+        files = [stack.enter_context(replaced(each)) for each in paths]
         matrix: Any = files[0]
         if path.suffix == ".gz":
             # Without name and time, so that the same bag gives the same bytes.

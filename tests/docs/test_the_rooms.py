@@ -19,7 +19,7 @@ PACKAGE = ROOT / "lazynet"
 ROOMS = [
     ("reference",),
     ("kernels",),
-    ("params", "figures", "progress"),
+    ("params", "figures", "progress", "whole_files"),
     ("losses", "penalties", "schedules", "averages", "forms", "rules"),
     (
         "data",

@@ -1,13 +1,23 @@
 """A fit from a source of chunks gives the bits of a fit from one matrix in the same order."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy import sparse
+from scipy.special import log_expit, log_softmax
 from sklearn.base import clone
+from sklearn.datasets import dump_svmlight_file
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import r2_score
 
 from lazynet import LazyNetClassifier, LazyNetRegressor
-from lazynet.streams import Cached, Chunks, Shuffled, SvmlightFile
+from lazynet.checks.bits import bits_of
+from lazynet.estimators import from_sources
+from lazynet.streams import Cached, Chunks, Prefetched, RowsFile, Shuffled, SvmlightFile
+from lazynet.streams.chosen import Share, of_share
 
 N, D = 300, 40
 CHUNKS = pytest.mark.parametrize("rows", [1, 7, 64, N, 10 * N])
@@ -96,7 +106,6 @@ def test_labels_get_the_same_bits(rows):
 def test_blocks_of_many_rows(monkeypatch):
     """Chunks and blocks end at other rows than the chunks of the source."""
     from lazynet import surveys, training
-    from lazynet.estimators import from_sources
 
     monkeypatch.setattr(training, "_LARGEST_CHUNK", 32)
     monkeypatch.setattr(surveys, "ROWS_OF_A_BLOCK", 16)
@@ -138,10 +147,8 @@ def test_a_file_and_its_cache(tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (dict(early_stopping=True), "early_stopping must be False"),
         (dict(record_objective=True), "record_objective must be False"),
         (dict(rule="saga"), "cannot train with rule=SAGA"),
-        (dict(class_weight="balanced"), "class_weight='balanced'"),
         (dict(outputs_at_once=3), "outputs_at_once must be None"),
     ],
 )
@@ -242,3 +249,179 @@ def test_a_fit_that_goes_on():
     )
     with pytest.warns(ConvergenceWarning, match="still fell"):
         LazyNetRegressor(max_iter=2, eta0=1e-3).fit(source_of(X, 100 + scores[:, 0]))
+
+
+# --- classes that weigh the same, and rows that are held out --------------------------------------
+
+
+class Uncounted(Chunks):
+    """A source of somebody's own, which knows its classes and has not counted them."""
+
+    def _find_facts(self):
+        return replace(super()._find_facts(), counts=None)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_balanced_classes_are_counted(n_classes):
+    """The weights of the rows do not change the counts; whoever knows the counts is not asked."""
+    X, scores = rows_and_scores(n_targets=3)
+    y = np.digitize(scores[:, 0], [0.5, 1.5][: n_classes - 1]).astype(float)
+    weights = np.random.default_rng(2).random(N) + 0.5
+    model = LazyNetClassifier(max_iter=3, tol=None, shuffle=False, class_weight="balanced")
+    whole = clone(model).fit(X, y, weights)
+    for rows in (7, 2 * N):
+        source = source_of(X, y, weights, rows)
+        same_model(clone(model).fit(source), whole)
+        same_model(clone(model).fit(Uncounted(source.given)), whole)
+        assert source.facts().counts == tuple(np.bincount(y.astype(int)))
+
+
+def test_counts_of_files(tmp_path):
+    """Text, its cache, and a cache of a former version, which has no counts."""
+    X, scores = rows_and_scores()
+    y = np.where(scores[:, 0] > 1, 1.0, -1.0)
+    dump_svmlight_file(X, y, str(tmp_path / "rows.svm"))
+    source = SvmlightFile(tmp_path / "rows.svm", zero_based=True, n_features=D)
+    counts = int((y < 0).sum()), int((y > 0).sum())
+    assert source.facts().counts == Cached(source).facts().counts == counts
+    file = RowsFile(tmp_path / "rows.svm.rows")
+    assert file.facts().counts == counts
+    file._facts = replace(file.facts(), counts=None)
+    model = LazyNetClassifier(max_iter=2, class_weight="balanced")
+    same_model(clone(model).fit(file), clone(model).fit(source))
+
+
+HELD = {
+    "two classes": (LazyNetClassifier, lambda scores: (scores[:, 0] > 0).astype(float)),
+    "three classes": (LazyNetClassifier, lambda scores: scores.argmax(axis=1).astype(float)),
+    "softmax": (
+        lambda **options: LazyNetClassifier(multi_class="multinomial", **options),
+        lambda scores: scores.argmax(axis=1).astype(float),
+    ),
+    "labels": (LazyNetClassifier, lambda scores: sparse.csr_matrix(scores > 1, dtype=np.int8)),
+    "balanced, averaged": (
+        lambda **options: LazyNetClassifier(
+            class_weight={0.0: 1.0, 1.0: 2.0}, average=True, eta0=0.3, **options
+        ),
+        lambda scores: (scores[:, 0] > 1).astype(float),
+    ),
+    "numbers": (LazyNetRegressor, lambda scores: scores[:, 0]),
+}
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("kind", HELD)
+def test_rows_that_are_held_out(kind, monkeypatch):
+    """The model of the other rows, any chunks; every epoch is judged by the rows that are held."""
+    monkeypatch.setattr(from_sources, "ROWS_OF_A_BLOCK", 16)
+    make, targets = HELD[kind]
+    X, scores = rows_and_scores(n_targets=3)
+    y, weights = targets(scores), np.random.default_rng(2).random(N) + 0.5
+    seed = int(np.random.RandomState(5).randint(2**31))
+    held = Share(0.2, seed).of(0, N)
+    assert 30 < held.sum() < 90
+    options = dict(max_iter=9, n_iter_no_change=2, tol=0.02, l1=1e-3)
+    early = dict(early_stopping=True, validation_fraction=0.2, random_state=5)
+    found = [make(**options, **early).fit(source_of(X, y, weights, rows)) for rows in (1, 7, 2 * N)]
+    for other in found[1:]:
+        assert bits_of(other) == bits_of(found[0])
+    judged = []
+
+    def judge(epoch):
+        judged.append((epoch.coef, epoch.intercept))
+
+    plain = dict(options, max_iter=found[0].n_iter_, tol=None, shuffle=False)
+    model = make(**plain).fit(X[~held], y[~held], weights[~held], callback=judge)
+    history = found[0].history_
+    assert [line["progressive_loss"] for line in history] == [
+        line["progressive_loss"] for line in model.history_
+    ]
+    best = int(np.argmin([line["validation_loss"] for line in history]))
+    assert (found[0].best_epoch_, found[0].t_) == (best, (best + 1) * int((~held).sum()))
+    dense = found[0].coef_.toarray() if sparse.issparse(found[0].coef_) else found[0].coef_
+    np.testing.assert_array_equal(np.atleast_2d(dense), judged[best][0])
+    np.testing.assert_array_equal(found[0].intercept_, judged[best][1])
+    # The loss and the score of the best epoch, from the predictions.
+    decisions = X[held] @ judged[best][0].T + judged[best][1]
+    line, counts = history[best], weights[held]
+    if kind == "numbers":
+        missed = (y[held] - decisions[:, 0]) ** 2
+        loss, score = (
+            (counts * missed).sum() / 2,
+            r2_score(y[held], decisions[:, 0], sample_weight=counts),
+        )
+    elif kind == "softmax":
+        loss = counts @ -log_softmax(decisions, axis=1)[np.arange(held.sum()), y[held].astype(int)]
+        score = np.average(decisions.argmax(axis=1) == y[held], weights=counts)
+    else:
+        signs = {
+            "two classes": lambda: y[held, None] * 2 - 1,
+            "balanced, averaged": lambda: y[held, None] * 2 - 1,
+            "three classes": lambda: (y[held, None] == np.arange(3)) * 2 - 1,
+            "labels": lambda: y[held].toarray() * 2.0 - 1,
+        }[kind]()
+        if kind == "balanced, averaged":
+            counts = counts * (1 + y[held])
+        loss = (counts[:, None] * -log_expit(signs * decisions)).sum()
+        right = ((decisions > 0) == (signs > 0)).all(axis=1)
+        if kind == "three classes":
+            right = decisions.argmax(axis=1) == y[held]
+        score = np.average(right, weights=counts)
+    assert line["validation_loss"] == pytest.approx(loss / held.sum(), rel=1e-12)
+    assert line["validation_score"] == pytest.approx(score, rel=1e-12)
+
+
+def test_held_out_rows_of_shuffled_sources():
+    """A row that is held out in one epoch is held out in all."""
+    X, _ = rows_and_scores()
+    y = np.arange(N, dtype=float)
+    source = Prefetched(Shuffled(source_of(X, y), window=100, seed=3))
+    share = Share(0.3, 8)
+    held = np.flatnonzero(share.of(0, N)).tolist()
+    for others, wanted in ((False, held), (True, sorted({*range(N)} - {*held}))):
+        for epoch in range(3):
+            chunks = of_share(source, share, others=others).chunks(7, epoch)
+            assert sorted(row for chunk in chunks for row in chunk.y) == wanted
+    model = LazyNetRegressor(early_stopping=True, random_state=0, max_iter=3)
+    same_model(clone(model).fit(source), clone(model).fit(source))
+
+
+@given(st.integers(0, 2**31), st.floats(0.001, 0.999), st.integers(0, 5000))
+def test_a_share_is_cut_anywhere(seed, fraction, cut):
+    """A row belongs to it or not, whatever rows are asked for with it; about so many rows do."""
+    share = Share(fraction, seed)
+    whole = share.of(0, 5000)
+    np.testing.assert_array_equal(np.r_[share.of(0, cut), share.of(cut, 5000)], whole)
+    assert whole.sum() == share.count(5000)
+    assert abs(whole.mean() - fraction) < 7 * (fraction * (1 - fraction) / 5000) ** 0.5 + 1e-3
+
+
+def test_rows_that_cannot_be_held_out():
+    """Too few of them, all of a class, or none that counts."""
+    X, scores = rows_and_scores()
+    y = (scores[:, 0] > 0).astype(float)
+    model = LazyNetClassifier(early_stopping=True, random_state=0)
+    with pytest.raises(ValueError, match="holds out no row"):
+        model.fit(source_of(X[:3], np.array([0.0, 1.0, 1.0])))
+    seed = int(np.random.RandomState(0).randint(2**31))
+    held = Share(0.1, seed).of(0, N)
+    with pytest.raises(ValueError, match="all rows of the class 2 are held out"):
+        model.fit(source_of(X, np.where(np.arange(N) == np.flatnonzero(held)[0], 2.0, y)))
+    with pytest.raises(ValueError, match="zero for all rows that are held out"):
+        model.fit(source_of(X, y, (~held).astype(float)))
+    with pytest.raises(ValueError, match="must not be zero for every row"):
+        model.fit(source_of(X, y, held.astype(float)))
+
+
+def test_chunks_without_a_row_that_counts():
+    """A chunk whose weights are all 0 is as good as any; rows that are all 0 teach nothing."""
+    X, scores = rows_and_scores()
+    y = (scores[:, 0] > 0).astype(float)
+    weights = (np.arange(N) >= 100).astype(float)
+    model = LazyNetClassifier(max_iter=2, shuffle=False, tol=None, l1=1e-3)
+    whole = clone(model).fit(X, y, weights)
+    for rows in (1, 50, N):
+        same_model(clone(model).fit(source_of(X, y, weights, rows)), whole)
+    for Estimator in (LazyNetClassifier, LazyNetRegressor):
+        with pytest.raises(ValueError, match="must not be zero for every row"):
+            Estimator().fit(source_of(X, y, np.zeros(N)))

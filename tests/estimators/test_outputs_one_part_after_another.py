@@ -10,7 +10,7 @@ from scipy import sparse
 from sklearn.base import clone
 
 from lazynet import LazyNetClassifier, LazyNetRegressor
-from lazynet.estimators import elastic_net
+from lazynet.estimators import fitted, in_parts
 from lazynet.memory import Estimate, available_bytes
 from lazynet.training import Plan
 
@@ -127,7 +127,7 @@ def test_another_order_for_the_second_part_is_caught(name, monkeypatch):
     """Parts that share one generator would visit the rows in different orders."""
     X, Y = rows(), labels()
     together = LazyNetClassifier(**OPTIONS, **MODELS[name]).fit(X, Y)
-    monkeypatch.setattr(elastic_net.copy, "deepcopy", lambda generator: generator)
+    monkeypatch.setattr(in_parts.copy, "deepcopy", lambda generator: generator)
     parts = LazyNetClassifier(**OPTIONS, **MODELS[name], outputs_at_once=32).fit(X, Y)
     np.testing.assert_array_equal(parts.coef_[:32], together.coef_[:32])
     with pytest.raises(AssertionError):
@@ -403,7 +403,7 @@ def test_the_estimate_counts_what_the_engines_hold(options, monkeypatch, capsys)
     """The bytes that are told are those of the arrays with an entry per weight."""
     X, Y = rows(), labels(20)
     held = []
-    trained = elastic_net._trained
+    trained = in_parts.trained
 
     def counted(call, engines, problems):
         arrays = [array for each in engines for array in each.state().per_weight.values()]
@@ -412,7 +412,8 @@ def test_the_estimate_counts_what_the_engines_hold(options, monkeypatch, capsys)
 
     told = []
     check = Estimate.told
-    monkeypatch.setattr(elastic_net, "_trained", counted)
+    monkeypatch.setattr(fitted, "trained", counted)
+    monkeypatch.setattr(in_parts, "trained", counted)
     monkeypatch.setattr(Estimate, "told", lambda estimate: told.append(estimate) or check(estimate))
     for number, at_once in enumerate((None, 5, 1)):
         held.clear()
@@ -451,7 +452,7 @@ def test_too_little_memory_is_refused_before_anything_is_made(monkeypatch):
             made.append(n_features) or new_engines(plan, n_features, *rest, **options)
         ),
     )
-    monkeypatch.setattr(elastic_net, "available_bytes", lambda: 100_000_000)
+    monkeypatch.setattr(in_parts, "available_bytes", lambda: 100_000_000)
     model = LazyNetClassifier(l1=0.1, max_iter=2, random_state=0)
     with pytest.raises(MemoryError) as refused:
         model.fit(X, Y)
@@ -471,15 +472,15 @@ def test_too_little_memory_is_refused_before_anything_is_made(monkeypatch):
         model.fit(X, Y)
     assert "float32'" not in str(refused.value)
     assert "tol" not in str(refused.value)
-    monkeypatch.setattr(elastic_net, "available_bytes", lambda: 1_000_000)
+    monkeypatch.setattr(in_parts, "available_bytes", lambda: 1_000_000)
     with pytest.raises(MemoryError) as refused:
         clone(model).set_params(outputs_at_once=8).fit(X, sparse.csr_matrix(Y))
     assert str(refused.value).endswith(
         "is available: take fewer features, for instance by hashing them"
     )
-    monkeypatch.setattr(elastic_net, "available_bytes", lambda: 100_000_000)
+    monkeypatch.setattr(in_parts, "available_bytes", lambda: 100_000_000)
     model.set_params(outputs_at_once=8).fit(X, Y)
-    monkeypatch.setattr(elastic_net, "available_bytes", lambda: None)
+    monkeypatch.setattr(in_parts, "available_bytes", lambda: None)
     model.set_params(outputs_at_once=None, dtype="float64").fit(X, Y)
 
 

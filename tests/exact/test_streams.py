@@ -1,9 +1,12 @@
 """A source gives the same rows in whatever chunks they are asked for, and however they are kept."""
 
 import bz2
+import copy
 import gzip
 import importlib.util
 import lzma
+import os
+import pickle
 import threading
 from itertools import accumulate
 
@@ -295,8 +298,22 @@ def test_documents_are_vectorized_as_a_whole_would_be(vectorizer, tmp_path):
     assert chunk.y.tolist() == [i % 2 for i in range(30)]
 
 
-@pytest.mark.skipif(importlib.util.find_spec("pyarrow") is None, reason="needs pyarrow")
-@pytest.mark.parametrize("form", ["parquet", "arrow"])
+def write_table(table, path):
+    """The table as a Parquet or an Arrow file, in several parts."""
+    arrow = pytest.importorskip("pyarrow")
+    if path.suffix == ".parquet":
+        importlib.import_module("pyarrow.parquet").write_table(table, path, row_group_size=9)
+        return path
+    with arrow.OSFile(str(path), "wb") as file, arrow.ipc.new_file(file, table.schema) as made:
+        for batch in table.to_batches(max_chunksize=9):
+            made.write_batch(batch)
+    return path
+
+
+FORMS = pytest.mark.parametrize("form", ["parquet", "arrow"])
+
+
+@FORMS
 def test_tables(form, tmp_path):
     """Columns of numbers, and lists of features and values."""
     arrow = pytest.importorskip("pyarrow")
@@ -311,13 +328,7 @@ def test_tables(form, tmp_path):
             "text": ["x"] * 23, "holes": [None, *range(22)],
         }
     )  # fmt: skip
-    path = tmp_path / f"one.{form}"
-    if form == "parquet":
-        importlib.import_module("pyarrow.parquet").write_table(table, path, row_group_size=9)
-    else:
-        with arrow.OSFile(str(path), "wb") as file, arrow.ipc.new_file(file, table.schema) as made:
-            for batch in table.to_batches(max_chunksize=9):
-                made.write_batch(batch)
+    path = write_table(table, tmp_path / f"one.{form}")
     lists = dict(target="y", indices="columns", values="values", n_features=9)
     source = ParquetFile(path, weight="w", **lists)
     for rows in (1, 5, 100):
@@ -333,3 +344,137 @@ def test_tables(form, tmp_path):
     ):
         with pytest.raises(ValueError, match=message):
             list(ParquetFile(path, **options).chunks())
+
+
+@FORMS
+def test_tables_of_every_type_of_number(form, tmp_path):
+    """Lists of any kind of list, integers and floats of any width, dictionaries, booleans."""
+    arrow = pytest.importorskip("pyarrow")
+    rows = [[0, 2], [], [4]]
+    expected = [[1.0, 0, 2.5, 0, 0], [0.0] * 5, [0, 0, 0, 0, -3.0]]
+    for number, (kind, integer, real) in enumerate(
+        [
+            (arrow.list_, arrow.int8(), arrow.float16()),
+            (arrow.large_list, arrow.uint64(), arrow.float32()),
+            (arrow.list_, arrow.int32(), arrow.float64()),
+        ]
+    ):
+        flat = arrow.array(np.array([1.0, 2.5, -3.0], real.to_pandas_dtype()), real)
+        offsets = arrow.array([0, 2, 2, 3], arrow.int64() if kind == arrow.large_list else None)
+        made = arrow.LargeListArray if kind == arrow.large_list else arrow.ListArray
+        if kind == arrow.list_:
+            offsets = offsets.cast(arrow.int32())
+        table = arrow.table(
+            {
+                "y": arrow.array([True, False, True]),
+                "i": arrow.array(rows, kind(integer)),
+                "v": made.from_arrays(offsets, flat),
+                "d": arrow.array([1.0, 2.0, 1.0]).dictionary_encode(),
+            }
+        )
+        path = write_table(table, tmp_path / f"{number}.{form}")
+        (chunk,) = ParquetFile(path, target="y", indices="i", values="v", n_features=5).chunks()
+        assert chunk.X.toarray().tolist() == expected
+        assert chunk.y.tolist() == [1.0, 0.0, 1.0]
+        (chunk,) = ParquetFile(path, target="y", features=["d"]).chunks()
+        assert chunk.X.toarray().tolist() == [[1.0], [2.0], [1.0]]
+    pairs = arrow.array([[0, 1], [2, 3]], arrow.list_(arrow.int32(), 2))
+    table = arrow.table({"y": [1, 0], "i": pairs, "v": [[1.0, 2.0], [3.0, 4.0]]})
+    path = write_table(table, tmp_path / f"pairs.{form}")
+    (chunk,) = ParquetFile(path, target="y", indices="i", values="v", n_features=4).chunks()
+    assert chunk.X.toarray().tolist() == [[1.0, 2.0, 0, 0], [0, 0, 3.0, 4.0]]
+
+
+@FORMS
+def test_tables_that_hold_no_rows_are_refused(form, tmp_path):
+    """The error names the file and the column."""
+    arrow = pytest.importorskip("pyarrow")
+    good = {"y": [1.0, 0.0], "i": [[0], [1]], "v": [[1.0], [2.0]]}
+    lists = dict(target="y", indices="i", values="v", n_features=3)
+    for column, held, words in (
+        ("v", [[1.0], [None]], "column 'v' has missing values"),
+        ("v", [[1.0], None], "column 'v' has missing values"),
+        ("v", [["a"], ["b"]], "column 'v' must hold lists of numbers, got string"),
+        ("v", [[[1.0]], [[2.0]]], "column 'v' must hold lists of numbers"),
+        ("v", [1.0, 2.0], "column 'v' must hold lists, got double"),
+        ("v", [[1.0], [2.0, 3.0]], "must hold lists that are equally long in each row"),
+        ("i", [[0], [None]], "column 'i' has missing values"),
+        ("i", arrow.nulls(2), "column 'i' must hold lists, got null"),
+        ("i", [[0.0], [1.0]], "column 'i' must hold lists of integers, got double in them"),
+        ("i", [[0], [-1]], "must hold features from 0 to 2, got -1 to 0"),
+        ("y", ["a", "b"], "column 'y' must hold numbers, got string"),
+    ):
+        path = write_table(arrow.table({**good, column: held}), tmp_path / f"bad.{form}")
+        with pytest.raises(ValueError, match=words) as caught:
+            list(ParquetFile(path, **lists).chunks())
+        assert str(path) in str(caught.value)
+
+
+@FORMS
+def test_damaged_tables(form, tmp_path):
+    """Flipped bits and lost ends give other rows or an error that names the file."""
+    arrow = pytest.importorskip("pyarrow")
+    table = arrow.table({"y": [1.0, 0.0] * 20, "a": np.arange(40.0)})
+    path = write_table(table, tmp_path / f"one.{form}")
+    data, rng, refused = path.read_bytes(), np.random.default_rng(0), 0
+    for number in range(120):
+        found = bytearray(data)
+        if number % 2:
+            found = found[: rng.integers(0, len(found))]
+        else:
+            found[rng.integers(0, len(found))] ^= 1 << int(rng.integers(0, 8))
+        path.write_bytes(found)
+        try:
+            list(ParquetFile(path, target="y", features=["a"]).chunks())
+        except ValueError as error:
+            refused += str(path) in str(error)
+        else:
+            refused += number % 2 == 0
+    assert refused == 120
+
+
+def test_a_file_of_rows_is_pickled_by_its_name(tmp_path):
+    """As every source of files, also within others, and in its copies."""
+    path = tmp_path / "kept.rows"
+    one = problem(np.random.default_rng(8))
+    with RowsWriter(path, n_features=9, n_labels=None) as writer:
+        writer.add(one)
+        writer.commit()
+    source = RowsFile(path)
+    for other in (pickle.loads(pickle.dumps(source)), copy.deepcopy(source)):
+        assert contents(other.chunks()) == contents([one])
+        assert other.facts() == source.facts()
+    text = svmlight(one, tmp_path / "one.svm")
+    made = Shuffled(Cached(SvmlightFile(text, n_features=9)), window=5)
+    assert contents(made.chunks()) == contents(pickle.loads(pickle.dumps(made)).chunks())
+    path.unlink()
+    with pytest.raises(FileNotFoundError):
+        pickle.loads(pickle.dumps(source))
+
+
+@pytest.mark.parametrize("ended", ["not committed", "failed", "committed"])
+def test_a_file_of_rows_is_whole_or_absent(ended, tmp_path):
+    """What a killed process has left goes when it is old; an older file stays until the end."""
+    path = tmp_path / "kept.rows"
+    path.write_text("older")
+    old, new, other = (tmp_path / f".kept.rows.{name}.tmp" for name in ("0" * 16, "1" * 16, "mine"))
+    for left in (old, new, other):
+        left.write_text("left")
+    os.utime(old, (0, 0))
+    os.utime(other, (0, 0))
+    try:
+        with RowsWriter(path, n_features=9, n_labels=None) as writer:
+            writer.add(problem(np.random.default_rng(8)))
+            assert path.read_text() == "older"
+            assert len([*tmp_path.iterdir()]) == 4
+            if ended == "failed":
+                raise KeyboardInterrupt
+            if ended == "committed":
+                writer.commit()
+    except KeyboardInterrupt:
+        assert ended == "failed"
+    assert sorted(tmp_path.iterdir()) == sorted([path, new, other])
+    if ended == "committed":
+        assert RowsFile(path).facts().n_rows == 23
+    else:
+        assert path.read_text() == "older"

@@ -105,6 +105,10 @@ CASES = {
     "parts": (lambda: classifier(outputs_at_once=4, rule="fobos", eta0=0.5, average=True), X, YS),
     "sparse parts": (lambda: classifier(outputs_at_once=4), X, sparse.csr_matrix(YS)),
     "a source": (lambda: classifier(l1=1e-3), rows_of_chunks(), None),
+    "a source with held-out rows": (
+        lambda: classifier(early_stopping=True, random_state=None, class_weight="balanced"),
+        rows_of_chunks(), None,
+    ),
     "asgd": (lambda: ASGDClassifier(max_iter=3, random_state=0), X, Y3),
     "asgd, permuted": (lambda: ASGDRegressor(max_iter=3, replace=False), X, R),
     "stabilised": (

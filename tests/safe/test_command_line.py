@@ -610,15 +610,19 @@ def test_a_folder_that_cannot_be_written(folder, capsys, monkeypatch):
     """A cache that cannot be kept is told, and the text is parsed in every pass."""
     text = Path("two.svm").read_bytes()
 
-    def no_file(*_, **__):
-        raise PermissionError(13, "Permission denied")
+    locked = [".m.lazy.", ".two.svm.rows."]
 
-    monkeypatch.setattr("lazynet.command.output.tempfile.TemporaryFile", no_file)
+    def guarded(path, mode):
+        if Path(path).name.startswith(tuple(locked)):
+            raise PermissionError(13, "Permission denied")
+        return open(path, mode)
+
+    monkeypatch.setattr("lazynet.whole_files.open", guarded, raising=False)
     assert run("train", "two.svm", "-f", "m.lazy") == 2
     assert "m.lazy cannot be written: Permission denied" in capsys.readouterr().err
-    monkeypatch.setattr("lazynet.command.train.check_writable", lambda path: None)
+    locked.remove(".m.lazy.")
     assert run("train", "two.svm", "-f", "m.lazy") == 0
-    assert "no cache is kept" in capsys.readouterr().err
+    assert "two.svm.rows cannot be written: Permission denied" in capsys.readouterr().err
     assert Path("two.svm").read_bytes() == text
     assert not Path("two.svm.rows").exists()
 

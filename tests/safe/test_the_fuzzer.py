@@ -90,7 +90,7 @@ def test_messages_must_name_an_argument(monkeypatch):
     monkeypatch.setattr("lazynet.training.Plan.of", mumble)
     [failure] = run_input("planted", planted(LazyNetClassifier()), 0).failures
     assert failure.signature == (
-        "ValueError names no argument in lazynet/estimators/elastic_net.py: something is wrong"
+        "ValueError names no argument in lazynet/estimators/planned.py: something is wrong"
     )
 
 

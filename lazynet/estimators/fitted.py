@@ -1,0 +1,279 @@
+"""The training that classifier and regressor share: from rows, from a source, row by row."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+
+from lazynet.checks.verify import LARGEST_EPOCHS, VerificationReport, affordable_rows, verify
+from lazynet.data import check_order, sizes_of, touched_columns, unusable
+from lazynet.defaults import found_epochs
+from lazynet.estimators.doubts import doubts_about_fit, judged_losses, unfinished
+from lazynet.estimators.from_sources import SourceRows, orders_of, plan_for
+from lazynet.estimators.in_parts import Call, Callback, PartsModel, trained
+from lazynet.estimators.kept_by_engines import doubts_about_start, present_rate
+from lazynet.estimators.planned import (
+    allowed_threads,
+    has_scale,
+    in_units,
+    keeps_best,
+    let_two_classes_be_one_problem,
+    workers_for,
+)
+from lazynet.models.checkpoints import Keeper
+from lazynet.params import check_integer, check_n_steps
+from lazynet.problems import Classes
+from lazynet.schedules import Adaptive, needs_scale
+from lazynet.seeds import new_generator
+from lazynet.stalls import still_falls
+from lazynet.training import Orders, Stopping, new_learners, run_pass, train
+from lazynet.validation import split
+
+
+class FittedModel(PartsModel):
+    """A model that learns from all rows by fit, and from some rows by partial_fit."""
+
+    def _fit(
+        self,
+        p: SimpleNamespace,
+        X: sparse.csr_matrix,
+        y: Any,
+        weights: NDArray[np.float64] | None,
+        sample_order: ArrayLike | None,
+        coef_init: ArrayLike | None,
+        intercept_init: ArrayLike | None,
+        callback: Callback | None,
+        keeper: Keeper,
+    ) -> list[Warning]:
+        """Train anew; returns the warnings to give."""
+        _check_callback(callback)
+        order = check_order(sample_order, X.shape[0])
+        if p.early_stopping and order is not None:
+            raise ValueError(
+                "sample_order cannot be given beside early_stopping=True, which chooses the rows "
+                "to train on"
+            )
+        keeper.identify(
+            self,
+            p,
+            lambda: {
+                **{"X": X, "y": y, "sample_weight": weights, "sample_order": order},
+                **self._start_to_tell(p, coef_init, intercept_init),
+            },
+        )
+        draws = p.shuffle or p.early_stopping
+        generator = new_generator(keeper.seed(p.random_state)) if draws else None
+        problems = self._problems(X, y, weights)
+        let_two_classes_be_one_problem(p, problems)
+        at_once = self._outputs_at_once(p, X.shape[1], len(problems))
+        rows, held = None, None
+        if p.early_stopping and generator is not None:
+            strata = problems.codes if isinstance(problems, Classes) else None
+            rows, held = split(X.shape[0], p.validation_fraction, generator, strata)
+            _check_weights_of_parts(weights, rows, held)
+        units = self._find_units(p, X, problems, rows)
+        X, problems = in_units(units, X, problems)
+        n_rows = X.shape[0] if rows is None else len(rows)
+        sizes = sizes_of(X, p.plan.sizes)
+        self._find_l1(p, X, problems, sizes, rows)
+        steps_of_an_epoch = p.plan.n_steps(n_rows if order is None else order.shape[-1])
+        listed = None if order is None or order.ndim == 1 else len(order)
+        if p.max_iter is None:
+            p.max_iter = listed or found_epochs(n_rows, X.shape[1], self._takes_margin_losses)
+        n_steps = check_n_steps("max_iter", p.max_iter, steps_of_an_epoch)
+        eta0 = self._scale_of_rates(p, X, weights, rows)
+        plan = p.plan.known(eta0, n_steps if p.tol is None else None)
+        if p.tol is None and listed is not None and listed < p.max_iter:
+            raise ValueError(f"sample_order has {listed} epochs, fewer than max_iter={p.max_iter}")
+        touched = touched_columns(X) if keeps_best(p) else None
+        call = Call(
+            p, plan, eta0, X, sizes, units, order, rows, held, touched, generator, callback, keeper
+        )
+        if at_once < len(problems):
+            engines, run, warnings = self._learn_in_parts(
+                call, problems, at_once, coef_init, intercept_init
+            )
+            last_schedule = plan.schedule
+        else:
+            engines, warnings = self._begun(
+                p, plan, X.shape[1], len(problems), units, coef_init, intercept_init, keeper
+            )
+            learners, run = trained(call, engines, problems)
+            last_schedule = learners[0].plan.schedule
+        self._keep_trained(p, engines, run, units, eta0)
+        self._generator = generator if p.shuffle else None
+        self._schedules = plan.schedule, last_schedule
+        if p.tol is not None and at_once == len(problems):
+            warnings += doubts_about_fit(p, self._rate(), X, problems, rows, learners, run)
+        return warnings
+
+    def _fit_source(
+        self, p: SimpleNamespace, rows: SourceRows, coef_init: Any, intercept_init: Any,
+        callback: Callback | None, keeper: Keeper,
+    ) -> list[Warning]:  # fmt: skip
+        """Train anew from the rows of a source; returns the warnings to give."""
+        _check_callback(callback)
+        keeper.identify(
+            self,
+            p,
+            lambda: {**rows.told(), **self._start_to_tell(p, coef_init, intercept_init)},
+        )
+        X, problems = rows.first()
+        let_two_classes_be_one_problem(p, problems)
+        p.chooses_units = False
+        held_out = None
+        if p.early_stopping:
+            seed = int(new_generator(keeper.seed(p.random_state)).randint(2**31))
+            held_out = rows.hold_out(p.validation_fraction, seed, p.loss, p.plan.softmax)
+        plan, eta0 = plan_for(self, p, rows)
+        engines, warnings = self._begun(
+            p, plan, X.shape[1], len(problems), None, coef_init, intercept_init, keeper
+        )
+        learners = new_learners(engines, X, problems, plan, sizes_of(X, plan.sizes))
+        with workers_for(p, len(learners)) as workers:
+            run = train(
+                learners,
+                orders_of(rows),
+                t=0,
+                max_iter=p.max_iter,
+                stopping=Stopping(p.tol, p.n_iter_no_change),
+                record=False,
+                verbose=p.verbose,
+                callback=callback,
+                validate=None if held_out is None else lambda: held_out.judge(engines),
+                columns=np.arange(X.shape[1]) if keeps_best(p) else None,
+                workers=workers,
+                pass_over=rows.passes(learners, plan),
+                keeper=keeper,
+            )
+        self._keep_trained(p, engines, run, None, eta0)
+        self._generator = None
+        self._schedules = plan.schedule, learners[0].plan.schedule
+        losses = judged_losses(run)
+        if p.tol is not None and not run.ended_early and still_falls(losses, losses[0]):
+            warnings.append(unfinished(p, self._rate(), losses))
+        return warnings
+
+    def _fit_on(
+        self,
+        p: SimpleNamespace,
+        X: sparse.csr_matrix,
+        y: Any,
+        weights: NDArray[np.float64] | None,
+        sample_order: ArrayLike | None,
+    ) -> list[Warning]:
+        """Go on training with one pass over X; returns the warnings to give."""
+        # The rule may have been replaced since the method was looked up.
+        p.rule.check_streams("partial_fit")
+        problems = self._problems(X, y, weights)
+        let_two_classes_be_one_problem(p, problems)
+        begun = self.__sklearn_is_fitted__()
+        if begun:
+            self._refuse_learned("partial_fit")
+        if p.plan.at_once(p.outputs_at_once, len(problems)) < len(problems):
+            raise ValueError(
+                f"outputs_at_once={p.outputs_at_once} is for fit: partial_fit trains all "
+                f"{len(problems)} outputs on every row; write outputs_at_once=None"
+            )
+        units = self.units_ if begun and p.chooses_units else None
+        X, problems = in_units(units, X, problems)
+        # The first call decides on the scale of the rates where the parameters leave it open.
+        kept = self._scale if begun and p.eta0 is None and needs_scale(p.schedule) else None
+        eta0 = self._scale_of_rates(p, X, weights) if kept is None else kept
+        plan = p.plan.known(eta0, None)
+        if begun and self._schedules is not None and isinstance(plan.schedule, Adaptive):
+            # A rate that fit has lowered stays as it is, unless the parameters have changed.
+            first, last = self._schedules
+            plan = plan.with_schedule(last) if first == plan.schedule else plan
+        order = check_order(sample_order, X.shape[0])
+        storage = p.plan.storage
+        if not begun:
+            engines = plan.new_engines(X.shape[1], len(problems), allowed_threads(p))
+        elif units is not self.units_:
+            engines = self._as_given(self._divided(plan, len(problems)), plan)
+        elif self._storage == storage and self._suits(plan, len(problems)):
+            engines = self._engines
+        else:
+            same_average = self._storage[0] == storage[0]
+            divided = self._divided(plan, len(problems))
+            engines = [plan.continued(engine, average=same_average) for engine in divided]
+        warnings = doubts_about_start(engines, plan) if begun else []
+        generator = getattr(self, "_generator", None)
+        if p.shuffle and generator is None:
+            generator = new_generator(p.random_state)
+        sizes = sizes_of(X, plan.sizes)
+        learners = new_learners(engines, X, problems, plan, sizes)
+        orders = Orders(X.shape[0], order, generator if p.shuffle else None)
+        touched = touched_columns(X)
+        if len(touched) < X.shape[1]:
+            # A copy: the journal and the check at the end must see the same columns.
+            touched = touched.copy()
+        t = self.t_ if begun else 0
+        with workers_for(p, len(learners)) as workers:
+            with unusable("X"):
+                self._protect(engines, touched, workers)
+            for engine in engines:
+                engine.retune(plan.settings)
+            for epoch in range(1 if order is None or order.ndim == 1 else len(order)):
+                t = run_pass(learners, orders.of(epoch), t, workers=workers)
+        with unusable("X"):
+            for engine in engines:
+                engine.check_finite(touched, t)
+        self._engines, self._storage, self.units_ = engines, storage, units
+        self._coefficients = self._sparse_rows = None
+        self._generator = generator
+        self.t_, self.eta0_, self.l1_ = t, present_rate(engines, eta0), p.l1
+        if has_scale(p):
+            self._scale = eta0
+        self.n_iter_ = getattr(self, "n_iter_", 0) + 1
+        self.history_ = getattr(self, "history_", [])
+        return warnings
+
+    def _verify(
+        self, p: SimpleNamespace, X: Any, y: Any, weights: Any, max_rows: int, epochs: int
+    ) -> VerificationReport:
+        max_rows = check_integer("max_rows", max_rows, 1)
+        epochs = check_integer("epochs", epochs, 1, LARGEST_EPOCHS)
+        problems = self._problems(X, y, weights)
+        let_two_classes_be_one_problem(p, problems)
+        if p.plan.softmax:
+            raise ValueError(
+                "verify compares one output with its twin, and multi_class='multinomial' couples "
+                "all outputs: verify the same parameters with multi_class='ovr'"
+            )
+        for name, given, needed, why in (
+            ("group", p.group, None, "weights that are shrunk one by one"),
+            ("dtype", getattr(p, "dtype", "float64"), "float64", "weights in float64"),
+        ):
+            if given != needed:
+                raise ValueError(
+                    f"verify compares {why} with their twin: write {name}={needed!r}, got {given!r}"
+                )
+        units = self._find_units(p, X, problems)
+        X, problems = in_units(units, X, problems)
+        self._find_l1(p, X, problems)
+        n_steps = p.plan.n_steps(affordable_rows(X, max_rows, epochs)) * epochs
+        plan = p.plan.known(self._scale_of_rates(p, X, weights), n_steps)
+        return verify(plan, X, problems, max_rows, epochs)
+
+
+def _check_callback(callback: Any) -> None:
+    """Refuse a callback that cannot be called."""
+    if callback is not None and not callable(callback):
+        raise TypeError(f"callback must be callable, got {type(callback).__name__}")
+
+
+def _check_weights_of_parts(
+    weights: NDArray[np.float64] | None, rows: NDArray[np.int64], held: NDArray[np.int64]
+) -> None:
+    """Refuse importances under which one of the two parts of the rows counts for nothing."""
+    for part, what in ((rows, "to train on"), (held, "that are held out")):
+        if weights is not None and not weights[part].any():
+            raise ValueError(
+                f"sample_weight, times class_weight, must not be zero for all {len(part)} rows "
+                f"{what}: change validation_fraction or set early_stopping=False"
+            )

@@ -1,0 +1,83 @@
+"""The weights of several engines as one matrix, with a row for every output."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from lazynet.engines.base import Engine
+from lazynet.engines.learned import LearnedOutputs
+from lazynet.units import Units
+
+
+def outputs_of(engines: Sequence[Engine]) -> int:
+    return sum(engine.n_outputs for engine in engines)
+
+
+def stacked_rows(
+    engines: Sequence[Engine], units: Units | None, last: bool = False
+) -> NDArray[np.float64]:
+    """The weights that predict, or the last weights: a row for every output, read-only.
+
+    They are the weights of features as they are; the engines have learned in ``units``.
+    """
+    if units is None and not last and isinstance(engines[0], LearnedOutputs):
+        known = engines[0].given
+        if not sparse.issparse(known):
+            return known
+    coefficients = np.empty((outputs_of(engines), engines[0].n_features))
+    first = 0
+    for engine in engines:
+        engine.rows(coefficients[first : first + engine.n_outputs], last=last)
+        first += engine.n_outputs
+    if units is not None:
+        coefficients = units.weights(coefficients)
+    coefficients.flags.writeable = False
+    return coefficients
+
+
+def stacked_sparse_rows(engines: Sequence[Engine], units: Units | None) -> sparse.csr_matrix:
+    """``stacked_rows`` as a read-only CSR matrix, made from one engine at a time."""
+    if units is None and isinstance(engines[0], LearnedOutputs):
+        known = engines[0].given
+        if sparse.issparse(known):
+            return known
+    rows = sparse.vstack([engine.sparse_rows() for engine in engines], format="csr")
+    if units is not None:
+        rows.data /= units.sizes[rows.indices]
+    for array in (rows.data, rows.indices, rows.indptr):
+        array.flags.writeable = False
+    return rows
+
+
+def intercepts_of(
+    engines: Sequence[Engine], units: Units | None, last: bool = False
+) -> NDArray[np.float64]:
+    """The intercepts that belong to ``stacked_rows``."""
+    own = [engine.intercepts if last else engine.model_intercepts for engine in engines]
+    if units is None:
+        return np.concatenate(own)
+    moved = units.moved
+    rows = [
+        engine.rows(last=True)[:, moved] if last else engine.rows_at(moved) for engine in engines
+    ]
+    found = units.intercept(units.weights(np.vstack(rows), moved), np.concatenate(own))
+    return np.asarray(found, dtype=np.float64)
+
+
+def load_all(
+    engines: Sequence[Engine],
+    rows: NDArray[np.float64],
+    offsets: NDArray[np.float64],
+    units: Units | None,
+) -> None:
+    """Let the engines, which learn in ``units``, start from a model of rows as they are."""
+    rows, offsets = (rows, offsets) if units is None else units.within(rows, offsets)
+    first = 0
+    for engine in engines:
+        some = slice(first, first + engine.n_outputs)
+        engine.load_rows(rows[some], offsets[some])
+        first += engine.n_outputs

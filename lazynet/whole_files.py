@@ -1,0 +1,89 @@
+"""Files that are written as a whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import secrets
+import stat
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+# The part of a new file's name that nobody else has.
+_HEX = re.compile("[0-9a-f]{16}")
+
+
+@contextlib.contextmanager
+def replaced(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+    """A new file that takes the place of ``path`` once everything is on the disk.
+
+    An error, Ctrl-C or a full disk leaves what stood there before.
+    """
+    target = _target(path)
+    temporary = target.with_name(f"{_beginning_of(target)}{secrets.token_hex(8)}.tmp")
+    try:
+        with open(temporary, "xb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        with contextlib.suppress(FileNotFoundError):
+            temporary.chmod(stat.S_IMODE(target.stat().st_mode))
+        os.replace(temporary, target)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    with contextlib.suppress(OSError):  # a system whose folders cannot be opened
+        folder = os.open(target.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+
+
+def _target(path: str | os.PathLike[str]) -> Path:
+    """The file that is written: a link goes on pointing to it."""
+    target = Path(os.path.realpath(path))
+    if target.is_dir():
+        raise IsADirectoryError(f"{os.fspath(path)} is a directory: name a file")
+    return target
+
+
+def _beginning_of(target: Path) -> str:
+    """How the names of the new files that are to take the place of ``target`` begin."""
+    return f".{target.name[:100]}."
+
+
+def check_writable(path: str | os.PathLike[str]) -> None:
+    """Refuse a path at which no file can be written; leaves nothing there."""
+    target = _target(path)
+    if not target.parent.is_dir():
+        told = f"{os.fspath(path)} cannot be written: there is no folder {target.parent}"
+        raise FileNotFoundError(told)
+    temporary = target.with_name(f"{_beginning_of(target)}{secrets.token_hex(8)}.tmp")
+    try:
+        open(temporary, "xb").close()
+    except OSError as error:
+        told = f"{os.fspath(path)} cannot be written: {error.strerror or error}"
+        raise type(error)(error.errno, told) from None
+    finally:
+        with contextlib.suppress(OSError):
+            temporary.unlink(missing_ok=True)
+
+
+def remove_leftovers(path: str | os.PathLike[str], idle: float = 0.0) -> None:
+    """Remove the new files that a killed process has left beside ``path``.
+
+    Only files that nobody has written to for ``idle`` seconds: another process may be at work.
+    """
+    target = _target(path)
+    beginning = _beginning_of(target)
+    with contextlib.suppress(OSError):
+        for other in target.parent.iterdir():
+            middle = other.name[len(beginning) : -len(".tmp")]
+            if other.name != f"{beginning}{middle}.tmp" or not _HEX.fullmatch(middle):
+                continue
+            if time.time() - other.stat().st_mtime >= idle:
+                other.unlink(missing_ok=True)
