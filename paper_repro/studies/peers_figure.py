@@ -54,8 +54,7 @@ def _draw_speed(ax: Axes, found: Found) -> None:
     for y, name in enumerate(names):
         for order, offset, face in ((LYING, 0.2, _colour(name)), (RANDOM, -0.2, "white")):
             if (seconds := taken[order].get(name)) is not None:
-                look = {"facecolor": face, "edgecolor": _colour(name), "linewidth": 1.0}
-                ax.barh(y + offset, seconds, height=0.34, **look)
+                ax.barh(y + offset, seconds, height=0.34, facecolor=face, edgecolor=_colour(name))
                 label = f" {duration(seconds)}"
                 ax.text(seconds, y + offset, label, va="center", fontsize=7, color="0.3")
     ax.set_xscale("log")

@@ -106,6 +106,8 @@ def who(found: Found) -> str:
         "who",
         versions=", ".join(f"{name} {version}" for name, version in packages.items()),
         missing=PAGE("missing", lines="; ".join(lines)) if lines else "",
+        size="" if found.settings["full"] else PAGE("quick"),
+        share=found.scales.share_of_wall(),
     )
 
 

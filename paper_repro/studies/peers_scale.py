@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from statistics import median
 from typing import Any
 
 import numpy as np
@@ -155,6 +156,17 @@ class Scales:
 
     def sizes(self, axis: str) -> list[int]:
         return sorted({size for each in self.found[axis].values() for size in each})
+
+    def share_of_wall(self) -> float:
+        """The median share of the seconds on the wall in which a fit had a processor."""
+        shares = [
+            record["seconds"] / record["wall"]
+            for axis in self.found.values()
+            for records in axis.values()
+            for record in records.values()
+            if record["outcome"] == DONE
+        ]
+        return min(1.0, median(shares))
 
     def failures(self, axis: str) -> dict[str, str]:
         """Where every peer that failed failed first, and how."""
