@@ -248,6 +248,20 @@ def test_the_largest_l1_leaves_a_constant_alone():
     assert below[:-1].any()
 
 
+def test_glmnet_leaves_out_a_column_of_ones():
+    """The page says so: it has no intercept where the others learn a weight of that column."""
+    glmnet = peers.ALL["glmnet"]
+    if glmnet.missing is not None:
+        pytest.skip(glmnet.missing)
+    rows = small_rows()
+    y = np.where(np.arange(len(rows.y)) % 10 == 0, 1.0, -1.0)
+    task = Task(
+        peers_quality.with_ones(Rows(rows.X, y, rows.X, y, "")), LOGISTIC, ElasticNet(0.005)
+    )
+    assert glmnet.solved(task, How())[-1] == 0
+    assert peers.ALL["lazynet DualNet"].solved(task, How())[-1] < 0
+
+
 def test_a_difference_has_its_standard_error():
     def record(losses, validation):
         tried = [{"loss": validation}]
