@@ -41,7 +41,7 @@ QUICK_SIZES: dict[str, tuple[int, ...]] = {
     "index bits": (32, 64),
 }
 #: Seconds after which a run is stopped.
-QUICK_SECONDS, FULL_SECONDS = 4.0, 10.0
+QUICK_SECONDS, FULL_SECONDS = 2.0, 10.0
 #: l1 as a share of the least l1 at which every weight is 0; C where there is no l1.
 SHARE, COST = 0.1, 1.0
 NOT_ASKED = "not asked"
