@@ -18,7 +18,7 @@ from scipy import sparse
 
 from lazynet.penalties import ElasticNet
 from paper_repro.machine import version_of
-from paper_repro.minima import LOGISTIC, Task, largest_l1
+from paper_repro.minima import LOGISTIC, SLOPES, Task
 
 Array = NDArray[np.float64]
 
@@ -30,8 +30,8 @@ LYING, RANDOM = "as they lie", "in random order"
 #: Settings that a peer may try where it is tuned.
 BUDGET = 8
 #: Inverse strengths of an l2 penalty on the sum of the losses, and l1 as shares of the least l1 at
-#: which every weight is 0.
-COSTS = tuple(10.0**k for k in range(-3, 5))
+#: which nothing but a constant is left.
+COSTS = tuple(10.0**k for k in range(-2, 6))
 SHARES = (0.3, 0.1, 0.03, 0.01, 0.003, 0.001, 0.0003, 0.0001)
 
 
@@ -158,14 +158,32 @@ def by_cost(task: Task, costs: Sequence[float] = COSTS, how: How = How()) -> lis
 
 
 def by_share(task: Task, multiple: float = 0.0, how: How = How()) -> list[Setting]:
-    """l1 as a share of the least l1 at which every weight is 0, and l2 as a multiple of l1."""
-    most = largest_l1(task.rows, task.loss)
+    """l1 as a share of the least l1 that leaves nothing but a constant, and l2 as its multiple."""
+    most = largest_l1_beside_constant(task)
     return [
         Setting(
             f"l1 = {share:g} of the largest", ElasticNet(share * most, multiple * share * most), how
         )
         for share in SHARES
     ]
+
+
+def largest_l1_beside_constant(task: Task) -> float:
+    """The largest slope of the mean loss at the best constant.
+
+    At zero weights a column of ones has the largest slope of all where one class is rare, and says
+    nothing of the strengths that other features need.
+
+    >>> from paper_repro.rows import Rows
+    >>> X = sparse.csr_matrix([[1.0, 0.1], [1.0, 0.0], [1.0, 0.0], [1.0, 0.0]])
+    >>> y = np.array([1.0, -1.0, -1.0, -1.0])
+    >>> round(largest_l1_beside_constant(Task(Rows(X, y, X, y, ""), LOGISTIC, ElasticNet())), 5)
+    0.01875
+    """
+    positive = float(np.mean(task.y > 0))
+    constant = np.log(positive / (1.0 - positive)) if task.loss == LOGISTIC else 2 * positive - 1
+    slopes = SLOPES[task.loss](np.full(len(task.y), constant), task.y)
+    return float(np.abs(task.X.T @ slopes).max() / len(task.y))
 
 
 def by_rate(task: Task, rates: Sequence[float], how: How, penalty: ElasticNet) -> list[Setting]:

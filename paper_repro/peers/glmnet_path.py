@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from paper_repro.minima import Task, largest_l1
 from paper_repro.peers.base import LASSO, NET, RIDGE, Array, How, Peer, Setting, by_share
@@ -35,7 +36,7 @@ class Glmnet(Peer):
             lambda_path=np.geomspace(first, last, _POINTS),
             n_splits=0,
             standardize=False,
-            fit_intercept=False,
+            fit_intercept=ends_with_ones(task.X),
             tol=1e-7 if how.tol is None else how.tol,
             max_iter=1_000_000,
         ).fit(rows, task.y)
@@ -47,7 +48,20 @@ class Glmnet(Peer):
                 f"glmnet ended its path at lambda {model.lambda_path_[-1]:.3g}, "
                 f"and {task.strength:.3g} was asked for"
             )
-        return np.asarray(model.coef_path_)[..., -1].ravel()
+        found = np.array(model.coef_path_)[..., -1].ravel()
+        if ends_with_ones(task.X):
+            found[-1] = np.ravel(model.intercept_path_)[-1]
+        return found
 
     def settings(self, task: Task) -> list[Setting]:
         return by_share(task)
+
+
+def ends_with_ones(X: Any) -> bool:
+    """Whether the last feature is 1 everywhere: glmnet leaves it out, and has an intercept instead.
+
+    >>> ends_with_ones(np.array([[0.5, 1.0], [0.0, 1.0]])), ends_with_ones(np.eye(2))
+    (True, False)
+    """
+    last = X[:, -1:]
+    return bool(np.all((last.toarray() if sparse.issparse(last) else np.asarray(last)) == 1))

@@ -22,7 +22,7 @@ from paper_repro.peers.base import (
 )
 
 #: Rates in the unit 1 / (mean squared length of a row), and the passes of a tuned fit.
-_RATES, _PASSES = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0), 3
+_RATES, _PASSES = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0), 3
 
 
 class River(Peer):

@@ -15,7 +15,7 @@ from paper_repro.minima import HINGE, LOGISTIC, Task
 from paper_repro.peers.base import LYING, Array, How, Peer, Setting
 
 #: Learning rates, in its own unit, around its default of 0.5, and the passes of a tuned fit.
-_RATES, _PASSES = (0.01, 0.03, 0.1, 0.3, 0.5, 1.0, 3.0, 10.0), 10
+_RATES, _PASSES = (0.01, 0.03, 0.1, 0.5, 1.5, 5.0, 15.0, 50.0), 10
 
 
 @dataclass

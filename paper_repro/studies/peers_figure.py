@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from lazynet.figures import DARK, LIGHT, RUST, SAND
 from paper_repro.peers import OURS
-from paper_repro.peers.base import LASSO, LYING, NET, RANDOM
+from paper_repro.peers.base import LYING, NET, RANDOM
 from paper_repro.score import duration
 from paper_repro.studies.peers import Found
+from paper_repro.studies.peers_time import CORPUS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -32,7 +33,9 @@ def draw(document: Mapping[str, Any]) -> Figure:
     (speed, quality), (objective, loss) = figure.subplots(2, 2, height_ratios=[1.15, 1])
     _draw_speed(speed, found)
     _draw_quality(quality, found)
-    problem = next(each for each in found.times.ladders if each[1] == NET)
+    problems = [each for each in found.times.ladders if each[1] == NET]
+    # Rows of a file tell more than generated ones.
+    problem = next((each for each in problems if each[0] != CORPUS), problems[0])
     _draw_time(objective, found, problem, "objective")
     _draw_time(loss, found, problem, "test_loss")
     return figure
@@ -43,34 +46,24 @@ def _colour(name: str) -> str:
 
 
 def _draw_speed(ax: Axes, found: Found) -> None:
-    """Nanoseconds of a later pass: a filled point for rows as they lie, an open one for random."""
+    """Bars of a later pass with an elastic net: filled as rows lie, open in random order."""
     passes = found.passes
-    least: dict[str, float] = {}
-    for order in (RANDOM, LYING):
-        for kind in (LASSO, NET):
-            for name, seconds in passes.fastest(order, kind):
-                least[name] = min(seconds, least.get(name, seconds))
+    taken = {order: dict(passes.fastest(order, NET)) for order in (LYING, RANDOM)}
+    least = {**taken[RANDOM], **taken[LYING]}
     names = sorted(least, key=least.__getitem__, reverse=True)
     for y, name in enumerate(names):
-        ax.axhline(y, color="0.92", linewidth=0.8, zorder=0)
-        for order, face in ((LYING, _colour(name)), (RANDOM, "white")):
-            for kind, marker, offset in ((LASSO, "s", 0.16), (NET, "o", -0.16)):
-                taken = passes.middle(order, kind, name)
-                if taken is not None:
-                    ax.plot(
-                        taken,
-                        y + offset,
-                        marker,
-                        color=_colour(name),
-                        markerfacecolor=face,
-                        markersize=5,
-                    )
+        for order, offset, face in ((LYING, 0.2, _colour(name)), (RANDOM, -0.2, "white")):
+            if (seconds := taken[order].get(name)) is not None:
+                ax.barh(y + offset, seconds, height=0.34, facecolor=face, edgecolor=_colour(name))
+                label = f" {duration(seconds)}"
+                ax.text(seconds, y + offset, label, va="center", fontsize=7, color="0.3")
     ax.set_xscale("log")
+    ax.set_xlim(0.3 * min(least.values()), 6.0 * max(least.values()))
     ax.xaxis.set_major_formatter(lambda seconds, _: duration(seconds).replace(".00", ""))
     ax.xaxis.set_minor_formatter(lambda *_: "")
     _named(ax, names)
-    ax.set_title("one more pass, per example")
-    ax.set_xlabel("circle: elastic net, square: l1; open: random order")
+    ax.set_title("seconds of a pass, per row")
+    ax.set_xlabel("elastic net; filled: rows as they lie, open: random order\nshorter is better")
 
 
 def _draw_quality(ax: Axes, found: Found) -> None:
@@ -107,8 +100,11 @@ def _draw_quality(ax: Axes, found: Found) -> None:
         ax.plot(min(middles[name], _MOST), y, "|", color=_colour(name), markersize=13)
     _named(ax, names)
     ax.set_xlim(0.99, _MOST)
-    ax.set_title(f"test loss after tuning, {len(sets)} set{'s' * (len(sets) > 1)} of rows")
-    ax.set_xlabel("units of the least loss (bar: median)")
+    ax.set_title(f"test loss after equal tuning, on {len(sets)} set{'s' * (len(sets) > 1)} of rows")
+    ax.set_xlabel(
+        "1: the least of all programs on that set; bar: the median\n"
+        f"farther left is better; an arrow: {_MOST:g} or more"
+    )
 
 
 def _draw_time(ax: Axes, found: Found, problem: tuple[str, str], what: str) -> None:
@@ -125,14 +121,14 @@ def _draw_time(ax: Axes, found: Found, problem: tuple[str, str], what: str) -> N
         colour = RUST if k == 0 else SAND if k == 1 else _GREYS[k % len(_GREYS)]
         _curve(ax, found, problem, name, what, color=colour, marker=_MARKERS[k], linestyle="--")
     ax.set_xscale("log")
-    ax.set_xlabel("seconds")
+    ax.set_xlabel("seconds of the processor, elastic net")
     ax.legend(fontsize=7)
     if what == "objective":
         ax.set_yscale("log")
-        ax.set_title(f"objective above the least one ({problem[0]}, {problem[1]})")
-        ax.set_ylabel("share of the objective at zero weights")
+        ax.set_title(f"how far above the least objective ({_rows(problem[0])})")
+        ax.set_ylabel("1: the objective at zero weights")
     else:
-        ax.set_title("test loss")
+        ax.set_title("test loss meanwhile")
 
 
 def _curve(
@@ -143,6 +139,10 @@ def _curve(
         at_zero, least = found.times.settings[problem]["at zero"], found.times.least(problem)
         values = [max(1e-9, (value - least) / at_zero) for value in values]
     ax.plot(seconds, values, label=name, markersize=4, **{"linestyle": "-", **look})
+
+
+def _rows(name: str) -> str:
+    return "generated rows" if name == CORPUS else name
 
 
 def _arrival(found: Found, problem: tuple[str, str], name: str) -> float:

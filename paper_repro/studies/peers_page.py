@@ -16,7 +16,7 @@ from paper_repro.studies import peers_quality, peers_scale
 from paper_repro.studies.peers import BOUNDS, SCIKIT_LEARN, WABBIT, Found
 from paper_repro.studies.peers import OURS as OUR_PASSES
 from paper_repro.studies.peers_exactness import CHUNK, in_words, nearest, rows_of
-from paper_repro.studies.peers_quality import NEAR
+from paper_repro.studies.peers_quality import FEW_ROWS, FEW_TEST_ROWS, NEAR, Quality
 from paper_repro.studies.peers_scale import FEATURES, NONZEROS, ROWS
 from paper_repro.studies.peers_time import LEVELS, RATES, SHARE
 
@@ -65,6 +65,8 @@ def page(document: Mapping[str, Any]) -> str:
         failures=failures(found),
         budget=BUDGET,
         seconds=peers_quality.FULL_SECONDS if full else peers_quality.QUICK_SECONDS,
+        few=FEW_ROWS,
+        few_test=FEW_TEST_ROWS,
         quality=quality(found, "loss"),
         errors=quality(found, "error"),
     )
@@ -104,6 +106,8 @@ def who(found: Found) -> str:
         "who",
         versions=", ".join(f"{name} {version}" for name, version in packages.items()),
         missing=PAGE("missing", lines="; ".join(lines)) if lines else "",
+        size="" if found.settings["full"] else PAGE("quick"),
+        share=found.scales.share_of_wall(),
     )
 
 
@@ -150,12 +154,28 @@ def _random_cause(found: Found) -> str:
 
 
 def _misses(found: Found) -> str:
-    told = []
-    for name in found.quality.found:
-        if (ratio := found.quality.ratio(name)) > NEAR:
-            best, _ = found.quality.best(name)
-            told.append(f"{name}, {ratio:.2f} times that of {best} ({found.quality.chosen(name)})")
-    return "; ".join(told)
+    """For each set where the bound is missed: by whom, and whether chance alone could do that."""
+    judged = found.quality
+    return " ".join(_miss(judged, name) for name in judged.found if judged.ratio(name) > NEAR)
+
+
+def _miss(judged: Quality, name: str) -> str:
+    best, least = judged.best(name)
+    chosen, ours = judged.chosen(name), judged.losses(name, ours=True)
+    own = min(ours, key=ours.__getitem__)
+    told = PAGE(
+        "quality miss of one" if own == chosen else "quality miss",
+        name=name,
+        ratio=judged.ratio(name),
+        best=best,
+        chosen=chosen,
+        own=own,
+        own_ratio=ours[own] / least,
+    )
+    if (apart := judged.difference(name)) is None:
+        return told
+    mean, error, rows = apart
+    return f"{told} {PAGE('by chance', difference=mean, error=error, rows=rows)}"
 
 
 # --- exactness -------------------------------------------------------------------------------
@@ -329,4 +349,18 @@ def quality(found: Found, what: str) -> str:
         )
         rows.append(["*lazynet by validation*", *(judged.chosen(name) for name in sets)])
         rows.append(["*its ratio*", *(f"{judged.ratio(name):.3f}" for name in sets)])
+        rows.append(["*others by validation*", *(judged.chosen(name, ours=False) for name in sets)])
+        others = (judged.value(name, judged.chosen(name, ours=False), "loss") for name in sets)
+        ratios = (
+            value / judged.best(name)[1] for name, value in zip(sets, others, strict=True) if value
+        )
+        rows.append(["*its ratio*", *(f"{ratio:.3f}" for ratio in ratios)])
+        rows.append(["*difference*", *(_difference(judged, name) for name in sets)])
     return table(["", *sets], rows)
+
+
+def _difference(judged: Quality, name: str) -> str:
+    if (apart := judged.difference(name)) is None:
+        return ""
+    mean, error, _ = apart
+    return f"{mean:+.4f} ({error:.4f})"

@@ -1,8 +1,9 @@
 """Part (e) of the study ``peers``: test loss and error after tuning by the same small budget.
 
 Every peer tries the same number of settings of the parameter that its users tune.  Each setting is
-judged on a quarter of the training rows; the best one is fitted to all of them, and judged on the
-test rows.  A column of ones stands for the intercept, for everybody.
+judged on a quarter of the training rows, or on each quarter in turn where the rows are few: a
+quarter of 300 rows does not tell settings apart.  The best setting is fitted to all training rows,
+and judged on the test rows.  A column of ones stands for the intercept, for everybody.
 """
 
 from __future__ import annotations
@@ -11,14 +12,15 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
+from itertools import islice
 from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.model_selection import train_test_split
+from sklearn.model_selection import StratifiedKFold
 
 from lazynet.penalties import ElasticNet
-from paper_repro.minima import LOGISTIC, SQUARED_HINGE, Task
+from paper_repro.minima import LOGISTIC, SQUARED_HINGE, VALUES, Task
 from paper_repro.peers import OURS, present
 from paper_repro.peers.base import Peer, Setting
 from paper_repro.peers.cage import DONE, STOPPED, Meter, caged
@@ -27,10 +29,13 @@ from paper_repro.rows import Rows
 from paper_repro.study import Cell, Record, Records, Settings
 
 PART = "quality"
-#: The share of the training rows on which settings are judged.
-VALIDATION_SHARE = 0.25
-#: Seconds that one fit may take.
-QUICK_SECONDS, FULL_SECONDS = 2.0, 60.0
+#: Settings are judged on one of so many parts of the training rows, and on each in turn where there
+#: are fewer rows than this.
+PARTS, FEW_ROWS = 4, 2_000
+#: The most test rows whose losses are kept one by one: of so few, chance decides who is first.
+FEW_TEST_ROWS = 500
+#: Seconds that the fits of one setting may take.
+QUICK_SECONDS, FULL_SECONDS = 2.0, 10.0
 #: Settings that may take too long before no further one is tried.
 PATIENCE = 2
 #: Within this much of the least test loss a program counts as first.
@@ -100,35 +105,54 @@ def with_ones(rows: Rows) -> Rows:
     return replace(rows, X=wider(rows.X), X_test=wider(rows.X_test))
 
 
+def parts_of(rows: Rows, seed: int) -> list[Rows]:
+    """Rows to learn from, and rows to judge on, for every time that a setting is judged."""
+    splits = StratifiedKFold(PARTS, shuffle=True, random_state=seed).split(rows.X, rows.y)
+    times = PARTS if rows.X.shape[0] < FEW_ROWS else 1
+    return [
+        Rows(rows.X[kept], rows.y[kept], rows.X[left], rows.y[left], rows.origin)
+        for kept, left in islice(splits, times)
+    ]
+
+
 def tuned(peer: Peer, rows: Rows, seconds: float, seed: int) -> Record:
     """The validation losses of all settings, and the test loss of the best one."""
-    X, X_rest, y, y_rest = train_test_split(
-        rows.X, rows.y, test_size=VALIDATION_SHARE, random_state=seed, stratify=rows.y
-    )
-    part = Rows(X, y, X_rest, y_rest, rows.origin)
     loss = LOGISTIC if LOGISTIC in peer.losses else SQUARED_HINGE
+    parts = parts_of(rows, seed)
+    # The strengths and rates of a setting are computed anew from the rows that it learns.
+    settings = [peer.settings(Task(part, loss, ElasticNet())) for part in parts]
     tried: list[Record] = []
-    settings = peer.settings(Task(part, loss, ElasticNet()))
-    for setting in settings:
-        if sum(each["outcome"] == STOPPED for each in tried) == PATIENCE:
+    for each in zip(*settings, strict=True):
+        if sum(record["outcome"] == STOPPED for record in tried) == PATIENCE:
             break
-        found = caged(partial(fitted, peer, part, loss, setting), seconds)
-        tried.append({"setting": setting.name, **found})
-    ended = [k for k, each in enumerate(tried) if each["outcome"] == DONE]
+        found = caged(partial(judged, peer, parts, loss, each), seconds)
+        tried.append({"setting": each[0].name, **found})
+    ended = [k for k, record in enumerate(tried) if record["outcome"] == DONE]
     if not ended:
         return {"tried": tried, "outcome": tried[0]["outcome"], "why": tried[0]["why"]}
     judged_by = "error" if loss != LOGISTIC else "loss"
     best = min(ended, key=lambda k: tried[k][judged_by])
-    # The strengths are computed anew, from all rows.
     again = peer.settings(Task(rows, loss, ElasticNet()))[best]
+    few = rows.X_test.shape[0] <= FEW_TEST_ROWS
     return {
         "tried": tried,
         "chosen": best,
-        **caged(partial(fitted, peer, rows, loss, again), 2 * seconds),
+        **caged(partial(fitted, peer, rows, loss, again, one_by_one=few), 2 * seconds),
     }
 
 
-def fitted(peer: Peer, rows: Rows, loss: str, setting: Setting) -> Record:
+def judged(peer: Peer, parts: Sequence[Rows], loss: str, settings: Sequence[Setting]) -> Record:
+    """One setting, fitted to every part and judged beside it: the means."""
+    found = [fitted(peer, part, loss, each) for part, each in zip(parts, settings, strict=True)]
+    return {
+        what: None if found[0][what] is None else float(np.mean([each[what] for each in found]))
+        for what in found[0]
+    }
+
+
+def fitted(
+    peer: Peer, rows: Rows, loss: str, setting: Setting, *, one_by_one: bool = False
+) -> Record:
     """A fit, judged on the test rows of ``rows`` in float64."""
     task = Task(rows, loss, setting.penalty)
     if (why := peer.refuses(task)) is not None:
@@ -139,14 +163,17 @@ def fitted(peer: Peer, rows: Rows, loss: str, setting: Setting) -> Record:
     weights = peer.weights(model, task)
     if not np.isfinite(weights).all():
         raise FloatingPointError("the weights are not finite")
-    judged = Task(rows, LOGISTIC, ElasticNet())
-    wrong = rows.y_test * (rows.X_test @ weights) <= 0
-    return {
-        "loss": judged.test_loss(weights) if loss == LOGISTIC else None,
-        "error": float(wrong.mean()),
+    margins = rows.X_test @ weights
+    losses = VALUES[LOGISTIC](margins, rows.y_test)
+    found: Record = {
+        "loss": float(losses.mean()) if loss == LOGISTIC else None,
+        "error": float((rows.y_test * margins <= 0).mean()),
         "nonzeros": int(np.count_nonzero(weights)),
         "seconds": meter.seconds,
     }
+    if one_by_one and loss == LOGISTIC:
+        found["losses"] = [round(float(each), 4) for each in losses]
+    return found
 
 
 # --- reading what was measured ---------------------------------------------------------------
@@ -185,9 +212,9 @@ class Quality:
             if (peer in OURS) == ours and (loss := self.value(name, peer, "loss")) is not None
         }
 
-    def chosen(self, name: str) -> str:
-        """Our estimator with the least loss on the validation rows."""
-        return min(self.losses(name, ours=True), key=lambda peer: self._validation(name, peer))
+    def chosen(self, name: str, ours: bool = True) -> str:
+        """The one of our estimators, or of the others, with the least loss on validation rows."""
+        return min(self.losses(name, ours), key=lambda peer: self._validation(name, peer))
 
     def _validation(self, name: str, peer: str) -> float:
         record = self.found[name][peer]
@@ -203,6 +230,16 @@ class Quality:
     def ratio(self, name: str) -> float:
         """The test loss of our chosen estimator in units of the best other's."""
         return self.losses(name, ours=True)[self.chosen(name)] / self.best(name)[1]
+
+    def difference(self, name: str) -> tuple[float, float, int] | None:
+        """Our test loss minus the least of others, its standard error, and the number of rows."""
+        ours, other = (
+            self.found[name][peer].get("losses") for peer in (self.chosen(name), self.best(name)[0])
+        )
+        if ours is None or other is None:
+            return None
+        apart = np.subtract(ours, other)
+        return float(apart.mean()), float(apart.std(ddof=1) / math.sqrt(len(apart))), len(apart)
 
     def failures(self) -> Mapping[str, Any]:
         return {

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from statistics import median
 from typing import Any
 
 import numpy as np
@@ -40,7 +41,7 @@ QUICK_SIZES: dict[str, tuple[int, ...]] = {
     "index bits": (32, 64),
 }
 #: Seconds after which a run is stopped.
-QUICK_SECONDS, FULL_SECONDS = 8.0, 60.0
+QUICK_SECONDS, FULL_SECONDS = 2.0, 10.0
 #: l1 as a share of the least l1 at which every weight is 0; C where there is no l1.
 SHARE, COST = 0.1, 1.0
 NOT_ASKED = "not asked"
@@ -155,6 +156,17 @@ class Scales:
 
     def sizes(self, axis: str) -> list[int]:
         return sorted({size for each in self.found[axis].values() for size in each})
+
+    def share_of_wall(self) -> float:
+        """The median share of the seconds on the wall in which a fit had a processor."""
+        shares = [
+            record["seconds"] / record["wall"]
+            for axis in self.found.values()
+            for records in axis.values()
+            for record in records.values()
+            if record["outcome"] == DONE
+        ]
+        return min(1.0, median(shares))
 
     def failures(self, axis: str) -> dict[str, str]:
         """Where every peer that failed failed first, and how."""

@@ -32,10 +32,11 @@ from paper_repro.study import Cell, Record, Records, Settings
 PART = "throughput"
 #: Strengths of the penalties.
 STRENGTHS = {ANY[0]: (0.0, 0.0), LASSO: (L1, 0.0), RIDGE: (0.0, L2), NET: (L1, L2)}
-#: Later passes that are timed together, and the rounds of a quick run at most.
-FULL_LATER, QUICK_LATER, QUICK_ROUNDS = 4, 2, 3
+#: Later passes that are timed together, and the rounds and the rows at most.
+FULL_LATER, FULL_ROUNDS, FULL_ROWS = 4, 5, 200_000
+QUICK_LATER, QUICK_ROUNDS, QUICK_ROWS = 2, 2, 30_000
 #: Seconds after which the passes of one peer are stopped.
-_SECONDS = 120.0
+QUICK_SECONDS, FULL_SECONDS = 10.0, 60.0
 #: Whole fits with nothing set, and scikit-learn with its elastic net and nothing else set.
 UNTOUCHED, SGD_NET = "untouched", "SGD (elastic net)"
 
@@ -59,11 +60,12 @@ class Bench:
     """The corpus, and the peers that take turns on it."""
 
     def __init__(self, settings: Settings) -> None:
-        self.settings = settings
-        self.rounds = settings.repeats
-        self.later = FULL_LATER
-        if not settings.full:
-            self.rounds, self.later = min(QUICK_ROUNDS, self.rounds), QUICK_LATER
+        full = settings.full
+        rows, rounds = (FULL_ROWS, FULL_ROUNDS) if full else (QUICK_ROWS, QUICK_ROUNDS)
+        self.settings = replace(settings, examples=min(rows, settings.examples))
+        self.rounds = min(rounds, settings.repeats)
+        self.later = FULL_LATER if full else QUICK_LATER
+        self.seconds = FULL_SECONDS if full else QUICK_SECONDS
         #: The rows in a peer's own form, which every penalty shares.
         self.prepared = lru_cache(maxsize=None)(self._prepared)
 
@@ -90,7 +92,9 @@ class Bench:
             task = self.task(kind, peer.most_rows)
             if order in peer.orders and peer.refuses(task) is None:
                 rows = self.prepared(name)
-                found[name] = caged(partial(passes, peer, rows, task, order, self.later), _SECONDS)
+                found[name] = caged(
+                    partial(passes, peer, rows, task, order, self.later), self.seconds
+                )
         return found
 
     def untouched(self, repeat: int, _: Records) -> Record:
@@ -98,7 +102,7 @@ class Bench:
         rows = self.task(NET).rows
         chosen = whole_fits()
         return {
-            name: caged(partial(_whole, chosen[name], rows), _SECONDS)
+            name: caged(partial(_whole, chosen[name], rows), self.seconds)
             for name in turns(list(chosen), repeat)
         }
 

@@ -28,13 +28,13 @@ from paper_repro.study import Cell, Record, Records, Settings
 PART = "time"
 #: Generated rows of a quick run and of a full one.
 CORPUS = "corpus"
-QUICK_ROWS, FULL_ROWS = 10_000, 100_000
+QUICK_ROWS, FULL_ROWS = 5_000, 50_000
 #: l1 as a share of the least l1 at which every weight is 0, and l2 in units of l1.
 SHARE, MULTIPLES = 0.01, {LASSO: 0.0, NET: 0.1}
 #: Rates in the unit 1 / (mean squared length of a row); the best one counts.
 RATES = (0.3, 3.0, 30.0, 300.0)
 #: Seconds after which a run is stopped, and files of a quick run.
-QUICK_SECONDS, FULL_SECONDS, QUICK_FILES = 2.5, 60.0, 1
+QUICK_SECONDS, FULL_SECONDS, QUICK_FILES = 1.0, 5.0, 1
 #: Gaps in units of the objective at zero weights.
 LEVELS = (1e-2, 1e-4)
 

@@ -389,11 +389,7 @@ def same_words(figure, committed):
     assert words[0] == words[1]
 
 
-# No full run of these studies is committed yet.
-NOT_COMMITTED = {"peers"}
-
-
-@pytest.mark.parametrize("name", [name for name in REPORTS if name not in NOT_COMMITTED])
+@pytest.mark.parametrize("name", REPORTS)
 def test_committed_pages_follow_from_their_numbers(name):
     """The committed records give the committed pages; nothing in a page is written by hand."""
     document = load(name, RESULTS)

@@ -17,9 +17,19 @@ from lazynet.penalties import ElasticNet
 from paper_repro import peers, problems
 from paper_repro.minima import LOGISTIC, SQUARED_HINGE, Task
 from paper_repro.peers import cage, dense
-from paper_repro.peers.base import BUDGET, LASSO, LYING, NET, How, Peer, kind
+from paper_repro.peers.base import (
+    BUDGET,
+    LASSO,
+    LYING,
+    NET,
+    How,
+    Peer,
+    kind,
+    largest_l1_beside_constant,
+)
 from paper_repro.results import run
 from paper_repro.rows import Rows
+from paper_repro.solvers.own import dual_net
 from paper_repro.studies import STUDIES, peers_exactness, peers_page, peers_quality, peers_scale
 from paper_repro.studies import peers as study
 from paper_repro.studies.peers_exactness import RATE
@@ -206,6 +216,72 @@ def test_the_column_of_ones_is_the_last():
     assert wider.X.shape[1] == rows.X.shape[1] + 1
     assert (wider.X[:, -1].toarray() == 1).all()
     assert sparse.isspmatrix_csr(wider.X_test)
+
+
+def test_few_rows_are_judged_quarter_by_quarter(monkeypatch):
+    rows = small_rows()
+    parts = peers_quality.parts_of(rows, 0)
+    assert len(parts) == peers_quality.PARTS
+    together = sparse.vstack([part.X_test for part in parts])
+    # Every row is judged once, beside the rows that are learned.
+    assert sorted(together.sum(axis=1).A1) == pytest.approx(sorted(rows.X.sum(axis=1).A1))
+    assert {part.X.shape[0] + part.X_test.shape[0] for part in parts} == {rows.X.shape[0]}
+    monkeypatch.setattr(peers_quality, "FEW_ROWS", rows.X.shape[0])
+    [only] = peers_quality.parts_of(rows, 0)
+    assert (only.X_test != parts[0].X_test).nnz == 0
+
+
+def test_the_largest_l1_leaves_a_constant_alone():
+    """Just above it the column of ones alone has a weight; below it another feature has one."""
+    rows = small_rows()
+    y = np.where(np.arange(len(rows.y)) % 10 == 0, 1.0, -1.0)
+    rows = peers_quality.with_ones(Rows(rows.X, y, rows.X, y, ""))
+    largest = largest_l1_beside_constant(Task(rows, LOGISTIC, ElasticNet()))
+    above, below = (
+        dual_net(Task(rows, LOGISTIC, ElasticNet(share * largest)), 1e-10)
+        .fit(rows.X, rows.y)
+        .coef_.ravel()
+        for share in (1.2, 0.8)
+    )
+    assert above[-1] != 0
+    assert not above[:-1].any()
+    assert below[:-1].any()
+
+
+def test_glmnet_has_an_intercept_in_place_of_a_column_of_ones():
+    glmnet = peers.ALL["glmnet"]
+    if glmnet.missing is not None:
+        pytest.skip(glmnet.missing)
+    rows = small_rows()
+    y = np.where(np.arange(len(rows.y)) % 10 == 0, 1.0, -1.0)
+    wider = peers_quality.with_ones(Rows(rows.X, y, rows.X, y, ""))
+    task = Task(wider, LOGISTIC, ElasticNet(0.5))
+    # Nothing but the intercept is left, and no penalty pulls it.
+    found = glmnet.solved(task, How())
+    assert not found[:-1].any()
+    assert found[-1] == pytest.approx(np.log(0.1 / 0.9), rel=1e-6)
+
+
+def test_a_difference_has_its_standard_error():
+    def record(losses, validation):
+        tried = [{"loss": validation}]
+        told = {"outcome": cage.DONE, "chosen": 0, "tried": tried, "losses": losses}
+        return told | {"loss": float(np.mean(losses))}
+
+    found = peers_quality.Quality(
+        {
+            "quality/rows/lazynet AdaGrad": record([1.0, 2.0, 6.0], 0.5),
+            "quality/rows/lazynet DualNet": record([0.1, 0.1, 0.1], 0.6),
+            "quality/rows/celer": record([1.0, 1.0, 1.0], 0.7),
+            "quality/rows/skglm": record([2.0, 2.0, 2.0], 0.4),
+        }
+    )
+    assert (found.chosen("rows"), found.chosen("rows", ours=False)) == ("lazynet AdaGrad", "skglm")
+    assert found.best("rows") == ("celer", 1.0)
+    mean, error, count = found.difference("rows")
+    assert (mean, count) == (2.0, 3)
+    # The differences are 0, 1, 5.
+    assert error == pytest.approx(np.sqrt(7.0 / 3.0))
 
 
 @forks
