@@ -340,18 +340,17 @@ class GridTraining:
         self.counted = [0] * len(self.folds)
 
     def kept(self) -> Kept:
-        """The training between two chunks of rows; copies."""
+        """The training between two chunks of rows; its arrays are not copied."""
         blocks: list[Kept] = []
         for block in self.blocks:
             state = None if block.engine is None else block.engine.state()
             arrays = {} if state is None else {**state.per_weight, **state.scalars}
-            copies = {name: array.copy() for name, array in arrays.items()}
-            blocks.append({"live": block.live.copy(), "arrays": copies})
+            blocks.append({"live": block.live, "arrays": arrays})
         return {
             "at": self.at,
             "taken": list(self.taken),
             "counted": list(self.counted),
-            "sums": [sums.copy() for sums in self.sums],
+            "sums": list(self.sums),
             "blocks": blocks,
         }
 

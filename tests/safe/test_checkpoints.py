@@ -402,9 +402,7 @@ def test_a_path_that_ends_anywhere_goes_on_to_the_same_bits(options, path):
 
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(FileKeeper, "point", counted)
-            found = net_path(
-                X, targets, random_state=0, tol=1e-8, checkpoint=path, every=0, **options
-            )
+            found = net_path(X, targets, checkpoint=path, every=0, **options)
         return found, points
 
     def bits(found):
@@ -427,9 +425,7 @@ def test_a_path_that_ends_anywhere_goes_on_to_the_same_bits(options, path):
     with pytest.raises(PathEnded):
         walk(2)
     with pytest.raises(ValueError, match="fit_intercept"):
-        net_path(
-            X, targets, random_state=0, tol=1e-8, checkpoint=path, fit_intercept=False, **options
-        )
+        net_path(X, targets, checkpoint=path, fit_intercept=False, **options)
 
 
 def written_and_ended(keeper):
