@@ -29,7 +29,7 @@ from lazynet.dask.ring import Ring
 from lazynet.params import shown
 from lazynet.streams.chunks import Passing, rechunked
 from lazynet.streams.opening import Paths, files_of
-from lazynet.streams.source import Facts, Source
+from lazynet.streams.source import Facts, Labels, Source
 
 _ONE_COLUMN_OF_BLOCKS = (
     "must have its columns in one block: write X.rechunk({1: -1}), so that a row is in one block"
@@ -205,17 +205,16 @@ class Blocks(Source):
 
     def _find_facts(self) -> Facts:
         known = self.known()
-        classes: set[float] | None = set()
+        labels = Labels()
         for each in known:
-            classes = None if None in (classes, each.tally.classes) else (
-                classes | each.tally.classes  # type: ignore[operator]
-            )  # fmt: skip
+            labels.join(each.tally.labels)
         return Facts(
             sum(each.tally.n_rows for each in known),
             sum(each.tally.n_values for each in known),
             self.n_features,
             self.n_labels,
-            None if classes is None else tuple(sorted(classes)),
+            labels.classes,
+            labels.counts,
         )
 
     def _find_identity(self) -> dict[str, Any] | None:

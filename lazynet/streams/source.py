@@ -64,6 +64,15 @@ class Labels:
         if len(self._found) > MOST_CLASSES:
             self._found = None
 
+    def join(self, other: Labels) -> None:
+        """Count the labels of other rows, which are counted already."""
+        if self._found is None or other._found is None:
+            self._found = None
+            return
+        self._found.update(other._found)
+        if len(self._found) > MOST_CLASSES:
+            self._found = None
+
     @property
     def classes(self) -> tuple[float, ...] | None:
         """The labels in order; None where they are no classes."""
