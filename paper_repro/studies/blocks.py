@@ -309,4 +309,5 @@ def draw(document: Mapping[str, Any]) -> Figure:
 
 def _line(ax: Axes, x: Any, gaps: Any, way: str) -> None:
     name = "default" if way == DEFAULT else f"K = {way}"
-    ax.semilogy(x, gaps, **{**_LOOKS[way], "markersize": 3}, label=name)
+    every = max(1, len(gaps) // 8)
+    ax.semilogy(x, gaps, **{**_LOOKS[way], "markersize": 3.5}, markevery=every, label=name)
