@@ -179,9 +179,9 @@ class _DualNetModel(SparseLinear):
 
         threads = effective_n_jobs(p.n_jobs)
         at_once = min(threads, len(problems))
-        # Two blocks on two processors take as long as the search without blocks, four on four are
-        # faster (paper_repro/results/blocks.md), and on one processor all blocks are slower.  What
-        # is found may not depend on the number of processors: without a choice there are no blocks.
+        # Blocks are worth their while with a processor each, and slower than none with fewer
+        # (paper_repro/results/blocks.md).  What is found may not depend on the number of
+        # processors: so nothing is divided unless n_blocks says so.
         n_blocks = min(p.n_blocks or 1, X.shape[0])
         minima = _Minima(len(problems), X.shape, snapshots=keeper.writes and at_once > 1)
         minima.go_on_from(keeper.found("minima"))
@@ -297,10 +297,10 @@ class DualNetClassifier(SparseClassifier, _DualNetModel):
         Let ``fit`` start from the weights of the last fit, and keep a number per row for the next.
     n_blocks : int or None, default=None
         Divide the rows into so many blocks, on which dual coordinate ascent works at once.  None
-        or 1: no blocks, and Newton's method where it suits.  Give 4 or more, and as many threads
-        in ``n_jobs``, where there are 100,000 rows and an l2 of about the size of l1; elsewhere
-        blocks were measured to be slower.  Another number of blocks gives other weights within
-        ``tol``.
+        or 1: no blocks, and Newton's method where it suits.  Blocks want a thread each
+        (``n_jobs``); four or more were measured to be faster than none with 1,000,000 rows, and
+        with 100,000 rows where l2 is about as large as l1.  Another number of blocks gives other
+        weights within ``tol``.
     random_state : int, RandomState or None, default=None
         Seed of the order of the rows.  With None, two fits may differ, within ``tol``.
     n_jobs : int or None, default=None

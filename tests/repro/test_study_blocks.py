@@ -54,7 +54,7 @@ def test_a_search_that_does_not_arrive_is_told(document):
         changed["records"][f"400/l1 alone/{way}"]["arrived"] = False
     page = STUDIES["blocks"].page(changed)
     assert "not after" in page
-    assert "with 400 rows and l1 alone blocks did not arrive" in page
+    assert "l1 alone: (not arrived), (not arrived) and (not arrived) times" in page
 
 
 def test_sizes_follow_the_settings():
