@@ -6,6 +6,7 @@ import hashlib
 import os
 import threading
 import uuid
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -29,7 +30,7 @@ from lazynet.dask.ring import Ring
 from lazynet.params import shown
 from lazynet.streams.chunks import Passing, rechunked
 from lazynet.streams.opening import Paths, files_of
-from lazynet.streams.source import Facts, Source
+from lazynet.streams.source import MOST_CLASSES, Facts, Source
 
 _ONE_COLUMN_OF_BLOCKS = (
     "must have its columns in one block: write X.rechunk({1: -1}), so that a row is in one block"
@@ -205,17 +206,21 @@ class Blocks(Source):
 
     def _find_facts(self) -> Facts:
         known = self.known()
-        classes: set[float] | None = set()
-        for each in known:
-            classes = None if None in (classes, each.tally.classes) else (
-                classes | each.tally.classes  # type: ignore[operator]
-            )  # fmt: skip
+        labels = [each.tally.labels for each in known]
+        counts: Counter[float] | None = None
+        if all(each.classes is not None for each in labels):
+            counts = Counter()
+            for each in labels:
+                counts.update(dict(zip(each.classes or (), each.counts or (), strict=True)))
+            counts = counts if len(counts) <= MOST_CLASSES else None
+        classes = None if counts is None else tuple(sorted(counts))
         return Facts(
             sum(each.tally.n_rows for each in known),
             sum(each.tally.n_values for each in known),
             self.n_features,
             self.n_labels,
-            None if classes is None else tuple(sorted(classes)),
+            classes,
+            None if counts is None else tuple(counts[label] for label in sorted(counts)),
         )
 
     def _find_identity(self) -> dict[str, Any] | None:

@@ -7,6 +7,7 @@ import inspect
 import os
 import uuid
 from collections.abc import Callable
+from contextlib import ExitStack
 from functools import partial
 from types import SimpleNamespace
 from typing import Any, ClassVar, Self
@@ -71,9 +72,16 @@ class OnBlocks(FittedModel):
         )  # type: ignore[misc]  # fmt: skip
         return self
 
-    def _rows_of(self, p: SimpleNamespace, source: Source, prepare: Prepare) -> SourceRows:
+    def _rows_of(
+        self, p: SimpleNamespace, source: Source, prepare: Prepare, files: ExitStack
+    ) -> SourceRows:
         if not isinstance(source, Blocks):
             raise TypeError("X must be Blocks: take lazynet's own estimator for another source")
+        if p.early_stopping:
+            raise ValueError(
+                "early_stopping must be False over blocks, which hold no rows out: cross_validate "
+                "judges estimators by such rows"
+            )
         assert isinstance(prepare, partial), "a method with the parameters and the classes"
         label = f"{type(self).__name__}{uuid.uuid4().hex[:6]}"
         return BlockRows(source, self._lean(p, prepare.args[1]), p, label)

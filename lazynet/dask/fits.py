@@ -19,6 +19,7 @@ from lazynet.dask.visits import Block, OnlineVisitor, OnTheWay, Surveyed, Survey
 from lazynet.defaults import follows_targets
 from lazynet.engines.base import Engine
 from lazynet.estimators.from_sources import SourceRows
+from lazynet.importances import check_any_counts
 from lazynet.problems import Problems
 from lazynet.progress import Progress
 from lazynet.surveys import Survey
@@ -33,6 +34,9 @@ class BlockRows(SourceRows):
         self.blocks, self.facts, self.p, self.label = blocks, blocks.facts(), p, label
         if not self.facts.n_rows:
             raise ValueError("X must have at least one row, and the blocks have none")
+        self.n_rows = self.facts.n_rows
+        if not any(each.counts for each in blocks.known()):
+            check_any_counts(np.zeros(1))
         self._prepare = prepare
         self._found: Surveyed | None = None
         self._prepared: list[Future] | None = None
