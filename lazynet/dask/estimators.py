@@ -79,8 +79,8 @@ class OnBlocks(FittedModel):
             raise TypeError("X must be Blocks: take lazynet's own estimator for another source")
         if p.early_stopping:
             raise ValueError(
-                "early_stopping must be False where the rows are in blocks of workers: take "
-                "lazynet's own estimator, which holds out rows of a source"
+                "early_stopping must be False over blocks, which hold no rows out: cross_validate "
+                "judges estimators by such rows"
             )
         assert isinstance(prepare, partial), "a method with the parameters and the classes"
         label = f"{type(self).__name__}{uuid.uuid4().hex[:6]}"

@@ -19,6 +19,7 @@ from lazynet.dask.visits import Block, OnlineVisitor, OnTheWay, Surveyed, Survey
 from lazynet.defaults import follows_targets
 from lazynet.engines.base import Engine
 from lazynet.estimators.from_sources import SourceRows
+from lazynet.importances import check_any_counts
 from lazynet.problems import Problems
 from lazynet.progress import Progress
 from lazynet.surveys import Survey
@@ -33,6 +34,9 @@ class BlockRows(SourceRows):
         self.blocks, self.facts, self.p, self.label = blocks, blocks.facts(), p, label
         if not self.facts.n_rows:
             raise ValueError("X must have at least one row, and the blocks have none")
+        self.n_rows = self.facts.n_rows
+        if not any(each.counts for each in blocks.known()):
+            check_any_counts(np.zeros(1))
         self._prepare = prepare
         self._found: Surveyed | None = None
         self._prepared: list[Future] | None = None
@@ -105,7 +109,7 @@ class BlockRows(SourceRows):
             # The models change together: a pass that fails changes none of them.
             found = [trip.traveller.end(epoch)[0] for trip in trips]
             for trip, state in zip(trips, found, strict=True):
-                take_over(trip.learner.engine, state.engine)
+                trip.end(state.engine)
             losses += [state.loss for state in found]
             progress.advance(facts.n_rows)
             after(facts.n_rows)
@@ -138,15 +142,32 @@ class _Trip:
         self.traveller, self.learner, self.outputs = traveller, learner, outputs
         self.length, self.n_rows = length, n_rows
         self.visitor: OnlineVisitor | None = None
+        #: the small arrays of the engine as it came back
+        self.back: dict[str, NDArray[Any]] = {}
 
     def begin(self, epoch: int, t: int) -> None:
         """Send the engine on its way."""
         plan = self.learner.plan
         if self.visitor is None or self.visitor.plan is not plan:
             self.visitor = OnlineVisitor(plan, self.outputs, self.length, self.n_rows)
+        if not self._is_as_it_came_back():
+            # What is on its way does not know of lower rates after an epoch without progress.
+            self.traveller.give_up()
         # The engine of the client changes while workers may still read what was sent.
         state = OnTheWay(copied(self.learner.engine), t)
         self.traveller.begin(epoch, self.visitor, state)
+
+    def _is_as_it_came_back(self) -> bool:
+        now = self.learner.engine.state().scalars
+        return now.keys() == self.back.keys() and all(
+            np.array_equal(array, self.back[name], equal_nan=True) for name, array in now.items()
+        )
+
+    def end(self, engine: Engine) -> None:
+        """Take over the engine that has come back."""
+        take_over(self.learner.engine, engine)
+        scalars = self.learner.engine.state().scalars
+        self.back = {name: array.copy() for name, array in scalars.items()}
 
 
 def take_over(engine: Engine, other: Engine) -> None:

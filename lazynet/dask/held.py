@@ -55,8 +55,10 @@ class BlockFacts(NamedTuple):
     tally: Tally
     n_features: int
     n_labels: int | None
-    #: whether there are weights of rows, and what identifies the contents
+    #: what identifies X, y and the weights, of which there may be none
     told: list[list[str] | None]
+    #: whether a row has a weight above 0
+    counts: bool
     first: Chunk
 
 
@@ -71,6 +73,7 @@ def facts_of(chunk: Chunk) -> BlockFacts:
         int(chunk.X.shape[1]),
         n_labels,
         [None if part is None else told(part) for part in chunk],
+        chunk.weight is None or bool(chunk.weight.any()),
         first,
     )
 
