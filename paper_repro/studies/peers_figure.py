@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 #: Test losses beyond this many times the least are drawn there, as an arrow.
 _MOST = 1.5
+#: The program that validation rows choose among ours, and among the others.
+CHOSEN, CHOSEN_OTHER = "lazynet, by validation", "all others, by validation"
 #: The peers whose objective is drawn over time.
 _CURVES = 6
 _GREYS = ("0.2", "0.35", "0.5", "0.6", "0.7", "0.78")
@@ -42,7 +44,7 @@ def draw(document: Mapping[str, Any]) -> Figure:
 
 
 def _colour(name: str) -> str:
-    return DARK if name in OURS else RUST
+    return DARK if name in OURS or name == CHOSEN else RUST
 
 
 def _draw_speed(ax: Axes, found: Found) -> None:
@@ -83,6 +85,9 @@ def _draw_quality(ax: Axes, found: Found) -> None:
         for peer in judged.peers()
     }
     ratios = {peer: each for peer, each in ratios.items() if each}
+    for chosen, ours in ((CHOSEN, True), (CHOSEN_OTHER, False)):
+        values = {name: judged.value(name, judged.chosen(name, ours), "loss") for name in sets}
+        ratios[chosen] = [value / least[name] for name, value in values.items() if value]
     middles = {peer: sorted(each)[len(each) // 2] for peer, each in ratios.items()}
     names = sorted(middles, key=middles.__getitem__, reverse=True)
     for y, name in enumerate(names):
@@ -99,11 +104,13 @@ def _draw_quality(ax: Axes, found: Found) -> None:
             )
         ax.plot(min(middles[name], _MOST), y, "|", color=_colour(name), markersize=13)
     _named(ax, names)
+    for label in ax.get_yticklabels():
+        label.set_fontweight("bold" if label.get_text() in (CHOSEN, CHOSEN_OTHER) else "normal")
     ax.set_xlim(0.99, _MOST)
-    ax.set_title(f"test loss after equal tuning, on {len(sets)} set{'s' * (len(sets) > 1)} of rows")
+    ax.set_title("test loss after equal tuning")
     ax.set_xlabel(
-        "1: the least of all programs on that set; bar: the median\n"
-        f"farther left is better; an arrow: {_MOST:g} or more"
+        "a circle: a set of rows; 1: the least loss on it\n"
+        f"bar: median; arrow: {_MOST:g} or more; left is better"
     )
 
 
@@ -153,7 +160,7 @@ def _arrival(found: Found, problem: tuple[str, str], name: str) -> float:
 def _named(ax: Axes, names: list[str]) -> None:
     ax.set_yticks(range(len(names)), names)
     for label, name in zip(ax.get_yticklabels(), names, strict=True):
-        label.set_color(_colour(name) if name in OURS else "black")
+        label.set_color(DARK if _colour(name) == DARK else "black")
     ax.set_ylim(-0.7, len(names) - 0.3)
     ax.tick_params(axis="y", length=0)
     ax.spines["left"].set_visible(False)

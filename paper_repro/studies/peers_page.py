@@ -53,6 +53,7 @@ def page(document: Mapping[str, Any]) -> str:
         rounds=rounds,
         river=min(River.most_rows, corpus["examples"]),
         speed=paragraphs(speed(found, order) for order in (LYING, RANDOM)),
+        unended=unended(found),
         whole=whole(found),
         share=SHARE,
         rates=len(RATES),
@@ -105,8 +106,12 @@ def who(found: Found) -> str:
     return PAGE(
         "who",
         versions=", ".join(f"{name} {version}" for name, version in packages.items()),
-        missing=PAGE("missing", lines="; ".join(lines)) if lines else "",
-        size="" if found.settings["full"] else PAGE("quick"),
+        rest=" ".join(
+            [
+                *([PAGE("missing", lines="; ".join(lines))] if lines else []),
+                *([] if found.settings["full"] else [PAGE("quick")]),
+            ]
+        ),
         share=found.scales.share_of_wall(),
     )
 
@@ -142,6 +147,7 @@ def _speed_cause(found: Found) -> str:
         "speed cause",
         per_nonzero=1e9 * _middle(found, LYING, NET, OUR_PASSES) / nonzeros,
         plain=1e9 * _middle(found, LYING, NONE, OUR_PASSES) / nonzeros,
+        bare=_middle(found, LYING, NONE, SCIKIT_LEARN) / _middle(found, LYING, NONE, OUR_PASSES),
     )
 
 
@@ -247,6 +253,12 @@ def speed(found: Found, order: str) -> str:
         rows.append([name, *cells, in_bytes(max(peaks)) if peaks else "-"])
     head = f"{order}: ns of a later pass (of the first)"
     return table([head, *ANY, "memory"], rows)
+
+
+def unended(found: Found) -> str:
+    """The peers whose passes failed or were stopped, and why."""
+    lines = [f"{name} ({why})" for name, why in found.passes.failures().items()]
+    return PAGE("unended", lines="; ".join(lines)) if lines else ""
 
 
 def whole(found: Found) -> str:
