@@ -62,6 +62,7 @@ class Course:
     """Where a training stands; what ``written`` writes a new course of the same fit reads.
 
     A course is written within an epoch, between two chunks of steps, or behind the last of them.
+    One that is never written (``is_written``) keeps no copy of the random generator.
     """
 
     def __init__(
@@ -71,8 +72,11 @@ class Course:
         stopping: _Stopping,
         best: _Best | None,
         t: int,
+        *,
+        is_written: bool = True,
     ) -> None:
         self.learners, self.orders, self.stopping, self.best = learners, orders, stopping, best
+        self.is_written = is_written
         self.first_plan = learners[0].plan
         #: the epoch, and the first step of it
         self.epoch, self.t = 0, t
@@ -94,7 +98,9 @@ class Course:
             return self.orders.of(epoch)
         self.epoch, self.rows, self.seconds = epoch, 0, 0.0
         self.losses = np.zeros(len(self.learners))
-        self._drawn_from = None if generator is None else generator.get_state()
+        self._drawn_from = None
+        if self.is_written and generator is not None:
+            self._drawn_from = generator.get_state()
         order = self.orders.of(epoch)
         if self.best is not None:
             self.best.before(epoch)

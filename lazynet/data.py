@@ -61,6 +61,15 @@ def touched_columns(X: sparse.csr_matrix) -> NDArray[Any]:
     return X.indices[X.indptr[0] : X.indptr[-1]]
 
 
+def count_of_values(X: sparse.csr_matrix) -> int:
+    """How many stored values are not zero.
+
+    >>> count_of_values(sparse.csr_matrix(([1.0, 0.0], [0, 1], [0, 2])))
+    1
+    """
+    return int(np.count_nonzero(X.data[int(X.indptr[0]) : int(X.indptr[-1])]))
+
+
 def columns_with_values(X: sparse.csr_matrix) -> NDArray[Any]:
     """The column of every stored value that is not zero."""
     start, stop = int(X.indptr[0]), int(X.indptr[-1])

@@ -19,11 +19,13 @@ from lazynet.surveys import Survey
 #: The rule or schedule that the model chooses.
 AUTO = "auto"
 #: Epochs of a fit at most, where the user names no number.  A classifier that goes on learns its
-#: rows by heart, unless it has many of them for every feature; rates from the data follow a squared
-#: loss down slowly.
-EPOCHS_OF_CLASSIFIERS, EPOCHS_WITH_MANY_ROWS, EPOCHS_OF_REGRESSORS = 6, 20, 100
-#: So many rows for every feature are many.
-MANY_ROWS = 10
+#: rows by heart, unless they are a table or the user gives a penalty, which takes more epochs to
+#: act; rates from the data follow a squared loss down slowly.
+EPOCHS_OF_CLASSIFIERS, EPOCHS_WITH_A_PENALTY = 4, 6
+EPOCHS_OF_TABLES, EPOCHS_OF_REGRESSORS = 15, 100
+#: Rows are a table if there are so many for every feature, or if this share of their values is
+#: not 0.
+MANY_ROWS, FILLED = 10, 0.25
 #: The share of the best loss by which an epoch must beat it, to count as progress.
 TOL = 1e-3
 #: Epochs in a row without progress that end a fit.
@@ -70,35 +72,51 @@ def follows_targets(loss: Loss) -> bool:
     return not loss.margin and loss.curvature is not None
 
 
-def found_epochs(n_rows: int, n_features: int, classifies: bool) -> int:
+def is_table(n_rows: int, n_features: int, n_values: int) -> bool:
+    """Whether rows with ``n_values`` values that are not 0 are a table, and not documents.
+
+    The features of a table may have any units and any means, and there are few of them, or most
+    rows have a value for each.
+
+    >>> is_table(1_000, 20_000, 90_000), is_table(1_000, 20, 5_000), is_table(50, 20, 1_000)
+    (False, True, True)
+    """
+    return n_rows >= MANY_ROWS * n_features or n_values >= FILLED * n_rows * n_features
+
+
+def found_epochs(
+    n_rows: int, n_features: int, n_values: int, classifies: bool, *, penalised: bool = False
+) -> int:
     """The largest number of epochs of a fit where ``max_iter`` is None.
 
-    >>> found_epochs(1_000, 20_000, True), found_epochs(1_000, 20, True)
-    (6, 20)
-    >>> found_epochs(1_000, 20_000, False)
+    ``penalised`` says whether the user gives a penalty.
+
+    >>> found_epochs(1_000, 20_000, 90_000, True), found_epochs(1_000, 20, 5_000, True)
+    (4, 15)
+    >>> found_epochs(1_000, 20_000, 90_000, True, penalised=True)
+    6
+    >>> found_epochs(1_000, 20_000, 90_000, False)
     100
     """
     if not classifies:
         return EPOCHS_OF_REGRESSORS
-    return EPOCHS_WITH_MANY_ROWS if _are_many(n_rows, n_features) else EPOCHS_OF_CLASSIFIERS
+    if is_table(n_rows, n_features, n_values):
+        return EPOCHS_OF_TABLES
+    return EPOCHS_WITH_A_PENALTY if penalised else EPOCHS_OF_CLASSIFIERS
 
 
-def takes_units(n_rows: int, n_features: int, classifies: bool) -> bool:
+def takes_units(n_rows: int, n_features: int, n_values: int, classifies: bool) -> bool:
     """Whether a fit that chooses its rates and its penalty learns from features in their own units.
 
     To find the units and to copy the rows costs as much as a few epochs.  A regressor makes many
-    epochs, a classifier only where rows are many.
+    epochs, a classifier only where rows are a table.
 
-    >>> takes_units(1_000, 20_000, True), takes_units(1_000, 20, True)
+    >>> takes_units(1_000, 20_000, 90_000, True), takes_units(1_000, 20, 5_000, True)
     (False, True)
-    >>> takes_units(1_000, 20_000, False)
+    >>> takes_units(1_000, 20_000, 90_000, False)
     True
     """
-    return not classifies or _are_many(n_rows, n_features)
-
-
-def _are_many(n_rows: int, n_features: int) -> bool:
-    return n_rows >= MANY_ROWS * n_features
+    return not classifies or is_table(n_rows, n_features, n_values)
 
 
 def resolved_rule(

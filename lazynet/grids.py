@@ -12,7 +12,7 @@ matrix bring all weights current earlier, which rounds every weight once more.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any, NamedTuple
@@ -37,6 +37,7 @@ from lazynet.engines.grid import (
     sums_of,
     would_overflow,
 )
+from lazynet.engines.kept import Kept, places, put
 from lazynet.engines.outputs import (
     AdaGradOutputs,
     CellOutputs,
@@ -247,6 +248,8 @@ class GridTraining:
             self.learned.append(None if mask.all() else mask)
         #: the number of steps that every fold has taken
         self.taken = [0] * len(folds)
+        #: the rows of the present epoch that have been visited
+        self.at = 0
         self.parts = [slice(*span) for span in spans(self.n_settings, WIDEST)]
         self.blocks = [
             self._block(number, problem, targets, part, settings, X.shape[1], dtype)
@@ -262,6 +265,7 @@ class GridTraining:
             else None
             for part in self.parts
         ]
+        self._begin_epoch()
         assert self.blocks[0].engine is not None
         #: what to do about an overflow
         self.advice = self.blocks[0].engine.advice
@@ -295,30 +299,84 @@ class GridTraining:
             Targets(0, n, shared=aligned),
         )  # fmt: skip
 
-    def epoch(self, order: NDArray[np.int64], workers: Workers) -> NDArray[np.float64]:
-        """Visit the rows in ``order``; returns the mean losses before the updates.
+    def epoch(
+        self,
+        order: NDArray[np.int64],
+        workers: Workers,
+        after: Callable[[], None] | None = None,
+    ) -> NDArray[np.float64]:
+        """Visit the rows in ``order``, those that are left; returns the losses before the updates.
+
+        ``after`` is called after every chunk of rows.  The losses are means.
 
         The result has a row per setting and a column per fold; over several problems it is the
         mean.  It is infinite after an overflow.
         """
-        losses = [block.zeros for block in self.blocks]
-        counted = [0] * len(self.folds)
-        for start, stop in spans(len(order), STEPS_AT_ONCE):
+        if not self.at:
+            self._begin_epoch()
+        for start, stop in spans(len(order), STEPS_AT_ONCE, self.at):
             chunks: list[_Chunk | None] = []
             for fold, learned in enumerate(self.learned):
                 rows = order[start:stop]
                 rows = rows if learned is None else rows[learned[rows]]
                 chunks.append(self._chunk(rows, self.taken[fold]) if len(rows) else None)
                 self.taken[fold] += len(rows)
-                counted[fold] += len(rows)
+                self.counted[fold] += len(rows)
 
             def visit(number: int, chunks: list[_Chunk | None] = chunks) -> None:
                 chunk = chunks[self.blocks[number].fold]
                 if chunk is not None:
-                    self._learn(number, chunk, losses[number])
+                    self._learn(number, chunk, self.sums[number])
 
             workers.each(range(len(self.blocks)), visit)
-        return self._gathered(losses) / np.maximum(counted, 1)
+            self.at = stop
+            if after is not None:
+                after()
+        self.at = 0
+        return self._gathered(self.sums) / np.maximum(self.counted, 1)
+
+    def _begin_epoch(self) -> None:
+        self.sums = [block.zeros for block in self.blocks]
+        self.counted = [0] * len(self.folds)
+
+    def kept(self) -> Kept:
+        """The training between two chunks of rows; its arrays are not copied."""
+        blocks: list[Kept] = []
+        for block in self.blocks:
+            state = None if block.engine is None else block.engine.state()
+            arrays = {} if state is None else {**state.per_weight, **state.scalars}
+            blocks.append({"live": block.live, "arrays": arrays})
+        return {
+            "at": self.at,
+            "taken": list(self.taken),
+            "counted": list(self.counted),
+            "sums": list(self.sums),
+            "blocks": blocks,
+        }
+
+    def keep(self, kept: Kept) -> None:
+        """Take over another training of the same settings, which no step has been taken in."""
+        self.at, self.taken = kept["at"], list(kept["taken"])
+        self.counted = list(kept["counted"])
+        for sums, target in zip(kept["sums"], self.sums, strict=True):
+            put(target, "sums", {"sums": sums})
+        for number, part in enumerate(kept["blocks"]):
+            live = places("live", part, self.blocks[number].columns.stop)
+            if len(live) < len(self.blocks[number].live):
+                self._leave_alone(number, live)
+            engine = self.blocks[number].engine
+            if engine is not None:
+                state = engine.state()
+                for name, array in {**state.per_weight, **state.scalars}.items():
+                    put(array, name, part["arrays"])
+
+    def _leave_alone(self, number: int, live: NDArray[np.int64]) -> None:
+        """Keep these of the settings of a block."""
+        block, n = self.blocks[number], len(live)
+        assert block.engine is not None, "no setting has left the block"
+        engine = picked(block.engine, live, slice(None)) if n else None
+        targets = Targets(0, max(n, 1), shared=block.numbers)
+        self.blocks[number] = block._replace(live=live, engine=engine, targets=targets)
 
     def _chunk(self, rows: NDArray[np.int64], t: int) -> _Chunk:
         own: list[_Own | None] = [None] * len(self.parts)

@@ -21,6 +21,7 @@ from lazynet.engines.newton import ActiveColumns
 from lazynet.kernels.columns import MOST_ROWS
 from lazynet.losses import Loss
 from lazynet.penalties import ElasticNet
+from lazynet.rounds import Rounds, Run
 from lazynet.searches import SMALL, Ascent, Place, Search, Suitable, look
 
 Vector = NDArray[np.float64]
@@ -75,6 +76,8 @@ class Minimum:
     at_rest: bool = False
     #: whether targets far from 0 may be why
     far_targets: bool = False
+    #: the method that took the last epoch: one of ``SOLVERS``
+    solver: str = "newton"
 
     @property
     def converged(self) -> bool:
@@ -180,7 +183,15 @@ class Minimiser:
     (array([3.]), True)
     """
 
-    def __init__(self, problem: Problem, generator: np.random.RandomState) -> None:
+    def __init__(
+        self,
+        problem: Problem,
+        generator: np.random.RandomState,
+        *,
+        n_blocks: int = 1,
+        run: Run | None = None,
+    ) -> None:
+        self._X, self.n_blocks, self._run = problem.X, n_blocks, run
         examples = as_examples(problem.X, problem.y, problem.importances)
         self.mean = MeanLoss(
             examples,
@@ -244,14 +255,24 @@ class Minimiser:
         self.duals = self.mean.balanced_slopes(self.mean.margins(self.weights), intercept)
         self._correlations = None
 
+    @property
+    def _by_rows(self) -> bool:
+        """Whether rows are visited from the first epoch on, and no working set is made."""
+        return self.n_blocks > 1 or self.mean.n_rows > MOST_ROWS
+
+    def _ascent(self, penalty: ElasticNet) -> Ascent:
+        if self.n_blocks == 1:
+            return Ascent(self.mean, penalty, self.generator)
+        return Rounds(self._X, self.mean, penalty, self.generator, self.n_blocks, self._run)
+
     def _begin(self, penalty: ElasticNet, target: float, max_iter: int) -> UnderWay:
         """The search, and the place from which it goes."""
         mean = self.mean
-        if mean.n_rows > MOST_ROWS:
+        if self._by_rows:
             loss, _ = mean.value(mean.margins(self.weights), self.intercept)
             objective = loss + penalty.value(self.weights)
             start = Place(self.weights, self.intercept, self.duals, objective, objective)
-            return UnderWay(Ascent(mean, penalty, self.generator), start, self.generator)
+            return UnderWay(self._ascent(penalty), start, self.generator)
         columns = self._columns
         columns.start(penalty, self.weights, self.intercept)
         start = look(columns, penalty, self.duals.copy(), self._correlations)
@@ -264,11 +285,10 @@ class Minimiser:
 
     def _resumed(self, penalty: ElasticNet, target: float, kept: Kept) -> UnderWay:
         """The search that ``UnderWay.kept`` has kept."""
-        mean = self.mean
         blank = Place(self.weights, self.intercept, self.duals, np.inf, np.inf)
         search: Search
-        if mean.n_rows > MOST_ROWS:
-            search = Ascent(mean, penalty, self.generator)
+        if self._by_rows:
+            search = self._ascent(penalty)
         else:
             search = Suitable(self._columns, penalty, target, self.at_zero, self.generator)
         found = UnderWay(search, blank, self.generator)
@@ -358,6 +378,7 @@ class Minimiser:
             at.history,
             at_rest=at.waited >= _PATIENCE,
             far_targets=self.far_targets,
+            solver=at.search.name,
         )
 
     def _certificate(self, penalty: ElasticNet, at: Place, target: float) -> Certificate:

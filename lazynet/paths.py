@@ -6,6 +6,7 @@ the last one ended, and certifies each of them by a duality gap.
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -18,10 +19,14 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.multiclass import type_of_target
 
 from lazynet.certificates import certify
+from lazynet.engines.kept import Kept, Unsuitable
 from lazynet.estimators.base import SparseClassifier, SparseRegressor
+from lazynet.estimators.mapped_rows import in_memory
 from lazynet.importances import check_every_class_counts, check_sample_weight
 from lazynet.losses import MINIMISED_LOSS, Loss, LossLike
-from lazynet.minimise import Minimiser, Minimum, Problem, why_late
+from lazynet.minimise import Minimiser, Minimum, Problem, UnderWay, why_late
+from lazynet.models.checkpoints import EVERY, Keeper, Saved, keeper_of
+from lazynet.models.values import Writer
 from lazynet.params import (
     EPOCHS,
     FLAG,
@@ -205,7 +210,7 @@ class NetPath:
 
 def net_path(
     X: Any,
-    y: ArrayLike,
+    y: ArrayLike | None = None,
     *,
     loss: LossLike = "log_loss",
     l1_ratio: float = 1.0,
@@ -218,6 +223,8 @@ def net_path(
     fit_intercept: bool = True,
     sample_weight: ArrayLike | None = None,
     random_state: int | np.random.RandomState | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+    every: float = EVERY,
 ) -> NetPath:
     """Minimise ``mean loss + l1 * sum|w| + l2/2 * sum w^2`` along a path of penalties.
 
@@ -228,10 +235,11 @@ def net_path(
 
     Parameters
     ----------
-    X : sparse matrix or array of shape (n_samples, n_features)
-        The rows to learn from.
+    X : sparse matrix or array of shape (n_samples, n_features), or source
+        The rows to learn from.  Or a source of ``lazynet.streams``, which has y and the weights in
+        it: its rows are mapped into memory from a temporary file.
     y : array of shape (n_samples,)
-        Numbers, or labels of two classes if the loss is one for labels.
+        Numbers, or labels of two classes if the loss is one for labels; None with a source.
     loss : str or object, default="log_loss"
         Any loss of :class:`DualNetClassifier`; "squared_error" for numbers.
     l1_ratio : float, default=1.0
@@ -260,6 +268,9 @@ def net_path(
     random_state : int, RandomState or None, default=None
         Seed of the order in which rows are visited.  With None, two calls may differ, within
         ``tol``.
+    checkpoint, every : path and float, optional
+        A file in which the path is kept while it is walked, and the seconds between two files; see
+        :meth:`LazyNetClassifier.fit`.  It is written between two epochs of a search.
 
     Returns
     -------
@@ -281,19 +292,106 @@ def net_path(
     """
     given = {name: value for name, value in locals().items() if name in _KINDS}
     p = settle(_KINDS, given)
+    with (
+        keeper_of(checkpoint, every) as keeper,
+        in_memory(X, y, sample_weight) as rows,
+    ):
+        path, late = _path_of(p, _Call(given), keeper, *rows)
+    if late is not None:
+        warnings.warn(late, ConvergenceWarning, stacklevel=2)
+    return path
+
+
+class _Call:
+    """A call of ``net_path``, for a checkpoint to compare."""
+
+    _kinds = _KINDS
+
+    def __init__(self, given: dict[str, Any]) -> None:
+        self.__dict__.update(given)
+
+
+class _Walk:
+    """The points of a path that are done, and the search under way."""
+
+    def __init__(self) -> None:
+        # A path over many features would not fit into memory with all its zeros.
+        self.rows: list[sparse.csr_matrix] = []
+        self.minima: list[Minimum] = []
+        self.under_way: UnderWay | None = None
+        #: where the search of the present point stood in a file
+        self.kept: Kept | None = None
+
+    def note(self, at: UnderWay) -> None:
+        """Note where the search of the present point stands."""
+        self.under_way = at
+
+    def take(self, minimum: Minimum) -> None:
+        """Note that a point is done."""
+        self.rows.append(sparse.csr_matrix(minimum.coef))
+        self.minima.append(minimum.without_vectors())
+        self.under_way = self.kept = None
+
+    def written(self, writer: Writer) -> dict[str, Any]:
+        """The JSON of the walk."""
+        at = self.kept if self.under_way is None else self.under_way.kept()
+        values = {
+            "weights": [[row.data, row.indices.astype(np.int64)] for row in self.rows],
+            "minima": [{**vars(each), "coef": None, "duals": None} for each in self.minima],
+            "under way": at,
+        }
+        return {name: writer.value(f"path/{name}", value) for name, value in values.items()}
+
+    def go_on_from(self, saved: Saved | None, n_points: int, n_features: int) -> None:
+        """Stand where the walk of the file stood."""
+        if saved is None:
+            return
+        weights = saved.value("weights", lambda found: type(found) is list)
+        minima = saved.value("minima", lambda found: type(found) is list)
+        self.kept = saved.value("under way", lambda found: found is None or type(found) is dict)
+        nothing = {"coef": np.zeros(0), "duals": np.zeros(0)}
+        try:
+            for data, indices in weights:
+                ends = np.array([0, len(indices)])
+                self.rows.append(sparse.csr_matrix((data, indices, ends), (1, n_features)))
+            self.minima = [Minimum(**{**each, **nothing}) for each in minima]
+            if len(self.minima) != len(self.rows) or len(self.rows) >= n_points:
+                raise ValueError("it has other points")
+        except (TypeError, ValueError) as error:
+            raise saved.refusal(error) from None
+
+
+def _path_of(
+    p: Any, call: _Call, keeper: Keeper, X: Any, y: Any, sample_weight: Any
+) -> tuple[NetPath, str | None]:
+    """The path, and the text of the warning about points that did not arrive."""
     grid = Grid(p.l1_ratio, p.l1s, p.l2s, p.n_points, p.smallest)
     X, targets, classes = _checked(X, y, p.loss)
     weights = check_sample_weight(sample_weight, X)
     if classes is not None:
         check_every_class_counts(classes, classes[(targets > 0).astype(np.intp)], weights)
     problem = Problem(X, targets, weights, p.loss, p.fit_intercept)
-    minimiser = Minimiser(problem, new_generator(p.random_state))
+    keeper.identify(call, p, lambda: {"X": X, "y": targets, "sample_weight": weights})
+    minimiser = Minimiser(problem, new_generator(keeper.seed(p.random_state)))
     l1s, l2s = grid.at(minimiser.largest_l1)
-    rows, minima = [], []
-    for minimum in follow(minimiser, l1s, l2s, tol=p.tol, max_iter=p.max_iter):
-        # A path over many features would not fit into memory with all its zeros.
-        rows.append(sparse.csr_matrix(minimum.coef))
-        minima.append(minimum.without_vectors())
+    walk, saved = _Walk(), keeper.found("path")
+    walk.go_on_from(saved, len(l1s), X.shape[1])
+
+    def between(at: UnderWay) -> None:
+        walk.note(at)
+        keeper.point()
+
+    options = {"tol": p.tol, "max_iter": p.max_iter, "between": between}
+    begin = len(walk.minima)
+    with keeper.following("path", walk.written):
+        try:
+            points = follow(minimiser, l1s[begin:], l2s[begin:], kept=walk.kept, **options)
+            for minimum in points:
+                walk.take(minimum)
+        except Unsuitable as error:
+            assert saved is not None, "there is no such state without a file"
+            raise saved.refusal(error) from None
+    rows, minima = walk.rows, walk.minima
     coefs = sparse.vstack(rows, format="csr")
     path = NetPath(
         l1s=l1s,
@@ -309,27 +407,29 @@ def net_path(
         at_zero=minimiser.at_zero,
         classes=classes,
     )
-    if not path.converged.all():
-        text = _late(path, p.tol, why_late([m for m in minima if not m.converged], p.max_iter))
-        warnings.warn(text, ConvergenceWarning, stacklevel=2)
-    return path
+    if path.converged.all():
+        return path, None
+    return path, _late(path, p.tol, why_late([m for m in minima if not m.converged], p.max_iter))
 
 
 def follow(
     minimiser: Minimiser,
     l1s: NDArray[np.float64],
     l2s: NDArray[np.float64],
+    *,
+    kept: Kept | None = None,
     **options: Any,
 ) -> Iterator[Minimum]:
     """The minimum at every point, each started from the one before it; see ``Minimiser.to``.
 
-    The minimiser must be new.
+    The minimiser must be new.  ``kept`` is where a search of the first point stood.
     """
     for l1, l2 in zip(l1s.tolist(), l2s.tolist(), strict=True):
         if l1 >= minimiser.largest_l1:
             yield _without_weights(minimiser, ElasticNet(l1, l2), minimiser.target(options["tol"]))
         else:
-            yield minimiser.to(l1, l2, **options)
+            yield minimiser.to(l1, l2, **options, kept=kept)
+            kept = None
 
 
 def _without_weights(minimiser: Minimiser, penalty: ElasticNet, target: float) -> Minimum:

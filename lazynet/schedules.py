@@ -256,7 +256,7 @@ _SLACK = 8.0
 _INTERCEPT_OF_MARGINS, _INTERCEPT_OF_NUMBERS = 2.0**-5, 1.0
 # A lack of progress multiplies the rates of the weights and of the intercept by these numbers, for
 # losses of numbers.
-_LOWERING, _INTERCEPT_LOWERING = 0.5**0.25, 0.25
+_LOWERING, _INTERCEPT_LOWERING = 0.5**0.5, 0.25
 
 
 @dataclass(repr=False)
@@ -290,8 +290,10 @@ class FromData(ParameterObject):
 
     A model of numbers must not follow the noise of the last rows.  After 32, 64, 128, ... rows the
     squared slopes since the last look are compared with those before: if they did not fall by 5
-    percent, the rate of the weights is multiplied by 0.5^(1/4), until they fall by 10 percent, and
-    the rate of the intercept for good by 1/4.
+    percent, the rate of the weights is multiplied by 0.5^(1/2), until they fall by 10 percent, and
+    the rate of the intercept for good by 1/4.  Where ``fit`` counts epochs without progress, each
+    of them quarters the rate of the weights and halves the rate of the intercept: the weights come
+    to rest before training ends.
 
     For rule="fobos" and "sgd" with engine="clock".
 

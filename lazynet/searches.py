@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from lazynet.certificates import Found, certify
 from lazynet.engines import interior
-from lazynet.engines.dual import DualAscent, Standing
+from lazynet.engines.dual import DualAscent, Standing, shuffled
 from lazynet.engines.kept import Kept, flag, real, vector, whole
 from lazynet.engines.mean import MeanLoss
 from lazynet.engines.newton import ActiveColumns, Smoothing
@@ -28,9 +28,6 @@ from lazynet.penalties import ElasticNet
 
 Vector = NDArray[np.float64]
 
-# Rows that are visited one after the other as they lie in memory, in a random order of such blocks:
-# about as many epochs as single rows in random order, and a third less waiting for memory.
-_BLOCK = 8
 # Factor by which kappa changes, and how far it may go from where it began.
 _STEP, _FARTHEST = 1.5, 1e8
 # Epochs after which the centre of a loss without curvature moves in any case.
@@ -46,6 +43,11 @@ _AT_REST = 12
 _DENSE, _EPOCHS_OF_ASCENT = 0.5, 60
 #: The nonzeros of X up to which Newton's method takes microseconds.
 SMALL = 2**13
+
+
+#: The methods by name: Newton's method on a working set, dual ascent on all rows one after the
+#: other, and dual ascent on blocks of the rows at once.
+SOLVERS = ("newton", "ascent", "blocks")
 
 
 @dataclass(frozen=True)
@@ -95,6 +97,11 @@ _OF_A_PLACE = ("weights", "intercept", "duals", "objective", "gap")
 class Search(Protocol):
     """A method that comes nearer to the minimum of one problem."""
 
+    @property
+    def name(self) -> str:
+        """The method that took the last epoch: one of ``SOLVERS``."""
+        ...
+
     def epoch(self, last: Place) -> Place:
         """Go on from the last place for one epoch, and say where that leads."""
         ...
@@ -128,6 +135,8 @@ class Newton:
 
     Features outside the working set whose |u_j| exceeds l1 join it.
     """
+
+    name = "newton"
 
     def __init__(self, columns: ActiveColumns, penalty: ElasticNet, target: float) -> None:
         self.columns, self.penalty, self.target = columns, penalty, target
@@ -224,19 +233,6 @@ class Multipliers(Newton):
         return place if place.gap < last.gap else last
 
 
-def _shuffled_blocks(n_rows: int, generator: np.random.RandomState) -> NDArray[np.int64]:
-    """All rows, in a random order of blocks whose borders differ from epoch to epoch.
-
-    >>> sorted(_shuffled_blocks(20, np.random.RandomState(0)).tolist()) == list(range(20))
-    True
-    """
-    if n_rows <= 16 * _BLOCK:
-        return generator.permutation(n_rows).astype(np.int64, copy=False)
-    blocks = generator.permutation(-(-n_rows // _BLOCK) + 1).astype(np.int64, copy=False)
-    rows = (blocks[:, None] * _BLOCK + np.arange(_BLOCK) - generator.randint(_BLOCK)).ravel()
-    return np.ascontiguousarray(rows[(rows >= 0) & (rows < n_rows)])
-
-
 class Ascent:
     """Dual ascent in epochs of random order, with a centre and a kappa that adapt.
 
@@ -245,6 +241,8 @@ class Ascent:
     inner problem is nearly done.  A loss without curvature needs inner problems that are solved:
     the centre waits until the inner gap is below the proximal term.
     """
+
+    name = "ascent"
 
     def __init__(
         self, mean: MeanLoss, penalty: ElasticNet, generator: np.random.RandomState
@@ -264,18 +262,27 @@ class Ascent:
     def epoch(self, last: Place) -> Place:
         ascent = self.ascent
         if not self.started:
-            ascent.start_from(last.weights, last.intercept, last.duals)
+            self._start_from(last)
             self.started = True
         elif self.next_factor is not None:
             ascent.recentre(self.next_factor)
-        ascent.take(_shuffled_blocks(ascent.mean.n_rows, self.generator))
+        duals = self._pass()
         now = ascent.standing()
         self.next_factor = self._after(now)
-        return Place(now.weights, now.intercept, ascent.duals.copy(), now.objective, now.gap)
+        return Place(now.weights, now.intercept, duals, now.objective, now.gap)
+
+    def _start_from(self, last: Place) -> None:
+        self.ascent.start_from(last.weights, last.intercept, last.duals)
+
+    def _pass(self) -> Vector:
+        """Take a step on every row; returns a copy of the dual variables."""
+        self.ascent.take(shuffled(self.ascent.mean.n_rows, self.generator))
+        return self.ascent.duals.copy()
 
     def kept(self, last: Place) -> Kept:
         return {
             "ascent": self.ascent.kept(),
+            "started": self.started,
             "last": float(self.last),
             "waited": self.waited,
             "next_factor": self.next_factor,
@@ -283,7 +290,8 @@ class Ascent:
 
     def keep(self, kept: Kept, last: Place) -> Place:
         self.ascent.keep(kept["ascent"])
-        self.last, self.waited, self.started = real("last", kept), whole("waited", kept), True
+        self.last, self.waited = real("last", kept), whole("waited", kept)
+        self.started = flag("started", kept)
         self.next_factor = None
         if kept["next_factor"] is not None:
             self.next_factor = real("next_factor", kept)
@@ -336,6 +344,10 @@ class Suitable:
         self.newton = self._new_newton()
         self.ascent: Ascent | None = None
         self.ascents_left = _EPOCHS_OF_ASCENT
+
+    @property
+    def name(self) -> str:
+        return self.newton.name if self.ascent is None else self.ascent.name
 
     def go_on(self, gap: float, max_iter: int) -> None:
         """Go on from the place and the duals at which another search has ended with this gap."""

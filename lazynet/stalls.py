@@ -95,13 +95,12 @@ def loss_of_constant(problem: Problem, loss: Loss, fit_intercept: bool) -> float
             candidates += [float(np.log(weights[0] / weights[1])), float(np.sign(candidates[-1]))]
         else:
             candidates.append(_median(targets, weights))
-    return (
-        min(
-            total_loss_of(np.full(len(targets), value), targets, weights, loss)
-            for value in candidates
-        )
-        / n
+    predictions = np.repeat(candidates, len(targets))
+    losses, _ = values_and_slopes(
+        loss.code, predictions, np.tile(targets, len(candidates)), loss.epsilon
     )
+    totals = (losses.reshape(len(candidates), -1) * weights).sum(axis=1)
+    return float(totals.min()) / n
 
 
 def _median(values: NDArray[np.float64], weights: NDArray[np.float64]) -> float:

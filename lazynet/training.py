@@ -8,9 +8,11 @@ signal, and any split into chunks gives the same weights bit for bit.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any, NotRequired, Protocol, TypedDict, cast
 
 import numpy as np
@@ -469,16 +471,30 @@ class Plan(SettledFields):
         """
         n_steps = self.n_steps(len(order))
         stop = t + n_steps
-        # Where the clock computes the rates itself, it reads none of these.
-        scheduled = self.rule.scheduled and not self.adaptive
-        rates = checked_rates(self.schedule, t, stop) if scheduled else np.ones(n_steps)
-        shrinking = Rule() if self.adaptive else self.rule
-        shrink = shrinking.shrinks(rates, self.penalty, t)
+        if self.adaptive or (self.rule.has_state and not self.rule.scheduled):
+            rates, keep, lost, pull = _nothing_scheduled(n_steps)
+        else:
+            scheduled = self.rule.scheduled
+            rates = checked_rates(self.schedule, t, stop) if scheduled else np.ones(n_steps)
+            shrink = self.rule.shrinks(rates, self.penalty, t)
+            keep, lost, pull = shrink.keep, lost_digits(shrink), shrink.pull
         counts = None if self.average is None else checked_counts(self.average, t, stop)  # type: ignore[arg-type]
-        scalars = rates, shrink.keep, lost_digits(shrink), shrink.pull, counts, predictions
+        scalars = rates, keep, lost, pull, counts, predictions
         if self.batch_size > 1:
             return Batches(order, self.batch_size, *scalars)
         return Steps(order, *scalars)
+
+
+@lru_cache(maxsize=8)
+def _nothing_scheduled(n_steps: int) -> tuple[NDArray[np.float64], ...]:
+    """Rates, a, the digits that a has lost, and b, where the kernel computes rates and shrinks.
+
+    Every chunk of the same length has the same arrays, which are read-only.
+    """
+    found = np.ones(n_steps), np.ones(n_steps), np.zeros(n_steps), np.zeros(n_steps)
+    for array in found:
+        array.flags.writeable = False
+    return found
 
 
 def check_rate_parameters(
@@ -726,7 +742,7 @@ class Stopping:
         """Whether ``patience`` epochs without progress have passed, the last with this loss."""
         if self.tol is None:
             return False
-        progress = np.isinf(self.best) or loss < self.best * (1.0 - self.tol)
+        progress = math.isinf(self.best) or loss < self.best * (1.0 - self.tol)
         self.idle = 0 if progress else self.idle + 1
         self.best = min(self.best, loss)
         return self.idle >= self.patience
@@ -995,7 +1011,7 @@ def train(
     """
     keeper = Keeper() if keeper is None else keeper
     best = BestEpoch(learners, columns) if columns is not None else None
-    course = Course(learners, orders, stopping, best, t)
+    course = Course(learners, orders, stopping, best, t, is_written=keeper.writes)
     ended = False
     try:
         course.go_on_from(keeper.found("training"), max_iter, orders.n_visits)
@@ -1011,8 +1027,10 @@ def train(
                     _check_losses(line, learners, t)
                     if verbose > 0:
                         print(_told(line))
-                    told = Epoch(line, t, learners, units, in_memory=pass_over is None)
-                    asked = callback is not None and _asks_to_stop(callback, told)
+                    asked = False
+                    if callback is not None:
+                        told = Epoch(line, t, learners, units, in_memory=pass_over is None)
+                        asked = _asks_to_stop(callback, told)
                 course.history.append(line)
                 course.t = t
                 judged = line.get("validation_loss", line["progressive_loss"])
@@ -1029,6 +1047,9 @@ def train(
                     stopping.wait_again()
                     for learner in learners:
                         learner.plan = learner.plan.with_schedule(slower)
+                elif stopping.idle and learners[0].plan.adaptive:
+                    for learner in learners:
+                        learner.engine.calm()
         history: list[EpochRecord] = course.history
         if best is None or best.epoch == len(history) - 1:
             return Run(t, history, len(history) - 1, ended)
@@ -1079,7 +1100,7 @@ def _check_losses(line: EpochRecord, learners: Sequence[AnyLearner], t: int) -> 
         "objective": line.get("objective", 0.0),
     }
     for name, value in judged.items():
-        if not np.isfinite(value):
+        if not math.isfinite(value):
             raise FloatingPointError(
                 f"the model overflowed by step {t}: its {name} is {value}. "
                 f"{learners[0].engine.advice}"

@@ -72,10 +72,15 @@ class Units:
                 counts_here = np.zeros(n_rows, dtype=bool)
                 counts_here[rows] = True
                 which, n_rows = np.repeat(counts_here, lengths), len(rows)
-                values, columns = values[which], columns[which]
+                values, columns, lengths = values[which], columns[which], lengths[counts_here]
             # Values up to 1 have squares that do not overflow.
-            largest = float(np.abs(values).max(initial=0.0)) or 1.0
+            largest = max(values.max(initial=0.0), -values.min(initial=0.0)) or 1.0
             values /= largest
+            if centred and SHARE_OF_ROWS * n_rows * n <= len(values):
+                found = cls._of_table(_as_table(values, columns, lengths, n))
+                if found is not None:
+                    sizes, means = found.sizes, found.means
+                    return cls(np.clip(sizes * largest, _LEAST, _LARGEST), means * largest)
             squares = values * values
             sums = np.bincount(columns, squares, minlength=n)
             counts = np.bincount(columns[squares > 0.0], minlength=n)
@@ -92,6 +97,23 @@ class Units:
                 sizes[often] = np.where(spread > _CONSTANT * np.abs(mean), spread, sizes[often])
         return cls(np.clip(sizes * largest, _LEAST, _LARGEST), means * largest)
 
+    @classmethod
+    def _of_table(cls, table: NDArray[np.float64]) -> Units | None:
+        """The units of rows in an array, if all features are measured from their mean."""
+        n_rows = len(table)
+        counts = np.count_nonzero(table, axis=0)
+        if not (counts >= max(1.0, SHARE_OF_ROWS * n_rows)).all():
+            return None
+        means = table.sum(axis=0) / n_rows
+        away = table - means
+        np.multiply(away, away, out=away)
+        sizes = np.sqrt(away.sum(axis=0) / n_rows)
+        constant = np.flatnonzero(~(sizes > _CONSTANT * np.abs(means)))
+        if len(constant):
+            values = table[:, constant]
+            sizes[constant] = np.sqrt((values * values).sum(axis=0) / counts[constant])
+        return cls(sizes, means)
+
     @cached_property
     def moved(self) -> NDArray[np.intp]:
         """The features that are measured from their mean."""
@@ -101,10 +123,14 @@ class Units:
         """A copy of the rows in these units."""
         with unusable("X"):
             values, columns, lengths = _entries(X)
-            values /= self.sizes[columns]
-            if len(self.moved):
-                values, columns, lengths = self._with_moved(values, columns, lengths)
-            starts = np.r_[0, np.cumsum(lengths)]
+            if len(self.moved) == len(self.sizes):
+                values, columns, lengths = self._all_moved(values, columns, lengths)
+            else:
+                values /= self.sizes[columns]
+                if len(self.moved):
+                    values, columns, lengths = self._with_moved(values, columns, lengths)
+            starts = np.zeros(len(lengths) + 1, dtype=np.int64)
+            np.cumsum(lengths, out=starts[1:])
             fits = starts[-1] <= np.iinfo(columns.dtype).max
             kind = columns.dtype if fits else np.dtype(np.int64)
             starts, columns = starts.astype(kind), columns.astype(kind, copy=False)
@@ -112,6 +138,18 @@ class Units:
         changed = sparse.csr_matrix(X.shape)
         changed.data, changed.indices, changed.indptr = values, columns, starts
         return changed
+
+    def _all_moved(
+        self, values: NDArray[np.float64], columns: NDArray[Any], lengths: NDArray[np.int64]
+    ) -> tuple[NDArray[np.float64], NDArray[Any], NDArray[np.int64]]:
+        """The entries of rows that have a value for every feature, each from its mean."""
+        n_rows, n = len(lengths), len(self.sizes)
+        table = _as_table(values, columns, lengths, n)
+        table /= self.sizes
+        table -= self.means / self.sizes
+        if not _are_full(columns, lengths, n):
+            columns = np.tile(np.arange(n, dtype=columns.dtype), n_rows)
+        return table.ravel(), columns, np.full(n_rows, n)
 
     def _with_moved(
         self, values: NDArray[np.float64], columns: NDArray[Any], lengths: NDArray[np.int64]
@@ -122,8 +160,6 @@ class Units:
         """
         n_rows, width = len(lengths), len(self.moved)
         shift = self.means[self.moved] / self.sizes[self.moved]
-        if _are_full(columns, lengths, len(self.sizes)) and width == len(self.sizes):
-            return (values.reshape(n_rows, width) - shift).ravel(), columns, lengths
         places = np.full(len(self.sizes), -1)
         places[self.moved] = np.arange(width)
         place, row = places[columns], np.repeat(np.arange(n_rows), lengths)
@@ -187,6 +223,17 @@ class Units:
         if self.targets is None:
             return weights, intercepts
         return weights / self.targets[:, None], intercepts / self.targets
+
+
+def _as_table(
+    values: NDArray[np.float64], columns: NDArray[Any], lengths: NDArray[np.int64], n: int
+) -> NDArray[np.float64]:
+    """The rows as an array with n columns."""
+    if _are_full(columns, lengths, n):
+        return values.reshape(-1, n)
+    table = np.zeros((len(lengths), n))
+    table.ravel()[np.repeat(np.arange(0, table.size, n), lengths) + columns] = values
+    return table
 
 
 def _are_full(columns: NDArray[Any], lengths: NDArray[np.int64], n: int) -> bool:

@@ -1,9 +1,9 @@
 """``python -m paper_repro``: Lipton & Elkan's timing study and what belongs to it, rerun.
 
-Without names all studies run but ``released``, ``bench``, ``labels``, ``optimum``, ``untouched``,
-``peers``, in turn.  Each study writes NAME.json (every repeat, with machine, versions, seeds and
-commit), NAME.md and NAME.svg.  README.md in the same folder is the index.  The same command
-continues an interrupted run.  Four more commands:
+Without names all studies run but ``released``, ``bench``, ``labels``, ``blocks``, ``machines``,
+``optimum``, ``untouched``, ``peers``, in turn.  Each study writes NAME.json (every repeat, with
+machine, versions, seeds and commit), NAME.md and NAME.svg.  README.md in the same folder is the
+index.  The same command continues an interrupted run.  Four more commands:
 
     python -m paper_repro medline FILES...   real abstracts, from PubMed's XML
     python -m paper_repro rcv1               RCV1-v2 whole: fetched, checked, and a study of it

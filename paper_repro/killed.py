@@ -35,8 +35,10 @@ from lazynet import (
     ASGDClassifier,
     ASGDRegressor,
     DualNetClassifier,
+    DualNetClassifierCV,
     DualNetRegressor,
     LazyNetClassifier,
+    LazyNetClassifierCV,
     LazyNetRegressor,
     ReleasedStabilisedSGDClassifier,
     StabilisedSGDClassifier,
@@ -100,6 +102,15 @@ def fits(folder: Path) -> dict[str, Fit]:
         "from a source, rows held out": lambda k: C(
             max_iter=4, early_stopping=True, class_weight="balanced", random_state=3
         ).fit(source(), **k),
+        "grid": lambda k: LazyNetClassifierCV(
+            n_points=6, cv=3, max_iter=4, random_state=0, n_jobs=2
+        ).fit(X, three, **k),
+        "grid, from a source": lambda k: LazyNetClassifierCV(
+            l1s=[1e-5, 1e-4, 1e-3], cv=None, refit=False, max_iter=6, random_state=0
+        ).fit(source(), **k),
+        "choice": lambda k: DualNetClassifierCV(
+            n_points=8, smallest=0.05, cv=3, random_state=0, n_jobs=2
+        ).fit(X[few], three[few], **k),
         "asgd": lambda k: ASGDClassifier(max_iter=40, random_state=0).fit(X, three, **k),
         "asgd, permuted": lambda k: ASGDRegressor(max_iter=40, replace=False, random_state=0).fit(
             X, y, **k

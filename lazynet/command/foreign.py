@@ -20,7 +20,7 @@ _HINTS = {
     "--adaptive": "write --rule adagrad",
     "--normalized": "the default rule follows the sizes of the features by itself",
     "--invariant": "there are no steps here that are invariant to importance weights",
-    "--bfgs": "write --minimum, for rows that fit into memory",
+    "--bfgs": "write --minimum",
     "--oaa": "nothing to set: several classes are learned one against the rest",
     "--ect": "nothing to set: several classes are learned one against the rest",
     "--csoaa": "there are no costs of classes here",

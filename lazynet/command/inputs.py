@@ -277,7 +277,13 @@ class Watched(Derived):
         self.ticker = ticker
 
     def _pass(self, rows: int, epoch: int) -> Passing:
-        with closing(self.source.chunks(rows, epoch)) as chunks:
+        return self._counted(self.source.chunks(rows, epoch))
+
+    def _to_learn(self, rows: int, epoch: int) -> Passing:
+        return self._counted(self.source._to_learn(rows, epoch))
+
+    def _counted(self, passing: Passing) -> Passing:
+        with closing(passing) as chunks:
             for chunk in chunks:
                 self.ticker.add(chunk.X.shape[0])
                 yield chunk

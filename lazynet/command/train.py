@@ -47,7 +47,7 @@ examples:
   Go on from a model, on new rows:
     lazynet train new.svm -i model.lazy -f model2.lazy
 
-  The minimum itself, for rows that fit into memory, with a proof of how near it is:
+  The minimum itself, with a proof of how near it is; the rows are mapped into memory:
     lazynet train rows.svm --minimum --l1 1e-4 -f model.lazy
 
 The first pass over text keeps the parsed rows in FILE.rows; every later pass, and every later
@@ -103,7 +103,8 @@ def add(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--minimum",
         action="store_true",
-        help="go to the minimum, and prove it; the rows must fit into memory",
+        help="go to the minimum, and prove it; the rows are mapped into memory from a file beside "
+        "the cache",
     )
     learning.add_steps(group)
     group = parser.add_argument_group("what outlives an end before the end")
@@ -183,10 +184,9 @@ def _fit(
     found: dict[str, Any] = {"rows": facts.n_rows, "values": facts.n_values}
     fit_options = _checkpoint(options)
     if options.minimum:
-        chunk = inputs.in_memory(rows)
         ticker.begin("going to the minimum", None)
         with _told_if_stopped(options):
-            model.fit(chunk.X, chunk.y, sample_weight=chunk.weight, **fit_options)
+            model.fit(rows, **fit_options)
     else:
 
         def after(epoch: Any) -> bool:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -255,6 +256,28 @@ class Engine:
         for name in (*self._per_weight, *self._scalars):
             getattr(self, name)[...] = getattr(other, name)
 
+    def grown(self, n_features: int) -> Self:
+        """A copy with more features, whose weights are 0 at the present step.
+
+        A weight that no row has touched is 0 at any clock, so that the copy is the engine that had
+        known all features from the beginning.
+        """
+        other = copy.copy(self)
+        arrays = {name: getattr(self, name) for name in self._per_weight}
+        others = {name: part for name, part in self.__dict__.items() if name not in arrays}
+        other.__dict__.update(copy.deepcopy({**others, "before_sweep": None}))
+        other.n_features = n_features
+        for name, array in arrays.items():
+            wide = self._zeros(name, n_features)
+            wide[: self.n_features] = array
+            setattr(other, name, wide)
+        return other
+
+    def _zeros(self, name: str, n_features: int) -> NDArray[Any]:
+        """The array ``name`` for so many features that no row has touched."""
+        known: NDArray[Any] = getattr(self, name)
+        return np.zeros((n_features, *known.shape[1:]), dtype=known.dtype)
+
     # --- what engines share ---
 
     def state(self) -> State:
@@ -296,6 +319,9 @@ class Engine:
 
     def continue_rates(self, other: Engine) -> None:
         """Go on with the rates of another engine, where they are computed from the rows."""
+
+    def calm(self) -> None:
+        """Lower rates that are computed from the rows, after an epoch without progress."""
 
     def doubt_about(self, settings: tuple[float, ...]) -> str | None:
         """A warning to the user before the engine goes on with these settings, or None."""

@@ -48,6 +48,9 @@ class CellEngine(Engine):
         self.cells = _aligned_zeros(n_features, kernel.numbers(self.kind))
         self.fields = np.zeros(len(kernel.fields(self.kind)))
 
+    def _zeros(self, name: str, n_features: int) -> NDArray[Any]:
+        return _aligned_zeros(n_features, kernel.numbers(self.kind))
+
     def field(self, name: str) -> float:
         """The field called ``name``."""
         return float(self.fields[kernel.fields(self.kind).index(name)])

@@ -37,6 +37,9 @@ class OnTheClock(Engine):
         if isinstance(other, OnTheClock):
             self.rates[:] = other.rates
 
+    def calm(self) -> None:
+        lower_rates(self.rates)
+
     def _keep_scale_of(self, weights: NDArray[np.float64]) -> None:
         """Let no mean size of rows rescale weights that were not learned from these rows."""
         self.rates[clock_kernel.LOADED_FIELD] = float(weights.any())
@@ -48,6 +51,23 @@ class OnTheClock(Engine):
     @intercept.setter
     def intercept(self, value: float) -> None:
         self.fields[clock_kernel.INTERCEPT_FIELD] = value
+
+
+def lower_rates(rates: NDArray[np.float64]) -> None:
+    """Quarter the rates of weights that predict numbers, and halve the rate of the intercept.
+
+    ``rates`` is the state of one output, or has a row for each output.  One lack of progress
+    multiplies the rate of the weights by the root of a half, and the rate of the intercept by a
+    quarter (``FromData``): an epoch without progress counts as four for the weights, and as half a
+    one for the intercept.
+
+    >>> rates = np.zeros(clock_kernel.FROM_DATA_FIELDS)
+    >>> lower_rates(rates)
+    >>> rates[[clock_kernel.STALLS_FIELD, clock_kernel.LOWERINGS_FIELD]].tolist()
+    [0.5, 4.0]
+    """
+    rates[..., clock_kernel.STALLS_FIELD] += 0.5
+    rates[..., clock_kernel.LOWERINGS_FIELD] += 4.0
 
 
 class ClockEngine(OnTheClock):

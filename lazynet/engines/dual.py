@@ -16,6 +16,23 @@ from lazynet.transactions import State
 
 Vector = NDArray[np.float64]
 
+# Rows that are visited one after the other as they lie in memory, in a random order of such runs:
+# about as many epochs as single rows in random order, and a third less waiting for memory.
+_RUN = 8
+
+
+def shuffled(n_rows: int, generator: np.random.RandomState) -> NDArray[np.int64]:
+    """All rows, in a random order of runs whose borders differ from epoch to epoch.
+
+    >>> sorted(shuffled(20, np.random.RandomState(0)).tolist()) == list(range(20))
+    True
+    """
+    if n_rows <= 16 * _RUN:
+        return generator.permutation(n_rows).astype(np.int64, copy=False)
+    runs = generator.permutation(-(-n_rows // _RUN) + 1).astype(np.int64, copy=False)
+    rows = (runs[:, None] * _RUN + np.arange(_RUN) - generator.randint(_RUN)).ravel()
+    return np.ascontiguousarray(rows[(rows >= 0) & (rows < n_rows)])
+
 
 @dataclass(frozen=True)
 class Standing:
@@ -59,8 +76,7 @@ class DualAscent:
     ) -> None:
         self.mean, self.penalty = mean, penalty
         self.kappa, self.kappa_intercept = kappa, kappa_intercept
-        self.z = np.zeros(mean.examples.n_columns)
-        self.centre = np.zeros(mean.examples.n_columns)
+        self.z, self.centre = np.zeros(mean.n_columns), np.zeros(mean.n_columns)
         self.duals = np.zeros(mean.n_rows)
         self.fields = np.zeros(kernel.DUAL_FIELDS)
         self.intercept_centre = 0.0
@@ -110,9 +126,9 @@ class DualAscent:
         kernel.weights_of(self.z, self.penalty.l1, self.scale, out)
         return out
 
-    def take(self, order: NDArray[np.int64]) -> None:
-        """Take a step on each row that ``order`` lists."""
-        mean = self.mean
+    def take(self, order: NDArray[np.int64], times: float = 1.0) -> None:
+        """Take a step on each row that ``order`` lists, as if each counted ``times`` times."""
+        mean, share = self.mean, times * self.mean.share
         take_until_done(
             lambda first: kernel.run(
                 mean.examples,
@@ -122,7 +138,7 @@ class DualAscent:
                 self.penalty.l1,
                 self.scale,
                 self._intercept_scale,
-                mean.share,
+                share,
                 mean.squared_norms,
                 self.z,
                 self.duals,
@@ -141,9 +157,7 @@ class DualAscent:
         self.centre[:], self.intercept_centre = weights, intercept
         self.duals[:] = duals
         self.z[:] = self.mean.correlations(duals) + self.kappa * weights
-        balance = self.mean.share * float(
-            np.sum(duals if self.mean.importances is None else duals * self.mean.importances)
-        )
+        balance = self.mean.share * self.mean.sum_of(duals)
         self.fields[kernel.INTERCEPT_Z_FIELD] = balance + self.kappa_intercept * intercept
 
     def standing(self) -> Standing:

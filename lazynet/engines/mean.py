@@ -33,6 +33,11 @@ _NEAR = 1e-9
 _FINE = 1e-15
 
 
+def importance_of_rows(y: Vector, importances: Vector | None) -> float:
+    """sum s_i, the number of rows where all count the same."""
+    return float(len(y)) if importances is None else total_of(importances)
+
+
 class MeanLoss:
     """The mean loss of one problem; every method visits all rows, and handles signals meanwhile.
 
@@ -52,16 +57,23 @@ class MeanLoss:
         loss: Loss,
         *,
         fit_intercept: bool,
+        total: float | None = None,
     ) -> None:
         self.examples, self.loss, self.fit_intercept = examples, loss, fit_intercept
         self.y = y
-        #: 1 / n
-        self.share = 1.0 / (float(len(y)) if importances is None else total_of(importances))
+        if total is None:
+            total = importance_of_rows(y, importances)
+        #: 1 / n; where the rows are a part of all rows, n is the ``total`` of all
+        self.share = 1.0 / total
         self.importances = importances
 
     @property
     def n_rows(self) -> int:
         return self.examples.n_rows
+
+    @property
+    def n_columns(self) -> int:
+        return self.examples.n_columns
 
     def _over_rows(self, run: Callable[[int], tuple[int, int]]) -> None:
         take_until_done(
@@ -93,12 +105,21 @@ class MeanLoss:
         code, epsilon = self.loss.code, self.loss.epsilon
         return kernel.total_conjugate(self.examples, duals, factor, code, epsilon, self.share)
 
+    def sum_of(self, duals: Vector) -> float:
+        """sum s_i a_i, in plain arithmetic."""
+        return float(np.sum(duals if self.importances is None else duals * self.importances))
+
     def negative_slopes(self, margins: Vector, intercept: float) -> Vector:
         """a_i = -l'(p_i): the dual variables that belong to predictions."""
         duals = np.empty(self.n_rows)
         code, epsilon = self.loss.code, self.loss.epsilon
         kernel.negative_slopes(self.examples, margins, intercept, code, epsilon, duals)
         return duals
+
+    def slope_sums(self, margins: Vector, intercept: float) -> tuple[float, float]:
+        """sum s_i l'(p_i) and sum s_i l''(p_i): what a step of Newton's method in b needs."""
+        code, epsilon = self.loss.code, self.loss.epsilon
+        return kernel.slope_sums(self.examples, margins, intercept, code, epsilon)
 
     def balanced_slopes(self, margins: Vector, intercept: float) -> Vector:
         """a_i = -l'(p_i), chosen or scaled so that sum s_i a_i = 0 if there is an intercept.

@@ -20,7 +20,7 @@ from scipy import sparse
 from lazynet.engines.adagrad import AdaGradEngine
 from lazynet.engines.base import Engine, WithTables, advice_on_overflow, take_until_done
 from lazynet.engines.cells import CellEngine
-from lazynet.engines.clock import AveragedClockEngine
+from lazynet.engines.clock import AveragedClockEngine, lower_rates
 from lazynet.engines.ftrl import FTRLEngine
 from lazynet.engines.rda import RDAEngine
 from lazynet.engines.wear import Wear
@@ -66,6 +66,11 @@ class OutputsEngine(Engine):
         self.width = width_of(n_outputs, self.dtype)
         columns = self.width * kernel.numbers(self.kind)
         self.cells = on_lines(n_features, columns, self.dtype)
+
+    def _zeros(self, name: str, n_features: int) -> NDArray[Any]:
+        if name != "cells":
+            return super()._zeros(name, n_features)
+        return on_lines(n_features, self.cells.shape[1], self.dtype)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
@@ -307,6 +312,9 @@ class OutputsOnClock(OutputsEngine):
     def continue_rates(self, other: Engine) -> None:
         if isinstance(other, OutputsOnClock) and other.rates.shape == self.rates.shape:
             self.rates[:] = other.rates
+
+    def calm(self) -> None:
+        lower_rates(self.rates)
 
     def load_rows(self, weights: NDArray[np.float64], intercepts: NDArray[np.float64]) -> None:
         self.cells[...] = 0.0

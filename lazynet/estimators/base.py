@@ -136,6 +136,8 @@ class SparseLinear(Transactional, BaseEstimator):
     _kinds: ClassVar[Mapping[str, Kind]]
     #: whether ``coef_`` is a sparse matrix
     _sparse_coef: bool = False
+    #: whether the call under way learns from the rows of a source, mapped into memory
+    _rows_are_mapped: bool = False
 
     #: the attributes of a fitted model that a file holds, and those that learning on needs
     _saved = attributes(n_features_in_=integer, feature_names_in_=array("O", "n"))
@@ -617,7 +619,11 @@ class SparseClassifier(ClassifierMixin, SparseLinear):
 
     def _problems(self, X: Any, y: Any, weights: Any) -> Problems:
         labels, classes = y
-        return Classes(np.searchsorted(classes, labels), len(classes), weights)
+        if len(classes) == 2:  # a comparison takes less time than a search
+            codes = np.asarray(labels == classes[1], dtype=np.int64)
+        else:
+            codes = np.searchsorted(classes, labels)
+        return Classes(codes, len(classes), weights)
 
 
 class SparseRegressor(RegressorMixin, SparseLinear):

@@ -18,6 +18,7 @@ from lazynet.data import as_examples, check_order
 from lazynet.engines.base import refuse_overflow
 from lazynet.engines.dekel import RAISE_L2, DekelEngine, Model
 from lazynet.estimators.base import SparseClassifier, SparseLinear, SparseRegressor, helpful
+from lazynet.estimators.mapped_rows import takes_sources
 from lazynet.importances import CLASS_WEIGHT, check_sample_weight, importances
 from lazynet.kernels.examples import Examples
 from lazynet.losses import LOSS, LossLike
@@ -328,7 +329,7 @@ class ASGDClassifier(SparseClassifier, _DekelModel):
     def fit(
         self,
         X: Any,
-        y: ArrayLike,
+        y: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
         sample_order: ArrayLike | None = None,
         *,
@@ -339,10 +340,11 @@ class ASGDClassifier(SparseClassifier, _DekelModel):
 
         Parameters
         ----------
-        X : sparse matrix or array of shape (n_samples, n_features)
-            The rows to learn from.
+        X : sparse matrix or array of shape (n_samples, n_features), or source
+            The rows to learn from.  Or a source of ``lazynet.streams``, which has y and the weights
+            in it: its rows are mapped into memory from a temporary file.
         y : array of shape (n_samples,)
-            Class labels of any kind.
+            Class labels of any kind; None with a source.
         sample_weight : array of shape (n_samples,), optional
             The importance of each example: a factor of its loss.
         sample_order : array of int, shape (n_steps,), optional
@@ -357,10 +359,11 @@ class ASGDClassifier(SparseClassifier, _DekelModel):
         return self
 
     @all_or_nothing
+    @takes_sources
     def _learn(
         self,
         X: Any,
-        y: ArrayLike,
+        y: Any,
         sample_weight: ArrayLike | None,
         sample_order: ArrayLike | None,
         keeper: Keeper,
@@ -427,7 +430,7 @@ class ASGDRegressor(SparseRegressor, _DekelModel):
     def fit(
         self,
         X: Any,
-        y: ArrayLike,
+        y: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
         sample_order: ArrayLike | None = None,
         *,
@@ -441,10 +444,11 @@ class ASGDRegressor(SparseRegressor, _DekelModel):
         return self
 
     @all_or_nothing
+    @takes_sources
     def _learn(
         self,
         X: Any,
-        y: ArrayLike,
+        y: Any,
         sample_weight: ArrayLike | None,
         sample_order: ArrayLike | None,
         keeper: Keeper,

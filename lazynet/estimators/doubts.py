@@ -42,7 +42,7 @@ def doubts_about_fit(
         if found.too_small or found.too_large:
             return [stalled(p, rate, found, kept, constant)]
     judged = judged_losses(run)
-    if not run.ended_early and still_falls(judged, constant):
+    if not (run.ended_early or p.ends_on_purpose) and still_falls(judged, constant):
         return [unfinished(p, rate, judged)]
     return []
 

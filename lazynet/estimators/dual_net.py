@@ -14,6 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from lazynet.engines.kept import Kept, Unsuitable, vector
 from lazynet.estimators.base import SparseClassifier, SparseLinear, SparseRegressor, helpful
+from lazynet.estimators.mapped_rows import takes_sources
 from lazynet.importances import (
     CLASS_WEIGHT,
     check_every_class_counts,
@@ -30,10 +31,20 @@ from lazynet.minimise import (
     check_penalty,
     why_late,
 )
-from lazynet.models.attributes import any_of, array, attributes, integer, real, records, sequence
+from lazynet.models.attributes import (
+    any_of,
+    array,
+    attributes,
+    integer,
+    real,
+    records,
+    sequence,
+    text,
+)
 from lazynet.models.checkpoints import EVERY, Keeper, Saved, keeper_of
 from lazynet.models.values import Writer
-from lazynet.params import EPOCHS, FLAG, POSITIVE, STRENGTH, THREADS, VERBOSITY, table
+from lazynet.params import EPOCHS, FLAG, POSITIVE, STRENGTH, THREADS, VERBOSITY, Integer, table
+from lazynet.searches import SOLVERS
 from lazynet.seeds import SEED, new_generator
 from lazynet.threads import Workers
 from lazynet.transactions import all_or_nothing
@@ -107,6 +118,8 @@ class _DualNetModel(SparseLinear):
         max_iter=EPOCHS,
         fit_intercept=FLAG,
         warm_start=FLAG,
+        n_blocks=Integer(least=1, optional=True),
+        n_jobs=THREADS,
         random_state=SEED,
         verbose=VERBOSITY,
     )
@@ -116,12 +129,14 @@ class _DualNetModel(SparseLinear):
     objective_: float | NDArray[np.float64]
     dual_objective_: float | NDArray[np.float64]
     n_iter_: int
+    solver_: str | list[str]
     history_: list[dict[str, Any]]
     _saved = attributes(
         duality_gap_=any_of(real, array("f", "k")),
         objective_=any_of(real, array("f", "k")),
         dual_objective_=any_of(real, array("f", "k")),
         n_iter_=integer,
+        solver_=any_of(text(*SOLVERS), sequence(list, text(*SOLVERS))),
         history_=records,
     )
     _saved_to_learn = attributes(_duals=sequence(list, array("f", None)))
@@ -144,7 +159,6 @@ class _DualNetModel(SparseLinear):
         y: Any,
         weights: NDArray[np.float64] | None,
         keeper: Keeper,
-        threads: int = 1,
     ) -> list[Warning]:
         """Find the minimum of every problem; returns the warnings to give."""
         check_penalty(p.loss, p.l1, p.l2)
@@ -163,17 +177,29 @@ class _DualNetModel(SparseLinear):
                 f"data need the shape {(len(problems), X.shape[1])}: fit with warm_start=False"
             )
 
+        threads = effective_n_jobs(p.n_jobs)
         at_once = min(threads, len(problems))
+        # Blocks are worth their while with a processor each, and slower than none with fewer
+        # (paper_repro/results/blocks.md).  What is found may not depend on the number of
+        # processors: so nothing is divided unless n_blocks says so.
+        n_blocks = min(p.n_blocks or 1, X.shape[0])
         minima = _Minima(len(problems), X.shape, snapshots=keeper.writes and at_once > 1)
         minima.go_on_from(keeper.found("minima"))
 
         def minimum_of(row: int) -> Minimum:
             if row in minima.done:
                 return minima.done[row]
+            # Threads that are left when every problem has one work on the blocks of a problem.
+            with Workers(min(threads // at_once, n_blocks)) as crew:
+                return search_by(crew, row)
+
+        def search_by(crew: Workers, row: int) -> Minimum:
             targets, counts = problems[row]
             minimiser = Minimiser(
                 Problem(X, targets, counts, p.loss, p.fit_intercept),
                 np.random.RandomState(seeds[row]),
+                n_blocks=n_blocks,
+                run=crew.each,
             )
             kept = minima.take(row)
             if warm and kept is None:
@@ -216,6 +242,8 @@ class _DualNetModel(SparseLinear):
             ("dual_objective_", [float(minimum.dual_objective) for minimum in found]),
         ):
             setattr(self, name, values[0] if len(values) == 1 else np.array(values))
+        solvers = [minimum.solver for minimum in found]
+        self.solver_ = solvers[0] if len(solvers) == 1 else solvers
         self._duals = [minimum.duals for minimum in found] if p.warm_start else []
         self.n_iter_ = max(minimum.n_iter for minimum in found)
         self.history_ = [
@@ -267,10 +295,17 @@ class DualNetClassifier(SparseClassifier, _DualNetModel):
         The importance of an example by its class.  An example of importance 2 counts as two rows.
     warm_start : bool, default=False
         Let ``fit`` start from the weights of the last fit, and keep a number per row for the next.
+    n_blocks : int or None, default=None
+        Divide the rows into so many blocks, on which dual coordinate ascent works at once.  None
+        or 1: no blocks, and Newton's method where it suits.  Blocks want a thread each
+        (``n_jobs``); four or more were measured to be faster than none with 1,000,000 rows, and
+        with 100,000 rows where l2 is about as large as l1.  Another number of blocks gives other
+        weights within ``tol``.
     random_state : int, RandomState or None, default=None
         Seed of the order of the rows.  With None, two fits may differ, within ``tol``.
     n_jobs : int or None, default=None
-        Threads for several classes.  The number of threads changes no bit of the model.
+        Threads for several classes, and for the blocks of the rows.  The number of threads changes
+        no bit of the model.
     verbose : int, default=0
         1: a line per epoch.
 
@@ -287,6 +322,10 @@ class DualNetClassifier(SparseClassifier, _DualNetModel):
         The objective of the weights, and the lower bound on the least objective.
     n_iter_ : int
         Epochs after the start, the largest number of any class.
+    solver_ : str, or list of str
+        The method that took the last epoch: ``"newton"`` on a working set, ``"ascent"`` on one row
+        after the other, or ``"blocks"``, ascent on blocks of the rows at once; with several classes
+        a list.
     history_ : list of dict
         Per epoch, and for the start as epoch 0: ``epoch``, ``objective``, ``gap`` (an estimate:
         ``duality_gap_`` also accounts for rounding), ``nonzeros``, ``seconds`` (of this epoch);
@@ -312,7 +351,7 @@ class DualNetClassifier(SparseClassifier, _DualNetModel):
     array([1., 1., 1.])
     """
 
-    _kinds = table(**_DualNetModel._kinds, class_weight=CLASS_WEIGHT, n_jobs=THREADS)
+    _kinds = table(**_DualNetModel._kinds, class_weight=CLASS_WEIGHT)
 
     @helpful
     def __init__(
@@ -326,6 +365,7 @@ class DualNetClassifier(SparseClassifier, _DualNetModel):
         fit_intercept: bool = True,
         class_weight: dict[Any, float] | str | None = None,
         warm_start: bool = False,
+        n_blocks: int | None = None,
         random_state: int | np.random.RandomState | None = None,
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -335,7 +375,7 @@ class DualNetClassifier(SparseClassifier, _DualNetModel):
     def fit(
         self,
         X: Any,
-        y: ArrayLike,
+        y: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
         *,
         checkpoint: str | os.PathLike[str] | None = None,
@@ -345,10 +385,11 @@ class DualNetClassifier(SparseClassifier, _DualNetModel):
 
         Parameters
         ----------
-        X : sparse matrix or array of shape (n_samples, n_features)
-            The rows to learn from.
+        X : sparse matrix or array of shape (n_samples, n_features), or source
+            The rows to learn from.  Or a source of ``lazynet.streams``, which has y and the weights
+            in it: its rows are mapped into memory from a temporary file.
         y : array of shape (n_samples,)
-            Class labels of any kind.
+            Class labels of any kind; None with a source.
         sample_weight : array of shape (n_samples,), optional
             The importance of each example: an example of importance 2 counts as two rows.
         checkpoint, every : path and float, optional
@@ -361,6 +402,7 @@ class DualNetClassifier(SparseClassifier, _DualNetModel):
         return self
 
     @all_or_nothing
+    @takes_sources
     def _learn(
         self, X: Any, y: Any, sample_weight: ArrayLike | None, keeper: Keeper
     ) -> list[Warning]:
@@ -369,7 +411,7 @@ class DualNetClassifier(SparseClassifier, _DualNetModel):
         X, y, classes = self._check_training(X, y, None, reset=not self._goes_on(p))
         weights = importances(p.class_weight, classes, X, y, sample_weight)
         check_every_class_counts(classes, y, weights)
-        warnings = self._fit(p, X, (y, classes), weights, keeper, effective_n_jobs(p.n_jobs))
+        warnings = self._fit(p, X, (y, classes), weights, keeper)
         self.classes_ = classes
         return warnings
 
@@ -416,7 +458,9 @@ class DualNetRegressor(SparseRegressor, _DualNetModel):
         max_iter: int = 1000,
         fit_intercept: bool = True,
         warm_start: bool = False,
+        n_blocks: int | None = None,
         random_state: int | np.random.RandomState | None = None,
+        n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:
         self._keep(locals())
@@ -424,7 +468,7 @@ class DualNetRegressor(SparseRegressor, _DualNetModel):
     def fit(
         self,
         X: Any,
-        y: ArrayLike,
+        y: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
         *,
         checkpoint: str | os.PathLike[str] | None = None,
@@ -437,6 +481,7 @@ class DualNetRegressor(SparseRegressor, _DualNetModel):
         return self
 
     @all_or_nothing
+    @takes_sources
     def _learn(
         self, X: Any, y: Any, sample_weight: ArrayLike | None, keeper: Keeper
     ) -> list[Warning]:

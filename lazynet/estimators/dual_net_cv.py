@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import inspect
+import os
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -19,6 +21,8 @@ from sklearn.utils.validation import check_is_fitted
 from lazynet.choice import FOLDS, Fold, Point, best_and_sparsest, folds_of, means_and_errors
 from lazynet.data import unusable, usable_rows
 from lazynet.estimators.base import SparseClassifier, SparseLinear, SparseRegressor, helpful
+from lazynet.estimators.mapped_rows import rows_of, takes_sources
+from lazynet.estimators.walks import Walked, Walks
 from lazynet.importances import CLASS_WEIGHT, check_sample_weight, importances
 from lazynet.kernels.losses import values_and_slopes
 from lazynet.losses import MINIMISED_LOSS, Loss, LossLike
@@ -32,6 +36,7 @@ from lazynet.models.attributes import (
     real,
     sequence,
 )
+from lazynet.models.checkpoints import EVERY, Keeper, keeper_of
 from lazynet.params import (
     EPOCHS,
     FLAG,
@@ -105,6 +110,12 @@ class _Rows:
     problems: list[tuple[NDArray[np.float64], NDArray[np.float64] | None]]
     sample_weight: NDArray[np.float64] | None
     classes: NDArray[Any] | None
+    #: whether X is mapped into memory, and so its parts
+    mapped: bool
+
+    def some(self, rows: NDArray[np.int64]) -> AbstractContextManager[sparse.csr_matrix]:
+        """Some of the rows of X."""
+        return rows_of(self.X, rows, mapped=self.mapped)
 
 
 @dataclass(frozen=True)
@@ -115,17 +126,6 @@ class _Task:
     fold: int
     problems: Sequence[int]
     seeds: Sequence[int]
-
-
-class _Walked(NamedTuple):
-    """What a task has found: a row for every problem, a column for every point."""
-
-    losses: NDArray[np.float64]
-    nonzeros: NDArray[np.int64]
-    #: those that did not converge, without their weights
-    late: list[Minimum]
-    #: by point, if there is a scorer
-    scores: NDArray[np.float64] | None
 
 
 class _ChosenNet(SparseLinear):
@@ -194,6 +194,11 @@ class _ChosenNet(SparseLinear):
         p.grids = [Grid(ratio, p.l1s, p.l2s, p.n_points, p.smallest) for ratio in p.l1_ratios]
         return p
 
+    def _rows(self, X: sparse.csr_matrix, *rest: Any) -> _Rows:
+        """The rows, which no other thread can change."""
+        mapped = self._rows_are_mapped
+        return _Rows(X if mapped else _with_own_columns(X), *rest, mapped)  # type: ignore[call-arg]
+
     # --- folds ----------------------------------------------------------------------------
 
     def _folds(self, p: SimpleNamespace, rows: _Rows, groups: Any) -> list[Fold]:
@@ -208,7 +213,7 @@ class _ChosenNet(SparseLinear):
 
     # --- training -------------------------------------------------------------------------
 
-    def _fit(self, p: SimpleNamespace, rows: _Rows, groups: Any) -> list[Warning]:
+    def _fit(self, p: SimpleNamespace, rows: _Rows, groups: Any, keeper: Keeper) -> list[Warning]:
         """Choose a penalty and train with it; returns the warnings to give."""
         if p.scoring and rows.sample_weight is not None and not _takes_weights(p.scoring):
             raise ValueError(
@@ -217,7 +222,19 @@ class _ChosenNet(SparseLinear):
             )
         folds = self._folds(p, rows, groups)
         n_folds, n_problems = len(folds), len(rows.problems)
-        generator = new_generator(p.random_state)
+        keeper.identify(
+            self,
+            p,
+            lambda: {
+                "X": rows.X,
+                "y": rows.y,
+                "sample_weight": rows.sample_weight,
+                "the rows of the folds": tuple(
+                    side for fold in folds for side in (fold.train, fold.test)
+                ),
+            },
+        )
+        generator = new_generator(keeper.seed(p.random_state))
         seeds = generator.randint(2**31, size=(n_problems, 1 + len(p.grids) * n_folds)).tolist()
         everything = [
             _minimiser(p, rows.X, targets, weights, own[0])
@@ -236,13 +253,26 @@ class _ChosenNet(SparseLinear):
             for some in ([[*range(n_problems)]] if p.scoring else ones)
         ]
         n_threads = min(effective_n_jobs(p.n_jobs), max(len(tasks), n_problems))
-        with Workers(n_threads) as workers:
+        walks = Walks()
+        walks.go_on_from(keeper.found("walks"), len(tasks), n_problems)
+        with Workers(n_threads) as workers, keeper.following("walks", walks.written):
 
-            def walk(task: _Task) -> _Walked:
-                way = l1s[task.ratio], l2s[task.ratio]
-                return self._walk(p, rows, folds[task.fold], task, *way, workers)
+            def after(_: Any) -> None:
+                workers.check()
+                keeper.point()
 
-            late = self._judge(rows, folds, tasks, workers.results(tasks, walk), l1s.shape)
+            options = {"tol": p.tol, "max_iter": p.max_iter, "after": after}
+
+            def walk(number: int) -> Walked:
+                if number not in walks.walked:
+                    task = tasks[number]
+                    way = l1s[task.ratio], l2s[task.ratio]
+                    found = self._walk(p, rows, folds[task.fold], task, *way, options)
+                    walks.walked[number] = found
+                return walks.walked[number]
+
+            walked = workers.results(range(len(tasks)), walk)
+            late = self._judge(rows, folds, tasks, walked, l1s.shape)
             self.best_index_, self.one_standard_error_index_ = best_and_sparsest(
                 self.means_ if p.scoring is None else -self.means_,
                 self.standard_errors_,
@@ -252,14 +282,16 @@ class _ChosenNet(SparseLinear):
                 self.one_standard_error_index_ if p.one_standard_error else self.best_index_
             )
 
-            def finish(minimiser: Minimiser) -> tuple[Minimum, int]:
-                epochs = 0
-                way = l1s[ratio, : point + 1], l2s[ratio, : point + 1]
-                for minimum in follow(minimiser, *way, **_options(p, workers)):
-                    epochs += minimum.n_iter
-                return minimum, epochs
+            def finish(number: int) -> tuple[Minimum, int]:
+                if number not in walks.finished:
+                    epochs = 0
+                    way = l1s[ratio, : point + 1], l2s[ratio, : point + 1]
+                    for minimum in follow(everything[number], *way, **options):
+                        epochs += minimum.n_iter
+                    walks.finished[number] = minimum, epochs
+                return walks.finished[number]
 
-            minima, epochs = zip(*workers.results(everything, finish), strict=True)
+            minima, epochs = zip(*workers.results(range(n_problems), finish), strict=True)
         self.l1s_, self.l2s_ = l1s, l2s
         self.l1_, self.l2_ = float(l1s[ratio, point]), float(l2s[ratio, point])
         given = self.l1_ / (self.l1_ + self.l2_)
@@ -285,10 +317,24 @@ class _ChosenNet(SparseLinear):
         task: _Task,
         l1s: NDArray[np.float64],
         l2s: NDArray[np.float64],
-        workers: Workers,
-    ) -> _Walked:
+        options: dict[str, Any],
+    ) -> Walked:
         """Learn from one side of a fold along a path, and judge every point by the other side."""
-        X, held_out = rows.X[fold.train], rows.X[fold.test]
+        with rows.some(fold.train) as X, rows.some(fold.test) as held_out:
+            return self._walked(p, rows, fold, task, l1s, l2s, options, X, held_out)
+
+    def _walked(
+        self,
+        p: SimpleNamespace,
+        rows: _Rows,
+        fold: Fold,
+        task: _Task,
+        l1s: NDArray[np.float64],
+        l2s: NDArray[np.float64],
+        options: dict[str, Any],
+        X: sparse.csr_matrix,
+        held_out: sparse.csr_matrix,
+    ) -> Walked:
         shape = len(task.problems), len(l1s)
         losses, nonzeros = np.zeros(shape), np.zeros(shape, np.int64)
         late: list[Minimum] = []
@@ -301,7 +347,7 @@ class _ChosenNet(SparseLinear):
             )
             minimiser = _minimiser(p, X, *learned, seed)
             models.append([])
-            minima = follow(minimiser, l1s, l2s, **_options(p, workers))
+            minima = follow(minimiser, l1s, l2s, **options)
             for point, minimum in enumerate(minima):
                 predictions = held_out @ minimum.coef + minimum.intercept
                 losses[row, point] = held_out_loss(p.loss, predictions, *judged)
@@ -313,10 +359,10 @@ class _ChosenNet(SparseLinear):
         scores = None
         if p.scoring:
             weight = rows.sample_weight
-            options = {} if weight is None else {"sample_weight": weight[fold.test]}
+            counted = {} if weight is None else {"sample_weight": weight[fold.test]}
             scores = np.array(
                 [
-                    _score(p.scoring, self._with(rows, point), held_out, rows.y[fold.test], options)
+                    _score(p.scoring, self._with(rows, point), held_out, rows.y[fold.test], counted)
                     for point in zip(*models, strict=True)
                 ]
             )
@@ -326,7 +372,7 @@ class _ChosenNet(SparseLinear):
                 f"split {task.fold + 1}: least loss {losses[:, least].mean():.6g} "
                 f"at l1={l1s[least]:.3g}, l2={l2s[least]:.3g}"
             )
-        return _Walked(losses, nonzeros, late, scores)
+        return Walked(losses, nonzeros, late, scores)
 
     def _with(self, rows: _Rows, point: Sequence[tuple[sparse.csr_matrix, float]]) -> Self:
         """A fitted estimator with these weights and intercepts, a pair for every problem."""
@@ -343,7 +389,7 @@ class _ChosenNet(SparseLinear):
         rows: _Rows,
         folds: Sequence[Fold],
         tasks: Sequence[_Task],
-        walks: Sequence[_Walked],
+        walks: Sequence[Walked],
         shape: tuple[int, ...],
     ) -> list[Minimum]:
         """Set the tables of losses and scores; returns the minima that did not converge."""
@@ -418,10 +464,6 @@ def _minimiser(
 ) -> Minimiser:
     problem = Problem(X, targets, weights, p.loss, p.fit_intercept)
     return Minimiser(problem, np.random.RandomState(seed))
-
-
-def _options(p: SimpleNamespace, workers: Workers) -> dict[str, Any]:
-    return {"tol": p.tol, "max_iter": p.max_iter, "after": lambda _: workers.check()}
 
 
 def held_out_loss(
@@ -583,30 +625,41 @@ class DualNetClassifierCV(SparseClassifier, _ChosenNet):
     def fit(
         self,
         X: Any,
-        y: ArrayLike,
+        y: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
         *,
         groups: ArrayLike | None = None,
+        checkpoint: str | os.PathLike[str] | None = None,
+        every: float = EVERY,
     ) -> Self:
         """Choose the penalty and train; an interrupted call leaves the estimator as it was.
 
         Parameters
         ----------
-        X : sparse matrix or array of shape (n_samples, n_features)
-            The rows to learn from.
+        X : sparse matrix or array of shape (n_samples, n_features), or source
+            The rows to learn from.  Or a source of ``lazynet.streams``, which has y and the weights
+            in it: its rows are mapped into memory from a temporary file.
         y : array of shape (n_samples,)
-            Class labels of any kind.
+            Class labels of any kind; None with a source.
         sample_weight : array of shape (n_samples,), optional
             The importance of each row, where it is learned from and where it is held out: a weight
             of 2 is two rows, if they are in the same fold.
         groups : array of shape (n_samples,), optional
             The group of each row, for a ``cv`` that keeps groups together.
+        checkpoint, every : path and float, optional
+            A file in which the fit is kept while it runs, and the seconds between two files; see
+            :meth:`LazyNetClassifier.fit`.  It holds the paths that are done.
         """
-        self._warn(self._learn(X, y, sample_weight, groups))
+        with keeper_of(checkpoint, every) as keeper:
+            warnings = self._learn(X, y, sample_weight, groups, keeper)
+        self._warn(warnings)
         return self
 
     @all_or_nothing
-    def _learn(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> list[Warning]:
+    @takes_sources
+    def _learn(
+        self, X: Any, y: Any, sample_weight: Any, groups: Any, keeper: Keeper
+    ) -> list[Warning]:
         """Choose the penalty and train; returns the warnings to give."""
         p = self._settle()
         X, y, classes = self._check_training(X, y, None, reset=True)
@@ -614,7 +667,7 @@ class DualNetClassifierCV(SparseClassifier, _ChosenNet):
         weights = importances(p.class_weight, classes, X, y, own)
         problems = list(self._problems(X, (y, classes), weights))
         self.classes_ = classes
-        return self._fit(p, _Rows(_with_own_columns(X), y, problems, own, classes), groups)
+        return self._fit(p, self._rows(X, y, problems, own, classes), groups, keeper)
 
 
 class DualNetRegressorCV(SparseRegressor, _ChosenNet):
@@ -679,20 +732,27 @@ class DualNetRegressorCV(SparseRegressor, _ChosenNet):
     def fit(
         self,
         X: Any,
-        y: ArrayLike,
+        y: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
         *,
         groups: ArrayLike | None = None,
+        checkpoint: str | os.PathLike[str] | None = None,
+        every: float = EVERY,
     ) -> Self:
         """Choose the penalty and train; see :meth:`DualNetClassifierCV.fit`."""
-        self._warn(self._learn(X, y, sample_weight, groups))
+        with keeper_of(checkpoint, every) as keeper:
+            warnings = self._learn(X, y, sample_weight, groups, keeper)
+        self._warn(warnings)
         return self
 
     @all_or_nothing
-    def _learn(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> list[Warning]:
+    @takes_sources
+    def _learn(
+        self, X: Any, y: Any, sample_weight: Any, groups: Any, keeper: Keeper
+    ) -> list[Warning]:
         """Choose the penalty and train; returns the warnings to give."""
         p = self._settle()
         X, y = self._check_training(X, y, reset=True)
         weights = check_sample_weight(sample_weight, X)
         problems = list(self._problems(X, y, weights))
-        return self._fit(p, _Rows(_with_own_columns(X), y, problems, weights, None), groups)
+        return self._fit(p, self._rows(X, y, problems, weights, None), groups, keeper)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from contextlib import ExitStack
+from functools import partial
 from types import SimpleNamespace
 from typing import Any, Self
 
@@ -20,7 +21,13 @@ from lazynet.data import unusable
 from lazynet.defaults import AUTO, N_ITER_NO_CHANGE, TOL, VALIDATION_FRACTION
 from lazynet.estimators.base import SparseClassifier, SparseRegressor, helpful
 from lazynet.estimators.fitted import FittedModel
-from lazynet.estimators.from_sources import SourceRows, balanced_for, check_call
+from lazynet.estimators.from_sources import (
+    balanced_for,
+    check_arguments,
+    check_call,
+    is_sound,
+    learn_pass,
+)
 from lazynet.estimators.highest import highest_columns
 from lazynet.estimators.in_parts import Callback
 from lazynet.estimators.planned import DTYPE, PARTS
@@ -73,12 +80,12 @@ class LazyNetClassifier(SparseClassifier, FittedModel):
         of the norms of the rows, divided by the number of rows (for "squared_error" also times
         the standard deviation of y); ``partial_fit``, which does not know the rows to come, takes
         the l1 of the last ``fit``, or 0.  Where this l1 is the only penalty, and the rates too are
-        computed from the rows, ``fit`` of a regressor, or of a classifier with at least ten rows
-        for every feature, learns from features in units of their own (``units_``): divided by
-        their root mean square, and measured from their mean where at least half of the rows
-        have a value that is not 0.  Several targets of "squared_error" or "absolute_error" are
-        then divided by their standard deviations, too.  ``coef_`` and ``intercept_`` belong to rows
-        and targets as they are.
+        computed from the rows, ``fit`` of a regressor, or of a classifier with a table (at least
+        ten rows for every feature, or a quarter of all values not 0), learns from features in
+        units of their own (``units_``): divided by their root mean square, and measured from
+        their mean where at least half of the rows have a value that is not 0.  Several targets of
+        "squared_error" or "absolute_error" are then divided by their standard deviations, too.
+        ``coef_`` and ``intercept_`` belong to rows and targets as they are.
     rule : str or object, default="auto"
         The update rule.  "auto": ``AdaGrad()`` for a classifier; ``FoBoS()`` for a regressor, for
         the loss "squared_error", and wherever ``eta0``, ``schedule``, ``engine``, ``average`` or
@@ -122,8 +129,8 @@ class LazyNetClassifier(SparseClassifier, FittedModel):
         be visited every few dozen steps.  Until a step has counted, ``coef_`` holds the last
         weights.  A change of ``average`` between calls of ``partial_fit`` begins a new average.
     max_iter : int or None, default=None
-        The largest number of epochs.  None: 6, or 20 where there are at least ten rows for every
-        feature; with a ``sample_order`` for every epoch, as many as it has.
+        The largest number of epochs.  None: 4, or 6 with a given penalty, or 15 where X is a
+        table (see ``l1``); with a ``sample_order`` for every epoch, as many as it has.
     tol : float or None, default=1e-3
         Stop when the loss has not fallen below (1 - tol) times its least value for
         ``n_iter_no_change`` epochs in a row; ``tol`` is a share, so that it means the same for all
@@ -137,8 +144,8 @@ class LazyNetClassifier(SparseClassifier, FittedModel):
         Epochs without progress after which training stops; see ``tol``.
     early_stopping : bool, default=False
         Hold out some rows, and judge every epoch by the loss on them; see ``tol``.  The held-out
-        rows have every class in its share, if each row has one class.  ``partial_fit`` makes one
-        pass and holds nothing out.
+        rows have every class in its share, if each row has one class; of a source a hash of the
+        number of each row chooses them.  ``partial_fit`` makes one pass and holds nothing out.
     validation_fraction : float, default=0.1
         The share of the rows that ``early_stopping`` holds out, chosen by ``random_state``.
     fit_intercept : bool, default=True
@@ -356,7 +363,8 @@ class LazyNetClassifier(SparseClassifier, FittedModel):
             A CSR matrix of float32 or float64 with int32 or int64 indices is read in place.  Or a
             source of chunks, such as ``lazynet.streams.SvmlightFile(path)``, which has y and the
             weights of rows in it: every epoch reads it anew, in its own order and in constant
-            memory.  Features are as they are then, without ``units_``.
+            memory.  Features are as they are then, without ``units_``; rows that are held out are
+            kept in a temporary file.
         y : array of shape (n_samples,), or matrix of shape (n_samples, n_labels)
             Class labels of any kind; or, in an array or a sparse matrix, 1 in the column of each
             label that a row has and 0 elsewhere.  A sparse y makes ``coef_`` and predictions
@@ -385,8 +393,9 @@ class LazyNetClassifier(SparseClassifier, FittedModel):
         -----
         ConvergenceWarning
             With ``tol``: if the loss still falls by more than a tenth in the last of ``max_iter``
-            epochs; or if training has stalled, because the rates are too small or too large for
-            the rows.  The warning then names the row that is far longer than the others.
+            epochs, unless the model chooses both its rates and the number of epochs; or if training
+            has stalled, because the rates are too small or too large for the rows.  The warning
+            then names the row that is far longer than the others.
 
         Examples
         --------
@@ -562,16 +571,23 @@ class LazyNetClassifier(SparseClassifier, FittedModel):
             if isinstance(p.class_weight, Balanced) and p.class_weight.class_counts is None:
                 p.class_weight = balanced_for(source)
         self._begin_with(p, classes, form)
-
-        def prepare(chunk: Chunk) -> tuple[sparse.csr_matrix, Problems]:
-            X, y, _ = self._check_training(chunk.X, chunk.y, classes, reset=False)
-            weights = self._importances(p, classes, X, y, chunk.weight, some_rows=True)
-            return X, self._problems(X, (y, classes), weights)
-
+        prepare = partial(self._prepared, p, classes)
         with ExitStack() as files:
-            warnings = self._fit_source(p, SourceRows(source, prepare, files), *start)
+            warnings = self._fit_source(p, self._rows_of(p, source, prepare, files), *start)
         self.classes_ = classes
         return warnings
+
+    def _prepared(
+        self, p: SimpleNamespace, classes: NDArray[Any], chunk: Chunk
+    ) -> tuple[sparse.csr_matrix, Problems]:
+        """The checked rows of a chunk and their problems."""
+        X, y = chunk.X, chunk.y
+        # Only whole numbers are classes.
+        sound = is_sound(chunk, self.n_features_in_) and (classes == np.round(classes)).all()
+        if not (sound and np.isin(y, classes).all()):
+            X, y, _ = self._check_training(X, y, classes, reset=False)
+        weights = self._importances(p, classes, X, y, chunk.weight, some_rows=True)
+        return X, self._problems(X, (y, classes), weights)
 
     def _begin_with(self, p: SimpleNamespace, classes: NDArray[Any], form: str | None) -> None:
         """Note the form of y; refuse classes and a form that a warm start cannot go on with."""
@@ -594,7 +610,7 @@ class LazyNetClassifier(SparseClassifier, FittedModel):
     def partial_fit(
         self,
         X: Any,
-        y: ArrayLike,
+        y: ArrayLike | None = None,
         classes: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
         sample_order: ArrayLike | None = None,
@@ -605,6 +621,8 @@ class LazyNetClassifier(SparseClassifier, FittedModel):
         the columns, in their order; else they are called 0, 1, 2, ....  A call that fails leaves
         the model as it was.
         All outputs learn at the same time: there is no ``outputs_at_once`` here.
+        X may be a source of chunks, which has y and the weights in it: one pass, in its own order.
+        With ``lazynet.streams.Growing`` around it, the model grows with the columns that come.
 
         >>> model = LazyNetClassifier("hinge", eta0=0.5, schedule="constant", l1=0.0, l2=0.0)
         >>> for row, label in (([[1.0, 0.0]], "no"), ([[0.0, 2.0]], "yes")):
@@ -620,7 +638,26 @@ class LazyNetClassifier(SparseClassifier, FittedModel):
         self, X: Any, y: Any, classes: Any, sample_weight: Any, sample_order: Any
     ) -> list[Warning]:
         """Go on training; returns the warnings to give."""
+        if not isinstance(X, Source):
+            return self._learn_from(X, y, classes, sample_weight, sample_order)
+        check_arguments(y, sample_weight, sample_order)
+        return learn_pass(
+            self, X, lambda chunk: self._learn_from(*chunk[:2], classes, chunk.weight, of_pass=True)
+        )
+
+    def _learn_from(
+        self,
+        X: Any,
+        y: Any,
+        classes: Any,
+        sample_weight: Any,
+        sample_order: Any = None,
+        *,
+        of_pass: bool = False,
+    ) -> list[Warning]:
+        """Learn from some rows, as they are given or as those of a pass over a source."""
         p = self._settle()
+        p.shuffle = p.shuffle and not of_pass
         known = getattr(self, "classes_", None)
         if classes is None and known is None and has_a_column_per_label(y):
             known = np.arange(y.shape[1] if sparse.issparse(y) else np.shape(y)[1])
@@ -648,7 +685,7 @@ class LazyNetClassifier(SparseClassifier, FittedModel):
             )
         if not begun:
             self._note_labels(getattr(y, "form", None))
-        weights = self._importances(p, known, X, y, sample_weight)
+        weights = self._importances(p, known, X, y, sample_weight, some_rows=of_pass)
         warnings = self._fit_on(p, X, (y, known), weights, sample_order)
         self.classes_ = known
         return warnings
@@ -828,23 +865,29 @@ class LazyNetRegressor(SparseRegressor, FittedModel):
         self.n_features_in_, self._several_targets = facts.n_features, False
         self.__dict__.pop("feature_names_in_", None)
 
-        def prepare(chunk: Chunk) -> tuple[sparse.csr_matrix, Problems]:
-            X, y = self._check_training(chunk.X, chunk.y, reset=False)
-            weights = check_sample_weight(chunk.weight, X, some_rows=True)
-            return X, self._problems(X, y, weights)
-
+        prepare = partial(self._prepared, p, None)
         with ExitStack() as files:
-            return self._fit_source(p, SourceRows(source, prepare, files), *start)
+            return self._fit_source(p, self._rows_of(p, source, prepare, files), *start)
+
+    def _prepared(
+        self, p: SimpleNamespace, classes: None, chunk: Chunk
+    ) -> tuple[sparse.csr_matrix, Problems]:
+        """The checked rows of a chunk and their problems."""
+        X, y = chunk.X, chunk.y
+        if not is_sound(chunk, self.n_features_in_):
+            X, y = self._check_training(X, y, reset=False)
+        weights = check_sample_weight(chunk.weight, X, some_rows=True)
+        return X, self._problems(X, y, weights)
 
     @available_if(FittedModel._learns_from_streams)
     def partial_fit(
         self,
         X: Any,
-        y: ArrayLike,
+        y: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
         sample_order: ArrayLike | None = None,
     ) -> Self:
-        """Train on these rows once; a step costs the nonzeros of its row.
+        """Train on these rows once; see :meth:`LazyNetClassifier.partial_fit`.
 
         >>> model = LazyNetRegressor(l1=0.0, l2=0.0, schedule="constant", eta0=0.25)
         >>> model.partial_fit([[1.0]], [4.0]).coef_
@@ -858,7 +901,19 @@ class LazyNetRegressor(SparseRegressor, FittedModel):
     @all_or_nothing
     def _learn_on(self, X: Any, y: Any, sample_weight: Any, sample_order: Any) -> list[Warning]:
         """Go on training; returns the warnings to give."""
+        if not isinstance(X, Source):
+            return self._learn_from(X, y, sample_weight, sample_order)
+        check_arguments(y, sample_weight, sample_order)
+        return learn_pass(
+            self, X, lambda chunk: self._learn_from(*chunk[:2], chunk.weight, of_pass=True)
+        )
+
+    def _learn_from(
+        self, X: Any, y: Any, sample_weight: Any, sample_order: Any = None, *, of_pass: bool = False
+    ) -> list[Warning]:
+        """Learn from some rows, as they are given or as those of a pass over a source."""
         p = self._settle()
+        p.shuffle = p.shuffle and not of_pass
         begun = self.__sklearn_is_fitted__()
         X, y = self._check_training(X, y, reset=not begun)
         n_targets = y.shape[1] if y.ndim == 2 else 1
@@ -869,7 +924,7 @@ class LazyNetRegressor(SparseRegressor, FittedModel):
             )
         if not begun:
             self._several_targets = y.ndim == 2
-        weights = check_sample_weight(sample_weight, X)
+        weights = check_sample_weight(sample_weight, X, some_rows=of_pass)
         return self._fit_on(p, X, y, weights, sample_order)
 
     def verify(

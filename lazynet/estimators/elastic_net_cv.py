@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -30,11 +31,15 @@ from lazynet.engines.base import refuse_overflow
 from lazynet.estimators.base import SparseClassifier, SparseLinear, SparseRegressor, helpful
 from lazynet.estimators.doubts import Rate, stalled, unfinished
 from lazynet.estimators.elastic_net import LazyNetClassifier, LazyNetRegressor
+from lazynet.estimators.grid_course import GridCourse, GridSearch, LastFit, Orders, Search
+from lazynet.estimators.mapped_rows import takes_sources
+from lazynet.estimators.planned import shape_to_learn
 from lazynet.estimators.targets import has_a_column_per_label
 from lazynet.grids import GridTraining, Setting, check_offered, planned, settings_of, single_engine
 from lazynet.importances import CLASS_WEIGHT, check_sample_weight, importances, total_of
 from lazynet.losses import LOSS, LossLike
 from lazynet.models.attributes import array, attributes, integer, optional, real, units
+from lazynet.models.checkpoints import EVERY, Keeper, keeper_of
 from lazynet.models.scattered import WhenAsked
 from lazynet.params import (
     EPOCHS_OR_NONE,
@@ -80,22 +85,6 @@ def _check_factors(name: str, value: Any) -> tuple[float, ...]:
     if factors.ndim > 1 or not factors.size:
         raise ValueError(f"{name} must be a list of numbers, got {shown(value)}")
     return tuple(check_number(name, factor, above=0) for factor in factors.tolist())
-
-
-class _Search(NamedTuple):
-    """What a search has found."""
-
-    #: by setting, epoch and fold
-    losses: NDArray[np.float64]
-    nonzeros: NDArray[np.int64]
-    best: int
-    epoch: int
-    #: weights and intercepts of the best setting, where there is one model, and the scale of its
-    #: rates where these follow the rows
-    model: tuple[NDArray[np.float64], NDArray[np.float64]] | None
-    rate: float | None
-    #: whether the losses no longer fell before the last epoch
-    ended_early: bool
 
 
 class _ElasticNetGrid(SparseLinear):
@@ -206,7 +195,7 @@ class _ElasticNetGrid(SparseLinear):
         groups: Any,
         problems: Problems,
         classes: NDArray[Any] | None,
-        generator: np.random.RandomState,
+        generator: np.random.RandomState | None,
     ) -> list[Fold]:
         """The folds; a held-out share is one of them, and the progressive loss holds none out."""
         n = len(y)
@@ -221,6 +210,7 @@ class _ElasticNetGrid(SparseLinear):
         if weights is not None:
             total_of(weights)
         strata = None if classes is None else np.searchsorted(classes, y)
+        assert generator is not None, "rows are held out by a generator"
         train, test = split(
             n, p.validation_fraction, generator, strata, "give scoring='progressive'"
         )
@@ -240,18 +230,35 @@ class _ElasticNetGrid(SparseLinear):
         problems: Problems,
         groups: Any,
         classes: NDArray[Any] | None,
+        keeper: Keeper,
     ) -> list[Warning]:
         """Choose a setting, and train with it or take what it has learned; returns the warnings."""
-        generator = new_generator(p.random_state)
+        folds = None
+        if p.cv is not None and not p.progressive:
+            folds = self._folds(p, y, groups, problems, classes, None)
+        data = {
+            "X": X,
+            "y": y,
+            "sample_weight": problems.importances,
+            "the rows of the folds": tuple(
+                side for fold in folds or () for side in (fold.train, fold.test)
+            ),
+        }
+        keeper.identify(self, p, lambda: data)
+        generator = new_generator(keeper.seed(p.random_state))
         # The last fit visits the rows in the orders of a fit of this setting alone.
         begun = generator.get_state()
-        folds = self._folds(p, y, groups, problems, classes, generator)
-        # As a fit of one setting does it: a penalty that is given acts on the weights as they are.
-        units = None if p.l2s.any() else p.model._find_units(p.one, X, problems)
+        if folds is None:
+            folds = self._folds(p, y, groups, problems, classes, generator)
+        # As a fit of one setting does it: a penalty that is given acts on the weights as they are,
+        # and features of a source are learned from as they are.
+        as_given = p.l2s.any() or self._rows_are_mapped
+        units = None if as_given else p.model._find_units(p.one, X, problems)
+        shape = shape_to_learn(X, None)
         X = X if units is None else units.rows(X)
         settings = self._settings(p, X, problems)
         if p.max_iter is None:
-            epochs = found_epochs(X.shape[0], X.shape[1], self._takes_margin_losses)
+            epochs = found_epochs(*shape, self._takes_margin_losses, penalised=True)
             p.max_iter = 1 if p.progressive else epochs
         check_n_steps("max_iter", p.max_iter, X.shape[0])
         # What suits the rows; the bound that a penalty sets differs between the settings.
@@ -262,28 +269,42 @@ class _ElasticNetGrid(SparseLinear):
         sizes = sizes_of(X, plans[0].sizes)
         training = GridTraining(plans, settings, X, problems, folds, sizes, p.dtype)
         counts = _weights_of(p, folds, problems.importances)
-        with Workers(min(effective_n_jobs(p.n_jobs), len(training.blocks))) as workers:
-            found = self._search(p, training, counts, X.shape[0], generator, workers)
-        best = settings[found.best]
-        plan = plans[found.best]
-        engines = [single_engine(plan, X.shape[1], best.factor) for _ in problems]
-        learners = [
-            Learner(engine, as_examples(X, *problem, sizes), plan)
-            for engine, problem in zip(engines, problems, strict=True)
-        ]
+        course = GridCourse(keeper.found("grid"))
+        with keeper.following("grid", course.written):
+            if course.found is None:
+                n_threads = min(effective_n_jobs(p.n_jobs), len(training.blocks))
+                orders = Orders(generator, X.shape[0], shuffle=p.shuffle)
+                stopping = Stopping(p.tol, p.n_iter_no_change)
+                course.go_on("search", GridSearch(training, orders, stopping))
+                assert course.search is not None, "the course follows the search"
+                with Workers(n_threads) as workers:
+                    found = self._search(p, course.search, counts, workers, keeper)
+                course.found = found
+            found = course.found
+            best = settings[found.best]
+            plan = plans[found.best]
+            engines = [single_engine(plan, X.shape[1], best.factor) for _ in problems]
+            learners = [
+                Learner(engine, as_examples(X, *problem, sizes), plan)
+                for engine, problem in zip(engines, problems, strict=True)
+            ]
+            kept = None
+            if found.model is None:
+                own = np.random.RandomState()
+                own.set_state(begun)
+                last = LastFit(learners, Orders(own, X.shape[0], shuffle=p.shuffle))
+                course.go_on("last", last)
+                kept = _trained_alone(p, last, found.epoch + 1, best, keeper)
         if found.model is None:
-            orders = np.random.RandomState()
-            orders.set_state(begun)
-            kept = _trained_alone(p, learners, orders, found.epoch + 1, best)
             model = (
                 np.vstack([engine.model() for engine in engines]),
                 np.array([engine.model_intercept for engine in engines]),
             )
             rate = engines[0].present_rate
         else:
-            model, rate, kept = found.model, found.rate, None
+            model, rate = found.model, found.rate
         with _told_of(best):
-            refuse_overflow(training.taken[0], training.advice, *model)
+            refuse_overflow(found.losses.shape[1] * X.shape[0], training.advice, *model)
         if p.tol is not None and found.model is not None:
             for engine, *one in zip(engines, *model, strict=True):
                 engine.load(*one)
@@ -320,7 +341,7 @@ class _ElasticNetGrid(SparseLinear):
         problems: Problems,
         fold: Fold | None,
         learners: Sequence[Learner],
-        found: _Search,
+        found: Search,
         kept: float | None,
     ) -> list[Warning]:
         """The warnings that a fit of the chosen setting alone would give.
@@ -346,53 +367,48 @@ class _ElasticNetGrid(SparseLinear):
     def _search(
         self,
         p: SimpleNamespace,
-        training: GridTraining,
+        at: GridSearch,
         counts: NDArray[np.float64],
-        n_rows: int,
-        generator: np.random.RandomState,
         workers: Workers,
-    ) -> _Search:
+        keeper: Keeper,
+    ) -> Search:
         """Train all settings, epoch by epoch, until the least of their losses falls no more."""
-        stopping = Stopping(p.tol, p.n_iter_no_change)
-        losses: list[NDArray[np.float64]] = []
-        least, best, best_epoch, model, rate = np.inf, 0, 0, None, None
-        ended_early = False
-        for epoch in range(p.max_iter):
-            found = training.epoch(_order(p, n_rows, generator), workers)
+        training, ended_early = at.training, False
+        for epoch in range(len(at.losses), p.max_iter):
+            found = training.epoch(at.orders.draw(), workers, keeper.point)
             if not p.progressive:
                 found = training.held_out(workers)
-            losses.append(np.where(np.isnan(found), np.inf, found))
-            means = np.average(losses[-1], axis=1, weights=counts)
+            at.losses.append(np.where(np.isnan(found), np.inf, found))
+            means = np.average(at.losses[-1], axis=1, weights=counts)
             now = int(means.argmin())
-            if means[now] < least and not p.progressive:
-                least, best = float(means[now]), now
-                best_epoch = epoch
+            if means[now] < at.least and not p.progressive:
+                at.least, at.best, at.best_epoch = float(means[now]), now, epoch
                 if not p.refit:
-                    model, rate = training.model(best), training.present_rate(best)
+                    at.model, at.rate = training.model(now), training.present_rate(now)
             if p.verbose:
                 setting = f"l1={training.plans[now].penalty.l1:.3g}"
                 setting += f", l2={training.plans[now].penalty.l2:.3g}"
                 print(f"epoch {epoch + 1:4d}  least loss {means[now]:.6g} at {setting}")
             if not training.alive.any():
                 break
-            if stopping.after(float(means[now])):
+            if at.stopping.after(float(means[now])):
                 ended_early = True
                 break
         if p.progressive:
             # Later epochs predict rows that were learned from: the first epoch chooses.
-            first = np.where(training.alive, losses[0][:, 0], np.inf)
-            best, best_epoch = int(first.argmin()), len(losses) - 1
-            least = float(first[best])
-        if not np.isfinite(least):
+            first = np.where(training.alive, at.losses[0][:, 0], np.inf)
+            at.best, at.best_epoch = int(first.argmin()), len(at.losses) - 1
+            at.least = float(first[at.best])
+        if not np.isfinite(at.least):
             raise FloatingPointError(
                 f"no setting of the grid has a finite loss: the model of every setting overflowed. "
                 f"{training.advice}"
             )
         if p.progressive and not p.refit:
-            model, rate = training.model(best), training.present_rate(best)
-        return _Search(
-            np.stack(losses, axis=1), training.nonzeros(workers), best, best_epoch, model, rate,
-            ended_early,
+            at.model, at.rate = training.model(at.best), training.present_rate(at.best)
+        return Search(
+            np.stack(at.losses, axis=1), training.nonzeros(workers), at.best, at.best_epoch,
+            at.model, at.rate, ended_early,
         )  # fmt: skip
 
     def plot(self) -> Figure:
@@ -420,20 +436,22 @@ def _named(setting: Setting) -> str:
 
 
 def _trained_alone(
-    p: SimpleNamespace,
-    learners: Sequence[Learner],
-    orders: np.random.RandomState,
-    epochs: int,
-    setting: Setting,
+    p: SimpleNamespace, at: LastFit, epochs: int, setting: Setting, keeper: Keeper
 ) -> float:
     """Train a setting with all rows; returns the mean loss of the predictions in the last epoch."""
-    t, n_rows = 0, learners[0].examples.n_rows
-    losses = np.zeros(len(learners))
+    learners, n_rows = at.learners, at.orders.n_rows
+
+    def after(rows: int) -> None:
+        at.rows = rows
+        keeper.point()
+
     with _told_of(setting), Workers(min(effective_n_jobs(p.n_jobs), len(learners))) as workers:
-        for left in reversed(range(epochs)):
-            order, judged = _order(p, n_rows, orders), None if left else losses
-            t = run_pass(learners, order, t, losses=judged, workers=workers)
-    return float(np.sum(losses) / n_rows)
+        while at.epoch < epochs:
+            judged = at.losses if at.epoch == epochs - 1 else None
+            given = at.orders.draw(), at.epoch * n_rows, None, judged, workers
+            run_pass(learners, *given, begin=at.rows, after=after)
+            at.epoch, at.rows = at.epoch + 1, 0
+    return float(np.sum(at.losses) / n_rows)
 
 
 def _refuse_repeated(number: int, rows: NDArray[np.int64]) -> None:
@@ -484,13 +502,6 @@ def _warnings_of_ends(p: SimpleNamespace, model: _ElasticNetGrid) -> list[Warnin
             )
         )
     return [*found]
-
-
-def _order(p: SimpleNamespace, n_rows: int, generator: np.random.RandomState) -> NDArray[np.int64]:
-    """The order of the rows in the next epoch."""
-    if not p.shuffle:
-        return np.arange(n_rows, dtype=np.int64)
-    return generator.permutation(n_rows).astype(np.int64, copy=False)
 
 
 def _weights_of(
@@ -682,24 +693,30 @@ class LazyNetClassifierCV(SparseClassifier, _ElasticNetGrid):
     def fit(
         self,
         X: Any,
-        y: ArrayLike,
+        y: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
         *,
         groups: ArrayLike | None = None,
+        checkpoint: str | os.PathLike[str] | None = None,
+        every: float = EVERY,
     ) -> Self:
         """Choose a setting and train; an interrupted call leaves the estimator as it was.
 
         Parameters
         ----------
-        X : sparse matrix or array of shape (n_samples, n_features)
-            The rows to learn from.
+        X : sparse matrix or array of shape (n_samples, n_features), or source
+            The rows to learn from.  Or a source of ``lazynet.streams``, which has y and the weights
+            in it: its rows are mapped into memory from a temporary file.
         y : array of shape (n_samples,)
-            Class labels of any kind.
+            Class labels of any kind; None with a source.
         sample_weight : array of shape (n_samples,), optional
             The importance of each row: a factor of its loss, where it is learned from and where it
             is held out.
         groups : array of shape (n_samples,), optional
             The group of each row, for a ``cv`` that keeps groups together.
+        checkpoint, every : path and float, optional
+            A file in which the fit is kept while it runs, and the seconds between two files; see
+            :meth:`LazyNetClassifier.fit`.  It is written between two chunks of rows.
 
         Warns
         -----
@@ -711,11 +728,16 @@ class LazyNetClassifierCV(SparseClassifier, _ElasticNetGrid):
             With ``tol``: where :class:`LazyNetClassifier` would warn after a fit of the chosen
             setting, because its loss still falls fast or its rates are too small or too large.
         """
-        self._warn(self._learn(X, y, sample_weight, groups))
+        with keeper_of(checkpoint, every) as keeper:
+            warnings = self._learn(X, y, sample_weight, groups, keeper)
+        self._warn(warnings)
         return self
 
     @all_or_nothing
-    def _learn(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> list[Warning]:
+    @takes_sources
+    def _learn(
+        self, X: Any, y: Any, sample_weight: Any, groups: Any, keeper: Keeper
+    ) -> list[Warning]:
         """Choose a setting and train; returns the warnings to give."""
         p = self._settle()
         if has_a_column_per_label(y):
@@ -727,7 +749,7 @@ class LazyNetClassifierCV(SparseClassifier, _ElasticNetGrid):
         X, y, classes = self._check_training(X, y, None, reset=True)
         weights = importances(p.class_weight, classes, X, y, check_sample_weight(sample_weight, X))
         problems = self._problems(X, (y, classes), weights)
-        warnings = self._fit(p, X, y, problems, groups, classes)
+        warnings = self._fit(p, X, y, problems, groups, classes, keeper)
         self.classes_ = classes
         return warnings
 
@@ -815,17 +837,24 @@ class LazyNetRegressorCV(SparseRegressor, _ElasticNetGrid):
     def fit(
         self,
         X: Any,
-        y: ArrayLike,
+        y: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
         *,
         groups: ArrayLike | None = None,
+        checkpoint: str | os.PathLike[str] | None = None,
+        every: float = EVERY,
     ) -> Self:
         """Choose a setting and train; see :meth:`LazyNetClassifierCV.fit`."""
-        self._warn(self._learn(X, y, sample_weight, groups))
+        with keeper_of(checkpoint, every) as keeper:
+            warnings = self._learn(X, y, sample_weight, groups, keeper)
+        self._warn(warnings)
         return self
 
     @all_or_nothing
-    def _learn(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> list[Warning]:
+    @takes_sources
+    def _learn(
+        self, X: Any, y: Any, sample_weight: Any, groups: Any, keeper: Keeper
+    ) -> list[Warning]:
         """Choose a setting and train; returns the warnings to give."""
         p = self._settle()
         if has_a_column_per_label(y):
@@ -836,4 +865,4 @@ class LazyNetRegressorCV(SparseRegressor, _ElasticNetGrid):
             )
         X, y = self._check_training(X, y, reset=True)
         weights = check_sample_weight(sample_weight, X)
-        return self._fit(p, X, y, self._problems(X, y, weights), groups, None)
+        return self._fit(p, X, y, self._problems(X, y, weights), groups, None, keeper)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from types import SimpleNamespace
 from typing import Any
 
@@ -13,7 +14,7 @@ from lazynet.checks.verify import LARGEST_EPOCHS, VerificationReport, affordable
 from lazynet.data import check_order, sizes_of, touched_columns, unusable
 from lazynet.defaults import found_epochs
 from lazynet.estimators.doubts import doubts_about_fit, judged_losses, unfinished
-from lazynet.estimators.from_sources import SourceRows, orders_of, plan_for
+from lazynet.estimators.from_sources import Prepare, SourceRows, orders_of, plan_for
 from lazynet.estimators.in_parts import Call, Callback, PartsModel, trained
 from lazynet.estimators.kept_by_engines import doubts_about_start, present_rate
 from lazynet.estimators.planned import (
@@ -22,6 +23,7 @@ from lazynet.estimators.planned import (
     in_units,
     keeps_best,
     let_two_classes_be_one_problem,
+    shape_to_learn,
     workers_for,
 )
 from lazynet.models.checkpoints import Keeper
@@ -30,6 +32,7 @@ from lazynet.problems import Classes
 from lazynet.schedules import Adaptive, needs_scale
 from lazynet.seeds import new_generator
 from lazynet.stalls import still_falls
+from lazynet.streams.source import Source
 from lazynet.training import Orders, Stopping, new_learners, run_pass, train
 from lazynet.validation import split
 
@@ -75,6 +78,7 @@ class FittedModel(PartsModel):
             strata = problems.codes if isinstance(problems, Classes) else None
             rows, held = split(X.shape[0], p.validation_fraction, generator, strata)
             _check_weights_of_parts(weights, rows, held)
+        shape = shape_to_learn(X, rows)
         units = self._find_units(p, X, problems, rows)
         X, problems = in_units(units, X, problems)
         n_rows = X.shape[0] if rows is None else len(rows)
@@ -83,7 +87,8 @@ class FittedModel(PartsModel):
         steps_of_an_epoch = p.plan.n_steps(n_rows if order is None else order.shape[-1])
         listed = None if order is None or order.ndim == 1 else len(order)
         if p.max_iter is None:
-            p.max_iter = listed or found_epochs(n_rows, X.shape[1], self._takes_margin_losses)
+            classifies, penalised = self._takes_margin_losses, p.penalised
+            p.max_iter = listed or found_epochs(*shape, classifies, penalised=penalised)
         n_steps = check_n_steps("max_iter", p.max_iter, steps_of_an_epoch)
         eta0 = self._scale_of_rates(p, X, weights, rows)
         plan = p.plan.known(eta0, n_steps if p.tol is None else None)
@@ -110,6 +115,12 @@ class FittedModel(PartsModel):
         if p.tol is not None and at_once == len(problems):
             warnings += doubts_about_fit(p, self._rate(), X, problems, rows, learners, run)
         return warnings
+
+    def _rows_of(
+        self, p: SimpleNamespace, source: Source, prepare: Prepare, files: ExitStack
+    ) -> SourceRows:
+        """The rows of a source, for ``_fit_source``."""
+        return SourceRows(source, prepare, files)
 
     def _fit_source(
         self, p: SimpleNamespace, rows: SourceRows, coef_init: Any, intercept_init: Any,
@@ -154,7 +165,8 @@ class FittedModel(PartsModel):
         self._generator = None
         self._schedules = plan.schedule, learners[0].plan.schedule
         losses = judged_losses(run)
-        if p.tol is not None and not run.ended_early and still_falls(losses, losses[0]):
+        ended = p.tol is None or p.ends_on_purpose or run.ended_early
+        if not ended and still_falls(losses, losses[0]):
             warnings.append(unfinished(p, self._rate(), losses))
         return warnings
 

@@ -9,6 +9,7 @@ whether the row is held out; the model has the bits of a fit from the rows that 
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
 from dataclasses import asdict
@@ -21,13 +22,15 @@ from scipy import sparse
 
 from lazynet.data import as_examples, sizes_of
 from lazynet.defaults import follows_targets, found_epochs
+from lazynet.estimators.mapped_rows import check_alone
 from lazynet.importances import Balanced, check_any_counts
 from lazynet.losses import Loss
 from lazynet.params import check_n_steps
 from lazynet.problems import Classes, Problems
 from lazynet.progress import Progress
 from lazynet.streams.chosen import Share, of_share
-from lazynet.streams.chunks import Chunk, part
+from lazynet.streams.chunks import Chunk, SoundChunk, part
+from lazynet.streams.growing import grows, widened
 from lazynet.streams.mapped import Mapped
 from lazynet.streams.prefetched import Prefetched
 from lazynet.streams.source import ROWS, Derived, Facts, Source
@@ -44,31 +47,41 @@ from lazynet.training import (
 )
 from lazynet.validation import HeldOut
 
+#: What makes a matrix of a source, in errors.
+MAPPED = "lazynet.streams.Mapped(source)"
 #: Checked rows of a chunk and their problems.
 Prepare = Callable[[Chunk], tuple[sparse.csr_matrix, Problems]]
 
 
-def check_call(p: SimpleNamespace, y: Any, sample_weight: Any, sample_order: Any) -> None:
-    """Refuse what does not go with a source."""
-    for name, given in (("y", y), ("sample_weight", sample_weight)):
-        if given is not None:
-            raise ValueError(f"{name} must be None where X is a source, whose chunks have it")
+def check_arguments(y: Any, sample_weight: Any, sample_order: Any) -> None:
+    """Refuse what must not be given beside a source."""
+    check_alone(y, sample_weight)
     if sample_order is not None:
         raise ValueError(
             "sample_order must be None where X is a source, which has an order of its own: "
             "lazynet.streams.Shuffled changes it"
         )
+
+
+def check_call(p: SimpleNamespace, y: Any, sample_weight: Any, sample_order: Any) -> None:
+    """Refuse what a fit from a source cannot do."""
+    check_arguments(y, sample_weight, sample_order)
     if p.record_objective:
         raise ValueError(
             "record_objective must be False where X is a source, which would be read once more in "
-            "every epoch: early_stopping=True judges every epoch by some of the rows"
+            "every epoch: early_stopping=True judges every epoch by some of the rows, and "
+            f"{MAPPED} has all"
         )
     if p.outputs_at_once is not None:
         raise ValueError(
             "outputs_at_once must be None where X is a source: each part of the outputs would read "
-            "the whole source again"
+            f"the whole source again; {MAPPED} has the rows once"
         )
-    p.rule.check_streams("fit from a source")
+    if not p.rule.streams:
+        raise ValueError(
+            f"fit from a source cannot train with rule={p.rule!r}, which remembers every row and "
+            f"visits it again: take another rule, or let {MAPPED} map the rows into memory"
+        )
 
 
 def counted_facts(source: Source) -> Facts:
@@ -83,6 +96,13 @@ def balanced_for(source: Source) -> Balanced:
     facts = counted_facts(source)
     counts = map(float, facts.counts or ())
     return Balanced(class_counts=dict(zip(facts.classes or (), counts, strict=True))).settled()
+
+
+def is_sound(chunk: Chunk, n_features: int) -> bool:
+    """Whether nobody has to check X and the numbers in y again."""
+    if not isinstance(chunk, SoundChunk) or sparse.issparse(chunk.y):
+        return False
+    return bool(chunk.X.shape[1] == n_features)
 
 
 class SourceRows:
@@ -171,7 +191,7 @@ class SourceRows:
         of_targets = follows_targets(p.loss)
         found, largest, largest_weighted = Survey(int(of_targets)), 0.0, 0.0
         extra = float(p.fit_intercept)
-        with closing(self.learned.chunks(ROWS_OF_A_BLOCK)) as chunks:
+        with closing(self.learned._to_learn(ROWS_OF_A_BLOCK, 0)) as chunks:
             for chunk in chunks:
                 X, problems = self._prepare(chunk)
                 examples = as_examples(X, None, problems.importances)
@@ -202,7 +222,7 @@ class SourceRows:
             after: Callable[[int], None],
         ) -> int:
             n_rows, counts = 0, bool(begin)
-            with closing(self.learned.chunks(length, epoch)) as chunks:
+            with closing(self.learned._to_learn(length, epoch)) as chunks:
                 for chunk in chunks:
                     n_rows += chunk.X.shape[0]
                     if n_rows <= begin:
@@ -241,7 +261,10 @@ def plan_for(model: Any, p: SimpleNamespace, rows: SourceRows) -> tuple[Plan, fl
     if p.finds_l1 and p.engine.takes_l1:
         model._take_l1(p, rows.surveyed(p).sums)
     if p.max_iter is None:
-        p.max_iter = found_epochs(rows.n_rows, facts.n_features, model._takes_margin_losses)
+        n_values = facts.n_values * rows.n_rows // max(facts.n_rows, 1)
+        shape = rows.n_rows, facts.n_features, n_values
+        classifies = model._takes_margin_losses
+        p.max_iter = found_epochs(*shape, classifies, penalised=p.penalised)
     n_steps = check_n_steps("max_iter", p.max_iter, p.plan.n_steps(rows.n_rows))
 
     def largest_norm(weighted: bool) -> float:
@@ -255,3 +278,35 @@ def plan_for(model: Any, p: SimpleNamespace, rows: SourceRows) -> tuple[Plan, fl
 def orders_of(rows: SourceRows) -> Orders:
     """The order in which the source gives its rows, of which the number alone is known here."""
     return Orders(rows.n_rows, None, None)
+
+
+def learn_pass(
+    model: Any, source: Source, learn_from: Callable[[Chunk], list[Warning]]
+) -> list[Warning]:
+    """Let ``partial_fit`` of a draft of a model learn from one pass; returns the warnings to give.
+
+    The model has the bits of calls of ``partial_fit`` with ``ROWS`` rows each.  Where the source
+    grows, so does the model.
+    """
+    begun = model.__sklearn_is_fitted__()
+    n_iter = getattr(model, "n_iter_", 0)
+    if begun:
+        # The model of before keeps its engines until the pass is done.
+        model._engines = copy.deepcopy(model._engines)
+    growing, warnings, any_counts, rows = grows(source), [], False, 0
+    with closing(Prefetched(source).chunks(ROWS)) as chunks:
+        for chunk in chunks:
+            if growing and begun:
+                width = max(chunk.X.shape[1], model.n_features_in_)
+                if width > model.n_features_in_:
+                    model._grow(width)
+                chunk = widened(chunk, width)
+            warnings += learn_from(chunk)
+            begun, rows = True, rows + chunk.X.shape[0]
+            any_counts = any_counts or chunk.weight is None or bool(chunk.weight.any())
+    if not rows:
+        raise ValueError("X must have at least one row, and the source has none")
+    if not any_counts:
+        check_any_counts(np.zeros(1))
+    model.n_iter_ = n_iter + 1
+    return warnings[:1]

@@ -36,6 +36,8 @@ from lazynet.training import (
 from lazynet.units import Units
 from lazynet.validation import HeldOut
 
+# A model of so few weights needs less memory than is worth a look, whatever its rule.
+_FEW_WEIGHTS = 2**12
 #: What a user lets be called after every epoch.
 Callback = Callable[[Epoch], Any]
 
@@ -123,6 +125,8 @@ class PartsModel(EnginesModel):
                     f"intercept_init=model.intercept_ with warm_start=False, or write "
                     f"outputs_at_once=None"
                 )
+        if n_features * n_outputs <= _FEW_WEIGHTS and p.verbose == 0:
+            return wanted
         estimate = self._estimate(p, n_features, n_outputs, wanted)
         if p.verbose > 0 and n_outputs > 1:
             print(estimate.told())

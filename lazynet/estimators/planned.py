@@ -15,7 +15,7 @@ from scipy import sparse
 
 from lazynet.averages import AVERAGE
 from lazynet.catalogue import RuleLike, check_rule
-from lazynet.data import as_examples, sizes_of
+from lazynet.data import as_examples, count_of_values, sizes_of, touched_columns
 from lazynet.defaults import (
     AUTO,
     RULE_OR_AUTO,
@@ -23,6 +23,7 @@ from lazynet.defaults import (
     follows_targets,
     found_l1,
     is_auto,
+    is_table,
     resolved_rule,
     resolved_schedule,
     takes_units,
@@ -107,6 +108,10 @@ class PlannedModel(SparseLinear):
             group=p.group,
         )
         p.plan = Plan.of(p)
+        # A classifier that chooses rates and epochs ends before it knows its rows by heart.
+        chooses = p.max_iter is None and p.plan.sizes is not None
+        p.ends_on_purpose = chooses and self._takes_margin_losses
+        p.penalised = bool(p.l2) or not p.finds_l1
         p.chooses_units = p.finds_l1 and not p.l2 and p.plan.sizes is not None
         return p
 
@@ -126,8 +131,7 @@ class PlannedModel(SparseLinear):
             return None
         if p.warm_start and self.__sklearn_is_fitted__():
             return self.units_
-        n_rows = X.shape[0] if rows is None else len(rows)
-        if not takes_units(n_rows, X.shape[1], self._takes_margin_losses):
+        if not takes_units(*shape_to_learn(X, rows), self._takes_margin_losses):
             return None
         units = Units.of(X, rows, centred=p.fit_intercept)
         # The other losses have a number in the units of the targets.
@@ -217,6 +221,20 @@ class PlannedModel(SparseLinear):
         return True
 
 
+def shape_to_learn(X: sparse.csr_matrix, rows: NDArray[np.int64] | None) -> tuple[int, int, int]:
+    """The numbers of rows, of features, and of values that are not 0.
+
+    Of some ``rows`` of X the values are not counted: they are taken for as long as all rows are.
+    Where X stores so few values that it is no table by them, the stored zeros count too.
+    """
+    n_rows, n_features = X.shape
+    stored = len(touched_columns(X))
+    n_values = count_of_values(X) if is_table(n_rows, n_features, stored) else stored
+    if rows is None:
+        return n_rows, n_features, n_values
+    return len(rows), n_features, n_values * len(rows) // n_rows
+
+
 def keeps_best(p: SimpleNamespace) -> bool:
     """Whether a fit returns to the end of its best epoch."""
     # The progressive loss judges the last weights, not their average.
@@ -224,8 +242,11 @@ def keeps_best(p: SimpleNamespace) -> bool:
 
 
 def allowed_threads(p: SimpleNamespace) -> int:
-    """The number of threads that the user allows."""
-    return int(effective_n_jobs(getattr(p, "n_jobs", None)))
+    """The number of threads that the user allows, asked for once in a call."""
+    known: int | None = getattr(p, "n_threads", None)
+    if known is None:
+        known = p.n_threads = int(effective_n_jobs(getattr(p, "n_jobs", None)))
+    return known
 
 
 def workers_for(p: SimpleNamespace, n_engines: int) -> Workers:

@@ -19,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 from lazynet.engines.base import refuse_overflow
 from lazynet.engines.kept import Kept
 from lazynet.estimators.base import SparseClassifier
+from lazynet.estimators.mapped_rows import takes_sources
 from lazynet.importances import importances
 from lazynet.models.checkpoints import EVERY, Keeper, Saved, keeper_of
 from lazynet.models.scattered import smaller
@@ -137,7 +138,7 @@ class StagedClassifier(SparseClassifier):
     def fit(
         self,
         X: Any,
-        y: ArrayLike,
+        y: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
         *,
         checkpoint: str | os.PathLike[str] | None = None,
@@ -147,10 +148,11 @@ class StagedClassifier(SparseClassifier):
 
         Parameters
         ----------
-        X : sparse matrix or array of shape (n_samples, n_features)
-            The rows to learn from.
+        X : sparse matrix or array of shape (n_samples, n_features), or source
+            The rows to learn from.  Or a source of ``lazynet.streams``, which has y and the weights
+            in it: its rows are mapped into memory from a temporary file.
         y : array of shape (n_samples,)
-            Class labels of any kind.
+            Class labels of any kind; None with a source.
         sample_weight : array of shape (n_samples,), optional
             The importance of each example: a factor of its loss.
         checkpoint, every : path and float, optional
@@ -163,8 +165,9 @@ class StagedClassifier(SparseClassifier):
         return self
 
     @all_or_nothing
+    @takes_sources
     def _learn(
-        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None, keeper: Keeper
+        self, X: Any, y: Any, sample_weight: ArrayLike | None, keeper: Keeper
     ) -> list[Warning]:
         """Train from zero weights; returns the warnings to give."""
         p = self._settle()

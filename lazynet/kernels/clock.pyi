@@ -10,7 +10,9 @@ INTERCEPT_FIELD: int
 FROM_DATA_FIELDS: int
 LAST_RATE_FIELD: int
 LOADED_FIELD: int
+LOWERINGS_FIELD: int
 ROWS_SEEN_FIELD: int
+STALLS_FIELD: int
 
 def run(
     examples: Examples,

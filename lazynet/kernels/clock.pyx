@@ -70,8 +70,10 @@ from .examples cimport (
 from .from_data cimport (
     LAST_RATE,
     LOADED,
+    LOWERINGS,
     N_FROM_DATA_FIELDS,
     ROWS_SEEN,
+    STALLS,
     FromData,
     Proposal,
     begin_proposal,
@@ -88,7 +90,9 @@ INTERCEPT_FIELD = INTERCEPT
 FROM_DATA_FIELDS = N_FROM_DATA_FIELDS
 LAST_RATE_FIELD = LAST_RATE
 LOADED_FIELD = LOADED
+LOWERINGS_FIELD = LOWERINGS
 ROWS_SEEN_FIELD = ROWS_SEEN
+STALLS_FIELD = STALLS
 
 # The state from which no rate is computed.
 cdef double[N_FROM_DATA_FIELDS] NO_STATE

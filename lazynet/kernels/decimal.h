@@ -7,8 +7,8 @@
  *      to round (Lemire, "Number parsing at a gigabyte per second", 2021).
  *   3. Everything else: integers of many digits compare the number with the middle of two doubles.
  *
- * Every function reads up to the byte that ends the number; the line ends with '\n', which is no
- * part of a number.
+ * A line ends with '\n', which is no part of a number.  Digits are read eight bytes at a time, which
+ * takes fewer than LAZYNET_BEHIND bytes behind the '\n'; they may hold anything.
  *
  * Property: the bits are those of Python's float() (tests/exact/test_parser.py).
  */
@@ -32,6 +32,9 @@ extern uint64_t lazynet_powers[LAZYNET_N_POWERS][2];
 #define LAZYNET_MOST_DIGITS 800
 /* Both sides of a comparison stay below 2^2720, and a shift adds less than a limb. */
 #define LAZYNET_MOST_LIMBS 128
+
+/* How many bytes behind the end of a line can be read. */
+#define LAZYNET_BEHIND 16
 
 enum lazynet_number { LAZYNET_NUMBER, LAZYNET_NO_DIGITS, LAZYNET_NO_EXPONENT, LAZYNET_TOO_LARGE };
 
@@ -222,6 +225,74 @@ static const double lazynet_small_powers[] = {
     1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
     1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
 
+/* --- eight bytes at a time ----------------------------------------------------------------- */
+
+#if (defined(__GNUC__) || defined(__clang__)) && defined(__BYTE_ORDER__) && \
+    __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+#define LAZYNET_EIGHT_AT_ONCE 1
+
+/* Eight bytes, the first one lowest, of which a digit has its number from 0 to 9. */
+static inline uint64_t lazynet_eight(const char *text) {
+    uint64_t eight;
+    memcpy(&eight, text, sizeof(eight));
+    return eight ^ 0x3030303030303030u;
+}
+
+/* The highest bit of each of the eight bytes that is no digit.  Only bytes behind one that is
+ * neither a digit nor a point may be marked wrongly, by a carry. */
+static inline uint64_t lazynet_no_digits(uint64_t eight) {
+    return ((eight + 0x7676767676767676u) | eight) & 0x8080808080808080u;
+}
+
+/* The number that the first n of eight digits say, n from 1 to 8. */
+static inline uint64_t lazynet_of_digits(uint64_t eight, int n) {
+    eight <<= 64 - 8 * n; /* zeros in front */
+    eight = (eight * 10 + (eight >> 8)) & 0x00ff00ff00ff00ffu;
+    eight = (eight * 100 + (eight >> 16)) & 0x0000ffff0000ffffu;
+    return (eight * 10000 + (eight >> 32)) & 0xffffffffu;
+}
+#else
+#define LAZYNET_EIGHT_AT_ONCE 0
+#endif
+
+/* Read up to seven digits, and move on behind them; 0 where there is none.  More digits may follow. */
+static inline uint64_t lazynet_few_digits(const char **text) {
+#if LAZYNET_EIGHT_AT_ONCE
+    const uint64_t eight = lazynet_eight(*text), others = lazynet_no_digits(eight);
+    const int n = others ? __builtin_ctzll(others) / 8 : 7;
+    if (n == 0) return 0;
+    *text += n;
+    return lazynet_of_digits(eight, n);
+#else
+    (void)text;
+    return 0;
+#endif
+}
+
+/* Read a number without a sign and an exponent that takes less than eight bytes, and move on behind
+ * it; returns whether there was one. */
+static inline int lazynet_short_number(const char **text, double *number) {
+#if LAZYNET_EIGHT_AT_ONCE
+    const uint64_t eight = lazynet_eight(*text), others = lazynet_no_digits(eight);
+    if (!others) return 0;
+    const int place = __builtin_ctzll(others) / 8; /* of the first byte that is no digit */
+    const int point = (*text)[place] == '.';
+    const uint64_t ends = point ? others & (others - 1) : others;
+    if (!ends) return 0;
+    const int size = __builtin_ctzll(ends) / 8, n = size - point;
+    const char end = (*text)[size];
+    if (n == 0 || end == 'e' || end == 'E') return 0;
+    const uint64_t before = ((uint64_t)1 << 8 * place) - 1;
+    const uint64_t digits = (eight & before) | (eight >> 8 * point & ~before);
+    *number = (double)lazynet_of_digits(digits, n) / lazynet_small_powers[n - place];
+    *text += size;
+    return 1;
+#else
+    (void)text, (void)number;
+    return 0;
+#endif
+}
+
 /* --- the number ---------------------------------------------------------------------------- */
 
 /* Read [+-] digits [. digits] [e [+-] digits], with a digit before or after the point.  `text` then
@@ -234,6 +305,11 @@ static inline enum lazynet_number lazynet_number(const char **text, double *numb
     ptrdiff_t n;
     const int negative = *p == '-';
     p += negative || *p == '+';
+    if (lazynet_short_number(&p, number)) {
+        if (negative) *number = -*number;
+        *text = p;
+        return LAZYNET_NUMBER;
+    }
     for (start = p; (unsigned char)(*p - '0') < 10; p++)
         digits = 10 * digits + (unsigned char)(*p - '0');
     n = p - start;

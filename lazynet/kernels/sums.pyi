@@ -41,6 +41,13 @@ def negative_slopes(
     epsilon: float,
     duals: NDArray[np.float64],
 ) -> float: ...
+def slope_sums(
+    examples: Examples,
+    predictions: NDArray[np.float64],
+    shift: float,
+    loss: int,
+    epsilon: float,
+) -> tuple[float, float]: ...
 def balance(examples: Examples, duals: NDArray[np.float64]) -> float: ...
 def excess(
     sums: NDArray[np.float64], share: float, l1: float, wrong: float

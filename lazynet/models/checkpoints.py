@@ -21,6 +21,7 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -129,6 +130,9 @@ def _sum_of(array: NDArray[Any]) -> str:
 def _call_of(model: Any, p: Any, data: Mapping[str, Any]) -> dict[str, Any]:
     """What identifies a call of ``fit``."""
     given = {name: getattr(model, name) for name in model._kinds if name not in _FREE}
+    if not isinstance(given.get("cv"), (int, type(None))):
+        # A splitter is told by its folds, which are among the data.
+        given["cv"] = type(given["cv"]).__name__
     if isinstance(p.random_state, np.random.RandomState):
         given["random_state"] = p.random_state
     try:
@@ -284,10 +288,9 @@ class Keeper:
     def point(self) -> None:
         """Called where the state may be written."""
 
-    @contextlib.contextmanager
-    def outside(self) -> Iterator[None]:
+    def outside(self) -> AbstractContextManager[None]:
         """A block that changes no part of the state: Ctrl-C ends the block at once."""
-        yield
+        return contextlib.nullcontext()
 
 
 class FileKeeper(Keeper):
@@ -333,7 +336,7 @@ class FileKeeper(Keeper):
         self._call = _call_of(model, p, data())
         if os.path.lexists(self.path):
             self._read()
-            if p.verbose > 0:
+            if getattr(p, "verbose", 0) > 0:
                 print(f"going on from {self.path}")
         else:
             whole_files.check_writable(self.path)

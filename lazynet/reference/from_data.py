@@ -18,7 +18,7 @@ IMPLICIT = {"squared_hinge": 2.0, "squared_error": 1.0, "squared_epsilon_insensi
 #: The squared size of the intercept's feature, beside rows of the mean norm 1.
 INTERCEPT_OF_MARGINS, INTERCEPT_OF_NUMBERS = 2.0**-5, 1.0
 #: Where the slopes no longer shrink, losses of numbers multiply their rates by these numbers.
-LOWERING, INTERCEPT_LOWERING = 0.5**0.25, 0.25
+LOWERING, INTERCEPT_LOWERING = 0.5**0.5, 0.25
 
 
 class DenseFromData:

@@ -11,8 +11,9 @@ epoch)``, which begins a pass and gives ``(X, y, weight)`` for ``rows`` rows at 
 - ``Chunks``: what a program of yours makes; ``as_source`` makes a source of whatever gives chunks
 
 Around a source: ``Cached`` parses once and reads a file of rows from then on, ``Shuffled`` changes
-the order within windows, ``Prefetched`` makes the next chunk in a thread.  Each row is the same in
-whatever chunks it comes.
+the order within windows, ``Prefetched`` makes the next chunk in a thread.  ``Mapped`` makes one
+matrix of all rows, mapped into memory.  ``Growing`` takes columns as they come.  Each row is the
+same in whatever chunks it comes.
 
 >>> from lazynet.streams import Chunks, Prefetched, Shuffled
 >>> source = Chunks([([[1.0, 0.0], [0.0, 2.0]], [1, 0])])
@@ -25,7 +26,9 @@ from lazynet.streams.arrays import Arrays
 from lazynet.streams.cached import Cached
 from lazynet.streams.chunks import Chunk
 from lazynet.streams.documents import Documents
+from lazynet.streams.growing import Growing
 from lazynet.streams.lines import SvmlightFile, VWFile
+from lazynet.streams.mapped import Mapped
 from lazynet.streams.prefetched import Prefetched
 from lazynet.streams.rows_file import RowsFile, RowsWriter
 from lazynet.streams.shuffled import Shuffled
@@ -39,6 +42,8 @@ __all__ = [
     "Chunks",
     "Documents",
     "Facts",
+    "Growing",
+    "Mapped",
     "ParquetFile",
     "Prefetched",
     "RowsFile",

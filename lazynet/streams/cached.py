@@ -122,3 +122,7 @@ class Cached(Derived):
             if file is not None
             else rechunked(self._written(counting=False), rows)
         )
+
+    def _to_learn(self, rows: int, epoch: int) -> Passing:
+        file = self._file()
+        return self.chunks(rows, epoch) if file is None else file._to_learn(rows, epoch)

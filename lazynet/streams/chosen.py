@@ -101,6 +101,6 @@ def of_share(source: Source, share: Share, *, others: bool) -> Source:
     ...  for epoch in range(2)]
     [[7.0], [7.0]]
     """
-    if isinstance(source, Derived) and source.reorders():
-        return source.around(of_share(source.source, share, others=others))
+    if isinstance(source, Derived) and source._reorders():
+        return source._around(of_share(source.source, share, others=others))
     return OfShare(source, share, others=others)

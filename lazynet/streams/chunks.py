@@ -25,24 +25,52 @@ class Chunk(NamedTuple):
     weight: NDArray[np.float64] | None
 
 
+class SoundChunk(Chunk):
+    """A chunk whose rows nobody has to check again before a kernel reads them.
+
+    Values are finite, columns are in X and occur once in a row, labels are finite.  Values may be
+    float32, where each of them is the number that it was.  Only sources of this package make such
+    chunks, and only for models (``Source._to_learn``): whoever takes a chunk from ``chunks`` may
+    change its arrays.
+    """
+
+    __slots__ = ()
+
+
 #: The chunks of one pass; ``close`` ends the pass.
 Passing = Generator[Chunk, None, None]
 
 
-def csr(indptr: Any, indices: Any, values: Any, n_columns: int) -> sparse.csr_matrix:
+#: From so many columns or values on, they are counted in 64 bits.
+NARROW = 2**31
+
+
+def index_type(n_columns: int, n_values: int) -> np.dtype[Any]:
+    """The type of the indices of a matrix.
+
+    >>> index_type(2**31 - 1, 10), index_type(10, 2**31)
+    (dtype('int32'), dtype('int64'))
+    """
+    return np.dtype(np.int32 if max(n_columns, n_values) < NARROW else np.int64)
+
+
+def csr(
+    indptr: Any, indices: Any, values: Any, n_columns: int, *, narrow: bool = False
+) -> sparse.csr_matrix:
     """A matrix around these arrays, which are copied only where their types do not fit.
 
     The type of the indices follows from the number of columns, so that all chunks of a source have
-    the same one.
+    the same one.  Values become float64; ``narrow`` leaves float32 as it is.
 
     >>> csr([0, 0, 1], [2], [0.5], 3).toarray()
     array([[0. , 0. , 0. ],
            [0. , 0. , 0.5]])
     """
-    kind = np.int32 if n_columns < 2**31 and len(indices) < 2**31 else np.int64
+    kind = index_type(n_columns, len(indices))
     found = sparse.csr_matrix((len(indptr) - 1, n_columns), dtype=np.float64)
     # One by one: the constructor would look through the indices for a smaller type.
-    found.data = np.asarray(values, dtype=np.float64)
+    narrow = narrow and getattr(values, "dtype", None) == np.float32
+    found.data = values if narrow else np.asarray(values, dtype=np.float64)
     found.indices = np.asarray(indices, dtype=kind)
     found.indptr = np.asarray(indptr, dtype=kind)
     return found
@@ -68,10 +96,10 @@ def part(chunk: Chunk, start: int, stop: int) -> Chunk:
     X, y, weight = chunk
     if start == 0 and stop == X.shape[0]:
         return chunk
-    return Chunk(
-        _rows(X, start, stop),
-        _rows(y, start, stop) if sparse.issparse(y) else y[start:stop],
-        None if weight is None else weight[start:stop],
+    return chunk._replace(
+        X=_rows(X, start, stop),
+        y=_rows(y, start, stop) if sparse.issparse(y) else y[start:stop],
+        weight=None if weight is None else weight[start:stop],
     )
 
 
@@ -103,8 +131,10 @@ def joined(chunks: Sequence[Chunk]) -> Chunk:
 
 def stacked(matrices: Sequence[sparse.csr_matrix]) -> sparse.csr_matrix:
     """Matrices below one another."""
+    # Columns may have been counted as they came.
+    n_columns = max(m.shape[1] for m in matrices)
     found = sparse.csr_matrix(
-        (sum(m.shape[0] for m in matrices), matrices[0].shape[1]), dtype=matrices[0].dtype
+        (sum(m.shape[0] for m in matrices), n_columns), dtype=matrices[0].dtype
     )
     found.data = np.concatenate([m.data for m in matrices])
     found.indices = np.concatenate([m.indices for m in matrices])

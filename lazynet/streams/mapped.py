@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from contextlib import ExitStack, closing
 from types import TracebackType
@@ -11,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from lazynet.streams.chunks import csr, stacked
-from lazynet.streams.source import Source
+from lazynet.streams.cached import Cached
+from lazynet.streams.chunks import csr, index_type, stacked
+from lazynet.streams.source import Derived, Source, as_source
 
 # Bytes of an array that are copied at a time.
 _AT_A_TIME = 2**24
@@ -27,8 +29,9 @@ class Mapped:
     reads the rest again when it is needed.  In memory are ``y``, ``weight`` and where every row
     begins.
 
-    ``folder`` is where the files are made; None: where Python makes temporary files, which the
-    environment variable ``TMPDIR`` changes.
+    The rows of a source that shuffles stand in the order of its first epoch.  ``folder`` is where
+    the files are made; None: beside the file of a ``Cached`` source, else where Python makes
+    temporary files, which the environment variable ``TMPDIR`` changes.
 
     >>> from lazynet.streams.source import as_source
     >>> with Mapped(as_source([([[0.0, 2.0]], [1]), ([[3.0, 0.0]], [0])])) as rows:
@@ -42,7 +45,12 @@ class Mapped:
     weight: NDArray[np.float64] | None
 
     def __init__(self, source: Source, folder: str | None = None) -> None:
-        self.source, self.folder = source, folder
+        self.source, self.folder = as_source(source), folder
+        each = self.source
+        while folder is None and isinstance(each, Derived):
+            if isinstance(each, Cached):
+                self.folder = os.path.dirname(os.path.abspath(each.path))
+            each = each.source
 
     def __enter__(self) -> Self:
         self._files = ExitStack()
@@ -83,7 +91,7 @@ class Mapped:
         if not ys:
             raise ValueError("X must have at least one row, and the source has none")
         n_columns = self.source.n_features if source is self.source else max(widest + 1, 1)
-        if kind == np.int32 and max(n_columns, n_values) >= 2**31:
+        if index_type(n_columns, n_values) != kind:
             indices, kind = self._widened(indices, n_values), np.dtype(np.int64)
         self.X = csr(
             np.concatenate(ends), _mapped(indices, kind, n_values),

@@ -105,3 +105,6 @@ class Prefetched(Derived):
 
     def _pass(self, rows: int, epoch: int) -> Passing:
         return ahead(self.source.chunks(rows, epoch), self.room)
+
+    def _to_learn(self, rows: int, epoch: int) -> Passing:
+        return ahead(self.source._to_learn(rows, epoch), self.room)

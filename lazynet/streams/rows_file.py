@@ -16,7 +16,7 @@ import mmap
 import os
 import struct
 import zlib
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
@@ -27,16 +27,20 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from lazynet.streams.chunks import Chunk, Passing, csr, labels_matrix, rechunked
-from lazynet.streams.source import Facts, Source, Tally
+from lazynet.data import usable_rows
+from lazynet.streams.chunks import Chunk, Passing, SoundChunk, csr, labels_matrix, rechunked
+from lazynet.streams.source import ROWS, Facts, Source, Tally
 from lazynet.whole_files import remove_leftovers, replaced
 
 _MAGIC = b"lazynet rows 1\n\0"
 _END = struct.Struct("<QQI12s")
 _ENDING = b"lazynet end\n"
 _LINE = 64
-# Bytes of a mapped file that a pass has read and that stay in memory.
-_BEHIND = 1 << 26
+# Bytes of a mapped file that a pass has read and that stay in memory: a smaller file stays there
+# as a whole, from pass to pass.
+_BEHIND = 256_000_000
+# Values that are narrowed at a time: they stay in the processor's cache until they are compared.
+_VALUES_AT_ONCE = 1 << 14
 # Seconds after which a new file that nobody writes to is left over from a killed process.
 _IDLE = 3600.0
 _TYPES = {"<i4", "<i8", "<f4", "<f8"}
@@ -75,6 +79,8 @@ class RowsWriter:
         self.tally, self.blocks = Tally(), list[dict[str, Any]]()
         self._replacing = replaced(self.path)
         self.committed = False
+        #: the numbers of the blocks whose rows are known to be sound
+        self.checked: set[int] = set()
 
     def __enter__(self) -> Self:
         remove_leftovers(self.path, _IDLE)
@@ -95,6 +101,8 @@ class RowsWriter:
             written = np.ascontiguousarray(array, dtype=code).view(np.uint8).data
             self.file.write(written)
             check = zlib.crc32(written, check)
+        if isinstance(chunk, SoundChunk):
+            self.checked.add(len(self.blocks))
         self.blocks.append({**block, "stop": self.file.tell(), "check": check})
 
     def _pad(self) -> bytes:
@@ -148,11 +156,11 @@ def written_rows(
     kept: dict[str, Any] = {"n_features": n_features, "n_labels": source.n_labels}
     with (
         RowsWriter(path, **kept, identity=identity) as writer,
-        closing((uncounted or source).chunks()) as chunks,
+        closing((uncounted or source)._to_learn(ROWS, 0)) as chunks,
     ):
         for chunk in chunks:
             writer.add(chunk)
-            yield chunk
+            yield Chunk(*chunk)
         if identity is None or source.identity() == identity:
             writer.commit()
     return writer
@@ -162,10 +170,8 @@ def _arrays_of(chunk: Chunk) -> dict[str, NDArray[Any]]:
     """What is written of a chunk, by name."""
     X, y, weight = chunk
     found = {"indptr": X.indptr, "indices": X.indices}
-    if not (X.data == 1.0).all():
-        with np.errstate(over="ignore", under="ignore"):
-            narrow = X.data.astype(np.float32)
-        found["values"] = narrow if (narrow == X.data).all() else X.data
+    if not (X.data[:1] == 1.0).all() or not (X.data == 1.0).all():
+        found["values"] = _narrowed(X.data)
     if sparse.issparse(y):
         found["label_ends"], found["label_codes"] = y.indptr[1:], y.indices
     else:
@@ -173,6 +179,28 @@ def _arrays_of(chunk: Chunk) -> dict[str, NDArray[Any]]:
     if weight is not None:
         found["weights"] = weight
     return found
+
+
+def _narrowed(values: NDArray[np.float64]) -> NDArray[Any]:
+    """The values as float32 if this loses nothing, else as they are."""
+    narrow = np.empty(len(values), dtype=np.float32)
+    with np.errstate(over="ignore", under="ignore"):
+        for start in range(0, len(values), _VALUES_AT_ONCE):
+            part = slice(start, start + _VALUES_AT_ONCE)
+            narrow[part] = values[part]
+            if not (narrow[part] == values[part]).all():
+                return values
+    return narrow
+
+
+def _is_sound(chunk: Chunk) -> bool:
+    """Whether a kernel can use the rows as they are, and the labels are finite."""
+    if not sparse.issparse(chunk.y) and not np.isfinite(chunk.y).all():
+        return False
+    try:
+        return usable_rows(chunk.X) is chunk.X
+    except ValueError:
+        return False
 
 
 class RowsFile(Source):
@@ -229,6 +257,7 @@ class RowsFile(Source):
         self._blocks: list[dict[str, Any]] = contents["blocks"]
         own = written_by is not None and written_by.blocks == self._blocks
         self._sound: set[int] = set(range(len(self._blocks))) if own else set()
+        self._checked: set[int] = set(written_by.checked) if written_by and own else set()
 
     def _damaged(self, what: str) -> ValueError:
         return ValueError(f"{self.path}: {what}")
@@ -246,8 +275,8 @@ class RowsFile(Source):
     def _find_identity(self) -> dict[str, Any] | None:
         return self._identity
 
-    def _read(self, number: int) -> Chunk:
-        """One block of the file."""
+    def _read(self, number: int, *, narrow: bool = False) -> Chunk:
+        """One block of the file; ``narrow`` leaves values of float32 as they are."""
         block, mapped = self._blocks[number], self._mapped
         if number not in self._sound:
             if zlib.crc32(mapped[block["start"] : block["stop"]].data) != block["check"]:
@@ -265,8 +294,9 @@ class RowsFile(Source):
         X = csr(
             arrays["indptr"],
             indices,
-            arrays.get("values", np.ones(0 if "values" in arrays else len(indices))),
+            arrays["values"] if "values" in arrays else np.ones(len(indices), np.float32),
             self.n_features,
+            narrow=narrow,
         )
         y: Any = arrays.get("labels")
         if y is None:
@@ -276,13 +306,23 @@ class RowsFile(Source):
             raise self._damaged(f"block {number} is damaged; delete the file, and it is made again")
         return Chunk(X, y, weights)
 
-    def _all(self) -> Passing:
+    def _read_to_learn(self, number: int) -> Chunk:
+        """One block of the file, whose rows are checked when it is read for the first time."""
+        chunk = self._read(number, narrow=True)
+        if number not in self._checked:
+            if not _is_sound(chunk):
+                return self._read(number)
+            self._checked.add(number)
+        return SoundChunk(*chunk)
+
+    def _all(self, read: Callable[[int], Chunk]) -> Passing:
         behind = 0
         for number, block in enumerate(self._blocks):
-            yield self._read(number)
+            yield read(number)
             if block["stop"] - behind >= _BEHIND:
                 behind = self._give_back(behind, block["start"])
-        self._give_back(behind, len(self._mapped))
+        if behind:
+            self._give_back(behind, len(self._mapped))
 
     def _give_back(self, start: int, stop: int) -> int:
         """Give memory of the mapping back; whoever still reads there gets the same bytes anew."""
@@ -292,4 +332,7 @@ class RowsFile(Source):
         return stop
 
     def _pass(self, rows: int, epoch: int) -> Passing:
-        return rechunked(self._all(), rows)
+        return rechunked(self._all(self._read), rows)
+
+    def _to_learn(self, rows: int, epoch: int) -> Passing:
+        return rechunked(self._all(self._read_to_learn), rows)

@@ -34,5 +34,5 @@ class Shuffled(Derived):
     def _pass(self, rows: int, epoch: int) -> Passing:
         return rechunked(self._windows(epoch), rows)
 
-    def reorders(self) -> bool:
+    def _reorders(self) -> bool:
         return True

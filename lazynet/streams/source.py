@@ -64,6 +64,15 @@ class Labels:
         if len(self._found) > MOST_CLASSES:
             self._found = None
 
+    def join(self, other: Labels) -> None:
+        """Count the labels of other rows, which are counted already."""
+        if self._found is None or other._found is None:
+            self._found = None
+            return
+        self._found.update(other._found)
+        if len(self._found) > MOST_CLASSES:
+            self._found = None
+
     @property
     def classes(self) -> tuple[float, ...] | None:
         """The labels in order; None where they are no classes."""
@@ -128,6 +137,10 @@ class Source:
         """X, y and weights of ``rows`` rows at a time; the last chunk may have fewer."""
         return self._pass(check_integer("rows", rows, 1), check_integer("epoch", epoch, 0))
 
+    def _to_learn(self, rows: int, epoch: int) -> Passing:
+        """``chunks`` for a model: rows that are known to be sound may come as ``SoundChunk``."""
+        return self.chunks(rows, epoch)
+
     def facts(self) -> Facts:
         """What a pass over the source finds out; the pass is made once."""
         if self._facts is None:
@@ -180,11 +193,11 @@ class Derived(Source):
     def _find_facts(self) -> Facts:
         return self.source.facts()
 
-    def reorders(self) -> bool:
+    def _reorders(self) -> bool:
         """Whether the rows come in another order than that of the source at the bottom."""
-        return isinstance(self.source, Derived) and self.source.reorders()
+        return isinstance(self.source, Derived) and self.source._reorders()
 
-    def around(self, source: Source) -> Self:
+    def _around(self, source: Source) -> Self:
         """The same as this around another source."""
         other = copy.copy(self)
         other.source, other._facts = source, None
@@ -231,7 +244,7 @@ class Chunks(Source):
         if self._first is None:
             opened = self._open()
             for given in opened:
-                self._first = _checked(given, 0, None)
+                self._first = _checked(given, 0)
                 break
             else:
                 raise ValueError("chunks must give at least one chunk")
@@ -249,14 +262,25 @@ class Chunks(Source):
         y = self._shape().y
         return int(y.shape[1]) if sparse.issparse(y) else None
 
-    def _pass(self, rows: int, epoch: int) -> Passing:
+    def _given(self, *, same_width: bool) -> Iterator[Chunk]:
+        """The chunks as they are made; X of all of them has the ``same_width``, if asked for."""
         first = self._shape()
-        return rechunked(
-            (_checked(given, number, first) for number, given in enumerate(self._open())), rows
-        )
+        wanted = _columns(first)
+        for number, given in enumerate(self._open()):
+            chunk = _checked(given, number)
+            columns = _columns(chunk)
+            if columns != wanted and (same_width or columns[1] != wanted[1]):
+                raise ValueError(
+                    f"chunk {number} must have as many columns of X and of y as the first chunk, "
+                    f"{wanted}, got {columns}; with lazynet.streams.Growing, X may have others"
+                )
+            yield chunk
+
+    def _pass(self, rows: int, epoch: int) -> Passing:
+        return rechunked(self._given(same_width=True), rows)
 
 
-def _checked(given: Any, number: int, first: Chunk | None) -> Chunk:
+def _checked(given: Any, number: int) -> Chunk:
     """A chunk as a user gives it, in the form of all chunks; an error tells its number."""
     if not isinstance(given, tuple) or len(given) not in (2, 3):
         raise TypeError(
@@ -282,13 +306,7 @@ def _checked(given: Any, number: int, first: Chunk | None) -> Chunk:
             raise ValueError(
                 f"chunk {number}: {name} must have {X.shape[0]} rows, as X has, got {rows.shape[0]}"
             )
-    chunk = Chunk(X, y, weight)
-    if first is not None and (columns := _columns(chunk)) != _columns(first):
-        raise ValueError(
-            f"chunk {number} must have as many columns of X and of y as the first chunk, "
-            f"{_columns(first)}, got {columns}"
-        )
-    return chunk
+    return Chunk(X, y, weight)
 
 
 def _columns(chunk: Chunk) -> tuple[int, int | None]:

@@ -87,7 +87,8 @@ class Default(_ByRows):
         return {"rule": AdaGrad() if how.rate is None else AdaGrad(alpha=how.rate)}
 
     def settings(self, task: Task) -> list[Setting]:
-        passes = found_epochs(task.X.shape[0], task.X.shape[1], True)
+        n_rows, n_features = task.X.shape
+        passes = found_epochs(n_rows, n_features, task.X.nnz, True, penalised=True)
         absolute = float(abs(task.X).sum() / task.X.shape[0]) or 1.0
         return [
             Setting(

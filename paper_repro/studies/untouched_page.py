@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from statistics import geometric_mean
 from typing import Any
 
-from lazynet.defaults import EPOCHS_OF_CLASSIFIERS, EPOCHS_WITH_MANY_ROWS
+from lazynet.defaults import EPOCHS_OF_CLASSIFIERS, EPOCHS_OF_TABLES
 from paper_repro.pages import Template, paragraphs, table
 from paper_repro.problems import NUMBERS, TWO
 from paper_repro.programs import SGD, SGD_LOG, of_ours
@@ -113,7 +113,7 @@ def causes(found: Untouched) -> str:
     """Why bounds are missed, if some are."""
     if not any(line.misses(found) for line in LINES):
         return ""
-    epochs = dict(epochs=EPOCHS_OF_CLASSIFIERS, many=EPOCHS_WITH_MANY_ROWS)
+    epochs = dict(epochs=EPOCHS_OF_CLASSIFIERS, tables=EPOCHS_OF_TABLES)
     return PAGE("causes", measure=SGD, **epochs)
 
 

@@ -36,6 +36,7 @@ ROOMS = [
     ("engines",),
     ("certificates",),
     ("searches",),
+    ("rounds",),
     ("minimise",),
     ("catalogue",),
     ("validation", "models"),
@@ -44,7 +45,7 @@ ROOMS = [
     ("checks",),
     ("path_figures",),
     ("choice", "estimators", "grids", "paths", "stepper"),
-    ("loading", "selection", "testing"),
+    ("dask", "loading", "selection", "testing"),
     ("command",),
     ("__main__",),
 ]

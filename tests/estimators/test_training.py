@@ -51,10 +51,10 @@ def same_bits(left, right):
     return left.shape == right.shape and left.tobytes() == right.tobytes()
 
 
-def learnable(n=300, d=40, seed=0):
+def learnable(n=300, d=40, seed=0, density=0.3):
     """Rows of about the same length whose class a linear model can tell."""
     random = np.random.RandomState(seed)
-    X = sparse.random(n, d, density=0.3, format="csr", random_state=seed)
+    X = sparse.random(n, d, density=density, format="csr", random_state=seed)
     X.data = random.standard_normal(X.nnz)
     return X, (X @ random.standard_normal(d) > 0).astype(int)
 
@@ -258,14 +258,48 @@ def test_no_state_is_copied_for_the_last_epoch(monkeypatch):
     assert not made
 
 
-@pytest.mark.parametrize(("n_features", "epochs"), [(6, 20), (7, 6)])
-def test_without_max_iter_a_classifier_makes_more_epochs_over_many_rows(n_features, epochs):
+@pytest.mark.parametrize(
+    ("n_features", "share", "epochs"), [(6, 0.1, 15), (40, 0.26, 15), (40, 0.24, 4)]
+)
+def test_without_max_iter_a_classifier_makes_more_epochs_over_a_table(n_features, share, epochs):
     X, y = make_data(n=60, d=n_features)
+    values = np.zeros(60 * n_features)
+    values[np.random.default_rng(0).permutation(len(values))[: round(share * len(values))]] = 1.0
+    X = sparse.csr_matrix(values.reshape(60, n_features))
     assert LazyNetClassifier(tol=None).fit(X, y).n_iter_ == epochs
     assert LazyNetRegressor(tol=None).fit(X, y).n_iter_ == 100
     orders = np.tile(np.arange(60), (3, 1))
     assert LazyNetClassifier(tol=None).fit(X, y, sample_order=orders).n_iter_ == 3
     assert LazyNetClassifier(tol=None).fit(X, y, sample_order=orders[0]).n_iter_ == epochs
+
+
+def test_an_untouched_regressor_does_not_take_noise_for_progress():
+    """The rate of a model of noisy numbers falls until the model rests at their mean."""
+    away, scores = [], []
+    for seed in range(50):
+        generator = np.random.default_rng(seed)
+        X = 0.1 * generator.standard_normal((200, 1))
+        y = 3.0 + generator.standard_normal(200)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", ConvergenceWarning)
+            model = LazyNetRegressor(random_state=seed).fit(X, y)
+        away.append(model.intercept_[0] - y.mean())
+        scores.append(model.score(X, y))
+    assert np.abs(away).max() < 0.05
+    assert min(scores) > -0.02
+
+
+def test_an_epoch_without_progress_lowers_the_rates_from_the_rows():
+    X, y = make_data(n_classes=0)
+    noise = np.random.default_rng(0).standard_normal(len(y))
+    options = dict(max_iter=8, n_iter_no_change=8, random_state=0)
+    calmed = LazyNetRegressor(tol=0.99, **options).fit(X, noise)
+    learning = LazyNetRegressor(tol=0.0, **options).fit(X, y)
+    unjudged = LazyNetRegressor(tol=None, **options).fit(X, noise)
+    assert calmed.eta0_ < unjudged.eta0_ / 4**4
+    progress = [line["progressive_loss"] for line in learning.history_]
+    assert progress == sorted(progress, reverse=True)
+    assert learning.eta0_ == LazyNetRegressor(tol=None, **options).fit(X, y).eta0_
 
 
 def test_an_average_is_kept_whole_unless_rows_are_held_out():
@@ -424,6 +458,9 @@ def test_a_loss_that_still_falls_fast_is_told():
         assert model.n_iter_ == 30, "the epochs ran out, and the loss fell slowly"
         model.set_params(max_iter=3, tol=None).fit(X, y)
         model.set_params(max_iter=1, tol=TOL).fit(X, y)
+        untouched = LazyNetClassifier(random_state=0).fit(*learnable(d=2000, density=0.02))
+    falls = [line["progressive_loss"] for line in untouched.history_]
+    assert falls[-1] < 0.9 * falls[-2], "so few epochs are on purpose"
 
 
 def test_a_warning_as_an_error_leaves_a_consistent_model():

@@ -127,10 +127,22 @@ def test_what_is_given_belongs_to_the_rows_as_they_are(Estimator, options):
     assert model.fit(X, targets(Estimator, labels, numbers)).units_ is None
 
 
-def test_few_rows_for_a_feature_give_a_classifier_no_units():
+@pytest.mark.parametrize(("share", "has_units"), [(0.24, False), (0.26, True)])
+def test_few_rows_that_are_mostly_0_give_a_classifier_no_units(share, has_units):
     X, labels, numbers = rows_of(n=59)
-    assert LazyNetClassifier().fit(X, labels).units_ is None
+    X = np.zeros(X.shape)
+    places = np.random.default_rng(0).permutation(X.size)[: round(share * X.size)]
+    X.ravel()[places] = 1.0
+    assert (LazyNetClassifier().fit(X, labels).units_ is not None) == has_units
     assert LazyNetRegressor().fit(X, numbers).units_ is not None
+
+
+def test_zeros_that_are_stored_make_no_table():
+    X, labels, _ = rows_of(n=59)
+    X = sparse.csr_matrix(X)
+    X.data[:] = 0.0
+    X.data[: X.size // 5] = 1.0
+    assert LazyNetClassifier().fit(X, labels).units_ is None
 
 
 @pytest.mark.parametrize("Estimator", BOTH)

@@ -268,6 +268,27 @@ def test_numbers_have_the_bits_of_pythons_float(number, digits):
             assert bits(value_of(text)) == bits(float(text))
 
 
+SHORT = st.text("0123456789.+-eE", max_size=9)
+
+
+@pytest.mark.parametrize("vowpal", [False, True], ids=["svmlight", "vowpal"])
+@given(values=st.lists(SHORT, min_size=1, max_size=200), behind=st.integers(0, 20))
+def test_short_values_are_those_of_python(vowpal, values, behind):
+    """In any order, said again or not, and however few bytes follow the line."""
+    start = b"1 |" if vowpal else b"1"
+    for value in dict.fromkeys(values):
+        one = b" %b 7:%b" % (start, value.encode()) + b"\n" * behind
+        options = {"vowpal": vowpal}
+        assert compiled(one, **options) == plain(one, **options)
+    sound = [value for value in values if re.fullmatch(r"(?=\.?\d)\d*\.?\d*", value)]
+    entries = b" ".join(b"%d:%b" % item for item in enumerate(map(str.encode, sound)))
+    ((row,)) = compiled(b"%b %b" % (start, entries) + b"\n" * behind, vowpal=vowpal)
+    expected = {i: float(value) for i, value in enumerate(sound)}
+    if vowpal:  # leaves zeros out
+        expected = {i: value for i, value in expected.items() if value}
+    assert row.entries == expected
+
+
 @given(number=st.floats(0, 1e308), zeros=st.integers(0, 900), kind=st.integers(0, 2))
 def test_middles_of_two_doubles_are_rounded_right(number, zeros, kind):
     """Exactly in the middle, and a last digit above or below it."""

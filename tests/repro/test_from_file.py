@@ -13,13 +13,28 @@ pytestmark = pytest.mark.skipif(not hasattr(from_file.os, "wait4"), reason="coun
 
 
 def test_it_prints_what_each_program_took(tmp_path, capsys):
-    """Two lines for each program, and a judgement of each bound."""
-    code = from_file.main(["--megabytes", "1", "--folder", str(tmp_path)])
+    """Two lines for each program and each kind of steps, and a judgement of each bound."""
+    few = ["--times", "1", "--more", "1"]
+    code = from_file.main(["--megabytes", "1", "--folder", str(tmp_path), *few])
     lines = capsys.readouterr().out.splitlines()
-    assert sum(line.startswith("lazynet, ") for line in lines) == 2
+    assert sum(line.startswith("lazynet, ") for line in lines) == 2 * len(from_file.STEPS)
     assert "less than 1 GB of memory: yes" in lines
     assert code == any(line.endswith(": no") for line in lines)
     assert not list(tmp_path.iterdir())
+
+
+def test_ratios_are_judged_run_by_run():
+    """The median of the ratios decides; a ratio of the clock does not."""
+    ours = [from_file.Ran(9.0, busy, 0) for busy in (1.0, 2.0, 1.0)]
+    vw = [from_file.Ran(9.0, busy, 0) for busy in (3.0, 2.0, 9.0)]
+    taken = {name: {from_file.FROM_TEXT: runs, from_file.LATER: runs}
+             for name, runs in (("lazynet", ours), ("vw", vw))}  # fmt: skip
+    (first, later), missed = from_file.ratios(taken, bounded=True)
+    assert "3.00 (1.00-9.00) times" in first
+    assert first.endswith("at least 2: yes")
+    assert later.endswith("at least 8: no")
+    assert missed
+    assert not from_file.ratios(taken, bounded=False)[1]
 
 
 def test_the_file_is_as_it_says(tmp_path):

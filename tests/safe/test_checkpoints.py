@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.model_selection import KFold
 from support.damage import damages, flip, truncate
 
 import lazynet
@@ -20,12 +21,18 @@ from lazynet import (
     ASGDClassifier,
     ASGDRegressor,
     DualNetClassifier,
+    DualNetClassifierCV,
     DualNetRegressor,
+    DualNetRegressorCV,
     FromStep,
     LazyNetClassifier,
+    LazyNetClassifierCV,
     LazyNetRegressor,
+    LazyNetRegressorCV,
     ReleasedStabilisedSGDClassifier,
     StabilisedSGDClassifier,
+    grids,
+    net_path,
     training,
 )
 from lazynet.checks.bits import bits_of
@@ -41,7 +48,10 @@ R = X @ RNG.standard_normal(D) + 0.3 * RNG.standard_normal(N)
 RS = X @ RNG.standard_normal((D, 10))
 Y, Y3, YS = (R > 0).astype(int), np.arange(N) % 3, (RS > 0).astype(int)
 
-pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
+    pytest.mark.filterwarnings("ignore:the best .* was tried:UserWarning"),
+]
 
 
 class Ended(BaseException):
@@ -53,6 +63,7 @@ def short_chunks(monkeypatch):
     """Chunks that divide small data."""
     monkeypatch.setattr(training, "_LARGEST_CHUNK", 64)
     monkeypatch.setattr(dekel, "_STEPS_PER_CALL", 70)
+    monkeypatch.setattr(grids, "STEPS_AT_ONCE", 64)
 
 
 @pytest.fixture
@@ -105,6 +116,36 @@ CASES = {
     "parts": (lambda: classifier(outputs_at_once=4, rule="fobos", eta0=0.5, average=True), X, YS),
     "sparse parts": (lambda: classifier(outputs_at_once=4), X, sparse.csr_matrix(YS)),
     "a source": (lambda: classifier(l1=1e-3), rows_of_chunks(), None),
+    "a grid": (
+        lambda: LazyNetClassifierCV(n_points=3, cv=2, max_iter=3, random_state=0, n_jobs=2), X, Y3
+    ),
+    "a grid that is its own model": (
+        lambda: LazyNetRegressorCV(
+            l2s=[0.0, 1e-2], n_points=3, refit=False, cv=None, max_iter=3, rule="ftrl"
+        ),
+        X, R,
+    ),
+    "a grid that overflows": (
+        lambda: LazyNetRegressorCV(
+            l1s=1e-3, rate_factors=[1.0, 1e9], eta0=1e-3, cv=2, max_iter=3, schedule="constant"
+        ),
+        X, R,
+    ),
+    "a grid of a source": (
+        lambda: LazyNetClassifierCV(
+            l1s=[1e-3, 1e-2], scoring="progressive", refit=True, max_iter=2, rule="fobos"
+        ),
+        rows_of_chunks(), None,
+    ),
+    "a choice": (
+        lambda: DualNetClassifierCV(n_points=4, cv=2, random_state=0, max_iter=30, n_jobs=2), X, Y3
+    ),
+    "a choice by score": (
+        lambda: DualNetRegressorCV(
+            n_points=4, cv=KFold(2, shuffle=True, random_state=1), scoring="r2", max_iter=3,
+        ),
+        X, R,
+    ),
     "a source with held-out rows": (
         lambda: classifier(early_stopping=True, random_state=None, class_weight="balanced"),
         rows_of_chunks(), None,
@@ -123,6 +164,9 @@ CASES = {
     ),
     "dual, multipliers": (
         lambda: DualNetClassifier("hinge", l1=1e-3, l2=1e-3, tol=1e-7, max_iter=40), X, Y
+    ),
+    "dual, blocks": (
+        lambda: DualNetClassifier(l1=1e-3, l2=1e-3, n_blocks=3, max_iter=30, random_state=0), X, Y
     ),
     "dual, inside": (lambda: DualNetRegressor("absolute_error", l1=1e-2, l2=0, tol=1e-9), X, R),
 }  # fmt: skip
@@ -325,6 +369,81 @@ def test_other_sources_are_refused(path):
     with pytest.raises(ValueError, match="first rows of X"):
         classifier().fit(source, checkpoint=path)
     classifier().fit(rows_of_chunks(), checkpoint=path)
+
+
+class PathEnded(BaseException):
+    """The end of a process in which a path is walked."""
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        dict(loss="log_loss", n_points=6),
+        dict(loss="hinge", l1_ratio=0.5, n_points=4, smallest=0.1, max_iter=20),
+        dict(loss="squared_error", n_points=6),
+        dict(loss="squared_error", l1s=0.0, l2s=[1e-2, 1e-3, 1e-4]),
+        dict(loss="absolute_error", n_points=4, smallest=0.1),
+    ],
+)
+def test_a_path_that_ends_anywhere_goes_on_to_the_same_bits(options, path):
+    """At every point at which a file is written."""
+    targets = Y if options["loss"] in ("log_loss", "hinge") else R
+    options = {**options, "random_state": 0, "tol": 1e-8}
+
+    def walk(stop=None):
+        points, point = 0, FileKeeper.point
+
+        def counted(self):
+            nonlocal points
+            point(self)
+            points += 1
+            if points == stop:
+                raise PathEnded
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(FileKeeper, "point", counted)
+            found = net_path(X, targets, checkpoint=path, every=0, **options)
+        return found, points
+
+    def bits(found):
+        return [getattr(found, name).tobytes() for name in ("intercepts", "gaps", "n_iter")] + [
+            found.coefs.data.tobytes(), found.coefs.indices.tolist(), found.coefs.indptr.tolist(),
+        ]  # fmt: skip
+
+    wanted = bits(net_path(X, targets, **options))
+    whole, points = walk()
+    assert bits(whole) == wanted
+    assert points > 3
+    for stop in sorted({1, 2, points // 2, points - 1, points}):
+        with pytest.raises(PathEnded):
+            walk(stop)
+        if stop < points:
+            with pytest.raises(PathEnded):
+                walk(1)
+        assert bits(walk()[0]) == wanted, stop
+        assert not path.exists()
+    with pytest.raises(PathEnded):
+        walk(2)
+    with pytest.raises(ValueError, match="fit_intercept"):
+        net_path(X, targets, checkpoint=path, fit_intercept=False, **options)
+
+
+def written_and_ended(keeper):
+    keeper._write()
+    raise Ended
+
+
+def test_other_folds_are_refused(path):
+    """A splitter without a seed gives others in the next process."""
+    for Estimator in (DualNetRegressorCV, LazyNetRegressorCV):
+        model = Estimator(n_points=3, cv=KFold(2, shuffle=True), random_state=0)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(FileKeeper, "point", written_and_ended)
+            with pytest.raises(Ended):
+                model.fit(X, R, checkpoint=path)
+        with pytest.raises(ValueError, match="the rows of the folds"):
+            model.fit(X, R, checkpoint=path)
+        path.unlink()
 
 
 def test_another_version_is_refused(path, monkeypatch):

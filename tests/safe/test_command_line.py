@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from scipy import sparse
-from sklearn.datasets import dump_svmlight_file
+from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
 import lazynet
 from lazynet.command.foreign import _HINTS
@@ -328,8 +328,8 @@ def test_rows_that_do_not_fit_are_refused(folder, monkeypatch, capsys):
     monkeypatch.setattr("lazynet.command.inputs.available_bytes", lambda: 1000)
     assert run("path", "two.svm") == 2
     assert "memory" in capsys.readouterr().err
-    assert run("train", "two.svm", "--minimum", "-f", "m.lazy") == 2
-    assert run("train", "two.svm", "-f", "m.lazy") == 0
+    for options in ([], ["--minimum"]):
+        assert run("train", "two.svm", "-f", "m.lazy", *options) == 0
 
 
 @pytest.mark.parametrize("form", ["svm", "vw", "rows", "npz"])
@@ -644,3 +644,19 @@ def test_a_line_of_progress_on_a_terminal(folder, monkeypatch):
     assert "in the pass before" in drawn
     assert drawn.endswith("\r")
     assert '{"progress"' not in drawn
+
+
+def test_the_minimum_of_mapped_rows_is_that_of_rows_in_memory(folder, told):
+    """Without and with a cache; and a fit that holds rows out and balances the classes."""
+    X, y = load_svmlight_file("two.svm", n_features=30, zero_based=False)
+    wanted = lazynet.DualNetClassifier(l1=1e-2, l2=0.0, random_state=0).fit(X, y)
+    for cache in ("auto", "no"):
+        code, _ = told(
+            "train", "two.svm", "-f", "m.lazy", "--minimum", "--l1", 1e-2, "--l2", 0,
+            "--features", 30, "--cache", cache,
+        )  # fmt: skip
+        assert code == 0
+        np.testing.assert_array_equal(lazynet.load("m.lazy").coef_, wanted.coef_)
+    given = ("--set", "early_stopping=True", "--set", "class_weight='balanced'")
+    assert told("train", "two.svm", "-f", "m.lazy", *given)[0] == 0
+    assert all("validation_loss" in line for line in lazynet.load("m.lazy").history_)

@@ -18,6 +18,7 @@ from lazynet import (
     DualNetRegressorCV,
     net_path,
 )
+from lazynet.engines.blocks import Block
 from lazynet.engines.mean import MeanLoss
 
 CLASSIFIERS = [DualNetClassifier, DualNetClassifierCV]
@@ -69,6 +70,24 @@ def test_an_interrupted_fit_leaves_the_model_as_it_was(kind, calls, n_jobs, monk
     assert threading.active_count() == running
     model.fit(X[:80] * 2.0, y[:80])
     assert pickle.dumps(model) != before
+
+
+@pytest.mark.parametrize("n_jobs", [1, 3])
+@pytest.mark.parametrize("calls", [1, 2, 5])
+def test_a_fit_on_blocks_that_is_interrupted_leaves_the_model_as_it_was(calls, n_jobs, monkeypatch):
+    """Whichever block is at work, in whichever thread; no thread is left behind."""
+    X, y = make_data(n=90, d=25, n_classes=2)
+    model = DualNetClassifier(random_state=0, n_blocks=3, n_jobs=n_jobs, max_iter=5, tol=10.0)
+    model.fit(X, y)
+    before, running = pickle.dumps(model), threading.active_count()
+    model.set_params(tol=1e-9)
+    with monkeypatch.context() as patch:
+        Presses(patch, Block, "move", calls)
+        with pytest.raises(KeyboardInterrupt):
+            model.fit(X[:80] * 2.0, y[:80])
+    assert threading.active_count() == running
+    model.set_params(tol=10.0)
+    assert pickle.dumps(model) == before
 
 
 def test_ctrl_c_is_heard_soon(python_hears_ctrl_c):

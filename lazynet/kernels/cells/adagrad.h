@@ -517,7 +517,7 @@ LAZYNET_INLINE void LAZYNET_TYPED(adagrad_block)(const LAZYNET_REAL *values,
                                                  const LAZYNET_INDEX *columns, ptrdiff_t length,
                                                  double *cells, double now,
                                                  const lazynet_adagrad_constants *rule,
-                                                 double slope,
+                                                 int decays, double slope,
                                                  const double *weights, const double *s,
                                                  double *largest) {
     double w[LAZYNET_LANES], root[LAZYNET_LANES], c[LAZYNET_LANES];
@@ -526,10 +526,10 @@ LAZYNET_INLINE void LAZYNET_TYPED(adagrad_block)(const LAZYNET_REAL *values,
         const double g = slope * (double)values[lane];
         root[lane] = sqrt(s[lane] * s[lane] + g * g);
         /* Before the first gradient of a coordinate, delta + s' may be as small as delta. */
-        const double eta = rule->alpha / (rule->delta + root[lane]), y = eta * rule->l2;
-        const double series = lazynet_adagrad_small_log1p(y);
+        const double eta = rule->alpha / (rule->delta + root[lane]);
+        const double y = decays ? eta * rule->l2 : 0.0;
         w[lane] = weights[lane] - eta * g;
-        c[lane] = rule->decays > 0.0 ? series : eta;
+        c[lane] = decays ? lazynet_adagrad_small_log1p(y) : eta;
         largest[lane] = y > largest[lane] ? y : largest[lane];
     }
     LAZYNET_TYPED(store_eight)(cells, columns, length, w, root, c, now);
@@ -562,10 +562,12 @@ LAZYNET_INLINE void LAZYNET_TYPED(adagrad_mend_decays)(const LAZYNET_INDEX *colu
     }
 }
 
-/* The step on the row whose weights `adagrad_dot` has just put into scratch memory. */
-static void LAZYNET_TYPED(adagrad_update)(const lazynet_csr *X, const lazynet_row *row,
-                                          ptrdiff_t ahead, double *cells, const void *given,
-                                          double slope) {
+/* The step on the row whose weights `adagrad_dot` has just put into scratch memory; `decays` says
+ * whether there is an l2 penalty. */
+LAZYNET_INLINE void LAZYNET_TYPED(any_adagrad_update)(const lazynet_csr *X, const lazynet_row *row,
+                                                      ptrdiff_t ahead, double *cells,
+                                                      const void *given, double slope,
+                                                      int decays) {
     const lazynet_adagrad_constants rule = ((const lazynet_adagrad *)given)->constants;
     const double now = ((const lazynet_adagrad *)given)->steps;
     const double *kept = (const double *)((const lazynet_adagrad *)given)->head.scratch.bytes;
@@ -579,26 +581,36 @@ static void LAZYNET_TYPED(adagrad_update)(const lazynet_csr *X, const lazynet_ro
         ptrdiff_t q = k;
         for (; q + LAZYNET_LANES <= stop; q += LAZYNET_LANES)
             LAZYNET_TYPED(adagrad_block)
-            (at.values + q, at.columns + q, LAZYNET_LANES, cells, now, &rule, slope, kept + q,
-             kept + half + q, largest);
+            (at.values + q, at.columns + q, LAZYNET_LANES, cells, now, &rule, decays, slope,
+             kept + q, kept + half + q, largest);
         if (q < stop && at.length >= LAZYNET_LANES) {
             /* The last eight; cells that have been written are written again with the same
              * numbers. */
             q = at.length - LAZYNET_LANES;
             LAZYNET_TYPED(adagrad_block)
-            (at.values + q, at.columns + q, LAZYNET_LANES, cells, now, &rule, slope, kept + q,
-             kept + half + q, largest);
+            (at.values + q, at.columns + q, LAZYNET_LANES, cells, now, &rule, decays, slope,
+             kept + q, kept + half + q, largest);
         } else if (q < stop) {
             LAZYNET_REAL values[LAZYNET_LANES];
             LAZYNET_INDEX columns[LAZYNET_LANES];
             LAZYNET_TYPED(fill_up)(&at, q, LAZYNET_LANES, values, columns);
             LAZYNET_TYPED(adagrad_block)
-            (values, columns, stop - q, cells, now, &rule, slope, kept + q, kept + half + q,
+            (values, columns, stop - q, cells, now, &rule, decays, slope, kept + q, kept + half + q,
              largest);
         }
         q = q < k ? q : k;
-        LAZYNET_TYPED(adagrad_mend_decays)(at.columns + q, stop - q, cells, &rule, largest);
+        if (decays)
+            LAZYNET_TYPED(adagrad_mend_decays)(at.columns + q, stop - q, cells, &rule, largest);
     }
     LAZYNET_TYPED(fetch_rest)(&stream);
+}
+
+static void LAZYNET_TYPED(adagrad_update)(const lazynet_csr *X, const lazynet_row *row,
+                                          ptrdiff_t ahead, double *cells, const void *given,
+                                          double slope) {
+    if (((const lazynet_adagrad *)given)->constants.decays > 0.0)
+        LAZYNET_TYPED(any_adagrad_update)(X, row, ahead, cells, given, slope, 1);
+    else
+        LAZYNET_TYPED(any_adagrad_update)(X, row, ahead, cells, given, slope, 0);
 }
 #endif

@@ -17,7 +17,18 @@ from scipy import sparse
 from support.damage import damaged
 
 from lazynet.reference.parser import BadLine, PlainParser
-from lazynet.streams import Cached, Prefetched, RowsFile, Shuffled, Source, SvmlightFile, VWFile
+from lazynet.streams import (
+    Arrays,
+    Cached,
+    Growing,
+    Mapped,
+    Prefetched,
+    RowsFile,
+    Shuffled,
+    Source,
+    SvmlightFile,
+    VWFile,
+)
 from safe.fuzz import text
 from safe.fuzz.alarm import stopped_after
 from safe.fuzz.ledger import Ledger
@@ -30,7 +41,7 @@ def generate(random: np.random.Generator, ledger: Ledger) -> None:
     data, lot = text.text(random, form), Random(int(random.integers(2**63)))
     if random.random() < 0.5:
         data = damaged(data, lot)
-    how = int(random.integers(5))
+    how = int(random.integers(6))
     with tempfile.TemporaryDirectory() as folder, stopped_after(5.0):
         path = Path(folder) / "file.txt"
         if how == 0:
@@ -46,9 +57,22 @@ def generate(random: np.random.Generator, ledger: Ledger) -> None:
                 return damaged_cache(source_of(path, form), lot, rows)
             if how == 2:
                 return Prefetched(Shuffled(source_of(path, form), window=5)).facts()
+            if how == 5:
+                return as_one_matrix(source_of(path, form), rows)
             return compared(source_of(path, form), data if how > 2 else None, form, rows)
 
         judged(ledger, f"a file of text, way {how}", call, words=words, finite=False)
+
+
+def as_one_matrix(source: Source, rows: int) -> None:
+    """The rows of a matrix that is mapped into memory, and of columns as they come."""
+    expected = rows_of(source, rows)
+    if not expected:
+        raise ValueError("X must have at least one row, and the source has none")
+    with Mapped(source) as found:
+        same = rows_of(Arrays(found.X, found.y, found.weight), rows) == expected
+    if not same or rows_of(Growing(source), rows) != expected:
+        raise AssertionError("other rows in one matrix, or as they come")
 
 
 def source_of(path: Path, form: dict[str, Any]) -> Source:

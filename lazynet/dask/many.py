@@ -1,0 +1,59 @@
+"""Several estimators that learn from the same blocks at the same time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
+from typing import Any
+
+from distributed import Client
+
+from lazynet.dask.blocks import Blocks, as_blocks
+
+
+def fit_all(
+    estimators: Sequence[Any],
+    X: Any,
+    y: Any = None,
+    sample_weight: Any = None,
+    *,
+    client: Client | None = None,
+    **options: Any,
+) -> list[Any]:
+    """Fit every estimator; they follow each other through the blocks, which are made once.
+
+    With as many estimators as blocks every worker is busy.  Each has the bits of a fit of its own.
+    ``options`` are handed to every ``fit``.  A fit that fails leaves its estimator as it was; the
+    others end, and then its error is raised.
+    """
+    blocks = as_blocks(X, y, sample_weight, client)
+    blocks.known()
+    estimators = list(estimators)
+    fit_each(estimators, [blocks] * len(estimators), options)
+    return estimators
+
+
+def fit_each(estimators: Sequence[Any], blocks: Sequence[Blocks], options: dict[str, Any]) -> None:
+    """Fit every estimator to its own blocks, all at the same time."""
+    if not estimators:
+        return
+    with ThreadPoolExecutor(len(estimators), "lazynet fit") as pool:
+        fits = [
+            pool.submit(each.fit, its, **options)
+            for each, its in zip(estimators, blocks, strict=True)
+        ]
+        try:
+            found = [each.exception() for each in fits]
+        except BaseException:
+            # Ctrl-C: the fits end at once, and leave their estimators as they were.
+            rings = {id(its.ring): its.ring for its in blocks}.values()
+            for ring in rings:
+                ring.interrupted.set()
+            wait(fits)
+            for ring in rings:
+                ring.interrupted.clear()
+            raise
+    for number, error in enumerate(found):
+        if error is not None:
+            error.add_note(f"estimator {number} of {len(found)}: {estimators[number]!r}")
+            raise error

@@ -1,0 +1,310 @@
+"""A ring of blocks on workers, and the rounds of models that travel through it.
+
+In a round a model visits all blocks in their order.  A visit is a task of Dask on the worker that
+has the block, and what travels is a future that the next worker fetches: the rows never move.
+Every model begins at block 0, as soon as the worker is free; several models follow each other
+through the blocks, and a model that ends an epoch begins the next one without waiting for the
+others.  So every model meets the rows in the same order, which is the order of a serial fit, and
+with as many models as blocks all workers are busy once the first model has reached the last block.
+If model m began at block m mod K, all workers would be busy from the first moment; but the bits of
+a model would depend on its number m, and on who else is fitted beside it.
+
+The client has the state from which a round began.  If a worker is lost during the round, the round
+is repeated from this state, once the blocks are there again.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+import uuid
+from collections.abc import Callable, Sequence
+from concurrent.futures import CancelledError
+from contextlib import suppress
+from operator import itemgetter
+from typing import Any
+
+from distributed import Client, Future
+from distributed import wait as wait_for
+from distributed.scheduler import KilledWorker
+
+from lazynet.dask.visits import Visitor
+from lazynet.threads import Interrupted
+
+#: How often a round may lose its workers before it is given up.
+MOST_REPEATS = 20
+# Seconds between two looks at the workers, and seconds to wait for a worker to come back.
+_LOOK, _PATIENCE = 0.25, 120.0
+# Seconds after which a state that has not arrived makes the client look at the workers.
+_FETCH = 30.0
+
+
+class LostWorkers(RuntimeError):
+    """A round lost its workers too often."""
+
+
+class _Lost(Exception):
+    """A round cannot end, because one of its workers is gone."""
+
+
+#: Makes the block that ``visit`` is handed from what the worker holds of it.
+Assemble = Callable[..., Any]
+
+
+def visit(
+    assemble: Assemble, visitor: Visitor, held: Sequence[Any], travelling: Any, resident: Any
+) -> tuple[Any, Any]:
+    """One visit, on the worker that has the block."""
+    return visitor.visit(assemble(*held), travelling, resident)
+
+
+def pass_through(assemble: Assemble, visitor: Visitor, held: Sequence[Any], travelling: Any) -> Any:
+    """A visit of a model of which nothing stays at the block."""
+    return visit(assemble, visitor, held, travelling, None)[0]
+
+
+class Ring:
+    """The blocks, and the workers where they are."""
+
+    def __init__(self, client: Client, names: Sequence[str], futures: Sequence[Future]) -> None:
+        self.client, self.names, self.futures = client, list(names), list(futures)
+        #: set where the fits on these blocks are to end
+        self.interrupted = threading.Event()
+        self._lock = threading.RLock()
+        self._looked, self._alive = -1.0, frozenset[str]()
+        self._owners: list[str] | None = None
+
+    def check(self) -> None:
+        """Raise ``Interrupted`` if the fits on these blocks are to end."""
+        if self.interrupted.is_set():
+            raise Interrupted
+
+    # --- workers ---
+
+    def alive(self) -> frozenset[str]:
+        """The addresses of the workers, as of a moment ago."""
+        with self._lock:
+            if time.monotonic() - self._looked > _LOOK:
+                found = self.client.scheduler_info(n_workers=-1)["workers"]
+                self._alive, self._looked = frozenset(found), time.monotonic()
+            return self._alive
+
+    def owners(self) -> list[str]:
+        """The worker that has each block; waits for blocks that are made, or made again."""
+        with self._lock:
+            if self._owners is None or not self.alive().issuperset(self._owners):
+                self._owners = self._found_owners()
+            return self._owners
+
+    def _found_owners(self) -> list[str]:
+        began = time.monotonic()
+        while True:
+            if not self.client.scheduler_info(n_workers=-1)["workers"]:
+                self.client.wait_for_workers(1, timeout=_PATIENCE)
+            for name, future in zip(self.names, self.futures, strict=True):
+                self._await_block(name, future)
+            has = self.client.who_has(self.futures)
+            self._looked = -1.0
+            alive = self.alive()
+            owners = [next((a for a in has[f.key] if a in alive), None) for f in self.futures]
+            found = [address for address in owners if address is not None]
+            if len(found) == len(owners):
+                return found
+            if time.monotonic() - began > _PATIENCE:
+                name = self.names[owners.index(None)]
+                raise LostWorkers(f"{name} is on no worker after {_PATIENCE:g} seconds")
+            time.sleep(_LOOK)
+
+    def _await_block(self, name: str, future: Future) -> None:
+        for attempt in range(MOST_REPEATS):
+            self._wait(future)
+            if future.status == "finished":
+                return
+            if future.status == "error" and not isinstance(future.exception(), KilledWorker):
+                future.result()
+            if future.status in ("cancelled", "lost"):
+                raise LostWorkers(
+                    f"{name} is lost with its worker, and cannot be made again: it was given as "
+                    f"data that exists on this worker alone.  Give blocks as delayed calls, which "
+                    f"Dask repeats on another worker"
+                )
+            self.client.retry([future])
+            time.sleep(_LOOK * (attempt + 1))
+        raise LostWorkers(
+            f"{name} cannot be made: {MOST_REPEATS} times the worker that made it was killed; it "
+            f"may need more memory than a worker has"
+        )
+
+    def _wait(self, future: Future) -> None:
+        """Wait until a block is made, as long as there are workers to make it."""
+        while True:
+            try:
+                wait_for([future], timeout=_PATIENCE)
+                return
+            except TimeoutError:
+                if not self.client.scheduler_info(n_workers=-1)["workers"]:
+                    raise LostWorkers(f"no worker has come back in {_PATIENCE:g} seconds") from None
+
+    def look_again(self) -> None:
+        """Forget where the blocks were."""
+        with self._lock:
+            self._owners, self._looked = None, -1.0
+
+    # --- rounds ---
+
+    def put(self, key: str, function: Callable[..., Any], *arguments: Any, owner: str) -> Future:
+        """A task on the worker ``owner`` and on no other."""
+        return self.client.submit(
+            function, *arguments, key=f"{key}-{uuid.uuid4().hex}", workers=[owner],
+            allow_other_workers=False, pure=False,
+        )  # fmt: skip
+
+    def sent(self, state: Any, owner: str) -> Future:
+        """A state of the client on its way to a worker."""
+        try:
+            (found,) = self.client.scatter([state], workers=[owner], hash=False)
+        except (KeyError, OSError, TimeoutError, ZeroDivisionError) as error:
+            # So the scheduler and the connections of a lost worker say it.
+            raise _Lost from error
+        return found
+
+
+class Round:
+    """One epoch of a model on its way: its last visits, and the workers that it needs.
+
+    ``begin`` is the travelling state, or the future in which another round ends.  ``residents`` are
+    the states that belong to the blocks; None where nothing does.
+    """
+
+    def __init__(
+        self,
+        ring: Ring,
+        label: str,
+        held: Sequence[Sequence[Future]],
+        assemble: Assemble,
+        visitor: Visitor,
+        begin: Any,
+        residents: Sequence[Any] | None,
+        owners: Sequence[str],
+    ) -> None:
+        self.ring, self.visitor, self.owners = ring, visitor, list(owners)
+        self.residents: list[Future] | None = None if residents is None else []
+        self.last: Any = begin if isinstance(begin, Future) else ring.sent(begin, owners[0])
+        for number, (futures, owner) in enumerate(zip(held, owners, strict=True)):
+            key, task = f"{label}-block{number}", (assemble, visitor, list(futures), self.last)
+            if residents is None or self.residents is None:
+                self.last = ring.put(f"lazynet-visit-{key}", pass_through, *task, owner=owner)
+                continue
+            resident = residents[number]
+            if resident is not None and not isinstance(resident, Future):
+                resident = ring.sent(resident, owner)
+            found = ring.put(f"lazynet-visit-{key}", visit, *task, resident, owner=owner)
+            self.last = ring.put(f"lazynet-leave-{key}", itemgetter(0), found, owner=owner)
+            stays = ring.put(f"lazynet-stay-{key}", itemgetter(1), found, owner=owner)
+            self.residents.append(stays)
+
+    def result(self) -> tuple[Any, list[Any] | None]:
+        """The travelling state and those that belong to the blocks, on the client.
+
+        Raises ``_Lost`` if a worker of the round is gone.
+        """
+        travelling = self._fetched(self.last)
+        if self.residents is None:
+            return travelling, None
+        return travelling, [self._fetched(each) for each in self.residents]
+
+    def _fetched(self, future: Future) -> Any:
+        """The value of a future; a worker that dies meanwhile must not keep the client waiting."""
+        done = threading.Event()
+        future.add_done_callback(lambda _: done.set())
+        try:
+            while True:
+                if done.wait(_LOOK):
+                    try:
+                        return future.result(timeout=_FETCH)
+                    except TimeoutError:
+                        pass
+                self.ring.check()
+                if not self.ring.alive().issuperset(self.owners):
+                    raise _Lost
+        except (CancelledError, KilledWorker) as error:
+            raise _Lost from error
+
+    def cancel(self) -> None:
+        """Give the round up."""
+        self.ring.client.cancel([self.last, *(self.residents or [])], force=True)
+
+
+class Traveller:
+    """A model that goes round the ring, epoch after epoch.
+
+    While the client looks at the model after an epoch, the model is on its way already: a round is
+    begun before it is known whether there will be a next epoch, and given up if there is none.
+    """
+
+    def __init__(
+        self, ring: Ring, label: str, held: Sequence[Sequence[Future]], assemble: Assemble
+    ) -> None:
+        self.ring, self.label, self.held, self.assemble = ring, label, held, assemble
+        self.now: Round | None = None
+        self.ahead: Round | None = None
+        #: epochs that were repeated because a worker was lost
+        self.retries = 0
+        self._begun: tuple[Visitor, Any, Sequence[Any] | None] | None = None
+
+    def begin(
+        self, epoch: int, visitor: Visitor, travelling: Any, residents: Sequence[Any] | None = None
+    ) -> None:
+        """Begin an epoch; a round that is on its way already is taken if the visitor is its own."""
+        self._begun = visitor, travelling, residents
+        self.now, self.ahead = self.ahead, None
+        if self.now is not None and self.now.visitor is not visitor:
+            self.now.cancel()
+            self.now = None
+        if self.now is None:
+            with suppress(_Lost):
+                self.now = self._round(epoch)
+
+    def go_on(self, epoch: int) -> None:
+        """Begin the next epoch, ``epoch``, behind the one that is on its way."""
+        now = self.now
+        if now is not None and self.ring.alive().issuperset(now.owners):
+            label = f"{self.label}-epoch{epoch}"
+            self.ahead = Round(
+                self.ring, label, self.held, self.assemble, now.visitor, now.last, now.residents,
+                now.owners,
+            )  # fmt: skip
+
+    def _round(self, epoch: int) -> Round:
+        """The epoch from its beginning."""
+        assert self._begun is not None, "an epoch is on its way"
+        label, owners = f"{self.label}-epoch{epoch}", self.ring.owners()
+        return Round(self.ring, label, self.held, self.assemble, *self._begun, owners)
+
+    def end(self, epoch: int) -> tuple[Any, list[Any] | None]:
+        """The states after the epoch; repeats the epoch if workers were lost."""
+        for _ in range(MOST_REPEATS):
+            self.ring.check()
+            try:
+                if self.now is None:
+                    self.now = self._round(epoch)
+                found = self.now.result()
+            except _Lost:
+                self.give_up()
+                self.retries += 1
+                self.ring.look_again()
+                time.sleep(_LOOK)
+            else:
+                self.now = None
+                return found
+        raise LostWorkers(
+            f"epoch {epoch} of {self.label} was begun {MOST_REPEATS} times, and a worker was lost "
+            f"each time: a worker may need more memory than it has"
+        )
+
+    def give_up(self) -> None:
+        """Give up what is on its way."""
+        for each in (self.ahead, self.now):
+            if each is not None:
+                each.cancel()
+        self.now = self.ahead = None

@@ -1,0 +1,456 @@
+"""Study ``machines``: models travel over blocks on several processes: how fast, and the same bits?
+
+The rows are in files, which the workers of a cluster read; every number of processes fits the same
+models to the same blocks.
+"""
+
+from __future__ import annotations
+
+import atexit
+import hashlib
+import logging
+import pickle
+import shutil
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import contextmanager
+from functools import lru_cache, partial
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.preprocessing import normalize
+
+from lazynet import LazyNetClassifier
+from lazynet.streams import Chunks
+from paper_repro import figures
+from paper_repro.pages import Template, table
+from paper_repro.score import duration, in_bytes, significant
+from paper_repro.studies.labels import documents
+from paper_repro.study import Cell, Measured, Record, Records, Settings
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+PAGE = Template.beside(__file__)
+
+#: Documents of the study to an example of the settings; blocks; processes; epochs.
+DOCUMENTS_OF_AN_EXAMPLE, BLOCKS, PROCESSES, EPOCHS = 1.0, 4, (1, 2, 4), 4
+#: Points of the path, from the first l1 to the last; folds; labels.
+POINTS, LARGEST, SMALLEST, FOLDS, TOPICS = 16, 1e-5, 1e-8, 8, 97
+TASKS = ("path", "folds", "topics")
+#: Rows that do not fit: how often the files are read as blocks, and what a process may hold.
+TIMES, LIMIT = 6, 700 * 2**20
+#: The model of costs: rows of a block, nonzeros of a row, bytes a second between machines.
+ROWS, MACHINES, BANDWIDTH = 1_000_000, (8, 32, 128, 512), 1e9
+#: Passes of the other program.
+PASSES = 4
+
+
+def cells(settings: Settings) -> Sequence[Cell]:
+    """Every task on every number of processes, and what is asked once."""
+    several = [
+        Cell(f"{task}/{n}", partial(_timed, settings, task, n)) for task in TASKS for n in PROCESSES
+    ]
+    return [
+        *several,
+        Cell("room", partial(_in_little_room, settings)),
+        Cell("costs", partial(_costs, settings)),
+        Cell("dask-ml", partial(_of_dask_ml, settings)),
+    ]
+
+
+# --- rows and clusters -----------------------------------------------------------------------
+
+
+@lru_cache(maxsize=1)
+def files(settings: Settings) -> list[str]:
+    """The files of the blocks, which are deleted when the process ends."""
+    folder = tempfile.mkdtemp(prefix="lazynet-machines-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    wanted = round(settings.examples * DOCUMENTS_OF_AN_EXAMPLE)
+    corpus = Settings(
+        examples=wanted * 50, features=settings.features, nonzeros=settings.nonzeros,
+        seed=settings.seed,
+    )  # fmt: skip
+    X, Y = documents(corpus, TOPICS)
+    X = normalize(sparse.csr_matrix(X, dtype=np.float64))
+    ends = np.linspace(0, X.shape[0], BLOCKS + 1).astype(int)
+    found = []
+    for number, (start, stop) in enumerate(pairwise(ends)):
+        path = Path(folder) / f"block{number}"
+        path.write_bytes(pickle.dumps((X[start:stop], Y[start:stop]), protocol=5))
+        found.append(str(path))
+    return found
+
+
+def read(path: str, topics: bool) -> tuple[sparse.csr_matrix, Any]:
+    """The rows of a file, with all their labels, or with 1 where a row has the first one."""
+    X, Y = pickle.loads(Path(path).read_bytes())
+    return X, Y if topics else np.asarray(Y[:, [0]].todense(), dtype=np.float64).ravel()
+
+
+@contextmanager
+def _cluster(n_processes: int, **options: Any) -> Any:
+    from distributed import Client, LocalCluster
+
+    with (
+        LocalCluster(
+            n_workers=n_processes, threads_per_worker=1, dashboard_address=":0",
+            silence_logs=logging.ERROR, **options,
+        ) as cluster,
+        Client(cluster) as client,
+    ):  # fmt: skip
+        yield client
+
+
+def _digest(models: Sequence[Any]) -> str:
+    """A digest of every bit of the weights and intercepts."""
+    digest = hashlib.sha256()
+    for model in models:
+        coef = model.coef_
+        digest.update((coef.toarray() if sparse.issparse(coef) else coef).tobytes())
+        digest.update(model.intercept_.tobytes())
+    return digest.hexdigest()
+
+
+# --- measuring -------------------------------------------------------------------------------
+
+
+def _timed(settings: Settings, task: str, n_processes: int, _: Records) -> Record:
+    """The seconds of the fits of a task, and who was busy when."""
+    from distributed import get_task_stream
+
+    import lazynet.dask
+    from lazynet.dask.folds import FoldBlocks
+    from lazynet.dask.many import fit_each
+
+    paths = files(settings)
+    with _cluster(n_processes) as client:
+        blocks = lazynet.dask.Blocks.from_files(
+            paths, partial(read, topics=task == "topics"), client=client
+        )
+        model = partial(lazynet.dask.LazyNetClassifier, max_iter=EPOCHS, tol=None, client=client)
+        models, its = [model()], [blocks]
+        if task == "path":
+            models = [model(l1=l1) for l1 in np.geomspace(LARGEST, SMALLEST, POINTS)]
+            its = [blocks] * POINTS
+        elif task == "folds":
+            its = [FoldBlocks(blocks, k, FOLDS, held_out=False) for k in range(FOLDS)]
+            models = [model() for _ in its]
+        facts = blocks.facts()
+        with get_task_stream(client) as stream:
+            began = time.perf_counter()
+            fit_each(models, its, {})
+            seconds = time.perf_counter() - began
+        return {
+            "seconds": seconds,
+            "documents": facts.n_rows,
+            "features": facts.n_features,
+            "nonzeros": facts.n_values,
+            "models": len(models) if task != "topics" else len(models[0]._engines),
+            "busy": _busy(stream.data),
+            "digest": _digest(models),
+        }
+
+
+def _busy(tasks: Sequence[Mapping[str, Any]]) -> list[list[Any]]:
+    """The visits: the number of the worker and of the model, and when each began and ended."""
+    visits = [each for each in tasks if str(each["key"]).startswith("lazynet-visit")]
+    spans = [
+        (str(each["worker"]), str(each["key"]).split("-epoch")[0], span["start"], span["stop"])
+        for each in visits
+        for span in each["startstops"]
+        if span["action"] == "compute"
+    ]
+    if not spans:
+        return []
+    workers, models = (list(dict.fromkeys(each[k] for each in spans)) for k in (0, 1))
+    first = min(start for *_, start, _ in spans)
+    return [
+        [workers.index(a), models.index(b), round(start - first, 4), round(stop - first, 4)]
+        for a, b, start, stop in spans
+    ]
+
+
+def _in_little_room(settings: Settings, _: Records) -> Record:
+    """A fit of rows that are larger than the process that learns from them may be."""
+    import dask
+
+    import lazynet.dask
+
+    paths, reader = files(settings) * TIMES, partial(read, topics=False)
+    given = {"max_iter": 2, "tol": None}
+    serial = LazyNetClassifier(**given).fit(Chunks(lambda: map(reader, paths)))
+    memory = {"target": 0.3, "spill": 0.45, "pause": 0.85, "terminate": 0.95}
+    config = {f"distributed.worker.memory.{name}": share for name, share in memory.items()}
+    with dask.config.set(config), _cluster(1, memory_limit=LIMIT) as client:
+        parts = [dask.delayed(read, pure=False)(path, False) for path in paths]
+        blocks = lazynet.dask.Blocks(parts, client=client)
+        began = time.perf_counter()
+        model = lazynet.dask.LazyNetClassifier(client=client, **given).fit(blocks)
+        seconds = time.perf_counter() - began
+        facts = blocks.facts()
+        return {
+            "bytes": facts.n_values * 12,
+            "limit": LIMIT,
+            "blocks": len(paths),
+            "rows": facts.n_rows,
+            "seconds": seconds,
+            "retries": model.retries_,
+            "same": _digest([model]) == _digest([serial]),
+        }
+
+
+def _costs(settings: Settings, _: Records) -> Record:
+    """What a visit, a move and a task cost: a pass over a block, a state, an empty task."""
+    path = files(settings)[0]
+    X, y = read(path, False)
+    model = LazyNetClassifier(max_iter=EPOCHS, tol=None).fit(Chunks([(X, y)]))
+    per_nonzero = float(np.median([each["seconds"] for each in model.history_])) / X.nnz
+    state = model._engines
+    size = len(pickle.dumps(state, protocol=5))
+    with _cluster(2) as client:
+        here, there = sorted(client.scheduler_info(n_workers=-1)["workers"])
+        moves, tasks = [], []
+        for number in range(11):
+            (sent,) = client.scatter([state], workers=[here], hash=False)
+            began = time.perf_counter()
+            client.submit(len, sent, workers=[there], pure=False, key=f"move-{number}").result()
+            moves.append(time.perf_counter() - began)
+            began = time.perf_counter()
+            client.submit(len, [], workers=[there], pure=False, key=f"task-{number}").result()
+            tasks.append(time.perf_counter() - began)
+    return {
+        "per_nonzero": per_nonzero,
+        "state": size,
+        "move": float(np.median(moves)),
+        "task": float(np.median(tasks)),
+        "nonzeros": X.nnz / X.shape[0],
+    }
+
+
+def _of_dask_ml(settings: Settings, _: Records) -> Record:
+    """dask-ml's Incremental around SGDClassifier on the same blocks, and one model of lazynet."""
+    try:
+        from dask_ml.wrappers import Incremental
+    except Exception as error:
+        return {"skipped": f"{type(error).__name__}: {error}"}
+    import dask
+    import dask.array as da
+    from sklearn.linear_model import SGDClassifier
+
+    import lazynet.dask
+
+    paths = files(settings)
+    rows = [read(path, False) for path in paths]
+    X, y = sparse.vstack([each[0] for each in rows]).tocsr(), np.concatenate([r[1] for r in rows])
+    l1 = 1e-6
+
+    def objective(coef: Any, intercept: Any) -> float:
+        margins = np.where(y > 0, 1.0, -1.0) * (X @ np.ravel(coef) + float(np.ravel(intercept)[0]))
+        return float(np.logaddexp(0.0, -margins).mean() + l1 * np.abs(coef).sum())
+
+    found: Record = {"l1": l1, "dask_ml": [], "lazynet": []}
+    with _cluster(2) as client:
+        parts = [dask.delayed(read)(path, False) for path in paths]
+        lazy_X = da.concatenate(
+            [
+                da.from_delayed(part[0], each[0].shape, float, meta=X[:0])
+                for part, each in zip(parts, rows, strict=True)
+            ]
+        )
+        lazy_y = da.concatenate(
+            [
+                da.from_delayed(part[1], each[1].shape, float)
+                for part, each in zip(parts, rows, strict=True)
+            ]
+        )
+        lazy_X, lazy_y = client.persist([lazy_X, lazy_y])
+        client.compute([lazy_X[:1], lazy_y[:1]], sync=True)
+        other = Incremental(
+            SGDClassifier(
+                loss="log_loss", penalty="l1", alpha=l1, random_state=0, shuffle=False
+            ),
+            scoring="accuracy", shuffle_blocks=False,
+        )  # fmt: skip
+        try:
+            began = time.perf_counter()
+            for _pass in range(PASSES):
+                other.partial_fit(lazy_X, lazy_y, classes=[0.0, 1.0])
+                took = time.perf_counter() - began
+                value = objective(other.estimator_.coef_, other.estimator_.intercept_)
+                found["dask_ml"].append([took, value])
+                began += time.perf_counter() - began - took
+        except Exception as error:
+            return {"skipped": f"{type(error).__name__}: {error}"}
+        blocks = lazynet.dask.Blocks.of_arrays(lazy_X, lazy_y, client=client)
+        blocks.known()
+        for epochs in range(1, PASSES + 1):
+            model = lazynet.dask.LazyNetClassifier(l1=l1, max_iter=epochs, tol=None, client=client)
+            began = time.perf_counter()
+            model.fit(blocks)
+            took = time.perf_counter() - began
+            found["lazynet"].append([took, objective(model.coef_, model.intercept_)])
+    return found
+
+
+# --- the page --------------------------------------------------------------------------------
+
+
+class Machines(Measured):
+    """The records of all tasks."""
+
+    def of(self, task: str, n_processes: int) -> Record:
+        return self.records[f"{task}/{n_processes}"]
+
+    def ratio(self, task: str, n_processes: int = 2) -> float:
+        """How many times faster the task is than on one process."""
+        return float(self.of(task, 1)["seconds"] / self.of(task, n_processes)["seconds"])
+
+    @property
+    def equal(self) -> bool:
+        """Whether every number of processes gives the same bits."""
+        return all(len({self.of(task, n)["digest"] for n in PROCESSES}) == 1 for task in TASKS)
+
+
+def page(document: Mapping[str, Any]) -> str:
+    study = Machines(document)
+    first, room, costs = study.of("path", 1), study.records["room"], study.records["costs"]
+    same = PAGE("the same" if study.equal else "not the same")
+    return PAGE(
+        "page",
+        finding=finding(document),
+        documents=first["documents"],
+        features=first["features"],
+        nonzeros=first["nonzeros"] / first["documents"],
+        seed=study.settings["seed"],
+        blocks=BLOCKS,
+        epochs=EPOCHS,
+        points=POINTS,
+        folds=FOLDS,
+        topics=TOPICS,
+        engines=study.of("topics", 1)["models"],
+        same=same,
+        table=_table(study),
+        room=in_bytes(room["bytes"]),
+        room_blocks=room["blocks"],
+        room_rows=room["rows"],
+        limit=in_bytes(room["limit"]),
+        room_seconds=duration(room["seconds"]),
+        room_retries=room["retries"],
+        room_same=PAGE("the same" if room["same"] else "not the same"),
+        per_nonzero=duration(costs["per_nonzero"]),
+        state=in_bytes(costs["state"]),
+        move=duration(costs["move"]),
+        task=duration(costs["task"]),
+        rows=ROWS,
+        bandwidth=in_bytes(BANDWIDTH),
+        model=_model(costs),
+        other=_other(study.records["dask-ml"]),
+    )
+
+
+def finding(document: Mapping[str, Any]) -> str:
+    study = Machines(document)
+    return PAGE(
+        "finding",
+        points=POINTS,
+        folds=FOLDS,
+        topics=TOPICS,
+        path=significant(study.ratio("path")),
+        fold=significant(study.ratio("folds")),
+        topic=significant(study.ratio("topics")),
+        same=PAGE("the same" if study.equal else "not the same"),
+    )
+
+
+def _table(study: Machines) -> str:
+    return table(
+        ["task", "models", *(f"{n} processes" for n in PROCESSES), "1 / 2", "1 / 4"],
+        [
+            [
+                task,
+                str(study.of(task, 1)["models"]),
+                *(duration(study.of(task, n)["seconds"]) for n in PROCESSES),
+                *(significant(study.ratio(task, n)) for n in (2, 4)),
+            ]
+            for task in TASKS
+        ],
+    )
+
+
+def modelled(costs: Record, machines: int, models: int) -> tuple[float, float, float]:
+    """The seconds of a run by the model of costs, of one machine, and the bytes sent in an epoch.
+
+    A machine makes a visit for every model in an epoch, and a model cannot end an epoch before it
+    has visited and left every block.
+    """
+    visit = ROWS * costs["nonzeros"] * costs["per_nonzero"] + costs["task"]
+    move = costs["state"] / BANDWIDTH + costs["task"]
+    client = 2 * models * costs["state"] / BANDWIDTH
+    epoch = max(models * visit, machines * (visit + move), client)
+    whole = EPOCHS * epoch + (machines - 1) * (visit + move)
+    return whole, EPOCHS * models * machines * visit, models * (machines + 2) * costs["state"]
+
+
+def _model(costs: Record) -> str:
+    lines = []
+    for machines in MACHINES:
+        for times in (1, 2):
+            seconds, alone, sent = modelled(costs, machines, times * machines)
+            lines.append(
+                [
+                    str(machines),
+                    str(times * machines),
+                    duration(seconds),
+                    significant(alone / seconds),
+                    f"{alone / seconds / machines:.0%}",
+                    in_bytes(sent),
+                ]
+            )
+    return table(
+        ["machines", "models", "seconds", "times one machine", "of all machines", "sent an epoch"],
+        lines,
+    )
+
+
+def _other(record: Record) -> str:
+    if "skipped" in record:
+        return PAGE("no other", why=record["skipped"])
+    return PAGE(
+        "other",
+        l1=record["l1"],
+        table=table(
+            ["passes", "Incremental: time", "objective", "lazynet.dask: time", "objective"],
+            [
+                [
+                    str(k + 1),
+                    duration(theirs[0]),
+                    significant(theirs[1]),
+                    duration(ours[0]),
+                    significant(ours[1]),
+                ]
+                for k, (theirs, ours) in enumerate(
+                    zip(record["dask_ml"], record["lazynet"], strict=True)
+                )
+            ],
+        ),
+    )
+
+
+def draw(document: Mapping[str, Any]) -> Figure:
+    """Who was busy when, on two processes: a bar for every visit."""
+    study = Machines(document)
+    figure, axes = figures.new(rows=len(TASKS), width=6.4, height=4.2)
+    for ax, task in zip(np.ravel(axes), TASKS, strict=True):
+        for worker, model, start, stop in study.of(task, 2)["busy"]:
+            shade = str(0.15 + 0.6 * (model % 4) / 3)
+            ax.barh(worker, stop - start, left=start, height=0.7, color=shade, linewidth=0)
+        ax.set_yticks([0, 1], ["process 1", "process 2"])
+        ax.set_title(task, loc="left")
+    np.ravel(axes)[-1].set_xlabel("seconds since the first visit")
+    return figure  # type: ignore[no-any-return]

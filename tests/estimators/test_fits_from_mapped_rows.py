@@ -1,0 +1,165 @@
+"""Estimators that visit rows in orders of their own learn from a source as from one matrix."""
+
+import tempfile
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.model_selection import GroupKFold
+
+from lazynet import (
+    ASGDClassifier,
+    ASGDRegressor,
+    DualNetClassifier,
+    DualNetClassifierCV,
+    DualNetRegressor,
+    DualNetRegressorCV,
+    LazyNetClassifier,
+    LazyNetClassifierCV,
+    LazyNetRegressorCV,
+    ReleasedStabilisedSGDClassifier,
+    StabilisedSGDClassifier,
+    net_path,
+)
+from lazynet.checks.bits import bits_of
+from lazynet.streams import Cached, Chunks, Mapped, Shuffled, SvmlightFile, chunks
+from lazynet.streams import mapped as mapped_module
+
+N, D = 120, 20
+RNG = np.random.default_rng(0)
+X = sparse.csr_matrix(RNG.standard_normal((N, D)) * (RNG.random((N, D)) < 0.4))
+R = X @ RNG.standard_normal(D) + 0.3 * RNG.standard_normal(N)
+Y, Y3 = (R > 0).astype(float), np.digitize(R, [-1.0, 1.0]).astype(float)
+WEIGHTS = RNG.random(N) + 0.5
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
+    pytest.mark.filterwarnings("ignore:the best l1:UserWarning"),
+    pytest.mark.filterwarnings("ignore:the best penalty:UserWarning"),
+]
+
+CASES = {
+    "dual": (lambda: DualNetClassifier(l1=1e-3, l2=0, random_state=0, n_jobs=2), Y3),
+    "dual, hinge": (lambda: DualNetClassifier("hinge", l1=1e-2, random_state=0, max_iter=30), Y),
+    "dual, numbers": (lambda: DualNetRegressor(l1=1e-2, l2=0, random_state=0), R),
+    "asgd": (lambda: ASGDClassifier(max_iter=3, random_state=0), Y3),
+    "asgd, numbers": (lambda: ASGDRegressor(max_iter=3, replace=False, random_state=0), R),
+    "stabilised": (
+        lambda: StabilisedSGDClassifier(burst_size=20, max_iter=3, n_paths=2, random_state=0), Y
+    ),
+    "released": (
+        lambda: ReleasedStabilisedSGDClassifier(
+            burst_size=5, max_iter=3, n_paths=2, stability=0.5, random_state=0
+        ),
+        Y,
+    ),
+    "grid": (
+        lambda: LazyNetClassifierCV(l2s=1e-4, n_points=3, cv=3, max_iter=3, random_state=0), Y3
+    ),
+    "grid, progressive": (
+        lambda: LazyNetRegressorCV(l2s=1e-4, n_points=3, scoring="progressive", random_state=0), R
+    ),
+    "choice": (lambda: DualNetClassifierCV(n_points=4, cv=3, random_state=0, n_jobs=2), Y3),
+    "choice by score": (
+        lambda: DualNetRegressorCV(n_points=4, cv=3, scoring="r2", random_state=0), R
+    ),
+}  # fmt: skip
+
+
+def source_of(y, weights=None, rows=50):
+    """The rows in chunks of ``rows`` rows."""
+
+    def parts():
+        for start in range(0, N, rows):
+            some = slice(start, start + rows)
+            part = X[some], y[some]
+            yield part if weights is None else (*part, weights[some])
+
+    return Chunks(parts)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_same_bits(case):
+    """For any chunks, with and without the weights of rows."""
+    make, y = CASES[case]
+    for weights in (None, WEIGHTS) if "score" not in case else (None,):
+        wanted = bits_of(make().fit(X, y, weights))
+        for rows in (1, 50, N):
+            assert bits_of(make().fit(source_of(y, weights, rows))) == wanted
+
+
+def test_paths():
+    """The points of a path, and an iterator, which serves for one pass."""
+    wanted = net_path(X, Y, n_points=4, sample_weight=WEIGHTS, random_state=0)
+    for source in (source_of(Y, WEIGHTS), Chunks(iter([(X, Y, WEIGHTS)]))):
+        found = net_path(source, n_points=4, random_state=0)
+        np.testing.assert_array_equal(found.coefs.toarray(), wanted.coefs.toarray())
+        np.testing.assert_array_equal(found.gaps, wanted.gaps)
+
+
+def test_groups_and_orders_name_rows_by_their_numbers():
+    groups = np.arange(N) // 10
+    model = LazyNetClassifierCV(
+        l1s=[1e-3, 1e-2], l2s=1e-3, cv=GroupKFold(3), max_iter=2, random_state=0
+    )
+    found = [bits_of(model.fit(*given, groups=groups)) for given in ((X, Y), (source_of(Y),))]
+    assert found[0] == found[1]
+    order = RNG.integers(0, N, 300)
+    model = ASGDClassifier()
+    found = [bits_of(model.fit(*given, sample_order=order)) for given in ((X, Y), (source_of(Y),))]
+    assert found[0] == found[1]
+
+
+def test_what_does_not_go_with_a_source():
+    model = DualNetClassifier()
+    with pytest.raises(ValueError, match="y must be None where X is a source"):
+        model.fit(source_of(Y), Y)
+    with pytest.raises(ValueError, match="sample_weight must be None where X is a source"):
+        model.fit(source_of(Y), sample_weight=WEIGHTS)
+    several = Chunks([(X, sparse.csr_matrix((N, 3), dtype=np.int8))])
+    for each in (model, LazyNetClassifierCV(), ASGDRegressor(), StabilisedSGDClassifier()):
+        with pytest.raises(ValueError, match="several labels: LazyNetClassifier learns"):
+            each.fit(several)
+        assert not each.__dict__.get("_rows_are_mapped")
+    with pytest.raises(ValueError, match="at least two classes"):
+        model.fit(source_of(np.ones(N)))
+    with pytest.raises(ValueError, match="at least one row"):
+        model.fit(Chunks([(X[:0], Y[:0])]))
+    assert not hasattr(model, "coef_")
+    with pytest.raises(ValueError, match=r"rule=SAGA.*lazynet\.streams\.Mapped"):
+        LazyNetClassifier(rule="saga").fit(source_of(Y))
+    with Mapped(source_of(Y)) as rows:
+        found = LazyNetClassifier(rule="saga", random_state=0, max_iter=2).fit(rows.X, rows.y)
+    assert bits_of(found) == bits_of(
+        LazyNetClassifier(rule="saga", random_state=0, max_iter=2).fit(X, Y)
+    )
+
+
+def test_files_are_gone_and_stand_beside_a_cache(tmp_path, monkeypatch):
+    """Nothing is left, not even while the block lasts, where the system can do that."""
+    made, temporary = [], tempfile.TemporaryFile
+
+    def noted(dir=None):
+        made.append(dir)
+        return temporary(dir=dir)
+
+    monkeypatch.setattr(mapped_module.tempfile, "TemporaryFile", noted)
+    path = tmp_path / "rows.svm"
+    path.write_text("1 1:1 3:2\n0 2:0.5\n")
+    with Mapped(Shuffled(Cached(SvmlightFile(path, zero_based=False)), window=1)) as rows:
+        assert rows.X.toarray().tolist() == [[1.0, 0.0, 2.0], [0.0, 0.5, 0.0]]
+        assert isinstance(rows.X.data.base, np.memmap)
+        assert {each.name for each in tmp_path.iterdir()} == {"rows.svm", "rows.svm.rows"}
+    assert made == [str(tmp_path)] * 2
+    with Mapped(SvmlightFile(path, zero_based=False)) as rows:
+        assert rows.X.shape == (2, 3)
+    assert made[2:] == [None, None]
+
+
+def test_more_values_than_32_bits_count(monkeypatch):
+    """The columns are widened when the end is known."""
+    monkeypatch.setattr(mapped_module, "_AT_A_TIME", 7)
+    monkeypatch.setattr(chunks, "NARROW", X.nnz)
+    with Mapped(source_of(Y)) as rows:
+        assert rows.X.indices.dtype == rows.X.indptr.dtype == np.int64
+        assert (rows.X != X).nnz == 0

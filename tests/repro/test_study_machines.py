@@ -1,0 +1,51 @@
+"""The study ``machines`` on a small corpus, with clusters in this process."""
+
+import copy
+
+import pytest
+
+pytest.importorskip("distributed")
+pytest.importorskip("matplotlib")
+pytest.importorskip("tqdm")
+pytest.importorskip("paper_repro.studies", reason="only in a checkout")
+
+from support.clusters import cluster_of
+
+from paper_repro.results import run
+from paper_repro.studies import STUDIES, machines
+from paper_repro.study import Settings
+
+TINY = Settings(examples=400, features=1000, nonzeros=10)
+
+
+def test_a_small_run(tmp_path, monkeypatch):
+    """Any number of workers gives the same bits, and the page says what was found."""
+    monkeypatch.setattr(machines, "_cluster", lambda n, memory_limit=None: cluster_of(n))
+    for name, few in (("TIMES", 1), ("POINTS", 3), ("FOLDS", 2), ("TOPICS", 40), ("EPOCHS", 2)):
+        monkeypatch.setattr(machines, name, few)
+    study = STUDIES["machines"]
+    document = run(study, TINY, tmp_path)
+    found = machines.Machines(document)
+    assert found.equal
+    assert document["records"]["room"]["same"]
+    for task in machines.TASKS:
+        busy = found.of(task, 2)["busy"]
+        n_models = found.of(task, 2)["models"]
+        assert len(busy) >= machines.BLOCKS * machines.EPOCHS * n_models
+        assert {worker for worker, *_ in busy} == {0, 1}
+    page = (tmp_path / "machines.md").read_text(encoding="utf-8")
+    assert "DIFFERENT" not in page
+    assert "is **no measurement**" in page
+    changed = copy.deepcopy(document)
+    changed["records"]["path/2"]["digest"] = "other"
+    assert "DIFFERENT" in study.page(changed)
+
+
+def test_the_model_of_costs():
+    """By hand: a visit of 1 s, a move of 1 s, no other cost."""
+    costs = {"nonzeros": 1.0, "per_nonzero": 1e-6, "task": 0.0, "state": machines.BANDWIDTH}
+    seconds, alone, sent = machines.modelled(costs, machines=8, models=8)
+    # An epoch of a model: 8 blocks, 2 s each.  The client sends and receives 8 states: 16 s, too.
+    assert seconds == machines.EPOCHS * 16.0 + 7 * 2.0
+    assert alone == machines.EPOCHS * 64.0
+    assert sent == 80 * machines.BANDWIDTH

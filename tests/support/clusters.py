@@ -1,0 +1,58 @@
+"""Clusters of Dask in this process or in a few, and rows in blocks on them."""
+
+import contextlib
+import itertools
+
+import dask
+import numpy as np
+from distributed import Client, LocalCluster
+
+from lazynet.streams import Chunks
+
+# Nothing of these tests listens on a port that a person would look at.
+_QUIET = dict(threads_per_worker=1, dashboard_address=":0")
+
+
+@contextlib.contextmanager
+def cluster_of(n_workers, *, processes=False, **options):
+    """A client of a new cluster of so many workers."""
+    given = {**_QUIET, "n_workers": n_workers, "processes": processes, **options}
+    with LocalCluster(**given) as cluster, Client(cluster) as client:
+        yield client
+
+
+def parts_of(cuts, X, y, weights=None):
+    """(X, y) or (X, y, weights) of the rows between the cuts."""
+    arrays = (X, y) if weights is None else (X, y, weights)
+    ends = [0, *sorted(cuts), X.shape[0]]
+    return [
+        tuple(array[start:stop] for array in arrays) for start, stop in itertools.pairwise(ends)
+    ]
+
+
+def delayed_parts(parts):
+    """The parts as delayed calls."""
+    return [dask.delayed(tuple)(list(part)) for part in parts]
+
+
+def source_of(parts):
+    """The parts as a source for a serial fit."""
+    return Chunks(parts)
+
+
+def assert_same_fit(model, serial):
+    """Two fits have the same bits, their histories but for the seconds too."""
+    assert np.array_equal(_dense(model.coef_), _dense(serial.coef_))
+    assert np.array_equal(model.intercept_, serial.intercept_)
+    for name in ("l1_", "eta0_", "t_", "n_iter_", "best_epoch_"):
+        assert getattr(model, name) == getattr(serial, name), name
+    histories = [[_untimed(line) for line in each.history_] for each in (model, serial)]
+    assert histories[0] == histories[1]
+
+
+def _dense(coef):
+    return coef.toarray() if hasattr(coef, "toarray") else coef
+
+
+def _untimed(line):
+    return {name: value for name, value in line.items() if name != "seconds"}
