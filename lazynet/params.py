@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, is_dataclass
 from numbers import Real
 from types import MappingProxyType, SimpleNamespace
 from typing import Any, ClassVar, Self, TypeVar
@@ -315,8 +315,10 @@ class ParameterObject(BaseEstimator):
         """A copy whose parameters are plain Python values; an error names the parameter."""
         if self._is_settled:
             return self
-        # What get_params gives, without its look at the signature.
-        values = {field.name: getattr(self, field.name) for field in fields(self) if field.init}
+        if is_dataclass(self):  # without get_params' look at the signature, which takes longer
+            values = {each.name: getattr(self, each.name) for each in fields(self) if each.init}
+        else:
+            values = self.get_params(deep=False)
         for key, kind in self._kinds.items():
             values[key] = kind.settled(f"{key} of {type(self).__name__}", values[key])
         copy = type(self)(**values)

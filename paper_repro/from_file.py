@@ -90,6 +90,10 @@ def written(path: Path, size: float, seed: int = 0) -> int:
     return rows
 
 
+# Seconds between two looks at the memory of a process.
+_BETWEEN_LOOKS = 0.02
+
+
 class Ran(NamedTuple):
     """What a process took."""
 
@@ -112,14 +116,31 @@ def ran(command: list[str], core: int | None) -> Ran:
         process = subprocess.Popen(
             command, stdout=told, stderr=told, env=environment, preexec_fn=on_one_core
         )
-        _, status, usage = os.wait4(process.pid, 0)
+        ended, memory = 0, 0
+        while not ended:
+            memory = max(memory, peak_of(process.pid))
+            time.sleep(_BETWEEN_LOOKS)
+            ended, status, usage = os.wait4(process.pid, os.WNOHANG)
         seconds = time.perf_counter() - began
         process.returncode = os.waitstatus_to_exitcode(status)
         if process.returncode:
             told.seek(0)
             sys.exit(f"{' '.join(command)}\n{told.read().decode(errors='replace')}")
-    memory = usage.ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+    memory = memory or usage.ru_maxrss * (1 if sys.platform == "darwin" else 1024)
     return Ran(seconds, usage.ru_utime + usage.ru_stime, memory)
+
+
+def peak_of(pid: int) -> int:
+    """The most bytes that a running process has held since its program began; 0: not known.
+
+    What the system tells when the process has ended counts what this process held when it started
+    the other.
+    """
+    try:
+        lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    except OSError:
+        return 0
+    return sum(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM:"))
 
 
 def ours(path: Path, folder: Path, passes: int, steps: str) -> list[str]:

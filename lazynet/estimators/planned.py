@@ -130,7 +130,9 @@ class PlannedModel(SparseLinear):
         if not p.chooses_units:
             return None
         if p.warm_start and self.__sklearn_is_fitted__():
-            return self.units_
+            known = self.units_
+            # Other features are refused where the engines are looked at.
+            return known if known is None or len(known.sizes) == X.shape[1] else None
         if not takes_units(*shape_to_learn(X, rows), self._takes_margin_losses):
             return None
         units = Units.of(X, rows, centred=p.fit_intercept)

@@ -181,7 +181,8 @@ def _miss(judged: Quality, name: str) -> str:
     if (apart := judged.difference(name)) is None:
         return told
     mean, error, rows = apart
-    return f"{told} {PAGE('by chance', difference=mean, error=error, rows=rows)}"
+    chance = PAGE("by chance", difference=mean, error=error, rows=rows)
+    return f"{told} {chance}"
 
 
 # --- exactness -------------------------------------------------------------------------------

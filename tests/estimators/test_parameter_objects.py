@@ -238,7 +238,7 @@ def test_grid_search_over_rules():
     """{"rule": [...]} mixes names and objects."""
     X, y = make_data(n=120)
     rules = ["fobos", RDA(), FTRL(alpha=0.1)]
-    model = LazyNetClassifier(max_iter=5, tol=None, random_state=0)
+    model = LazyNetClassifier(max_iter=5, tol=None, l1=1e-6, random_state=0)
     search = GridSearchCV(model, {"rule": rules}, cv=3, error_score="raise").fit(X, y)
     assert list(search.cv_results_["param_rule"]) == rules
     assert search.best_params_["rule"] in rules

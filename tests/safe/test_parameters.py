@@ -12,6 +12,7 @@ import inspect
 import pkgutil
 import warnings
 from fractions import Fraction
+from importlib.util import find_spec
 
 import numpy as np
 import pytest
@@ -82,6 +83,8 @@ def make_data(n=N):
 def modules():
     """Every module of the package that can be imported, but the plain references."""
     for found in pkgutil.walk_packages(lazynet.__path__, "lazynet."):
+        if found.name.startswith("lazynet.dask") and find_spec("distributed") is None:
+            continue
         if not found.name.startswith(("lazynet.reference", "lazynet.kernels")):
             yield importlib.import_module(found.name)
 
@@ -132,8 +135,10 @@ DATACLASSES = {
     and kind.__name__ not in NO_PARAMETERS
     and not issubclass(kind, ParameterObject)
     and kind.__module__ not in OF_MINIMA
-    # What a pass or a file has found, and what an engine tells its paths.
-    and kind.__name__ not in ("Facts", "Scattered", "BurstOrders")
+    # What a pass or a file has found, what an engine tells its paths, what a call hands on.
+    and kind.__name__ not in ("Facts", "Scattered", "BurstOrders", "Call", "Share")
+    # What travels between machines, and what has been found there.
+    and kind.__module__ not in ("lazynet.dask.visits", "lazynet.dask.folds")
     and kind.__module__ != "lazynet.params"
 }
 
