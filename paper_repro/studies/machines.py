@@ -38,12 +38,12 @@ if TYPE_CHECKING:
 PAGE = Template.beside(__file__)
 
 #: Documents of the study to an example of the settings; blocks; processes; epochs.
-DOCUMENTS_OF_AN_EXAMPLE, BLOCKS, PROCESSES, EPOCHS = 1.0, 4, (1, 2, 4), 4
+DOCUMENTS_OF_AN_EXAMPLE, BLOCKS, PROCESSES, EPOCHS = 3.0, 4, (1, 2, 4), 4
 #: Points of the path, from the first l1 to the last; folds; labels.
 POINTS, LARGEST, SMALLEST, FOLDS, TOPICS = 16, 1e-5, 1e-8, 8, 97
 TASKS = ("path", "folds", "topics")
 #: Rows that do not fit: how often the files are read as blocks, and what a process may hold.
-TIMES, LIMIT = 6, 700 * 2**20
+TIMES, LIMIT = 3, 700 * 2**20
 #: The model of costs: rows of a block, nonzeros of a row, bytes a second between machines.
 ROWS, MACHINES, BANDWIDTH = 1_000_000, (8, 32, 128, 512), 1e9
 #: Passes of the other program.
@@ -134,7 +134,7 @@ def _timed(settings: Settings, task: str, n_processes: int, _: Records) -> Recor
             paths, partial(read, topics=task == "topics"), client=client
         )
         model = partial(lazynet.dask.LazyNetClassifier, max_iter=EPOCHS, tol=None, client=client)
-        models, its = [model()], [blocks]
+        models, its = [model(dtype="float32")], [blocks]
         if task == "path":
             models = [model(l1=l1) for l1 in np.geomspace(LARGEST, SMALLEST, POINTS)]
             its = [blocks] * POINTS
@@ -336,6 +336,7 @@ def page(document: Mapping[str, Any]) -> str:
         engines=study.of("topics", 1)["models"],
         same=same,
         table=_table(study),
+        visits=_visits(study),
         room=in_bytes(room["bytes"]),
         room_blocks=room["blocks"],
         room_rows=room["rows"],
@@ -366,6 +367,20 @@ def finding(document: Mapping[str, Any]) -> str:
         topic=significant(study.ratio("topics")),
         same=PAGE("the same" if study.equal else "not the same"),
     )
+
+
+def _visits(study: Machines) -> str:
+    """The median time of a visit on every number of processes, task by task."""
+    told = []
+    for task in TASKS:
+        times = [
+            duration(
+                float(np.median([end - begin for *_, begin, end in study.of(task, n)["busy"]]))
+            )
+            for n in PROCESSES
+        ]
+        told.append(f"*{task}* {', '.join(times)}")
+    return "; ".join(told)
 
 
 def _table(study: Machines) -> str:
