@@ -23,6 +23,9 @@ AUTO = "auto"
 #: act; rates from the data follow a squared loss down slowly.
 EPOCHS_OF_CLASSIFIERS, EPOCHS_WITH_A_PENALTY = 4, 6
 EPOCHS_OF_TABLES, EPOCHS_OF_REGRESSORS = 15, 100
+#: In the k-th epoch after these the rates of AdaGrad are divided by 1 + k times this number, where
+#: a classifier chooses rates and penalty, and rows are no table.  The sum of all rates is infinite.
+CALMING = 4.0
 #: Rows are a table if there are so many for every feature, or if this share of their values is
 #: not 0.
 MANY_ROWS, FILLED = 10, 0.25
@@ -103,6 +106,15 @@ def found_epochs(
     if is_table(n_rows, n_features, n_values):
         return EPOCHS_OF_TABLES
     return EPOCHS_WITH_A_PENALTY if penalised else EPOCHS_OF_CLASSIFIERS
+
+
+def divisor_of_rates(epoch: int, full_epochs: int) -> float:
+    """By what rates are divided in an epoch, of which the first is 0; ``full_epochs`` are at 1.
+
+    >>> [divisor_of_rates(epoch, full_epochs=4) for epoch in (0, 3, 4, 5)]
+    [1.0, 1.0, 5.0, 9.0]
+    """
+    return 1.0 + CALMING * max(0, epoch + 1 - full_epochs)
 
 
 def takes_units(n_rows: int, n_features: int, n_values: int, classifies: bool) -> bool:

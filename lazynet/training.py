@@ -23,6 +23,7 @@ from lazynet.averages import Average, Suffix, checked_counts, known_average
 from lazynet.catalogue import ALGORITHMS, algorithm_of, new_engine, new_outputs, new_reference
 from lazynet.course import Course
 from lazynet.data import as_examples, unusable
+from lazynet.defaults import divisor_of_rates
 from lazynet.engines.base import Engine
 from lazynet.engines.groups import GROUPED_OUTPUTS
 from lazynet.engines.outputs import OutputsEngine
@@ -109,6 +110,11 @@ class Plan(SettledFields):
     group: str | None = None
     """The norm of the weights of a feature on which the l1 penalty acts; None: on each weight."""
     batch_size: int = 1
+    full_epochs: int | None = None
+    """The epochs after which the rates of ``fit`` are divided (``divisor_of_rates``); None: never.
+
+    Only for a rule whose rates follow the data, and that ``divides`` them.
+    """
 
     @classmethod
     def of(cls, p: Any) -> Plan:
@@ -293,6 +299,7 @@ class Plan(SettledFields):
             self.dtype,
             self.group,
             self.batch_size,
+            self.full_epochs,
         )
 
     def with_schedule(self, schedule: Schedule) -> Plan:
@@ -312,6 +319,18 @@ class Plan(SettledFields):
     def settings(self) -> tuple[float, ...]:
         """The parameters and strengths for the kernel of a rule with a state."""
         return self.rule.settings(self.penalty, self.loss) if self.rule.has_state else ()
+
+    def divides_in(self, epoch: int) -> bool:
+        """Whether the rates of an epoch of ``fit``, of which the first is 0, are divided."""
+        return self.divisor_in(epoch) != 1.0
+
+    def divisor_in(self, epoch: int) -> float:
+        """By what the rates of an epoch of ``fit`` are divided."""
+        return 1.0 if self.full_epochs is None else divisor_of_rates(epoch, self.full_epochs)
+
+    def settings_in(self, epoch: int) -> tuple[float, ...]:
+        """The settings in an epoch whose rates are divided."""
+        return self.rule.with_divided_rates(self.settings, self.divisor_in(epoch))
 
     @property
     def coupled(self) -> bool:
@@ -1018,6 +1037,9 @@ def train(
         with keeper.following("training", course.written):
             for epoch in range(course.epoch, max_iter):
                 order = course.enter(epoch)
+                if learners[0].plan.divides_in(epoch):
+                    for learner in learners:
+                        learner.engine.retune(learner.plan.settings_in(epoch))
                 line, t = _one_epoch(course, order, verbose, workers, pass_over, keeper)
                 with keeper.outside():
                     if validate is not None:

@@ -157,6 +157,18 @@ class BoundedTwin:
             self.budget.end(DIVERGED)
         return [float(p) for p in predictions]
 
+    def divide_rates(self, divisor: float) -> None:
+        """Divide the rates of the weights that follow the data, from the next step on.
+
+        >>> twin = BoundedTwin(1, rule="adagrad", schedule=lambda t: 1.0)
+        >>> twin.divide_rates(2.0)
+        >>> twin.dense.alpha
+        2.5
+        """
+        self.dense.divide_rates(divisor)
+        if self.nearby is not None:
+            self.nearby.reference.divide_rates(divisor)
+
     def _rate(self) -> float:
         """The rate of the next step, if a schedule gives it."""
         return self.schedule(self.dense.t) if self.scheduled else 1.0

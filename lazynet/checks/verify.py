@@ -246,7 +246,11 @@ def verify(
 
     batches = list(spans(n_rows, plan.batch_size))
     for t in range(len(batches) * epochs):
-        rows = range(*batches[t % len(batches)])
+        epoch, number = divmod(t, len(batches))
+        if number == 0 and plan.divides_in(epoch):
+            twin.divide_rates(plan.divisor_in(epoch))
+            engine.retune(plan.settings_in(epoch))
+        rows = range(*batches[number])
         steps = plan.steps(np.array(rows), t)
         if plan.batch_size == 1:
             twin.step(*example(rows[0]), rows[0])

@@ -103,7 +103,8 @@ class BlockRows(SourceRows):
                 return t + plan.n_steps(facts.n_rows)
             for trip in trips:
                 trip.begin(epoch, t)
-            if epoch + 1 < self.p.max_iter:
+            # An engine whose rates fall before the next epoch comes back first.
+            if epoch + 1 < self.p.max_iter and not plan.divides_in(epoch + 1):
                 for trip in trips:
                     trip.traveller.go_on(epoch + 1)
             # The models change together: a pass that fails changes none of them.

@@ -11,7 +11,7 @@ from lazynet.engines.cells import LaggingEngine
 from lazynet.kernels import cells as kernel
 
 # The places of two settings.
-_ALPHA, _FOLLOWS = (kernel.settings("adagrad").index(name) for name in ("alpha", "follows"))
+_ALPHA, FOLLOWS = (kernel.settings("adagrad").index(name) for name in ("alpha", "follows"))
 # A warning is due if one step takes at least this share of a weight that no row touches.
 _NOTICEABLE = 0.01
 
@@ -45,7 +45,7 @@ class AdaGradEngine(LaggingEngine):
         if np.array_equal(wanted, self.settings):
             return
         self.sweep()
-        if wanted[_FOLLOWS] != self.settings[_FOLLOWS]:
+        if wanted[FOLLOWS] != self.settings[FOLLOWS]:
             for name in ("rows", "sizes", "mean", "waiting"):
                 self.set_field(name, 0.0)
         self.settings[:] = wanted
@@ -58,7 +58,7 @@ class AdaGradEngine(LaggingEngine):
     @property
     def present_rate(self) -> float | None:
         """alpha as of now where it follows the data; None where it was given."""
-        if not self.settings[_FOLLOWS]:
+        if not self.settings[FOLLOWS]:
             return None
         return float(self.settings[_ALPHA]) / (self.field("mean") or 1.0)
 

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from lazynet.engines.adagrad import AdaGradEngine
+from lazynet.engines.adagrad import FOLLOWS, AdaGradEngine
 from lazynet.engines.base import Engine, WithTables, advice_on_overflow, take_until_done
 from lazynet.engines.cells import CellEngine
 from lazynet.engines.clock import AveragedClockEngine, lower_rates
@@ -543,8 +543,13 @@ class AdaGradOutputs(CellOutputs):
         super().load_rows(weights, intercepts)
 
     def retune(self, settings: tuple[float, ...]) -> None:
-        if not np.array_equal(self.settings, np.broadcast_to(settings, self.settings.shape)):
-            self.sweep()
+        """Apply the missed shrinks with the old settings, then switch."""
+        if np.array_equal(self.settings, np.broadcast_to(settings, self.settings.shape)):
+            return
+        self.sweep()
+        if all(settings[FOLLOWS] == own for own in self.settings[:, FOLLOWS]):
+            self.settings[:] = settings  # no other number depends on them
+        else:
             super().retune(settings)
 
     def _sweep(self) -> None:

@@ -130,7 +130,10 @@ class LazyNetClassifier(SparseClassifier, FittedModel):
         weights.  A change of ``average`` between calls of ``partial_fit`` begins a new average.
     max_iter : int or None, default=None
         The largest number of epochs.  None: 4, or 6 with a given penalty, or 15 where X is a
-        table (see ``l1``); with a ``sample_order`` for every epoch, as many as it has.
+        table (see ``l1``); with a ``sample_order`` for every epoch, as many as it has.  Where no
+        penalty is given, X is no table, and the rule is ``AdaGrad()``, the rates of the weights are
+        divided by 5, 9, 13, ... in the epochs of ``fit`` after the fourth, because to go on at full
+        rates is to learn the rows by heart.
     tol : float or None, default=1e-3
         Stop when the loss has not fallen below (1 - tol) times its least value for
         ``n_iter_no_change`` epochs in a row; ``tol`` is a share, so that it means the same for all

@@ -260,9 +260,10 @@ def plan_for(model: Any, p: SimpleNamespace, rows: SourceRows) -> tuple[Plan, fl
     facts = rows.facts
     if p.finds_l1 and p.engine.takes_l1:
         model._take_l1(p, rows.surveyed(p).sums)
+    n_values = facts.n_values * rows.n_rows // max(facts.n_rows, 1)
+    shape = rows.n_rows, facts.n_features, n_values
+    model._find_full_epochs(p, shape)
     if p.max_iter is None:
-        n_values = facts.n_values * rows.n_rows // max(facts.n_rows, 1)
-        shape = rows.n_rows, facts.n_features, n_values
         classifies = model._takes_margin_losses
         p.max_iter = found_epochs(*shape, classifies, penalised=p.penalised)
     n_steps = check_n_steps("max_iter", p.max_iter, p.plan.n_steps(rows.n_rows))

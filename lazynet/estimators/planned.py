@@ -18,6 +18,7 @@ from lazynet.catalogue import RuleLike, check_rule
 from lazynet.data import as_examples, count_of_values, sizes_of, touched_columns
 from lazynet.defaults import (
     AUTO,
+    EPOCHS_OF_CLASSIFIERS,
     RULE_OR_AUTO,
     SCHEDULE_OR_AUTO,
     follows_targets,
@@ -169,6 +170,15 @@ class PlannedModel(SparseLinear):
         p.l1 = found_l1(survey, p.loss)
         # Two classes may have become one problem since the plan was made.
         p.plan = replace(Plan.of(p), softmax=p.plan.softmax)
+
+    def _find_full_epochs(self, p: SimpleNamespace, shape: tuple[int, int, int]) -> None:
+        """Let the rates of later epochs fall, where a classifier may learn its rows by heart.
+
+        ``shape`` are the numbers of rows, of features, and of values that are not 0.
+        """
+        chooses = self._takes_margin_losses and p.plan.sizes is not None and not p.penalised
+        if chooses and p.rule.divides and not is_table(*shape):
+            p.plan = replace(p.plan, full_epochs=EPOCHS_OF_CLASSIFIERS)
 
     def _scale_of_rates(
         self,

@@ -47,6 +47,7 @@ class _AdaGrad:
         self.slope = LOSSES[loss][1]
         self.l1, self.l2 = l1, l2
         self.follows, self.product, self.given_delta = alpha is None, product, delta
+        self.present_product = product
         self.alpha = product if alpha is None else alpha
         self.delta = delta
         self.scale = Scale(tolerance=1 / 16)
@@ -59,6 +60,22 @@ class _AdaGrad:
     def rate(self, G: float) -> float:
         """The rate of a coordinate whose squared gradients add up to ``G``."""
         return self.alpha / (self.delta + math.sqrt(G))
+
+    def divide_rates(self, divisor: float) -> None:
+        """From the next step on, let the rates of the weights follow ``product`` / ``divisor``.
+
+        The rates of the intercept stay what they were.
+
+        >>> twin = DenseAdaGrad(1, product=5.0)
+        >>> twin.divide_rates(2.0)
+        >>> twin.alpha
+        2.5
+        """
+        if not self.follows:
+            raise ValueError(f"alpha was given as {self.alpha:g}, and follows no data")
+        self._bring_current()
+        self.present_product = self.product / divisor
+        self.alpha = self.present_product / self.scale.unit
 
     def _move(self, j: int, g: float) -> None:
         if g:
@@ -82,7 +99,7 @@ class _AdaGrad:
             return
         self._bring_current()
         old = self.alpha
-        self.alpha, self.delta = self.product / mean, self.given_delta * mean
+        self.alpha, self.delta = self.present_product / mean, self.given_delta * mean
         if before:
             self.w = [w * (self.alpha / old) for w in self.w]
 

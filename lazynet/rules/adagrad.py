@@ -49,6 +49,7 @@ class AdaGrad(Rule):
     name: ClassVar[str] = "adagrad"
     scheduled: ClassVar[bool] = False
     continues: ClassVar[bool] = True
+    divides: ClassVar[bool] = True
     rate: ClassVar[str] = "AdaGrad(alpha=...)"
     remedy: ClassVar[str] = "Lower alpha of AdaGrad"
     alpha: float | None = None
@@ -82,3 +83,13 @@ class AdaGrad(Rule):
         follows = self.alpha is None
         alpha = PRODUCTS[loss.name] if self.alpha is None else self.alpha
         return (penalty.l1, penalty.l2, alpha, self.delta, float(follows))
+
+    def with_divided_rates(self, settings: tuple[float, ...], divisor: float) -> tuple[float, ...]:
+        """The ``settings`` with another alpha for the weights; the intercept keeps its rates.
+
+        >>> rule = AdaGrad()
+        >>> rule.with_divided_rates(rule.settings(ElasticNet(l1=0.5)), 2.0)
+        (0.5, 0.0, 2.5, 1e-06, 1.0)
+        """
+        l1, l2, alpha, *others = settings
+        return (l1, l2, alpha / divisor, *others)

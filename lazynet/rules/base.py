@@ -47,6 +47,8 @@ class Rule(ParameterObject):
     takes_positive: ClassVar[bool] = False
     #: whether a step of the rule can take the mean gradient of several rows
     takes_batches: ClassVar[bool] = True
+    #: whether the rates that follow the data can be divided by a number, see ``with_divided_rates``
+    divides: ClassVar[bool] = False
     #: what to do about a model that overflows
     remedy: ClassVar[str] = "Lower eta0"
     #: w <- shrink(w - eta g x), or with "shrink_first" w <- shrink(w) - eta g x
@@ -132,6 +134,10 @@ set and visits it again; use fit
         (RDA(), SAGA(alpha=0.5))
         """
         return self
+
+    def with_divided_rates(self, settings: tuple[float, ...], divisor: float) -> tuple[float, ...]:
+        """The ``settings`` with rates of the weights that are divided by a number."""
+        raise NotImplementedError(f"the rates of {self!r} cannot be divided")
 
     def settings(self, penalty: ElasticNet, loss: Loss = LOG_LOSS) -> tuple[float, ...]:
         """The numbers that the kernel of a rule with a state is told, in the kernel's order.

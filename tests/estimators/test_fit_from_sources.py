@@ -23,6 +23,7 @@ N, D = 300, 40
 CHUNKS = pytest.mark.parametrize("rows", [1, 7, 64, N, 10 * N])
 MODELS = {
     "nothing set": {},
+    "later epochs": dict(max_iter=7, tol=None),
     "fobos": dict(rule="fobos", l1=1e-3),
     "a rate": dict(eta0=0.3, l2=1e-3),
     "no rate": dict(schedule="power"),

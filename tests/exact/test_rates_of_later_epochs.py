@@ -1,0 +1,214 @@
+"""A classifier that chooses rates and penalty divides its rates after the epochs of its own."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+from support.engines import apart
+
+from lazynet import RDA, AdaGrad, LazyNetClassifier, LazyNetRegressor
+from lazynet.checks.bits import bits_of
+from lazynet.defaults import EPOCHS_OF_CLASSIFIERS as FULL
+from lazynet.defaults import divisor_of_rates
+from lazynet.engines.adagrad import AdaGradEngine
+from lazynet.engines.outputs import AdaGradOutputs
+from lazynet.kernels import cells as kernel
+from lazynet.reference.adagrad import DenseAdaGrad, PlainAdaGrad
+
+N, D = 60, 50
+LATER = dict(max_iter=FULL + 3, tol=None)
+
+
+def documents(seed=0, n_classes=2):
+    """Sparse rows, fewer than features, of which the last occur seldom; and classes."""
+    random = np.random.default_rng(seed)
+    X = sparse.random(N, D, density=0.1, format="csr", random_state=seed)
+    X.data = random.standard_normal(len(X.data))
+    y = random.integers(0, n_classes, N)
+    y[:n_classes] = range(n_classes)
+    return X, y
+
+
+def rows_of_one_size():
+    """Sparse rows with ||x||_1 = 2."""
+    columns = np.argsort(np.random.default_rng(0).random((N, D)), axis=1)[:, :2].ravel()
+    return sparse.csr_matrix((np.ones(2 * N), columns, np.arange(0, 2 * N + 1, 2)), shape=(N, D))
+
+
+# --- lazy equals dense --------------------------------------------------------------------------
+
+
+def differs_from_the_reference(n_classes=2, seed=0, twin_of=DenseAdaGrad, **options):
+    """Whether a fit leaves a reference that takes the same steps, at rates divided by hand."""
+    X, y = documents(seed, n_classes)
+    model = LazyNetClassifier(shuffle=False, **LATER, **options).fit(X, y)
+    for k, positive in enumerate([1] if n_classes == 2 else range(n_classes)):
+        twin = twin_of(D, l1=model.l1_, fit_intercept=True)
+        for epoch in range(model.n_iter_):
+            if epoch >= FULL:
+                twin.divide_rates(1.0 + 4.0 * (epoch + 1 - FULL))
+            for i in range(N):
+                twin.step(X[i].indices, X[i].data, 1.0 if y[i] == positive else -1.0)
+        gap = max(
+            apart(model.coef_[k], twin.weights),
+            apart(model.intercept_[k], twin.intercept),
+        )
+        if not gap <= 1e-11:
+            return True
+    return False
+
+
+@given(st.integers(0, 2**20), st.sampled_from([DenseAdaGrad, PlainAdaGrad]))
+def test_fit_is_stepping_by_hand(seed, twin_of):
+    assert not differs_from_the_reference(seed=seed, twin_of=twin_of)
+
+
+@pytest.mark.parametrize("n_classes", [3, 9])
+def test_so_are_several_classes(n_classes):
+    """Three classes have an engine each, and nine have one together."""
+    assert not differs_from_the_reference(n_classes)
+
+
+@pytest.mark.parametrize(("kind", "n_classes"), [(AdaGradEngine, 2), (AdaGradOutputs, 9)])
+@pytest.mark.parametrize("broken", ["rates never fall", "missed shrinks are forgotten"])
+def test_broken_engines_are_caught(monkeypatch, kind, n_classes, broken):
+    if broken == "rates never fall":
+        monkeypatch.setattr(kind, "retune", lambda self, settings: None)
+    else:
+
+        def retune(self, settings):
+            sweep, self.sweep = self.sweep, lambda: None
+            retune_whole(self, settings)
+            self.sweep = sweep
+            stamps = self.stamps if n_classes > 2 else self.cells[:, 3]
+            stamps[:] = steps_of(self)
+
+        def steps_of(engine):
+            fields = engine.fields if n_classes == 2 else engine.fields[0]
+            return fields[kernel.fields("adagrad").index("steps")]
+
+        retune_whole = kind.retune
+        monkeypatch.setattr(kind, "retune", retune)
+    assert differs_from_the_reference(n_classes)
+
+
+@pytest.mark.parametrize("epochs", [FULL, FULL + 1, FULL + 5])
+def test_verify_divides_the_rates_of_both_models(epochs):
+    X, y = documents()
+    report = LazyNetClassifier().verify(X, y, epochs=epochs)
+    assert report.agrees and report.steps_compared == N * epochs
+
+
+def test_verify_notices_rates_that_never_fall(monkeypatch):
+    X, y = documents()
+    monkeypatch.setattr(AdaGradEngine, "retune", lambda self, settings: None)
+    assert LazyNetClassifier().verify(X, y, epochs=FULL).agrees
+    assert not LazyNetClassifier().verify(X, y, epochs=FULL + 1).agrees
+
+
+def test_a_reference_with_given_rates_divides_none():
+    with pytest.raises(ValueError, match="alpha was given as 0.5"):
+        DenseAdaGrad(1, alpha=0.5).divide_rates(2.0)
+
+
+# --- when rates fall ----------------------------------------------------------------------------
+
+
+def divisor_at_the_end(X, y, kind=LazyNetClassifier, **options):
+    """By what the rates of the last epoch were divided; 1 where eta0_ is what it was before."""
+    ends = [kind(random_state=0, tol=None, max_iter=e, **options).fit(X, y) for e in (FULL, 6)]
+    return ends[0].eta0_ / ends[1].eta0_
+
+
+def test_the_rates_of_an_epoch_are_those_of_its_number():
+    X, y = rows_of_one_size(), documents()[1]
+    for epochs in range(1, FULL + 5):
+        model = LazyNetClassifier(max_iter=epochs, tol=None).fit(X, y)
+        assert model.eta0_ == 5.0 / 2.0 / divisor_of_rates(epochs - 1, FULL)
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"rule": AdaGrad()}, {"loss": "hinge"}, {"multi_class": "multinomial"}]
+)
+def test_rates_fall_where_nothing_is_set(options):
+    y = documents(n_classes=3)[1]
+    assert divisor_at_the_end(rows_of_one_size(), y, **options) == 9.0
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"l1": 1e-4}, {"l1": 0.0}, {"l2": 1e-4}, {"rule": AdaGrad(alpha=0.5)}, {"eta0": 0.5},
+        {"rule": RDA()}, {"rule": "ftrl"},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_no_rates_fall_where_a_penalty_a_rate_or_a_rule_is_given(options):
+    assert divisor_at_the_end(rows_of_one_size(), documents()[1], **options) == 1.0
+
+
+def test_no_rates_fall_over_tables_and_for_numbers():
+    X, y = rows_of_one_size(), documents()[1]
+    assert divisor_at_the_end(X[:, :5], y) == pytest.approx(1.0)
+    numbers = {"kind": LazyNetRegressor, "rule": "adagrad"}
+    assert divisor_at_the_end(X, y.astype(float), **numbers) == pytest.approx(1.0)
+
+
+def test_partial_fit_goes_on_at_full_rates():
+    X, y = documents()
+    model = LazyNetClassifier(random_state=0, **LATER).fit(X, y)
+    fallen = model.eta0_
+    assert model.partial_fit(X, y).eta0_ > 5 * fallen
+
+
+def test_a_warm_start_begins_at_full_rates():
+    X, y = documents()
+    model = LazyNetClassifier(random_state=0, warm_start=True, **LATER).fit(X, y)
+    fallen = model.eta0_
+    assert model.set_params(max_iter=1).fit(X, y).eta0_ > 5 * fallen
+
+
+# --- the same bits ------------------------------------------------------------------------------
+
+
+class Stop(Exception):
+    """Ends a fit."""
+
+
+@pytest.mark.parametrize("n_classes", [2, 9])
+@pytest.mark.parametrize("last", [FULL - 1, FULL, FULL + 1])
+def test_a_fit_that_ends_anywhere_goes_on_to_the_same_bits(tmp_path, n_classes, last):
+    X, y = documents(n_classes=n_classes)
+    path = tmp_path / "fit.checkpoint"
+
+    def stop(epoch):
+        if epoch.epoch == last:
+            raise Stop
+
+    def model():
+        return LazyNetClassifier(random_state=0, max_iter=FULL + 3, tol=1e-9)
+
+    wanted = bits_of(model().fit(X, y))
+    with pytest.raises(Stop):
+        model().fit(X, y, checkpoint=path, every=0, callback=stop)
+    assert bits_of(model().fit(X, y, checkpoint=path, every=0)) == wanted
+
+
+def test_outputs_one_part_after_another_and_on_threads():
+    X, y = documents(n_classes=20)
+    wanted = LazyNetClassifier(random_state=0, **LATER).fit(X, y)
+    for options in ({"outputs_at_once": 8}, {"n_jobs": 2}):
+        found = LazyNetClassifier(random_state=0, **LATER, **options).fit(X, y)
+        assert np.array_equal(found.coef_, wanted.coef_)
+        assert np.array_equal(found.intercept_, wanted.intercept_)
+
+
+def test_the_best_epoch_is_restored_with_its_rates():
+    """Wrong rows, learned by heart: the loss of rows that are held out only rises."""
+    X, y = rows_of_one_size(), documents()[1]
+    model = LazyNetClassifier(
+        random_state=0, max_iter=FULL + 3, n_iter_no_change=100, early_stopping=True
+    ).fit(X, y)
+    assert model.n_iter_ == FULL + 3 and model.best_epoch_ + 1 < FULL
+    assert model.eta0_ == 5.0 / 2.0
