@@ -135,8 +135,10 @@ def _are_classes(values: NDArray[Any], n_rows: int) -> bool:
     >>> _are_classes(np.array([0.0, 1.0]), 4), _are_classes(np.array([0.5, 1.0]), 4)
     (True, False)
     """
-    few = 2 * len(values) <= n_rows
-    return few and bool(((values == np.floor(values)) & (np.abs(values) < 2**53)).all())
+    if 2 * len(values) > n_rows:
+        return False
+    numbers = values.astype(np.float64)
+    return bool(((numbers == np.floor(numbers)) & (np.abs(numbers) < 2.0**53)).all())
 
 
 def _advice(estimator: SparseLinear, name: str) -> str | None:

@@ -136,7 +136,14 @@ set and visits it again; use fit
         return self
 
     def with_divided_rates(self, settings: tuple[float, ...], divisor: float) -> tuple[float, ...]:
-        """The ``settings`` with rates of the weights that are divided by a number."""
+        """The ``settings`` with rates of the weights that are divided by a number.
+
+        >>> from lazynet import FTRL
+        >>> FTRL().with_divided_rates((), 2.0)
+        Traceback (most recent call last):
+        ...
+        NotImplementedError: the rates of FTRL() cannot be divided
+        """
         raise NotImplementedError(f"the rates of {self!r} cannot be divided")
 
     def settings(self, penalty: ElasticNet, loss: Loss = LOG_LOSS) -> tuple[float, ...]:

@@ -97,7 +97,8 @@ def test_broken_engines_are_caught(monkeypatch, kind, n_classes, broken):
 def test_verify_divides_the_rates_of_both_models(epochs):
     X, y = documents()
     report = LazyNetClassifier().verify(X, y, epochs=epochs)
-    assert report.agrees and report.steps_compared == N * epochs
+    assert report.agrees
+    assert report.steps_compared == N * epochs
 
 
 def test_verify_notices_rates_that_never_fall(monkeypatch):
@@ -108,7 +109,7 @@ def test_verify_notices_rates_that_never_fall(monkeypatch):
 
 
 def test_a_reference_with_given_rates_divides_none():
-    with pytest.raises(ValueError, match="alpha was given as 0.5"):
+    with pytest.raises(ValueError, match="alpha was given"):
         DenseAdaGrad(1, alpha=0.5).divide_rates(2.0)
 
 
@@ -210,5 +211,6 @@ def test_the_best_epoch_is_restored_with_its_rates():
     model = LazyNetClassifier(
         random_state=0, max_iter=FULL + 3, n_iter_no_change=100, early_stopping=True
     ).fit(X, y)
-    assert model.n_iter_ == FULL + 3 and model.best_epoch_ + 1 < FULL
+    assert model.n_iter_ == FULL + 3
+    assert model.best_epoch_ + 1 < FULL
     assert model.eta0_ == 5.0 / 2.0
