@@ -107,6 +107,20 @@ def test_blocks_that_cut_chunks_of_rows(clients, cuts, several):
     assert_same_fit(model, serial)
 
 
+@pytest.mark.parametrize("kind", ["two classes", "classes"])
+def test_rates_that_fall_after_the_epochs_of_a_classifier(clients, kind):
+    """A pass that begins at lower rates does not go on from what was sent ahead."""
+    X, numbers = rows(0, 300)
+    cuts = [-0.2, 0.0, 0.2] if kind == "classes" else [0.0]
+    parts = parts_of([50, 120], X, np.digitize(numbers, cuts).astype(float))
+    params = dict(max_iter=7, tol=None)
+    serial = lazynet.LazyNetClassifier(**params).fit(source_of(parts))
+    four = lazynet.LazyNetClassifier(max_iter=4, tol=None).fit(source_of(parts))
+    assert serial.eta0_ < four.eta0_ / 5
+    model = lazynet.dask.LazyNetClassifier(**params, client=clients[2]).fit(delayed_parts(parts))
+    assert_same_fit(model, serial)
+
+
 def test_the_l1_of_a_regression_follows_the_rows_of_all_blocks(clients):
     """The sums over all rows that a default asks for have the bits of the serial sums."""
     X, y = rows(5, 20_000)
