@@ -95,7 +95,12 @@ class Plan(SettledFields):
     with the scale of the rates and the length of the run, which depend on the data.
     """
 
-    _kinds = table(fit_intercept=FLAG, softmax=FLAG, batch_size=Integer(least=1))
+    _kinds = table(
+        fit_intercept=FLAG,
+        softmax=FLAG,
+        batch_size=Integer(least=1),
+        full_epochs=Integer(least=1, optional=True),
+    )
     loss: Loss
     penalty: ElasticNet
     rule: Rule
