@@ -238,7 +238,8 @@ def new_reference(
         options["positive"] = True
     if rule.scheduled and isinstance(schedule, FromData):
         largest = rule.largest_rate(penalty) / 2
-        return reference.DenseFromData(n_features, rule=rule.name, largest_rate=largest, **options)
+        options |= dict(rule=rule.name, largest_rate=largest, factor=schedule.factor)
+        return reference.DenseFromData(n_features, **options)
     if rule.scheduled:
         options["schedule"] = schedule
     if not rule.streams:

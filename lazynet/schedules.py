@@ -278,6 +278,7 @@ class FromData(ParameterObject):
       intercept (and without one for the weights) their root mean square.  G is the size of a slope:
       Y where slopes are unbounded, the smaller of Y and epsilon for "huber", 1 for "absolute_error"
       and "epsilon_insensitive".  The intercept has an acc and a G of its own.
+    - C is multiplied by ``factor``.  A fit of few epochs can do with higher rates than a long one.
     - Unbounded slopes ("squared_error", "squared_hinge" and the like): eta has no factor
       sqrt(min(1, 8 / u)), because the step is implicit, with the slope at the weights after the
       step.  No other step on a loss of numbers goes beyond its target.
@@ -303,7 +304,9 @@ class FromData(ParameterObject):
     [0.0, 0.842, 0.975]
     """
 
+    _kinds = table(factor=Number(above=0))
     name: ClassVar[str] = "from_data"
+    factor: float = 1.0
 
     def rates(self, start: int, stop: int) -> NDArray[np.float64]:
         """Refused: there are no rates before there are rows.
@@ -335,7 +338,7 @@ and cannot give them beforehand
         smooth = numbers and loss.curvature is not None
         bounded = 1.0 if not smooth else np.inf if loss.unbounded_slope else loss.epsilon
         return (
-            _NUMBERS if numbers else _MARGINS,
+            self.factor * (_NUMBERS if numbers else _MARGINS),
             _SLACK,
             l1,
             l2,

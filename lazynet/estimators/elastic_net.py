@@ -733,7 +733,9 @@ class LazyNetRegressor(SparseRegressor, FittedModel):
         ``SquaredEpsilonInsensitive(epsilon)``.
     max_iter : int or None, default=None
         The largest number of epochs.  None: 100; with a ``sample_order`` for every epoch, as many
-        as it has.
+        as it has.  Where neither rates nor a penalty are given, the loss is "squared_error", and X
+        is no table, ``fit`` multiplies its rates by sqrt(100 / max_iter), at least 1: a fit of few
+        epochs gets farther with high rates.
 
     Attributes
     ----------

@@ -12,7 +12,6 @@ from scipy import sparse
 
 from lazynet.checks.verify import LARGEST_EPOCHS, VerificationReport, affordable_rows, verify
 from lazynet.data import check_order, sizes_of, touched_columns, unusable
-from lazynet.defaults import found_epochs
 from lazynet.estimators.doubts import doubts_about_fit, judged_losses, unfinished
 from lazynet.estimators.from_sources import Prepare, SourceRows, orders_of, plan_for
 from lazynet.estimators.in_parts import Call, Callback, PartsModel, trained
@@ -84,12 +83,9 @@ class FittedModel(PartsModel):
         n_rows = X.shape[0] if rows is None else len(rows)
         sizes = sizes_of(X, p.plan.sizes)
         self._find_l1(p, X, problems, sizes, rows)
-        self._find_full_epochs(p, shape)
         steps_of_an_epoch = p.plan.n_steps(n_rows if order is None else order.shape[-1])
         listed = None if order is None or order.ndim == 1 else len(order)
-        if p.max_iter is None:
-            classifies, penalised = self._takes_margin_losses, p.penalised
-            p.max_iter = listed or found_epochs(*shape, classifies, penalised=penalised)
+        self._find_epochs(p, shape, listed)
         n_steps = check_n_steps("max_iter", p.max_iter, steps_of_an_epoch)
         eta0 = self._scale_of_rates(p, X, weights, rows)
         plan = p.plan.known(eta0, n_steps if p.tol is None else None)
@@ -270,7 +266,7 @@ class FittedModel(PartsModel):
         units = self._find_units(p, X, problems)
         X, problems = in_units(units, X, problems)
         self._find_l1(p, X, problems)
-        self._find_full_epochs(p, shape)
+        self._find_epochs(p, shape)
         n_steps = p.plan.n_steps(affordable_rows(X, max_rows, epochs)) * epochs
         plan = p.plan.known(self._scale_of_rates(p, X, weights), n_steps)
         return verify(plan, X, problems, max_rows, epochs)

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from lazynet.data import as_examples, sizes_of
-from lazynet.defaults import follows_targets, found_epochs
+from lazynet.defaults import follows_targets
 from lazynet.estimators.mapped_rows import check_alone
 from lazynet.importances import Balanced, check_any_counts
 from lazynet.losses import Loss
@@ -262,10 +262,7 @@ def plan_for(model: Any, p: SimpleNamespace, rows: SourceRows) -> tuple[Plan, fl
         model._take_l1(p, rows.surveyed(p).sums)
     n_values = facts.n_values * rows.n_rows // max(facts.n_rows, 1)
     shape = rows.n_rows, facts.n_features, n_values
-    model._find_full_epochs(p, shape)
-    if p.max_iter is None:
-        classifies = model._takes_margin_losses
-        p.max_iter = found_epochs(*shape, classifies, penalised=p.penalised)
+    model._find_epochs(p, shape)
     n_steps = check_n_steps("max_iter", p.max_iter, p.plan.n_steps(rows.n_rows))
 
     def largest_norm(weighted: bool) -> float:

@@ -21,7 +21,9 @@ from lazynet.defaults import (
     EPOCHS_OF_CLASSIFIERS,
     RULE_OR_AUTO,
     SCHEDULE_OR_AUTO,
+    factor_of_rates,
     follows_targets,
+    found_epochs,
     found_l1,
     is_auto,
     is_table,
@@ -34,7 +36,7 @@ from lazynet.forms import FORM
 from lazynet.losses import LOSS
 from lazynet.params import EPOCHS_OR_NONE, FLAG, STRENGTH, VERBOSITY, Choice, Integer, Number, table
 from lazynet.problems import Columns, Problems
-from lazynet.schedules import ScheduleLike, needs_scale
+from lazynet.schedules import FromData, ScheduleLike, check_schedule, needs_scale
 from lazynet.seeds import SEED
 from lazynet.surveys import Survey
 from lazynet.threads import Workers
@@ -171,14 +173,33 @@ class PlannedModel(SparseLinear):
         # Two classes may have become one problem since the plan was made.
         p.plan = replace(Plan.of(p), softmax=p.plan.softmax)
 
-    def _find_full_epochs(self, p: SimpleNamespace, shape: tuple[int, int, int]) -> None:
-        """Let the rates of later epochs fall, where a classifier may learn its rows by heart.
+    def _find_epochs(
+        self, p: SimpleNamespace, shape: tuple[int, int, int], listed: int | None = None
+    ) -> None:
+        """Take the epochs that suit the rows, where no number is given; let the rates suit them.
 
-        ``shape`` are the numbers of rows, of features, and of values that are not 0.
+        ``shape`` are the numbers of rows, of features, and of values that are not 0; ``listed`` is
+        the number of epochs whose order is given.
+
+        Where nothing is given, and rows are no table, a classifier that goes on after its own
+        epochs learns its rows by heart, unless its rates fall; and a regressor of few epochs is far
+        from done, unless its rates are high.
         """
-        chooses = self._takes_margin_losses and p.plan.sizes is not None and not p.penalised
-        if chooses and p.rule.divides and not is_table(*shape):
+        classifies = self._takes_margin_losses
+        if p.max_iter is None:
+            p.max_iter = listed or found_epochs(*shape, classifies, penalised=p.penalised)
+        if p.penalised or p.plan.sizes is None or is_table(*shape):
+            return
+        if classifies and p.rule.divides:
             p.plan = replace(p.plan, full_epochs=EPOCHS_OF_CLASSIFIERS)
+        elif (
+            not classifies
+            and p.plan.adaptive
+            and is_auto(self.schedule)
+            and p.loss.name == "squared_error"
+        ):
+            schedule = FromData(factor_of_rates(p.max_iter))
+            p.plan = p.plan.with_schedule(check_schedule("schedule", schedule))
 
     def _scale_of_rates(
         self,

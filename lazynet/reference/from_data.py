@@ -48,12 +48,13 @@ class DenseFromData:
         epsilon: float = 0.1,
         largest_rate: float = math.inf,
         positive: bool = False,
+        factor: float = 1.0,
     ) -> None:
         self.loss, self.slope, self.shrink = loss, LOSSES[loss][1], SHRINKS[rule]
         self.l1, self.l2 = l1, l2
         self.step_order = step_order
         self.fit_intercept, self.epsilon = fit_intercept, epsilon
-        self.largest_rate, self.positive = largest_rate, positive
+        self.largest_rate, self.positive, self.factor = largest_rate, positive, factor
         self.weights = [0.0] * n_features
         self.intercept = 0.0
         self.t = 0
@@ -134,7 +135,7 @@ class DenseFromData:
         k = (INTERCEPT_OF_NUMBERS if numbers else INTERCEPT_OF_MARGINS) * self.fit_intercept
         u = ((size / self.m if size else 0.0) + k) / (1.0 + k)
         counted = weight * weight * min(u, 8.0)
-        share = (16.0 if numbers else 32.0) / (1.0 + k)
+        share = self.factor * (16.0 if numbers else 32.0) / (1.0 + k)
         if not implicit and u > 8.0:
             share *= math.sqrt(8.0 / u)
         spread, root_mean_square = self._scales() if numbers else (1.0, 1.0)

@@ -71,13 +71,14 @@ def gaps(stepper, twin, examples):
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("rule", RULES, ids=repr)
 def test_every_step_equals_the_dense_twin(rule, loss):
-    """All losses, both orders, with and without an intercept, an average and penalties."""
-    for seed, (intercept, average, l1, l2) in enumerate(
-        [(False, False, 0.0, 0.0), (True, True, 1e-3, 1e-2), (True, False, 0.1, 0.0),
-         (False, True, 0.0, 0.5), (True, True, 0.1, 0.1)]
+    """All losses, both orders, with and without an intercept, an average, penalties, a factor."""
+    for seed, (intercept, average, l1, l2, factor) in enumerate(
+        [(False, False, 0.0, 0.0, 1.0), (True, True, 1e-3, 1e-2, 1.0), (True, False, 0.1, 0.0, 4.5),
+         (False, True, 0.0, 0.5, 0.3), (True, True, 0.1, 0.1, 1.0)]
     ):  # fmt: skip
+        schedule = FromData(factor)
         stepper = Stepper(
-            6, loss=loss, rule=rule, schedule=FromData(), l1=l1, l2=l2, fit_intercept=intercept,
+            6, loss=loss, rule=rule, schedule=schedule, l1=l1, l2=l2, fit_intercept=intercept,
             average=average,
         )  # fmt: skip
         twin = BoundedTwin.of_plan(stepper.plan, 6, 1024.0)

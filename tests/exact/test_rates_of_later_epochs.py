@@ -1,4 +1,4 @@
-"""A classifier that chooses rates and penalty divides its rates after the epochs of its own."""
+"""Rates that suit the number of epochs: of a classifier after its own, of a regressor's few."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 from support.engines import apart
 
-from lazynet import RDA, AdaGrad, LazyNetClassifier, LazyNetRegressor
+from lazynet import RDA, AdaGrad, FromData, LazyNetClassifier, LazyNetRegressor
 from lazynet.checks.bits import bits_of
 from lazynet.defaults import EPOCHS_OF_CLASSIFIERS as FULL
 from lazynet.defaults import divisor_of_rates
@@ -168,6 +168,32 @@ def test_a_warm_start_begins_at_full_rates():
     model = LazyNetClassifier(random_state=0, warm_start=True, **LATER).fit(X, y)
     fallen = model.eta0_
     assert model.set_params(max_iter=1).fit(X, y).eta0_ > 5 * fallen
+
+
+@pytest.mark.parametrize("epochs", [1, 4, 25, 100, 200])
+def test_few_epochs_of_a_regressor_have_high_rates(epochs):
+    X, y = documents()
+    numbers = X @ np.random.default_rng(1).standard_normal(D) + y
+    given = FromData(factor=max(1.0, 10.0 / np.sqrt(epochs)))
+    options = dict(max_iter=epochs, tol=None, random_state=0)
+    found = LazyNetRegressor(**options).fit(X, numbers)
+    assert np.array_equal(
+        found.coef_, LazyNetRegressor(schedule=given, **options).fit(X, numbers).coef_
+    )
+    assert (given.factor > 1) == (epochs < 100)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"l1": 1e-4}, {"l2": 1e-4}, {"loss": "huber"}, {"schedule": FromData()}, {"table": True}],
+    ids=str,
+)
+def test_no_rates_rise_where_a_penalty_a_rate_or_a_loss_is_given(options):
+    options = {"max_iter": 4, "tol": None, "random_state": 0, **options}
+    X, y = documents()
+    X = X[:, :5] if options.pop("table", False) else X
+    wanted = LazyNetRegressor(**options | {"schedule": FromData()}).fit(X, y)
+    assert np.array_equal(LazyNetRegressor(**options).fit(X, y).coef_, wanted.coef_)
 
 
 # --- the same bits ------------------------------------------------------------------------------
