@@ -28,6 +28,7 @@ from lazynet.defaults import (
     found_epochs,
 )
 from lazynet.engines.base import refuse_overflow
+from lazynet.epochs import Stopping
 from lazynet.estimators.base import SparseClassifier, SparseLinear, SparseRegressor, helpful
 from lazynet.estimators.doubts import Rate, stalled, unfinished
 from lazynet.estimators.elastic_net import LazyNetClassifier, LazyNetRegressor
@@ -37,6 +38,7 @@ from lazynet.estimators.planned import shape_to_learn
 from lazynet.estimators.targets import has_a_column_per_label
 from lazynet.grids import GridTraining, Setting, check_offered, planned, settings_of, single_engine
 from lazynet.importances import CLASS_WEIGHT, check_sample_weight, importances, total_of
+from lazynet.learners import Learner, run_pass
 from lazynet.losses import LOSS, LossLike
 from lazynet.models.attributes import array, attributes, integer, optional, real, units
 from lazynet.models.checkpoints import EVERY, Keeper, keeper_of
@@ -60,12 +62,12 @@ from lazynet.params import (
 from lazynet.path_figures import plot_grid
 from lazynet.paths import N_POINTS, SMALLEST, STRENGTHS
 from lazynet.penalties import ElasticNet
+from lazynet.plan import Plan
 from lazynet.problems import Problems
 from lazynet.schedules import ScheduleLike
 from lazynet.seeds import SEED, new_generator
 from lazynet.stalls import NOTHING_LEARNED, look_closely, loss_of_constants, still_falls
 from lazynet.threads import Workers
-from lazynet.training import Learner, Plan, Stopping, run_pass
 from lazynet.transactions import all_or_nothing
 from lazynet.units import Units
 from lazynet.validation import split

@@ -16,6 +16,7 @@ from lazynet.course import engines_of
 from lazynet.engines.base import Engine, refuse_overflow
 from lazynet.engines.learned import LearnedOutputs
 from lazynet.engines.outputs import OutputsEngine
+from lazynet.epochs import EpochRecord
 from lazynet.estimators.doubts import Rate
 from lazynet.estimators.planned import PlannedModel, allowed_threads, has_scale
 from lazynet.estimators.stacked import (
@@ -40,8 +41,9 @@ from lazynet.models.attributes import (
 from lazynet.models.checkpoints import Keeper
 from lazynet.models.scattered import Later, SparseRows, WhenAsked
 from lazynet.params import as_array
+from lazynet.plan import Plan
 from lazynet.schedules import Schedule
-from lazynet.training import EpochRecord, Plan, Run
+from lazynet.training import Run
 from lazynet.transactions import at_rest
 from lazynet.units import Units
 
