@@ -3,59 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lazynet.engines.base import Engine
+from lazynet.epochs import BestEpoch, Orders, Stopping
+from lazynet.learners import AnyLearner
 from lazynet.models.checkpoints import Saved, is_like, is_number, is_whole
 from lazynet.models.engines import SavedEngine, written
 from lazynet.models.scattered import smaller
 from lazynet.models.values import Writer
+from lazynet.plan import Plan
 from lazynet.schedules import Adaptive, Schedule
 from lazynet.transactions import Undo
 
 Generator = np.random.RandomState
 Shuffle = NDArray[np.int64] | None
-
-
-class _Plan(Protocol):
-    """The part of a plan that changes during a training."""
-
-    @property
-    def schedule(self) -> Schedule: ...
-    def with_schedule(self, schedule: Schedule) -> Any: ...
-
-
-class _Learner(Protocol):
-    engine: Any
-    plan: Any
-
-
-class _Orders(Protocol):
-    generator: Generator | None
-    n_rows: int
-
-    def of(self, epoch: int) -> Shuffle: ...
-
-
-class _Stopping(Protocol):
-    best: float
-    idle: int
-
-
-class _Best(Protocol):
-    """The best epoch so far, and the copies from which its end is restored."""
-
-    columns: NDArray[Any]
-    loss: float
-    epoch: int
-    t: int
-    plan: Any
-    undos: list[Undo]
-
-    def before(self, epoch: int) -> None: ...
 
 
 class Course:
@@ -67,10 +32,10 @@ class Course:
 
     def __init__(
         self,
-        learners: Sequence[_Learner],
-        orders: _Orders,
-        stopping: _Stopping,
-        best: _Best | None,
+        learners: Sequence[AnyLearner],
+        orders: Orders,
+        stopping: Stopping,
+        best: BestEpoch | None,
         t: int,
         *,
         is_written: bool = True,
@@ -132,7 +97,7 @@ class Course:
             "best": self._best_written(writer),
         }
 
-    def _lowered(self, plan: _Plan) -> Schedule | None:
+    def _lowered(self, plan: Plan) -> Schedule | None:
         """The schedule, if the training has changed it."""
         return None if plan.schedule is self.first_plan.schedule else plan.schedule
 
@@ -179,7 +144,7 @@ class Course:
             self._restore_best(self.best, saved.part("best"))
         self._resumed = True
 
-    def _plan_with(self, saved: Saved) -> Any:
+    def _plan_with(self, saved: Saved) -> Plan:
         """The plan with the schedule of the file."""
         if saved.node("schedule") is None:
             return self.first_plan
@@ -187,7 +152,7 @@ class Course:
         schedule = saved.value("schedule", lambda found: type(found) is wanted)
         return self.first_plan.with_schedule(schedule)
 
-    def _restore_best(self, best: _Best, saved: Saved) -> None:
+    def _restore_best(self, best: BestEpoch, saved: Saved) -> None:
         best.loss = saved.value("loss", is_number)
         best.epoch = saved.value("epoch", is_whole(max(self.epoch - 1, 0)))
         best.t = saved.value("t", is_whole(2**62))

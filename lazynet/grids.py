@@ -49,11 +49,12 @@ from lazynet.engines.outputs import (
 from lazynet.kernels import cells as cells_kernel
 from lazynet.kernels.examples import Steps, Task
 from lazynet.kernels.outputs import OwnSteps, Targets
+from lazynet.learners import spans
+from lazynet.plan import Plan
 from lazynet.problems import Problems
 from lazynet.rules.base import Rule, collected, lost_digits
 from lazynet.schedules import Adaptive, Formula, Schedule, checked_rates, needs_scale
 from lazynet.threads import Workers
-from lazynet.training import Plan, spans
 from lazynet.validation import copied_rows
 
 #: Steps of a chunk: their rows stay in the cache while every fold visits them.

@@ -16,9 +16,10 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from lazynet.kernels.losses import values_and_slopes
+from lazynet.learners import AnyLearner
 from lazynet.losses import Loss
+from lazynet.plan import Plan
 from lazynet.problems import Problem, Problems
-from lazynet.training import AnyLearner, Plan
 from lazynet.validation import copied_rows, total_loss_of
 
 #: A fall of the loss in the last epoch that is worth a warning: a share of the loss itself, and

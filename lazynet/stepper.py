@@ -26,8 +26,8 @@ from lazynet.params import (
     shown,
     table,
 )
+from lazynet.plan import Plan, check_rate_parameters
 from lazynet.schedules import SCHEDULE, ScheduleLike
-from lazynet.training import Plan, check_rate_parameters
 from lazynet.transactions import Transactional, all_or_nothing, at_rest
 
 _FIRST = np.zeros(1, dtype=np.int64)

@@ -14,10 +14,11 @@ from lazynet.catalogue import check_rule
 from lazynet.data import as_examples, sizes_of
 from lazynet.engines.base import Engine
 from lazynet.forms import Form, check_form
+from lazynet.learners import Learner, run_pass
 from lazynet.losses import get_loss
 from lazynet.penalties import ElasticNet
+from lazynet.plan import Plan
 from lazynet.schedules import InverseSqrt, Schedule
-from lazynet.training import Learner, Plan, run_pass
 from paper_repro.documents import Corpus
 
 #: The strengths of the penalty and the rate of all timed learners.

@@ -20,9 +20,9 @@ from lazynet.checks.tolerance import (
 )
 from lazynet.losses import Loss, LossLike, get_loss
 from lazynet.penalties import ElasticNet
+from lazynet.plan import Plan
 from lazynet.reference.batches import Example
 from lazynet.schedules import FromData, checked_rates
-from lazynet.training import Plan
 
 
 class BoundedTwin:

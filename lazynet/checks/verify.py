@@ -17,9 +17,10 @@ from lazynet.checks.twin import BoundedTwin
 from lazynet.data import sizes_of
 from lazynet.engines.outputs import OutputsEngine
 from lazynet.kernels.batches import Merger
+from lazynet.learners import AnyLearner, new_learners, spans
+from lazynet.plan import Plan
 from lazynet.problems import Problems
 from lazynet.reference.batches import Example
-from lazynet.training import AnyLearner, Plan, new_learners, spans
 
 # Weights that the plain Python twin may visit, which takes a few seconds.
 _VISITS = 4_000_000

@@ -20,11 +20,13 @@ from lazynet.defaults import follows_targets
 from lazynet.engines.base import Engine
 from lazynet.estimators.from_sources import SourceRows
 from lazynet.importances import check_any_counts
+from lazynet.learners import AnyLearner, length_of_chunks
+from lazynet.plan import Plan
 from lazynet.problems import Problems
 from lazynet.progress import Progress
 from lazynet.surveys import Survey
 from lazynet.threads import Workers
-from lazynet.training import AnyLearner, PassOver, Plan, length_of_chunks
+from lazynet.training import PassOver
 
 
 class BlockRows(SourceRows):

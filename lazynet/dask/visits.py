@@ -26,10 +26,11 @@ from lazynet.engines.base import Engine
 from lazynet.kernels.batches import Merger
 from lazynet.kernels.examples import Steps
 from lazynet.kernels.objective import loss_of_predictions
+from lazynet.learners import AnyLearner, OutputsLearner, new_learners
+from lazynet.plan import Plan
 from lazynet.problems import Problems
 from lazynet.streams.chunks import Chunk
 from lazynet.surveys import ROWS_OF_A_BLOCK, Survey
-from lazynet.training import AnyLearner, OutputsLearner, Plan, new_learners
 
 
 class Block(NamedTuple):

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from lazynet.engines.nonzeros import NonzeroWeights, csr_of
 from lazynet.engines.wear import Wear
 from lazynet.kernels import averages as averages_kernel
 from lazynet.kernels.batches import Batches
@@ -221,7 +222,11 @@ class Engine:
 
     def sparse_rows(self, *, last: bool = False) -> sparse.csr_matrix:
         """``rows`` as a CSR matrix."""
-        return sparse.csr_matrix(self.rows(last=last))
+        return csr_of([self.nonzero_weights(last=last)], self.n_features)
+
+    def nonzero_weights(self, *, last: bool = False) -> NonzeroWeights:
+        """The nonzeros among ``rows``, to be put into the rows of several engines."""
+        return NonzeroWeights(self.n_outputs, [(0, self.rows(last=last).T)])
 
     def rows_at(self, which: NDArray[Any]) -> NDArray[np.float64]:
         """The weights that predict, for the features ``which``."""

@@ -15,13 +15,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from lazynet.engines.adagrad import FOLLOWS, AdaGradEngine
 from lazynet.engines.base import Engine, WithTables, advice_on_overflow, take_until_done
 from lazynet.engines.cells import CellEngine
 from lazynet.engines.clock import AveragedClockEngine, lower_rates
 from lazynet.engines.ftrl import FTRLEngine
+from lazynet.engines.nonzeros import NonzeroWeights
 from lazynet.engines.rda import RDAEngine
 from lazynet.engines.wear import Wear
 from lazynet.kernels import averages as averages_kernel
@@ -148,8 +148,8 @@ class OutputsEngine(Engine):
             out[:, some] = part.T
         return out
 
-    def sparse_rows(self, *, last: bool = False) -> sparse.csr_matrix:
-        """The weights of ``rows`` as a CSR matrix, without an array of all of them.
+    def nonzero_weights(self, *, last: bool = False) -> NonzeroWeights:
+        """The nonzeros among ``rows``, without an array of all weights.
 
         >>> engine = OutputsOnClock(3, 2)
         >>> engine.load_rows(np.array([[0.0, 2.0, 0.0], [4.0, 0.0, 6.0]]), np.zeros(2))
@@ -157,17 +157,8 @@ class OutputsEngine(Engine):
         array([[0., 2., 0.],
                [4., 0., 6.]])
         """
-        places, values = [np.empty(0, dtype=np.int64)], [np.empty(0)]
-        for some, part in self._chunks(not last):
-            numbers = part.ravel()
-            found = np.flatnonzero(numbers)
-            places.append(found + some.start * self.n_outputs)
-            values.append(numbers[found])
-        features, outputs = np.divmod(np.concatenate(places), self.n_outputs)
-        starts = np.r_[0, np.cumsum(np.bincount(features, minlength=self.n_features))]
-        shape = (self.n_outputs, self.n_features)
-        by_feature = sparse.csc_matrix((np.concatenate(values), outputs, starts), shape=shape)
-        return by_feature.tocsr()
+        parts = ((some.start, part) for some, part in self._chunks(not last))
+        return NonzeroWeights(self.n_outputs, parts)
 
     def nonzeros(self) -> NDArray[np.int64]:
         """The number of last weights of every output that are not 0."""

@@ -21,6 +21,7 @@ from lazynet.estimators.base import SparseClassifier, SparseLinear, SparseRegres
 from lazynet.estimators.mapped_rows import takes_sources
 from lazynet.importances import CLASS_WEIGHT, check_sample_weight, importances
 from lazynet.kernels.examples import Examples
+from lazynet.learners import mean_loss, spans
 from lazynet.losses import LOSS, LossLike
 from lazynet.models.attributes import array, attributes, integer, optional, sequence
 from lazynet.models.checkpoints import EVERY, Keeper, Saved, is_whole, keeper_of
@@ -30,7 +31,6 @@ from lazynet.problems import Problem
 from lazynet.progress import Progress
 from lazynet.seeds import SEED, new_generator
 from lazynet.stalls import WORSE, loss_of_constant
-from lazynet.training import mean_loss, spans
 from lazynet.transactions import all_or_nothing, at_rest
 
 # Weights and intercepts of all binary problems.

@@ -12,9 +12,10 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
 from lazynet.estimators.planned import has_scale
+from lazynet.learners import AnyLearner
 from lazynet.problems import Problems
 from lazynet.stalls import NOTHING_LEARNED, Verdict, look_closely, loss_of_constants, still_falls
-from lazynet.training import AnyLearner, Run
+from lazynet.training import Run
 
 
 class Rate(NamedTuple):

@@ -12,6 +12,7 @@ from scipy import sparse
 
 from lazynet.checks.verify import LARGEST_EPOCHS, VerificationReport, affordable_rows, verify
 from lazynet.data import check_order, sizes_of, touched_columns, unusable
+from lazynet.epochs import Orders, Stopping
 from lazynet.estimators.doubts import doubts_about_fit, judged_losses, unfinished
 from lazynet.estimators.from_sources import Prepare, SourceRows, orders_of, plan_for
 from lazynet.estimators.in_parts import Call, Callback, PartsModel, trained
@@ -25,6 +26,7 @@ from lazynet.estimators.planned import (
     shape_to_learn,
     workers_for,
 )
+from lazynet.learners import new_learners, run_pass
 from lazynet.models.checkpoints import Keeper
 from lazynet.params import check_integer, check_n_steps
 from lazynet.problems import Classes
@@ -32,7 +34,7 @@ from lazynet.schedules import Adaptive, needs_scale
 from lazynet.seeds import new_generator
 from lazynet.stalls import still_falls
 from lazynet.streams.source import Source
-from lazynet.training import Orders, Stopping, new_learners, run_pass, train
+from lazynet.training import train
 from lazynet.validation import split
 
 

@@ -22,10 +22,13 @@ from scipy import sparse
 
 from lazynet.data import as_examples, sizes_of
 from lazynet.defaults import follows_targets
+from lazynet.epochs import Orders
 from lazynet.estimators.mapped_rows import check_alone
 from lazynet.importances import Balanced, check_any_counts
+from lazynet.learners import AnyLearner, length_of_chunks, new_learners, run_pass
 from lazynet.losses import Loss
 from lazynet.params import check_n_steps
+from lazynet.plan import Plan
 from lazynet.problems import Classes, Problems
 from lazynet.progress import Progress
 from lazynet.streams.chosen import Share, of_share
@@ -36,15 +39,7 @@ from lazynet.streams.prefetched import Prefetched
 from lazynet.streams.source import ROWS, Derived, Facts, Source
 from lazynet.surveys import ROWS_OF_A_BLOCK, Survey
 from lazynet.threads import Workers
-from lazynet.training import (
-    AnyLearner,
-    Orders,
-    PassOver,
-    Plan,
-    length_of_chunks,
-    new_learners,
-    run_pass,
-)
+from lazynet.training import PassOver
 from lazynet.validation import HeldOut
 
 #: What makes a matrix of a source, in errors.

@@ -9,11 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lazynet.engines.kept import Kept, put
+from lazynet.epochs import Stopping
 from lazynet.grids import GridTraining
+from lazynet.learners import Learner
 from lazynet.models.checkpoints import Saved
 from lazynet.models.scattered import smaller
 from lazynet.models.values import Writer
-from lazynet.training import Learner, Stopping
 
 
 class Search(NamedTuple):

@@ -15,24 +15,17 @@ from scipy import sparse
 from lazynet.course import engines_of
 from lazynet.engines.base import Engine, refuse_overflow
 from lazynet.engines.learned import Gathering
+from lazynet.epochs import Epoch, Orders, Stopping
 from lazynet.estimators.doubts import Rate, doubts_about_fit
 from lazynet.estimators.kept_by_engines import EnginesModel, doubts_about_start, present_rate
 from lazynet.estimators.parts import PartsDone
 from lazynet.estimators.planned import allowed_threads, keeps_best, workers_for
+from lazynet.learners import AnyLearner, new_learners, spans
 from lazynet.memory import WEIGHT_BYTES, Estimate, available_bytes
 from lazynet.models.checkpoints import Keeper
+from lazynet.plan import Plan
 from lazynet.problems import Problems
-from lazynet.training import (
-    AnyLearner,
-    Epoch,
-    Orders,
-    Plan,
-    Run,
-    Stopping,
-    new_learners,
-    spans,
-    train,
-)
+from lazynet.training import Run, train
 from lazynet.units import Units
 from lazynet.validation import HeldOut
 

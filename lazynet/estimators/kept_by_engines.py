@@ -16,8 +16,9 @@ from lazynet.course import engines_of
 from lazynet.engines.base import Engine, refuse_overflow
 from lazynet.engines.learned import LearnedOutputs
 from lazynet.engines.outputs import OutputsEngine
+from lazynet.epochs import EpochRecord
 from lazynet.estimators.doubts import Rate
-from lazynet.estimators.planned import PlannedModel, allowed_threads, has_scale
+from lazynet.estimators.planned import PlannedModel, allowed_threads, has_scale, workers_for
 from lazynet.estimators.stacked import (
     intercepts_of,
     load_all,
@@ -40,8 +41,9 @@ from lazynet.models.attributes import (
 from lazynet.models.checkpoints import Keeper
 from lazynet.models.scattered import Later, SparseRows, WhenAsked
 from lazynet.params import as_array
+from lazynet.plan import Plan
 from lazynet.schedules import Schedule
-from lazynet.training import EpochRecord, Plan, Run
+from lazynet.training import Run
 from lazynet.transactions import at_rest
 from lazynet.units import Units
 
@@ -216,7 +218,8 @@ class EnginesModel(PlannedModel):
         self._coefficients: NDArray[np.float64] | None = None
         self._sparse_rows: sparse.csr_matrix | None = None
         if self._sparse_coef:
-            self._sparse_rows = stacked_sparse_rows(engines, units)
+            with workers_for(p, len(engines)) as workers:
+                self._sparse_rows = stacked_sparse_rows(engines, units, workers)
             numbers = self._sparse_rows.data
         else:
             self._coefficients = numbers = stacked_rows(engines, units)

@@ -35,12 +35,12 @@ from lazynet.estimators.base import SparseLinear, suitable_rate
 from lazynet.forms import FORM
 from lazynet.losses import LOSS
 from lazynet.params import EPOCHS_OR_NONE, FLAG, STRENGTH, VERBOSITY, Choice, Integer, Number, table
+from lazynet.plan import Plan, check_rate_parameters
 from lazynet.problems import Columns, Problems
 from lazynet.schedules import FromData, ScheduleLike, check_schedule, needs_scale
 from lazynet.seeds import SEED
 from lazynet.surveys import Survey
 from lazynet.threads import Workers
-from lazynet.training import Plan, check_rate_parameters
 from lazynet.units import Units
 from lazynet.validation import copied_rows
 

@@ -10,6 +10,8 @@ from scipy import sparse
 
 from lazynet.engines.base import Engine
 from lazynet.engines.learned import LearnedOutputs
+from lazynet.engines.nonzeros import csr_of
+from lazynet.threads import Workers
 from lazynet.units import Units
 
 
@@ -39,13 +41,19 @@ def stacked_rows(
     return coefficients
 
 
-def stacked_sparse_rows(engines: Sequence[Engine], units: Units | None) -> sparse.csr_matrix:
-    """``stacked_rows`` as a read-only CSR matrix, made from one engine at a time."""
-    if units is None and isinstance(engines[0], LearnedOutputs):
+def stacked_sparse_rows(
+    engines: Sequence[Engine], units: Units | None, workers: Workers | None = None
+) -> sparse.csr_matrix:
+    """``stacked_rows`` as a read-only CSR matrix; the threads of ``workers`` share the engines."""
+    if isinstance(engines[0], LearnedOutputs):
         known = engines[0].given
-        if sparse.issparse(known):
+        if units is None and sparse.issparse(known):
             return known
-    rows = sparse.vstack([engine.sparse_rows() for engine in engines], format="csr")
+        rows = sparse.csr_matrix(known, copy=True)
+    else:
+        workers = Workers(1) if workers is None else workers
+        found = workers.results(engines, lambda engine: engine.nonzero_weights())
+        rows = csr_of(found, engines[0].n_features, workers)
     if units is not None:
         rows.data /= units.sizes[rows.indices]
     for array in (rows.data, rows.indices, rows.indptr):

@@ -14,7 +14,7 @@ from lazynet.engines.dekel import DekelEngine
 from lazynet.engines.dense import DenseEngine
 from lazynet.forms import Form
 from lazynet.losses import get_loss
-from lazynet.training import Plan
+from lazynet.plan import Plan
 from paper_repro.competitors.base import (
     CLOCK,
     DENSE,

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from lazynet.learners import Learner
 from lazynet.reference.closed_forms import (
     Gap,
     printed_theorem_1_proof,
@@ -26,7 +27,6 @@ from lazynet.reference.closed_forms import (
     theorem_1,
 )
 from lazynet.schedules import Constant, InverseSqrt, InverseTime, Schedule
-from lazynet.training import Learner
 from paper_repro.competitors import RULES
 from paper_repro.extended import (
     after_each_gap,

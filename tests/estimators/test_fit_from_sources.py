@@ -106,9 +106,9 @@ def test_labels_get_the_same_bits(rows):
 
 def test_blocks_of_many_rows(monkeypatch):
     """Chunks and blocks end at other rows than the chunks of the source."""
-    from lazynet import surveys, training
+    from lazynet import learners, surveys
 
-    monkeypatch.setattr(training, "_LARGEST_CHUNK", 32)
+    monkeypatch.setattr(learners, "_LARGEST_CHUNK", 32)
     monkeypatch.setattr(surveys, "ROWS_OF_A_BLOCK", 16)
     monkeypatch.setattr(from_sources, "ROWS_OF_A_BLOCK", 16)
     X, scores = rows_and_scores()

@@ -31,7 +31,7 @@ from lazynet.engines.dense import DenseEngine
 from lazynet.engines.outputs import OutputsEngine
 from lazynet.engines.rescaled import RescaledEngine
 from lazynet.engines.tables import TablesEngine
-from lazynet.training import Learner, run_pass
+from lazynet.learners import Learner, run_pass
 
 EVERY_ENGINE = [
     {"engine": "clock"},

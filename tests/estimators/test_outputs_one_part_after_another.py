@@ -12,7 +12,7 @@ from sklearn.base import clone
 from lazynet import LazyNetClassifier, LazyNetRegressor
 from lazynet.estimators import fitted, in_parts
 from lazynet.memory import Estimate, available_bytes
-from lazynet.training import Plan
+from lazynet.plan import Plan
 
 N, D, L = 150, 60, 70
 OPTIONS = dict(max_iter=3, tol=None, random_state=0, l1=1e-4)

@@ -34,10 +34,11 @@ from lazynet import (
 )
 from lazynet.catalogue import check_rule
 from lazynet.defaults import N_ITER_NO_CHANGE, TOL
+from lazynet.epochs import Stopping
+from lazynet.learners import Learner
 from lazynet.losses import LOSSES
 from lazynet.reference.losses import LOSSES as FORMULAS
 from lazynet.stalls import loss_of_constant
-from lazynet.training import Learner, Stopping
 from lazynet.transactions import Undo
 from lazynet.validation import split
 
@@ -76,7 +77,7 @@ def test_progressive_loss_is_that_of_predictions_before_each_update(options, wei
     random = np.random.RandomState(0)
     weights = random.choice([0.5, 2.0], 60) if weighted else np.ones(60)
     # More steps than a chunk has.
-    monkeypatch.setattr("lazynet.training._LARGEST_CHUNK", 64)
+    monkeypatch.setattr("lazynet.learners._LARGEST_CHUNK", 64)
     order = random.randint(60, size=(1, 150))
     options = {"l1": 1e-3, "l2": 1e-4, **options}
     model = LazyNetClassifier(tol=None, max_iter=1, **options)

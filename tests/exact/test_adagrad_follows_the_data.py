@@ -18,11 +18,11 @@ from lazynet import AdaGrad, FoBoS, LazyNetClassifier, Stepper
 from lazynet.data import as_examples, sizes_of
 from lazynet.engines.adagrad import AdaGradEngine
 from lazynet.kernels import cells as kernel
+from lazynet.learners import Learner, run_pass
 from lazynet.losses import LOSSES
 from lazynet.penalties import ElasticNet
 from lazynet.reference.adagrad import DenseAdaGrad, PlainAdaGrad
 from lazynet.rules.adagrad import PRODUCTS
-from lazynet.training import Learner, run_pass
 
 # --- lazy equals dense --------------------------------------------------------------------------
 

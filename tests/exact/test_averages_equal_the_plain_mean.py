@@ -35,11 +35,12 @@ from lazynet.kernels import averages as kernel
 from lazynet.kernels import clock as clock_kernel
 from lazynet.kernels.averages import Average
 from lazynet.kernels.examples import Examples
+from lazynet.learners import Learner, run_pass
 from lazynet.losses import get_loss
 from lazynet.penalties import ElasticNet
+from lazynet.plan import Plan
 from lazynet.reference.averages import DenseAverage
 from lazynet.testing import problems, wears
-from lazynet.training import Learner, Plan, run_pass
 from lazynet.transactions import Undo
 
 BOTH = (False, True)

@@ -16,11 +16,11 @@ from lazynet.checks.tolerance import NearbyRun
 from lazynet.data import as_examples
 from lazynet.engines.carpenter import CarpenterEngine
 from lazynet.kernels.examples import Examples
+from lazynet.learners import Learner, run_pass
 from lazynet.losses import LOSSES
 from lazynet.penalties import ElasticNet
 from lazynet.reference.carpenter import PlainCarpenter
 from lazynet.testing import problems
-from lazynet.training import Learner, run_pass
 
 STRENGTHS = st.sampled_from([0.0, 1e-8, 1e-3, 0.1, 1.0])
 PERIODS = st.one_of(st.none(), st.integers(1, 7))

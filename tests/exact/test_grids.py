@@ -30,9 +30,9 @@ from lazynet.engines.grid import GridOnClock
 from lazynet.grids import GridTraining, Setting, planned, settings_of, single_engine
 from lazynet.kernels import outputs as kernel
 from lazynet.kernels.examples import STATUS_BAD_ROW
+from lazynet.learners import Learner, run_pass
 from lazynet.losses import LOSSES
 from lazynet.threads import Workers
-from lazynet.training import Learner, run_pass
 
 SETTINGS = [
     Setting(l1, l2, factor)

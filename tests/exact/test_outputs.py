@@ -34,12 +34,12 @@ from lazynet.engines import outputs as engines
 from lazynet.engines.outputs import AdaGradOutputs, OutputsOnClock
 from lazynet.engines.wear import Wear
 from lazynet.kernels.outputs import Targets
+from lazynet.learners import OutputsLearner, new_learners, run_pass
 from lazynet.losses import LOSSES
 from lazynet.penalties import ElasticNet
 from lazynet.problems import Classes, Columns, Labels, checked_indicator
 from lazynet.reference.outputs import DenseSoftmax
 from lazynet.testing import problems
-from lazynet.training import OutputsLearner, new_learners, run_pass
 
 #: Every rule whose outputs learn in one pass, with rates that are given and rates of the rows.
 RULES = {

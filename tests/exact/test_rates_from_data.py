@@ -35,8 +35,8 @@ from lazynet.engines.clock import AveragedClockEngine, ClockEngine
 from lazynet.engines.wear import Wear
 from lazynet.kernels.examples import Steps
 from lazynet.losses import LOSS_OBJECTS, LOSSES
+from lazynet.plan import Plan
 from lazynet.reference import DenseFromData
-from lazynet.training import Plan
 
 RULES = [kind(order) for kind in (FoBoS, SGD) for order in BOTH_ORDERS]
 MARGINS = [name for name, loss in LOSSES.items() if loss.margin]

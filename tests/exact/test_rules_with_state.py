@@ -38,13 +38,13 @@ from lazynet.data import sizes_of
 from lazynet.engines.ftrl import FTRLEngine
 from lazynet.kernels import cells as kernel
 from lazynet.kernels.examples import Examples
+from lazynet.learners import Learner, run_pass
 from lazynet.losses import LOSSES, get_loss
 from lazynet.params import Choice, Flag, Integer
 from lazynet.penalties import ElasticNet
 from lazynet.reference.adagrad import DenseAdaGrad
 from lazynet.reference.ftrl import DenseFTRL
 from lazynet.testing import problems
-from lazynet.training import Learner, run_pass
 
 STRENGTHS = st.sampled_from([0.0, 1e-8, 1e-3, 0.1, 1.0, 10.0])
 RULES = RULES_WITH_STATE

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from support.algorithms import GIVEN, RULES_WITH_STATE, options_of
 from support.matrices import corpus
 
-from lazynet import LazyNetClassifier, training
+from lazynet import LazyNetClassifier, learners
 from lazynet.threads import Interrupted, Workers
 
 N_CLASSES = 5
@@ -60,7 +60,7 @@ def test_the_length_of_a_chunk_changes_no_weight(options, nonzeros):
     X, y = make_classes(n_rows=40, d=60)
     whole = LazyNetClassifier(**_BASE | options).fit(X, y)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(training, "_NONZEROS_OF_A_CHUNK", nonzeros)
+        patch.setattr(learners, "_NONZEROS_OF_A_CHUNK", nonzeros)
         cut = LazyNetClassifier(**_BASE | options).fit(X, y)
     np.testing.assert_array_equal(cut.coef_, whole.coef_)
     np.testing.assert_array_equal(cut.intercept_, whole.intercept_)

@@ -21,9 +21,9 @@ from lazynet import FTRL, RDA, DualNetClassifier, LazyNetClassifier, Stepper
 from lazynet.catalogue import new_reference
 from lazynet.engines.ftrl import FTRLEngine
 from lazynet.engines.rda import RDAEngine
+from lazynet.learners import Learner, run_pass
 from lazynet.losses import LOSSES, get_loss
 from lazynet.penalties import ElasticNet
-from lazynet.training import Learner, run_pass
 
 RULES = [FTRL(), FTRL(penalty="once"), RDA(), RDA(rho=0.01)]
 ENGINES = {"ftrl": FTRLEngine, "rda": RDAEngine}

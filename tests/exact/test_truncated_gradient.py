@@ -17,11 +17,11 @@ from lazynet.checks.tolerance import NearbyRun
 from lazynet.data import as_examples
 from lazynet.engines.truncated_gradient import TruncatedGradientEngine
 from lazynet.engines.wear import Wear
+from lazynet.learners import Learner, run_pass
 from lazynet.losses import LOSSES
 from lazynet.penalties import ElasticNet
 from lazynet.reference.truncated_gradient import DenseTruncatedGradient
 from lazynet.testing import problems
-from lazynet.training import Learner, run_pass
 
 GRAVITIES = st.sampled_from([0.0, 1e-8, 1e-3, 0.1, 1.0])
 PERIODS = st.integers(1, 7)

@@ -32,8 +32,8 @@ from lazynet import (
     ReleasedStabilisedSGDClassifier,
     StabilisedSGDClassifier,
     grids,
+    learners,
     net_path,
-    training,
 )
 from lazynet.checks.bits import bits_of
 from lazynet.estimators import dekel
@@ -61,7 +61,7 @@ class Ended(BaseException):
 @pytest.fixture(autouse=True)
 def short_chunks(monkeypatch):
     """Chunks that divide small data."""
-    monkeypatch.setattr(training, "_LARGEST_CHUNK", 64)
+    monkeypatch.setattr(learners, "_LARGEST_CHUNK", 64)
     monkeypatch.setattr(dekel, "_STEPS_PER_CALL", 70)
     monkeypatch.setattr(grids, "STEPS_AT_ONCE", 64)
 
@@ -264,7 +264,7 @@ def test_ctrl_c_writes_a_last_file_and_leaves_the_model_alone(path, monkeypatch)
     stop_in(model, path, X, Y)
     assert not hasattr(model, "coef_")
     assert bits_of(classifier().fit(X, Y, checkpoint=path)) == wanted
-    visit, visits = training.Learner.visit, 0
+    visit, visits = learners.Learner.visit, 0
 
     def press(self, *arguments):
         nonlocal visits
@@ -273,7 +273,7 @@ def test_ctrl_c_writes_a_last_file_and_leaves_the_model_alone(path, monkeypatch)
             os.kill(os.getpid(), signal.SIGINT)
         return visit(self, *arguments)
 
-    monkeypatch.setattr(training.Learner, "visit", press)
+    monkeypatch.setattr(learners.Learner, "visit", press)
     with pytest.raises(KeyboardInterrupt):
         model.fit(X, Y, checkpoint=path)
     assert visits == 6
@@ -300,7 +300,7 @@ sys.path.insert(0, {tests!r})
 warnings.simplefilter("ignore")
 from safe import test_checkpoints as here
 from lazynet.checks.bits import bits_of
-here.training._LARGEST_CHUNK = 64
+here.learners._LARGEST_CHUNK = 64
 print("ready", flush=True)
 print(bits_of(here.fit({case!r}, {path!r})[0]), flush=True)
 """

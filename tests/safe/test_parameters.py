@@ -125,7 +125,7 @@ NO_PARAMETERS = {
 #: Modules whose dataclasses are made of parameters that have been checked.
 OF_MINIMA = {
     f"lazynet.{name}"
-    for name in ("certificates", "engines.dual", "engines.newton", "estimators.dual_net_cv",
+    for name in ("certificates", "engines.dual", "engines.newton", "estimators.chosen_net",
                  "minimise", "paths", "searches")
 }  # fmt: skip
 DATACLASSES = {

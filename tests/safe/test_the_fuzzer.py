@@ -87,7 +87,7 @@ def test_messages_must_name_an_argument(monkeypatch):
     def mumble(*arguments):
         raise ValueError("something is wrong")
 
-    monkeypatch.setattr("lazynet.training.Plan.of", mumble)
+    monkeypatch.setattr("lazynet.plan.Plan.of", mumble)
     [failure] = run_input("planted", planted(LazyNetClassifier()), 0).failures
     assert failure.signature == (
         "ValueError names no argument in lazynet/estimators/planned.py: something is wrong"

@@ -10,8 +10,8 @@ from lazynet.engines.clock import ClockEngine
 from lazynet.forms import FORMS, Clock
 from lazynet.losses import get_loss
 from lazynet.penalties import ElasticNet
+from lazynet.plan import Plan
 from lazynet.schedules import Constant
-from lazynet.training import Plan
 
 #: The root of the repository, or of the source distribution.
 ROOT = Path(__file__).parents[2]

@@ -9,7 +9,7 @@ from scipy import sparse
 from lazynet import FromArray
 from lazynet.catalogue import check_rule
 from lazynet.data import as_examples
-from lazynet.training import spans
+from lazynet.learners import spans
 from support import examples_of, plan
 from support.algorithms import penalty_of
 
