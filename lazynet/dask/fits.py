@@ -165,8 +165,7 @@ class _Trip:
     def _is_as_it_came_back(self) -> bool:
         now = self.learner.engine.state().scalars
         return now.keys() == self.scalars.keys() and all(
-            np.array_equal(array, self.scalars[name], equal_nan=True)
-            for name, array in now.items()
+            np.array_equal(array, self.scalars[name], equal_nan=True) for name, array in now.items()
         )
 
     def end(self, state: OnTheWay) -> None:

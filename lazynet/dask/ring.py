@@ -273,9 +273,7 @@ class Round:
                 stay = ring.sent(stay, run.owner)
             found = ring.put(f"lazynet-visit-{key}", visit, *task, stay, **place)
             self.last = ring.put(f"lazynet-leave-{key}", itemgetter(0), found, **place)
-            self.residents.append(
-                ring.put(f"lazynet-stay-{key}", itemgetter(1), found, **place)
-            )
+            self.residents.append(ring.put(f"lazynet-stay-{key}", itemgetter(1), found, **place))
 
     def result(self) -> tuple[Any, list[Any] | None]:
         """The travelling state and those that belong to the blocks, on the client.

@@ -89,9 +89,7 @@ def test_a_task_visits_all_blocks_that_follow_each_other_on_a_worker(monkeypatch
             for each in stream.data
             if str(each["key"]).startswith("lazynet-visit")
         ]
-    assert [*runs] == (
-        ["blocks0to1", "blocks2to3"] if room else [f"block{k}" for k in range(4)]
-    )
+    assert [*runs] == (["blocks0to1", "blocks2to3"] if room else [f"block{k}" for k in range(4)])
     assert len(set(runs.values())) == 2
     assert sorted(visits) == sorted(
         ([str(epoch), name], owner) for epoch in range(2) for name, owner in runs.items()
