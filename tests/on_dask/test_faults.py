@@ -32,13 +32,6 @@ from lazynet.streams import SvmlightFile
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
 
-@pytest.fixture(scope="module")
-def client():
-    """A client of a cluster of two workers in this process."""
-    with cluster_of(2) as found:
-        yield found
-
-
 def parts():
     """Three blocks of rows of two classes."""
     X = sparse.random(900, 30, density=0.2, format="csr", random_state=0)

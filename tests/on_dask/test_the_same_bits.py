@@ -17,7 +17,6 @@ import dask
 import dask.array as da
 from support.clusters import (
     assert_same_fit,
-    cluster_of,
     delayed_parts,
     parts_of,
     source_of,
@@ -28,13 +27,6 @@ import lazynet.dask
 from lazynet.dask import ring
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-
-
-@pytest.fixture(scope="module")
-def clients():
-    """Clients of clusters of one, two and three workers."""
-    with cluster_of(1) as one, cluster_of(2) as two, cluster_of(3) as three:
-        yield {1: one, 2: two, 3: three}
 
 
 def rows(seed, n_rows, n_features=40):
