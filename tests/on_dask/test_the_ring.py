@@ -48,11 +48,17 @@ def test_what_stays_is_a_snapshot_of_the_epoch(loses):
     blocks = [np.arange(5.0) + k for k in range(3)]
     visitor, n_epochs = Adding(), 4
     with cluster_of(2) as client:
-        futures = client.compute([dask.delayed(whole, pure=False)(block) for block in blocks])
+        first, second = sorted(client.scheduler_info()["workers"])
+        futures = [
+            client.compute(
+                dask.delayed(whole, pure=False)(block), workers=[worker], allow_other_workers=True
+            )
+            for block, worker in zip(blocks, (first, first, second), strict=True)
+        ]
         around = Ring(client, ["a", "b", "c"], futures)
         held = [[future] for future in futures]
         travellers = [Traveller(around, f"model{m}", held, whole) for m in range(3)]
-        now = [(np.array([float(m)]), [{"visits": 0}] * 3) for m in range(3)]
+        now = [(np.array([float(m)]), [{"visits": k} for k in range(3)]) for m in range(3)]
         wanted = list(now)
         for epoch in range(n_epochs):
             for traveller, state in zip(travellers, now, strict=True):
