@@ -13,7 +13,7 @@ import pickle
 import shutil
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache, partial
 from itertools import pairwise
@@ -348,6 +348,10 @@ class Machines(Measured):
         """The seconds of all visits."""
         return sum(stop - start for *_, start, stop in self.of(task, n_processes)["busy"])
 
+    def busy(self, task: str) -> float:
+        """The share of the time of two processes in which they were visiting."""
+        return self.visiting(task, 2) / (2.0 * float(self.of(task, 2)["seconds"]))
+
     @property
     def bound(self) -> float:
         """How many times as much two processes do as one, if they know nothing of each other."""
@@ -379,6 +383,9 @@ def page(document: Mapping[str, Any]) -> str:
         same=same,
         table=_table(study),
         parts=_parts(study),
+        idle=_range(1.0 - study.busy(task) for task in TASKS),
+        apart_longer=f"{2.0 / study.bound - 1.0:.0%}",
+        longer=_range(study.visiting(task, 2) / study.visiting(task, 1) - 1.0 for task in TASKS),
         bound=significant(study.bound),
         apart=APART,
         room=in_bytes(room["bytes"]),
@@ -411,6 +418,12 @@ def finding(document: Mapping[str, Any]) -> str:
         topic=significant(study.ratio("topics")),
         same=PAGE("the same" if study.equal else "not the same"),
     )
+
+
+def _range(shares: Iterable[float]) -> str:
+    """The least and the largest of some shares, in per cent."""
+    found = sorted(shares)
+    return f"{found[0]:.0%} to {found[-1]:.0%}"
 
 
 def _parts(study: Machines) -> str:
