@@ -193,14 +193,18 @@ class Minimiser:
     ) -> None:
         self._X, self.n_blocks, self._run = problem.X, n_blocks, run
         examples = as_examples(problem.X, problem.y, problem.importances)
-        self.mean = MeanLoss(
+        mean = MeanLoss(
             examples,
             problem.y,
             problem.importances,
             problem.loss,
             fit_intercept=problem.fit_intercept,
         )
-        self.generator = generator
+        self._set_out(mean, generator)
+
+    def _set_out(self, mean: MeanLoss, generator: np.random.RandomState) -> None:
+        """Stand at zero weights."""
+        self.mean, self.generator = mean, generator
         #: the least objective of zero weights
         self.at_zero, self._rounding_at_zero, self.intercept = self.mean.at_zero()
         if not np.isfinite(self.mean.longest):
@@ -210,12 +214,12 @@ class Minimiser:
             )
         if not np.isfinite(self.at_zero):
             raise ValueError("y is so large that the loss of zero weights overflows; scale y")
-        away, largest = (np.abs(problem.y - b).max(initial=0.0) for b in (self.intercept, 0.0))
+        away, largest = (np.abs(mean.y - b).max(initial=0.0) for b in (self.intercept, 0.0))
         #: whether the targets are much further from 0 than from each other
         self.far_targets = bool(
-            problem.fit_intercept and not problem.loss.margin and away < _FAR * largest
+            mean.fit_intercept and not mean.loss.margin and away < _FAR * largest
         )
-        self.weights = np.zeros(examples.n_columns)
+        self.weights = np.zeros(mean.n_columns)
         self.duals = self.mean.balanced_slopes(np.zeros(self.mean.n_rows), self.intercept)
         self._duals_at_zero = self.duals
         # u of the present duals, if it is known.
@@ -319,7 +323,7 @@ class Minimiser:
         penalty = ElasticNet(l1, l2)
         target = self.target(tol)
         # A small problem is solved to the last digits, which takes microseconds.
-        small = self.mean.examples.n_values <= SMALL
+        small = self.mean.n_values <= SMALL
         aim = 0.0 if small else target
         if kept is None:
             at = self._begin(penalty, aim, max_iter)

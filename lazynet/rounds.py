@@ -1,4 +1,4 @@
-"""Rounds of dual ascent on all blocks of the rows at once: one model, several threads.
+"""Dual ascent on blocks of the rows: one after the other, or in rounds on all of them at once.
 
 A round takes the steps of every block from the same z, and adds the moves of all blocks
 (``AscentInBlocks.at_once``).  What it finds depends on the number of blocks, and not on the number
@@ -58,7 +58,37 @@ def in_blocks(
     )
 
 
-class Rounds(Ascent):
+class InTurn(Ascent):
+    """Dual ascent on rows in blocks, wherever they are, one block after the other."""
+
+    def __init__(
+        self,
+        mean: MeanLoss,
+        blocks: MeanOverBlocks,
+        penalty: ElasticNet,
+        generator: np.random.RandomState,
+    ) -> None:
+        super().__init__(mean, penalty, generator)
+        kappas = self.ascent.kappa, self.ascent.kappa_intercept
+        self.borders = np.cumsum(blocks.lengths)[:-1]
+        self.rounds = self.ascent = AscentInBlocks(blocks, penalty, *kappas)
+
+    def _start_from(self, last: Place) -> None:
+        self.rounds.seed = int(self.generator.randint(2**31))
+        duals = [part.copy() for part in np.split(last.duals, self.borders)]
+        self.rounds.start_from(last.weights, last.intercept, duals)  # type: ignore[arg-type]
+
+    def _pass(self) -> Vector:
+        self._visit()
+        self.rounds.duals = self.rounds.mean.calls.gathered(self.rounds.duals)
+        return np.concatenate(self.rounds.duals)
+
+    def _visit(self) -> None:
+        """Visit all rows once."""
+        self.rounds.in_turn()
+
+
+class AtOnce(InTurn):
     """A search whose epochs are rounds on all blocks at once, with a centre and a kappa that adapt.
 
     With a smooth loss the centre moves after every round: kappa doubles where the objective has
@@ -66,6 +96,19 @@ class Rounds(Ascent):
     """
 
     name = "blocks"
+
+    def _visit(self) -> None:
+        self.rounds.at_once()
+
+    def _wanted(self, now: Standing) -> float | None:
+        if not self.smooth:
+            return super()._wanted(now)
+        risen, self.last = now.objective > self.last, now.objective
+        return _RISEN if risen else _FALLEN
+
+
+class Rounds(AtOnce):
+    """Rounds on blocks of the rows of a matrix in this process."""
 
     def __init__(
         self,
@@ -76,23 +119,4 @@ class Rounds(Ascent):
         n_blocks: int,
         run: Run | None = None,
     ) -> None:
-        super().__init__(mean, penalty, generator)
-        kappas = self.ascent.kappa, self.ascent.kappa_intercept
-        blocks = in_blocks(X, mean, penalty, n_blocks, run)
-        self.borders = np.cumsum(blocks.lengths)[:-1]
-        self.rounds = self.ascent = AscentInBlocks(blocks, penalty, *kappas)
-
-    def _start_from(self, last: Place) -> None:
-        self.rounds.seed = int(self.generator.randint(2**31))
-        duals = [part.copy() for part in np.split(last.duals, self.borders)]
-        self.rounds.start_from(last.weights, last.intercept, duals)  # type: ignore[arg-type]
-
-    def _pass(self) -> Vector:
-        self.rounds.at_once()
-        return np.concatenate(self.rounds.duals)
-
-    def _wanted(self, now: Standing) -> float | None:
-        if not self.smooth:
-            return super()._wanted(now)
-        risen, self.last = now.objective > self.last, now.objective
-        return _RISEN if risen else _FALLEN
+        super().__init__(mean, in_blocks(X, mean, penalty, n_blocks, run), penalty, generator)

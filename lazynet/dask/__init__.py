@@ -24,6 +24,7 @@ except ImportError as missing:
     ) from missing
 
 from lazynet.dask.blocks import Blocks
+from lazynet.dask.dual import DualNetClassifier, DualNetRegressor
 from lazynet.dask.estimators import LazyNetClassifier, LazyNetRegressor
 from lazynet.dask.folds import CrossValidation, cross_validate
 from lazynet.dask.many import fit_all
@@ -31,6 +32,8 @@ from lazynet.dask.many import fit_all
 __all__ = [
     "Blocks",
     "CrossValidation",
+    "DualNetClassifier",
+    "DualNetRegressor",
     "LazyNetClassifier",
     "LazyNetRegressor",
     "cross_validate",

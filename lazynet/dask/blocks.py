@@ -78,14 +78,20 @@ class Blocks(Source):
         self._begin([(held, (part, name)) for part, name in zip(parts, names, strict=True)], names)
 
     def _begin(self, calls: Sequence[tuple[Any, tuple[Any, ...]]], names: list[str]) -> None:
-        """Let the workers make the blocks, each of them as many as the others if it can be."""
+        """Let the workers make the blocks, each of them as many as the others if it can be.
+
+        Blocks that follow each other are on the same worker, where a model visits them in one task.
+        """
         workers = sorted(self.client.scheduler_info(n_workers=-1)["workers"])
         wanted, unique = [], uuid.uuid4().hex
         for number, (function, arguments) in enumerate(calls):
             key = f"lazynet-block-{number}-{unique}"
             free = bool(workers) and not any(_is_placed(each) for each in arguments)
-            place = {"workers": [workers[number % len(workers)]], "allow_other_workers": True}
-            with dask.annotate(**(place if free else {})):
+            place: dict[str, Any] = {}
+            if free:
+                worker = workers[number * len(workers) // len(calls)]
+                place = {"workers": [worker], "allow_other_workers": True}
+            with dask.annotate(**place):
                 wanted.append(delayed(function, pure=False)(*arguments, dask_key_name=key))
         futures = self.client.compute(wanted)
         self.ring = Ring(self.client, names, futures)

@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-import functools
-import inspect
 import os
 import uuid
-from collections.abc import Callable
 from contextlib import ExitStack
 from functools import partial
 from types import SimpleNamespace
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
-from distributed import Client
 from numpy.typing import ArrayLike
-from sklearn.base import clone
 
 from lazynet.dask.blocks import Blocks, as_blocks
+from lazynet.dask.clients import Classifies, WithClient, described, with_client
 from lazynet.dask.fits import BlockRows
 from lazynet.dask.held import Prepare
-from lazynet.dask.predictions import is_lazy, mapped
 from lazynet.estimators import elastic_net as serial
 from lazynet.estimators.fitted import FittedModel
 from lazynet.estimators.from_sources import SourceRows
@@ -28,14 +23,18 @@ from lazynet.models.attributes import attributes, integer
 from lazynet.models.checkpoints import EVERY
 from lazynet.streams.source import Source
 
+_RETRIES = """
+    Attributes
+    ----------
+    retries_ : int
+        Epochs that were repeated because a worker was lost.
+    """
 
-class OnBlocks(FittedModel):
-    """What the estimators over blocks add to the serial ones."""
 
-    #: the serial estimator, which has the same parameters but for ``client``
-    _serial: ClassVar[type[Any]]
+class OnBlocks(WithClient, FittedModel):
+    """What the online estimators over blocks add to the serial ones."""
 
-    client: Client | None
+    _more = ("retries_",)
     #: epochs that were repeated because a worker was lost
     retries_: int
     _saved = attributes(retries_=integer)
@@ -106,91 +105,14 @@ class OnBlocks(FittedModel):
 
     # --- predictions ---
 
-    def to_local(self) -> Any:
-        """The same model as an estimator of lazynet itself, without a client."""
-        model = self._serial(**{k: v for k, v in self.get_params(False).items() if k != "client"})
-        own = ("client", "retries_")
-        model.__setstate__({k: v for k, v in self.__getstate__().items() if k not in own})
-        return model
 
-    def predict(self, X: Any) -> Any:
-        """As the serial estimator; for a Dask array a lazy Dask array."""
-        return mapped(self, "predict", X) if is_lazy(X) else super().predict(X)
-
-    def save(self, path: str | os.PathLike[str], *, training_state: bool = True) -> None:
-        """Write the model to a file, as the serial estimator does; ``lazynet.load`` gives one."""
-        self.to_local().save(path, training_state=training_state)
-
-    # --- the client is no part of a model ---
-
-    def __getstate__(self) -> Any:
-        return {**super().__getstate__(), "client": None}
-
-    def __sklearn_clone__(self) -> Self:
-        params = self.get_params(deep=False)
-        client = params.pop("client")
-        return type(self)(**{k: clone(v, safe=False) for k, v in params.items()}, client=client)
-
-
-def _with_client(serial_init: Callable[..., None]) -> Callable[..., None]:
-    """The constructor of a serial estimator with a last parameter ``client``."""
-
-    @functools.wraps(serial_init)
-    def construct(self: Any, *arguments: Any, client: Any = None, **options: Any) -> None:
-        serial_init(self, *arguments, **options)
-        self.client = client
-
-    known = inspect.signature(serial_init)
-    extra = inspect.Parameter("client", inspect.Parameter.KEYWORD_ONLY, default=None)
-    construct.__signature__ = known.replace(  # type: ignore[attr-defined]
-        parameters=[*known.parameters.values(), extra]
-    )
-    return construct
-
-
-class LazyNetClassifier(OnBlocks, serial.LazyNetClassifier):  # type: ignore[misc]
-    """``lazynet.LazyNetClassifier`` over blocks of rows on the workers of a Dask cluster.
-
-    Parameters and attributes are those of the serial estimator, and these:
-
-    Parameters
-    ----------
-    client : distributed.Client, optional
-        The client of the cluster; None: the current one.
-
-    Attributes
-    ----------
-    retries_ : int
-        Epochs that were repeated because a worker was lost.
-    """
-
+@described(_RETRIES)
+class LazyNetClassifier(Classifies, OnBlocks, serial.LazyNetClassifier):  # type: ignore[misc]
     _serial = serial.LazyNetClassifier
-    __init__ = _with_client(serial.LazyNetClassifier.__init__)
-
-    def predict_proba(self, X: Any) -> Any:
-        """As the serial estimator; for a Dask array a lazy Dask array."""
-        return mapped(self, "predict_proba", X) if is_lazy(X) else super().predict_proba(X)
-
-    def decision_function(self, X: Any) -> Any:
-        """As the serial estimator; for a Dask array a lazy Dask array."""
-        return mapped(self, "decision_function", X) if is_lazy(X) else super().decision_function(X)
+    __init__ = with_client(serial.LazyNetClassifier.__init__)
 
 
+@described(_RETRIES)
 class LazyNetRegressor(OnBlocks, serial.LazyNetRegressor):  # type: ignore[misc]
-    """``lazynet.LazyNetRegressor`` over blocks of rows on the workers of a Dask cluster.
-
-    Parameters and attributes are those of the serial estimator, and these:
-
-    Parameters
-    ----------
-    client : distributed.Client, optional
-        The client of the cluster; None: the current one.
-
-    Attributes
-    ----------
-    retries_ : int
-        Epochs that were repeated because a worker was lost.
-    """
-
     _serial = serial.LazyNetRegressor
-    __init__ = _with_client(serial.LazyNetRegressor.__init__)
+    __init__ = with_client(serial.LazyNetRegressor.__init__)

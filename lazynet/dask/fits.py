@@ -112,7 +112,7 @@ class BlockRows(SourceRows):
             # The models change together: a pass that fails changes none of them.
             found = [trip.traveller.end(epoch)[0] for trip in trips]
             for trip, state in zip(trips, found, strict=True):
-                trip.end(state.engine)
+                trip.end(state)
             losses += [state.loss for state in found]
             progress.advance(facts.n_rows)
             after(facts.n_rows)
@@ -145,32 +145,36 @@ class _Trip:
         self.traveller, self.learner, self.outputs = traveller, learner, outputs
         self.length, self.n_rows = length, n_rows
         self.visitor: OnlineVisitor | None = None
-        #: the small arrays of the engine as it came back
-        self.back: dict[str, NDArray[Any]] = {}
+        #: the state that came back, which nothing changes, and the small arrays of its engine
+        self.back: OnTheWay | None = None
+        self.scalars: dict[str, NDArray[Any]] = {}
 
     def begin(self, epoch: int, t: int) -> None:
         """Send the engine on its way."""
         plan = self.learner.plan
         if self.visitor is None or self.visitor.plan is not plan:
             self.visitor = OnlineVisitor(plan, self.outputs, self.length, self.n_rows)
-        if not self._is_as_it_came_back():
+        if self.back is not None and self._is_as_it_came_back():
+            state = OnTheWay(self.back.engine, t)
+        else:
             # What is on its way does not know of lower rates after an epoch without progress.
             self.traveller.give_up()
-        # The engine of the client changes while workers may still read what was sent.
-        state = OnTheWay(copied(self.learner.engine), t)
+            # The engine of the client changes while workers may still read what was sent.
+            state = OnTheWay(copied(self.learner.engine), t)
         self.traveller.begin(epoch, self.visitor, state)
 
     def _is_as_it_came_back(self) -> bool:
         now = self.learner.engine.state().scalars
-        return now.keys() == self.back.keys() and all(
-            np.array_equal(array, self.back[name], equal_nan=True) for name, array in now.items()
+        return now.keys() == self.scalars.keys() and all(
+            np.array_equal(array, self.scalars[name], equal_nan=True) for name, array in now.items()
         )
 
-    def end(self, engine: Engine) -> None:
-        """Take over the engine that has come back."""
-        take_over(self.learner.engine, engine)
+    def end(self, state: OnTheWay) -> None:
+        """Take over the state that has come back."""
+        self.back = state
+        take_over(self.learner.engine, state.engine)
         scalars = self.learner.engine.state().scalars
-        self.back = {name: array.copy() for name, array in scalars.items()}
+        self.scalars = {name: array.copy() for name, array in scalars.items()}
 
 
 def take_over(engine: Engine, other: Engine) -> None:

@@ -1,11 +1,13 @@
 """A ring of blocks on workers, and the rounds of models that travel through it.
 
-In a round a model visits all blocks in their order.  A visit is a task of Dask on the worker that
-has the block, and what travels is a future that the next worker fetches: the rows never move.
+In a round a model visits all blocks in their order.  Blocks that follow each other on one worker
+are a run, which the model visits in one task of Dask on that worker; what travels is a future that
+the next worker fetches: the rows never move, and a model moves once from worker to worker.  (Where
+the blocks of a worker may not all be in its memory at once, every block is a run of its own.)
 Every model begins at block 0, as soon as the worker is free; several models follow each other
 through the blocks, and a model that ends an epoch begins the next one without waiting for the
 others.  So every model meets the rows in the same order, which is the order of a serial fit, and
-with as many models as blocks all workers are busy once the first model has reached the last block.
+with as many models as workers all workers are busy once the first model has reached the last one.
 If model m began at block m mod K, all workers would be busy from the first moment; but the bits of
 a model would depend on its number m, and on who else is fitted beside it.
 
@@ -18,11 +20,11 @@ from __future__ import annotations
 import threading
 import time
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from concurrent.futures import CancelledError
 from contextlib import suppress
 from operator import itemgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 from distributed import Client, Future
 from distributed import wait as wait_for
@@ -37,6 +39,9 @@ MOST_REPEATS = 20
 _LOOK, _PATIENCE = 0.25, 120.0
 # Seconds after which a state that has not arrived makes the client look at the workers.
 _FETCH = 30.0
+# The share of a worker's memory that the blocks of a task may take: Dask begins to write to the
+# disk at 0.6, and models, targets and sizes of rows need room too.
+_SHARE_OF_MEMORY = 0.3
 
 
 class LostWorkers(RuntimeError):
@@ -52,15 +57,53 @@ Assemble = Callable[..., Any]
 
 
 def visit(
-    assemble: Assemble, visitor: Visitor, held: Sequence[Any], travelling: Any, resident: Any
-) -> tuple[Any, Any]:
-    """One visit, on the worker that has the block."""
-    return visitor.visit(assemble(*held), travelling, resident)
+    assemble: Assemble,
+    visitor: Visitor,
+    held: Sequence[Sequence[Any]],
+    travelling: Any,
+    residents: Sequence[Any],
+) -> tuple[Any, list[Any]]:
+    """Visits to the blocks of a run, on the worker that has them."""
+    stay = []
+    for each, resident in zip(held, residents, strict=True):
+        travelling, own = visitor.visit(assemble(*each), travelling, resident)
+        stay.append(own)
+    return travelling, stay
 
 
-def pass_through(assemble: Assemble, visitor: Visitor, held: Sequence[Any], travelling: Any) -> Any:
-    """A visit of a model of which nothing stays at the block."""
-    return visit(assemble, visitor, held, travelling, None)[0]
+def pass_through(
+    assemble: Assemble, visitor: Visitor, held: Sequence[Sequence[Any]], travelling: Any
+) -> Any:
+    """Visits of a model of which nothing stays at the blocks."""
+    return visit(assemble, visitor, held, travelling, [None] * len(held))[0]
+
+
+class Run(NamedTuple):
+    """Blocks that follow each other on a worker, and are visited in one task."""
+
+    owner: str
+    blocks: range
+
+    @property
+    def name(self) -> str:
+        """The numbers of the blocks, in the keys of tasks."""
+        first, last = self.blocks[0], self.blocks[-1]
+        return f"block{first}" if first == last else f"blocks{first}to{last}"
+
+
+def runs_of(owners: Sequence[str], joined: Container[str]) -> list[Run]:
+    """The runs of blocks on these workers; only workers in ``joined`` take several in one task.
+
+    >>> [run.name for run in runs_of(["a", "a", "b", "b", "a"], {"a"})]
+    ['blocks0to1', 'block2', 'block3', 'block4']
+    """
+    found: list[Run] = []
+    for number, owner in enumerate(owners):
+        if found and found[-1].owner == owner and owner in joined:
+            found[-1] = Run(owner, range(found[-1].blocks.start, number + 1))
+        else:
+            found.append(Run(owner, range(number, number + 1)))
+    return found
 
 
 class Ring:
@@ -73,6 +116,7 @@ class Ring:
         self._lock = threading.RLock()
         self._looked, self._alive = -1.0, frozenset[str]()
         self._owners: list[str] | None = None
+        self._runs: list[Run] = []
 
     def check(self) -> None:
         """Raise ``Interrupted`` if the fits on these blocks are to end."""
@@ -94,7 +138,28 @@ class Ring:
         with self._lock:
             if self._owners is None or not self.alive().issuperset(self._owners):
                 self._owners = self._found_owners()
+                self._runs = runs_of(self._owners, self._roomy(self._owners))
             return self._owners
+
+    def runs(self) -> list[Run]:
+        """The blocks in their order, in runs on one worker each; waits as ``owners`` does."""
+        with self._lock:
+            self.owners()
+            return self._runs
+
+    def _roomy(self, owners: Sequence[str]) -> set[str]:
+        """The workers whose memory has room for all their blocks in one task."""
+        sizes = self.client.nbytes([future.key for future in self.futures], summary=False)
+        taken = dict.fromkeys(owners, 0)
+        for owner, future in zip(owners, self.futures, strict=True):
+            taken[owner] += sizes.get(future.key, 0)
+        workers = self.client.scheduler_info(n_workers=-1)["workers"]
+        limits = {owner: workers.get(owner, {}).get("memory_limit") for owner in taken}
+        return {
+            owner
+            for owner, limit in limits.items()
+            if not limit or taken[owner] <= _SHARE_OF_MEMORY * limit
+        }
 
     def _found_owners(self) -> list[str]:
         began = time.monotonic()
@@ -152,11 +217,13 @@ class Ring:
 
     # --- rounds ---
 
-    def put(self, key: str, function: Callable[..., Any], *arguments: Any, owner: str) -> Future:
-        """A task on the worker ``owner`` and on no other."""
+    def put(
+        self, key: str, function: Callable[..., Any], *arguments: Any, owner: str, epoch: int
+    ) -> Future:
+        """A task on the worker ``owner`` and on no other; tasks of earlier epochs go before."""
         return self.client.submit(
             function, *arguments, key=f"{key}-{uuid.uuid4().hex}", workers=[owner],
-            allow_other_workers=False, pure=False,
+            allow_other_workers=False, pure=False, priority=-epoch,
         )  # fmt: skip
 
     def sent(self, state: Any, owner: str) -> Future:
@@ -173,35 +240,40 @@ class Round:
     """One epoch of a model on its way: its last visits, and the workers that it needs.
 
     ``begin`` is the travelling state, or the future in which another round ends.  ``residents`` are
-    the states that belong to the blocks; None where nothing does.
+    the states that belong to the blocks, a list or a future of a list for every run; None where
+    nothing does.
     """
 
     def __init__(
         self,
         ring: Ring,
         label: str,
+        epoch: int,
         held: Sequence[Sequence[Future]],
         assemble: Assemble,
         visitor: Visitor,
         begin: Any,
         residents: Sequence[Any] | None,
-        owners: Sequence[str],
+        runs: Sequence[Run],
     ) -> None:
-        self.ring, self.visitor, self.owners = ring, visitor, list(owners)
+        self.ring, self.visitor, self.runs = ring, visitor, list(runs)
+        self.owners = frozenset(run.owner for run in runs)
         self.residents: list[Future] | None = None if residents is None else []
-        self.last: Any = begin if isinstance(begin, Future) else ring.sent(begin, owners[0])
-        for number, (futures, owner) in enumerate(zip(held, owners, strict=True)):
-            key, task = f"{label}-block{number}", (assemble, visitor, list(futures), self.last)
+        self.last: Any = begin if isinstance(begin, Future) else ring.sent(begin, runs[0].owner)
+        for number, run in enumerate(runs):
+            place: Any = {"owner": run.owner, "epoch": epoch}
+            key = f"{label}-epoch{epoch}-{run.name}"
+            task = assemble, visitor, [list(held[block]) for block in run.blocks], self.last
             if residents is None or self.residents is None:
-                self.last = ring.put(f"lazynet-visit-{key}", pass_through, *task, owner=owner)
+                self.last = ring.put(f"lazynet-visit-{key}", pass_through, *task, **place)
                 continue
-            resident = residents[number]
-            if resident is not None and not isinstance(resident, Future):
-                resident = ring.sent(resident, owner)
-            found = ring.put(f"lazynet-visit-{key}", visit, *task, resident, owner=owner)
-            self.last = ring.put(f"lazynet-leave-{key}", itemgetter(0), found, owner=owner)
-            stays = ring.put(f"lazynet-stay-{key}", itemgetter(1), found, owner=owner)
-            self.residents.append(stays)
+            # A future has the states of all blocks of a run.
+            stay = residents[number]
+            if not isinstance(stay, Future):
+                stay = ring.sent(stay, run.owner)
+            found = ring.put(f"lazynet-visit-{key}", visit, *task, stay, **place)
+            self.last = ring.put(f"lazynet-leave-{key}", itemgetter(0), found, **place)
+            self.residents.append(ring.put(f"lazynet-stay-{key}", itemgetter(1), found, **place))
 
     def result(self) -> tuple[Any, list[Any] | None]:
         """The travelling state and those that belong to the blocks, on the client.
@@ -211,7 +283,7 @@ class Round:
         travelling = self._fetched(self.last)
         if self.residents is None:
             return travelling, None
-        return travelling, [self._fetched(each) for each in self.residents]
+        return travelling, [own for each in self.residents for own in self._fetched(each)]
 
     def _fetched(self, future: Future) -> Any:
         """The value of a future; a worker that dies meanwhile must not keep the client waiting."""
@@ -269,17 +341,22 @@ class Traveller:
         """Begin the next epoch, ``epoch``, behind the one that is on its way."""
         now = self.now
         if now is not None and self.ring.alive().issuperset(now.owners):
-            label = f"{self.label}-epoch{epoch}"
             self.ahead = Round(
-                self.ring, label, self.held, self.assemble, now.visitor, now.last, now.residents,
-                now.owners,
+                self.ring, self.label, epoch, self.held, self.assemble, now.visitor, now.last,
+                now.residents, now.runs,
             )  # fmt: skip
 
     def _round(self, epoch: int) -> Round:
         """The epoch from its beginning."""
         assert self._begun is not None, "an epoch is on its way"
-        label, owners = f"{self.label}-epoch{epoch}", self.ring.owners()
-        return Round(self.ring, label, self.held, self.assemble, *self._begun, owners)
+        visitor, travelling, residents = self._begun
+        runs = self.ring.runs()
+        if residents is not None:
+            residents = [[residents[block] for block in run.blocks] for run in runs]
+        return Round(
+            self.ring, self.label, epoch, self.held, self.assemble, visitor, travelling, residents,
+            runs,
+        )  # fmt: skip
 
     def end(self, epoch: int) -> tuple[Any, list[Any] | None]:
         """The states after the epoch; repeats the epoch if workers were lost."""

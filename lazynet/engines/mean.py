@@ -75,6 +75,11 @@ class MeanLoss:
     def n_columns(self) -> int:
         return self.examples.n_columns
 
+    @property
+    def n_values(self) -> int:
+        """The number of stored values of all rows."""
+        return self.examples.n_values
+
     def _over_rows(self, run: Callable[[int], tuple[int, int]]) -> None:
         take_until_done(
             run, self.n_rows, 0, self.examples, row_of=lambda row: row, advice=SCALE_FEATURES

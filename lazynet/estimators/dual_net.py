@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any, Self
 
@@ -169,21 +170,43 @@ class _DualNetModel(SparseLinear):
             p,
             lambda: {"X": X, "y": y, "sample_weight": weights, **self._start_to_tell(warm)},
         )
-        generator = new_generator(keeper.seed(p.random_state))
-        seeds = [int(generator.randint(2**31)) for _ in problems]
-        if warm and self._dense_coef().shape != (len(problems), X.shape[1]):
-            raise ValueError(
-                f"warm_start goes on from weights of shape {self._dense_coef().shape}, and these "
-                f"data need the shape {(len(problems), X.shape[1])}: fit with warm_start=False"
-            )
-
-        threads = effective_n_jobs(p.n_jobs)
-        at_once = min(threads, len(problems))
         # Blocks are worth their while with a processor each, and slower than none with fewer
         # (paper_repro/results/blocks.md).  What is found may not depend on the number of
         # processors: so nothing is divided unless n_blocks says so.
         n_blocks = min(p.n_blocks or 1, X.shape[0])
-        minima = _Minima(len(problems), X.shape, snapshots=keeper.writes and at_once > 1)
+
+        def minimiser_of(row: int, generator: np.random.RandomState, crew: Workers) -> Minimiser:
+            targets, counts = problems[row]
+            problem = Problem(X, targets, counts, p.loss, p.fit_intercept)
+            return Minimiser(problem, generator, n_blocks=n_blocks, run=crew.each)
+
+        return self._find(p, (len(problems), *X.shape), n_blocks, minimiser_of, keeper)
+
+    def _find(
+        self,
+        p: SimpleNamespace,
+        sizes: tuple[int, int, int],
+        n_blocks: int,
+        minimiser_of: Callable[[int, np.random.RandomState, Workers], Minimiser],
+        keeper: Keeper,
+    ) -> list[Warning]:
+        """Let a minimiser find the minimum of every problem; returns the warnings to give.
+
+        ``sizes``: the numbers of problems, of rows and of features.
+        """
+        n_problems, *shape = sizes
+        warm = self._goes_on(p)
+        generator = new_generator(keeper.seed(p.random_state))
+        seeds = [int(generator.randint(2**31)) for _ in range(n_problems)]
+        if warm and self._dense_coef().shape != (n_problems, shape[1]):
+            raise ValueError(
+                f"warm_start goes on from weights of shape {self._dense_coef().shape}, and these "
+                f"data need the shape {(n_problems, shape[1])}: fit with warm_start=False"
+            )
+
+        threads = effective_n_jobs(p.n_jobs)
+        at_once = min(threads, n_problems)
+        minima = _Minima(n_problems, (shape[0], shape[1]), snapshots=keeper.writes and at_once > 1)
         minima.go_on_from(keeper.found("minima"))
 
         def minimum_of(row: int) -> Minimum:
@@ -194,13 +217,7 @@ class _DualNetModel(SparseLinear):
                 return search_by(crew, row)
 
         def search_by(crew: Workers, row: int) -> Minimum:
-            targets, counts = problems[row]
-            minimiser = Minimiser(
-                Problem(X, targets, counts, p.loss, p.fit_intercept),
-                np.random.RandomState(seeds[row]),
-                n_blocks=n_blocks,
-                run=crew.each,
-            )
+            minimiser = minimiser_of(row, np.random.RandomState(seeds[row]), crew)
             kept = minima.take(row)
             if warm and kept is None:
                 intercept = float(self._intercepts()[row]) if p.fit_intercept else 0.0
@@ -212,7 +229,7 @@ class _DualNetModel(SparseLinear):
                 workers.check()
                 if p.verbose > 0:
                     print(
-                        (f"problem {row}  " if len(problems) > 1 else "")
+                        (f"problem {row}  " if n_problems > 1 else "")
                         + f"epoch {epoch['epoch']:4d}  objective {epoch['objective']:.6g}  "
                         f"gap {epoch['gap']:.3g}  nonzeros {epoch['nonzeros']}  "
                         f"{epoch['seconds']:.3f} s"
@@ -231,7 +248,7 @@ class _DualNetModel(SparseLinear):
             return found
 
         with Workers(at_once) as workers, keeper.following("minima", minima.written):
-            found = workers.results(range(len(problems)), minimum_of)
+            found = workers.results(range(n_problems), minimum_of)
         self._load(
             np.vstack([minimum.coef for minimum in found]),
             np.array([minimum.intercept for minimum in found]),

@@ -13,7 +13,7 @@ import pickle
 import shutil
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache, partial
 from itertools import pairwise
@@ -38,12 +38,14 @@ if TYPE_CHECKING:
 PAGE = Template.beside(__file__)
 
 #: Documents of the study to an example of the settings; blocks; processes; epochs.
-DOCUMENTS_OF_AN_EXAMPLE, BLOCKS, PROCESSES, EPOCHS = 3.0, 4, (1, 2, 4), 4
+DOCUMENTS_OF_AN_EXAMPLE, BLOCKS, PROCESSES, EPOCHS = 10.0, 16, (1, 2, 4), 4
 #: Points of the path, from the first l1 to the last; folds; labels.
 POINTS, LARGEST, SMALLEST, FOLDS, TOPICS = 16, 1e-5, 1e-8, 8, 97
 TASKS = ("path", "folds", "topics")
-#: Rows that do not fit: how often the files are read as blocks, and what a process may hold.
-TIMES, LIMIT = 3, 700 * 2**20
+#: Rows that do not fit: what a process may hold.
+LIMIT = 700 * 2**20
+#: Passes of fits that know nothing of each other.
+APART = 40
 #: The model of costs: rows of a block, nonzeros of a row, bytes a second between machines.
 ROWS, MACHINES, BANDWIDTH = 1_000_000, (8, 32, 128, 512), 1e9
 #: Passes of the other program.
@@ -57,6 +59,7 @@ def cells(settings: Settings) -> Sequence[Cell]:
     ]
     return [
         *several,
+        Cell("apart", partial(_apart, settings)),
         Cell("room", partial(_in_little_room, settings)),
         Cell("costs", partial(_costs, settings)),
         Cell("dask-ml", partial(_of_dask_ml, settings)),
@@ -102,7 +105,8 @@ def _cluster(n_processes: int, **options: Any) -> Any:
             n_workers=n_processes, threads_per_worker=1, dashboard_address=":0",
             silence_logs=logging.ERROR, **options,
         ) as cluster,
-        Client(cluster) as client,
+        # The client speaks with the workers itself, and not through the scheduler.
+        Client(cluster, direct_to_workers=True) as client,
     ):  # fmt: skip
         yield client
 
@@ -143,9 +147,9 @@ def _timed(settings: Settings, task: str, n_processes: int, _: Records) -> Recor
             models = [model() for _ in its]
         facts = blocks.facts()
         with get_task_stream(client) as stream:
-            began = time.perf_counter()
+            began, spent = time.perf_counter(), time.process_time()
             fit_each(models, its, {})
-            seconds = time.perf_counter() - began
+            seconds, spent = time.perf_counter() - began, time.process_time() - spent
         return {
             "seconds": seconds,
             "documents": facts.n_rows,
@@ -153,6 +157,14 @@ def _timed(settings: Settings, task: str, n_processes: int, _: Records) -> Recor
             "nonzeros": facts.n_values,
             "models": len(models) if task != "topics" else len(models[0]._engines),
             "busy": _busy(stream.data),
+            # The scheduler is in the process of the client.
+            "client": spent,
+            "moves": sum(
+                span["stop"] - span["start"]
+                for each in stream.data
+                for span in each["startstops"]
+                if span["action"] == "transfer"
+            ),
             "digest": _digest(models),
         }
 
@@ -176,13 +188,34 @@ def _busy(tasks: Sequence[Mapping[str, Any]]) -> list[list[Any]]:
     ]
 
 
+def _apart(settings: Settings, _: Records) -> Record:
+    """The seconds of a serial fit in a process, alone and while another process does the same."""
+    found: Record = {}
+    for n in (1, 2):
+        with _cluster(n) as client:
+            workers = sorted(client.scheduler_info(n_workers=-1)["workers"])
+            fits = [
+                client.submit(_fit_apart, path, workers=[worker], pure=False)
+                for path, worker in zip(files(settings), workers, strict=False)
+            ]
+            found[str(n)] = float(np.mean(client.gather(fits)))
+    return found
+
+
+def _fit_apart(path: str) -> float:
+    rows = read(path, False)
+    began = time.perf_counter()
+    LazyNetClassifier(max_iter=APART, tol=None).fit(Chunks([rows]))
+    return time.perf_counter() - began
+
+
 def _in_little_room(settings: Settings, _: Records) -> Record:
     """A fit of rows that are larger than the process that learns from them may be."""
     import dask
 
     import lazynet.dask
 
-    paths, reader = files(settings) * TIMES, partial(read, topics=False)
+    paths, reader = files(settings), partial(read, topics=False)
     given = {"max_iter": 2, "tol": None}
     serial = LazyNetClassifier(**given).fit(Chunks(lambda: map(reader, paths)))
     memory = {"target": 0.3, "spill": 0.45, "pause": 0.85, "terminate": 0.95}
@@ -311,6 +344,19 @@ class Machines(Measured):
         """How many times faster the task is than on one process."""
         return float(self.of(task, 1)["seconds"] / self.of(task, n_processes)["seconds"])
 
+    def visiting(self, task: str, n_processes: int) -> float:
+        """The seconds of all visits."""
+        return sum(stop - start for *_, start, stop in self.of(task, n_processes)["busy"])
+
+    def busy(self, task: str) -> float:
+        """The share of the time of two processes in which they were visiting."""
+        return self.visiting(task, 2) / (2.0 * float(self.of(task, 2)["seconds"]))
+
+    @property
+    def bound(self) -> float:
+        """How many times as much two processes do as one, if they know nothing of each other."""
+        return float(2.0 * self.records["apart"]["1"] / self.records["apart"]["2"])
+
     @property
     def equal(self) -> bool:
         """Whether every number of processes gives the same bits."""
@@ -336,7 +382,12 @@ def page(document: Mapping[str, Any]) -> str:
         engines=study.of("topics", 1)["models"],
         same=same,
         table=_table(study),
-        visits=_visits(study),
+        parts=_parts(study),
+        idle=_range(1.0 - study.busy(task) for task in TASKS),
+        apart_longer=f"{2.0 / study.bound - 1.0:.0%}",
+        longer=_range(study.visiting(task, 2) / study.visiting(task, 1) - 1.0 for task in TASKS),
+        bound=significant(study.bound),
+        apart=APART,
         room=in_bytes(room["bytes"]),
         room_blocks=room["blocks"],
         room_rows=room["rows"],
@@ -369,18 +420,39 @@ def finding(document: Mapping[str, Any]) -> str:
     )
 
 
-def _visits(study: Machines) -> str:
-    """The median time of a visit on every number of processes, task by task."""
-    told = []
+def _range(shares: Iterable[float]) -> str:
+    """The least and the largest of some shares, in per cent."""
+    found = sorted(shares)
+    return f"{found[0]:.0%} to {found[-1]:.0%}"
+
+
+def _parts(study: Machines) -> str:
+    """Where the time of two processes goes, task by task."""
+    lines = []
     for task in TASKS:
-        times = [
-            duration(
-                float(np.median([end - begin for *_, begin, end in study.of(task, n)["busy"]]))
-            )
-            for n in PROCESSES
+        two = study.of(task, 2)
+        busy = [
+            sum(stop - start for worker, _, start, stop in two["busy"] if worker == each)
+            for each in range(2)
         ]
-        told.append(f"*{task}* {', '.join(times)}")
-    return "; ".join(told)
+        lines.append(
+            [
+                task,
+                duration(study.visiting(task, 1)),
+                duration(study.visiting(task, 2)),
+                " and ".join(f"{each / two['seconds']:.0%}" for each in busy),
+                duration(float(np.median([stop - start for *_, start, stop in two["busy"]]))),
+                duration(two["moves"]),
+                duration(two["client"]),
+            ]
+        )
+    return table(
+        [
+            "task", "visits, 1 process", "visits, 2 processes", "busy", "a visit", "moves",
+            "client and scheduler",
+        ],
+        lines,
+    )  # fmt: skip
 
 
 def _table(study: Machines) -> str:

@@ -16,6 +16,7 @@ pytest.importorskip("distributed")
 
 import dask
 import dask.array as da
+from distributed import Client
 from support.clusters import (
     assert_same_fit,
     cluster_of,
@@ -32,32 +33,30 @@ from lazynet.streams import SvmlightFile
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
 
-@pytest.fixture(scope="module")
-def client():
-    """A client of a cluster of two workers in this process."""
-    with cluster_of(2) as found:
-        yield found
-
-
 def parts():
     """Three blocks of rows of two classes."""
     X = sparse.random(900, 30, density=0.2, format="csr", random_state=0)
     return parts_of([300, 500], X, (np.asarray(X.sum(axis=1)).ravel() > 3.0).astype(float))
 
 
-def test_a_killed_worker_changes_no_bit():
-    """A worker is killed while a model is on its way: the epoch is repeated, and counted."""
+@pytest.mark.parametrize("direct", [False, True])
+def test_a_killed_worker_changes_no_bit(direct):
+    """A worker is killed while a model is on its way: the epoch is repeated, and counted.
+
+    ``direct``: the client receives states from the workers, and not through the scheduler.
+    """
     serial = lazynet.LazyNetClassifier(max_iter=6, tol=None).fit(source_of(parts()))
     with (
         dask.config.set({"distributed.deploy.lost-worker-timeout": "120s"}),
         cluster_of(2, processes=True, silence_logs=logging.CRITICAL) as found,
+        Client(found.cluster, direct_to_workers=direct) as other,
     ):
 
         def kill(epoch):
             if epoch.epoch == 1:
                 os.kill(next(iter(found.cluster.workers.values())).pid, signal.SIGKILL)
 
-        model = lazynet.dask.LazyNetClassifier(max_iter=6, tol=None, client=found)
+        model = lazynet.dask.LazyNetClassifier(max_iter=6, tol=None, client=other)
         model.fit(delayed_parts(parts()), callback=kill)
     assert_same_fit(model, serial)
     assert model.retries_ >= 1

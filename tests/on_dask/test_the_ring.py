@@ -16,6 +16,7 @@ from distributed import get_task_stream
 from support.clusters import cluster_of, delayed_parts, parts_of
 
 import lazynet.dask
+from lazynet.dask import ring
 from lazynet.dask.ring import Ring, Traveller
 
 
@@ -47,11 +48,17 @@ def test_what_stays_is_a_snapshot_of_the_epoch(loses):
     blocks = [np.arange(5.0) + k for k in range(3)]
     visitor, n_epochs = Adding(), 4
     with cluster_of(2) as client:
-        futures = client.compute([dask.delayed(whole, pure=False)(block) for block in blocks])
-        ring = Ring(client, ["a", "b", "c"], futures)
+        first, second = sorted(client.scheduler_info()["workers"])
+        futures = [
+            client.compute(
+                dask.delayed(whole, pure=False)(block), workers=[worker], allow_other_workers=True
+            )
+            for block, worker in zip(blocks, (first, first, second), strict=True)
+        ]
+        around = Ring(client, ["a", "b", "c"], futures)
         held = [[future] for future in futures]
-        travellers = [Traveller(ring, f"model{m}", held, whole) for m in range(3)]
-        now = [(np.array([float(m)]), [{"visits": 0}] * 3) for m in range(3)]
+        travellers = [Traveller(around, f"model{m}", held, whole) for m in range(3)]
+        now = [(np.array([float(m)]), [{"visits": k} for k in range(3)]) for m in range(3)]
         wanted = list(now)
         for epoch in range(n_epochs):
             for traveller, state in zip(travellers, now, strict=True):
@@ -60,7 +67,7 @@ def test_what_stays_is_a_snapshot_of_the_epoch(loses):
                 for traveller in travellers:
                     traveller.go_on(epoch + 1)
             if loses and epoch == 1:
-                client.retire_workers([ring.owners()[0]])
+                client.retire_workers([around.owners()[0]])
             now = [traveller.end(epoch) for traveller in travellers]
             wanted = [in_turn(visitor, blocks, *state) for state in wanted]
             assert [float(travelling[0]) for travelling, _ in now] == [
@@ -70,22 +77,29 @@ def test_what_stays_is_a_snapshot_of_the_epoch(loses):
         assert sum(traveller.retries for traveller in travellers) >= loses
 
 
-def test_visits_are_where_the_block_is():
-    """No task of a round runs on a worker that has not the block."""
+@pytest.mark.parametrize("room", [True, False])
+def test_a_task_visits_all_blocks_that_follow_each_other_on_a_worker(monkeypatch, room):
+    """One task a worker and epoch, on the worker that has the blocks; without room one a block."""
+    if not room:
+        monkeypatch.setattr(ring, "_SHARE_OF_MEMORY", 0.0)
     with cluster_of(2) as client:
         X = sparse.random(400, 20, density=0.2, format="csr", random_state=0)
         parts = parts_of([100, 200, 300], X, np.arange(400.0))
         blocks = lazynet.dask.Blocks(delayed_parts(parts), client=client)
-        model = lazynet.dask.LazyNetRegressor(client=client, max_iter=2)
+        model = lazynet.dask.LazyNetRegressor(client=client, max_iter=2, tol=None, l1=0.0, eta0=0.1)
         with get_task_stream(client) as stream:
             lazynet.dask.fit_all([model], blocks)
-        owners = blocks.ring.owners()
-        visits = [each for each in stream.data if str(each["key"]).startswith("lazynet-visit")]
-        assert len(visits) >= 8
-        for each in visits:
-            number = int(str(each["key"]).split("-block")[1].split("-")[0])
-            assert each["worker"] == owners[number]
-        assert len(set(owners)) == 2
+        runs = {run.name: run.owner for run in blocks.ring.runs()}
+        visits = [
+            (str(each["key"]).split("-epoch")[1].split("-")[:2], each["worker"])
+            for each in stream.data
+            if str(each["key"]).startswith("lazynet-visit")
+        ]
+    assert [*runs] == (["blocks0to1", "blocks2to3"] if room else [f"block{k}" for k in range(4)])
+    assert len(set(runs.values())) == 2
+    assert sorted(visits) == sorted(
+        ([str(epoch), name], owner) for epoch in range(2) for name, owner in runs.items()
+    )
 
 
 def test_ctrl_c_ends_all_fits_and_changes_no_model(python_hears_ctrl_c):

@@ -17,7 +17,6 @@ import dask
 import dask.array as da
 from support.clusters import (
     assert_same_fit,
-    cluster_of,
     delayed_parts,
     parts_of,
     source_of,
@@ -28,13 +27,6 @@ import lazynet.dask
 from lazynet.dask import ring
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-
-
-@pytest.fixture(scope="module")
-def clients():
-    """Clients of clusters of one, two and three workers."""
-    with cluster_of(1) as one, cluster_of(2) as two, cluster_of(3) as three:
-        yield {1: one, 2: two, 3: three}
 
 
 def rows(seed, n_rows, n_features=40):
@@ -63,8 +55,9 @@ SETTINGS = [
     st.sampled_from([1, 2, 3]),
     st.sampled_from(SETTINGS),
     st.sampled_from(["two classes", "classes", "labels", "weights", "numbers"]),
+    st.booleans(),
 )
-def test_any_partition_any_workers_any_delays(clients, seed, cuts, n_workers, params, kind):
+def test_any_partition_any_workers_any_delays(clients, seed, cuts, n_workers, params, kind, room):
     """The serial fit, which knows no blocks, and the fit over blocks end with the same bits."""
     X, numbers = rows(seed, 3000)
     y = {
@@ -80,6 +73,8 @@ def test_any_partition_any_workers_any_delays(clients, seed, cuts, n_workers, pa
     slowly = _delayed(ring.pass_through, [delays.random() * 4e-3 for _ in range(16)])
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(ring, "pass_through", slowly)
+        if not room:
+            patch.setattr(ring, "_SHARE_OF_MEMORY", 0.0)
         model = getattr(lazynet.dask, name)(**params, client=clients[n_workers])
         model.fit(delayed_parts(parts))
     assert_same_fit(model, serial)

@@ -1,0 +1,199 @@
+"""DualNetClassifier and DualNetRegressor over blocks of rows on the workers of a cluster."""
+
+from __future__ import annotations
+
+import os
+from functools import partial
+from types import SimpleNamespace
+from typing import Any, Self, cast
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from lazynet.dask.blocks import Blocks, as_blocks
+from lazynet.dask.clients import Classifies, WithClient, described, with_client
+from lazynet.dask.held import Prepare
+from lazynet.dask.minima import MinimiserOnBlocks, RowsOnWorkers, goes_at_once, numbers_of
+from lazynet.estimators import dual_net as serial
+from lazynet.estimators.from_sources import balanced_for
+from lazynet.importances import (
+    Balanced,
+    check_any_counts,
+    check_every_class_counts,
+    check_sample_weight,
+    importances,
+)
+from lazynet.minimise import check_penalty
+from lazynet.models.checkpoints import EVERY, Keeper, keeper_of
+from lazynet.problems import Classes, Problems
+from lazynet.streams.chunks import Chunk
+from lazynet.threads import Workers
+from lazynet.transactions import all_or_nothing
+
+_TWO_WAYS = """\
+    n_blocks : int or None, default=None
+        How a model learns from the K blocks.  1: it visits one block after the other, and several
+        models (classes) keep several workers busy.  K: it learns from all blocks at once, in
+        rounds, of which there are more than passes of visits.  None: at once where there are more
+        than 3 blocks to a model.
+    n_jobs : not used
+        The workers share the work; their number changes no bit of the model.
+
+    Attributes
+    ----------
+    solver_ : str, or list of str
+        "ascent": the model visited one block after the other; "blocks": it learned from all blocks
+        at once.
+    """
+
+
+def checked_rows(
+    probe: Any, class_weight: Any, classes: NDArray[Any] | None, chunk: Chunk
+) -> tuple[sparse.csr_matrix, Problems]:
+    """The checked rows of a chunk and their problems."""
+    if classes is None:
+        X, y = probe._check_training(chunk.X, chunk.y, reset=False)
+        weights = check_sample_weight(chunk.weight, X, some_rows=True)
+        return X, probe._problems(X, y, weights)
+    X, y, _ = probe._check_training(chunk.X, chunk.y, classes, reset=False)
+    weights = importances(class_weight, classes, X, y, chunk.weight, some_rows=True)
+    return X, probe._problems(X, (y, classes), weights)
+
+
+class DualOnBlocks(WithClient, serial._DualNetModel):
+    """What the estimators over blocks add to the serial ones."""
+
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        *,
+        checkpoint: str | os.PathLike[str] | None = None,
+        every: float = EVERY,
+    ) -> Self:
+        """Find the minimum over the rows on the workers.
+
+        Parameters
+        ----------
+        X : Blocks, Dask array, or list of Delayed or Future
+            The rows, as in :meth:`lazynet.dask.LazyNetClassifier.fit`.
+        y, sample_weight : Dask array, optional
+            Numbers of rows where X is a Dask array, in the same blocks.
+        checkpoint, every
+            As in the serial estimator.  A checkpoint is written by the client, after an epoch.
+        """
+        blocks = as_blocks(X, y, sample_weight, self.client)
+        with keeper_of(checkpoint, every) as keeper:
+            warnings = self._learn_blocks(blocks, keeper)
+        self._warn(warnings)
+        return self
+
+    @all_or_nothing
+    def _learn_blocks(self, blocks: Blocks, keeper: Keeper) -> list[Warning]:
+        """Find the minimum; returns the warnings to give."""
+        p: SimpleNamespace = self._settle()
+        check_penalty(p.loss, p.l1, p.l2)
+        facts = blocks.facts()
+        if not facts.n_rows:
+            raise ValueError("X must have at least one row, and the blocks have none")
+        if facts.n_labels is not None:
+            raise ValueError(
+                "y must have one class or one number for every row, and the rows have several "
+                "labels: LazyNetClassifier learns all labels in one pass"
+            )
+        if not any(each.counts for each in blocks.known()):
+            check_any_counts(np.zeros(1))
+        warm = self._goes_on(p)
+        if warm and facts.n_features != self.n_features_in_:
+            raise ValueError(
+                f"warm_start goes on from a model of {self.n_features_in_} features, "
+                f"and X has {facts.n_features}: fit with warm_start=False"
+            )
+        self.n_features_in_ = facts.n_features
+        self.__dict__.pop("feature_names_in_", None)
+        classes = self._classes_of(p, blocks)
+        rows = self._rows_of(p, blocks, classes)
+        if classes is not None:
+            self._check_classes(classes, rows)
+        keeper.identify(
+            self,
+            p,
+            lambda: {
+                "the blocks": [each.told for each in blocks.known()],
+                **self._start_to_tell(warm),
+            },
+        )
+        at_once = self._goes_at_once(p, len(rows.held), rows.n_problems)
+
+        def minimiser_of(
+            row: int, generator: np.random.RandomState, crew: Workers
+        ) -> MinimiserOnBlocks:
+            return MinimiserOnBlocks(rows, row, p.loss, p.fit_intercept, generator, at_once=at_once)
+
+        # So many models at the same time keep all workers busy.
+        p.n_jobs = 2 * len(rows.held)
+        sizes = rows.n_problems, facts.n_rows, facts.n_features
+        warnings: list[Warning] = self._find(p, sizes, 1, minimiser_of, keeper)
+        if classes is not None:
+            self.classes_ = classes
+        return warnings
+
+    def _goes_at_once(self, p: SimpleNamespace, n_blocks: int, n_problems: int) -> bool:
+        """Whether a model learns from all blocks at once."""
+        if p.n_blocks not in (None, 1, n_blocks):
+            raise ValueError(
+                f"n_blocks must be None, 1 or the number of blocks of X, {n_blocks}, got "
+                f"{p.n_blocks}"
+            )
+        if p.n_blocks is None:
+            return goes_at_once(n_blocks, n_problems)
+        return n_blocks > 1 and p.n_blocks == n_blocks
+
+    def _classes_of(self, p: SimpleNamespace, blocks: Blocks) -> NDArray[Any] | None:
+        """The classes; None for numbers."""
+        raise NotImplementedError
+
+    def _rows_of(
+        self, p: SimpleNamespace, blocks: Blocks, classes: NDArray[Any] | None
+    ) -> RowsOnWorkers:
+        """The rows, prepared on their workers, and what the client is told of them."""
+        probe = self._serial()
+        probe.n_features_in_ = blocks.n_features
+        prepare: Prepare = partial(checked_rows, probe, getattr(p, "class_weight", None), classes)
+        prepared, ring = blocks.prepared(prepare), blocks.ring
+        held = [[*each] for each in zip(ring.futures, prepared, strict=True)]
+        numbers = blocks.client.gather(
+            [blocks.client.submit(numbers_of, *each, pure=False) for each in held]
+        )
+        return RowsOnWorkers(ring, held, numbers, blocks.n_features, blocks.facts().n_values)
+
+    def _check_classes(self, classes: NDArray[Any], rows: RowsOnWorkers) -> None:
+        problems = [cast(Classes, each.problems) for each in rows.numbers]
+        codes = np.concatenate([each.codes for each in problems])
+        check_every_class_counts(classes, classes[codes], rows.importances)
+
+
+@described(_TWO_WAYS)
+class DualNetClassifier(Classifies, DualOnBlocks, serial.DualNetClassifier):  # type: ignore[misc]
+    _serial = serial.DualNetClassifier
+    __init__ = with_client(serial.DualNetClassifier.__init__)
+
+    def _classes_of(self, p: SimpleNamespace, blocks: Blocks) -> NDArray[Any]:
+        classes = blocks.facts().classes
+        if classes is None or len(classes) < 2:
+            found = "numbers" if classes is None else f"the class {classes}"
+            raise ValueError(f"y must have at least two classes, and the blocks have {found}")
+        if isinstance(p.class_weight, Balanced) and p.class_weight.class_counts is None:
+            p.class_weight = balanced_for(blocks)
+        return np.array(classes)
+
+
+@described(_TWO_WAYS)
+class DualNetRegressor(DualOnBlocks, serial.DualNetRegressor):  # type: ignore[misc]
+    _serial = serial.DualNetRegressor
+    __init__ = with_client(serial.DualNetRegressor.__init__)
+
+    def _classes_of(self, p: SimpleNamespace, blocks: Blocks) -> None:
+        return None
