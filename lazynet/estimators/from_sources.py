@@ -280,6 +280,14 @@ def orders_of(rows: SourceRows) -> Orders:
     return Orders(rows.n_rows, None, None)
 
 
+def as_wide(chunk: Chunk, model: Any, grow: Callable[[int], None]) -> Chunk:
+    """The rows with all columns of a model, which first grows by those that it lacks."""
+    width = max(chunk.X.shape[1], model.n_features_in_)
+    if width > model.n_features_in_:
+        grow(width)
+    return widened(chunk, width)
+
+
 def learn_pass(
     model: Any, source: Source, learn_from: Callable[[Chunk], list[Warning]]
 ) -> list[Warning]:
@@ -297,10 +305,7 @@ def learn_pass(
     with closing(Prefetched(source).chunks(ROWS)) as chunks:
         for chunk in chunks:
             if growing and begun:
-                width = max(chunk.X.shape[1], model.n_features_in_)
-                if width > model.n_features_in_:
-                    model._grow(width)
-                chunk = widened(chunk, width)
+                chunk = as_wide(chunk, model, model._grow)
             warnings += learn_from(chunk)
             begun, rows = True, rows + chunk.X.shape[0]
             any_counts = any_counts or chunk.weight is None or bool(chunk.weight.any())
