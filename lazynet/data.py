@@ -32,14 +32,17 @@ def as_examples(
     X: sparse.csr_matrix,
     y: NDArray[np.float64] | None = None,
     sample_weight: NDArray[np.float64] | None = None,
-    sizes: NDArray[np.float64] | None = None,
+    sizes: NDArray[np.float64] | str | None = None,
 ) -> Examples:
     """Rows, targets, importances and sizes as one object for the kernels; nothing is copied.
 
-    ``checked_csr`` or ``usable_rows`` must have checked X.
+    ``checked_csr`` or ``usable_rows`` must have checked X.  The name of a size (``Plan.sizes``)
+    lets the kernel compute it as a row is visited.
     """
     given = (y, sample_weight, sizes)
-    counts = [None if a is None else plain(a, np.dtype(np.float64)) for a in given]
+    counts: list[Any] = [
+        a if a is None or isinstance(a, str) else plain(a, np.dtype(np.float64)) for a in given
+    ]
     return Examples(X.data, X.indices, X.indptr, X.shape[1], *counts)
 
 

@@ -33,7 +33,14 @@ from lazynet.schedules import Adaptive, needs_scale
 from lazynet.seeds import new_generator
 from lazynet.stalls import still_falls
 from lazynet.streams.source import Source
-from lazynet.training import Orders, Stopping, new_learners, run_pass, train
+from lazynet.training import (
+    Orders,
+    Stopping,
+    new_learners,
+    run_pass,
+    sizes_for_a_pass,
+    train,
+)
 from lazynet.validation import split
 
 
@@ -217,7 +224,7 @@ class FittedModel(PartsModel):
         generator = getattr(self, "_generator", None)
         if p.shuffle and generator is None:
             generator = new_generator(p.random_state)
-        sizes = sizes_of(X, plan.sizes)
+        sizes = sizes_for_a_pass(X, plan, len(engines))
         learners = new_learners(engines, X, problems, plan, sizes)
         orders = Orders(X.shape[0], order, generator if p.shuffle else None)
         touched = touched_columns(X)
