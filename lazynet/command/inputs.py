@@ -303,6 +303,9 @@ class Watched(Derived):
     def _find_identity(self) -> dict[str, Any] | None:
         return self.source.identity()
 
+    def _is_at_hand(self) -> bool:
+        return self.source._is_at_hand()
+
     def _before_counting(self) -> Source | None:
         found = self.source._before_counting()
         return None if found is None else Watched(found, self.ticker)
