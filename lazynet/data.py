@@ -32,14 +32,17 @@ def as_examples(
     X: sparse.csr_matrix,
     y: NDArray[np.float64] | None = None,
     sample_weight: NDArray[np.float64] | None = None,
-    sizes: NDArray[np.float64] | None = None,
+    sizes: NDArray[np.float64] | str | None = None,
 ) -> Examples:
     """Rows, targets, importances and sizes as one object for the kernels; nothing is copied.
 
-    ``checked_csr`` or ``usable_rows`` must have checked X.
+    ``checked_csr`` or ``usable_rows`` must have checked X.  The name of a size (``Plan.sizes``)
+    lets the kernel compute it as a row is visited.
     """
     given = (y, sample_weight, sizes)
-    counts = [None if a is None else plain(a, np.dtype(np.float64)) for a in given]
+    counts: list[Any] = [
+        a if a is None or isinstance(a, str) else plain(a, np.dtype(np.float64)) for a in given
+    ]
     return Examples(X.data, X.indices, X.indptr, X.shape[1], *counts)
 
 
@@ -145,7 +148,7 @@ def plain_arrays(X: sparse.csr_matrix) -> sparse.csr_matrix:
 
 
 def usable_rows(X: sparse.csr_matrix, *, only_range: bool = False) -> sparse.csr_matrix:
-    """X itself if a kernel can read X, or a copy that sums what a row holds of one column.
+    """X itself if a kernel can read X, or a copy in which no row names a column twice.
 
     The columns of a row may come in any order, as they do from scikit-learn's vectorizers.  Any
     defect but a repeated column is refused with the number of the row.  ``only_range`` refuses only
@@ -174,17 +177,40 @@ def usable_rows(X: sparse.csr_matrix, *, only_range: bool = False) -> sparse.csr
             f"X: row {row} cannot be used: {DEFECTS[code]}; accepted are column indices from 0 "
             f"to {X.shape[1] - 1}, and row starts in indptr that rise from 0 to {len(values)}"
         )
-    # Merging adds the values of a repeated column, and small integers would overflow.
-    merged = sparse.csr_matrix(X.shape)
+    # SciPy is about to follow the indices of a copy: check all rows of the copy.
+    copied = _own_rows(X)
+    usable_rows(copied, only_range=True)
+    return usable_rows(_with_repeated_columns_summed(copied))
+
+
+def _own_rows(X: sparse.csr_matrix) -> sparse.csr_matrix:
+    """A copy of the rows without spare room, whose values can be added up."""
+    # Small integers would overflow when the values of a column are added up.
+    real = X.dtype in (np.float32, np.float64)
+    indptr = np.array(X.indptr)
+    some = slice(int(indptr[0]), int(indptr[-1]))
+    copied = sparse.csr_matrix(X.shape)
+    copied.data = np.array(X.data[some], dtype=X.dtype if real else np.float64)
+    copied.indices, copied.indptr = np.array(X.indices[some]), indptr - indptr[0]
+    return copied
+
+
+def _with_repeated_columns_summed(X: sparse.csr_matrix) -> sparse.csr_matrix:
+    """The same rows, of which those that name a column twice have their columns sorted and summed.
+
+    What becomes of a row depends on this row alone, so that rows which come in chunks give the bits
+    of one matrix: other rows, too, keep the order of their columns, and so of every sum over them.
+    """
+    summed = _own_rows(X)
+    # Otherwise SciPy would sort the rows of one matrix and not those of another.
+    summed.has_sorted_indices = summed.has_canonical_format = False
     with np.errstate(over="ignore"):
-        merged.data = np.array(
-            X.data, dtype=X.dtype if X.dtype in (np.float32, np.float64) else np.float64
-        )
-    merged.indices, merged.indptr = np.array(X.indices), np.array(X.indptr)
-    # SciPy is about to follow the indices of the copy: check all rows of the copy.
-    usable_rows(merged, only_range=True)
-    merged.sum_duplicates()
-    return usable_rows(merged)
+        summed.sum_duplicates()
+    before, after = np.diff(X.indptr), np.diff(summed.indptr)
+    kept = before == after
+    places, sources = np.repeat(kept, after), np.repeat(kept, before)
+    summed.data[places], summed.indices[places] = X.data[sources], X.indices[sources]
+    return summed
 
 
 def checked_csr(X: Any, *, only_range: bool = False) -> sparse.csr_matrix:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from lazynet.data import as_examples
+from lazynet.data import as_examples, sizes_of
 from lazynet.engines.base import Engine
 from lazynet.engines.outputs import OutputsEngine
 from lazynet.kernels.batches import Batches, Merger
@@ -134,9 +134,12 @@ def new_learners(
     X: sparse.csr_matrix,
     problems: Problems,
     plan: Plan,
-    sizes: NDArray[np.float64] | None,
+    sizes: NDArray[np.float64] | str | None,
 ) -> list[AnyLearner]:
-    """A learner for every engine; the engines hold all problems in their order."""
+    """A learner for every engine; the engines hold all problems in their order.
+
+    ``sizes`` as in ``as_examples``.
+    """
     learners: list[AnyLearner] = []
     shared, first = None, 0
     for engine in engines:
@@ -148,6 +151,16 @@ def new_learners(
             learners.append(Learner(engine, as_examples(X, *problems[first], sizes), plan))
         first += engine.n_outputs
     return learners
+
+
+def sizes_for_a_pass(
+    X: sparse.csr_matrix, plan: Plan, n_engines: int
+) -> NDArray[np.float64] | str | None:
+    """The sizes of rows that every engine visits once, as ``new_learners`` takes them.
+
+    One engine measures a row when it visits it, which reads X once less.
+    """
+    return plan.sizes if n_engines == 1 else sizes_of(X, plan.sizes)
 
 
 def mean_loss(

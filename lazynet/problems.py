@@ -135,7 +135,10 @@ class Classes(Problems):
 
     def targets_of(self, number: int) -> NDArray[np.float64]:
         positive = 1 if self.n_classes == 2 else number
-        return np.where(self.codes == positive, 1.0, -1.0)
+        targets = (self.codes == positive).astype(np.float64)
+        targets += targets
+        targets -= 1.0
+        return targets
 
     def block(self, first: int, n_outputs: int) -> Targets:
         # The number of the output that is positive.

@@ -17,7 +17,7 @@ examples:
   Vowpal Wabbit's form to svmlight's; the columns are the hashes of the names:
     lazynet convert clicks.vw.gz clicks.svm -b 20
 
-  A matrix of SciPy with y in rows.y.npy; the rows must fit into memory for this form:
+  A matrix of SciPy with y in rows.y.npy:
     lazynet convert rows.svm rows.npz
 
 The output is complete when it gets its name: it is never half written.

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from lazynet.command.output import Ticker, check_writable, say
-from lazynet.memory import available_bytes, in_bytes
 from lazynet.streams.arrays import Arrays, mapped_npz
 from lazynet.streams.cached import Cached
 from lazynet.streams.chosen import Chosen
@@ -22,7 +21,7 @@ from lazynet.streams.chunks import Chunk, Passing, joined, part
 from lazynet.streams.lines import LinesFile, SvmlightFile, VWFile
 from lazynet.streams.opening import STDIN, files_of
 from lazynet.streams.rows_file import RowsFile
-from lazynet.streams.source import Derived, Source
+from lazynet.streams.source import ROWS, Derived, Source
 from lazynet.streams.tables import ParquetFile
 
 #: The forms of files by the ends of their names.
@@ -89,6 +88,13 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--values", metavar="NAME", help="parquet: a column of lists, their values")
 
 
+def add_cache(parser: argparse.ArgumentParser) -> None:
+    """Where the rows that are parsed from a text are kept."""
+    parser.add_argument("-c", "--cache", nargs="?", const="auto", default="auto", metavar="FILE",
+                        help="where parsed rows are kept: auto (beside the text), no, or a "
+                        "file")  # fmt: skip
+
+
 def add_progress(parser: argparse.ArgumentParser) -> None:
     """The options of what is told on the way, and of the form of the result."""
     group = parser.add_argument_group("what is printed")
@@ -134,8 +140,13 @@ def settle_reading(
     options: argparse.Namespace,
     model: Any = None,
     note: Mapping[str, Any] | None = None,
+    *,
+    grows: bool = False,
 ) -> None:
-    """Complete the options of reading: as a model and its note say, and as the files are."""
+    """Complete the options of reading: as a model and its note say, and as the files are.
+
+    The rows of a model that ``grows`` may have any number of columns.
+    """
     options.files = files_of(options.files)
     named = options.format
     for name, kind in REMEMBERED.items():
@@ -157,10 +168,11 @@ def settle_reading(
         n_features = model.n_features_in_
         if options.multilabel and options.labels is None and hasattr(model, "classes_"):
             options.labels = len(model.classes_)
-        if options.features not in (None, n_features):
-            raise ValueError(f"--features {options.features} does not go with the model, which has "
-                             f"{n_features} features")  # fmt: skip
-        options.features = n_features
+        if not grows:
+            if options.features not in (None, n_features):
+                raise ValueError(f"--features {options.features} does not go with the model, which "
+                                 f"has {n_features} features")  # fmt: skip
+            options.features = n_features
         if options.format == "vw" and options.bits is None:
             options.bits = n_features.bit_length() - 1
     options.bits = 18 if options.bits is None else options.bits
@@ -291,6 +303,9 @@ class Watched(Derived):
     def _find_identity(self) -> dict[str, Any] | None:
         return self.source.identity()
 
+    def _is_at_hand(self) -> bool:
+        return self.source._is_at_hand()
+
     def _before_counting(self) -> Source | None:
         found = self.source._before_counting()
         return None if found is None else Watched(found, self.ticker)
@@ -317,22 +332,12 @@ class EveryNth(Chosen):
         return (np.arange(start + 1, stop + 1) % self.n == 0) != self.others
 
 
-def in_memory(source: Source, most_rows: int | None = None) -> Chunk:
-    """All rows of a source, or the first ones; refuses rows that do not fit into memory."""
-    if most_rows is None:
-        facts = source.facts()
-        # A value and its column, and once more while the parts are joined.
-        needed, left = 2 * 16 * facts.n_values + 32 * facts.n_rows, available_bytes()
-        if left is not None and needed > left:
-            raise MemoryError(
-                f"the rows take {in_bytes(needed)} of memory, and {in_bytes(left)} is available: "
-                "lazynet train learns from them out of core"
-            )
+def first_rows(source: Source, most_rows: int) -> Chunk:
+    """The first rows of a source, in memory."""
     found, rows = [], 0
-    with closing(source.chunks(min(most_rows or 8192, 8192))) as chunks:
+    with closing(source.chunks(min(most_rows, ROWS))) as chunks:
         for chunk in chunks:
-            if most_rows is not None:
-                chunk = part(chunk, 0, min(most_rows - rows, chunk.X.shape[0]))
+            chunk = part(chunk, 0, min(most_rows - rows, chunk.X.shape[0]))
             found.append(chunk)
             rows += chunk.X.shape[0]
             if rows == most_rows:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -14,7 +16,9 @@ from lazynet.command.output import Ticker, as_json, check_writable, say
 from lazynet.command.plots import curve
 from lazynet.losses import LOSS_OBJECTS
 from lazynet.models import files as model_files
-from lazynet.streams.source import Facts
+from lazynet.streams.arrays import Arrays
+from lazynet.streams.mapped import Mapped
+from lazynet.streams.source import Facts, Source
 
 EXAMPLES = """\
 examples:
@@ -27,9 +31,12 @@ examples:
   Half of the penalty is l2, as in glmnet with alpha = 0.5:
     lazynet path rows.svm --l1-ratio 0.5
 
-Each point is the minimum for its penalty, with a proof of how near it is. All rows must fit into
-memory; the command says beforehand where they do not. lazynet train learns out of core.
+Each point is the minimum for its penalty, with a proof of how near it is. The rows need not fit
+into memory: they are mapped into memory from temporary files, beside the cache or where TMPDIR
+says. As with lazynet train, parsed rows are kept in FILE.rows; --cache no keeps nothing.
 """
+
+_SEVERAL_LABELS = "a path has one target, and these rows have several labels"
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -55,6 +62,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-f", "--model", metavar="MODEL", help="with --folds: write the model")
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="(default: 0)")
     inputs.add_reading(parser)
+    inputs.add_cache(parser)
     inputs.add_progress(parser)
 
 
@@ -64,17 +72,38 @@ def run(options: argparse.Namespace) -> int:
     if options.model is not None and options.folds is None:
         raise ValueError("--model needs --folds, which choose one of the penalties")
     inputs.settle_reading(options)
+    if options.multilabel:
+        raise ValueError(_SEVERAL_LABELS)
     ticker = Ticker(options.progress, options.quiet)
-    source = inputs.with_cache(inputs.source_of(options), "no", ticker)
     ticker.begin("reading", None)
     try:
-        chunk = inputs.in_memory(source)
+        with _readable_again(inputs.source_of(options), options.cache, ticker) as source:
+            found = _found(options, source, ticker)
     finally:
         ticker.close()
-    if chunk.y.ndim != 1:
-        raise ValueError("a path has one target, and these rows have several labels")
-    classes = np.unique(chunk.y)
-    facts = Facts(len(chunk.y), len(chunk.X.data), chunk.X.shape[1], None, tuple(classes.tolist()))
+    _tell(options, found)
+    return 0
+
+
+@contextmanager
+def _readable_again(source: Source, cache: str, ticker: Ticker) -> Iterator[Source]:
+    """The source with a cache; what a pipe gives once is kept in temporary files."""
+    if not inputs.is_pipe(source):
+        yield inputs.with_cache(source, cache, ticker)
+        return
+    with Mapped(inputs.Watched(source, ticker)) as rows:
+        yield Arrays(rows.X, rows.y, rows.weight)
+
+
+def _found(options: argparse.Namespace, source: Source, ticker: Ticker) -> dict[str, Any]:
+    """What is printed of the path over the rows of a source."""
+    # Where there is no file of rows yet, this pass makes it.
+    source.n_features  # noqa: B018
+    facts = source.facts()
+    if not facts.n_rows:
+        raise ValueError("there is not one row in the files")
+    if facts.n_labels is not None:
+        raise ValueError(_SEVERAL_LABELS)
     task = options.task
     if task is None:
         task = learning.guessed_task(facts)
@@ -82,10 +111,14 @@ def run(options: argparse.Namespace) -> int:
     default = "log_loss" if task == "classification" else "squared_error"
     loss = object_of("--loss", loss_named(options.loss or default), LOSS_OBJECTS)
     run_of = _followed if options.folds is None else _chosen
-    found = run_of(options, chunk, task, loss)
+    ticker.begin("going along the path", None)
+    return run_of(options, source, facts, task, loss)
+
+
+def _tell(options: argparse.Namespace, found: dict[str, Any]) -> None:
     if options.json:
         print(as_json(found))
-        return 0
+        return
     names = list(found["points"][0])
     print("  ".join(f"{name:>12}" for name in names))
     for point in found["points"]:
@@ -99,21 +132,22 @@ def run(options: argparse.Namespace) -> int:
         chosen = found["chosen"]
         print(f"\nchosen l1 {chosen['l1']:.5g}, l2 {chosen['l2']:.5g}, "
               f"{chosen['nonzeros']:,} weights that are not 0")  # fmt: skip
-    return 0
 
 
-def _followed(options: argparse.Namespace, chunk: Any, task: str, loss: Any) -> dict[str, Any]:
+def _followed(
+    options: argparse.Namespace, source: Source, facts: Facts, task: str, loss: Any
+) -> dict[str, Any]:
     """Every point of the path."""
+    # SciPy and scikit-learn take a moment to load.
     from lazynet.paths import net_path
 
-    y = chunk.y
-    if task == "classification" and len(np.unique(y)) != 2:
-        raise ValueError(f"a path has two classes, and the files have {len(np.unique(y))}: "
+    if task == "classification" and len(facts.classes or ()) != 2:
+        how_many = "very many" if facts.classes is None else len(facts.classes)
+        raise ValueError(f"a path has two classes, and the files have {how_many}: "
                          "--folds learns several, one against the rest")  # fmt: skip
     path = net_path(
-        chunk.X, y, loss=loss, l1_ratio=options.l1_ratio, n_points=options.points,
-        smallest=options.smallest, tol=options.tol, sample_weight=chunk.weight,
-        random_state=options.seed,
+        source, loss=loss, l1_ratio=options.l1_ratio, n_points=options.points,
+        smallest=options.smallest, tol=options.tol, random_state=options.seed,
     )  # fmt: skip
     columns = (path.l1s, path.l2s, path.nonzeros, path.objectives, path.gaps)
     names = ("l1", "l2", "nonzeros", "objective", "gap")
@@ -121,10 +155,12 @@ def _followed(options: argparse.Namespace, chunk: Any, task: str, loss: Any) -> 
         {name: value.item() for name, value in zip(names, row, strict=True)}
         for row in zip(*columns, strict=True)
     ]
-    return {"rows": len(y), "points": points}
+    return {"rows": facts.n_rows, "points": points}
 
 
-def _chosen(options: argparse.Namespace, chunk: Any, task: str, loss: Any) -> dict[str, Any]:
+def _chosen(
+    options: argparse.Namespace, source: Source, facts: Facts, task: str, loss: Any
+) -> dict[str, Any]:
     """The held-out losses of the penalties, and the model of the best one."""
     from lazynet.estimators.dual_net_cv import DualNetClassifierCV, DualNetRegressorCV
 
@@ -133,10 +169,10 @@ def _chosen(options: argparse.Namespace, chunk: Any, task: str, loss: Any) -> di
         loss=loss, l1_ratios=[options.l1_ratio], n_points=options.points,
         smallest=options.smallest, cv=options.folds, random_state=options.seed,
     )  # fmt: skip
-    model.fit(chunk.X, chunk.y, sample_weight=chunk.weight)
+    model.fit(source)
     if options.model is not None:
         model_files.save(model, options.model, True, inputs.note_of(options))
-    return {"rows": len(chunk.y), **_table(model)}
+    return {"rows": facts.n_rows, **_table(model)}
 
 
 def _table(model: Any) -> dict[str, Any]:

@@ -23,6 +23,7 @@ from lazynet.command.output import (
 from lazynet.command.scores import Scores, scores_of
 from lazynet.models import files as model_files
 from lazynet.streams.chunks import part
+from lazynet.streams.growing import Growing
 from lazynet.streams.shuffled import Shuffled
 from lazynet.streams.source import Source
 
@@ -44,8 +45,9 @@ examples:
   A run that goes on after a kill, by the same command:
     lazynet train rows.svm --passes 50 --checkpoint run.lazy -f model.lazy
 
-  Go on from a model, on new rows:
+  Go on from a model, on new rows; then on rows with columns that the model has not seen:
     lazynet train new.svm -i model.lazy -f model2.lazy
+    lazynet train wider.svm -i model2.lazy --grow -f model3.lazy
 
   The minimum itself, with a proof of how near it is; the rows are mapped into memory:
     lazynet train rows.svm --minimum --l1 1e-4 -f model.lazy
@@ -55,9 +57,9 @@ call, reads the rows from there. --cache no keeps nothing.
 """
 
 
-#: Rows that one pass over a pipe learns from at a time, and those of them that it judges before.
+#: Rows that a single pass learns from at a time, and those of them that it judges before.
 _ROWS_OF_A_CHUNK, _ROWS_JUDGED = 32_768, 2_048
-#: Options that a pass over a pipe does not take.
+#: Options that a single pass, as one over a pipe is, does not take.
 _NEED_FILES = ("holdout", "shuffle", "minimum", "checkpoint", "every")
 
 
@@ -106,6 +108,12 @@ def add(parser: argparse.ArgumentParser) -> None:
         help="go to the minimum, and prove it; the rows are mapped into memory from a file beside "
         "the cache",
     )
+    group.add_argument(
+        "--grow",
+        action="store_true",
+        help="one pass, in which the model gets the columns of the rows as they come: they need "
+        "not be counted before, and with -i the rows may have more than the model",
+    )
     learning.add_steps(group)
     group = parser.add_argument_group("what outlives an end before the end")
     group.add_argument(
@@ -121,9 +129,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         help="with --checkpoint: the time between two writings (default: 60)",
     )
     inputs.add_reading(parser)
-    parser.add_argument("-c", "--cache", nargs="?", const="auto", default="auto", metavar="FILE",
-                        help="where parsed rows are kept: auto (beside the text), no, or a "
-                        "file")  # fmt: skip
+    inputs.add_cache(parser)
     inputs.add_progress(parser)
 
 
@@ -136,14 +142,16 @@ def run(options: argparse.Namespace) -> int:
     check_writable(options.model)
     old = None if options.begin is None else load(options.begin)
     note = None if options.begin is None else model_files.note_of(options.begin)
-    inputs.settle_reading(options, old, note)
+    inputs.settle_reading(options, old, note, grows=options.grow)
+    if options.grow:
+        _check_growing(options)
     options.when_stopped = f"{options.model} is as it was"
     ticker = Ticker(options.progress, options.quiet)
     began = time.perf_counter()
     try:
         source = inputs.source_of(options)
         one_pass = options.passes == 1 and inputs.is_text(source) and options.cache == "no"
-        if inputs.is_pipe(source) or (one_pass and _may_stream(options, source)):
+        if options.grow or inputs.is_pipe(source) or (one_pass and _may_stream(options, source)):
             model, found = _stream(options, source, old, ticker)
         else:
             model, found = _fit(options, source, old, ticker)
@@ -269,21 +277,44 @@ def _may_stream(options: argparse.Namespace, source: Source) -> bool:
     return plain and known and (task or options.begin is not None) and options.l1 is not None
 
 
+def _check_growing(options: argparse.Namespace) -> None:
+    """Refuse files whose number of columns is known before they are read."""
+    if options.format == "vw":
+        raise ValueError(
+            "--grow is for files that number their columns: the features of vw are hashed to "
+            "2^BITS columns, however many there are"
+        )
+    if options.format == "svmlight" and options.features is not None:
+        raise ValueError(
+            "--grow takes the columns as they come, and --features says how many there are: leave "
+            "one of them out"
+        )
+
+
 def _stream(
     options: argparse.Namespace, source: Source, old: Any, ticker: Ticker
 ) -> tuple[Any, dict[str, Any]]:
     """Learn from every chunk once, as it comes."""
+    # The estimators load SciPy and scikit-learn, which takes a moment.
+    from lazynet.estimators.from_sources import as_wide
+
+    once = "--grow" if options.grow else "a pipe"
     if options.passes not in (None, 1):
-        raise ValueError(f"a pipe serves for one pass, got --passes {options.passes}")
+        raise ValueError(f"{once} serves for one pass, got --passes {options.passes}")
     for name in _NEED_FILES:
         if getattr(options, name):
-            raise ValueError(f"--{name} needs files, and not a pipe")
-    if options.format == "svmlight" and options.features is None:
-        raise ValueError("the columns of a pipe cannot be counted beforehand: write --features N")
+            raise ValueError(f"--{name} needs files that are read again, and {once} reads once")
+    if options.format == "svmlight" and options.features is None and not options.grow:
+        raise ValueError(
+            "the columns of a pipe cannot be counted beforehand: write --features N, or --grow to "
+            "take them as they come"
+        )
     model = old
+    if old is not None and not hasattr(old, "partial_fit"):
+        raise ValueError(f"{type(old).__name__} does not go on in one pass: train it anew")
     if model is None:
         if options.task is None:
-            raise ValueError("the labels of a pipe cannot be looked at beforehand: write --task")
+            raise ValueError("one pass cannot look at the labels beforehand: write --task")
         given = _parameters(options)
         for name in ("max_iter", "tol"):
             given.pop(name, None)
@@ -296,16 +327,23 @@ def _stream(
     first: dict[str, Any] = {}
     if old is None and options.task == "classification":
         if options.classes is None:
-            raise ValueError("the labels of a pipe cannot be looked at beforehand: write "
-                             "--classes=-1,1, for instance")  # fmt: skip
+            raise ValueError(
+                "one pass cannot look at the labels beforehand: write --classes=-1,1, for instance"
+            )
         first["classes"] = _classes(options.classes)
     judged = Scores(model)
     found = {"rows": 0, "values": 0, "passes": 1}
     ticker.begin("pass 1", None)
+    rows: Source = inputs.Watched(source, ticker)
+    if options.grow:
+        rows = Growing(rows)
     try:
-        with closing(inputs.Watched(source, ticker).chunks(_ROWS_OF_A_CHUNK)) as chunks:
+        with closing(rows.chunks(_ROWS_OF_A_CHUNK)) as chunks:
             for chunk in chunks:
-                if found["rows"] or old is not None:
+                begun = found["rows"] or old is not None
+                if options.grow and begun:
+                    chunk = as_wide(chunk, model, model._grow_by_itself)
+                if begun:
                     judged.add(part(chunk, 0, min(_ROWS_JUDGED, chunk.X.shape[0])))
                 model.partial_fit(chunk.X, chunk.y, sample_weight=chunk.weight, **first)
                 found["rows"] += chunk.X.shape[0]

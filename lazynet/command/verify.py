@@ -58,7 +58,7 @@ def run(options: argparse.Namespace) -> int:
     source = inputs.source_of(options)
     if inputs.is_text(source):
         source = inputs.with_cache(source, "no", Ticker(1e8, quiet=True))
-    head = inputs.in_memory(source, options.rows)
+    head = inputs.first_rows(source, options.rows)
     if model is None:
         task = options.task or _task_of(head.y)
         model = learning.new_model(task, given)

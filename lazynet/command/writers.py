@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from itertools import pairwise
@@ -10,8 +11,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from lazynet.command import inputs
 from lazynet.streams.chunks import Chunk
+from lazynet.streams.mapped import Mapped
 from lazynet.streams.rows_file import written_rows
 from lazynet.streams.source import Source
 from lazynet.streams.tables import _pyarrow
@@ -91,21 +92,20 @@ def _write_rows(source: Source, path: str) -> int:
 
 
 def _write_matrix(source: Source, path: str) -> int:
-    chunk = inputs.in_memory(source)
     stem = path.removesuffix(".npz")
-
-    if chunk.weight is not None:
-        with replaced(f"{stem}.weight.npy") as file:
-            np.save(file, chunk.weight)
-    if sparse.issparse(chunk.y):
-        with replaced(f"{stem}.y.npz") as file:
-            sparse.save_npz(file, chunk.y, compressed=False)
-    else:
-        with replaced(f"{stem}.y.npy") as file:
-            np.save(file, chunk.y)
-    with replaced(path) as file:
-        sparse.save_npz(file, chunk.X, compressed=False)
-    return int(chunk.X.shape[0])
+    with Mapped(source, os.path.dirname(os.path.abspath(path))) as rows:
+        if rows.weight is not None:
+            with replaced(f"{stem}.weight.npy") as file:
+                np.save(file, rows.weight)
+        if sparse.issparse(rows.y):
+            with replaced(f"{stem}.y.npz") as file:
+                sparse.save_npz(file, rows.y, compressed=False)
+        else:
+            with replaced(f"{stem}.y.npy") as file:
+                np.save(file, rows.y)
+        with replaced(path) as file:
+            sparse.save_npz(file, rows.X, compressed=False)
+        return int(rows.X.shape[0])
 
 
 def _write_table(source: Source, path: str) -> int:

@@ -22,6 +22,7 @@ from lazynet.defaults import AUTO, N_ITER_NO_CHANGE, TOL, VALIDATION_FRACTION
 from lazynet.estimators.base import SparseClassifier, SparseRegressor, helpful
 from lazynet.estimators.fitted import FittedModel
 from lazynet.estimators.from_sources import (
+    are_classes,
     balanced_for,
     check_arguments,
     check_call,
@@ -585,9 +586,7 @@ class LazyNetClassifier(SparseClassifier, FittedModel):
     ) -> tuple[sparse.csr_matrix, Problems]:
         """The checked rows of a chunk and their problems."""
         X, y = chunk.X, chunk.y
-        # Only whole numbers are classes.
-        sound = is_sound(chunk, self.n_features_in_) and (classes == np.round(classes)).all()
-        if not (sound and np.isin(y, classes).all()):
+        if not (is_sound(chunk, self.n_features_in_) and are_classes(y, classes)):
             X, y, _ = self._check_training(X, y, classes, reset=False)
         weights = self._importances(p, classes, X, y, chunk.weight, some_rows=True)
         return X, self._problems(X, (y, classes), weights)

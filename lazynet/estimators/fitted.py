@@ -26,7 +26,7 @@ from lazynet.estimators.planned import (
     shape_to_learn,
     workers_for,
 )
-from lazynet.learners import new_learners, run_pass
+from lazynet.learners import new_learners, run_pass, sizes_for_a_pass
 from lazynet.models.checkpoints import Keeper
 from lazynet.params import check_integer, check_n_steps
 from lazynet.problems import Classes
@@ -216,7 +216,7 @@ class FittedModel(PartsModel):
         generator = getattr(self, "_generator", None)
         if p.shuffle and generator is None:
             generator = new_generator(p.random_state)
-        sizes = sizes_of(X, plan.sizes)
+        sizes = sizes_for_a_pass(X, plan, len(engines))
         learners = new_learners(engines, X, problems, plan, sizes)
         orders = Orders(X.shape[0], order, generator if p.shuffle else None)
         touched = touched_columns(X)

@@ -25,7 +25,13 @@ from lazynet.defaults import follows_targets
 from lazynet.epochs import Orders
 from lazynet.estimators.mapped_rows import check_alone
 from lazynet.importances import Balanced, check_any_counts
-from lazynet.learners import AnyLearner, length_of_chunks, new_learners, run_pass
+from lazynet.learners import (
+    AnyLearner,
+    length_of_chunks,
+    new_learners,
+    run_pass,
+    sizes_for_a_pass,
+)
 from lazynet.losses import Loss
 from lazynet.params import check_n_steps
 from lazynet.plan import Plan
@@ -44,6 +50,8 @@ from lazynet.validation import HeldOut
 
 #: What makes a matrix of a source, in errors.
 MAPPED = "lazynet.streams.Mapped(source)"
+# The labels of a chunk are compared with each of so many classes.
+_FEW_CLASSES = 4
 #: Checked rows of a chunk and their problems.
 Prepare = Callable[[Chunk], tuple[sparse.csr_matrix, Problems]]
 
@@ -98,6 +106,23 @@ def is_sound(chunk: Chunk, n_features: int) -> bool:
     if not isinstance(chunk, SoundChunk) or sparse.issparse(chunk.y):
         return False
     return bool(chunk.X.shape[1] == n_features)
+
+
+def are_classes(y: NDArray[np.float64], classes: NDArray[Any]) -> bool:
+    """Whether every label is one of the classes, and all classes are whole numbers.
+
+    >>> are_classes(np.array([1.0, -1.0]), np.array([-1, 1])), are_classes(np.ones(2), np.zeros(1))
+    (True, False)
+    """
+    if len(classes) > _FEW_CLASSES:
+        return bool((classes == np.round(classes)).all() and np.isin(y, classes).all())
+    # A few comparisons take less time than a search.
+    found = np.zeros(len(y), dtype=np.bool_)
+    for label in map(float, classes.tolist()):
+        if not label.is_integer():
+            return False
+        found |= y == label
+    return bool(found.all())
 
 
 class SourceRows:
@@ -225,9 +250,8 @@ class SourceRows:
                         continue
                     X, problems = self._prepare(chunk)
                     counts = counts or bool(problems.weights.any())
-                    now = new_learners(
-                        engines, X, problems, learners[0].plan, sizes_of(X, plan.sizes)
-                    )
+                    sizes = sizes_for_a_pass(X, plan, len(engines))
+                    now = new_learners(engines, X, problems, learners[0].plan, sizes)
                     t = run_pass(now, None, t, progress, losses, workers, length)
                     after(n_rows)
             if n_rows != self.n_rows:
@@ -273,6 +297,14 @@ def orders_of(rows: SourceRows) -> Orders:
     return Orders(rows.n_rows, None, None)
 
 
+def as_wide(chunk: Chunk, model: Any, grow: Callable[[int], None]) -> Chunk:
+    """The rows with all columns of a model, which first grows by those that it lacks."""
+    width = max(chunk.X.shape[1], model.n_features_in_)
+    if width > model.n_features_in_:
+        grow(width)
+    return widened(chunk, width)
+
+
 def learn_pass(
     model: Any, source: Source, learn_from: Callable[[Chunk], list[Warning]]
 ) -> list[Warning]:
@@ -290,10 +322,7 @@ def learn_pass(
     with closing(Prefetched(source).chunks(ROWS)) as chunks:
         for chunk in chunks:
             if growing and begun:
-                width = max(chunk.X.shape[1], model.n_features_in_)
-                if width > model.n_features_in_:
-                    model._grow(width)
-                chunk = widened(chunk, width)
+                chunk = as_wide(chunk, model, model._grow)
             warnings += learn_from(chunk)
             begun, rows = True, rows + chunk.X.shape[0]
             any_counts = any_counts or chunk.weight is None or bool(chunk.weight.any())

@@ -44,7 +44,7 @@ from lazynet.params import as_array
 from lazynet.plan import Plan
 from lazynet.schedules import Schedule
 from lazynet.training import Run
-from lazynet.transactions import at_rest
+from lazynet.transactions import all_or_nothing, at_rest
 from lazynet.units import Units
 
 # What initial weights must be.
@@ -248,6 +248,11 @@ class EnginesModel(PlannedModel):
         self._engines = [engine.grown(n_features) for engine in self._engines]
         self.n_features_in_ = n_features
         self._coefficients = self._sparse_rows = None
+
+    @all_or_nothing
+    def _grow_by_itself(self, n_features: int) -> None:
+        """``_grow`` outside of a call that learns."""
+        self._grow(n_features)
 
     def _rate(self) -> Rate:
         return Rate(self.eta0_, in_units=self.units_ is not None)

@@ -42,8 +42,10 @@ from .examples cimport (
     check_runnable,
     check_vector,
     end_visits,
+    has_sizes,
     keep_prediction,
     move_of,
+    size_of,
     slope_of,
     upcoming,
     visit,
@@ -219,10 +221,11 @@ cdef inline int walk "LAZYNET_COPIED_WALK"(
             status = OUT_OF_MEMORY
             break
         if measures:
-            if kind.measure(rule, examples.sizes[at.number]):
+            if kind.measure(rule, size_of(examples, at.number)):
                 status = WORN_OUT
                 break
-            prefetch(&examples.sizes[at.ahead])
+            if examples.sizes != NULL:
+                prefetch(&examples.sizes[at.ahead])
         prediction = ops.dot(&at.now, &at.following, cells, rule)
         if adds_intercept:
             prediction += rule.intercept
@@ -286,7 +289,7 @@ cdef int walk_batches(
         begin_batch(merging, batches, step)
         while measures and merging.measured < merging.stop:
             row = upcoming(&examples.csr, order, n_rows, merging.measured, -1)
-            if row >= 0 and kind.measure(rule, examples.sizes[row]):
+            if row >= 0 and kind.measure(rule, size_of(examples, row)):
                 status = WORN_OUT  # the same row is measured again after the sweep
                 break
             merging.measured += 1
@@ -345,7 +348,7 @@ cdef Head* rule_to_run(
     check_runnable(examples, loss)
     rule = rule_of(kind, settings, fields, True)
     rule.n_rows = <double> examples.csr.n_rows
-    if kind.measure != NULL and rule.measures and examples.sizes == NULL and examples.csr.n_rows:
+    if kind.measure != NULL and rule.measures and not has_sizes(examples):
         free(rule)
         raise ValueError(
             f"examples must have sizes: the rates of {kind.name.decode()!r} follow the sizes of "

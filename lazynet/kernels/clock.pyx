@@ -61,9 +61,11 @@ from .examples cimport (
     check_runnable,
     check_vector,
     end_visits,
+    has_sizes,
     importance_of,
     keep_prediction,
     move_of,
+    size_of,
     slope_of,
     visit,
 )
@@ -173,7 +175,7 @@ def run(
         if rates is None:
             raise ValueError("rates must be given where they are computed from the rows")
         check_vector("rates", rates, N_FROM_DATA_FIELDS)
-        if examples.sizes == NULL and csr.n_rows > 0:
+        if not has_sizes(examples):
             raise ValueError("examples must have sizes where rates are computed from the rows")
     cdef double* z = &stored[0] if stored.shape[0] else NULL
     cdef const int64_t* order = &steps.order[0]
@@ -208,7 +210,7 @@ def run(
                 fields[PENDING] = 0.0
             else:
                 if adaptive:
-                    size = examples.sizes[at.number]
+                    size = size_of(examples, at.number)
                     state_before, clock_before = state, clock
                     if fields[PENDING] == 0.0:
                         factor = count_row(

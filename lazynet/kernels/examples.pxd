@@ -17,6 +17,13 @@ cdef enum Status:
     OUT_OF_RANGE = 6   # this step's shrink takes the clock out of the range of doubles
 
 
+# A size of a row that rates can follow.
+cdef enum Measured:
+    NO_SIZE = 0
+    ABSOLUTE_SUM = 1
+    SQUARED_NORM = 2
+
+
 cdef class Examples:
     """X (CSR of any supported types), y, and the importance of each example; never copied."""
     cdef Csr csr
@@ -25,6 +32,7 @@ cdef class Examples:
     cdef const double* targets
     cdef const double* importances  # NULL: every example counts 1
     cdef const double* sizes        # what rates that follow the data measure of a row; may be NULL
+    cdef Measured measured          # without these, the size that is computed as a row is visited
     cdef bint wide_values
     cdef bint wide_indices
     cdef object owners              # keeps the arrays alive and in place
@@ -181,6 +189,22 @@ cdef inline void keep_prediction(
     """Store the prediction for the row at ``place`` in the order, made before its update."""
     if visited.predictions != NULL:
         visited.predictions[place] = prediction
+
+
+cdef inline bint has_sizes(Examples examples) noexcept nogil:
+    """Whether the size of every row is known or can be computed."""
+    return (
+        examples.sizes != NULL or examples.measured != NO_SIZE or examples.csr.n_rows == 0
+    )
+
+
+cdef inline double size_of(Examples examples, Py_ssize_t row) noexcept nogil:
+    """What rates that follow the data measure of a row, of examples that have sizes."""
+    if examples.sizes != NULL:
+        return examples.sizes[row]
+    if examples.measured == ABSOLUTE_SUM:
+        return examples.ops.absolute_sum(&examples.csr, row)
+    return examples.ops.squared_norm(&examples.csr, row)
 
 
 cdef inline double importance_of(Examples examples, Py_ssize_t row) noexcept nogil:

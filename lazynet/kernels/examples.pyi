@@ -6,6 +6,7 @@ from numpy.typing import NDArray
 DEFECT_REPEATED: int
 DEFECT_NOT_FINITE: int
 DEFECTS: dict[int, str]
+MEASURED: dict[str, int]
 STATUS_FINISHED: int
 STATUS_WORN_OUT: int
 STATUS_OVERFLOWED: int
@@ -23,7 +24,7 @@ class Examples:
         n_columns: int,
         targets: NDArray[np.float64] | None = None,
         importances: NDArray[np.float64] | None = None,
-        sizes: NDArray[np.float64] | None = None,
+        sizes: NDArray[np.float64] | str | None = None,
     ) -> None: ...
     def at_level(self, level: int) -> int: ...
     @property

@@ -52,6 +52,9 @@ DEFECTS = {
     NOT_FINITE: "it has a value that is NaN or infinite",
 }
 
+# The sizes of rows that are computed as rows are visited, by the methods that give those of all.
+MEASURED = {"absolute_sums": ABSOLUTE_SUM, "squared_norms": SQUARED_NORM}
+
 
 # The address that stands for an empty array, so that arithmetic with the address is defined.
 cdef double NOTHING = 0.0
@@ -144,7 +147,8 @@ cdef class Examples:
 
     ``values`` are float32 or float64, ``columns`` and ``starts`` both int32 or both int64.  While
     the object lives, NumPy refuses to resize the arrays.  ``sizes`` holds what rates that follow
-    the data measure of each row.
+    the data measure of each row; "absolute_sums" and "squared_norms" are computed as a row is
+    visited, which costs less where every row is visited once.
     """
 
     # __cinit__ runs exactly once; __init__ can be skipped or called again.
@@ -186,6 +190,12 @@ cdef class Examples:
         self.targets = NULL
         self.importances = NULL
         self.sizes = NULL
+        self.measured = NO_SIZE
+        if isinstance(sizes, str):
+            if sizes not in MEASURED:
+                raise ValueError(f"sizes must be one of {', '.join(MEASURED)}, got {sizes!r}")
+            self.measured = MEASURED[sizes]
+            sizes = None
         for name, array in (
             ("targets", targets), ("importances", importances), ("sizes", sizes)
         ):

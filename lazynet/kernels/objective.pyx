@@ -19,12 +19,21 @@ from .examples cimport (
     check_vector,
     importance_of,
 )
-from .losses cimport loss_value
+from .losses cimport LOG_LOSS, loss_value
 from .rows cimport NO_MEMORY, SOUND, Room, Row
 
 cdef extern from "vectors.h" nogil:
     void sums "lazynet_sums"(
         const double* weights, Py_ssize_t n, double* absolute, double* squared)
+
+
+cdef extern from "log_losses.h" nogil:
+    void log_losses "lazynet_log_losses"(
+        const double* predictions, const double* targets, double* losses, Py_ssize_t n)
+
+# Rows whose losses are computed together.
+cdef enum:
+    BLOCK = 256
 
 
 cdef inline void add(double* total, double* lost, double term) noexcept nogil:
@@ -94,8 +103,11 @@ def total_loss(
 
 def loss_of_predictions(Examples examples, Visited steps, int loss, double epsilon):
     """Sum of s_i l(p_i, y_i) over the rows that the steps visit, p_i the prediction before."""
-    cdef Py_ssize_t step, n_steps = steps.order.shape[0]
-    cdef double total = 0.0, lost = 0.0, term
+    cdef Py_ssize_t step = 0, n_steps = steps.order.shape[0], n, k
+    cdef double total = 0.0, lost = 0.0
+    cdef double targets[BLOCK]
+    cdef double losses[BLOCK]
+    cdef int64_t rows[BLOCK]
     cdef int64_t row = 0
     cdef bint missing = False
     check_runnable(examples, loss)
@@ -104,13 +116,26 @@ def loss_of_predictions(Examples examples, Visited steps, int loss, double epsil
     if steps.predictions == NULL:
         raise ValueError("steps must keep their predictions")
     with nogil:
-        for step in range(n_steps):
-            row = steps.order[step]
-            if not 0 <= row < examples.csr.n_rows:
-                missing = True
+        while step < n_steps and not missing:
+            n = min(BLOCK, n_steps - step)
+            for k in range(n):
+                row = rows[k] = steps.order[step + k]
+                if not 0 <= row < examples.csr.n_rows:
+                    missing = True
+                    break
+                targets[k] = examples.targets[row]
+            if missing:
                 break
-            term = loss_value(loss, steps.predictions[step], examples.targets[row], epsilon)
-            add(&total, &lost, term * importance_of(examples, row))
+            if loss == LOG_LOSS:
+                log_losses(steps.predictions + step, targets, losses, n)
+            else:
+                for k in range(n):
+                    losses[k] = loss_value(
+                        loss, steps.predictions[step + k], targets[k], epsilon
+                    )
+            for k in range(n):
+                add(&total, &lost, losses[k] * importance_of(examples, rows[k]))
+            step += n
     if missing:
         raise ValueError(f"order must hold row numbers below {examples.csr.n_rows}, got {row}")
     return total

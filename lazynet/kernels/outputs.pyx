@@ -55,9 +55,11 @@ from .examples cimport (
     check_aligned,
     check_vector,
     end_visits,
+    has_sizes,
     highest_level,
     importance_of,
     pinned,
+    size_of,
     visit,
 )
 from .from_data cimport (
@@ -732,7 +734,7 @@ def run_on_clock(
         check_matrix("rates", rates, n, N_FROM_DATA_FIELDS)
         if has_strengths:
             check_matrix("strengths", strengths, n, N_STRENGTHS)
-        if examples.sizes == NULL and csr.n_rows > 0:
+        if not has_sizes(examples):
             raise ValueError("examples must have sizes where rates are computed from the rows")
     if not 0 <= first < n_steps:
         return <int> FINISHED, n_steps
@@ -812,7 +814,7 @@ def run_on_clock(
                         intercept_moves[k] = states[k].intercept_move
             else:
                 if adaptive:
-                    size = examples.sizes[at.number]
+                    size = size_of(examples, at.number)
                     if scalars[PENDING] == NOTHING_DONE:
                         targets.fill(at.number, scratch.targets, &touched)
                         for k in range(width):
@@ -1141,7 +1143,7 @@ def run_cells(
     cdef size_t each = kind.size
     cdef Head* rule = <Head*> rules
     measures = kind.measure != NULL and rule.measures
-    if measures and examples.sizes == NULL and examples.csr.n_rows > 0:
+    if measures and not has_sizes(examples):
         free(rules)
         raise ValueError(
             f"examples must have sizes: the rates of {block.kind!r} follow the sizes of the rows"
@@ -1172,7 +1174,7 @@ def run_cells(
             fetch_row(&examples.csr, examples.wide_values, examples.wide_indices, at.ahead)
             targets.fetch(&at)
             if measures:
-                size = examples.sizes[at.number]
+                size = size_of(examples, at.number)
                 for k in range(width):
                     if kind.measure(rules + k * each, size):
                         asks = True

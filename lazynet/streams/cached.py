@@ -107,6 +107,10 @@ class Cached(Derived):
     def _find_identity(self) -> None:
         return None
 
+    def _is_at_hand(self) -> bool:
+        file = self._file()
+        return file is not None and file._is_at_hand()
+
     def _written(self, *, counting: bool) -> Passing:
         """The rows of the source, which are written to the file as they pass."""
         source, identity = self.source, self.source.identity()

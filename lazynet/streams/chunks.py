@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Generator, Iterable, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -67,13 +69,19 @@ def csr(
            [0. , 0. , 0.5]])
     """
     kind = index_type(n_columns, len(indices))
-    found = sparse.csr_matrix((len(indptr) - 1, n_columns), dtype=np.float64)
+    found = copy.copy(_empty(len(indptr) - 1, n_columns))
     # One by one: the constructor would look through the indices for a smaller type.
     narrow = narrow and getattr(values, "dtype", None) == np.float32
     found.data = values if narrow else np.asarray(values, dtype=np.float64)
     found.indices = np.asarray(indices, dtype=kind)
     found.indptr = np.asarray(indptr, dtype=kind)
     return found
+
+
+@lru_cache(maxsize=8)
+def _empty(n_rows: int, n_columns: int) -> sparse.csr_matrix:
+    """A matrix of zeros to copy, which takes less time than to construct one for every chunk."""
+    return sparse.csr_matrix((n_rows, n_columns), dtype=np.float64)
 
 
 def labels_matrix(ends: Any, codes: Any, n_labels: int) -> sparse.csr_matrix:

@@ -93,6 +93,9 @@ def ahead(items: Generator[Item, None, None], room: int = 1) -> Generator[Item, 
 class Prefetched(Derived):
     """The chunks of a source, of which ``room`` are made ahead in a thread.
 
+    Chunks that only have to be looked up, as those of a cache that has been checked, come as they
+    are asked for.
+
     >>> from lazynet.streams.source import as_source
     >>> source = Prefetched(as_source([([[1.0]], [1]), ([[2.0]], [0])]))
     >>> [chunk.y.tolist() for chunk in source.chunks(rows=1)]
@@ -104,7 +107,13 @@ class Prefetched(Derived):
         self.room = check_integer("room", room, 1)
 
     def _pass(self, rows: int, epoch: int) -> Passing:
-        return ahead(self.source.chunks(rows, epoch), self.room)
+        return self._ahead(self.source.chunks(rows, epoch))
 
     def _to_learn(self, rows: int, epoch: int) -> Passing:
-        return ahead(self.source._to_learn(rows, epoch), self.room)
+        return self._ahead(self.source._to_learn(rows, epoch))
+
+    def _ahead(self, chunks: Passing) -> Passing:
+        return chunks if self.source._is_at_hand() else ahead(chunks, self.room)
+
+    def _is_at_hand(self) -> bool:
+        return self.source._is_at_hand()

@@ -171,6 +171,10 @@ class Source:
     def _find_identity(self) -> dict[str, Any] | None:
         return None
 
+    def _is_at_hand(self) -> bool:
+        """Whether a chunk costs so little that nothing is gained by making it ahead."""
+        return False
+
     def _before_counting(self) -> Source | None:
         """The same rows with room for any column, where a pass would have to count the columns."""
         return None

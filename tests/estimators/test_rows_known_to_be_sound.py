@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from lazynet import LazyNetClassifier, LazyNetRegressor
-from lazynet.streams import Cached, Chunks, RowsFile, SvmlightFile, VWFile
+from lazynet.streams import Cached, Chunks, RowsFile, Shuffled, SvmlightFile, VWFile, prefetched
 from lazynet.streams.chunks import Chunk, SoundChunk, csr
+from lazynet.streams.prefetched import Prefetched
 from lazynet.streams.rows_file import RowsWriter
 from lazynet.streams.source import Derived
 
@@ -49,6 +50,29 @@ def test_models_alone_get_sound_chunks(path):
     changed = Cached(text)
     changed.facts()
     assert kinds(changed) == {(SoundChunk, "float64")}
+
+
+def test_chunks_that_are_at_hand_come_without_a_thread(path, monkeypatch):
+    """Those of a file of rows that has been checked; text and a file that is new have one."""
+    begun = []
+    plain = prefetched.ahead
+    monkeypatch.setattr(
+        prefetched, "ahead", lambda chunks, room: begun.append(room) or plain(chunks, room)
+    )
+
+    def threads(source):
+        begun.clear()
+        for _ in Prefetched(source)._to_learn(16, 0):
+            pass
+        return len(begun)
+
+    text = SvmlightFile(path, zero_based=False, n_features=9)
+    cached = Cached(text)
+    assert [threads(text), threads(text)] == [1, 1]
+    # The rows that the first pass writes need no check in the second one.
+    assert [threads(cached), threads(cached), threads(Shuffled(cached, window=5))] == [1, 0, 1]
+    file = RowsFile(cached.path)
+    assert [threads(file), threads(file)] == [1, 0]
 
 
 @pytest.mark.parametrize("kind", [LazyNetClassifier, LazyNetRegressor])

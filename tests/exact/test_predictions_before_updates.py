@@ -1,7 +1,12 @@
 """Every kernel hands out the prediction made before each update, and the losses add up."""
 
+from decimal import Decimal, localcontext
+
 import numpy as np
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from scipy import sparse
 from support import plan
 from support.algorithms import GIVEN, RULES_WITH_STATE, penalty_of
 from support.matrices import corpus
@@ -43,12 +48,14 @@ def test_predictions_are_those_of_the_weights_before_each_step(rule, form):
     np.testing.assert_allclose(kept, expected, rtol=1e-12, atol=1e-13)
 
 
+@pytest.mark.parametrize("n_steps", [1, 50, 255, 256, 257, 600])
 @pytest.mark.parametrize("loss", LOSSES)
-def test_losses_of_predictions_add_up(loss):
+def test_losses_of_predictions_add_up(loss, n_steps):
     """The sum over the steps is that of NumPy, with importances and repeated rows."""
     X, y = corpus(n_rows=30, d=60)
     rng = np.random.default_rng(0)
-    order, predictions, counts = rng.integers(0, 30, 50), rng.normal(0, 2, 50), rng.random(30)
+    order, predictions = rng.integers(0, 30, n_steps), rng.normal(0, 2, n_steps)
+    counts = rng.random(30)
     known = get_loss(loss)
     value = reference.LOSSES[loss][0]
     pairs = zip(predictions, y[order], counts[order], strict=True)
@@ -58,14 +65,39 @@ def test_losses_of_predictions_add_up(loss):
     np.testing.assert_allclose(found, expected, rtol=1e-14)
 
 
+@given(margin=st.floats(-690, 690), others=st.integers(0, 9), place=st.integers(0, 9))
+@example(margin=0.0, others=0, place=0)
+@example(margin=-1e300, others=9, place=8)
+@example(margin=40.0, others=9, place=9)
+def test_a_log_loss_among_others_to_full_precision(margin, others, place):
+    """As the scalar loss, wherever the row stands; the other rows have importance 0."""
+    n = others + 1
+    place %= n
+    counts = np.zeros(n)
+    counts[place] = 1.0
+    X = sparse.csr_matrix((n, 1))
+    predictions = np.random.default_rng(0).normal(0, 9, n)
+    predictions[place] = -margin
+    examples = as_examples(X, np.full(n, -1.0), counts)
+    found = loss_of_predictions(examples, keeping(np.arange(n), predictions), 0, 0.1)
+    with localcontext() as context:
+        context.prec = 350
+        precise = max(-Decimal(margin), Decimal(0))
+        if abs(margin) < 700:
+            precise = (1 + Decimal(-margin).exp()).ln()
+        assert abs(Decimal(found) - precise) <= precise / 2**50
+
+
 def test_what_cannot_be_added_up_is_refused():
     """Steps need predictions, and their rows must exist."""
     X, y = corpus(n_rows=4, d=9)
     steps = keeping(np.arange(4), None)
     with pytest.raises(ValueError, match="steps must keep their predictions"):
         loss_of_predictions(as_examples(X, y), steps, 0, 0.1)
-    with pytest.raises(ValueError, match="below 4, got 7"):
-        loss_of_predictions(as_examples(X, y), keeping(np.array([7]), np.ones(1)), 0, 0.1)
+    for order in ([7], [0, 1, 7], [*[0] * 256, 7]):
+        steps = keeping(np.array(order), np.ones(len(order)))
+        with pytest.raises(ValueError, match="below 4, got 7"):
+            loss_of_predictions(as_examples(X, y), steps, 0, 0.1)
     with pytest.raises(ValueError, match="predictions must have 2 entries"):
         keeping(np.arange(2), np.ones(3))
 

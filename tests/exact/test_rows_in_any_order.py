@@ -179,6 +179,37 @@ def test_repeated_columns_are_summed_in_a_copy(rows):
     assert Examples(summed.data, summed.indices, summed.indptr, D).first_defect() is None
 
 
+@pytest.mark.parametrize("values", ["f4", "f8"])
+@given(rows=ROWS, seed=st.integers(0, 2**32 - 1), spare=st.integers(0, 2))
+@example(rows=[[2, 1], [3, 3]], seed=0, spare=1)
+@example(rows=[[0] * 20 + [1], [1, 0]], seed=0, spare=0)
+def test_what_becomes_of_a_row_depends_on_this_row_alone(rows, values, seed, spare):
+    """Bit for bit: rows that come one by one give the matrix of all of them.
+
+    A row without a repeated column keeps the order of its columns.  The matrix may have room before
+    its first row and behind its last.
+    """
+    X = matrix(rows, values)
+    X.data[:] = np.random.default_rng(seed).standard_normal(len(X.data))
+    roomy = sparse.csr_matrix(X.shape, dtype=X.dtype)
+    room = np.zeros(spare, dtype=X.indices.dtype)
+    roomy.indices = np.concatenate([room, X.indices, room])
+    roomy.data = np.concatenate([room, X.data, room]).astype(values)
+    roomy.indptr = X.indptr + room.dtype.type(spare)
+    whole = usable_rows(roomy)
+    for i, row in enumerate(rows):
+        alone = X[i]
+        alone.indices = X.indices[X.indptr[i] : X.indptr[i + 1]].copy()
+        alone.data = X.data[X.indptr[i] : X.indptr[i + 1]].copy()
+        alone.indptr = np.array([0, len(row)], dtype=X.indptr.dtype)
+        alone = usable_rows(alone)
+        part = slice(whole.indptr[i], whole.indptr[i + 1])
+        assert whole.data[part].tobytes() == alone.data.tobytes()
+        assert whole.indices[part].tolist() == alone.indices.tolist()
+        if len(set(row)) == len(row):
+            assert alone.indices.tolist() == row
+
+
 @pytest.mark.parametrize("flag", [False, True])
 @DISORDERS
 def test_the_flags_of_a_matrix_are_not_believed(disorder, flag):

@@ -18,7 +18,7 @@ from lazynet.command.literals import object_of
 from lazynet.command.main import COMMANDS, main
 from lazynet.command.plots import curve
 from lazynet.rules.ftrl import FTRL
-from lazynet.streams import RowsFile, SvmlightFile, VWFile
+from lazynet.streams import Growing, Mapped, RowsFile, SvmlightFile, VWFile
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="signals and pipes of POSIX")
 HERE = {**os.environ, "PYTHONPATH": str(Path(lazynet.__file__).parent.parent)}
@@ -323,13 +323,38 @@ def test_paths(folder, told, capsys):
     assert "--folds" in capsys.readouterr().err
 
 
-def test_rows_that_do_not_fit_are_refused(folder, monkeypatch, capsys):
-    """What needs all rows says how much they take before it reads them."""
-    monkeypatch.setattr("lazynet.command.inputs.available_bytes", lambda: 1000)
-    assert run("path", "two.svm") == 2
-    assert "memory" in capsys.readouterr().err
-    for options in ([], ["--minimum"]):
-        assert run("train", "two.svm", "-f", "m.lazy", *options) == 0
+@pytest.mark.parametrize("cache", ["auto", "no", "own.rows"])
+def test_a_path_is_that_of_rows_in_memory(folder, told, cache, monkeypatch):
+    """The rows are mapped from temporary files, which are gone; also for the folds."""
+    X, y, _ = read("two.svm")
+    mapped = []
+    plain = Mapped._make
+    monkeypatch.setattr(Mapped, "_make", lambda rows: mapped.append(rows) or plain(rows))
+    own = {"auto": {"two.svm.rows"}, "no": set(), "own.rows": {"own.rows"}}[cache]
+    before = {path.name for path in folder.iterdir()}
+    _, found = told("path", "two.svm", "--points", 4, "--l1-ratio", 0.5, "--cache", cache)
+    assert mapped
+    path = lazynet.net_path(X, y, n_points=4, l1_ratio=0.5, random_state=0)
+    for name, values in (("l2", path.l2s), ("objective", path.objectives), ("gap", path.gaps)):
+        assert [point[name] for point in found["points"]] == values.tolist()
+    assert {path.name for path in folder.iterdir()} == before | own
+    chosen = ("--points", 3, "--folds", 3, "-f", "m.lazy")
+    mapped.clear()
+    _, found = told("path", "two.svm", *chosen, "--cache", cache)
+    assert mapped
+    model = lazynet.DualNetClassifierCV(
+        loss="log_loss", l1_ratios=[1.0], n_points=3, smallest=1e-2, cv=3, random_state=0
+    ).fit(X, y)
+    assert [point["loss"] for point in found["points"]] == model.means_[0].tolist()
+    np.testing.assert_array_equal(lazynet.load("m.lazy").coef_, model.coef_)
+
+
+def test_a_path_over_files_without_rows_is_refused(folder, capsys):
+    """With the cache, and without."""
+    Path("none.svm").write_text("")
+    for cache in ("auto", "no"):
+        assert run("path", "none.svm", "--base", 1, "--cache", cache) == 2
+        assert "not one row" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("form", ["svm", "vw", "rows", "npz"])
@@ -604,6 +629,90 @@ def test_a_pipe_is_predicted(folder):
     assert process.returncode == 0
     X, _ = rows_of(100, seed=1)
     assert [float(line) for line in out.split()] == lazynet.load("m.lazy").predict(X).tolist()
+
+
+@posix
+def test_a_path_over_a_pipe(folder, told):
+    """What a pipe gives once is kept in temporary files."""
+    _, wanted = told("path", "two.svm", "--points", 3)
+    command = ("path", "-", "--format", "svmlight", "--base", 1, "--points", 3, "--json")
+    process = started(*command, stdin=subprocess.PIPE)
+    out, err = process.communicate(Path("two.svm").read_text(), timeout=60)
+    assert process.returncode == 0, err
+    assert json.loads(out) == wanted
+
+
+def wider_and_wider(folder):
+    """Three files of rows, whose columns go up to 10, 20 and 30."""
+    X, y = rows_of(300)
+    for k in range(3):
+        some = slice(100 * k, 100 * (k + 1))
+        dump_svmlight_file(X[some, : 10 * (k + 1)], y[some], f"{k}.svm", zero_based=False)
+    return [SvmlightFile(f"{k}.svm", zero_based=False) for k in range(3)]
+
+
+def test_a_model_that_grows(folder, told, monkeypatch):
+    """With --grow a pass over new rows adds their columns; the model is that of partial_fit."""
+    monkeypatch.setattr("lazynet.command.train._ROWS_OF_A_CHUNK", 40)
+    same = lazynet.LazyNetClassifier(l1=1e-4, random_state=0, shuffle=False)
+    options = ["--task", "classification", "--classes=0,1", "--l1", 1e-4, "--set", "shuffle=False"]
+    for k, source in enumerate(wider_and_wider(folder)):
+        same.partial_fit(Growing(source), classes=[0, 1])
+        given = options if k == 0 else ["-i", f"{k - 1}.lazy"]
+        code, found = told("train", f"{k}.svm", "--grow", "-f", f"{k}.lazy", *given)
+        assert code == 0
+        assert (found["features"], found["rows"]) == (10 * (k + 1), 100)
+        model = lazynet.load(f"{k}.lazy")
+        np.testing.assert_array_equal(model.coef_, same.coef_)
+        assert not Path(f"{k}.svm.rows").exists()
+    # Rows that have fewer columns than the model, and a matrix with more.
+    assert told("train", "0.svm", "--grow", "-i", "2.lazy", "-f", "3.lazy")[1]["features"] == 30
+    sparse.save_npz("wide.npz", rows_of(50, d=40)[0], compressed=False)
+    np.save("wide.y.npy", rows_of(50, d=40)[1].astype(float))
+    code, found = told("train", "wide.npz", "--grow", "-i", "3.lazy", "-f", "4.lazy")
+    assert (code, found["features"]) == (0, 40)
+    assert run("train", "wide.npz", "-i", "3.lazy", "-f", "5.lazy") == 2
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["two.svm", "--features", 30], "leave one of them out"),
+        (["two.svm", "--passes", 2], "--grow serves for one pass"),
+        (["two.svm", "--holdout", 3], "--holdout needs files that are read again"),
+        (["two.svm", "--minimum"], "--minimum needs files that are read again"),
+        (["two.svm"], "write --task"),
+        (["c.vw"], "--grow is for files that number their columns"),
+        (["two.svm", "-i", "units.lazy"], "units of their own"),
+        (["two.svm", "-i", "minimum.lazy"], "does not go on in one pass"),
+    ],
+)
+def test_what_does_not_go_with_growing(folder, capsys, options, message):
+    """The message says what to write."""
+    Path("c.vw").write_text("1 | 1:2\n")
+    X, y = rows_of(300, d=10)
+    dump_svmlight_file(X, y, "few.svm", zero_based=False)
+    lazynet.LazyNetRegressor().fit(X.toarray(), X @ np.arange(10.0)).save("units.lazy")
+    minimum = ("--minimum", "--l1", 1e-2, "-f", "minimum.lazy", "--quiet")
+    assert run("train", "few.svm", *minimum) == 0
+    capsys.readouterr()
+    assert run("train", "--grow", "-f", "m.lazy", *options) == 2
+    assert message in capsys.readouterr().err
+    assert not Path("m.lazy").exists()
+
+
+@posix
+def test_a_pipe_of_any_width(folder, told):
+    """With --grow nobody has to know how many columns a pipe has."""
+    options = ["--format", "svmlight", "--base", 1, "--classes=0,1", "--task", "classification"]
+    command = ("train", "-", "-f", "m.lazy", *options, "--l1", 1e-4)
+    process = started(*command, "--grow", stdin=subprocess.PIPE)
+    _, err = process.communicate(Path("two.svm").read_text(), timeout=60)
+    assert process.returncode == 0, err
+    process = started(*command, "--features", 30, stdin=subprocess.PIPE)
+    grown = lazynet.load("m.lazy")
+    process.communicate(Path("two.svm").read_text(), timeout=60)
+    np.testing.assert_array_equal(lazynet.load("m.lazy").coef_, grown.coef_)
 
 
 def test_a_folder_that_cannot_be_written(folder, capsys, monkeypatch):

@@ -432,6 +432,18 @@ static void LAZYNET_TYPED(adagrad_follow)(const double *cells, const LAZYNET_IND
     }
 }
 
+/* The weights of a part of a row whose decays are not all small. */
+LAZYNET_INLINE void LAZYNET_TYPED(adagrad_caught_up_again)(const double *cells,
+                                                           const LAZYNET_INDEX *columns,
+                                                           ptrdiff_t length, double now,
+                                                           const lazynet_adagrad_constants *rule,
+                                                           double *weights) {
+    if (rule->follows)
+        LAZYNET_TYPED(adagrad_follow)(cells, columns, length, now, rule, weights);
+    else
+        LAZYNET_TYPED(adagrad_caught_up_slowly)(cells, columns, length, now, rule, weights);
+}
+
 LAZYNET_INLINE int LAZYNET_TYPED(adagrad_too_low)(const double *lowest) {
     double least = 0.0;
 #pragma omp simd reduction(min : least)
@@ -440,8 +452,16 @@ LAZYNET_INLINE int LAZYNET_TYPED(adagrad_too_low)(const double *lowest) {
     return !(least >= -LAZYNET_SMALL_EXPONENT);
 }
 
+/* Where the last eight nonzeros of a row begin that are computed as one block, which overlaps the
+ * block before them; a shorter row is filled up. */
+LAZYNET_INLINE ptrdiff_t LAZYNET_TYPED(adagrad_last_eight)(ptrdiff_t length) {
+    return length >= LAZYNET_LANES ? length - LAZYNET_LANES : 0;
+}
+
 /* sum over the row of x_j w_j, the weights as of `now`.  The weights and their s are kept for the
- * update, in the two halves of the scratch memory. */
+ * update, in the two halves of the scratch memory: those of whole blocks, then those of the last
+ * eight nonzeros.  Blocks do not overlap there, because a processor waits for the second of two
+ * stores when a load needs parts of both. */
 LAZYNET_INLINE double LAZYNET_TYPED(any_adagrad_dot)(const lazynet_row *row,
                                                      const lazynet_row *next, const double *cells,
                                                      const lazynet_adagrad *given, int decays) {
@@ -469,12 +489,11 @@ LAZYNET_INLINE double LAZYNET_TYPED(any_adagrad_dot)(const lazynet_row *row,
             for (int lane = 0; lane < LAZYNET_LANES; lane++)
                 lanes[lane] += kept[q + lane] * (double)at.values[q + lane];
         }
-        const ptrdiff_t whole = q;
+        const ptrdiff_t whole = q, last = LAZYNET_TYPED(adagrad_last_eight)(at.length);
         if (q < stop && at.length >= LAZYNET_LANES) {
-            /* The last eight; some of them are computed again, with the same result. */
-            q = at.length - LAZYNET_LANES;
+            /* Some of the last eight are computed again, with the same result. */
             LAZYNET_TYPED(adagrad_caught_up_eight)
-            (cells, at.columns + q, now, &rule, decays, kept + q, kept + half + q, lowest);
+            (cells, at.columns + last, now, &rule, decays, kept + q, kept + half + q, lowest);
         } else if (q < stop) {
             LAZYNET_REAL values[LAZYNET_LANES];
             LAZYNET_INDEX columns[LAZYNET_LANES];
@@ -482,19 +501,19 @@ LAZYNET_INLINE double LAZYNET_TYPED(any_adagrad_dot)(const lazynet_row *row,
             LAZYNET_TYPED(adagrad_caught_up_eight)
             (cells, columns, now, &rule, decays, kept + q, kept + half + q, lowest);
         }
-        if (LAZYNET_TYPED(adagrad_too_low)(lowest)) {
-            q = q < k ? q : k;
-            if (rule.follows)
-                LAZYNET_TYPED(adagrad_follow)
-            (cells, at.columns + q, stop - q, now, &rule, kept + q);
-            else LAZYNET_TYPED(adagrad_caught_up_slowly)
-            (cells, at.columns + q, stop - q, now, &rule, kept + q);
+        if (decays && LAZYNET_TYPED(adagrad_too_low)(lowest)) {
+            LAZYNET_TYPED(adagrad_caught_up_again)
+            (cells, at.columns + k, whole - k, now, &rule, kept + k);
+            if (whole < stop) {
+                LAZYNET_TYPED(adagrad_caught_up_again)
+                (cells, at.columns + last, at.length - last, now, &rule, kept + whole);
+            }
             memcpy(lanes, before, sizeof before);
             for (q = k; q < whole; q += LAZYNET_LANES)
                 for (int lane = 0; lane < LAZYNET_LANES; lane++)
                     lanes[lane] += kept[q + lane] * (double)at.values[q + lane];
         }
-        for (q = whole; q < stop; q++) sum += kept[q] * (double)at.values[q];
+        for (q = whole; q < stop; q++) sum += kept[whole + q - last] * (double)at.values[q];
     }
     for (ptrdiff_t left = shorter - shorter % LAZYNET_LANES; left < coming.length; left++)
         LAZYNET_PREFETCH_WRITE(cells + 4 * (ptrdiff_t)coming.columns[left]);
@@ -583,13 +602,13 @@ LAZYNET_INLINE void LAZYNET_TYPED(any_adagrad_update)(const lazynet_csr *X, cons
             LAZYNET_TYPED(adagrad_block)
             (at.values + q, at.columns + q, LAZYNET_LANES, cells, now, &rule, decays, slope,
              kept + q, kept + half + q, largest);
+        const ptrdiff_t last = LAZYNET_TYPED(adagrad_last_eight)(at.length);
         if (q < stop && at.length >= LAZYNET_LANES) {
-            /* The last eight; cells that have been written are written again with the same
-             * numbers. */
-            q = at.length - LAZYNET_LANES;
+            /* Some cells of the last eight are written again with the same numbers. */
             LAZYNET_TYPED(adagrad_block)
-            (at.values + q, at.columns + q, LAZYNET_LANES, cells, now, &rule, decays, slope,
+            (at.values + last, at.columns + last, LAZYNET_LANES, cells, now, &rule, decays, slope,
              kept + q, kept + half + q, largest);
+            q = last;
         } else if (q < stop) {
             LAZYNET_REAL values[LAZYNET_LANES];
             LAZYNET_INDEX columns[LAZYNET_LANES];

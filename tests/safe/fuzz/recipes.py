@@ -19,7 +19,7 @@ from lazynet.catalogue import ALGORITHMS
 from lazynet.kernels import averages, cells, clock, dekel, dual, released, rescaled, stabilised
 from lazynet.kernels.averages import Average
 from lazynet.kernels.batches import Batches, Merger
-from lazynet.kernels.examples import Examples, Steps, Task
+from lazynet.kernels.examples import MEASURED, Examples, Steps, Task
 from lazynet.kernels.newton import WorkingSet
 from lazynet.kernels.released import Listed
 from lazynet.kernels.stabilised import Records
@@ -107,8 +107,13 @@ class Parts:
             n_columns=self.d,
             targets=self.place(np.where(self.random.random(self.n) < 0.5, 1.0, -1.0)),
             importances=self.reals(self.n, least=0.0),
-            sizes=self.reals(self.n, least=0.0),
+            sizes=self.sizes(),
         )
+
+    def sizes(self) -> NDArray[np.float64] | str:
+        """What rates follow, or how the kernel is to measure it."""
+        named = [*MEASURED, None][int(self.random.integers(len(MEASURED) + 1))]
+        return self.reals(self.n, least=0.0) if named is None else named
 
     def examples(self) -> Examples:
         return Examples(**self.csr())
