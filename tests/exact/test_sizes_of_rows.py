@@ -9,8 +9,8 @@ from scipy import sparse
 from lazynet import LazyNetClassifier
 from lazynet.data import as_examples, sizes_of
 from lazynet.kernels.examples import MEASURED
+from lazynet.learners import new_learners, run_pass
 from lazynet.problems import Classes
-from lazynet.training import new_learners, run_pass
 
 N, D = 90, 40
 

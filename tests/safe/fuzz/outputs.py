@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lazynet.kernels import cells, outputs
+from lazynet.kernels.examples import Task
 from lazynet.kernels.outputs import Block, OwnSteps, Targets
 
 if TYPE_CHECKING:
@@ -129,6 +130,9 @@ def run_on_clock(parts: Parts, run: str) -> Arguments:
         average=parts.average() if averaged else None,
         strengths=None,
     )
+    if run in GROUPS:
+        # Rows of weights shrink after the gradient.
+        given.update(task=Task(**{**parts.task_numbers(), "shrink_first": False}))
     if run == "of rates from the rows":
         state = np.zeros((parts.n_outputs, outputs.FROM_DATA_FIELDS))
         given.update(task=parts.tuned_task(), softmax=False, rates=parts.place(state))
