@@ -256,7 +256,9 @@ def stop_in(model, path, *given, epoch=1, **more):
     assert path.exists()
 
 
-def test_ctrl_c_writes_a_last_file_and_leaves_the_model_alone(path, monkeypatch):
+def test_ctrl_c_writes_a_last_file_and_leaves_the_model_alone(
+    path, monkeypatch, python_hears_ctrl_c
+):
     """Within a chunk and within a callback; the handler of before is there again."""
     before = signal.getsignal(signal.SIGINT)
     wanted = bits_of(classifier().fit(X, Y))
