@@ -255,6 +255,10 @@ def main(arguments: list[str] | None = None) -> int:
     chosen = parser.parse_args(arguments)
     if chosen.more < 1 or chosen.times < 1:
         parser.error("--more and --times must be at least 1")
+    if chosen.folder is not None and not chosen.folder.is_dir():
+        parser.error(f"--folder must be a folder, and {chosen.folder} is none")
+    if chosen.file is not None and not chosen.file.is_file():
+        parser.error(f"--file must be a file, and {chosen.file} is none")
     if chosen.only_generate is not None:
         rows = written(chosen.only_generate, chosen.megabytes * 1e6)
         print(f"{chosen.only_generate}: {rows:,} rows")

@@ -91,8 +91,16 @@ def opened(path: str) -> Iterator[IO[bytes]]:
     if path == STDIN:
         yield sys.stdin.buffer
         return
-    with _OPENERS.get(os.path.splitext(path)[1], _plain)(path) as file:
+    opener = _OPENERS.get(os.path.splitext(path)[1])
+    if opener is not None and os.path.isfile(path) and not os.path.getsize(path):
+        # gzip.open would read it as a file of nothing.
+        raise _damaged(path, "it is empty")
+    with (opener or _plain)(path) as file:
         yield file
+
+
+def _damaged(path: str, how: object) -> ValueError:
+    return ValueError(f"{path}: the packed file is damaged or cut short: {how}")
 
 
 def read(file: IO[bytes], path: str, size: int) -> bytes:
@@ -100,12 +108,12 @@ def read(file: IO[bytes], path: str, size: int) -> bytes:
     try:
         return file.read(size) or b""
     except (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile) as error:
-        raise ValueError(f"{path}: the packed file is damaged or cut short: {error}") from error
+        raise _damaged(path, error) from error
     except OSError as error:
         if error.errno is not None:  # a failure of the disk, which says what it is
             raise
-        raise ValueError(f"{path}: the packed file is damaged or cut short: {error}") from error
+        raise _damaged(path, error) from error
     except Exception as error:
         if type(error).__name__ != "ZstdError":
             raise
-        raise ValueError(f"{path}: the packed file is damaged or cut short: {error}") from error
+        raise _damaged(path, error) from error

@@ -47,6 +47,14 @@ def test_the_file_is_as_it_says(tmp_path):
     assert (tmp_path / "a.vw").read_bytes() == (tmp_path / "b.vw").read_bytes()
 
 
+@pytest.mark.parametrize("option", ["--folder", "--file"])
+def test_what_is_not_there_is_named(option, tmp_path, capsys):
+    """Before a file is generated."""
+    with pytest.raises(SystemExit):
+        from_file.main([option, str(tmp_path / "none")])
+    assert f"{option} must be a" in capsys.readouterr().err
+
+
 def test_a_program_that_fails_ends_the_script():
     """With what it printed."""
     with pytest.raises(SystemExit, match="no such thing"):
