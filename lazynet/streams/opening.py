@@ -92,10 +92,10 @@ def opened(path: str) -> Iterator[IO[bytes]]:
         yield sys.stdin.buffer
         return
     opener = _OPENERS.get(os.path.splitext(path)[1])
-    if opener is not None and os.path.isfile(path) and not os.path.getsize(path):
-        # gzip.open would read it as a file of nothing.
-        raise _damaged(path, "it is empty")
     with (opener or _plain)(path) as file:
+        if opener is not None and os.path.isfile(path) and not os.path.getsize(path):
+            # gzip.open reads it as a file of nothing.
+            raise _damaged(path, "it is empty")
         yield file
 
 
