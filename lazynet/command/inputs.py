@@ -41,7 +41,7 @@ _PACKED = (".gz", ".bz2", ".xz", ".zst")
 #: Rows whose columns say whether a file counts its columns from 0.
 _FIRST_ROWS = 1000
 #: Room for columns of a file that have not been counted.
-_WIDEST = 2**31 - 1
+WIDEST = 2**31 - 1
 #: Options of reading that the file of a model remembers, with what each of them may be.
 REMEMBERED: dict[str, type] = {
     "format": str,
@@ -158,11 +158,19 @@ def settle_reading(
             setattr(options, name, found)
     if named is None:
         # Rows of another form can have the same columns, so that the names of the files decide.
+        learned = options.format
         try:
             options.format = form_of(options.files, None)
         except ValueError:
-            if options.format is None:
+            if learned is None:
                 raise
+        if learned == "vw" and options.format == "svmlight":
+            raise ValueError(
+                f"{options.files[0]} has rows of svmlight's form, and the model has learned from "
+                "rows of Vowpal Wabbit's, whose features have other columns: write --format vw if "
+                "the rows have that form, or --format svmlight --base 0 if the columns are those "
+                "of the model"
+            )
     options.multilabel = bool(options.multilabel)
     if model is not None:
         n_features = model.n_features_in_
@@ -195,8 +203,8 @@ def _base_of(options: argparse.Namespace) -> int:
             raise ValueError("the columns of a pipe cannot be looked at beforehand: write --base 1 "
                              "if its first column is 1, or --base 0")  # fmt: skip
         source = SvmlightFile(
-            path, zero_based=True, n_features=_WIDEST, multilabel=options.multilabel,
-            n_labels=_WIDEST if options.multilabel else None,
+            path, zero_based=True, n_features=WIDEST, multilabel=options.multilabel,
+            n_labels=WIDEST if options.multilabel else None,
         )  # fmt: skip
         with closing(source.chunks(_FIRST_ROWS)) as chunks:
             for chunk in chunks:

@@ -14,6 +14,7 @@ import numpy as np
 from scipy import sparse
 
 from lazynet.command import inputs
+from lazynet.command.known import rows_for, tell_unknown
 from lazynet.command.output import Ticker, check_writable
 from lazynet.models import files as model_files
 from lazynet.whole_files import replaced
@@ -32,7 +33,8 @@ examples:
   From a pipe, to a pipe:
     cat new.svm | lazynet predict model.lazy - --format svmlight | sort | uniq -c
 
-A row of a file needs a label, which is not looked at; 0 will do.
+A row of a file needs a label, which is not looked at; 0 will do.  Columns beyond those of the
+model have the weight 0.
 """
 
 
@@ -61,7 +63,8 @@ def run(options: argparse.Namespace) -> int:
     inputs.settle_reading(options, model, model_files.note_of(options.model))
     lines = _lines_of(model, options)
     ticker = Ticker(options.progress, options.quiet or options.output is None)
-    source = inputs.Watched(inputs.source_of(options, needs_target=False), ticker)
+    rows = rows_for(options, model, needs_target=False)
+    source = inputs.Watched(rows, ticker)
     ticker.begin("predict", None)
     try:
         with _opened(options.output) as out, closing(source.chunks()) as chunks:
@@ -70,6 +73,8 @@ def run(options: argparse.Namespace) -> int:
                     out.write(line + "\n")
     finally:
         ticker.close()
+    if not options.quiet:
+        tell_unknown(rows)
     return 0
 
 

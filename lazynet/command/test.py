@@ -7,6 +7,7 @@ import time
 from typing import Any
 
 from lazynet.command import inputs
+from lazynet.command.known import rows_for, tell_unknown
 from lazynet.command.output import Ticker, memory_told, peak_memory, report
 from lazynet.command.scores import scores_of
 from lazynet.models import files as model_files
@@ -23,7 +24,7 @@ examples:
     lazynet test model.lazy new.svm --at-least 0.9
 
 Rows are read as the model has read its own rows (columns from 0 or 1, bits of the hash), and are
-in memory a chunk at a time.
+in memory a chunk at a time.  Columns beyond those of the model have the weight 0.
 """
 
 
@@ -46,12 +47,14 @@ def run(options: argparse.Namespace) -> int:
     inputs.settle_reading(options, model, model_files.note_of(options.model))
     ticker = Ticker(options.progress, options.quiet)
     began = time.perf_counter()
-    source = inputs.Watched(inputs.source_of(options), ticker)
+    rows = rows_for(options, model)
     ticker.begin("test", None)
     try:
-        scores = scores_of(model, source)
+        scores = scores_of(model, inputs.Watched(rows, ticker))
     finally:
         ticker.close()
+    if not options.quiet:
+        tell_unknown(rows)
     seconds, peak = time.perf_counter() - began, peak_memory()
     found: dict[str, Any] = {"rows": scores.rows, **scores.result()}
     lines = {name.replace("_", " "): f"{value:.6g}" for name, value in found.items()}

@@ -502,9 +502,43 @@ def test_unknown_labels_and_columns(folder, capsys):
     assert run("train", "two.svm", "-f", "m.lazy", "--quiet") == 0
     assert run("test", "m.lazy", "three.svm") == 2
     assert "the label 2" in capsys.readouterr().err
-    Path("wide.svm").write_text("1 31:1\n")
-    assert run("predict", "m.lazy", "wide.svm") == 2
-    assert "wide.svm: line 1" in capsys.readouterr().err
+    sparse.save_npz("wide.npz", sparse.eye(31, format="csr"), compressed=False)
+    assert run("predict", "m.lazy", "wide.npz") == 2
+    assert "31 columns" in capsys.readouterr().err
+
+
+def test_rows_of_another_form_are_refused(folder, capsys):
+    """A hashed feature has another column than the feature of svmlight's form."""
+    lines = Path("new.svm").read_text().splitlines()
+    rows = [f"{1 if line[0] == '1' else -1} |{line[1:]}" for line in lines]
+    Path("new.vw").write_text("\n".join(rows) + "\n")
+    assert run("train", "new.vw", "-f", "m.lazy", "--quiet") == 0
+    for command in ("test", "predict"):
+        assert run(command, "m.lazy", "new.svm") == 2
+        assert "new.svm has rows of svmlight's form" in capsys.readouterr().err
+    assert run("test", "m.lazy", "new.vw") == 0
+    assert run("predict", "m.lazy", "new.svm", "--format", "svmlight", "--base", 0, "--quiet") == 0
+
+
+def test_words_that_no_text_had_before(folder, capsys, told):
+    """A column beyond those of the model has the weight 0, and a note counts such values."""
+    assert run("train", "two.svm", "-f", "m.lazy", "--quiet") == 0
+    lines = Path("new.svm").read_text().splitlines()
+    wide = [line + (f" 31:{k} 900000:2" if k % 3 else "") for k, line in enumerate(lines)]
+    Path("wide.svm").write_text("\n".join(wide) + "\n")
+    found = []
+    for name in ("new.svm", "wide.svm"):
+        capsys.readouterr()
+        assert run("predict", "m.lazy", name, "--scores") == 0
+        found.append(capsys.readouterr())
+    assert found[0].out == found[1].out
+    assert not found[0].err
+    assert "note: 132 values belong to features that the model does not know" in found[1].err
+    scores = [told("test", "m.lazy", name)[1] for name in ("new.svm", "wide.svm")]
+    assert scores[0]["loss"] == scores[1]["loss"]
+    assert scores[0]["rows"] == scores[1]["rows"]
+    assert run("predict", "m.lazy", "wide.svm", "--quiet") == 0
+    assert not capsys.readouterr().err
 
 
 def test_a_pipe_has_to_be_told_more(folder, capsys):
