@@ -264,7 +264,7 @@ class ElasticNetGrid(SparseLinear):
         course = GridCourse(keeper.found("grid"))
         with keeper.following("grid", course.written):
             if course.found is None:
-                n_threads = min(effective_n_jobs(p.n_jobs), len(training.blocks))
+                n_threads = min(effective_n_jobs(p.n_jobs), len(training.matrices))
                 orders = Orders(generator, X.shape[0], shuffle=p.shuffle)
                 stopping = Stopping(p.tol, p.n_iter_no_change)
                 course.go_on("search", GridSearch(training, orders, stopping))
