@@ -29,8 +29,8 @@ from lazynet.engines.outputs import (
 )
 from lazynet.grid_visits import (
     Chunk,
-    ProblemRows,
     Matrix,
+    ProblemRows,
     chunks_of,
     judged,
     learned,
@@ -152,7 +152,8 @@ class GridMatrices:
         dtype: Any,
     ) -> None:
         self.plans, self.n_settings = plans, len(plans)
-        self.n_folds, self.n_problems, self.dtype = n_folds, n_problems, dtype
+        self.n_features, self.n_folds, self.n_problems = n_features, n_folds, n_problems
+        self.dtype = dtype
         #: the number of steps that every fold has taken
         self.taken = [0] * n_folds
         #: the rows of the present epoch that have been visited
@@ -163,7 +164,7 @@ class GridMatrices:
             for fold in range(n_folds)
             for problem in range(n_problems)
             for part in self.parts
-            for engine in [self._engine(part, settings[part], n_features)]
+            for engine in [self._engine(part, settings[part])]
         ]
         self._begin_epoch()
         first = self.matrices[0].engine
@@ -171,13 +172,18 @@ class GridMatrices:
         #: what to do about an overflow
         self.advice = first.advice
 
-    def _engine(self, part: slice, settings: Sequence[Setting], n_features: int) -> OutputsEngine:
+    def _engine(self, part: slice, settings: Sequence[Setting]) -> OutputsEngine:
         plans = self.plans[part]
         plan, n = plans[0], len(plans)
         if not plan.rule.has_state:
-            return GridOnClock(n_features, n, self.dtype, strengths=_strengths(plans))
+            return GridOnClock(self.n_features, n, self.dtype, strengths=_strengths(plans))
         engine = _OUTPUTS[plan.rule.name](
-            n_features, n, plan.rule, [each.penalty for each in plans], self.dtype, loss=plan.loss
+            self.n_features,
+            n,
+            plan.rule,
+            [each.penalty for each in plans],
+            self.dtype,
+            loss=plan.loss,
         )
         for row, setting in zip(engine.settings, settings, strict=False):
             scale_rates(plan.rule, row, setting.factor)
