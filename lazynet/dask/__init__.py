@@ -24,6 +24,7 @@ except ImportError as missing:
     ) from missing
 
 from lazynet.dask.blocks import Blocks
+from lazynet.dask.cv import LazyNetClassifierCV, LazyNetRegressorCV
 from lazynet.dask.dual import DualNetClassifier, DualNetRegressor
 from lazynet.dask.estimators import LazyNetClassifier, LazyNetRegressor
 from lazynet.dask.folds import CrossValidation, cross_validate
@@ -35,7 +36,9 @@ __all__ = [
     "DualNetClassifier",
     "DualNetRegressor",
     "LazyNetClassifier",
+    "LazyNetClassifierCV",
     "LazyNetRegressor",
+    "LazyNetRegressorCV",
     "cross_validate",
     "fit_all",
 ]

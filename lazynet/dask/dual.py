@@ -3,31 +3,21 @@
 from __future__ import annotations
 
 import os
-from functools import partial
 from types import SimpleNamespace
 from typing import Any, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from lazynet.dask.blocks import Blocks, as_blocks
+from lazynet.dask.checked import checks_of, classes_in
 from lazynet.dask.clients import Classifies, WithClient, described, with_client
-from lazynet.dask.held import Prepare
 from lazynet.dask.minima import MinimiserOnBlocks, RowsOnWorkers, goes_at_once, numbers_of
 from lazynet.estimators import dual_net as serial
-from lazynet.estimators.from_sources import balanced_for
-from lazynet.importances import (
-    Balanced,
-    check_any_counts,
-    check_every_class_counts,
-    check_sample_weight,
-    importances,
-)
+from lazynet.importances import check_any_counts, check_every_class_counts
 from lazynet.minimise import check_penalty
 from lazynet.models.checkpoints import EVERY, Keeper, keeper_of
-from lazynet.problems import Classes, Problems
-from lazynet.streams.chunks import Chunk
+from lazynet.problems import Classes
 from lazynet.threads import Workers
 from lazynet.transactions import all_or_nothing
 
@@ -46,19 +36,6 @@ _TWO_WAYS = """\
         "ascent": the model visited one block after the other; "blocks": it learned from all blocks
         at once.
     """
-
-
-def checked_rows(
-    probe: Any, class_weight: Any, classes: NDArray[Any] | None, chunk: Chunk
-) -> tuple[sparse.csr_matrix, Problems]:
-    """The checked rows of a chunk and their problems."""
-    if classes is None:
-        X, y = probe._check_training(chunk.X, chunk.y, reset=False)
-        weights = check_sample_weight(chunk.weight, X, some_rows=True)
-        return X, probe._problems(X, y, weights)
-    X, y, _ = probe._check_training(chunk.X, chunk.y, classes, reset=False)
-    weights = importances(class_weight, classes, X, y, chunk.weight, some_rows=True)
-    return X, probe._problems(X, (y, classes), weights)
 
 
 class DualOnBlocks(WithClient, serial._DualNetModel):
@@ -159,9 +136,7 @@ class DualOnBlocks(WithClient, serial._DualNetModel):
         self, p: SimpleNamespace, blocks: Blocks, classes: NDArray[Any] | None
     ) -> RowsOnWorkers:
         """The rows, prepared on their workers, and what the client is told of them."""
-        probe = self._serial()
-        probe.n_features_in_ = blocks.n_features
-        prepare: Prepare = partial(checked_rows, probe, getattr(p, "class_weight", None), classes)
+        prepare = checks_of(self._serial, p, classes, blocks)
         prepared, ring = blocks.prepared(prepare), blocks.ring
         held = [[*each] for each in zip(ring.futures, prepared, strict=True)]
         numbers = blocks.client.gather(
@@ -181,13 +156,7 @@ class DualNetClassifier(Classifies, DualOnBlocks, serial.DualNetClassifier):  # 
     __init__ = with_client(serial.DualNetClassifier.__init__)
 
     def _classes_of(self, p: SimpleNamespace, blocks: Blocks) -> NDArray[Any]:
-        classes = blocks.facts().classes
-        if classes is None or len(classes) < 2:
-            found = "numbers" if classes is None else f"the class {classes}"
-            raise ValueError(f"y must have at least two classes, and the blocks have {found}")
-        if isinstance(p.class_weight, Balanced) and p.class_weight.class_counts is None:
-            p.class_weight = balanced_for(blocks)
-        return np.array(classes)
+        return classes_in(p, blocks)
 
 
 @described(_TWO_WAYS)

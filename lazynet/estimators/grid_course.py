@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from lazynet.engines.kept import Kept, put
 from lazynet.epochs import Stopping
 from lazynet.grids import GridMatrices
-from lazynet.learners import Learner
+from lazynet.learners import AnyLearner
 from lazynet.models.checkpoints import Saved
 from lazynet.models.scattered import smaller
 from lazynet.models.values import Writer
@@ -93,7 +93,7 @@ class GridSearch:
 class LastFit:
     """The fit of the chosen setting with all rows, under way."""
 
-    def __init__(self, learners: Sequence[Learner], orders: Orders) -> None:
+    def __init__(self, learners: Sequence[AnyLearner], orders: Orders) -> None:
         self.learners, self.orders = learners, orders
         #: the epochs that are done, the rows of the present epoch, and its losses
         self.epoch = self.rows = 0

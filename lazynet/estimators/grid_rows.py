@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from lazynet.choice import Fold, folds_of
-from lazynet.data import as_examples, sizes_of
+from lazynet.data import sizes_of
 from lazynet.engines.base import Engine
 from lazynet.estimators.doubts import Rate, stalled, unfinished
 from lazynet.estimators.grid_course import Search
 from lazynet.estimators.planned import shape_to_learn
 from lazynet.grids import GridMatrices, GridTraining, Setting
 from lazynet.importances import total_of
-from lazynet.learners import Learner, run_pass
+from lazynet.learners import AnyLearner, new_learners, run_pass
 from lazynet.plan import Plan
 from lazynet.problems import Problems
 from lazynet.stalls import NOTHING_LEARNED, look_closely, loss_of_constants, still_falls
@@ -69,11 +69,11 @@ class GridRows(Protocol):
         """The matrices of weights of the grid, which visit the rows."""
         ...
 
-    def learners(self, engines: Sequence[Engine], plan: Plan) -> list[Learner]:
+    def learners(self, engines: Sequence[Engine], plan: Plan) -> list[AnyLearner]:
         """Learners for the last fit, an engine for every problem."""
         ...
 
-    def passes(self, learners: Sequence[Learner], plan: Plan, epochs: int) -> Visit:
+    def passes(self, learners: Sequence[AnyLearner], plan: Plan, epochs: int) -> Visit:
         """What lets the learners visit all rows, once in each of so many epochs."""
         ...
 
@@ -81,7 +81,7 @@ class GridRows(Protocol):
         self,
         p: SimpleNamespace,
         rate: Rate,
-        learners: Sequence[Learner],
+        learners: Sequence[AnyLearner],
         found: Search,
         curve: list[float],
         kept: float,
@@ -175,13 +175,10 @@ class RowsInMemory:
         self.sizes = sizes_of(self.X, plans[0].sizes)
         return GridTraining(plans, settings, self.X, self.problems, self.folds, self.sizes, p.dtype)
 
-    def learners(self, engines: Sequence[Engine], plan: Plan) -> list[Learner]:
-        return [
-            Learner(engine, as_examples(self.X, *problem, self.sizes), plan)
-            for engine, problem in zip(engines, self.problems, strict=True)
-        ]
+    def learners(self, engines: Sequence[Engine], plan: Plan) -> list[AnyLearner]:
+        return new_learners(engines, self.X, self.problems, plan, self.sizes)
 
-    def passes(self, learners: Sequence[Learner], plan: Plan, epochs: int) -> Visit:
+    def passes(self, learners: Sequence[AnyLearner], plan: Plan, epochs: int) -> Visit:
         def visit(
             order: Order,
             epoch: int,
@@ -199,7 +196,7 @@ class RowsInMemory:
         self,
         p: SimpleNamespace,
         rate: Rate,
-        learners: Sequence[Learner],
+        learners: Sequence[AnyLearner],
         found: Search,
         curve: list[float],
         kept: float,
