@@ -29,6 +29,7 @@ from lazynet.dask.dual import DualNetClassifier, DualNetRegressor
 from lazynet.dask.estimators import LazyNetClassifier, LazyNetRegressor
 from lazynet.dask.folds import CrossValidation, cross_validate
 from lazynet.dask.many import fit_all
+from lazynet.dask.paths import net_path
 
 __all__ = [
     "Blocks",
@@ -41,4 +42,5 @@ __all__ = [
     "LazyNetRegressorCV",
     "cross_validate",
     "fit_all",
+    "net_path",
 ]

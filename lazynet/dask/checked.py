@@ -13,7 +13,7 @@ from scipy import sparse
 from lazynet.dask.blocks import Blocks
 from lazynet.dask.held import Prepare
 from lazynet.estimators.from_sources import balanced_for
-from lazynet.importances import Balanced, check_sample_weight, importances
+from lazynet.importances import Balanced, check_any_counts, check_sample_weight, importances
 from lazynet.problems import Problems
 from lazynet.streams.chunks import Chunk
 
@@ -40,12 +40,27 @@ def checks_of(
     return partial(checked_rows, probe, getattr(p, "class_weight", None), classes)
 
 
+def check_one_target(blocks: Blocks) -> None:
+    """Refuse blocks without a row that counts, and rows of several labels."""
+    facts = blocks.facts()
+    if not facts.n_rows:
+        raise ValueError("X must have at least one row, and the blocks have none")
+    if facts.n_labels is not None:
+        raise ValueError(
+            "y must have one class or one number for every row, and the rows have several "
+            "labels: LazyNetClassifier learns all labels in one pass"
+        )
+    if not any(each.counts for each in blocks.known()):
+        check_any_counts(np.zeros(1))
+
+
 def classes_in(p: SimpleNamespace, blocks: Blocks) -> NDArray[Any]:
     """The classes of the rows; weights that balance them are settled."""
     classes = blocks.facts().classes
     if classes is None or len(classes) < 2:
         found = "numbers" if classes is None else f"the class {classes}"
         raise ValueError(f"y must have at least two classes, and the blocks have {found}")
-    if isinstance(p.class_weight, Balanced) and p.class_weight.class_counts is None:
+    weights = getattr(p, "class_weight", None)
+    if isinstance(weights, Balanced) and weights.class_counts is None:
         p.class_weight = balanced_for(blocks)
     return np.array(classes)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lazynet.dask.blocks import Blocks, as_blocks
-from lazynet.dask.checked import checks_of, classes_in
+from lazynet.dask.checked import check_one_target, checks_of, classes_in
 from lazynet.dask.clients import Classifies, WithClient, described, with_client
 from lazynet.dask.grids import BlockGridRows
 from lazynet.estimators import elastic_net_cv as serial
@@ -86,14 +86,10 @@ class GridOnBlocks(WithClient, ElasticNetGrid):
     @all_or_nothing
     def _learn_blocks(self, blocks: Blocks, keeper: Keeper) -> list[Warning]:
         """Choose a setting and train; returns the warnings to give."""
-        p, facts = self._settle(), blocks.facts()
-        if facts.n_labels is not None:
-            raise ValueError(
-                f"y must have one class or one number for every row, and the rows have several "
-                f"labels: fit one {type(self).__name__} for each column of y"
-            )
+        p = self._settle()
+        check_one_target(blocks)
         classes = self._classes_of(p, blocks)
-        self.n_features_in_ = facts.n_features
+        self.n_features_in_ = blocks.n_features
         self.__dict__.pop("feature_names_in_", None)
         label = f"{type(self).__name__}{uuid.uuid4().hex[:6]}"
         checks = checks_of(self._serial, p, classes, blocks)

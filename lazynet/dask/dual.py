@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import os
 from types import SimpleNamespace
-from typing import Any, Self, cast
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lazynet.dask.blocks import Blocks, as_blocks
-from lazynet.dask.checked import checks_of, classes_in
+from lazynet.dask.checked import check_one_target, checks_of, classes_in
 from lazynet.dask.clients import Classifies, WithClient, described, with_client
-from lazynet.dask.minima import MinimiserOnBlocks, RowsOnWorkers, goes_at_once, numbers_of
+from lazynet.dask.minima import MinimiserOnBlocks, chosen_way, rows_on_workers
 from lazynet.estimators import dual_net as serial
-from lazynet.importances import check_any_counts, check_every_class_counts
 from lazynet.minimise import check_penalty
 from lazynet.models.checkpoints import EVERY, Keeper, keeper_of
-from lazynet.problems import Classes
 from lazynet.threads import Workers
 from lazynet.transactions import all_or_nothing
 
@@ -73,15 +71,7 @@ class DualOnBlocks(WithClient, serial._DualNetModel):
         p: SimpleNamespace = self._settle()
         check_penalty(p.loss, p.l1, p.l2)
         facts = blocks.facts()
-        if not facts.n_rows:
-            raise ValueError("X must have at least one row, and the blocks have none")
-        if facts.n_labels is not None:
-            raise ValueError(
-                "y must have one class or one number for every row, and the rows have several "
-                "labels: LazyNetClassifier learns all labels in one pass"
-            )
-        if not any(each.counts for each in blocks.known()):
-            check_any_counts(np.zeros(1))
+        check_one_target(blocks)
         warm = self._goes_on(p)
         if warm and facts.n_features != self.n_features_in_:
             raise ValueError(
@@ -91,9 +81,7 @@ class DualOnBlocks(WithClient, serial._DualNetModel):
         self.n_features_in_ = facts.n_features
         self.__dict__.pop("feature_names_in_", None)
         classes = self._classes_of(p, blocks)
-        rows = self._rows_of(p, blocks, classes)
-        if classes is not None:
-            self._check_classes(classes, rows)
+        rows = rows_on_workers(blocks, checks_of(self._serial, p, classes, blocks), classes)
         keeper.identify(
             self,
             p,
@@ -102,7 +90,7 @@ class DualOnBlocks(WithClient, serial._DualNetModel):
                 **self._start_to_tell(warm),
             },
         )
-        at_once = self._goes_at_once(p, len(rows.held), rows.n_problems)
+        at_once = chosen_way(p.n_blocks, len(rows.held), rows.n_problems)
 
         def minimiser_of(
             row: int, generator: np.random.RandomState, crew: Workers
@@ -117,37 +105,9 @@ class DualOnBlocks(WithClient, serial._DualNetModel):
             self.classes_ = classes
         return warnings
 
-    def _goes_at_once(self, p: SimpleNamespace, n_blocks: int, n_problems: int) -> bool:
-        """Whether a model learns from all blocks at once."""
-        if p.n_blocks not in (None, 1, n_blocks):
-            raise ValueError(
-                f"n_blocks must be None, 1 or the number of blocks of X, {n_blocks}, got "
-                f"{p.n_blocks}"
-            )
-        if p.n_blocks is None:
-            return goes_at_once(n_blocks, n_problems)
-        return n_blocks > 1 and p.n_blocks == n_blocks
-
     def _classes_of(self, p: SimpleNamespace, blocks: Blocks) -> NDArray[Any] | None:
         """The classes; None for numbers."""
         raise NotImplementedError
-
-    def _rows_of(
-        self, p: SimpleNamespace, blocks: Blocks, classes: NDArray[Any] | None
-    ) -> RowsOnWorkers:
-        """The rows, prepared on their workers, and what the client is told of them."""
-        prepare = checks_of(self._serial, p, classes, blocks)
-        prepared, ring = blocks.prepared(prepare), blocks.ring
-        held = [[*each] for each in zip(ring.futures, prepared, strict=True)]
-        numbers = blocks.client.gather(
-            [blocks.client.submit(numbers_of, *each, pure=False) for each in held]
-        )
-        return RowsOnWorkers(ring, held, numbers, blocks.n_features, blocks.facts().n_values)
-
-    def _check_classes(self, classes: NDArray[Any], rows: RowsOnWorkers) -> None:
-        problems = [cast(Classes, each.problems) for each in rows.numbers]
-        codes = np.concatenate([each.codes for each in problems])
-        check_every_class_counts(classes, classes[codes], rows.importances)
 
 
 @described(_TWO_WAYS)
