@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -32,6 +32,7 @@ from lazynet.params import (
     FLAG,
     POSITIVE,
     Integer,
+    Kind,
     Number,
     Special,
     check_array,
@@ -68,7 +69,8 @@ RATIO = Number(least=0, most=1)
 N_POINTS = Integer(least=1, most=2**20)
 SMALLEST = Number(least=1e-12, most=1)
 
-_KINDS = table(
+#: The kinds of the parameters of ``net_path``.
+KINDS = table(
     loss=MINIMISED_LOSS,
     l1_ratio=RATIO,
     l1s=STRENGTHS,
@@ -290,25 +292,27 @@ def net_path(
     >>> bool((path.gaps <= 1e-4 * path.at_zero).all())
     True
     """
-    given = {name: value for name, value in locals().items() if name in _KINDS}
-    p = settle(_KINDS, given)
+    given = {name: value for name, value in locals().items() if name in KINDS}
+    call = PathCall(KINDS, given)
     with (
         keeper_of(checkpoint, every) as keeper,
         in_memory(X, y, sample_weight) as rows,
     ):
-        path, late = _path_of(p, _Call(given), keeper, *rows)
+        path, late = _path_in_memory(call, keeper, *rows)
     if late is not None:
         warnings.warn(late, ConvergenceWarning, stacklevel=2)
     return path
 
 
-class _Call:
-    """A call of ``net_path``, for a checkpoint to compare."""
+class PathCall:
+    """A call of ``net_path``: its parameters, as given and settled, and its grid of penalties."""
 
-    _kinds = _KINDS
-
-    def __init__(self, given: dict[str, Any]) -> None:
+    def __init__(self, kinds: Mapping[str, Kind], given: dict[str, Any]) -> None:
+        # What a checkpoint compares.
+        self._kinds = kinds
         self.__dict__.update(given)
+        self.p = p = settle(kinds, given)
+        self.grid = Grid(p.l1_ratio, p.l1s, p.l2s, p.n_points, p.smallest)
 
 
 class _Walk:
@@ -361,21 +365,37 @@ class _Walk:
             raise saved.refusal(error) from None
 
 
-def _path_of(
-    p: Any, call: _Call, keeper: Keeper, X: Any, y: Any, sample_weight: Any
+def _path_in_memory(
+    call: PathCall, keeper: Keeper, X: Any, y: Any, sample_weight: Any
 ) -> tuple[NetPath, str | None]:
-    """The path, and the text of the warning about points that did not arrive."""
-    grid = Grid(p.l1_ratio, p.l1s, p.l2s, p.n_points, p.smallest)
+    """The path over rows in memory; as ``path_of``."""
+    p = call.p
     X, targets, classes = _checked(X, y, p.loss)
     weights = check_sample_weight(sample_weight, X)
     if classes is not None:
         check_every_class_counts(classes, classes[(targets > 0).astype(np.intp)], weights)
     problem = Problem(X, targets, weights, p.loss, p.fit_intercept)
-    keeper.identify(call, p, lambda: {"X": X, "y": targets, "sample_weight": weights})
-    minimiser = Minimiser(problem, new_generator(keeper.seed(p.random_state)))
-    l1s, l2s = grid.at(minimiser.largest_l1)
+    told = {"X": X, "y": targets, "sample_weight": weights}
+    return path_of(call, keeper, told, classes, lambda generator: Minimiser(problem, generator))
+
+
+def path_of(
+    call: PathCall,
+    keeper: Keeper,
+    told: Mapping[str, Any],
+    classes: NDArray[Any] | None,
+    minimiser_of: Callable[[np.random.RandomState], Minimiser],
+) -> tuple[NetPath, str | None]:
+    """The path, and the text of the warning about points that did not arrive.
+
+    ``told`` identifies the rows; ``minimiser_of`` makes what finds the minima over them.
+    """
+    p = call.p
+    keeper.identify(call, p, lambda: told)
+    minimiser = minimiser_of(new_generator(keeper.seed(p.random_state)))
+    l1s, l2s = call.grid.at(minimiser.largest_l1)
     walk, saved = _Walk(), keeper.found("path")
-    walk.go_on_from(saved, len(l1s), X.shape[1])
+    walk.go_on_from(saved, len(l1s), minimiser.mean.n_columns)
 
     def between(at: UnderWay) -> None:
         walk.note(at)
@@ -468,14 +488,19 @@ def _checked(
         )
     probe = SparseClassifier()
     X, y, classes = probe._check_training(X, y, None, reset=True)
+    check_two_classes(loss, classes)
+    ((targets, _),) = probe._problems(X, (y, classes), None)
+    return X, targets, classes
+
+
+def check_two_classes(loss: Loss, classes: NDArray[Any]) -> None:
+    """Refuse more classes than a path has."""
     if len(classes) > 2:
         raise ValueError(
             f"y must hold the labels of two classes for loss={loss.name!r}, got {len(classes)} "
             f"classes: give y == label for a path of one class against the rest, or take "
             f"DualNetClassifierCV; if y holds numbers, write loss='squared_error'"
         )
-    ((targets, _),) = probe._problems(X, (y, classes), None)
-    return X, targets, classes
 
 
 def _is_numbers(y: Any) -> bool:

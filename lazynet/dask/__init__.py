@@ -24,10 +24,12 @@ except ImportError as missing:
     ) from missing
 
 from lazynet.dask.blocks import Blocks
+from lazynet.dask.cv import LazyNetClassifierCV, LazyNetRegressorCV
 from lazynet.dask.dual import DualNetClassifier, DualNetRegressor
 from lazynet.dask.estimators import LazyNetClassifier, LazyNetRegressor
 from lazynet.dask.folds import CrossValidation, cross_validate
 from lazynet.dask.many import fit_all
+from lazynet.dask.paths import net_path
 
 __all__ = [
     "Blocks",
@@ -35,7 +37,10 @@ __all__ = [
     "DualNetClassifier",
     "DualNetRegressor",
     "LazyNetClassifier",
+    "LazyNetClassifierCV",
     "LazyNetRegressor",
+    "LazyNetRegressorCV",
     "cross_validate",
     "fit_all",
+    "net_path",
 ]

@@ -3,31 +3,19 @@
 from __future__ import annotations
 
 import os
-from functools import partial
 from types import SimpleNamespace
-from typing import Any, Self, cast
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from lazynet.dask.blocks import Blocks, as_blocks
+from lazynet.dask.checked import check_one_target, checks_of, classes_in
 from lazynet.dask.clients import Classifies, WithClient, described, with_client
-from lazynet.dask.held import Prepare
-from lazynet.dask.minima import MinimiserOnBlocks, RowsOnWorkers, goes_at_once, numbers_of
+from lazynet.dask.minima import MinimiserOnBlocks, chosen_way, rows_on_workers
 from lazynet.estimators import dual_net as serial
-from lazynet.estimators.from_sources import balanced_for
-from lazynet.importances import (
-    Balanced,
-    check_any_counts,
-    check_every_class_counts,
-    check_sample_weight,
-    importances,
-)
 from lazynet.minimise import check_penalty
 from lazynet.models.checkpoints import EVERY, Keeper, keeper_of
-from lazynet.problems import Classes, Problems
-from lazynet.streams.chunks import Chunk
 from lazynet.threads import Workers
 from lazynet.transactions import all_or_nothing
 
@@ -46,19 +34,6 @@ _TWO_WAYS = """\
         "ascent": the model visited one block after the other; "blocks": it learned from all blocks
         at once.
     """
-
-
-def checked_rows(
-    probe: Any, class_weight: Any, classes: NDArray[Any] | None, chunk: Chunk
-) -> tuple[sparse.csr_matrix, Problems]:
-    """The checked rows of a chunk and their problems."""
-    if classes is None:
-        X, y = probe._check_training(chunk.X, chunk.y, reset=False)
-        weights = check_sample_weight(chunk.weight, X, some_rows=True)
-        return X, probe._problems(X, y, weights)
-    X, y, _ = probe._check_training(chunk.X, chunk.y, classes, reset=False)
-    weights = importances(class_weight, classes, X, y, chunk.weight, some_rows=True)
-    return X, probe._problems(X, (y, classes), weights)
 
 
 class DualOnBlocks(WithClient, serial._DualNetModel):
@@ -96,15 +71,7 @@ class DualOnBlocks(WithClient, serial._DualNetModel):
         p: SimpleNamespace = self._settle()
         check_penalty(p.loss, p.l1, p.l2)
         facts = blocks.facts()
-        if not facts.n_rows:
-            raise ValueError("X must have at least one row, and the blocks have none")
-        if facts.n_labels is not None:
-            raise ValueError(
-                "y must have one class or one number for every row, and the rows have several "
-                "labels: LazyNetClassifier learns all labels in one pass"
-            )
-        if not any(each.counts for each in blocks.known()):
-            check_any_counts(np.zeros(1))
+        check_one_target(blocks)
         warm = self._goes_on(p)
         if warm and facts.n_features != self.n_features_in_:
             raise ValueError(
@@ -114,9 +81,7 @@ class DualOnBlocks(WithClient, serial._DualNetModel):
         self.n_features_in_ = facts.n_features
         self.__dict__.pop("feature_names_in_", None)
         classes = self._classes_of(p, blocks)
-        rows = self._rows_of(p, blocks, classes)
-        if classes is not None:
-            self._check_classes(classes, rows)
+        rows = rows_on_workers(blocks, checks_of(self._serial, p, classes, blocks), classes)
         keeper.identify(
             self,
             p,
@@ -125,7 +90,7 @@ class DualOnBlocks(WithClient, serial._DualNetModel):
                 **self._start_to_tell(warm),
             },
         )
-        at_once = self._goes_at_once(p, len(rows.held), rows.n_problems)
+        at_once = chosen_way(p.n_blocks, len(rows.held), rows.n_problems)
 
         def minimiser_of(
             row: int, generator: np.random.RandomState, crew: Workers
@@ -140,39 +105,9 @@ class DualOnBlocks(WithClient, serial._DualNetModel):
             self.classes_ = classes
         return warnings
 
-    def _goes_at_once(self, p: SimpleNamespace, n_blocks: int, n_problems: int) -> bool:
-        """Whether a model learns from all blocks at once."""
-        if p.n_blocks not in (None, 1, n_blocks):
-            raise ValueError(
-                f"n_blocks must be None, 1 or the number of blocks of X, {n_blocks}, got "
-                f"{p.n_blocks}"
-            )
-        if p.n_blocks is None:
-            return goes_at_once(n_blocks, n_problems)
-        return n_blocks > 1 and p.n_blocks == n_blocks
-
     def _classes_of(self, p: SimpleNamespace, blocks: Blocks) -> NDArray[Any] | None:
         """The classes; None for numbers."""
         raise NotImplementedError
-
-    def _rows_of(
-        self, p: SimpleNamespace, blocks: Blocks, classes: NDArray[Any] | None
-    ) -> RowsOnWorkers:
-        """The rows, prepared on their workers, and what the client is told of them."""
-        probe = self._serial()
-        probe.n_features_in_ = blocks.n_features
-        prepare: Prepare = partial(checked_rows, probe, getattr(p, "class_weight", None), classes)
-        prepared, ring = blocks.prepared(prepare), blocks.ring
-        held = [[*each] for each in zip(ring.futures, prepared, strict=True)]
-        numbers = blocks.client.gather(
-            [blocks.client.submit(numbers_of, *each, pure=False) for each in held]
-        )
-        return RowsOnWorkers(ring, held, numbers, blocks.n_features, blocks.facts().n_values)
-
-    def _check_classes(self, classes: NDArray[Any], rows: RowsOnWorkers) -> None:
-        problems = [cast(Classes, each.problems) for each in rows.numbers]
-        codes = np.concatenate([each.codes for each in problems])
-        check_every_class_counts(classes, classes[codes], rows.importances)
 
 
 @described(_TWO_WAYS)
@@ -181,13 +116,7 @@ class DualNetClassifier(Classifies, DualOnBlocks, serial.DualNetClassifier):  # 
     __init__ = with_client(serial.DualNetClassifier.__init__)
 
     def _classes_of(self, p: SimpleNamespace, blocks: Blocks) -> NDArray[Any]:
-        classes = blocks.facts().classes
-        if classes is None or len(classes) < 2:
-            found = "numbers" if classes is None else f"the class {classes}"
-            raise ValueError(f"y must have at least two classes, and the blocks have {found}")
-        if isinstance(p.class_weight, Balanced) and p.class_weight.class_counts is None:
-            p.class_weight = balanced_for(blocks)
-        return np.array(classes)
+        return classes_in(p, blocks)
 
 
 @described(_TWO_WAYS)

@@ -70,12 +70,13 @@ class BlockRows(SourceRows):
             of_targets = follows_targets(p.loss)
             n_targets = self.first()[1].numbers_of_targets().shape[1] if of_targets else 0
             visitor = SurveyVisitor(of_targets, float(p.fit_intercept), self.facts.n_rows)
-            traveller = self._traveller("survey")
+            traveller = self.traveller("survey")
             traveller.begin(0, visitor, Surveyed(Survey(n_targets)))
             self._found, _ = traveller.end(0)
         return self._found
 
-    def _traveller(self, label: str) -> Traveller:
+    def traveller(self, label: str) -> Traveller:
+        """What goes round the blocks under this name."""
         return Traveller(self.blocks.ring, f"{self.label}-{label}", self.held(), Block)
 
     def passes(self, learners: list[AnyLearner], plan: Plan) -> PassOver:
@@ -88,7 +89,7 @@ class BlockRows(SourceRows):
             outputs = range(first, first + learner.engine.n_outputs)
             first = outputs.stop
             trips.append(
-                _Trip(self._traveller(f"model{number}"), learner, outputs, length, facts.n_rows)
+                _Trip(self.traveller(f"model{number}"), learner, outputs, length, facts.n_rows)
             )
         self.travellers = [trip.traveller for trip in trips]
 

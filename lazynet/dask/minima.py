@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import CancelledError
 from dataclasses import dataclass
 from operator import itemgetter
-from typing import Any
+from typing import Any, cast
 
 import dask
 import numpy as np
@@ -22,16 +22,18 @@ from distributed.scheduler import KilledWorker
 from numpy.typing import NDArray
 from scipy import sparse
 
-from lazynet.dask.held import Prepared
+from lazynet.dask.blocks import Blocks
+from lazynet.dask.held import Prepare, Prepared
 from lazynet.dask.ring import MOST_REPEATS, LostWorkers, Ring
 from lazynet.dask.visits import Block as HeldBlock
 from lazynet.data import as_examples, plain
 from lazynet.engines.blocks import Block, MeanOverBlocks
 from lazynet.engines.mean import MeanLoss, importance_of_rows
+from lazynet.importances import check_every_class_counts
 from lazynet.losses import Loss
 from lazynet.minimise import Minimiser
 from lazynet.penalties import ElasticNet
-from lazynet.problems import Problems
+from lazynet.problems import Classes, Problems
 from lazynet.rounds import AtOnce, InTurn
 from lazynet.searches import Ascent
 from lazynet.streams.chunks import Chunk
@@ -52,6 +54,17 @@ def goes_at_once(n_blocks: int, n_problems: int) -> bool:
     (True, False, False)
     """
     return n_blocks > BLOCKS_OF_A_MODEL * n_problems
+
+
+def chosen_way(n_blocks: int | None, n: int, n_problems: int) -> bool:
+    """Whether a model learns from all ``n`` blocks at once, by the parameter ``n_blocks``."""
+    if n_blocks not in (None, 1, n):
+        raise ValueError(
+            f"n_blocks must be None, 1 or the number of blocks of X, {n}, got {n_blocks}"
+        )
+    if n_blocks is None:
+        return goes_at_once(n, n_problems)
+    return n > 1 and n_blocks == n
 
 
 class RowNumbers:
@@ -249,6 +262,24 @@ class RowsOnWorkers:
     def targets_of(self, problem: int) -> Vector:
         """The targets of all rows in a problem."""
         return np.concatenate([each.problems.targets_of(problem) for each in self.numbers])
+
+
+def rows_on_workers(
+    blocks: Blocks, prepare: Prepare, classes: NDArray[Any] | None
+) -> RowsOnWorkers:
+    """The rows, prepared on their workers, and what the client is told of them.
+
+    Refuses a class of which no row counts.
+    """
+    held = [[*each] for each in zip(blocks.ring.futures, blocks.prepared(prepare), strict=True)]
+    numbers = blocks.client.gather(
+        [blocks.client.submit(numbers_of, *each, pure=False) for each in held]
+    )
+    rows = RowsOnWorkers(blocks.ring, held, numbers, blocks.n_features, blocks.facts().n_values)
+    if classes is not None:
+        codes = np.concatenate([cast(Classes, each.problems).codes for each in rows.numbers])
+        check_every_class_counts(classes, classes[codes], rows.importances)
+    return rows
 
 
 class MinimiserOnBlocks(Minimiser):

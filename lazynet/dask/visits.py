@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import copy
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from dask.sizeof import sizeof
@@ -50,6 +50,10 @@ class Block(NamedTuple):
     def rows(self) -> sparse.csr_matrix:
         """X, in arrays that kernels can read; those from a disk or a wire may not be."""
         return plain_arrays(self.prepared.rows(self.chunk))
+
+    def sizes(self, kind: str | None, X: sparse.csr_matrix) -> NDArray[np.float64] | None:
+        """The sizes of the rows X of the block."""
+        return self.prepared.squared_norms if kind == "squared_norms" else sizes_of(X, kind)
 
     def problems(self) -> Problems:
         """The targets and importances of the rows, in arrays that kernels can read."""
@@ -129,10 +133,12 @@ def _loss_of(chunk: OpenChunk, plan: Plan) -> float:
     return loss_of_predictions(examples, steps, plan.loss.code, plan.loss.epsilon)
 
 
+AnyEngine = TypeVar("AnyEngine", bound=Engine)
+
 # --- the online rules ----------------------------------------------------------------------------
 
 
-def copied(engine: Engine) -> Engine:
+def copied(engine: AnyEngine) -> AnyEngine:
     """A copy of an engine, in arrays that can be written to."""
     return copy.deepcopy(engine)
 
@@ -171,7 +177,8 @@ class OnlineVisitor:
             state = state.at_next_epoch()
         X, order = block.rows(), block.order
         problems = block.problems().part(self.outputs)
-        (learner,) = new_learners([state.engine], X, problems, plan, self._sizes(block, X))
+        sizes = block.sizes(plan.sizes, X)
+        (learner,) = new_learners([state.engine], X, problems, plan, sizes)
         merger, first = Merger(), 0
         while first < len(order):
             stop = min(first + self.length - state.chunk.n_rows, len(order))
@@ -190,10 +197,6 @@ class OnlineVisitor:
                 state.loss += _loss_of(state.chunk, plan)
                 state.chunk = OpenChunk()
         return state, None
-
-    def _sizes(self, block: Block, X: sparse.csr_matrix) -> NDArray[np.float64] | None:
-        kind = self.plan.sizes
-        return block.prepared.squared_norms if kind == "squared_norms" else sizes_of(X, kind)
 
 
 @sizeof.register(OnTheWay)

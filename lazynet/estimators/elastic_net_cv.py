@@ -19,6 +19,7 @@ from lazynet.defaults import (
 from lazynet.estimators.base import SparseClassifier, SparseRegressor, helpful
 from lazynet.estimators.elastic_net import LazyNetClassifier, LazyNetRegressor
 from lazynet.estimators.elastic_net_grid import LAST_L1, N_L1S, ElasticNetGrid
+from lazynet.estimators.grid_rows import RowsInMemory
 from lazynet.estimators.mapped_rows import takes_sources
 from lazynet.estimators.targets import has_a_column_per_label
 from lazynet.importances import CLASS_WEIGHT, check_sample_weight, importances
@@ -268,7 +269,8 @@ class LazyNetClassifierCV(SparseClassifier, ElasticNetGrid):
         X, y, classes = self._check_training(X, y, None, reset=True)
         weights = importances(p.class_weight, classes, X, y, check_sample_weight(sample_weight, X))
         problems = self._problems(X, (y, classes), weights)
-        warnings = self._fit(p, X, y, problems, groups, classes, keeper)
+        rows = RowsInMemory(X, y, problems, groups, classes, mapped=self._rows_are_mapped)
+        warnings = self._fit(p, rows, keeper)
         self.classes_ = classes
         return warnings
 
@@ -384,4 +386,6 @@ class LazyNetRegressorCV(SparseRegressor, ElasticNetGrid):
             )
         X, y = self._check_training(X, y, reset=True)
         weights = check_sample_weight(sample_weight, X)
-        return self._fit(p, X, y, self._problems(X, y, weights), groups, None, keeper)
+        problems = self._problems(X, y, weights)
+        rows = RowsInMemory(X, y, problems, groups, None, mapped=self._rows_are_mapped)
+        return self._fit(p, rows, keeper)

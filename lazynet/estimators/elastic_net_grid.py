@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from types import SimpleNamespace
@@ -11,11 +11,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
-from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from lazynet.choice import FOLDS, Fold, folds_of, means_and_errors
-from lazynet.data import as_examples, sizes_of
+from lazynet.choice import FOLDS, means_and_errors
 from lazynet.defaults import (
     RULE_OR_AUTO,
     SCHEDULE_OR_AUTO,
@@ -24,13 +22,11 @@ from lazynet.defaults import (
 from lazynet.engines.base import refuse_overflow
 from lazynet.epochs import Stopping
 from lazynet.estimators.base import SparseLinear
-from lazynet.estimators.doubts import Rate, stalled, unfinished
+from lazynet.estimators.doubts import Rate
 from lazynet.estimators.elastic_net import LazyNetClassifier, LazyNetRegressor
 from lazynet.estimators.grid_course import GridCourse, GridSearch, LastFit, Orders, Search
-from lazynet.estimators.planned import shape_to_learn
-from lazynet.grids import GridTraining, Setting, check_offered, planned, settings_of, single_engine
-from lazynet.importances import total_of
-from lazynet.learners import Learner, run_pass
+from lazynet.estimators.grid_rows import GridRows, Visit
+from lazynet.grids import Setting, check_offered, planned, settings_of, single_engine
 from lazynet.losses import LOSS
 from lazynet.models.attributes import array, attributes, integer, optional, real, units
 from lazynet.models.checkpoints import Keeper
@@ -55,12 +51,9 @@ from lazynet.path_figures import plot_grid
 from lazynet.paths import N_POINTS, SMALLEST, STRENGTHS
 from lazynet.penalties import ElasticNet
 from lazynet.plan import Plan
-from lazynet.problems import Problems
 from lazynet.seeds import SEED, new_generator
-from lazynet.stalls import NOTHING_LEARNED, look_closely, loss_of_constants, still_falls
 from lazynet.threads import Workers
 from lazynet.units import Units
-from lazynet.validation import split
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -168,104 +161,46 @@ class ElasticNetGrid(SparseLinear):
             Plan.of(SimpleNamespace(**{**vars(p.one), "l1": setting.l1, "l2": setting.l2}))
         return p
 
-    def _settings(
-        self, p: SimpleNamespace, X: sparse.csr_matrix, problems: Problems
-    ) -> list[Setting]:
+    def _settings(self, p: SimpleNamespace, rows: GridRows) -> list[Setting]:
         """The grid: what the parameters name, or l1 in equal ratios around that of a single fit."""
         l1s = p.l1s
         if l1s is None:
-            p.model._find_l1(p.one, X, problems)
+            rows.find_l1(p)
             # Rows without any value ask for no penalty; one that is not 0 does no harm.
             largest = LARGEST_L1 * (p.one.l1 or 1.0)
             l1s = np.geomspace(largest, largest * p.smallest, p.n_points)
         return settings_of(np.atleast_1d(l1s), p.l2s, p.rate_factors)
 
-    def _folds(
-        self,
-        p: SimpleNamespace,
-        y: NDArray[Any],
-        groups: Any,
-        problems: Problems,
-        classes: NDArray[Any] | None,
-        generator: np.random.RandomState | None,
-    ) -> list[Fold]:
-        """The folds; a held-out share is one of them, and the progressive loss holds none out."""
-        n = len(y)
-        if p.progressive:
-            return [Fold(np.arange(n), np.zeros(0, dtype=np.int64))]
-        if p.cv is not None:
-            folds = folds_of(p.cv, y, groups, problems, classes)
-            for number, fold in enumerate(folds):
-                _refuse_repeated(number, fold.train)
-            return folds
-        weights = problems.importances
-        if weights is not None:
-            total_of(weights)
-        strata = None if classes is None else np.searchsorted(classes, y)
-        assert generator is not None, "rows are held out by a generator"
-        train, test = split(
-            n, p.validation_fraction, generator, strata, "give scoring='progressive'"
-        )
-        for rows, what in ((train, "to learn from"), (test, "to hold out")):
-            if weights is not None and not weights[rows].any():
-                raise ValueError(
-                    f"sample_weight, times class_weight, must not be zero for all {len(rows)} rows "
-                    f"{what}: change validation_fraction"
-                )
-        return [Fold(train, test)]
-
-    def _fit(
-        self,
-        p: SimpleNamespace,
-        X: sparse.csr_matrix,
-        y: NDArray[Any],
-        problems: Problems,
-        groups: Any,
-        classes: NDArray[Any] | None,
-        keeper: Keeper,
-    ) -> list[Warning]:
+    def _fit(self, p: SimpleNamespace, rows: GridRows, keeper: Keeper) -> list[Warning]:
         """Choose a setting, and train with it or take what it has learned; returns the warnings."""
-        folds = None
-        if p.cv is not None and not p.progressive:
-            folds = self._folds(p, y, groups, problems, classes, None)
-        data = {
-            "X": X,
-            "y": y,
-            "sample_weight": problems.importances,
-            "the rows of the folds": tuple(
-                side for fold in folds or () for side in (fold.train, fold.test)
-            ),
-        }
-        keeper.identify(self, p, lambda: data)
+        drawn = p.cv is None and not p.progressive
+        if not drawn:
+            rows.find_folds(p, None)
+        keeper.identify(self, p, rows.told)
         generator = new_generator(keeper.seed(p.random_state))
         # The last fit visits the rows in the orders of a fit of this setting alone.
         begun = generator.get_state()
-        if folds is None:
-            folds = self._folds(p, y, groups, problems, classes, generator)
-        # As a fit of one setting does it: a penalty that is given acts on the weights as they are,
-        # and features of a source are learned from as they are.
-        as_given = p.l2s.any() or self._rows_are_mapped
-        units = None if as_given else p.model._find_units(p.one, X, problems)
-        shape = shape_to_learn(X, None)
-        X = X if units is None else units.rows(X)
-        settings = self._settings(p, X, problems)
+        if drawn:
+            rows.find_folds(p, generator)
+        shape = rows.shape()
+        units = rows.find_units(p)
+        settings = self._settings(p, rows)
         if p.max_iter is None:
             epochs = found_epochs(*shape, self._takes_margin_losses, penalised=True)
             p.max_iter = 1 if p.progressive else epochs
-        check_n_steps("max_iter", p.max_iter, X.shape[0])
+        check_n_steps("max_iter", p.max_iter, rows.n_rows)
         # What suits the rows; the bound that a penalty sets differs between the settings.
         free = SimpleNamespace(**vars(p.one))
         free.plan = replace(p.one.plan, penalty=ElasticNet())
-        eta0 = p.model._scale_of_rates(free, X, problems.importances)
+        eta0 = rows.scale_of_rates(p.model, free)
         plans = planned(p.one, settings, eta0)
-        sizes = sizes_of(X, plans[0].sizes)
-        training = GridTraining(plans, settings, X, problems, folds, sizes, p.dtype)
-        counts = _weights_of(p, folds, problems.importances)
+        training = rows.training(p, plans, settings)
+        counts = np.ones(1) if p.progressive else training.counts
         course = GridCourse(keeper.found("grid"))
         with keeper.following("grid", course.written):
             if course.found is None:
-                n_threads = min(effective_n_jobs(p.n_jobs), len(training.blocks))
-                orders = Orders(generator, X.shape[0], shuffle=p.shuffle)
+                n_threads = min(effective_n_jobs(p.n_jobs), len(training.matrices))
+                orders = Orders(generator, rows.n_rows, shuffle=p.shuffle)
                 stopping = Stopping(p.tol, p.n_iter_no_change)
                 course.go_on("search", GridSearch(training, orders, stopping))
                 assert course.search is not None, "the course follows the search"
@@ -275,18 +210,19 @@ class ElasticNetGrid(SparseLinear):
             found = course.found
             best = settings[found.best]
             plan = plans[found.best]
-            engines = [single_engine(plan, X.shape[1], best.factor) for _ in problems]
-            learners = [
-                Learner(engine, as_examples(X, *problem, sizes), plan)
-                for engine, problem in zip(engines, problems, strict=True)
+            engines = [
+                single_engine(plan, training.n_features, best.factor)
+                for _ in range(training.n_problems)
             ]
+            learners = rows.learners(engines, plan)
             kept = None
             if found.model is None:
                 own = np.random.RandomState()
                 own.set_state(begun)
-                last = LastFit(learners, Orders(own, X.shape[0], shuffle=p.shuffle))
+                last = LastFit(learners, Orders(own, rows.n_rows, shuffle=p.shuffle))
                 course.go_on("last", last)
-                kept = _trained_alone(p, last, found.epoch + 1, best, keeper)
+                visit = rows.passes(learners, plan, found.epoch + 1)
+                kept = _trained_alone(p, last, visit, found.epoch + 1, best, keeper)
         if found.model is None:
             model = (
                 np.vstack([engine.model() for engine in engines]),
@@ -296,7 +232,7 @@ class ElasticNetGrid(SparseLinear):
         else:
             model, rate = found.model, found.rate
         with _told_of(best):
-            refuse_overflow(found.losses.shape[1] * X.shape[0], training.advice, *model)
+            refuse_overflow(found.losses.shape[1] * rows.n_rows, training.advice, *model)
         if p.tol is not None and found.model is not None:
             for engine, *one in zip(engines, *model, strict=True):
                 engine.load(*one)
@@ -321,40 +257,11 @@ class ElasticNetGrid(SparseLinear):
         self.n_iter_ = found.epoch + 1
         warnings = _warnings_of_ends(p, self)
         if p.tol is not None:
-            # The column of a search has not learned from the rows that judge.
-            fold = None if p.progressive or found.model is None else folds[0]
-            warnings += self._doubts_about(p, X, problems, fold, learners, found, kept)
+            curve = (self.curves_[found.best] * training.n_problems).tolist()
+            kept = curve[found.epoch] if kept is None else kept
+            scale = Rate(self.eta0_, in_units=units is not None)
+            warnings += rows.doubts(p, scale, learners, found, curve, kept)
         return warnings
-
-    def _doubts_about(
-        self,
-        p: SimpleNamespace,
-        X: sparse.csr_matrix,
-        problems: Problems,
-        fold: Fold | None,
-        learners: Sequence[Learner],
-        found: Search,
-        kept: float | None,
-    ) -> list[Warning]:
-        """The warnings that a fit of the chosen setting alone would give.
-
-        ``fold`` has the rows that it has learned from and those that judge, None for all rows;
-        ``kept`` is the mean loss of its predictions in its last epoch, None if its column of the
-        search is the model.
-        """
-        rows, judged = (None, problems) if fold is None else (fold.train, problems.only(fold.test))
-        rate = Rate(self.eta0_, in_units=self.units_ is not None)
-        constant = loss_of_constants(judged, learners[0].plan)
-        curve = self.curves_[found.best] * len(problems)
-        kept = float(curve[found.epoch]) if kept is None else kept
-        if kept >= NOTHING_LEARNED * constant:
-            verdict = look_closely(learners, X, problems, rows)
-            if verdict.too_small or verdict.too_large:
-                return [stalled(p.one, rate, verdict, kept, constant)]
-        if not found.ended_early and still_falls(curve.tolist(), constant):
-            p.one.max_iter = p.max_iter
-            return [unfinished(p.one, rate, curve.tolist())]
-        return []
 
     def _search(
         self,
@@ -428,10 +335,15 @@ def _named(setting: Setting) -> str:
 
 
 def _trained_alone(
-    p: SimpleNamespace, at: LastFit, epochs: int, setting: Setting, keeper: Keeper
+    p: SimpleNamespace,
+    at: LastFit,
+    visit: Visit,
+    epochs: int,
+    setting: Setting,
+    keeper: Keeper,
 ) -> float:
     """Train a setting with all rows; returns the mean loss of the predictions in the last epoch."""
-    learners, n_rows = at.learners, at.orders.n_rows
+    learners = at.learners
 
     def after(rows: int) -> None:
         at.rows = rows
@@ -440,22 +352,9 @@ def _trained_alone(
     with _told_of(setting), Workers(min(effective_n_jobs(p.n_jobs), len(learners))) as workers:
         while at.epoch < epochs:
             judged = at.losses if at.epoch == epochs - 1 else None
-            given = at.orders.draw(), at.epoch * n_rows, None, judged, workers
-            run_pass(learners, *given, begin=at.rows, after=after)
+            visit(at.orders.draw(), at.epoch, judged, workers, at.rows, after)
             at.epoch, at.rows = at.epoch + 1, 0
-    return float(np.sum(at.losses) / n_rows)
-
-
-def _refuse_repeated(number: int, rows: NDArray[np.int64]) -> None:
-    """Refuse a fold that would learn from a row more often than once in an epoch."""
-    sorted_rows = np.sort(rows)
-    repeated = sorted_rows[1:][sorted_rows[1:] == sorted_rows[:-1]]
-    if len(repeated):
-        raise ValueError(
-            f"cv must name a row to learn from once, and its split {number} names row "
-            f"{repeated[0]} several times: every epoch visits a row once, so that bootstrap "
-            f"splits cannot be used"
-        )
+    return float(np.sum(at.losses) / at.orders.n_rows)
 
 
 def _warnings_of_ends(p: SimpleNamespace, model: ElasticNetGrid) -> list[Warning]:
@@ -494,14 +393,3 @@ def _warnings_of_ends(p: SimpleNamespace, model: ElasticNetGrid) -> list[Warning
             )
         )
     return [*found]
-
-
-def _weights_of(
-    p: SimpleNamespace, folds: Sequence[Fold], weights: NDArray[np.float64] | None
-) -> NDArray[np.float64]:
-    """What every fold counts in a mean: the weight of its held-out rows."""
-    if p.progressive:
-        return np.ones(1)
-    return np.array(
-        [float(len(fold.test) if weights is None else weights[fold.test].sum()) for fold in folds]
-    )

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from lazynet.engines.kept import Kept, put
 from lazynet.epochs import Stopping
-from lazynet.grids import GridTraining
-from lazynet.learners import Learner
+from lazynet.grids import GridMatrices
+from lazynet.learners import AnyLearner
 from lazynet.models.checkpoints import Saved
 from lazynet.models.scattered import smaller
 from lazynet.models.values import Writer
@@ -41,11 +41,11 @@ class Orders:
         #: the generator as it was before the order of the present epoch was drawn
         self.before: Any = generator.get_state()
 
-    def draw(self) -> NDArray[np.int64]:
-        """The order of the next epoch."""
+    def draw(self) -> NDArray[np.int64] | None:
+        """The order of the next epoch; None for the rows as they stand."""
         self.before = self.generator.get_state()
         if not self.shuffle:
-            return np.arange(self.n_rows, dtype=np.int64)
+            return None
         return self.generator.permutation(self.n_rows).astype(np.int64, copy=False)
 
     def kept(self) -> np.random.RandomState:
@@ -62,7 +62,7 @@ class Orders:
 class GridSearch:
     """A search under way: the losses of the epochs so far, and the best of them."""
 
-    def __init__(self, training: GridTraining, orders: Orders, stopping: Stopping) -> None:
+    def __init__(self, training: GridMatrices, orders: Orders, stopping: Stopping) -> None:
         self.training, self.orders, self.stopping = training, orders, stopping
         self.losses: list[NDArray[np.float64]] = []
         self.least, self.best, self.best_epoch = float(np.inf), 0, 0
@@ -93,7 +93,7 @@ class GridSearch:
 class LastFit:
     """The fit of the chosen setting with all rows, under way."""
 
-    def __init__(self, learners: Sequence[Learner], orders: Orders) -> None:
+    def __init__(self, learners: Sequence[AnyLearner], orders: Orders) -> None:
         self.learners, self.orders = learners, orders
         #: the epochs that are done, the rows of the present epoch, and its losses
         self.epoch = self.rows = 0

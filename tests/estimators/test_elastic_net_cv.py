@@ -511,7 +511,7 @@ def test_a_setting_that_overflows_late(monkeypatch):
 
     def spoilt(self, *arguments):
         found = original(self, *arguments)
-        engine = self.blocks[0].engine
+        engine = self.matrices[0].engine
         if engine.n_outputs == 6:
             engine.own[0, first.best_index_] = np.inf
         return found

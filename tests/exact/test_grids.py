@@ -22,6 +22,7 @@ from lazynet import (
     Pegasos,
     Power,
     TruncatedGradient,
+    grid_visits,
     grids,
 )
 from lazynet.choice import Fold
@@ -292,14 +293,14 @@ def test_a_column_with_the_penalty_of_another_is_caught():
     one = alone(model, UNSCALED[2], X, y, folds[0].train, orders)
     coefs, _ = training.model(1, 0)
     assert abs(coefs[0] - one.coef_).max() > 1e-6
-    engine = training.blocks[0].engine
+    engine = training.matrices[0].engine
     assert isinstance(engine, GridOnClock)
     for wrong in (None, engine.strengths[::-1].copy()):
         broken = GridTraining(
             training.plans, UNSCALED, X, problems_of(model, X, y), folds[:1],
             sizes_of(X, "squared_norms"),
         )  # fmt: skip
-        broken.blocks[0].engine.strengths = wrong
+        broken.matrices[0].engine.strengths = wrong
         with Workers(1) as workers:
             for order in orders:
                 broken.epoch(order, workers)
@@ -371,10 +372,10 @@ def overflowing(model, settings, bad, X, y, *, epoch, feature, folds=(0, 1, 2), 
     found = []
     with Workers(1) as workers:
         for number, order in enumerate(some_orders(n, 3)):
-            for block in training.blocks:
-                if number == epoch and block.fold in folds:
-                    inside = [k for k in bad if block.columns.start <= k < block.columns.stop]
-                    block.engine.cells[feature, np.array(inside, int) - block.columns.start] = (
+            for matrix in training.matrices:
+                if number == epoch and matrix.fold in folds:
+                    inside = [k for k in bad if matrix.columns.start <= k < matrix.columns.stop]
+                    matrix.engine.cells[feature, np.array(inside, int) - matrix.columns.start] = (
                         np.inf
                     )
             found.append(training.epoch(order, workers))
@@ -442,7 +443,7 @@ def test_a_row_that_is_counted_twice_is_caught(rule, monkeypatch):
     model = LazyNetRegressor(l1=0.0, rule=rule)
     options = dict(epoch=0, feature=3)
     assert_no_trace(model, UNSCALED, [2], X, y, **options)
-    monkeypatch.setattr(grids, "forget_row", lambda engine: False)
+    monkeypatch.setattr(grid_visits, "forget_row", lambda engine: False)
     with pytest.raises((AssertionError, FloatingPointError)):
         assert_no_trace(model, UNSCALED, [2], X, y, **options)
 
@@ -452,7 +453,7 @@ def test_slopes_that_are_added_twice_are_caught(monkeypatch):
     X, y = make_data(n_classes=0, seed=11)
     model, options = LazyNetRegressor(l1=0.0, schedule=FromData()), dict(epoch=0, feature=3)
     assert_no_trace(model, UNSCALED, [2], X, y, **options)
-    monkeypatch.setattr(grids, "forget_slopes", lambda *_: None)
+    monkeypatch.setattr(grid_visits, "forget_slopes", lambda *_: None)
     with pytest.raises(AssertionError):
         assert_no_trace(model, UNSCALED, [2], X, y, **options)
 
@@ -475,14 +476,14 @@ def test_what_the_kernel_refuses():
     folds = three_folds(len(y))[:1]
     for rule, state in (("fobos", ("clocks", "own")), ("adagrad", ("settings", "fields"))):
         training, _ = trained(LazyNetClassifier(l1=0.0, rule=rule), UNSCALED, X, y, folds, [])
-        block = training.blocks[0]
-        arrays = {name: getattr(block.engine, name) for name in state}
+        matrix, rows, task = training.matrices[0], training.rows[0], training.tasks[0]
+        arrays = {name: getattr(matrix.engine, name) for name in state}
 
-        def judge(block=block, examples=training.examples, **options):
+        def judge(matrix=matrix, rows=rows, task=task, **options):
             given = dict(order=np.arange(3), losses=np.zeros(9)) | options
             return kernel.losses_on(
-                block.engine._block(), examples, block.targets, given.pop("order"), block.task,
-                given.pop("losses"), 0, **given,
+                matrix.engine._block(), rows.examples, rows.targets_for(matrix),
+                given.pop("order"), task, given.pop("losses"), 0, **given,
             )  # fmt: skip
 
         assert judge(**arrays) == (0, 3)
@@ -496,6 +497,6 @@ def test_what_the_kernel_refuses():
             with pytest.raises(ValueError, match=f"{name} must have"):
                 judge(**arrays | {name: arrays[name][:, :1].copy()[:-1]})
     training, _ = trained(LazyNetRegressor(l1=0.0), UNSCALED, X, y * 1.0, folds, [])
-    training.blocks[0].engine.strengths = np.zeros((9, 2))
+    training.matrices[0].engine.strengths = np.zeros((9, 2))
     with Workers(1) as workers, pytest.raises(ValueError, match="strengths must have the shape"):
         training.epoch(np.arange(len(y)), workers)

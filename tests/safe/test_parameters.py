@@ -138,7 +138,13 @@ DATACLASSES = {
     # What a pass or a file has found, what an engine tells its paths, what a call hands on.
     and kind.__name__ not in ("Facts", "Scattered", "BurstOrders", "Call", "Share")
     # What travels between machines, and what has been found there.
-    and kind.__module__ not in ("lazynet.dask.visits", "lazynet.dask.folds", "lazynet.dask.minima")
+    and kind.__module__
+    not in (
+        "lazynet.dask.visits",
+        "lazynet.dask.folds",
+        "lazynet.dask.grids",
+        "lazynet.dask.minima",
+    )
     and kind.__module__ != "lazynet.params"
 }
 
