@@ -252,19 +252,11 @@ class Plan(SettledFields):
 
         ``n_steps`` is the length of the run, None where it is not known.
         """
-        return Plan(
-            self.loss,
-            self.penalty,
-            self.rule.known(eta0),
-            known_schedule(self.schedule, eta0, self.penalty.l2),
-            self.form,
-            known_average(self.average, n_steps),
-            self.fit_intercept,
-            self.softmax,
-            self.dtype,
-            self.group,
-            self.batch_size,
-            self.full_epochs,
+        return replace(
+            self,
+            rule=self.rule.known(eta0),
+            schedule=known_schedule(self.schedule, eta0, self.penalty.l2),
+            average=known_average(self.average, n_steps),
         )
 
     def with_schedule(self, schedule: Schedule) -> Plan:

@@ -1,4 +1,4 @@
-"""``python -m paper_repro.every_bit``: small files of every kind lose each bit and each end.
+"""``python -m paper_repro.every_bit``: small files of several kinds lose each bit and each end.
 
 One bit after the other is turned over, and then the file is cut off before each of its bytes.  Each
 damaged file is refused, by an error that names the file or the argument, or it is read.  Files with
@@ -82,7 +82,7 @@ def _write_cache(path: Path) -> None:
 
 
 def kinds() -> dict[str, Kind]:
-    """Every kind of file that lazynet reads, by name."""
+    """The kinds of files: those that lazynet writes, and texts and matrices that it reads."""
     few = sparse.csr_matrix(np.eye(3))
     return {
         "a model": Kind(

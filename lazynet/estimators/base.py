@@ -134,6 +134,8 @@ def _are_classes(values: NDArray[Any], n_rows: int) -> bool:
 
     >>> _are_classes(np.array([0.0, 1.0]), 4), _are_classes(np.array([0.5, 1.0]), 4)
     (True, False)
+    >>> _are_classes(np.arange(2), 4), _are_classes(np.arange(3), 4)
+    (True, False)
     """
     if 2 * len(values) > n_rows:
         return False

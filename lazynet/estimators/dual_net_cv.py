@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,13 +15,8 @@ from lazynet.estimators.mapped_rows import takes_sources
 from lazynet.importances import CLASS_WEIGHT, check_sample_weight, importances
 from lazynet.losses import LossLike
 from lazynet.models.checkpoints import EVERY, Keeper, keeper_of
-from lazynet.params import (
-    table,
-)
+from lazynet.params import table
 from lazynet.transactions import all_or_nothing
-
-if TYPE_CHECKING:
-    pass
 
 
 class DualNetClassifierCV(SparseClassifier, ChosenNet):

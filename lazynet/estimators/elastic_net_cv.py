@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -25,14 +25,9 @@ from lazynet.estimators.targets import has_a_column_per_label
 from lazynet.importances import CLASS_WEIGHT, check_sample_weight, importances
 from lazynet.losses import LossLike
 from lazynet.models.checkpoints import EVERY, Keeper, keeper_of
-from lazynet.params import (
-    table,
-)
+from lazynet.params import table
 from lazynet.schedules import ScheduleLike
 from lazynet.transactions import all_or_nothing
-
-if TYPE_CHECKING:
-    pass
 
 
 class LazyNetClassifierCV(SparseClassifier, ElasticNetGrid):

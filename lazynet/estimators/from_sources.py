@@ -113,6 +113,9 @@ def are_classes(y: NDArray[np.float64], classes: NDArray[Any]) -> bool:
 
     >>> are_classes(np.array([1.0, -1.0]), np.array([-1, 1])), are_classes(np.ones(2), np.zeros(1))
     (True, False)
+    >>> many = np.arange(6)
+    >>> are_classes(np.array([0.0, 5.0]), many), are_classes(np.array([0.0, 9.0]), many)
+    (True, False)
     """
     if len(classes) > _FEW_CLASSES:
         return bool((classes == np.round(classes)).all() and np.isin(y, classes).all())

@@ -121,6 +121,27 @@ def test_classes_are_whole_numbers(tmp_path):
             LazyNetClassifier(**MODEL).fit(source)
 
 
+@pytest.mark.parametrize("n_classes", [2, 6])
+def test_labels_that_are_no_class_are_refused(tmp_path, n_classes):
+    """Of few classes and of many, although the rows need no check."""
+    y = np.arange(40.0) % n_classes
+    X = csr(np.arange(41), np.arange(40) % 3, np.ones(40), 3)
+    source = written(tmp_path / "rows", X, y)
+    model = LazyNetClassifier(**MODEL).fit(source)
+    model.partial_fit(source)
+    assert kinds(source) == {(SoundChunk, "float32")}
+    y[7] = 9.0
+    with pytest.raises(ValueError, match="9"):
+        model.partial_fit(written(tmp_path / "others", X, y))
+
+
+def test_a_class_for_every_row_gets_the_warning_of_scikit_learn():
+    """Which takes such a y for numbers."""
+    X = csr(np.arange(41), np.arange(40) % 3, np.ones(40), 3)
+    with pytest.warns(UserWarning, match="unique classes"):
+        LazyNetClassifier(max_iter=1, tol=None).fit(X, np.arange(40))
+
+
 def test_a_source_that_changes_rows_gives_no_sound_ones(path):
     """What a source of a user does with chunks is checked."""
 

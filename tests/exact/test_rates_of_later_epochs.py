@@ -66,7 +66,7 @@ def test_fit_is_stepping_by_hand(seed, twin_of):
 
 @pytest.mark.parametrize("n_classes", [3, 9])
 def test_so_are_several_classes(n_classes):
-    """Three classes have an engine each, and nine have one together."""
+    """One engine learns three classes, or nine, and divides the rates of all of them."""
     assert not differs_from_the_reference(n_classes)
 
 
