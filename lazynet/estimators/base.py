@@ -28,6 +28,7 @@ from lazynet.models.scattered import SparseRows
 from lazynet.params import Kind, check_array, check_flag, settle
 from lazynet.problems import Classes, Columns, Problems
 from lazynet.rules.base import LARGEST_SHRINK
+from lazynet.streams.source import Source
 from lazynet.transactions import Transactional, all_or_nothing, at_rest
 
 # What other libraries call a parameter, and what is written here.  Of several ways to write it, the
@@ -113,6 +114,20 @@ l2=alpha*(1 - l1_ratio)
         constructor(self, *arguments, **options)
 
     return construct
+
+
+def _check_no_rows_elsewhere(X: Any) -> None:
+    """Refuse the name of a file, and a source of rows, where X must be rows in memory."""
+    if isinstance(X, (str, os.PathLike)):
+        raise TypeError(
+            f"X must be rows, got the name {os.fspath(X)!r}: lazynet.streams has readers of files, "
+            f"such as SvmlightFile({os.fspath(X)!r}), from which fit and partial_fit learn"
+        )
+    if isinstance(X, Source):
+        raise TypeError(
+            f"X must be rows in memory, got a {type(X).__name__}: take its rows a chunk at a time, "
+            f"for X, y, weights in source.chunks()"
+        )
 
 
 def _is_sound(X: sparse.csr_matrix, y: Any) -> bool:
@@ -228,6 +243,13 @@ class SparseLinear(Transactional, BaseEstimator):
         the values.
         """
         already_checked = False
+        _check_no_rows_elsewhere(X)
+        if sparse.issparse(options.get("y")) and not options.get("multi_output"):
+            raise TypeError(
+                f"y must be an array of a class or a number for every row, got a sparse matrix: "
+                f"{type(self).__name__} does not learn several labels a row, and LazyNetClassifier "
+                f"does"
+            )
         if not sparse.issparse(X) and getattr(getattr(X, "dtype", None), "kind", "") == "c":
             raise ValueError("Complex data not supported: X must hold real numbers")
         if getattr(getattr(options.get("y"), "dtype", None), "kind", "") == "c":

@@ -20,7 +20,9 @@ from support.matrices import reversed_rows
 
 from lazynet import (
     SGD,
+    ASGDClassifier,
     Constant,
+    DualNetClassifier,
     EpsilonInsensitive,
     FoBoS,
     FromArray,
@@ -34,6 +36,7 @@ from lazynet import (
 from lazynet.data import as_examples, usable_rows
 from lazynet.engines.wear import Wear
 from lazynet.losses import LOSSES
+from lazynet.streams import Chunks
 from lazynet.transactions import Undo
 
 N, D = 40, 30
@@ -1135,3 +1138,25 @@ def test_a_step_on_a_row_looks_at_the_matrix():
     with pytest.raises(ValueError, match="X cannot be used"):
         stepper.step_row(X, 1, 1.0)
     assert stepper.t == 0
+
+
+@pytest.mark.parametrize("kind", [LazyNetClassifier, DualNetClassifier])
+def test_rows_that_are_elsewhere_are_refused_with_what_to_write(kind, tmp_path):
+    """The name of a file, and a source of rows where predictions need rows in memory."""
+    model = kind(l1=0.01).fit([[0.0], [1.0]] * 5, [0, 1] * 5)
+    before = model.coef_.copy()
+    for call in (lambda X: model.fit(X, [0, 1]), lambda X: model.fit(X), model.predict):
+        for name in ("train.svm", tmp_path / "train.svm"):
+            with pytest.raises(TypeError, match=r"X must be rows, got the name .*SvmlightFile"):
+                call(name)
+    with pytest.raises(TypeError, match=r"in memory, got a Chunks: .* source.chunks\(\)"):
+        model.predict(Chunks([([[1.0]], [1])]))
+    np.testing.assert_array_equal(model.coef_, before)
+
+
+def test_several_labels_are_for_the_estimators_that_learn_them():
+    """The error says which does."""
+    labels = sparse.csr_matrix([[1, 0], [0, 1]])
+    for model in (DualNetClassifier(l1=0.1), ASGDClassifier(l2=0.1)):
+        with pytest.raises(TypeError, match=r"y must be an array .* LazyNetClassifier does"):
+            model.fit([[0.0], [1.0]], labels)
