@@ -63,6 +63,10 @@ class DenseSoftmax:
         """The intercept of every class."""
         return [float(twin.intercept) for twin in self.twins]
 
+    def slopes(self, predictions: Sequence[float], label: int) -> list[float]:
+        """The slope of every class in its prediction."""
+        return softmax_slopes(predictions, label)
+
     def step(
         self, indices: Iterable[int], values: Iterable[float], label: int, weight: float = 1.0
     ) -> list[float]:
@@ -70,7 +74,7 @@ class DenseSoftmax:
         indices, values = list(indices), list(values)
         # A twin predicts within its step, after it has measured the row: let copies take one.
         predictions = [float(copy.deepcopy(twin).step(indices, values, 0.0)) for twin in self.twins]
-        slopes = softmax_slopes(predictions, label)
+        slopes = self.slopes(predictions, label)
         for twin, slope in zip(self.twins, slopes, strict=True):
             twin.step(indices, values, slope, weight)
         return predictions
