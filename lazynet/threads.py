@@ -21,13 +21,15 @@ class Interrupted(Exception):
 class Workers:
     """Threads that share tasks; the calling thread is one of them.
 
+    ``within``: the threads of whose tasks these tasks are a part, and with which they stop.
+
     >>> with Workers(2) as workers:
     ...     workers.results([1, 2, 3], lambda number: number * number)
     [1, 4, 9]
     """
 
-    def __init__(self, n_threads: int) -> None:
-        self.n_threads = n_threads
+    def __init__(self, n_threads: int, within: Workers | None = None) -> None:
+        self.n_threads, self.within = n_threads, within
         #: set when a task has failed or was interrupted; long tasks look at it now and then
         self.stop = threading.Event()
         self.pool = ThreadPoolExecutor(n_threads - 1) if n_threads > 1 else None
@@ -51,6 +53,8 @@ class Workers:
         """Raise ``Interrupted`` if the tasks are to stop."""
         if self.stop.is_set():
             raise Interrupted
+        if self.within is not None:
+            self.within.check()
 
     def settle(self) -> None:
         """Stop the tasks, and wait until the threads of the pool have left them.
@@ -93,10 +97,10 @@ class Workers:
         for wait in waits:
             try:
                 wait()
-            except Interrupted:
-                pass  # another task failed, and its error is raised below
             except Exception as failure:
                 failures.append(failure)
+        # The error for which other tasks were interrupted says more than their ``Interrupted``.
+        failures.sort(key=lambda failure: isinstance(failure, Interrupted))
         if failures:
             raise failures[0]
         return None

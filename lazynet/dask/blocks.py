@@ -175,7 +175,7 @@ class Blocks(Source):
                 self.ring.owners()
                 # Where a block is decides where this is done, also after a loss.
                 key = f"lazynet-facts-{uuid.uuid4().hex}"
-                found = self.client.gather(
+                found = self.ring.gathered(
                     self.client.map(facts_of, self.ring.futures, key=key, pure=False)
                 )
                 kinds = {each.n_labels is None for each in found}

@@ -95,7 +95,10 @@ class DualOnBlocks(WithClient, serial._DualNetModel):
         def minimiser_of(
             row: int, generator: np.random.RandomState, crew: Workers
         ) -> MinimiserOnBlocks:
-            return MinimiserOnBlocks(rows, row, p.loss, p.fit_intercept, generator, at_once=at_once)
+            # What ends one thread of the fit ends the waits of the others.
+            return MinimiserOnBlocks(
+                rows, row, p.loss, p.fit_intercept, generator, at_once=at_once, check=crew.check
+            )
 
         # So many models at the same time keep all workers busy.
         p.n_jobs = 2 * len(rows.held)

@@ -103,8 +103,6 @@ class OnBlocks(WithClient, FittedModel):
             rows.give_up()
         return found
 
-    # --- predictions ---
-
 
 @described(_RETRIES)
 class LazyNetClassifier(Classifies, OnBlocks, serial.LazyNetClassifier):  # type: ignore[misc]

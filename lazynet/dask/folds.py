@@ -59,7 +59,7 @@ class FoldBlocks(Blocks):
             )
             for k, (future, start) in enumerate(zip(ring.futures, starts, strict=False))
         ]  # fmt: skip
-        found = self.client.gather(
+        found = ring.gathered(
             self.client.map(facts_of_some, ring.futures, chosen, key=f"{key}-facts", pure=False)
         )
         # A block without rows is no place to visit.

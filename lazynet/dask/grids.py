@@ -250,7 +250,8 @@ class BlockGridRows:
 
     def find_folds(self, p: SimpleNamespace, generator: np.random.RandomState | None) -> None:
         """Look at the rows of every fold; refuse folds that cannot be learned from or judged by."""
-        client, lengths = self.rows.blocks.client, self.rows.blocks.lengths
+        blocks = self.rows.blocks
+        client, lengths = blocks.client, blocks.lengths
         if self.n_rows < self.n_folds:
             raise ValueError(
                 f"cv must be at most the number of rows, {self.n_rows}, got {self.n_folds}"
@@ -258,7 +259,7 @@ class BlockGridRows:
         n_classes = 1 if self.classes is None else len(self.classes)
         key = f"lazynet-folds-{uuid.uuid4().hex}"
         starts = np.cumsum([0, *lengths]).tolist()
-        self._facts = client.gather(
+        self._facts = blocks.ring.gathered(
             [
                 client.submit(
                     fold_facts, *held, start, self.n_folds, n_classes, key=f"{key}-{k}", pure=False

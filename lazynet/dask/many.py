@@ -22,7 +22,7 @@ def fit_all(
 ) -> list[Any]:
     """Fit every estimator; they follow each other through the blocks, which are made once.
 
-    With as many estimators as blocks every worker is busy.  Each has the bits of a fit of its own.
+    With as many estimators as workers every worker is busy.  Each has the bits of a fit of its own.
     ``options`` are handed to every ``fit``.  A fit that fails leaves its estimator as it was; the
     others end, and then its error is raised.
     """

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Sequence
-from concurrent.futures import CancelledError
 from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any, cast
@@ -18,14 +17,14 @@ from typing import Any, cast
 import dask
 import numpy as np
 from distributed import Future
-from distributed.scheduler import KilledWorker
 from numpy.typing import NDArray
 from scipy import sparse
 
 from lazynet.dask.blocks import Blocks
 from lazynet.dask.held import Prepare, Prepared
-from lazynet.dask.ring import MOST_REPEATS, LostWorkers, Ring
+from lazynet.dask.ring import Ring
 from lazynet.dask.visits import Block as HeldBlock
+from lazynet.dask.waits import Check, nobody_ends_it
 from lazynet.data import as_examples, plain
 from lazynet.engines.blocks import Block, MeanOverBlocks
 from lazynet.engines.mean import MeanLoss, importance_of_rows
@@ -129,12 +128,19 @@ def at_block(
 
 
 class OnWorkers:
-    """``lazynet.engines.blocks.Calls`` of functions of blocks, each on the worker that has it."""
+    """``lazynet.engines.blocks.Calls`` of functions of blocks, each on the worker that has it.
+
+    ``check`` raises an error where the fit that calls them is to end.
+    """
 
     def __init__(
-        self, ring: Ring, held: Sequence[Sequence[Future]], facing: Sequence[Facing]
+        self,
+        ring: Ring,
+        held: Sequence[Sequence[Future]],
+        facing: Sequence[Facing],
+        check: Check = nobody_ends_it,
     ) -> None:
-        self.ring, self.held, self.facing = ring, held, facing
+        self.ring, self.held, self.facing, self.check = ring, held, facing, check
 
     def _call(
         self, number: int, owner: str, function: Callable[..., Any], items: Any, shared: Any
@@ -151,7 +157,7 @@ class OnWorkers:
     def each(self, function: Callable[..., Any], *lists: Sequence[Any], **shared: Any) -> list[Any]:
         return [
             self._call(k, owner, function, [items[k] for items in lists], shared)
-            for k, owner in enumerate(self.ring.owners())
+            for k, owner in enumerate(self.ring.owners(self.check))
         ]
 
     def pairs(
@@ -164,7 +170,7 @@ class OnWorkers:
         self, function: Callable[..., Any], first: Any, items: Sequence[Any]
     ) -> tuple[Any, list[Any]]:
         value, found = first, []
-        for k, owner in enumerate(self.ring.owners()):
+        for k, owner in enumerate(self.ring.owners(self.check)):
             pair = self._call(k, owner, function, [value, items[k]], {})
             value, own = (
                 self.ring.client.submit(
@@ -177,20 +183,7 @@ class OnWorkers:
         return value, found
 
     def gathered(self, results: list[Any]) -> list[Any]:
-        for _ in range(MOST_REPEATS):
-            self.ring.check()
-            try:
-                return list(self.ring.client.gather(results))
-            except KilledWorker:
-                self.ring.client.retry([each for each in results if isinstance(each, Future)])
-            except CancelledError:
-                # Says which block cannot be made again.
-                self.ring.look_again()
-                self.ring.owners()
-                raise
-        raise LostWorkers(
-            f"a worker was lost {MOST_REPEATS} times: a worker may need more memory than it has"
-        )
+        return self.ring.gathered(results, self.check)
 
 
 class MeanElsewhere(MeanLoss):
@@ -272,7 +265,7 @@ def rows_on_workers(
     Refuses a class of which no row counts.
     """
     held = [[*each] for each in zip(blocks.ring.futures, blocks.prepared(prepare), strict=True)]
-    numbers = blocks.client.gather(
+    numbers = blocks.ring.gathered(
         [blocks.client.submit(numbers_of, *each, pure=False) for each in held]
     )
     rows = RowsOnWorkers(blocks.ring, held, numbers, blocks.n_features, blocks.facts().n_values)
@@ -286,6 +279,7 @@ class MinimiserOnBlocks(Minimiser):
     """Finds the minimum of one problem over rows on workers, by dual ascent.
 
     ``at_once``: by rounds on all blocks at once; else the model visits one block after the other.
+    ``check`` raises an error where the search is to end.
     """
 
     def __init__(
@@ -297,8 +291,9 @@ class MinimiserOnBlocks(Minimiser):
         generator: np.random.RandomState,
         *,
         at_once: bool,
+        check: Check = nobody_ends_it,
     ) -> None:
-        self._rows, self._problem, self._at_once = rows, problem, at_once
+        self._rows, self._problem, self._at_once, self._check = rows, problem, at_once, check
         self._loss, self._fits_intercept = loss, fit_intercept
         y, importances = rows.targets_of(problem), rows.importances
         self._share = 1.0 / importance_of_rows(y, importances)
@@ -313,7 +308,7 @@ class MinimiserOnBlocks(Minimiser):
         given = self._problem, self._loss, self._fits_intercept, total, penalty
         facing = [Facing(number, *given) for number in range(len(rows.held))]
         return MeanOverBlocks(
-            OnWorkers(rows.ring, rows.held, facing),
+            OnWorkers(rows.ring, rows.held, facing, self._check),
             loss=self._loss,
             fit_intercept=self._fits_intercept,
             share=self._share,

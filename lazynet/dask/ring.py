@@ -27,25 +27,16 @@ from operator import itemgetter
 from typing import Any, NamedTuple
 
 from distributed import Client, Future
-from distributed import wait as wait_for
 from distributed.scheduler import KilledWorker
 
 from lazynet.dask.visits import Visitor
-from lazynet.threads import Interrupted
+from lazynet.dask.waits import LOOK, Check, LostWorkers, Waits, nobody_ends_it
 
 #: How often a round may lose its workers before it is given up.
 MOST_REPEATS = 20
-# Seconds between two looks at the workers, and seconds to wait for a worker to come back.
-_LOOK, _PATIENCE = 0.25, 120.0
-# Seconds after which a state that has not arrived makes the client look at the workers.
-_FETCH = 30.0
 # The share of a worker's memory that the blocks of a task may take: Dask begins to write to the
 # disk at 0.6, and models, targets and sizes of rows need room too.
 _SHARE_OF_MEMORY = 0.3
-
-
-class LostWorkers(RuntimeError):
-    """A round lost its workers too often."""
 
 
 class _Lost(Exception):
@@ -106,46 +97,54 @@ def runs_of(owners: Sequence[str], joined: Container[str]) -> list[Run]:
     return found
 
 
-class Ring:
+class Ring(Waits):
     """The blocks, and the workers where they are."""
 
     def __init__(self, client: Client, names: Sequence[str], futures: Sequence[Future]) -> None:
-        self.client, self.names, self.futures = client, list(names), list(futures)
-        #: set where the fits on these blocks are to end
-        self.interrupted = threading.Event()
-        self._lock = threading.RLock()
-        self._looked, self._alive = -1.0, frozenset[str]()
-        self._owners: list[str] | None = None
-        self._runs: list[Run] = []
-
-    def check(self) -> None:
-        """Raise ``Interrupted`` if the fits on these blocks are to end."""
-        if self.interrupted.is_set():
-            raise Interrupted
+        super().__init__(client)
+        self.names, self.futures = list(names), list(futures)
+        # The worker of each block, and the runs.
+        self._found: tuple[list[str], list[Run]] | None = None
 
     # --- workers ---
 
-    def alive(self) -> frozenset[str]:
-        """The addresses of the workers, as of a moment ago."""
-        with self._lock:
-            if time.monotonic() - self._looked > _LOOK:
-                found = self.client.scheduler_info(n_workers=-1)["workers"]
-                self._alive, self._looked = frozenset(found), time.monotonic()
-            return self._alive
+    def gathered(self, results: Sequence[Any], check: Check = nobody_ends_it) -> list[Any]:
+        """As ``fetched``; what a killed worker was to make is made again."""
+        for _ in range(MOST_REPEATS):
+            try:
+                return self.fetched(results, check)
+            except KilledWorker:
+                self.client.retry([each for each in results if isinstance(each, Future)])
+            except CancelledError:
+                # Says which block cannot be made again.
+                self.look_again()
+                self.owners(check)
+                raise
+        raise LostWorkers(
+            f"a worker was lost {MOST_REPEATS} times: a worker may need more memory than it has"
+        )
 
-    def owners(self) -> list[str]:
+    # --- workers ---
+
+    def owners(self, check: Check = nobody_ends_it) -> list[str]:
         """The worker that has each block; waits for blocks that are made, or made again."""
-        with self._lock:
-            if self._owners is None or not self.alive().issuperset(self._owners):
-                self._owners = self._found_owners()
-                self._runs = runs_of(self._owners, self._roomy(self._owners))
-            return self._owners
+        return self._places(check)[0]
 
     def runs(self) -> list[Run]:
         """The blocks in their order, in runs on one worker each; waits as ``owners`` does."""
+        return self._places(nobody_ends_it)[1]
+
+    def _places(self, check: Check) -> tuple[list[str], list[Run]]:
+        """The owners and the runs."""
         with self._lock:
-            self.owners()
-            return self._runs
+            if self._found is not None and self.alive().issuperset(self._found[0]):
+                return self._found
+        # No thread waits while it has the lock: each waits only as long as its own check lets it.
+        owners = self._found_owners(check)
+        found = owners, runs_of(owners, self._roomy(owners))
+        with self._lock:
+            self._found = found
+        return found
 
     def _roomy(self, owners: Sequence[str]) -> set[str]:
         """The workers whose memory has room for all their blocks in one task."""
@@ -161,59 +160,56 @@ class Ring:
             if not limit or taken[owner] <= _SHARE_OF_MEMORY * limit
         }
 
-    def _found_owners(self) -> list[str]:
+    def _found_owners(self, check: Check) -> list[str]:
         began = time.monotonic()
         while True:
-            if not self.client.scheduler_info(n_workers=-1)["workers"]:
-                self.client.wait_for_workers(1, timeout=_PATIENCE)
             for name, future in zip(self.names, self.futures, strict=True):
-                self._await_block(name, future)
+                self._await_block(name, future, check)
             has = self.client.who_has(self.futures)
-            self._looked = -1.0
-            alive = self.alive()
+            alive = self.alive(again=True)
             owners = [next((a for a in has[f.key] if a in alive), None) for f in self.futures]
             found = [address for address in owners if address is not None]
             if len(found) == len(owners):
                 return found
-            if time.monotonic() - began > _PATIENCE:
+            if time.monotonic() - began > self.patience:
                 name = self.names[owners.index(None)]
-                raise LostWorkers(f"{name} is on no worker after {_PATIENCE:g} seconds")
-            time.sleep(_LOOK)
+                raise LostWorkers(f"{name} is on no worker after {self.patience:g} seconds")
+            time.sleep(LOOK)
 
-    def _await_block(self, name: str, future: Future) -> None:
+    def _await_block(self, name: str, future: Future, check: Check) -> None:
+        done = threading.Event()
+
+        def is_made(seconds: float) -> bool:
+            if future.status in ("pending", "lost"):
+                done.wait(seconds)
+                done.clear()
+            return future.status not in ("pending", "lost")
+
         for attempt in range(MOST_REPEATS):
-            self._wait(future)
+            future.add_done_callback(lambda _: done.set())
+            self.wait(is_made, check)
             if future.status == "finished":
                 return
             if future.status == "error" and not isinstance(future.exception(), KilledWorker):
                 future.result()
-            if future.status in ("cancelled", "lost"):
+            if future.status == "cancelled":
                 raise LostWorkers(
                     f"{name} is lost with its worker, and cannot be made again: it was given as "
                     f"data that exists on this worker alone.  Give blocks as delayed calls, which "
                     f"Dask repeats on another worker"
                 )
             self.client.retry([future])
-            time.sleep(_LOOK * (attempt + 1))
+            time.sleep(LOOK * (attempt + 1))
         raise LostWorkers(
             f"{name} cannot be made: {MOST_REPEATS} times the worker that made it was killed; it "
             f"may need more memory than a worker has"
         )
 
-    def _wait(self, future: Future) -> None:
-        """Wait until a block is made, as long as there are workers to make it."""
-        while True:
-            try:
-                wait_for([future], timeout=_PATIENCE)
-                return
-            except TimeoutError:
-                if not self.client.scheduler_info(n_workers=-1)["workers"]:
-                    raise LostWorkers(f"no worker has come back in {_PATIENCE:g} seconds") from None
-
     def look_again(self) -> None:
         """Forget where the blocks were."""
         with self._lock:
-            self._owners, self._looked = None, -1.0
+            self._found = None
+            self.alive(again=True)
 
     # --- rounds ---
 
@@ -287,20 +283,14 @@ class Round:
 
     def _fetched(self, future: Future) -> Any:
         """The value of a future; a worker that dies meanwhile must not keep the client waiting."""
-        done = threading.Event()
-        future.add_done_callback(lambda _: done.set())
         try:
-            while True:
-                if done.wait(_LOOK):
-                    try:
-                        return future.result(timeout=_FETCH)
-                    except TimeoutError:
-                        pass
-                self.ring.check()
-                if not self.ring.alive().issuperset(self.owners):
-                    raise _Lost
+            return self.ring.fetched([future], self._check)[0]
         except (CancelledError, KilledWorker) as error:
             raise _Lost from error
+
+    def _check(self) -> None:
+        if not self.ring.alive().issuperset(self.owners):
+            raise _Lost
 
     def cancel(self) -> None:
         """Give the round up."""
@@ -370,7 +360,7 @@ class Traveller:
                 self.give_up()
                 self.retries += 1
                 self.ring.look_again()
-                time.sleep(_LOOK)
+                time.sleep(LOOK)
             else:
                 self.now = None
                 return found

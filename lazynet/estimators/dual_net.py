@@ -213,7 +213,7 @@ class _DualNetModel(SparseLinear):
             if row in minima.done:
                 return minima.done[row]
             # Threads that are left when every problem has one work on the blocks of a problem.
-            with Workers(min(threads // at_once, n_blocks)) as crew:
+            with Workers(min(threads // at_once, n_blocks), workers) as crew:
                 return search_by(crew, row)
 
         def search_by(crew: Workers, row: int) -> Minimum:

@@ -1,0 +1,99 @@
+"""Waits for workers and their results, which end where the workers are gone or the fit is to end.
+
+Whoever waits looks around every quarter of a second: Dask itself would wait for ever for a result
+that no worker is there to make, and a thread that waits does not hear Ctrl-C.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures
+import threading
+import time
+from collections.abc import Callable, Coroutine, Sequence
+from concurrent.futures import wait
+from typing import Any
+
+from distributed import Client, Future
+
+from lazynet.threads import Interrupted
+
+#: Seconds between two looks at the workers.
+LOOK = 0.25
+
+#: Raises an error where a wait is to end.
+Check = Callable[[], None]
+
+
+class LostWorkers(RuntimeError):
+    """Workers were lost too often, or none has come back."""
+
+
+def nobody_ends_it() -> None:
+    """The ``Check`` of a wait that belongs to no call of its own."""
+
+
+class Waits:
+    """How the fits on the same blocks wait for the workers of a client."""
+
+    #: seconds to wait for a worker to come back
+    patience = 120.0
+
+    def __init__(self, client: Client) -> None:
+        self.client = client
+        #: set where the fits on these blocks are to end
+        self.interrupted = threading.Event()
+        self._lock = threading.RLock()
+        self._looked, self._alive = -1.0, frozenset[str]()
+
+    def check(self) -> None:
+        """Raise ``Interrupted`` if the fits on these blocks are to end."""
+        if self.interrupted.is_set():
+            raise Interrupted
+
+    def alive(self, *, again: bool = False) -> frozenset[str]:
+        """The addresses of the workers, as of a moment ago; ``again``: as of now."""
+        with self._lock:
+            if again or time.monotonic() - self._looked > LOOK:
+                found = self.client.scheduler_info(n_workers=-1)["workers"]
+                self._alive, self._looked = frozenset(found), time.monotonic()
+            return self._alive
+
+    def wait(self, comes: Callable[[float], bool], check: Check = nobody_ends_it) -> None:
+        """Wait until ``comes(seconds)``, which waits so long at most, is true.
+
+        ``check`` is called before each of these waits.  Raises ``LostWorkers`` if no worker comes
+        back.
+        """
+        gone: float | None = None
+        while True:
+            self.check()
+            check()
+            if comes(LOOK):
+                return
+            if self.alive():
+                gone = None
+                continue
+            gone = time.monotonic() if gone is None else gone
+            if time.monotonic() - gone > self.patience:
+                raise LostWorkers(f"no worker has come back in {self.patience:g} seconds")
+
+    def fetched(self, results: Sequence[Any], check: Check = nobody_ends_it) -> list[Any]:
+        """The results of futures, once they are made; waits as ``wait`` does.
+
+        Futures whose results are not waited for any longer are cancelled.
+        """
+        asked = self._begun(self.client.gather(list(results), asynchronous=True))
+        try:
+            self.wait(lambda seconds: bool(wait([asked], seconds).done), check)
+        except BaseException:
+            # ``asked`` ends with the futures.  To cancel ``asked`` would end the requests of other
+            # threads, which Dask joins with this one.
+            futures = [each for each in results if isinstance(each, Future)]
+            self._begun(self.client.cancel(futures, asynchronous=True))
+            raise
+        return list(asked.result())
+
+    def _begun(self, call: Coroutine[Any, Any, Any]) -> concurrent.futures.Future[Any]:
+        """A call of the client, which goes on while this thread does."""
+        return asyncio.run_coroutine_threadsafe(call, self.client.loop.asyncio_loop)
