@@ -10,7 +10,7 @@ import asyncio
 import concurrent.futures
 import threading
 import time
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import wait
 from typing import Any
 
@@ -79,21 +79,26 @@ class Waits:
                 raise LostWorkers(f"no worker has come back in {self.patience:g} seconds")
 
     def fetched(self, results: Sequence[Any], check: Check = nobody_ends_it) -> list[Any]:
-        """The results of futures, once they are made; waits as ``wait`` does.
+        """The results of futures, once they are made; waits as ``wait`` does."""
+        while True:
+            asked = asyncio.run_coroutine_threadsafe(
+                self._ask(list(results)), self.client.loop.asyncio_loop
+            )
+            try:
+                self._wait_for(asked, check)
+            finally:
+                asked.cancel()
+            # Dask joins what several threads fetch at the same time: a thread that gives up may
+            # have ended the fetching of this one, which then asks again.
+            if not asked.cancelled():
+                return list(asked.result())
 
-        Futures whose results are not waited for any longer are cancelled.
-        """
-        asked = self._begun(self.client.gather(list(results), asynchronous=True))
-        try:
-            self.wait(lambda seconds: bool(wait([asked], seconds).done), check)
-        except BaseException:
-            # ``asked`` ends with the futures.  To cancel ``asked`` would end the requests of other
-            # threads, which Dask joins with this one.
-            futures = [each for each in results if isinstance(each, Future)]
-            self._begun(self.client.cancel(futures, asynchronous=True))
-            raise
-        return list(asked.result())
+    async def _ask(self, results: list[Any]) -> Any:
+        for each in results:
+            # To give up this wait ends nothing that another thread waits for.
+            if isinstance(each, Future) and await each.exception() is not None:
+                break
+        return await self.client.gather(results)
 
-    def _begun(self, call: Coroutine[Any, Any, Any]) -> concurrent.futures.Future[Any]:
-        """A call of the client, which goes on while this thread does."""
-        return asyncio.run_coroutine_threadsafe(call, self.client.loop.asyncio_loop)
+    def _wait_for(self, asked: concurrent.futures.Future[Any], check: Check) -> None:
+        self.wait(lambda seconds: bool(wait([asked], seconds).done), check)
