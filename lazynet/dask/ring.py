@@ -106,8 +106,6 @@ class Ring(Waits):
         # The worker of each block, and the runs.
         self._found: tuple[list[str], list[Run]] | None = None
 
-    # --- workers ---
-
     def gathered(self, results: Sequence[Any], check: Check = nobody_ends_it) -> list[Any]:
         """As ``fetched``; what a killed worker was to make is made again."""
         for _ in range(MOST_REPEATS):
