@@ -94,10 +94,13 @@ class Waits:
                 return list(asked.result())
 
     async def _ask(self, results: list[Any]) -> Any:
+        # To give up waiting here ends nothing that another thread waits for.
         for each in results:
-            # To give up this wait ends nothing that another thread waits for.
-            if isinstance(each, Future) and await each.exception() is not None:
-                break
+            if isinstance(each, Future):
+                failure = await each.exception()
+                if failure is not None or each.cancelled():
+                    # Raises the error; asked for several failures, Dask logs all but one.
+                    return await self.client.gather([each])
         return await self.client.gather(results)
 
     def _wait_for(self, asked: concurrent.futures.Future[Any], check: Check) -> None:
