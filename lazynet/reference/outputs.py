@@ -41,6 +41,8 @@ class DenseSoftmax:
     >>> from lazynet.reference import DenseReference
     >>> twins = [DenseReference(1, schedule=lambda t: 1.0) for _ in range(2)]
     >>> softmax = DenseSoftmax(twins)
+    >>> softmax.slopes([0.0, 0.0], 1)
+    [0.5, -0.5]
     >>> softmax.step([0], [1.0], 1)
     [0.0, 0.0]
     >>> softmax.weights, softmax.intercepts
