@@ -56,6 +56,18 @@ def _beginning_of(target: Path) -> str:
     return f".{target.name[:100]}."
 
 
+def same_file(one: str | os.PathLike[str], other: str | os.PathLike[str]) -> bool:
+    """Whether two names are of one file, also before there is one.
+
+    >>> same_file("a.svm", "./a.svm"), same_file("a.svm", "b.svm")
+    (True, False)
+    """
+    try:
+        return os.path.samefile(one, other)
+    except OSError:
+        return os.path.realpath(one) == os.path.realpath(other)
+
+
 def check_writable(path: str | os.PathLike[str]) -> None:
     """Refuse a path at which no file can be written; leaves nothing there."""
     target = _target(path)

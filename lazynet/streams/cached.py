@@ -7,8 +7,9 @@ import os
 import zlib
 
 from lazynet.streams.chunks import Passing, rechunked
-from lazynet.streams.rows_file import RowsFile, written_rows
+from lazynet.streams.rows_file import RowsFile, begins_as_rows, written_rows
 from lazynet.streams.source import Derived, Facts, Source
+from lazynet.whole_files import same_file
 
 
 def _name_beside(files: list[str]) -> str:
@@ -29,7 +30,8 @@ class Cached(Derived):
     With ``path="auto"``, the file stands beside the first file of the source, under its name and
     ``.rows``; for several files there is a number of their names in between.  It is made again when
     a file of the source has another size or time of change, or when the source has other
-    parameters.
+    parameters.  A file at ``path`` that does not begin as rows of lazynet do is no cache: it is
+    refused, and stays as it is.
 
     >>> import tempfile, pathlib
     >>> from lazynet.streams.lines import SvmlightFile
@@ -59,6 +61,18 @@ class Cached(Derived):
         if self.path == "auto":
             self.path = _name_beside([name for name, *_ in identity["files"]])
         self._opened: RowsFile | None = None
+        self._check_path([name for name, *_ in identity["files"]])
+
+    def _check_path(self, files: list[str]) -> None:
+        """Refuse a path at which something else stands than a file of rows."""
+        if any(same_file(self.path, name) for name in files):
+            raise ValueError(f"{self.path} is one of the files to read: name another one")
+        if not begins_as_rows(self.path):
+            raise ValueError(
+                f"{self.path}: the file does not begin as rows of lazynet do, and is left as it "
+                "is: name another file for the cache, or, if it is a damaged cache, delete the "
+                "file, and it is made again"
+            )
 
     def _file(self) -> RowsFile | None:
         """The file, unless it is missing, damaged, or of other rows."""
@@ -114,6 +128,7 @@ class Cached(Derived):
     def _written(self, *, counting: bool) -> Passing:
         """The rows of the source, which are written to the file as they pass."""
         source, identity = self.source, self.source.identity()
+        self._check_path([])
         writer = yield from written_rows(source, self.path, identity, counting=counting)
         # A file that has changed meanwhile gives no cache.
         if writer.committed:

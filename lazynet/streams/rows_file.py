@@ -149,7 +149,8 @@ def written_rows(
 
     With ``counting``, columns that would have to be counted first are counted on the way, so that
     a text is parsed once; the chunks then have room for any column.  With an ``identity``, a source
-    that has another one at the end, because its files have changed, makes no file.
+    that has another one at the end, because its files have changed, makes no file, and neither
+    does one without rows.
     """
     uncounted = source._before_counting() if counting else None
     n_features = None if uncounted is not None else source.n_features
@@ -161,7 +162,7 @@ def written_rows(
         for chunk in chunks:
             writer.add(chunk)
             yield Chunk(*chunk)
-        if identity is None or source.identity() == identity:
+        if identity is None or (writer.tally.n_rows and source.identity() == identity):
             writer.commit()
     return writer
 
@@ -201,6 +202,22 @@ def _is_sound(chunk: Chunk) -> bool:
         return usable_rows(chunk.X) is chunk.X
     except ValueError:
         return False
+
+
+def begins_as_rows(path: str) -> bool:
+    """Whether a file of rows can be written at ``path``: there is no other file that would go.
+
+    A file of rows may be damaged, or cut off anywhere: it is no other file.
+    """
+    if os.path.isdir(path):
+        raise IsADirectoryError(f"{path} is a directory: name a file")
+    if not os.path.exists(path):
+        return True
+    if not os.path.isfile(path):
+        return False
+    with open(path, "rb") as file:
+        first = file.read(len(_MAGIC))
+    return first == _MAGIC[: len(first)]
 
 
 class RowsFile(Source):

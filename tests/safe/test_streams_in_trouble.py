@@ -349,20 +349,69 @@ def test_damaged_caches_are_seen(path):
     source = Cached(SvmlightFile(path))
     expected = values(source)
     whole = Path(source.path).read_bytes()
-    refused = 0
-    for data in [whole[:-1], whole[:100], b"", *damages(whole, 150, seed=1)]:
+    refused = {True: 0, False: 0}
+    cut = [whole[:-1], whole[:100], whole[:16], whole[:5], b""]
+    for data in [*cut, b"x" + whole[1:], *damages(whole, 150, seed=1)]:
         Path(source.path).write_bytes(data)
-        found, message = outcome(Cached(SvmlightFile(path)))
+        begins_well = data[:16] == whole[: min(16, len(data))]
+        found, message = outcome(lambda: Cached(SvmlightFile(path)))
         if message is None:
             assert found == expected
+            assert begins_well
         else:
             assert message.startswith(source.path)
             assert "delete the file" in message
-            refused += 1
+            assert ("is left as it is" in message) == (not begins_well)
+            assert Path(source.path).read_bytes() == data
+            refused[begins_well] += 1
             os.unlink(source.path)
-    assert refused > 10
+        assert data not in cut or message is None
+    assert min(refused.values()) > 10
     with pytest.raises(ValueError, match="does not hold rows of lazynet"):
         RowsFile(path)
+
+
+@pytest.mark.parametrize("name", ["words.svm", "linked.svm", "notes.txt", "folder", "pipe"])
+def test_a_cache_takes_the_place_of_no_other_file(path, name):
+    """A text, the file of the rows itself under any name, a folder, a pipe: they stay."""
+    other = path.with_name(name)
+    if name == "linked.svm":
+        other.hardlink_to(path)
+    elif name == "notes.txt":
+        other.write_text("mine")
+    elif name == "folder":
+        other.mkdir()
+    elif name == "pipe":
+        if not hasattr(os, "mkfifo"):
+            pytest.skip("there are no named pipes here")
+        os.mkfifo(other)
+    before = os.lstat(other)
+    kinds = {"words.svm": "one of the files to read", "linked.svm": "one of the files to read",
+             "folder": "is a directory: name a file"}  # fmt: skip
+    with pytest.raises((ValueError, OSError), match=kinds.get(name, "is left as it is")) as caught:
+        Cached(SvmlightFile(path), other)
+    assert str(other) in str(caught.value)
+    assert os.lstat(other) == before
+    assert path.read_bytes() == TEXT
+
+
+def test_a_file_that_comes_before_the_cache_is_written_stays(path):
+    """The path is looked at again when the first pass begins."""
+    source = Cached(SvmlightFile(path))
+    Path(source.path).write_text("mine")
+    with pytest.raises(ValueError, match="is left as it is"):
+        list(source.chunks())
+    assert Path(source.path).read_text() == "mine"
+
+
+def test_a_file_without_rows_has_no_cache(path):
+    """Neither an empty file, nor one of comments."""
+    for text in ("", "# nothing\n\n"):
+        path.write_text(text)
+        source = Cached(SvmlightFile(path, zero_based=False))
+        assert source.facts().n_rows == 0
+        assert list(source.chunks()) == []
+        assert [entry.name for entry in path.parent.iterdir()] == ["words.svm"]
 
 
 # --- threads ------------------------------------------------------------------------------------
