@@ -343,6 +343,7 @@ class FileKeeper(Keeper):
         self._next = time.monotonic() + self.every
 
     def _read(self) -> None:
+        refuse_foreign(self.path)
         try:
             strings, arrays = container.read(self.path)
         except ValueError as error:
@@ -492,6 +493,16 @@ def _parsed(path: str, text: str) -> Any:
         return container.strict_json(text)
     except ValueError as error:
         raise ValueError(f"{path} holds no checkpoint: {error}. {_WHAT_TO_DO}") from None
+
+
+def refuse_foreign(path: str) -> None:
+    """Refuse a file whose beginning is not that of a file of lazynet, if there is a file."""
+    if os.path.isfile(path) and not container.begins_well(path):
+        raise ValueError(
+            f"{path} is no checkpoint of lazynet, and is left as it is: name another file. Its "
+            f"beginning is that of no file of lazynet. Delete the file to begin anew only if you "
+            f"know that it is a damaged checkpoint"
+        )
 
 
 def keeper_of(checkpoint: Any, every: Any) -> Keeper:

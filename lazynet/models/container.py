@@ -159,6 +159,14 @@ def read(path: str | os.PathLike[str]) -> tuple[dict[str, str], dict[str, NDArra
     return header.strings, arrays
 
 
+def begins_well(path: str | os.PathLike[str]) -> bool:
+    """Whether a file begins as the files of lazynet do, as far as it goes."""
+    with open(path, "rb") as file:
+        file.seek(8)
+        begins = file.read(len(_BEGINNING))
+    return bool(begins) and begins == _BEGINNING[: len(begins)]
+
+
 def _header_of(name: str, file: BinaryIO) -> bytes:
     """The bytes of the header; refuses what does not begin as a file of lazynet does."""
     size = os.fstat(file.fileno()).st_size
