@@ -7,7 +7,7 @@ import os
 import time
 
 from lazynet.command import inputs, writers
-from lazynet.command.output import Ticker, check_writable, report
+from lazynet.command.output import Ticker, check_apart, check_writable, report
 
 EXAMPLES = """\
 examples:
@@ -40,9 +40,9 @@ def run(options: argparse.Namespace) -> int:
     check_writable(options.output)
     form = inputs.form_of([options.output], options.to)
     inputs.settle_reading(options)
-    if any(os.path.exists(options.output) and os.path.samefile(path, options.output)
-           for path in options.files if os.path.isfile(path)):  # fmt: skip
-        raise ValueError(f"{options.output} is one of the files to read: name another one")
+    beside = writers.files_beside(options.output) if form == "npz" else []
+    outputs = [("OUTPUT", options.output), *(("the file beside OUTPUT,", path) for path in beside)]
+    check_apart(outputs, inputs.files_read(options))
     ticker = Ticker(options.progress, options.quiet)
     source = inputs.Watched(inputs.source_of(options), ticker)
     ticker.begin("convert", None)

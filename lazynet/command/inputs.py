@@ -147,7 +147,13 @@ def settle_reading(
 
     The rows of a model that ``grows`` may have any number of columns.
     """
+    if not options.files:
+        taken = getattr(options, "cache", "auto")
+        told = "" if taken in ("auto", "no") else f"; --cache has taken {taken} as its own"
+        raise ValueError(f"name a file of rows, or - for a pipe{told}")
     options.files = files_of(options.files)
+    if getattr(options, "task", None) == "labels":
+        options.multilabel = True
     named = options.format
     for name, kind in REMEMBERED.items():
         found = None if note is None else note.get(name)
@@ -246,15 +252,35 @@ def source_of(options: argparse.Namespace, *, needs_target: bool = True) -> Sour
 
 
 def _matrix(path: str, options: argparse.Namespace, needs_target: bool) -> Source:
-    target = options.target
-    beside = [f"{path.removesuffix('.npz')}.y.{end}" for end in ("npy", "npz")]
-    if target is None:
-        target = next(filter(os.path.isfile, beside), None)
+    target = options.target or _target_beside(path)
     if target is None and needs_target:
-        raise ValueError(f"--target must name the file of y, because there is no {beside[0]}")
+        raise ValueError("--target must name the file of y, because there is no "
+                         f"{path.removesuffix('.npz')}.y.npy")  # fmt: skip
     if target is None:
         target = np.zeros(max(len(mapped_npz(path).get("indptr", [])) - 1, 0))
     return Arrays(path, target, options.weight)
+
+
+def _target_beside(path: str) -> str | None:
+    """The file of y beside a matrix, if there is one."""
+    beside = [f"{path.removesuffix('.npz')}.y.{end}" for end in ("npy", "npz")]
+    return next(filter(os.path.isfile, beside), None)
+
+
+def files_read(options: argparse.Namespace) -> list[str]:
+    """The files from which the rows come, without standard input; the options are settled."""
+    found = [path for path in options.files if path != STDIN]
+    if options.format == "npz" and found:
+        target = options.target or _target_beside(found[0])
+        found += [path for path in (target, options.weight) if path is not None]
+    return found
+
+
+def no_rows(files: list[str]) -> ValueError:
+    """The error about files without rows."""
+    names = ", ".join("standard input" if path == STDIN else path for path in files[:5])
+    more = ", ..." if len(files) > 5 else ""
+    return ValueError(f"there is not one row in {names}{more}")
 
 
 def is_text(source: Source) -> bool:
@@ -265,6 +291,28 @@ def is_text(source: Source) -> bool:
 def is_pipe(source: Source) -> bool:
     """Whether the source can be read once only."""
     return isinstance(source, LinesFile) and source.identity() is None
+
+
+def cache_of(source: Source, cache: str) -> str | None:
+    """The file in which the parsed rows will be kept, if any; refuses one that cannot be that."""
+    named = cache not in ("auto", "no")
+    if not is_text(source) or is_pipe(source):
+        if named:
+            what = "standard input" if is_pipe(source) else "a file of this form"
+            raise ValueError(f"--cache {cache} keeps the rows that are parsed from files of text, "
+                             f"and {what} has no cache: leave it out")  # fmt: skip
+        return None
+    if cache == "no":
+        return None
+    try:
+        return Cached(source, cache).path
+    except ValueError as error:
+        if named:
+            raise ValueError(
+                f"--cache (-c) takes the name of the file for the parsed rows, and has taken "
+                f"{cache}: without a name, write it behind all files. {error}"
+            ) from None
+        raise ValueError(f"{error}; --cache FILE names one, --cache no keeps none") from None
 
 
 def with_cache(source: Source, cache: str, ticker: Ticker) -> Source:
@@ -340,8 +388,8 @@ class EveryNth(Chosen):
         return (np.arange(start + 1, stop + 1) % self.n == 0) != self.others
 
 
-def first_rows(source: Source, most_rows: int) -> Chunk:
-    """The first rows of a source, in memory."""
+def first_rows(source: Source, most_rows: int) -> Chunk | None:
+    """The first rows of a source, in memory; None where there is not one."""
     found, rows = [], 0
     with closing(source.chunks(min(most_rows, ROWS))) as chunks:
         for chunk in chunks:
@@ -350,9 +398,7 @@ def first_rows(source: Source, most_rows: int) -> Chunk:
             rows += chunk.X.shape[0]
             if rows == most_rows:
                 break
-    if not rows:
-        raise ValueError("there is not one row in the files")
-    return joined(found)
+    return joined(found) if rows else None
 
 
 def matches(model: Any, chunk: Chunk, *, labelled: bool = True) -> sparse.csr_matrix:

@@ -8,6 +8,7 @@ import os
 import sys
 import threading
 import time
+from collections.abc import Iterable
 from typing import Any
 
 from lazynet import whole_files
@@ -61,6 +62,23 @@ def check_writable(path: str | None) -> None:
     """Refuse an output that cannot be written, before anything is computed."""
     if path is not None:
         whole_files.check_writable(path)
+
+
+def check_apart(outputs: Iterable[tuple[str, str | None]], reads: Iterable[str]) -> None:
+    """Refuse to write over a file that is read, and to write two files under one name.
+
+    ``outputs`` are options, each with the file that it names or None.
+    """
+    reads, taken = list(reads), list[tuple[str, str]]()
+    for option, path in outputs:
+        if path is None:
+            continue
+        if any(whole_files.same_file(path, read) for read in reads):
+            raise ValueError(f"{option} {path} is one of the files to read: name another one")
+        for other, name in taken:
+            if whole_files.same_file(path, name):
+                raise ValueError(f"{other} and {option} name the same file, {path}: name two files")
+        taken.append((option, path))
 
 
 def peak_memory() -> int | None:

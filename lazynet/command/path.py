@@ -12,7 +12,7 @@ import numpy as np
 from lazynet.command import inputs, learning
 from lazynet.command.foreign import loss_named
 from lazynet.command.literals import object_of
-from lazynet.command.output import Ticker, as_json, check_writable, say
+from lazynet.command.output import Ticker, as_json, check_apart, check_writable, say
 from lazynet.command.plots import curve
 from lazynet.losses import LOSS_OBJECTS
 from lazynet.models import files as model_files
@@ -68,16 +68,19 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print the table of the path; returns the exit code."""
+    if options.multilabel:
+        raise ValueError(f"--multilabel: {_SEVERAL_LABELS}")
     check_writable(options.model)
     if options.model is not None and options.folds is None:
         raise ValueError("--model needs --folds, which choose one of the penalties")
     inputs.settle_reading(options)
-    if options.multilabel:
-        raise ValueError(_SEVERAL_LABELS)
+    rows = inputs.source_of(options)
+    outputs = [("--model", options.model), ("--cache", inputs.cache_of(rows, options.cache))]
+    check_apart(outputs, inputs.files_read(options))
     ticker = Ticker(options.progress, options.quiet)
     ticker.begin("reading", None)
     try:
-        with _readable_again(inputs.source_of(options), options.cache, ticker) as source:
+        with _readable_again(rows, options.cache, ticker) as source:
             found = _found(options, source, ticker)
     finally:
         ticker.close()
@@ -101,7 +104,7 @@ def _found(options: argparse.Namespace, source: Source, ticker: Ticker) -> dict[
     source.n_features  # noqa: B018
     facts = source.facts()
     if not facts.n_rows:
-        raise ValueError("there is not one row in the files")
+        raise inputs.no_rows(options.files)
     if facts.n_labels is not None:
         raise ValueError(_SEVERAL_LABELS)
     task = options.task

@@ -15,7 +15,7 @@ from scipy import sparse
 
 from lazynet.command import inputs
 from lazynet.command.known import rows_for, tell_unknown
-from lazynet.command.output import Ticker, check_writable
+from lazynet.command.output import Ticker, check_apart, check_writable
 from lazynet.models import files as model_files
 from lazynet.whole_files import replaced
 
@@ -61,6 +61,7 @@ def run(options: argparse.Namespace) -> int:
     check_writable(options.output)
     model = load(options.model)
     inputs.settle_reading(options, model, model_files.note_of(options.model))
+    check_apart([("--output", options.output)], [options.model, *inputs.files_read(options)])
     lines = _lines_of(model, options)
     ticker = Ticker(options.progress, options.quiet or options.output is None)
     rows = rows_for(options, model, needs_target=False)

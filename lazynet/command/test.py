@@ -53,6 +53,8 @@ def run(options: argparse.Namespace) -> int:
         scores = scores_of(model, inputs.Watched(rows, ticker))
     finally:
         ticker.close()
+    if not scores.rows:
+        raise inputs.no_rows(options.files)
     if not options.quiet:
         tell_unknown(rows)
     seconds, peak = time.perf_counter() - began, peak_memory()

@@ -14,6 +14,7 @@ import numpy as np
 from lazynet.command import inputs, learning
 from lazynet.command.output import (
     Ticker,
+    check_apart,
     check_writable,
     memory_told,
     peak_memory,
@@ -21,6 +22,7 @@ from lazynet.command.output import (
     say,
 )
 from lazynet.command.scores import Scores, scores_of
+from lazynet.models import checkpoints
 from lazynet.models import files as model_files
 from lazynet.streams.chunks import part
 from lazynet.streams.growing import Growing
@@ -145,11 +147,12 @@ def run(options: argparse.Namespace) -> int:
     inputs.settle_reading(options, old, note, grows=options.grow)
     if options.grow:
         _check_growing(options)
+    source = inputs.source_of(options)
+    _check_outputs(options, source)
     options.when_stopped = f"{options.model} is as it was"
     ticker = Ticker(options.progress, options.quiet)
     began = time.perf_counter()
     try:
-        source = inputs.source_of(options)
         one_pass = options.passes == 1 and inputs.is_text(source) and options.cache == "no"
         if options.grow or inputs.is_pipe(source) or (one_pass and _may_stream(options, source)):
             model, found = _stream(options, source, old, ticker)
@@ -163,6 +166,20 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
+def _check_outputs(options: argparse.Namespace, source: Source) -> None:
+    """Refuse files to write that would take the place of others."""
+    reads = inputs.files_read(options)
+    cache = None if options.grow else inputs.cache_of(source, options.cache)
+    others = [("--checkpoint", options.checkpoint), ("--cache", cache)]
+    check_apart([("--model", options.model), *others], reads)
+    if options.begin is not None:
+        # The new model may take the place of the one from which it goes on.
+        check_apart(others, [options.begin])
+    if options.checkpoint is not None:
+        check_writable(options.checkpoint)
+        checkpoints.refuse_foreign(options.checkpoint)
+
+
 # --- several passes ----------------------------------------------------------------------------
 
 
@@ -174,6 +191,8 @@ def _fit(
     # Where there is no file of rows yet, this pass makes it.
     source.n_features  # noqa: B018
     facts = source.facts()
+    if not facts.n_rows:
+        raise inputs.no_rows(options.files)
     held = None
     rows: Source = source
     if options.holdout is not None:
@@ -278,7 +297,12 @@ def _may_stream(options: argparse.Namespace, source: Source) -> bool:
 
 
 def _check_growing(options: argparse.Namespace) -> None:
-    """Refuse files whose number of columns is known before they are read."""
+    """Refuse what a pass that takes columns as they come has no use for."""
+    if options.cache not in ("auto", "no"):
+        raise ValueError(
+            f"--cache {options.cache} keeps rows for later passes, and --grow reads them once: "
+            "leave one of them out"
+        )
     if options.format == "vw":
         raise ValueError(
             "--grow is for files that number their columns: the features of vw are hashed to "
@@ -357,7 +381,7 @@ def _stream(
             )
         raise
     if not found["rows"]:
-        raise ValueError("there is not one row in the files")
+        raise inputs.no_rows(options.files)
     return model, {**found, "before_learning": judged.result()} if judged.rows else found
 
 

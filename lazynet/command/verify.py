@@ -59,6 +59,8 @@ def run(options: argparse.Namespace) -> int:
     if inputs.is_text(source):
         source = inputs.with_cache(source, "no", Ticker(1e8, quiet=True))
     head = inputs.first_rows(source, options.rows)
+    if head is None:
+        raise inputs.no_rows(options.files)
     if model is None:
         task = options.task or _task_of(head.y)
         model = learning.new_model(task, given)

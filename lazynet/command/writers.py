@@ -91,17 +91,23 @@ def _write_rows(source: Source, path: str) -> int:
         return sum(chunk.X.shape[0] for chunk in chunks)
 
 
-def _write_matrix(source: Source, path: str) -> int:
+def files_beside(path: str) -> list[str]:
+    """The files of y and of the weights that may be written beside a matrix."""
     stem = path.removesuffix(".npz")
+    return [f"{stem}.{name}" for name in ("weight.npy", "y.npy", "y.npz")]
+
+
+def _write_matrix(source: Source, path: str) -> int:
+    of_weights, of_numbers, of_labels = files_beside(path)
     with Mapped(source, os.path.dirname(os.path.abspath(path))) as rows:
         if rows.weight is not None:
-            with replaced(f"{stem}.weight.npy") as file:
+            with replaced(of_weights) as file:
                 np.save(file, rows.weight)
         if sparse.issparse(rows.y):
-            with replaced(f"{stem}.y.npz") as file:
+            with replaced(of_labels) as file:
                 sparse.save_npz(file, rows.y, compressed=False)
         else:
-            with replaced(f"{stem}.y.npy") as file:
+            with replaced(of_numbers) as file:
                 np.save(file, rows.y)
         with replaced(path) as file:
             sparse.save_npz(file, rows.X, compressed=False)

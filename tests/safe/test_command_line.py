@@ -354,7 +354,7 @@ def test_a_path_over_files_without_rows_is_refused(folder, capsys):
     Path("none.svm").write_text("")
     for cache in ("auto", "no"):
         assert run("path", "none.svm", "--base", 1, "--cache", cache) == 2
-        assert "not one row" in capsys.readouterr().err
+        assert "not one row in none.svm" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("form", ["svm", "vw", "rows", "npz"])
@@ -452,6 +452,7 @@ def test_a_note_that_is_not_as_it_must_be(folder, capsys):
         (["convert", "two.svm", "rows.other"], "write --format"),
         (["inspect", "none.lazy"], "none.lazy"),
         (["path", "labels.svm", "--multilabel"], "several labels"),
+        (["path", "bad.svm", "--multilabel"], "several labels"),
     ],
 )  # fmt: skip
 def test_bad_input_is_refused(folder, capsys, arguments, message):
@@ -466,6 +467,135 @@ def test_bad_input_is_refused(folder, capsys, arguments, message):
     assert "Traceback" not in err
     made = {path.name for path in set(folder.iterdir()) - before}
     assert made <= {"two.svm.rows", "numbers.svm.rows"}
+
+
+OVER_OTHERS = {
+    "a model over the rows": (
+        ["train", "two.svm", "-f", "./two.svm"], "--model ./two.svm is one of the files to read",
+    ),
+    "a model over one of several files": (
+        ["train", "three.svm", "*w*.svm", "-f", "new.svm"], "--model new.svm is one of the files",
+    ),
+    "a model over labels": (["train", "x.npz", "-f", "x.y.npy"], "--model x.y.npy is one of the"),
+    "a model over its cache": (["train", "two.svm", "-f", "two.svm.rows"], "name the same file"),
+    "a checkpoint over the rows": (
+        ["train", "two.svm", "-f", "m", "--checkpoint", "two.svm"], "--checkpoint two.svm is one",
+    ),
+    "a checkpoint and a model": (
+        ["train", "two.svm", "-f", "m", "--checkpoint", "./m"],
+        "--model and --checkpoint name the same file",
+    ),
+    "a checkpoint over a model": (
+        ["train", "two.svm", "-f", "m", "-i", "old.lazy", "--checkpoint", "old.lazy"],
+        "--checkpoint old.lazy is one of the files to read",
+    ),
+    "a checkpoint over other rows": (
+        ["train", "two.svm", "-f", "m", "--checkpoint", "new.svm"],
+        "new.svm is no checkpoint of lazynet, and is left as it is: name another file",
+    ),
+    "a cache over the rows": (
+        ["train", "two.svm", "-f", "m", "--cache", "two.svm"], "two.svm is one of the files to",
+    ),
+    "a cache over other rows": (
+        ["train", "-c", "new.svm", "two.svm", "-f", "m"],
+        "--cache (-c) takes the name of the file for the parsed rows, and has taken new.svm",
+    ),
+    "a cache that takes all files": (
+        ["train", "-c", "two.svm", "-f", "m"], "--cache has taken two.svm as its own",
+    ),
+    "a cache of this name is a text": (
+        ["train", "kept.svm", "-f", "m"], "kept.svm.rows: the file does not begin as rows",
+    ),
+    "a cache over a model": (
+        ["train", "two.svm", "-f", "m", "-i", "old.lazy", "-c", "old.lazy"], "has taken old.lazy",
+    ),
+    "a cache of a path over other rows": (
+        ["path", "two.svm", "--cache", "new.svm"], "has taken new.svm",
+    ),
+    "a model of a path over the rows": (
+        ["path", "two.svm", "--folds", "3", "-f", "two.svm"], "--model two.svm is one of the files",
+    ),
+    "predictions over the rows": (
+        ["predict", "old.lazy", "two.svm", "-o", "two.svm"], "--output two.svm is one of the files",
+    ),
+    "predictions over the model": (
+        ["predict", "old.lazy", "two.svm", "-o", "./old.lazy"], "--output ./old.lazy is one of",
+    ),
+    "a conversion over the rows": (
+        ["convert", "two.svm", "./two.svm"], "OUTPUT ./two.svm is one of the files to read",
+    ),
+    "a conversion whose labels go over labels": (
+        ["convert", "x.npz", "other.npz", "--target", "other.y.npy"],
+        "the file beside OUTPUT, other.y.npy is one of the files to read",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", OVER_OTHERS)
+def test_no_output_takes_the_place_of_another_file(folder, capsys, name):
+    """The option and the file are named, and every file is as it was."""
+    arguments, message = OVER_OTHERS[name]
+    assert run("train", "two.svm", "-f", "old.lazy", "--passes", 1, "--cache", "no") == 0
+    assert run("convert", "new.svm", "x.npz") == run("convert", "new.svm", "other.npz") == 0
+    Path("kept.svm").write_bytes(Path("two.svm").read_bytes())
+    Path("kept.svm.rows").write_text("my own rows")
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    capsys.readouterr()
+    assert run(*arguments) == 2
+    assert message in capsys.readouterr().err
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+
+
+def test_a_model_may_take_the_place_of_the_one_before(folder):
+    """-i and -f may name one file, which is written when the new model is complete."""
+    assert run("train", "two.svm", "-f", "m.lazy", "--passes", 1) == 0
+    for name in ("n.lazy", "m.lazy"):
+        assert run("train", "new.svm", "-i", "m.lazy", "-f", name, "--passes", 1) == 0
+    assert np.array_equal(lazynet.load("m.lazy").coef_, lazynet.load("n.lazy").coef_)
+
+
+@pytest.mark.parametrize("text", ["", "\n\n", "# a comment\n"])
+def test_files_without_rows_are_named(folder, capsys, text):
+    """By every command that needs a row, and without a guess of what the labels are."""
+    assert run("train", "two.svm", "-f", "m.lazy", "--quiet") == 0
+    Path("none.svm").write_text(text)
+    before = set(folder.iterdir())
+    capsys.readouterr()
+    for arguments in (
+        ["train", "none.svm", "-f", "n"],
+        ["train", "none.svm", "-f", "n", "--cache", "no", "--task", "regression"],
+        ["train", "none.svm", "-f", "n", "--minimum"],
+        ["train", "none.svm", "-f", "n", "--holdout", 2],
+        ["train", "none.svm", "-f", "n", "--grow", "--task", "regression", "--l1", 0],
+        ["test", "m.lazy", "none.svm"],
+        ["verify", "none.svm"],
+        ["path", "none.svm"],
+    ):
+        assert run(*arguments) == 2
+        name = arguments[0]
+        told = f"lazynet {name}: error: there is not one row in none.svm\n"
+        assert capsys.readouterr().err == told
+    assert set(folder.iterdir()) == before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["train", "-", "-f", "m", "--features", "30", "--task", "regression"], "standard input"),
+        (["path", "-"], "standard input"),
+        (["train", "x.npz", "-f", "m"], "a file of this form"),
+        (["train", "two.svm", "-f", "m", "--grow", "--task", "regression"], "--grow reads them"),
+    ],
+)
+def test_a_cache_that_nobody_would_read_is_refused(folder, capsys, arguments, message):
+    """--cache FILE is not passed over."""
+    assert run("convert", "new.svm", "x.npz") == 0
+    more = ["--format", "svmlight", "--base", 1] if "-" in arguments else []
+    assert run(*arguments, *more, "--cache", "kept.rows") == 2
+    err = capsys.readouterr().err
+    assert "--cache kept.rows keeps" in err
+    assert message in err
+    assert not Path("kept.rows").exists()
 
 
 @pytest.mark.parametrize("option", sorted(_HINTS))
