@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from lazynet.losses import LOSSES
 
 #: Losses by the names that Vowpal Wabbit and others give to them.
@@ -76,3 +78,15 @@ def hint_for(command: str, argument: str) -> str:
         return f"{name!r} is one argument too many; see lazynet {command} --help"
     hint = _HINTS.get(name, f"see lazynet {command} --help")
     return f"there is no option {name}: {hint}"
+
+
+def with_hint(message: str) -> str:
+    """An error of the library with the option that is wanted, where it has another name here.
+
+    >>> with_hint("a.svm: line 1, column 2: expected a space or the end of the line, found ',2'")
+    "a.svm: line 1, column 2: expected a space or the end of the line, found ',2'; several labels \
+a row, with commas between them: --multilabel"
+    """
+    if re.search(r"expected a space or the end of the line, found ',\d", message):
+        return f"{message}; several labels a row, with commas between them: --multilabel"
+    return message

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from lazynet.command.literals import count_from
 from lazynet.command.output import Ticker, check_writable, say
 from lazynet.streams.arrays import Arrays, mapped_npz
 from lazynet.streams.cached import Cached
@@ -64,8 +65,8 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
         help="svmlight: the number of the first column (default: 0 if one of the first rows has a "
         "column 0, else 1)",
     )  # fmt: skip
-    group.add_argument("--features", type=int, metavar="N", help="svmlight: how many columns there "
-                       "are (default: counted)")  # fmt: skip
+    group.add_argument("--features", type=count_from(1), metavar="N",
+                       help="svmlight: how many columns there are (default: counted)")  # fmt: skip
     group.add_argument(
         "-b", "--bits", "--bit_precision", type=int, default=None, metavar="BITS",
         help="vw: features are hashed to 2^BITS columns (default: 18)",
@@ -74,8 +75,8 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
         "--multilabel", action="store_true", default=None,
         help="svmlight, vw: a row has any number of labels 0, 1, 2, ..., with commas",
     )  # fmt: skip
-    group.add_argument("--labels", type=int, metavar="N", help="how many labels there are "
-                       "(default: counted)")  # fmt: skip
+    group.add_argument("--labels", type=count_from(1), metavar="N",
+                       help="how many labels there are (default: counted)")  # fmt: skip
     group.add_argument(
         "--target", metavar="NAME",
         help="npz: a file of y (default: rows.y.npy beside rows.npz); parquet: a column",
@@ -152,8 +153,11 @@ def settle_reading(
         told = "" if taken in ("auto", "no") else f"; --cache has taken {taken} as its own"
         raise ValueError(f"name a file of rows, or - for a pipe{told}")
     options.files = files_of(options.files)
-    if getattr(options, "task", None) == "labels":
+    task = getattr(options, "task", None)
+    if task == "labels":
         options.multilabel = True
+    elif task is not None and options.multilabel:
+        raise ValueError(f"--multilabel goes with --task labels, got --task {task}: leave one out")
     named = options.format
     for name, kind in REMEMBERED.items():
         found = None if note is None else note.get(name)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import argparse
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
+from lazynet.command.literals import count_from
 from lazynet.command.output import as_json
 from lazynet.command.plots import curve
 from lazynet.models import files as model_files
@@ -21,6 +23,9 @@ examples:
   The thirty heaviest features of one class, with names from a file of one name a line:
     lazynet inspect model.lazy --top 30 --class 3 --names words.txt
 
+  The two heaviest features of each of the first hundred of many labels:
+    lazynet inspect model.lazy --top 2 --outputs 100
+
 A feature without a name is shown by its number in the file: from 0 or from 1, as in the rows that
 the model has learned from.  The name of column 0, or of column 1, stands on the first line.
 """
@@ -29,8 +34,11 @@ the model has learned from.  The name of column 0, or of column 1, stands on the
 def add(parser: argparse.ArgumentParser) -> None:
     """The options of the command."""
     parser.add_argument("model", metavar="MODEL", help="a model that train or save has written")
-    parser.add_argument("--top", type=int, default=10, metavar="N",
+    parser.add_argument("--top", type=count_from(0), default=10, metavar="N",
                         help="features of every output (default: 10)")  # fmt: skip
+    parser.add_argument("--outputs", type=count_from(1), default=10, metavar="N",
+                        help="show the features of the first N outputs (default: 10; --json has "
+                        "all)")  # fmt: skip
     parser.add_argument("--class", dest="label", metavar="LABEL", help="this class or label alone")
     parser.add_argument("--names", metavar="FILE", help="the names of the features, one a line")
     parser.add_argument("--json", action="store_true", help="one JSON object")
@@ -41,8 +49,6 @@ def run(options: argparse.Namespace) -> int:
     # The estimators load SciPy and scikit-learn, which takes a moment.
     from lazynet.loading import load
 
-    if options.top < 0:
-        raise ValueError(f"--top must not be negative, got {options.top}")
     model = load(options.model)
     note = model_files.note_of(options.model)
     names = _names(options.names, model, note)
@@ -75,11 +81,14 @@ def run(options: argparse.Namespace) -> int:
         print(f"l1 {found['l1']:.4g}")
     if found["steps"] is not None:
         print(f"{found['steps']:,} steps in {found['passes']} passes")
-    for label, pairs in outputs.items():
+    for label, pairs in islice(outputs.items(), options.outputs):
         print(f"\nheaviest features{'' if label is None else f' of {label}'}")
         wide = max((len(name) for name, _ in pairs), default=0)
         for name, weight in pairs:
             print(f"  {name:>{wide}}  {weight:+.5g}")
+    if len(outputs) > options.outputs:
+        print(f"\n... and {len(outputs) - options.outputs:,} of {len(outputs):,} outputs more: "
+              "--outputs N shows the first N, --class LABEL shows one")  # fmt: skip
     _show(history)
     return 0
 

@@ -64,7 +64,7 @@ def add_steps(parser: Any) -> None:
     )
     parser.add_argument("--no-intercept", "--noconstant", action="store_true",
                         help="no constant is learned")  # fmt: skip
-    parser.add_argument("--seed", "--random_seed", type=int, default=0, metavar="N",
+    parser.add_argument("--seed", "--random_seed", type=int, metavar="N",
                         help="seed of all that is random (default: 0)")  # fmt: skip
     parser.add_argument(
         "--set", action="append", default=[], metavar="NAME=VALUE",
@@ -84,14 +84,15 @@ def parameters_of(options: argparse.Namespace) -> dict[str, Any]:
     if options.rule is not None:
         rules = {name: row.rule for name, row in ALGORITHMS.items()}
         found["rule"] = object_of("--rule", options.rule, rules)
+    text = options.schedule
     if options.power_t is not None:
-        if options.schedule is not None:
+        if text is not None:
             raise ValueError(
                 "--power_t is short for --schedule 'power(power_t=...)': leave one out"
             )
-        options.schedule = f"power(power_t={options.power_t!r})"
-    if options.schedule is not None:
-        found["schedule"] = object_of("--schedule", options.schedule, SCHEDULES)
+        text = f"power(power_t={options.power_t!r})"
+    if text is not None:
+        found["schedule"] = object_of("--schedule", text, SCHEDULES)
     for name in ("l1", "l2", "eta0", "average"):
         if getattr(options, name) is not None:
             found[name] = getattr(options, name)
@@ -101,12 +102,38 @@ def parameters_of(options: argparse.Namespace) -> dict[str, Any]:
         found["schedule"] = schedule.set_params(eta0=found.pop("eta0"))
     if options.no_intercept:
         found["fit_intercept"] = False
+    named: set[str] = set()
     for given in options.set:
         name, sign, text = given.partition("=")
         if not sign or not name:
             raise ValueError(f"--set must be NAME=VALUE, got {given!r}")
-        found[name.strip()] = value_of(text.strip())
+        name = name.strip()
+        own = next((option for option in _OPTIONS_OF.get(name, ()) if _is_given(options, option)),
+                   None)  # fmt: skip
+        if own is not None:
+            raise ValueError(f"{own} and --set {name}=... both set {name}: leave one of them out")
+        if name in named:
+            raise ValueError(f"--set {name}=... is given twice: leave one of them out")
+        named.add(name)
+        found[name] = value_of(text.strip())
     return found
+
+
+#: Options that set a parameter, by the name of the parameter.
+_OPTIONS_OF = {
+    **{name: (f"--{name}",) for name in ("loss", "l1", "l2", "rule", "eta0", "average", "tol")},
+    "schedule": ("--schedule", "--power_t"),
+    "fit_intercept": ("--no-intercept",),
+    "max_iter": ("--passes",),
+    "n_iter_no_change": ("--patience",),
+    "random_state": ("--seed",),
+}
+
+
+def _is_given(options: argparse.Namespace, option: str) -> bool:
+    """Whether an option that has no default is given; a flag is given where it is true."""
+    value = getattr(options, option[2:].replace("-", "_"), None)
+    return value is not None and value is not False
 
 
 def guessed_task(facts: Facts) -> str:

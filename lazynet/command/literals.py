@@ -2,9 +2,32 @@
 
 from __future__ import annotations
 
+import argparse
 import ast
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
+
+
+def count_from(least: int) -> Callable[[str], int]:
+    """What makes a whole number of an argument; argparse names the option in its error.
+
+    >>> count_from(1)("3")
+    3
+    >>> count_from(1)("0")
+    Traceback (most recent call last):
+    argparse.ArgumentTypeError: must be a whole number from 1 on, got 0
+    """
+
+    def of(text: str) -> int:
+        try:
+            number = int(text)
+        except ValueError:
+            number = least - 1
+        if number < least:
+            raise argparse.ArgumentTypeError(f"must be a whole number from {least} on, got {text}")
+        return number
+
+    return of
 
 
 def value_of(text: str) -> Any:

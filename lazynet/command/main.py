@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from lazynet._version import __version__
-from lazynet.command.foreign import hint_for
+from lazynet.command.foreign import hint_for, with_hint
 from lazynet.command.output import closed_early, say
 
 #: What a subcommand returns: all is well; a comparison has failed; bad usage or bad input; Ctrl-C.
@@ -116,7 +116,7 @@ def _run(options: argparse.Namespace) -> int:
         where = f"{error.filename}: " if error.filename is not None else ""
         say(f"{name}: error: {where}{error.strerror or error}")
     except (ValueError, TypeError, ArithmeticError, ImportError, MemoryError) as error:
-        say(f"{name}: error: {error}")
+        say(f"{name}: error: {with_hint(str(error))}")
     return REFUSED
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from lazynet.command import inputs, learning
 from lazynet.command.foreign import loss_named
-from lazynet.command.literals import object_of
+from lazynet.command.literals import count_from, object_of
 from lazynet.command.output import Ticker, as_json, check_apart, check_writable, say
 from lazynet.command.plots import curve
 from lazynet.losses import LOSS_OBJECTS
@@ -46,7 +46,9 @@ def add(parser: argparse.ArgumentParser) -> None:
                         help="what to predict (default: guessed)")  # fmt: skip
     parser.add_argument("--loss", "--loss_function", metavar="NAME",
                         help="any loss of train but perceptron")  # fmt: skip
-    parser.add_argument("--points", type=int, default=20, metavar="N", help="(default: 20)")
+    parser.add_argument(
+        "--points", type=count_from(1), default=20, metavar="N", help="(default: 20)"
+    )
     parser.add_argument(
         "--smallest",
         type=float,
@@ -58,7 +60,9 @@ def add(parser: argparse.ArgumentParser) -> None:
                         help="the share of l1 in the penalty (default: 1)")  # fmt: skip
     parser.add_argument("--tol", type=float, default=1e-4, metavar="SHARE",
                         help="the gap to arrive at, as a share of the objective at 0")  # fmt: skip
-    parser.add_argument("--folds", type=int, metavar="K", help="choose the penalty by K folds")
+    parser.add_argument(
+        "--folds", type=count_from(2), metavar="K", help="choose the penalty by K folds"
+    )
     parser.add_argument("-f", "--model", metavar="MODEL", help="with --folds: write the model")
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="(default: 0)")
     inputs.add_reading(parser)

@@ -15,6 +15,7 @@ from scipy import sparse
 
 from lazynet.command import inputs
 from lazynet.command.known import rows_for, tell_unknown
+from lazynet.command.literals import count_from
 from lazynet.command.output import Ticker, check_apart, check_writable
 from lazynet.models import files as model_files
 from lazynet.whole_files import replaced
@@ -47,8 +48,8 @@ def add(parser: argparse.ArgumentParser) -> None:
     what.add_argument("--proba", action="store_true", help="a probability for every class, in "
                       "the order in which inspect names them")  # fmt: skip
     what.add_argument("--scores", action="store_true", help="w.x + b of every output")
-    what.add_argument("--top", type=int, metavar="K", help="the K best classes or labels, each "
-                      "with its w.x + b")  # fmt: skip
+    what.add_argument("--top", type=count_from(1), metavar="K",
+                      help="the K best classes or labels, each with its w.x + b")  # fmt: skip
     inputs.add_reading(parser)
     inputs.add_progress(parser)
 

@@ -6,12 +6,13 @@ import argparse
 import os
 import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
-from lazynet.command import inputs, learning
+from lazynet.command import inputs, learning, one_pass
+from lazynet.command.literals import count_from
 from lazynet.command.output import (
     Ticker,
     check_apart,
@@ -21,11 +22,9 @@ from lazynet.command.output import (
     report,
     say,
 )
-from lazynet.command.scores import Scores, scores_of
+from lazynet.command.scores import scores_of
 from lazynet.models import checkpoints
 from lazynet.models import files as model_files
-from lazynet.streams.chunks import part
-from lazynet.streams.growing import Growing
 from lazynet.streams.shuffled import Shuffled
 from lazynet.streams.source import Source
 
@@ -59,12 +58,6 @@ call, reads the rows from there. --cache no keeps nothing.
 """
 
 
-#: Rows that a single pass learns from at a time, and those of them that it judges before.
-_ROWS_OF_A_CHUNK, _ROWS_JUDGED = 32_768, 2_048
-#: Options that a single pass, as one over a pipe is, does not take.
-_NEED_FILES = ("holdout", "shuffle", "minimum", "checkpoint", "every")
-
-
 def add(parser: argparse.ArgumentParser) -> None:
     """The options of the command."""
     parser.add_argument("files", nargs="*", metavar="FILE", help="files or patterns; - is a pipe")
@@ -80,7 +73,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("how it is learned")
     group.add_argument(
         "--passes",
-        type=int,
+        type=count_from(1),
         metavar="N",
         help="passes over the rows (default: until the loss comes to rest)",
     )
@@ -90,17 +83,19 @@ def add(parser: argparse.ArgumentParser) -> None:
         metavar="SHARE",
         help="with --passes: end before, when passes lower the loss by less",
     )
-    group.add_argument("--patience", type=int, metavar="N", help="so many passes (default: 5)")
+    group.add_argument(
+        "--patience", type=count_from(1), metavar="N", help="so many passes (default: 5)"
+    )
     group.add_argument(
         "--shuffle",
-        type=int,
+        type=count_from(1),
         metavar="ROWS",
         help="another order in every pass, within windows of so many rows",
     )
     group.add_argument(
         "--holdout",
         "--holdout_period",
-        type=int,
+        type=count_from(2),
         metavar="N",
         help="hold every N-th row out, and judge the model on these rows",
     )
@@ -142,22 +137,26 @@ def run(options: argparse.Namespace) -> int:
 
     options.files = [*options.files, *options.data]
     check_writable(options.model)
+    given = _parameters(options)
+    if options.every is not None and options.checkpoint is None:
+        raise ValueError("--every needs --checkpoint FILE, which it writes")
     old = None if options.begin is None else load(options.begin)
     note = None if options.begin is None else model_files.note_of(options.begin)
     inputs.settle_reading(options, old, note, grows=options.grow)
     if options.grow:
-        _check_growing(options)
+        one_pass.check_growing(options)
     source = inputs.source_of(options)
     _check_outputs(options, source)
+    if old is not None:
+        _check_going_on(options, old, given)
     options.when_stopped = f"{options.model} is as it was"
     ticker = Ticker(options.progress, options.quiet)
     began = time.perf_counter()
     try:
-        one_pass = options.passes == 1 and inputs.is_text(source) and options.cache == "no"
-        if options.grow or inputs.is_pipe(source) or (one_pass and _may_stream(options, source)):
-            model, found = _stream(options, source, old, ticker)
+        if one_pass.reads_once(options, source):
+            model, found = one_pass.stream(options, source, old, given, ticker)
         else:
-            model, found = _fit(options, source, old, ticker)
+            model, found = _fit(options, source, old, given, ticker)
     finally:
         ticker.close()
     model_files.save(model, options.model, True, inputs.note_of(options))
@@ -184,7 +183,7 @@ def _check_outputs(options: argparse.Namespace, source: Source) -> None:
 
 
 def _fit(
-    options: argparse.Namespace, text: Source, old: Any, ticker: Ticker
+    options: argparse.Namespace, text: Source, old: Any, given: dict[str, Any], ticker: Ticker
 ) -> tuple[Any, dict[str, Any]]:
     """Fit from the source; reads it as often as the estimator asks for."""
     source = inputs.with_cache(text, options.cache, ticker)
@@ -198,7 +197,7 @@ def _fit(
     if options.holdout is not None:
         rows, held = (inputs.EveryNth(source, options.holdout, others=o) for o in (True, False))
     if options.shuffle is not None:
-        rows = Shuffled(rows, window=options.shuffle, seed=options.seed)
+        rows = Shuffled(rows, window=options.shuffle, seed=options.seed or 0)
     task = options.task
     if old is not None:
         model = _going_on(options, old)
@@ -206,10 +205,11 @@ def _fit(
         if task is None:
             task = learning.guessed_task(facts)
             say(f"task: {learning.told_task(task, facts)}")
-        model = learning.new_model(task, _parameters(options), minimum=options.minimum)
+        model = learning.new_model(task, given, minimum=options.minimum)
     ticker.begin("looking through the rows", facts.n_rows)
     found: dict[str, Any] = {"rows": facts.n_rows, "values": facts.n_values}
     fit_options = _checkpoint(options)
+    found["went_on"] = options.checkpoint is not None and os.path.exists(options.checkpoint)
     if options.minimum:
         ticker.begin("going to the minimum", None)
         with _told_if_stopped(options):
@@ -225,6 +225,7 @@ def _fit(
         with _told_if_stopped(options):
             model.fit(rows, callback=after, **fit_options)
     found["passes"] = int(np.max(model.n_iter_))
+    found["progressive_loss"] = (model.history_ or [{}])[-1].get("progressive_loss")
     if held is not None:
         ticker.begin("judging held-out rows", None)
         found["holdout"] = scores_of(model, held).result()
@@ -234,8 +235,6 @@ def _fit(
 def _checkpoint(options: argparse.Namespace) -> dict[str, Any]:
     """What ``fit`` is told of the checkpoint."""
     if options.checkpoint is None:
-        if options.every is not None:
-            raise ValueError("--every needs --checkpoint FILE, which it writes")
         return {}
     every = {} if options.every is None else {"every": options.every}
     return {"checkpoint": options.checkpoint, **every}
@@ -257,7 +256,7 @@ def _told_if_stopped(options: argparse.Namespace) -> Iterator[None]:
 def _parameters(options: argparse.Namespace) -> dict[str, Any]:
     """The parameters of a new estimator."""
     given = learning.parameters_of(options)
-    given.setdefault("random_state", options.seed)
+    given.setdefault("random_state", options.seed or 0)
     if options.passes is not None:
         given["max_iter"] = options.passes
         if not options.minimum:
@@ -269,129 +268,23 @@ def _parameters(options: argparse.Namespace) -> dict[str, Any]:
     return given
 
 
-def _going_on(options: argparse.Namespace, old: Any) -> Any:
-    """The old model, which goes on learning; only the number of passes may be given."""
-    if not hasattr(old, "warm_start"):
+def _check_going_on(options: argparse.Namespace, old: Any, given: dict[str, Any]) -> None:
+    """Refuse a model that does not go on learning, and options that would change the model."""
+    if not hasattr(old, "partial_fit"):
         raise ValueError(f"{type(old).__name__} does not go on from a model: train it anew")
-    refused = {name for name in learning.parameters_of(options) if name != "random_state"}
+    free = {"random_state"} if options.passes is None else {"random_state", "max_iter", "tol"}
+    refused = (given.keys() - free) | {text.partition("=")[0].strip() for text in options.set}
     if refused or options.minimum or options.task is not None:
         name = sorted(refused)[0] if refused else "task" if options.task else "minimum"
         raise ValueError(f"the model of -i keeps its own parameters: leave out the {name}")
+
+
+def _going_on(options: argparse.Namespace, old: Any) -> Any:
+    """The old model, which goes on learning; only the number of passes may be given."""
     old.set_params(warm_start=True)
     if options.passes is not None:
         old.set_params(max_iter=options.passes, tol=options.tol)
     return old
-
-
-# --- one pass ----------------------------------------------------------------------------------
-
-
-def _may_stream(options: argparse.Namespace, source: Source) -> bool:
-    """Whether everything is known beforehand that one pass has to know."""
-    known = options.format == "vw" or options.features is not None
-    task = options.task == "regression" or (
-        options.task == "classification" and options.classes is not None
-    )
-    plain = not any(getattr(options, name) for name in _NEED_FILES)
-    return plain and known and (task or options.begin is not None) and options.l1 is not None
-
-
-def _check_growing(options: argparse.Namespace) -> None:
-    """Refuse what a pass that takes columns as they come has no use for."""
-    if options.cache not in ("auto", "no"):
-        raise ValueError(
-            f"--cache {options.cache} keeps rows for later passes, and --grow reads them once: "
-            "leave one of them out"
-        )
-    if options.format == "vw":
-        raise ValueError(
-            "--grow is for files that number their columns: the features of vw are hashed to "
-            "2^BITS columns, however many there are"
-        )
-    if options.format == "svmlight" and options.features is not None:
-        raise ValueError(
-            "--grow takes the columns as they come, and --features says how many there are: leave "
-            "one of them out"
-        )
-
-
-def _stream(
-    options: argparse.Namespace, source: Source, old: Any, ticker: Ticker
-) -> tuple[Any, dict[str, Any]]:
-    """Learn from every chunk once, as it comes."""
-    # The estimators load SciPy and scikit-learn, which takes a moment.
-    from lazynet.estimators.from_sources import as_wide
-
-    once = "--grow" if options.grow else "a pipe"
-    if options.passes not in (None, 1):
-        raise ValueError(f"{once} serves for one pass, got --passes {options.passes}")
-    for name in _NEED_FILES:
-        if getattr(options, name):
-            raise ValueError(f"--{name} needs files that are read again, and {once} reads once")
-    if options.format == "svmlight" and options.features is None and not options.grow:
-        raise ValueError(
-            "the columns of a pipe cannot be counted beforehand: write --features N, or --grow to "
-            "take them as they come"
-        )
-    model = old
-    if old is not None and not hasattr(old, "partial_fit"):
-        raise ValueError(f"{type(old).__name__} does not go on in one pass: train it anew")
-    if model is None:
-        if options.task is None:
-            raise ValueError("one pass cannot look at the labels beforehand: write --task")
-        given = _parameters(options)
-        for name in ("max_iter", "tol"):
-            given.pop(name, None)
-        if "l1" not in given:
-            say(
-                "note: l1 is 0, because it cannot follow rows that have not been seen: --l1 sets it"
-            )
-            given["l1"] = 0.0
-        model = learning.new_model(options.task, given)
-    first: dict[str, Any] = {}
-    if old is None and options.task == "classification":
-        if options.classes is None:
-            raise ValueError(
-                "one pass cannot look at the labels beforehand: write --classes=-1,1, for instance"
-            )
-        first["classes"] = _classes(options.classes)
-    judged = Scores(model)
-    found = {"rows": 0, "values": 0, "passes": 1}
-    ticker.begin("pass 1", None)
-    rows: Source = inputs.Watched(source, ticker)
-    if options.grow:
-        rows = Growing(rows)
-    try:
-        with closing(rows.chunks(_ROWS_OF_A_CHUNK)) as chunks:
-            for chunk in chunks:
-                begun = found["rows"] or old is not None
-                if options.grow and begun:
-                    chunk = as_wide(chunk, model, model._grow_by_itself)
-                if begun:
-                    judged.add(part(chunk, 0, min(_ROWS_JUDGED, chunk.X.shape[0])))
-                model.partial_fit(chunk.X, chunk.y, sample_weight=chunk.weight, **first)
-                found["rows"] += chunk.X.shape[0]
-                found["values"] += len(chunk.X.data)
-    except KeyboardInterrupt:
-        if found["rows"]:
-            model_files.save(model, options.model, True, inputs.note_of(options))
-            options.when_stopped = (
-                f"{options.model} has learned from {found['rows']:,} rows, and "
-                f"-i {options.model} goes on"
-            )
-        raise
-    if not found["rows"]:
-        raise inputs.no_rows(options.files)
-    return model, {**found, "before_learning": judged.result()} if judged.rows else found
-
-
-def _classes(text: str) -> list[float]:
-    try:
-        return [float(word) for word in text.split(",")]
-    except ValueError:
-        raise ValueError(
-            f"--classes must be numbers with commas between them, got {text!r}"
-        ) from None
 
 
 # --- what is told ------------------------------------------------------------------------------
@@ -400,10 +293,9 @@ def _classes(text: str) -> list[float]:
 def _tell(options: argparse.Namespace, model: Any, found: dict[str, Any]) -> None:
     weights = model._weights_to_save()
     nonzeros = int(np.count_nonzero(getattr(weights, "values", weights)))
-    history = getattr(model, "history_", None) or [{}]
-    loss = history[-1].get("progressive_loss")
-    visited = found["rows"] * found["passes"]
-    speed = visited / found["seconds"]
+    loss = found.pop("progressive_loss", None)
+    # A run that goes on has read some of its rows in another process.
+    speed = None if found["went_on"] else found["rows"] * found["passes"] / found["seconds"]
     peak = peak_memory()
     told = {
         "model": options.model, "estimator": type(model).__name__, **found,
@@ -418,7 +310,8 @@ def _tell(options: argparse.Namespace, model: Any, found: dict[str, Any]) -> Non
         "weights": f"{nonzeros:,} of {model.n_features_in_:,} features"
         if len(weights.shape) < 2 or weights.shape[0] == 1
         else f"{nonzeros:,} in {weights.shape[0]} outputs of {model.n_features_in_:,} features",
-        "seconds": f"{found['seconds']:.3g} ({speed:,.0f} rows a second)",
+        "seconds": f"{found['seconds']:.3g} "
+        + ("since the run went on" if speed is None else f"({speed:,.0f} rows a second)"),
     }
     if loss is not None:
         lines["loss"] = f"{loss:.6g} progressive, in the last pass"

@@ -6,6 +6,7 @@ import argparse
 from typing import Any
 
 from lazynet.command import inputs, learning
+from lazynet.command.literals import count_from
 from lazynet.command.output import Ticker, as_json
 from lazynet.models import files as model_files
 
@@ -27,9 +28,9 @@ def add(parser: argparse.ArgumentParser) -> None:
     """The options of the command."""
     parser.add_argument("files", nargs="+", metavar="FILE", help="files or patterns; - is a pipe")
     parser.add_argument("-m", "--model", metavar="MODEL", help="take the parameters of this model")
-    parser.add_argument("--rows", type=int, default=200, metavar="N",
+    parser.add_argument("--rows", type=count_from(1), default=200, metavar="N",
                         help="rows at most (default: 200)")  # fmt: skip
-    parser.add_argument("--passes", type=int, default=1, metavar="N", help="passes (default: 1)")
+    parser.add_argument("--passes", type=count_from(1), metavar="N", help="passes (default: 1)")
     group = parser.add_argument_group("what is compared, without --model")
     learning.add_task(group)
     learning.add_steps(group)
@@ -42,8 +43,6 @@ def run(options: argparse.Namespace) -> int:
     # The estimators load SciPy and scikit-learn, which takes a moment.
     from lazynet.loading import load
 
-    if options.rows < 1:
-        raise ValueError(f"--rows must be at least 1, got {options.rows}")
     model, note = None, None
     given = learning.parameters_of(options)
     if options.model is not None:
@@ -66,7 +65,8 @@ def run(options: argparse.Namespace) -> int:
         model = learning.new_model(task, given)
     elif model.l1 is None:
         model.set_params(l1=model.l1_)
-    found = model.verify(head.X, head.y, head.weight, max_rows=options.rows, epochs=options.passes)
+    passes = 1 if options.passes is None else options.passes
+    found = model.verify(head.X, head.y, head.weight, max_rows=options.rows, epochs=passes)
     if options.json:
         print(as_json({
             "agrees": found.agrees, "engine": found.engine, "rows": found.rows,

@@ -15,7 +15,7 @@ from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 import lazynet
 from lazynet.command.foreign import _HINTS
 from lazynet.command.literals import object_of
-from lazynet.command.main import COMMANDS, main
+from lazynet.command.main import COMMANDS, main, new_parser
 from lazynet.command.plots import curve
 from lazynet.rules.ftrl import FTRL
 from lazynet.streams import Growing, Mapped, RowsFile, SvmlightFile, VWFile
@@ -149,6 +149,133 @@ def test_going_on(folder, capsys):
     assert "keeps its own parameters" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("grow", [True, False])
+def test_one_pass_from_a_model_tells_no_loss_of_the_pass_before(folder, told, capsys, grow):
+    """A model that learns from a pipe, or grows, keeps the record of its fit, which is no news."""
+    assert run("train", "two.svm", "-f", "a.lazy", "--passes", 2) == 0
+    assert "loss" in capsys.readouterr().out
+    assert lazynet.load("a.lazy").history_
+    arguments = ["train", "new.svm", "-i", "a.lazy", "-f", "b.lazy"]
+    if grow:
+        code, found = told(*arguments, "--grow")
+        assert (code, found["progressive_loss"]) == (0, None)
+        assert found["before_learning"]["loss"] > 0
+        assert run(*arguments, "--grow") == 0
+        assert "in the last pass" not in capsys.readouterr().out
+    else:
+        code, found = told(*arguments, "--passes", 1)
+        history = lazynet.load("b.lazy").history_
+        assert (code, found["progressive_loss"]) == (0, history[-1]["progressive_loss"])
+
+
+@pytest.mark.parametrize("more", [[], ["--passes", 2], ["--grow"], ["--minimum"]])
+def test_a_minimum_does_not_go_on(folder, capsys, more):
+    """Neither in passes, nor to another minimum; nothing is read into a cache before."""
+    assert run("train", "two.svm", "-f", "m.lazy", "--minimum", "--l1", 1e-2) == 0
+    capsys.readouterr()
+    assert run("train", "new.svm", "-i", "m.lazy", "-f", "n.lazy", *more) == 2
+    told = "DualNetClassifier does not go on from a model: train it anew"
+    assert told in capsys.readouterr().err
+    assert not Path("new.svm.rows").exists()
+    assert not Path("n.lazy").exists()
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--passes", 4, "--set", "max_iter=3"],
+        ["--tol", 0.1, "--set", "tol=0.2"],
+        ["--patience", 4, "--set", "n_iter_no_change=3"],
+        ["--seed", 0, "--set", "random_state=3"],
+        ["--l1", 0.1, "--set", "l1=0.2"],
+        ["--l2", 0.1, "--set", " l2 = 0.2"],
+        ["--loss", "hinge", "--set", "loss=log_loss"],
+        ["--rule", "ftrl", "--set", "rule=rda"],
+        ["--schedule", "constant", "--set", "schedule=power"],
+        ["--power_t", 0.5, "--set", "schedule=power"],
+        ["--eta0", 0.5, "--set", "eta0=1"],
+        ["--average", "--set", "average=False"],
+        ["--no-intercept", "--set", "fit_intercept=True"],
+    ],
+)
+def test_a_parameter_is_set_once(folder, capsys, options):
+    """By its option or by --set; both are refused before a row is read."""
+    assert run("train", "two.svm", "-f", "m", *options) == 2
+    name = options[-1].partition("=")[0].strip()
+    told = f"{options[0]} and --set {name}=... both set {name}: leave one of them out"
+    assert told in capsys.readouterr().err
+    assert run("train", "two.svm", "-f", "m", *options[-2:], *options[-2:]) == 2
+    assert f"--set {name}=... is given twice" in capsys.readouterr().err
+    assert not Path("two.svm.rows").exists()
+
+
+def test_every_option_of_a_parameter_is_known_to_set(folder):
+    """The names of the options that --set looks for are those of the parser."""
+    from lazynet.command.learning import _OPTIONS_OF
+
+    actions = {}
+    for command in ("train", "verify"):
+        parser = new_parser([command])
+        subparsers = next(a for a in parser._actions if a.dest == "command")
+        for action in subparsers.choices[command]._actions:
+            actions.setdefault(action.dest, set()).update(action.option_strings)
+            # What is given can be told from what is not.
+            assert action.dest not in ("passes", "seed") or action.default is None
+    for name, options in _OPTIONS_OF.items():
+        assert name in lazynet.LazyNetClassifier._get_param_names()
+        for option in options:
+            assert option in actions[option[2:].replace("-", "_")]
+
+
+def test_parameters_of_a_model_that_goes_on_are_refused(folder, capsys):
+    """Also by --set, and where nothing but --passes is heard."""
+    assert run("train", "two.svm", "-f", "a.lazy", "--passes", 2) == 0
+    for more, name in (
+        (["--set", "max_iter=3"], "max_iter"),
+        (["--passes", 2, "--set", "tol=0.1"], "tol"),
+        (["--tol", 0.1], "tol"),
+        (["--patience", 3], "n_iter_no_change"),
+        (["--task", "regression"], "task"),
+        (["--grow", "--l1", 1], "l1"),
+    ):
+        assert run("train", "new.svm", "-i", "a.lazy", "-f", "b.lazy", *more) == 2
+        assert f"its own parameters: leave out the {name}" in capsys.readouterr().err
+    assert not Path("b.lazy").exists()
+    assert not Path("new.svm.rows").exists()
+
+
+def test_several_labels_a_row(folder, capsys):
+    """The option is named where it is missing, and --task labels is the same."""
+    for name in ("svm", "vw"):
+        Path(f"l.{name}").write_text("0,2 | 1:1\n".replace("| " * (name == "svm"), ""))
+        assert run("train", f"l.{name}", "-f", "m") == 2
+        err = capsys.readouterr().err
+        assert f"l.{name}: line 1, column 2" in err
+        assert "several labels a row, with commas between them: --multilabel" in err
+    assert run("train", "labels.svm", "--multilabel", "-f", "a.lazy") == 0
+    assert run("train", "labels.svm", "--task", "labels", "-f", "b.lazy") == 0
+    a, b = (lazynet.load(name).coef_.toarray() for name in ("a.lazy", "b.lazy"))
+    assert np.array_equal(a, b)
+    assert run("test", "b.lazy", "labels.svm") == 0
+    assert run("verify", "labels.svm", "--task", "labels", "--rows", 20) == 0
+    for task in ("classification", "regression"):
+        assert run("train", "labels.svm", "--multilabel", "--task", task, "-f", "c.lazy") == 2
+        assert f"--multilabel goes with --task labels, got --task {task}" in capsys.readouterr().err
+
+
+def test_several_labels_in_one_pass(folder, capsys):
+    """--multilabel says what the task is."""
+    for k, more in enumerate((["--multilabel"], ["--task", "labels"])):
+        arguments = ["train", "labels.svm", "--grow", "--l1", 1e-4, "-f", f"{k}.lazy", *more]
+        assert run(*arguments) == 0
+    a, b = (lazynet.load(name).coef_.toarray() for name in ("0.lazy", "1.lazy"))
+    assert np.array_equal(a, b)
+    pipe = ["-", "--format", "svmlight", "--base", 1, "--features", 30, "--multilabel"]
+    capsys.readouterr()
+    assert run("train", *pipe, "-f", "m") == 2
+    assert "write --labels N" in capsys.readouterr().err
+
+
 def test_forms_give_the_same_model(folder, told):
     """svmlight, packed, rows and npz; the hash of vw gives columns from 0 on."""
     import gzip
@@ -280,6 +407,26 @@ def test_inspect(folder, told, capsys):
     assert "progressive loss of" in out
     assert " | " in out or " |*" in out
     assert run("inspect", "m.lazy", "--class", "spam") == 2
+
+
+def test_inspect_shows_the_first_of_many_outputs(folder, told, capsys):
+    """How many there are is said, and which options show more; JSON has all of them."""
+    text = "".join(f"{k},{(k + 1) % 40} {k % 30 + 1}:1\n" for k in range(200) for k in [k % 40])
+    Path("many.svm").write_text(text)
+    assert run("train", "many.svm", "--multilabel", "--l1", 0, "-f", "m.lazy", "--quiet") == 0
+    capsys.readouterr()
+    for more, shown in (([], 10), (["--outputs", 3], 3), (["--outputs", 39], 39)):
+        assert run("inspect", "m.lazy", *more) == 0
+        out = capsys.readouterr().out
+        assert out.count("heaviest features of") == shown
+        told_more = f"... and {40 - shown} of 40 outputs more: --outputs N shows the first N, "
+        assert told_more + "--class LABEL shows one" in out
+    for more, shown in ((["--outputs", 40], 40), (["--class", 25], 1)):
+        assert run("inspect", "m.lazy", *more) == 0
+        out = capsys.readouterr().out
+        assert out.count("heaviest features of") == shown
+        assert "outputs more" not in out
+    assert len(told("inspect", "m.lazy")[1]["heaviest"]) == 40
 
 
 def test_curves():
@@ -598,6 +745,35 @@ def test_a_cache_that_nobody_would_read_is_refused(folder, capsys, arguments, me
     assert not Path("kept.rows").exists()
 
 
+@pytest.mark.parametrize(
+    ("arguments", "option", "least"),
+    [
+        (["train", "two.svm", "-f", "m"], "--passes", 1),
+        (["train", "two.svm", "-f", "m"], "--patience", 1),
+        (["train", "two.svm", "-f", "m"], "--shuffle", 1),
+        (["train", "two.svm", "-f", "m"], "--holdout", 2),
+        (["train", "two.svm", "-f", "m"], "--features", 1),
+        (["train", "labels.svm", "-f", "m", "--multilabel"], "--labels", 1),
+        (["path", "two.svm"], "--points", 1),
+        (["path", "two.svm"], "--folds", 2),
+        (["verify", "two.svm"], "--rows", 1),
+        (["verify", "two.svm"], "--passes", 1),
+        (["predict", "m.lazy", "two.svm"], "--top", 1),
+        (["inspect", "m.lazy"], "--top", 0),
+        (["inspect", "m.lazy"], "--outputs", 1),
+    ],
+)
+def test_numbers_that_are_too_small_are_refused_by_their_options(
+    folder, capsys, arguments, option, least
+):
+    """The error has the name that the user has written, and comes before a file is read."""
+    for given in (least - 1, "many"):
+        assert run(*arguments, option, given) == 2
+        told = f"{option}: must be a whole number from {least} on, got {given}"
+        assert told in capsys.readouterr().err.replace("--holdout/--holdout_period", "--holdout")
+    assert not Path("two.svm.rows").exists()
+
+
 @pytest.mark.parametrize("option", sorted(_HINTS))
 def test_hints_for_options_of_vw(folder, capsys, option):
     """An option of vw that is not here has exit code 2 and a hint."""
@@ -731,7 +907,12 @@ def test_a_run_that_was_stopped_goes_on(folder, told, name):
     assert not Path("m.lazy").exists()
     if name == "SIGINT":
         assert "run.lazy keeps the run, and the same command goes on" in err
-    assert told(*arguments)[0] == told(*command, "-f", "whole.lazy")[0] == 0
+    (code, found), (whole_code, whole) = told(*arguments), told(*command, "-f", "whole.lazy")
+    assert code == whole_code == 0
+    # The passes of the first process did not take the seconds of the second one.
+    assert (found["went_on"], found["rows_per_second"]) == (True, None)
+    speed = 400 * 2_000 / whole["seconds"]
+    assert (whole["went_on"], whole["rows_per_second"]) == (False, speed)
     assert not Path("run.lazy").exists()
     m, whole = lazynet.load("m.lazy"), lazynet.load("whole.lazy")
     assert np.array_equal(m.coef_, whole.coef_)
@@ -795,6 +976,44 @@ def test_a_pipe_is_predicted(folder):
     assert [float(line) for line in out.split()] == lazynet.load("m.lazy").predict(X).tolist()
 
 
+def test_a_run_that_goes_on_tells_no_speed(folder, capsys, monkeypatch):
+    """Its rows were read by two processes, and its seconds are those of the second one."""
+    from lazynet.models.checkpoints import FileKeeper
+
+    arguments = ["train", "two.svm", "-f", "m.lazy", "--passes", 3, "--checkpoint", "run.lazy"]
+
+    def stop(keeper):
+        keeper._write()
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(FileKeeper, "point", stop)
+        assert run(*arguments, "--every", 0) == 130
+    capsys.readouterr()
+    assert run(*arguments, "--every", 0) == 0
+    out = capsys.readouterr().out
+    assert "since the run went on" in out
+    assert "a second" not in out
+
+
+@posix
+def test_a_path_over_a_pipe_keeps_the_importances(folder, told):
+    """Of rows of Vowpal Wabbit's form, which weigh as they do in a file."""
+    rng = np.random.default_rng(0)
+    lines = [line.split(" ", 1) for line in Path("two.svm").read_text().splitlines()]
+    rows = [f"{label} {rng.integers(1, 9)} | {features}\n" for label, features in lines]
+    Path("heavy.vw").write_text("".join(rows))
+    Path("light.vw").write_text("".join(f"{label} | {row}\n" for label, row in lines))
+    options = ("-b", 5, "--points", 3)
+    (_, heavy), (_, light) = (told("path", f"{name}.vw", *options) for name in ("heavy", "light"))
+    assert heavy != light
+    command = ("path", "-", "--format", "vw", *options, "--json")
+    process = started(*command, stdin=subprocess.PIPE)
+    out, err = process.communicate("".join(rows), timeout=60)
+    assert process.returncode == 0, err
+    assert json.loads(out) == heavy
+
+
 @posix
 def test_a_path_over_a_pipe(folder, told):
     """What a pipe gives once is kept in temporary files."""
@@ -817,7 +1036,7 @@ def wider_and_wider(folder):
 
 def test_a_model_that_grows(folder, told, monkeypatch):
     """With --grow a pass over new rows adds their columns; the model is that of partial_fit."""
-    monkeypatch.setattr("lazynet.command.train._ROWS_OF_A_CHUNK", 40)
+    monkeypatch.setattr("lazynet.command.one_pass._ROWS_OF_A_CHUNK", 40)
     same = lazynet.LazyNetClassifier(l1=1e-4, random_state=0, shuffle=False)
     options = ["--task", "classification", "--classes=0,1", "--l1", 1e-4, "--set", "shuffle=False"]
     for k, source in enumerate(wider_and_wider(folder)):
@@ -848,7 +1067,7 @@ def test_a_model_that_grows(folder, told, monkeypatch):
         (["two.svm"], "write --task"),
         (["c.vw"], "--grow is for files that number their columns"),
         (["two.svm", "-i", "units.lazy"], "units of their own"),
-        (["two.svm", "-i", "minimum.lazy"], "does not go on in one pass"),
+        (["two.svm", "-i", "minimum.lazy"], "does not go on from a model: train it anew"),
     ],
 )
 def test_what_does_not_go_with_growing(folder, capsys, options, message):
