@@ -86,7 +86,9 @@ def with_hint(message: str) -> str:
     >>> with_hint("a.svm: line 1, column 2: expected a space or the end of the line, found ',2'")
     "a.svm: line 1, column 2: expected a space or the end of the line, found ',2'; several labels \
 a row, with commas between them: --multilabel"
+    >>> with_hint("run.lazy is a checkpoint of another call. Name another file by checkpoint=...")
+    'run.lazy is a checkpoint of another call. Name another file by --checkpoint'
     """
     if re.search(r"expected a space or the end of the line, found ',\d", message):
         return f"{message}; several labels a row, with commas between them: --multilabel"
-    return message
+    return message.replace("by checkpoint=...", "by --checkpoint")

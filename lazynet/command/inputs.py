@@ -10,14 +10,12 @@ from contextlib import closing
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from lazynet.command.literals import count_from
 from lazynet.command.output import Ticker, check_writable, say
 from lazynet.streams.arrays import Arrays, mapped_npz
 from lazynet.streams.cached import Cached
-from lazynet.streams.chosen import Chosen
 from lazynet.streams.chunks import Chunk, Passing, joined, part
 from lazynet.streams.lines import LinesFile, SvmlightFile, VWFile
 from lazynet.streams.opening import STDIN, files_of
@@ -369,27 +367,6 @@ class Watched(Derived):
     def _before_counting(self) -> Source | None:
         found = self.source._before_counting()
         return None if found is None else Watched(found, self.ticker)
-
-
-class EveryNth(Chosen):
-    """Every ``n``-th row of a source, or with ``others`` the rows between them.
-
-    >>> from lazynet.streams.source import as_source
-    >>> source = as_source([([[0.0]] * 5, [0, 1, 2, 3, 4])])
-    >>> [chunk.y.tolist() for chunk in EveryNth(source, 2, others=False).chunks()]
-    [[1.0, 3.0]]
-    >>> EveryNth(source, 2, others=True).facts().n_rows
-    3
-    """
-
-    def __init__(self, source: Source, n: int, *, others: bool) -> None:
-        super().__init__(source)
-        if n < 2:
-            raise ValueError(f"--holdout must be at least 2, got {n}")
-        self.n, self.others = n, others
-
-    def _chosen(self, start: int, stop: int) -> NDArray[np.bool_]:
-        return (np.arange(start + 1, stop + 1) % self.n == 0) != self.others
 
 
 def first_rows(source: Source, most_rows: int) -> Chunk | None:

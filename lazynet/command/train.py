@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from lazynet.command import inputs, learning, one_pass
+from lazynet.command.held_out import EveryNth
 from lazynet.command.literals import count_from
 from lazynet.command.output import (
     Ticker,
@@ -195,7 +196,7 @@ def _fit(
     held = None
     rows: Source = source
     if options.holdout is not None:
-        rows, held = (inputs.EveryNth(source, options.holdout, others=o) for o in (True, False))
+        rows, held = (EveryNth(source, options.holdout, others=o) for o in (True, False))
     if options.shuffle is not None:
         rows = Shuffled(rows, window=options.shuffle, seed=options.seed or 0)
     task = options.task

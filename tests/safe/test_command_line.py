@@ -928,6 +928,13 @@ def test_a_checkpoint_of_another_command_is_refused(folder, capsys):
     assert "run.lazy" in capsys.readouterr().err
     assert Path("run.lazy").read_text() == "something else"
     assert not Path("m.lazy").exists()
+    assert run("train", "two.svm", "-f", "run.lazy", "--passes", 1) == 0
+    capsys.readouterr()
+    assert run("train", "two.svm", "-f", "m.lazy", "--checkpoint", "run.lazy") == 2
+    err = capsys.readouterr().err
+    assert "run.lazy is no checkpoint of lazynet, and is left as it is" in err
+    assert "name another file by --checkpoint\n" in err
+    assert not Path("m.lazy").exists()
 
 
 @posix
