@@ -48,6 +48,9 @@ def _target(path: str | os.PathLike[str]) -> Path:
     target = Path(os.path.realpath(path))
     if target.is_dir():
         raise IsADirectoryError(f"{os.fspath(path)} is a directory: name a file")
+    if target.exists() and not target.is_file():
+        # A file would take the place of the device itself.
+        raise OSError(f"{os.fspath(path)} is a device or a pipe: name a file")
     return target
 
 

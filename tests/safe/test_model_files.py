@@ -580,6 +580,20 @@ def test_safetensors_reads_the_arrays(name, path):
     assert metadata == strings
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes with names")
+def test_no_file_takes_the_place_of_a_device_or_a_pipe(path):
+    """As /dev/null would be lost to everybody, where the superuser writes to it."""
+    os.mkfifo(path)
+    model = LazyNetClassifier().fit([[0.0], [1.0]] * 5, [0, 1] * 5)
+    for write in (
+        lambda: model.save(path),
+        lambda: LazyNetClassifier().fit([[0.0], [1.0]], [0, 1], checkpoint=path),
+    ):
+        with pytest.raises(OSError, match="is a device or a pipe: name a file"):
+            write()
+    assert path.is_fifo()
+
+
 def test_an_old_file_stays_until_the_new_one_is_whole(path, monkeypatch):
     """A full disk, Ctrl-C: the old file is as it was, and nothing else is left."""
     model = fitted("default")
