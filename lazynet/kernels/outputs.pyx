@@ -1307,7 +1307,8 @@ def losses_on(
 ):
     """Add up the losses on the rows ``order``; returns how the call ended and the first row left.
 
-    No step is taken.  AdaGrad's weights of the rows are brought current, which changes no weight.
+    No step is taken.  AdaGrad's weights of the rows are brought current, which changes them by
+    rounding alone.
     """
     cdef Py_ssize_t n_steps = order.shape[0], step = first, k, label
     cdef Py_ssize_t n = targets.n_outputs, width = block.width, n_clocks = 1
