@@ -77,7 +77,7 @@ cdef class Merger:
 cdef inline Row taken(Merging* at, Examples examples, double divisor) noexcept nogil:
     """The columns whose sums are not 0, with the sums over ``divisor``; all sums are 0 again."""
     cdef Row row
-    row.values, row.columns = at.values, at.columns
+    row.values, row.columns, row.kept = at.values, at.columns, NULL
     row.length = examples.merged_ops.take_merged(
         at.n_columns, at.sums, divisor, at.columns, at.values, at.length
     )
@@ -99,7 +99,7 @@ cdef void list_once(Merging* at, Examples examples) noexcept nogil:
 
 cdef Row empty_row(const Merging* at) noexcept nogil:
     cdef Row row
-    row.values, row.columns, row.length = at.values, at.columns, 0
+    row.values, row.columns, row.length, row.kept = at.values, at.columns, 0, NULL
     return row
 
 

@@ -117,8 +117,9 @@ cdef inline double prediction_of(
 cdef inline void move_along(
     const RowOps* ops, const Csr* csr, const Row* row, Py_ssize_t ahead, double* z,
     const Clock* clock, double move, bint averaged, Task task, const Past* past,
+    const double* kept,
 ) noexcept nogil:
-    """w <- w - move x on the row."""
+    """w <- w - move x on the row; ``kept`` is what its prediction has kept, unless NULL."""
     move *= clock.inverse
     if averaged and not task.pulls and clock.shift == 0.0:
         # Without a pull no weight vanishes: the update need not look for zeros.
@@ -128,9 +129,9 @@ cdef inline void move_along(
     elif task.positive:
         ops.positive_update(csr, row, ahead, z, clock.shift, move)
     elif clock.shift == 0.0:
-        ops.update(csr, row, ahead, z, move)
+        ops.update(csr, row, ahead, z, move, kept)
     else:
-        ops.soft_update(csr, row, ahead, z, clock.shift, move)
+        ops.soft_update(csr, row, ahead, z, clock.shift, move, kept)
 
 
 def run(
@@ -160,6 +161,7 @@ def run(
     cdef Py_ssize_t n_stored = 2 * csr.n_columns if averaged else csr.n_columns
     cdef Past past
     cdef const double* counts = NULL
+    cdef const double* kept = NULL
     cdef double* totals = NULL
     check_vector("stored", stored, n_stored)
     check_vector("fields", fields, N_CLOCK_FIELDS)
@@ -203,7 +205,9 @@ def run(
                 status = WORN_OUT
                 break
             if fields[PENDING] == 1.0:
-                # The first half of this step was taken before the sweep.
+                # The first half of this step was taken before the sweep, which has changed the
+                # stored weights.
+                kept = NULL
                 move = move_of_intercept = fields[PENDING_MOVE]
                 if adaptive:
                     move_of_intercept = state.intercept_move
@@ -229,6 +233,7 @@ def run(
                     # 2: the row was counted before the sweep.
                     fields[PENDING] = 0.0
                 prediction = prediction_of(ops, &at, z, &clock, averaged) + intercept
+                kept = at.now.kept
                 keep_prediction(steps, step, prediction)
                 if adaptive:
                     propose(
@@ -276,7 +281,7 @@ def run(
                 intercept -= move_of_intercept
             if move != 0.0:
                 move_along(
-                    ops, csr, &at.now, at.ahead, z, &clock, move, averaged, task, &past
+                    ops, csr, &at.now, at.ahead, z, &clock, move, averaged, task, &past, kept
                 )
             if not task.shrink_first:
                 advance_clock(&clock, proposal.keep, proposal.keep_low, proposal.pull)
@@ -409,7 +414,7 @@ def run_batches(
             if merged.length > 0:
                 move_along(
                     examples.merged_ops, &merging.nothing, &merged, 0, z, &clock, rate, averaged,
-                    task, &past,
+                    task, &past, NULL,
                 )
             if not task.shrink_first:
                 advance_clock(

@@ -111,7 +111,7 @@ def run(
                 loops.full_update(w, x, d, move)
                 ops.expand(&at.now, x, 0.0)
             elif move != 0.0:
-                ops.update(csr, &at.now, at.ahead, w, move)
+                ops.update(csr, &at.now, at.ahead, w, move, NULL)
             if task.fit_intercept:
                 intercept[0] -= move
             if not task.shrink_first:

@@ -101,7 +101,7 @@ def run(
                 break
             change = importance * (new - old)
             if change != 0.0:
-                ops.update(csr, &at.now, at.ahead, stored, -change)
+                ops.update(csr, &at.now, at.ahead, stored, -change, at.now.kept)
                 fields[INTERCEPT_Z] += change
             duals[row] = new
             touched += at.now.length

@@ -315,7 +315,9 @@ cdef class Examples:
                 if defect != SOUND:
                     break
                 # An update with the step -1 adds the row.
-                self.ops.update(&self.csr, &loaded, min(row + 1, self.csr.n_rows - 1), first, -1.0)
+                self.ops.update(
+                    &self.csr, &loaded, min(row + 1, self.csr.n_rows - 1), first, -1.0, NULL
+                )
                 row += 1
             free(room.bytes)
         if defect == NO_MEMORY:

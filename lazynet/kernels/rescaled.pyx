@@ -71,6 +71,7 @@ def run(
     cdef Status status = FINISHED
     cdef Visit at
     cdef double prediction, move, scale, intercept
+    cdef const double* kept = NULL
     check_vector("vector", vector, csr.n_columns)
     check_vector("fields", fields, N_FIELDS)
     check_runnable(examples, task.loss)
@@ -92,10 +93,12 @@ def run(
                 break
             if fields[PENDING] != 0.0:
                 # The first half of this step was taken before the sweep.
+                kept = NULL
                 move = fields[PENDING_MOVE]
                 fields[PENDING] = 0.0
             else:
                 prediction = ops.dot(&at.now, &at.following, v) * scale + intercept
+                kept = at.now.kept
                 keep_prediction(steps, step, prediction)
                 move = move_of(examples, task, at.number, prediction, steps.rates[step])
                 if not (isfinite(prediction) and isfinite(move)):
@@ -111,7 +114,7 @@ def run(
             if move != 0.0:
                 if task.fit_intercept:
                     intercept -= move
-                ops.update(csr, &at.now, at.ahead, v, move / scale)
+                ops.update(csr, &at.now, at.ahead, v, move / scale, kept)
             if not task.shrink_first:
                 scale *= steps.keep[step]
             touched += at.now.length

@@ -52,6 +52,49 @@ LAZYNET_INLINE void lazynet_transpose(lazynet_four rows[4]) {
 #define LAZYNET_SHUFFLES 0
 #endif
 
+/* As many sums as a dot product has lanes: vectors where the compiler knows them, because it leaves an
+ * array of sums in memory, and a sum that comes back from memory is waited for. */
+#if LAZYNET_SHUFFLES
+typedef struct {
+    lazynet_four low, high;
+} lazynet_lanes;
+
+LAZYNET_INLINE lazynet_lanes lazynet_no_lanes(void) {
+    const lazynet_lanes none = {{0.0, 0.0, 0.0, 0.0}, {0.0, 0.0, 0.0, 0.0}};
+    return none;
+}
+
+LAZYNET_INLINE void lazynet_add_lanes(lazynet_lanes *sums, const double *numbers) {
+    lazynet_four low, high;
+    lazynet_part(numbers, &low, &high);
+    sums->low += low;
+    sums->high += high;
+}
+
+LAZYNET_INLINE double lazynet_sum_of_lanes(const lazynet_lanes *sums) {
+    const lazynet_four four = sums->low + sums->high;
+    return (four[0] + four[2]) + (four[1] + four[3]);
+}
+#else
+typedef struct {
+    double each[LAZYNET_LANES];
+} lazynet_lanes;
+
+LAZYNET_INLINE lazynet_lanes lazynet_no_lanes(void) {
+    const lazynet_lanes none = {{0}};
+    return none;
+}
+
+LAZYNET_INLINE void lazynet_add_lanes(lazynet_lanes *sums, const double *numbers) {
+    for (int lane = 0; lane < LAZYNET_LANES; lane++) sums->each[lane] += numbers[lane];
+}
+
+LAZYNET_INLINE double lazynet_sum_of_lanes(const lazynet_lanes *sums) {
+    const double *each = sums->each;
+    return ((each[0] + each[4]) + (each[2] + each[6])) + ((each[1] + each[5]) + (each[3] + each[7]));
+}
+#endif
+
 /* Averaged weights that have vanished since they were stored, collected for `bury`. */
 #define LAZYNET_BLOCK 16
 #define LAZYNET_CELLS 4 /* the number of cells that load_four takes apart */

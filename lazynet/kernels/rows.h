@@ -54,11 +54,13 @@ enum lazynet_defect {
 };
 
 /* A checked row.  The columns are a copy that the kernel owns: another thread that writes to the
- * matrix cannot change them after the check. */
+ * matrix cannot change them after the check.  `kept` has room for a number per nonzero: `dot` and
+ * `soft_dot` leave the stored weights there, for the update of the same row. */
 typedef struct {
     const void *values;
     const void *columns;
     ptrdiff_t length;
+    double *kept;
 } lazynet_row;
 
 /* Memory that grows as rows do.  It begins as zeros; its user frees `bytes` in the end. */
@@ -173,8 +175,9 @@ typedef struct {
 
 /* One row operation for each kernel need.  `next` is the row after this one and `ahead` the number
  * of the row a few steps later, both known because the order is known: the dot product fetches the
- * next row's weights and the update the later row's values while they compute.  Interleaved, these
- * prefetches hide the latency of memory; in a burst they fill the line buffers and stall. */
+ * next row's weights and the update the later row's values while they compute.  An update takes the
+ * weights that `dot` or `soft_dot` has just `kept` of the same row, or NULL where there is no such
+ * product or the stored weights have changed since: it then reads them again. */
 typedef struct {
     int (*all_sound)(const lazynet_csr *);
     int (*row_defect)(const lazynet_csr *, ptrdiff_t row);
@@ -187,11 +190,11 @@ typedef struct {
     double (*scan)(const lazynet_csr *, const lazynet_row *row, ptrdiff_t ahead,
                    const double *weights);
     void (*update)(const lazynet_csr *, const lazynet_row *row, ptrdiff_t ahead, double *weights,
-                   double step);
+                   double step, const double *kept);
     double (*soft_dot)(const lazynet_row *row, const lazynet_row *next, const double *stored,
                        double shift);
     void (*soft_update)(const lazynet_csr *, const lazynet_row *row, ptrdiff_t ahead,
-                        double *stored, double shift, double step);
+                        double *stored, double shift, double step, const double *kept);
     double (*pair_dot)(const lazynet_row *row, const lazynet_row *next, const double *cells,
                        double shift);
     void (*pair_update)(const lazynet_csr *, const lazynet_row *row, ptrdiff_t ahead, double *cells,

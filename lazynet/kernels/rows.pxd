@@ -22,6 +22,7 @@ cdef extern from "rows.h" nogil:
         const void* values
         const void* columns
         Py_ssize_t length
+        double* kept
 
     ctypedef struct Room "lazynet_room":
         void* bytes
@@ -55,11 +56,11 @@ cdef extern from "rows.h" nogil:
         double (*scan)(const Csr*, const Row* row, Py_ssize_t ahead,
                        const double* weights) noexcept nogil
         void (*update)(const Csr*, const Row* row, Py_ssize_t ahead, double* weights,
-                       double step) noexcept nogil
+                       double step, const double* kept) noexcept nogil
         double (*soft_dot)(const Row* row, const Row* next, const double* stored,
                            double shift) noexcept nogil
         void (*soft_update)(const Csr*, const Row* row, Py_ssize_t ahead, double* stored,
-                            double shift, double step) noexcept nogil
+                            double shift, double step, const double* kept) noexcept nogil
         double (*pair_dot)(const Row* row, const Row* next, const double* cells,
                            double shift) noexcept nogil
         void (*pair_update)(const Csr*, const Row* row, Py_ssize_t ahead, double* cells,

@@ -107,7 +107,7 @@ def add_rows(
                 if defect != SOUND:
                     break
                 examples.ops.update(
-                    &examples.csr, &loaded, _later(row, n_rows), first_sum, -factor
+                    &examples.csr, &loaded, _later(row, n_rows), first_sum, -factor, NULL
                 )
                 touched += loaded.length
             row += 1

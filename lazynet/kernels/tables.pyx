@@ -125,7 +125,7 @@ def run(
                 ops.catch_up(&at.now, w, psi, &scales[0], &shifts[0], now)
             # Gradient first: the weights keep psi = k, and the next visit applies shrink k.
             if move != 0.0:
-                ops.update(csr, &at.now, at.ahead, w, move)
+                ops.update(csr, &at.now, at.ahead, w, move, NULL)
                 if task.fit_intercept:
                     intercept -= move
             work += <double> at.now.length

@@ -137,12 +137,13 @@ LAZYNET_CELL_KIND lazynet_kind_rda = {
 static double LAZYNET_TYPED(rda_dot)(const lazynet_row *row, const lazynet_row *next,
                                      const double *cells, const void *given) {
     const lazynet_rda *rule = (const lazynet_rda *)given;
-    return LAZYNET_TYPED(any_dot)(row, next, cells, 1, rule->shift, 1) * rule->scale;
+    LAZYNET_TYPED(fetch_weights)(next, cells, 1);
+    return LAZYNET_TYPED(any_dot)(row, cells, 1, rule->shift, 1, 0) * rule->scale;
 }
 
 static void LAZYNET_TYPED(rda_update)(const lazynet_csr *X, const lazynet_row *row, ptrdiff_t ahead,
                                       double *cells, const void *given, double step) {
     (void)given;
-    LAZYNET_TYPED(any_update)(X, row, ahead, cells, 0.0, step, 0);
+    LAZYNET_TYPED(any_update)(X, row, ahead, cells, 0.0, step, 0, NULL);
 }
 #endif
