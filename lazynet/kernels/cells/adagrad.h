@@ -458,6 +458,18 @@ LAZYNET_INLINE ptrdiff_t LAZYNET_TYPED(adagrad_last_eight)(ptrdiff_t length) {
     return length >= LAZYNET_LANES ? length - LAZYNET_LANES : 0;
 }
 
+/* Eight products x_j w_j, the first `skipped` of them 0, added to as many sums. */
+LAZYNET_INLINE void LAZYNET_TYPED(add_kept)(lazynet_lanes *sums, const double *weights,
+                                            const LAZYNET_REAL *values, int64_t skipped) {
+    double products[LAZYNET_LANES];
+#pragma omp simd
+    for (int64_t lane = 0; lane < LAZYNET_LANES; lane++) {
+        const double product = weights[lane] * (double)values[lane];
+        products[lane] = lane < skipped ? 0.0 : product;
+    }
+    lazynet_add_lanes(sums, products);
+}
+
 /* sum over the row of x_j w_j, the weights as of `now`.  The weights and their s are kept for the
  * update, in the two halves of the scratch memory: those of whole blocks, then those of the last
  * eight nonzeros.  Blocks do not overlap there, because a processor waits for the second of two
@@ -470,36 +482,31 @@ LAZYNET_INLINE double LAZYNET_TYPED(any_adagrad_dot)(const lazynet_row *row,
     double *kept = (double *)given->head.scratch.bytes;
     const ptrdiff_t half = LAZYNET_TYPED(adagrad_half)(row);
     const LAZYNET_TYPED(row) at = LAZYNET_TYPED(typed)(row);
-    const LAZYNET_TYPED(row) coming = LAZYNET_TYPED(typed_for_fetching)(next);
-    const ptrdiff_t shorter = at.length < coming.length ? at.length : coming.length;
-    double lanes[LAZYNET_LANES] = {0}, sum = 0.0;
-    ptrdiff_t k = 0;
-    for (ptrdiff_t stop = 0; k < at.length; k = stop) {
-        double lowest[LAZYNET_LANES] = {0}, before[LAZYNET_LANES];
-        memcpy(before, lanes, sizeof before);
+    const ptrdiff_t last = LAZYNET_TYPED(adagrad_last_eight)(at.length);
+    lazynet_lanes sums = lazynet_no_lanes();
+    ptrdiff_t whole = 0;
+    LAZYNET_TYPED(fetch_weights)(next, cells, 4);
+    for (ptrdiff_t k = 0, stop = 0; k < at.length; k = stop) {
+        double lowest[LAZYNET_LANES] = {0};
+        const lazynet_lanes before = sums;
         stop = k + LAZYNET_BLOCK < at.length ? k + LAZYNET_BLOCK : at.length;
-        ptrdiff_t q = k;
-        for (; q + LAZYNET_LANES <= stop; q += LAZYNET_LANES) {
-            if (q + LAZYNET_LANES <= shorter)
-                for (int lane = 0; lane < LAZYNET_LANES; lane++)
-                    LAZYNET_PREFETCH_WRITE(cells + 4 * (ptrdiff_t)coming.columns[q + lane]);
+        for (whole = k; whole + LAZYNET_LANES <= stop; whole += LAZYNET_LANES) {
             LAZYNET_TYPED(adagrad_caught_up_eight)
-            (cells, at.columns + q, now, &rule, decays, kept + q, kept + half + q, lowest);
-#pragma omp simd
-            for (int lane = 0; lane < LAZYNET_LANES; lane++)
-                lanes[lane] += kept[q + lane] * (double)at.values[q + lane];
+            (cells, at.columns + whole, now, &rule, decays, kept + whole, kept + half + whole,
+             lowest);
+            LAZYNET_TYPED(add_kept)(&sums, kept + whole, at.values + whole, 0);
         }
-        const ptrdiff_t whole = q, last = LAZYNET_TYPED(adagrad_last_eight)(at.length);
-        if (q < stop && at.length >= LAZYNET_LANES) {
+        if (whole < stop && at.length >= LAZYNET_LANES) {
             /* Some of the last eight are computed again, with the same result. */
             LAZYNET_TYPED(adagrad_caught_up_eight)
-            (cells, at.columns + last, now, &rule, decays, kept + q, kept + half + q, lowest);
-        } else if (q < stop) {
+            (cells, at.columns + last, now, &rule, decays, kept + whole, kept + half + whole,
+             lowest);
+        } else if (whole < stop) {
             LAZYNET_REAL values[LAZYNET_LANES];
             LAZYNET_INDEX columns[LAZYNET_LANES];
-            LAZYNET_TYPED(fill_up)(&at, q, LAZYNET_LANES, values, columns);
+            LAZYNET_TYPED(fill_up)(&at, whole, LAZYNET_LANES, values, columns);
             LAZYNET_TYPED(adagrad_caught_up_eight)
-            (cells, columns, now, &rule, decays, kept + q, kept + half + q, lowest);
+            (cells, columns, now, &rule, decays, kept + whole, kept + half + whole, lowest);
         }
         if (decays && LAZYNET_TYPED(adagrad_too_low)(lowest)) {
             LAZYNET_TYPED(adagrad_caught_up_again)
@@ -508,17 +515,19 @@ LAZYNET_INLINE double LAZYNET_TYPED(any_adagrad_dot)(const lazynet_row *row,
                 LAZYNET_TYPED(adagrad_caught_up_again)
                 (cells, at.columns + last, at.length - last, now, &rule, kept + whole);
             }
-            memcpy(lanes, before, sizeof before);
-            for (q = k; q < whole; q += LAZYNET_LANES)
-                for (int lane = 0; lane < LAZYNET_LANES; lane++)
-                    lanes[lane] += kept[q + lane] * (double)at.values[q + lane];
+            sums = before;
+            for (ptrdiff_t q = k; q < whole; q += LAZYNET_LANES)
+                LAZYNET_TYPED(add_kept)(&sums, kept + q, at.values + q, 0);
         }
-        for (q = whole; q < stop; q++) sum += kept[whole + q - last] * (double)at.values[q];
     }
-    for (ptrdiff_t left = shorter - shorter % LAZYNET_LANES; left < coming.length; left++)
-        LAZYNET_PREFETCH_WRITE(cells + 4 * (ptrdiff_t)coming.columns[left]);
-    for (int lane = 0; lane < LAZYNET_LANES; lane++) sum += lanes[lane];
-    return sum;
+    if (at.length < LAZYNET_LANES) {
+        double sum = 0.0;
+        for (ptrdiff_t q = 0; q < at.length; q++) sum += kept[q] * (double)at.values[q];
+        return sum;
+    }
+    if (whole < at.length)
+        LAZYNET_TYPED(add_kept)(&sums, kept + whole, at.values + last, whole - last);
+    return lazynet_sum_of_lanes(&sums);
 }
 
 static double LAZYNET_TYPED(adagrad_dot)(const lazynet_row *row, const lazynet_row *next,
@@ -593,10 +602,10 @@ LAZYNET_INLINE void LAZYNET_TYPED(any_adagrad_update)(const lazynet_csr *X, cons
     const ptrdiff_t half = LAZYNET_TYPED(adagrad_half)(row);
     const LAZYNET_TYPED(row) at = LAZYNET_TYPED(typed)(row);
     LAZYNET_TYPED(stream) stream = LAZYNET_TYPED(stream_of)(X, ahead);
+    LAZYNET_TYPED(fetch_rest)(&stream);
     for (ptrdiff_t k = 0, stop = 0; k < at.length; k = stop) {
         double largest[LAZYNET_LANES] = {0};
         stop = k + LAZYNET_BLOCK < at.length ? k + LAZYNET_BLOCK : at.length;
-        LAZYNET_TYPED(fetch)(&stream, LAZYNET_BLOCK);
         ptrdiff_t q = k;
         for (; q + LAZYNET_LANES <= stop; q += LAZYNET_LANES)
             LAZYNET_TYPED(adagrad_block)
@@ -621,7 +630,6 @@ LAZYNET_INLINE void LAZYNET_TYPED(any_adagrad_update)(const lazynet_csr *X, cons
         if (decays)
             LAZYNET_TYPED(adagrad_mend_decays)(at.columns + q, stop - q, cells, &rule, largest);
     }
-    LAZYNET_TYPED(fetch_rest)(&stream);
 }
 
 static void LAZYNET_TYPED(adagrad_update)(const lazynet_csr *X, const lazynet_row *row,
