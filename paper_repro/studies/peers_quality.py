@@ -231,6 +231,10 @@ class Quality:
         """The test loss of our chosen estimator in units of the best other's."""
         return self.losses(name, ours=True)[self.chosen(name)] / self.best(name)[1]
 
+    def ratio_of_any(self, name: str) -> float:
+        """The least test loss of our estimators in units of the best other's."""
+        return min(self.losses(name, ours=True).values()) / self.best(name)[1]
+
     def difference(self, name: str) -> tuple[float, float, int] | None:
         """Our test loss minus the least of others, its standard error, and the number of rows."""
         ours, other = (

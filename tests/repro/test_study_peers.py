@@ -278,6 +278,8 @@ def test_a_difference_has_its_standard_error():
     )
     assert (found.chosen("rows"), found.chosen("rows", ours=False)) == ("lazynet AdaGrad", "skglm")
     assert found.best("rows") == ("celer", 1.0)
+    assert found.ratio("rows") == 3.0
+    assert found.ratio_of_any("rows") == pytest.approx(0.1)
     mean, error, count = found.difference("rows")
     assert (mean, count) == (2.0, 3)
     # The differences are 0, 1, 5.
