@@ -18,7 +18,7 @@ from lazynet.dask.many import fit_each
 from lazynet.dask.ring import Ring
 from lazynet.dask.visits import Block
 from lazynet.params import check_integer
-from lazynet.streams.chunks import Chunk, Passing, rechunked, taken
+from lazynet.streams.chunks import Chunk, taken
 from lazynet.validation import copied_rows, decisions_of, summed_losses
 
 
@@ -81,10 +81,6 @@ class FoldBlocks(Blocks):
     def _find_labels(self) -> int | None:
         return self.whole.n_labels
 
-    def _pass(self, rows: int, epoch: int) -> Passing:
-        pairs = zip(self.ring.futures, self._chosen, strict=True)
-        return rechunked((taken(a.result(), b.result()) for a, b in pairs), rows)
-
     def prepared(self, prepare: Prepare) -> list[Future]:
         found = self.whole.prepared(prepare)
         return [found[k] for k in self._full]
@@ -137,15 +133,14 @@ def cross_validate(
         _judged(model, test)
         for model, (_, test) in zip(models, folds * len(estimators), strict=True)
     ]
-    table = np.reshape([future.result() for future in losses], (len(estimators), n_folds))
+    table = np.reshape(blocks.ring.gathered(losses), (len(estimators), n_folds))
     best = int(table.mean(axis=1).argmin())
     return CrossValidation(table, best, estimators[best].fit(blocks))
 
 
 def _judged(model: Any, test: FoldBlocks) -> Future:
     """The mean loss of a model on the rows of a fold that are held out."""
-    client, local = test.client, model.to_local()
-    (sent,) = client.scatter([local], hash=False)
+    client, sent = test.client, test.ring.given(model.to_local())
     prepare = model._lean(model._settle(), getattr(model, "classes_", None))
     held = zip(test.ring.futures, test.prepared(prepare), *test.chosen(), strict=True)
     key = f"lazynet-judge-{uuid.uuid4().hex}"
