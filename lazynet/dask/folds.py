@@ -23,16 +23,22 @@ from lazynet.validation import copied_rows, decisions_of, summed_losses
 
 
 def rows_of_fold(
-    chunk: Chunk, first: int, number: int, n_folds: int, held_out: bool
+    n_rows: int, first: int, number: int, n_folds: int, held_out: bool
 ) -> NDArray[np.int64]:
     """The rows of a block that a fold holds out, or learns from; its first row is number ``first``.
 
-    >>> chunk = Chunk(np.zeros((5, 1)), np.zeros(5), None)
-    >>> rows_of_fold(chunk, 2, 0, 3, True)
+    >>> rows_of_fold(5, 2, 0, 3, True)
     array([1, 4])
     """
-    out = np.arange(first, first + chunk.X.shape[0]) % n_folds == number
+    out = np.arange(first, first + n_rows) % n_folds == number
     return np.flatnonzero(out == held_out)
+
+
+def chosen_in(
+    chunk: Chunk, first: int, number: int, n_folds: int, held_out: bool
+) -> NDArray[np.int64]:
+    """``rows_of_fold`` on the worker that has the block."""
+    return rows_of_fold(chunk.X.shape[0], first, number, n_folds, held_out)
 
 
 def facts_of_some(chunk: Chunk, rows: NDArray[np.int64]) -> BlockFacts:
@@ -54,7 +60,7 @@ class FoldBlocks(Blocks):
         key = f"lazynet-fold-{uuid.uuid4().hex}"
         chosen = [
             self.client.submit(
-                rows_of_fold, future, start, number, n_folds, held_out,
+                chosen_in, future, start, number, n_folds, held_out,
                 key=f"{key}-{k}", pure=False,
             )
             for k, (future, start) in enumerate(zip(ring.futures, starts, strict=False))

@@ -120,7 +120,7 @@ def test_a_search_without_workers_ends(monkeypatch, n_blocks):
         assert not hasattr(model, "coef_")
 
 
-@pytest.mark.parametrize("name", ["DualNetClassifier", "LazyNetClassifier"])
+@pytest.mark.parametrize("name", ["DualNetClassifier", "LazyNetClassifier", "DualNetClassifierCV"])
 def test_a_fit_that_never_has_a_worker_ends(monkeypatch, name):
     """Blocks that no worker is there to make are not waited for any longer."""
     monkeypatch.setattr(Ring, "patience", 0.5)
@@ -150,6 +150,20 @@ def leave(client):
     client.cluster.scale(0)
     while client.scheduler_info(n_workers=-1)["workers"]:
         time.sleep(0.05)
+
+
+def test_a_choice_without_workers_ends(monkeypatch):
+    """The threads of all folds end with the error, and no model is left."""
+    monkeypatch.setattr(Ring, "patience", 1.0)
+    with cluster_of(2) as client:
+        model = lazynet.dask.DualNetClassifierCV(
+            n_points=3, cv=2, tol=1e-12, random_state=0, client=client
+        )
+        with losing_all_workers(client, monkeypatch) as gone:
+            with pytest.raises(LostWorkers, match="no worker has come back in 1 seconds"):
+                model.fit(parts())
+            assert time.monotonic() - gone[0] < SOON
+        assert not hasattr(model, "coef_")
 
 
 @pytest.mark.parametrize("of_a_fold", [False, True])
