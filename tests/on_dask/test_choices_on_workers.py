@@ -154,7 +154,7 @@ def choice_here(parts, targets, importances, loss, params):
     return losses, nonzeros, (ratio, point), last
 
 
-@settings(max_examples=5)
+@settings(max_examples=4)
 @given(
     st.integers(0, 2**20),
     st.lists(st.integers(0, 240), max_size=9),
@@ -172,7 +172,7 @@ def test_any_partition_and_any_workers(
     weights = np.linspace(0.5, 2.0, len(y)) if kind == "weights" else None
     parts = parts_of(cuts, X, y, weights)
     params = dict(
-        cv=cv, n_points=3, max_iter=2, l1_ratios=ratios, fit_intercept=fit_intercept, random_state=7
+        cv=cv, n_points=2, max_iter=2, l1_ratios=ratios, fit_intercept=fit_intercept, random_state=7
     )
     name = "DualNetRegressorCV" if kind == "numbers" else "DualNetClassifierCV"
     model = getattr(lazynet.dask, name)(**params, client=clients[n_workers])
@@ -204,7 +204,7 @@ def test_losses_are_those_of_the_serial_choice(clients, kind):
     """
     X, y = rows(kind, n_rows=120)
     name = "DualNetRegressorCV" if kind == "numbers" else "DualNetClassifierCV"
-    params = dict(l1_ratios=(0.5,), n_points=3, smallest=0.2, tol=1e-5, fit_intercept=False)
+    params = dict(l1_ratios=(0.2,), n_points=2, smallest=0.5, tol=1e-5, fit_intercept=False)
     model = getattr(lazynet.dask, name)(**params, cv=2, random_state=0, client=clients[2])
     model.fit(delayed_parts(parts_of([50], X, y)))
     wanted = getattr(lazynet, name)(**params, cv=pairs_of(len(y), 2), random_state=0).fit(X, y)
@@ -217,8 +217,6 @@ def test_losses_are_those_of_the_serial_choice(clients, kind):
     assert (np.abs(model.losses_ - wanted.losses_) <= bounds[..., None]).all()
     assert model.best_index_ == wanted.best_index_
     assert model.duality_gap_ <= params["tol"] * at_zero
-    # The first point of every path has no weights.
-    np.testing.assert_allclose(model.losses_[:, 0], wanted.losses_[:, 0], rtol=1e-12)
 
 
 def test_scorers_are_told_the_decisions_on_rows_held_out(clients):
