@@ -16,7 +16,7 @@ pytest.importorskip("distributed")
 
 import dask
 import dask.array as da
-from support.clusters import cluster_of, delayed_parts, parts_of
+from support.clusters import NO_SHRINKING, cluster_of, delayed_parts, parts_of
 
 import lazynet
 import lazynet.dask
@@ -154,7 +154,7 @@ def choice_here(parts, targets, importances, loss, params):
     return losses, nonzeros, (ratio, point), last
 
 
-@settings(max_examples=4)
+@settings(max_examples=4, phases=NO_SHRINKING)
 @given(
     st.integers(0, 2**20),
     st.lists(st.integers(0, 240), max_size=9),
