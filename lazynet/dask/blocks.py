@@ -6,7 +6,7 @@ import hashlib
 import os
 import threading
 import uuid
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import cloudpickle
@@ -27,7 +27,7 @@ from lazynet.dask.held import (
 )
 from lazynet.dask.ring import Ring
 from lazynet.params import shown
-from lazynet.streams.chunks import Passing, rechunked
+from lazynet.streams.chunks import Chunk, Passing, rechunked, taken
 from lazynet.streams.opening import Paths, files_of
 from lazynet.streams.source import Facts, Labels, Source
 
@@ -229,7 +229,13 @@ class Blocks(Source):
     def _pass(self, rows: int, epoch: int) -> Passing:
         """The rows on the client, one block after the other."""
         wide = self.n_features, self.n_labels
-        return rechunked((as_wide(future.result(), *wide) for future in self.ring.futures), rows)
+        return rechunked((as_wide(chunk, *wide) for chunk in self._fetched()), rows)
+
+    def _fetched(self) -> Iterator[Chunk]:
+        """The rows of every block, on the client."""
+        for futures in zip(self.ring.futures, *self.chosen(), strict=True):
+            chunk, *order = self.ring.gathered(futures)
+            yield taken(chunk, *order) if order else chunk
 
     # --- for fits ---
 

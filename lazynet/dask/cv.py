@@ -11,14 +11,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lazynet.dask.blocks import Blocks, as_blocks
-from lazynet.dask.checked import check_one_target, checks_of, classes_in
+from lazynet.dask.checked import (
+    check_number_of_folds,
+    check_one_target,
+    checks_of,
+    classes_in,
+)
 from lazynet.dask.clients import Classifies, WithClient, described, with_client
 from lazynet.dask.grids import BlockGridRows
 from lazynet.estimators import elastic_net_cv as serial
 from lazynet.estimators.elastic_net_grid import ElasticNetGrid
 from lazynet.models.attributes import attributes, integer
 from lazynet.models.checkpoints import EVERY, Keeper, keeper_of
-from lazynet.params import shown
 from lazynet.transactions import all_or_nothing
 
 _FOLDS = """\
@@ -46,11 +50,8 @@ class GridOnBlocks(WithClient, ElasticNetGrid):
 
     def _settle(self) -> SimpleNamespace:
         p = super()._settle()
-        if not p.progressive and type(p.cv) is not int:
-            raise ValueError(
-                f"cv must be a number of folds where X is blocks, whose row number i is held out "
-                f"by fold i modulo cv, got {shown(self.cv):.100}; or give scoring='progressive'"
-            )
+        if not p.progressive:
+            check_number_of_folds(p.cv, self.cv, "; or give scoring='progressive'")
         p.shuffle, p.n_jobs = False, 1
         return p
 

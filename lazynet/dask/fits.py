@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from types import SimpleNamespace
 from typing import Any
@@ -79,11 +79,39 @@ class BlockRows(SourceRows):
         """What goes round the blocks under this name."""
         return Traveller(self.blocks.ring, f"{self.label}-{label}", self.held(), Block)
 
-    def passes(self, learners: list[AnyLearner], plan: Plan) -> PassOver:
-        """What lets the engines of the learners visit all blocks once."""
+    def largest_norms(self, n_rows: int) -> Callable[[bool], float]:
+        """The largest squared norm of the first ``n_rows`` rows, with or without their weights.
+
+        With what the intercept adds to it; the workers are asked when it is asked for.
+        """
+        found: list[tuple[float, float]] = []
+
+        def largest(weighted: bool) -> float:
+            if not found:
+                starts = np.cumsum([0, *self.blocks.lengths]).tolist()
+                client, extra = self.blocks.client, float(self.p.fit_intercept)
+                found.extend(
+                    self.blocks.ring.gathered(
+                        [
+                            client.submit(norms_of, held, n_rows - start, extra, pure=False)
+                            for start, held in zip(starts, self.held(), strict=False)
+                            if start < n_rows
+                        ]
+                    )
+                )
+            return max(each[weighted] for each in found)
+
+        return largest
+
+    def passes(self, learners: list[AnyLearner], plan: Plan, length: int | None = None) -> PassOver:
+        """What lets the engines of the learners visit all blocks once.
+
+        ``length``: the rows of a chunk, behind which a batch begins; None: what suits the rows.
+        """
         facts = self.facts
-        length = length_of_chunks(len(learners), facts.n_rows, facts.n_values, plan.batch_size)
-        self._check_batches(plan)
+        if length is None:
+            length = length_of_chunks(len(learners), facts.n_rows, facts.n_values, plan.batch_size)
+        self._check_batches(plan, length)
         trips, first = [], 0
         for number, learner in enumerate(learners):
             outputs = range(first, first + learner.engine.n_outputs)
@@ -126,15 +154,27 @@ class BlockRows(SourceRows):
         for traveller in getattr(self, "travellers", []):
             traveller.give_up()
 
-    def _check_batches(self, plan: Plan) -> None:
+    def _check_batches(self, plan: Plan, length: int) -> None:
         """Refuse batches of rows that cross the border of two blocks."""
-        size = plan.batch_size
+        size, end = plan.batch_size, 0
         for number, n_rows in enumerate(self.blocks.lengths[:-1]):
-            if n_rows % size:
+            end += n_rows
+            if end % length % size:
                 raise ValueError(
                     f"batch_size={size} needs blocks whose numbers of rows it divides, except for "
                     f"the last, and {self.blocks.ring.names[number]} has {n_rows} rows"
                 )
+
+
+def norms_of(held: Sequence[Any], n_rows: int, extra: float) -> tuple[float, float]:
+    """The largest squared norm of the first rows of a block plus ``extra``; and times its weight.
+
+    A block has at least one row.
+    """
+    block = Block(*held)
+    order = block.order[:n_rows]
+    norms = block.prepared.squared_norms[order] + extra
+    return float(norms.max()), float((norms * block.problems().weights[order]).max())
 
 
 class _Trip:

@@ -18,21 +18,27 @@ from lazynet.dask.many import fit_each
 from lazynet.dask.ring import Ring
 from lazynet.dask.visits import Block
 from lazynet.params import check_integer
-from lazynet.streams.chunks import Chunk, Passing, rechunked, taken
+from lazynet.streams.chunks import Chunk, taken
 from lazynet.validation import copied_rows, decisions_of, summed_losses
 
 
 def rows_of_fold(
-    chunk: Chunk, first: int, number: int, n_folds: int, held_out: bool
+    n_rows: int, first: int, number: int, n_folds: int, held_out: bool
 ) -> NDArray[np.int64]:
     """The rows of a block that a fold holds out, or learns from; its first row is number ``first``.
 
-    >>> chunk = Chunk(np.zeros((5, 1)), np.zeros(5), None)
-    >>> rows_of_fold(chunk, 2, 0, 3, True)
+    >>> rows_of_fold(5, 2, 0, 3, True)
     array([1, 4])
     """
-    out = np.arange(first, first + chunk.X.shape[0]) % n_folds == number
+    out = np.arange(first, first + n_rows) % n_folds == number
     return np.flatnonzero(out == held_out)
+
+
+def chosen_in(
+    chunk: Chunk, first: int, number: int, n_folds: int, held_out: bool
+) -> NDArray[np.int64]:
+    """``rows_of_fold`` on the worker that has the block."""
+    return rows_of_fold(chunk.X.shape[0], first, number, n_folds, held_out)
 
 
 def facts_of_some(chunk: Chunk, rows: NDArray[np.int64]) -> BlockFacts:
@@ -54,7 +60,7 @@ class FoldBlocks(Blocks):
         key = f"lazynet-fold-{uuid.uuid4().hex}"
         chosen = [
             self.client.submit(
-                rows_of_fold, future, start, number, n_folds, held_out,
+                chosen_in, future, start, number, n_folds, held_out,
                 key=f"{key}-{k}", pure=False,
             )
             for k, (future, start) in enumerate(zip(ring.futures, starts, strict=False))
@@ -80,10 +86,6 @@ class FoldBlocks(Blocks):
 
     def _find_labels(self) -> int | None:
         return self.whole.n_labels
-
-    def _pass(self, rows: int, epoch: int) -> Passing:
-        pairs = zip(self.ring.futures, self._chosen, strict=True)
-        return rechunked((taken(a.result(), b.result()) for a, b in pairs), rows)
 
     def prepared(self, prepare: Prepare) -> list[Future]:
         found = self.whole.prepared(prepare)
@@ -137,15 +139,14 @@ def cross_validate(
         _judged(model, test)
         for model, (_, test) in zip(models, folds * len(estimators), strict=True)
     ]
-    table = np.reshape([future.result() for future in losses], (len(estimators), n_folds))
+    table = np.reshape(blocks.ring.gathered(losses), (len(estimators), n_folds))
     best = int(table.mean(axis=1).argmin())
     return CrossValidation(table, best, estimators[best].fit(blocks))
 
 
 def _judged(model: Any, test: FoldBlocks) -> Future:
     """The mean loss of a model on the rows of a fold that are held out."""
-    client, local = test.client, model.to_local()
-    (sent,) = client.scatter([local], hash=False)
+    client, sent = test.client, test.ring.given(model.to_local())
     prepare = model._lean(model._settle(), getattr(model, "classes_", None))
     held = zip(test.ring.futures, test.prepared(prepare), *test.chosen(), strict=True)
     key = f"lazynet-judge-{uuid.uuid4().hex}"

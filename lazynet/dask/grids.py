@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from lazynet.choice import refuse_lost_class, refuse_side
 from lazynet.dask.blocks import Blocks
+from lazynet.dask.checked import check_rows_for_folds
 from lazynet.dask.fits import BlockRows
 from lazynet.dask.held import Prepare, Prepared
 from lazynet.dask.ring import Traveller
@@ -252,10 +253,7 @@ class BlockGridRows:
         """Look at the rows of every fold; refuse folds that cannot be learned from or judged by."""
         blocks = self.rows.blocks
         client, lengths = blocks.client, blocks.lengths
-        if self.n_rows < self.n_folds:
-            raise ValueError(
-                f"cv must be at most the number of rows, {self.n_rows}, got {self.n_folds}"
-            )
+        check_rows_for_folds(self.n_folds, self.n_rows)
         n_classes = 1 if self.classes is None else len(self.classes)
         key = f"lazynet-folds-{uuid.uuid4().hex}"
         starts = np.cumsum([0, *lengths]).tolist()

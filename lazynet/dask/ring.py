@@ -26,6 +26,7 @@ from contextlib import suppress
 from operator import itemgetter
 from typing import Any, NamedTuple
 
+import dask
 from distributed import Client, Future
 from distributed.scheduler import KilledWorker
 
@@ -37,6 +38,10 @@ MOST_REPEATS = 20
 # The share of a worker's memory that the blocks of a task may take: Dask begins to write to the
 # disk at 0.6, and models, targets and sizes of rows need room too.
 _SHARE_OF_MEMORY = 0.3
+
+
+def _itself(value: Any) -> Any:
+    return value
 
 
 class _Lost(Exception):
@@ -121,6 +126,14 @@ class Ring(Waits):
         raise LostWorkers(
             f"a worker was lost {MOST_REPEATS} times: a worker may need more memory than it has"
         )
+
+    def given(self, value: Any) -> Future:
+        """A value of the client for tasks of any worker; it outlives the worker that has it."""
+        # Dask warns of large values in tasks, and knows no other way to make a value again.
+        with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1TB"}):
+            return self.client.submit(
+                _itself, value, key=f"lazynet-given-{uuid.uuid4().hex}", pure=False
+            )
 
     # --- workers ---
 

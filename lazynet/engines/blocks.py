@@ -25,7 +25,7 @@ Property: equal to lazynet.reference.blocks.DenseBlocks after every visit and ev
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -77,6 +77,8 @@ class Block:
     (array([2.]), array([1.]))
     """
 
+    _Ascent: ClassVar[type[DualAscent]] = DualAscent
+
     def __init__(self, number: int, mean: MeanLoss, penalty: ElasticNet) -> None:
         self.number, self.mean, self.penalty = number, mean, penalty
 
@@ -114,7 +116,7 @@ class Block:
 
     def _ascent(self, model: Travelling, resident: Resident) -> DualAscent:
         z_intercept, kappa, kappa_intercept = model["scalars"].tolist()
-        ascent = DualAscent(self.mean, self.penalty, kappa, kappa_intercept)
+        ascent = self._Ascent(self.mean, self.penalty, kappa, kappa_intercept)
         ascent.z, ascent.duals = model["z"].copy(), resident["duals"].copy()
         ascent.fields[INTERCEPT_Z_FIELD] = z_intercept
         return ascent

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from functools import partial
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Self
 
@@ -17,14 +17,18 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import get_scorer, get_scorer_names
 from sklearn.utils.validation import check_is_fitted
 
-from lazynet.choice import FOLDS, Fold, Point, best_and_sparsest, folds_of, means_and_errors
-from lazynet.data import unusable, usable_rows
+from lazynet.choice import FOLDS, Fold, Point, best_and_sparsest, means_and_errors
+from lazynet.data import unusable
 from lazynet.estimators.base import SparseLinear
-from lazynet.estimators.mapped_rows import rows_of
+from lazynet.estimators.chosen_rows import (
+    FoldToWalk,
+    RowsInMemory,
+    RowsToChoose,
+    with_own_columns,
+)
 from lazynet.estimators.walks import Walked, Walks
-from lazynet.kernels.losses import values_and_slopes
-from lazynet.losses import MINIMISED_LOSS, Loss
-from lazynet.minimise import Minimiser, Minimum, Problem, why_late
+from lazynet.losses import MINIMISED_LOSS
+from lazynet.minimise import Minimum, why_late
 from lazynet.models.attributes import (
     any_of,
     array,
@@ -42,10 +46,8 @@ from lazynet.params import (
     THREADS,
     VERBOSITY,
     Special,
-    as_float,
     check_array,
     check_number,
-    is_number,
     shown,
     table,
 )
@@ -84,35 +86,6 @@ def _takes_weights(scorer: Any) -> bool:
         return True
     kinds = {parameter.kind for parameter in parameters.values()}
     return "sample_weight" in parameters or inspect.Parameter.VAR_KEYWORD in kinds
-
-
-def _with_own_columns(X: sparse.csr_matrix) -> sparse.csr_matrix:
-    """The same rows with checked copies of their indices.
-
-    SciPy takes the rows of a fold without a look at the indices, and another thread may write to
-    those of the caller.
-    """
-    own = sparse.csr_matrix(X.shape, dtype=X.dtype)
-    own.data, own.indices, own.indptr = X.data, X.indices.copy(), X.indptr.copy()
-    return usable_rows(own)
-
-
-@dataclass(frozen=True)
-class _Rows:
-    """The checked rows, of which every fold takes its parts."""
-
-    X: sparse.csr_matrix
-    y: NDArray[Any]
-    #: the targets and importances of every problem
-    problems: list[tuple[NDArray[np.float64], NDArray[np.float64] | None]]
-    sample_weight: NDArray[np.float64] | None
-    classes: NDArray[Any] | None
-    #: whether X is mapped into memory, and so its parts
-    mapped: bool
-
-    def some(self, rows: NDArray[np.int64]) -> AbstractContextManager[sparse.csr_matrix]:
-        """Some of the rows of X."""
-        return rows_of(self.X, rows, mapped=self.mapped)
 
 
 @dataclass(frozen=True)
@@ -191,56 +164,32 @@ class ChosenNet(SparseLinear):
         p.grids = [Grid(ratio, p.l1s, p.l2s, p.n_points, p.smallest) for ratio in p.l1_ratios]
         return p
 
-    def _rows(self, X: sparse.csr_matrix, *rest: Any) -> _Rows:
+    def _rows(self, p: SimpleNamespace, X: sparse.csr_matrix, *rest: Any) -> RowsInMemory:
         """The rows, which no other thread can change."""
         mapped = self._rows_are_mapped
-        return _Rows(X if mapped else _with_own_columns(X), *rest, mapped)  # type: ignore[call-arg]
+        return RowsInMemory(p, X if mapped else with_own_columns(X), *rest, mapped)  # type: ignore[call-arg]
 
-    # --- folds ----------------------------------------------------------------------------
+    # --- training -------------------------------------------------------------------------
 
-    def _folds(self, p: SimpleNamespace, rows: _Rows, groups: Any) -> list[Fold]:
-        """The checked folds; each can be learned from and judged by."""
-        folds = folds_of(p.cv, rows.y, groups, rows.problems, rows.classes)
+    def _fit(
+        self, p: SimpleNamespace, rows: RowsToChoose, groups: Any, keeper: Keeper
+    ) -> list[Warning]:
+        """Choose a penalty and train with it; returns the warnings to give."""
+        if p.scoring and rows.are_weighted and not _takes_weights(p.scoring):
+            raise ValueError(
+                f"scoring={shown(self.scoring)} takes no sample_weight, and fit was given one: "
+                f"take another scoring, or leave sample_weight out"
+            )
+        folds = rows.folds(groups)
         if p.one_standard_error and len(folds) == 1:
             raise ValueError(
                 "one_standard_error=True needs at least two splits from cv: one has no "
                 "standard error"
             )
-        return folds
-
-    # --- training -------------------------------------------------------------------------
-
-    def _fit(self, p: SimpleNamespace, rows: _Rows, groups: Any, keeper: Keeper) -> list[Warning]:
-        """Choose a penalty and train with it; returns the warnings to give."""
-        if p.scoring and rows.sample_weight is not None and not _takes_weights(p.scoring):
-            raise ValueError(
-                f"scoring={shown(self.scoring)} takes no sample_weight, and fit was given one: "
-                f"take another scoring, or leave sample_weight out"
-            )
-        folds = self._folds(p, rows, groups)
-        n_folds, n_problems = len(folds), len(rows.problems)
-        keeper.identify(
-            self,
-            p,
-            lambda: {
-                "X": rows.X,
-                "y": rows.y,
-                "sample_weight": rows.sample_weight,
-                "the rows of the folds": tuple(
-                    side for fold in folds for side in (fold.train, fold.test)
-                ),
-            },
-        )
+        n_folds, n_problems = len(folds), rows.n_problems
+        keeper.identify(self, p, lambda: rows.told(folds))
         generator = new_generator(keeper.seed(p.random_state))
         seeds = generator.randint(2**31, size=(n_problems, 1 + len(p.grids) * n_folds)).tolist()
-        everything = [
-            _minimiser(p, rows.X, targets, weights, own[0])
-            for (targets, weights), own in zip(rows.problems, seeds, strict=True)
-        ]
-        # The grid is that of all rows in every fold, so that losses of different folds at the same
-        # point belong to the same penalty.
-        largest = max(minimiser.largest_l1 for minimiser in everything)
-        l1s, l2s = map(np.array, zip(*(grid.at(largest) for grid in p.grids), strict=True))
         # A scorer judges the models of all classes together, a mean loss each by itself.
         ones = [[number] for number in range(n_problems)]
         tasks = [
@@ -253,6 +202,13 @@ class ChosenNet(SparseLinear):
         walks = Walks()
         walks.go_on_from(keeper.found("walks"), len(tasks), n_problems)
         with Workers(n_threads) as workers, keeper.following("walks", walks.written):
+            everything = [
+                rows.minimiser(number, own[0], workers.check) for number, own in enumerate(seeds)
+            ]
+            # The grid is that of all rows in every fold, so that losses of different folds at the
+            # same point belong to the same penalty.
+            largest = max(minimiser.largest_l1 for minimiser in everything)
+            l1s, l2s = map(np.array, zip(*(grid.at(largest) for grid in p.grids), strict=True))
 
             def after(_: Any) -> None:
                 workers.check()
@@ -264,8 +220,8 @@ class ChosenNet(SparseLinear):
                 if number not in walks.walked:
                     task = tasks[number]
                     way = l1s[task.ratio], l2s[task.ratio]
-                    found = self._walk(p, rows, folds[task.fold], task, *way, options)
-                    walks.walked[number] = found
+                    with rows.fold(folds[task.fold], workers.check) as fold:
+                        walks.walked[number] = self._walk(p, rows, fold, task, *way, options)
                 return walks.walked[number]
 
             walked = workers.results(range(len(tasks)), walk)
@@ -309,60 +265,31 @@ class ChosenNet(SparseLinear):
     def _walk(
         self,
         p: SimpleNamespace,
-        rows: _Rows,
-        fold: Fold,
+        rows: RowsToChoose,
+        fold: FoldToWalk,
         task: _Task,
         l1s: NDArray[np.float64],
         l2s: NDArray[np.float64],
         options: dict[str, Any],
     ) -> Walked:
         """Learn from one side of a fold along a path, and judge every point by the other side."""
-        with rows.some(fold.train) as X, rows.some(fold.test) as held_out:
-            return self._walked(p, rows, fold, task, l1s, l2s, options, X, held_out)
-
-    def _walked(
-        self,
-        p: SimpleNamespace,
-        rows: _Rows,
-        fold: Fold,
-        task: _Task,
-        l1s: NDArray[np.float64],
-        l2s: NDArray[np.float64],
-        options: dict[str, Any],
-        X: sparse.csr_matrix,
-        held_out: sparse.csr_matrix,
-    ) -> Walked:
         shape = len(task.problems), len(l1s)
         losses, nonzeros = np.zeros(shape), np.zeros(shape, np.int64)
         late: list[Minimum] = []
-        models: list[list[tuple[sparse.csr_matrix, float]]] = []
+        judged: list[list[Any]] = []
         for row, (number, seed) in enumerate(zip(task.problems, task.seeds, strict=True)):
-            targets, weights = rows.problems[number]
-            learned, judged = (
-                (targets[side], None if weights is None else weights[side])
-                for side in (fold.train, fold.test)
-            )
-            minimiser = _minimiser(p, X, *learned, seed)
-            models.append([])
-            minima = follow(minimiser, l1s, l2s, **options)
+            judged.append([])
+            minima = follow(fold.minimiser(number, seed), l1s, l2s, **options)
             for point, minimum in enumerate(minima):
-                predictions = held_out @ minimum.coef + minimum.intercept
-                losses[row, point] = held_out_loss(p.loss, predictions, *judged)
+                judged[row].append(fold.judged(number, minimum))
                 nonzeros[row, point] = np.count_nonzero(minimum.coef)
                 if not minimum.converged:
                     late.append(minimum.without_vectors())
-                if p.scoring:
-                    models[row].append((sparse.csr_matrix(minimum.coef), minimum.intercept))
+            losses[row] = fold.losses(judged[row])
         scores = None
         if p.scoring:
-            weight = rows.sample_weight
-            counted = {} if weight is None else {"sample_weight": weight[fold.test]}
-            scores = np.array(
-                [
-                    _score(p.scoring, self._with(rows, point), held_out, rows.y[fold.test], counted)
-                    for point in zip(*models, strict=True)
-                ]
-            )
+            make = partial(self._with, rows)
+            scores = np.array([fold.score(each, make) for each in zip(*judged, strict=True)])
         if p.verbose:
             least = int(losses.sum(axis=0).argmin())
             print(
@@ -371,26 +298,27 @@ class ChosenNet(SparseLinear):
             )
         return Walked(losses, nonzeros, late, scores)
 
-    def _with(self, rows: _Rows, point: Sequence[tuple[sparse.csr_matrix, float]]) -> Self:
-        """A fitted estimator with these weights and intercepts, a pair for every problem."""
+    def _with(
+        self, rows: RowsToChoose, weights: NDArray[np.float64], intercepts: NDArray[np.float64]
+    ) -> Self:
+        """A fitted estimator with these weights and intercepts, a row for every problem."""
         model = type(self)(**self.get_params(deep=False))
-        model.n_features_in_ = rows.X.shape[1]
+        model.n_features_in_ = weights.shape[1]
         if rows.classes is not None:
             model.classes_ = rows.classes
-        weights, intercepts = zip(*point, strict=True)
-        model._load(sparse.vstack(weights).toarray(), np.array(intercepts))
+        model._load(weights, intercepts)
         return model
 
     def _judge(
         self,
-        rows: _Rows,
+        rows: RowsToChoose,
         folds: Sequence[Fold],
         tasks: Sequence[_Task],
         walks: Sequence[Walked],
         shape: tuple[int, ...],
     ) -> list[Minimum]:
         """Set the tables of losses and scores; returns the minima that did not converge."""
-        n_problems = len(rows.problems)
+        n_problems = rows.n_problems
         losses, nonzeros = np.zeros((*shape, len(folds))), np.zeros((*shape, len(folds)), np.int64)
         scores = None if walks[0].scores is None else np.zeros((*shape, len(folds)))
         for task, walked in zip(tasks, walks, strict=True):
@@ -399,9 +327,8 @@ class ChosenNet(SparseLinear):
             if scores is not None:
                 scores[task.ratio, :, task.fold] = walked.scores
         self.losses_, self.nonzeros_, self.scores_ = losses, nonzeros, scores
-        judged_by, weights = losses, rows.problems[0][1]
-        if scores is not None:
-            judged_by, weights = scores, rows.sample_weight
+        judged_by = losses if scores is None else scores
+        weights = rows.weights_to_judge(scores is not None)
         of_folds = [
             float(len(fold.test) if weights is None else weights[fold.test].sum()) for fold in folds
         ]
@@ -450,45 +377,3 @@ class ChosenNet(SparseLinear):
         """``plot_choice`` of this model."""
         check_is_fitted(self)
         return plot_choice(self)
-
-
-def _minimiser(
-    p: SimpleNamespace,
-    X: sparse.csr_matrix,
-    targets: NDArray[np.float64],
-    weights: NDArray[np.float64] | None,
-    seed: int,
-) -> Minimiser:
-    problem = Problem(X, targets, weights, p.loss, p.fit_intercept)
-    return Minimiser(problem, np.random.RandomState(seed))
-
-
-def held_out_loss(
-    loss: Loss,
-    predictions: NDArray[np.float64],
-    targets: NDArray[np.float64],
-    weights: NDArray[np.float64] | None,
-) -> float:
-    """The mean loss of these predictions, each counted by its weight.
-
-    >>> from lazynet.losses import get_loss
-    >>> numbers = np.array([1.0, 3.0])
-    >>> held_out_loss(get_loss("squared_error"), numbers, np.zeros(2), np.array([3.0, 1.0]))
-    1.5
-    """
-    values, _ = values_and_slopes(loss.code, predictions, targets, loss.epsilon)
-    if weights is None:
-        return float(values.mean())
-    # An infinite loss of a row that does not count would make the sum NaN.
-    counted = weights > 0
-    return float((values[counted] * weights[counted]).sum() / weights.sum())
-
-
-def _score(
-    scorer: Callable[..., Any], model: SparseLinear, X: Any, y: Any, options: dict[str, Any]
-) -> float:
-    with unusable("scoring"):
-        score = scorer(model, X, y, **options)
-    if not is_number(score):
-        raise TypeError(f"scoring must return a number, got {shown(score)}")
-    return as_float(score)

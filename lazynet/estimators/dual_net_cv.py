@@ -189,7 +189,7 @@ class DualNetClassifierCV(SparseClassifier, ChosenNet):
         weights = importances(p.class_weight, classes, X, y, own)
         problems = list(self._problems(X, (y, classes), weights))
         self.classes_ = classes
-        return self._fit(p, self._rows(X, y, problems, own, classes), groups, keeper)
+        return self._fit(p, self._rows(p, X, y, problems, own, classes), groups, keeper)
 
 
 class DualNetRegressorCV(SparseRegressor, ChosenNet):
@@ -277,4 +277,4 @@ class DualNetRegressorCV(SparseRegressor, ChosenNet):
         X, y = self._check_training(X, y, reset=True)
         weights = check_sample_weight(sample_weight, X)
         problems = list(self._problems(X, y, weights))
-        return self._fit(p, self._rows(X, y, problems, weights, None), groups, keeper)
+        return self._fit(p, self._rows(p, X, y, problems, weights, None), groups, keeper)

@@ -660,11 +660,27 @@ class LazyNetClassifier(SparseClassifier, FittedModel):
         """Learn from some rows, as they are given or as those of a pass over a source."""
         p = self._settle()
         p.shuffle = p.shuffle and not of_pass
-        known = getattr(self, "classes_", None)
-        if classes is None and known is None and has_a_column_per_label(y):
-            known = np.arange(y.shape[1] if sparse.issparse(y) else np.shape(y)[1])
+        n_labels = None
+        if has_a_column_per_label(y):
+            n_labels = int(y.shape[1]) if sparse.issparse(y) else np.shape(y)[1]
+        known = self._classes_to_go_on_with(p, classes, n_labels)
+        begun = self.__sklearn_is_fitted__()
+        X, y, _ = self._check_training(X, y, known, reset=not begun)
+        self._go_on_with_labels(getattr(y, "form", None))
+        weights = self._importances(p, known, X, y, sample_weight, some_rows=of_pass)
+        warnings = self._fit_on(p, X, (y, known), weights, sample_order)
+        self.classes_ = known
+        return warnings
+
+    def _classes_to_go_on_with(
+        self, p: SimpleNamespace, classes: Any, n_labels: int | None
+    ) -> NDArray[Any]:
+        """The checked classes of a call of ``partial_fit``, or names of the columns of labels."""
+        known: NDArray[Any] | None = getattr(self, "classes_", None)
+        if classes is None and known is None and n_labels is not None:
+            known = np.arange(n_labels)
         if classes is not None:
-            given = (check_labels if has_a_column_per_label(y) else check_classes)(classes)
+            given = (check_classes if n_labels is None else check_labels)(classes)
             if known is not None and not np.array_equal(known, given):
                 raise ValueError(f"classes={given} is not the same as on the last call: {known}")
             known = given
@@ -676,21 +692,19 @@ class LazyNetClassifier(SparseClassifier, FittedModel):
                 "some of the rows: write class_weight=Balanced(class_counts={class: number of "
                 "rows}), or pass a dict of weights"
             )
-        if len(known) < 2 and not has_a_column_per_label(y):
+        if len(known) < 2 and n_labels is None:
             raise ValueError(f"classes must name at least two classes, got {known}")
-        begun = self.__sklearn_is_fitted__()
-        X, y, _ = self._check_training(X, y, known, reset=not begun)
-        if begun and sparse.issparse(y) != (self._labels_given is not None):
+        return known
+
+    def _go_on_with_labels(self, form: str | None) -> None:
+        """Note the form of y in the first call of ``partial_fit``; refuse another kind later."""
+        if not self.__sklearn_is_fitted__():
+            self._note_labels(form)
+        elif (form is None) != (self._labels_given is None):
             raise ValueError(
                 "y must have a column per label in every call of partial_fit, or one class per "
                 "row in every call"
             )
-        if not begun:
-            self._note_labels(getattr(y, "form", None))
-        weights = self._importances(p, known, X, y, sample_weight, some_rows=of_pass)
-        warnings = self._fit_on(p, X, (y, known), weights, sample_order)
-        self.classes_ = known
-        return warnings
 
     def verify(
         self,

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import ExitStack
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,6 +13,7 @@ from scipy import sparse
 
 from lazynet.checks.verify import LARGEST_EPOCHS, VerificationReport, affordable_rows, verify
 from lazynet.data import check_order, sizes_of, touched_columns, unusable
+from lazynet.engines.base import Engine
 from lazynet.epochs import Orders, Stopping
 from lazynet.estimators.doubts import doubts_about_fit, judged_losses, unfinished
 from lazynet.estimators.from_sources import Prepare, SourceRows, orders_of, plan_for
@@ -29,13 +31,28 @@ from lazynet.estimators.planned import (
 from lazynet.learners import new_learners, run_pass, sizes_for_a_pass
 from lazynet.models.checkpoints import Keeper
 from lazynet.params import check_integer, check_n_steps
-from lazynet.problems import Classes
+from lazynet.plan import Plan
+from lazynet.problems import Classes, Problems
 from lazynet.schedules import Adaptive, needs_scale
 from lazynet.seeds import new_generator
 from lazynet.stalls import still_falls
 from lazynet.streams.source import Source
 from lazynet.training import train
+from lazynet.units import Units
 from lazynet.validation import split
+
+
+class Onward(NamedTuple):
+    """What ``partial_fit`` goes on with."""
+
+    engines: list[Engine]
+    plan: Plan
+    #: the scale of the rates
+    eta0: float
+    units: Units | None
+    #: the number of the next step
+    t: int
+    warnings: list[Warning]
 
 
 class FittedModel(PartsModel):
@@ -178,41 +195,12 @@ class FittedModel(PartsModel):
         sample_order: ArrayLike | None,
     ) -> list[Warning]:
         """Go on training with one pass over X; returns the warnings to give."""
-        # The rule may have been replaced since the method was looked up.
-        p.rule.check_streams("partial_fit")
         problems = self._problems(X, y, weights)
-        let_two_classes_be_one_problem(p, problems)
-        begun = self.__sklearn_is_fitted__()
-        if begun:
-            self._refuse_learned("partial_fit")
-        if p.plan.at_once(p.outputs_at_once, len(problems)) < len(problems):
-            raise ValueError(
-                f"outputs_at_once={p.outputs_at_once} is for fit: partial_fit trains all "
-                f"{len(problems)} outputs on every row; write outputs_at_once=None"
-            )
-        units = self.units_ if begun and p.chooses_units else None
+        units = self._units_to_go_on_in(p, problems)
         X, problems = in_units(units, X, problems)
-        # The first call decides on the scale of the rates where the parameters leave it open.
-        kept = self._scale if begun and p.eta0 is None and needs_scale(p.schedule) else None
-        eta0 = self._scale_of_rates(p, X, weights) if kept is None else kept
-        plan = p.plan.known(eta0, None)
-        if begun and self._schedules is not None and isinstance(plan.schedule, Adaptive):
-            # A rate that fit has lowered stays as it is, unless the parameters have changed.
-            first, last = self._schedules
-            plan = plan.with_schedule(last) if first == plan.schedule else plan
+        onward = self._onward(p, units, (X.shape[1], len(problems)), X, weights)
+        engines, plan = onward.engines, onward.plan
         order = check_order(sample_order, X.shape[0])
-        storage = p.plan.storage
-        if not begun:
-            engines = plan.new_engines(X.shape[1], len(problems), allowed_threads(p))
-        elif units is not self.units_:
-            engines = self._as_given(self._divided(plan, len(problems)), plan)
-        elif self._storage == storage and self._suits(plan, len(problems)):
-            engines = self._engines
-        else:
-            same_average = self._storage[0] == storage[0]
-            divided = self._divided(plan, len(problems))
-            engines = [plan.continued(engine, average=same_average) for engine in divided]
-        warnings = doubts_about_start(engines, plan) if begun else []
         generator = getattr(self, "_generator", None)
         if p.shuffle and generator is None:
             generator = new_generator(p.random_state)
@@ -223,7 +211,7 @@ class FittedModel(PartsModel):
         if len(touched) < X.shape[1]:
             # A copy: the journal and the check at the end must see the same columns.
             touched = touched.copy()
-        t = self.t_ if begun else 0
+        t = onward.t
         with workers_for(p, len(learners)) as workers:
             with unusable("X"):
                 self._protect(engines, touched, workers)
@@ -234,15 +222,72 @@ class FittedModel(PartsModel):
         with unusable("X"):
             for engine in engines:
                 engine.check_finite(touched, t)
-        self._engines, self._storage, self.units_ = engines, storage, units
-        self._coefficients = self._sparse_rows = None
         self._generator = generator
+        self._keep_passed(p, onward, t)
+        return onward.warnings
+
+    def _units_to_go_on_in(self, p: SimpleNamespace, problems: Problems) -> Units | None:
+        """The units in which ``partial_fit`` goes on; refuses what it cannot do."""
+        # The rule may have been replaced since the method was looked up.
+        p.rule.check_streams("partial_fit")
+        let_two_classes_be_one_problem(p, problems)
+        begun = self.__sklearn_is_fitted__()
+        if begun:
+            self._refuse_learned("partial_fit")
+        if p.plan.at_once(p.outputs_at_once, len(problems)) < len(problems):
+            raise ValueError(
+                f"outputs_at_once={p.outputs_at_once} is for fit: partial_fit trains all "
+                f"{len(problems)} outputs on every row; write outputs_at_once=None"
+            )
+        return self.units_ if begun and p.chooses_units else None
+
+    def _onward(
+        self,
+        p: SimpleNamespace,
+        units: Units | None,
+        sizes: tuple[int, int],
+        X: sparse.csr_matrix | Callable[[bool], float],
+        weights: NDArray[np.float64] | None,
+    ) -> Onward:
+        """The engines that ``partial_fit`` goes on with, and their plan; changes nothing.
+
+        ``sizes``: the numbers of features and of problems.  X and the weights are the first rows,
+        as ``_scale_of_rates`` takes them.
+        """
+        n_features, n_problems = sizes
+        begun = self.__sklearn_is_fitted__()
+        # The first call decides on the scale of the rates where the parameters leave it open.
+        kept = self._scale if begun and p.eta0 is None and needs_scale(p.schedule) else None
+        eta0 = self._scale_of_rates(p, X, weights) if kept is None else kept
+        plan = p.plan.known(eta0, None)
+        if begun and self._schedules is not None and isinstance(plan.schedule, Adaptive):
+            # A rate that fit has lowered stays as it is, unless the parameters have changed.
+            first, last = self._schedules
+            plan = plan.with_schedule(last) if first == plan.schedule else plan
+        storage = p.plan.storage
+        if not begun:
+            engines = plan.new_engines(n_features, n_problems, allowed_threads(p))
+        elif units is not self.units_:
+            engines = self._as_given(self._divided(plan, n_problems), plan)
+        elif self._storage == storage and self._suits(plan, n_problems):
+            engines = self._engines
+        else:
+            same_average = self._storage[0] == storage[0]
+            divided = self._divided(plan, n_problems)
+            engines = [plan.continued(engine, average=same_average) for engine in divided]
+        warnings = doubts_about_start(engines, plan) if begun else []
+        return Onward(engines, plan, eta0, units, self.t_ if begun else 0, warnings)
+
+    def _keep_passed(self, p: SimpleNamespace, onward: Onward, t: int) -> None:
+        """Take over what a pass has learned; the next step has the number ``t``."""
+        engines, eta0 = onward.engines, onward.eta0
+        self._engines, self._storage, self.units_ = engines, p.plan.storage, onward.units
+        self._coefficients = self._sparse_rows = None
         self.t_, self.eta0_, self.l1_ = t, present_rate(engines, eta0), p.l1
         if has_scale(p):
             self._scale = eta0
         self.n_iter_ = getattr(self, "n_iter_", 0) + 1
         self.history_ = getattr(self, "history_", [])
-        return warnings
 
     def _verify(
         self, p: SimpleNamespace, X: Any, y: Any, weights: Any, max_rows: int, epochs: int

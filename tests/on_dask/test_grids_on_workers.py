@@ -14,7 +14,7 @@ pytest.importorskip("distributed")
 
 import dask
 import dask.array as da
-from support.clusters import cluster_of, delayed_parts, parts_of, source_of
+from support.clusters import NO_SHRINKING, cluster_of, delayed_parts, parts_of, source_of
 
 import lazynet
 import lazynet.dask
@@ -76,7 +76,7 @@ SETTINGS = [
 ]
 
 
-@settings(max_examples=10)
+@settings(max_examples=10, phases=NO_SHRINKING)
 @given(
     st.integers(0, 2**20),
     st.lists(st.integers(0, 900), max_size=6),

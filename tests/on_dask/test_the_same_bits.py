@@ -16,6 +16,7 @@ pytest.importorskip("distributed")
 import dask
 import dask.array as da
 from support.clusters import (
+    NO_SHRINKING,
     assert_same_fit,
     delayed_parts,
     parts_of,
@@ -48,7 +49,7 @@ SETTINGS = [
 ]
 
 
-@settings(max_examples=12)
+@settings(max_examples=12, phases=NO_SHRINKING)
 @given(
     st.integers(0, 2**20),
     st.lists(st.integers(0, 3000), max_size=6),
