@@ -81,6 +81,8 @@ class OnBlocks(WithClient, FittedModel):
     def _learn_blocks(self, blocks: Blocks, classes: Any = None) -> list[Warning]:
         """Go on training with one pass over the blocks; returns the warnings to give."""
         p = self._settle()
+        # The rule may have been replaced since the method was looked up.
+        p.rule.check_streams("partial_fit")
         facts, begun = blocks.facts(), self.__sklearn_is_fitted__()
         if begun and facts.n_features != self.n_features_in_:
             raise ValueError(
@@ -180,7 +182,8 @@ class LazyNetClassifier(Classifies, OnBlocks, serial.LazyNetClassifier):  # type
     def _outputs_to_go_on_with(
         self, p: SimpleNamespace, classes: Any, n_labels: int | None
     ) -> NDArray[Any]:
-        known = self._classes_to_go_on_with(p, classes, n_labels)
+        count = None if n_labels is None else lambda: n_labels
+        known = self._classes_to_go_on_with(p, classes, count)
         self._go_on_with_labels(None if n_labels is None else "sparse matrix")
         return known
 

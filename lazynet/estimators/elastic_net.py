@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from contextlib import ExitStack
 from functools import partial
 from types import SimpleNamespace
@@ -53,6 +54,10 @@ from lazynet.schedules import ScheduleLike
 from lazynet.streams.chunks import Chunk
 from lazynet.streams.source import Source
 from lazynet.transactions import all_or_nothing
+
+
+def _n_columns_of(y: Any) -> int:
+    return int(y.shape[1] if sparse.issparse(y) else np.shape(y)[1])
 
 
 class LazyNetClassifier(SparseClassifier, FittedModel):
@@ -660,10 +665,8 @@ class LazyNetClassifier(SparseClassifier, FittedModel):
         """Learn from some rows, as they are given or as those of a pass over a source."""
         p = self._settle()
         p.shuffle = p.shuffle and not of_pass
-        n_labels = None
-        if has_a_column_per_label(y):
-            n_labels = int(y.shape[1]) if sparse.issparse(y) else np.shape(y)[1]
-        known = self._classes_to_go_on_with(p, classes, n_labels)
+        count = partial(_n_columns_of, y) if has_a_column_per_label(y) else None
+        known = self._classes_to_go_on_with(p, classes, count)
         begun = self.__sklearn_is_fitted__()
         X, y, _ = self._check_training(X, y, known, reset=not begun)
         self._go_on_with_labels(getattr(y, "form", None))
@@ -673,14 +676,17 @@ class LazyNetClassifier(SparseClassifier, FittedModel):
         return warnings
 
     def _classes_to_go_on_with(
-        self, p: SimpleNamespace, classes: Any, n_labels: int | None
+        self, p: SimpleNamespace, classes: Any, count: Callable[[], int] | None
     ) -> NDArray[Any]:
-        """The checked classes of a call of ``partial_fit``, or names of the columns of labels."""
+        """The checked classes of a call of ``partial_fit``, or names of the columns of labels.
+
+        ``count`` counts the columns of a y that has one for each label; None: a class per row.
+        """
         known: NDArray[Any] | None = getattr(self, "classes_", None)
-        if classes is None and known is None and n_labels is not None:
-            known = np.arange(n_labels)
+        if classes is None and known is None and count is not None:
+            known = np.arange(count())
         if classes is not None:
-            given = (check_classes if n_labels is None else check_labels)(classes)
+            given = (check_classes if count is None else check_labels)(classes)
             if known is not None and not np.array_equal(known, given):
                 raise ValueError(f"classes={given} is not the same as on the last call: {known}")
             known = given
@@ -692,7 +698,7 @@ class LazyNetClassifier(SparseClassifier, FittedModel):
                 "some of the rows: write class_weight=Balanced(class_counts={class: number of "
                 "rows}), or pass a dict of weights"
             )
-        if len(known) < 2 and n_labels is None:
+        if len(known) < 2 and count is None:
             raise ValueError(f"classes must name at least two classes, got {known}")
         return known
 

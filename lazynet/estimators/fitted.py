@@ -195,6 +195,8 @@ class FittedModel(PartsModel):
         sample_order: ArrayLike | None,
     ) -> list[Warning]:
         """Go on training with one pass over X; returns the warnings to give."""
+        # The rule may have been replaced since the method was looked up.
+        p.rule.check_streams("partial_fit")
         problems = self._problems(X, y, weights)
         units = self._units_to_go_on_in(p, problems)
         X, problems = in_units(units, X, problems)
@@ -228,8 +230,6 @@ class FittedModel(PartsModel):
 
     def _units_to_go_on_in(self, p: SimpleNamespace, problems: Problems) -> Units | None:
         """The units in which ``partial_fit`` goes on; refuses what it cannot do."""
-        # The rule may have been replaced since the method was looked up.
-        p.rule.check_streams("partial_fit")
         let_two_classes_be_one_problem(p, problems)
         begun = self.__sklearn_is_fitted__()
         if begun:
