@@ -185,7 +185,20 @@ def test_the_planted_problem_is_what_it_says():
     agreement = np.abs(corpus.X.T @ corpus.y) / np.sqrt(np.maximum(counts, 1))
     others = np.setdiff1d(np.arange(5000), mattering)
     assert np.median(agreement[mattering]) > 3 * np.median(agreement[others])
-    assert rows_of(FULL).X.shape[1] == 5 * rows_of(QUICK).X.shape[1]
+
+
+def test_a_full_run_has_five_times_the_rows_and_features(monkeypatch):
+    """What is planted; the rows of a full run take a minute."""
+    asked = []
+
+    def plant(n, d, seed, plant=planted.planted):
+        asked.append((n, d, seed))
+        return plant(4000, 5000, seed)
+
+    monkeypatch.setattr(planted, "planted", plant)
+    for settings in (QUICK, FULL):
+        assert rows_of(settings).X.shape[1] == 5000
+    assert asked[1] == (5 * asked[0][0], 5 * asked[0][1], asked[0][2])
 
 
 def test_tuning_never_sees_what_it_is_judged_on(small, monkeypatch):
