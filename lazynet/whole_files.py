@@ -43,8 +43,15 @@ def replaced(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
             os.close(folder)
 
 
+def check_path(name: str, path: str | os.PathLike[str]) -> None:
+    """Refuse a path that no file can have."""
+    if "\0" in os.fsdecode(path):
+        raise ValueError(f"{name} must not contain null characters, got {os.fspath(path)!r}")
+
+
 def _target(path: str | os.PathLike[str]) -> Path:
     """The file that is written: a link goes on pointing to it."""
+    check_path("path", path)
     target = Path(os.path.realpath(path))
     if target.is_dir():
         raise IsADirectoryError(f"{os.fspath(path)} is a directory: name a file")

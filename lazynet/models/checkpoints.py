@@ -37,6 +37,7 @@ from lazynet.models import container
 from lazynet.models.scattered import spread
 from lazynet.models.values import CannotSave, Reader, Writer
 from lazynet.params import Number, shown
+from lazynet.whole_files import check_path
 
 #: What the metadata of a file call it.
 FORMAT = "lazynet checkpoint"
@@ -515,4 +516,5 @@ def keeper_of(checkpoint: Any, every: Any) -> Keeper:
         raise TypeError(f"checkpoint must be None or the path of a file, got {shown(checkpoint)}")
     if not path:
         raise ValueError("checkpoint must be None or the path of a file, got an empty string")
+    check_path("checkpoint", path)
     return FileKeeper(path, every)

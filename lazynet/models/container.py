@@ -25,7 +25,7 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from lazynet.whole_files import replaced
+from lazynet.whole_files import check_path, replaced
 
 #: The dtypes of arrays in a file, by their names in the header.
 DTYPES: dict[str, np.dtype[Any]] = {
@@ -136,6 +136,7 @@ def read(path: str | os.PathLike[str]) -> tuple[dict[str, str], dict[str, NDArra
 
     Nothing is believed before it is checked: no array is made that is larger than the file.
     """
+    check_path("path", path)
     name = os.fspath(path)
     if Path(name).is_dir():
         raise IsADirectoryError(f"{name} is a directory, and not the file of a model")

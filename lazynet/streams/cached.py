@@ -9,7 +9,7 @@ import zlib
 from lazynet.streams.chunks import Passing, rechunked
 from lazynet.streams.rows_file import RowsFile, begins_as_rows, written_rows
 from lazynet.streams.source import Derived, Facts, Source
-from lazynet.whole_files import same_file
+from lazynet.whole_files import check_path, same_file
 
 
 def _name_beside(files: list[str]) -> str:
@@ -50,6 +50,7 @@ class Cached(Derived):
 
     def __init__(self, source: Source, path: str | os.PathLike[str] = "auto") -> None:
         super().__init__(source)
+        check_path("path", path)
         identity = source.identity()
         if identity is None:
             raise ValueError(

@@ -30,7 +30,7 @@ from scipy import sparse
 from lazynet.data import usable_rows
 from lazynet.streams.chunks import Chunk, Passing, SoundChunk, csr, labels_matrix, rechunked
 from lazynet.streams.source import ROWS, Facts, Source, Tally
-from lazynet.whole_files import remove_leftovers, replaced
+from lazynet.whole_files import check_path, remove_leftovers, replaced
 
 _MAGIC = b"lazynet rows 1\n\0"
 _END = struct.Struct("<QQI12s")
@@ -236,6 +236,7 @@ class RowsFile(Source):
     def __init__(
         self, path: str | os.PathLike[str], *, written_by: RowsWriter | None = None
     ) -> None:
+        check_path("path", path)
         self.path = os.fspath(path)
         self._open(written_by)
 

@@ -632,3 +632,17 @@ def test_checksums_see_every_change():
     assert len({checksum(np.roll(signs[:n], k)) for n in (5999, 6000) for k in (0, 1)}) == 4
     tail = np.arange(13, dtype=np.uint8)
     assert checksum(tail) != checksum(np.append(tail[:-1], np.uint8(99)))
+
+
+def test_paths_that_no_file_can_have_are_refused():
+    """The name of the argument is in the message, and nothing is trained or written."""
+    X, y = np.eye(4), [0, 1, 0, 1]
+    model = lazynet.LazyNetClassifier()
+    with pytest.raises(ValueError, match="checkpoint must not contain null characters"):
+        model.fit(X, y, checkpoint="a\0b")
+    assert not hasattr(model, "coef_")
+    model.fit(X, y)
+    with pytest.raises(ValueError, match="path must not contain null characters"):
+        model.save("a\0b")
+    with pytest.raises(ValueError, match="path must not contain null characters"):
+        lazynet.load("a\0b")

@@ -29,6 +29,7 @@ from lazynet import (
     Huber,
     LazyNetClassifier,
     LazyNetRegressor,
+    LazyNetRegressorCV,
     Power,
     Stepper,
     Tables,
@@ -839,6 +840,16 @@ def test_a_fit_that_diverges_leaves_the_model(engine, warm_start, record_objecti
     """FloatingPointError with the step and the remedy, and the model of the last good call."""
     model, X, y = diverging(engine, warm_start=warm_start, record_objective=record_objective)
     assert_refused(model, "fit", (X, y), FloatingPointError, "overflowed", "step", "Lower eta0")
+
+
+def test_penalties_beyond_doubles_are_refused_with_the_remedy():
+    """The greatest l1 of a grid follows X, and so may a product with a rate be infinite."""
+    X = sparse.random(12, 7, density=0.4, format="csr", random_state=3)
+    X.data[3] = -1e308
+    y = np.random.default_rng(3).normal(size=12)
+    model = LazyNetRegressorCV(cv=2, max_iter=2, n_points=3, random_state=0, tol=None)
+    with pytest.raises(FloatingPointError, match=r"range of doubles.* l1 and l2 .*Lower eta0"):
+        model.fit(X, y)
 
 
 def test_divergence_is_told_by_the_error_alone():

@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 import tracemalloc
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -74,6 +75,13 @@ def test_names_that_lead_nowhere(given, kind, message):
     with pytest.raises(kind) as error:
         SvmlightFile(given)
     assert str(error.value) == message
+
+
+def test_paths_that_no_file_can_have(path):
+    """The name of the argument is in the message."""
+    for made in (RowsFile, partial(Cached, SvmlightFile(path))):
+        with pytest.raises(ValueError, match="path must not contain null characters"):
+            made("a\0b")
 
 
 @pytest.mark.parametrize(
