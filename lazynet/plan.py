@@ -27,8 +27,9 @@ from lazynet.losses import Loss
 from lazynet.params import FLAG, Integer, SettledFields, table
 from lazynet.penalties import ElasticNet
 from lazynet.rules.affine import SGD, FoBoS
-from lazynet.rules.base import Rule, lost_digits
+from lazynet.rules.base import Affine, Rule, lost_digits
 from lazynet.schedules import (
+    Constant,
     FromData,
     Schedule,
     check_scale,
@@ -447,27 +448,36 @@ class Plan(SettledFields):
         """
         n_steps = self.n_steps(len(order))
         stop = t + n_steps
-        if self.adaptive or (self.rule.has_state and not self.rule.scheduled):
-            rates, keep, lost, pull = _nothing_scheduled(n_steps)
-        else:
-            scheduled = self.rule.scheduled
-            rates = checked_rates(self.schedule, t, stop) if scheduled else np.ones(n_steps)
-            shrink = self.rule.shrinks(rates, self.penalty, t)
-            keep, lost, pull = shrink.keep, lost_digits(shrink), shrink.pull
         counts = None if self.average is None else checked_counts(self.average, t, stop)  # type: ignore[arg-type]
+        rates, keep, lost, pull = self._rates_and_shrinks(t, stop)
         scalars = rates, keep, lost, pull, counts, predictions
         if self.batch_size > 1:
             return Batches(order, self.batch_size, *scalars)
         return Steps(order, *scalars)
 
+    def _rates_and_shrinks(self, start: int, stop: int) -> tuple[NDArray[np.float64], ...]:
+        """Rates, a, the digits that a has lost, and b, of the steps from ``start`` to ``stop``."""
+        rule, n_steps = self.rule, stop - start
+        if self.adaptive or (rule.has_state and not rule.scheduled):
+            # The kernel computes rates and shrinks.
+            return _repeated(n_steps, 1.0, 1.0, 0.0, 0.0)
+        # Where all steps are alike, the first one is checked and computed for all of the chunk.
+        alike = (
+            isinstance(self.schedule, Constant) and isinstance(rule, Affine) and rule.period == 1
+        )
+        end = min(start + 1, stop) if alike else stop
+        rates = checked_rates(self.schedule, start, end) if rule.scheduled else np.ones(n_steps)
+        shrink = rule.shrinks(rates, self.penalty, start)
+        scalars = rates, shrink.keep, lost_digits(shrink), shrink.pull
+        if alike and n_steps > 1:
+            return _repeated(n_steps, *(float(numbers[0]) for numbers in scalars))
+        return scalars
+
 
 @lru_cache(maxsize=8)
-def _nothing_scheduled(n_steps: int) -> tuple[NDArray[np.float64], ...]:
-    """Rates, a, the digits that a has lost, and b, where the kernel computes rates and shrinks.
-
-    Every chunk of the same length has the same arrays, which are read-only.
-    """
-    found = np.ones(n_steps), np.ones(n_steps), np.zeros(n_steps), np.zeros(n_steps)
+def _repeated(n_steps: int, *numbers: float) -> tuple[NDArray[np.float64], ...]:
+    """An array of each number, the same read-only one for all chunks of so many steps."""
+    found = tuple(np.full(n_steps, number) for number in numbers)
     for array in found:
         array.flags.writeable = False
     return found
