@@ -103,9 +103,9 @@ class BlocksToChoose:
     def folds(self, groups: Any) -> list[Fold]:
         n_rows, n_folds = self.starts[-1], self.p.cv
         check_rows_for_folds(n_folds, n_rows)
-        numbers = np.arange(n_rows) % n_folds
         splits = [
-            (np.flatnonzero(numbers != k), np.flatnonzero(numbers == k)) for k in range(n_folds)
+            tuple(rows_of_fold(n_rows, 0, k, n_folds, held_out) for held_out in (False, True))
+            for k in range(n_folds)
         ]
         # All problems have the same importances.
         problems = [(self.rows.targets_of(0), self.rows.importances)]

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import os
 from types import SimpleNamespace
-from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
-from lazynet.dask.blocks import Blocks, as_blocks
-from lazynet.dask.checked import check_one_target, checks_of, classes_in
-from lazynet.dask.clients import Classifies, WithClient, described, with_client
+from lazynet.dask.blocks import Blocks
+from lazynet.dask.checked import check_one_target, checks_of
+from lazynet.dask.clients import Classifies, described, with_client
+from lazynet.dask.learning import LearnsFromBlocks
 from lazynet.dask.minima import MinimiserOnBlocks, chosen_way, rows_on_workers
 from lazynet.estimators import dual_net as serial
 from lazynet.minimise import check_penalty
-from lazynet.models.checkpoints import EVERY, Keeper, keeper_of
+from lazynet.models.checkpoints import Keeper
 from lazynet.threads import Workers
 from lazynet.transactions import all_or_nothing
 
@@ -36,34 +34,8 @@ _TWO_WAYS = """\
     """
 
 
-class DualOnBlocks(WithClient, serial._DualNetModel):
+class DualOnBlocks(LearnsFromBlocks, serial._DualNetModel):
     """What the estimators over blocks add to the serial ones."""
-
-    def fit(
-        self,
-        X: Any,
-        y: Any = None,
-        sample_weight: Any = None,
-        *,
-        checkpoint: str | os.PathLike[str] | None = None,
-        every: float = EVERY,
-    ) -> Self:
-        """Find the minimum over the rows on the workers.
-
-        Parameters
-        ----------
-        X : Blocks, Dask array, or list of Delayed or Future
-            The rows, as in :meth:`lazynet.dask.LazyNetClassifier.fit`.
-        y, sample_weight : Dask array, optional
-            Numbers of rows where X is a Dask array, in the same blocks.
-        checkpoint, every
-            As in the serial estimator.  A checkpoint is written by the client, after an epoch.
-        """
-        blocks = as_blocks(X, y, sample_weight, self.client)
-        with keeper_of(checkpoint, every) as keeper:
-            warnings = self._learn_blocks(blocks, keeper)
-        self._warn(warnings)
-        return self
 
     @all_or_nothing
     def _learn_blocks(self, blocks: Blocks, keeper: Keeper) -> list[Warning]:
@@ -78,8 +50,7 @@ class DualOnBlocks(WithClient, serial._DualNetModel):
                 f"warm_start goes on from a model of {self.n_features_in_} features, "
                 f"and X has {facts.n_features}: fit with warm_start=False"
             )
-        self.n_features_in_ = facts.n_features
-        self.__dict__.pop("feature_names_in_", None)
+        self._note_features(blocks)
         classes = self._classes_of(p, blocks)
         rows = rows_on_workers(blocks, checks_of(self._serial, p, classes, blocks), classes)
         keeper.identify(
@@ -108,24 +79,14 @@ class DualOnBlocks(WithClient, serial._DualNetModel):
             self.classes_ = classes
         return warnings
 
-    def _classes_of(self, p: SimpleNamespace, blocks: Blocks) -> NDArray[Any] | None:
-        """The classes; None for numbers."""
-        raise NotImplementedError
-
 
 @described(_TWO_WAYS)
 class DualNetClassifier(Classifies, DualOnBlocks, serial.DualNetClassifier):  # type: ignore[misc]
     _serial = serial.DualNetClassifier
     __init__ = with_client(serial.DualNetClassifier.__init__)
 
-    def _classes_of(self, p: SimpleNamespace, blocks: Blocks) -> NDArray[Any]:
-        return classes_in(p, blocks)
-
 
 @described(_TWO_WAYS)
 class DualNetRegressor(DualOnBlocks, serial.DualNetRegressor):  # type: ignore[misc]
     _serial = serial.DualNetRegressor
     __init__ = with_client(serial.DualNetRegressor.__init__)
-
-    def _classes_of(self, p: SimpleNamespace, blocks: Blocks) -> None:
-        return None

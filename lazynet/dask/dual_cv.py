@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import os
 from types import SimpleNamespace
-from typing import Any, Self
 
-from numpy.typing import NDArray
-
-from lazynet.dask.blocks import Blocks, as_blocks
+from lazynet.dask.blocks import Blocks
 from lazynet.dask.checked import (
     check_number_of_folds,
     check_one_target,
     checks_of,
-    classes_in,
 )
 from lazynet.dask.choices import BlocksToChoose
-from lazynet.dask.clients import Classifies, WithClient, described, with_client
+from lazynet.dask.clients import Classifies, described, with_client
+from lazynet.dask.learning import LearnsFromBlocks
 from lazynet.estimators import dual_net_cv as serial
 from lazynet.estimators.chosen_net import ChosenNet
-from lazynet.models.checkpoints import EVERY, Keeper, keeper_of
+from lazynet.models.checkpoints import Keeper
 from lazynet.params import shown
 from lazynet.transactions import all_or_nothing
 
@@ -35,7 +31,7 @@ _FOLDS = """\
     """
 
 
-class ChosenOnBlocks(WithClient, ChosenNet):
+class ChosenOnBlocks(LearnsFromBlocks, ChosenNet):
     """What the estimators over blocks add to the serial ones."""
 
     def _settle(self) -> SimpleNamespace:
@@ -48,42 +44,13 @@ class ChosenOnBlocks(WithClient, ChosenNet):
             )
         return p
 
-    def fit(
-        self,
-        X: Any,
-        y: Any = None,
-        sample_weight: Any = None,
-        *,
-        checkpoint: str | os.PathLike[str] | None = None,
-        every: float = EVERY,
-    ) -> Self:
-        """Choose the penalty and train, with the rows on the workers.
-
-        Parameters
-        ----------
-        X : Blocks, Dask array, or list of Delayed or Future
-            The rows, as in :meth:`lazynet.dask.LazyNetClassifier.fit`.
-        y, sample_weight : Dask array, optional
-            Numbers of rows where X is a Dask array, in the same blocks.
-        checkpoint, every
-            As in the serial estimator.  The client writes the paths that are done.
-        """
-        # What cannot be is refused before a block is made.
-        self._settle()
-        blocks = as_blocks(X, y, sample_weight, self.client)
-        with keeper_of(checkpoint, every) as keeper:
-            warnings = self._learn_blocks(blocks, keeper)
-        self._warn(warnings)
-        return self
-
     @all_or_nothing
     def _learn_blocks(self, blocks: Blocks, keeper: Keeper) -> list[Warning]:
         """Choose the penalty and train; returns the warnings to give."""
         p = self._settle()
         check_one_target(blocks)
         classes = self._classes_of(p, blocks)
-        self.n_features_in_ = blocks.n_features
-        self.__dict__.pop("feature_names_in_", None)
+        self._note_features(blocks)
         if classes is not None:
             self.classes_ = classes
         rows = BlocksToChoose(blocks, checks_of(self._serial, p, classes, blocks), p, classes)
@@ -91,18 +58,11 @@ class ChosenOnBlocks(WithClient, ChosenNet):
         p.n_jobs = 2 * len(rows.rows.held)
         return self._fit(p, rows, None, keeper)
 
-    def _classes_of(self, p: SimpleNamespace, blocks: Blocks) -> NDArray[Any] | None:
-        """The classes; None for numbers."""
-        return None
-
 
 @described(_FOLDS)
 class DualNetClassifierCV(Classifies, ChosenOnBlocks, serial.DualNetClassifierCV):  # type: ignore[misc]
     _serial = serial.DualNetClassifierCV
     __init__ = with_client(serial.DualNetClassifierCV.__init__)
-
-    def _classes_of(self, p: SimpleNamespace, blocks: Blocks) -> NDArray[Any]:
-        return classes_in(p, blocks)
 
 
 @described(_FOLDS)

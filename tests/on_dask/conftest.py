@@ -1,5 +1,7 @@
 """Clusters in this process, which the tests of this folder share."""
 
+import logging
+
 import pytest
 
 
@@ -10,6 +12,28 @@ def clients():
 
     with cluster_of(1) as one, cluster_of(2) as two, cluster_of(3) as three:
         yield {1: one, 2: two, 3: three}
+
+
+@pytest.fixture(scope="package")
+def two_processes():
+    """A client of a cluster of two processes; Dask starts one that is killed again."""
+    import dask
+    from support.clusters import cluster_of
+
+    with (
+        dask.config.set({"distributed.deploy.lost-worker-timeout": "120s"}),
+        cluster_of(2, processes=True, silence_logs=logging.CRITICAL) as client,
+    ):
+        yield client
+
+
+@pytest.fixture
+def processes(two_processes):
+    """The same client, with two workers that are alive: a test before may have killed one."""
+    from support.clusters import wait_for_all
+
+    wait_for_all(two_processes, 2)
+    return two_processes
 
 
 @pytest.fixture(scope="package")

@@ -1,6 +1,5 @@
 """A penalty chosen by folds over blocks has the bits of the choice in one process over them."""
 
-import pickle
 from types import SimpleNamespace
 
 import numpy as np
@@ -16,7 +15,16 @@ pytest.importorskip("distributed")
 
 import dask
 import dask.array as da
-from support.clusters import NO_SHRINKING, cluster_of, delayed_parts, parts_of
+from support.clusters import (
+    NO_SHRINKING,
+    assert_leaves_its_client,
+    assert_same_bits,
+    by_number,
+    cluster_of,
+    delayed_parts,
+    never,
+    parts_of,
+)
 
 import lazynet
 import lazynet.dask
@@ -47,17 +55,9 @@ def rows(kind, seed=0, n_rows=240, n_features=12):
     return X, numbers if kind == "numbers" else np.digitize(numbers, cuts).astype(float)
 
 
-def pairs_of(n_rows, n_folds):
-    """The folds of blocks as pairs of rows."""
-    folds = np.arange(n_rows) % n_folds
-    return [(np.flatnonzero(folds != k), np.flatnonzero(folds == k)) for k in range(n_folds)]
-
-
 def assert_same_choice(model, wanted):
     """Two fits have the same bits."""
-    for name in LEFT:
-        found, expected = np.asarray(getattr(model, name)), np.asarray(getattr(wanted, name))
-        assert found.tobytes() == expected.tobytes(), name
+    assert_same_bits(model, wanted, LEFT)
 
 
 # --- the same choice without workers -------------------------------------------------------------
@@ -207,7 +207,7 @@ def test_losses_are_those_of_the_serial_choice(clients, kind):
     params = dict(l1_ratios=(0.2,), n_points=2, smallest=0.5, tol=1e-5, fit_intercept=False)
     model = getattr(lazynet.dask, name)(**params, cv=2, random_state=0, client=clients[2])
     model.fit(delayed_parts(parts_of([50], X, y)))
-    wanted = getattr(lazynet, name)(**params, cv=pairs_of(len(y), 2), random_state=0).fit(X, y)
+    wanted = getattr(lazynet, name)(**params, cv=by_number(len(y), 2), random_state=0).fit(X, y)
     np.testing.assert_allclose(model.l1s_, wanted.l1s_, rtol=1e-12)
     at_zero = 0.5 * np.mean(y**2) if kind == "numbers" else np.log(2)
     gap = params["tol"] * max(0.5 * np.max(y**2), at_zero)
@@ -243,7 +243,7 @@ def test_a_scorer_judges_the_models_of_all_classes_together(clients):
     )  # fmt: skip
     model = lazynet.dask.DualNetClassifierCV(**params, cv=2, client=clients[2])
     model.fit(delayed_parts(parts_of([50], X, y)))
-    wanted = lazynet.DualNetClassifierCV(**params, cv=pairs_of(120, 2)).fit(X, y)
+    wanted = lazynet.DualNetClassifierCV(**params, cv=by_number(120, 2)).fit(X, y)
     assert np.array_equal(model.scores_, wanted.scores_)
     assert model.scores_.max() > 0.5
     assert model.best_index_ == wanted.best_index_
@@ -321,18 +321,7 @@ def test_dask_arrays_and_models_without_a_client(clients, tmp_path):
     assert model.classes_.tolist() == [0.0, 1.0, 2.0]
     found = clients[2].compute(model.predict_proba(lazy)).result()
     assert np.array_equal(found, model.predict_proba(X))
-    model.save(tmp_path / "model")
-    local = model.to_local()
-    assert type(local) is lazynet.DualNetClassifierCV
-    for other in (local, pickle.loads(pickle.dumps(model)), lazynet.load(tmp_path / "model")):
-        assert np.array_equal(other.predict(X), model.predict(X))
-        assert_same_choice(other, model)
-    assert clone(model).client is clients[2]
-
-
-def never():
-    """A block that nobody may ask for."""
-    raise AssertionError("a block was made")
+    assert_leaves_its_client(model, lazynet.DualNetClassifierCV, X, LEFT, tmp_path / "model")
 
 
 @pytest.mark.parametrize(

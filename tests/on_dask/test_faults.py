@@ -1,9 +1,6 @@
 """Lost workers, blocks that cannot be read, a lost client, and models without a client."""
 
-import logging
-import os
 import pickle
-import signal
 import subprocess
 import sys
 
@@ -19,8 +16,8 @@ import dask.array as da
 from distributed import Client
 from support.clusters import (
     assert_same_fit,
-    cluster_of,
     delayed_parts,
+    kill_a_worker,
     parts_of,
     source_of,
 )
@@ -40,21 +37,17 @@ def parts():
 
 
 @pytest.mark.parametrize("direct", [False, True])
-def test_a_killed_worker_changes_no_bit(direct):
+def test_a_killed_worker_changes_no_bit(processes, direct):
     """A worker is killed while a model is on its way: the epoch is repeated, and counted.
 
     ``direct``: the client receives states from the workers, and not through the scheduler.
     """
     serial = lazynet.LazyNetClassifier(max_iter=6, tol=None).fit(source_of(parts()))
-    with (
-        dask.config.set({"distributed.deploy.lost-worker-timeout": "120s"}),
-        cluster_of(2, processes=True, silence_logs=logging.CRITICAL) as found,
-        Client(found.cluster, direct_to_workers=direct) as other,
-    ):
+    with Client(processes.cluster, direct_to_workers=direct, set_as_default=False) as other:
 
         def kill(epoch):
             if epoch.epoch == 1:
-                os.kill(next(iter(found.cluster.workers.values())).pid, signal.SIGKILL)
+                kill_a_worker(processes)
 
         model = lazynet.dask.LazyNetClassifier(max_iter=6, tol=None, client=other)
         model.fit(delayed_parts(parts()), callback=kill)

@@ -2,12 +2,18 @@
 
 import contextlib
 import itertools
+import os
+import pickle
+import signal
+import time
 
 import dask
 import numpy as np
 from distributed import Client, LocalCluster
 from hypothesis import Phase
+from sklearn.base import clone
 
+import lazynet
 from lazynet.streams import Chunks
 
 #: The phases of a property whose example takes a second: a failing one is shown as it was drawn.
@@ -24,6 +30,20 @@ def cluster_of(n_workers, *, processes=False, **options):
         yield client
 
 
+def wait_for_all(client, n_workers):
+    """Wait until so many workers are alive, and the scheduler knows of no other."""
+    alive = {}
+    while len(alive) < n_workers:
+        time.sleep(0.1)
+        with contextlib.suppress(OSError, KeyError):
+            alive = client.run(os.getpid)
+
+
+def kill_a_worker(client):
+    """Kill the process of a worker."""
+    os.kill(next(iter(client.cluster.workers.values())).pid, signal.SIGKILL)
+
+
 def parts_of(cuts, X, y, weights=None):
     """(X, y) or (X, y, weights) of the rows between the cuts."""
     arrays = (X, y) if weights is None else (X, y, weights)
@@ -38,9 +58,40 @@ def delayed_parts(parts):
     return [dask.delayed(tuple)(list(part)) for part in parts]
 
 
+def never():
+    """A block that nobody may ask for."""
+    raise AssertionError("a block was made")
+
+
+def by_number(n_rows, n_folds):
+    """The folds of blocks as pairs of rows."""
+    folds = np.arange(n_rows) % n_folds
+    return [(np.flatnonzero(folds != k), np.flatnonzero(folds == k)) for k in range(n_folds)]
+
+
 def source_of(parts):
     """The parts as a source for a serial fit."""
     return Chunks(parts)
+
+
+def assert_same_bits(model, wanted, names):
+    """The attributes of two models have the same types and bits."""
+    for name in names:
+        found, expected = np.asarray(getattr(model, name)), np.asarray(getattr(wanted, name))
+        assert found.dtype == expected.dtype, name
+        assert found.tobytes() == expected.tobytes(), name
+
+
+def assert_leaves_its_client(model, serial, X, names, path):
+    """Copies, pickles and files of a model over blocks are models of the class ``serial``."""
+    client = model.client
+    model.save(path)
+    local = model.to_local()
+    assert type(local) is serial
+    for other in (local, pickle.loads(pickle.dumps(model)), lazynet.load(path)):
+        assert np.array_equal(other.predict(X), model.predict(X))
+        assert_same_bits(other, model, names)
+    assert clone(model).client is client
 
 
 def assert_same_fit(model, serial):
