@@ -34,16 +34,17 @@ MANY_ROWS, FILLED = 10, 0.25
 TOL = 1e-3
 #: Epochs in a row without progress that end a fit.
 N_ITER_NO_CHANGE = 5
-#: l1 of a fit that is given none, in the units of the rows, divided by their number.
-L1_SHARE = 0.003
+#: l1 of a fit that is given none, in the units of the rows, divided by their number: of a
+#: classifier of rows that are no table, and of the others.
+L1_SHARE_OF_DOCUMENTS, L1_SHARE = 0.01, 0.003
 #: The share of the rows that early stopping holds out.
 VALIDATION_FRACTION = 0.1
 
 
-def found_l1(survey: Survey, loss: Loss) -> float:
+def found_l1(survey: Survey, loss: Loss, share: float = L1_SHARE) -> float:
     """The l1 of a fit that is given none: as much as a small share of one row pulls.
 
-    This is 0.003 * |slope| * |x| / n: |x| is the root mean square of the norms of the n rows, and
+    This is share * |slope| * |x| / n: |x| is the root mean square of the norms of the n rows, and
     |slope| the size of the loss's slopes at the best constant, times the mean importance.  To
     multiply X, y or the importances by a number changes the strength so that the same is learned.
     Where y has several columns, |slope| is the mean of the columns.
@@ -62,8 +63,18 @@ def found_l1(survey: Survey, loss: Loss) -> float:
             bound = np.inf if loss.unbounded_slope else loss.epsilon
             slope = float(np.mean([min(spread, bound) for spread in survey.spreads]))
         slope *= survey.mean_importance
-        found = L1_SHARE * slope * float(np.sqrt(survey.mean_squared_norm)) / n
+        found = share * slope * float(np.sqrt(survey.mean_squared_norm)) / n
     return found if np.isfinite(found) else 0.0
+
+
+def found_share(n_rows: int, n_features: int, n_values: int, margin: bool) -> float:
+    """The ``share`` of ``found_l1`` that suits the rows; ``margin`` is that of the loss.
+
+    >>> found_share(1_000, 20_000, 90_000, True), found_share(1_000, 20, 5_000, True)
+    (0.01, 0.003)
+    """
+    documents = margin and not is_table(n_rows, n_features, n_values)
+    return L1_SHARE_OF_DOCUMENTS if documents else L1_SHARE
 
 
 def follows_targets(loss: Loss) -> bool:

@@ -82,9 +82,10 @@ class LazyNetClassifier(SparseClassifier, FittedModel):
         to learn), or a loss of :class:`LazyNetRegressor` on targets -1 and +1.
     l1, l2 : float, default=None, 0
         Strengths of the penalty, any values >= 0.  In scikit-learn's terms l1 = alpha * l1_ratio
-        and l2 = alpha * (1 - l1_ratio).  l1=None: ``fit`` takes 0.003 times the root mean square
-        of the norms of the rows, divided by the number of rows (for "squared_error" also times
-        the standard deviation of y); ``partial_fit``, which does not know the rows to come, takes
+        and l2 = alpha * (1 - l1_ratio).  l1=None: ``fit`` takes a share of the root mean square of
+        the norms of the rows, divided by the number of rows (for "squared_error" also times the
+        standard deviation of y); the share is 0.01 for a classifier whose rows are no table (see
+        below), and otherwise 0.003.  ``partial_fit``, which does not know the rows to come, takes
         the l1 of the last ``fit``, or 0.  Where this l1 is the only penalty, and the rates too are
         computed from the rows, ``fit`` of a regressor, or of a classifier with a table (at least
         ten rows for every feature, or a quarter of all values not 0), learns from features in
@@ -101,9 +102,9 @@ class LazyNetClassifier(SparseClassifier, FittedModel):
         as gravity.  "rda", ``RDA(gamma, rho)``: regularised dual averaging.  "ftrl",
         ``FTRL(alpha, beta, penalty)``: FTRL-Proximal; in its published form, penalty="once", l1 and
         l2 count once and not once per example.
-        "adagrad", ``AdaGrad(alpha, delta)``: a rate per coordinate.  "saga", ``SAGA(alpha)``:
-        remembers the slope of every row and converges at a constant rate; it needs ``fit``, and
-        with ``alpha=None`` a loss whose slope does not jump.  All of these are exact;
+        "adagrad", ``AdaGrad(alpha, delta, initial)``: a rate per coordinate.  "saga",
+        ``SAGA(alpha)``: remembers the slope of every row and converges at a constant rate; it needs
+        ``fit``, and with ``alpha=None`` a loss whose slope does not jump.  All of these are exact;
         "carpenter_inexact", ``Carpenter(period)``, is not.
     schedule : str, object, array, or callable, default="auto"
         The rate of step t = 0, 1, 2, ....  "auto": "power" if ``eta0`` is given; else

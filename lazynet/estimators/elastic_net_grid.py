@@ -161,11 +161,13 @@ class ElasticNetGrid(SparseLinear):
             Plan.of(SimpleNamespace(**{**vars(p.one), "l1": setting.l1, "l2": setting.l2}))
         return p
 
-    def _settings(self, p: SimpleNamespace, rows: GridRows) -> list[Setting]:
+    def _settings(
+        self, p: SimpleNamespace, rows: GridRows, shape: tuple[int, int, int]
+    ) -> list[Setting]:
         """The grid: what the parameters name, or l1 in equal ratios around that of a single fit."""
         l1s = p.l1s
         if l1s is None:
-            rows.find_l1(p)
+            rows.find_l1(p, shape)
             # Rows without any value ask for no penalty; one that is not 0 does no harm.
             largest = LARGEST_L1 * (p.one.l1 or 1.0)
             l1s = np.geomspace(largest, largest * p.smallest, p.n_points)
@@ -184,7 +186,7 @@ class ElasticNetGrid(SparseLinear):
             rows.find_folds(p, generator)
         shape = rows.shape()
         units = rows.find_units(p)
-        settings = self._settings(p, rows)
+        settings = self._settings(p, rows, shape)
         if p.max_iter is None:
             epochs = found_epochs(*shape, self._takes_margin_losses, penalised=True)
             p.max_iter = 1 if p.progressive else epochs

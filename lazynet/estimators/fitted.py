@@ -101,7 +101,7 @@ class FittedModel(PartsModel):
         X, problems = in_units(units, X, problems)
         n_rows = X.shape[0] if rows is None else len(rows)
         sizes = sizes_of(X, p.plan.sizes)
-        self._find_l1(p, X, problems, sizes, rows)
+        self._find_l1(p, X, problems, shape, sizes, rows)
         steps_of_an_epoch = p.plan.n_steps(n_rows if order is None else order.shape[-1])
         listed = None if order is None or order.ndim == 1 else len(order)
         self._find_epochs(p, shape, listed)
@@ -312,7 +312,7 @@ class FittedModel(PartsModel):
         shape = shape_to_learn(X, None)
         units = self._find_units(p, X, problems)
         X, problems = in_units(units, X, problems)
-        self._find_l1(p, X, problems)
+        self._find_l1(p, X, problems, shape)
         self._find_epochs(p, shape)
         n_steps = p.plan.n_steps(affordable_rows(X, max_rows, epochs)) * epochs
         plan = p.plan.known(self._scale_of_rates(p, X, weights), n_steps)

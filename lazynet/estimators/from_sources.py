@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from lazynet.data import as_examples, sizes_of
-from lazynet.defaults import follows_targets
+from lazynet.defaults import follows_targets, found_share
 from lazynet.epochs import Orders
 from lazynet.estimators.mapped_rows import check_alone
 from lazynet.importances import Balanced, check_any_counts
@@ -280,10 +280,11 @@ class _Surveyed(NamedTuple):
 def plan_for(model: Any, p: SimpleNamespace, rows: SourceRows) -> tuple[Plan, float]:
     """The plan of the fit and the scale of its rates; asks for a survey only where it is needed."""
     facts = rows.facts
-    if p.finds_l1 and p.engine.takes_l1:
-        model._take_l1(p, rows.surveyed(p).sums)
     n_values = facts.n_values * rows.n_rows // max(facts.n_rows, 1)
     shape = rows.n_rows, facts.n_features, n_values
+    if p.finds_l1 and p.engine.takes_l1:
+        share = found_share(*shape, p.loss.margin)
+        model._take_l1(p, rows.surveyed(p).sums, share)
     model._find_epochs(p, shape)
     n_steps = check_n_steps("max_iter", p.max_iter, p.plan.n_steps(rows.n_rows))
 

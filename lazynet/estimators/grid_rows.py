@@ -55,7 +55,7 @@ class GridRows(Protocol):
         """The units in which features are learned from, from here on."""
         ...
 
-    def find_l1(self, p: SimpleNamespace) -> None:
+    def find_l1(self, p: SimpleNamespace, shape: tuple[int, int, int]) -> None:
         """Set the l1 that suits the rows as that of a fit of one setting, ``p.one``."""
         ...
 
@@ -163,8 +163,8 @@ class RowsInMemory:
             self.X = units.rows(self.X)
         return units
 
-    def find_l1(self, p: SimpleNamespace) -> None:
-        p.model._find_l1(p.one, self.X, self.problems)
+    def find_l1(self, p: SimpleNamespace, shape: tuple[int, int, int]) -> None:
+        p.model._find_l1(p.one, self.X, self.problems, shape)
 
     def scale_of_rates(self, model: Any, p: SimpleNamespace) -> float:
         return float(model._scale_of_rates(p, self.X, self.problems.importances))

@@ -25,6 +25,7 @@ from lazynet.defaults import (
     follows_targets,
     found_epochs,
     found_l1,
+    found_share,
     is_auto,
     is_table,
     resolved_rule,
@@ -151,12 +152,14 @@ class PlannedModel(SparseLinear):
         p: SimpleNamespace,
         X: sparse.csr_matrix,
         problems: Problems,
+        shape: tuple[int, int, int],
         sizes: NDArray[np.float64] | None = None,
         rows: NDArray[np.int64] | None = None,
     ) -> None:
         """Where no l1 is given, let the rows decide on it: all, or the ``rows`` to train on.
 
-        ``sizes`` are the sizes of the rows that the rates follow, if they are known already.
+        ``shape`` is that of ``_find_epochs``, of the rows as they were given; ``sizes`` are the
+        sizes of the rows that the rates follow, if they are known already.
         """
         if p.finds_l1 and p.engine.takes_l1:
             norms = sizes if p.plan.sizes == _NORMS else None
@@ -165,11 +168,12 @@ class PlannedModel(SparseLinear):
             if rows is not None:
                 norms, problems = norms[rows], problems.only(rows)
             targets = problems.numbers_of_targets() if follows_targets(p.loss) else None
-            self._take_l1(p, Survey.of(norms, targets, problems.importances))
+            share = found_share(*shape, p.loss.margin)
+            self._take_l1(p, Survey.of(norms, targets, problems.importances), share)
 
-    def _take_l1(self, p: SimpleNamespace, survey: Survey) -> None:
-        """Take the l1 that suits the rows that were surveyed."""
-        p.l1 = found_l1(survey, p.loss)
+    def _take_l1(self, p: SimpleNamespace, survey: Survey, share: float) -> None:
+        """Take the l1 that suits the rows that were surveyed; see ``found_l1``."""
+        p.l1 = found_l1(survey, p.loss, share)
         # Two classes may have become one problem since the plan was made.
         p.plan = replace(Plan.of(p), softmax=p.plan.softmax)
 
