@@ -36,7 +36,7 @@ BUILD_BASE = f"build/{KIND}"
 GENERATED = Path(BUILD_BASE) / "generated"
 HEADERS = sorted(path for kind in ("*.h", "*.inc") for path in KERNELS.glob(kind))
 # Only these modules are compiled again when a kind of cell is added or changed.
-KNOW_THE_KINDS = {"cells", "examples", "outputs"}
+KNOW_THE_KINDS = {"cells", "examples", "outputs", "outputs_cells", "outputs_losses"}
 
 # A row gives the same bits wherever it lies in memory (see rows.h): no fused multiply-adds, and no
 # other liberty with floating point.

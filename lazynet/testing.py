@@ -286,31 +286,43 @@ def sparse_matrices(
     max_features: int = 7,
     min_features: int = 1,
     scale: float = 1.0,
+    max_copies: int = 1,
 ) -> sparse.csr_matrix:
     """CSR matrices with empty rows and columns, full and repeated rows, and explicit zeros.
 
-    Values lie between -3 and 3, times ``scale``.
+    Values lie between -3 and 3, times ``scale``.  The columns stand side by side up to
+    ``max_copies`` times, in other sizes each time: kernels take long rows in vectors.
 
     >>> from hypothesis import find
     >>> X = find(sparse_matrices(), lambda X: X.nnz > X.count_nonzero())
     >>> X.nnz, X.toarray()
     (1, array([[0.]]))
+    >>> find(sparse_matrices(max_copies=3), lambda X: X.shape[1] == 3 and X[0, 0] > 1).toarray()
+    array([[1.05 , 0.525, 0.35 ]])
     """
     max_rows = check_integer("max_rows", max_rows, 1)
     min_features = check_integer("min_features", min_features, 1)
     max_features = check_integer("max_features", max_features, min_features)
     scale = check_number("scale", scale)
+    max_copies = check_integer("max_copies", max_copies, 1)
     n_features = draw(st.integers(min_features, max_features))
     row = st.dictionaries(st.integers(0, n_features - 1), st.integers(-43, 43), max_size=n_features)
     rows = draw(st.lists(row, min_size=1, max_size=max_rows))
     if draw(st.booleans()):
         rows.append(rows[0])
-    indices = [j for cells in rows for j in sorted(cells)]
-    data = [_readable(cells[j] * _GRAIN) * scale for cells in rows for j in sorted(cells)]
-    indptr = np.cumsum([0] + [len(cells) for cells in rows])
+    copies = range(draw(st.integers(1, max_copies)))
+    in_order = [sorted(cells.items()) for cells in rows]
+    indices = [j + c * n_features for cells in in_order for c in copies for j, _ in cells]
+    data = [
+        _readable(grains * _GRAIN / (c + 1)) * scale
+        for cells in in_order
+        for c in copies
+        for _, grains in cells
+    ]
+    indptr = np.cumsum([0] + [len(copies) * len(cells) for cells in rows])
     return sparse.csr_matrix(
         (np.array(data, dtype=np.float64), np.array(indices, dtype=np.int32), indptr),
-        shape=(len(rows), n_features),
+        shape=(len(rows), n_features * len(copies)),
     )
 
 
@@ -415,12 +427,14 @@ def problems(
     importances: Sequence[float] = _IMPORTANCES,
     scale: float = 1.0,
     rate: float | None = None,
+    max_copies: int = 4,
 ) -> Problem:
     """A whole problem; the arguments restrict the choice to problems that an implementation takes.
 
     ``l1`` and ``l2`` fix the strengths, ``importances`` lists the importances that rows may have,
     ``scale`` multiplies the values of X, ``rate`` fixes the rate of all steps.  ``step_orders``
-    applies to "fobos" and "sgd".
+    applies to "fobos" and "sgd".  The columns of X stand side by side up to ``max_copies`` times
+    (``sparse_matrices``).
 
     >>> from hypothesis import given, settings
     >>> @settings(max_examples=5, deadline=None, database=None, derandomize=True)
@@ -440,7 +454,7 @@ def problems(
     if step_order != "gradient_first" and rule in ("fobos", "sgd"):
         rule = (FoBoS if rule == "fobos" else SGD)(step_order)
     fit_intercept = draw(st.sampled_from(_some("intercepts", intercepts)))
-    X = draw(sparse_matrices(max_features=max_features, scale=scale))
+    X = draw(sparse_matrices(max_features=max_features, scale=scale, max_copies=max_copies))
     n_rows = X.shape[0]
     order = draw(orders(n_rows, max_steps, min_steps))
     if rate is None:

@@ -163,7 +163,7 @@ class BoundedTwin:
         >>> twin = BoundedTwin(1, rule="adagrad", schedule=lambda t: 1.0)
         >>> twin.divide_rates(2.0)
         >>> twin.dense.alpha
-        2.5
+        4.0
         """
         self.dense.divide_rates(divisor)
         if self.nearby is not None:

@@ -73,7 +73,7 @@ class AdaGradEngine(LaggingEngine):
         by 1 + alpha / delta * l2.  Weights are examined only if another rule has trained them, or
         if the settings have changed.
         """
-        l1, l2, alpha, delta, follows = settings
+        l1, l2, alpha, delta, follows, _ = settings
         if not (l1 or l2):
             return None
         if self.field("steps") and np.array_equal(np.array(settings), self.settings):

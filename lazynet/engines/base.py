@@ -71,9 +71,9 @@ def take_until_done(
             )
         elif status == STATUS_OUT_OF_RANGE:
             raise FloatingPointError(
-                f"the engine left the range of doubles at step {t + first}: wear lets too many "
-                f"steps pass before all weights are brought current; raise smallest_scale, or "
-                f"lower largest_cushion"
+                f"the engine left the range of doubles at step {t + first}: l1 and l2 shrink the "
+                f"weights too much before all of them are brought current. {advice} If wear is "
+                f"given, raise its smallest_scale, or lower its largest_cushion."
             )
         elif status == STATUS_OUT_OF_MEMORY:
             raise MemoryError(f"no memory for row {row_of(first)} of X at step {t + first}")

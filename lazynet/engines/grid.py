@@ -21,6 +21,7 @@ from lazynet.engines.wear import Wear
 from lazynet.kernels import cells as cells_kernel
 from lazynet.kernels import clock as clock_kernel
 from lazynet.kernels import outputs as kernel
+from lazynet.kernels import outputs_clock, outputs_losses
 from lazynet.kernels.examples import (
     STATUS_FINISHED,
     STATUS_OVERFLOWED,
@@ -30,7 +31,7 @@ from lazynet.kernels.examples import (
 )
 
 # The sums over the slopes on which rates depend.
-_SUMS = list(kernel.SLOPE_FIELDS)
+_SUMS = list(outputs_clock.SLOPE_FIELDS)
 # A difference of two sums is rounded: the sum before is at most a few last digits away.
 _NUDGES = 8
 
@@ -87,7 +88,7 @@ def picked(engine: OutputsEngine, columns: NDArray[np.int64], which: Any) -> Out
             np.zeros((len(a), twin.width)) for a in (engine.clocks, engine.own)
         )
         # What only fills up a line of outputs stays at its start.
-        kernel.start_clocks(twin.clocks, np.zeros(kernel.SCALARS))
+        outputs_clock.start_clocks(twin.clocks, np.zeros(outputs_clock.SCALARS))
         twin.clocks[:, :n], twin.own[:, :n] = engine.clocks[:, columns], engine.own[:, columns]
         twin.rates = engine.rates[columns]
         twin.strengths = None if engine.strengths is None else engine.strengths[columns]
@@ -142,7 +143,7 @@ def forget_row(engine: OutputsEngine) -> bool:
     """
     if isinstance(engine, GridOnClock):
         if engine.strengths is not None:
-            engine.scalars[kernel.PENDING_SCALAR] = kernel.PENDING_ROW_COUNTED
+            engine.scalars[outputs_clock.PENDING_SCALAR] = outputs_clock.PENDING_ROW_COUNTED
         return False
     assert isinstance(engine, CellOutputs)
     engine.fields[:, cells_kernel.fields(engine.kind).index("rows")] -= 1.0
@@ -227,7 +228,7 @@ def add_losses(
         assert isinstance(engine, OutputsOnClock)
         state = {"clocks": engine.clocks, "own": engine.own}
     take_until_done(
-        lambda first: kernel.losses_on(
+        lambda first: outputs_losses.losses_on(
             engine._block(), examples, targets, rows, task, losses, first, **state
         ),
         len(rows),

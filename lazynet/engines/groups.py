@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from lazynet.engines.outputs import OutputsOnClock
 from lazynet.engines.wear import Wear
 from lazynet.kernels import outputs as kernel
+from lazynet.kernels import outputs_clock
 from lazynet.rules.affine import FoBoS
 from lazynet.rules.base import Rule
 
@@ -43,7 +44,7 @@ class GroupedOutputs(OutputsOnClock):
 
     def _by_feature(self, which: Any, model: bool) -> NDArray[np.float64]:
         cells = self.cells[which].copy()
-        kernel.bring_current(self._block_of(cells, which), self.clocks)
+        outputs_clock.bring_current(self._block_of(cells, which), self.clocks)
         return cells[:, : self.n_outputs].astype(np.float64)
 
     def _is_finite_at(self, indices: NDArray[Any]) -> bool:

@@ -28,6 +28,7 @@ from lazynet.kernels import averages as averages_kernel
 from lazynet.kernels import cells as cells_kernel
 from lazynet.kernels import clock as clock_kernel
 from lazynet.kernels import outputs as kernel
+from lazynet.kernels import outputs_cells, outputs_clock
 from lazynet.kernels.examples import Examples, Steps, Task
 from lazynet.losses import Loss
 from lazynet.penalties import ElasticNet
@@ -248,11 +249,11 @@ class OutputsOnClock(OutputsEngine):
         own_clocks: bool = False,
     ) -> None:
         super().__init__(n_features, n_outputs, dtype, wear)
-        self.clocks = np.zeros((kernel.CLOCK_ROWS, self.width if own_clocks else 1))
-        self.own = np.zeros((kernel.OWN_ROWS, self.width))
-        self.scalars = np.zeros(kernel.SCALARS)
-        self.rates = np.zeros((n_outputs, kernel.FROM_DATA_FIELDS))
-        kernel.start_clocks(self.clocks, self.scalars)
+        self.clocks = np.zeros((outputs_clock.CLOCK_ROWS, self.width if own_clocks else 1))
+        self.own = np.zeros((outputs_clock.OWN_ROWS, self.width))
+        self.scalars = np.zeros(outputs_clock.SCALARS)
+        self.rates = np.zeros((n_outputs, clock_kernel.FROM_DATA_FIELDS))
+        outputs_clock.start_clocks(self.clocks, self.scalars)
 
     def _past(self) -> averages_kernel.Average | None:
         """The past of the averages; None where there are none."""
@@ -268,13 +269,13 @@ class OutputsOnClock(OutputsEngine):
         softmax: bool,
         first: int,
     ) -> tuple[int, int]:
-        return kernel.run_on_clock(
+        return outputs_clock.run_on_clock(
             self._block(), examples, targets, steps, task, self.clocks, self.own, self.scalars,
             losses, first, softmax, self.own_steps, self.rates, self._past(), self.strengths,
         )  # fmt: skip
 
     def _sweep(self) -> None:
-        kernel.sweep_clock(self._block(), self.clocks, self.scalars)
+        outputs_clock.sweep_clock(self._block(), self.clocks, self.scalars)
 
     def _scale_and_shift(self) -> NDArray[np.float64]:
         """Scale and shift of every output: two rows."""
@@ -288,7 +289,7 @@ class OutputsOnClock(OutputsEngine):
 
     @property
     def intercepts(self) -> NDArray[np.float64]:
-        return self.own[kernel.INTERCEPT_ROW, : self.n_outputs].copy()
+        return self.own[outputs_clock.INTERCEPT_ROW, : self.n_outputs].copy()
 
     @property
     def model_intercepts(self) -> NDArray[np.float64]:
@@ -312,8 +313,8 @@ class OutputsOnClock(OutputsEngine):
         self.cells[:, : self.n_outputs] = weights.T
         self.rates[:, clock_kernel.LOADED_FIELD] = weights.any(axis=1)
         self.own[...] = 0.0
-        self.own[kernel.INTERCEPT_ROW, : self.n_outputs] = intercepts
-        kernel.start_clocks(self.clocks, self.scalars)
+        self.own[outputs_clock.INTERCEPT_ROW, : self.n_outputs] = intercepts
+        outputs_clock.start_clocks(self.clocks, self.scalars)
         self.scalars[:] = 0.0
 
     def go_on_from(self, other: Engine) -> None:
@@ -353,7 +354,7 @@ class AveragedOutputs(WithTables, OutputsOnClock):
             averages_kernel.sums(self._pairs(number, slice(None)), self._past(), sums)
             self.cells[:, self.width + number] = -sums
         self.cells[:, : self.n_outputs] = self._by_feature(slice(None), False)
-        kernel.start_clocks(self.clocks, self.scalars)
+        outputs_clock.start_clocks(self.clocks, self.scalars)
         averages_kernel.begin(self._past())
 
     def _by_feature(self, which: Any, model: bool) -> NDArray[np.float64]:
@@ -368,7 +369,7 @@ class AveragedOutputs(WithTables, OutputsOnClock):
     def model_intercepts(self) -> NDArray[np.float64]:
         if not self.counted:
             return self.intercepts
-        return self.own[kernel.INTERCEPT_SUM_ROW, : self.n_outputs] / self.counted
+        return self.own[outputs_clock.INTERCEPT_SUM_ROW, : self.n_outputs] / self.counted
 
     def load_rows(self, weights: NDArray[np.float64], intercepts: NDArray[np.float64]) -> None:
         super().load_rows(weights, intercepts)
@@ -383,7 +384,7 @@ class AveragedOutputs(WithTables, OutputsOnClock):
             ).T
             kept = averages_kernel.TOTAL_FIELD
             self.totals[kept] = other.totals[kept]
-            self.own[kernel.INTERCEPT_SUM_ROW, : self.n_outputs] = (
+            self.own[outputs_clock.INTERCEPT_SUM_ROW, : self.n_outputs] = (
                 other.model_intercepts * other.counted
             )
 
@@ -424,7 +425,7 @@ class CellOutputs(OutputsEngine):
         softmax: bool,
         first: int,
     ) -> tuple[int, int]:
-        return kernel.run_cells(
+        return outputs_cells.run_cells(
             self._block(), examples, targets, steps, task, self.settings, self.fields, losses,
             first, softmax,
         )  # fmt: skip
@@ -432,7 +433,7 @@ class CellOutputs(OutputsEngine):
     def _by_feature(self, which: Any, model: bool) -> NDArray[np.float64]:
         cells = np.ascontiguousarray(self.cells[which])
         found = np.empty((len(cells), self.n_outputs))
-        kernel.read_cells(self._block_of(cells, which), self.settings, self.fields, found)
+        outputs_cells.read_cells(self._block_of(cells, which), self.settings, self.fields, found)
         return found
 
     def output(self, number: int, which: Any = slice(None)) -> CellEngine:
@@ -544,7 +545,7 @@ class AdaGradOutputs(CellOutputs):
             super().retune(settings)
 
     def _sweep(self) -> None:
-        kernel.sweep_adagrad(self._block(), self.settings, self.fields)
+        outputs_cells.sweep_adagrad(self._block(), self.settings, self.fields)
 
 
 def width_of(n_outputs: int, dtype: np.dtype[Any]) -> int:

@@ -62,6 +62,7 @@ _FOREIGN: dict[str, tuple[str, ...]] = {
     "rho": ("rule=RDA(rho=...)",),
     "beta": ("rule=FTRL(beta=...)",),
     "delta": ("rule=AdaGrad(delta=...)",),
+    "initial": ("rule=AdaGrad(initial=...)",),
     "period": ("rule=TruncatedGradient(period=...) or rule=Carpenter(period=...)",),
     "threshold": ("rule=TruncatedGradient(threshold=...)",),
     "power_t": ("schedule=Power(power_t=...)",),

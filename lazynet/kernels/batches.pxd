@@ -1,6 +1,9 @@
 # Steps on batches of rows: the rows of a batch are merged into one row, whose values are the mean of
-# slope * x over the rows.  The update of a single row then takes the merged row.
-from .examples cimport BAD_ROW, FINISHED, Examples, Status, Visit, Visited
+# slope * x over the rows, in a unit that the rule chooses.  The update of a single row then takes the
+# merged row, with the unit as its slope.
+from libc.math cimport fabs, ldexp
+
+from .examples cimport BAD_ROW, FINISHED, Examples, Status, Visit, Visited, importance_of
 from .rows cimport Csr, Row
 
 
@@ -18,6 +21,8 @@ cdef struct Merging:
     Py_ssize_t next      # the place of the next row to merge
     Py_ssize_t visited   # the nonzeros of the rows merged so far
     double slopes        # the sum of the slopes of the rows merged so far
+    double sizes         # the sum of the sizes of these slopes
+    double importances   # the sum of the importances of these rows
     Csr nothing          # a matrix of one empty row: where a row ahead is asked for, there is none
 
 
@@ -54,7 +59,7 @@ cdef inline void begin_batch(Merging* at, Batches batches, Py_ssize_t batch) noe
     at.start = at.measured = at.next = start
     at.stop = min(start + batches.size, batches.order.shape[0])
     at.visited = 0
-    at.slopes = 0.0
+    at.slopes = at.sizes = at.importances = 0.0
 
 
 # Lists every column once, so that there is room for one more row.
@@ -75,6 +80,8 @@ cdef inline Status merge_row(
             &examples.csr, &visit.now, visit.ahead, slope, at.sums, at.columns, at.length
         )
     at.slopes += slope
+    at.sizes += fabs(slope)
+    at.importances += importance_of(examples, visit.number)
     at.visited += length
     at.next += 1
     return FINISHED
@@ -85,8 +92,15 @@ cdef inline double mean_slope(const Merging* at) noexcept nogil:
     return at.slopes / <double> (at.stop - at.start)
 
 
-# The merged row, which is there until the next batch begins; the batch is then done with.
-cdef Row merged_row(Merging* at, Examples examples) noexcept nogil
+cdef inline double size_of_slopes(const Merging* at) noexcept nogil:
+    """The mean size of the slopes, in which a row counts by its importance; below 2^-960 it is 1."""
+    cdef double size = at.sizes / at.importances if at.importances > 0.0 else 0.0
+    return size if size >= ldexp(1.0, -960) else 1.0
+
+
+# The merged row in units of ``unit``, which is there until the next batch begins; the batch is then
+# done with.
+cdef Row merged_row(Merging* at, Examples examples, double unit) noexcept nogil
 
 # A row without nonzeros.
 cdef Row empty_row(const Merging* at) noexcept nogil

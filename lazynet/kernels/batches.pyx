@@ -3,8 +3,10 @@
 The predictions of a batch are made with the weights before its step.  The rows, each times the slope
 of its loss, are added into a dense array of sums, and a list says which columns were touched.  The
 sums of these columns, divided by the number of rows, are the values of one merged row: the mean
-gradient.  A column whose sum is 0 is left out: its gradient is 0.  The step is that of a single row with the slope 1.  A batch costs the nonzeros of its rows,
-and the update costs the columns that occur in them.
+gradient.  A column whose sum is 0 is left out: its gradient is 0.  The step is that of a single row
+with the slope 1.  A rule that reads the values of a row besides the gradient gets a merged row in
+units of the mean size of the slopes, and this size as the slope.  A batch costs the nonzeros of its
+rows, and the update costs the columns that occur in them.
 
 Property: the weights after every step equal those of ``step_batch`` of the dense references
 (tests/exact/test_batches.py).
@@ -84,8 +86,8 @@ cdef inline Row taken(Merging* at, Examples examples, double divisor) noexcept n
     return row
 
 
-cdef Row merged_row(Merging* at, Examples examples) noexcept nogil:
-    cdef Row row = taken(at, examples, <double> (at.stop - at.start))
+cdef Row merged_row(Merging* at, Examples examples, double unit) noexcept nogil:
+    cdef Row row = taken(at, examples, <double> (at.stop - at.start) * unit)
     at.begun = False
     at.length = 0
     return row

@@ -30,6 +30,8 @@ typedef struct {
     double intercept;     /* as of now */
     double n_rows;        /* the number of rows of the data set */
     int measures;         /* whether the rates follow the sizes of the rows (`measure`) */
+    int wants_values;     /* whether an update reads the values of the row besides the gradient */
+    double importance;    /* of the row at hand, for rules that want values */
     lazynet_room scratch; /* scratch memory for the row at hand, for kinds that ask for it */
 } lazynet_cell_head;
 

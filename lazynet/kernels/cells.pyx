@@ -24,7 +24,9 @@ from .batches cimport (
     mean_slope,
     merge_row,
     merged_row,
+    size_of_slopes,
 )
+from .cell_kind cimport Head, Kind, Name, Refusal, count_of
 from .examples cimport (
     FINISHED,
     OUT_OF_MEMORY,
@@ -43,6 +45,7 @@ from .examples cimport (
     check_vector,
     end_visits,
     has_sizes,
+    importance_of,
     keep_prediction,
     move_of,
     size_of,
@@ -51,43 +54,6 @@ from .examples cimport (
     visit,
 )
 from .rows cimport LANES, CellOps, Csr, Room, Row, make_room
-
-cdef extern from "cell_kind.h" nogil:
-    ctypedef const char* Name "lazynet_name"
-
-    ctypedef struct Head "lazynet_cell_head":
-        double intercept
-        double n_rows
-        bint measures
-        Room scratch
-
-    ctypedef struct Refusal "lazynet_refusal":
-        const char* message
-        double numbers[2]
-
-    ctypedef struct Kind "lazynet_cell_kind":
-        const char* name
-        Py_ssize_t numbers
-        const Name* settings
-        const Name* fields
-        size_t size
-        bint scheduled
-        bint updates_always
-        bint remembers
-        bint frozen_intercept
-        Py_ssize_t scratch
-        Refusal (*refusal)(
-            const double* settings, const double* fields, bint running) noexcept nogil
-        void (*begin)(void* rule, const double* settings, const double* fields) noexcept nogil
-        void (*end)(const void* rule, double* fields) noexcept nogil
-        bint (*measure)(void* rule, double size) noexcept nogil
-        bint (*advance)(
-            void* rule, double move, double rate, double pull, double largest_cushion
-        ) noexcept nogil
-        void (*sweep)(void* rule, double* cells, Py_ssize_t n) noexcept nogil
-        void (*read)(
-            const void* rule, const double* cells, Py_ssize_t n, double* weights) noexcept nogil
-        void (*retune)(const void* rule, double* cells, Py_ssize_t n) noexcept nogil
 
 cdef extern from "rows.h" nogil:
     void prefetch "LAZYNET_PREFETCH_READ"(const void* address)
@@ -133,13 +99,6 @@ cdef Py_ssize_t number_of(str kind) except -1:
     if kind not in NUMBER_OF:
         raise ValueError(f"kind must be one of {', '.join(sorted(NUMBER_OF))}, got {kind!r}")
     return NUMBER_OF[kind]
-
-
-cdef Py_ssize_t count_of(const Name* names) noexcept:
-    cdef Py_ssize_t n = 0
-    while names[n] != NULL:
-        n += 1
-    return n
 
 
 cdef tuple texts_of(const Name* names):
@@ -238,6 +197,8 @@ cdef inline int walk "LAZYNET_COPIED_WALK"(
         if not (isfinite(prediction) and isfinite(move)):
             status = OVERFLOWED
             break
+        if rule.wants_values:
+            rule.importance = importance_of(examples, at.number)
         if move != 0.0 or kind.updates_always:
             ops.update(csr, &at.now, at.ahead, cells, rule, move)
         if kind.remembers:
@@ -279,7 +240,7 @@ cdef int walk_batches(
     cdef bint fits_intercept = task.fit_intercept
     cdef bint adds_intercept = fits_intercept or kind.frozen_intercept
     cdef bint measures = kind.measure != NULL and rule.measures
-    cdef double prediction, slope, rate, move
+    cdef double prediction, slope, rate, move, unit
     cdef Status status = FINISHED
     cdef Visit at
     cdef Row merged, nothing
@@ -320,7 +281,8 @@ cdef int walk_batches(
         if status != FINISHED:
             break
         move = rate * mean_slope(merging) if fits_intercept else 0.0
-        merged = merged_row(merging, examples)
+        unit = size_of_slopes(merging) if rule.wants_values else 1.0
+        merged = merged_row(merging, examples, unit)
         if not has_scratch(kind, rule, merged.length):
             status = OUT_OF_MEMORY
             break
@@ -328,7 +290,7 @@ cdef int walk_batches(
             # The update takes the weights of its row from there.
             nothing = empty_row(merging)
             merged_ops.dot(&merged, &nothing, cells, rule)
-        merged_ops.update(&merging.nothing, &merged, 0, cells, rule, rate)
+        merged_ops.update(&merging.nothing, &merged, 0, cells, rule, rate * unit)
         step += 1
         if kind.advance(rule, move, rate, batches.pull[step - 1], task.wear.largest_cushion):
             status = WORN_OUT

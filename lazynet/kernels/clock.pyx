@@ -410,7 +410,7 @@ def run_batches(
 
             if task.fit_intercept:
                 intercept -= rate * mean_slope(merging)
-            merged = merged_row(merging, examples)
+            merged = merged_row(merging, examples, 1.0)
             if merged.length > 0:
                 move_along(
                     examples.merged_ops, &merging.nothing, &merged, 0, z, &clock, rate, averaged,

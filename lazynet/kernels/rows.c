@@ -52,8 +52,8 @@ LAZYNET_INLINE void lazynet_transpose(lazynet_four rows[4]) {
 #define LAZYNET_SHUFFLES 0
 #endif
 
-/* As many sums as a dot product has lanes: vectors where the compiler knows them, because it leaves an
- * array of sums in memory, and a sum that comes back from memory is waited for. */
+/* A sum for every lane of a dot product.  The sums are vectors where the compiler has these, because
+ * it would leave an array in memory, and every addition would wait for the memory. */
 #if LAZYNET_SHUFFLES
 typedef struct {
     lazynet_four low, high;

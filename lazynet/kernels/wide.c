@@ -30,6 +30,24 @@
 #define LAZYNET_WIDE_PASTE(name, real, level) LAZYNET_WIDE_PASTE_(name, real, level)
 #define LAZYNET_WIDE(name) LAZYNET_WIDE_PASTE(name, LAZYNET_REAL_NAME, LAZYNET_LEVEL_NAME)
 
+static void lazynet_fetch_row(const lazynet_csr *X, int wide_values, int wide_indices,
+                              ptrdiff_t row) {
+    if (row < 0 || row >= X->n_rows) return;
+    /* Another thread may be writing to the matrix: each bound is read once and checked. */
+    const int64_t start = wide_indices ? ((const volatile int64_t *)X->starts)[row]
+                                       : ((const volatile int32_t *)X->starts)[row];
+    const int64_t stop = wide_indices ? ((const volatile int64_t *)X->starts)[row + 1]
+                                      : ((const volatile int32_t *)X->starts)[row + 1];
+    if (start < 0 || stop < start || stop > (int64_t)X->n_values) return;
+    const ptrdiff_t size = wide_values ? 8 : 4, index_size = wide_indices ? 8 : 4;
+    const char *values = (const char *)X->values, *columns = (const char *)X->columns;
+    for (ptrdiff_t at = (ptrdiff_t)start * size; at < (ptrdiff_t)stop * size; at += LAZYNET_LINE)
+        LAZYNET_PREFETCH_READ(values + at);
+    for (ptrdiff_t at = (ptrdiff_t)start * index_size; at < (ptrdiff_t)stop * index_size;
+         at += LAZYNET_LINE)
+        LAZYNET_PREFETCH_READ(columns + at);
+}
+
 #define LAZYNET_LINES_AT_ONCE 1
 #define LAZYNET_LEVEL_NAME generic
 #include "wide_level.inc"
@@ -72,44 +90,4 @@ const lazynet_output_ops *lazynet_output_ops_for(int level) {
 #endif
     (void)level;
     return &lazynet_output_ops_generic;
-}
-
-#define LAZYNET_COPY(GIVEN, INDEX, REAL)                            \
-    for (ptrdiff_t i = 0; i < row->length; i++) {                   \
-        ((REAL *)values)[i] = (REAL)((const GIVEN *)row->values)[i]; \
-        features[i] = (ptrdiff_t)((const INDEX *)row->columns)[i];  \
-        places[i] = features[i] * stride;                           \
-    }
-#define LAZYNET_COPY_AS(GIVEN, INDEX)                      \
-    if (wide_weights) LAZYNET_COPY(GIVEN, INDEX, double) \
-    else LAZYNET_COPY(GIVEN, INDEX, float)
-
-void lazynet_unpack(const lazynet_row *row, int wide_values, int wide_indices, int wide_weights,
-                    ptrdiff_t stride, void *values, ptrdiff_t *features, ptrdiff_t *places) {
-    if (wide_values && wide_indices) {
-        LAZYNET_COPY_AS(double, int64_t)
-    } else if (wide_values) {
-        LAZYNET_COPY_AS(double, int32_t)
-    } else if (wide_indices) {
-        LAZYNET_COPY_AS(float, int64_t)
-    } else {
-        LAZYNET_COPY_AS(float, int32_t)
-    }
-}
-
-void lazynet_fetch_row(const lazynet_csr *X, int wide_values, int wide_indices, ptrdiff_t row) {
-    if (row < 0 || row >= X->n_rows) return;
-    /* Another thread may be writing to the matrix: each bound is read once and checked. */
-    const int64_t start = wide_indices ? ((const volatile int64_t *)X->starts)[row]
-                                       : ((const volatile int32_t *)X->starts)[row];
-    const int64_t stop = wide_indices ? ((const volatile int64_t *)X->starts)[row + 1]
-                                      : ((const volatile int32_t *)X->starts)[row + 1];
-    if (start < 0 || stop < start || stop > (int64_t)X->n_values) return;
-    const ptrdiff_t size = wide_values ? 8 : 4, index_size = wide_indices ? 8 : 4;
-    const char *values = (const char *)X->values, *columns = (const char *)X->columns;
-    for (ptrdiff_t at = (ptrdiff_t)start * size; at < (ptrdiff_t)stop * size; at += LAZYNET_LINE)
-        LAZYNET_PREFETCH_READ(values + at);
-    for (ptrdiff_t at = (ptrdiff_t)start * index_size; at < (ptrdiff_t)stop * index_size;
-         at += LAZYNET_LINE)
-        LAZYNET_PREFETCH_READ(columns + at);
 }

@@ -33,9 +33,10 @@ enum {
     LAZYNET_ADAGRAD_NOW_ALPHA,
     LAZYNET_ADAGRAD_NOW_DELTA,
     LAZYNET_ADAGRAD_NOW_L1,
-    LAZYNET_ADAGRAD_NOW_L2
+    LAZYNET_ADAGRAD_NOW_L2,
+    LAZYNET_ADAGRAD_NOW_INITIAL
 };
-enum { LAZYNET_MOST_NUMBERS = 4 };
+enum { LAZYNET_MOST_NUMBERS = 5 };
 
 /* A row of X in the form that the loops read. */
 typedef struct {
@@ -56,6 +57,7 @@ typedef struct {
     const double *numbers; /* [number of the enum above][output] */
     double steps;          /* AdaGrad: taken so far */
     int decays;            /* AdaGrad: whether an output has an l2 penalty */
+    double importance;     /* AdaGrad: of the row at hand */
     const lazynet_past *past; /* of the clock, where iterates are averaged; else NULL */
 } lazynet_wide_weights;
 
@@ -98,7 +100,7 @@ typedef struct {
     double largest_cushion; /* of scale * shift */
 } lazynet_clock_extremes;
 
-/* Loops over outputs that do not depend on the type of the weights. */
+/* Loops over outputs that do not depend on the type of the weights, and what reads rows of X. */
 typedef struct {
     void (*fill)(double *numbers, double number, ptrdiff_t n);
     /* sums_k <- scale_k sums_k + intercept_k: the predictions, of what `dot` adds up */
@@ -117,16 +119,15 @@ typedef struct {
      * importance times the loss, log(sum exp p) - p_label. */
     double (*softmax_slopes)(const double *predictions, ptrdiff_t label, ptrdiff_t n,
                              double importance, double *slopes);
+    /* The row as the loops over weights read it, in memory of the caller with room for row->length
+     * entries each. */
+    void (*unpack)(const lazynet_row *row, int wide_values, int wide_indices, int wide_weights,
+                   ptrdiff_t stride, void *values, ptrdiff_t *features, ptrdiff_t *places);
+    /* Fetch the values and columns of a row that will soon be loaded. */
+    void (*fetch_row)(const lazynet_csr *X, int wide_values, int wide_indices, ptrdiff_t row);
 } lazynet_output_ops;
 
 const lazynet_wide_ops *lazynet_wide_ops_for(int wide, int level, int kind);
 const lazynet_output_ops *lazynet_output_ops_for(int level);
-
-/* The row as the loops read it, in memory of the caller with room for row->length entries each. */
-void lazynet_unpack(const lazynet_row *row, int wide_values, int wide_indices, int wide_weights,
-                    ptrdiff_t stride, void *values, ptrdiff_t *features, ptrdiff_t *places);
-
-/* Fetch the values and columns of a row that will soon be loaded. */
-void lazynet_fetch_row(const lazynet_csr *X, int wide_values, int wide_indices, ptrdiff_t row);
 
 #endif

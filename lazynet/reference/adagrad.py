@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from lazynet.reference.batches import Example, mean_gradient
+from lazynet.reference.batches import Example, mean_gradient, size_of_slopes
 from lazynet.reference.losses import LOSSES
 from lazynet.reference.scale import Scale
 from lazynet.reference.shrink import fobos_shrink
@@ -21,6 +21,8 @@ class _AdaGrad:
     """Rates alpha / (delta + sqrt G_j), where G_j is the sum of coordinate j's squared gradients.
 
     A gradient of exactly zero changes neither G_j nor the weight: the rate need not be finite.
+    Where G_j is 0 before a gradient that is not, G_j begins at (``initial`` x_j)^2, with x_j times
+    the weight of the example.
 
     With ``alpha=None`` the rates follow the data: with m the mean of ||x||_1 over the rows seen so
     far, the row of the step included, alpha = ``product`` / m, and delta is multiplied by m.  m is
@@ -40,6 +42,7 @@ class _AdaGrad:
         l2: float = 0.0,
         alpha: float | None = None,
         delta: float = 1e-6,
+        initial: float = 0.0,
         product: float = 5.0,
         fit_intercept: bool = False,
         epsilon: float = 0.1,
@@ -49,7 +52,7 @@ class _AdaGrad:
         self.follows, self.product, self.given_delta = alpha is None, product, delta
         self.present_product = product
         self.alpha = product if alpha is None else alpha
-        self.delta = delta
+        self.delta, self.initial = delta, initial
         self.scale = Scale(tolerance=1 / 16)
         self.intercept_alpha = 1.0 if alpha is None else alpha
         self.fit_intercept, self.epsilon = fit_intercept, epsilon
@@ -77,8 +80,16 @@ class _AdaGrad:
         self.present_product = self.product / divisor
         self.alpha = self.present_product / self.scale.unit
 
-    def _move(self, j: int, g: float) -> None:
+    def _move(self, j: int, g: float, x: float) -> None:
+        """Move weight j by the gradient g.
+
+        x is the value of feature j times the weight of the example; of a batch it is g divided by
+        the mean size of the slopes.
+        """
         if g:
+            if self.G[j] == 0.0:
+                first = self.initial * x
+                self.G[j] = first * first
             self.G[j] += g * g
             self.w[j] -= self.rate(self.G[j]) * g
 
@@ -116,6 +127,10 @@ class DenseAdaGrad(_AdaGrad):
     0.25
     >>> twin.weights  # the gradient gives 1, the shrink takes 0.5 / 4
     [0.875]
+    >>> twin = DenseAdaGrad(1, loss="squared_error", alpha=1.0, delta=0.0, initial=3.0)
+    >>> _ = twin.step([0], [1.0], 4.0)
+    >>> twin.G  # 3^2 + 4^2
+    [25.0]
     """
 
     @property
@@ -132,7 +147,7 @@ class DenseAdaGrad(_AdaGrad):
         p = sum((self.w[j] * x for j, x in example), self.intercept)
         slope = weight * self.slope(p, target, self.epsilon)
         for j, x in example:
-            self._move(j, slope * x)
+            self._move(j, slope * x, weight * x)
         self._move_intercept(slope)
         self._shrink_all()
         self.t += 1
@@ -141,8 +156,10 @@ class DenseAdaGrad(_AdaGrad):
     def step_batch(self, batch: Sequence[Example]) -> list[float]:
         """Learn from all examples of the batch by one step; return the predictions before it.
 
-        The squared gradients are the squares of the mean gradient.  Where the rates follow the
-        data, all rows of the batch are measured, one after the other, before the first prediction.
+        The squared gradients are the squares of the mean gradient.  As x_j, where G_j begins,
+        counts the mean gradient of weight j divided by the mean size of the slopes, which is |x_j|
+        in a batch of one example.  Where the rates follow the data, all rows of the batch are
+        measured, one after the other, before the first prediction.
 
         >>> twin = DenseAdaGrad(1, loss="squared_error", alpha=1.0, delta=0.0)
         >>> twin.step_batch([([0], [1.0], 4.0, 1.0), ([0], [1.0], 8.0, 1.0)])
@@ -157,8 +174,9 @@ class DenseAdaGrad(_AdaGrad):
             for indices, values, _, _ in batch
         ]
         gradient, slope = mean_gradient(batch, predictions, self.slope, self.epsilon)
+        size = size_of_slopes(batch, predictions, self.slope, self.epsilon)
         for j, g in gradient.items():
-            self._move(j, g)
+            self._move(j, g, g / size)
         self._move_intercept(slope)
         self._shrink_all()
         self.t += 1
@@ -223,7 +241,7 @@ class PlainAdaGrad(_AdaGrad):
         p = sum((self.w[j] * x for j, x in example), self.intercept)
         slope = weight * self.slope(p, target, self.epsilon)
         for j, x in example:
-            self._move(j, slope * x)
+            self._move(j, slope * x, weight * x)
         self._move_intercept(slope)
         self.t += 1
         return p

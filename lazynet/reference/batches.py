@@ -36,6 +36,23 @@ def mean_gradient(
     return {j: mean_of(sum_of_j, n) for j, sum_of_j in sums.items()}, mean_of(total, n)
 
 
+def size_of_slopes(
+    batch: Sequence[Example], predictions: Sequence[Any], slope: Callable[..., Any], epsilon: Any
+) -> Any:
+    """The mean of |l'(p, y)|, in which an example counts by its importance; below 2^-960 it is 1.
+
+    >>> batch = [([0, 2], [1.0, 4.0], 1.5, 1.0), ([2], [2.0], 2.0, 3.0)]
+    >>> size_of_slopes(batch, [2.0, 1.0], lambda p, y, epsilon: p - y, 0.0)
+    0.875
+    """
+    total = weights = 0.0
+    for (_, _, target, weight), p in zip(batch, predictions, strict=True):
+        total += abs(weight * slope(p, target, epsilon))
+        weights += weight
+    size = total / weights if weights else 0.0
+    return size if size >= 2.0**-960 else 1.0
+
+
 def mean_of(total: Any, n: int) -> Any:
     """The n-th part of a sum; the sum itself for n = 1, which keeps whole numbers whole.
 

@@ -173,7 +173,9 @@ def smooth_hinge(p: Any, y: Any, epsilon: Any) -> Any:
     >>> smooth_hinge(0.5, 1, 0.1), smooth_hinge(-2.0, 1, 0.1)
     (0.125, 2.5)
     """
-    gap = max(0, 1 - p * y)
+    gap = 1 - p * y
+    if gap <= 0:
+        return 0
     return gap * gap / 2 if gap < 1 else (2 * gap - 1) / 2
 
 

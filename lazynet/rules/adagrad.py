@@ -10,9 +10,9 @@ from lazynet.params import POSITIVE, Number, table
 from lazynet.penalties import ElasticNet
 from lazynet.rules.base import LOG_LOSS, Rule
 
-#: alpha times the mean of ||x||_1 by the name of the loss, where alpha follows the data.  The first
-#: visit to a row moves its prediction by at most this number.
-PRODUCTS = {
+#: alpha times the mean of ||x||_1 by the name of the loss, where alpha follows the data: without
+#: ``initial``, and with it.  The first visit to a row moves its prediction by at most this number.
+PLAIN_PRODUCTS = {
     "log_loss": 5.0,
     "hinge": 5.0,
     "squared_hinge": 2.5,
@@ -25,27 +25,42 @@ PRODUCTS = {
     "perceptron": 5.0,
     "squared_epsilon_insensitive": 1.0,
 }
+PRODUCTS = PLAIN_PRODUCTS | {"log_loss": 8.0, "smooth_hinge": 4.0}
+#: ``initial`` of losses of margins, whose slopes are about 1 in size, where alpha follows the data.
+INITIAL = 1.0
 
 
 @dataclass(repr=False)
 class AdaGrad(Rule):
     """AdaGrad, Duchi, Hazan & Singer (2011), composite form: FoBoS with a rate per coordinate.
 
-    The rate of a coordinate is alpha / (delta + sqrt(n)), n the sum of its squared gradients.
+    The rate of a coordinate is alpha / (delta + sqrt(n)), n the sum of its squared gradients.  With
+    ``initial``, n begins at the square of initial * |x_j|, x_j the value of the feature in the row
+    that first moves the weight, times the importance of the row: as if a row with the slope
+    ``initial`` had been seen.  So the first steps of a weight follow the sizes of its gradients.
+    Without it the first step has the size alpha even where the gradient is tiny, and where one
+    class is rare, most first gradients are.  In a batch the mean gradient of the weight, divided by
+    the mean size of the slopes, takes the place of |x_j| times the importance.
 
     Without ``alpha`` the rates follow the data: alpha is a constant of the loss divided by m, the
     mean of ||x||_1 over the rows seen so far, and delta is multiplied by m.  So multiplying X by a
-    number divides the weights by it and changes nothing else.  m is computed anew before the steps
-    0, 1, 2, 4, 8, ..., if it has changed by more than a sixteenth of itself, and the weights are
-    multiplied by the ratio of the new alpha to the old: what the first rows of a stream have taught
-    then counts as if their alpha had been the new one.  The intercept has the rate
+    number divides the weights by it and changes nothing else.  ``initial=None`` is then 1 for the
+    losses of classifiers; it is 0 for other losses, and with a given ``alpha``.  For two losses the
+    constant is larger with ``initial`` than without.  m is computed anew before the steps 0, 1, 2,
+    4, 8, ..., if it has changed by more than a sixteenth of itself, and the weights are multiplied
+    by the ratio of the new alpha to the old: what the first rows of a stream have taught then
+    counts as if their alpha had been the new one.  The intercept has the rate
     1 / (delta + sqrt(n)).
 
     >>> AdaGrad(alpha=0.5)
     AdaGrad(alpha=0.5)
     """
 
-    _kinds = table(alpha=Number(above=0, optional=True), delta=POSITIVE)
+    _kinds = table(
+        alpha=Number(above=0, optional=True),
+        delta=POSITIVE,
+        initial=Number(least=0, optional=True),
+    )
     name: ClassVar[str] = "adagrad"
     scheduled: ClassVar[bool] = False
     continues: ClassVar[bool] = True
@@ -54,6 +69,7 @@ class AdaGrad(Rule):
     remedy: ClassVar[str] = "Lower alpha of AdaGrad"
     alpha: float | None = None
     delta: float = 1e-6
+    initial: float | None = None
 
     @property
     def sizes(self) -> str | None:
@@ -64,32 +80,44 @@ class AdaGrad(Rule):
         """
         return "absolute_sums" if self.alpha is None else None
 
+    def _initial(self, loss: Loss) -> float:
+        """``initial``, or what it is where it is not given."""
+        if self.initial is not None:
+            return self.initial
+        return INITIAL if self.alpha is None and loss.margin else 0.0
+
+    def _product(self, loss: Loss) -> float:
+        """The constant of the loss where alpha follows the data."""
+        return (PRODUCTS if self._initial(loss) else PLAIN_PRODUCTS)[loss.name]
+
     def twin_options(self, loss: Loss) -> dict[str, Any]:
-        """alpha, delta, and the constant of the loss.
+        """alpha, delta, initial, and the constant of the loss.
 
         >>> AdaGrad().twin_options(LOG_LOSS)
-        {'alpha': None, 'delta': 1e-06, 'product': 5.0}
+        {'alpha': None, 'delta': 1e-06, 'initial': 1.0, 'product': 8.0}
         """
-        return {**self.get_params(), "product": PRODUCTS[loss.name]}
+        own = {"initial": self._initial(loss), "product": self._product(loss)}
+        return {**self.get_params(), **own}
 
     def settings(self, penalty: ElasticNet, loss: Loss = LOG_LOSS) -> tuple[float, ...]:
-        """l1, l2, alpha, delta, and 0; or the constant of the loss for alpha, and 1.
+        """l1, l2, alpha, delta, 0 and initial; or the constant of the loss for alpha, and 1 for 0.
 
         >>> AdaGrad(0.1, delta=0.25).settings(ElasticNet(l1=0.5))
-        (0.5, 0.0, 0.1, 0.25, 0.0)
+        (0.5, 0.0, 0.1, 0.25, 0.0, 0.0)
         >>> AdaGrad(delta=0.25).settings(ElasticNet(l1=0.5))
-        (0.5, 0.0, 5.0, 0.25, 1.0)
+        (0.5, 0.0, 8.0, 0.25, 1.0, 1.0)
         """
         follows = self.alpha is None
-        alpha = PRODUCTS[loss.name] if self.alpha is None else self.alpha
-        return (penalty.l1, penalty.l2, alpha, self.delta, float(follows))
+        alpha = self._product(loss) if self.alpha is None else self.alpha
+        own = (alpha, self.delta, float(follows), self._initial(loss))
+        return (penalty.l1, penalty.l2, *own)
 
     def with_divided_rates(self, settings: tuple[float, ...], divisor: float) -> tuple[float, ...]:
         """The ``settings`` with another alpha for the weights; the intercept keeps its rates.
 
         >>> rule = AdaGrad()
         >>> rule.with_divided_rates(rule.settings(ElasticNet(l1=0.5)), 2.0)
-        (0.5, 0.0, 2.5, 1e-06, 1.0)
+        (0.5, 0.0, 4.0, 1e-06, 1.0, 1.0)
         """
         l1, l2, alpha, *others = settings
         return (l1, l2, alpha / divisor, *others)

@@ -299,6 +299,7 @@ def test_a_parameter_that_the_object_does_not_have_is_refused():
         ("rho", "rule=RDA(rho=...)"),
         ("beta", "rule=FTRL(beta=...)"),
         ("delta", "rule=AdaGrad(delta=...)"),
+        ("initial", "rule=AdaGrad(initial=...)"),
         ("period", "rule=TruncatedGradient(period=...)"),
         ("threshold", "rule=TruncatedGradient(threshold=...)"),
         ("power_t", "schedule=Power(power_t=...)"),

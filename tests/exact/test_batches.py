@@ -56,6 +56,7 @@ WITH_STATE = [
     FTRL(alpha=0.1),
     FTRL(alpha=None, penalty="once"),
     AdaGrad(alpha=0.1, delta=0.1),
+    AdaGrad(alpha=0.1, initial=0.5),
     AdaGrad(),
 ]
 
@@ -81,6 +82,7 @@ REFERENCES = [
     lambda d, **options: DenseRDA(d, gamma=None, rho=0.01, **options),
     lambda d, **options: DenseFTRL(d, alpha=None, **options),
     lambda d, **options: DenseAdaGrad(d, alpha=None, **options),
+    lambda d, **options: DenseAdaGrad(d, alpha=0.1, initial=0.5, **options),
 ]
 
 

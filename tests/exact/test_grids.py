@@ -29,7 +29,7 @@ from lazynet.choice import Fold
 from lazynet.data import as_examples, sizes_of
 from lazynet.engines.grid import GridOnClock
 from lazynet.grids import GridTraining, Setting, planned, settings_of, single_engine
-from lazynet.kernels import outputs as kernel
+from lazynet.kernels import outputs_losses
 from lazynet.kernels.examples import STATUS_BAD_ROW
 from lazynet.learners import Learner, run_pass
 from lazynet.losses import LOSSES
@@ -481,7 +481,7 @@ def test_what_the_kernel_refuses():
 
         def judge(matrix=matrix, rows=rows, task=task, **options):
             given = dict(order=np.arange(3), losses=np.zeros(9)) | options
-            return kernel.losses_on(
+            return outputs_losses.losses_on(
                 matrix.engine._block(), rows.examples, rows.targets_for(matrix),
                 given.pop("order"), task, given.pop("losses"), 0, **given,
             )  # fmt: skip

@@ -28,7 +28,8 @@ from lazynet.engines.groups import (
 )
 from lazynet.engines.outputs import OutputsOnClock
 from lazynet.engines.wear import Wear
-from lazynet.kernels.outputs import Block, Targets, bring_current, run_on_clock
+from lazynet.kernels.outputs import Block, Targets
+from lazynet.kernels.outputs_clock import bring_current, run_on_clock
 from lazynet.losses import LOSSES
 from lazynet.reference import DenseGroups, PlainGroupsOnClock, PlainGroupsWithStamps
 from lazynet.reference.groups import PROXES, l2_prox, level, max_prox, shrink_row

@@ -22,6 +22,10 @@ from lazynet.testing import BoundedTwin, assert_matches_twin, problems, wears
 
 BUDGETS = st.integers(1, 40)
 BOTH = (False, True)
+# Limits that every shrinking step exceeds.
+SWEEPS_AT_ONCE = Wear(
+    smallest_scale=0.9999, cushion=0.0, largest_cushion=0.0, nonzeros_per_weight=0.0
+)
 
 
 @pytest.mark.parametrize("loss", LOSSES)
@@ -178,29 +182,30 @@ def test_a_sweep_changes_no_weight_beyond_rounding(engine, data):
     assert np.all(np.abs(built.weights() - before) <= slack)
 
 
-@pytest.mark.parametrize("engine", ELASTIC_ENGINES)
-def test_long_rows_take_the_vector_path(engine):
-    """Rows longer than any vector and block, not a multiple of them, with a tail."""
+@pytest.mark.parametrize("wear", [Wear(), SWEEPS_AT_ONCE], ids=["seldom", "sweeps"])
+@pytest.mark.parametrize("step_order", BOTH_ORDERS)
+@pytest.mark.parametrize("l1", [0.0, 1e-3])
+@pytest.mark.parametrize("engine", [*ELASTIC_ENGINES, "rescaled"])
+def test_long_rows_take_the_vector_path(engine, l1, step_order, wear):
+    """Rows longer than any vector and block, with a tail; sweeps may interrupt every step."""
+    if engine == "rescaled" and l1:
+        pytest.skip("the rescaled engine knows no l1")
     generator = np.random.default_rng(0)
     X = sparse.random(40, 400, density=0.3, format="csr", random_state=0)
     X.sort_indices()
     y = np.where(generator.random(40) < 0.5, -1.0, 1.0)
-    options = dict(l1=1e-3, l2=1e-2, schedule="constant", eta0=0.1, fit_intercept=True)
-    lazy = Stepper(400, engine=engine, **options)
-    twin = problems_twin(400, **options)
+    options = dict(
+        schedule=lambda t: 0.1, loss="log_loss", rule=FoBoS(step_order), l1=l1, l2=1e-2,
+        fit_intercept=True,
+    )  # fmt: skip
+    lazy = Stepper(400, engine=engine, **options, **({} if engine == "tables" else {"wear": wear}))
+    twin = BoundedTwin(400, **options)
     for row in range(40):
         lazy.step_row(X, row, y[row])
         span = slice(X.indptr[row], X.indptr[row + 1])
         twin.step(X.indices[span], X.data[span], y[row])
         assert twin.comparable
         assert twin.distance(lazy.weights, lazy.intercept) <= twin.bound
-
-
-def problems_twin(n_features, *, eta0, schedule, **options):
-    assert schedule == "constant"
-    return BoundedTwin(
-        n_features, schedule=lambda t: eta0, loss="log_loss", rule="fobos", **options
-    )
 
 
 def test_the_tables_begin_again_before_they_overflow():

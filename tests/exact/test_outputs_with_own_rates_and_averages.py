@@ -35,7 +35,7 @@ from lazynet.engines.outputs import AveragedOutputs, OutputsOnClock
 from lazynet.engines.wear import Wear
 from lazynet.kernels import averages as averages_kernel
 from lazynet.kernels import clock as clock_kernel
-from lazynet.kernels import outputs as kernel
+from lazynet.kernels import outputs_clock
 from lazynet.penalties import ElasticNet
 from lazynet.reference.averages import DenseAverage
 from lazynet.testing import problems, wears
@@ -269,7 +269,7 @@ class SweepsTheClocksAlone(OutputsOnClock):
     """Sets the clocks to their start and leaves the weights as they were stored."""
 
     def _sweep(self):
-        kernel.start_clocks(self.clocks, self.scalars)
+        outputs_clock.start_clocks(self.clocks, self.scalars)
 
 
 def test_clocks_that_are_swept_alone_are_caught():
@@ -307,7 +307,7 @@ class ForgetsToFold(AveragedOutputs):
     def _sweep(self):
         weights = self.weights()
         self.cells[:, : self.n_outputs] = weights.T
-        kernel.start_clocks(self.clocks, self.scalars)
+        outputs_clock.start_clocks(self.clocks, self.scalars)
         averages_kernel.begin(self._past())
 
 

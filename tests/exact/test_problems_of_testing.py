@@ -86,7 +86,7 @@ def test_penalties_lengths_scales_rates_and_importances_are_fixed_by_argument(na
     """Arguments fix all of them at once, whatever the rule."""
     narrowed = problems(
         ["hinge"], [name], max_features=3, min_steps=5, max_steps=6, l1=0.3, l2=0.0,
-        importances=[2.0, 0.5], scale=100.0, rate=0.125,
+        importances=[2.0, 0.5], scale=100.0, rate=0.125, max_copies=1,
     )  # fmt: skip
     lengths, values, importances = set(), [], set()
     for problem in sample(narrowed):
@@ -103,6 +103,14 @@ def test_penalties_lengths_scales_rates_and_importances_are_fixed_by_argument(na
     assert 200.0 < max(values) <= 302.0
 
 
+def test_rows_are_longer_than_a_vector():
+    """Kernels take eight nonzeros at once: problems have rows of each number of whole eights."""
+    lengths = [np.diff(problem.X.indptr).max() for problem in sample(problems(), max_examples=300)]
+    for eights in range(3):
+        assert sum(length // 8 == eights for length in lengths) > 5
+    assert any(length % 8 for length in lengths if length > 8)
+
+
 def test_each_strength_is_fixed_alone():
     """One strength can be fixed while the other one is drawn as ever."""
     for name, other in (("l1", "l2"), ("l2", "l1")):
@@ -116,7 +124,7 @@ def test_one_importance_is_that_of_all_rows():
     """An importance that is given alone is that of all rows; the default draws several."""
     for problem in sample(problems(importances=[1.0])):
         assert set(problem.importances) == {1.0}
-    found = {tuple(problem.importances) for problem in sample(problems())}
+    found = {tuple(problem.importances) for problem in sample(problems(), max_examples=300)}
     assert any(0.0 in importances for importances in found)
     assert any(len(set(importances)) > 2 for importances in found)
 
@@ -131,6 +139,7 @@ def test_one_importance_is_that_of_all_rows():
         (dict(scale=np.inf), ValueError, "scale must be finite"),
         (dict(min_steps=0), ValueError, "min_steps must be at least 1"),
         (dict(min_steps=5, max_steps=4), ValueError, "max_steps must be at least 5"),
+        (dict(max_copies=0), ValueError, "max_copies must be at least 1"),
         (dict(max_features=0), ValueError, "max_features must be at least 1"),
         (dict(rules=["nothing"]), ValueError, "rule must be one of"),
         (dict(losses=["nothing"]), ValueError, "loss must be one of"),

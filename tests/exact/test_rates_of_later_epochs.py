@@ -14,10 +14,13 @@ from lazynet.defaults import divisor_of_rates
 from lazynet.engines.adagrad import AdaGradEngine
 from lazynet.engines.outputs import AdaGradOutputs
 from lazynet.kernels import cells as kernel
+from lazynet.losses import LOSSES
 from lazynet.reference.adagrad import DenseAdaGrad, PlainAdaGrad
+from lazynet.rules.adagrad import PRODUCTS
 
 N, D = 60, 50
 LATER = dict(max_iter=FULL + 3, tol=None)
+CHOSEN = AdaGrad().twin_options(LOSSES["log_loss"])
 
 
 def documents(seed=0, n_classes=2):
@@ -44,7 +47,7 @@ def differs_from_the_reference(n_classes=2, seed=0, twin_of=DenseAdaGrad, **opti
     X, y = documents(seed, n_classes)
     model = LazyNetClassifier(shuffle=False, **LATER, **options).fit(X, y)
     for k, positive in enumerate([1] if n_classes == 2 else range(n_classes)):
-        twin = twin_of(D, l1=model.l1_, fit_intercept=True)
+        twin = twin_of(D, l1=model.l1_, fit_intercept=True, **CHOSEN)
         for epoch in range(model.n_iter_):
             if epoch >= FULL:
                 twin.divide_rates(1.0 + 4.0 * (epoch + 1 - FULL))
@@ -126,7 +129,7 @@ def test_the_rates_of_an_epoch_are_those_of_its_number():
     X, y = rows_of_one_size(), documents()[1]
     for epochs in range(1, FULL + 5):
         model = LazyNetClassifier(max_iter=epochs, tol=None).fit(X, y)
-        assert model.eta0_ == 5.0 / 2.0 / divisor_of_rates(epochs - 1, FULL)
+        assert model.eta0_ == PRODUCTS["log_loss"] / 2.0 / divisor_of_rates(epochs - 1, FULL)
 
 
 @pytest.mark.parametrize(
@@ -239,4 +242,4 @@ def test_the_best_epoch_is_restored_with_its_rates():
     ).fit(X, y)
     assert model.n_iter_ == FULL + 3
     assert model.best_epoch_ + 1 < FULL
-    assert model.eta0_ == 5.0 / 2.0
+    assert model.eta0_ == PRODUCTS["log_loss"] / 2.0

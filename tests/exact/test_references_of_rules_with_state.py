@@ -239,11 +239,12 @@ def test_ftrl_without_penalties_is_adaptive_gradient_descent():
 @given(
     problem=floating_problems(intercepts=[False, True]), l1=STRENGTHS, l2=STRENGTHS,
     alpha=st.sampled_from([0.05, 0.5]), delta=st.sampled_from([1e-6, 1.0]),
+    initial=st.sampled_from([0.0, 0.5, 4.0]),
 )  # fmt: skip
-def test_lazy_adagrad_is_the_dense_one(problem, l1, l2, alpha, delta):
+def test_lazy_adagrad_is_the_dense_one(problem, l1, l2, alpha, delta, initial):
     """Lazy AdaGrad equals the dense one after every step, until a kink may decide otherwise."""
     options = dict(**loss_of(problem), l1=l1, l2=l2, alpha=alpha)
-    options |= dict(delta=delta, fit_intercept=problem.fit_intercept)
+    options |= dict(delta=delta, initial=initial, fit_intercept=problem.fit_intercept)
     lazy, dense = (kind(problem.n_features, **options) for kind in (PlainAdaGrad, DenseAdaGrad))
     for example in examples_of(problem):
         lazy.step(*example), dense.step(*example)

@@ -81,7 +81,9 @@ PARAMETERS = {
         penalty=st.sampled_from(["per_example", "once"]),
     ),
     "adagrad": dict(
-        alpha=st.sampled_from([None, 0.01, 0.1, 2.0]), delta=st.sampled_from([1e-6, 0.1, 20.0])
+        alpha=st.sampled_from([None, 0.01, 0.1, 2.0]),
+        delta=st.sampled_from([1e-6, 0.1, 20.0]),
+        initial=st.sampled_from([None, 0.0, 0.5, 4.0]),
     ),
     "saga": dict(alpha=st.sampled_from([0.01, 0.1, 1.0])),
     "carpenter_inexact": dict(period=st.none() | st.integers(1, 7)),
@@ -217,7 +219,8 @@ def test_adagrad_on_rows_of_every_length(l2, alpha):
     """Blocks, overlapping ends and short rows; decays within the series, beyond it, and both."""
     generator = np.random.default_rng(0)
     lazy = Stepper(60, rule=AdaGrad(alpha=alpha), l1=1e-4, l2=l2)
-    twin = DenseAdaGrad(60, l1=1e-4, l2=l2, alpha=alpha)
+    chosen = AdaGrad(alpha=alpha).twin_options(LOSSES["log_loss"])
+    twin = DenseAdaGrad(60, l1=1e-4, l2=l2, **chosen)
     for length in [*range(1, 45), *range(44, 0, -1)]:
         columns = np.sort(generator.choice(60, length, replace=False))
         values = generator.standard_normal(length) * 10.0 ** generator.uniform(-3, 1, length)
@@ -329,8 +332,10 @@ def test_the_kernel_refuses_state_that_does_not_fit(rule):
         ("ftrl", [0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0], "alpha must be positive"),
         ("ftrl", [0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0], "beta and l2 must not both be 0"),
         ("ftrl", [0.0, 0.0, 0.0, 1.0, 1.0, -1.0, 0.0], "free_alpha and free_beta must not be"),
-        ("adagrad", [0.0, 0.0, 0.0, 1.0, 0.0], "alpha and delta must be positive"),
-        ("adagrad", [0.0, 0.0, 1.0, 0.0, 0.0], "alpha and delta must be positive"),
+        ("adagrad", [0.0, 0.0, 0.0, 1.0, 0.0, 0.0], "alpha and delta must be positive"),
+        ("adagrad", [0.0, 0.0, 1.0, 0.0, 0.0, 0.0], "alpha and delta must be positive"),
+        ("adagrad", [0.0, 0.0, 1.0, 1.0, 0.0, -1.0], "initial must not be negative"),
+        ("adagrad", [0.0, 0.0, 1.0, 1.0, 0.0, np.nan], "initial must not be negative"),
         ("saga", [0.0, 0.0, 0.0], "alpha must be positive"),
     ],
 )

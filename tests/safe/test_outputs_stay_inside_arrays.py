@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from support import rows
 
 from lazynet.engines.outputs import AveragedOutputs, OutputsOnClock
-from lazynet.kernels import averages, cells, outputs
+from lazynet.kernels import averages, cells, clock, outputs, outputs_cells, outputs_clock
 from lazynet.kernels.averages import Average
 from lazynet.kernels.examples import (
     STATUS_BAD_ROW,
@@ -70,11 +70,11 @@ def state_of(kind, width=WIDTH, n_clocks=1):
         settings = np.full((width, len(cells.settings(kind))), 0.5)
         return dict(settings=settings, fields=np.zeros((width, len(cells.fields(kind)))))
     state = dict(
-        clocks=np.zeros((outputs.CLOCK_ROWS, n_clocks)),
-        own=np.zeros((outputs.OWN_ROWS, width)),
-        scalars=np.zeros(outputs.SCALARS),
+        clocks=np.zeros((outputs_clock.CLOCK_ROWS, n_clocks)),
+        own=np.zeros((outputs_clock.OWN_ROWS, width)),
+        scalars=np.zeros(outputs_clock.SCALARS),
     )
-    outputs.start_clocks(state["clocks"], state["scalars"])
+    outputs_clock.start_clocks(state["clocks"], state["scalars"])
     if kind == "averaged clock":
         state["average"] = Average(
             np.zeros(99), np.zeros(100), np.zeros(100), np.zeros(averages.AVERAGE_FIELDS)
@@ -85,7 +85,7 @@ def state_of(kind, width=WIDTH, n_clocks=1):
 def run(kind, block, examples, targets, order, task=TASK, first=0, **others):
     """Take steps until the kernel has nothing more to do, or says why it cannot go on."""
     state = {**state_of(kind, block.width), **others}
-    call = outputs.run_cells if kind in RULES else outputs.run_on_clock
+    call = outputs_cells.run_cells if kind in RULES else outputs_clock.run_on_clock
     losses = np.zeros(targets.n_outputs)
     return call(block, examples, targets, steps_of(order), task, losses=losses, first=first,
                 **state)  # fmt: skip
@@ -134,10 +134,10 @@ def test_a_matrix_without_rows_columns_or_steps(kind):
                 STATUS_FINISHED, STATUS_WORN_OUT,
             )  # fmt: skip
     if kind == "clock":
-        clocks, scalars = np.ones((outputs.CLOCK_ROWS, 1)), np.zeros(outputs.SCALARS)
-        outputs.sweep_clock(block_of(kind, 0), clocks, scalars)
+        clocks, scalars = np.ones((outputs_clock.CLOCK_ROWS, 1)), np.zeros(outputs_clock.SCALARS)
+        outputs_clock.sweep_clock(block_of(kind, 0), clocks, scalars)
     if kind == "adagrad":
-        outputs.sweep_adagrad(block_of(kind, 0), **state_of(kind))
+        outputs_cells.sweep_adagrad(block_of(kind, 0), **state_of(kind))
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -326,9 +326,9 @@ def test_runs_on_a_clock_that_are_refused(given, message):
         block=block_of("clock", 2), examples=two_rows(), targets=Targets(0, 3, labels=rows(2)),
         steps=steps_of([0, 1]), task=TASK, losses=np.zeros(3), first=0, **state_of("clock"),
     )  # fmt: skip
-    assert outputs.run_on_clock(**sound) == (STATUS_FINISHED, 2)
+    assert outputs_clock.run_on_clock(**sound) == (STATUS_FINISHED, 2)
     with pytest.raises(ValueError, match=message):
-        outputs.run_on_clock(**{**sound, **given})
+        outputs_clock.run_on_clock(**{**sound, **given})
 
 
 def test_runs_with_rates_from_the_rows_that_are_refused():
@@ -337,19 +337,19 @@ def test_runs_with_rates_from_the_rows_that_are_refused():
     sound = dict(
         block=block_of("clock", 2), examples=two_rows(), targets=Targets(0, 3, labels=rows(2)),
         steps=steps_of([0, 1]), task=Task(*NUMBERS, tuning=tuning), losses=np.zeros(3), first=0,
-        rates=np.zeros((3, outputs.FROM_DATA_FIELDS)), **state_of("clock", n_clocks=8),
+        rates=np.zeros((3, clock.FROM_DATA_FIELDS)), **state_of("clock", n_clocks=8),
     )  # fmt: skip
-    assert outputs.run_on_clock(**sound) == (STATUS_FINISHED, 2)
+    assert outputs_clock.run_on_clock(**sound) == (STATUS_FINISHED, 2)
     without = Examples(np.ones(2), rows(2), rows_of([0, 1, 2]), 2)
     for changed, message in (
         (dict(own_steps=OwnSteps(*[np.ones((2, 8))] * 4)), "own_steps must not be given"),
         (dict(rates=None), "rates must be given"),
-        (dict(rates=np.zeros((2, outputs.FROM_DATA_FIELDS))), "rates must have the shape"),
+        (dict(rates=np.zeros((2, clock.FROM_DATA_FIELDS))), "rates must have the shape"),
         (dict(examples=without), "examples must have sizes"),
         (dict(softmax=True), "softmax must not be asked for"),
     ):
         with pytest.raises(ValueError, match=message):
-            outputs.run_on_clock(**{**sound, **changed})
+            outputs_clock.run_on_clock(**{**sound, **changed})
 
 
 @pytest.mark.parametrize("kind", RULES)
@@ -371,12 +371,12 @@ def test_runs_of_rules_that_are_refused(kind):
         (dict(examples=without), "examples must have sizes"),
     ):
         with pytest.raises(ValueError, match=message):
-            outputs.run_cells(**{**sound, **changed})
+            outputs_cells.run_cells(**{**sound, **changed})
     with pytest.raises(ValueError, match="block must be of the kind 'clock'"):
-        outputs.sweep_clock(sound["block"], np.ones((4, 1)), np.zeros(2))
+        outputs_clock.sweep_clock(sound["block"], np.ones((4, 1)), np.zeros(2))
     if kind != "adagrad":
         with pytest.raises(ValueError, match="block must be of the kind 'adagrad'"):
-            outputs.sweep_adagrad(sound["block"], sound["settings"], sound["fields"])
+            outputs_cells.sweep_adagrad(sound["block"], sound["settings"], sound["fields"])
 
 
 # --- objects and arrays that are not what they seem -----------------------------------------------

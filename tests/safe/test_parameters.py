@@ -853,6 +853,7 @@ def test_garbage_for_the_dense_engine():
         ("max_rows", lambda v: strategies.sparse_matrices(max_rows=v)),
         ("max_features", lambda v: strategies.sparse_matrices(max_features=v)),
         ("min_features", lambda v: strategies.sparse_matrices(min_features=v, max_features=2)),
+        ("max_copies", lambda v: strategies.sparse_matrices(max_copies=v)),
         ("n_rows", lambda v: strategies.orders(v)),
         ("max_steps", lambda v: strategies.orders(2, v)),
         ("n_rows", lambda v: strategies.targets(v)),

@@ -39,7 +39,7 @@ GIVEN = {name: with_other_parameters(row.rule) for name, row in ALGORITHMS.items
     "truncated_gradient": TruncatedGradient(period=5, threshold=0.3),
     "rda": RDA(gamma=3.0, rho=0.01),
     "ftrl": FTRL(alpha=0.2, beta=0.5, penalty="once"),
-    "adagrad": AdaGrad(alpha=0.2, delta=0.5),
+    "adagrad": AdaGrad(alpha=0.2, delta=0.5, initial=0.25),
     "saga": SAGA(alpha=0.2),
     "carpenter_inexact": Carpenter(period=7),
 }

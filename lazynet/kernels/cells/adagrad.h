@@ -10,8 +10,9 @@
  *
  *     |w| <- [ |w| + (|w| + l1 / l2) expm1(-n c) ]+        without l2:  |w| <- [ |w| - n c l1 ]+
  *
- * after which the step on the example is s <- sqrt(s^2 + g^2), w <- w - alpha / (delta + s) g.  The
- * intercept is a coordinate without penalties.
+ * after which the step on the example is s <- sqrt(s^2 + g^2), w <- w - alpha / (delta + s) g.  Where
+ * s is 0 before a gradient that is not, s begins at initial |x_j| times the importance of the row.
+ * The intercept is a coordinate without penalties, and its s begins at 0.
  *
  * A rate that follows the data is alpha = c / m, with m the mean of ||x||_1 over the rows so far, the
  * present row included, and delta counts in units of m: multiplying X by a number divides the
@@ -49,7 +50,8 @@ enum {
     LAZYNET_ADAGRAD_L2,
     LAZYNET_ADAGRAD_ALPHA,
     LAZYNET_ADAGRAD_DELTA,
-    LAZYNET_ADAGRAD_FOLLOWS
+    LAZYNET_ADAGRAD_FOLLOWS,
+    LAZYNET_ADAGRAD_INITIAL
 };
 enum {
     LAZYNET_ADAGRAD_INTERCEPT,
@@ -69,6 +71,7 @@ typedef struct {
     double decays; /* 1 with an l2 penalty, 0 without */
     double ratio;  /* l1 / l2, or 0 without an l2 penalty */
     double linear; /* l1 without an l2 penalty, 0 with one */
+    double initial; /* times |x_j| and the importance of the row: where s begins */
     int follows;   /* whether the rates follow the data */
 } lazynet_adagrad_constants;
 
@@ -115,10 +118,13 @@ LAZYNET_INLINE double lazynet_adagrad_weight(double w, double c, double missed,
 LAZYNET_INLINE lazynet_refusal lazynet_adagrad_refusal(const double *settings,
                                                        const double *fields, int running) {
     const double alpha = settings[LAZYNET_ADAGRAD_ALPHA], delta = settings[LAZYNET_ADAGRAD_DELTA];
+    const double initial = settings[LAZYNET_ADAGRAD_INITIAL];
     const double steps = fields[LAZYNET_ADAGRAD_STEPS];
     (void)running;
     if (!(alpha > 0.0 && delta > 0.0))
         return lazynet_refused("alpha and delta must be positive, got {} and {}", alpha, delta);
+    if (!(initial >= 0.0))
+        return lazynet_refused("initial must not be negative, got {}", initial, 0.0);
     if (!(steps >= 0.0 && steps <= LAZYNET_ADAGRAD_MOST_STEPS))
         return lazynet_refused("fields: steps must lie between 0 and {:.0f}, got {}",
                                LAZYNET_ADAGRAD_MOST_STEPS, steps);
@@ -139,6 +145,9 @@ LAZYNET_INLINE void lazynet_adagrad_begin(void *given, const double *settings,
     rule->constants.decays = l2 > 0.0 ? 1.0 : 0.0;
     rule->constants.ratio = l2 > 0.0 ? l1 / l2 : 0.0;
     rule->constants.linear = l2 > 0.0 ? 0.0 : l1;
+    rule->constants.initial = settings[LAZYNET_ADAGRAD_INITIAL];
+    rule->head.wants_values = rule->constants.initial > 0.0;
+    rule->head.importance = 1.0;
     rule->head.intercept = fields[LAZYNET_ADAGRAD_INTERCEPT];
     rule->intercept_s = fields[LAZYNET_ADAGRAD_INTERCEPT_S];
     rule->steps = fields[LAZYNET_ADAGRAD_STEPS];
@@ -347,7 +356,7 @@ LAZYNET_INLINE void lazynet_adagrad_retune(const void *given, double *cells, ptr
 LAZYNET_CELL_KIND lazynet_kind_adagrad = {
     .name = "adagrad",
     .numbers = 4,
-    .settings = {"l1", "l2", "alpha", "delta", "follows"},
+    .settings = {"l1", "l2", "alpha", "delta", "follows", "initial"},
     .fields = {"intercept", "intercept_s", "steps", "rows", "sizes", "mean", "waiting"},
     .size = sizeof(lazynet_adagrad),
     .scratch = 2, /* the weight and s */
@@ -539,20 +548,22 @@ static double LAZYNET_TYPED(adagrad_dot)(const lazynet_row *row, const lazynet_r
 }
 
 /* With g_j = slope x_j:  s' = sqrt(s^2 + g^2)   eta' = alpha / (delta + s')   w <- w - eta' g, and
- * c' = log1p(eta' l2) by its series, or eta' without an l2 penalty.  `largest` collects the largest
+ * c' = log1p(eta' l2) by its series, or eta' without an l2 penalty.  Where s is 0, it begins at
+ * first |x_j|; `first` is initial times the importance of the row.  `largest` collects the largest
  * eta' l2 of each lane. */
 LAZYNET_INLINE void LAZYNET_TYPED(adagrad_block)(const LAZYNET_REAL *values,
                                                  const LAZYNET_INDEX *columns, ptrdiff_t length,
                                                  double *cells, double now,
                                                  const lazynet_adagrad_constants *rule,
-                                                 int decays, double slope,
+                                                 double first, int decays, double slope,
                                                  const double *weights, const double *s,
                                                  double *largest) {
     double w[LAZYNET_LANES], root[LAZYNET_LANES], c[LAZYNET_LANES];
 #pragma omp simd
     for (int lane = 0; lane < LAZYNET_LANES; lane++) {
-        const double g = slope * (double)values[lane];
-        root[lane] = sqrt(s[lane] * s[lane] + g * g);
+        const double x = (double)values[lane], g = slope * x;
+        const double begins = s[lane] == 0.0 && g != 0.0 ? first * x : 0.0;
+        root[lane] = sqrt(s[lane] * s[lane] + (g * g + begins * begins));
         /* Before the first gradient of a coordinate, delta + s' may be as small as delta. */
         const double eta = rule->alpha / (rule->delta + root[lane]);
         const double y = decays ? eta * rule->l2 : 0.0;
@@ -597,6 +608,7 @@ LAZYNET_INLINE void LAZYNET_TYPED(any_adagrad_update)(const lazynet_csr *X, cons
                                                       const void *given, double slope,
                                                       int decays) {
     const lazynet_adagrad_constants rule = ((const lazynet_adagrad *)given)->constants;
+    const double first = rule.initial * ((const lazynet_adagrad *)given)->head.importance;
     const double now = ((const lazynet_adagrad *)given)->steps;
     const double *kept = (const double *)((const lazynet_adagrad *)given)->head.scratch.bytes;
     const ptrdiff_t half = LAZYNET_TYPED(adagrad_half)(row);
@@ -609,22 +621,22 @@ LAZYNET_INLINE void LAZYNET_TYPED(any_adagrad_update)(const lazynet_csr *X, cons
         ptrdiff_t q = k;
         for (; q + LAZYNET_LANES <= stop; q += LAZYNET_LANES)
             LAZYNET_TYPED(adagrad_block)
-            (at.values + q, at.columns + q, LAZYNET_LANES, cells, now, &rule, decays, slope,
+            (at.values + q, at.columns + q, LAZYNET_LANES, cells, now, &rule, first, decays, slope,
              kept + q, kept + half + q, largest);
         const ptrdiff_t last = LAZYNET_TYPED(adagrad_last_eight)(at.length);
         if (q < stop && at.length >= LAZYNET_LANES) {
             /* Some cells of the last eight are written again with the same numbers. */
             LAZYNET_TYPED(adagrad_block)
-            (at.values + last, at.columns + last, LAZYNET_LANES, cells, now, &rule, decays, slope,
-             kept + q, kept + half + q, largest);
+            (at.values + last, at.columns + last, LAZYNET_LANES, cells, now, &rule, first, decays,
+             slope, kept + q, kept + half + q, largest);
             q = last;
         } else if (q < stop) {
             LAZYNET_REAL values[LAZYNET_LANES];
             LAZYNET_INDEX columns[LAZYNET_LANES];
             LAZYNET_TYPED(fill_up)(&at, q, LAZYNET_LANES, values, columns);
             LAZYNET_TYPED(adagrad_block)
-            (values, columns, stop - q, cells, now, &rule, decays, slope, kept + q, kept + half + q,
-             largest);
+            (values, columns, stop - q, cells, now, &rule, first, decays, slope, kept + q,
+             kept + half + q, largest);
         }
         q = q < k ? q : k;
         if (decays)

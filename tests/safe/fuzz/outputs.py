@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lazynet.kernels import cells, outputs
+from lazynet.kernels import cells, clock, outputs, outputs_cells, outputs_clock
 from lazynet.kernels.examples import Task
 from lazynet.kernels.outputs import Block, OwnSteps, Targets
 
@@ -25,14 +25,14 @@ KINDS = ("clock", "averaged clock", *GROUPS, *RULES)
 FORMS = ("labels", "positives", "numbers", "shared")
 #: Where the rates and shrinks of a run on the clock come from.
 RUNS = ("of shared steps", "of own steps", "of rates from the rows", "with an average", *GROUPS)
-#: Functions and classes that are listed once for each of these, as ``outputs.run_cells rda``.
+#: Functions and classes that are listed once for each of these, as ``outputs_cells.run_cells rda``.
 VARIANTS = {
     "outputs.numbers": KINDS,
     "outputs.Block": KINDS,
     "outputs.Targets": FORMS,
-    "outputs.run_cells": RULES,
-    "outputs.losses_on": ("clock", *RULES),
-    "outputs.run_on_clock": RUNS,
+    "outputs_cells.run_cells": RULES,
+    "outputs_losses.losses_on": ("clock", *RULES),
+    "outputs_clock.run_on_clock": RUNS,
 }
 
 
@@ -97,8 +97,8 @@ def scalars(parts: Parts) -> NDArray[np.float64]:
 
 def clocks(parts: Parts, n_clocks: int) -> NDArray[np.float64]:
     """Clocks at their start."""
-    rows = np.zeros((outputs.CLOCK_ROWS, n_clocks))
-    outputs.start_clocks(rows, np.zeros(outputs.SCALARS))
+    rows = np.zeros((outputs_clock.CLOCK_ROWS, n_clocks))
+    outputs_clock.start_clocks(rows, np.zeros(outputs_clock.SCALARS))
     return parts.place(rows)
 
 
@@ -123,7 +123,7 @@ def run_on_clock(parts: Parts, run: str) -> Arguments:
     given = dict(
         **begun(parts, kind),
         clocks=clocks(parts, 1 if shared else width),
-        own=parts.reals(outputs.OWN_ROWS, width),
+        own=parts.reals(outputs_clock.OWN_ROWS, width),
         scalars=scalars(parts),
         own_steps=OwnSteps(**own_steps(parts)) if run == "of own steps" else None,
         rates=None,
@@ -134,7 +134,7 @@ def run_on_clock(parts: Parts, run: str) -> Arguments:
         # Rows of weights shrink after the gradient.
         given.update(task=Task(**{**parts.task_numbers(), "shrink_first": False}))
     if run == "of rates from the rows":
-        state = np.zeros((parts.n_outputs, outputs.FROM_DATA_FIELDS))
+        state = np.zeros((parts.n_outputs, clock.FROM_DATA_FIELDS))
         given.update(task=parts.tuned_task(), softmax=False, rates=parts.place(state))
         given["strengths"] = parts.place(parts.random.uniform(0.0, 0.1, (parts.n_outputs, 3)))
     return given
@@ -148,7 +148,7 @@ def losses_on(parts: Parts, kind: str) -> Arguments:
     given |= dict(clocks=None, own=None, settings=None, fields=None)
     if kind in RULES:
         return given | rules(parts, kind)
-    own = parts.reals(outputs.OWN_ROWS, width_of(parts))
+    own = parts.reals(outputs_clock.OWN_ROWS, width_of(parts))
     return given | dict(clocks=clocks(parts, width_of(parts)), own=own)
 
 
@@ -184,22 +184,26 @@ RECIPES: dict[str, Callable[[Parts], Arguments]] = {
     **{f"outputs.numbers {kind}": lambda p, kind=kind: dict(kind=kind) for kind in KINDS},
     **{f"outputs.Block {kind}": lambda p, kind=kind: block(p, kind) for kind in KINDS},
     **{f"outputs.Targets {form}": lambda p, form=form: targets(p, form) for form in FORMS},
-    **{f"outputs.run_on_clock {run}": lambda p, run=run: run_on_clock(p, run) for run in RUNS},
     **{
-        f"outputs.run_cells {kind}": lambda p, kind=kind: dict(**begun(p, kind), **rules(p, kind))
+        f"outputs_clock.run_on_clock {run}": lambda p, run=run: run_on_clock(p, run) for run in RUNS
+    },
+    **{
+        f"outputs_cells.run_cells {kind}": lambda p, kind=kind: dict(
+            **begun(p, kind), **rules(p, kind)
+        )
         for kind in RULES
     },
     **{
-        f"outputs.losses_on {kind}": lambda p, kind=kind: losses_on(p, kind)
+        f"outputs_losses.losses_on {kind}": lambda p, kind=kind: losses_on(p, kind)
         for kind in ("clock", *RULES)
     },
-    "outputs.read_cells": lambda p: read_cells(p, str(p.random.choice(RULES))),
+    "outputs_cells.read_cells": lambda p: read_cells(p, str(p.random.choice(RULES))),
     "outputs.Block.at_level": lambda p: dict(self=Block(**block(p)), level=0),
     "outputs.OwnSteps": own_steps,
-    "outputs.sweep_clock": lambda p: dict(**_swept(p), scalars=scalars(p)),
-    "outputs.bring_current": lambda p: _swept(p),
-    "outputs.start_clocks": lambda p: dict(clocks=clocks(p, width_of(p)), scalars=scalars(p)),
-    "outputs.sweep_adagrad": lambda p: dict(
+    "outputs_clock.sweep_clock": lambda p: dict(**_swept(p), scalars=scalars(p)),
+    "outputs_clock.bring_current": lambda p: _swept(p),
+    "outputs_clock.start_clocks": lambda p: dict(clocks=clocks(p, width_of(p)), scalars=scalars(p)),
+    "outputs_cells.sweep_adagrad": lambda p: dict(
         block=Block(**block(p, "adagrad")), **rules(p, "adagrad")
     ),
 }
@@ -223,9 +227,9 @@ def run(parts: Parts, kind: str, **held: Any) -> None:
     """Make all arguments of a run anew, in place of some of them what is held."""
     if kind in RULES:
         given = dict(**begun(parts, kind), **rules(parts, kind))
-        outputs.run_cells(**{**given, "softmax": False, **held})
+        outputs_cells.run_cells(**{**given, "softmax": False, **held})
     elif kind in KINDS:
         average = kind == "averaged clock"
         which = "of own steps" if "own_steps" in held else RUNS[3 if average else 0]
         which = kind if kind in GROUPS else which
-        outputs.run_on_clock(**{**run_on_clock(parts, which), "softmax": False, **held})
+        outputs_clock.run_on_clock(**{**run_on_clock(parts, which), "softmax": False, **held})
