@@ -20,7 +20,7 @@ from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import MaxAbsScaler
 
-from paper_repro.documents import from_svmlight, medline, read_svmlight
+from paper_repro.documents import Corpus, from_svmlight, medline, read_svmlight
 from paper_repro.folder import TEST_SHARE, sets_in
 from paper_repro.rows import Rows, divided, with_test_file
 from paper_repro.study import Settings
@@ -32,6 +32,8 @@ MOST_CLASSES = 50
 #: Rows and words of the generated documents in a quick run and in a full one: so many rows to a
 #: word that the planted model can be found.
 QUICK_DOCUMENTS, FULL_DOCUMENTS = (10_000, 5_000), (40_000, 20_000)
+#: The share of the documents that are in a rare class.
+RARE = 0.02
 #: The other generated sets: rows, features, and the share of values that are not zero.
 DENSE_ROWS, DENSE_FEATURES, DENSE_SHARE = 5_000, 100, 0.5
 #: Rows of the regression on one feature, and the mean of its targets.
@@ -181,15 +183,26 @@ def _divided(
 
 def _documents(settings: Settings, kind: str) -> Rows:
     """Generated documents; their numbers are a planted linear function, and noise."""
+    corpus, numbers = _corpus(settings)
+    y = numbers if kind == NUMBERS else corpus.y
+    return _divided(corpus.X, y, corpus.origin, settings.seed, stratify=kind != NUMBERS)
+
+
+def _rare_documents(settings: Settings, _: str) -> Rows:
+    """The same documents; the few with the largest numbers are a class."""
+    corpus, numbers = _corpus(settings)
+    y = np.where(numbers > np.quantile(numbers, 1 - RARE), 1.0, -1.0)
+    return _divided(corpus.X, y, corpus.origin, settings.seed)
+
+
+def _corpus(settings: Settings) -> tuple[Corpus, NDArray[np.float64]]:
     rows, words = FULL_DOCUMENTS if settings.full else QUICK_DOCUMENTS
     rows, words = min(settings.examples, rows), min(settings.features, words)
     corpus = medline(rows, words, settings.nonzeros, seed=settings.seed)
-    y = corpus.y
-    if kind == NUMBERS:
-        generator = np.random.default_rng(settings.seed)
-        y = corpus.X.sqrt() @ generator.standard_normal(words)
-        y += NOISE * y.std() * generator.standard_normal(rows)
-    return _divided(corpus.X, y, corpus.origin, settings.seed, stratify=kind != NUMBERS)
+    generator = np.random.default_rng(settings.seed)
+    numbers = corpus.X.sqrt() @ generator.standard_normal(words)
+    numbers += NOISE * numbers.std() * generator.standard_normal(rows)
+    return corpus, numbers
 
 
 def _half_dense(settings: Settings, kind: str) -> Rows:
@@ -229,6 +242,7 @@ def _seed(settings: Settings) -> str:
 _DIABETES = partial(load_diabetes, scaled=False)
 _GENERATED: Mapping[str, tuple[str, tuple[str, ...], Callable[[Settings, str], Rows]]] = {
     "documents": (TWO, (RAW, BINARY, TFIDF), _documents),
+    "rare class": (TWO, (RAW, BINARY, TFIDF), _rare_documents),
     "half dense": (TWO, (RAW,), _half_dense),
     "breast cancer": (TWO, (RAW, SCALED), partial(_bundled, load_breast_cancer)),
     "digits": (SEVERAL, (RAW, SCALED), partial(_bundled, load_digits)),

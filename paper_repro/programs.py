@@ -22,6 +22,7 @@ from sklearn.svm import LinearSVC
 
 import lazynet
 from lazynet import AdaGrad, LazyNetClassifier, LazyNetRegressor
+from lazynet.rules.adagrad import INITIAL
 from paper_repro.problems import NUMBERS, SEVERAL
 from paper_repro.rows import Rows
 
@@ -243,7 +244,8 @@ def grid(kind: str, rows: Rows, every: int = 1) -> dict[str, Program]:
         for rate in FOBOS_RATES[::every]
     }
     for rate in ADAGRAD_RATES[::every]:
-        chosen[f"AdaGrad, alpha {rate:g}"] = {"rule": AdaGrad(alpha=rate / absolute)}
+        rule = AdaGrad(alpha=rate / absolute, initial=0.0 if kind == NUMBERS else INITIAL)
+        chosen[f"AdaGrad, alpha {rate:g}"] = {"rule": rule}
     return {
         name: Program(_seeded(estimator, **fixed), _without_tol, probabilities, "lazynet")
         for name, fixed in chosen.items()

@@ -29,6 +29,8 @@ ANY = (NONE, LASSO, RIDGE, NET)
 LYING, RANDOM = "as they lie", "in random order"
 #: Settings that a peer may try where it is tuned.
 BUDGET = 8
+#: Passes of the tuned fits of Vowpal Wabbit and of AdaGrad.
+TUNED_PASSES = 10
 #: Inverse strengths of an l2 penalty on the sum of the losses, and l1 as shares of the least l1 at
 #: which nothing but a constant is left.
 COSTS = tuple(10.0**k for k in range(-2, 6))

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from lazynet import AdaGrad, LazyNetClassifier
-from lazynet.defaults import L1_SHARE, found_epochs
+from lazynet.defaults import L1_SHARE
 from lazynet.penalties import ElasticNet
 from paper_repro.minima import HINGE, LOGISTIC, SQUARED_HINGE, Task
 from paper_repro.peers.base import (
@@ -16,6 +16,7 @@ from paper_repro.peers.base import (
     NET,
     RANDOM,
     RIDGE,
+    TUNED_PASSES,
     Array,
     How,
     Peer,
@@ -78,7 +79,7 @@ class FoBoS(_ByRows):
 
 
 class Default(_ByRows):
-    """The default rule, AdaGrad, whose rates are computed from the rows."""
+    """AdaGrad, the default rule; where it is tuned, in its published form."""
 
     name = "lazynet AdaGrad"
     tuned = "alpha"
@@ -87,14 +88,12 @@ class Default(_ByRows):
         return {"rule": AdaGrad() if how.rate is None else AdaGrad(alpha=how.rate)}
 
     def settings(self, task: Task) -> list[Setting]:
-        n_rows, n_features = task.X.shape
-        passes = found_epochs(n_rows, n_features, task.X.nnz, True, penalised=True)
         absolute = float(abs(task.X).sum() / task.X.shape[0]) or 1.0
         return [
             Setting(
                 f"alpha {rate:g}",
                 ElasticNet(_usual_l1(task)),
-                How(passes=passes, rate=rate / absolute, shuffle=True),
+                How(passes=TUNED_PASSES, rate=rate / absolute, shuffle=True),
             )
             for rate in _RATES
         ]
@@ -130,5 +129,5 @@ class DualRidge(Dual):
 
 
 def _usual_l1(task: Task) -> float:
-    """The l1 that ``fit`` takes where none is given."""
+    """A weak l1: of rows that are a table, what ``fit`` takes where none is given."""
     return L1_SHARE * float(np.sqrt(row_norm(task.X))) / len(task.y)

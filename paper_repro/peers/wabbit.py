@@ -12,10 +12,10 @@ from sklearn.datasets import dump_svmlight_file
 
 from lazynet.penalties import ElasticNet
 from paper_repro.minima import HINGE, LOGISTIC, Task
-from paper_repro.peers.base import LYING, Array, How, Peer, Setting
+from paper_repro.peers.base import LYING, TUNED_PASSES, Array, How, Peer, Setting
 
-#: Learning rates, in its own unit, around its default of 0.5, and the passes of a tuned fit.
-_RATES, _PASSES = (0.01, 0.03, 0.1, 0.5, 1.5, 5.0, 15.0, 50.0), 10
+#: Learning rates, in its own unit, around its default of 0.5.
+_RATES = (0.01, 0.03, 0.1, 0.5, 1.5, 5.0, 15.0, 50.0)
 
 
 @dataclass
@@ -103,5 +103,6 @@ class Default(_Wabbit):
 
     def settings(self, task: Task) -> list[Setting]:
         return [
-            Setting(f"-l {rate:g}", ElasticNet(), How(passes=_PASSES, rate=rate)) for rate in _RATES
+            Setting(f"-l {rate:g}", ElasticNet(), How(passes=TUNED_PASSES, rate=rate))
+            for rate in _RATES
         ]

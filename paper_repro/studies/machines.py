@@ -28,7 +28,8 @@ from lazynet import LazyNetClassifier
 from lazynet.streams import Chunks
 from paper_repro import figures
 from paper_repro.pages import Template, table
-from paper_repro.score import duration, in_bytes, significant
+from paper_repro.score import Spread, duration, in_bytes, ratios, significant
+from paper_repro.studies import machines_other
 from paper_repro.studies.labels import documents
 from paper_repro.study import Cell, Measured, Record, Records, Settings
 
@@ -42,24 +43,32 @@ DOCUMENTS_OF_AN_EXAMPLE, BLOCKS, PROCESSES, EPOCHS = 10.0, 16, (1, 2, 4), 4
 #: Points of the path, from the first l1 to the last; folds; labels.
 POINTS, LARGEST, SMALLEST, FOLDS, TOPICS = 16, 1e-5, 1e-8, 8, 97
 TASKS = ("path", "folds", "topics")
+#: Every task runs so many times on every number of processes, in turns.
+ROUNDS = 3
 #: Rows that do not fit: what a process may hold.
 LIMIT = 700 * 2**20
 #: Passes of fits that know nothing of each other.
 APART = 40
 #: The model of costs: rows of a block, nonzeros of a row, bytes a second between machines.
 ROWS, MACHINES, BANDWIDTH = 1_000_000, (8, 32, 128, 512), 1e9
-#: Passes of the other program.
-PASSES = 4
 
 
 def cells(settings: Settings) -> Sequence[Cell]:
     """Every task on every number of processes, and what is asked once."""
-    several = [
-        Cell(f"{task}/{n}", partial(_timed, settings, task, n)) for task in TASKS for n in PROCESSES
+    in_turns = [
+        cell
+        for k in range(1, ROUNDS + 1)
+        for cell in (
+            *(
+                Cell(f"{task}/{n}/{k}", partial(_timed, settings, task, n))
+                for task in TASKS
+                for n in PROCESSES
+            ),
+            Cell(f"apart/{k}", partial(_apart, settings)),
+        )
     ]
     return [
-        *several,
-        Cell("apart", partial(_apart, settings)),
+        *in_turns,
         Cell("room", partial(_in_little_room, settings)),
         Cell("costs", partial(_costs, settings)),
         Cell("dask-ml", partial(_of_dask_ml, settings)),
@@ -267,68 +276,16 @@ def _costs(settings: Settings, _: Records) -> Record:
 
 
 def _of_dask_ml(settings: Settings, _: Records) -> Record:
-    """dask-ml's Incremental around SGDClassifier on the same blocks, and one model of lazynet."""
-    try:
-        from dask_ml.wrappers import Incremental
-    except Exception as error:
-        return {"skipped": f"{type(error).__name__}: {error}"}
+    """dask-ml's Incremental on the same blocks, and one model of lazynet."""
     import dask
-    import dask.array as da
-    from sklearn.linear_model import SGDClassifier
-
-    import lazynet.dask
 
     paths = files(settings)
-    rows = [read(path, False) for path in paths]
-    X, y = sparse.vstack([each[0] for each in rows]).tocsr(), np.concatenate([r[1] for r in rows])
-    l1 = 1e-6
-
-    def objective(coef: Any, intercept: Any) -> float:
-        margins = np.where(y > 0, 1.0, -1.0) * (X @ np.ravel(coef) + float(np.ravel(intercept)[0]))
-        return float(np.logaddexp(0.0, -margins).mean() + l1 * np.abs(coef).sum())
-
-    found: Record = {"l1": l1, "dask_ml": [], "lazynet": []}
     with _cluster(2) as client:
-        parts = [dask.delayed(read)(path, False) for path in paths]
-        lazy_X = da.concatenate(
-            [
-                da.from_delayed(part[0], each[0].shape, float, meta=X[:0])
-                for part, each in zip(parts, rows, strict=True)
-            ]
+        return machines_other.compared(
+            [read(path, False) for path in paths],
+            [dask.delayed(read)(path, False) for path in paths],
+            client,
         )
-        lazy_y = da.concatenate(
-            [
-                da.from_delayed(part[1], each[1].shape, float)
-                for part, each in zip(parts, rows, strict=True)
-            ]
-        )
-        lazy_X, lazy_y = client.persist([lazy_X, lazy_y])
-        client.compute([lazy_X[:1], lazy_y[:1]], sync=True)
-        other = Incremental(
-            SGDClassifier(
-                loss="log_loss", penalty="l1", alpha=l1, random_state=0, shuffle=False
-            ),
-            scoring="accuracy", shuffle_blocks=False,
-        )  # fmt: skip
-        try:
-            began = time.perf_counter()
-            for _pass in range(PASSES):
-                other.partial_fit(lazy_X, lazy_y, classes=[0.0, 1.0])
-                took = time.perf_counter() - began
-                value = objective(other.estimator_.coef_, other.estimator_.intercept_)
-                found["dask_ml"].append([took, value])
-                began += time.perf_counter() - began - took
-        except Exception as error:
-            return {"skipped": f"{type(error).__name__}: {error}"}
-        blocks = lazynet.dask.Blocks.of_arrays(lazy_X, lazy_y, client=client)
-        blocks.known()
-        for epochs in range(1, PASSES + 1):
-            model = lazynet.dask.LazyNetClassifier(l1=l1, max_iter=epochs, tol=None, client=client)
-            began = time.perf_counter()
-            model.fit(blocks)
-            took = time.perf_counter() - began
-            found["lazynet"].append([took, objective(model.coef_, model.intercept_)])
-    return found
 
 
 # --- the page --------------------------------------------------------------------------------
@@ -337,12 +294,19 @@ def _of_dask_ml(settings: Settings, _: Records) -> Record:
 class Machines(Measured):
     """The records of all tasks."""
 
-    def of(self, task: str, n_processes: int) -> Record:
-        return self.records[f"{task}/{n_processes}"]
+    def runs(self, task: str, n_processes: int) -> list[Record]:
+        return [self.records[f"{task}/{n_processes}/{k}"] for k in range(1, ROUNDS + 1)]
 
-    def ratio(self, task: str, n_processes: int = 2) -> float:
-        """How many times faster the task is than on one process."""
-        return float(self.of(task, 1)["seconds"] / self.of(task, n_processes)["seconds"])
+    def of(self, task: str, n_processes: int) -> Record:
+        """The round in the middle, by its seconds."""
+        return sorted(self.runs(task, n_processes), key=_seconds)[(ROUNDS - 1) // 2]
+
+    def ratio(self, task: str, n_processes: int = 2) -> Spread:
+        """How many times faster the task is than on one process, round by round."""
+        one, several = (
+            [_seconds(record) for record in self.runs(task, n)] for n in (1, n_processes)
+        )
+        return ratios(one, several)
 
     def visiting(self, task: str, n_processes: int) -> float:
         """The seconds of all visits."""
@@ -350,17 +314,25 @@ class Machines(Measured):
 
     def busy(self, task: str) -> float:
         """The share of the time of two processes in which they were visiting."""
-        return self.visiting(task, 2) / (2.0 * float(self.of(task, 2)["seconds"]))
+        return self.visiting(task, 2) / (2.0 * _seconds(self.of(task, 2)))
 
     @property
-    def bound(self) -> float:
+    def bound(self) -> Spread:
         """How many times as much two processes do as one, if they know nothing of each other."""
-        return float(2.0 * self.records["apart"]["1"] / self.records["apart"]["2"])
+        apart = [self.records[f"apart/{k}"] for k in range(1, ROUNDS + 1)]
+        return ratios([2.0 * each["1"] for each in apart], [each["2"] for each in apart])
 
     @property
     def equal(self) -> bool:
-        """Whether every number of processes gives the same bits."""
-        return all(len({self.of(task, n)["digest"] for n in PROCESSES}) == 1 for task in TASKS)
+        """Whether every number of processes gives the same bits in every round."""
+        return all(
+            len({record["digest"] for n in PROCESSES for record in self.runs(task, n)}) == 1
+            for task in TASKS
+        )
+
+
+def _seconds(record: Record) -> float:
+    return float(record["seconds"])
 
 
 def page(document: Mapping[str, Any]) -> str:
@@ -384,9 +356,10 @@ def page(document: Mapping[str, Any]) -> str:
         table=_table(study),
         parts=_parts(study),
         idle=_range(1.0 - study.busy(task) for task in TASKS),
-        apart_longer=f"{2.0 / study.bound - 1.0:.0%}",
+        apart_longer=f"{2.0 / study.bound.median - 1.0:.0%}",
         longer=_range(study.visiting(task, 2) / study.visiting(task, 1) - 1.0 for task in TASKS),
-        bound=significant(study.bound),
+        bound=study.bound,
+        rounds=ROUNDS,
         apart=APART,
         room=in_bytes(room["bytes"]),
         room_blocks=room["blocks"],
@@ -402,7 +375,7 @@ def page(document: Mapping[str, Any]) -> str:
         rows=ROWS,
         bandwidth=in_bytes(BANDWIDTH),
         model=_model(costs),
-        other=_other(study.records["dask-ml"]),
+        other=machines_other.other(study.records["dask-ml"]),
     )
 
 
@@ -413,9 +386,9 @@ def finding(document: Mapping[str, Any]) -> str:
         points=POINTS,
         folds=FOLDS,
         topics=TOPICS,
-        path=significant(study.ratio("path")),
-        fold=significant(study.ratio("folds")),
-        topic=significant(study.ratio("topics")),
+        path=study.ratio("path"),
+        fold=study.ratio("folds"),
+        topic=study.ratio("topics"),
         same=PAGE("the same" if study.equal else "not the same"),
     )
 
@@ -463,7 +436,7 @@ def _table(study: Machines) -> str:
                 task,
                 str(study.of(task, 1)["models"]),
                 *(duration(study.of(task, n)["seconds"]) for n in PROCESSES),
-                *(significant(study.ratio(task, n)) for n in (2, 4)),
+                *(str(study.ratio(task, n)) for n in (2, 4)),
             ]
             for task in TASKS
         ],
@@ -502,30 +475,6 @@ def _model(costs: Record) -> str:
     return table(
         ["machines", "models", "seconds", "times one machine", "of all machines", "sent an epoch"],
         lines,
-    )
-
-
-def _other(record: Record) -> str:
-    if "skipped" in record:
-        return PAGE("no other", why=record["skipped"])
-    return PAGE(
-        "other",
-        l1=record["l1"],
-        table=table(
-            ["passes", "Incremental: time", "objective", "lazynet.dask: time", "objective"],
-            [
-                [
-                    str(k + 1),
-                    duration(theirs[0]),
-                    significant(theirs[1]),
-                    duration(ours[0]),
-                    significant(ours[1]),
-                ]
-                for k, (theirs, ours) in enumerate(
-                    zip(record["dask_ml"], record["lazynet"], strict=True)
-                )
-            ],
-        ),
     )
 
 

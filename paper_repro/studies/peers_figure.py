@@ -129,13 +129,14 @@ def _draw_time(ax: Axes, found: Found, problem: tuple[str, str], what: str) -> N
         _curve(ax, found, problem, name, what, color=colour, marker=_MARKERS[k], linestyle="--")
     ax.set_xscale("log")
     ax.set_xlabel("seconds of the processor, elastic net")
-    ax.legend(fontsize=7)
     if what == "objective":
         ax.set_yscale("log")
         ax.set_title(f"how far above the least objective ({_rows(problem[0])})")
         ax.set_ylabel("1: the objective at zero weights")
     else:
         ax.set_title("test loss meanwhile")
+        # The panel of the objective has no room for it.
+        ax.legend(fontsize=7, title="in both panels", title_fontsize=7)
 
 
 def _curve(

@@ -7,7 +7,7 @@ from typing import Any
 
 from paper_repro.pages import Template, paragraphs, table
 from paper_repro.peers import ALL
-from paper_repro.peers.base import ANY, BUDGET, LASSO, LYING, NET, NONE, RANDOM, RIDGE
+from paper_repro.peers.base import ANY, BUDGET, LASSO, LYING, NET, NONE, RANDOM, RIDGE, TUNED_PASSES
 from paper_repro.peers.cage import DONE
 from paper_repro.peers.river_rows import River
 from paper_repro.peers.wabbit import Default as DefaultWabbit
@@ -65,6 +65,7 @@ def page(document: Mapping[str, Any]) -> str:
         scales=paragraphs(scales(found, axis) for axis in found.scales.found),
         failures=failures(found),
         budget=BUDGET,
+        passes=TUNED_PASSES,
         seconds=peers_quality.FULL_SECONDS if full else peers_quality.QUICK_SECONDS,
         few=FEW_ROWS,
         few_test=FEW_TEST_ROWS,
@@ -169,15 +170,11 @@ def _miss(judged: Quality, name: str) -> str:
     best, least = judged.best(name)
     chosen, ours = judged.chosen(name), judged.losses(name, ours=True)
     own = min(ours, key=ours.__getitem__)
-    told = PAGE(
-        "quality miss of one" if own == chosen else "quality miss",
-        name=name,
-        ratio=judged.ratio(name),
-        best=best,
-        chosen=chosen,
-        own=own,
-        own_ratio=ours[own] / least,
-    )
+    facts = {"name": name, "ratio": judged.ratio(name), "best": best, "chosen": chosen}
+    if own == chosen:
+        told = PAGE("quality miss of one", **facts)
+    else:
+        told = PAGE("quality miss", **facts, own=own, own_ratio=ours[own] / least)
     if (apart := judged.difference(name)) is None:
         return told
     mean, error, rows = apart

@@ -12,6 +12,7 @@ pytest.importorskip("paper_repro.studies", reason="only in a checkout")
 from support.clusters import cluster_of
 
 from paper_repro.results import run
+from paper_repro.score import Spread
 from paper_repro.studies import STUDIES, machines
 from paper_repro.study import Settings
 
@@ -21,8 +22,9 @@ TINY = Settings(examples=400, features=1000, nonzeros=10)
 def test_a_small_run(tmp_path, monkeypatch):
     """Any number of workers gives the same bits, and the page says what was found."""
     monkeypatch.setattr(machines, "_cluster", lambda n, memory_limit=None: cluster_of(n))
-    for name, few in (("APART", 1), ("POINTS", 3), ("FOLDS", 2), ("TOPICS", 40), ("EPOCHS", 2)):
-        monkeypatch.setattr(machines, name, few)
+    few = {"APART": 1, "POINTS": 3, "FOLDS": 2, "TOPICS": 40, "EPOCHS": 2, "ROUNDS": 1}
+    for name, number in few.items():
+        monkeypatch.setattr(machines, name, number)
     study = STUDIES["machines"]
     document = run(study, TINY, tmp_path)
     found = machines.Machines(document)
@@ -37,7 +39,7 @@ def test_a_small_run(tmp_path, monkeypatch):
     assert "DIFFERENT" not in page
     assert "is **no measurement**" in page
     changed = copy.deepcopy(document)
-    changed["records"]["path/2"]["digest"] = "other"
+    changed["records"]["path/2/1"]["digest"] = "other"
     assert "DIFFERENT" in study.page(changed)
 
 
@@ -49,3 +51,17 @@ def test_the_model_of_costs():
     assert seconds == machines.EPOCHS * 16.0 + 7 * 2.0
     assert alone == machines.EPOCHS * 64.0
     assert sent == 80 * machines.BANDWIDTH
+
+
+def test_a_ratio_is_the_median_of_the_rounds(monkeypatch):
+    """Each round divides its own seconds, and the record of a task is the one in the middle."""
+    monkeypatch.setattr(machines, "ROUNDS", 3)
+    seconds = {1: (8.0, 6.0, 9.0), 2: (4.0, 5.0, 6.0)}
+    records = {
+        f"path/{n}/{k}": {"seconds": each}
+        for n, rounds in seconds.items()
+        for k, each in enumerate(rounds, start=1)
+    }
+    found = machines.Machines({"records": records, "settings": {}})
+    assert found.ratio("path") == Spread(median=1.5, least=1.2, most=2.0)
+    assert found.of("path", 1)["seconds"] == 8.0

@@ -262,20 +262,39 @@ def test_glmnet_has_an_intercept_in_place_of_a_column_of_ones():
     assert found[-1] == pytest.approx(np.log(0.1 / 0.9), rel=1e-6)
 
 
-def test_a_difference_has_its_standard_error():
+def judged_rows(of_dual):
+    """The losses on three rows, and on validation rows; ``of_dual`` are those of DualNet."""
+
     def record(losses, validation):
         tried = [{"loss": validation}]
         told = {"outcome": cage.DONE, "chosen": 0, "tried": tried, "losses": losses}
         return told | {"loss": float(np.mean(losses))}
 
-    found = peers_quality.Quality(
+    return peers_quality.Quality(
         {
             "quality/rows/lazynet AdaGrad": record([1.0, 2.0, 6.0], 0.5),
-            "quality/rows/lazynet DualNet": record([0.1, 0.1, 0.1], 0.6),
+            "quality/rows/lazynet DualNet": record(of_dual, 0.6),
             "quality/rows/celer": record([1.0, 1.0, 1.0], 0.7),
             "quality/rows/skglm": record([2.0, 2.0, 2.0], 0.4),
         }
     )
+
+
+@pytest.mark.parametrize(
+    ("of_dual", "words"),
+    [
+        (1.5, "lazynet DualNet, which they do not choose, has 1.500 times"),
+        (9.0, "lazynet AdaGrad, which has the least test loss of lazynet's estimators too"),
+    ],
+)
+def test_a_miss_says_which_estimator_of_lazynet_would_have_been_best(of_dual, words):
+    told = " ".join(peers_page._miss(judged_rows([of_dual] * 3), "rows").split())
+    assert words in told
+    assert "3.00 times that of celer" in told
+
+
+def test_a_difference_has_its_standard_error():
+    found = judged_rows([0.1, 0.1, 0.1])
     assert (found.chosen("rows"), found.chosen("rows", ours=False)) == ("lazynet AdaGrad", "skglm")
     assert found.best("rows") == ("celer", 1.0)
     assert found.ratio("rows") == 3.0
