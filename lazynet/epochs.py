@@ -14,6 +14,9 @@ from lazynet.learners import AnyLearner, evaluated
 from lazynet.transactions import Undo
 from lazynet.units import Units
 
+#: Epochs after which training ends where the first one has predicted worse than a constant.
+EPOCHS_OF_NOISE = 2
+
 
 class EpochRecord(TypedDict):
     """One line of ``history_``."""
@@ -70,13 +73,19 @@ class Orders:
 class Stopping:
     """Counts the epochs in a row that have not lowered the best loss by the share ``tol``.
 
+    With ``constant``, the loss of the best constant prediction, labels count as noise where the
+    first epoch has a loss that is above the constant's by more than that share.
+
     >>> stopping = Stopping(tol=0.1, patience=2)
     >>> [stopping.after(loss) for loss in (1.0, 0.95, 0.85, 0.8, 0.8)]
     [False, False, False, False, True]
+    >>> [Stopping(0.1, 2, constant=0.7).learns_noise(losses) for losses in ([0.8], [0.8, 0.4])]
+    [False, True]
     """
 
-    def __init__(self, tol: float | None, patience: int) -> None:
+    def __init__(self, tol: float | None, patience: int, constant: float | None = None) -> None:
         self.tol, self.patience = tol, patience
+        self.constant = np.inf if constant is None else constant
         self.best = np.inf
         self.idle = 0
 
@@ -88,6 +97,15 @@ class Stopping:
         self.idle = 0 if progress else self.idle + 1
         self.best = min(self.best, loss)
         return self.idle >= self.patience
+
+    def learns_noise(self, losses: Sequence[float]) -> bool:
+        """Whether labels are noise, and so many epochs are done that more learn it by heart.
+
+        ``losses`` are the progressive losses of all epochs so far.
+        """
+        if self.tol is None or len(losses) < EPOCHS_OF_NOISE:
+            return False
+        return losses[0] > self.constant * (1.0 + self.tol)
 
     def wait_again(self) -> None:
         """Begin to count anew; the best loss remains."""

@@ -48,15 +48,20 @@ class Moments:
 class Survey:
     """The sizes of the rows, their importances, and the spread of every target.
 
+    ``positive`` is the sum of the importances of the rows whose first target is above 0.
+
     >>> survey = Survey(n_targets=1)
-    >>> survey.add(np.array([25.0, 9.0]), np.array([[1.0], [3.0]]), None)
+    >>> survey.add(np.array([25.0, 9.0]), np.array([[-1.0], [3.0]]), np.array([1.0, 4.0]))
     >>> survey.n_rows, survey.mean_squared_norm, survey.spreads, survey.mean_importance
-    (2, 17.0, [1.0], 1.0)
+    (2, 17.0, [2.0], 2.5)
+    >>> survey.positive
+    4.0
     """
 
     def __init__(self, n_targets: int = 0) -> None:
         self.norms, self.importances = Moments(), Moments()
         self.targets = [Moments() for _ in range(n_targets)]
+        self.positive = 0.0
 
     @classmethod
     def of(
@@ -86,8 +91,10 @@ class Survey:
         # Numbers of an enormous size have a mean that overflows.
         with np.errstate(over="ignore", invalid="ignore"):
             self.norms.add(norms)
-            self.importances.add(np.ones(len(norms)) if importances is None else importances)
+            weights = np.ones(len(norms)) if importances is None else importances
+            self.importances.add(weights)
             if targets is not None:
+                self.positive += float(weights[targets[:, 0] > 0].sum())
                 for moments, column in zip(self.targets, targets.T, strict=True):
                     moments.add(column)
 

@@ -139,7 +139,8 @@ def train(
                 judged = line.get("validation_loss", line["progressive_loss"])
                 if best is not None:
                     best.after(epoch, t, judged)
-                if asked:
+                losses = [past["progressive_loss"] for past in course.history]
+                if asked or stopping.learns_noise(losses):
                     ended = True
                     break
                 if stopping.after(judged):

@@ -16,9 +16,9 @@ from lazynet.dask.blocks import Blocks
 from lazynet.dask.held import Prepare, as_wide
 from lazynet.dask.ring import Traveller
 from lazynet.dask.visits import Block, OnlineVisitor, OnTheWay, Surveyed, SurveyVisitor, copied
-from lazynet.defaults import follows_targets
 from lazynet.engines.base import Engine
 from lazynet.estimators.from_sources import SourceRows
+from lazynet.estimators.planned import surveys_targets
 from lazynet.importances import check_any_counts
 from lazynet.learners import AnyLearner, length_of_chunks
 from lazynet.plan import Plan
@@ -67,8 +67,9 @@ class BlockRows(SourceRows):
 
     def surveyed(self, p: SimpleNamespace) -> Any:
         if self._found is None:
-            of_targets = follows_targets(p.loss)
-            n_targets = self.first()[1].numbers_of_targets().shape[1] if of_targets else 0
+            problems = self.first()[1]
+            of_targets = surveys_targets(p, problems)
+            n_targets = problems.numbers_of_targets().shape[1] if of_targets else 0
             visitor = SurveyVisitor(of_targets, float(p.fit_intercept), self.facts.n_rows)
             traveller = self.traveller("survey")
             traveller.begin(0, visitor, Surveyed(Survey(n_targets)))

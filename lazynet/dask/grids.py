@@ -25,7 +25,7 @@ from lazynet.dask.held import Prepare, Prepared
 from lazynet.dask.ring import Traveller
 from lazynet.dask.visits import Block, copied
 from lazynet.data import count_of_values, sizes_of
-from lazynet.defaults import found_share, is_table
+from lazynet.defaults import is_table
 from lazynet.engines.base import Engine
 from lazynet.engines.grid import GridOnClock
 from lazynet.estimators.doubts import Rate
@@ -303,8 +303,7 @@ class BlockGridRows:
 
     def find_l1(self, p: SimpleNamespace, shape: tuple[int, int, int]) -> None:
         if p.one.finds_l1 and p.one.engine.takes_l1:
-            share = found_share(*shape, p.one.loss.margin)
-            p.model._take_l1(p.one, self.rows.surveyed(p.one).sums, share)
+            p.model._take_l1(p.one, self.rows.surveyed(p.one).sums, shape)
 
     def scale_of_rates(self, model: Any, p: SimpleNamespace) -> float:
         def largest_norm(weighted: bool) -> float:

@@ -140,7 +140,10 @@ class LazyNetClassifier(SparseClassifier, FittedModel):
         table (see ``l1``); with a ``sample_order`` for every epoch, as many as it has.  Where no
         penalty is given, X is no table, and the rule is ``AdaGrad()``, the rates of the weights are
         divided by 5, 9, 13, ... in the epochs of ``fit`` after the fourth, because to go on at full
-        rates is to learn the rows by heart.
+        rates is to learn the rows by heart.  With max_iter=None, the log loss and two classes (or
+        one label), such a fit ends after two epochs if the progressive loss of the first is above
+        (1 + tol) times the loss of the best constant prediction: the labels are noisy, and more
+        epochs would learn them by heart.  ``sample_order`` and ``early_stopping`` exclude this.
     tol : float or None, default=1e-3
         Stop when the loss has not fallen below (1 - tol) times its least value for
         ``n_iter_no_change`` epochs in a row; ``tol`` is a share, so that it means the same for all

@@ -102,6 +102,9 @@ class FittedModel(PartsModel):
         n_rows = X.shape[0] if rows is None else len(rows)
         sizes = sizes_of(X, p.plan.sizes)
         self._find_l1(p, X, problems, shape, sizes, rows)
+        if order is not None:
+            # A given order may visit other rows, or some of them more often.
+            p.constant = None
         steps_of_an_epoch = p.plan.n_steps(n_rows if order is None else order.shape[-1])
         listed = None if order is None or order.ndim == 1 else len(order)
         self._find_epochs(p, shape, listed)
@@ -167,7 +170,7 @@ class FittedModel(PartsModel):
                 orders_of(rows),
                 t=0,
                 max_iter=p.max_iter,
-                stopping=Stopping(p.tol, p.n_iter_no_change),
+                stopping=Stopping(p.tol, p.n_iter_no_change, p.constant),
                 record=False,
                 verbose=p.verbose,
                 callback=callback,

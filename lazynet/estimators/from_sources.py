@@ -21,9 +21,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from lazynet.data import as_examples, sizes_of
-from lazynet.defaults import follows_targets, found_share
 from lazynet.epochs import Orders
 from lazynet.estimators.mapped_rows import check_alone
+from lazynet.estimators.planned import surveys_targets
 from lazynet.importances import Balanced, check_any_counts
 from lazynet.learners import (
     AnyLearner,
@@ -211,7 +211,7 @@ class SourceRows:
         """What the defaults ask of all rows; takes a pass, once."""
         if self._survey is not None:
             return self._survey
-        of_targets = follows_targets(p.loss)
+        of_targets = surveys_targets(p, self.first()[1])
         found, largest, largest_weighted = Survey(int(of_targets)), 0.0, 0.0
         extra = float(p.fit_intercept)
         with closing(self.learned._to_learn(ROWS_OF_A_BLOCK, 0)) as chunks:
@@ -283,8 +283,7 @@ def plan_for(model: Any, p: SimpleNamespace, rows: SourceRows) -> tuple[Plan, fl
     n_values = facts.n_values * rows.n_rows // max(facts.n_rows, 1)
     shape = rows.n_rows, facts.n_features, n_values
     if p.finds_l1 and p.engine.takes_l1:
-        share = found_share(*shape, p.loss.margin)
-        model._take_l1(p, rows.surveyed(p).sums, share)
+        model._take_l1(p, rows.surveyed(p).sums, shape)
     model._find_epochs(p, shape)
     n_steps = check_n_steps("max_iter", p.max_iter, p.plan.n_steps(rows.n_rows))
 

@@ -90,7 +90,7 @@ def trained(call: Call, engines: list[Engine], problems: Problems) -> tuple[list
             Orders(call.X.shape[0], call.order, generator, call.rows),
             t=0,
             max_iter=p.max_iter,
-            stopping=Stopping(p.tol, p.n_iter_no_change),
+            stopping=Stopping(p.tol, p.n_iter_no_change, p.constant),
             record=p.record_objective,
             verbose=p.verbose,
             callback=call.callback,

@@ -40,6 +40,7 @@ from lazynet.plan import Plan, check_rate_parameters
 from lazynet.problems import Columns, Problems
 from lazynet.schedules import FromData, ScheduleLike, check_schedule, needs_scale
 from lazynet.seeds import SEED
+from lazynet.stalls import loss_of_two_classes
 from lazynet.surveys import Survey
 from lazynet.threads import Workers
 from lazynet.units import Units
@@ -117,6 +118,10 @@ class PlannedModel(SparseLinear):
         p.ends_on_purpose = chooses and self._takes_margin_losses
         p.penalised = bool(p.l2) or not p.finds_l1
         p.chooses_units = p.finds_l1 and not p.l2 and p.plan.sizes is not None
+        # A larger loss than a constant's is a sign of noise with these rates and this loss.
+        chooses_all = p.ends_on_purpose and not p.penalised and not p.early_stopping
+        p.ends_on_noise = chooses_all and p.rule.divides and p.loss.name == "log_loss"
+        p.constant = None
         return p
 
     def _find_units(
@@ -167,13 +172,16 @@ class PlannedModel(SparseLinear):
             assert norms is not None, "a kind of size is named"
             if rows is not None:
                 norms, problems = norms[rows], problems.only(rows)
-            targets = problems.numbers_of_targets() if follows_targets(p.loss) else None
-            share = found_share(*shape, p.loss.margin)
-            self._take_l1(p, Survey.of(norms, targets, problems.importances), share)
+            targets = problems.numbers_of_targets() if surveys_targets(p, problems) else None
+            self._take_l1(p, Survey.of(norms, targets, problems.importances), shape)
 
-    def _take_l1(self, p: SimpleNamespace, survey: Survey, share: float) -> None:
-        """Take the l1 that suits the rows that were surveyed; see ``found_l1``."""
-        p.l1 = found_l1(survey, p.loss, share)
+    def _take_l1(self, p: SimpleNamespace, survey: Survey, shape: tuple[int, int, int]) -> None:
+        """Take the l1 that suits the rows that were surveyed, and the loss of the best constant."""
+        p.l1 = found_l1(survey, p.loss, found_share(*shape, p.loss.margin))
+        n, total = survey.n_rows, survey.n_rows * survey.mean_importance
+        if p.ends_on_noise and survey.targets and total > 0 and not is_table(*shape):
+            summed = loss_of_two_classes(survey.positive, total, p.loss, p.fit_intercept)
+            p.constant = summed / n
         # Two classes may have become one problem since the plan was made.
         p.plan = replace(Plan.of(p), softmax=p.plan.softmax)
 
@@ -294,6 +302,11 @@ def workers_for(p: SimpleNamespace, n_engines: int) -> Workers:
 def has_scale(p: SimpleNamespace) -> bool:
     """Whether the rates are as large as an eta0, of the schedule or found from the data."""
     return bool(p.rule.scheduled and hasattr(p.schedule, "eta0"))
+
+
+def surveys_targets(p: SimpleNamespace, problems: Problems) -> bool:
+    """Whether the defaults of a fit ask for the targets of all rows."""
+    return follows_targets(p.loss) or (p.ends_on_noise and len(problems) == 1)
 
 
 def let_two_classes_be_one_problem(p: SimpleNamespace, problems: Problems) -> None:

@@ -81,6 +81,20 @@ def test_a_classifier_gets_the_same_bits(options):
             same_model(clone(model).fit(source_of(X, y, weights, rows)), whole)
 
 
+@pytest.mark.parametrize("told", [False, True])
+def test_noisy_labels_end_a_fit_as_in_memory(told):
+    """A first pass that predicts worse than a constant is the last but one, for any chunks."""
+    X, scores = rows_and_scores()
+    noise = np.random.default_rng(5).standard_normal(N)
+    y = ((scores[:, 0] if told else noise) > 0).astype(float)
+    weights = np.random.default_rng(2).random(N) + 0.5
+    model = LazyNetClassifier(shuffle=False)
+    whole = clone(model).fit(X, y, weights)
+    assert (whole.n_iter_ == 2) != told
+    for rows in (7, 2 * N):
+        same_model(clone(model).fit(source_of(X, y, weights, rows)), whole)
+
+
 @EVERY_MODEL
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_a_regressor_gets_the_same_bits(options):

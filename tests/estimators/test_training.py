@@ -173,6 +173,75 @@ def test_the_first_epoch_is_progress_whatever_its_loss():
     assert not any(Stopping(None, 1).after(1.0) for _ in range(5))
 
 
+def noisy_documents(n=200, d=2_000, seed=0):
+    """Rows that are no table, and labels that nothing tells."""
+    random = np.random.RandomState(seed)
+    X = sparse.random(n, d, density=0.02, format="csr", random_state=seed)
+    return X, random.randint(0, 2, n)
+
+
+def told_by_a_feature(X, y):
+    """The rows with one more feature, which is the label."""
+    return sparse.hstack([X, 3.0 * sparse.csr_matrix(y[:, None])], format="csr")
+
+
+@pytest.mark.parametrize(
+    ("options", "epochs"),
+    [
+        ({}, 2),
+        ({"class_weight": "balanced"}, 2),
+        ({"tol": None}, 4),
+        ({"tol": 10.0}, 4),
+        ({"max_iter": 4}, 4),
+        ({"l1": 0.0}, 6),
+        ({"loss": "hinge"}, 4),
+        ({"rule": AdaGrad(alpha=1.0)}, 4),
+    ],
+)
+def test_a_fit_with_nothing_set_does_not_learn_noise_by_heart(options, epochs):
+    """It ends after two passes if the first predicts worse than a constant."""
+    X, y = noisy_documents()
+    model = LazyNetClassifier(random_state=0, **options).fit(X, y)
+    assert model.n_iter_ == epochs
+    if epochs == 2:
+        weights = np.ones(len(y))
+        if options:
+            weights = len(y) / 2 / np.bincount(y)[y]
+        constant = loss_of_constant((2.0 * y - 1.0, weights), LOSSES["log_loss"], True)
+        assert model.history_[0]["progressive_loss"] > constant
+
+
+def test_the_constant_has_the_weights_of_rows():
+    """Labels that few rows have are worse than their constant where all rows count alike."""
+    X, y = noisy_documents(n=400)
+    y = (np.arange(400) % 20 == 0).astype(int)
+    weights = np.where(y, 19.0, 1.0)
+    model = LazyNetClassifier(random_state=0).fit(X, y, sample_weight=weights)
+    constant = loss_of_constant((2.0 * y - 1.0, weights), LOSSES["log_loss"], True)
+    assert constant == pytest.approx(np.log(2.0) * weights.mean())
+    assert (model.n_iter_ == 2) == (model.history_[0]["progressive_loss"] > 1.001 * constant)
+
+
+def test_labels_that_can_be_told_take_all_epochs():
+    X, y = noisy_documents()
+    model = LazyNetClassifier(random_state=0).fit(told_by_a_feature(X, y), y)
+    assert model.n_iter_ == 4
+
+
+def test_several_outputs_are_not_judged_by_the_first_pass():
+    X, y = noisy_documents()
+    labels = np.stack([y, 1 - y], axis=1)
+    assert LazyNetClassifier(random_state=0).fit(X, labels).n_iter_ == 4
+    assert LazyNetClassifier(random_state=0, outputs_at_once=1).fit(X, labels).n_iter_ == 4
+
+
+def test_a_given_order_of_rows_is_not_judged_by_the_first_pass():
+    """The rows that it visits may be others than those of the constant."""
+    X, y = noisy_documents()
+    model = LazyNetClassifier().fit(X, y, sample_order=np.arange(len(y)))
+    assert model.n_iter_ == 4
+
+
 # --- which weights are kept -----------------------------------------------------------------
 
 

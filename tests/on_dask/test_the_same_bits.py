@@ -57,10 +57,15 @@ SETTINGS = [
     st.sampled_from(SETTINGS),
     st.sampled_from(["two classes", "classes", "labels", "weights", "numbers"]),
     st.booleans(),
+    st.booleans(),
 )
-def test_any_partition_any_workers_any_delays(clients, seed, cuts, n_workers, params, kind, room):
+def test_any_partition_any_workers_any_delays(
+    clients, seed, cuts, n_workers, params, kind, room, noise
+):
     """The serial fit, which knows no blocks, and the fit over blocks end with the same bits."""
     X, numbers = rows(seed, 3000)
+    if noise:
+        numbers = np.random.default_rng(seed).standard_normal(len(numbers))
     y = {
         "classes": np.digitize(numbers, [-0.2, 0.0, 0.2]).astype(float),
         "labels": sparse.csr_matrix(np.digitize(numbers, [-0.1, 0.1])[:, None] > np.arange(2)),
