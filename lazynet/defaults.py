@@ -23,7 +23,7 @@ AUTO = "auto"
 #: rows by heart, unless they are a table or the user gives a penalty, which takes more epochs to
 #: act; rates from the data follow a squared loss down slowly.
 EPOCHS_OF_CLASSIFIERS, EPOCHS_WITH_A_PENALTY = 4, 6
-EPOCHS_OF_TABLES, EPOCHS_OF_REGRESSORS = 15, 100
+EPOCHS_OF_TABLES, EPOCHS_OF_REGRESSORS = 12, 100
 #: In the k-th epoch after these the rates of AdaGrad are divided by 1 + k times this number, where
 #: a classifier chooses rates and penalty, and rows are no table.  The sum of all rates is infinite.
 CALMING = 4.0
@@ -107,7 +107,7 @@ def found_epochs(
     ``penalised`` says whether the user gives a penalty.
 
     >>> found_epochs(1_000, 20_000, 90_000, True), found_epochs(1_000, 20, 5_000, True)
-    (4, 15)
+    (4, 12)
     >>> found_epochs(1_000, 20_000, 90_000, True, penalised=True)
     6
     >>> found_epochs(1_000, 20_000, 90_000, False)

@@ -136,7 +136,7 @@ class LazyNetClassifier(SparseClassifier, FittedModel):
         be visited every few dozen steps.  Until a step has counted, ``coef_`` holds the last
         weights.  A change of ``average`` between calls of ``partial_fit`` begins a new average.
     max_iter : int or None, default=None
-        The largest number of epochs.  None: 4, or 6 with a given penalty, or 15 where X is a
+        The largest number of epochs.  None: 4, or 6 with a given penalty, or 12 where X is a
         table (see ``l1``); with a ``sample_order`` for every epoch, as many as it has.  Where no
         penalty is given, X is no table, and the rule is ``AdaGrad()``, the rates of the weights are
         divided by 5, 9, 13, ... in the epochs of ``fit`` after the fourth, because to go on at full

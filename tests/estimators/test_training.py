@@ -329,7 +329,7 @@ def test_no_state_is_copied_for_the_last_epoch(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("n_features", "share", "epochs"), [(6, 0.1, 15), (40, 0.26, 15), (40, 0.24, 4)]
+    ("n_features", "share", "epochs"), [(6, 0.1, 12), (40, 0.26, 12), (40, 0.24, 4)]
 )
 def test_without_max_iter_a_classifier_makes_more_epochs_over_a_table(n_features, share, epochs):
     X, y = make_data(n=60, d=n_features)
