@@ -303,6 +303,20 @@ def test_misses_are_named():
     assert "No set misses its bound." in untouched_page.page(made_up())
 
 
+@pytest.mark.parametrize(
+    ("change", "causes"),
+    [
+        (dict(best=0.25), {"Why losses"}),
+        (dict(tuned=0.4), {"Why cells"}),
+        (dict(seconds=3.0), {"Why times"}),
+        ({}, set()),
+    ],
+)
+def test_causes_are_told_of_what_is_missed_alone(change, causes):
+    page = untouched_page.page(made_up(**change))
+    assert {words for words in ("Why losses", "Why cells", "Why times") if words in page} == causes
+
+
 def test_page_and_figure_are_made_from_the_records_alone():
     document = made_up()
     page = untouched_page.page(document)
