@@ -12,6 +12,7 @@ import logging
 import pickle
 import shutil
 import tempfile
+import threading
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import contextmanager
@@ -156,9 +157,11 @@ def _timed(settings: Settings, task: str, n_processes: int, _: Records) -> Recor
             models = [model() for _ in its]
         facts = blocks.facts()
         with get_task_stream(client) as stream:
+            before = client.run(_processor_seconds)
             began, spent = time.perf_counter(), time.process_time()
             fit_each(models, its, {})
             seconds, spent = time.perf_counter() - began, time.process_time() - spent
+            after = client.run(_processor_seconds)
         return {
             "seconds": seconds,
             "documents": facts.n_rows,
@@ -168,6 +171,10 @@ def _timed(settings: Settings, task: str, n_processes: int, _: Records) -> Recor
             "busy": _busy(stream.data),
             # The scheduler is in the process of the client.
             "client": spent,
+            **{
+                name: sum(after[each][name] - before[each][name] for each in after)
+                for name in ("computing", "others")
+            },
             "moves": sum(
                 span["stop"] - span["start"]
                 for each in stream.data
@@ -176,6 +183,21 @@ def _timed(settings: Settings, task: str, n_processes: int, _: Records) -> Recor
             ),
             "digest": _digest(models),
         }
+
+
+def _processor_seconds() -> dict[str, float]:
+    """The seconds of the processor that this process has used: in tasks, and in its other threads.
+
+    The others send, receive, report, and look after the process.
+    """
+    import psutil
+
+    names = {each.native_id: each.name for each in threading.enumerate()}
+    found = {"computing": 0.0, "others": 0.0}
+    for thread in psutil.Process().threads():
+        computes = "Dask-Default-Threads" in names.get(thread.id, "")
+        found["computing" if computes else "others"] += thread.user_time + thread.system_time
+    return found
 
 
 def _busy(tasks: Sequence[Mapping[str, Any]]) -> list[list[Any]]:
@@ -355,9 +377,12 @@ def page(document: Mapping[str, Any]) -> str:
         same=same,
         table=_table(study),
         parts=_parts(study),
+        processors=_processors(study),
+        computing=_range(
+            study.of(task, 2)["computing"] / study.of(task, 1)["computing"] - 1.0 for task in TASKS
+        ),
         idle=_range(1.0 - study.busy(task) for task in TASKS),
         apart_longer=f"{2.0 / study.bound.median - 1.0:.0%}",
-        longer=_range(study.visiting(task, 2) / study.visiting(task, 1) - 1.0 for task in TASKS),
         bound=study.bound,
         rounds=ROUNDS,
         apart=APART,
@@ -416,13 +441,31 @@ def _parts(study: Machines) -> str:
                 " and ".join(f"{each / two['seconds']:.0%}" for each in busy),
                 duration(float(np.median([stop - start for *_, start, stop in two["busy"]]))),
                 duration(two["moves"]),
-                duration(two["client"]),
+            ]
+        )
+    return table(
+        ["task", "visits, 1 process", "visits, 2 processes", "busy", "a visit", "moves"], lines
+    )
+
+
+def _processors(study: Machines) -> str:
+    """What the processors do, task by task, for one process and for two."""
+    kinds = ("computing", "others", "client")
+    lines = []
+    for task in TASKS:
+        runs = [study.of(task, n) for n in (1, 2)]
+        lines.append(
+            [
+                task,
+                *(" and ".join(duration(run[kind]) for run in runs) for kind in kinds),
+                duration(sum(runs[1][kind] for kind in kinds) / 2.0),
+                duration(runs[1]["seconds"]),
             ]
         )
     return table(
         [
-            "task", "visits, 1 process", "visits, 2 processes", "busy", "a visit", "moves",
-            "client and scheduler",
+            "task", "visits", "other threads of the workers", "client and scheduler",
+            "half of all, 2 processes", "took",
         ],
         lines,
     )  # fmt: skip
