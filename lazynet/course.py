@@ -197,7 +197,9 @@ def _is_history(found: Any, n_epochs: int) -> bool:
     return (
         type(found) is list
         and len(found) == n_epochs
-        and all(type(line) is dict and "progressive_loss" in line for line in found)
+        and all(
+            type(line) is dict and type(line.get("progressive_loss")) is float for line in found
+        )
     )
 
 

@@ -15,7 +15,7 @@ from lazynet.transactions import Undo
 from lazynet.units import Units
 
 #: Epochs after which training ends where the first one has predicted worse than a constant.
-EPOCHS_OF_NOISE = 2
+EPOCHS_OF_A_BAD_START = 2
 
 
 class EpochRecord(TypedDict):
@@ -73,14 +73,15 @@ class Orders:
 class Stopping:
     """Counts the epochs in a row that have not lowered the best loss by the share ``tol``.
 
-    With ``constant``, the loss of the best constant prediction, labels count as noise where the
+    With ``constant``, the loss of the best constant prediction, training also ends soon where the
     first epoch has a loss that is above the constant's by more than that share.
 
     >>> stopping = Stopping(tol=0.1, patience=2)
     >>> [stopping.after(loss) for loss in (1.0, 0.95, 0.85, 0.8, 0.8)]
     [False, False, False, False, True]
-    >>> [Stopping(0.1, 2, constant=0.7).learns_noise(losses) for losses in ([0.8], [0.8, 0.4])]
-    [False, True]
+    >>> stopping = Stopping(0.1, 2, constant=0.7)
+    >>> stopping.gives_up(0.8, n_epochs=1), stopping.gives_up(0.8, n_epochs=2)
+    (False, True)
     """
 
     def __init__(self, tol: float | None, patience: int, constant: float | None = None) -> None:
@@ -98,14 +99,16 @@ class Stopping:
         self.best = min(self.best, loss)
         return self.idle >= self.patience
 
-    def learns_noise(self, losses: Sequence[float]) -> bool:
-        """Whether labels are noise, and so many epochs are done that more learn it by heart.
+    def began_badly(self, first_loss: float) -> bool:
+        """Whether the first epoch has predicted worse than the constant."""
+        return self.tol is not None and first_loss > self.constant * (1.0 + self.tol)
 
-        ``losses`` are the progressive losses of all epochs so far.
+    def gives_up(self, first_loss: float, n_epochs: int) -> bool:
+        """Whether training ends because it began badly, after ``n_epochs`` epochs.
+
+        More epochs would mostly learn the rows by heart.
         """
-        if self.tol is None or len(losses) < EPOCHS_OF_NOISE:
-            return False
-        return losses[0] > self.constant * (1.0 + self.tol)
+        return n_epochs >= EPOCHS_OF_A_BAD_START and self.began_badly(first_loss)
 
     def wait_again(self) -> None:
         """Begin to count anew; the best loss remains."""

@@ -139,8 +139,13 @@ def train(
                 judged = line.get("validation_loss", line["progressive_loss"])
                 if best is not None:
                     best.after(epoch, t, judged)
-                losses = [past["progressive_loss"] for past in course.history]
-                if asked or stopping.learns_noise(losses):
+                gives_up = stopping.gives_up(course.history[0]["progressive_loss"], epoch + 1)
+                if gives_up and verbose > 0:
+                    print(
+                        f"the loss of the first epoch is above that of the best constant "
+                        f"prediction, {stopping.constant:.6g}: training ends"
+                    )
+                if asked or gives_up:
                     ended = True
                     break
                 if stopping.after(judged):

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
+from lazynet.epochs import Stopping
 from lazynet.estimators.planned import has_scale
 from lazynet.learners import AnyLearner
 from lazynet.problems import Problems
@@ -40,7 +41,10 @@ def doubts_about_fit(
     kept = run.history[run.best_epoch]["progressive_loss"]
     if kept >= NOTHING_LEARNED * constant and not p.plan.softmax:
         found = look_closely(learners, X, problems, rows)
-        if found.too_small or found.too_large:
+        stopping = Stopping(p.tol, p.n_iter_no_change, p.constant)
+        # A fit that began badly has ended for that reason, and not because of its rates.
+        began_badly = stopping.began_badly(run.history[0]["progressive_loss"])
+        if found.too_small or (found.too_large and not began_badly):
             return [stalled(p, rate, found, kept, constant)]
     judged = judged_losses(run)
     if not (run.ended_early or p.ends_on_purpose) and still_falls(judged, constant):

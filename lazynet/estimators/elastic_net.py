@@ -142,17 +142,19 @@ class LazyNetClassifier(SparseClassifier, FittedModel):
         divided by 5, 9, 13, ... in the epochs of ``fit`` after the fourth, because to go on at full
         rates is to learn the rows by heart.  With max_iter=None, the log loss and two classes (or
         one label), such a fit ends after two epochs if the progressive loss of the first is above
-        (1 + tol) times the loss of the best constant prediction: the labels are noisy, and more
-        epochs would learn them by heart.  ``sample_order`` and ``early_stopping`` exclude this.
+        (1 + tol) times the loss of the best constant prediction (without an intercept, of 0).  Then
+        labels are noisy, or rows are few, and more epochs would mostly learn the rows by heart.
+        tol=None, ``early_stopping``, ``sample_order``, a given start and ``warm_start`` on a fitted
+        model exclude this.
     tol : float or None, default=1e-3
         Stop when the loss has not fallen below (1 - tol) times its least value for
         ``n_iter_no_change`` epochs in a row; ``tol`` is a share, so that it means the same for all
-        data.  The loss is the progressive loss of the epoch (see ``history_``); with
-        ``early_stopping`` it is the loss on the rows that are held out.  The model keeps the
-        weights of the epoch with the least loss.  The progressive loss judges the weights of a
-        whole epoch, and those at its end are kept; it cannot judge an average, so that without
-        ``early_stopping`` the average of all epochs is kept.  None: exactly ``max_iter`` epochs,
-        and, without ``early_stopping``, the weights after the last.
+        data; ``max_iter`` names one more use.  The loss is the progressive loss of the epoch (see
+        ``history_``); with ``early_stopping`` it is the loss on the rows that are held out.  The
+        model keeps the weights of the epoch with the least loss.  The progressive loss judges the
+        weights of a whole epoch, and those at its end are kept; it cannot judge an average, so that
+        without ``early_stopping`` the average of all epochs is kept.  None: exactly ``max_iter``
+        epochs, and, without ``early_stopping``, the weights after the last.
     n_iter_no_change : int, default=5
         Epochs without progress after which training stops; see ``tol``.
     early_stopping : bool, default=False

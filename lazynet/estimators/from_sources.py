@@ -283,7 +283,9 @@ def plan_for(model: Any, p: SimpleNamespace, rows: SourceRows) -> tuple[Plan, fl
     n_values = facts.n_values * rows.n_rows // max(facts.n_rows, 1)
     shape = rows.n_rows, facts.n_features, n_values
     if p.finds_l1 and p.engine.takes_l1:
-        model._take_l1(p, rows.surveyed(p).sums, shape)
+        survey = rows.surveyed(p).sums
+        model._take_l1(p, survey, shape)
+        model._take_constant(p, survey, shape)
     model._find_epochs(p, shape)
     n_steps = check_n_steps("max_iter", p.max_iter, p.plan.n_steps(rows.n_rows))
 

@@ -118,9 +118,9 @@ class PlannedModel(SparseLinear):
         p.ends_on_purpose = chooses and self._takes_margin_losses
         p.penalised = bool(p.l2) or not p.finds_l1
         p.chooses_units = p.finds_l1 and not p.l2 and p.plan.sizes is not None
-        # A larger loss than a constant's is a sign of noise with these rates and this loss.
+        # With these rates and this loss, a first epoch may be compared with a constant prediction.
         chooses_all = p.ends_on_purpose and not p.penalised and not p.early_stopping
-        p.ends_on_noise = chooses_all and p.rule.divides and p.loss.name == "log_loss"
+        p.may_give_up = chooses_all and p.rule.divides and p.loss.name == "log_loss"
         p.constant = None
         return p
 
@@ -173,17 +173,28 @@ class PlannedModel(SparseLinear):
             if rows is not None:
                 norms, problems = norms[rows], problems.only(rows)
             targets = problems.numbers_of_targets() if surveys_targets(p, problems) else None
-            self._take_l1(p, Survey.of(norms, targets, problems.importances), shape)
+            survey = Survey.of(norms, targets, problems.importances)
+            self._take_l1(p, survey, shape)
+            self._take_constant(p, survey, shape)
 
     def _take_l1(self, p: SimpleNamespace, survey: Survey, shape: tuple[int, int, int]) -> None:
-        """Take the l1 that suits the rows that were surveyed, and the loss of the best constant."""
+        """Take the l1 that suits the rows that were surveyed; see ``found_l1``."""
         p.l1 = found_l1(survey, p.loss, found_share(*shape, p.loss.margin))
-        n, total = survey.n_rows, survey.n_rows * survey.mean_importance
-        if p.ends_on_noise and survey.targets and total > 0 and not is_table(*shape):
-            summed = loss_of_two_classes(survey.positive, total, p.loss, p.fit_intercept)
-            p.constant = summed / n
         # Two classes may have become one problem since the plan was made.
         p.plan = replace(Plan.of(p), softmax=p.plan.softmax)
+
+    def _take_constant(
+        self, p: SimpleNamespace, survey: Survey, shape: tuple[int, int, int]
+    ) -> None:
+        """Take the loss of the best constant, where the first epoch is compared with it.
+
+        The first epoch of a model that goes on learning does not tell what can be learned.
+        """
+        total = survey.n_rows * survey.mean_importance
+        goes_on = p.warm_start and self.__sklearn_is_fitted__()
+        if p.may_give_up and survey.targets and total > 0 and not is_table(*shape) and not goes_on:
+            summed = loss_of_two_classes(survey.positive, total, p.loss, p.fit_intercept)
+            p.constant = summed / survey.n_rows
 
     def _find_epochs(
         self, p: SimpleNamespace, shape: tuple[int, int, int], listed: int | None = None
@@ -306,7 +317,7 @@ def has_scale(p: SimpleNamespace) -> bool:
 
 def surveys_targets(p: SimpleNamespace, problems: Problems) -> bool:
     """Whether the defaults of a fit ask for the targets of all rows."""
-    return follows_targets(p.loss) or (p.ends_on_noise and len(problems) == 1)
+    return follows_targets(p.loss) or (p.may_give_up and len(problems) == 1)
 
 
 def let_two_classes_be_one_problem(p: SimpleNamespace, problems: Problems) -> None:

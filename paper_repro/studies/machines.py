@@ -337,7 +337,8 @@ class Machines(Measured):
     def longer(self, task: str) -> float:
         """By what share of their processor time visits take longer on two processes than on one."""
         one, two = (float(self.of(task, n)["computing"]) for n in (1, 2))
-        return two / one - 1.0
+        # A visit may take less than the clock of threads can tell.
+        return max(two / one - 1.0, 0.0) if one else 0.0
 
     def busy(self, task: str) -> float:
         """The share of the time of two processes in which they were visiting."""
@@ -468,7 +469,7 @@ def _processors(study: Machines) -> str:
     return table(
         [
             "task", "visits", "other threads of the workers", "client and scheduler",
-            "half of all, 2 processes", "took",
+            "half of the sum, 2 processes", "seconds of the fit, 2 processes",
         ],
         lines,
     )  # fmt: skip

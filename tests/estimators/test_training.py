@@ -211,15 +211,49 @@ def test_a_fit_with_nothing_set_does_not_learn_noise_by_heart(options, epochs):
         assert model.history_[0]["progressive_loss"] > constant
 
 
-def test_the_constant_has_the_weights_of_rows():
-    """Labels that few rows have are worse than their constant where all rows count alike."""
-    X, y = noisy_documents(n=400)
+def test_the_constant_counts_rows_by_their_weights():
+    """The first epoch predicts worse than a constant of rows that count alike, and goes on."""
+    X, _ = noisy_documents(n=400)
     y = (np.arange(400) % 20 == 0).astype(int)
     weights = np.where(y, 19.0, 1.0)
-    model = LazyNetClassifier(random_state=0).fit(X, y, sample_weight=weights)
-    constant = loss_of_constant((2.0 * y - 1.0, weights), LOSSES["log_loss"], True)
-    assert constant == pytest.approx(np.log(2.0) * weights.mean())
-    assert (model.n_iter_ == 2) == (model.history_[0]["progressive_loss"] > 1.001 * constant)
+    model = LazyNetClassifier(random_state=0).fit(told_by_a_feature(X, y), y, weights)
+    weighted, alike = (
+        loss_of_constant((2.0 * y - 1.0, each), LOSSES["log_loss"], True)
+        for each in (weights, None)
+    )
+    assert alike < model.history_[0]["progressive_loss"] < weighted
+    assert model.n_iter_ == 4
+
+
+def test_a_start_that_is_given_is_not_judged_by_the_first_epoch():
+    """Bad weights make a bad first epoch, whatever can be learned."""
+    X, y = noisy_documents()
+    X = told_by_a_feature(X, y)
+    bad = np.full((1, X.shape[1]), -5.0)
+    model = LazyNetClassifier(random_state=0)
+    assert clone(model).fit(X, y, coef_init=bad).n_iter_ == 4
+    assert clone(model).fit(X, y, intercept_init=[30.0]).n_iter_ == 4
+    again = LazyNetClassifier(random_state=0, warm_start=True).fit(X, 1 - y)
+    assert again.fit(X, y).n_iter_ == 4
+    assert again.history_[0]["progressive_loss"] > 0.75
+
+
+def test_what_ends_a_fit_early_is_printed(capsys):
+    X, y = noisy_documents()
+    LazyNetClassifier(random_state=0, verbose=1).fit(X, y)
+    assert (
+        "the loss of the first epoch is above that of the best constant" in capsys.readouterr().out
+    )
+
+
+def test_rows_of_very_different_lengths_give_no_advice_about_rates():
+    """A fit that has ended because it began badly does not ask for another alpha."""
+    random = np.random.RandomState(0)
+    X, y = noisy_documents(390, 40)
+    X = sparse.diags(np.exp(random.standard_normal(390))) @ X
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert LazyNetClassifier(random_state=0).fit(X, y).n_iter_ == 2
 
 
 def test_labels_that_can_be_told_take_all_epochs():
