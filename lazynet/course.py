@@ -44,7 +44,7 @@ class Course:
         self.is_written = is_written
         self.first_plan = learners[0].plan
         #: the epoch, and the first step of it
-        self.epoch, self.t = 0, t
+        self.epoch, self.t, self.first_t = 0, t, t
         #: the rows of the epoch that have been visited, and the seconds that the visits took
         self.rows, self.seconds = 0, 0.0
         self.losses = np.zeros(len(learners))
@@ -70,6 +70,26 @@ class Course:
         if self.best is not None:
             self.best.before(epoch)
         return order
+
+    def loss_of_epoch(self, epoch: int) -> float:
+        """The progressive loss of an epoch that has ended."""
+        return float(self.history[epoch]["progressive_loss"])
+
+    def begin_anew(self) -> None:
+        """Begin once more, at lower rates; the copies of the best epoch remain."""
+        self.t = self.first_t
+        for learner in self.learners:
+            engine, plan = learner.engine, learner.plan
+            if engine.before_sweep is not None:
+                engine.before_sweep()
+            engine.copy_state(plan.new_like(engine))
+            engine.retune(plan.slower_settings)
+
+    def go_back(self) -> None:
+        """Return to the end of the best epoch, and go on from there."""
+        assert self.best is not None, "whoever begins anew keeps the best epoch"
+        self.best.restore()
+        self.t = self.best.t
 
     # --- in a file ---
 

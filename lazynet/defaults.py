@@ -27,6 +27,9 @@ EPOCHS_OF_TABLES, EPOCHS_OF_REGRESSORS = 12, 100
 #: In the k-th epoch after these the rates of AdaGrad are divided by 1 + k times this number, where
 #: a classifier chooses rates and penalty, and rows are no table.  The sum of all rates is infinite.
 CALMING = 4.0
+#: By what the rates of AdaGrad are divided where a training begins anew, because its first epoch
+#: has predicted worse than a constant.
+SLOWER = 4.0
 #: Rows are a table if there are so many for every feature, or if this share of their values is
 #: not 0.
 MANY_ROWS, FILLED = 10, 0.25

@@ -14,9 +14,6 @@ from lazynet.learners import AnyLearner, evaluated
 from lazynet.transactions import Undo
 from lazynet.units import Units
 
-#: Epochs after which training ends where the first one has predicted worse than a constant.
-EPOCHS_OF_A_BAD_START = 2
-
 
 class EpochRecord(TypedDict):
     """One line of ``history_``."""
@@ -73,15 +70,15 @@ class Orders:
 class Stopping:
     """Counts the epochs in a row that have not lowered the best loss by the share ``tol``.
 
-    With ``constant``, the loss of the best constant prediction, training also ends soon where the
-    first epoch has a loss that is above the constant's by more than that share.
+    ``constant`` is the loss of the best constant prediction; a first epoch is bad if its loss is
+    above this loss by more than that share.
 
     >>> stopping = Stopping(tol=0.1, patience=2)
     >>> [stopping.after(loss) for loss in (1.0, 0.95, 0.85, 0.8, 0.8)]
     [False, False, False, False, True]
     >>> stopping = Stopping(0.1, 2, constant=0.7)
-    >>> stopping.gives_up(0.8, n_epochs=1), stopping.gives_up(0.8, n_epochs=2)
-    (False, True)
+    >>> stopping.is_bad(0.8), stopping.is_bad(0.75)
+    (True, False)
     """
 
     def __init__(self, tol: float | None, patience: int, constant: float | None = None) -> None:
@@ -99,16 +96,9 @@ class Stopping:
         self.best = min(self.best, loss)
         return self.idle >= self.patience
 
-    def began_badly(self, first_loss: float) -> bool:
-        """Whether the first epoch has predicted worse than the constant."""
+    def is_bad(self, first_loss: float) -> bool:
+        """Whether a first epoch with this loss has predicted worse than the constant."""
         return self.tol is not None and first_loss > self.constant * (1.0 + self.tol)
-
-    def gives_up(self, first_loss: float, n_epochs: int) -> bool:
-        """Whether training ends because it began badly, after ``n_epochs`` epochs.
-
-        More epochs would mostly learn the rows by heart.
-        """
-        return n_epochs >= EPOCHS_OF_A_BAD_START and self.began_badly(first_loss)
 
     def wait_again(self) -> None:
         """Begin to count anew; the best loss remains."""

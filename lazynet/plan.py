@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from lazynet.averages import Average, Suffix, checked_counts, known_average
 from lazynet.catalogue import ALGORITHMS, algorithm_of, new_engine, new_outputs, new_reference
-from lazynet.defaults import divisor_of_rates
+from lazynet.defaults import SLOWER, divisor_of_rates
 from lazynet.engines.base import Engine
 from lazynet.engines.groups import GROUPED_OUTPUTS
 from lazynet.engines.outputs import OutputsEngine
@@ -289,6 +289,11 @@ class Plan(SettledFields):
     def settings_in(self, epoch: int) -> tuple[float, ...]:
         """The settings in an epoch whose rates are divided."""
         return self.rule.with_divided_rates(self.settings, self.divisor_in(epoch))
+
+    @property
+    def slower_settings(self) -> tuple[float, ...]:
+        """The settings of a training that begins anew, because it began badly."""
+        return self.rule.with_divided_rates(self.settings, SLOWER)
 
     @property
     def coupled(self) -> bool:

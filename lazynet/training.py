@@ -101,6 +101,10 @@ def train(
     at the end of the epoch; or else the progressive loss, which judges the weights of the whole
     epoch, of which the last have learned most.
 
+    Where the first epoch is bad (``stopping``), the second one begins anew at lower rates.  If this
+    one is not bad, training ends with its weights.  Otherwise training goes back to the end of the
+    first epoch and ends after one more from there: more epochs would learn the rows by heart.
+
     ``units`` are those of the rows; a callback sees the model of rows as they were given.
 
     ``pass_over`` lets the learners visit rows that are not in memory; ``orders`` then has their
@@ -118,6 +122,9 @@ def train(
         with keeper.following("training", course.written):
             for epoch in range(course.epoch, max_iter):
                 order = course.enter(epoch)
+                began_badly = epoch > 0 and stopping.is_bad(course.loss_of_epoch(0))
+                if began_badly and epoch == 1 and not course.rows:
+                    course.begin_anew()
                 if learners[0].plan.divides_in(epoch):
                     for learner in learners:
                         learner.engine.retune(learner.plan.settings_in(epoch))
@@ -137,15 +144,15 @@ def train(
                 course.history.append(line)
                 course.t = t
                 judged = line.get("validation_loss", line["progressive_loss"])
-                if best is not None:
+                # Lower rates have helped if they predict as well as a constant.
+                goes_back = began_badly and epoch == 1 and stopping.is_bad(judged)
+                if goes_back:
+                    course.go_back()
+                elif best is not None:
                     best.after(epoch, t, judged)
-                gives_up = stopping.gives_up(course.history[0]["progressive_loss"], epoch + 1)
-                if gives_up and verbose > 0:
-                    print(
-                        f"the loss of the first epoch is above that of the best constant "
-                        f"prediction, {stopping.constant:.6g}: training ends"
-                    )
-                if asked or gives_up:
+                if verbose > 0 and (goes_back or (epoch == 0 and stopping.is_bad(judged))):
+                    print(_told_of_bad(stopping.constant, goes_back))
+                if asked or (began_badly and not goes_back):
                     ended = True
                     break
                 if stopping.after(judged):
@@ -238,3 +245,13 @@ def _told(line: EpochRecord) -> str:
         if name in line
     ]  # fmt: skip
     return "  ".join([f"epoch {line['epoch'] + 1:4d}", *figures, f"{line['seconds']:.3f} s"])
+
+
+def _told_of_bad(constant: float, goes_back: bool) -> str:
+    """The line that ``verbose`` prints after an epoch that has predicted worse than a constant."""
+    then = (
+        "training goes back to the end of the first epoch, and makes one more from there"
+        if goes_back
+        else "the next epoch begins anew, at lower rates"
+    )
+    return f"the best constant prediction has the loss {constant:.6g}: {then}"

@@ -43,7 +43,7 @@ def doubts_about_fit(
         found = look_closely(learners, X, problems, rows)
         stopping = Stopping(p.tol, p.n_iter_no_change, p.constant)
         # A fit that began badly has ended for that reason, and not because of its rates.
-        began_badly = stopping.began_badly(run.history[0]["progressive_loss"])
+        began_badly = stopping.is_bad(run.history[0]["progressive_loss"])
         if found.too_small or (found.too_large and not began_badly):
             return [stalled(p, rate, found, kept, constant)]
     judged = judged_losses(run)

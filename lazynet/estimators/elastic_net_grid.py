@@ -156,8 +156,8 @@ class ElasticNetGrid(SparseLinear):
             fit_intercept=self.fit_intercept,
         )  # fmt: skip
         p.one = p.model._settle()
-        # No setting ends before the others.
-        p.one.may_give_up = False
+        # No setting of a grid begins anew.
+        p.one.may_begin_anew = False
         check_offered(p.one.plan, p.rate_factors)
         for setting in settings_of(l1s, p.l2s, (1.0,)):
             Plan.of(SimpleNamespace(**{**vars(p.one), "l1": setting.l1, "l2": setting.l2}))

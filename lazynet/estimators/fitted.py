@@ -102,7 +102,7 @@ class FittedModel(PartsModel):
         n_rows = X.shape[0] if rows is None else len(rows)
         sizes = sizes_of(X, p.plan.sizes)
         # A given order may visit other rows, and a given start may be a bad one.
-        p.may_give_up &= order is None and coef_init is None and intercept_init is None
+        p.may_begin_anew &= order is None and coef_init is None and intercept_init is None
         self._find_l1(p, X, problems, shape, sizes, rows)
         steps_of_an_epoch = p.plan.n_steps(n_rows if order is None else order.shape[-1])
         listed = None if order is None or order.ndim == 1 else len(order)
@@ -154,7 +154,7 @@ class FittedModel(PartsModel):
         X, problems = rows.first()
         let_two_classes_be_one_problem(p, problems)
         p.chooses_units = False
-        p.may_give_up &= coef_init is None and intercept_init is None
+        p.may_begin_anew &= coef_init is None and intercept_init is None
         held_out = None
         if p.early_stopping:
             seed = int(new_generator(keeper.seed(p.random_state)).randint(2**31))

@@ -120,7 +120,7 @@ class PlannedModel(SparseLinear):
         p.chooses_units = p.finds_l1 and not p.l2 and p.plan.sizes is not None
         # With these rates and this loss, a first epoch may be compared with a constant prediction.
         chooses_all = p.ends_on_purpose and not p.penalised and not p.early_stopping
-        p.may_give_up = chooses_all and p.rule.divides and p.loss.name == "log_loss"
+        p.may_begin_anew = chooses_all and p.rule.divides and p.loss.name == "log_loss"
         p.constant = None
         return p
 
@@ -192,7 +192,13 @@ class PlannedModel(SparseLinear):
         """
         total = survey.n_rows * survey.mean_importance
         goes_on = p.warm_start and self.__sklearn_is_fitted__()
-        if p.may_give_up and survey.targets and total > 0 and not is_table(*shape) and not goes_on:
+        if (
+            p.may_begin_anew
+            and survey.targets
+            and total > 0
+            and not is_table(*shape)
+            and not goes_on
+        ):
             summed = loss_of_two_classes(survey.positive, total, p.loss, p.fit_intercept)
             p.constant = summed / survey.n_rows
 
@@ -317,7 +323,7 @@ def has_scale(p: SimpleNamespace) -> bool:
 
 def surveys_targets(p: SimpleNamespace, problems: Problems) -> bool:
     """Whether the defaults of a fit ask for the targets of all rows."""
-    return follows_targets(p.loss) or (p.may_give_up and len(problems) == 1)
+    return follows_targets(p.loss) or (p.may_begin_anew and len(problems) == 1)
 
 
 def let_two_classes_be_one_problem(p: SimpleNamespace, problems: Problems) -> None:

@@ -12,6 +12,7 @@ from sklearn.base import clone
 from sklearn.datasets import dump_svmlight_file
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import r2_score
+from support.matrices import categories, noisy_documents
 
 from lazynet import LazyNetClassifier, LazyNetRegressor
 from lazynet.checks.bits import bits_of
@@ -81,17 +82,24 @@ def test_a_classifier_gets_the_same_bits(options):
             same_model(clone(model).fit(source_of(X, y, weights, rows)), whole)
 
 
-@pytest.mark.parametrize("told", [False, True])
-def test_noisy_labels_end_a_fit_as_in_memory(told):
-    """A first pass that predicts worse than a constant is the last but one, for any chunks."""
+@pytest.mark.parametrize(
+    ("rows_and_classes", "epochs"), [(noisy_documents, 3), (categories, 2), (None, 4)]
+)
+@pytest.mark.parametrize("fit_intercept", [False, True])
+def test_a_bad_first_epoch_has_the_consequences_that_it_has_in_memory(
+    rows_and_classes, epochs, fit_intercept
+):
+    """A fit begins anew, and goes back, for any chunks."""
     X, scores = rows_and_scores()
-    noise = np.random.default_rng(5).standard_normal(N)
-    y = ((scores[:, 0] if told else noise) > 0).astype(float)
-    weights = np.random.default_rng(2).random(N) + 0.5
-    model = LazyNetClassifier(shuffle=False)
+    y = (scores[:, 0] > 0).astype(int)
+    if rows_and_classes is not None:
+        X, y = rows_and_classes()
+    weights = np.random.default_rng(2).random(len(y)) + 0.5
+    y = y.astype(float)
+    model = LazyNetClassifier(shuffle=False, fit_intercept=fit_intercept)
     whole = clone(model).fit(X, y, weights)
-    assert (whole.n_iter_ == 2) != told
-    for rows in (7, 2 * N):
+    assert whole.n_iter_ == epochs
+    for rows in (70, 2000):
         same_model(clone(model).fit(source_of(X, y, weights, rows)), whole)
 
 

@@ -11,7 +11,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import SGDClassifier
 from support.algorithms import STREAMING_RULES
-from support.matrices import make_data
+from support.matrices import categories, make_data, noisy_documents
 
 from lazynet import (
     FTRL,
@@ -33,11 +33,12 @@ from lazynet import (
     Tables,
 )
 from lazynet.catalogue import check_rule
-from lazynet.defaults import N_ITER_NO_CHANGE, TOL
+from lazynet.defaults import N_ITER_NO_CHANGE, SLOWER, TOL
 from lazynet.epochs import Stopping
 from lazynet.learners import Learner
 from lazynet.losses import LOSSES
 from lazynet.reference.losses import LOSSES as FORMULAS
+from lazynet.rules.adagrad import PRODUCTS
 from lazynet.stalls import loss_of_constant
 from lazynet.transactions import Undo
 from lazynet.validation import split
@@ -173,42 +174,77 @@ def test_the_first_epoch_is_progress_whatever_its_loss():
     assert not any(Stopping(None, 1).after(1.0) for _ in range(5))
 
 
-def noisy_documents(n=200, d=2_000, seed=0):
-    """Rows that are no table, and labels that nothing tells."""
-    random = np.random.RandomState(seed)
-    X = sparse.random(n, d, density=0.02, format="csr", random_state=seed)
-    return X, random.randint(0, 2, n)
-
-
 def told_by_a_feature(X, y):
     """The rows with one more feature, which is the label."""
     return sparse.hstack([X, 3.0 * sparse.csr_matrix(y[:, None])], format="csr")
 
 
-@pytest.mark.parametrize(
-    ("options", "epochs"),
-    [
-        ({}, 2),
-        ({"class_weight": "balanced"}, 2),
-        ({"tol": None}, 4),
-        ({"tol": 10.0}, 4),
-        ({"max_iter": 4}, 4),
-        ({"l1": 0.0}, 6),
-        ({"loss": "hinge"}, 4),
-        ({"rule": AdaGrad(alpha=1.0)}, 4),
-    ],
-)
-def test_a_fit_with_nothing_set_does_not_learn_noise_by_heart(options, epochs):
-    """It ends after two passes if the first predicts worse than a constant."""
+#: Options, and the epochs of a fit of noise: three where the first one is compared with a constant.
+NOISE = [
+    ({}, 3),
+    ({"class_weight": "balanced"}, 3),
+    ({"rule": AdaGrad()}, 3),
+    ({"tol": None}, 4),
+    ({"tol": 10.0}, 4),
+    ({"max_iter": 4}, 4),
+    ({"l1": 0.0}, 6),
+    ({"loss": "hinge"}, 4),
+    ({"rule": AdaGrad(alpha=1.0)}, 4),
+]
+
+
+@pytest.mark.parametrize(("options", "epochs"), NOISE)
+def test_noise_is_not_learned_by_heart(options, epochs):
+    """Only a fit that chooses penalty, rates and number of epochs ends before its last epoch."""
     X, y = noisy_documents()
     model = LazyNetClassifier(random_state=0, **options).fit(X, y)
     assert model.n_iter_ == epochs
-    if epochs == 2:
-        weights = np.ones(len(y))
-        if options:
-            weights = len(y) / 2 / np.bincount(y)[y]
+    if epochs == 3:
+        balanced = "class_weight" in options
+        weights = len(y) / 2 / np.bincount(y)[y] if balanced else np.ones(len(y))
         constant = loss_of_constant((2.0 * y - 1.0, weights), LOSSES["log_loss"], True)
-        assert model.history_[0]["progressive_loss"] > constant
+        first, second, _ = (line["progressive_loss"] for line in model.history_)
+        assert min(first, second) > 1.001 * constant
+
+
+def test_a_fit_that_begins_anew_has_the_weights_of_lower_rates(monkeypatch):
+    """The second epoch knows nothing of the first one, and its rates are a quarter."""
+    X, y = categories()
+    model = LazyNetClassifier(shuffle=False).fit(X, y)
+    first, second = (line["progressive_loss"] for line in model.history_)
+    assert second < np.log(2.0) < first
+    assert (model.best_epoch_, model.t_) == (1, len(y))
+    monkeypatch.setitem(PRODUCTS, "log_loss", PRODUCTS["log_loss"] / SLOWER)
+    slower = LazyNetClassifier(shuffle=False, max_iter=1, tol=None).fit(X, y)
+    assert same_bits(model.coef_, slower.coef_)
+    assert same_bits(model.intercept_, slower.intercept_)
+    assert model.eta0_ == slower.eta0_
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_a_fit_that_goes_back_has_the_weights_of_two_epochs(dtype):
+    """An epoch at lower rates that was no better leaves no trace but its line in the history."""
+    X, y = noisy_documents()
+    model = LazyNetClassifier(shuffle=False, dtype=dtype).fit(X, y)
+    plain = LazyNetClassifier(shuffle=False, dtype=dtype, max_iter=2, tol=None).fit(X, y)
+    assert (model.n_iter_, model.best_epoch_, model.t_) == (3, 2, 2 * len(y))
+    assert same_bits(model.coef_, plain.coef_)
+    assert same_bits(model.intercept_, plain.intercept_)
+    assert model.eta0_ == plain.eta0_
+    assert model.history_[2]["progressive_loss"] == plain.history_[1]["progressive_loss"]
+
+
+def test_a_callback_may_end_a_fit_that_begins_anew():
+    """The weights are those of the best epoch, and never those of an epoch that was given up."""
+    X, y = noisy_documents()
+    for last, best in ((0, 0), (1, 0), (2, 2)):
+        model = LazyNetClassifier(shuffle=False)
+        model.fit(X, y, callback=lambda epoch, last=last: epoch.epoch == last)
+        assert (model.n_iter_, model.best_epoch_) == (last + 1, best)
+    one = LazyNetClassifier(shuffle=False, max_iter=1, tol=None).fit(X, y)
+    stopped = LazyNetClassifier(shuffle=False)
+    stopped.fit(X, y, callback=lambda epoch: epoch.epoch == 1)
+    assert same_bits(stopped.coef_, one.coef_)
 
 
 def test_the_constant_counts_rows_by_their_weights():
@@ -238,12 +274,12 @@ def test_a_start_that_is_given_is_not_judged_by_the_first_epoch():
     assert again.history_[0]["progressive_loss"] > 0.75
 
 
-def test_what_ends_a_fit_early_is_printed(capsys):
+def test_what_a_bad_first_epoch_leads_to_is_printed(capsys):
     X, y = noisy_documents()
     LazyNetClassifier(random_state=0, verbose=1).fit(X, y)
-    assert (
-        "the loss of the first epoch is above that of the best constant" in capsys.readouterr().out
-    )
+    told = capsys.readouterr().out
+    assert "the best constant prediction has the loss 0.693" in told
+    assert told.index("the next epoch begins anew") < told.index("training goes back")
 
 
 def test_rows_of_very_different_lengths_give_no_advice_about_rates():
@@ -253,7 +289,7 @@ def test_rows_of_very_different_lengths_give_no_advice_about_rates():
     X = sparse.diags(np.exp(random.standard_normal(390))) @ X
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert LazyNetClassifier(random_state=0).fit(X, y).n_iter_ == 2
+        assert LazyNetClassifier(random_state=0).fit(X, y).n_iter_ == 3
 
 
 def test_labels_that_can_be_told_take_all_epochs():

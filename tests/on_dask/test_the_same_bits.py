@@ -22,6 +22,7 @@ from support.clusters import (
     parts_of,
     source_of,
 )
+from support.matrices import categories, noisy_documents
 
 import lazynet
 import lazynet.dask
@@ -104,15 +105,19 @@ def test_blocks_that_cut_chunks_of_rows(clients, cuts, several):
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-def test_a_fit_that_begins_badly_ends_as_the_serial_one(clients, weighted):
-    """The sums over all rows with which the first epoch is compared are those of a serial fit."""
-    X, _ = rows(0, 300)
-    y = np.random.default_rng(1).integers(0, 2, 300).astype(float)
-    weights = np.linspace(0.5, 2.0, 300) if weighted else None
-    parts = parts_of([50, 120], X, y, weights)
-    serial = lazynet.LazyNetClassifier().fit(source_of(parts))
-    assert serial.n_iter_ == 2
-    model = lazynet.dask.LazyNetClassifier(client=clients[2]).fit(delayed_parts(parts))
+@pytest.mark.parametrize("fit_intercept", [False, True])
+@pytest.mark.parametrize(("rows_and_classes", "epochs"), [(noisy_documents, 3), (categories, 2)])
+def test_a_bad_first_epoch_has_the_consequences_of_a_serial_fit(
+    clients, weighted, fit_intercept, rows_and_classes, epochs
+):
+    """A model begins anew on the workers, and goes back to what the client has kept."""
+    X, y = rows_and_classes()
+    weights = np.linspace(0.5, 2.0, len(y)) if weighted else None
+    parts = parts_of([50, 120], X, y.astype(float), weights)
+    params = dict(fit_intercept=fit_intercept)
+    serial = lazynet.LazyNetClassifier(**params).fit(source_of(parts))
+    assert serial.n_iter_ == epochs
+    model = lazynet.dask.LazyNetClassifier(**params, client=clients[2]).fit(delayed_parts(parts))
     assert_same_fit(model, serial)
 
 

@@ -15,6 +15,7 @@ import pytest
 from scipy import sparse
 from sklearn.model_selection import KFold
 from support.damage import damages, flip, truncate
+from support.matrices import categories, noisy_documents
 
 import lazynet
 from lazynet import (
@@ -170,6 +171,8 @@ CASES = {
     ),
     "dual, inside": (lambda: DualNetRegressor("absolute_error", l1=1e-2, l2=0, tol=1e-9), X, R),
 }  # fmt: skip
+CASES["begins anew"] = (lambda: LazyNetClassifier(random_state=0), *categories(300, 4, 60, seed=3))
+CASES["goes back"] = (lambda: LazyNetClassifier(random_state=0), *noisy_documents())
 CASES["dual, ascent"] = (
     lambda: DualNetRegressor(l1=0, l2=1e-4, tol=1e-12, max_iter=20, random_state=0),
     sparse.csr_matrix(np.random.default_rng(1).standard_normal((N, 60))),
@@ -223,6 +226,17 @@ def test_a_fit_that_ends_anywhere_goes_on_to_the_same_bits(case, path):
         model, _ = fit(case, path)
         assert bits_of(model) == wanted, stop
         assert [*path.parent.iterdir()] == []
+
+
+@pytest.mark.parametrize(("case", "epochs"), [("begins anew", 2), ("goes back", 3)])
+def test_a_training_that_begins_anew_may_end_at_every_point(case, epochs, path):
+    """In the epoch at lower rates, right behind it, and after the way back."""
+    whole, points = fit(case, path)
+    assert whole.n_iter_ == epochs
+    for stop in range(1, points + 1):
+        with pytest.raises(Ended):
+            fit(case, path, stop_after=stop)
+        assert bits_of(fit(case, path)[0]) == bits_of(whole), stop
 
 
 @pytest.mark.filterwarnings("ignore:rule='adagrad' goes on with weights:UserWarning")

@@ -25,6 +25,25 @@ def make_data(n=60, d=25, n_classes=2, seed=0):
     return X, np.column_stack([np.zeros(n), scores]).argmax(axis=1)
 
 
+def categories(n=1000, columns=6, values=100, seed=0):
+    """Rows with one of many categories in every column, which tell a little about the class."""
+    rng = np.random.default_rng(seed)
+    chosen = rng.zipf(1.3, (n, columns)) % values + values * np.arange(columns)
+    starts = np.arange(0, chosen.size + 1, columns)
+    X = sparse.csr_matrix(
+        (np.ones(chosen.size), chosen.ravel(), starts), shape=(n, columns * values)
+    )
+    margins = 0.5 * X @ rng.standard_normal(columns * values)
+    return X, (rng.random(n) < 1 / (1 + np.exp(-margins))).astype(int)
+
+
+def noisy_documents(n=200, d=2_000, seed=0):
+    """Rows that are no table, and labels that nothing tells."""
+    random = np.random.RandomState(seed)
+    X = sparse.random(n, d, density=0.02, format="csr", random_state=seed)
+    return X, random.randint(0, 2, n)
+
+
 def reversed_rows(X):
     """A copy of the matrix with the columns of every row from the last to the first."""
     return with_rows_arranged(X, lambda length: np.arange(length)[::-1])
