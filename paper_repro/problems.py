@@ -36,6 +36,10 @@ QUICK_DOCUMENTS, FULL_DOCUMENTS = (10_000, 5_000), (40_000, 20_000)
 RARE = 0.02
 #: The other generated sets: rows, features, and the share of values that are not zero.
 DENSE_ROWS, DENSE_FEATURES, DENSE_SHARE = 5_000, 100, 0.5
+#: Rows of categories: rows, columns, and the categories of a column; the size of the log odds of a
+#: category, and how far those of a row lie below 0 in the mean.
+CATEGORY_ROWS, CATEGORY_COLUMNS, CATEGORIES = 10_000, 8, 1_000
+CATEGORY_WEIGHT, CATEGORY_LEVEL = 0.4, 1.5
 #: Rows of the regression on one feature, and the mean of its targets.
 ONE_FEATURE, LEVEL = 250, 3.0
 #: The noise of the generated targets, in units of their standard deviation.
@@ -205,6 +209,21 @@ def _corpus(settings: Settings) -> tuple[Corpus, NDArray[np.float64]]:
     return corpus, numbers
 
 
+def _categories(settings: Settings, _: str) -> Rows:
+    """Rows with one of many categories in every column, which tell a little about a rare class."""
+    generator = np.random.default_rng(settings.seed)
+    n = min(settings.examples, CATEGORY_ROWS)
+    shares = 1.0 / np.arange(1, CATEGORIES + 1)
+    chosen = generator.choice(CATEGORIES, (n, CATEGORY_COLUMNS), p=shares / shares.sum())
+    columns = (chosen + CATEGORIES * np.arange(CATEGORY_COLUMNS)).ravel()
+    starts = np.arange(0, columns.size + 1, CATEGORY_COLUMNS)
+    shape = n, CATEGORY_COLUMNS * CATEGORIES
+    X = sparse.csr_matrix((np.ones(columns.size), columns, starts), shape=shape)
+    odds = X @ (CATEGORY_WEIGHT * generator.standard_normal(shape[1])) - CATEGORY_LEVEL
+    y = np.where(generator.random(n) < 1.0 / (1.0 + np.exp(-odds)), 1.0, -1.0)
+    return _divided(X, y, _seed(settings), settings.seed)
+
+
 def _half_dense(settings: Settings, kind: str) -> Rows:
     """Rows of which half is not zero, whose features differ in scale, and noisy margins."""
     generator = np.random.default_rng(settings.seed)
@@ -243,6 +262,7 @@ _DIABETES = partial(load_diabetes, scaled=False)
 _GENERATED: Mapping[str, tuple[str, tuple[str, ...], Callable[[Settings, str], Rows]]] = {
     "documents": (TWO, (RAW, BINARY, TFIDF), _documents),
     "rare class": (TWO, (RAW, BINARY, TFIDF), _rare_documents),
+    "categories": (TWO, (RAW,), _categories),
     "half dense": (TWO, (RAW,), _half_dense),
     "breast cancer": (TWO, (RAW, SCALED), partial(_bundled, load_breast_cancer)),
     "digits": (SEVERAL, (RAW, SCALED), partial(_bundled, load_digits)),

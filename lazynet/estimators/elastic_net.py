@@ -141,11 +141,14 @@ class LazyNetClassifier(SparseClassifier, FittedModel):
         penalty is given, X is no table, and the rule is ``AdaGrad()``, the rates of the weights are
         divided by 5, 9, 13, ... in the epochs of ``fit`` after the fourth, because to go on at full
         rates is to learn the rows by heart.  With max_iter=None, the log loss and two classes (or
-        one label), such a fit ends after two epochs if the progressive loss of the first is above
-        (1 + tol) times the loss of the best constant prediction (without an intercept, of 0).  Then
-        labels are noisy, or rows are few, and more epochs would mostly learn the rows by heart.
-        tol=None, ``early_stopping``, ``sample_order``, a given start and ``warm_start`` on a fitted
-        model exclude this.
+        one label), such a fit looks at its first epoch: the epoch is bad if its progressive loss is
+        above (1 + tol) times the loss of the best constant prediction (without an intercept, of 0).
+        After a bad epoch the fit begins anew at a quarter of the rates.  If the second epoch is not
+        bad, the fit ends with its weights.  Otherwise the fit goes back to the end of the first
+        epoch and ends after one more from there: labels are noisy or rows are few, and more epochs
+        would learn them by heart.  ``history_`` has a line for every epoch.  None of this is done
+        with tol=None, ``early_stopping``, a ``sample_order``, a given start, or ``warm_start`` on a
+        fitted model.
     tol : float or None, default=1e-3
         Stop when the loss has not fallen below (1 - tol) times its least value for
         ``n_iter_no_change`` epochs in a row; ``tol`` is a share, so that it means the same for all
