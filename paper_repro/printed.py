@@ -352,7 +352,6 @@ def claim(found: Committed, _: Printed) -> Found:
                 verdicts=", ".join(
                     f"*{name}* {each.held} of {each.judged}" for name, each in verdicts.items()
                 ),
-                weak="" if selections.fair_search else " " + PAGE("weak search"),
             )
         )
     pages = ", ".join(link("stability", folder) for folder in found.stability)
@@ -395,15 +394,14 @@ def annealing(found: Committed, _: Printed) -> Found:
 @finds("pi0", "gamma")
 def sweeps(found: Committed, entry: Printed) -> Found:
     """What one parameter changes, of every form of the algorithm and every data set."""
-    told, pages = [], []
+    if not found.stability:
+        raise Missing
+    told = []
     parameter = {"pi0": "stability", "gamma": "annealing"}[entry.key]
-    for folder, selections in found.stability.items():
+    for selections in found.stability.values():
         cells = []
         for name, (loss, title) in product(selections.stabilised, LOSSES.items()):
-            record = selections.sweep(loss, name)
-            if record is None:
-                continue
-            points = record[parameter]
+            points = selections.sweep(loss, name)[parameter]
             errors = [point["error"] for point in points]
             if entry.key == "pi0":
                 same = is_insensitive(errors, selections.rows["test"])
@@ -412,12 +410,9 @@ def sweeps(found: Committed, entry: Printed) -> Found:
             else:
                 what = " or ".join(signs_with_the_least_error(points))
             cells.append(f"*{name}* ({title}) {what}")
-        if cells:
-            told.append(f"{data_name(selections.settings['data'])}: {', '.join(cells)}")
-            pages.append(link("stability", folder))
-    if not told:
-        raise Missing
-    return Found("; ".join(told), ", ".join(pages))
+        told.append(f"{data_name(selections.settings['data'])}: {', '.join(cells)}")
+    pages = ", ".join(link("stability", folder) for folder in found.stability)
+    return Found("; ".join(told), pages)
 
 
 @finds("regret")

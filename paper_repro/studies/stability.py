@@ -376,19 +376,17 @@ class Outcome:
         return bool((self.nonzeros > 0).all())
 
     @property
-    def row_errors(self) -> NDArray[np.float64] | None:
-        """Per test row the share of the runs that misjudge it; None in runs of earlier versions."""
-        wrong = self.record.get("wrong")
-        return None if wrong is None else np.array(wrong) / len(self.errors)
+    def row_errors(self) -> NDArray[np.float64]:
+        """Per test row the share of the runs that misjudge it."""
+        return np.array(self.record["wrong"]) / len(self.errors)
 
     def over_orders(self) -> float:
         """The standard error of the mean error over other orders of the training rows."""
         return standard_error(self.errors)
 
-    def over_rows(self) -> float | None:
+    def over_rows(self) -> float:
         """The standard error of the mean error over other test rows."""
-        rows = self.row_errors
-        return None if rows is None else standard_error(rows)
+        return standard_error(self.row_errors)
 
     def difference(self, other: Outcome) -> float:
         """The standard error of the difference of two errors, over orders and over test rows.
@@ -396,10 +394,7 @@ class Outcome:
         Both methods are judged on the same rows, so that the rows' differences count.
         """
         spread = math.hypot(self.over_orders(), other.over_orders())
-        mine, theirs = self.row_errors, other.row_errors
-        if mine is None or theirs is None:
-            return spread
-        return math.hypot(spread, standard_error(mine - theirs))
+        return math.hypot(spread, standard_error(self.row_errors - other.row_errors))
 
     def no_worse_than(self, other: Outcome) -> bool:
         """Error not above the other's by more than two standard errors of their difference."""
@@ -412,7 +407,7 @@ class Selections(Measured):
     def __init__(self, document: Mapping[str, Any]) -> None:
         super().__init__(document)
         self.rows = self.records["rows"]
-        #: the methods that took part: a run of an earlier version has none of the later ones
+        #: the methods that took part: the released program only on small data
         self.methods = [name for name in METHODS if f"runs/hinge/{name}" in self.records]
         self.tuned = [name for name in TUNED if name in self.methods]
         self.stabilised = [name for name in STABILISED if name in self.methods]
@@ -428,14 +423,9 @@ class Selections(Measured):
     def updates(self, loss: str, name: str) -> list[int]:
         return list(self.records[f"updates/{loss}/{name}"]["nonzeros"])
 
-    def sweep(self, loss: str, name: str) -> Record | None:
-        """The values of pi0 and gamma that were tried; None in runs of earlier versions."""
-        return self.records.get(f"sweep/{loss}/{name}")
-
-    @property
-    def fair_search(self) -> bool:
-        """Whether the search widened its ranges; runs of earlier versions did not."""
-        return all("ranges" in self.tuning(*pair) for pair in product(LOSSES, self.methods))
+    def sweep(self, loss: str, name: str) -> Record:
+        """The values of pi0 and gamma that were tried."""
+        return dict(self.records[f"sweep/{loss}/{name}"])
 
     @property
     def settings_of_a_parameter(self) -> int:

@@ -48,16 +48,6 @@ from paper_repro.studies.tuning import (
 )
 
 PAGE = Template.beside(__file__)
-#: The settings of every method in runs of earlier versions.
-EARLIER_SETTINGS = 24
-PROTOCOL = dict(
-    validation=VALIDATION_SHARE,
-    orders=ORDERS,
-    passes=PASSES,
-    paths=PATHS,
-    path_passes=PATH_PASSES,
-    period=PERIOD,
-)
 
 
 @dataclass
@@ -129,7 +119,6 @@ def finding(found: Selections) -> str:
         held=told.held,
         total=told.judged,
         released=released,
-        search="" if found.fair_search else " " + PAGE("finding earlier"),
     )
 
 
@@ -147,7 +136,6 @@ def data_name(file: str | None) -> str:
 def page(document: Mapping[str, Any]) -> str:
     found = Selections(document)
     rows = found.rows
-    fair = found.fair_search
     return PAGE(
         "page",
         finding=finding(found),
@@ -159,12 +147,11 @@ def page(document: Mapping[str, Any]) -> str:
         smaller_class=rows["smaller class"],
         runs=RUNS,
         sources=sources.told(document),
-        searched=searched(found) if fair else searched_earlier(),
+        searched=searched(found),
         released=_on_released(found),
         reconstructed=reconstructed.points(),
-        ranges=PAGE("ranges", ranges_table=ranges_table(found)) if fair else "",
+        ranges_table=ranges_table(found),
         algorithms=len(found.stabilised),
-        judged=PAGE("judged" if fair else "judged earlier"),
         losses=paragraphs(
             PAGE(
                 "loss",
@@ -177,7 +164,8 @@ def page(document: Mapping[str, Any]) -> str:
         verdicts="\n".join(verdict_on(found, name) for name in found.stabilised),
         updates=UPDATES,
         updates_table=updates_table(found),
-        sweeps=sweeps(found) if fair else "",
+        sweep_runs=SWEEP_RUNS,
+        sweeps_table=sweeps_table(found),
         tuning_table=tuning_table(found),
         bursts=bursts(found) if found.widths else "",
     )
@@ -187,9 +175,7 @@ def _on_released(found: Selections) -> str:
     """What the rows of the released program are, or why there are none."""
     if RELEASED in found.methods:
         return PAGE("released")
-    if found.fair_search:
-        return PAGE("too large", most=SMALL)
-    return PAGE("not released")
+    return PAGE("too large", most=SMALL)
 
 
 def searched(found: Selections) -> str:
@@ -213,13 +199,13 @@ def searched(found: Selections) -> str:
         widenings=MOST_WIDENINGS,
         settings=found.settings_of_a_parameter,
         at_bounds=PAGE("at a bound", which=", ".join(near)) if near else PAGE("none at a bound"),
-        **PROTOCOL,
+        validation=VALIDATION_SHARE,
+        orders=ORDERS,
+        passes=PASSES,
+        paths=PATHS,
+        path_passes=PATH_PASSES,
+        period=PERIOD,
     )
-
-
-def searched_earlier() -> str:
-    """How the settings were searched in runs of earlier versions."""
-    return PAGE("searched earlier", settings=EARLIER_SETTINGS, **PROTOCOL)
 
 
 def ranges_table(found: Selections) -> str:
@@ -238,14 +224,11 @@ def ranges_table(found: Selections) -> str:
     return table(["loss", "", "settings", "widened", "range: chosen (place)"], rows)
 
 
-def sweeps(found: Selections) -> str:
+def sweeps_table(found: Selections) -> str:
     """What pi0 and gamma change, by loss and form of the algorithm."""
     rows = []
     for loss, name in product(LOSSES, found.stabilised):
-        record = found.sweep(loss, name)
-        if record is None:
-            continue
-        for parameter, points in record.items():
+        for parameter, points in found.sweep(loss, name).items():
             errors = [point["error"] for point in points]
             if parameter == "stability":
                 insensitive = is_insensitive(errors, found.rows["test"])
@@ -256,8 +239,7 @@ def sweeps(found: Selections) -> str:
             sizes = [point["nonzeros"] for point in points]
             between = f"{significant(min(sizes))} - {significant(max(sizes))}"
             rows.append([LOSSES[loss], name, parameter, values, between, told])
-    header = ["loss", "", "varied", "value: test error", "nonzeros", ""]
-    return PAGE("sweeps", runs=SWEEP_RUNS, sweeps_table=table(header, rows))
+    return table(["loss", "", "varied", "value: test error", "nonzeros", ""], rows)
 
 
 def bursts(found: Selections) -> str:
@@ -295,11 +277,10 @@ def outcome_table(found: Selections, loss: str) -> str:
     for name in found.methods:
         outcome = found.outcome(loss, name)
         record = outcome.record
-        over_rows = outcome.over_rows()
         cells = [
             name,
             f"{outcome.error:.2%} ({deviation(outcome.errors):.2%})",
-            "" if over_rows is None else f"{over_rows:.2%}",
+            f"{outcome.over_rows():.2%}",
             f"{significant(outcome.sparsity)} ({significant(deviation(outcome.nonzeros))})",
             f"{outcome.kappa:.3f} ({record['kappa deviation']:.3f})",
             f"{outcome.again:,}",
