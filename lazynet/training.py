@@ -155,7 +155,8 @@ def train(
                 if asked or (began_badly and not goes_back):
                     ended = True
                     break
-                if stopping.after(judged):
+                # An epoch that was given up does not count among those without progress.
+                if not goes_back and stopping.after(judged):
                     slower = known_after_stall(learners[0].plan.schedule)
                     if slower is None:
                         ended = True

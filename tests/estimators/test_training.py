@@ -184,6 +184,7 @@ NOISE = [
     ({}, 3),
     ({"class_weight": "balanced"}, 3),
     ({"rule": AdaGrad()}, 3),
+    ({"n_iter_no_change": 1}, 3),
     ({"tol": None}, 4),
     ({"tol": 10.0}, 4),
     ({"max_iter": 4}, 4),
