@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def draw(document: Mapping[str, Any]) -> Figure:
     """Ratio, range and bound of every line that has a bound, for both orders of the rows."""
     measured = EpochTimes(document)
-    figure, ax = figures.new(width=7.5, height=4.4)
+    figure, ax = figures.new(width=7.5, height=4.8)
     bounded = [line for line in LINES if line.bound is not None][::-1]
     looks = {"as they lie": figures.LOOKS["clock"], "in random order": figures.LOOKS["dense"]}
     for y, line in enumerate(bounded):
@@ -45,7 +45,7 @@ def draw(document: Mapping[str, Any]) -> Figure:
         )
     ax.set_xscale("log")
     ax.set_yticks(range(len(bounded)), [line.label for line in bounded])
-    ax.set_ylim(-0.6, len(bounded) - 0.3)
+    ax.set_ylim(-0.9, len(bounded) - 0.3)
     ax.tick_params(axis="y", length=0)
     ax.spines["left"].set_visible(False)
     ax.set_xlabel("ratio of times; black: what is expected")
