@@ -39,9 +39,12 @@ HEADERS = sorted(path for kind in ("*.h", "*.inc") for path in KERNELS.glob(kind
 KNOW_THE_KINDS = {"cells", "examples", "outputs", "outputs_cells", "outputs_losses"}
 
 # A row gives the same bits wherever it lies in memory (see rows.h): no fused multiply-adds, and no
-# other liberty with floating point.
+# other liberty with floating point.  -fno-trapping-math changes no number: the compiler may compute
+# what a condition then discards, and without it most loops with a condition are vectorised for
+# AVX-512 alone.
 # GCC, Clang, Apple's Clang, MinGW and Emscripten understand the flags of GCC.
-GCC_ARGS = ["-std=c11", "-ffp-contract=off", "-fno-math-errno", "-fvisibility=hidden"]
+GCC_ARGS = ["-std=c11", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math"]
+GCC_ARGS += ["-fvisibility=hidden"]
 GCC_ARGS += ["-O0", "-g", "-DLAZYNET_DEBUG=1"] if DEBUG else ["-O3"]
 # Without these flags the kernels are slower, and their numbers are the same.
 OPTIONAL_ARGS = ["-fopenmp-simd"]

@@ -562,7 +562,7 @@ LAZYNET_INLINE void LAZYNET_TYPED(adagrad_block)(const LAZYNET_REAL *values,
 #pragma omp simd
     for (int lane = 0; lane < LAZYNET_LANES; lane++) {
         const double x = (double)values[lane], g = slope * x;
-        const double begins = s[lane] == 0.0 && g != 0.0 ? first * x : 0.0;
+        const double begins = (s[lane] == 0.0) & (g != 0.0) ? first * x : 0.0;
         root[lane] = sqrt(s[lane] * s[lane] + (g * g + begins * begins));
         /* Before the first gradient of a coordinate, delta + s' may be as small as delta. */
         const double eta = rule->alpha / (rule->delta + root[lane]);
