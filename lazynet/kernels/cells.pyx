@@ -29,6 +29,7 @@ from .batches cimport (
 from .cell_kind cimport Head, Kind, Name, Refusal, count_of
 from .examples cimport (
     FINISHED,
+    NEAR,
     OUT_OF_MEMORY,
     OVERFLOWED,
     PATIENCE,
@@ -39,6 +40,7 @@ from .examples cimport (
     Steps,
     Task,
     Visit,
+    arrive,
     begin_visits,
     check_cells,
     check_runnable,
@@ -47,6 +49,7 @@ from .examples cimport (
     has_sizes,
     importance_of,
     keep_prediction,
+    look_ahead,
     move_of,
     size_of,
     slope_of,
@@ -167,15 +170,18 @@ cdef inline int walk "LAZYNET_COPIED_WALK"(
     cdef bint fits_intercept = task.fit_intercept
     cdef bint adds_intercept = fits_intercept or kind.frozen_intercept
     cdef bint measures = kind.measure != NULL and rule.measures
+    cdef bint near = kind.numbers * csr.n_columns <= NEAR
     cdef double largest_cushion = task.wear.largest_cushion
     cdef double prediction, move, rate, slope = 0.0
     cdef Status status = FINISHED
     cdef Visit at
     begin_visits(&at)
     while step < n_steps:
-        status = visit(&at, examples, order, n_steps, step)
+        status = arrive(&at, examples, order, n_steps, step)
         if status != FINISHED:
             break
+        if not near:
+            look_ahead(&at, examples, order, n_steps, step)
         if not has_scratch(kind, rule, at.now.length):
             status = OUT_OF_MEMORY
             break
@@ -183,9 +189,7 @@ cdef inline int walk "LAZYNET_COPIED_WALK"(
             if kind.measure(rule, size_of(examples, at.number)):
                 status = WORN_OUT
                 break
-            if examples.sizes != NULL:
-                prefetch(&examples.sizes[at.ahead])
-        prediction = ops.dot(&at.now, &at.following, cells, rule)
+        prediction = ops.dot(&at.now, NULL if near else &at.following, cells, rule)
         if adds_intercept:
             prediction += rule.intercept
         rate = rates[step] if kind.scheduled else 1.0
@@ -197,6 +201,11 @@ cdef inline int walk "LAZYNET_COPIED_WALK"(
         if not (isfinite(prediction) and isfinite(move)):
             status = OVERFLOWED
             break
+        if near:
+            # The processor does this while it computes the slope, for which it would wait.
+            look_ahead(&at, examples, order, n_steps, step)
+        if measures and examples.sizes != NULL:
+            prefetch(&examples.sizes[at.ahead])
         if rule.wants_values:
             rule.importance = importance_of(examples, at.number)
         if move != 0.0 or kind.updates_always:

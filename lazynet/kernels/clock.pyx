@@ -47,6 +47,7 @@ from .clock cimport (
 )
 from .examples cimport (
     FINISHED,
+    NEAR,
     OUT_OF_RANGE,
     OVERFLOWED,
     PATIENCE,
@@ -57,6 +58,7 @@ from .examples cimport (
     Steps,
     Task,
     Visit,
+    arrive,
     begin_visits,
     check_runnable,
     check_vector,
@@ -64,6 +66,7 @@ from .examples cimport (
     has_sizes,
     importance_of,
     keep_prediction,
+    look_ahead,
     move_of,
     size_of,
     slope_of,
@@ -101,16 +104,17 @@ cdef double[N_FROM_DATA_FIELDS] NO_STATE
 
 
 cdef inline double prediction_of(
-    const RowOps* ops, const Visit* at, const double* z, const Clock* clock, bint averaged
+    const RowOps* ops, const Row* row, const Row* next, const double* z, const Clock* clock,
+    bint averaged,
 ) noexcept nogil:
-    """w.x of the visited row."""
+    """w.x of the row; the weights of the next row are fetched, unless it is NULL."""
     cdef double product
     if averaged:
-        product = ops.pair_dot(&at.now, &at.following, z, clock.shift)
+        product = ops.pair_dot(row, next, z, clock.shift)
     elif clock.shift == 0.0:
-        product = ops.dot(&at.now, &at.following, z)
+        product = ops.dot(row, next, z)
     else:
-        product = ops.soft_dot(&at.now, &at.following, z, clock.shift)
+        product = ops.soft_dot(row, next, z, clock.shift)
     return product * clock.scale
 
 
@@ -127,7 +131,7 @@ cdef inline void move_along(
     elif averaged:
         ops.averaged_update(csr, row, ahead, z, clock.shift, move, past)
     elif task.positive:
-        ops.positive_update(csr, row, ahead, z, clock.shift, move)
+        ops.positive_update(csr, row, ahead, z, clock.shift, move, kept)
     elif clock.shift == 0.0:
         ops.update(csr, row, ahead, z, move, kept)
     else:
@@ -159,6 +163,7 @@ def run(
     cdef Clock clock_before
     cdef bint averaged = average is not None
     cdef Py_ssize_t n_stored = 2 * csr.n_columns if averaged else csr.n_columns
+    cdef bint near = n_stored <= NEAR
     cdef Past past
     cdef const double* counts = NULL
     cdef const double* kept = NULL
@@ -191,14 +196,15 @@ def run(
         begin_proposal(&proposal)
         begin_visits(&at)
         while step < n_steps:
-            status = visit(&at, examples, order, n_steps, step)
+            status = arrive(&at, examples, order, n_steps, step)
             if status != FINISHED:
                 break
+            if not near:
+                look_ahead(&at, examples, order, n_steps, step)
             if not adaptive:
                 proposal.keep = steps.keep[step]
                 proposal.keep_low = steps.keep_low[step]
                 proposal.pull = steps.pull[step]
-            prefetch(examples.targets + at.ahead)
 
             if averaged and past.n >= past.room:
                 # Nothing of the step is taken yet, or a sweep has interrupted it.
@@ -232,7 +238,12 @@ def run(
                                 break
                     # 2: the row was counted before the sweep.
                     fields[PENDING] = 0.0
-                prediction = prediction_of(ops, &at, z, &clock, averaged) + intercept
+                prediction = (
+                    prediction_of(
+                        ops, &at.now, NULL if near else &at.following, z, &clock, averaged
+                    )
+                    + intercept
+                )
                 kept = at.now.kept
                 keep_prediction(steps, step, prediction)
                 if adaptive:
@@ -277,6 +288,11 @@ def run(
                         status = WORN_OUT
                         break
 
+            if near:
+                # Nothing here depends on the move: the processor does it while it computes the
+                # slope, for which it would wait otherwise.
+                look_ahead(&at, examples, order, n_steps, step)
+            prefetch(examples.targets + at.ahead)
             if move_of_intercept != 0.0 and task.fit_intercept:
                 intercept -= move_of_intercept
             if move != 0.0:
@@ -368,7 +384,9 @@ def run_batches(
                 if status != FINISHED:
                     break
                 prefetch(examples.targets + at.ahead)
-                prediction = prediction_of(ops, &at, z, &clock, averaged) + intercept
+                prediction = (
+                    prediction_of(ops, &at.now, &at.following, z, &clock, averaged) + intercept
+                )
                 keep_prediction(batches, merging.next, prediction)
                 slope = slope_of(examples, task.loss, task.epsilon, at.number, prediction)
                 if not (isfinite(prediction) and isfinite(rate * slope)):

@@ -117,6 +117,11 @@ cdef list pinned(arrays)
 cdef enum:
     AHEAD = 3
 
+# Up to this many numbers, 2 MiB, weights are near: the second cache of the processor holds most of
+# those that a row needs, and fetching them ahead takes longer than waiting for the others.
+cdef enum:
+    NEAR = 262144
+
 # The most numbers that one call touches, a last row excepted: some tens of milliseconds.
 cdef enum:
     PATIENCE = 8388608
@@ -157,30 +162,47 @@ cdef inline void end_visits(Visit* at) noexcept nogil:
     free(at.rooms[1].bytes)
 
 
-cdef inline Status visit(
+cdef inline Status arrive(
     Visit* at, Examples examples, const int64_t* order, Py_ssize_t n_steps, Py_ssize_t step
 ) noexcept nogil:
-    """Load the rows of ``step``, the step after the last visit's; returns FINISHED or an error.
+    """Load the row of ``step``, the step after the last visit's; returns FINISHED or an error.
 
     Each row is loaded and checked once: as the following row, or as the first row of a call.
     """
-    cdef Csr* csr = &examples.csr
-    cdef const RowOps* ops = examples.ops
     cdef int defect
     if at.loaded:
         at.turn = 1 - at.turn
         at.number, at.now = at.next_number, at.following
-    else:
-        at.number = upcoming(csr, order, n_steps, step, -1)
-        defect = ops.load_row(csr, at.number, &at.now, &at.rooms[at.turn])
-        if defect != SOUND:
-            return OUT_OF_MEMORY if defect == NO_MEMORY else BAD_ROW
+        at.loaded = False
+        return FINISHED
+    at.number = upcoming(&examples.csr, order, n_steps, step, -1)
+    defect = examples.ops.load_row(&examples.csr, at.number, &at.now, &at.rooms[at.turn])
+    if defect != SOUND:
+        return OUT_OF_MEMORY if defect == NO_MEMORY else BAD_ROW
+    return FINISHED
+
+
+cdef inline void look_ahead(
+    Visit* at, Examples examples, const int64_t* order, Py_ssize_t n_steps, Py_ssize_t step
+) noexcept nogil:
+    """Load the row after the row of ``step``, and find the row that is to be fetched."""
+    cdef Csr* csr = &examples.csr
+    cdef int defect
     at.following = at.now
     at.next_number = upcoming(csr, order, n_steps, step + 1, -1)
-    defect = ops.load_row(csr, at.next_number, &at.following, &at.rooms[1 - at.turn])
+    defect = examples.ops.load_row(csr, at.next_number, &at.following, &at.rooms[1 - at.turn])
     at.loaded = defect == SOUND
     at.ahead = upcoming(csr, order, n_steps, step + AHEAD, at.number)
-    return FINISHED
+
+
+cdef inline Status visit(
+    Visit* at, Examples examples, const int64_t* order, Py_ssize_t n_steps, Py_ssize_t step
+) noexcept nogil:
+    """Arrive at ``step`` and look ahead; returns FINISHED or an error."""
+    cdef Status status = arrive(at, examples, order, n_steps, step)
+    if status == FINISHED:
+        look_ahead(at, examples, order, n_steps, step)
+    return status
 
 
 cdef inline void keep_prediction(

@@ -22,14 +22,6 @@ typedef double lazynet_four __attribute__((vector_size(32)));
 /* Four doubles anywhere in an array of doubles. */
 typedef double lazynet_loose_four __attribute__((vector_size(32), aligned(8), may_alias));
 
-typedef double lazynet_eight __attribute__((vector_size(64)));
-
-/* eight <- {low, high} in one store. */
-LAZYNET_INLINE void lazynet_join(double *eight, lazynet_four low, lazynet_four high) {
-    const lazynet_eight both = __builtin_shufflevector(low, high, 0, 1, 2, 3, 4, 5, 6, 7);
-    memcpy(eight, &both, sizeof both);
-}
-
 /* {low, high} <- eight in two loads: a loop that has just written eight numbers as two vectors of
  * four is not waited for, as it would be by one load of both. */
 LAZYNET_INLINE void lazynet_part(const double *eight, lazynet_four *low, lazynet_four *high) {
@@ -94,6 +86,19 @@ LAZYNET_INLINE double lazynet_sum_of_lanes(const lazynet_lanes *sums) {
     return ((each[0] + each[4]) + (each[2] + each[6])) + ((each[1] + each[5]) + (each[3] + each[7]));
 }
 #endif
+
+/* Four numbers to four places. */
+LAZYNET_INLINE void lazynet_store_four(const double *numbers, double *to, ptrdiff_t a, ptrdiff_t b,
+                                       ptrdiff_t c, ptrdiff_t d) {
+#if LAZYNET_SHUFFLES
+    /* Taken from a vector: from an array, compilers make a scatter instruction all the same. */
+    lazynet_four four;
+    memcpy(&four, numbers, sizeof four);
+    to[a] = four[0], to[b] = four[1], to[c] = four[2], to[d] = four[3];
+#else
+    to[a] = numbers[0], to[b] = numbers[1], to[c] = numbers[2], to[d] = numbers[3];
+#endif
+}
 
 /* Averaged weights that have vanished since they were stored, collected for `bury`. */
 #define LAZYNET_BLOCK 16

@@ -175,7 +175,8 @@ typedef struct {
 
 /* One row operation for each kernel need.  `next` is the row after this one and `ahead` the number
  * of the row a few steps later, both known because the order is known: the dot product fetches the
- * next row's weights and the update the later row's values while they compute.  An update takes the
+ * next row's weights, unless `next` is NULL, and the update the later row's values while they
+ * compute.  An update takes the
  * weights that `dot` or `soft_dot` has just `kept` of the same row, or NULL where there is no such
  * product or the stored weights have changed since: it then reads them again. */
 typedef struct {
@@ -214,7 +215,7 @@ typedef struct {
                                double factor_low);
     const lazynet_cell_ops *cells; /* for each kind of cell, in the order of every_kind.h */
     void (*positive_update)(const lazynet_csr *, const lazynet_row *row, ptrdiff_t ahead,
-                            double *stored, double shift, double step);
+                            double *stored, double shift, double step, const double *kept);
     ptrdiff_t (*merge)(const lazynet_csr *, const lazynet_row *row, ptrdiff_t ahead, double factor,
                        double *sums, void *columns, ptrdiff_t n);
     ptrdiff_t (*take_merged)(ptrdiff_t n_columns, double *sums, double divisor, void *columns,

@@ -81,7 +81,7 @@ cdef extern from "rows.h" nogil:
                                    double factor_low) noexcept nogil
         const CellOps* cells
         void (*positive_update)(const Csr*, const Row* row, Py_ssize_t ahead, double* stored,
-                                double shift, double step) noexcept nogil
+                                double shift, double step, const double* kept) noexcept nogil
         Py_ssize_t (*merge)(const Csr*, const Row* row, Py_ssize_t ahead, double factor,
                             double* sums, void* columns, Py_ssize_t n) noexcept nogil
         Py_ssize_t (*take_merged)(Py_ssize_t n_columns, double* sums, double divisor,

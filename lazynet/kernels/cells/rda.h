@@ -144,6 +144,6 @@ static double LAZYNET_TYPED(rda_dot)(const lazynet_row *row, const lazynet_row *
 static void LAZYNET_TYPED(rda_update)(const lazynet_csr *X, const lazynet_row *row, ptrdiff_t ahead,
                                       double *cells, const void *given, double step) {
     (void)given;
-    LAZYNET_TYPED(any_update)(X, row, ahead, cells, 0.0, step, 0, NULL);
+    LAZYNET_TYPED(any_update)(X, row, ahead, cells, 0.0, step, 0, 0, NULL);
 }
 #endif
