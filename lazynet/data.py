@@ -11,6 +11,7 @@ not changing during the product.
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -22,6 +23,8 @@ from scipy import sparse
 from lazynet.kernels.examples import DEFECT_NOT_FINITE, DEFECT_REPEATED, DEFECTS, Examples
 from lazynet.params import as_array, check_array
 
+# Targets of these sizes have squares, and products with features, that float32 can hold.
+_SMALLEST_TARGET, _LARGEST_TARGET = 1e-20, 1e20
 _NAMES_X_OR_Y = re.compile(r"\b[Xy]\b")
 
 #: The message of the error if a column that was checked lies outside the matrix later.
@@ -44,6 +47,29 @@ def as_examples(
         a if a is None or isinstance(a, str) else plain(a, np.dtype(np.float64)) for a in given
     ]
     return Examples(X.data, X.indices, X.indptr, X.shape[1], *counts)
+
+
+def has_usual_size(y: NDArray[np.float64]) -> bool:
+    """Whether training in float32 can hold these targets, by their largest absolute value.
+
+    >>> has_usual_size(np.array([0.0, 2.5])), has_usual_size(np.array([0.0, 1e-30]))
+    (True, False)
+    """
+    largest = float(np.abs(y).max(initial=0.0))
+    return largest == 0.0 or _SMALLEST_TARGET <= largest <= _LARGEST_TARGET
+
+
+def checked_targets(y: Any, *, warn: bool) -> NDArray[np.float64]:
+    """The numbers in y as floats; ``warn`` about numbers too small or too large to learn from."""
+    targets = np.ascontiguousarray(check_array("y", "must hold real numbers", y, masks=True))
+    if warn and not has_usual_size(targets):
+        warnings.warn(
+            f"the largest absolute value in y is {np.abs(targets).max():.3g}: squares of such "
+            f"numbers leave the range of floats, and the model may be far from the best; divide y "
+            f"by this value before training, and multiply the predictions by it",
+            stacklevel=2,
+        )
+    return targets
 
 
 def sizes_of(X: sparse.csr_matrix | Examples, kind: str | None) -> NDArray[np.float64] | None:
@@ -227,7 +253,20 @@ def checked_csr(X: Any, *, only_range: bool = False) -> sparse.csr_matrix:
             X = _with_own_indices(X)
             _check_convertible(X)
             X = X.tocsr()
-        return usable_rows(X, only_range=only_range)
+        return _without_spare_room(usable_rows(X, only_range=only_range))
+
+
+def _without_spare_room(X: sparse.csr_matrix) -> sparse.csr_matrix:
+    """X itself, or a view of X whose arrays end where its last row ends.
+
+    scikit-learn would look at the values behind the last row, which are no part of the matrix.
+    """
+    stop = int(X.indptr[-1])
+    if stop == len(X.data) == len(X.indices):
+        return X
+    view = sparse.csr_matrix(X.shape, dtype=X.dtype)
+    view.data, view.indices, view.indptr = X.data[:stop], X.indices[:stop], X.indptr
+    return view
 
 
 @contextmanager

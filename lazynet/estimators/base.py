@@ -20,7 +20,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from lazynet._version import __version__
-from lazynet.data import checked_csr, only_named_columns, unusable, usable_rows
+from lazynet.data import checked_csr, checked_targets, only_named_columns, unusable, usable_rows
 from lazynet.losses import LOSSES, Loss, LossLike, get_loss
 from lazynet.models import files
 from lazynet.models.attributes import array, attributes, integer
@@ -695,7 +695,7 @@ class SparseRegressor(RegressorMixin, SparseLinear):
 
     def _check_training(self, X: Any, y: Any, reset: bool) -> tuple[Any, NDArray[np.float64]]:
         X, y = self._check_X(X, reset, y=y, y_numeric=True)
-        return X, np.ascontiguousarray(check_array("y", "must hold real numbers", y, masks=True))
+        return X, checked_targets(y, warn=reset)
 
     def _problems(self, X: Any, y: Any, weights: Any) -> Problems:
         return Columns(y, weights)

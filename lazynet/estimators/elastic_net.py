@@ -18,7 +18,7 @@ from sklearn.utils.metaestimators import available_if
 from lazynet.averages import AverageLike
 from lazynet.catalogue import RuleLike
 from lazynet.checks.verify import VerificationReport
-from lazynet.data import unusable
+from lazynet.data import checked_targets, unusable
 from lazynet.defaults import AUTO, N_ITER_NO_CHANGE, TOL, VALIDATION_FRACTION
 from lazynet.estimators.base import SparseClassifier, SparseRegressor, helpful
 from lazynet.estimators.fitted import FittedModel
@@ -48,7 +48,7 @@ from lazynet.importances import (
 from lazynet.losses import LossLike, get_loss
 from lazynet.models.attributes import attributes, flag, optional, text
 from lazynet.models.checkpoints import EVERY, keeper_of
-from lazynet.params import THREADS, Choice, check_array, check_integer, table
+from lazynet.params import THREADS, Choice, check_integer, table
 from lazynet.problems import Labels, Problems, checked_indicator
 from lazynet.schedules import ScheduleLike
 from lazynet.streams.chunks import Chunk
@@ -840,7 +840,7 @@ class LazyNetRegressor(SparseRegressor, FittedModel):
             raise ValueError(
                 "y must be an array of numbers, got a sparse matrix: write y.toarray()"
             )
-        return X, np.ascontiguousarray(check_array("y", "must hold real numbers", y, masks=True))
+        return X, checked_targets(y, warn=reset)
 
     def _shaped(self, rows: Any) -> Any:
         return rows if self._several_targets else super()._shaped(rows)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lazynet.catalogue import RuleLike
+from lazynet.data import has_usual_size
 from lazynet.defaults import (
     AUTO,
     N_ITER_NO_CHANGE,
@@ -104,7 +105,8 @@ class LazyNetClassifierCV(SparseClassifier, ElasticNetGrid):
     dtype : {"float64", "float32"} or None, default=None
         The type of the weights during the search.  None: float32, which needs half the memory of
         float64 and less time, where the chosen setting is trained anew; float64 where its column is
-        taken.  A model that is trained anew always has float64.
+        taken, and for a regression where the largest absolute value in y is not between 1e-20 and
+        1e20.  A model that is trained anew always has float64.
     random_state : int, RandomState or None, default=None
         Seed of the shuffling and of the held-out share.
     n_jobs : int or None, default=None
@@ -380,6 +382,8 @@ class LazyNetRegressorCV(SparseRegressor, ElasticNetGrid):
                 "LazyNetRegressor, which learns all targets in one pass"
             )
         X, y = self._check_training(X, y, reset=True)
+        if self.dtype is None and not has_usual_size(y):
+            p.dtype = "float64"
         weights = check_sample_weight(sample_weight, X)
         problems = self._problems(X, y, weights)
         rows = RowsInMemory(X, y, problems, groups, None, mapped=self._rows_are_mapped)

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import SGDClassifier
 from support import ELASTIC_ENGINES, plan
@@ -23,6 +24,7 @@ from lazynet import (
     ASGDClassifier,
     Constant,
     DualNetClassifier,
+    DualNetRegressor,
     EpsilonInsensitive,
     FoBoS,
     FromArray,
@@ -362,14 +364,41 @@ def test_defects_behind_a_row_out_of_order_are_found(value, column):
         trained(X, y)
 
 
-def test_spare_room_behind_the_last_row_is_not_read():
-    """Arrays longer than indptr asks for: what lies behind the last row does not matter."""
+def test_values_behind_the_last_row_are_no_part_of_the_matrix():
     X, y = make_data()
-    roomy = X.copy()
-    roomy.indices = np.append(X.indices, [10**6, -5]).astype(X.indices.dtype)
-    roomy.data = np.append(X.data, [np.nan, np.inf])
-    for method in ("fit", "partial_fit"):
-        assert_same_model(trained(roomy, y, method), trained(X, y, method), X)
+    longer = sparse.csr_matrix(X.shape)
+    longer.data = np.append(X.data, [np.nan, np.inf, 1.0])
+    longer.indices = np.append(X.indices, [0, -1, X.shape[1]]).astype(X.indices.dtype)
+    longer.indptr = X.indptr
+    assert_same_model(trained(longer, y, "partial_fit"), trained(X, y, "partial_fit"), X)
+    for model in (LazyNetClassifier(random_state=0), DualNetClassifier(l1=0.01, random_state=0)):
+        expected = clone(model).fit(X, y)
+        model.fit(longer, y)
+        np.testing.assert_array_equal(model.coef_, expected.coef_)
+        np.testing.assert_array_equal(model.predict_proba(longer), expected.predict_proba(X))
+
+
+@pytest.mark.parametrize("size", [1e-300, 1e-100, 1e-30, 1e30, 1e100, 1e150])
+def test_a_regression_on_targets_of_extreme_size_warns(size):
+    X, _ = make_data(n=200)
+    y = X @ np.linspace(-1.0, 1.0, D)
+    for model in (
+        LazyNetRegressor(random_state=0),
+        LazyNetRegressorCV(l1s=[0.01 * size, 0.001 * size], cv=3, random_state=0),
+        DualNetRegressor(l1=0.001 * size, random_state=0),
+    ):
+        with pytest.warns(UserWarning, match="absolute value in y is .*; divide y by this value"):
+            model.fit(X, size * y)
+
+
+@pytest.mark.parametrize("size", [1e-50, 1e-15, 1.0, 1e15, 1e50])
+def test_a_choice_of_settings_does_not_depend_on_the_size_of_the_targets(size):
+    X, _ = make_data(n=200)
+    y = X @ np.linspace(-1.0, 1.0, D)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = LazyNetRegressorCV(random_state=0).fit(X, size * y)
+    assert model.score(X, size * y) > 0.9
 
 
 def test_one_number_as_sample_weight():
