@@ -1,13 +1,14 @@
 /* The parser of svmlight's and Vowpal Wabbit's lines (lines.h).
  * setup.py links this file into the extension module `parser` alone.
  */
+#define _GNU_SOURCE /* strtod_l */
+#include "decimal.h"
 #include "lines.h"
 
-#include <stdlib.h>
-
-#include "decimal.h"
-
-uint64_t lazynet_powers[LAZYNET_N_POWERS][2];
+int lazynet_begin(void) {
+    lazynet_plain_locale = LAZYNET_NEW_LOCALE();
+    return lazynet_plain_locale != (lazynet_locale)0;
+}
 
 /* --- arrays that grow ---------------------------------------------------------------------- */
 
@@ -184,8 +185,7 @@ static inline int64_t lazynet_integer(const char **text) {
     int64_t number;
     while (*p == '0') p++;
     start = p;
-    number = (int64_t)lazynet_few_digits(&p);
-    for (; lazynet_is_digit(*p); p++)
+    for (number = 0; lazynet_is_digit(*p); p++)
         if (p - start < 18) number = 10 * number + (*p - '0');
     *text = p;
     return p - start > 18 ? -1 : number;
@@ -199,39 +199,6 @@ static inline enum lazynet_fault lazynet_real(const char **text, double *number,
     case LAZYNET_NO_EXPONENT: return LAZYNET_FAULT_EXPONENT;
     default: return LAZYNET_FAULT_TOO_LARGE;
     }
-}
-
-/* The value of an entry, which ends where the caller looks next. */
-static inline enum lazynet_fault lazynet_value(lazynet_rows *rows, const char **text,
-                                               double *number) {
-#if LAZYNET_EIGHT_AT_ONCE
-    const uint64_t ones = 0x0101010101010101u;
-    uint64_t eight;
-    memcpy(&eight, *text, sizeof(eight));
-    /* The highest bit of the first byte that is a space or below it. */
-    const uint64_t ends = (eight - 0x21 * ones) & ~eight & 0x80 * ones;
-    if (ends) {
-        const int bits = __builtin_ctzll(ends) - 7;
-        const uint64_t word = eight & (((uint64_t)1 << bits) - 1);
-        const char *end = *text + bits / 8;
-        lazynet_remembered *known =
-            &rows->remembered[word * 0x9e3779b97f4a7c15u >> (64 - LAZYNET_REMEMBERED_BITS)];
-        if (known->text != word || !word) {
-            const enum lazynet_fault fault = lazynet_real(text, number, LAZYNET_FAULT_VALUE);
-            if (fault == LAZYNET_SOUND && *text == end) {
-                known->text = word;
-                known->number = *number;
-            }
-            return fault;
-        }
-        *number = known->number;
-        *text = end;
-        return LAZYNET_SOUND;
-    }
-#else
-    (void)rows;
-#endif
-    return lazynet_real(text, number, LAZYNET_FAULT_VALUE);
 }
 
 /* label,label,...: integers. */
@@ -332,7 +299,7 @@ static enum lazynet_fault lazynet_svmlight_line(const lazynet_format *format, la
         if (number < 0 || column >= format->n_columns) return LAZYNET_FAULT_COLUMN_RANGE;
         if (column < 0) return LAZYNET_FAULT_COLUMN_ZERO;
         *text = p + 1;
-        fault = lazynet_value(rows, text, &value);
+        fault = lazynet_real(text, &value, LAZYNET_FAULT_VALUE);
         if (fault != LAZYNET_SOUND) return fault;
         p = *text;
         if (!lazynet_ends_word(*p)) return LAZYNET_FAULT_SPACE;
@@ -450,14 +417,14 @@ static enum lazynet_fault lazynet_vowpal_line(const lazynet_format *format, lazy
             while (*p == ' ' || *p == '\t' || *p == '\r') p++;
             if (*p == '|' || *p == '\n') break;
             const char *feature = p;
-            /* A name of digits alone, which is its own hash, is read in one go. */
-            uint64_t number = lazynet_few_digits(&p);
+            /* A name of digits alone, which is its own hash, needs no other look. */
+            uint64_t number = 0;
             while (lazynet_is_digit(*p)) number = 10 * number + (uint64_t)(*p++ - '0');
             const int digits = p > feature && (*p == ':' || lazynet_ends_name(*p));
             const char *end = p = digits ? p : lazynet_end_of_name(p);
             if (*p == ':') {
                 *text = p + 1;
-                fault = lazynet_value(rows, text, &value);
+                fault = lazynet_real(text, &value, LAZYNET_FAULT_VALUE);
                 if (fault != LAZYNET_SOUND) return fault;
                 p = *text;
                 if (!lazynet_ends_name(*p)) return LAZYNET_FAULT_FEATURE_END;
@@ -533,14 +500,14 @@ enum lazynet_fault lazynet_parse(const lazynet_format *format, lazynet_rows *row
         const char *line = text + at, *end = memchr(line, '\n', (size_t)(size - at));
         if (!end && !last) break;
         const ptrdiff_t length = end ? end - line : size - at;
-        if (size - at - length <= LAZYNET_BEHIND) {
-            /* Too little can be read behind the line, or its '\n' is missing. */
-            if (!lazynet_has_room(&rows->last_line, length + 1 + LAZYNET_BEHIND)) {
+        if (!end) {
+            /* The '\n' of the last line is missing. */
+            if (!lazynet_has_room(&rows->last_line, length + 1)) {
                 fault = LAZYNET_NO_MEMORY;
                 break;
             }
             memcpy(rows->last_line.bytes, line, (size_t)length);
-            memset(rows->last_line.bytes + length, '\n', 1 + LAZYNET_BEHIND);
+            rows->last_line.bytes[length] = '\n';
             line = rows->last_line.bytes;
         }
         fault = lazynet_parse_line(format, rows, line);

@@ -6,7 +6,7 @@
  *
  * A line ends with '\n'.  A line is parsed as a whole or not at all: a line without its end is left
  * for the next call, unless the call is told that no more comes.  No byte outside of what is handed
- * over is read: the last lines, behind which too little can be read, are copied to a place with room.
+ * over is read: a last line without its '\n' is copied, and gets one.
  *
  * A column that a row names twice gets the sum of its values, at the place of the first, so that a
  * row is the same in whatever chunk it comes.
@@ -65,14 +65,6 @@ typedef struct {
     ptrdiff_t room; /* in bytes */
 } lazynet_growing;
 
-/* The texts of some values, each of less than eight bytes, and their numbers: most files have few
- * different values.  A text is its bytes, the first one lowest; 0 is none. */
-#define LAZYNET_REMEMBERED_BITS 6
-typedef struct {
-    uint64_t text;
-    double number;
-} lazynet_remembered;
-
 /* The rows that have been parsed; all zeros is a sound beginning. */
 typedef struct {
     lazynet_growing values;       /* double */
@@ -82,13 +74,15 @@ typedef struct {
     lazynet_growing label_ends;   /* int64_t a row, of several labels */
     lazynet_growing importances;  /* double a row, of Vowpal Wabbit's form */
     lazynet_growing places;       /* size_t, where a column was seen in the row */
-    lazynet_growing last_line;    /* a copy with room behind it */
-    lazynet_remembered remembered[1 << LAZYNET_REMEMBERED_BITS];
+    lazynet_growing last_line;    /* a copy with the '\n' that the text lacks */
     ptrdiff_t n_rows, n_values, n_labels;
     int64_t least_column, greatest_column, greatest_label; /* least > greatest: none was seen */
     int64_t line;                 /* how many lines are behind */
     int64_t column;               /* of a fault: the byte in its line, from 1 on */
 } lazynet_rows;
+
+/* Call this once, before anything is parsed; returns 0 where there is no memory. */
+int lazynet_begin(void);
 
 /* Parse whole lines of the `size` bytes until there are `most_rows` rows; `taken` is told how many
  * bytes that was.  With `last`, the bytes end with the last line. */

@@ -68,16 +68,11 @@ cdef extern from "lines.h" nogil:
         int64_t line
         int64_t column
 
+    bint lazynet_begin()
     Fault lazynet_parse(const Format*, Rows*, const char* text, Py_ssize_t size, bint last,
                         Py_ssize_t most_rows, Py_ssize_t* taken)
     void lazynet_free_rows(Rows*)
     uint32_t lazynet_murmur(const char* text, size_t size, uint32_t seed)
-
-cdef extern from "decimal.h" nogil:
-    enum:
-        LEAST_POWER "LAZYNET_LEAST_POWER"
-        MOST_POWER "LAZYNET_MOST_POWER"
-    uint64_t lazynet_powers[1][2]
 
 # The greatest number of columns or labels: a column that is kept is below it.
 GREATEST_COUNT = 2**62
@@ -111,25 +106,8 @@ EXPECTED = {
 }
 
 
-cdef void fill_powers() except *:
-    """The first 128 bits of every power of five: of negative ones rounded up, of others down."""
-    cdef object power, bits, divisor, one = 1, five = 5  # integers of any length
-    for power in range(LEAST_POWER, MOST_POWER + 1):
-        if power >= 0:
-            bits = five**power
-            shift = 128 - bits.bit_length()
-            bits = bits << shift if shift >= 0 else bits >> -shift
-        else:
-            divisor = five**-power
-            length = (divisor - 1).bit_length()
-            bits = one << (length + 127 if power >= -27 else 2 * length + 128)
-            bits = bits // divisor + 1
-            bits >>= max(bits.bit_length() - 128, 0)
-        lazynet_powers[<int> power - LEAST_POWER][0] = bits >> 64
-        lazynet_powers[<int> power - LEAST_POWER][1] = bits & 0xFFFFFFFFFFFFFFFF
-
-
-fill_powers()
+if not lazynet_begin():
+    raise MemoryError("no memory for the locale that numbers are read in")
 
 
 def murmur(bytes text not None, int64_t seed):

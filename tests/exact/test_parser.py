@@ -1,11 +1,16 @@
 """The compiled parser gives the rows of the plain one, and refuses text at the same place."""
 
 import math
+import os
 import random
 import re
+import shutil
 import struct
+import subprocess
+import sys
 from fractions import Fraction
 from io import BytesIO
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -274,7 +279,7 @@ SHORT = st.text("0123456789.+-eE", max_size=9)
 @pytest.mark.parametrize("vowpal", [False, True], ids=["svmlight", "vowpal"])
 @given(values=st.lists(SHORT, min_size=1, max_size=200), behind=st.integers(0, 20))
 def test_short_values_are_those_of_python(vowpal, values, behind):
-    """In any order, said again or not, and however few bytes follow the line."""
+    """In any order, and however few bytes follow the line."""
     start = b"1 |" if vowpal else b"1"
     for value in dict.fromkeys(values):
         one = b" %b 7:%b" % (start, value.encode()) + b"\n" * behind
@@ -314,6 +319,8 @@ def test_middles_of_two_doubles_are_rounded_right(number, zeros, kind):
         "0." + "0" * 400 + "1e100",
         "1" + "0" * 400 + "e-300",
         "9007199254740993",
+        "900719925474099.3",
+        "1.2345678901234567e-11",
         "9007199254740992.999999999999999999999",
         "123456789012345678901234567890",
     ],
@@ -321,6 +328,32 @@ def test_middles_of_two_doubles_are_rounded_right(number, zeros, kind):
 def test_numbers_at_the_ends(text):
     """The least and the greatest doubles, and long ways to write ordinary ones."""
     assert bits(value_of(text)) == bits(float(text))
+
+
+LOCALEDEF = shutil.which("localedef")
+
+
+@pytest.mark.skipif(
+    LOCALEDEF is None or not Path("/usr/share/i18n/locales/de_DE").exists(),
+    reason="needs localedef and the sources of a locale",
+)
+def test_numbers_do_not_depend_on_the_locale(tmp_path):
+    """A locale with a decimal comma changes no number, in particular none that strtod reads."""
+    locale = tmp_path / "de_DE.UTF-8"
+    subprocess.run([LOCALEDEF, "-i", "de_DE", "-f", "UTF-8", locale], capture_output=True)
+    code = (
+        "import locale; from lazynet.kernels.parser import Parser\n"
+        "locale.setlocale(locale.LC_NUMERIC, 'de_DE.UTF-8')\n"
+        "assert locale.localeconv()['decimal_point'] == ','\n"
+        "parser = Parser()\n"
+        "parser.parse(b'1 0:0.5 1:1.2345678901234567e-200\\n', 0, True, 1)\n"
+        "print(parser.take()[2].tolist())"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "LOCPATH": str(tmp_path)}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert (done.stdout, done.stderr) == ("[0.5, 1.2345678901234567e-200]\n", "")
 
 
 @pytest.mark.parametrize("text", ["nan", "inf", "-inf", "1e309", "1.7976931348623159e308", "1_0",
