@@ -25,7 +25,7 @@ def replaced(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     target = _target(path)
     temporary = target.with_name(f"{_beginning_of(target)}{secrets.token_hex(8)}.tmp")
     try:
-        with open(temporary, "xb") as file:
+        with _new_file(path, temporary) as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
@@ -41,6 +41,15 @@ def replaced(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
             os.fsync(folder)
         finally:
             os.close(folder)
+
+
+def _new_file(path: str | os.PathLike[str], temporary: Path) -> BinaryIO:
+    """The new file ``temporary``, open for writing; an error names the ``path`` of the user."""
+    try:
+        return open(temporary, "xb")
+    except OSError as error:
+        told = f"{os.fspath(path)} cannot be written: {error.strerror or error}"
+        raise OSError(error.errno, told) from None
 
 
 def check_path(name: str, path: str | os.PathLike[str]) -> None:
@@ -86,10 +95,7 @@ def check_writable(path: str | os.PathLike[str]) -> None:
         raise FileNotFoundError(told)
     temporary = target.with_name(f"{_beginning_of(target)}{secrets.token_hex(8)}.tmp")
     try:
-        open(temporary, "xb").close()
-    except OSError as error:
-        told = f"{os.fspath(path)} cannot be written: {error.strerror or error}"
-        raise type(error)(error.errno, told) from None
+        _new_file(path, temporary).close()
     finally:
         with contextlib.suppress(OSError):
             temporary.unlink(missing_ok=True)

@@ -124,6 +124,13 @@ class Engine:
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "before_sweep": None}
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        # joblib maps the arrays of a pickle from its file, and training writes to the arrays.
+        self.__dict__.update(
+            (name, np.array(part) if isinstance(part, np.memmap) else part)
+            for name, part in state.items()
+        )
+
     # --- what an engine must provide ---
 
     def _run(self, examples: Examples, steps: Steps, task: Task, first: int) -> tuple[int, int]:
@@ -357,7 +364,7 @@ class WithTables(Engine):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         lengths = state.pop("lengths")
-        self.__dict__.update(state)
+        super().__setstate__(state)
         for name, length in lengths.items():
             table = np.empty(length)
             table[: len(state[name])] = state[name]

@@ -74,7 +74,7 @@ class OutputsEngine(Engine):
         return on_lines(n_features, self.cells.shape[1], self.dtype)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
+        super().__setstate__(state)
         cells = on_lines(len(self.cells), self.cells.shape[1], self.dtype)
         cells[...] = self.cells
         self.cells = cells
@@ -332,10 +332,6 @@ class AveragedOutputs(WithTables, OutputsOnClock):
         single = AveragedClockEngine(n_features, self.wear)
         self.shifts, self.scales, self.pulls = single.shifts, single.scales, single.pulls
         self.totals = single.totals
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        WithTables.__setstate__(self, state)
-        super(WithTables, self).__setstate__({})
 
     def _past(self) -> averages_kernel.Average:
         return averages_kernel.Average(self.shifts, self.scales, self.pulls, self.totals)

@@ -29,9 +29,11 @@ FORMAT_VERSION = 1
 
 #: The attribute that holds engines.
 _ENGINES = "_engines"
-# Attributes that are written as the model of a file, or are made anew.
+# Attributes that are written as the model of a file, or are made anew.  And the requests for
+# metadata: scikit-learn sets them only while its metadata routing is enabled.
 _OWN = {
     "_lock", "_journal", "_sparsified", "_sparse_rows", "_coefficients", "_offsets", "_sparse_coef",
+    "_metadata_request",
 }  # fmt: skip
 
 

@@ -112,6 +112,8 @@ class Writer:
                 return {"$number": ["str", str(value)]}
             if container.takes(value.dtype):
                 return {"$number": [value.dtype.str, value.tobytes().hex()]}
+        if isinstance(value, np.memmap):
+            value = np.asarray(value)
         if type(value) is np.ndarray:
             return self._array(where, value)
         if isinstance(value, Scattered):

@@ -4,6 +4,7 @@ import copy
 import io
 import os
 import pickle
+import re
 import signal
 import subprocess
 import sys
@@ -14,6 +15,7 @@ import joblib
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn import config_context
 from sklearn.base import clone
 from sklearn.model_selection import KFold
 
@@ -311,6 +313,30 @@ def test_copies_of_loaded_models(name, path):
         assert_same_model(other, model)
 
 
+@pytest.mark.parametrize("name", MODELS)
+def test_a_model_whose_arrays_joblib_maps_from_a_file(name, path, tmp_path):
+    """It is saved, and goes on learning, like any other; joblib maps arrays that cannot change."""
+    model = fitted(name)
+    joblib.dump(model, tmp_path / "mapped")
+    mapped = joblib.load(tmp_path / "mapped", mmap_mode="r")
+    mapped.save(path)
+    assert_same_model(lazynet.load(path), model)
+    if name in STREAMS and name != "weights":
+        y = STREAMS[name][1]
+        assert same_bits(mapped.partial_fit(X, y).coef_, model.partial_fit(X, y).coef_)
+
+
+def test_requests_for_metadata_are_not_saved(path):
+    model = fitted("default")
+    with config_context(enable_metadata_routing=True):
+        model.set_fit_request(sample_weight=True)
+        model.save(path)
+        found = lazynet.load(path).get_metadata_routing().fit.requests["sample_weight"]
+        assert found is None
+        pickled = pickle.loads(pickle.dumps(model))
+        assert pickled.get_metadata_routing().fit.requests["sample_weight"] is True
+
+
 def test_a_pickle_says_which_version_wrote_it():
     """A pickle of another version warns; one of this version and its copies do not."""
     model = fitted("default")
@@ -592,6 +618,15 @@ def test_no_file_takes_the_place_of_a_device_or_a_pipe(path):
         with pytest.raises(OSError, match="is a device or a pipe: name a file"):
             write()
     assert path.is_fifo()
+
+
+@pytest.mark.parametrize("folder", ["missing", "a_file"])
+def test_a_file_that_cannot_be_made_is_named_as_the_user_names_it(folder, tmp_path):
+    (tmp_path / "a_file").touch()
+    path = tmp_path / folder / "model"
+    with pytest.raises(OSError, match=f"{re.escape(str(path))} cannot be written: N") as caught:
+        fitted("default").save(path)
+    assert ".tmp" not in str(caught.value)
 
 
 def test_an_old_file_stays_until_the_new_one_is_whole(path, monkeypatch):
