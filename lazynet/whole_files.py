@@ -24,8 +24,9 @@ def replaced(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     """
     target = _target(path)
     temporary = target.with_name(f"{_beginning_of(target)}{secrets.token_hex(8)}.tmp")
+    file = _new_file(path, temporary)
     try:
-        with _new_file(path, temporary) as file:
+        with file:
             yield file
             file.flush()
             os.fsync(file.fileno())
