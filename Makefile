@@ -1,7 +1,7 @@
 # Each target does all its own set-up: a Python >= 3.11 and a C compiler are enough.
 #   make test            the tests            make repro          the papers' tables, in minutes
 #   make test-thorough   10,000+ examples     make repro FULL=1   a million examples
-#   make bench           the table against scikit-learn
+#   make bench           an epoch beside scikit-learn
 #   make fuzz            random inputs under the sanitizers, for SECONDS=60
 #   make notebooks       opens them           make docs           the documentation, as pages
 #   make wheels          the sdist and the wheel for this machine, tested without a compiler
@@ -70,7 +70,7 @@ repro: setup
 	$(BIN)/python -m paper_repro $(if $(FULL),--full)
 
 bench: setup
-	$(BIN)/python -m paper_repro bench
+	$(BIN)/python -m benchmarks bench
 
 # Without trust JupyterLab does not show the figures that are stored in the files.
 notebooks: $(VENV)/.notebooks

@@ -23,6 +23,7 @@ PLACES = {
     "docs": "",
     "notebooks": "notebooks",
     "paper_repro/results": "results",
+    "benchmarks/results": "benchmarks",
     "CHANGELOG.md": "changelog.md",
     "CONTRIBUTING.md": "contributing.md",
     "README.md": "index.md",

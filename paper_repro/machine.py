@@ -16,6 +16,8 @@ from lazynet.memory import available_bytes
 
 PACKAGES = ("numpy", "scipy", "scikit-learn", "lazynet-linear")
 _HERE = Path(__file__).parent
+#: The sources of the studies, as git names them.
+SOURCES = ("paper_repro/*.py", "benchmarks/*.py")
 
 
 def provenance() -> dict[str, Any]:
@@ -33,7 +35,7 @@ def provenance() -> dict[str, Any]:
             **{name: version_of(name) for name in PACKAGES},
         },
         "commit": _git("rev-parse", "HEAD") or "unknown",
-        "modified": bool(_git("status", "--porcelain", "--", "lazynet", "paper_repro/*.py")),
+        "modified": bool(_git("status", "--porcelain", "--", "lazynet", *SOURCES)),
         "code": _fingerprint(),
     }
 
@@ -117,7 +119,7 @@ def _git(*arguments: str) -> str | None:
 def _fingerprint() -> str:
     """A digest of the sources and compiled modules of the studies and of lazynet."""
     digest = hashlib.sha256()
-    for folder in (_HERE, _HERE.parent / "lazynet"):
+    for folder in (_HERE, _HERE.parent / "benchmarks", _HERE.parent / "lazynet"):
         for path in sorted(folder.rglob("*")):
             if path.suffix in {".py", ".pyx", ".pxd", ".h", ".so", ".pyd"}:
                 digest.update(path.read_bytes())

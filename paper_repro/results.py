@@ -199,12 +199,15 @@ def finished(
 def write(report: Report, document: Mapping[str, Any], out: Path) -> None:
     """Write NAME.json, NAME.md and NAME.svg in ``out``; page and figure use the document alone."""
     out.mkdir(parents=True, exist_ok=True)
-    # All three texts are made before any file is replaced.
-    texts = {
-        "json": sealed_document(document),
-        "md": whole_page(report, document),
-        "svg": drawing(report, document),
-    }
+    write_page(report, document, out, {"json": sealed_document(document)})
+
+
+def write_page(
+    report: Report, document: Mapping[str, Any], out: Path, first: Mapping[str, str] | None = None
+) -> None:
+    """Write the texts of ``first`` by their endings, then the page and the figure."""
+    # All texts are made before any file is replaced.
+    texts = {**(first or {}), "md": whole_page(report, document), "svg": drawing(report, document)}
     for ending, text in texts.items():
         write_whole(out / f"{report.name}.{ending}", text)
 

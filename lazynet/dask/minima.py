@@ -40,10 +40,9 @@ from lazynet.streams.chunks import Chunk
 
 Vector = NDArray[np.float64]
 
-#: More blocks than this to a model, and the model is trained on all of them at once.  4 blocks at
-#: once need 1.7 to 4.0 times as many epochs as one, 8 blocks 2.4 to 4.5 times as many
-#: (paper_repro/results/blocks.md): on few blocks a model gains little, and other models may have
-#: the workers that it leaves idle.
+#: More blocks than this to a model, and the model is trained on all of them at once.  At once a
+#: model needs more epochs: on few blocks it gains little, and other models may have the workers
+#: that it leaves idle.
 BLOCKS_OF_A_MODEL = 3
 
 

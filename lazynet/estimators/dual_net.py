@@ -170,8 +170,8 @@ class _DualNetModel(SparseLinear):
             p,
             lambda: {"X": X, "y": y, "sample_weight": weights, **self._start_to_tell(warm)},
         )
-        # Blocks are worth their while with a processor each, and slower than none with fewer
-        # (paper_repro/results/blocks.md).  What is found may not depend on the number of
+        # Blocks are worth their while with a processor each, and slower than none with fewer.
+        # What is found may not depend on the number of
         # processors: so nothing is divided unless n_blocks says so.
         n_blocks = min(p.n_blocks or 1, X.shape[0])
 

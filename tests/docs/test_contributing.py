@@ -45,7 +45,7 @@ def commands(text):
 @pytest.fixture
 def copy(tmp_path):
     """The repository as it is, with what has been compiled."""
-    for name in ("lazynet", "tests", "paper_repro"):
+    for name in ("lazynet", "tests", "paper_repro", "benchmarks"):
         shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("results"))
     for name in ("pyproject.toml", "setup.py", "README.md", "CONTRIBUTING.md"):
         shutil.copy(ROOT / name, tmp_path)
@@ -116,5 +116,5 @@ def test_a_loss_can_be_added_as_it_is_written(copy):
 
 def test_files_that_are_named_are_there():
     """Every path in backquotes exists, except paths with NAME, which are yet to be written."""
-    for name in re.findall(r"`((?:lazynet|tests|paper_repro|notebooks)/[\w./]*)`", TEXT):
+    for name in re.findall(r"`((?:lazynet|tests|paper_repro|benchmarks|notebooks)/[\w./]*)`", TEXT):
         assert "NAME" in name or (ROOT / name).exists(), name

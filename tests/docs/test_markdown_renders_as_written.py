@@ -16,6 +16,7 @@ PAGES = [
     *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")),
     *sorted((ROOT / "docs").glob("*.md")),
     *sorted((ROOT / "paper_repro" / "results").glob("**/*.md")),
+    *sorted((ROOT / "benchmarks" / "results").glob("**/*.md")),
 ]
 
 ITEM = re.compile(r" {0,3}([-+*]|\d{1,9}[.)])[ \t]+\S")

@@ -7,7 +7,7 @@ import pytest
 from lazynet.streams import VWFile
 
 pytest.importorskip("paper_repro", reason="only in a checkout")
-from paper_repro import from_file
+from benchmarks import from_file
 
 pytestmark = pytest.mark.skipif(not hasattr(from_file.os, "wait4"), reason="counts by wait4")
 

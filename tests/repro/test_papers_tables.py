@@ -14,16 +14,19 @@ from support import ROOT
 pytest.importorskip("matplotlib")
 pytest.importorskip("tqdm")
 pytest.importorskip("paper_repro.results", reason="only in a checkout")
-from paper_repro import readme, seconds
+from benchmarks import index as benchmarks_index
+from benchmarks import readme, seconds
+from benchmarks.__main__ import main as benchmarks_main
+from benchmarks.bench import FIT_LINES, LINES, OUTPUT_LINES
+from benchmarks.bench_files import DEFAULTS, SCIKIT_LEARN, file_lines
+from benchmarks.studies import STUDIES as BENCHMARKS
 from paper_repro.__main__ import main
 from paper_repro.competitors import DESCRIPTIONS, TIERS
-from paper_repro.index import REPORTS, documents_below, index_of
+from paper_repro.index import REPORTS, documents_below, documents_in, index_of, papers_table
 from paper_repro.measure import Turn, in_turns, turns
 from paper_repro.published import IDEAL, PUBLISHED
 from paper_repro.results import RESULTS, load, whole_page
 from paper_repro.score import Spread, UnequalWeights, coverage, equality, ratios
-from paper_repro.studies.bench import FIT_LINES, LINES, OUTPUT_LINES
-from paper_repro.studies.bench_files import DEFAULTS, SCIKIT_LEARN, file_lines
 from paper_repro.studies.table import verdict
 
 TINY = [
@@ -210,7 +213,7 @@ def test_the_index_leads_to_the_studies(finished):
 
 def test_the_bench_says_what_holds(tmp_path, capsys):
     """The page has every line with its ratio, judges the bounds, and compares the weights."""
-    assert main(["bench", "--out", str(tmp_path), *TINY]) == 0
+    assert benchmarks_main(["bench", "--out", str(tmp_path), *TINY]) == 0
     page = capsys.readouterr().out
     judged = sum(line.bound is not None for line in (*LINES, *FIT_LINES, *OUTPUT_LINES))
     assert len(re.findall(r"\| (?:holds|MISSED) \|", page)) == judged >= 7
@@ -233,7 +236,7 @@ def test_the_bench_fits_files_of_labels_and_classes(tmp_path, capsys):
     rows = [f"{i % 2} {1 + i % 4}:2 {5 + i % 2}:1" for i in range(80)]
     (folder / "two.svm").write_text("\n".join(rows))
     out = tmp_path / "out"
-    assert main(["bench", "--out", str(out), *TINY, "--folder", str(folder)]) == 0
+    assert benchmarks_main(["bench", "--out", str(out), *TINY, "--folder", str(folder)]) == 0
     page = capsys.readouterr().out
     lines = [
         line for line in page.splitlines() if line.startswith(("| classes", "| labels", "| two"))
@@ -389,20 +392,29 @@ def same_words(figure, committed):
     assert words[0] == words[1]
 
 
-@pytest.mark.parametrize("name", REPORTS)
-def test_committed_pages_follow_from_their_numbers(name):
+#: Both collections of studies: the folder of their results, and the reports.
+COLLECTIONS = [(RESULTS, REPORTS), (benchmarks_index.RESULTS, BENCHMARKS)]
+
+
+@pytest.mark.parametrize(
+    ("folder", "report"),
+    [(folder, report) for folder, reports in COLLECTIONS for report in reports.values()],
+    ids=lambda value: getattr(value, "name", ""),
+)
+def test_committed_pages_follow_from_their_numbers(folder, report):
     """The committed records give the committed pages; nothing in a page is written by hand."""
-    document = load(name, RESULTS)
+    document = load(report.name, folder)
     assert document is not None
-    assert whole_page(REPORTS[name], document) == (RESULTS / f"{name}.md").read_text("utf-8")
+    assert whole_page(report, document) == (folder / f"{report.name}.md").read_text("utf-8")
 
 
-def test_the_committed_index_follows_from_them():
+@pytest.mark.parametrize(("folder", "reports"), COLLECTIONS)
+def test_the_committed_index_follows_from_them(folder, reports):
     """The committed records give the committed index."""
-    loaded = {name: load(name, RESULTS) for name in REPORTS}
-    documents = {name: document for name, document in loaded.items() if document is not None}
-    index = index_of(documents, documents_below(RESULTS))
-    assert index == (RESULTS / "README.md").read_text("utf-8")
+    documents = documents_in(folder, reports)
+    between = papers_table(documents) if folder == RESULTS else ""
+    index = index_of(reports, documents, documents_below(folder, reports), between)
+    assert index == (folder / "README.md").read_text("utf-8")
 
 
 def test_committed_pages_on_other_data_follow_from_their_numbers():

@@ -11,9 +11,10 @@ pytest.importorskip("paper_repro.studies", reason="only in a checkout")
 
 from support.clusters import cluster_of
 
+from benchmarks import machines
+from benchmarks.studies import STUDIES
 from paper_repro.results import run
 from paper_repro.score import Spread
-from paper_repro.studies import STUDIES, machines
 from paper_repro.study import Settings
 
 TINY = Settings(examples=400, features=1000, nonzeros=10)

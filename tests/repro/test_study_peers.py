@@ -13,11 +13,12 @@ from scipy import sparse
 pytest.importorskip("matplotlib")
 pytest.importorskip("tqdm")
 pytest.importorskip("paper_repro.studies", reason="only in a checkout")
-from lazynet.penalties import ElasticNet
-from paper_repro import peers, problems
-from paper_repro.minima import LOGISTIC, SQUARED_HINGE, Task
-from paper_repro.peers import cage, dense
-from paper_repro.peers.base import (
+from benchmarks import peers as study
+from benchmarks import peers_exactness, peers_page, peers_quality, peers_scale, problems
+from benchmarks import programs as peers
+from benchmarks.peers_exactness import RATE
+from benchmarks.programs import cage, dense
+from benchmarks.programs.base import (
     BUDGET,
     LASSO,
     LYING,
@@ -27,12 +28,12 @@ from paper_repro.peers.base import (
     kind,
     largest_l1_beside_constant,
 )
+from benchmarks.studies import STUDIES
+from lazynet.penalties import ElasticNet
+from paper_repro.minima import LOGISTIC, SQUARED_HINGE, Task
 from paper_repro.results import run
 from paper_repro.rows import Rows
 from paper_repro.solvers.own import dual_net
-from paper_repro.studies import STUDIES, peers_exactness, peers_page, peers_quality, peers_scale
-from paper_repro.studies import peers as study
-from paper_repro.studies.peers_exactness import RATE
 from paper_repro.study import Settings
 
 TINY = Settings(examples=160, features=80, nonzeros=8, repeats=1, seconds=0.01)
@@ -313,7 +314,7 @@ def test_a_tiny_run_has_all_parts(tmp_path, monkeypatch):
             monkeypatch.delitem(peers.ALL, name)
     monkeypatch.setitem(peers.ALL, Absent.name, chosen[Absent.name])
     monkeypatch.setattr(study, "warm_up", lambda: None)
-    monkeypatch.setattr("paper_repro.studies.peers_time.warm_up", lambda: None)
+    monkeypatch.setattr("benchmarks.peers_time.warm_up", lambda: None)
     sizes = {"features": (100, 1000), "nonzeros": (5,), "labels": (1, 3), "index bits": (32, 64)}
     monkeypatch.setattr(peers_scale, "QUICK_SIZES", sizes)
     monkeypatch.setattr(peers_scale, "FEATURES", 200)

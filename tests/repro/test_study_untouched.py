@@ -11,8 +11,19 @@ from sklearn.metrics import log_loss, mean_squared_error, r2_score
 pytest.importorskip("matplotlib")
 pytest.importorskip("tqdm")
 pytest.importorskip("paper_repro.studies", reason="only in a checkout")
-from paper_repro import problems, programs
-from paper_repro.problems import (
+from benchmarks import defaults_programs as programs
+from benchmarks import problems, untouched, untouched_page
+from benchmarks.defaults_programs import (
+    CLASSIFIERS,
+    DUAL,
+    LOGISTIC,
+    OURS,
+    REGRESSORS,
+    RIDGE,
+    SGD,
+    SGD_LOG,
+)
+from benchmarks.problems import (
     BINARY,
     NUMBERS,
     RAW,
@@ -23,12 +34,11 @@ from paper_repro.problems import (
     forms_of,
     in_form,
 )
-from paper_repro.programs import CLASSIFIERS, DUAL, LOGISTIC, OURS, REGRESSORS, RIDGE, SGD, SGD_LOG
+from benchmarks.studies import STUDIES
+from benchmarks.untouched import PASSES, Untouched, key
+from benchmarks.untouched_verdicts import BEST, LINES, MEAN, NEAR, SLOWEST, WORST
 from paper_repro.results import run
 from paper_repro.rows import Rows
-from paper_repro.studies import STUDIES, untouched, untouched_page
-from paper_repro.studies.untouched import PASSES, Untouched, key
-from paper_repro.studies.untouched_verdicts import BEST, LINES, MEAN, NEAR, SLOWEST, WORST
 from paper_repro.study import Settings
 
 TINY = Settings(examples=120, features=60, nonzeros=8, repeats=1, seconds=0.01)

@@ -325,7 +325,7 @@ print(bits_of(here.fit({case!r}, {path!r})[0]), flush=True)
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="there is no SIGKILL here")
 @pytest.mark.parametrize("case", ["nothing set", "dual, multipliers"])
 def test_a_process_that_is_killed(case, path):
-    """SIGKILL at random moments; ``python -m paper_repro.killed`` does so hundreds of times."""
+    """SIGKILL at random moments."""
     code = KILLED.format(tests=str(Path(__file__).parents[1]), case=case, path=str(path))
     wanted = bits_of(fit(case)[0])
     rng = random.Random(case)

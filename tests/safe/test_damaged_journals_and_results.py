@@ -13,7 +13,9 @@ from support.damage import damages
 pytest.importorskip("matplotlib")
 pytest.importorskip("tqdm")
 pytest.importorskip("paper_repro.results", reason="only in a checkout")
-from paper_repro import readme, results, seconds
+from benchmarks import readme, seconds
+from benchmarks.__main__ import main as benchmarks_main
+from paper_repro import results
 from paper_repro.__main__ import main
 from paper_repro.damaged import DamagedFile
 from paper_repro.results import RESULTS, Stopped, load, run
@@ -195,17 +197,17 @@ def test_the_readme_is_not_made_from_damaged_results(tmp_path, monkeypatch, caps
     """The README stays as it is, and the command says which file is damaged."""
     shutil.copy(readme.README, tmp_path / "README.md")
     for name in seconds.STUDIES:
-        shutil.copy(RESULTS / f"{name}.json", tmp_path)
+        shutil.copy(readme.FOLDERS[name] / f"{name}.json", tmp_path)
     monkeypatch.setattr(readme, "README", tmp_path / "README.md")
     monkeypatch.setattr(readme, "FIGURE", tmp_path / "seconds.svg")
-    monkeypatch.setattr(readme, "RESULTS", tmp_path)
+    monkeypatch.setattr(readme, "FOLDERS", dict.fromkeys(seconds.STUDIES, tmp_path))
     before = readme.README.read_bytes()
     path = tmp_path / "bench.json"
     whole = path.read_bytes()
     for data in damages(whole, 60):
         path.write_bytes(data)
-        if main(["readme"]):
-            one_line_about(capsys.readouterr().err, path)
+        if benchmarks_main(["readme"]):
+            one_line_about(capsys.readouterr().err, path, "benchmarks")
         assert readme.README.read_bytes() == before
 
 
@@ -215,8 +217,8 @@ def test_a_damaged_readme_is_told(content, tmp_path, monkeypatch, capsys):
     path = tmp_path / "README.md"
     path.mkdir() if content is None else path.write_bytes(content)
     monkeypatch.setattr(readme, "README", path)
-    assert main(["readme"]) == 1
-    one_line_about(capsys.readouterr().err, path)
+    assert benchmarks_main(["readme"]) == 1
+    one_line_about(capsys.readouterr().err, path, "benchmarks")
 
 
 def test_a_damaged_result_of_another_study_is_told_at_once(quick, tmp_path, capsys):

@@ -51,10 +51,10 @@ def rows(n):
     return np.arange(n, dtype=np.int64)
 
 
-def one_line_about(err, path):
+def one_line_about(err, path, command="paper_repro"):
     """The one line with which a command has refused a file, checked for what it must say."""
     line = err.strip()
-    assert line.startswith(f"python -m paper_repro: {path}: ")
+    assert line.startswith(f"python -m {command}: {path}: ")
     assert len(line.splitlines()) == 1
     assert "; " in line  # what is wrong; what to do
     return line

@@ -1,0 +1,42 @@
+"""``python -m benchmarks NAME``: lazynet beside other programs, and studies of our own.
+
+Each study writes NAME.json (every repeat, with machine, versions, seeds and commit), NAME.md and
+NAME.svg.  README.md in the same folder is the index.  The same command continues an interrupted
+run.  Two more commands:
+
+    python -m benchmarks readme         the README's figure from the committed results
+    python -m benchmarks from_file      a large file, read by lazynet and by Vowpal Wabbit
+"""
+
+from __future__ import annotations
+
+import sys
+
+from paper_repro.command import Collected, guarded, run_studies
+
+COMMAND = "python -m benchmarks"
+
+
+def main(argv: list[str] | None = None) -> int:
+    arguments = sys.argv[1:] if argv is None else argv
+    if arguments[:1] == ["from_file"]:
+        from benchmarks import from_file
+
+        return from_file.main(arguments[1:])
+    return guarded(COMMAND, lambda: _run(arguments))
+
+
+def _run(arguments: list[str]) -> int:
+    from benchmarks.index import RESULTS, check_index, write_index
+    from benchmarks.studies import STUDIES
+
+    if arguments == ["readme"]:
+        from benchmarks import readme
+
+        return readme.main()
+    collected = Collected(COMMAND, __doc__ or "", STUDIES, RESULTS, write_index, check_index)
+    return run_studies(collected, arguments)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

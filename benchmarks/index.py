@@ -1,0 +1,26 @@
+"""README.md of the benchmarks' results."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from pathlib import Path
+
+from benchmarks.studies import STUDIES
+from paper_repro import index
+from paper_repro.whole import write_whole
+
+RESULTS = Path(__file__).parent / "results"
+
+
+def write_index(out: Path) -> str:
+    """Write README.md in ``out``; returns the text to print."""
+    text = index.index_of(
+        STUDIES, index.documents_in(out, STUDIES), index.documents_below(out, STUDIES)
+    )
+    write_whole(out / "README.md", text)
+    return f"{text}\nAll of it, with figures and raw numbers: {out}"
+
+
+def check_index(out: Path, to_be_written: Collection[str]) -> None:
+    """Refuse a damaged document that the index will need."""
+    index.check_index(out, to_be_written, STUDIES)

@@ -1,0 +1,64 @@
+"""The peers: programs that learn sparse linear classifiers, one file each, one row here.
+
+A program that is not installed says so, and is left out with its reason.  The extra ``[peers]``
+installs them.
+"""
+
+from __future__ import annotations
+
+from benchmarks.programs import (
+    celer_sets,
+    cyanure_variance,
+    glmnet_path,
+    liblinear_itself,
+    lightning,
+    linear_svc,
+    logistic,
+    own,
+    river_rows,
+    sgd,
+    skglm_newton,
+    snapml_dual,
+    wabbit,
+)
+from benchmarks.programs.base import Peer
+
+OURS: dict[str, Peer] = {
+    peer.name: peer for peer in (own.FoBoS(), own.Default(), own.Dual(), own.DualRidge())
+}
+OTHERS: dict[str, Peer] = {
+    peer.name: peer
+    for peer in (
+        sgd.SGD(),
+        logistic.Saga(),
+        logistic.Liblinear(),
+        logistic.Lbfgs(),
+        logistic.NewtonCholesky(),
+        linear_svc.LinearSVC(),
+        wabbit.Plain(),
+        wabbit.Default(),
+        liblinear_itself.Liblinear(),
+        lightning.SAGA(),
+        river_rows.River(),
+        skglm_newton.Skglm(),
+        celer_sets.Celer(),
+        cyanure_variance.Cyanure(),
+        snapml_dual.SnapML(),
+        glmnet_path.Glmnet(),
+    )
+}
+ALL: dict[str, Peer] = {**OURS, **OTHERS}
+
+
+def present(*, tuned: bool = False) -> dict[str, Peer]:
+    """The peers that can run here: those that are tuned, or those that differ by more than that."""
+    return {
+        name: peer
+        for name, peer in ALL.items()
+        if peer.missing is None and (peer.tuned if tuned else not peer.only_tuned)
+    }
+
+
+def absent() -> dict[str, str]:
+    """The reasons of the peers that cannot run here."""
+    return {name: why for name, peer in ALL.items() if (why := peer.missing) is not None}

@@ -1,0 +1,128 @@
+"""Seconds of an epoch and of a fit to the minimum: the README's figure, and what it says of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from statistics import median
+from typing import Any
+
+from matplotlib.figure import Figure
+
+from benchmarks.bench import EpochTimes
+from lazynet.figures import DARK, RUST
+from paper_repro.runs import L1, L2
+from paper_repro.score import duration
+from paper_repro.solvers import OURS
+from paper_repro.solvers.celer_solvers import CELER
+from paper_repro.solvers.scikit_learn import LIBLINEAR, SAGA
+from paper_repro.solvers.skglm_solvers import PROX_NEWTON
+from paper_repro.studies.optimum import LEVELS, SHOWN_SHARE, shown
+from paper_repro.studies.optimum_bounds import Race
+
+#: The studies that the figure is made from.
+STUDIES = ("bench", "optimum")
+#: The competitors of an epoch, by their names in the study.
+_EPOCHS = {
+    "lazynet": "clock in fit",
+    "scikit-learn SGD": "sklearn en",
+    "dense, sparse predictions": "dense",
+    "dense": "dense predictions",
+}
+_FITS = {
+    "lazynet": OURS.name,
+    "liblinear": LIBLINEAR,
+    "skglm": PROX_NEWTON,
+    "celer": CELER,
+    "scikit-learn saga": SAGA,
+}
+
+
+@dataclass(frozen=True)
+class Time:
+    """What one program takes; ``arrived`` is false where it was stopped before it arrived."""
+
+    name: str
+    seconds: float
+    arrived: bool = True
+
+    def __str__(self) -> str:
+        return f"{'' if self.arrived else '> '}{duration(self.seconds)}"
+
+
+def epochs(document: Mapping[str, Any]) -> list[Time]:
+    """One pass over the rows as they lie."""
+    measured = EpochTimes(document)
+    examples = measured.corpus["examples"]
+    return [
+        Time(label, examples * median(measured.rounds("as they lie", name)))
+        for label, name in _EPOCHS.items()
+    ]
+
+
+def fits(document: Mapping[str, Any]) -> list[Time]:
+    """Fits to the first level above the minimum, with an l1 penalty alone."""
+    race, asked = Race(document), shown(0)
+    times = []
+    for label, name in _FITS.items():
+        taken = race.seconds(asked, name, LEVELS[0])
+        if taken is None:
+            ladder = race.ladder(asked, name)
+            assert ladder is not None, f"{name} did not run"
+            times.append(Time(label, ladder.waited(), arrived=False))
+        else:
+            times.append(Time(label, taken))
+    return times
+
+
+def draw(documents: Mapping[str, Mapping[str, Any]]) -> Figure:
+    """A point for each program, the quicker the farther to the left; both panels have one axis."""
+    panels = {
+        "one pass over the rows, elastic net": epochs(documents["bench"]),
+        "to the minimum, l1 penalty": fits(documents["optimum"]),
+    }
+    figure = Figure(figsize=(4.6, 3.7), layout="constrained")
+    axes = figure.subplots(2, 1, sharex=True, height_ratios=[*map(len, panels.values())])
+    for ax, (title, times) in zip(axes, panels.items(), strict=True):
+        for y, each in enumerate(times):
+            colour = DARK if each.name == "lazynet" else RUST
+            filled = colour if each.arrived else "white"
+            ax.axhline(y, color="0.9", linewidth=0.8, zorder=0)
+            ax.plot(each.seconds, y, "o", color=colour, markerfacecolor=filled, markersize=6)
+            ax.annotate(
+                str(each),
+                (each.seconds, y),
+                xytext=(7, 0),
+                textcoords="offset points",
+                va="center",
+                color=colour,
+            )
+        ax.set_title(title)
+        ax.set_yticks(range(len(times)), [each.name for each in times])
+        ax.set_ylim(len(times) - 0.5, -0.5)
+        ax.tick_params(axis="y", length=0)
+        ax.spines["left"].set_visible(False)
+        ax.set_xscale("log")
+    every = [each.seconds for times in panels.values() for each in times]
+    axes[-1].set_xlim(min(every) / 2, max(every) * 14)
+    axes[-1].set_xlabel("seconds")
+    return figure
+
+
+def caption(documents: Mapping[str, Mapping[str, Any]]) -> str:
+    """What the figure shows, in words."""
+    corpus = EpochTimes(documents["bench"]).corpus
+    stopped = [each.name for each in fits(documents["optimum"]) if not each.arrived]
+    return (
+        "*Seconds of one thread on a logarithmic scale; less is better. The rows are "
+        f"{corpus['examples']:,} generated texts with {corpus['features']:,} features. "
+        f"Above: one pass over them, logistic loss, l1 = {L1:g}, l2 = {L2:g}. "
+        '"Dense" updates every weight at every row and predicts with every weight; with "sparse '
+        'predictions" it predicts with the weights of the row alone. '
+        "Below: the time until the objective is above its minimum by at most "
+        f"{LEVELS[0]:g} of the loss at zero weights. There l1 is {SHOWN_SHARE:g} of the least l1 "
+        "at which every weight is 0, and l2 = 0; lazynet's time includes the proof."
+        + (f" Open circle: {', '.join(stopped)} was stopped before it arrived." if stopped else "")
+        + " All numbers: "
+        "[one pass](benchmarks/results/bench.md), [the minimum](paper_repro/results/optimum.md).*"
+    )

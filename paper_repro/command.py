@@ -1,0 +1,158 @@
+"""The command line of a collection of studies: ``paper_repro`` and ``benchmarks`` share it."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any
+
+from paper_repro.study import FULL, QUICK, Settings, Study
+
+
+@dataclass(frozen=True)
+class Collected:
+    """Studies with one command: its name and description, and the folder of the results."""
+
+    command: str
+    description: str
+    studies: Mapping[str, Study]
+    results: Path
+    #: Writes the index of a folder of results, and returns the text to print.
+    write_index: Callable[[Path], str]
+    #: Refuses damaged results in the folder, except those of the studies that will run.
+    check_index: Callable[[Path, Collection[str]], None]
+
+
+def guarded(command: str, call: Callable[[], int]) -> int:
+    """The exit code of the call; an error of a user or of a file is one line of text."""
+    try:
+        return call()
+    except (ValueError, OSError, ArithmeticError) as error:
+        problem, code = f"{command}: {error}", 1
+    except KeyboardInterrupt as interrupted:
+        problem, code = str(interrupted) or "interrupted", 130
+    print(f"\n{problem}", file=sys.stderr)
+    return code
+
+
+def run_studies(collected: Collected, arguments: Sequence[str]) -> int:
+    """Run the studies that were named, or all."""
+    from paper_repro.documents import from_settings, from_svmlight
+    from paper_repro.results import run_all
+
+    known = collected.studies
+    options = _parser(collected).parse_args(arguments)
+    for name in options.studies:
+        if name not in known:
+            print(f"there is no study {name!r}; there are {', '.join(known)}", file=sys.stderr)
+            return 2
+    settings = _settings(options)
+    full = settings.full or options.pages
+    out = options.out or (collected.results if full else collected.results / "quick")
+    chosen = options.studies or [n for n, study in known.items() if not study.only_when_named]
+    if options.pages:
+        return render_again(collected, out)
+    # Refuse files that cannot be read before hours are spent on measuring.
+    collected.check_index(out, chosen)
+    if settings.data is not None:
+        corpus = from_settings(settings)
+        if settings.test is not None and any(known[name].takes_test for name in chosen):
+            from_svmlight(settings.test, corpus.label)
+    studies = [known[name] for name in chosen]
+    for study, document in run_all(studies, settings, out, fresh=options.fresh):
+        print(f"# {study.title}\n\n{study.page(document)}\n", flush=True)
+    print(collected.write_index(out))
+    return 0
+
+
+def render_again(collected: Collected, out: Path) -> int:
+    """Write every page and figure in the folder anew from the numbers there."""
+    from paper_repro.index import documents_below, documents_in
+    from paper_repro.results import write_page
+
+    below = documents_below(out, collected.studies)
+    for folder, documents in (("", documents_in(out, collected.studies)), *below.items()):
+        for name, document in documents.items():
+            write_page(collected.studies[name], document, out / folder)
+    print(collected.write_index(out))
+    return 0
+
+
+def _settings(options: argparse.Namespace) -> Settings:
+    chosen = {
+        field.name: value
+        for field in fields(Settings)
+        if (value := getattr(options, field.name, None)) is not None
+    }
+    return replace(FULL if options.full else QUICK, **chosen)
+
+
+class _OneOrTwoFiles(argparse.Action):
+    """``--data FILE``, or ``--data FILE TEST``."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: Any,
+        option: str | None = None,
+    ) -> None:
+        if len(values) > 2:
+            parser.error(f"{option} takes one file or two, got {len(values)}")
+        namespace.data, namespace.test = (*values, None)[:2]
+
+
+def _parser(collected: Collected) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog=collected.command,
+        description=collected.description,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    names = ", ".join(collected.studies)
+    parser.add_argument("studies", nargs="*", metavar="STUDY", help=f"of {names}")
+    size = parser.add_mutually_exclusive_group()
+    size.add_argument(
+        "--quick", action="store_true", help="minutes, 100,000 examples (this is the default)"
+    )
+    size.add_argument("--full", action="store_true", help="1,000,000 examples, longer turns")
+    parser.add_argument(
+        "--data",
+        nargs="+",
+        metavar=("FILE", "TEST"),
+        action=_OneOrTwoFiles,
+        help="an svmlight file in place of generated rows, and another one to test on "
+        "(stability, released, defaults)",
+    )
+    parser.add_argument(
+        "--folder",
+        help="a folder of svmlight files to learn from beside generated rows "
+        "(bench, optimum, defaults, peers)",
+    )
+    parser.add_argument(
+        "--label",
+        help="which label to tell from the rest (default: nearest to half)",
+    )
+    parser.add_argument("--out", type=Path, help="folder of the results")
+    parser.add_argument(
+        "--fresh",
+        action="store_true",
+        help="forget an interrupted run, damaged or not, and measure everything anew",
+    )
+    parser.add_argument(
+        "--pages",
+        action="store_true",
+        help="measure nothing, and write the pages and figures of the results anew",
+    )
+    for name, kind, text in (
+        ("examples", int, "examples to generate"),
+        ("features", int, "features of the generated corpus"),
+        ("nonzeros", float, "nonzeros per example, on average"),
+        ("repeats", int, "rounds in which everybody takes a turn"),
+        ("seconds", float, "about how long a turn lasts"),
+        ("seed", int, "of the corpus"),
+    ):
+        parser.add_argument(f"--{name}", type=kind, help=text)
+    return parser
