@@ -46,10 +46,10 @@ AGREE = 1e-10
 # the largest prediction in size.
 _NEAR_A_KINK = 1e-9
 _LARGEST_PREDICTION = 1e6
-# The values of a nearby run are larger by this share, and may move the weights by that many times
-# the share before the comparison ends.
-_NUDGE = 2.0**-36
-_AMPLIFIED = 1e3
+#: The values of a nearby run are larger by this share, and may move the weights by that many times
+#: the share before the comparison ends.
+NUDGE = 2.0**-36
+AMPLIFIED = 1e3
 
 #: The reasons why comparing ends; each completes a sentence after "because".
 AT_A_KINK = "a prediction meets a kink of the loss, where rounding decides the step"
@@ -384,8 +384,8 @@ class NearbyRun:
         w = np.asarray(weights, dtype=float)
         gap = np.abs(np.asarray(self.reference.weights, dtype=float) - w).max(initial=0.0)
         # Written so that NaN amplifies.
-        return not gap <= _AMPLIFIED * _NUDGE * (1.0 + np.abs(w).max(initial=0.0))
+        return not gap <= AMPLIFIED * NUDGE * (1.0 + np.abs(w).max(initial=0.0))
 
 
 def _nudged(values: Sequence[float]) -> list[float]:
-    return [x * (1.0 + _NUDGE) for x in values]
+    return [x * (1.0 + NUDGE) for x in values]

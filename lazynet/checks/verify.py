@@ -10,17 +10,20 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from lazynet.averages import checked_counts
+from lazynet.averages import Average, checked_counts
 from lazynet.catalogue import ALGORITHMS, algorithm_of
 from lazynet.checks.tolerance import AGREE
 from lazynet.checks.twin import BoundedTwin
 from lazynet.data import sizes_of
 from lazynet.engines.outputs import OutputsEngine
 from lazynet.kernels.batches import Merger
-from lazynet.learners import AnyLearner, new_learners, spans
+from lazynet.learners import new_learners, spans
 from lazynet.plan import Plan
 from lazynet.problems import Problems
 from lazynet.reference.batches import Example
+
+#: Weights and intercept.
+Model = tuple[NDArray[np.float64], float]
 
 # Weights that the plain Python twin may visit, which takes a few seconds.
 _VISITS = 4_000_000
@@ -93,6 +96,8 @@ class VerificationReport:
     """Whether the distance never exceeded the bound; None where no step could be compared."""
     average: Difference | None = None
     """The greatest absolute difference of the averages; None without an average."""
+    average_share: float = AGREE
+    """How far the averages may be apart, by 1 + the largest."""
     ended: str | None = None
     """Why comparing ended before the last step; None where all steps were compared."""
 
@@ -124,36 +129,39 @@ class VerificationReport:
                 ""
                 if self.average is None
                 else f"\n  greatest in average  {self.average}; "
-                f"the bound is {AGREE:g} of 1 + the largest"
+                f"the bound is {self.average_share:.3g} of 1 + the largest"
             )
             + partial
         )
 
 
-class _Comparison:
-    """The greatest differences so far between a lazy engine and its dense twin."""
+class Comparison:
+    """The greatest differences so far between a lazy model and its dense twin.
 
-    def __init__(self, learner: AnyLearner, twin: BoundedTwin, features: NDArray[np.intp]) -> None:
-        engine = learner.engine
-        self.engine = _FirstOutput(engine) if isinstance(engine, OutputsEngine) else engine
-        self.twin, self.features = twin, features
-        self.average_of = learner.plan.average
+    >>> comparison = Comparison(np.array([0, 1]))
+    >>> comparison.after_step(0, np.array([1.0, 2.0]), np.array([1.0, 2.5]), near=False)
+    >>> comparison.worst["absolute"].amount, comparison.worst["absolute"].feature
+    (0.5, 1)
+    >>> comparison.agrees, comparison.compared, comparison.largest
+    (False, 1, 2.5)
+    """
+
+    def __init__(self, features: NDArray[np.intp]) -> None:
+        self.features = features
         self.worst = dict.fromkeys(("absolute", "relative", "ulps"), NO_DIFFERENCE)
-        self.average = None if self.average_of is None else NO_DIFFERENCE
+        self.average: Difference | None = None
+        self.average_share = AGREE
         self.largest, self.agrees, self.compared = 0.0, True, 0
         self.ended: str | None = None
-        # The sums from which the average of the twin's iterates is computed.
-        self.sums, self.intercept_sum, self.total = np.zeros(len(features)), 0.0, 0.0
 
     # A number that is not finite in the lazy model alone is reported as a difference.
     @np.errstate(over="ignore", invalid="ignore")
-    def after_step(self, t: int) -> None:
-        """Compare the weights after step ``t``."""
-        dense, lazy = self.twin.weights, self.engine.weights()
+    def after_step(
+        self, t: int, lazy: NDArray[np.float64], dense: NDArray[np.float64], near: bool
+    ) -> None:
+        """Compare the weights after step ``t``; ``near`` is whether the bound holds."""
         self.compared += 1
-        # Written so that NaN disagrees.
-        near = self.twin.distance(lazy, self.engine.intercept) <= self.twin.bound
-        self.agrees = self.agrees and near
+        self.agrees = bool(self.agrees and near)
         gap = np.abs(lazy - dense)
         size = np.maximum(np.abs(lazy), np.abs(dense))
         self.largest = max(self.largest, float(size.max(initial=0.0)))
@@ -167,29 +175,80 @@ class _Comparison:
                 difference = _largest(amounts, t, self.features, lazy, dense)
                 if _is_worse(difference, self.worst[kind]):
                     self.worst[kind] = difference
-        if self.average_of is not None:
-            self._compare_averages(t, dense)
 
-    def _compare_averages(self, t: int, dense: NDArray[np.float64]) -> None:
-        omega = float(checked_counts(self.average_of, t, t + 1)[0])  # type: ignore[arg-type]
-        self.sums, self.total = self.sums + omega * dense, self.total + omega
-        self.intercept_sum += omega * self.twin.intercept
-        if not (
-            np.isfinite(self.sums).all() and np.isfinite([self.total, self.intercept_sum]).all()
-        ):
-            self.ended = "the sums of the average leave the range of doubles"
-            return
-        counts = self.total != 0
-        mean = self.sums / self.total if counts else dense
-        intercept = self.intercept_sum / self.total if counts else self.twin.intercept
-        engine = self.engine
-        near = abs(engine.model_intercept - intercept) <= AGREE * (1.0 + abs(intercept))
-        found = engine.model()
+    # The sums of the lazy model may be infinite where those of the twin are not.
+    @np.errstate(over="ignore", invalid="ignore")
+    def average_after_step(self, t: int, lazy: Model, dense: Model) -> None:
+        """Compare the averages after step ``t``, to ``average_share`` of 1 + the largest.
+
+        >>> comparison = Comparison(np.array([0]))
+        >>> comparison.average_after_step(3, (np.array([1.0]), 0.0), (np.array([1.5]), 0.0))
+        >>> comparison.average.amount, comparison.agrees
+        (0.5, False)
+        """
+        (found, found_intercept), (mean, intercept) = lazy, dense
+        share = self.average_share
+        near = abs(found_intercept - intercept) <= share * (1.0 + abs(intercept))
         difference = _largest(np.abs(found - mean), t, self.features, found, mean)
         if _is_worse(difference, self.average or NO_DIFFERENCE):
             self.average = difference
-        near = near and difference.amount <= AGREE * (1.0 + np.abs(mean).max(initial=0.0))
+        self.average = self.average or NO_DIFFERENCE
+        near = near and difference.amount <= share * (1.0 + np.abs(mean).max(initial=0.0))
         self.agrees = bool(self.agrees and near)
+
+    def overflows(self) -> None:
+        """End the comparison, because the lazy model has left the range of doubles alone.
+
+        >>> comparison = Comparison(np.array([0]))
+        >>> comparison.overflows()
+        >>> comparison.agrees, comparison.ended
+        (False, 'the lazy model overflows where the dense twin does not')
+        """
+        self.compared, self.agrees = self.compared + 1, False
+        self.ended = "the lazy model overflows where the dense twin does not"
+
+    def report(self, engine: str, rows: int, steps: int, bound: float) -> VerificationReport:
+        """The report of the whole comparison.
+
+        >>> Comparison(np.array([0])).report("dekel", rows=1, steps=1, bound=0.0).agrees is None
+        True
+        """
+        return VerificationReport(
+            engine=engine,
+            rows=rows,
+            features=len(self.features),
+            steps=steps,
+            steps_compared=self.compared,
+            largest_weight=self.largest,
+            bound=bound,
+            agrees=self.agrees if self.compared else None,
+            average=self.average,
+            average_share=self.average_share,
+            ended=self.ended,
+            **self.worst,
+        )
+
+
+class _MeanOfTwin:
+    """The average of the iterates of a dense twin, summed plainly."""
+
+    def __init__(self, average: Average, n_features: int) -> None:
+        self.kind = average
+        self.sums, self.intercept_sum, self.total = np.zeros(n_features), 0.0, 0.0
+
+    @np.errstate(over="ignore", invalid="ignore")
+    def after_step(self, t: int, twin: BoundedTwin) -> Model | None:
+        """The average after step ``t``; None where the sums leave the range of doubles."""
+        omega = float(checked_counts(self.kind, t, t + 1)[0])
+        weights, intercept = twin.weights, twin.intercept
+        self.sums, self.total = self.sums + omega * weights, self.total + omega
+        self.intercept_sum += omega * intercept
+        scalars = [self.total, self.intercept_sum]
+        if not (np.isfinite(self.sums).all() and np.isfinite(scalars).all()):
+            return None
+        if self.total == 0:
+            return weights, intercept
+        return self.sums / self.total, self.intercept_sum / self.total
 
 
 class _FirstOutput:
@@ -225,12 +284,8 @@ def verify(
     if not algorithm_of(plan.rule).exact:
         exact = [name for name, row in ALGORITHMS.items() if row.exact]
         raise ValueError(f"verify knows the exact rules {exact}, got rule={plan.rule!r}")
-    n_rows = affordable_rows(X, max_rows, epochs)
-    # A matrix may have spare room before its first row, and a SciPy slice of X would keep it.
-    span = slice(X.indptr[0], X.indptr[n_rows])
-    features, columns = np.unique(X.indices[span], return_inverse=True)
-    starts = X.indptr[: n_rows + 1] - X.indptr[0]
-    head = sparse.csr_matrix((X.data[span], columns, starts), shape=(n_rows, len(features)))
+    head, features = first_rows(X, affordable_rows(X, max_rows, epochs))
+    n_rows = head.shape[0]
     problems = problems.only(np.arange(n_rows))
     y, weights_of_rows = problems[0]
 
@@ -238,12 +293,10 @@ def verify(
     (learner,) = new_learners([engine], head, problems, plan, sizes_of(head, plan.sizes))
     merger = Merger()
     twin = BoundedTwin.of_plan(plan, len(features), engine.wear.largest_cushion, n_rows)
-    comparison = _Comparison(learner, twin, features)
-
-    def example(row: int) -> Example:
-        span = slice(head.indptr[row], head.indptr[row + 1])
-        importance = 1.0 if weights_of_rows is None else float(weights_of_rows[row])
-        return head.indices[span].tolist(), head.data[span].tolist(), float(y[row]), importance
+    comparison = Comparison(features)
+    mean = None if plan.average is None else _MeanOfTwin(plan.average, len(features))
+    lazy = _FirstOutput(engine) if isinstance(engine, OutputsEngine) else engine
+    examples = examples_of(head, y, weights_of_rows)
 
     batches = list(spans(n_rows, plan.batch_size))
     for t in range(len(batches) * epochs):
@@ -254,35 +307,60 @@ def verify(
         rows = range(*batches[number])
         steps = plan.steps(np.array(rows), t)
         if plan.batch_size == 1:
-            twin.step(*example(rows[0]), rows[0])
+            twin.step(*examples[rows[0]], rows[0])
         else:
-            twin.step_batch([example(row) for row in rows])
+            twin.step_batch([examples[row] for row in rows])
         if not twin.comparable:
             comparison.ended = twin.ended
             break
         try:
             learner.visit(steps, t, False, merger)
         except FloatingPointError:
-            comparison.compared += 1
-            comparison.agrees = False
-            comparison.ended = "the lazy model overflows where the dense twin does not"
+            comparison.overflows()
             break
-        comparison.after_step(t)
-        if comparison.ended is not None:
-            break
-    return VerificationReport(
-        engine=engine.name,
-        rows=n_rows,
-        features=len(features),
-        steps=len(batches) * epochs,
-        steps_compared=comparison.compared,
-        largest_weight=comparison.largest,
-        bound=twin.bound,
-        agrees=bool(comparison.agrees) if comparison.compared else None,
-        average=comparison.average,
-        ended=comparison.ended,
-        **comparison.worst,
-    )
+        weights = lazy.weights()
+        # Written so that NaN disagrees.
+        near = twin.distance(weights, lazy.intercept) <= twin.bound
+        comparison.after_step(t, weights, twin.weights, near)
+        if mean is not None:
+            expected = mean.after_step(t, twin)
+            if expected is None:
+                comparison.ended = "the sums of the average leave the range of doubles"
+                break
+            found = lazy.model(), float(lazy.model_intercept)
+            comparison.average_after_step(t, found, expected)
+    return comparison.report(engine.name, n_rows, len(batches) * epochs, twin.bound)
+
+
+def first_rows(X: sparse.csr_matrix, n_rows: int) -> tuple[sparse.csr_matrix, NDArray[np.intp]]:
+    """The first rows of X without the features that occur in none of them, and the features left.
+
+    >>> head, features = first_rows(sparse.csr_matrix([[0.0, 2.0], [1.0, 0.0]]), 1)
+    >>> head.toarray(), features
+    (array([[2.]]), array([1], dtype=int32))
+    """
+    # A matrix may have spare room before its first row, and a SciPy slice of X would keep it.
+    span = slice(X.indptr[0], X.indptr[n_rows])
+    features, columns = np.unique(X.indices[span], return_inverse=True)
+    starts = X.indptr[: n_rows + 1] - X.indptr[0]
+    head = sparse.csr_matrix((X.data[span], columns, starts), shape=(n_rows, len(features)))
+    return head, features
+
+
+def examples_of(
+    X: sparse.csr_matrix, y: NDArray[np.float64], weights: NDArray[np.float64] | None
+) -> list[Example]:
+    """Every row as a reference takes it: indices, values, target and importance.
+
+    >>> examples_of(sparse.csr_matrix([[0.0, 2.0]]), np.array([1.0]), None)
+    [([1], [2.0], 1.0, 1.0)]
+    """
+    importances = np.ones(X.shape[0]) if weights is None else weights
+    spans_of_rows = zip(X.indptr[:-1], X.indptr[1:], strict=True)
+    return [
+        (X.indices[a:b].tolist(), X.data[a:b].tolist(), float(target), float(weight))
+        for (a, b), target, weight in zip(spans_of_rows, y, importances, strict=True)
+    ]
 
 
 def _is_worse(difference: Difference, worst: Difference) -> bool:

@@ -49,8 +49,9 @@ def run(options: argparse.Namespace) -> int:
         model = load(options.model)
         note = model_files.note_of(options.model)
         if not hasattr(model, "verify"):
-            raise ValueError(f"{type(model).__name__} does not step one row at a time: verify "
-                             "compares LazyNetClassifier and LazyNetRegressor")  # fmt: skip
+            raise ValueError(f"{type(model).__name__} has no dense twin that takes the same steps: "
+                             "verify compares LazyNet*, ASGD* and *StabilisedSGDClassifier"
+            )  # fmt: skip
         if given or options.task is not None:
             raise ValueError("--model has parameters of its own: leave out the others")
     inputs.settle_reading(options, model, note)
@@ -63,10 +64,10 @@ def run(options: argparse.Namespace) -> int:
     if model is None:
         task = options.task or _task_of(head.y)
         model = learning.new_model(task, given)
-    elif model.l1 is None:
+    elif getattr(model, "l1", 0.0) is None:
         model.set_params(l1=model.l1_)
-    passes = 1 if options.passes is None else options.passes
-    found = model.verify(head.X, head.y, head.weight, max_rows=options.rows, epochs=passes)
+    passes = {} if options.passes is None else {"epochs": options.passes}
+    found = model.verify(head.X, head.y, head.weight, max_rows=options.rows, **passes)
     if options.json:
         print(as_json({
             "agrees": found.agrees, "engine": found.engine, "rows": found.rows,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import SimpleNamespace
 from typing import Any
 
@@ -20,6 +20,7 @@ from lazynet.losses import Loss, get_loss
 from lazynet.models.attributes import array, attributes, integer, records
 from lazynet.models.checkpoints import Keeper
 from lazynet.params import EPOCHS, THREADS, VERBOSITY, Integer, Special, table
+from lazynet.problems import Problem
 from lazynet.seeds import SEED, new_generator
 from lazynet.threads import Workers
 
@@ -179,7 +180,7 @@ class ReleasedStabilisedSGDClassifier(StagedClassifier):
         self,
         p: SimpleNamespace,
         X: sparse.csr_matrix,
-        problems: list[tuple[NDArray[np.float64], NDArray[np.float64] | None]],
+        problems: list[Problem],
         random_state: Any,
     ) -> Iterator[ReleasedEngine]:
         """An engine for every problem, with draws of its own; made when the one before is done."""
@@ -208,6 +209,14 @@ class ReleasedStabilisedSGDClassifier(StagedClassifier):
         self.coef_of_paths_ = np.stack(self._paths)
         del self._paths
         return counts
+
+    def _visits(self, p: SimpleNamespace) -> float:
+        return float(p.n_paths)  # the twin sorts the weights of a path after every update
+
+    def _maker_of_engines(
+        self, p: SimpleNamespace, X: sparse.csr_matrix, problem: Problem, seed: int
+    ) -> Callable[[sparse.csr_matrix], ReleasedEngine]:
+        return lambda rows: next(self._new_engines(p, rows, [problem], seed))
 
     def _take_stage(
         self, engine: ReleasedEngine, workers: Workers, n_steps: int

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import SimpleNamespace
 from typing import Any
 
@@ -35,6 +35,7 @@ from lazynet.params import (
     Number,
     table,
 )
+from lazynet.problems import Problem
 from lazynet.schedules import (
     SCHEDULE,
     Pegasos,
@@ -61,7 +62,8 @@ class StabilisedSGDClassifier(StagedClassifier):
     paths.  A burst costs the nonzeros of its rows, for any number of features.  Several classes
     are trained one against the rest.
 
-    The algorithm is reconstructed from the text of the paper.  The program that its authors
+    The algorithm is reconstructed from the text of the paper.  One default is not the paper's: the
+    truncation is that of its Algorithm 1, see ``gravity``.  The program that its authors
     released computes another algorithm, :class:`ReleasedStabilisedSGDClassifier`.  The parameters
     of the program belong to the program's algorithm: with them this estimator may purge every
     feature, so its defaults differ.  The page of ``python -m paper_repro stability`` compares both
@@ -95,8 +97,9 @@ class StabilisedSGDClassifier(StagedClassifier):
         the feature are carried over to the next stage.
     gravity : {"universal", "informative"}, default="universal"
         Truncate all weights by the same amount (Algorithm 1), or each weight by how often it was
-        informed in the burst (Algorithm 2, the paper's choice: rare features profit at the cost of
-        frequent features).
+        informed in the burst (Algorithm 2, which the paper's Algorithms 3 and 4 use).  With
+        "informative" the reconstruction truncates frequent features first and predicts badly unless
+        ``rejection_rate`` is small; the page of ``python -m paper_repro stability`` has figures.
     schedule : str, object, array, or callable, default="inverse_sqrt"
         The rate of step t, as in :class:`LazyNetClassifier`.
     eta0 : float or None, default=None
@@ -236,7 +239,7 @@ class StabilisedSGDClassifier(StagedClassifier):
         self,
         p: SimpleNamespace,
         X: sparse.csr_matrix,
-        problems: list[tuple[NDArray[np.float64], NDArray[np.float64] | None]],
+        problems: list[Problem],
         eta0: float,
         random_state: Any,
     ) -> Iterator[StabilisedEngine]:
@@ -273,6 +276,15 @@ class StabilisedSGDClassifier(StagedClassifier):
         n_stable = self._run_stages(p, X, engines, len(problems), keeper)
         self.eta0_ = eta0
         return n_stable
+
+    def _visits(self, p: SimpleNamespace) -> float:
+        return 0.5  # the twin visits the nonzeros, and the weights of every step are kept
+
+    def _maker_of_engines(
+        self, p: SimpleNamespace, X: sparse.csr_matrix, problem: Problem, seed: int
+    ) -> Callable[[sparse.csr_matrix], StabilisedEngine]:
+        eta0 = self._scale_of_rates(p, X, problem[1])
+        return lambda rows: next(self._new_engines(p, rows, [problem], eta0, seed))
 
     def _take_stage(
         self, engine: StabilisedEngine, workers: Workers, n_steps: int

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import math
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from itertools import islice
 from types import SimpleNamespace
 from typing import Any, ClassVar, Protocol, Self
@@ -16,6 +17,8 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
+from lazynet.checks.staged import verify_staged
+from lazynet.checks.verify import LARGEST_EPOCHS, VerificationReport, affordable_rows, first_rows
 from lazynet.engines.base import refuse_overflow
 from lazynet.engines.kept import Kept
 from lazynet.estimators.base import SparseClassifier
@@ -24,8 +27,10 @@ from lazynet.importances import importances
 from lazynet.models.checkpoints import EVERY, Keeper, Saved, keeper_of
 from lazynet.models.scattered import smaller
 from lazynet.models.values import Writer
-from lazynet.params import check_n_steps
+from lazynet.params import check_integer, check_n_steps
+from lazynet.problems import Problem
 from lazynet.progress import Progress
+from lazynet.seeds import new_generator
 from lazynet.threads import Workers
 from lazynet.transactions import all_or_nothing, at_rest
 
@@ -187,6 +192,54 @@ class StagedClassifier(SparseClassifier):
         keeper: Keeper,
     ) -> list[int]:
         """Train from zero weights; returns the number of stable features in each problem."""
+        raise NotImplementedError
+
+    def verify(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        max_rows: int = 200,
+        epochs: int | None = None,
+    ) -> VerificationReport:
+        """Train a dense twin and this model side by side on the first rows of X.
+
+        Both train from zero weights with the parameters of this estimator, on rows drawn from the
+        same seed.  The weights of the first path are compared after every step, and the mean of the
+        paths at the end.  The number of rows is halved until the comparison takes seconds.  The
+        estimator does not change.  With several classes the first class against the rest is
+        compared.
+
+        ``epochs`` takes the place of ``max_iter``; None: ``max_iter``.
+
+        >>> from lazynet import StabilisedSGDClassifier
+        >>> StabilisedSGDClassifier().verify([[1.0, 0.0], [0.0, 2.0]], ["no", "yes"]).agrees
+        True
+        """
+        probe = type(self)(**self.get_params(deep=False))
+        p = probe._settle()
+        X, y, classes = probe._check_training(X, y, None, reset=True)
+        weights = importances(p.class_weight, classes, X, y, sample_weight)
+        max_rows = check_integer("max_rows", max_rows, 1)
+        if epochs is not None:
+            p.max_iter = check_integer("epochs", epochs, 1, LARGEST_EPOCHS)
+        n_rows = affordable_rows(X, max_rows, max(1, int(p.max_iter * self._visits(p))))
+        problem = probe._problems(X, (y, classes), weights).only(np.arange(n_rows))[0]
+        head, features = first_rows(X, n_rows)
+        seed = int(new_generator(copy.deepcopy(p.random_state)).randint(2**31))
+        return verify_staged(
+            probe._maker_of_engines(p, head, problem, seed), head, *problem, features, p.max_iter
+        )
+
+    def _visits(self, p: SimpleNamespace) -> float:
+        """How many weights the dense twin visits at a step, by the number of features."""
+        raise NotImplementedError
+
+    def _maker_of_engines(
+        self, p: SimpleNamespace, X: sparse.csr_matrix, problem: Problem, seed: int
+    ) -> Callable[[sparse.csr_matrix], StagedEngine]:
+        """A function that makes an engine over rows like X, with the same draws at every call."""
         raise NotImplementedError
 
     def _take_stage(self, engine: Any, workers: Workers, n_steps: int) -> Any | None:

@@ -12,8 +12,8 @@ a burst costs O(K nonzeros).  For each of them a record keeps the feature, the r
 (or / K) before the truncation, and whether the weight vanished.  From the records of all paths of
 a stage come the next gravity and the purge.
 
-Property: equal to lazynet.reference.stabilised.StabilisedReference after every stage, and after
-every step within one (tests/exact/test_stabilised.py).
+Property: equal to lazynet.reference.stabilised.DenseStabilised after every stage, and after every
+step within one (tests/exact/test_stabilised.py).
 """
 
 cimport cython

@@ -142,10 +142,24 @@ def printed_theorem_1_proof(x: Any, etas: Sequence[Any], l1: Any, l2: Any) -> An
     return _clip(x * P - l1 * P * B)
 
 
-def printed_theorem_1_eq_13(x: Any, etas: Sequence[Any], l1: Any, l2: Any) -> Any:
-    """LE1 Eq. 13 (erratum E3): the prefactor of B stops one factor early.
+def printed_theorem_1_eq_12_sign(x: Any, etas: Sequence[Any], l1: Any, l2: Any) -> Any:
+    """LE1 Eq. 12, second line (erratum E5): a w - b with b = -eta l1, so that l1 makes w grow.
 
-    The formula is right for a constant rate, where the slip cancels, and wrong otherwise.
+    >>> gap = 4.0, [0.5], 2.0, 1.0
+    >>> printed_theorem_1_eq_12_sign(*gap), theorem_1(*gap)
+    (3.0, 1.0)
+    """
+    for eta in etas:
+        x = (1 - eta * l2) * x - (-eta * l1)
+    return x
+
+
+def printed_theorem_1_eq_13(x: Any, etas: Sequence[Any], l1: Any, l2: Any) -> Any:
+    """LE1 Eq. 12 and 13 (erratum E3): the products of Eq. 12 start and end one step early.
+
+    Eq. 12 multiplies the l1 part of step tau by the factors of the steps tau, ..., k-2, where the
+    steps tau+1, ..., k-1 are meant; Eq. 13 is the same sum, written with P and B.  It is right for
+    a constant rate, where the shift cancels, and wrong otherwise.
 
     >>> from fractions import Fraction
     >>> gap = Fraction(6), [Fraction(1, 2), Fraction(1, 3)], 1, 1

@@ -113,15 +113,15 @@ class DenseDekel(_Dekel):
 
 
 class PlainDekel(_Dekel):
-    """Dekel's Algorithms 1 to 3, corrected: a step visits only the features of its example.
+    """Dekel's Algorithms 1 to 3: a step visits only the features of its example.
 
     With the slopes g_t, SGD needs only the sums v = sum g x and a = sum g.  The averages need
     u = sum h_{t-1} g x, with the harmonic numbers h, and c = sum a_t / t.  Centering needs
     z = v.mean, r = a (1 + |mean|^2) - z and s = sum r_t / t.
 
-    The available text of the note has three slips, which the author's own library does not have: h
-    grows by 1 where 1 / t is meant, c grows by g where a / t is meant, and the loop of Algorithm 3
-    begins at step 1, which its prelude has taken already.
+    The loop of Algorithm 3 begins at step 2 here: as printed it begins at step 1, which the lines
+    before it have taken already.  Our copy of the text has lost the fractions in the lines of h, c
+    and s; ``docs/errata.md`` says from where they are filled in.
 
     >>> lazy = PlainDekel(1, loss="hinge", l2=1)
     >>> for _ in range(2):

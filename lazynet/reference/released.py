@@ -173,7 +173,7 @@ class DenseReleased:
         drawn = [draws(path) for path in range(len(self.paths))]
         rows, permutations = [list(first) for first, _ in drawn], [last for _, last in drawn]
         self.stable = {
-            j for indices, values, _ in examples for j, x in zip(indices, values, strict=True) if x
+            j for indices, values, *_ in examples for j, x in zip(indices, values, strict=True) if x
         }
         n_occurring, n_draws = len(self.stable), self.max_iter * len(examples)
         size = self.burst_size
@@ -206,6 +206,7 @@ class DenseReleased:
         values: Iterable[float],
         target: float,
         weight: float = 1.0,
+        *,
         path: int = 0,
     ) -> float:
         """Pass one draw of one path; return the prediction made before learning.

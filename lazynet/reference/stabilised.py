@@ -19,7 +19,11 @@ from typing import Any
 
 from lazynet.reference.losses import LOSSES
 
-Example = tuple[Sequence[int], Sequence[float], float]
+#: indices, values, target, and the importance where it is not 1
+Example = (
+    tuple[Sequence[int], Sequence[float], float]
+    | tuple[Sequence[int], Sequence[float], float, float]
+)
 
 #: A ratio that exceeds gravity by no more than this share of gravity counts as equal to gravity,
 #: and its weight vanishes: ratios that are equal in exact arithmetic differ by their rounding.
@@ -203,7 +207,7 @@ class DenseStabilised:
         """
         rows = [draws(path) for path in range(len(self.paths))]
         self.stable = {
-            j for indices, values, _ in examples for j, x in zip(indices, values, strict=True) if x
+            j for indices, values, *_ in examples for j, x in zip(indices, values, strict=True) if x
         }
         n_occurring = len(self.stable)
         pool: list[float] | None = None
@@ -235,6 +239,7 @@ class DenseStabilised:
         values: Iterable[float],
         target: float,
         weight: float = 1.0,
+        *,
         path: int = 0,
     ) -> float:
         """Take one step of SGD with one path; return the prediction made before learning.

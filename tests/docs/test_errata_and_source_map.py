@@ -1,10 +1,12 @@
 """The errata and the map of the sources say what is so."""
 
+import inspect
 import re
 from fractions import Fraction
 
 from support import ROOT
 
+from lazynet import StabilisedSGDClassifier
 from lazynet.reference import closed_forms
 from lazynet.reference.shrink import fobos_shrink, sgd_shrink
 
@@ -17,10 +19,10 @@ def test_the_smallest_examples_of_what_is_printed_wrong():
     """The formulas that are kept give the true and the printed values of the table."""
     pattern = (
         r"\| w = (?P<w>\S+), eta = (?P<eta>[\d/ then]+), l1 = (?P<l1>\S+), l2 = (?P<l2>\S+): "
-        r"true (?P<true>\S+), printed (?P<printed>\S+) \| \[`(?P<name>printed_\w+)`\]"
+        r"true (?P<true>\S+), printed (?P<printed>\S+) \| `(?P<name>\w+)`"
     )
     rows = list(re.finditer(pattern, ERRATA))
-    assert len(rows) == 4
+    assert len(rows) == 6
     for row in rows:
         w, l1, l2, true, printed = (
             Fraction(row[key]) for key in ["w", "l1", "l2", "true", "printed"]
@@ -29,6 +31,35 @@ def test_the_smallest_examples_of_what_is_printed_wrong():
         shrink = fobos_shrink if row["name"] == "printed_theorem_2" else sgd_shrink
         assert closed_forms.repeated(shrink)(w, rates, l1, l2) == true
         assert getattr(closed_forms, row["name"])(w, rates, l1, l2) == printed
+
+
+def test_every_row_on_lipton_and_elkan_names_what_refutes_it():
+    """A formula of ``closed_forms`` with an example, or a test of ``test_closed_forms.py``."""
+    section = ERRATA.partition("## Lipton and Elkan")[2].partition("\n## ")[0]
+    rows = [line for line in section.splitlines() if line.startswith("| ")][1:]
+    assert len(rows) == 11
+    tests = (ROOT / "tests" / "exact" / "test_closed_forms.py").read_text(encoding="utf-8")
+    for row in rows:
+        name = re.search(r"`(\w+)` \|$", row)[1]
+        assert hasattr(closed_forms, name) or f"def {name}_" in tests, row
+
+
+def test_dekels_errors_are_told_from_the_damage_of_the_copy():
+    """Dekel's equations contradict one line; three lines are damaged."""
+    errors = ERRATA.partition("## Dekel")[2].partition("\n## ")[0]
+    damaged = ERRATA.partition("## Unreadable in our copies")[2].partition("\n## ")[0]
+    assert len(re.findall(r"^\| Algorithm ", errors, re.MULTILINE)) == 1
+    assert len(re.findall(r"^\| Dekel, ", damaged, re.MULTILINE)) == 3
+
+
+def test_the_default_gravity_is_named():
+    """The page and the docstring say which truncation ``StabilisedSGDClassifier()`` computes."""
+    default = inspect.signature(StabilisedSGDClassifier).parameters["gravity"].default
+    assert f'The default is `gravity="{default}"`' in ERRATA
+    assert f'the default, `gravity="{default}"`' in ERRATA
+    assert f'gravity : {{"universal", "informative"}}, default="{default}"' in " ".join(
+        StabilisedSGDClassifier.__doc__.split()
+    )
 
 
 def test_where_is_what_names_what_is_there():

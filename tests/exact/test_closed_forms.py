@@ -18,6 +18,7 @@ from lazynet.reference.closed_forms import (
     l1_gap,
     l2_gap_fobos,
     l2_gap_sgd,
+    printed_theorem_1_eq_12_sign,
     printed_theorem_1_eq_13,
     printed_theorem_1_proof,
     printed_theorem_1_statement,
@@ -152,6 +153,7 @@ WRONG = [
     (printed_theorem_1_statement, true_sgd, constant),
     (printed_theorem_1_proof, true_sgd, varying),
     (printed_theorem_1_proof, true_sgd, constant),
+    (printed_theorem_1_eq_12_sign, true_sgd, constant),
     (printed_theorem_1_eq_13, true_sgd, varying),
     (printed_theorem_2, true_fobos, varying),
     (printed_theorem_2, true_fobos, constant),
@@ -205,6 +207,29 @@ def test_size_of_the_error_of_theorem_1(l1, l2, n_steps, excess):
     assert f"{relative:.1e}" == excess
 
 
+def eq_12(x, etas, l1, l2, first, last):
+    """Eq. 12: step tau's l1 part times the factors of the steps tau + first, ..., k + last."""
+    k, factors = len(etas), [1 - eta * l2 for eta in etas]
+    whole = [
+        etas[tau] * l1 * math.prod(factors[tau + first : k + last + 1], start=F(1))
+        for tau in range(k)
+    ]
+    return max(x * math.prod(factors, start=F(1)) - sum(whole), F(0))
+
+
+@given(gaps(either(BELOW_ONE)))
+def test_eq_12_with_the_products_one_step_later_is_right(gap):
+    """E3: as printed, Eq. 12 is Eq. 13; with tau+1, ..., k-1 for tau, ..., k-2 it is the truth."""
+    assert eq_12(*gap, first=1, last=-1) == true_sgd(*gap)
+    assert eq_12(*gap, first=0, last=-2) == printed_theorem_1_eq_13(*gap)
+
+
+@given(gaps(either(BELOW_ONE)))
+def test_eq_13_with_the_whole_product_alone_is_eq_14(gap):
+    """E3, E4: P(k-1) for P(k-2) in Eq. 13, and nothing else, is the last line of the proof."""
+    assert eq_12(*gap, first=0, last=-1) == printed_theorem_1_proof(*gap)
+
+
 HALF, THIRD = F(1, 2), F(1, 3)
 
 
@@ -221,7 +246,9 @@ def test_E3_index_shift_with_varying_rates():
     gap = F(6), [HALF, THIRD], F(1), F(1)
     assert true_sgd(*gap) == theorem_1(*gap) == F(4, 3)
     assert printed_theorem_1_eq_13(*gap) == F(17, 12)
+    # P(k-1) for P(k-2) in Eq. 13, and nothing else, is Eq. 14, and farther from the truth.
     assert printed_theorem_1_proof(*gap) == F(29, 18)
+    assert F(29, 18) - F(4, 3) > F(17, 12) - F(4, 3)
 
 
 def test_E4_prefactor_changes_between_eq_13_and_eq_14():
@@ -229,6 +256,15 @@ def test_E4_prefactor_changes_between_eq_13_and_eq_14():
     gap = F(4), [HALF, HALF], F(1), F(1)
     assert true_sgd(*gap) == theorem_1(*gap) == printed_theorem_1_eq_13(*gap) == F(1, 4)
     assert printed_theorem_1_proof(*gap) == F(5, 8)
+
+
+def test_E5_sign_of_b_in_eq_12():
+    """E5: Eq. 12 subtracts b = -eta l1, so that the penalty makes a weight grow."""
+    gap = F(4), [HALF], F(2), F(1)
+    assert true_sgd(*gap) == 1
+    assert printed_theorem_1_eq_12_sign(*gap) == 3
+    a, b = 1 - HALF * F(1), -HALF * F(2)
+    assert a * F(4) + b == 1
 
 
 def test_E6_theorem_2_with_the_products_of_sgd():
@@ -269,6 +305,16 @@ def test_E10_steps_from_1_with_stamps_from_0():
     first, last = 1, 2
     assert true_sgd(w, etas[first : last + 1], l1, 0) == F(9, 4)
     assert l1_gap(w, etas[0:last], l1) == F(3, 2)
+
+
+def test_E11_algorithm_1_of_version_3_has_no_rate():
+    """E11: w <- w - gradient, where the rate 1/2 is meant."""
+    w, eta, gradient = F(3), HALF, F(1)
+    dense = DenseReference(1, loss="hinge", rule="sgd", schedule=lambda t: eta, zero=F(0))
+    dense.weights = [w]
+    dense.step([0], [gradient], target=-1)  # the hinge at p y = -3 has the slope 1
+    assert dense.weights == [w - eta * gradient] == [F(5, 2)]
+    assert w - gradient == 2
 
 
 def harmonic(n: int) -> Fraction:

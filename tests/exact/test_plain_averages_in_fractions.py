@@ -142,6 +142,30 @@ def test_dekels_values_by_hand():
     assert learned.average() == ([F(3, 2)], F(3, 4))
 
 
+@given(problem=dekel_problems())
+def test_dekels_loop_begins_at_step_2(problem):
+    """Algorithm 3: at t = 1 the prediction divides by 0; from t = 2 on it is the dense one."""
+    n, rows, mean, l2 = problem
+    options = dict(loss="hinge", l2=l2, mean=mean or [F(0)] * n, zero=F(0))
+    lazy, dense = PlainDekel(n, **options), DenseDekel(n, **options)
+
+    def prediction(row, t):
+        """Eq. 15, where the lines before the loop and its steps so far have made the sums."""
+        inner = sum(lazy.v[j] * x for j, x in row.items())
+        q = sum(lazy.mean[j] * x for j, x in row.items())
+        return -(inner - lazy.a * q + lazy.r) / (l2 * (t - 1))
+
+    for t, (row, target) in enumerate(rows, start=1):
+        if t == 1:
+            with pytest.raises(ZeroDivisionError):
+                prediction(row, t)
+        else:
+            expected = prediction(row, t)
+        found = dense.step(row.keys(), row.values(), target)
+        assert t == 1 or found == expected
+        lazy.step(row.keys(), row.values(), target)
+
+
 @each_order
 @given(data=st.data())
 def test_rescaling_is_the_clock_without_l1(step_order, data):
@@ -180,6 +204,17 @@ def test_the_printed_rescaling_is_wrong():
     c, eta, l2 = F(1), F(1, 4), F(2)
     printed = (1 - eta * l2) * c * (eta / ((1 - eta) * c))
     assert printed == F(1, 6)
+
+
+def test_the_printed_product_of_the_rescaling_is_one_step_ahead():
+    """w = 8, eta = 1/4, lambda = 2: before step 0 the product up to step 0 makes the weight 4."""
+    lazy = PlainRescaled(1, rule="sgd", l2=F(2), schedule=lambda t: F(1, 4), zero=F(0))
+    lazy.store(0, F(8))
+    assert (lazy.c, lazy.weights) == (1, [8])
+    lazy.step([], [], 1)
+    keep = 1 - F(1, 4) * 2
+    assert (lazy.c, lazy.weights) == (keep, [4])  # the product up to step 0 belongs to step 1
+    assert keep * 8 == 4
 
 
 def test_an_l1_penalty_is_refused_by_rescaling():
@@ -288,11 +323,20 @@ def test_broken_averages_are_caught(broken):
 
 
 class HarmonicByOne(PlainDekel):
-    """h <- h + 1, as the text has it that came down to us."""
+    """h <- h + 1, as our copy has it, which has lost the fraction."""
 
     def step(self, indices, values, target):
         p = super().step(indices, values, target)
         self.h += 1 - F(1, self.t)
+        return p
+
+
+class CenteredByGradient(PlainDekel):
+    """Adds r alone to the centered intercept, s <- s + r: a reading of a line that is damaged."""
+
+    def step(self, indices, values, target):
+        p = super().step(indices, values, target)
+        self.s += self.r - self.r / self.t
         return p
 
 
@@ -307,7 +351,7 @@ class HarmonicTooEarly(PlainDekel):
 
 
 class InterceptByGradient(PlainDekel):
-    """Adds the slope alone to the intercept: c <- c + g."""
+    """Adds the slope alone to the intercept, c <- c + g: a reading of a line that is damaged."""
 
     def step(self, indices, values, target):
         old = self.a
@@ -316,9 +360,11 @@ class InterceptByGradient(PlainDekel):
         return p
 
 
-@pytest.mark.parametrize("broken", [HarmonicByOne, HarmonicTooEarly, InterceptByGradient])
-def test_misprints_of_dekels_sums_are_caught(broken):
-    """Each misprint makes averages that are not the averages."""
+@pytest.mark.parametrize(
+    "broken", [HarmonicByOne, HarmonicTooEarly, InterceptByGradient, CenteredByGradient]
+)
+def test_other_readings_of_dekels_sums_are_caught(broken):
+    """Without the fractions that our copy has lost, the averages are not the averages."""
 
     @HUNT
     @given(problem=dekel_problems())

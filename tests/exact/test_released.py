@@ -71,8 +71,8 @@ class Watched(DenseReleased):
             (path, list(self.paths[path]), self.positions[path], list(self.rejections))
         )
 
-    def step(self, indices, values, target, weight=1.0, path=0):
-        prediction = super().step(indices, values, target, weight, path)
+    def step(self, indices, values, target, weight=1.0, *, path=0):
+        prediction = super().step(indices, values, target, weight, path=path)
         if self.loss == "hinge":
             self.narrow(prediction * target, 1.0)
         if self.updated:
