@@ -17,7 +17,7 @@ from lazynet.models.scattered import smaller
 from lazynet.models.values import Writer
 from lazynet.plan import Plan
 from lazynet.schedules import Adaptive, Schedule
-from lazynet.transactions import Undo
+from lazynet.undo import Undo
 
 Generator = np.random.RandomState
 Shuffle = NDArray[np.int64] | None

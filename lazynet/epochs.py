@@ -9,9 +9,8 @@ from typing import Any, NotRequired, TypedDict
 import numpy as np
 from numpy.typing import NDArray
 
-from lazynet.data import unusable
 from lazynet.learners import AnyLearner, evaluated
-from lazynet.transactions import Undo
+from lazynet.undo import Undo
 from lazynet.units import Units
 
 
@@ -200,12 +199,11 @@ class BestEpoch:
     def before(self, epoch: int) -> None:
         """Copy what the steps of ``epoch`` change, if the epoch before it is the best so far."""
         if epoch and self.epoch == epoch - 1:
-            with unusable("X"):
-                if self.undos:
-                    for undo in self.undos:
-                        undo.take()
-                else:
-                    self.undos = [Undo(each.engine, self.columns) for each in self.learners]
+            if self.undos:
+                for undo in self.undos:
+                    undo.take()
+            else:
+                self.undos = [Undo(each.engine, self.columns) for each in self.learners]
 
     def restore(self) -> None:
         """Return every engine to the end of the best epoch."""

@@ -28,14 +28,14 @@ from lazynet.params import (
 )
 from lazynet.plan import Plan, check_rate_parameters
 from lazynet.schedules import SCHEDULE, ScheduleLike
-from lazynet.transactions import Transactional, all_or_nothing, at_rest
+from lazynet.undo import UndoLog, all_or_nothing
 
 _FIRST = np.zeros(1, dtype=np.int64)
 # The scale of the rates if neither ``schedule`` nor ``eta0`` gives one.
 _DEFAULT_ETA0 = 0.5
 
 
-class Stepper(Transactional):
+class Stepper:
     """A linear model that learns one example at a time; a step costs the example's nonzeros.
 
     The parameters mean the same as in ``LazyNetClassifier``; ``eta0=None`` stands for 0.5.  With
@@ -61,7 +61,8 @@ class Stepper(Transactional):
     (1.5, 1.25)
     """
 
-    _changed_in_place = ("engine",)
+    #: what the call under way has changed in place
+    _undo: UndoLog
     _kinds = table(
         n_features=N_FEATURES,
         loss=LOSS,
@@ -128,7 +129,7 @@ class Stepper(Transactional):
         if self.plan.sizes is not None:
             examples = Examples(*row, sizes_of(examples, self.plan.sizes))
         prediction = self._predict(columns, numbers)
-        self._protect([self.engine], columns)
+        self._undo.before([self.engine], columns)
         self.engine.take(examples, steps, self.task, self.t)
         self.engine.check_finite(columns, self.t)
         self.t += 1
@@ -153,7 +154,6 @@ class Stepper(Transactional):
             example = X.indices[start:stop], X.data[start:stop]
         return self.step(*example, target, weight)
 
-    @at_rest
     def predict(self, indices: ArrayLike, values: ArrayLike) -> float:
         """w.x + b at the present weights, at the cost of the nonzeros."""
         return self._predict(*check_example(indices, values, self.n_features))
@@ -165,31 +165,26 @@ class Stepper(Transactional):
             return float(np.dot(weights, numbers.astype(np.float64))) + self.engine.intercept
 
     @property
-    @at_rest
     def weights(self) -> NDArray[np.float64]:
         """All weights as of now, a new array; reading them changes nothing."""
         return self.engine.weights()
 
-    @at_rest
     def weight(self, j: int) -> float:
         """One weight as of now, at constant cost."""
         j = _check_position("j", j, self.n_features)
         return float(self.engine.weights_at(np.array([j]))[0])
 
     @property
-    @at_rest
     def intercept(self) -> float:
         """The intercept as of now; 0 without ``fit_intercept``."""
         return self.engine.intercept
 
     @property
-    @at_rest
     def averages(self) -> NDArray[np.float64]:
         """The mean of every weight over the iterates that count; before the first, the weights."""
         return self.engine.model()
 
     @property
-    @at_rest
     def average_intercept(self) -> float:
         """The mean of the intercept over the iterates that count; before the first, its value."""
         return self.engine.model_intercept

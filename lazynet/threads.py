@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -33,8 +32,6 @@ class Workers:
         #: set when a task has failed or was interrupted; long tasks look at it now and then
         self.stop = threading.Event()
         self.pool = ThreadPoolExecutor(n_threads - 1) if n_threads > 1 else None
-        #: an entry for every thread of the pool that may be within a task
-        self.inside: list[int] = []
 
     def __enter__(self) -> Self:
         return self
@@ -45,6 +42,10 @@ class Workers:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Stop the tasks, and wait until the threads have ended; the call can be repeated."""
         self.stop.set()
         if self.pool is not None:
             self.pool.shutdown(wait=True, cancel_futures=True)
@@ -55,15 +56,6 @@ class Workers:
             raise Interrupted
         if self.within is not None:
             self.within.check()
-
-    def settle(self) -> None:
-        """Stop the tasks, and wait until the threads of the pool have left them.
-
-        An interrupted call can be repeated.  What tasks change in place may be taken back then.
-        """
-        self.stop.set()
-        while self.inside:
-            time.sleep(1e-3)
 
     def each(self, items: Sequence[Item], task: Callable[[Item], None]) -> None:
         """Call ``task`` with every item; after an error in one call no other call begins.
@@ -80,18 +72,9 @@ class Workers:
                 self.stop.set()
                 raise
 
-        def share_of_pool(first: int) -> None:
-            # Before the first look at ``stop``: whoever sets it and finds no thread here may rely
-            # on it that no task begins.
-            self.inside.append(first)
-            try:
-                share(first)
-            finally:
-                self.inside.remove(first)
-
         if self.pool is None:
             return share(0)
-        others = [self.pool.submit(share_of_pool, first) for first in range(1, self.n_threads)]
+        others = [self.pool.submit(share, first) for first in range(1, self.n_threads)]
         waits: list[Callable[[], None]] = [partial(share, 0), *(other.result for other in others)]
         failures = []
         for wait in waits:

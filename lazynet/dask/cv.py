@@ -18,7 +18,7 @@ from lazynet.estimators import elastic_net_cv as serial
 from lazynet.estimators.elastic_net_grid import ElasticNetGrid
 from lazynet.models.attributes import attributes, integer
 from lazynet.models.checkpoints import Keeper
-from lazynet.transactions import all_or_nothing
+from lazynet.undo import all_or_nothing
 
 _FOLDS = """\
     cv : int, default=5

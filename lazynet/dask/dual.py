@@ -15,7 +15,7 @@ from lazynet.estimators import dual_net as serial
 from lazynet.minimise import check_penalty
 from lazynet.models.checkpoints import Keeper
 from lazynet.threads import Workers
-from lazynet.transactions import all_or_nothing
+from lazynet.undo import all_or_nothing
 
 _TWO_WAYS = """\
     n_blocks : int or None, default=None

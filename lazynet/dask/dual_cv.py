@@ -17,7 +17,7 @@ from lazynet.estimators import dual_net_cv as serial
 from lazynet.estimators.chosen_net import ChosenNet
 from lazynet.models.checkpoints import Keeper
 from lazynet.params import shown
-from lazynet.transactions import all_or_nothing
+from lazynet.undo import all_or_nothing
 
 _FOLDS = """\
     cv : int, default=5

@@ -27,7 +27,7 @@ from lazynet.models.attributes import attributes, integer
 from lazynet.models.checkpoints import EVERY
 from lazynet.progress import Progress
 from lazynet.streams.source import ROWS, Source
-from lazynet.transactions import all_or_nothing
+from lazynet.undo import all_or_nothing
 
 _RETRIES = """
     Attributes
@@ -105,7 +105,7 @@ class OnBlocks(WithClient, FittedModel):
         engines, plan = onward.engines, onward.plan
         learners = new_learners(engines, X, problems, plan, sizes_of(X, plan.sizes))
         every = np.arange(sizes[0])
-        self._protect(engines, every)
+        self._undo.before(engines, every)
         for engine in engines:
             engine.retune(plan.settings)
         try:

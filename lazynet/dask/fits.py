@@ -222,7 +222,7 @@ class _Trip:
 def take_over(engine: Engine, other: Engine) -> None:
     """Give ``engine`` the state of ``other``, an engine of the same kind.
 
-    A journal of the engine sees this as a sweep, which changes every weight.
+    An undo of the engine sees this as a sweep, which changes every weight.
     """
     if engine.before_sweep is not None:
         engine.before_sweep()

@@ -26,7 +26,7 @@ from lazynet.kernels.examples import (
     Task,
 )
 from lazynet.params import Integer
-from lazynet.transactions import State
+from lazynet.undo import State
 
 #: Features that a model may have: beyond this number no machine has memory for the weights.
 N_FEATURES = Integer(least=0, most=2**40)
@@ -321,7 +321,7 @@ class Engine:
         )
 
     def sweep(self) -> None:
-        """Bring every weight current; a journal that watches the engine copies them first."""
+        """Bring every weight current; an undo copies them first."""
         if self.before_sweep is not None:
             self.before_sweep()
         self._sweep()

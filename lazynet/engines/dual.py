@@ -12,7 +12,7 @@ from lazynet.engines.kept import Kept, put, real
 from lazynet.engines.mean import SCALE_FEATURES, MeanLoss
 from lazynet.kernels import dual as kernel
 from lazynet.penalties import ElasticNet
-from lazynet.transactions import State
+from lazynet.undo import State
 
 Vector = NDArray[np.float64]
 

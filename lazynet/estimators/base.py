@@ -29,7 +29,7 @@ from lazynet.params import Kind, check_array, check_flag, settle
 from lazynet.problems import Classes, Columns, Problems
 from lazynet.rules.base import LARGEST_SHRINK
 from lazynet.streams.source import Source
-from lazynet.transactions import Transactional, all_or_nothing, at_rest
+from lazynet.undo import UndoLog, all_or_nothing
 
 # What other libraries call a parameter, and what is written here.  Of several ways to write it, the
 # first for which an estimator has the parameters is named.
@@ -171,7 +171,7 @@ def _advice(estimator: SparseLinear, name: str) -> str | None:
     return None
 
 
-class SparseLinear(Transactional, BaseEstimator):
+class SparseLinear(BaseEstimator):
     """Predicts w.x + b; a model has one row of weights and one intercept per binary problem."""
 
     #: whether a loss over margins can be trained
@@ -195,8 +195,8 @@ class SparseLinear(Transactional, BaseEstimator):
     _coefficients: NDArray[np.float64] | SparseRows | None
     #: the intercept of every problem
     _offsets: NDArray[np.float64]
-    #: the weights and intercepts that a snapshot of the model predicts with
-    _predictor: tuple[Any, NDArray[np.float64]]
+    #: what the call under way has changed in place
+    _undo: UndoLog
 
     def _keep(self, given: Mapping[str, Any]) -> None:
         """Set every parameter to the value that the constructor was given."""
@@ -285,10 +285,6 @@ class SparseLinear(Transactional, BaseEstimator):
         """Targets and importances of each binary or regression problem."""
         raise NotImplementedError
 
-    def _generators(self) -> list[np.random.RandomState]:
-        own = (getattr(self, "random_state", None), self.__dict__.get("_generator"))
-        return [generator for generator in own if isinstance(generator, np.random.RandomState)]
-
     def _warn(self, warnings_: Iterable[Warning]) -> None:
         """Give the warnings after the training, so that one raised as an error does not undo it."""
         for warning in warnings_:
@@ -296,52 +292,28 @@ class SparseLinear(Transactional, BaseEstimator):
 
     # --- predictions ----------------------------------------------------------------------
 
-    def _now(self, X: Any) -> tuple[Self, Any]:
-        """A snapshot of the model, and the checked X.
-
-        Predictions use only the snapshot, so that other threads may train the model meanwhile.
-        """
-        now, checked = self._moment(X)
-        if checked is None:
-            checked, *_ = now._check_X(X, reset=False, for_training=False)
-        return now, checked
-
-    @at_rest
-    def _moment(self, X: Any) -> tuple[Self, Any]:
+    def _to_predict(self, X: Any) -> tuple[Any, Any, NDArray[np.float64]]:
+        """The checked X, and the weights and intercepts that predict."""
         check_is_fitted(self)
-        now = object.__new__(type(self))
-        now.__dict__.update(self.__dict__)
         with unusable("X"):
             few = sparse.issparse(X) and X.nnz < _FEW * self.n_features_in_
+        X, *_ = self._check_X(X, reset=False, for_training=False)
         if few and not isinstance(self._coefficients, np.ndarray):
-            # Bring current only the weights of the columns in X, before another call trains.
-            checked, *_ = now._check_X(X, reset=False, for_training=False)
-            columns, reduced = only_named_columns(checked)
-            now._predictor = self._coef_at(columns), self._intercepts()
-            return now, reduced
-        now._predictor = self._raw_coef(), self._intercepts()
-        return now, None
+            # Bring current only the weights of the columns in X.
+            columns, X = only_named_columns(X)
+            return X, self._coef_at(columns), self._intercepts()
+        return X, self._raw_coef(), self._intercepts()
 
     def _decision(self, X: Any) -> NDArray[np.float64]:
-        """w.x + b of each row and problem; ``self`` and X must come from ``_now``."""
-        coefficients, intercepts = self._predictor
-        with np.errstate(over="ignore", invalid="ignore"):
-            products = X @ coefficients.T
-            dense = products.toarray() if sparse.issparse(products) else np.asarray(products)
-            decision = dense + intercepts
-        if np.isnan(decision).any():
-            row = int(np.isnan(decision).any(axis=1).argmax())
-            raise FloatingPointError(
-                f"the prediction of row {row} of X overflows: it is not a number. "
-                f"Scale the features to comparable sizes."
-            )
-        return decision
+        """w.x + b of each row and problem."""
+        return _predictions(*self._to_predict(X))
 
     def _decisions(self, X: Any) -> Iterator[NDArray[np.float64]]:
         """``_decision`` of blocks of rows, so small that no block needs much memory."""
-        rows = max(1, _NUMBERS_OF_A_BLOCK // max(1, len(self._predictor[1])))
+        X, *model = self._to_predict(X)
+        rows = max(1, _NUMBERS_OF_A_BLOCK // max(1, len(model[1])))
         for start in range(0, X.shape[0], rows):
-            yield self._decision(X[start : start + rows])
+            yield _predictions(X[start : start + rows], *model)
 
     # --- the model ------------------------------------------------------------------------
 
@@ -391,11 +363,6 @@ class SparseLinear(Transactional, BaseEstimator):
             )
         super().__setstate__(kept)
 
-    def __copy__(self) -> Self:
-        other = super().__copy__()
-        other.__dict__.pop("_lazynet_version", None)
-        return other
-
     def _raw_coef(self) -> Any:
         """The weights, a row per problem: an array, or a CSR matrix after ``sparsify``."""
         if not self._sparse_coef:
@@ -423,7 +390,6 @@ class SparseLinear(Transactional, BaseEstimator):
         """Attributes that the model has not, and that its file needs."""
         return {}
 
-    @at_rest
     def save(self, path: str | os.PathLike[str], *, training_state: bool = True) -> None:
         """Write the fitted model to a file, which ``lazynet.load`` reads with the same bits.
 
@@ -463,7 +429,6 @@ class SparseLinear(Transactional, BaseEstimator):
         return rows
 
     @property
-    @at_rest
     def coef_(self) -> Any:
         """The weights: shape (1, n_features), or (n_classes, n_features) for several classes.
 
@@ -480,7 +445,6 @@ class SparseLinear(Transactional, BaseEstimator):
         self._assign("coef_", value)
 
     @property
-    @at_rest
     def intercept_(self) -> NDArray[np.float64]:
         """The intercept of each problem; 0 without ``fit_intercept``.
 
@@ -525,7 +489,6 @@ class SparseLinear(Transactional, BaseEstimator):
             raise ValueError(f"{name} must be finite, got NaN or infinity")
         return array.reshape(shape).copy()
 
-    @all_or_nothing
     def sparsify(self) -> Self:
         """Give ``coef_`` as a sparse matrix from now on, and predict with it.
 
@@ -538,7 +501,6 @@ class SparseLinear(Transactional, BaseEstimator):
         self._sparse_coef = True
         return self
 
-    @all_or_nothing
     def densify(self) -> Self:
         """Give ``coef_`` as an array from now on, which is the default.
 
@@ -555,6 +517,21 @@ class SparseLinear(Transactional, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+
+def _predictions(X: Any, coefficients: Any, intercepts: NDArray[np.float64]) -> NDArray[np.float64]:
+    """w.x + b of each row and problem."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        products = X @ coefficients.T
+        dense = products.toarray() if sparse.issparse(products) else np.asarray(products)
+        decision = dense + intercepts
+    if np.isnan(decision).any():
+        row = int(np.isnan(decision).any(axis=1).argmax())
+        raise FloatingPointError(
+            f"the prediction of row {row} of X overflows: it is not a number. "
+            f"Scale the features to comparable sizes."
+        )
+    return decision
 
 
 def _object_with(nested: str, kind: Kind, name: str, value: Any) -> str:
@@ -577,17 +554,15 @@ class SparseClassifier(ClassifierMixin, SparseLinear):
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """w.x + b: shape (n_samples,), or (n_samples, n_classes) for more than two classes."""
-        now, X = self._now(X)
-        decision = now._decision(X)
+        decision = self._decision(X)
         return decision.ravel() if decision.shape[1] == 1 else decision
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The class of each row."""
-        now, X = self._now(X)
-        decision = now._decision(X)
+        decision = self._decision(X)
         if decision.shape[1] == 1:
-            return now.classes_[(decision[:, 0] > 0).astype(np.intp)]
-        return now.classes_[decision.argmax(axis=1)]
+            return self.classes_[(decision[:, 0] > 0).astype(np.intp)]
+        return self.classes_[decision.argmax(axis=1)]
 
     def _has_probability(self) -> bool:
         if get_loss(self.loss).has_probability:
@@ -611,8 +586,7 @@ class SparseClassifier(ClassifierMixin, SparseLinear):
         >>> model.predict_proba([[1.0]])  # nothing has been learned from a row of zeros
         array([[0.5, 0.5]])
         """
-        now, X = self._now(X)
-        return now._probabilities(now._decision(X))
+        return self._probabilities(self._decision(X))
 
     def _probabilities(self, decision: NDArray[np.float64]) -> NDArray[np.float64]:
         binary = decision.shape[1] == 1
@@ -642,8 +616,7 @@ class SparseClassifier(ClassifierMixin, SparseLinear):
         >>> model.predict_log_proba([[1.0]]).round(2)  # log(1/2)
         array([[-0.69, -0.69]])
         """
-        now, X = self._now(X)
-        return now._log_probabilities(now._decision(X))
+        return self._log_probabilities(self._decision(X))
 
     def _log_probabilities(self, decision: NDArray[np.float64]) -> NDArray[np.float64]:
         if get_loss(self.loss).name == "log_loss" and decision.shape[1] == 1:
@@ -690,8 +663,7 @@ class SparseRegressor(RegressorMixin, SparseLinear):
 
     def predict(self, X: Any) -> NDArray[np.float64]:
         """w.x + b for each row."""
-        now, X = self._now(X)
-        return now._decision(X).ravel()
+        return self._decision(X).ravel()
 
     def _check_training(self, X: Any, y: Any, reset: bool) -> tuple[Any, NDArray[np.float64]]:
         X, y = self._check_X(X, reset, y=y, y_numeric=True)

@@ -41,7 +41,7 @@ from lazynet.problems import Problem
 from lazynet.progress import Progress
 from lazynet.seeds import SEED, new_generator
 from lazynet.stalls import WORSE, loss_of_constant
-from lazynet.transactions import all_or_nothing, at_rest
+from lazynet.undo import all_or_nothing
 
 # Weights and intercepts of all binary problems.
 Models = tuple[NDArray[np.float64], NDArray[np.float64]]
@@ -227,14 +227,12 @@ class _DekelModel(SparseLinear):
     # --- the model ------------------------------------------------------------------------
 
     @property
-    @at_rest
     def last_coef_(self) -> NDArray[np.float64]:
         """The weights after the last step, of the shape of ``coef_``."""
         check_is_fitted(self)
         return self._shaped(self._last[0])
 
     @property
-    @at_rest
     def last_intercept_(self) -> NDArray[np.float64]:
         """The intercept of each row of ``last_coef_``."""
         check_is_fitted(self)

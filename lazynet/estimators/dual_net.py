@@ -48,7 +48,7 @@ from lazynet.params import EPOCHS, FLAG, POSITIVE, STRENGTH, THREADS, VERBOSITY,
 from lazynet.searches import SOLVERS
 from lazynet.seeds import SEED, new_generator
 from lazynet.threads import Workers
-from lazynet.transactions import all_or_nothing
+from lazynet.undo import all_or_nothing
 
 
 class _Minima:

@@ -16,7 +16,7 @@ from lazynet.importances import CLASS_WEIGHT, check_sample_weight, importances
 from lazynet.losses import LossLike
 from lazynet.models.checkpoints import EVERY, Keeper, keeper_of
 from lazynet.params import table
-from lazynet.transactions import all_or_nothing
+from lazynet.undo import all_or_nothing
 
 
 class DualNetClassifierCV(SparseClassifier, ChosenNet):

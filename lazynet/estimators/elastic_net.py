@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from scipy.special import log_expit, log_softmax, softmax
 from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
 
 from lazynet.averages import AverageLike
 from lazynet.catalogue import RuleLike
@@ -53,7 +54,7 @@ from lazynet.problems import Labels, Problems, checked_indicator
 from lazynet.schedules import ScheduleLike
 from lazynet.streams.chunks import Chunk
 from lazynet.streams.source import Source
-from lazynet.transactions import all_or_nothing
+from lazynet.undo import all_or_nothing
 
 
 def _n_columns_of(y: Any) -> int:
@@ -435,7 +436,6 @@ class LazyNetClassifier(SparseClassifier, FittedModel):
             return super()._check_training(X, y, classes, reset)
         X = self._check_X(X, reset)[0]
         with unusable("y"):
-            # The kernel reads a copy, which no other thread can change.
             indicator = checked_indicator(y)
         if indicator.shape[0] != X.shape[0]:
             raise ValueError(
@@ -500,8 +500,7 @@ class LazyNetClassifier(SparseClassifier, FittedModel):
         """
         if self._labels_given is None:
             return super().decision_function(X)
-        now, X = self._now(X)
-        return now._decision(X)
+        return self._decision(X)
 
     def predict(self, X: Any) -> Any:
         """The class of each row; or the labels of each row, in the form in which ``fit`` got them.
@@ -516,11 +515,10 @@ class LazyNetClassifier(SparseClassifier, FittedModel):
         """
         if self._labels_given is None:
             return super().predict(X)
-        now, X = self._now(X)
         if self._labels_given == "dense":
-            return (now._decision(X) > 0).astype(np.int64)
+            return (self._decision(X) > 0).astype(np.int64)
         kind = sparse.csr_array if self._labels_given == "sparse array" else sparse.csr_matrix
-        parts = [kind(decision > 0, dtype=np.int64) for decision in now._decisions(X)]
+        parts = [kind(decision > 0, dtype=np.int64) for decision in self._decisions(X)]
         return sparse.vstack(parts, format="csr")
 
     def predict_top(self, X: Any, k: int) -> tuple[NDArray[Any], NDArray[np.float64]]:
@@ -535,16 +533,16 @@ class LazyNetClassifier(SparseClassifier, FittedModel):
         >>> model.predict_top([[5.0, 0.0, 1.0]], 2)[0].tolist()
         [['a', 'c']]
         """
-        now, X = self._now(X)
-        n_outputs = len(now.classes_)
+        check_is_fitted(self)
+        n_outputs = len(self.classes_)
         k = check_integer("k", k, 1, n_outputs)
         found, scores = [], []
-        for block in now._decisions(X):
+        for block in self._decisions(X):
             decision = np.hstack([-block, block]) if block.shape[1] < n_outputs else block
             best = highest_columns(decision, k)
             found.append(best)
             scores.append(np.take_along_axis(decision, best, axis=1))
-        return now.classes_[np.concatenate(found)], np.concatenate(scores)
+        return self.classes_[np.concatenate(found)], np.concatenate(scores)
 
     def _probabilities(self, decision: NDArray[np.float64]) -> NDArray[np.float64]:
         if self._labels_given is not None:
@@ -847,8 +845,7 @@ class LazyNetRegressor(SparseRegressor, FittedModel):
 
     def predict(self, X: Any) -> NDArray[np.float64]:
         """w.x + b for each row: shape (n_samples,), or (n_samples, n_targets)."""
-        now, X = self._now(X)
-        decision = now._decision(X)
+        decision = self._decision(X)
         return decision if self._several_targets else decision.ravel()
 
     def __sklearn_tags__(self) -> Any:

@@ -28,7 +28,7 @@ from lazynet.losses import LossLike
 from lazynet.models.checkpoints import EVERY, Keeper, keeper_of
 from lazynet.params import table
 from lazynet.schedules import ScheduleLike
-from lazynet.transactions import all_or_nothing
+from lazynet.undo import all_or_nothing
 
 
 class LazyNetClassifierCV(SparseClassifier, ElasticNetGrid):

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from lazynet.checks.verify import LARGEST_EPOCHS, VerificationReport, affordable_rows, verify
-from lazynet.data import check_order, sizes_of, touched_columns, unusable
+from lazynet.data import check_order, sizes_of, touched_columns
 from lazynet.engines.base import Engine
 from lazynet.epochs import Orders, Stopping
 from lazynet.estimators.doubts import doubts_about_fit, judged_losses, unfinished
@@ -212,21 +212,15 @@ class FittedModel(PartsModel):
         sizes = sizes_for_a_pass(X, plan, len(engines))
         learners = new_learners(engines, X, problems, plan, sizes)
         orders = Orders(X.shape[0], order, generator if p.shuffle else None)
-        touched = touched_columns(X)
-        if len(touched) < X.shape[1]:
-            # A copy: the journal and the check at the end must see the same columns.
-            touched = touched.copy()
-        t = onward.t
+        touched, t = touched_columns(X), onward.t
         with workers_for(p, len(learners)) as workers:
-            with unusable("X"):
-                self._protect(engines, touched, workers)
+            self._undo.before(engines, touched, workers)
             for engine in engines:
                 engine.retune(plan.settings)
             for epoch in range(1 if order is None or order.ndim == 1 else len(order)):
                 t = run_pass(learners, orders.of(epoch), t, workers=workers)
-        with unusable("X"):
-            for engine in engines:
-                engine.check_finite(touched, t)
+        for engine in engines:
+            engine.check_finite(touched, t)
         self._generator = generator
         self._keep_passed(p, onward, t)
         return onward.warnings

@@ -313,7 +313,7 @@ def as_wide(chunk: Chunk, model: Any, grow: Callable[[int], None]) -> Chunk:
 def learn_pass(
     model: Any, source: Source, learn_from: Callable[[Chunk], list[Warning]]
 ) -> list[Warning]:
-    """Let ``partial_fit`` of a draft of a model learn from one pass; returns the warnings to give.
+    """Let ``partial_fit`` learn from one pass; returns the warnings to give.
 
     The model has the bits of calls of ``partial_fit`` with ``ROWS`` rows each.  Where the source
     grows, so does the model.

@@ -44,7 +44,7 @@ from lazynet.params import as_array
 from lazynet.plan import Plan
 from lazynet.schedules import Schedule
 from lazynet.training import Run
-from lazynet.transactions import all_or_nothing, at_rest
+from lazynet.undo import all_or_nothing
 from lazynet.units import Units
 
 # What initial weights must be.
@@ -77,7 +77,6 @@ class EnginesModel(PlannedModel):
     _scale: float | None = None
     #: the schedule that the last fit began with, and the schedule that it ended with
     _schedules: tuple[Schedule, Schedule] | None = None
-    _changed_in_place = ("_engines", "_generator")
     _saved = attributes(
         n_iter_=integer,
         best_epoch_=integer,
@@ -331,7 +330,6 @@ class EnginesModel(PlannedModel):
         self._coefficients = self._sparse_rows = None
 
     @property
-    @at_rest
     def last_coef_(self) -> Any:
         """The weights after the last step, of the shape of ``coef_``.
 
@@ -350,7 +348,6 @@ class EnginesModel(PlannedModel):
         return any(engine.averaging for engine in self._engines)
 
     @property
-    @at_rest
     def last_intercept_(self) -> NDArray[np.float64]:
         """The intercept of each row of ``last_coef_``."""
         check_is_fitted(self)

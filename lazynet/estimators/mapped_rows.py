@@ -48,7 +48,6 @@ def takes_sources(learn: Method) -> Method:
     def call(self: Any, X: Any, y: Any, sample_weight: Any, *more: Any) -> Any:
         if not isinstance(X, Source):
             return learn(self, X, y, sample_weight, *more)
-        # On the draft of the model, which the call changes as a whole.
         self.__dict__["_rows_are_mapped"] = True
         try:
             with in_memory(X, y, sample_weight) as given:

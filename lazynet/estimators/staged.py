@@ -32,7 +32,7 @@ from lazynet.problems import Problem
 from lazynet.progress import Progress
 from lazynet.seeds import new_generator
 from lazynet.threads import Workers
-from lazynet.transactions import all_or_nothing, at_rest
+from lazynet.undo import all_or_nothing
 
 
 class StagedEngine(Protocol):
@@ -293,7 +293,6 @@ class StagedClassifier(SparseClassifier):
         return list(n_stable)
 
     @property
-    @at_rest
     def support_(self) -> NDArray[np.bool_]:
         """Whether each weight is not zero, of the shape of ``coef_``."""
         check_is_fitted(self)

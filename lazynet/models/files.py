@@ -32,8 +32,7 @@ _ENGINES = "_engines"
 # Attributes that are written as the model of a file, or are made anew.  And the requests for
 # metadata: scikit-learn sets them only while its metadata routing is enabled.
 _OWN = {
-    "_lock", "_journal", "_sparsified", "_sparse_rows", "_coefficients", "_offsets", "_sparse_coef",
-    "_metadata_request",
+    "_sparsified", "_sparse_rows", "_coefficients", "_offsets", "_sparse_coef", "_metadata_request",
 }  # fmt: skip
 
 

@@ -29,7 +29,7 @@ ROOMS = [
         "seeds",
         "surveys",
         "threads",
-        "transactions",
+        "undo",
         "units",
     ),
     ("streams",),

@@ -40,7 +40,7 @@ from lazynet.losses import LOSSES
 from lazynet.reference.losses import LOSSES as FORMULAS
 from lazynet.rules.adagrad import PRODUCTS
 from lazynet.stalls import loss_of_constant
-from lazynet.transactions import Undo
+from lazynet.undo import Undo
 from lazynet.validation import split
 
 #: A fit whose best epoch is not its last: the rate is too large to come to rest.

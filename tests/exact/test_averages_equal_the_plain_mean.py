@@ -41,7 +41,7 @@ from lazynet.penalties import ElasticNet
 from lazynet.plan import Plan
 from lazynet.reference.averages import DenseAverage
 from lazynet.testing import problems, wears
-from lazynet.transactions import Undo
+from lazynet.undo import Undo
 
 BOTH = (False, True)
 AVERAGINGS = st.one_of(

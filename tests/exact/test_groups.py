@@ -34,7 +34,7 @@ from lazynet.losses import LOSSES
 from lazynet.reference import DenseGroups, PlainGroupsOnClock, PlainGroupsWithStamps
 from lazynet.reference.groups import PROXES, l2_prox, level, max_prox, shrink_row
 from lazynet.testing import wears
-from lazynet.transactions import Undo
+from lazynet.undo import Undo
 
 PLAIN_FORMS = {"l2": PlainGroupsOnClock, "max": PlainGroupsWithStamps}
 #: Losses with a bounded slope: no run leaves the range of floats.

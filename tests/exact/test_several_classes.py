@@ -116,7 +116,7 @@ def test_numbers_of_threads_that_are_refused(n_jobs):
 # --- the threads themselves -----------------------------------------------------------------------
 
 
-def test_no_task_runs_once_the_threads_have_settled():
+def test_no_task_runs_once_the_threads_are_closed():
     """After Ctrl-C in one task, what the others write to is written whole and then left alone."""
     under_way, written = threading.Event(), []
 
@@ -132,9 +132,9 @@ def test_no_task_runs_once_the_threads_have_settled():
     with Workers(2) as workers:
         with pytest.raises(KeyboardInterrupt):
             workers.each([0, 1, 2, 3], task)
-        workers.settle()
+        workers.close()
         assert written == [1] * 30
-        workers.settle()  # again, which changes nothing
+        workers.close()  # again, which changes nothing
         with pytest.raises(Interrupted):
             workers.check()
 

@@ -40,7 +40,7 @@ from lazynet.data import as_examples, usable_rows
 from lazynet.engines.wear import Wear
 from lazynet.losses import LOSSES
 from lazynet.streams import Chunks
-from lazynet.transactions import Undo
+from lazynet.undo import Undo
 
 N, D = 40, 30
 FORMATS = [(values, indices) for values in ("f4", "f8") for indices in ("i4", "i8")]

@@ -14,7 +14,7 @@ from support import ROOT
 
 import lazynet
 from lazynet import LazyNetClassifier
-from lazynet.transactions import Journal
+from lazynet.undo import Undo
 from safe.fuzz import command, kernels
 from safe.fuzz.hunt import hunt
 from safe.fuzz.interrupts import Presses
@@ -171,8 +171,8 @@ def test_two_presses_of_ctrl_c():
 
 @forks
 def test_a_model_torn_by_ctrl_c_is_seen(monkeypatch):
-    """An estimator that does not take back what it did."""
-    monkeypatch.setattr(Journal, "rollback", lambda self: None)
+    """An estimator that does not undo its changes."""
+    monkeypatch.setattr(Undo, "rollback", lambda self: None)
     found = hunt("interrupts", command.generator("interrupts"), 0, count=60).signatures()
     assert any("torn" in signature for signature in found)
 

@@ -1,4 +1,4 @@
-"""Random inputs of eight kinds: every call must end in a finite result or in a clean error.
+"""Random inputs of seven kinds: every call must end in a finite result or in a clean error.
 
 A clean error is a ValueError, TypeError or FloatingPointError that names the argument and leaves
 the model as it was.  Anything else is a failure: it is printed with the command that makes it
@@ -16,7 +16,7 @@ from safe.fuzz.ledger import LEGEND, Failure, Ledger, table
 from safe.fuzz.worker import Generator
 
 #: The generators, each a module with a function ``generate``.
-NAMES = ("matrices", "parameters", "kernels", "interrupts", "threads", "files", "saved", "streams")
+NAMES = ("matrices", "parameters", "kernels", "interrupts", "files", "saved", "streams")
 #: Inputs of one seed of a run lie so far apart from those of the next.
 STRIDE = 10**8
 

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from lazynet.kernels.turn import Turn
-
-_LOCKS = (type(threading.Lock()), type(threading.RLock()), threading.Condition, Turn)
 #: attributes that hold what can be computed anew, and times, which no two runs share
 _VOLATILE = frozenset({"_coefficients", "_sparsified", "seconds"})
 
@@ -59,7 +55,7 @@ def _of_fields(fields: Mapping[str, Any], seen: frozenset[int]) -> Any:
     return tuple(
         (name, portrait(value, seen))
         for name, value in sorted(fields.items())
-        if name not in _VOLATILE and not isinstance(value, _LOCKS)
+        if name not in _VOLATILE
     )
 
 
