@@ -1,7 +1,6 @@
 """After partial_fit a prediction reads only the weights that its rows name, to the same bits."""
 
 import copy
-import threading
 import tracemalloc
 
 import numpy as np
@@ -263,80 +262,3 @@ def test_no_array_of_all_features_is_made(options):
         tracemalloc.stop()
     assert peak < d  # bytes: an eighth of one array of weights
     assert model._coefficients is None
-
-
-@VARIANT
-def test_threads_that_predict_while_others_train(options):
-    """Every prediction is that of the model after some whole call."""
-    X, y = rows(), np.arange(N) % 3
-    probe, batches = rows(7), [np.arange(start, N, 4) for start in range(4)]
-    model = LazyNetClassifier(**{"l1": 1e-4, "l2": 1e-3, "shuffle": False, **options})
-    model.partial_fit(X, y, classes=np.arange(3))
-    twin = copy.deepcopy(model)
-    calls = 12
-    allowed = {decision(twin, probe).tobytes()}
-    for call in range(calls):
-        batch = batches[call % 4]
-        allowed.add(decision(twin.partial_fit(X[batch], y[batch]), probe).tobytes())
-    seen, errors, done = [], [], threading.Event()
-
-    def predict():
-        try:
-            while not done.is_set():
-                seen.append(decision(model, probe).tobytes())
-            seen.append(decision(model, probe).tobytes())
-        except BaseException as error:
-            errors.append(error)
-
-    readers = [threading.Thread(target=predict) for _ in range(3)]
-    for reader in readers:
-        reader.start()
-    try:
-        for call in range(calls):
-            batch = batches[call % 4]
-            model.partial_fit(X[batch], y[batch])
-    finally:
-        done.set()
-        for reader in readers:
-            reader.join()
-    assert not errors
-    assert set(seen) <= allowed
-    assert seen[-1] == decision(twin, probe).tobytes()
-    assert model.coef_.tobytes() == twin.coef_.tobytes()
-
-
-def test_predictions_while_the_shape_of_the_model_changes():
-    """Another thread fits, assigns and goes on in turns: answers or errors that name X."""
-    rng = np.random.default_rng(0)
-    wide, narrow = rows(1), rows(1)[:, : D // 2]
-    y = rng.integers(0, 2, N)
-    model = LazyNetClassifier(max_iter=1, tol=None).fit(wide, y)
-    done, errors = threading.Event(), []
-
-    def train():
-        try:
-            while not done.is_set():
-                model.fit(wide, y).partial_fit(wide, y)
-                model.coef_ = np.zeros((1, D))
-                model.sparsify().partial_fit(wide, y)
-                model.densify().fit(narrow, y).partial_fit(narrow, y)
-        except BaseException as error:
-            errors.append(error)
-
-    trainer = threading.Thread(target=train)
-    trainer.start()
-    answers = refusals = 0
-    try:
-        while (answers < 50 or refusals < 20) and answers + refusals < 5000 and not errors:
-            for X in (wide, narrow):
-                try:
-                    assert decision(model, X).shape == (N,)
-                    answers += 1
-                except ValueError as error:
-                    assert "features" in str(error)  # noqa: PT017
-                    refusals += 1
-    finally:
-        done.set()
-        trainer.join()
-    assert not errors
-    assert answers
