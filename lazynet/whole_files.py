@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import re
 import secrets
@@ -12,6 +13,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
+# What the system says where there is no room for a file; it does not name the file.
+_FULL = {errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC)}
 # The part of a new file's name that nobody else has.
 _HEX = re.compile("[0-9a-f]{16}")
 
@@ -33,8 +36,10 @@ def replaced(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         with contextlib.suppress(FileNotFoundError):
             temporary.chmod(stat.S_IMODE(target.stat().st_mode))
         os.replace(temporary, target)
-    except BaseException:
+    except BaseException as error:
         temporary.unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.errno in _FULL and error.filename is None:
+            raise OSError(error.errno, error.strerror, os.fspath(path)) from error
         raise
     with contextlib.suppress(OSError):  # a system whose folders cannot be opened
         folder = os.open(target.parent, os.O_RDONLY)

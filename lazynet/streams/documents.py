@@ -14,7 +14,7 @@ from sklearn.feature_extraction.text import HashingVectorizer
 from lazynet.params import shown
 from lazynet.streams.chunks import Chunk, Passing, csr, rechunked
 from lazynet.streams.lines import BLOCK
-from lazynet.streams.opening import STDIN, Paths, files_of, opened, read
+from lazynet.streams.opening import STDIN, Paths, beginning, files_of, opened, read
 from lazynet.streams.source import Source
 
 #: Documents that the vectorizer gets at a time.
@@ -23,8 +23,9 @@ DOCUMENTS = 1024
 
 def _lines(path: str) -> Generator[tuple[int, bytes], None, None]:
     """The lines of a file that are not empty, with their numbers from 1 on."""
-    rest, number, last = b"", 0, False
+    number, last = 0, False
     with opened(path) as file:
+        rest = beginning(file, path)
         while not last:
             more = read(file, path, max(BLOCK, len(rest)))
             last = not more

@@ -16,7 +16,7 @@ import numpy as np
 from lazynet.kernels.parser import GREATEST_COUNT, Parser
 from lazynet.params import check_flag, check_integer, shown
 from lazynet.streams.chunks import Chunk, Passing, SoundChunk, csr, labels_matrix
-from lazynet.streams.opening import STDIN, Paths, files_of, identity_of, opened, read
+from lazynet.streams.opening import STDIN, Paths, beginning, files_of, identity_of, opened, read
 from lazynet.streams.source import ROWS, Facts, Labels, Source
 
 #: Bytes that are read at a time: they stay in the processor's cache until they are parsed.
@@ -27,7 +27,7 @@ _WIDEST = 2**31 - 1
 
 def filled(parser: Parser, file: IO[bytes], path: str, rows: int) -> Generator[None, None, None]:
     """Parse a file, and stop at each ``rows`` rows for somebody to take them."""
-    text, last = b"", False
+    text, last = beginning(file, path), False
     while not last:
         # A line that is longer than a block is read in ever larger pieces.
         more = read(file, path, max(BLOCK, len(text)))

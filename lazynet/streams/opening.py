@@ -13,10 +13,14 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Self
 
 #: The name of standard input.
 STDIN = "-"
+# What some editors write before a text; it is no part of the text.
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+# Bytes of a file of Zstandard that are unpacked at a time.
+_PACKED_AT_ONCE = 1 << 14
 
 Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
@@ -58,18 +62,54 @@ def identity_of(path: str) -> list[Any] | None:
     return [str(Path(path).resolve()), status.st_size, status.st_mtime_ns]
 
 
-def _zstandard(path: str) -> Any:
-    """A reader of Zstandard's files, from Python 3.14 or from the package zstandard."""
+def _new_zstandard(path: str) -> Any:
+    """What makes decompressors of Zstandard, of Python 3.14 or of the package zstandard."""
     try:
-        return import_module("compression.zstd").open(path, "rb")
+        return import_module("compression.zstd").ZstdDecompressor
     except ImportError:
         pass
     try:
-        return import_module("zstandard").open(path, "rb")
+        return import_module("zstandard").ZstdDecompressor().decompressobj
     except ImportError:
         raise ValueError(
             f"{path} is packed by Zstandard, which needs: pip install zstandard"
         ) from None
+
+
+class _Zstandard:
+    """The bytes in the frames of a file of Zstandard; EOFError where a frame is not finished.
+
+    The reader of the package zstandard ends without an error in the middle of a frame.
+    """
+
+    def __init__(self, path: str) -> None:
+        self._new = _new_zstandard(path)
+        self._file = _plain(path)
+        self._frame: Any = None
+        self._packed = self._bytes = b""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+    def read(self, size: int) -> bytes:
+        """At most ``size`` bytes, none at the end."""
+        while not self._bytes:
+            self._packed = self._packed or self._file.read(_PACKED_AT_ONCE)
+            if not self._packed:
+                if self._frame is not None:
+                    raise EOFError("the last frame of Zstandard is not finished")
+                break
+            if self._frame is None:
+                self._frame = self._new()
+            self._bytes = self._frame.decompress(self._packed)
+            self._packed = b""
+            if self._frame.eof:
+                self._packed, self._frame = self._frame.unused_data, None
+        found, self._bytes = self._bytes[:size], self._bytes[size:]
+        return found
 
 
 def _plain(path: str) -> Any:
@@ -81,7 +121,7 @@ _OPENERS: dict[str, Any] = {
     ".gz": gzip.open,
     ".bz2": bz2.open,
     ".xz": lzma.open,
-    ".zst": _zstandard,
+    ".zst": _Zstandard,
 }
 
 
@@ -117,3 +157,14 @@ def read(file: IO[bytes], path: str, size: int) -> bytes:
         if type(error).__name__ != "ZstdError":
             raise
         raise _damaged(path, error) from error
+
+
+def beginning(file: IO[bytes], path: str) -> bytes:
+    """The first bytes of a file, without a byte order mark."""
+    text = b""
+    while len(text) <= len(_BYTE_ORDER_MARK):
+        more = read(file, path, len(_BYTE_ORDER_MARK) + 1 - len(text))
+        if not more:
+            break
+        text += more
+    return text.removeprefix(_BYTE_ORDER_MARK)

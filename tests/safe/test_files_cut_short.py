@@ -1,0 +1,156 @@
+"""Files that end too early, or begin with a mark, and disks that are full: the error names the file."""
+
+import bz2
+import errno
+import gzip
+import io
+import json
+import lzma
+import os
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from lazynet import LazyNetRegressor
+from lazynet.command.main import main
+from lazynet.streams import Cached, Documents, RowsFile, SvmlightFile
+
+TEXT = b"".join(b"%d 1:%.17g 3:0.5 %d:1\n" % (k % 2, np.sqrt(k), 4 + k % 5) for k in range(2000))
+
+
+def zstandard(data):
+    """The data in one frame of Zstandard."""
+    try:
+        return import_module("compression.zstd").compress(data)
+    except ImportError:
+        return pytest.importorskip("zstandard").ZstdCompressor().compress(data)
+
+
+PACKINGS = {"gz": gzip.compress, "bz2": bz2.compress, "xz": lzma.compress, "zst": zstandard}
+
+
+def rows(source):
+    """Label and values of each row."""
+    return [
+        (label, values[values != 0].tolist())
+        for chunk in source.chunks()
+        for label, values in zip(chunk.y.tolist(), chunk.X.toarray(), strict=True)
+    ]
+
+
+def source_of(path):
+    """The source of a file by the end of its name."""
+    if path.suffix == ".rows":
+        return RowsFile(path)
+    return SvmlightFile(path, zero_based=False, n_features=8)
+
+
+def whole_file(folder, form):
+    """A file of 2,000 rows."""
+    path = folder / f"rows.svm.{form}" if form in PACKINGS else folder / f"rows.{form}"
+    if form == "rows":
+        text = folder / "text.svm"
+        text.write_bytes(TEXT)
+        list(Cached(SvmlightFile(text, zero_based=False, n_features=8), path).chunks())
+    else:
+        path.write_bytes(PACKINGS.get(form, bytes)(TEXT))
+    return path
+
+
+@pytest.mark.parametrize("form", [*PACKINGS, "svm", "rows"])
+def test_a_file_that_is_cut_is_not_read_as_a_shorter_file(form, tmp_path, monkeypatch, capsys):
+    """At 50 places; of plain text, every row but the last one is a row of the whole file."""
+    monkeypatch.chdir(tmp_path)
+    path = whole_file(tmp_path, form)
+    whole, expected = path.read_bytes(), rows(source_of(path))
+    assert len(expected) == 2000
+    for length in np.linspace(0, len(whole) - 1, 50).astype(int).tolist():
+        path.write_bytes(whole[:length])
+        command = ["convert", path.name, "out.rows", "--base", "1"][: 3 if form == "rows" else 5]
+        code = main(command)
+        err = capsys.readouterr().err
+        if form != "svm":
+            with pytest.raises(ValueError, match=r"damaged or cut short|end is missing") as error:
+                rows(source_of(path))
+            assert str(error.value).startswith(str(path))
+            assert code == 2
+            assert path.name in err
+            continue
+        try:
+            found = rows(source_of(path))
+        except ValueError as error:
+            assert str(error).startswith(f"{path}: line ")
+            assert code == 2
+            assert f"{path.name}: line " in err
+        else:
+            assert found[:-1] == expected[: len(found)][:-1]
+
+
+@pytest.mark.parametrize("form", PACKINGS)
+def test_packed_parts_one_after_another_are_one_file(form, tmp_path):
+    """As cat joins them; the last one must be whole."""
+    path = tmp_path / f"rows.svm.{form}"
+    lines = TEXT.splitlines(keepends=True)
+    parts = [PACKINGS[form](b"".join(part)) for part in (lines[:700], lines[700:701], lines[701:])]
+    path.write_bytes(b"".join(parts))
+    plain = tmp_path / "rows.svm"
+    plain.write_bytes(TEXT)
+    assert rows(source_of(path)) == rows(source_of(plain))
+    for cut in (1, len(parts[2]) - 3):
+        path.write_bytes(b"".join(parts)[:-cut])
+        with pytest.raises(ValueError, match="damaged or cut short"):
+            rows(source_of(path))
+
+
+def test_a_byte_order_mark_is_no_part_of_the_text(tmp_path, monkeypatch):
+    """Which some editors write at the beginning of a file."""
+    mark = b"\xef\xbb\xbf"
+    path, plain = tmp_path / "marked.svm", tmp_path / "plain.svm"
+    plain.write_bytes(TEXT)
+    for text in (TEXT, b"1 1:2", b""):
+        plain.write_bytes(text)
+        path.write_bytes(mark + text)
+        assert rows(source_of(path)) == rows(source_of(plain))
+    path.write_bytes(mark[:2] + TEXT)
+    with pytest.raises(ValueError, match="line 1, column 1: expected a label"):
+        rows(source_of(path))
+    path.write_bytes(mark + "1\tnaïve\n".encode())
+    assert next(Documents(path).chunks()).y.tolist() == [1.0]
+
+    class Slow(io.BytesIO):
+        """A pipe that gives a byte at a time."""
+
+        def read(self, size=-1):
+            return super().read(min(size, 1))
+
+    class Standard:
+        buffer = Slow(mark + b"1 1:2\n0 2:3\n")
+
+    monkeypatch.setattr(sys, "stdin", Standard)
+    source = SvmlightFile("-", zero_based=False, n_features=8)
+    assert rows(source) == [(1.0, [2.0]), (0.0, [3.0])]
+
+
+@pytest.mark.parametrize("error", [errno.ENOSPC, errno.EFBIG])
+def test_a_full_disk_names_the_file(tmp_path, monkeypatch, error, capsys):
+    """Whatever is written: a model, rows, a cache; what stood there stays."""
+    monkeypatch.chdir(tmp_path)
+    Path("a.svm").write_bytes(TEXT)
+    Path("m.lazy").write_text("before")
+
+    def full(_):
+        raise OSError(error, os.strerror(error))
+
+    monkeypatch.setattr("lazynet.whole_files.os.fsync", full)
+    model = LazyNetRegressor(l1=0.0).fit([[1.0]], [1.0])
+    with pytest.raises(OSError, match=os.strerror(error)) as caught:
+        model.save("m.lazy")
+    assert caught.value.filename == "m.lazy"
+    for command in (["train", "a.svm", "-f", "m.lazy"], ["convert", "a.svm", "m.lazy", "--to", "rows"]):
+        assert main(command) == 2
+        assert f"m.lazy: {os.strerror(error)}" in capsys.readouterr().err
+    assert Path("m.lazy").read_text() == "before"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.svm", "m.lazy"]
