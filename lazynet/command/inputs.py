@@ -5,23 +5,24 @@ from __future__ import annotations
 import argparse
 import json
 import os
-from collections.abc import Mapping
-from contextlib import closing
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, contextmanager
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from lazynet.command.literals import count_from
-from lazynet.command.output import Ticker, check_writable, say
 from lazynet.streams.arrays import Arrays, mapped_npz
-from lazynet.streams.cached import Cached
-from lazynet.streams.chunks import Chunk, Passing, joined, part
-from lazynet.streams.lines import LinesFile, SvmlightFile, VWFile
+from lazynet.streams.chunks import Chunk, Passing, csr
+from lazynet.streams.lines import SvmlightFile, VWFile
 from lazynet.streams.opening import STDIN, files_of
 from lazynet.streams.rows_file import RowsFile
-from lazynet.streams.source import ROWS, Derived, Source
-from lazynet.streams.tables import ParquetFile
+from lazynet.streams.source import Derived, Facts, Source
+from lazynet.streams.tables import INDICES, VALUES, CSVFile, ParquetFile
 
 #: The forms of files by the ends of their names.
 ENDINGS = {
@@ -29,87 +30,89 @@ ENDINGS = {
     ".svmlight": "svmlight",
     ".libsvm": "svmlight",
     ".vw": "vw",
+    ".csv": "csv",
     ".npz": "npz",
     ".rows": "rows",
     ".parquet": "parquet",
     ".arrow": "parquet",
     ".feather": "parquet",
 }
-FORMS = ("svmlight", "vw", "npz", "rows", "parquet")
+FORMS = ("svmlight", "vw", "csv", "parquet", "npz", "rows")
 _PACKED = (".gz", ".bz2", ".xz", ".zst")
-#: Rows whose columns say whether a file counts its columns from 0.
-_FIRST_ROWS = 1000
-#: Room for columns of a file that have not been counted.
-WIDEST = 2**31 - 1
-#: Options of reading that the file of a model remembers, with what each of them may be.
+_TABLES = ("csv", "parquet")
+#: The forms that each option of reading is for.
+FORMS_OF = {
+    "base": ("svmlight",),
+    "features": ("svmlight", "parquet"),
+    "bits": ("vw",),
+    "multilabel": ("svmlight", "vw"),
+    "target": (*_TABLES, "npz"),
+    "weight": (*_TABLES, "npz"),
+}
+#: What the file of a model remembers of how its rows were read, and what each of it may be.
 REMEMBERED: dict[str, type] = {
     "format": str,
     "base": int,
     "bits": int,
     "multilabel": bool,
     "target": str,
-    "columns": str,
-    "indices": str,
-    "values": str,
+    "columns": list,
 }
+#: Two columns of lists in a table, the features of a row and their values.
+LISTS = [INDICES, VALUES]
+#: Rows whose columns say whether a file counts its columns from 0.
+_FIRST_ROWS = 1000
+#: Room for columns of a file that have not been counted.
+WIDEST = 2**31 - 1
+
+
+def count_from(least: int) -> Callable[[str], int]:
+    """What makes a whole number of an argument; argparse names the option in its error.
+
+    >>> count_from(1)("3")
+    3
+    >>> count_from(1)("0")
+    Traceback (most recent call last):
+    argparse.ArgumentTypeError: must be a whole number from 1 on, got 0
+    """
+
+    def of(text: str) -> int:
+        try:
+            number = int(text)
+        except ValueError:
+            number = least - 1
+        if number < least:
+            raise argparse.ArgumentTypeError(f"must be a whole number from {least} on, got {text}")
+        return number
+
+    return of
 
 
 def add_reading(parser: argparse.ArgumentParser) -> None:
-    """The options that say how files are read."""
+    """The files, and the options that say how they are read."""
+    parser.add_argument("files", nargs="+", metavar="FILE", help="files or patterns; - is a pipe")
     group = parser.add_argument_group("how the files are read")
     group.add_argument("--format", choices=FORMS, help="their form (default: by their names)")
     group.add_argument(
-        "--base", type=int, choices=(0, 1), default=None,
+        "--base", type=int, choices=(0, 1),
         help="svmlight: the number of the first column (default: 0 if one of the first rows has a "
         "column 0, else 1)",
     )  # fmt: skip
-    group.add_argument("--features", type=count_from(1), metavar="N",
-                       help="svmlight: how many columns there are (default: counted)")  # fmt: skip
-    group.add_argument(
-        "-b", "--bits", "--bit_precision", type=int, default=None, metavar="BITS",
-        help="vw: features are hashed to 2^BITS columns (default: 18)",
-    )  # fmt: skip
+    group.add_argument("--features", type=count_from(1), metavar="N", help="svmlight, and lists in "
+                       "parquet: how many columns there are (default: counted)")  # fmt: skip
+    group.add_argument("--bits", type=count_from(1), metavar="BITS",
+                       help="vw: features are hashed to 2^BITS columns (default: 18)")  # fmt: skip
     group.add_argument(
         "--multilabel", action="store_true", default=None,
         help="svmlight, vw: a row has any number of labels 0, 1, 2, ..., with commas",
     )  # fmt: skip
-    group.add_argument("--labels", type=count_from(1), metavar="N",
-                       help="how many labels there are (default: counted)")  # fmt: skip
     group.add_argument(
         "--target", metavar="NAME",
-        help="npz: a file of y (default: rows.y.npy beside rows.npz); parquet: a column",
+        help="csv, parquet: a column (default: target); npz: a file of y (default: rows.y.npy "
+        "beside rows.npz)",
     )  # fmt: skip
-    group.add_argument("--weight", metavar="NAME", help="npz: a file of the weights of the rows; "
-                       "parquet: a column")  # fmt: skip
-    group.add_argument("--columns", metavar="A,B,...", help="parquet: the columns of the features")
-    group.add_argument("--indices", metavar="NAME", help="parquet: a column of lists, the features "
-                       "of a row; with --values and --features")  # fmt: skip
-    group.add_argument("--values", metavar="NAME", help="parquet: a column of lists, their values")
-
-
-def add_cache(parser: argparse.ArgumentParser) -> None:
-    """Where the rows that are parsed from a text are kept."""
-    parser.add_argument("-c", "--cache", nargs="?", const="auto", default="auto", metavar="FILE",
-                        help="where parsed rows are kept: auto (beside the text), no, or a "
-                        "file")  # fmt: skip
-
-
-def add_progress(parser: argparse.ArgumentParser) -> None:
-    """The options of what is told on the way, and of the form of the result."""
-    group = parser.add_argument_group("what is printed")
-    group.add_argument("--json", action="store_true", help="the result as one JSON object")
-    group.add_argument(
-        "--progress", type=_seconds, default=10.0, metavar="SECONDS",
-        help="a line of JSON on stderr so often, where stderr is no terminal (default: 10)",
-    )  # fmt: skip
-    group.add_argument("--quiet", action="store_true", help="no progress")
-
-
-def _seconds(text: str) -> float:
-    number = float(text)
-    if not 0 <= number < 1e9:
-        raise argparse.ArgumentTypeError(f"must be a number of seconds, got {text}")
-    return number
+    group.add_argument("--weight", metavar="NAME", help="csv, parquet: a column of the weights of "
+                       "the rows; npz: a file of them")  # fmt: skip
 
 
 def form_of(paths: list[str], given: str | None) -> str:
@@ -135,72 +138,89 @@ def form_of(paths: list[str], given: str | None) -> str:
     return found.pop()
 
 
-def settle_reading(
-    options: argparse.Namespace,
-    model: Any = None,
-    note: Mapping[str, Any] | None = None,
-    *,
-    grows: bool = False,
-) -> None:
-    """Complete the options of reading: as a model and its note say, and as the files are.
-
-    The rows of a model that ``grows`` may have any number of columns.
-    """
-    if not options.files:
-        taken = getattr(options, "cache", "auto")
-        told = "" if taken in ("auto", "no") else f"; --cache has taken {taken} as its own"
-        raise ValueError(f"name a file of rows, or - for a pipe{told}")
-    options.files = files_of(options.files)
-    task = getattr(options, "task", None)
-    if task == "labels":
-        options.multilabel = True
-    elif task is not None and options.multilabel:
-        raise ValueError(f"--multilabel goes with --task labels, got --task {task}: leave one out")
-    named = options.format
-    for name, kind in REMEMBERED.items():
-        found = None if note is None else note.get(name)
-        if getattr(options, name) is None and found is not None:
-            if type(found) is not kind:
-                raise ValueError(f"the model does not say how its rows were read: its {name} is "
-                                 f"{found!r:.50}")  # fmt: skip
-            setattr(options, name, found)
-    if named is None:
-        # Rows of another form can have the same columns, so that the names of the files decide.
-        learned = options.format
+@contextmanager
+def pipe_in_a_file(options: argparse.Namespace) -> Iterator[None]:
+    """Copy standard input to a temporary file, if it is one of the files."""
+    if STDIN not in options.files:
+        yield
+        return
+    for name in ("cache", "checkpoint"):
+        if getattr(options, name, None) is not None:
+            raise ValueError(f"--{name} is for files that later calls find again, and standard "
+                             "input is read once: leave it out")  # fmt: skip
+    options.format = form_of(options.files, options.format)
+    with tempfile.TemporaryDirectory(prefix="lazynet-") as folder:
+        copied = os.path.join(folder, "standard input")
         try:
-            options.format = form_of(options.files, None)
-        except ValueError:
-            if learned is None:
-                raise
-        if learned == "vw" and options.format == "svmlight":
-            raise ValueError(
-                f"{options.files[0]} has rows of svmlight's form, and the model has learned from "
-                "rows of Vowpal Wabbit's, whose features have other columns: write --format vw if "
-                "the rows have that form, or --format svmlight --base 0 if the columns are those "
-                "of the model"
-            )
+            with open(copied, "wb") as file:
+                shutil.copyfileobj(sys.stdin.buffer, file)
+        except OSError as error:
+            # The environment variable TMPDIR names another folder.
+            raise OSError(error.errno, error.strerror, copied) from error
+        options.files = [copied if path == STDIN else path for path in options.files]
+        yield
+
+
+def settle_reading(
+    options: argparse.Namespace, model: Any = None, note: Mapping[str, Any] | None = None
+) -> None:
+    """Complete the options of reading: as a model and its note say, and as the files are."""
+    options.files, options.columns = files_of(options.files), None
+    if getattr(options, "task", None) == "labels":
+        options.multilabel = True
+    given = {name for name in FORMS_OF if getattr(options, name) is not None}
+    remembered = note or {}
+    for name, kind in REMEMBERED.items():
+        if type(remembered.get(name)) not in (kind, type(None)):
+            raise ValueError(f"the model does not say how its rows were read: its {name} is "
+                             f"{remembered[name]!r:.50}")  # fmt: skip
+    learned = remembered.get("format")
+    try:
+        form = form_of(options.files, options.format)
+    except ValueError:
+        if learned not in FORMS or len(set(map(os.path.splitext, options.files))) > 1:
+            raise
+        form = learned
+    if learned == "vw" and form == "svmlight" and options.format is None:
+        raise ValueError(
+            f"{options.files[0]} has rows of svmlight's form, and the model has learned from rows "
+            "of Vowpal Wabbit's, whose features have other columns: write --format vw if the rows "
+            "have that form, or --format svmlight --base 0 if the columns are those of the model"
+        )
+    for name in sorted(given):
+        if form not in FORMS_OF[name]:
+            raise ValueError(f"--{name} is for files of the form {' or '.join(FORMS_OF[name])}, "
+                             f"and these have the form {form}: leave it out")  # fmt: skip
+    options.format = form
+    for name in REMEMBERED:
+        applies = form in FORMS_OF.get(name, _TABLES)
+        if name != "format" and applies and getattr(options, name) is None:
+            setattr(options, name, remembered.get(name))
     options.multilabel = bool(options.multilabel)
     if model is not None:
-        n_features = model.n_features_in_
-        if options.multilabel and options.labels is None and hasattr(model, "classes_"):
-            options.labels = len(model.classes_)
-        if not grows:
-            if options.features not in (None, n_features):
-                raise ValueError(f"--features {options.features} does not go with the model, which "
-                                 f"has {n_features} features")  # fmt: skip
-            options.features = n_features
-        if options.format == "vw" and options.bits is None:
+        n_features = int(model.n_features_in_)
+        if options.features not in (None, n_features):
+            raise ValueError(f"--features {options.features} does not go with the model, which "
+                             f"has {n_features} features")  # fmt: skip
+        options.features = n_features
+        if form == "vw" and options.bits is None:
             options.bits = n_features.bit_length() - 1
-    options.bits = 18 if options.bits is None else options.bits
-    if options.format == "svmlight" and options.base is None:
+    if form == "vw" and options.bits is None:
+        options.bits = 18
+    if form == "svmlight" and options.base is None:
         options.base = _base_of(options)
+    if form in _TABLES and options.target is None:
+        options.target = "target"
 
 
-def note_of(options: argparse.Namespace) -> str:
+def note_of(options: argparse.Namespace, source: Source) -> str:
     """How the rows were read, for the file of a model."""
     found = {name: getattr(options, name) for name in REMEMBERED}
     if options.format == "npz":
         found["target"] = None  # the file of y belongs to these rows alone
+    while isinstance(source, Derived):
+        source = source.source
+    found["columns"] = getattr(source, "features", None)
     return json.dumps(found)
 
 
@@ -215,52 +235,47 @@ def _base_of(options: argparse.Namespace) -> int:
             n_labels=WIDEST if options.multilabel else None,
         )  # fmt: skip
         with closing(source.chunks(_FIRST_ROWS)) as chunks:
-            for chunk in chunks:
-                if (chunk.X.indices == 0).any():
-                    return 0
-                break
+            if any((chunk.X.indices == 0).any() for chunk in [next(chunks, None)] if chunk):
+                return 0
     return 1
 
 
-def source_of(options: argparse.Namespace, *, needs_target: bool = True) -> Source:
-    """The source of the files, as the settled options say."""
+def source_of(options: argparse.Namespace, model: Any = None) -> Source:
+    """The source of the files, as the settled options say.
+
+    ``model`` is one that predicts the rows: they need no target.
+    """
+    form, files = options.format, options.files
     many: dict[str, Any] = {"multilabel": options.multilabel}
-    if options.multilabel:
-        many["n_labels"] = options.labels
-    if options.format == "svmlight":
-        return SvmlightFile(
-            options.files, zero_based=options.base == 0, n_features=options.features, **many
-        )
-    if options.format == "vw":
-        return VWFile(options.files, bits=options.bits, **many)
-    if options.format == "parquet":
-        if options.target is None:
-            raise ValueError("--target must name the column of the target in tables")
-        columns = options.columns
-        lists = {"indices": options.indices, "values": options.values}
-        return ParquetFile(
-            options.files, target=options.target, weight=options.weight,
-            features=None if columns is None else columns.split(","),
-            n_features=options.features if columns is None else None,
-            **lists,
-        )  # fmt: skip
-    if len(options.files) > 1:
-        raise ValueError(f"one file of the form {options.format} at a time, got "
-                         f"{len(options.files)}")  # fmt: skip
-    (path,) = options.files
-    if options.format == "rows":
-        return RowsFile(path)
-    return _matrix(path, options, needs_target)
-
-
-def _matrix(path: str, options: argparse.Namespace, needs_target: bool) -> Source:
-    target = options.target or _target_beside(path)
-    if target is None and needs_target:
+    if options.multilabel and getattr(model, "_labels_given", None) is not None:
+        many["n_labels"] = len(model.classes_)
+    if form == "svmlight":
+        return SvmlightFile(files, zero_based=not options.base, n_features=options.features, **many)
+    if form == "vw":
+        return VWFile(files, bits=options.bits, **many)
+    if form in _TABLES:
+        return _table(options, model)
+    if len(files) > 1:
+        raise ValueError(f"one file of the form {form} at a time, got {len(files)}")
+    if form == "rows":
+        return RowsFile(files[0])
+    target = options.target or _target_beside(files[0])
+    if target is None and model is None:
         raise ValueError("--target must name the file of y, because there is no "
-                         f"{path.removesuffix('.npz')}.y.npy")  # fmt: skip
+                         f"{files[0].removesuffix('.npz')}.y.npy")  # fmt: skip
     if target is None:
-        target = np.zeros(max(len(mapped_npz(path).get("indptr", [])) - 1, 0))
-    return Arrays(path, target, options.weight)
+        target = np.zeros(max(len(mapped_npz(files[0]).get("indptr", [])) - 1, 0))
+    return Arrays(files[0], target, options.weight)
+
+
+def _table(options: argparse.Namespace, model: Any) -> Source:
+    target, kind = options.target, CSVFile if options.format == "csv" else ParquetFile
+    if model is not None and target not in kind.names_of(options.files[0]):
+        target = None
+    given = {"target": target, "weight": options.weight, "features": options.columns}
+    if kind is ParquetFile and (options.columns or LISTS) == LISTS:
+        given["n_features"] = options.features
+    return kind(options.files, **given)
 
 
 def _target_beside(path: str) -> str | None:
@@ -280,121 +295,70 @@ def files_read(options: argparse.Namespace) -> list[str]:
 
 def no_rows(files: list[str]) -> ValueError:
     """The error about files without rows."""
-    names = ", ".join("standard input" if path == STDIN else path for path in files[:5])
     more = ", ..." if len(files) > 5 else ""
-    return ValueError(f"there is not one row in {names}{more}")
+    return ValueError(f"there is not one row in {', '.join(files[:5])}{more}")
 
 
-def is_text(source: Source) -> bool:
-    """Whether the source is parsed from text."""
-    return isinstance(source, LinesFile)
+class KnownColumns(Derived):
+    """The first ``n_features`` columns of a source; values in other columns are counted.
 
-
-def is_pipe(source: Source) -> bool:
-    """Whether the source can be read once only."""
-    return isinstance(source, LinesFile) and source.identity() is None
-
-
-def cache_of(source: Source, cache: str) -> str | None:
-    """The file in which the parsed rows will be kept, if any; refuses one that cannot be that."""
-    named = cache not in ("auto", "no")
-    if not is_text(source) or is_pipe(source):
-        if named:
-            what = "standard input" if is_pipe(source) else "a file of this form"
-            raise ValueError(f"--cache {cache} keeps the rows that are parsed from files of text, "
-                             f"and {what} has no cache: leave it out")  # fmt: skip
-        return None
-    if cache == "no":
-        return None
-    try:
-        return Cached(source, cache).path
-    except ValueError as error:
-        if named:
-            raise ValueError(
-                f"--cache (-c) takes the name of the file for the parsed rows, and has taken "
-                f"{cache}: without a name, write it behind all files. {error}"
-            ) from None
-        raise ValueError(f"{error}; --cache FILE names one, --cache no keeps none") from None
-
-
-def with_cache(source: Source, cache: str, ticker: Ticker) -> Source:
-    """The source with its rows kept in a file, where it is parsed from text.
-
-    ``cache`` is "auto" for a file beside the text, "no", or the name of a file.
+    >>> from lazynet.streams.source import as_source
+    >>> source = KnownColumns(as_source([([[1.0, 2.0, 3.0], [4.0, 0.0, 0.0]], [0, 1])]), 2)
+    >>> [chunk.X.toarray().tolist() for chunk in source.chunks()], source.n_unknown
+    ([[[1.0, 2.0], [4.0, 0.0]]], 1)
     """
-    if cache == "no" or not is_text(source) or is_pipe(source):
-        return Watched(source, ticker)
-    cached = Cached(Watched(source, ticker), cache)
-    if cached.is_complete():
-        return Watched(cached, ticker)
-    try:
-        check_writable(cached.path)
-    except OSError as error:
-        if cache != "auto":
-            raise
-        told = error.strerror or error
-        say(f"warning: no cache is kept, and every pass parses the text: {told}")
-        return Watched(source, ticker)
-    ticker.begin(f"reading into {cached.path}", None)
-    return Watched(cached, ticker)
 
-
-class Watched(Derived):
-    """The rows of a source, counted as they pass."""
-
-    def __init__(self, source: Source, ticker: Ticker) -> None:
+    def __init__(self, source: Source, n_features: int) -> None:
         super().__init__(source)
-        self.ticker = ticker
+        self._n_features = n_features
+        #: the values in other columns that have passed
+        self.n_unknown = 0
+
+    def _find_features(self) -> int:
+        return self._n_features
+
+    def _find_facts(self) -> Facts:
+        return replace(self.source.facts(), n_features=self._n_features)
 
     def _pass(self, rows: int, epoch: int) -> Passing:
-        return self._counted(self.source.chunks(rows, epoch))
-
-    def _to_learn(self, rows: int, epoch: int) -> Passing:
-        return self._counted(self.source._to_learn(rows, epoch))
-
-    def _counted(self, passing: Passing) -> Passing:
-        with closing(passing) as chunks:
+        with closing(self.source.chunks(rows, epoch)) as chunks:
             for chunk in chunks:
-                self.ticker.add(chunk.X.shape[0])
-                yield chunk
-
-    def _find_identity(self) -> dict[str, Any] | None:
-        return self.source.identity()
-
-    def _is_at_hand(self) -> bool:
-        return self.source._is_at_hand()
-
-    def _before_counting(self) -> Source | None:
-        found = self.source._before_counting()
-        return None if found is None else Watched(found, self.ticker)
+                X = chunk.X
+                known = X.indices < self._n_features
+                self.n_unknown += len(known) - int(np.count_nonzero(known))
+                starts = np.concatenate([[0], np.cumsum(known)])[X.indptr]
+                yield chunk._replace(
+                    X=csr(starts, X.indices[known], X.data[known], self._n_features)
+                )
 
 
-def first_rows(source: Source, most_rows: int) -> Chunk | None:
-    """The first rows of a source, in memory; None where there is not one."""
-    found, rows = [], 0
-    with closing(source.chunks(min(most_rows, ROWS))) as chunks:
-        for chunk in chunks:
-            chunk = part(chunk, 0, min(most_rows - rows, chunk.X.shape[0]))
-            found.append(chunk)
-            rows += chunk.X.shape[0]
-            if rows == most_rows:
-                break
-    return joined(found) if rows else None
+def rows_for(options: argparse.Namespace, model: Any, *, needs_target: bool) -> Source:
+    """The rows of the files, with the features of the model.
 
-
-def matches(model: Any, chunk: Chunk, *, labelled: bool = True) -> sparse.csr_matrix:
-    """The rows of a chunk; refuses columns, and ``labelled`` labels, that are not the model's."""
-    if chunk.X.shape[1] != model.n_features_in_:
+    Texts to come have words that no text had before: a column of svmlight's form beyond those of
+    the model is left out.  Rows of other forms must have the columns of the model.
+    """
+    given = model if not needs_target or options.multilabel else None
+    if options.format == "svmlight":
+        options.features = WIDEST
+        return KnownColumns(source_of(options, given), model.n_features_in_)
+    source = source_of(options, given)
+    if source.n_features != model.n_features_in_:
         raise ValueError(
-            f"the files have {chunk.X.shape[1]} columns, and the model has {model.n_features_in_} "
-            "features: they are read in another way than the rows that the model has learned from"
+            f"the files have {source.n_features} columns, and the model has "
+            f"{model.n_features_in_} features: they are read in another way than the rows that "
+            "the model has learned from"
         )
+    return source
+
+
+def check_labels(model: Any, chunk: Chunk) -> None:
+    """Refuse labels that are of another kind than those of the model."""
     several = chunk.y.shape[1] if sparse.issparse(chunk.y) else None
     known = len(model.classes_) if getattr(model, "_labels_given", None) is not None else None
-    if labelled and several != known:
+    if several != known:
         raise ValueError(f"the files have {_labels_told(several)}, and the model has learned "
                          f"{_labels_told(known)}")  # fmt: skip
-    return chunk.X
 
 
 def _labels_told(several: int | None) -> str:

@@ -3,40 +3,36 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import importlib
+import os
 import sys
 import warnings
 from collections.abc import Sequence
 from typing import Any
 
 from lazynet._version import __version__
-from lazynet.command.foreign import hint_for, with_hint
-from lazynet.command.output import closed_early, say
+from lazynet.command.output import say
 
-#: What a subcommand returns: all is well; a comparison has failed; bad usage or bad input; Ctrl-C.
-DONE, WORSE, REFUSED, INTERRUPTED = 0, 1, 2, 130
+#: What a subcommand returns: all is well; bad usage or bad input; Ctrl-C.
+DONE, REFUSED, INTERRUPTED = 0, 2, 130
 
 #: Every subcommand and its module in lazynet.command, with the line that --help shows.
 COMMANDS = {
-    "train": "learn a model from files",
+    "train": "train a model from files",
     "test": "measure a model on files",
     "predict": "write the predictions of a model",
-    "inspect": "show what a model has learned",
-    "verify": "compare the lazy model with its dense twin on your rows",
     "convert": "write rows in another form",
-    "path": "models for a row of penalties, from the sparsest on",
 }
 
 _EPILOG = """\
 examples:
-  lazynet train rows.svm -f model.lazy
+  lazynet train rows.svm -o model.lazy
   lazynet test model.lazy new.svm
-  lazynet predict model.lazy new.svm --proba -o predictions.txt
-  lazynet inspect model.lazy
+  lazynet predict model.lazy new.svm -o predictions.txt
 
 exit codes:
   0    done
-  1    verify found a difference beyond its bound, or test a score below --at-least
   2    wrong usage, or input that cannot be used; the message names the file and the line
   130  ended by Ctrl-C
 
@@ -52,23 +48,24 @@ class _Parser(argparse.ArgumentParser):
         super().__init__(allow_abbrev=False, **options)
 
 
-def new_parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
-    """The parser; only the subcommand that the arguments name describes its options."""
+def new_parser() -> argparse.ArgumentParser:
+    """The parser of all subcommands."""
     parser = _Parser(
         prog="lazynet",
-        description="Sparse linear models from files, out of core: train, test, predict, look.",
+        description="Sparse linear models from files that need not fit into memory.",
         epilog=_EPILOG,
     )
     parser.add_argument("--version", action="version", version=f"lazynet {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    chosen = next((word for word in arguments if word in COMMANDS), None)
     for name, line in COMMANDS.items():
-        # A subcommand loads what it needs, so that --help and mistakes are answered at once.
-        command = commands.add_parser(name, help=line, description=line[0].upper() + line[1:] + ".")
-        if name == chosen:
-            module = _module(name)
-            module.add(command)
-            command.epilog = module.EXAMPLES
+        module = _module(name)
+        command = commands.add_parser(
+            name,
+            help=line,
+            description=f"{line[0].upper()}{line[1:]}.",
+            epilog=module.EXAMPLES,
+        )
+        module.add(command)
     return parser
 
 
@@ -79,23 +76,18 @@ def _module(command: str) -> Any:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit code.
 
-    >>> main(["inspect", "there/is/no/model"])
+    >>> main(["test", "there/is/no/model", "rows.svm"])
     2
     """
-    given = list(sys.argv[1:] if arguments is None else arguments)
-    parser = new_parser(given)
     try:
-        options, unknown = parser.parse_known_args(given)
+        options = new_parser().parse_args(arguments)
     except SystemExit as ending:
         return int(ending.code or 0)
-    if unknown:
-        say(f"lazynet {options.command}: error: {hint_for(options.command, unknown[0])}")
-        return REFUSED
     try:
         return _run(options)
     except BrokenPipeError:
-        # Whoever reads the output has had enough of it, such as head.
-        closed_early()
+        # Whoever reads the output has had enough of it, such as head: the rest goes nowhere.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return DONE
 
 
@@ -104,19 +96,26 @@ def _run(options: argparse.Namespace) -> int:
     try:
         with warnings.catch_warnings():
             warnings.showwarning = _shown  # type: ignore[assignment]
-            code = int(_module(options.command).run(options))
+            _module(options.command).run(options)
             sys.stdout.flush()
-            return code
+            return DONE
     except KeyboardInterrupt:
-        say(f"{name}: stopped by Ctrl-C; {getattr(options, 'when_stopped', 'nothing was written')}")
+        kept = getattr(options, "checkpoint", None)
+        if kept is not None and os.path.exists(kept):
+            say(f"{name}: stopped by Ctrl-C; {kept} keeps the run, and the same command goes on")
+        else:
+            say(f"{name}: stopped by Ctrl-C; nothing was written")
         return INTERRUPTED
     except BrokenPipeError:
         raise
     except OSError as error:
-        where = f"{error.filename}: " if error.filename is not None else ""
+        # An error about a file names it, also where the disk is full.
+        full = "standard output" if error.errno == errno.ENOSPC else None
+        path = error.filename if error.filename is not None else full
+        where = "" if path is None else f"{path}: "
         say(f"{name}: error: {where}{error.strerror or error}")
     except (ValueError, TypeError, ArithmeticError, ImportError, MemoryError) as error:
-        say(f"{name}: error: {with_hint(str(error))}")
+        say(f"{name}: error: {error}")
     return REFUSED
 
 

@@ -3,84 +3,69 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
 import io
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from lazynet.command import inputs
-from lazynet.command.known import rows_for, tell_unknown
-from lazynet.command.literals import count_from
-from lazynet.command.output import Ticker, check_apart, check_writable
+from lazynet.command.output import check_apart
+from lazynet.command.test import tell_unknown
 from lazynet.models import files as model_files
-from lazynet.whole_files import replaced
+from lazynet.whole_files import check_writable, replaced
 
+METHODS = ("predict", "predict_proba", "decision_function")
 EXAMPLES = """\
 examples:
   A class or a number a line:
     lazynet predict model.lazy new.svm
 
   The probability of every class, into a file that is written as a whole or not at all:
-    lazynet predict model.lazy new.svm --proba -o probabilities.txt
-
-  The five best of many labels, with w.x + b of each:
-    lazynet predict model.lazy new.svm --top 5
+    lazynet predict model.lazy new.svm --method predict_proba -o probabilities.txt
 
   From a pipe, to a pipe:
     cat new.svm | lazynet predict model.lazy - --format svmlight | sort | uniq -c
 
-A row of a file needs a label, which is not looked at; 0 will do.  Columns beyond those of the
-model have the weight 0.
+A row needs a label in svmlight's and in Vowpal Wabbit's form, which is not looked at: 0 will do.
+Columns beyond those of the model have the weight 0.
 """
 
 
 def add(parser: argparse.ArgumentParser) -> None:
     """The options of the command."""
-    parser.add_argument("model", metavar="MODEL", help="a model that train has written")
-    parser.add_argument("files", nargs="+", metavar="FILE", help="files or patterns; - is a pipe")
-    parser.add_argument("-o", "--output", metavar="FILE", help="where to write (default: stdout)")
-    what = parser.add_mutually_exclusive_group()
-    what.add_argument("--proba", action="store_true", help="a probability for every class, in "
-                      "the order in which inspect names them")  # fmt: skip
-    what.add_argument("--scores", action="store_true", help="w.x + b of every output")
-    what.add_argument("--top", type=count_from(1), metavar="K",
-                      help="the K best classes or labels, each with its w.x + b")  # fmt: skip
+    parser.add_argument("model", metavar="MODEL", help="a model that train or save has written")
     inputs.add_reading(parser)
-    inputs.add_progress(parser)
+    parser.add_argument("-o", "--output", metavar="FILE", help="where to write (default: stdout)")
+    parser.add_argument("--method", choices=METHODS, default="predict", help="the method of the "
+                        "model that predicts (default: predict)")  # fmt: skip
 
 
-def run(options: argparse.Namespace) -> int:
-    """Write the predictions; returns the exit code."""
+def run(options: argparse.Namespace) -> None:
+    """Write the predictions."""
     # The estimators load SciPy and scikit-learn, which takes a moment.
     from lazynet.loading import load
 
-    check_writable(options.output)
     model = load(options.model)
+    if not hasattr(model, options.method):
+        raise ValueError(f"--method {options.method}: {type(model).__name__} with "
+                         f"loss={model.loss!r} has no such method")  # fmt: skip
     inputs.settle_reading(options, model, model_files.note_of(options.model))
+    if options.output is not None:
+        check_writable(options.output)
     check_apart([("--output", options.output)], [options.model, *inputs.files_read(options)])
-    lines = _lines_of(model, options)
-    ticker = Ticker(options.progress, options.quiet or options.output is None)
-    rows = rows_for(options, model, needs_target=False)
-    source = inputs.Watched(rows, ticker)
-    ticker.begin("predict", None)
-    try:
-        with _opened(options.output) as out, closing(source.chunks()) as chunks:
-            for chunk in chunks:
-                for line in lines(inputs.matches(model, chunk, labelled=False)):
-                    out.write(line + "\n")
-    finally:
-        ticker.close()
-    if not options.quiet:
-        tell_unknown(rows)
-    return 0
+    predict = getattr(model, options.method)
+    rows = inputs.rows_for(options, model, needs_target=False)
+    with _opened(options.output) as out, closing(rows.chunks()) as chunks:
+        for chunk in chunks:
+            out.writelines(line + "\n" for line in lines_of(predict(chunk.X)))
+    tell_unknown(rows)
 
 
-@contextlib.contextmanager
+@contextmanager
 def _opened(path: str | None) -> Iterator[Any]:
     """Stdout, or a file that gets its name when it is complete."""
     if path is None:
@@ -95,47 +80,21 @@ def _opened(path: str | None) -> Iterator[Any]:
             text.detach()
 
 
-def _lines_of(model: Any, options: argparse.Namespace) -> Callable[[Any], Iterator[str]]:
-    """What makes lines of rows."""
-    if options.proba:
-        if not hasattr(model, "predict_proba"):
-            raise ValueError(f"{type(model).__name__} with loss={model.loss!r} has no "
-                             "probabilities: --scores gives w.x + b")  # fmt: skip
-        return lambda X: _numbers(model.predict_proba(X))
-    if options.scores:
-        decide = getattr(model, "decision_function", model.predict)
-        return lambda X: _numbers(decide(X))
-    if options.top is not None:
-        if not hasattr(model, "predict_top"):
-            raise ValueError(f"{type(model).__name__} has no classes to choose --top from")
-        return lambda X: _top(*model.predict_top(X, options.top))
-    return lambda X: _predictions(model.predict(X))
+def lines_of(found: Any) -> Iterator[str]:
+    """Predictions as lines: numbers with all their digits, labels with commas between them.
 
-
-def _word(value: Any) -> str:
-    """A number as short as it is without loss; a label as it is.
-
-    >>> _word(np.float64(1.0)), _word(np.float64(0.1)), _word("spam")
-    ('1', '0.1', 'spam')
+    >>> list(lines_of(np.array([1.0, 0.1]))), list(lines_of(np.array([[0.5, 2.0]])))
+    (['1', '0.1'], ['0.5 2'])
+    >>> list(lines_of(sparse.csr_matrix([[1, 0, 1], [0, 0, 0]])))
+    ['0,2', '']
     """
-    value = value.item() if hasattr(value, "item") else value
-    return repr(value).removesuffix(".0") if isinstance(value, float) else str(value)
-
-
-def _numbers(found: Any) -> Iterator[str]:
-    for row in np.asarray(found):
-        yield " ".join(map(_word, np.atleast_1d(row)))
-
-
-def _predictions(found: Any) -> Iterator[str]:
     if sparse.issparse(found):
         for start, stop in zip(found.indptr[:-1], found.indptr[1:], strict=True):
             yield ",".join(map(str, sorted(found.indices[start:stop].tolist())))
         return
-    yield from _numbers(found) if np.ndim(found) == 2 else map(_word, found)
+    for row in np.asarray(found).tolist():
+        yield " ".join(map(_word, row)) if isinstance(row, list) else _word(row)
 
 
-def _top(labels: Any, scores: Any) -> Iterator[str]:
-    for names, numbers in zip(labels, scores, strict=True):
-        pairs = zip(names, numbers, strict=True)
-        yield " ".join(f"{_word(name)}:{_word(number)}" for name, number in pairs)
+def _word(value: Any) -> str:
+    return repr(value).removesuffix(".0") if isinstance(value, float) else str(value)

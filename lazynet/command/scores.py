@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from contextlib import closing
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from lazynet.command.inputs import matches
+from lazynet.command.inputs import check_labels
 from lazynet.losses import get_loss
 from lazynet.streams.chunks import Chunk
-from lazynet.streams.source import Source
 from lazynet.validation import softmax_losses, total_loss_of
 
 
@@ -34,7 +32,8 @@ class Scores:
 
     def add(self, chunk: Chunk) -> None:
         """Count the rows of a chunk."""
-        X = matches(self.model, chunk)
+        check_labels(self.model, chunk)
+        X = chunk.X
         weight = np.ones(X.shape[0]) if chunk.weight is None else chunk.weight
         if not hasattr(self.model, "classes_"):
             self._numbers(X, chunk.y, weight)
@@ -118,12 +117,3 @@ class Scores:
             found["f1_micro"] = float(f1)
             found["precision_at_1"] = self.first_right / self.weight
         return found
-
-
-def scores_of(model: Any, source: Source) -> Scores:
-    """The scores of a model on all rows of a source."""
-    found = Scores(model)
-    with closing(source.chunks()) as chunks:
-        for chunk in chunks:
-            found.add(chunk)
-    return found

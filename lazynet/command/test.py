@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import argparse
 import time
+from contextlib import closing
 from typing import Any
 
 from lazynet.command import inputs
-from lazynet.command.known import rows_for, tell_unknown
-from lazynet.command.output import Ticker, memory_told, peak_memory, report
-from lazynet.command.scores import scores_of
+from lazynet.command.output import report, say
+from lazynet.command.scores import Scores
 from lazynet.models import files as model_files
+from lazynet.streams.source import Source
 
 EXAMPLES = """\
 examples:
@@ -20,9 +21,6 @@ examples:
   The same as one JSON object:
     lazynet test model.lazy new.svm --json
 
-  Exit code 1 where less than nine tenths are right (R^2 for numbers, F1 for labels):
-    lazynet test model.lazy new.svm --at-least 0.9
-
 Rows are read as the model has read its own rows (columns from 0 or 1, bits of the hash), and are
 in memory a chunk at a time.  Columns beyond those of the model have the weight 0.
 """
@@ -30,40 +28,36 @@ in memory a chunk at a time.  Columns beyond those of the model have the weight 
 
 def add(parser: argparse.ArgumentParser) -> None:
     """The options of the command."""
-    parser.add_argument("model", metavar="MODEL", help="a model that train has written")
-    parser.add_argument("files", nargs="+", metavar="FILE", help="files or patterns; - is a pipe")
-    parser.add_argument("--at-least", type=float, metavar="SCORE",
-                        help="exit code 1 where the accuracy, R^2 or F1 is lower")  # fmt: skip
+    parser.add_argument("model", metavar="MODEL", help="a model that train or save has written")
     inputs.add_reading(parser)
-    inputs.add_progress(parser)
+    parser.add_argument("--json", action="store_true", help="the result as one JSON object")
 
 
-def run(options: argparse.Namespace) -> int:
-    """Judge the model; returns the exit code."""
+def run(options: argparse.Namespace) -> None:
+    """Judge the model."""
     # The estimators load SciPy and scikit-learn, which takes a moment.
     from lazynet.loading import load
 
     model = load(options.model)
     inputs.settle_reading(options, model, model_files.note_of(options.model))
-    ticker = Ticker(options.progress, options.quiet)
     began = time.perf_counter()
-    rows = rows_for(options, model)
-    ticker.begin("test", None)
-    try:
-        scores = scores_of(model, inputs.Watched(rows, ticker))
-    finally:
-        ticker.close()
+    rows, scores = inputs.rows_for(options, model, needs_target=True), Scores(model)
+    with closing(rows.chunks()) as chunks:
+        for chunk in chunks:
+            scores.add(chunk)
     if not scores.rows:
         raise inputs.no_rows(options.files)
-    if not options.quiet:
-        tell_unknown(rows)
-    seconds, peak = time.perf_counter() - began, peak_memory()
+    tell_unknown(rows)
+    seconds = time.perf_counter() - began
     found: dict[str, Any] = {"rows": scores.rows, **scores.result()}
     lines = {name.replace("_", " "): f"{value:.6g}" for name, value in found.items()}
-    lines["rows"] = f"{scores.rows:,}"
-    lines["seconds"] = f"{seconds:.3g} ({scores.rows / seconds:,.0f} rows a second)"
-    lines["memory"] = memory_told(peak)
-    report({**found, "seconds": seconds, "peak_memory": peak}, lines, options.json)
-    least = options.at_least
-    score = next(found[name] for name in ("r2", "f1_micro", "accuracy") if name in found)
-    return int(least is not None and not score >= least)
+    lines |= {"rows": f"{scores.rows:,}", "seconds": f"{seconds:.3g}"}
+    report({**found, "seconds": seconds}, lines, options.json)
+
+
+def tell_unknown(rows: Source) -> None:
+    """Say how many values of the rows had no part in what was found."""
+    n_unknown = rows.n_unknown if isinstance(rows, inputs.KnownColumns) else 0
+    if n_unknown:
+        values = "1 value belongs" if n_unknown == 1 else f"{n_unknown:,} values belong"
+        say(f"note: {values} to features that the model does not know, whose weights are 0")

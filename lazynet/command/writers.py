@@ -6,7 +6,6 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -15,11 +14,11 @@ from lazynet.streams.chunks import Chunk
 from lazynet.streams.mapped import Mapped
 from lazynet.streams.rows_file import written_rows
 from lazynet.streams.source import Source
-from lazynet.streams.tables import _pyarrow
+from lazynet.streams.tables import INDICES, VALUES, _pyarrow
 from lazynet.whole_files import replaced
 
 
-def write(source: Source, path: str, form: str, base: int) -> int:
+def write(source: Source, path: str, form: str) -> int:
     """Write all rows; returns their number."""
     if form == "rows":
         return _write_rows(source, path)
@@ -27,7 +26,9 @@ def write(source: Source, path: str, form: str, base: int) -> int:
         return _write_matrix(source, path)
     if form == "parquet":
         return _write_table(source, path)
-    line = _svmlight(base) if form == "svmlight" else _vowpal
+    if form == "csv":
+        raise ValueError(f"{path}: rows of CSV are read and not written: name a file .parquet")
+    line = _svmlight if form == "svmlight" else _vowpal
     n_rows = 0
     with replaced(path) as file, closing(source.chunks()) as chunks:
         for chunk in chunks:
@@ -65,16 +66,15 @@ def _lines(chunk: Chunk, line: Line) -> Iterator[str]:
         yield line(label, importance, columns[a:b], values[a:b])
 
 
-def _svmlight(base: int) -> Line:
-    def line(label: str, weight: float | None, columns: list[int], values: list[float]) -> str:
-        if weight is not None and weight != 1.0:
-            raise ValueError("svmlight's form has no place for the weights of rows: vw, rows, npz "
-                             "and parquet have one")  # fmt: skip
-        # Rows of the form have rising columns, which other programs rely on.
-        pairs = sorted(zip(columns, values, strict=True))
-        return " ".join([label, *(f"{j + base}:{_number(v)}" for j, v in pairs)]) + "\n"
-
-    return line
+def _svmlight(label: str, weight: float | None, columns: list[int], values: list[float]) -> str:
+    if weight is not None and weight != 1.0:
+        raise ValueError("svmlight's form has no place for the weights of rows: vw, rows, npz and "
+                         "parquet have one")  # fmt: skip
+    # Rows of the form have rising columns, which other programs rely on.
+    pairs = sorted(zip(columns, values, strict=True))
+    if not label and not pairs:
+        pairs = [(0, 0.0)]  # a row without labels and values would be an empty line
+    return " ".join([label, *(f"{j + 1}:{_number(v)}" for j, v in pairs)]) + "\n"
 
 
 def _vowpal(label: str, weight: float | None, columns: list[int], values: list[float]) -> str:
@@ -119,17 +119,17 @@ def _write_table(source: Source, path: str) -> int:
     arrow, parquet = _pyarrow("pyarrow"), _pyarrow("pyarrow.parquet")
     if source.n_labels is not None:
         raise ValueError("tables hold one target a row, and these rows have several labels")
-    writer: Any = None
-    n_rows = 0
     with replaced(path) as file, closing(source.chunks()) as chunks:
+        n_rows, writer = 0, None
         for X, y, weight in chunks:
             starts = arrow.array(X.indptr, type=arrow.int32())
             columns = {
-                "indices": arrow.ListArray.from_arrays(starts, arrow.array(X.indices)),
-                "values": arrow.ListArray.from_arrays(starts, arrow.array(X.data)),
+                INDICES: arrow.ListArray.from_arrays(starts, arrow.array(X.indices)),
+                VALUES: arrow.ListArray.from_arrays(starts, arrow.array(X.data)),
                 "target": arrow.array(y),
-                "weight": arrow.array(np.ones(len(y)) if weight is None else weight),
             }
+            if weight is not None:
+                columns["weight"] = arrow.array(weight)
             table = arrow.table(columns)
             writer = parquet.ParquetWriter(file, table.schema) if writer is None else writer
             writer.write_table(table)

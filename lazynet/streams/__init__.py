@@ -6,7 +6,7 @@ epoch)``, which begins a pass and gives ``(X, y, weight)`` for ``rows`` rows at 
 - ``SvmlightFile`` and ``VWFile``: text of svmlight's and Vowpal Wabbit's form, packed or not
 - ``Arrays``: a CSR matrix in an ``.npz`` file or three ``.npy`` files, mapped into memory
 - ``RowsFile``: the form in which ``Cached`` and ``RowsWriter`` keep rows, mapped into memory
-- ``ParquetFile``: tables, where pyarrow is installed
+- ``CSVFile`` and ``ParquetFile``: tables; Parquet's where pyarrow is installed
 - ``Documents``: raw text through a vectorizer of scikit-learn
 - ``Chunks``: what a program of yours makes; ``as_source`` makes a source of whatever gives chunks
 
@@ -33,10 +33,11 @@ from lazynet.streams.prefetched import Prefetched
 from lazynet.streams.rows_file import RowsFile, RowsWriter
 from lazynet.streams.shuffled import Shuffled
 from lazynet.streams.source import Chunks, Facts, Source, as_source
-from lazynet.streams.tables import ParquetFile
+from lazynet.streams.tables import CSVFile, ParquetFile
 
 __all__ = [
     "Arrays",
+    "CSVFile",
     "Cached",
     "Chunk",
     "Chunks",

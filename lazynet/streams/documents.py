@@ -13,29 +13,11 @@ from sklearn.feature_extraction.text import HashingVectorizer
 
 from lazynet.params import shown
 from lazynet.streams.chunks import Chunk, Passing, csr, rechunked
-from lazynet.streams.lines import BLOCK
-from lazynet.streams.opening import STDIN, Paths, beginning, files_of, opened, read
+from lazynet.streams.opening import STDIN, Paths, files_of, lines_of
 from lazynet.streams.source import Source
 
 #: Documents that the vectorizer gets at a time.
 DOCUMENTS = 1024
-
-
-def _lines(path: str) -> Generator[tuple[int, bytes], None, None]:
-    """The lines of a file that are not empty, with their numbers from 1 on."""
-    number, last = 0, False
-    with opened(path) as file:
-        rest = beginning(file, path)
-        while not last:
-            more = read(file, path, max(BLOCK, len(rest)))
-            last = not more
-            *whole, rest = (rest + more).split(b"\n")
-            if last:
-                whole.append(rest)
-            for line in whole:
-                number += 1
-                if line.strip():
-                    yield number, line
 
 
 class Documents(Source):
@@ -84,7 +66,7 @@ class Documents(Source):
 
     def _documents(self, path: str) -> Generator[tuple[float, str], None, None]:
         """Label and text of each line; an error tells file and line."""
-        with closing(_lines(path)) as lines:
+        with closing(lines_of(path)) as lines:
             for number, line in lines:
                 label, tab, text = line.partition(b"\t")
                 try:

@@ -16,11 +16,18 @@ import numpy as np
 from lazynet.kernels.parser import GREATEST_COUNT, Parser
 from lazynet.params import check_flag, check_integer, shown
 from lazynet.streams.chunks import Chunk, Passing, SoundChunk, csr, labels_matrix
-from lazynet.streams.opening import STDIN, Paths, beginning, files_of, identity_of, opened, read
+from lazynet.streams.opening import (
+    BLOCK,
+    STDIN,
+    Paths,
+    beginning,
+    files_of,
+    identity_of,
+    opened,
+    read,
+)
 from lazynet.streams.source import ROWS, Facts, Labels, Source
 
-#: Bytes that are read at a time: they stay in the processor's cache until they are parsed.
-BLOCK = 1 << 17
 #: The most columns whose numbers take 32 bits.
 _WIDEST = 2**31 - 1
 
@@ -33,7 +40,15 @@ def filled(parser: Parser, file: IO[bytes], path: str, rows: int) -> Generator[N
         more = read(file, path, max(BLOCK, len(text)))
         text, last, start = text + more, not more, 0
         while True:
-            start = parser.parse(text, start, last, rows)
+            try:
+                start = parser.parse(text, start, last, rows)
+            except ValueError as error:
+                if "," in str(error).rpartition(", found ")[2]:
+                    raise ValueError(
+                        f"{error}; commas belong to several labels a row (multilabel) or to a CSV "
+                        "file (CSVFile, --format csv)"
+                    ) from None
+                raise
             if parser.n_rows < rows:
                 break
             yield

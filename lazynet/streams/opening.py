@@ -9,7 +9,7 @@ import lzma
 import os
 import sys
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
@@ -17,6 +17,8 @@ from typing import IO, Any, Self
 
 #: The name of standard input.
 STDIN = "-"
+#: Bytes that are read at a time: they stay in the processor's cache until they are parsed.
+BLOCK = 1 << 17
 # What some editors write before a text; it is no part of the text.
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 # Bytes of a file of Zstandard that are unpacked at a time.
@@ -168,3 +170,20 @@ def beginning(file: IO[bytes], path: str) -> bytes:
             break
         text += more
     return text.removeprefix(_BYTE_ORDER_MARK)
+
+
+def lines_of(path: str) -> Generator[tuple[int, bytes], None, None]:
+    """The lines of a file that are not empty, with their numbers from 1 on."""
+    number, last = 0, False
+    with opened(path) as file:
+        rest = beginning(file, path)
+        while not last:
+            more = read(file, path, max(BLOCK, len(rest)))
+            last = not more
+            *whole, rest = (rest + more).split(b"\n")
+            if last:
+                whole.append(rest)
+            for line in whole:
+                number += 1
+                if line.strip():
+                    yield number, line

@@ -1,21 +1,168 @@
-"""Tables in Parquet's and in Arrow's files, by way of the package pyarrow."""
+"""Tables in CSV files, and in Parquet's and Arrow's files by way of the package pyarrow."""
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+import csv
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import closing, contextmanager
 from importlib import import_module
+from itertools import islice
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from lazynet.params import check_integer, shown
 from lazynet.streams.chunks import Chunk, Passing, csr, rechunked
-from lazynet.streams.opening import STDIN, Paths, files_of, identity_of
+from lazynet.streams.opening import STDIN, Paths, files_of, identity_of, lines_of
 from lazynet.streams.source import Source
 
 #: Rows that are read of a table at a time.
 BATCH = 8192
+#: The columns of lists that hold the features of a row and their values.
+INDICES, VALUES = "indices", "values"
+
+
+class Table(Source):
+    """The base of tables: named columns, of which one is the target and one may be the weight."""
+
+    def __init__(
+        self,
+        paths: Paths,
+        *,
+        target: str | None,
+        features: Sequence[str] | None = None,
+        weight: str | None = None,
+    ) -> None:
+        self.paths = files_of(paths)
+        if STDIN in self.paths:
+            raise ValueError("paths: a table cannot be read from standard input")
+        for name, given in (("target", target), ("weight", weight)):
+            if given is not None and not isinstance(given, str):
+                raise TypeError(f"{name} must be the name of a column, got {shown(given)}")
+        self.target, self.weight = target, weight
+        if features is None:
+            names = self.names_of(self.paths[0])
+            features = [name for name in names if name not in (target, weight)]
+        self.features = list(features)
+        if not self.features:
+            raise ValueError("features must name at least one column")
+        self._check(self.paths[0], self.names_of(self.paths[0]))
+
+    @staticmethod
+    def names_of(path: str) -> list[str]:
+        """The names of the columns of a file."""
+        raise NotImplementedError
+
+    def _chunks(self, path: str) -> Passing:
+        """The rows of a file."""
+        raise NotImplementedError
+
+    def _columns(self) -> list[str]:
+        """The columns of the table that are read."""
+        return [name for name in (self.target, self.weight, *self.features) if name is not None]
+
+    def _check(self, path: str, names: Sequence[str]) -> None:
+        for name in self._columns():
+            if names.count(name) != 1:
+                many = "there is no column" if name not in names else "several columns are called"
+                raise ValueError(f"{path}: {many} {name!r}; the columns are {list(names)}")
+
+    def _chunk(self, numbers: NDArray[np.float64]) -> Chunk:
+        """Rows from the numbers of the columns that are read, a row each."""
+        targets = int(self.target is not None)
+        first = targets + int(self.weight is not None)
+        y = numbers[:, 0].copy() if targets else np.zeros(len(numbers))
+        weight = numbers[:, targets].copy() if self.weight is not None else None
+        X = sparse.csr_matrix(numbers[:, first:])
+        return Chunk(csr(X.indptr, X.indices, X.data, X.shape[1]), y, weight)
+
+    def _pass(self, rows: int, epoch: int) -> Passing:
+        return rechunked((chunk for path in self.paths for chunk in self._chunks(path)), rows)
+
+    def _find_features(self) -> int:
+        return len(self.features)
+
+    def _find_identity(self) -> dict[str, Any] | None:
+        files = [identity_of(path) for path in self.paths]
+        if None in files:
+            return None
+        columns = [self.target, self.weight, self.features, self.n_features]
+        return {"form": type(self).__name__, "columns": columns, "files": files}
+
+
+class CSVFile(Table):
+    """Rows of CSV files, packed or not, whose first line names the columns.
+
+    ``target`` and ``weight`` name columns; ``features`` names the columns of the features (None:
+    all others).  Every field is a number, and no line is longer than the first one or shorter.
+
+    >>> import tempfile, pathlib
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> path = pathlib.Path(folder.name, "clicks.csv")
+    >>> _ = path.write_text("a,b,y\\n0,2,1\\n0.5,0,-1\\n")
+    >>> for X, y, weight in CSVFile(path, target="y").chunks():
+    ...     print(X.toarray(), y)
+    [[0.  2. ]
+     [0.5 0. ]] [ 1. -1.]
+    >>> folder.cleanup()
+    """
+
+    @staticmethod
+    def names_of(path: str) -> list[str]:
+        """The names of the columns of a file."""
+        with closing(_fields(path)) as lines:
+            for _, fields in lines:
+                return [field.strip() for field in fields]
+        raise ValueError(f"{path}: expected a line with the names of the columns")
+
+    def _chunks(self, path: str) -> Passing:
+        with closing(_fields(path)) as lines:
+            names = self.names_of(path)
+            self._check(path, names)
+            next(lines)
+            places = [names.index(name) for name in self._columns()]
+            while rows := list(islice(lines, BATCH)):
+                yield self._chunk(
+                    np.array([self._numbers(path, names, places, *row) for row in rows])
+                )
+
+    def _numbers(
+        self, path: str, names: list[str], places: list[int], number: int, fields: list[str]
+    ) -> list[float]:
+        """The numbers of a line that are read; an error names the line and the column."""
+        if len(fields) != len(names):
+            raise ValueError(
+                f"{path}: line {number}: expected {len(names)} fields, as in the first line, "
+                f"found {len(fields)}"
+            )
+        found = []
+        for place in places:
+            text = fields[place]
+            try:
+                if "_" in text:  # which Python's float would take
+                    raise ValueError
+                value = float(text)
+                if not np.isfinite(value):
+                    raise ValueError
+            except ValueError:
+                raise ValueError(
+                    f"{path}: line {number}, column {names[place]!r}: expected a finite number "
+                    f"such as 0.5, found {text!r:.50}"
+                ) from None
+            found.append(value)
+        return found
+
+
+def _fields(path: str) -> Generator[tuple[int, list[str]], None, None]:
+    """The fields of each line of a CSV file that is not empty, and its number."""
+    with closing(lines_of(path)) as lines:
+        for number, line in lines:
+            try:
+                yield number, next(csv.reader([line.decode()], strict=True))
+            except (UnicodeDecodeError, csv.Error) as error:
+                raise ValueError(f"{path}: line {number}: {error}") from None
 
 
 def _pyarrow(module: str) -> Any:
@@ -27,12 +174,13 @@ def _pyarrow(module: str) -> Any:
         ) from None
 
 
-class ParquetFile(Source):
+class ParquetFile(Table):
     """Rows of Parquet files, or of Arrow files whose names end in .arrow or .feather.
 
-    ``target`` and ``weight`` name columns of numbers.  The features are the columns that
-    ``features`` names, or two columns of lists: ``indices`` names the features of a row, from 0 to
-    ``n_features`` - 1, and ``values`` their values.
+    ``target`` and ``weight`` name columns of numbers; ``features`` names the columns of the
+    features (None: all others).  In a table of sparse rows, two columns of lists hold the features
+    of each row and their values: the columns ``indices``, from 0 on, and ``values``.  Without
+    ``n_features``, the greatest index of all files counts.
 
     >>> ParquetFile([], target="y", features=["a", "b"])
     Traceback (most recent call last):
@@ -43,82 +191,71 @@ class ParquetFile(Source):
         self,
         paths: Paths,
         *,
-        target: str,
+        target: str | None,
         features: Sequence[str] | None = None,
-        indices: str | None = None,
-        values: str | None = None,
-        n_features: int | None = None,
         weight: str | None = None,
+        n_features: int | None = None,
     ) -> None:
-        self.paths = files_of(paths)
-        if STDIN in self.paths:
-            raise ValueError("paths: a table cannot be read from standard input")
-        for name, given in (("target", target), ("indices", indices), ("values", values),
-                            ("weight", weight)):  # fmt: skip
-            if given is not None and not isinstance(given, str):
-                raise TypeError(f"{name} must be the name of a column, got {shown(given)}")
-        in_lists = indices is not None and values is not None and n_features is not None
-        if (features is None) == (not in_lists):
-            raise ValueError("give either features, or all of indices, values and n_features")
-        self.target, self.weight = target, weight
-        self.features = None if features is None else list(features)
-        self.indices, self.values = indices, values
-        if self.features is not None:
-            n_features = len(self.features)
-        self._n_features = check_integer("n_features", n_features, 1)
+        files_of(paths)
         _pyarrow("pyarrow")
+        if features is None and {INDICES, VALUES} <= set(self.names_of(files_of(paths)[0])):
+            features = [INDICES, VALUES]
+        super().__init__(paths, target=target, features=features, weight=weight)
+        self.in_lists = self.features == [INDICES, VALUES]
+        self._n_features = n_features
+        if n_features is not None:
+            self._n_features = check_integer("n_features", n_features, 1)
+            if not self.in_lists:
+                raise ValueError(
+                    "n_features is for the columns of lists indices and values; the number of "
+                    "other columns is known"
+                )
 
     def _find_features(self) -> int:
+        if not self.in_lists:
+            return len(self.features)
+        if self._n_features is None:
+            greatest = -1
+            for path in self.paths:
+                for batch in self._batches(path):
+                    _, indices = self._lists(path, batch, INDICES)
+                    greatest = max(greatest, int(self._indices(path, indices).max(initial=-1)))
+            self._n_features = max(greatest + 1, 1)
         return self._n_features
 
-    def _columns(self) -> list[str]:
-        """The columns of the table that are read."""
-        of_rows: list[str | None] = (
-            [*self.features] if self.features else [self.indices, self.values]
-        )
-        return [name for name in (self.target, self.weight, *of_rows) if name is not None]
+    @staticmethod
+    def names_of(path: str) -> list[str]:
+        """The names of the columns of a file."""
+        with _named(path):
+            if _is_arrow(path):
+                with _pyarrow("pyarrow").memory_map(path) as file:
+                    return list(_pyarrow("pyarrow.ipc").open_file(file).schema.names)
+            return list(_pyarrow("pyarrow.parquet").read_schema(path).names)
 
     def _batches(self, path: str) -> Generator[Any, None, None]:
-        """The parts of the table of a file; an error of pyarrow's names the file."""
-        try:
-            yield from self._read(path)
-        except FileNotFoundError:
-            raise
-        except (_pyarrow("pyarrow").ArrowException, OSError) as error:
-            raise ValueError(f"{path}: the table cannot be read: {error}") from error
+        """The parts of the table of a file."""
+        self._check(path, self.names_of(path))
+        with _named(path):
+            if _is_arrow(path):
+                with _pyarrow("pyarrow").memory_map(path) as file:
+                    reader = _pyarrow("pyarrow.ipc").open_file(file)
+                    for number in range(reader.num_record_batches):
+                        yield reader.get_batch(number).select(self._columns())
+            else:
+                with _pyarrow("pyarrow.parquet").ParquetFile(path) as table:
+                    yield from table.iter_batches(batch_size=BATCH, columns=self._columns())
 
-    def _read(self, path: str) -> Generator[Any, None, None]:
-        columns = self._columns()
-        if path.endswith((".arrow", ".feather")):
-            with _pyarrow("pyarrow").memory_map(path) as file:
-                reader = _pyarrow("pyarrow.ipc").open_file(file)
-                self._check(path, reader.schema.names)
-                for number in range(reader.num_record_batches):
-                    yield reader.get_batch(number).select(columns)
-        else:
-            with _pyarrow("pyarrow.parquet").ParquetFile(path) as table:
-                self._check(path, table.schema_arrow.names)
-                yield from table.iter_batches(batch_size=BATCH, columns=columns)
-
-    def _check(self, path: str, names: list[str]) -> None:
-        for name in self._columns():
-            if name not in names:
-                raise ValueError(f"{path}: there is no column {name!r}; it has {names}")
-
-    def _numbers(self, path: str, batch: Any, name: str) -> NDArray[np.float64]:
-        """A column of numbers."""
-        return self._as_numbers(path, batch.column(name), name, "numbers").astype(np.float64)
-
-    def _as_numbers(self, path: str, column: Any, name: str | None, what: str) -> NDArray[Any]:
+    def _numbers(self, path: str, column: Any, name: str, kinds: str = "fiub") -> NDArray[Any]:
         """The numbers of a column, or of the lists in it, in the type that they have."""
         if column.null_count:
             raise ValueError(f"{path}: column {name!r} has missing values")
-        numbers = column.to_numpy(zero_copy_only=False)
-        if numbers.dtype.kind not in "fiub" and len(numbers):
+        numbers = np.asarray(column.to_numpy(zero_copy_only=False))
+        if numbers.dtype.kind not in kinds and len(numbers):
+            what = "numbers" if "f" in kinds else "integers"
             raise ValueError(f"{path}: column {name!r} must hold {what}, got {column.type}")
-        return np.asarray(numbers)
+        return numbers
 
-    def _lists(self, path: str, batch: Any, name: str | None) -> tuple[NDArray[np.int64], Any]:
+    def _lists(self, path: str, batch: Any, name: str) -> tuple[NDArray[np.int64], Any]:
         """The lengths of the lists of a column, and what is in them."""
         column = batch.column(name)
         if not hasattr(column, "value_lengths"):
@@ -128,50 +265,54 @@ class ParquetFile(Source):
         lengths = column.value_lengths().to_numpy(zero_copy_only=False)
         return lengths.astype(np.int64), column.flatten()
 
-    def _chunk(self, path: str, batch: Any) -> Chunk:
-        y = self._numbers(path, batch, self.target)
-        weight = None if self.weight is None else self._numbers(path, batch, self.weight)
-        if self.features is not None:
-            dense = np.column_stack([self._numbers(path, batch, name) for name in self.features])
-            filled = dense != 0
-            indptr = np.concatenate([[0], np.cumsum(filled.sum(axis=1))])
-            X = csr(indptr, np.nonzero(filled)[1], dense[filled], self.n_features)
-        else:
-            lengths, columns = self._lists(path, batch, self.indices)
-            own, values = self._lists(path, batch, self.values)
+    def _indices(self, path: str, column: Any) -> NDArray[Any]:
+        """The indices in lists, which are not negative."""
+        found = self._numbers(path, column, INDICES, "iu")
+        if len(found) and found.min() < 0:
+            raise ValueError(
+                f"{path}: column {INDICES!r} must hold features from 0 on, got {found.min()}"
+            )
+        return found
+
+    def _chunks(self, path: str) -> Passing:
+        n_features = self.n_features
+        for batch in self._batches(path):
+            columns = self._columns()[: -2 if self.in_lists else None]
+            numbers = np.zeros((batch.num_rows, len(columns)))
+            for place, name in enumerate(columns):
+                numbers[:, place] = self._numbers(path, batch.column(name), name)
+            chunk = self._chunk(numbers)
+            if not self.in_lists:
+                yield chunk
+                continue
+            lengths, indices = self._lists(path, batch, INDICES)
+            own, values = self._lists(path, batch, VALUES)
             if not np.array_equal(lengths, own):
                 raise ValueError(
-                    f"{path}: columns {self.indices!r} and {self.values!r} must hold lists that "
-                    "are equally long in each row"
+                    f"{path}: columns {INDICES!r} and {VALUES!r} must hold lists that are equally "
+                    "long in each row"
                 )
-            indices = self._as_numbers(path, columns, self.indices, "lists of integers")
-            if indices.dtype.kind not in "iu" and len(indices):
+            found = self._indices(path, indices)
+            if len(found) and found.max() >= n_features:
                 raise ValueError(
-                    f"{path}: column {self.indices!r} must hold lists of integers, got "
-                    f"{columns.type} in them"
+                    f"{path}: column {INDICES!r} must hold features from 0 to {n_features - 1}, "
+                    f"got {found.max()}"
                 )
-            if len(indices) and not 0 <= indices.min() <= indices.max() < self.n_features:
-                raise ValueError(
-                    f"{path}: column {self.indices!r} must hold features from 0 to "
-                    f"{self.n_features - 1}, got {indices.min()} to {indices.max()}"
-                )
-            indptr = np.concatenate([[0], np.cumsum(lengths)])
-            numbers = self._as_numbers(path, values, self.values, "lists of numbers")
-            X = csr(indptr, indices, numbers, self.n_features)
-        return Chunk(X, y, weight)
+            ends = np.concatenate([[0], np.cumsum(lengths)])
+            numbers = self._numbers(path, values, VALUES)
+            yield chunk._replace(X=csr(ends, found, numbers, n_features))
 
-    def _all(self) -> Passing:
-        for path in self.paths:
-            for batch in self._batches(path):
-                yield self._chunk(path, batch)
 
-    def _pass(self, rows: int, epoch: int) -> Passing:
-        return rechunked(self._all(), rows)
+def _is_arrow(path: str) -> bool:
+    return path.endswith((".arrow", ".feather"))
 
-    def _find_identity(self) -> dict[str, Any] | None:
-        named = [self.target, self.weight, self.features, self.indices, self.values]
-        files = [identity_of(path) for path in self.paths]
-        if None in files:
-            return None
-        return {"form": "ParquetFile", "columns": named, "n_features": self.n_features,
-                "files": files}  # fmt: skip
+
+@contextmanager
+def _named(path: str) -> Iterator[None]:
+    """An error of pyarrow names the file."""
+    try:
+        yield
+    except FileNotFoundError:
+        raise
+    except (_pyarrow("pyarrow").ArrowException, OSError) as error:
+        raise ValueError(f"{path}: the table cannot be read: {error}") from error
