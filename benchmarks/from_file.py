@@ -6,7 +6,7 @@ goes from the text to a saved model and keeps the rows in a cache.  Two more run
 cache, with one pass and with several more; a later pass is the difference of the two divided by the
 number of passes that the second makes more, so that no start of a program is in it.  Both programs
 run with the steps that they take unless told otherwise, whose rates adapt to every weight, and with
-plain gradient descent (``--rule fobos`` and ``--sgd``).  The script prints medians with their
+plain gradient descent (``rule=fobos`` and ``--sgd``).  The script prints medians with their
 range, the ratios of the programs' speeds beside their bounds, and writes nothing.
 
     python -m benchmarks.from_file --megabytes 5000 --times 1
@@ -41,7 +41,7 @@ VALUES = ((b"1", 1.0), (b"0.5", 0.5), (b"0.25", 0.25), (b"2", 2.0))
 #: For each kind of steps, the options of lazynet and of Vowpal Wabbit.
 STEPS: dict[str, tuple[list[str], list[str]]] = {
     "adaptive": ([], []),
-    "plain": (["--rule", "fobos"], ["--sgd"]),
+    "plain": (["--set", "rule=fobos"], ["--sgd"]),
 }
 #: The penalty of both programs.
 L1 = "1e-8"
@@ -146,9 +146,9 @@ def peak_of(pid: int) -> int:
 def ours(path: Path, folder: Path, passes: int, steps: str) -> list[str]:
     """The command of ``lazynet train``; its cache stands in the folder."""
     return [
-        sys.executable, "-m", "lazynet", "train", str(path), "-b", str(BITS), "--l1", L1,
+        sys.executable, "-m", "lazynet", "train", str(path), "--bits", str(BITS), "--l1", L1,
         "--task", "classification", "--passes", str(passes), "--cache", str(folder / "ours.rows"),
-        "-f", str(folder / "ours.lazy"), "--quiet", *STEPS[steps][0],
+        "-o", str(folder / "ours.lazy"), *STEPS[steps][0],
     ]  # fmt: skip
 
 

@@ -43,15 +43,15 @@ class Table(Source):
                 raise TypeError(f"{name} must be the name of a column, got {shown(given)}")
         self.target, self.weight = target, weight
         if features is None:
-            names = self.names_of(self.paths[0])
+            names = self._names_of(self.paths[0])
             features = [name for name in names if name not in (target, weight)]
         self.features = list(features)
         if not self.features:
             raise ValueError("features must name at least one column")
-        self._check(self.paths[0], self.names_of(self.paths[0]))
+        self._check(self.paths[0], self._names_of(self.paths[0]))
 
     @staticmethod
-    def names_of(path: str) -> list[str]:
+    def _names_of(path: str) -> list[str]:
         """The names of the columns of a file."""
         raise NotImplementedError
 
@@ -110,7 +110,7 @@ class CSVFile(Table):
     """
 
     @staticmethod
-    def names_of(path: str) -> list[str]:
+    def _names_of(path: str) -> list[str]:
         """The names of the columns of a file."""
         with closing(_fields(path)) as lines:
             for _, fields in lines:
@@ -119,7 +119,7 @@ class CSVFile(Table):
 
     def _chunks(self, path: str) -> Passing:
         with closing(_fields(path)) as lines:
-            names = self.names_of(path)
+            names = self._names_of(path)
             self._check(path, names)
             next(lines)
             places = [names.index(name) for name in self._columns()]
@@ -198,7 +198,7 @@ class ParquetFile(Table):
     ) -> None:
         files_of(paths)
         _pyarrow("pyarrow")
-        if features is None and {INDICES, VALUES} <= set(self.names_of(files_of(paths)[0])):
+        if features is None and {INDICES, VALUES} <= set(self._names_of(files_of(paths)[0])):
             features = [INDICES, VALUES]
         super().__init__(paths, target=target, features=features, weight=weight)
         self.in_lists = self.features == [INDICES, VALUES]
@@ -224,7 +224,7 @@ class ParquetFile(Table):
         return self._n_features
 
     @staticmethod
-    def names_of(path: str) -> list[str]:
+    def _names_of(path: str) -> list[str]:
         """The names of the columns of a file."""
         with _named(path):
             if _is_arrow(path):
@@ -234,7 +234,7 @@ class ParquetFile(Table):
 
     def _batches(self, path: str) -> Generator[Any, None, None]:
         """The parts of the table of a file."""
-        self._check(path, self.names_of(path))
+        self._check(path, self._names_of(path))
         with _named(path):
             if _is_arrow(path):
                 with _pyarrow("pyarrow").memory_map(path) as file:

@@ -24,6 +24,7 @@ from lazynet.streams import (
     Arrays,
     Cached,
     Chunks,
+    CSVFile,
     Documents,
     ParquetFile,
     Prefetched,
@@ -323,16 +324,19 @@ def test_tables(form, tmp_path):
     table = arrow.table(
         {
             "y": one.y, "w": one.weight, "a": dense[:, 0], "b": dense[:, 1],
-            "columns": [one.X.indices[row].tolist() for row in lists],
+            "indices": [one.X.indices[row].tolist() for row in lists],
             "values": [one.X.data[row].tolist() for row in lists],
             "text": ["x"] * 23, "holes": [None, *range(22)],
         }
     )  # fmt: skip
     path = write_table(table, tmp_path / f"one.{form}")
-    lists = dict(target="y", indices="columns", values="values", n_features=9)
+    lists = dict(target="y", n_features=9)
     source = ParquetFile(path, weight="w", **lists)
     for rows in (1, 5, 100):
         assert contents(source.chunks(rows=rows)) == contents([one])
+    uncounted = ParquetFile(path, target="y", weight="w")
+    assert uncounted.n_features == one.X.indices.max() + 1
+    assert contents(uncounted.chunks()) == contents([one])
     assert contents(Cached(source).chunks()) == contents([one])
     (chunk,) = ParquetFile(path, target="y", features=["b", "a"]).chunks()
     assert chunk.X.toarray().tolist() == dense[:, [1, 0]].tolist()
@@ -340,7 +344,7 @@ def test_tables(form, tmp_path):
         (dict(target="z", features=["a"]), "there is no column 'z'"),
         (dict(target="y", features=["text"]), "column 'text' must hold numbers"),
         (dict(target="holes", features=["a"]), "column 'holes' has missing values"),
-        ({**lists, "n_features": 2}, "must hold features from 0 to 1, got 0 to"),
+        ({**lists, "n_features": 2}, "must hold features from 0 to 1, got"),
     ):
         with pytest.raises(ValueError, match=message):
             list(ParquetFile(path, **options).chunks())
@@ -367,21 +371,21 @@ def test_tables_of_every_type_of_number(form, tmp_path):
         table = arrow.table(
             {
                 "y": arrow.array([True, False, True]),
-                "i": arrow.array(rows, kind(integer)),
-                "v": made.from_arrays(offsets, flat),
+                "indices": arrow.array(rows, kind(integer)),
+                "values": made.from_arrays(offsets, flat),
                 "d": arrow.array([1.0, 2.0, 1.0]).dictionary_encode(),
             }
         )
         path = write_table(table, tmp_path / f"{number}.{form}")
-        (chunk,) = ParquetFile(path, target="y", indices="i", values="v", n_features=5).chunks()
+        (chunk,) = ParquetFile(path, target="y", n_features=5).chunks()
         assert chunk.X.toarray().tolist() == expected
         assert chunk.y.tolist() == [1.0, 0.0, 1.0]
         (chunk,) = ParquetFile(path, target="y", features=["d"]).chunks()
         assert chunk.X.toarray().tolist() == [[1.0], [2.0], [1.0]]
     pairs = arrow.array([[0, 1], [2, 3]], arrow.list_(arrow.int32(), 2))
-    table = arrow.table({"y": [1, 0], "i": pairs, "v": [[1.0, 2.0], [3.0, 4.0]]})
+    table = arrow.table({"y": [1, 0], "indices": pairs, "values": [[1.0, 2.0], [3.0, 4.0]]})
     path = write_table(table, tmp_path / f"pairs.{form}")
-    (chunk,) = ParquetFile(path, target="y", indices="i", values="v", n_features=4).chunks()
+    (chunk,) = ParquetFile(path, target="y", n_features=4).chunks()
     assert chunk.X.toarray().tolist() == [[1.0, 2.0, 0, 0], [0, 0, 3.0, 4.0]]
 
 
@@ -389,25 +393,43 @@ def test_tables_of_every_type_of_number(form, tmp_path):
 def test_tables_that_hold_no_rows_are_refused(form, tmp_path):
     """The error names the file and the column."""
     arrow = pytest.importorskip("pyarrow")
-    good = {"y": [1.0, 0.0], "i": [[0], [1]], "v": [[1.0], [2.0]]}
-    lists = dict(target="y", indices="i", values="v", n_features=3)
+    good = {"y": [1.0, 0.0], "indices": [[0], [1]], "values": [[1.0], [2.0]]}
+    lists = dict(target="y", n_features=3)
     for column, held, words in (
-        ("v", [[1.0], [None]], "column 'v' has missing values"),
-        ("v", [[1.0], None], "column 'v' has missing values"),
-        ("v", [["a"], ["b"]], "column 'v' must hold lists of numbers, got string"),
-        ("v", [[[1.0]], [[2.0]]], "column 'v' must hold lists of numbers"),
-        ("v", [1.0, 2.0], "column 'v' must hold lists, got double"),
-        ("v", [[1.0], [2.0, 3.0]], "must hold lists that are equally long in each row"),
-        ("i", [[0], [None]], "column 'i' has missing values"),
-        ("i", arrow.nulls(2), "column 'i' must hold lists, got null"),
-        ("i", [[0.0], [1.0]], "column 'i' must hold lists of integers, got double in them"),
-        ("i", [[0], [-1]], "must hold features from 0 to 2, got -1 to 0"),
+        ("values", [[1.0], [None]], "column 'values' has missing values"),
+        ("values", [[1.0], None], "column 'values' has missing values"),
+        ("values", [["a"], ["b"]], "column 'values' must hold numbers, got string"),
+        ("values", [[[1.0]], [[2.0]]], "column 'values' must hold numbers"),
+        ("values", [1.0, 2.0], "column 'values' must hold lists, got double"),
+        ("values", [[1.0], [2.0, 3.0]], "must hold lists that are equally long in each row"),
+        ("indices", [[0], [None]], "column 'indices' has missing values"),
+        ("indices", arrow.nulls(2), "column 'indices' must hold lists, got null"),
+        ("indices", [[0.0], [1.0]], "column 'indices' must hold integers, got double"),
+        ("indices", [[0], [-1]], "must hold features from 0 on, got -1"),
+        ("indices", [[0], [3]], "must hold features from 0 to 2, got 3"),
         ("y", ["a", "b"], "column 'y' must hold numbers, got string"),
     ):
         path = write_table(arrow.table({**good, column: held}), tmp_path / f"bad.{form}")
         with pytest.raises(ValueError, match=words) as caught:
             list(ParquetFile(path, **lists).chunks())
         assert str(path) in str(caught.value)
+
+
+def test_tables_of_text(tmp_path):
+    """CSV files: the columns are found by their names, and all digits are kept."""
+    one = problem(np.random.default_rng(7), weighted=True)
+    numbers = np.column_stack([one.weight, one.X.toarray(), one.y]).tolist()
+    names = ["w", *(f'"a, {j}"' for j in range(9)), "y"]
+    for number, part in enumerate((numbers[:10], numbers[10:])):
+        lines = [",".join(names), *(", ".join(map(repr, row)) for row in part)]
+        (tmp_path / f"{number}.csv").write_text("\r\n".join(lines) + "\n" * number)
+    source = CSVFile(tmp_path / "*.csv", target="y", weight="w")
+    for rows in (1, 5, 100):
+        assert contents(source.chunks(rows=rows)) == contents([one])
+    assert contents(Cached(source).chunks()) == contents([one])
+    (chunk,) = CSVFile(tmp_path / "0.csv", target=None, features=["a, 3", "a, 1"]).chunks()
+    assert chunk.X.toarray().tolist() == one.X[:10].toarray()[:, [3, 1]].tolist()
+    assert chunk.y.tolist() == [0.0] * 10
 
 
 @FORMS
