@@ -45,7 +45,7 @@ def object_of(name: str, text: str) -> Any:
     (FTRL(alpha=0.5), 'sgd')
     >>> object_of("rule", "ftrl(open('x'))")
     Traceback (most recent call last):
-    ValueError: rule must be a name, or a name with parameters such as rda(...=1), \
+    ValueError: rule must be a name, or a name with parameters such as fobos(...=1), \
 got "ftrl(open('x'))"
     """
     if "(" not in text:
