@@ -2,10 +2,10 @@
 
 A CSR matrix of float32 or float64 with int32 or int64 indices is used in place, also if it is
 read-only or memory-mapped, and whatever the order of the columns in a row; any other matrix is
-converted.  A thread that writes to X while a model learns from X can spoil the model, but corrupts
-no memory.  A memory-mapped file that is made shorter while it is read ends the process (SIGBUS): no
-program can check for that beforehand.  Predictions use SciPy's matrix product, which relies on X
-not changing during the product.
+converted.  X must not change during a call.  If it does, the kernels still read and write nothing
+outside the arrays; SciPy, which makes the predictions and selects rows, relies on X.  A
+memory-mapped file that is made shorter while it is read ends the process (SIGBUS): no program can
+check for that beforehand.
 """
 
 from __future__ import annotations
@@ -26,9 +26,6 @@ from lazynet.params import as_array, check_array
 # Targets of these sizes have squares, and products with features, that float32 can hold.
 _SMALLEST_TARGET, _LARGEST_TARGET = 1e-20, 1e20
 _NAMES_X_OR_Y = re.compile(r"\b[Xy]\b")
-
-#: The message of the error if a column that was checked lies outside the matrix later.
-_CHANGED = "X changed while the model learned from it"
 
 
 def as_examples(
@@ -102,10 +99,7 @@ def count_of_values(X: sparse.csr_matrix) -> int:
 def columns_with_values(X: sparse.csr_matrix) -> NDArray[Any]:
     """The column of every stored value that is not zero."""
     start, stop = int(X.indptr[0]), int(X.indptr[-1])
-    columns = X.indices[start:stop][X.data[start:stop] != 0]
-    if columns.size and not 0 <= columns.min() <= columns.max() < X.shape[1]:
-        raise ValueError(_CHANGED)
-    return columns
+    return X.indices[start:stop][X.data[start:stop] != 0]
 
 
 def rows_with(X: sparse.csr_matrix, columns: NDArray[np.bool_]) -> NDArray[np.bool_]:
@@ -115,12 +109,9 @@ def rows_with(X: sparse.csr_matrix, columns: NDArray[np.bool_]) -> NDArray[np.bo
     array([False,  True])
     """
     start, stop = int(X.indptr[0]), int(X.indptr[-1])
-    named = X.indices[start:stop]
-    if named.size and not 0 <= named.min() <= named.max() < len(columns):
-        raise ValueError(_CHANGED)
-    counts = np.concatenate([[0], np.cumsum(columns[named] & (X.data[start:stop] != 0))])
-    ends = np.clip(X.indptr - start, 0, len(named))
-    return np.asarray(counts[ends[1:]] > counts[ends[:-1]])
+    marked = columns[X.indices[start:stop]] & (X.data[start:stop] != 0)
+    counts = np.concatenate([[0], np.cumsum(marked)])[X.indptr - start]
+    return np.asarray(counts[1:] > counts[:-1])
 
 
 def only_named_columns(X: sparse.csr_matrix) -> tuple[NDArray[Any], sparse.csr_matrix]:

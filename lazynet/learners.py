@@ -177,7 +177,7 @@ def mean_loss(
             examples, weights, intercept, loss.code, loss.epsilon, row, n
         )
         if unreadable:
-            raise ValueError(f"X: row {row} changed during training and cannot be read")
+            raise ValueError(f"X: row {row} cannot be read")
         total += part
     return total / n
 

@@ -24,7 +24,6 @@ from lazynet.estimators.chosen_rows import (
     FoldToWalk,
     RowsInMemory,
     RowsToChoose,
-    with_own_columns,
 )
 from lazynet.estimators.walks import Walked, Walks
 from lazynet.losses import MINIMISED_LOSS
@@ -165,9 +164,8 @@ class ChosenNet(SparseLinear):
         return p
 
     def _rows(self, p: SimpleNamespace, X: sparse.csr_matrix, *rest: Any) -> RowsInMemory:
-        """The rows, which no other thread can change."""
-        mapped = self._rows_are_mapped
-        return RowsInMemory(p, X if mapped else with_own_columns(X), *rest, mapped)  # type: ignore[call-arg]
+        """The rows of X."""
+        return RowsInMemory(p, X, *rest, self._rows_are_mapped)  # type: ignore[call-arg]
 
     # --- training -------------------------------------------------------------------------
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from lazynet.choice import Fold, folds_of
-from lazynet.data import unusable, usable_rows
+from lazynet.data import unusable
 from lazynet.estimators.base import SparseLinear
 from lazynet.estimators.mapped_rows import rows_of
 from lazynet.kernels.losses import values_and_slopes
@@ -84,17 +84,6 @@ class RowsToChoose(Protocol):
     def weights_to_judge(self, scored: bool) -> NDArray[np.float64] | None:
         """The weights by which rows count where they are held out; None: all the same."""
         ...
-
-
-def with_own_columns(X: sparse.csr_matrix) -> sparse.csr_matrix:
-    """The same rows with checked copies of their indices.
-
-    SciPy takes the rows of a fold without a look at the indices, and another thread may write to
-    those of the caller.
-    """
-    own = sparse.csr_matrix(X.shape, dtype=X.dtype)
-    own.data, own.indices, own.indptr = X.data, X.indices.copy(), X.indptr.copy()
-    return usable_rows(own)
 
 
 @dataclass(frozen=True)

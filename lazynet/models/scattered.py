@@ -259,11 +259,7 @@ class WhenAsked(Generic[Value]):
             raise AttributeError(f"{kind!r} object has no attribute {self.name!r}")
         value = attributes[self.name]
         if isinstance(value, Later):
-            made = value.value()
-            # Another thread may have been faster, or a call may have changed the model meanwhile.
-            if attributes.get(self.name) is value:
-                attributes[self.name] = made
-            return attributes[self.name]
+            value = attributes[self.name] = value.value()
         return value
 
     def __set__(self, model: Any, value: Value) -> None:
