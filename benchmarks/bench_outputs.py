@@ -10,7 +10,11 @@ from scipy import sparse
 from sklearn.linear_model import SGDClassifier
 from sklearn.multiclass import OneVsRestClassifier
 
-from lazynet import LazyNetClassifier, LazyNetClassifierCV
+from lazynet import LazyNetClassifier
+from lazynet.choice import Fold
+from lazynet.grids import GridTraining, planned, settings_of
+from lazynet.problems import Classes
+from lazynet.threads import Workers
 from paper_repro.documents import Corpus
 from paper_repro.runs import ETA0, L1, L2
 
@@ -59,18 +63,15 @@ def fits(corpus: Corpus) -> dict[str, tuple[Fit, int]]:
         return LazyNetClassifier(max_iter=epochs, l1=L1, **clock).fit(X, y)
 
     def grid(epochs: int) -> object:
-        model = LazyNetClassifierCV(
-            l1s=L1 * np.geomspace(0.1, 10.0, SETTINGS),
-            l2s=L2,
-            schedule="inverse_sqrt",
-            eta0=ETA0,
-            scoring="progressive",
-            refit=False,
-            dtype="float32",
-            max_iter=epochs,
-            **common,
-        )
-        return model.fit(X, y)
+        rows, problems = np.arange(len(y)), Classes((y > 0).astype(np.int64), 2, None)
+        settings = settings_of(L1 * np.geomspace(0.1, 10.0, SETTINGS), np.array([L2]))
+        plans = planned(LazyNetClassifier(l1=L1, **clock)._settle(), settings, ETA0)
+        fold, generator = Fold(rows, rows[:0]), np.random.RandomState(0)
+        training = GridTraining(plans, X, problems, [fold], None, np.float32)
+        with Workers(1) as workers:
+            for _ in range(epochs):
+                training.epoch(generator.permutation(rows), workers)
+        return training
 
     return {
         "sklearn": (scikit_learn, LABELS),

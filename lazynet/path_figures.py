@@ -162,54 +162,34 @@ def plot_choice(model: Any) -> Figure:
 
 
 def plot_grid(model: Any) -> Figure:
-    """The loss and the nonzeros of a grid of settings against the penalty, and the loss by epoch.
+    """The loss and the nonzeros of a grid of settings against the penalty.
 
     ``model`` is a fitted :class:`LazyNetClassifierCV` or :class:`LazyNetRegressorCV`.  A line has
-    the settings that differ only in l1, each at the epoch of its least loss; with one epoch there
-    are no curves by epoch.  Needs matplotlib (``pip install lazynet-linear[plots]``).
+    the settings that differ only in one strength.  Needs matplotlib (``pip install
+    lazynet-linear[plots]``).
 
     >>> from lazynet import LazyNetRegressorCV
     >>> X = np.random.default_rng(0).standard_normal((60, 5))
-    >>> model = LazyNetRegressorCV(scoring="progressive", random_state=0).fit(X, X[:, 0])
-    >>> [axes.get_title(loc="left") for axes in plot_grid(model).axes]
-    ['mean progressive loss', 'number of weights that are not 0, after the last epoch']
+    >>> model = LazyNetRegressorCV(random_state=0).fit(X, X[:, 0])
+    >>> [axes.get_xlabel() for axes in plot_grid(model).axes]
+    ['', 'l1, from the largest penalty to the smallest']
     """
-    if not hasattr(model, "rate_factors_"):
+    if not hasattr(model, "losses_") or np.ndim(model.losses_) != 2:
         raise TypeError(
             f"plot_grid needs a fitted LazyNetClassifierCV or LazyNetRegressorCV, "
             f"got {type(model).__name__}"
         )
     name, penalties = _penalties(model.l1s_, model.l2s_)
-    others = np.column_stack([model.l1s_ if name == "l2" else model.l2s_, model.rate_factors_])
-    counts = model.nonzeros_.mean(axis=-1)
-    epochs = model.curves_.argmin(axis=1)
-    if model.scoring is not None:
-        epochs[:] = 0  # the first epoch judges
-    places = np.arange(len(penalties)), epochs
-    means, errors = model.curves_[places], model.standard_errors_[places]
-    what = f"mean {'progressive loss' if model.scoring else 'loss of held-out rows'}"
-    if np.isfinite(errors).any():
-        what += ", with one standard error"
-    n_epochs, best = model.curves_.shape[1], model.best_index_
-    figure = new_figure("plot_grid", 6.4, 5.0 if n_epochs == 1 else 7.4)
+    rest, others = ("l1", model.l1s_) if name == "l2" else ("l2", model.l2s_)
+    counts, best = model.nonzeros_.mean(axis=-1), model.best_index_
+    means, errors = model.means_, model.standard_errors_
+    figure = new_figure("plot_grid", 6.4, 5.0)
     with styled():
-        if n_epochs == 1:
-            top, bottom = figure.subplots(2, 1, height_ratios=[2.2, 1])
-        else:
-            top, bottom, curves = figure.subplots(3, 1, height_ratios=[2.2, 1, 2.2])
-            for row, curve in enumerate(model.curves_):
-                line = dict(color="black", zorder=4) if row == best else dict(color=PALE)
-                curves.plot(np.arange(1, n_epochs + 1), curve, linewidth=0.8, **line)
-            curves.set_xlabel("epoch; the setting that was chosen is black")
-            curves.set_title(what.partition(",")[0] + " by epoch", loc="left")
-            _near_the_least(curves, model.curves_)
-        rest = "l1" if name == "l2" else "l2"
-        lines = list(dict.fromkeys(map(tuple, others.tolist())))
-        for number, (strength, factor) in enumerate(lines):
-            some = np.flatnonzero((others == (strength, factor)).all(axis=1))
-            parts = [f"{rest} {strength:.3g}"] * int(np.ptp(others[:, 0]) > 0)
-            parts += [f"rates times {factor:.3g}"] * int(np.ptp(others[:, 1]) > 0)
-            line = look(number) | dict(markersize=3, label=", ".join(parts) or None)
+        top, bottom = figure.subplots(2, 1, height_ratios=[2.2, 1])
+        for number, strength in enumerate(dict.fromkeys(others.tolist())):
+            some = np.flatnonzero(others == strength)
+            label = f"{rest} {strength:.3g}" if np.ptp(others) > 0 else None
+            line = look(number) | dict(markersize=3, label=label)
             if np.isfinite(errors[some]).any():
                 band = means[some] - errors[some], means[some] + errors[some]
                 top.fill_between(penalties[some], *band, color=line["color"], alpha=0.18, lw=0)
@@ -224,7 +204,8 @@ def plot_grid(model: Any) -> Figure:
             axes.axvline(penalties[best], color="black", linewidth=0.8)
             _penalty_axis(axes, name, penalties)
         top.set_xlabel("")
-        top.set_title(what, loc="left")
+        spread = ", with one standard error" if np.isfinite(errors).any() else ""
+        top.set_title(f"mean loss of held-out rows{spread}", loc="left")
         _near_the_least(top, means)
         top.legend(fontsize=7.5, frameon=True, framealpha=1.0, edgecolor="none")
         bottom.set_title("number of weights that are not 0, after the last epoch", loc="left")

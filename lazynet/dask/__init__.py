@@ -24,26 +24,15 @@ except ImportError as missing:
     ) from missing
 
 from lazynet.dask.blocks import Blocks
-from lazynet.dask.cv import LazyNetClassifierCV, LazyNetRegressorCV
 from lazynet.dask.dual import DualNetClassifier, DualNetRegressor
-from lazynet.dask.dual_cv import DualNetClassifierCV, DualNetRegressorCV
 from lazynet.dask.estimators import LazyNetClassifier, LazyNetRegressor
-from lazynet.dask.folds import CrossValidation, cross_validate
 from lazynet.dask.many import fit_all
-from lazynet.dask.paths import net_path
 
 __all__ = [
     "Blocks",
-    "CrossValidation",
     "DualNetClassifier",
-    "DualNetClassifierCV",
     "DualNetRegressor",
-    "DualNetRegressorCV",
     "LazyNetClassifier",
-    "LazyNetClassifierCV",
     "LazyNetRegressor",
-    "LazyNetRegressorCV",
-    "cross_validate",
     "fit_all",
-    "net_path",
 ]

@@ -27,7 +27,7 @@ from lazynet.dask.held import (
 )
 from lazynet.dask.ring import Ring
 from lazynet.params import shown
-from lazynet.streams.chunks import Chunk, Passing, rechunked, taken
+from lazynet.streams.chunks import Chunk, Passing, rechunked
 from lazynet.streams.opening import Paths, files_of
 from lazynet.streams.source import Facts, Labels, Source
 
@@ -233,15 +233,10 @@ class Blocks(Source):
 
     def _fetched(self) -> Iterator[Chunk]:
         """The rows of every block, on the client."""
-        for futures in zip(self.ring.futures, *self.chosen(), strict=True):
-            chunk, *order = self.ring.gathered(futures)
-            yield taken(chunk, *order) if order else chunk
+        for future in self.ring.futures:
+            yield self.ring.gathered([future])[0]
 
     # --- for fits ---
-
-    def chosen(self) -> list[list[Future]]:
-        """Which rows of every block are visited, in a list of one entry; empty: all rows."""
-        return []
 
     def prepared(self, prepare: Prepare) -> list[Future]:
         """What the rows of every block are for a fit; fits that ask for the same share it."""

@@ -14,7 +14,6 @@ from lazynet.dask.blocks import Blocks
 from lazynet.dask.held import Prepare
 from lazynet.estimators.from_sources import balanced_for
 from lazynet.importances import Balanced, check_any_counts, check_sample_weight, importances
-from lazynet.params import shown
 from lazynet.problems import Problems
 from lazynet.streams.chunks import Chunk
 
@@ -65,21 +64,3 @@ def classes_in(p: SimpleNamespace, blocks: Blocks) -> NDArray[Any]:
     if isinstance(weights, Balanced) and weights.class_counts is None:
         p.class_weight = balanced_for(blocks)
     return np.array(classes)
-
-
-def check_number_of_folds(cv: Any, given: Any, otherwise: str = "") -> None:
-    """Refuse folds of blocks that are not told by their number alone; ``given`` is the parameter.
-
-    >>> check_number_of_folds(3, 3)
-    """
-    if type(cv) is not int:
-        raise ValueError(
-            f"cv must be a number of folds where X is blocks, whose row number i is held out by "
-            f"fold i modulo cv, got {shown(given):.100}{otherwise}"
-        )
-
-
-def check_rows_for_folds(n_folds: int, n_rows: int) -> None:
-    """Refuse more folds than rows."""
-    if n_rows < n_folds:
-        raise ValueError(f"cv must be at most the number of rows, {n_rows}, got {n_folds}")

@@ -135,10 +135,7 @@ class OnBlocks(WithClient, FittedModel):
         if not isinstance(source, Blocks):
             raise TypeError("X must be Blocks: take lazynet's own estimator for another source")
         if p.early_stopping:
-            raise ValueError(
-                "early_stopping must be False over blocks, which hold no rows out: cross_validate "
-                "judges estimators by such rows"
-            )
+            raise ValueError("early_stopping must be False over blocks, which hold no rows out")
         assert isinstance(prepare, partial), "a method with the parameters and the classes"
         label = f"{type(self).__name__}{uuid.uuid4().hex[:6]}"
         return BlockRows(source, self._lean(p, prepare.args[1]), p, label)

@@ -47,12 +47,7 @@ class BlockRows(SourceRows):
         """What a visit finds at every block."""
         if self._prepared is None:
             self._prepared = self.blocks.prepared(self._prepare)
-        return [
-            [*each]
-            for each in zip(
-                self.blocks.ring.futures, self._prepared, *self.blocks.chosen(), strict=True
-            )
-        ]
+        return [[*each] for each in zip(self.blocks.ring.futures, self._prepared, strict=True)]
 
     def first(self) -> tuple[sparse.csr_matrix, Problems]:
         wide = self.facts.n_features, self.facts.n_labels
@@ -173,9 +168,8 @@ def norms_of(held: Sequence[Any], n_rows: int, extra: float) -> tuple[float, flo
     A block has at least one row.
     """
     block = Block(*held)
-    order = block.order[:n_rows]
-    norms = block.prepared.squared_norms[order] + extra
-    return float(norms.max()), float((norms * block.problems().weights[order]).max())
+    norms = block.prepared.squared_norms[:n_rows] + extra
+    return float(norms.max()), float((norms * block.problems().weights[:n_rows]).max())
 
 
 class _Trip:

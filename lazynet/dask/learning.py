@@ -1,4 +1,4 @@
-"""``fit`` of the estimators that find minima, or choose a penalty, over blocks of rows."""
+"""``fit`` of the estimators that find minima over blocks of rows."""
 
 from __future__ import annotations
 

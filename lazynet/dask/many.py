@@ -8,7 +8,7 @@ from typing import Any
 
 from distributed import Client
 
-from lazynet.dask.blocks import Blocks, as_blocks
+from lazynet.dask.blocks import as_blocks
 
 
 def fit_all(
@@ -29,31 +29,20 @@ def fit_all(
     blocks = as_blocks(X, y, sample_weight, client)
     blocks.known()
     estimators = list(estimators)
-    fit_each(estimators, [blocks] * len(estimators), options)
-    return estimators
-
-
-def fit_each(estimators: Sequence[Any], blocks: Sequence[Blocks], options: dict[str, Any]) -> None:
-    """Fit every estimator to its own blocks, all at the same time."""
     if not estimators:
-        return
+        return []
     with ThreadPoolExecutor(len(estimators), "lazynet fit") as pool:
-        fits = [
-            pool.submit(each.fit, its, **options)
-            for each, its in zip(estimators, blocks, strict=True)
-        ]
+        fits = [pool.submit(each.fit, blocks, **options) for each in estimators]
         try:
             found = [each.exception() for each in fits]
         except BaseException:
             # Ctrl-C: the fits end at once, and leave their estimators as they were.
-            rings = {id(its.ring): its.ring for its in blocks}.values()
-            for ring in rings:
-                ring.interrupted.set()
+            blocks.ring.interrupted.set()
             wait(fits)
-            for ring in rings:
-                ring.interrupted.clear()
+            blocks.ring.interrupted.clear()
             raise
     for number, error in enumerate(found):
         if error is not None:
             error.add_note(f"estimator {number} of {len(found)}: {estimators[number]!r}")
             raise error
+    return estimators

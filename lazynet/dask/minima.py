@@ -28,7 +28,6 @@ from lazynet.dask.waits import Check, nobody_ends_it
 from lazynet.data import as_examples, plain
 from lazynet.engines.blocks import Block, MeanOverBlocks
 from lazynet.engines.mean import MeanLoss, importance_of_rows
-from lazynet.engines.some_rows import BlockOfSome, MeanOfSome
 from lazynet.importances import check_every_class_counts
 from lazynet.losses import Loss
 from lazynet.minimise import Minimiser
@@ -97,9 +96,6 @@ class Facing:
         X, (y, importances) = whole.rows(), whole.problems()[self.problem]
         norms = readable(whole.prepared.squared_norms)
         options: dict[str, Any] = {"fit_intercept": self.fit_intercept, "total": self.total}
-        if whole.chosen is not None:
-            some = MeanOfSome(X, y, importances, whole.order, self.loss, **options)
-            return BlockOfSome(self.number, some.measured(norms), self.penalty)
         mean = MeanLoss(as_examples(X, y, importances), y, importances, self.loss, **options)
         mean.squared_norms = norms
         return Block(self.number, mean, self.penalty)
@@ -256,17 +252,16 @@ class RowsOnWorkers:
 
 
 def rows_on_workers(
-    blocks: Blocks,
-    prepare: Prepare,
-    classes: NDArray[Any] | None,
-    tell: Callable[[Chunk, Prepared], RowNumbers] = numbers_of,
+    blocks: Blocks, prepare: Prepare, classes: NDArray[Any] | None
 ) -> RowsOnWorkers:
-    """The rows, prepared on their workers, and what the client is told of them by ``tell``.
+    """The rows, prepared on their workers, and what the client is told of them.
 
     Refuses a class of which no row counts.
     """
     held = [[*each] for each in zip(blocks.ring.futures, blocks.prepared(prepare), strict=True)]
-    numbers = blocks.ring.gathered([blocks.client.submit(tell, *each, pure=False) for each in held])
+    numbers = blocks.ring.gathered(
+        [blocks.client.submit(numbers_of, *each, pure=False) for each in held]
+    )
     rows = RowsOnWorkers(blocks.ring, held, numbers, blocks.n_features, blocks.facts().n_values)
     if classes is not None:
         codes = np.concatenate([cast(Classes, each.problems).codes for each in rows.numbers])

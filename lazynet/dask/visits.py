@@ -38,14 +38,6 @@ class Block(NamedTuple):
 
     chunk: Chunk
     prepared: Prepared
-    #: the rows to visit, in their order; None: all rows
-    chosen: NDArray[np.int64] | None = None
-
-    @property
-    def order(self) -> NDArray[np.int64]:
-        """The numbers of the rows to visit."""
-        n_rows = self.chunk.X.shape[0]
-        return np.arange(n_rows) if self.chosen is None else plain(self.chosen, np.dtype(np.int64))
 
     def rows(self) -> sparse.csr_matrix:
         """X, in arrays that kernels can read; those from a disk or a wire may not be."""
@@ -175,14 +167,14 @@ class OnlineVisitor:
         state, plan = replace(travelling, engine=copied(travelling.engine)), self.plan
         if state.n_rows == self.n_rows:
             state = state.at_next_epoch()
-        X, order = block.rows(), block.order
+        X = block.rows()
         problems = block.problems().part(self.outputs)
         sizes = block.sizes(plan.sizes, X)
         (learner,) = new_learners([state.engine], X, problems, plan, sizes)
-        merger, first = Merger(), 0
-        while first < len(order):
-            stop = min(first + self.length - state.chunk.n_rows, len(order))
-            rows = order[first:stop]
+        merger, first, n_rows = Merger(), 0, X.shape[0]
+        while first < n_rows:
+            stop = min(first + self.length - state.chunk.n_rows, n_rows)
+            rows = np.arange(first, stop)
             if stop - first == self.length:
                 steps = plan.steps(rows, state.t)
                 state.loss += learner.visit(steps, state.t, True, merger)
@@ -237,13 +229,12 @@ class SurveyVisitor:
 
     def visit(self, block: Block, travelling: Surveyed, resident: None) -> tuple[Surveyed, None]:
         """Survey the rows of a block."""
-        state, problems, order = copy.deepcopy(travelling), block.problems(), block.order
-        norms = block.prepared.squared_norms[order]
-        weights = None if problems.importances is None else problems.importances[order]
+        state, problems = copy.deepcopy(travelling), block.problems()
+        norms, weights = block.prepared.squared_norms, problems.importances
         weighted = norms + self.extra if weights is None else (norms + self.extra) * weights
         state.largest = max(state.largest, float(norms.max(initial=0.0)) + self.extra)
         state.largest_weighted = max(state.largest_weighted, float(weighted.max(initial=0.0)))
-        targets = problems.numbers_of_targets()[order] if self.of_targets else None
+        targets = problems.numbers_of_targets() if self.of_targets else None
         rows = (norms, targets, weights)
         if state.waiting is not None:
             rows = _below(state.waiting, rows)

@@ -47,7 +47,7 @@ ROOMS = [
     ("stalls",),
     ("checks",),
     ("path_figures",),
-    ("choice", "estimators", "grid_visits", "grids", "paths", "stepper"),
+    ("choice", "estimators", "grids", "paths", "stepper"),
     ("dask", "loading", "selection", "testing"),
     ("command",),
     ("__main__",),

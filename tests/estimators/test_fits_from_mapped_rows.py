@@ -56,8 +56,8 @@ CASES = {
     "grid": (
         lambda: LazyNetClassifierCV(l2s=1e-4, n_points=3, cv=3, max_iter=3, random_state=0), Y3
     ),
-    "grid, progressive": (
-        lambda: LazyNetRegressorCV(l2s=1e-4, n_points=3, scoring="progressive", random_state=0), R
+    "grid, numbers": (
+        lambda: LazyNetRegressorCV(l2s=1e-4, n_points=3, cv=3, max_iter=3, random_state=0), R
     ),
     "choice": (lambda: DualNetClassifierCV(n_points=4, cv=3, random_state=0, n_jobs=2), Y3),
     "choice by score": (

@@ -207,31 +207,3 @@ def test_warnings_and_verbose_lines_are_those_of_the_serial_fit(clients, capsys)
         found.append(([str(each.message) for each in caught], lines))
     assert found[0] == found[1]
     assert found[0][1]
-
-
-@pytest.mark.parametrize("kind", ["classes", "numbers"])
-def test_folds_learn_without_the_rows_that_they_hold_out(clients, kind):
-    """A fold has the bits of a serial fit of its rows; its loss is that of the rows held out."""
-    X, numbers = rows(10, 1500)
-    y = numbers if kind == "numbers" else np.digitize(numbers, [-0.1, 0.1]).astype(float)
-    name = "LazyNetRegressor" if kind == "numbers" else "LazyNetClassifier"
-    l1s = (1e-2, 1e-4)
-    blocks = lazynet.dask.Blocks(delayed_parts(parts_of([1, 700], X, y)), client=clients[2])
-    found = lazynet.dask.cross_validate(
-        [getattr(lazynet.dask, name)(l1=l1, client=clients[2]) for l1 in l1s], blocks, n_folds=3
-    )
-    wanted = np.zeros((2, 3))
-    for setting, l1 in enumerate(l1s):
-        for fold in range(3):
-            out = np.arange(1500) % 3 == fold
-            model = getattr(lazynet, name)(l1=l1).fit(source_of([(X[~out], y[~out])]))
-            if kind == "numbers":
-                losses = (model.predict(X[out]) - y[out]) ** 2 / 2
-            else:
-                signs = np.where(y[out][:, None] == model.classes_, 1.0, -1.0)
-                losses = np.logaddexp(0.0, -signs * model.decision_function(X[out])).sum(axis=1)
-            wanted[setting, fold] = losses.mean()
-    np.testing.assert_allclose(found.losses, wanted, rtol=1e-12)
-    assert found.best_index == found.means.argmin() == wanted.mean(axis=1).argmin()
-    serial = getattr(lazynet, name)(l1=l1s[found.best_index]).fit(source_of([(X, y)]))
-    assert_same_fit(found.best, serial)

@@ -15,7 +15,7 @@ pytest.importorskip("distributed")
 from support.clusters import cluster_of, delayed_parts, parts_of
 
 import lazynet.dask
-from lazynet.dask import folds, minima
+from lazynet.dask import minima
 from lazynet.dask.ring import LostWorkers, Ring
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -120,7 +120,7 @@ def test_a_search_without_workers_ends(monkeypatch, n_blocks):
         assert not hasattr(model, "coef_")
 
 
-@pytest.mark.parametrize("name", ["DualNetClassifier", "LazyNetClassifier", "DualNetClassifierCV"])
+@pytest.mark.parametrize("name", ["DualNetClassifier", "LazyNetClassifier"])
 def test_a_fit_that_never_has_a_worker_ends(monkeypatch, name):
     """Blocks that no worker is there to make are not waited for any longer."""
     monkeypatch.setattr(Ring, "patience", 0.5)
@@ -152,29 +152,12 @@ def leave(client):
         time.sleep(0.05)
 
 
-def test_a_choice_without_workers_ends(monkeypatch):
-    """The threads of all folds end with the error, and no model is left."""
-    monkeypatch.setattr(Ring, "patience", 1.0)
-    with cluster_of(2) as client:
-        model = lazynet.dask.DualNetClassifierCV(
-            n_points=3, cv=2, tol=1e-12, random_state=0, client=client
-        )
-        with losing_all_workers(client, monkeypatch) as gone:
-            with pytest.raises(LostWorkers, match="no worker has come back in 1 seconds"):
-                model.fit(parts())
-            assert time.monotonic() - gone[0] < SOON
-        assert not hasattr(model, "coef_")
-
-
-@pytest.mark.parametrize("of_a_fold", [False, True])
-def test_rows_without_workers_are_waited_for_no_longer(python_hears_ctrl_c, monkeypatch, of_a_fold):
-    """Who asks the client for the rows of blocks, or of a fold of them, waits as a fit does."""
+def test_rows_without_workers_are_waited_for_no_longer(python_hears_ctrl_c, monkeypatch):
+    """Who asks the client for the rows of blocks waits as a fit does."""
     with cluster_of(2) as client:
         blocks = lazynet.dask.Blocks(parts(), client=client)
-        if of_a_fold:
-            blocks = folds.FoldBlocks(blocks, 0, 3, held_out=False)
         n_rows = sum(chunk.X.shape[0] for chunk in blocks.chunks())
-        assert n_rows == sum(blocks.lengths) == (800 if of_a_fold else 1200)
+        assert n_rows == sum(blocks.lengths) == 1200
         leave(client)
         began = time.monotonic()
         threading.Timer(0.5, press_ctrl_c).start()
@@ -184,22 +167,3 @@ def test_rows_without_workers_are_waited_for_no_longer(python_hears_ctrl_c, monk
         with pytest.raises(LostWorkers, match=r"no worker has come back in 0.5 seconds"):
             list(blocks.chunks())
         assert time.monotonic() - began < SOON
-
-
-def test_models_are_not_judged_without_workers(monkeypatch):
-    """The workers leave when all folds have been learned: the error comes, and no model is left."""
-    monkeypatch.setattr(Ring, "patience", 0.5)
-    fit_each, gone = folds.fit_each, []
-    with cluster_of(2) as client:
-
-        def fit_and_leave(*given):
-            fit_each(*given)
-            leave(client)
-            gone.append(time.monotonic())
-
-        monkeypatch.setattr(folds, "fit_each", fit_and_leave)
-        model = lazynet.dask.LazyNetClassifier(max_iter=2, client=client)
-        with pytest.raises(LostWorkers, match=r"no worker has come back in 0.5 seconds"):
-            lazynet.dask.cross_validate([model], parts(), n_folds=2, client=client)
-        assert time.monotonic() - gone[0] < SOON
-        assert not hasattr(model, "coef_")

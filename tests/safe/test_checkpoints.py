@@ -27,12 +27,9 @@ from lazynet import (
     DualNetRegressorCV,
     FromStep,
     LazyNetClassifier,
-    LazyNetClassifierCV,
     LazyNetRegressor,
-    LazyNetRegressorCV,
     ReleasedStabilisedSGDClassifier,
     StabilisedSGDClassifier,
-    grids,
     learners,
     net_path,
 )
@@ -64,7 +61,6 @@ def short_chunks(monkeypatch):
     """Chunks that divide small data."""
     monkeypatch.setattr(learners, "_LARGEST_CHUNK", 64)
     monkeypatch.setattr(dekel, "_STEPS_PER_CALL", 70)
-    monkeypatch.setattr(grids, "STEPS_AT_ONCE", 64)
 
 
 @pytest.fixture
@@ -117,27 +113,6 @@ CASES = {
     "parts": (lambda: classifier(outputs_at_once=4, rule="fobos", eta0=0.5, average=True), X, YS),
     "sparse parts": (lambda: classifier(outputs_at_once=4), X, sparse.csr_matrix(YS)),
     "a source": (lambda: classifier(l1=1e-3), rows_of_chunks(), None),
-    "a grid": (
-        lambda: LazyNetClassifierCV(n_points=3, cv=2, max_iter=3, random_state=0, n_jobs=2), X, Y3
-    ),
-    "a grid that is its own model": (
-        lambda: LazyNetRegressorCV(
-            l2s=[0.0, 1e-2], n_points=3, refit=False, cv=None, max_iter=3, rule="ftrl"
-        ),
-        X, R,
-    ),
-    "a grid that overflows": (
-        lambda: LazyNetRegressorCV(
-            l1s=1e-3, rate_factors=[1.0, 1e9], eta0=1e-3, cv=2, max_iter=3, schedule="constant"
-        ),
-        X, R,
-    ),
-    "a grid of a source": (
-        lambda: LazyNetClassifierCV(
-            l1s=[1e-3, 1e-2], scoring="progressive", refit=True, max_iter=2, rule="fobos"
-        ),
-        rows_of_chunks(), None,
-    ),
     "a choice": (
         lambda: DualNetClassifierCV(n_points=4, cv=2, random_state=0, max_iter=30, n_jobs=2), X, Y3
     ),
@@ -451,15 +426,13 @@ def written_and_ended(keeper):
 
 def test_other_folds_are_refused(path):
     """A splitter without a seed gives others in the next process."""
-    for Estimator in (DualNetRegressorCV, LazyNetRegressorCV):
-        model = Estimator(n_points=3, cv=KFold(2, shuffle=True), random_state=0)
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(FileKeeper, "point", written_and_ended)
-            with pytest.raises(Ended):
-                model.fit(X, R, checkpoint=path)
-        with pytest.raises(ValueError, match="the rows of the folds"):
+    model = DualNetRegressorCV(n_points=3, cv=KFold(2, shuffle=True), random_state=0)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(FileKeeper, "point", written_and_ended)
+        with pytest.raises(Ended):
             model.fit(X, R, checkpoint=path)
-        path.unlink()
+    with pytest.raises(ValueError, match="the rows of the folds"):
+        model.fit(X, R, checkpoint=path)
 
 
 def test_another_version_is_refused(path, monkeypatch):

@@ -375,7 +375,7 @@ def test_every_engine_kind_can_be_saved():
 
     bases = {
         "WithTables", "OnTheClock", "CellEngine", "LeadingEngine", "LaggingEngine",
-        "OutputsEngine", "CellOutputs", "GroupedOutputs", "GridOnClock", "LearnedOutputs",
+        "OutputsEngine", "CellOutputs", "GroupedOutputs", "LearnedOutputs",
     }  # fmt: skip
     assert {kind.__name__ for kind in below(Engine)} == set(_KINDS) | bases
 

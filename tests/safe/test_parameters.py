@@ -141,8 +141,6 @@ DATACLASSES = {
     and kind.__module__
     not in (
         "lazynet.dask.visits",
-        "lazynet.dask.folds",
-        "lazynet.dask.grids",
         "lazynet.dask.minima",
     )
     and kind.__module__ != "lazynet.params"
