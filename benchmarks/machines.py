@@ -41,9 +41,9 @@ PAGE = Template.beside(__file__)
 
 #: Documents of the study to an example of the settings; blocks; processes; epochs.
 DOCUMENTS_OF_AN_EXAMPLE, BLOCKS, PROCESSES, EPOCHS = 10.0, 16, (1, 2, 4), 4
-#: Points of the path, from the first l1 to the last; folds; labels.
-POINTS, LARGEST, SMALLEST, FOLDS, TOPICS = 16, 1e-5, 1e-8, 8, 97
-TASKS = ("path", "folds", "topics")
+#: Points of the path, from the first l1 to the last; labels.
+POINTS, LARGEST, SMALLEST, TOPICS = 16, 1e-5, 1e-8, 97
+TASKS = ("path", "topics")
 #: Every task runs so many times on every number of processes, in turns.
 ROUNDS = 3
 #: Rows that do not fit: what a process may hold.
@@ -139,8 +139,6 @@ def _timed(settings: Settings, task: str, n_processes: int, _: Records) -> Recor
     from distributed import get_task_stream
 
     import lazynet.dask
-    from lazynet.dask.folds import FoldBlocks
-    from lazynet.dask.many import fit_each
 
     paths = files(settings)
     with _cluster(n_processes) as client:
@@ -148,18 +146,14 @@ def _timed(settings: Settings, task: str, n_processes: int, _: Records) -> Recor
             paths, partial(read, topics=task == "topics"), client=client
         )
         model = partial(lazynet.dask.LazyNetClassifier, max_iter=EPOCHS, tol=None, client=client)
-        models, its = [model(dtype="float32")], [blocks]
+        models = [model(dtype="float32")]
         if task == "path":
             models = [model(l1=l1) for l1 in np.geomspace(LARGEST, SMALLEST, POINTS)]
-            its = [blocks] * POINTS
-        elif task == "folds":
-            its = [FoldBlocks(blocks, k, FOLDS, held_out=False) for k in range(FOLDS)]
-            models = [model() for _ in its]
         facts = blocks.facts()
         with get_task_stream(client) as stream:
             before = client.run(_processor_seconds)
             began, spent = time.perf_counter(), time.process_time()
-            fit_each(models, its, {})
+            lazynet.dask.fit_all(models, blocks)
             seconds, spent = time.perf_counter() - began, time.process_time() - spent
             after = client.run(_processor_seconds)
         return {
@@ -377,7 +371,6 @@ def page(document: Mapping[str, Any]) -> str:
         blocks=BLOCKS,
         epochs=EPOCHS,
         points=POINTS,
-        folds=FOLDS,
         topics=TOPICS,
         engines=study.of("topics", 1)["models"],
         same=same,
@@ -413,10 +406,8 @@ def finding(document: Mapping[str, Any]) -> str:
     return PAGE(
         "finding",
         points=POINTS,
-        folds=FOLDS,
         topics=TOPICS,
         path=study.ratio("path"),
-        fold=study.ratio("folds"),
         topic=study.ratio("topics"),
         same=PAGE("the same" if study.equal else "not the same"),
     )

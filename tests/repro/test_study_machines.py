@@ -23,7 +23,7 @@ TINY = Settings(examples=400, features=1000, nonzeros=10)
 def test_a_small_run(tmp_path, monkeypatch):
     """Any number of workers gives the same bits, and the page says what was found."""
     monkeypatch.setattr(machines, "_cluster", lambda n, memory_limit=None: cluster_of(n))
-    few = {"APART": 1, "POINTS": 3, "FOLDS": 2, "TOPICS": 40, "EPOCHS": 2, "ROUNDS": 1}
+    few = {"APART": 1, "POINTS": 3, "TOPICS": 40, "EPOCHS": 2, "ROUNDS": 1}
     for name, number in few.items():
         monkeypatch.setattr(machines, name, number)
     study = STUDIES["machines"]
