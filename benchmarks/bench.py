@@ -394,9 +394,9 @@ def lazynet_fit(corpus: Corpus, shuffle: bool, record: bool = False) -> Callable
             tol=None,
             shuffle=shuffle,
             random_state=0,
-            record_objective=record,
         )
-        return model.fit(corpus.X, corpus.y)
+        callback = (lambda epoch: epoch.objective < 0.0) if record else None
+        return model.fit(corpus.X, corpus.y, callback=callback)
 
     return fit
 

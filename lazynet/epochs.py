@@ -23,10 +23,6 @@ class EpochRecord(TypedDict):
     #: with early stopping
     validation_loss: NotRequired[float]
     validation_score: NotRequired[float]
-    #: where the objective is recorded
-    mean_loss: NotRequired[float]
-    objective: NotRequired[float]
-    nonzeros: NotRequired[int]
 
 
 class Orders:
@@ -117,8 +113,6 @@ class Epoch:
         in_memory: bool = True,
     ) -> None:
         self._learners, self._units, self._in_memory = learners, units, in_memory
-        self.outputs = range(sum(learner.engine.n_outputs for learner in learners))
-        """The outputs that learn: all of them, or a part with ``outputs_at_once``."""
         self._parts: tuple[float, float, int] | None = None
         self.epoch = record["epoch"]
         """The number of the epoch, from 0 on."""

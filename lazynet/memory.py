@@ -23,19 +23,17 @@ _VERSION_1 = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_
 class Estimate:
     """The bytes that a fit takes at the most, beside X and y.
 
-    >>> estimate = Estimate(1_000, 260_941, 128, "float32", 133_601_792, 133_601_792, None)
+    >>> estimate = Estimate(128, 260_941, "float32", 133_601_792, 133_601_792, None)
     >>> print(estimate.told().replace(": ", ":\\n"))
-    1,000 outputs x 260,941 features, 8 parts of up to 128 outputs, one after the other:
+    128 outputs x 260,941 features:
     134 MB of weights in float32, 134 MB for the best epoch, 12 bytes for a weight of coef_ that \
 is not 0
     """
 
     n_outputs: int
     n_features: int
-    #: how many outputs learn at the same time
-    at_once: int
     dtype: str
-    #: bytes of the weights that learn at the same time, and of their copy at the best epoch
+    #: bytes of the weights that learn, and of their copy at the best epoch
     weights: int
     best: int
     #: bytes of ``coef_``; None where it is sparse, and its size is known only at the end
@@ -55,7 +53,7 @@ is not 0
     def check(self, available: int | None, advice: str) -> None:
         """Raise MemoryError where more is needed than is ``available``; None: nobody knows.
 
-        >>> Estimate(2, 10**9, 2, "float64", 10**11, 0, None).check(10**9, "take fewer features")
+        >>> Estimate(2, 10**9, "float64", 10**11, 0, None).check(10**9, "take fewer features")
         Traceback (most recent call last):
         ...
         MemoryError: 2 outputs x 1,000,000,000 features: 100 GB of weights in float64, 12 bytes \
@@ -75,12 +73,7 @@ fewer features
 
     def _shape(self) -> str:
         outputs = f"{self.n_outputs:,} output{'s' * (self.n_outputs > 1)}"
-        shape = f"{outputs} x {self.n_features:,} features"
-        if self.at_once >= self.n_outputs:
-            return shape
-        parts, left = -(-self.n_outputs // self.at_once), self.n_outputs % self.at_once
-        size = f"{'up to ' * (left > 0)}{self.at_once:,} output{'s' * (self.at_once > 1)}"
-        return f"{shape}, {parts:,} parts of {size}, one after the other"
+        return f"{outputs} x {self.n_features:,} features"
 
     def _terms(self) -> Iterator[str]:
         yield f"{in_bytes(self.weights)} of weights in {self.dtype}"

@@ -300,16 +300,13 @@ class Plan(SettledFields):
         """Whether no output can learn without the others."""
         return self.softmax or self.group is not None
 
-    def new_engines(
-        self, n_features: int, n_outputs: int, n_threads: int = 1, *, part: bool = False
-    ) -> list[Engine]:
+    def new_engines(self, n_features: int, n_outputs: int, n_threads: int = 1) -> list[Engine]:
         """New engines for all outputs, all weights zero: one for each output, or one for many.
 
-        The number of threads changes how the outputs are divided, and no bit of a weight.  The
-        outputs may be a ``part`` of those of a fit, which all learn in engines of the same kind.
+        The number of threads changes how the outputs are divided, and no bit of a weight.
         """
         coupled = self.coupled
-        if (n_outputs == 1 and not coupled and not part) or not self.joins_outputs:
+        if (n_outputs == 1 and not coupled) or not self.joins_outputs:
             return [self.new_engine(n_features) for _ in range(n_outputs)]
         sizes = [n_outputs] if coupled else self._sizes_of_blocks(n_outputs, n_threads)
         return [self.new_outputs(n_features, size) for size in sizes]
@@ -325,29 +322,10 @@ class Plan(SettledFields):
             most = -(-n_outputs // (n_blocks * few)) * few
         return [min(most, n_outputs - first) for first in range(0, n_outputs, most)]
 
-    def at_once(self, wanted: int | None, n_outputs: int) -> int:
-        """How many of the outputs of a fit learn at the same time, if so many are ``wanted``.
-
-        Whatever is wanted changes no bit of a weight.  Outputs with a clock each, which are swept
-        together, therefore learn in whole blocks.
-        """
-        if wanted is None or wanted >= n_outputs:
-            return n_outputs
-        if self.coupled:
-            what = "multi_class='multinomial'" if self.softmax else f"group={self.group!r}"
-            raise ValueError(
-                f"outputs_at_once={wanted} does not go with {what}, which lets all {n_outputs} "
-                f"outputs learn together: write outputs_at_once=None"
-            )
-        if self.joins_outputs and self.adaptive:
-            whole = wanted - wanted % _OUTPUTS_OF_A_BLOCK
-            wanted = min(max(whole, _OUTPUTS_OF_A_BLOCK), n_outputs)
-        return wanted
-
-    def bytes_of_a_feature(self, n_outputs: int, n_threads: int = 1, *, part: bool = False) -> int:
+    def bytes_of_a_feature(self, n_outputs: int, n_threads: int = 1) -> int:
         """The bytes that the engines of ``new_engines`` hold for every feature."""
         if self.joins_outputs:
-            engines, times = self.new_engines(1, n_outputs, n_threads, part=part), 1
+            engines, times = self.new_engines(1, n_outputs, n_threads), 1
         else:
             engines, times = [self.new_engine(1)], n_outputs
         arrays = (array for each in engines for array in each.state().per_weight.values())

@@ -6,14 +6,14 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, cast
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lazynet.course import Course
 from lazynet.epochs import BestEpoch, Epoch, EpochRecord, Orders, Stopping
-from lazynet.learners import AnyLearner, evaluated, run_pass
+from lazynet.learners import AnyLearner, run_pass
 from lazynet.models.checkpoints import Keeper
 from lazynet.progress import Progress
 from lazynet.schedules import known_after_stall
@@ -52,26 +52,6 @@ class Run:
     """Whether training ended before it had made all epochs."""
 
 
-def added_up(runs: Sequence[Run]) -> list[EpochRecord]:
-    """The history of runs that have learned a part of the outputs each: a line for every epoch.
-
-    A line is the sum over the parts.  A part that has stopped counts with its best epoch, whose
-    weights it keeps, and takes no more seconds.
-    """
-    found = []
-    for epoch in range(max(len(run.history) for run in runs)):
-        lines: list[Any] = [
-            run.history[epoch] if epoch < len(run.history)
-            else {**run.history[run.best_epoch], "seconds": 0.0}
-            for run in runs
-        ]  # fmt: skip
-        # A score judges all outputs together and cannot be added up.
-        names = [name for name in lines[0] if name not in ("epoch", "validation_score")]
-        total: Any = {name: sum(line[name] for line in lines) for name in names}
-        found.append(cast(EpochRecord, {"epoch": epoch, **total}))
-    return found
-
-
 def train(
     learners: Sequence[AnyLearner],
     orders: Orders,
@@ -79,7 +59,6 @@ def train(
     t: int,
     max_iter: int,
     stopping: Stopping,
-    record: bool,
     verbose: int,
     callback: Callable[[Epoch], Any] | None = None,
     validate: Callable[[], tuple[float, float]] | None = None,
@@ -91,8 +70,8 @@ def train(
 ) -> Run:
     """Train for up to ``max_iter`` epochs.
 
-    Several learners all visit the rows in the same order; losses, objectives and nonzeros in the
-    history are sums over the learners.  ``validate`` gives the loss and the score of the present
+    Several learners all visit the rows in the same order; losses in the history are sums over the
+    learners.  ``validate`` gives the loss and the score of the present
     models on rows that are held out; the loss then decides when training stops.  The threads of
     ``workers`` share the learners.
 
@@ -132,8 +111,6 @@ def train(
                 with keeper.outside():
                     if validate is not None:
                         line["validation_loss"], line["validation_score"] = validate()
-                    if record:
-                        line["mean_loss"], line["objective"], line["nonzeros"] = evaluated(learners)
                     _check_losses(line, learners, t)
                     if verbose > 0:
                         print(_told(line))
@@ -214,7 +191,6 @@ def _check_losses(line: EpochRecord, learners: Sequence[AnyLearner], t: int) -> 
     judged = {
         "progressive loss": line["progressive_loss"],
         "validation loss": line.get("validation_loss", 0.0),
-        "objective": line.get("objective", 0.0),
     }
     for name, value in judged.items():
         if not math.isfinite(value):
@@ -239,12 +215,9 @@ def _told(line: EpochRecord) -> str:
     """The line of an epoch that ``verbose`` prints."""
     figures = [
         f"{name.replace('_', ' ')} {line[name]:.6g}"
-        for name in (
-            "progressive_loss", "validation_loss", "validation_score", "objective", "mean_loss",
-            "nonzeros",
-        )
+        for name in ("progressive_loss", "validation_loss", "validation_score")
         if name in line
-    ]  # fmt: skip
+    ]
     return "  ".join([f"epoch {line['epoch'] + 1:4d}", *figures, f"{line['seconds']:.3f} s"])
 
 

@@ -19,9 +19,8 @@ from lazynet.dask.fits import BlockRows
 from lazynet.dask.held import Prepare
 from lazynet.data import sizes_of
 from lazynet.estimators import elastic_net as serial
-from lazynet.estimators.fitted import FittedModel
+from lazynet.estimators.fitted import Callback, FittedModel
 from lazynet.estimators.from_sources import SourceRows
-from lazynet.estimators.in_parts import Callback
 from lazynet.learners import new_learners
 from lazynet.models.attributes import attributes, integer
 from lazynet.models.checkpoints import EVERY

@@ -8,9 +8,8 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
-from lazynet.engines.nonzeros import NonzeroWeights, csr_of
+from lazynet.engines.nonzeros import NonzeroWeights
 from lazynet.engines.wear import Wear
 from lazynet.kernels import averages as averages_kernel
 from lazynet.kernels.batches import Batches
@@ -226,10 +225,6 @@ class Engine:
         out = np.empty((1, self.n_features)) if out is None else out
         self.weights(out[0]) if last else self.model(out[0])
         return out
-
-    def sparse_rows(self, *, last: bool = False) -> sparse.csr_matrix:
-        """``rows`` as a CSR matrix."""
-        return csr_of([self.nonzero_weights(last=last)], self.n_features)
 
     def nonzero_weights(self, *, last: bool = False) -> NonzeroWeights:
         """The nonzeros among ``rows``, to be put into the rows of several engines."""

@@ -154,7 +154,8 @@ class OutputsEngine(Engine):
 
         >>> engine = OutputsOnClock(3, 2)
         >>> engine.load_rows(np.array([[0.0, 2.0, 0.0], [4.0, 0.0, 6.0]]), np.zeros(2))
-        >>> engine.sparse_rows().toarray()
+        >>> from lazynet.engines.nonzeros import csr_of
+        >>> csr_of([engine.nonzero_weights()], 3).toarray()
         array([[0., 2., 0.],
                [4., 0., 6.]])
         """

@@ -22,7 +22,7 @@ from lazynet.checks.verify import VerificationReport
 from lazynet.data import checked_targets, unusable
 from lazynet.defaults import AUTO, N_ITER_NO_CHANGE, TOL, VALIDATION_FRACTION
 from lazynet.estimators.base import SparseClassifier, SparseRegressor, helpful
-from lazynet.estimators.fitted import FittedModel
+from lazynet.estimators.fitted import Callback, FittedModel
 from lazynet.estimators.from_sources import (
     are_classes,
     balanced_for,
@@ -32,8 +32,7 @@ from lazynet.estimators.from_sources import (
     learn_pass,
 )
 from lazynet.estimators.highest import highest_columns
-from lazynet.estimators.in_parts import Callback
-from lazynet.estimators.planned import DTYPE, PARTS
+from lazynet.estimators.planned import DTYPE
 from lazynet.estimators.stacked import outputs_of
 from lazynet.estimators.targets import SPARSE_FORMS, form_of, has_a_column_per_label
 from lazynet.forms import FormLike
@@ -209,19 +208,6 @@ class LazyNetClassifier(SparseClassifier, FittedModel):
         The number of threads that share the classes or labels, at least 8 of them a thread (32 with
         ``FromData()``); -1 means one for each processor.  The model is the same, bit for bit, for
         any number.
-    outputs_at_once : int or None, default=None
-        With several classes, labels or targets, how many of them learn at the same time; None: all.
-        ``fit`` then trains them part after part, each through all of its epochs, and keeps of a
-        part that is done the weights alone, so that the weights in training may exceed the memory.
-        With ``tol=None`` the model is the same, bit for bit; with ``tol`` every part stops by its
-        own losses.  (Where every output has rates of its own, by ``FromData()``, parts are
-        multiples of 32.)  ``history_`` is summed over the parts; see there.  ``partial_fit`` and
-        ``warm_start`` need the engines of all outputs and are refused after it; assign ``coef_``
-        to begin anew from the weights.  Refused where all outputs learn together: in ``group`` and
-        ``multi_class="multinomial"``.
-    record_objective : bool, default=False
-        Evaluate the objective after every epoch for ``history_``, at the cost of a pass over the
-        rows.
     verbose : int, default=0
         1: a line per epoch, and a progress bar on a terminal if tqdm is installed; for several
         classes, labels or targets, first a line with the memory that the weights will take.
@@ -257,15 +243,10 @@ class LazyNetClassifier(SparseClassifier, FittedModel):
         Per epoch: ``epoch``; ``progressive_loss``, the mean loss of predictions that are each made
         before the row is learned from; ``seconds`` of training.  With ``early_stopping`` also
         ``validation_loss`` and ``validation_score`` on the rows that are held out: the share of
-        rows whose class, or whose labels one and all, are predicted right; or R^2.  With
-        ``record_objective`` also ``mean_loss``, ``objective`` (both over all rows with ``coef_`` as
-        of the end of the epoch, penalty exact) and ``nonzeros`` (of ``last_coef_``).
+        rows whose class, or whose labels one and all, are predicted right; or R^2.  A
+        ``callback`` of ``fit`` can read the objective after every epoch.
         Losses are sums over classes, labels or targets (in ``units_``, where there are some), so
         that all of them stop together; sample and class weights multiply them.
-        With ``outputs_at_once`` a line is the sum over the parts: a part
-        that has stopped counts with the epoch whose weights it keeps, ``n_iter_`` and ``t_`` are
-        those of the part that took longest, ``best_epoch_`` is the last of the best epochs of the
-        parts, and there is no ``validation_score``.
 
     Examples
     --------
@@ -317,7 +298,6 @@ class LazyNetClassifier(SparseClassifier, FittedModel):
         class_weight=CLASS_WEIGHT,
         dtype=DTYPE,
         n_jobs=THREADS,
-        outputs_at_once=PARTS,
     )
 
     #: how the labels of a row were given: "dense", "sparse matrix" or "sparse array"; None: y has
@@ -353,8 +333,6 @@ class LazyNetClassifier(SparseClassifier, FittedModel):
         warm_start: bool = False,
         dtype: str = "float64",
         n_jobs: int | None = None,
-        outputs_at_once: int | None = None,
-        record_objective: bool = False,
         verbose: int = 0,
     ) -> None:
         self._keep(locals())
@@ -398,8 +376,7 @@ class LazyNetClassifier(SparseClassifier, FittedModel):
             Called after every epoch with an object that has ``epoch``, ``progressive_loss``,
             ``validation_loss``, ``validation_score``, ``seconds``, ``t``, and, computed when they
             are read, ``mean_loss``, ``objective``, ``nonzeros``, ``coef`` and ``intercept``.
-            Training ends when the callback returns a true value.  With ``outputs_at_once`` it is
-            called for every part; ``outputs`` tells which outputs learn.
+            Training ends when the callback returns a true value.
         checkpoint : path, optional
             A file in which the fit is kept while it runs.  If the process is killed, the same call
             goes on from the file and ends with the same bits.  ``fit`` removes the file when it is
@@ -634,7 +611,6 @@ class LazyNetClassifier(SparseClassifier, FittedModel):
         The first call names all ``classes``.  For a y with a column per label ``classes`` may name
         the columns, in their order; else they are called 0, 1, 2, ....  A call that fails leaves
         the model as it was.
-        All outputs learn at the same time: there is no ``outputs_at_once`` here.
         X may be a source of chunks, which has y and the weights in it: one pass, in its own order.
         With ``lazynet.streams.Growing`` around it, the model grows with the columns that come.
 
@@ -794,7 +770,7 @@ class LazyNetRegressor(SparseRegressor, FittedModel):
     (array([1.5]), array([1.5]), array([ True]))
     """
 
-    _kinds = table(**FittedModel._kinds, dtype=DTYPE, n_jobs=THREADS, outputs_at_once=PARTS)
+    _kinds = table(**FittedModel._kinds, dtype=DTYPE, n_jobs=THREADS)
 
     #: whether y has a column per target, of which there may be one
     _several_targets: bool = False
@@ -826,8 +802,6 @@ class LazyNetRegressor(SparseRegressor, FittedModel):
         warm_start: bool = False,
         dtype: str = "float64",
         n_jobs: int | None = None,
-        outputs_at_once: int | None = None,
-        record_objective: bool = False,
         verbose: int = 0,
     ) -> None:
         self._keep(locals())

@@ -14,11 +14,11 @@ from scipy import sparse
 from lazynet.checks.verify import LARGEST_EPOCHS, VerificationReport, affordable_rows, verify
 from lazynet.data import check_order, sizes_of, touched_columns
 from lazynet.engines.base import Engine
-from lazynet.epochs import Orders, Stopping
+from lazynet.epochs import Epoch, Orders, Stopping
 from lazynet.estimators.doubts import doubts_about_fit, judged_losses, unfinished
 from lazynet.estimators.from_sources import Prepare, SourceRows, orders_of, plan_for
-from lazynet.estimators.in_parts import Call, Callback, PartsModel, trained
-from lazynet.estimators.kept_by_engines import doubts_about_start, present_rate
+from lazynet.estimators.kept_by_engines import EnginesModel, doubts_about_start, present_rate
+from lazynet.estimators.memory_of_fit import check_memory
 from lazynet.estimators.planned import (
     allowed_threads,
     has_scale,
@@ -39,7 +39,10 @@ from lazynet.stalls import still_falls
 from lazynet.streams.source import Source
 from lazynet.training import train
 from lazynet.units import Units
-from lazynet.validation import split
+from lazynet.validation import HeldOut, split
+
+#: What a user lets be called after every epoch.
+Callback = Callable[[Epoch], Any]
 
 
 class Onward(NamedTuple):
@@ -55,7 +58,7 @@ class Onward(NamedTuple):
     warnings: list[Warning]
 
 
-class FittedModel(PartsModel):
+class FittedModel(EnginesModel):
     """A model that learns from all rows by fit, and from some rows by partial_fit."""
 
     def _fit(
@@ -90,7 +93,8 @@ class FittedModel(PartsModel):
         generator = new_generator(keeper.seed(p.random_state)) if draws else None
         problems = self._problems(X, y, weights)
         let_two_classes_be_one_problem(p, problems)
-        at_once = self._outputs_at_once(p, X.shape[1], len(problems))
+        labels = getattr(self, "_labels_given", None)
+        check_memory(p, X.shape[1], len(problems), self._sparse_coef, labels)
         rows, held = None, None
         if p.early_stopping and generator is not None:
             strata = problems.codes if isinstance(problems, Classes) else None
@@ -113,24 +117,32 @@ class FittedModel(PartsModel):
         if p.tol is None and listed is not None and listed < p.max_iter:
             raise ValueError(f"sample_order has {listed} epochs, fewer than max_iter={p.max_iter}")
         touched = touched_columns(X) if keeps_best(p) else None
-        call = Call(
-            p, plan, eta0, X, sizes, units, order, rows, held, touched, generator, callback, keeper
+        engines, warnings = self._begun(
+            p, plan, X.shape[1], len(problems), units, coef_init, intercept_init, keeper
         )
-        if at_once < len(problems):
-            engines, run, warnings = self._learn_in_parts(
-                call, problems, at_once, coef_init, intercept_init
+        learners = new_learners(engines, X, problems, plan, sizes)
+        held_out = None
+        if held is not None:
+            held_out = HeldOut.of(X, problems, held, p.loss, p.plan.softmax)
+        with workers_for(p, len(learners)) as workers:
+            run = train(
+                learners,
+                Orders(X.shape[0], order, generator if p.shuffle else None, rows),
+                t=0,
+                max_iter=p.max_iter,
+                stopping=Stopping(p.tol, p.n_iter_no_change, p.constant),
+                verbose=p.verbose,
+                callback=callback,
+                validate=None if held_out is None else lambda: held_out.judge(engines),
+                columns=touched,
+                workers=workers,
+                units=units,
+                keeper=keeper,
             )
-            last_schedule = plan.schedule
-        else:
-            engines, warnings = self._begun(
-                p, plan, X.shape[1], len(problems), units, coef_init, intercept_init, keeper
-            )
-            learners, run = trained(call, engines, problems)
-            last_schedule = learners[0].plan.schedule
         self._keep_trained(p, engines, run, units, eta0)
         self._generator = generator if p.shuffle else None
-        self._schedules = plan.schedule, last_schedule
-        if p.tol is not None and at_once == len(problems):
+        self._schedules = plan.schedule, learners[0].plan.schedule
+        if p.tol is not None:
             warnings += doubts_about_fit(p, self._rate(), X, problems, rows, learners, run)
         return warnings
 
@@ -171,7 +183,6 @@ class FittedModel(PartsModel):
                 t=0,
                 max_iter=p.max_iter,
                 stopping=Stopping(p.tol, p.n_iter_no_change, p.constant),
-                record=False,
                 verbose=p.verbose,
                 callback=callback,
                 validate=None if held_out is None else lambda: held_out.judge(engines),
@@ -226,17 +237,9 @@ class FittedModel(PartsModel):
         return onward.warnings
 
     def _units_to_go_on_in(self, p: SimpleNamespace, problems: Problems) -> Units | None:
-        """The units in which ``partial_fit`` goes on; refuses what it cannot do."""
+        """The units in which ``partial_fit`` goes on."""
         let_two_classes_be_one_problem(p, problems)
-        begun = self.__sklearn_is_fitted__()
-        if begun:
-            self._refuse_learned("partial_fit")
-        if p.plan.at_once(p.outputs_at_once, len(problems)) < len(problems):
-            raise ValueError(
-                f"outputs_at_once={p.outputs_at_once} is for fit: partial_fit trains all "
-                f"{len(problems)} outputs on every row; write outputs_at_once=None"
-            )
-        return self.units_ if begun and p.chooses_units else None
+        return self.units_ if self.__sklearn_is_fitted__() and p.chooses_units else None
 
     def _onward(
         self,

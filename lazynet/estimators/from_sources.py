@@ -69,17 +69,6 @@ def check_arguments(y: Any, sample_weight: Any, sample_order: Any) -> None:
 def check_call(p: SimpleNamespace, y: Any, sample_weight: Any, sample_order: Any) -> None:
     """Refuse what a fit from a source cannot do."""
     check_arguments(y, sample_weight, sample_order)
-    if p.record_objective:
-        raise ValueError(
-            "record_objective must be False where X is a source, which would be read once more in "
-            "every epoch: early_stopping=True judges every epoch by some of the rows, and "
-            f"{MAPPED} has all"
-        )
-    if p.outputs_at_once is not None:
-        raise ValueError(
-            "outputs_at_once must be None where X is a source: each part of the outputs would read "
-            f"the whole source again; {MAPPED} has the rows once"
-        )
     if not p.rule.streams:
         raise ValueError(
             f"fit from a source cannot train with rule={p.rule!r}, which remembers every row and "

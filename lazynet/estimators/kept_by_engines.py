@@ -14,7 +14,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from lazynet.course import engines_of
 from lazynet.engines.base import Engine, refuse_overflow
-from lazynet.engines.learned import LearnedOutputs
 from lazynet.engines.outputs import OutputsEngine
 from lazynet.epochs import EpochRecord
 from lazynet.estimators.doubts import Rate
@@ -243,7 +242,6 @@ class EnginesModel(PlannedModel):
                 f"X has {n_features} features, and the model has names for {self.n_features_in_}: "
                 f"a model that grows knows its features by their numbers"
             )
-        self._refuse_learned("partial_fit")
         self._engines = [engine.grown(n_features) for engine in self._engines]
         self.n_features_in_ = n_features
         self._coefficients = self._sparse_rows = None
@@ -255,15 +253,6 @@ class EnginesModel(PlannedModel):
 
     def _rate(self) -> Rate:
         return Rate(self.eta0_, in_units=self.units_ is not None)
-
-    def _refuse_learned(self, what: str) -> None:
-        """Refuse to go on from a fit that has kept no engines."""
-        if any(isinstance(engine, LearnedOutputs) for engine in self._engines):
-            raise ValueError(
-                f"{what} goes on from the engines of all outputs, and a fit with outputs_at_once "
-                f"keeps their weights alone: assign model.coef_ = model.coef_ to make engines "
-                f"that begin anew from these weights, or fit with outputs_at_once=None"
-            )
 
     def _engines_are_here(self) -> bool:
         """Whether the engines are made; those of a file are not before the model learns on."""
@@ -281,12 +270,6 @@ class EnginesModel(PlannedModel):
         if self._sparse_rows is None:
             self._sparse_rows = stacked_sparse_rows(self._engines, self.units_)
         return self._sparse_rows
-
-    def _can_go_on(self) -> bool:
-        engines = self.__dict__.get("_engines")
-        return isinstance(engines, Later) or not any(
-            isinstance(engine, LearnedOutputs) for engine in engines or ()
-        )
 
     def _also_saved(self) -> dict[str, Any]:
         if "_engines" not in self.__dict__:

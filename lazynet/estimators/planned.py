@@ -48,8 +48,6 @@ from lazynet.validation import copied_rows
 
 #: The kind of the parameter ``dtype``.
 DTYPE = Choice(accepted=("float64", "float32"))
-#: The kind of the parameter ``outputs_at_once``.
-PARTS = Integer(least=1, optional=True)
 
 #: The size of a row that the l1 of a fit follows where no l1 is given.
 _NORMS = "squared_norms"
@@ -79,7 +77,6 @@ class PlannedModel(SparseLinear):
         shuffle=FLAG,
         random_state=SEED,
         warm_start=FLAG,
-        record_objective=FLAG,
         verbose=VERBOSITY,
     )
 

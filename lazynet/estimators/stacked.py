@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from lazynet.engines.base import Engine
-from lazynet.engines.learned import LearnedOutputs
 from lazynet.engines.nonzeros import csr_of
 from lazynet.threads import Workers
 from lazynet.units import Units
@@ -26,10 +25,6 @@ def stacked_rows(
 
     They are the weights of features as they are; the engines have learned in ``units``.
     """
-    if units is None and not last and isinstance(engines[0], LearnedOutputs):
-        known = engines[0].given
-        if not sparse.issparse(known):
-            return known
     coefficients = np.empty((outputs_of(engines), engines[0].n_features))
     first = 0
     for engine in engines:
@@ -45,15 +40,9 @@ def stacked_sparse_rows(
     engines: Sequence[Engine], units: Units | None, workers: Workers | None = None
 ) -> sparse.csr_matrix:
     """``stacked_rows`` as a read-only CSR matrix; the threads of ``workers`` share the engines."""
-    if isinstance(engines[0], LearnedOutputs):
-        known = engines[0].given
-        if units is None and sparse.issparse(known):
-            return known
-        rows = sparse.csr_matrix(known, copy=True)
-    else:
-        workers = Workers(1) if workers is None else workers
-        found = workers.results(engines, lambda engine: engine.nonzero_weights())
-        rows = csr_of(found, engines[0].n_features, workers)
+    workers = Workers(1) if workers is None else workers
+    found = workers.results(engines, lambda engine: engine.nonzero_weights())
+    rows = csr_of(found, engines[0].n_features, workers)
     if units is not None:
         rows.data /= units.sizes[rows.indices]
     for array in (rows.data, rows.indices, rows.indptr):

@@ -211,9 +211,7 @@ def test_a_file_and_its_cache(tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (dict(record_objective=True), "record_objective must be False"),
         (dict(rule="saga"), "cannot train with rule=SAGA"),
-        (dict(outputs_at_once=3), "outputs_at_once must be None"),
     ],
 )
 def test_what_does_not_go_with_a_source(options, message):

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.metrics import f1_score, r2_score
+from support import Evaluated
 
 from lazynet import LazyNetClassifier, LazyNetRegressor
 
@@ -137,13 +138,14 @@ def test_the_softmax_is_a_distribution_and_its_loss_falls():
     X, scores = rows_and_scores()
     y = scores.argmax(axis=1)
     options = dict(random_state=0, multi_class="multinomial", max_iter=30, tol=None)
-    model = LazyNetClassifier(**options, record_objective=True).fit(X, y)
+    seen = Evaluated()
+    model = LazyNetClassifier(**options).fit(X, y, callback=seen)
     probability = model.predict_proba(X)
     np.testing.assert_allclose(probability.sum(axis=1), 1.0, rtol=1e-12)
     np.testing.assert_array_equal(model.predict(X), model.classes_[probability.argmax(axis=1)])
     chosen = probability[np.arange(N), np.searchsorted(model.classes_, y)]
-    assert model.history_[-1]["mean_loss"] == pytest.approx(-np.log(chosen).mean(), rel=1e-9)
-    losses = [line["mean_loss"] for line in model.history_]
+    assert seen.lines[-1]["mean_loss"] == pytest.approx(-np.log(chosen).mean(), rel=1e-9)
+    losses = [line["mean_loss"] for line in seen.lines]
     assert losses[-1] < losses[0] < np.log(L)
     two = y > 2
     logistic = LazyNetClassifier(**{**options, "multi_class": "ovr"}).fit(X, two)
@@ -188,16 +190,17 @@ def test_groups_keep_or_drop_features(norm, multi_class):
     """Under a strong penalty a feature is used by all classes or by none."""
     X, scores = rows_and_scores()
     strength = {"l2": 0.05, "max": 0.15}[norm]
+    seen = Evaluated()
     model = LazyNetClassifier(
-        group=norm, l1=strength, eta0=0.5, multi_class=multi_class, random_state=0,
-        record_objective=True, max_iter=20, tol=None,
-    ).fit(X, scores.argmax(axis=1))  # fmt: skip
+        group=norm, l1=strength, eta0=0.5, multi_class=multi_class, random_state=0, max_iter=20,
+        tol=None,
+    ).fit(X, scores.argmax(axis=1), callback=seen)  # fmt: skip
     used = model.coef_ != 0.0
     assert 0 < used.any(axis=0).sum() < D
     if norm == "l2":
         assert (used.any(axis=0) == used.all(axis=0)).all()
     norms = np.linalg.norm(model.coef_, {"l2": 2, "max": np.inf}[norm], axis=0)
-    last = model.history_[-1]
+    last = seen.lines[-1]
     assert last["objective"] == pytest.approx(last["mean_loss"] + strength * norms.sum(), rel=1e-9)
 
 

@@ -104,7 +104,7 @@ def test_what_an_epoch_costs_is_computed_when_it_is_read(monkeypatch):
     LazyNetClassifier(max_iter=3, tol=None).fit(X, y, callback=lambda epoch: epoch.objective < 0)
     assert len(evaluated) == 3
     told = []
-    LazyNetClassifier(max_iter=3, tol=None, record_objective=True).fit(
+    LazyNetClassifier(max_iter=3, tol=None).fit(
         X, y, callback=lambda epoch: told.append((epoch.mean_loss, epoch.objective))
     )
     assert len(set(told)) == 3
@@ -303,7 +303,6 @@ def test_several_outputs_are_not_judged_by_the_first_pass():
     X, y = noisy_documents()
     labels = np.stack([y, 1 - y], axis=1)
     assert LazyNetClassifier(random_state=0).fit(X, labels).n_iter_ == 4
-    assert LazyNetClassifier(random_state=0, outputs_at_once=1).fit(X, labels).n_iter_ == 4
 
 
 def test_a_given_order_of_rows_is_not_judged_by_the_first_pass():

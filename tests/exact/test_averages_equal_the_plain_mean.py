@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.base import clone
+from support import Evaluated
 from support.algorithms import AFFINE_RULES, BOTH_ORDERS, engine_of
 from support.engines import apart, plan_for, run_in_chunks
 from support.matrices import corpus
@@ -519,10 +520,10 @@ def test_coefficients_are_the_mean_of_the_iterates(average, n_classes):
         y = np.digitize(y, np.quantile(y, np.arange(1, n_classes) / n_classes))
         kind, options = LazyNetClassifier, {"classes": np.unique(y)}
     chosen, weighing = AVERAGES[average]
+    seen = Evaluated()
     model = kind(
-        l1=0.02, l2=0.1, eta0=0.3, average=chosen, max_iter=2, tol=None, shuffle=False,
-        record_objective=True,
-    ).fit(X, y)  # fmt: skip
+        l1=0.02, l2=0.1, eta0=0.3, average=chosen, max_iter=2, tol=None, shuffle=False
+    ).fit(X, y, callback=seen)
     weights, intercepts = own_iterates(model, X, y, 2, **options)
     omega = np.asarray(weighing(np.arange(1.0, len(weights) + 1), len(weights)), dtype=float)
     np.testing.assert_allclose(
@@ -534,7 +535,7 @@ def test_coefficients_are_the_mean_of_the_iterates(average, n_classes):
     np.testing.assert_array_equal(model.last_coef_, weights[-1])
     np.testing.assert_array_equal(model.last_intercept_, intercepts[-1])
     np.testing.assert_array_equal(model.support_, weights[-1] != 0)
-    assert model.history_[-1]["nonzeros"] == np.count_nonzero(weights[-1])
+    assert seen.lines[-1]["nonzeros"] == np.count_nonzero(weights[-1])
     assert np.count_nonzero(model.coef_) > np.count_nonzero(weights[-1])
 
 
@@ -583,15 +584,16 @@ def test_another_weighing_begins_another_average():
     np.testing.assert_allclose(model.coef_, expected, rtol=0, atol=1e-12)
 
 
-def test_history_tells_of_the_average():
+def test_the_objective_of_an_epoch_is_that_of_the_average():
     """The objective is that of coef_, which predicts."""
     X, y = data()
-    options = dict(l1=0.01, l2=0.02, average=True, max_iter=3, tol=None, record_objective=True)
-    model = LazyNetRegressor(**options).fit(X, y)
+    options = dict(l1=0.01, l2=0.02, average=True, max_iter=3, tol=None)
+    seen = Evaluated()
+    model = LazyNetRegressor(**options).fit(X, y, callback=seen)
     loss = np.mean((model.predict(X) - y) ** 2) / 2
     penalty = ElasticNet(0.01, 0.02).value(model.coef_.ravel())
-    assert model.history_[-1]["mean_loss"] == pytest.approx(loss, rel=1e-12)
-    assert model.history_[-1]["objective"] == pytest.approx(loss + penalty, rel=1e-12)
+    assert seen.lines[-1]["mean_loss"] == pytest.approx(loss, rel=1e-12)
+    assert seen.lines[-1]["objective"] == pytest.approx(loss + penalty, rel=1e-12)
 
 
 def test_verify_compares_averages_too():

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 from scipy.special import expit, logsumexp, softmax
+from support import Evaluated
 
 from lazynet import LazyNetClassifier, LazyNetRegressor, Pegasos
 from lazynet.engines.groups import GROUPED_OUTPUTS, OutputsInL2Groups, OutputsInMaxGroups
@@ -145,9 +146,10 @@ class Fit:
         given = dict(
             group=norm, l1=L1[norm], l2=L2, rule="fobos", schedule=Pegasos(L2, t0=1.0 / L2),
             fit_intercept=fit_intercept, max_iter=EPOCHS, tol=None, random_state=0,
-            record_objective=True, **options,
+            **options,
         )  # fmt: skip
-        self.model = estimator(**(given | changes)).fit(sparse.csr_matrix(X), y)
+        self.seen = Evaluated()
+        self.model = estimator(**(given | changes)).fit(sparse.csr_matrix(X), y, callback=self.seen)
         self.W = self.model.coef_
         if fit_intercept:
             self.W = np.column_stack([self.W, self.model.intercept_])
@@ -166,7 +168,7 @@ def test_groups_come_to_the_minimum(kind, norm, fit_intercept):
     """Labels, classes, several targets: as near to the minimum as the noise of the steps lets."""
     fit = Fit(kind, norm, fit_intercept)
     assert 0.0 <= fit.above() <= 1.0
-    assert fit.model.history_[-1]["objective"] == pytest.approx(fit.objective(fit.W), rel=1e-12)
+    assert fit.seen.lines[-1]["objective"] == pytest.approx(fit.objective(fit.W), rel=1e-12)
 
 
 @EVERY_NORM

@@ -225,13 +225,12 @@ def test_a_fit_that_ends_anywhere_goes_on_to_the_same_bits(tmp_path, n_classes, 
     assert bits_of(model().fit(X, y, checkpoint=path, every=0)) == wanted
 
 
-def test_outputs_one_part_after_another_and_on_threads():
+def test_outputs_on_threads():
     X, y = documents(n_classes=20)
     wanted = LazyNetClassifier(random_state=0, **LATER).fit(X, y)
-    for options in ({"outputs_at_once": 8}, {"n_jobs": 2}):
-        found = LazyNetClassifier(random_state=0, **LATER, **options).fit(X, y)
-        assert np.array_equal(found.coef_, wanted.coef_)
-        assert np.array_equal(found.intercept_, wanted.intercept_)
+    found = LazyNetClassifier(random_state=0, **LATER, n_jobs=2).fit(X, y)
+    assert np.array_equal(found.coef_, wanted.coef_)
+    assert np.array_equal(found.intercept_, wanted.intercept_)
 
 
 def test_the_best_epoch_is_restored_with_its_rates():

@@ -22,7 +22,6 @@ MODELS = {
     "average": dict(eta0=0.1, average=True),
     "tables": dict(eta0=0.1, engine="tables"),
     "held out": dict(eta0=0.1, early_stopping=True, max_iter=5, tol=1e-3),
-    "record": dict(eta0=0.1, record_objective=True),
     **{name: options_of(GIVEN[name]) for name in RULES_WITH_STATE},
 }
 EVERY_MODEL = pytest.mark.parametrize("options", MODELS.values(), ids=list(MODELS))

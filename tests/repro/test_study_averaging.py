@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+from support import Evaluated
 
 pytest.importorskip("matplotlib")
 pytest.importorskip("tqdm")
@@ -73,11 +74,12 @@ def test_curves_are_those_of_the_estimator(small):
     ):
         model = LazyNetClassifier(
             l1=found["l1"], l2=found["l2"], schedule="constant", eta0=averaging.ETA0,
-            max_iter=2, tol=None, average=average, record_objective=True,
+            max_iter=2, tol=None, average=average,
         )  # fmt: skip
-        model.fit(rows.X, rows.y, sample_order=[rows.order(epoch, TINY.seed) for epoch in (0, 1)])
+        orders, seen = [rows.order(epoch, TINY.seed) for epoch in (0, 1)], Evaluated()
+        model.fit(rows.X, rows.y, sample_order=orders, callback=seen)
         judged = found["curves"][name][-1]
-        assert judged["objective"] == pytest.approx(model.history_[-1]["objective"], rel=1e-12)
+        assert judged["objective"] == pytest.approx(seen.lines[-1]["objective"], rel=1e-12)
         assert judged["error"] == pytest.approx(1 - model.score(rows.X_test, rows.y_test))
     assert found["support"] < found["averaged support"]
 

@@ -103,15 +103,15 @@ CASES = {
             "fobos", "sgd", "truncated_gradient", "rda", "ftrl", "saga", "carpenter_inexact",
         )
     },
-    "objective": (lambda: classifier(record_objective=True, shuffle=False), X, Y),
+    "in order": (lambda: classifier(shuffle=False), X, Y),
     "softmax": (lambda: classifier(multi_class="multinomial"), X, Y3),
     "labels": (lambda: classifier(n_jobs=2), X, YS),
     "labels with rates of their own": (lambda: classifier(rule="fobos"), X, YS),
     "group": (lambda: classifier(group="l2", eta0=0.5), X, YS),
     "targets": (lambda: regressor(average="polynomial", eta0=0.01), X, RS),
     "float32": (lambda: regressor(dtype="float32"), X, RS),
-    "parts": (lambda: classifier(outputs_at_once=4, rule="fobos", eta0=0.5, average=True), X, YS),
-    "sparse parts": (lambda: classifier(outputs_at_once=4), X, sparse.csr_matrix(YS)),
+    "averages of labels": (lambda: classifier(rule="fobos", eta0=0.5, average=True), X, YS),
+    "sparse labels": (classifier, X, sparse.csr_matrix(YS)),
     "a source": (lambda: classifier(l1=1e-3), rows_of_chunks(), None),
     "a choice": (
         lambda: DualNetClassifierCV(n_points=4, cv=2, random_state=0, max_iter=30, n_jobs=2), X, Y3

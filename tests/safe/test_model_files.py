@@ -95,7 +95,7 @@ STREAMS = {
 }  # fmt: skip
 FITS = {
     "saga": (LazyNetClassifier(l1=0.01, rule=SAGA(alpha=0.1)), TWO),
-    "early stopping": (LazyNetClassifier(early_stopping=True, record_objective=True), THREE),
+    "early stopping": (LazyNetClassifier(early_stopping=True), THREE),
     "dual": (DualNetClassifier(tol=1e-2), TWO),
     "dual classes": (DualNetClassifier(tol=1e-2, warm_start=True), THREE),
     "dual regressor": (DualNetRegressor(tol=1e-2), SCORES),
@@ -375,7 +375,7 @@ def test_every_engine_kind_can_be_saved():
 
     bases = {
         "WithTables", "OnTheClock", "CellEngine", "LeadingEngine", "LaggingEngine",
-        "OutputsEngine", "CellOutputs", "GroupedOutputs", "LearnedOutputs",
+        "OutputsEngine", "CellOutputs", "GroupedOutputs",
     }  # fmt: skip
     assert {kind.__name__ for kind in below(Engine)} == set(_KINDS) | bases
 
@@ -687,22 +687,6 @@ def test_tables_of_attributes_hold_no_method():
             found = getattr(kind, name, None)
             assert not callable(found), name
             assert not isinstance(found, property), name
-
-
-@pytest.mark.parametrize("as_sparse", [False, True])
-def test_outputs_that_learned_in_parts_are_saved_to_predict(tmp_path, as_sparse):
-    """A fit with outputs_at_once has kept no engines, and its file needs none."""
-    random = np.random.default_rng(0)
-    X = random.standard_normal((60, 5))
-    Y = (X @ random.standard_normal((5, 20)) > 0.5).astype(int)
-    Y = sparse.csr_array(Y) if as_sparse else Y
-    model = LazyNetClassifier(l1=1e-3, outputs_at_once=8, random_state=0).fit(X, Y)
-    model.save(tmp_path / "model")
-    loaded = lazynet.load(tmp_path / "model")
-    assert type(loaded.predict(X)) is type(model.predict(X))
-    np.testing.assert_array_equal(loaded.decision_function(X), model.decision_function(X))
-    with pytest.raises(ValueError, match="cannot go on learning"):
-        loaded.partial_fit(X, Y)
 
 
 def test_units_of_targets_are_saved(tmp_path):

@@ -183,7 +183,6 @@ SOUND: dict[str, Callable[[np.random.Generator], Any]] = {
                               else an_object(random, FORMS_GIVEN)),
     "average": _one(False, False, True, 3, "polynomial", "suffix", PolynomialDecay(1), FromStep(2),
                     Suffix()),
-    "record_objective": _one(True, False),
     "early_stopping": _one(True, False),
     "validation_fraction": _one(0.1, 0.5),
     "verbose": _one(0),
