@@ -1,5 +1,6 @@
 # Each target does all its own set-up: a Python >= 3.11 and a C compiler are enough.
-#   make test            the tests            make repro          the papers' tables, in minutes
+#   make test            a few cases of every test, in minutes
+#   make test-all        all tests            make repro          the papers' tables, in minutes
 #   make test-thorough   10,000+ examples     make repro FULL=1   a million examples
 #   make bench           an epoch beside scikit-learn
 #   make fuzz            random inputs under the sanitizers, for SECONDS=60
@@ -12,7 +13,7 @@ BIN := $(VENV)/bin
 SOURCES := setup.py pyproject.toml $(wildcard $(addprefix lazynet/kernels/*.,pyx pxd c h inc) lazynet/kernels/cells/*.h)
 PYTEST := $(BIN)/python -m pytest
 
-.PHONY: help setup test test-thorough test-debug test-sanitized fuzz repro bench notebooks notebooks-check notebooks-write docs lint format wheels clean
+.PHONY: help setup test test-all test-thorough test-debug test-sanitized fuzz repro bench notebooks notebooks-check notebooks-write docs lint format wheels clean
 help:
 	@sed -n 's/^#   //p' Makefile
 
@@ -29,6 +30,9 @@ $(VENV)/.installed: $(VENV)/.created $(SOURCES)
 	touch $@
 
 test: setup
+	$(PYTEST) -q -n auto --quick
+
+test-all: setup
 	$(PYTEST) -q -n auto
 
 test-thorough: setup

@@ -1,13 +1,15 @@
-"""Hypothesis profiles, and the tests that take minutes.
+"""Which tests run, and with how many examples.
 
-make wheels           the few profile: the test asks whether the wheel works
-make test             the fast profile, without the thorough tests
-make test-thorough    10,000 examples a property, and the thorough tests
+make test             every test function, with a few of its cases and few examples; no slow tests
+make test-all         all cases, with 25 examples for each property
+make test-thorough    10,000 examples for each property, and the tests that take minutes
+make wheels           the profile "few": the tests ask whether the wheel works
 """
 
 import gc
 import os
 import signal
+from collections import defaultdict
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -24,17 +26,43 @@ settings.register_profile("thorough", max_examples=10_000, **_COMMON)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fast"))
 
 
+#: The most cases of a test function that ``--quick`` runs.
+QUICK_CASES = 3
+
+
 def pytest_addoption(parser):
+    parser.addoption("--quick", action="store_true", help="a few cases and examples of each test")
     parser.addoption("--thorough", action="store_true", help="run the tests that take minutes")
 
 
+def pytest_configure(config):
+    if config.getoption("--quick"):
+        settings.load_profile("few")
+
+
 def pytest_collection_modifyitems(config, items):
-    if config.getoption("--thorough"):
-        return
-    skip = pytest.mark.skip(reason="takes minutes: make test-thorough")
+    quick = config.getoption("--quick")
+    left_out = set() if config.getoption("--thorough") else {"thorough"}
+    if quick:
+        left_out.add("slow")
+    kept = [item for item in items if not left_out & set(item.keywords)]
+    if quick:
+        kept = few_cases(kept)
+    chosen = set(kept)
+    config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
+    items[:] = kept
+
+
+def few_cases(items):
+    """At most QUICK_CASES of the cases of each test function, the first and the last among them."""
+    functions = defaultdict(list)
     for item in items:
-        if "thorough" in item.keywords:
-            item.add_marker(skip)
+        functions[item.nodeid.partition("[")[0]].append(item)
+    chosen = set()
+    for cases in functions.values():
+        count = min(len(cases), QUICK_CASES)
+        chosen.update(cases[k * (len(cases) - 1) // max(count - 1, 1)] for k in range(count))
+    return [item for item in items if item in chosen]
 
 
 @pytest.fixture
