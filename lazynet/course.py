@@ -138,7 +138,7 @@ class Course:
             "undos": [
                 {
                     name: writer.value(f"best/{i}/{name}", _small(part))
-                    for name, part in undo.kept().items()
+                    for name, part in undo.copies.items()
                 }
                 for i, undo in enumerate(undos)
             ],
@@ -182,10 +182,10 @@ class Course:
             raise saved.refusal("the copies of the best epoch are not as many as the engines")
         for learner, part in zip(self.learners, parts, strict=bool(parts)):
             undo = Undo(learner.engine, best.columns)
-            wanted = undo.kept()
-            undo.keep(
-                {name: part.value(name, _suits(name, learner.engine, wanted)) for name in wanted}
-            )
+            undo.copies = {
+                name: part.value(name, _suits(name, learner.engine, undo.copies))
+                for name in undo.copies
+            }
             best.undos.append(undo)
 
 
@@ -205,9 +205,9 @@ def _suits(name: str, engine: Engine, wanted: dict[str, Any]) -> Any:
                 and all(a.ndim == 1 and a.dtype == known[key] for key, a in found.items())
             )
         # All weights are copied at once, or only when a sweep visits them.
-        of = state.per_weight if name == "copies" else wanted[name]
-        if name == "copies" and not found:
-            return type(found) is dict and not wanted["copies"]
+        of = state.per_weight if name == "all" else wanted[name]
+        if name == "all" and not found:
+            return type(found) is dict and not wanted["all"]
         return bool(found.keys() == of.keys()) and all(is_like(of[key])(found[key]) for key in of)
 
     return suits

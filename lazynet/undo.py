@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import wraps
-from typing import Any, ClassVar, Concatenate, NamedTuple, ParamSpec, Protocol, TypeVar, cast
+from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,33 +22,11 @@ from lazynet.threads import Workers
 _PICKING_COSTS = 4
 
 
-class State(NamedTuple):
-    """The arrays that make up an engine, by name; they are the engine's own, not copies."""
-
-    #: arrays with an entry, or a row, per weight
-    per_weight: dict[str, NDArray[Any]]
-    #: small arrays
-    scalars: dict[str, NDArray[Any]]
-    #: the written part of arrays with an entry per step, which a sweep writes over
-    tables: dict[str, NDArray[Any]]
-
-
-class Undoable(Protocol):
-    """The part of an engine that an undo uses."""
-
-    n_features: int
-    #: whether a step changes only the weights of its example's nonzeros
-    touches_only_nonzeros: ClassVar[bool]
-    #: called by the engine when it is about to change every weight
-    before_sweep: Callable[[], None] | None
-
-    def state(self) -> State:
-        """The arrays that make up the engine."""
-        ...
-
-
 class Undo:
     """The copies from which the changes of one engine are undone.
+
+    The engine may change the weights ``touched``; it calls ``before_sweep`` when it is about to
+    change all weights.
 
     >>> import numpy as np
     >>> from lazynet.engines.clock import ClockEngine
@@ -60,85 +38,55 @@ class Undo:
     [0.0, 0.0, 0.0]
     """
 
-    def __init__(self, engine: Undoable, touched: NDArray[Any]) -> None:
+    def __init__(self, engine: Any, touched: NDArray[Any]) -> None:
         self.engine = engine
         few = len(touched) * _PICKING_COSTS < engine.n_features
         self.touched = touched if few and engine.touches_only_nonzeros else None
-        self.scalars: dict[str, NDArray[Any]] = {}
-        self.picked: dict[str, NDArray[Any]] = {}
-        self.copies: dict[str, NDArray[Any]] = {}
-        self.tables: dict[str, NDArray[Any]] | None = None
-        self._room: dict[str, NDArray[Any]] = {}
+        #: copies: the small arrays, the touched weights, all weights and the tables
+        self.copies: dict[str, Any] = {}
         self.take()
 
     def take(self) -> None:
         """Copy the engine as it is now; the copies of before are forgotten."""
+        # Free the memory of the former copies first, so that it is used again.
+        self.copies.clear()
         state = self.engine.state()
-        self.scalars = _copies(state.scalars)
-        self.copies, self.tables = {}, None
+        self.copies |= {"scalars": _copied(state.scalars), "picked": {}, "all": {}, "tables": None}
         if self.touched is None:
-            self.copies = self._copied(state)
+            self.copies["all"] = _copied(state.per_weight)
         else:
-            self.picked = {name: a[self.touched] for name, a in state.per_weight.items()}
+            self.copies["picked"] = {name: a[self.touched] for name, a in state.per_weight.items()}
         self.engine.before_sweep = self.copy_all
 
     def copy_all(self) -> None:
         """Copy every weight and the tables, unless they are copied already."""
         state = self.engine.state()
-        if not self.copies:
-            self.copies = self._copied(state)
-        if self.tables is None:
-            self.tables = _copies(state.tables)
-
-    def _copied(self, state: State) -> dict[str, NDArray[Any]]:
-        """Copies of all weights, in the memory of earlier copies where there is some."""
-        if not self._room:
-            self._room = _copies(state.per_weight)
-        else:
-            for name, array in state.per_weight.items():
-                np.copyto(self._room[name], array)
-        return self._room
+        self.copies["all"] = self.copies["all"] or _copied(state.per_weight)
+        if self.copies["tables"] is None:
+            self.copies["tables"] = _copied(state.tables)
 
     def rollback(self) -> None:
         """Restore the engine; an interrupted rollback can be repeated."""
-        arrays = self.engine.state().per_weight
-        for name, kept in self.copies.items():
-            np.copyto(arrays[name], kept)
-        if self.touched is not None:
-            for name, picked in self.picked.items():
-                arrays[name][self.touched] = picked
-        scalars = self.engine.state().scalars
-        for name, kept in self.scalars.items():
-            np.copyto(scalars[name], kept)
+        _restore(self.engine.state().per_weight, self.copies["all"])
+        for name, picked in self.copies["picked"].items():
+            self.engine.state().per_weight[name][self.touched] = picked
+        _restore(self.engine.state().scalars, self.copies["scalars"])
         # The restored scalars give the tables their former lengths.
-        tables = self.engine.state().tables
-        for name, kept in (self.tables or {}).items():
-            np.copyto(tables[name], kept[: len(tables[name])])
+        _restore(self.engine.state().tables, self.copies["tables"] or {})
         self.done()
 
     def done(self) -> None:
         """Keep the changes of the engine."""
         self.engine.before_sweep = None
 
-    def kept(self) -> dict[str, dict[str, NDArray[Any]] | None]:
-        """The copies, by name; they are not copied."""
-        return {
-            "scalars": self.scalars,
-            "picked": self.picked,
-            "copies": self.copies,
-            "tables": self.tables,
-        }
 
-    def keep(self, kept: dict[str, dict[str, NDArray[Any]] | None]) -> None:
-        """Take over the copies of another record of the same engine, as ``kept`` gives them."""
-        self.scalars, self.picked = kept["scalars"] or {}, kept["picked"] or {}
-        self.copies, self.tables = kept["copies"] or {}, kept["tables"]
-        if self.copies:
-            self._room = self.copies
-
-
-def _copies(arrays: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+def _copied(arrays: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
     return {name: array.copy() for name, array in arrays.items()}
+
+
+def _restore(arrays: dict[str, NDArray[Any]], copies: dict[str, NDArray[Any]]) -> None:
+    for name, copy in copies.items():
+        np.copyto(arrays[name], copy[: len(arrays[name])])
 
 
 class UndoLog:
@@ -151,7 +99,7 @@ class UndoLog:
         self.workers: Workers | None = None
 
     def before(
-        self, engines: Sequence[Undoable], touched: NDArray[Any], workers: Workers | None = None
+        self, engines: Sequence[Any], touched: NDArray[Any], workers: Workers | None = None
     ) -> None:
         """Let the engines change in the weights ``touched``, or in a sweep.
 

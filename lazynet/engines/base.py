@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +25,6 @@ from lazynet.kernels.examples import (
     Task,
 )
 from lazynet.params import Integer
-from lazynet.undo import State
 
 #: Features that a model may have: beyond this number no machine has memory for the weights.
 N_FEATURES = Integer(least=0, most=2**40)
@@ -97,6 +96,17 @@ def _overflow_by(t: int, advice: str) -> FloatingPointError:
     return FloatingPointError(
         f"the model overflowed by step {t}: a weight is not a finite number. {advice}"
     )
+
+
+class State(NamedTuple):
+    """The arrays that make up an engine, by name; they are the engine's own, not copies."""
+
+    #: arrays with an entry, or a row, per weight
+    per_weight: dict[str, NDArray[Any]]
+    #: small arrays
+    scalars: dict[str, NDArray[Any]]
+    #: the written part of arrays with an entry per step, which a sweep writes over
+    tables: dict[str, NDArray[Any]]
 
 
 class Engine:

@@ -12,7 +12,6 @@ from lazynet.engines.kept import Kept, put, real
 from lazynet.engines.mean import SCALE_FEATURES, MeanLoss
 from lazynet.kernels import dual as kernel
 from lazynet.penalties import ElasticNet
-from lazynet.undo import State
 
 Vector = NDArray[np.float64]
 
@@ -80,12 +79,6 @@ class DualAscent:
         self.duals = np.zeros(mean.n_rows)
         self.fields = np.zeros(kernel.DUAL_FIELDS)
         self.intercept_centre = 0.0
-
-    def state(self) -> State:
-        """The arrays that make up the ascent, by name."""
-        return State(
-            {"z": self.z, "centre": self.centre}, {"duals": self.duals, "fields": self.fields}, {}
-        )
 
     def kept(self) -> Kept:
         """The ascent between two epochs; copies."""

@@ -1,5 +1,6 @@
 """Fits that end anywhere go on from their checkpoint to the same bits; other calls are refused."""
 
+import copy
 import os
 import random
 import signal
@@ -218,12 +219,12 @@ def test_a_training_that_begins_anew_may_end_at_every_point(case, epochs, path):
 def test_warm_starts_and_given_weights(path):
     """The start is told apart, and a run goes on from it."""
     begun = classifier().fit(X, Y)
-    wanted = bits_of(begun.__copy__().set_params(warm_start=True, rule="fobos").fit(X, Y))
-    first = begun.__copy__().set_params(warm_start=True, rule="fobos")
+    wanted = bits_of(copy.deepcopy(begun).set_params(warm_start=True, rule="fobos").fit(X, Y))
+    first = copy.deepcopy(begun).set_params(warm_start=True, rule="fobos")
     stop_in(first, path, X, Y)
     with pytest.raises(ValueError, match="the model before this call"):
         classifier(warm_start=True, rule="fobos").fit(X, Y, checkpoint=path)
-    again = begun.__copy__().set_params(warm_start=True, rule="fobos")
+    again = copy.deepcopy(begun).set_params(warm_start=True, rule="fobos")
     assert bits_of(again.fit(X, Y, checkpoint=path)) == wanted
     start = {"coef_init": np.full((1, D), 0.1), "intercept_init": [0.2]}
     wanted = bits_of(classifier().fit(X, Y, **start))
