@@ -166,7 +166,14 @@ def _fitted(
         return False
 
     kept = {} if options.checkpoint is None else {"checkpoint": options.checkpoint}
-    return model.fit(rows, callback=after, **kept)
+    try:
+        return model.fit(rows, callback=after, **kept)
+    except MemoryError as error:
+        raise MemoryError(f"{options.files[0]}: {error}") from error
+    except ValueError as error:
+        if not str(error).startswith(("Input ", "X", "y")):
+            raise
+        raise ValueError(f"{options.files[0]}: {error}") from error
 
 
 def _tell(options: argparse.Namespace, model: Any, source: Source, seconds: float) -> None:

@@ -96,6 +96,12 @@ def labels_matrix(ends: Any, codes: Any, n_labels: int) -> sparse.csr_matrix:
     found.data = np.ones(len(codes), dtype=np.int8)
     found.indices = np.asarray(codes, dtype=np.int64)
     found.indptr = np.concatenate([np.zeros(1, np.int64), np.asarray(ends, dtype=np.int64)])
+    # Arrays from files may hold anything, and the matrix is used as it is.
+    least, greatest = found.indices.min(initial=0), found.indices.max(initial=-1)
+    if least < 0 or greatest >= n_labels:
+        raise ValueError(f"y must hold labels from 0 to {n_labels - 1}, got {least} to {greatest}")
+    if (np.diff(found.indptr) < 0).any() or found.indptr[-1] != len(codes):
+        raise ValueError(f"y: the ends of its rows must rise from 0 to {len(codes)}")
     return found
 
 

@@ -47,7 +47,7 @@ class Table(Source):
             features = [name for name in names if name not in (target, weight)]
         self.features = list(features)
         if not self.features:
-            raise ValueError("features must name at least one column")
+            raise ValueError(f"{self.paths[0]}: features must name at least one column")
         self._check(self.paths[0], self._names_of(self.paths[0]))
 
     @staticmethod
@@ -219,7 +219,8 @@ class ParquetFile(Table):
             for path in self.paths:
                 for batch in self._batches(path):
                     _, indices = self._lists(path, batch, INDICES)
-                    greatest = max(greatest, int(self._indices(path, indices).max(initial=-1)))
+                    found = self._indices(path, indices)
+                    greatest = max(greatest, int(found.max()) if len(found) else -1)
             self._n_features = max(greatest + 1, 1)
         return self._n_features
 
@@ -240,7 +241,10 @@ class ParquetFile(Table):
                 with _pyarrow("pyarrow").memory_map(path) as file:
                     reader = _pyarrow("pyarrow.ipc").open_file(file)
                     for number in range(reader.num_record_batches):
-                        yield reader.get_batch(number).select(self._columns())
+                        batch = reader.get_batch(number).select(self._columns())
+                        # Lists whose ends are damaged would end the process.
+                        batch.validate(full=True)
+                        yield batch
             else:
                 with _pyarrow("pyarrow.parquet").ParquetFile(path) as table:
                     yield from table.iter_batches(batch_size=BATCH, columns=self._columns())

@@ -406,6 +406,7 @@ def test_tables_that_hold_no_rows_are_refused(form, tmp_path):
         ("indices", arrow.nulls(2), "column 'indices' must hold lists, got null"),
         ("indices", [[0.0], [1.0]], "column 'indices' must hold integers, got double"),
         ("indices", [[0], [-1]], "must hold features from 0 on, got -1"),
+        ("indices", arrow.array([[0], [2**63]], arrow.list_(arrow.uint64())), "from 0 to 2, got 9"),
         ("indices", [[0], [3]], "must hold features from 0 to 2, got 3"),
         ("y", ["a", "b"], "column 'y' must hold numbers, got string"),
     ):
@@ -430,6 +431,17 @@ def test_tables_of_text(tmp_path):
     (chunk,) = CSVFile(tmp_path / "0.csv", target=None, features=["a, 3", "a, 1"]).chunks()
     assert chunk.X.toarray().tolist() == one.X[:10].toarray()[:, [3, 1]].tolist()
     assert chunk.y.tolist() == [0.0] * 10
+
+
+def test_lists_with_damaged_ends_are_refused(tmp_path):
+    """Arrow would end the process."""
+    arrow = pytest.importorskip("pyarrow")
+    table = arrow.table({"y": [1.0, 0.0], "indices": [[0], [1]], "values": [[1.0], [2.0]]})
+    path = write_table(table, tmp_path / "one.arrow")
+    ends = np.array([0, 1, 2], "<i4").tobytes()
+    path.write_bytes(path.read_bytes().replace(ends, np.array([0, 8192, 2], "<i4").tobytes()))
+    with pytest.raises(ValueError, match=r"one\.arrow: the table cannot be read"):
+        list(ParquetFile(path, target="y", n_features=3).chunks())
 
 
 @FORMS

@@ -438,7 +438,8 @@ BAD = {
     "empty.csv": b"", "header.csv": b"target,a\n", "short.csv": b"target,a\n1,2\n0\n",
     "words.csv": b"target,a\n1,2\n0,x\n", "twice.csv": b"target,a,a\n1,2,3\n",
     "none.csv": b"y,a\n1,2\n", "infinite.csv": b"target,a\n1,nan\n",
-    "latin.csv": b"target,a\n1,\xff\n",
+    "latin.csv": b"target,a\n1,\xff\n", "target.csv": b"target\n1\n0\n",
+    "wide.svm": b"1 1125899906842624:1\n0 1:1\n",
 }  # fmt: skip
 
 
@@ -463,6 +464,8 @@ BAD = {
         ("none.csv", "none.csv: there is no column 'target'; the columns are ['y', 'a']"),
         ("infinite.csv", "infinite.csv: line 2, column 'a': expected a finite number"),
         ("latin.csv", "latin.csv: line 2: 'utf-8' codec"),
+        ("target.csv", "target.csv: features must name at least one column"),
+        ("wide.svm", "wide.svm: "),
     ],
 )  # fmt: skip
 def test_files_that_cannot_be_learned_from(folder, capsys, name, message):

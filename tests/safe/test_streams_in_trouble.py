@@ -31,6 +31,7 @@ from lazynet.streams import (
     VWFile,
     as_source,
 )
+from lazynet.streams.chunks import labels_matrix
 from lazynet.streams.prefetched import ahead
 
 TEXT = b"1 1:2 3:0.5\n-1 2:1\n" * 50
@@ -220,6 +221,15 @@ def test_chunks_that_do_not_fit(chunks, kind, message):
     """The number of the chunk is named."""
     with pytest.raises(kind, match=message):
         list(as_source(chunks).chunks())
+
+
+@pytest.mark.parametrize(
+    ("ends", "codes"), [([1, 2], [0, 3]), ([1, 2], [0, -1]), ([2, 1], [0, 1]), ([1, 9], [0, 1])]
+)
+def test_labels_that_leave_the_matrix_are_refused(ends, codes):
+    """A file or a program may give them; nothing is read or written outside an array."""
+    with pytest.raises(ValueError, match=r"y must hold labels from 0 to 2|the ends of its rows"):
+        labels_matrix(ends, codes, 3)
 
 
 def test_an_iterator_serves_for_one_pass():
