@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import wraps
-from typing import Any, Concatenate, ParamSpec, TypeVar, cast
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -123,21 +123,17 @@ class UndoLog:
         self.undos, self.generators = [], []
 
 
-Arguments = ParamSpec("Arguments")
-Result = TypeVar("Result")
-Model = TypeVar("Model")
+Method = TypeVar("Method", bound=Callable[..., Any])
 
 
-def all_or_nothing(
-    method: Callable[Concatenate[Model, Arguments], Result],
-) -> Callable[Concatenate[Model, Arguments], Result]:
+def all_or_nothing(method: Method) -> Method:
     """Let a method change the model as a whole or, if an error or Ctrl-C ends it, not at all.
 
     The method must call ``self._undo.before`` before it changes engines in place.
     """
 
     @wraps(method)
-    def call(model: Model, /, *arguments: Arguments.args, **options: Arguments.kwargs) -> Result:
+    def call(model: Any, /, *arguments: Any, **options: Any) -> Any:
         changed, log = object.__new__(type(model)), UndoLog(model)
         changed.__dict__.update(model.__dict__, _undo=log)
         try:
@@ -151,6 +147,6 @@ def all_or_nothing(
         finally:
             # A second Ctrl-C may have interrupted the end: repeat it.
             log.end(keep=model.__dict__ is changed.__dict__)
-        return cast(Result, model) if result is changed else result
+        return model if result is changed else result
 
-    return call
+    return call  # type: ignore[return-value]

@@ -1,6 +1,5 @@
 """The penalty chosen by folds: tables equal those made by hand, and the choice is the right one."""
 
-import copy
 import pickle
 import warnings
 
@@ -23,7 +22,6 @@ from lazynet import (
     plot_choice,
 )
 from lazynet.choice import best_and_sparsest, check_folds, means_and_errors
-from lazynet.minimise import Minimiser
 from lazynet.paths import Grid
 
 # A penalty with much l2 has a minimum that is found to many digits, which the checks of sample
@@ -301,36 +299,6 @@ def test_class_weights_count_in_the_losses():
     by_row.fit(X, y, np.where(y == 1, 3.0, 1.0))
     assert same_bits(by_class.losses_, by_row.losses_)
     assert same_bits(by_class.coef_, by_row.coef_)
-
-
-@pytest.mark.parametrize("jobs", [None, 2])
-@pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError])
-def test_an_interrupted_fit_changes_nothing(monkeypatch, error, jobs):
-    """Whatever ends a fit, within the folds or in the last fit, leaves the model as it was."""
-    X, y = data()
-    model = DualNetClassifierCV(**FEW).set_params(random_state=np.random.RandomState(3))
-    model.set_params(n_jobs=jobs).fit(X, y)
-    before, state = dict(model.__dict__), model.random_state.get_state()[1].copy()
-    calls = []
-    search = Minimiser.to
-
-    def counted(self, *arguments, **options):
-        calls.append(None)
-        if len(calls) == fatal:
-            raise error
-        return search(self, *arguments, **options)
-
-    monkeypatch.setattr(Minimiser, "to", counted)
-    fatal = 0
-    copy.deepcopy(model).fit(X, y)
-    for last in (1, len(calls) // 2, len(calls)):
-        fatal = last
-        calls.clear()
-        with pytest.raises(error):
-            model.fit(X, y)
-        assert model.__dict__.keys() == before.keys()
-        assert all(model.__dict__[name] is value for name, value in before.items())
-        np.testing.assert_array_equal(model.random_state.get_state()[1], state)
 
 
 def test_clones_and_pickles():

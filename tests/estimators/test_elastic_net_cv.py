@@ -27,7 +27,6 @@ from lazynet import (
     TruncatedGradient,
     plot_grid,
 )
-from lazynet.grids import GridTraining
 
 # Small grids often end at their best setting, and few epochs before the loss falls no more.
 pytestmark = [
@@ -241,33 +240,6 @@ def test_threads_give_the_same_bits(n_classes, rule):
     for name in TABLES:
         assert same_bits(getattr(models[0], name), getattr(models[1], name))
         assert same_bits(getattr(models[0], name), getattr(models[2], name))
-
-
-@pytest.mark.parametrize("jobs", [None, 2])
-@pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError])
-def test_an_interrupted_fit_changes_nothing(monkeypatch, error, jobs):
-    """Whatever ends a fit, in any epoch, leaves the model and its generator as they were."""
-    X, y = data()
-    model = LazyNetClassifierCV(**FEW).set_params(random_state=np.random.RandomState(3))
-    model.set_params(n_jobs=jobs, tol=None).fit(X, y)
-    before, state = dict(model.__dict__), model.random_state.get_state()[1].copy()
-    for method in ("epoch", "held_out", "nonzeros"):
-        calls = []
-        original = getattr(GridTraining, method)
-
-        def counted(self, *arguments, original=original, calls=calls, method=method):
-            calls.append(None)
-            if len(calls) == 2 or method == "nonzeros":
-                raise error
-            return original(self, *arguments)
-
-        with monkeypatch.context() as patched:
-            patched.setattr(GridTraining, method, counted)
-            with pytest.raises(error):
-                model.fit(X, y)
-        assert model.__dict__.keys() == before.keys()
-        assert all(model.__dict__[name] is value for name, value in before.items())
-        np.testing.assert_array_equal(model.random_state.get_state()[1], state)
 
 
 def test_clones_and_pickles():

@@ -350,18 +350,3 @@ def test_a_warm_start_begins_at_the_objective_of_the_model(rule):
     ended = objective(model, X, y, l1, l2)
     model.set_params(max_iter=1).fit(X, y)
     assert objective(model, X, y, l1, l2) < 1.01 * ended
-
-
-def test_a_warm_start_that_fails_leaves_the_model_what_it_was():
-    """The new engine has arrays of its own."""
-    X, y = small_problem()
-    model = LazyNetClassifier(rule="ftrl", warm_start=True, max_iter=2, tol=None).fit(X, y)
-    before = model.coef_.copy(), model._engines[0].cells.copy()
-
-    def stop(epoch):
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        model.fit(X, y, callback=stop)
-    np.testing.assert_array_equal(model.coef_, before[0])
-    np.testing.assert_array_equal(model._engines[0].cells, before[1])

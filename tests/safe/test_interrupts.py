@@ -13,6 +13,7 @@ from scipy import sparse
 from support.algorithms import STREAMING_RULES
 
 from lazynet import (
+    DualNetClassifier,
     FoBoS,
     LazyNetClassifier,
     LazyNetClassifierCV,
@@ -151,10 +152,11 @@ def test_an_interrupted_first_fit_leaves_an_estimator_that_is_not_fitted():
     (StabilisedSGDClassifier, dict(stability=0.0), dict(max_iter=10**6)),
     (ReleasedStabilisedSGDClassifier, dict(stability=0.0), dict(max_iter=10**6, burst_size=10**9)),
     (LazyNetClassifierCV, dict(tol=None), dict(max_iter=10**6)),
+    (DualNetClassifier, dict(loss="hinge"), dict(max_iter=10**9, tol=1e-15, l1=1e-7, l2=1e-9)),
 ])  # fmt: skip
 def test_ctrl_c_reaches_every_thread(Estimator, options, endless, n_jobs):
     """The paths and the folds are in threads: they stop too, and the model is as it was."""
-    X, y = make_data(n=2000, d=5000, per_row=50)
+    X, y = make_data(n=2000, d=5000, per_row=50, n_classes=3)
     model = Estimator(max_iter=1, n_jobs=n_jobs, random_state=0, **options).fit(X, y)
     before, running, parameters = pickle.dumps(model), threading.active_count(), model.get_params()
     model.set_params(**endless)
@@ -175,7 +177,7 @@ def calls():
         X, y = rows_and_targets(Estimator, random)
         yield (
             Estimator.__name__,
-            made(Estimator).fit(X, y),
+            made(Estimator, random_state=np.random.RandomState(0)).fit(X, y),
             lambda model, X=X, y=y: model.fit(X, -y),
         )
     X, y = make_data(n=12, d=40, per_row=4)
@@ -195,9 +197,9 @@ def calls():
         if name in ("average", "ftrl"):
             model = copy.deepcopy(model)
             yield f"coef_, {name}", model, lambda model: setattr(model, "coef_", 1 - model.coef_)
-    again = LazyNetRegressor(warm_start=True, max_iter=2, tol=None, random_state=0, **steps)
-    again.fit(X, y)
-    yield "warm start", again, lambda model: model.fit(X[3:9], y[3:9])
+    for rule in ("fobos", "ftrl"):
+        again = LazyNetRegressor(rule=rule, warm_start=True, max_iter=2, tol=None, random_state=0)
+        yield f"warm start, {rule}", again.fit(X, y), lambda model: model.fit(X[3:9], y[3:9])
     stepper = Stepper(40, l1=0.1, l2=0.1, fit_intercept=True, average=True)
     stepper.step([1, 5], [1.0, -1.0], 1.0)
     yield "Stepper", stepper, lambda model: model.step([1, 7], [0.5, 2.0], -1.0)

@@ -1,14 +1,11 @@
-"""The estimators of minima when Ctrl-C is pressed, threads interfere, or input is bad."""
+"""The estimators of minima when threads interfere, or input is bad."""
 
 import contextlib
 import pickle
-import signal
 import threading
-import time
 
 import numpy as np
 import pytest
-from scipy import sparse
 from support.matrices import make_data
 
 from lazynet import (
@@ -18,8 +15,6 @@ from lazynet import (
     DualNetRegressorCV,
     net_path,
 )
-from lazynet.engines.blocks import Block
-from lazynet.engines.mean import MeanLoss
 
 CLASSIFIERS = [DualNetClassifier, DualNetClassifierCV]
 REGRESSORS = [DualNetRegressor, DualNetRegressorCV]
@@ -28,89 +23,6 @@ EVERY = [*CLASSIFIERS, *REGRESSORS]
 
 def data_for(kind, n=60, d=25):
     return make_data(n=n, d=d, n_classes=2 if kind in CLASSIFIERS else 0)
-
-
-# --- Ctrl-C ---------------------------------------------------------------------------------------
-
-
-class Presses:
-    """Raises KeyboardInterrupt in a method when it has been called so often."""
-
-    def __init__(self, monkeypatch, kind, name, calls):
-        method = getattr(kind, name)
-        self.left = calls
-
-        def pressed(this, *arguments, **options):
-            self.left -= 1
-            if self.left == 0:
-                raise KeyboardInterrupt
-            return method(this, *arguments, **options)
-
-        monkeypatch.setattr(kind, name, pressed)
-
-
-@pytest.mark.parametrize("n_jobs", [1, 2])
-@pytest.mark.parametrize("kind", CLASSIFIERS)
-@pytest.mark.parametrize("calls", [1, 2, 5])
-def test_an_interrupted_fit_leaves_the_model_as_it_was(kind, calls, n_jobs, monkeypatch):
-    """Bit for bit, warm starts too, and no thread is left behind; then it can be fitted again."""
-    X, y = make_data(n=90, d=25, n_classes=3)
-    model = kind(random_state=0, n_jobs=n_jobs)
-    if kind is DualNetClassifier:
-        model.set_params(warm_start=True)
-    else:
-        model.set_params(cv=3, n_points=4)
-    model.fit(X, y)
-    before, running = pickle.dumps(model), threading.active_count()
-    with monkeypatch.context() as patch:
-        Presses(patch, MeanLoss, "correlations", calls)
-        with pytest.raises(KeyboardInterrupt):
-            model.fit(X[:80] * 2.0, y[:80])
-    assert pickle.dumps(model) == before
-    assert threading.active_count() == running
-    model.fit(X[:80] * 2.0, y[:80])
-    assert pickle.dumps(model) != before
-
-
-@pytest.mark.parametrize("n_jobs", [1, 3])
-@pytest.mark.parametrize("calls", [1, 2, 5])
-def test_a_fit_on_blocks_that_is_interrupted_leaves_the_model_as_it_was(calls, n_jobs, monkeypatch):
-    """Whichever block is at work, in whichever thread; no thread is left behind."""
-    X, y = make_data(n=90, d=25, n_classes=2)
-    model = DualNetClassifier(random_state=0, n_blocks=3, n_jobs=n_jobs, max_iter=5, tol=10.0)
-    model.fit(X, y)
-    before, running = pickle.dumps(model), threading.active_count()
-    model.set_params(tol=1e-9)
-    with monkeypatch.context() as patch:
-        Presses(patch, Block, "move", calls)
-        with pytest.raises(KeyboardInterrupt):
-            model.fit(X[:80] * 2.0, y[:80])
-    assert threading.active_count() == running
-    model.set_params(tol=10.0)
-    assert pickle.dumps(model) == before
-
-
-def test_ctrl_c_is_heard_soon(python_hears_ctrl_c):
-    """A search that goes on for long stops within seconds."""
-    rng = np.random.default_rng(0)
-    X = sparse.random(3000, 3000, density=0.05, format="csr", random_state=0)
-    y = np.where(rng.random(3000) < 0.5, "a", "b")
-    model = DualNetClassifier("hinge", l1=1e-7, l2=1e-9, tol=1e-15, max_iter=10**9)
-    main, pressed = threading.get_ident(), []
-
-    def press():
-        pressed.append(time.monotonic())
-        signal.pthread_kill(main, signal.SIGINT)
-
-    timer = threading.Timer(0.5, press)
-    timer.start()
-    try:
-        with pytest.raises(KeyboardInterrupt):
-            model.fit(X, y)
-        assert time.monotonic() - pressed[0] < 5.0
-    finally:
-        timer.join()
-    assert not hasattr(model, "coef_")
 
 
 # --- threads --------------------------------------------------------------------------------------
