@@ -55,7 +55,7 @@ RUN_ENV := ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 UBSAN_OPTIONS
 endif
 .PHONY: test-special fuzz-special
 $(VENV)/.special: $(VENV)/.created $(SOURCES) $(wildcard lazynet/*.py lazynet/*/*.py)
-	$(BIN)/python -m pip install --quiet numpy scipy scikit-learn pytest hypothesis pytest-xdist
+	$(BIN)/python -m pip install --quiet numpy scipy scikit-learn safetensors pytest hypothesis pytest-xdist
 	$(BUILD_ENV) $(BIN)/python -m pip install --quiet --no-deps --force-reinstall --no-cache-dir .
 	touch $@
 

@@ -12,8 +12,7 @@ from lazynet.engines.base import Engine
 from lazynet.epochs import BestEpoch, Orders, Stopping
 from lazynet.learners import AnyLearner
 from lazynet.models.checkpoints import Saved, is_like, is_number, is_whole
-from lazynet.models.engines import SavedEngine, written
-from lazynet.models.scattered import smaller
+from lazynet.models.engines import read_engine, written
 from lazynet.models.values import Writer
 from lazynet.plan import Plan
 from lazynet.schedules import Adaptive, Schedule
@@ -137,7 +136,7 @@ class Course:
             **{name: writer.value(f"best/{name}", value) for name, value in values.items()},
             "undos": [
                 {
-                    name: writer.value(f"best/{i}/{name}", _small(part))
+                    name: writer.value(f"best/{i}/{name}", part)
                     for name, part in undo.copies.items()
                 }
                 for i, undo in enumerate(undos)
@@ -189,10 +188,6 @@ class Course:
             best.undos.append(undo)
 
 
-def _small(part: dict[str, Any] | None) -> dict[str, Any] | None:
-    return None if part is None else {name: smaller(array) for name, array in part.items()}
-
-
 def _suits(name: str, engine: Engine, wanted: dict[str, Any]) -> Any:
     """Whether a part of the copies of an engine can be that of this engine."""
     state = engine.state()
@@ -234,8 +229,7 @@ def engines_of(saved: Saved, blank: Sequence[Engine], n_features: int) -> list[E
     if type(nodes) is not list:
         raise saved.refusal("the engines are no list")
     try:
-        parts = [SavedEngine(saved.reader, node, n_features, n_outputs) for node in nodes]
-        found = [part.engine() for part in parts]
+        found = [read_engine(saved.reader, node, n_features, n_outputs) for node in nodes]
     except ValueError as error:
         raise saved.refusal(error) from None
     if sum(each.n_outputs for each in found) != n_outputs or {type(e) for e in found} != kinds:

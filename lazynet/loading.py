@@ -34,7 +34,7 @@ ESTIMATORS: tuple[type[Any], ...] = (
 def load(path: str | os.PathLike[str]) -> Any:
     """The model that ``model.save(path)`` has written, with the same bits.
 
-    A file that is damaged, cut off, of another program, or of a newer format is refused with a
+    A file that is damaged, cut off, of another program, or of another format is refused with a
     ``ValueError`` that names the file and what is wrong, before anything is made of it.  Nothing in
     a file is executed, so that a file from anywhere can be loaded.
 
@@ -47,9 +47,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     -------
     estimator
         A fitted estimator of the class that was saved.  It predicts, and unless it was saved with
-        ``training_state=False``, ``partial_fit`` goes on as if nothing had happened.  What is
-        sparse in the file takes memory for all features only when it is needed: an engine when
-        the model learns, a dense ``coef_`` when it is read.
+        ``training_state=False``, ``partial_fit`` goes on as if nothing had happened.
 
     Examples
     --------

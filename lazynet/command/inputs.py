@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import shutil
 import sys
@@ -213,7 +212,7 @@ def settle_reading(
         options.target = "target"
 
 
-def note_of(options: argparse.Namespace, source: Source) -> str:
+def note_of(options: argparse.Namespace, source: Source) -> dict[str, Any]:
     """How the rows were read, for the file of a model."""
     found = {name: getattr(options, name) for name in REMEMBERED}
     if options.format == "npz":
@@ -221,7 +220,7 @@ def note_of(options: argparse.Namespace, source: Source) -> str:
     while isinstance(source, Derived):
         source = source.source
     found["columns"] = getattr(source, "features", None)
-    return json.dumps(found)
+    return found
 
 
 def _base_of(options: argparse.Namespace) -> int:

@@ -8,6 +8,7 @@ import time
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from lazynet.command import inputs
 from lazynet.command.inputs import count_from
@@ -177,8 +178,8 @@ def _fitted(
 
 
 def _tell(options: argparse.Namespace, model: Any, source: Source, seconds: float) -> None:
-    weights = model._weights_to_save()
-    nonzeros = int(np.count_nonzero(getattr(weights, "values", weights)))
+    weights = model._raw_coef()
+    nonzeros = int(np.count_nonzero(weights.data if sparse.issparse(weights) else weights))
     outputs = weights.shape[0] if len(weights.shape) == 2 else 1
     facts, passes = source.facts(), int(np.max(model.n_iter_))
     loss = model.history_[-1]["progressive_loss"]

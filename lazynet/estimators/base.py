@@ -7,6 +7,7 @@ import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import wraps
+from itertools import pairwise
 from types import SimpleNamespace
 from typing import Any, ClassVar, Self
 
@@ -24,7 +25,6 @@ from lazynet.data import checked_csr, checked_targets, only_named_columns, unusa
 from lazynet.losses import LOSSES, Loss, LossLike, get_loss
 from lazynet.models import files
 from lazynet.models.attributes import array, attributes, integer
-from lazynet.models.scattered import SparseRows
 from lazynet.params import Kind, check_array, check_flag, settle
 from lazynet.problems import Classes, Columns, Problems
 from lazynet.rules.base import LARGEST_SHRINK
@@ -171,6 +171,22 @@ def _advice(estimator: SparseLinear, name: str) -> str | None:
     return None
 
 
+def _columns_of(rows: sparse.csr_matrix, which: NDArray[Any]) -> NDArray[np.float64]:
+    """Some columns of a CSR matrix, at the cost of these columns; rows[:, which] visits all.
+
+    >>> _columns_of(sparse.csr_matrix([[0.0, 5.0, 0.0, 7.0]]), np.array([1, 2]))
+    array([[5., 0.]])
+    """
+    found = np.zeros((rows.shape[0], len(which)))
+    for row, (start, stop) in enumerate(pairwise(rows.indptr)):
+        columns, values = rows.indices[start:stop], rows.data[start:stop]
+        places = np.searchsorted(columns, which)
+        there = places < len(columns)
+        there[there] = columns[places[there]] == which[there]
+        found[row, there] = values[places[there]]
+    return found
+
+
 class SparseLinear(BaseEstimator):
     """Predicts w.x + b; a model has one row of weights and one intercept per binary problem."""
 
@@ -190,9 +206,9 @@ class SparseLinear(BaseEstimator):
     loss: LossLike
     random_state: int | np.random.RandomState | None
     n_features_in_: int
-    #: the weights, a row per problem; None until the weights of the engines are read; sparse rows
-    #: of a file until all weights are asked for
-    _coefficients: NDArray[np.float64] | SparseRows | None
+    #: the weights, a row per problem; None until the weights of the engines are read; a CSR matrix
+    #: if the model was loaded to predict with sparse weights
+    _coefficients: NDArray[np.float64] | sparse.csr_matrix | None
     #: the intercept of every problem
     _offsets: NDArray[np.float64]
     #: what the call under way has changed in place
@@ -324,8 +340,8 @@ class SparseLinear(BaseEstimator):
         """The weights, a row per problem, read-only."""
         known = self._coefficients
         assert known is not None
-        if isinstance(known, SparseRows):
-            known = known.dense()
+        if sparse.issparse(known):
+            known = known.toarray()
             known.flags.writeable = False
             self._coefficients = known
         return known
@@ -333,9 +349,9 @@ class SparseLinear(BaseEstimator):
     def _coef_at(self, columns: NDArray[Any]) -> NDArray[np.float64]:
         """The weights of some features, a row per problem."""
         known = self._coefficients
-        return (
-            known.at(columns) if isinstance(known, SparseRows) else self._dense_coef()[:, columns]
-        )
+        if sparse.issparse(known):
+            return _columns_of(known, columns)
+        return self._dense_coef()[:, columns]
 
     def _intercepts(self) -> NDArray[np.float64]:
         """The intercept of every problem."""
@@ -369,22 +385,15 @@ class SparseLinear(BaseEstimator):
             return self._dense_coef()
         known = self._coefficients
         assert known is not None
+        if sparse.issparse(known):
+            return known
         made_from, matrix = self.__dict__.get("_sparsified", (None, None))
         if made_from is not known:
-            matrix = known.matrix() if isinstance(known, SparseRows) else sparse.csr_matrix(known)
+            matrix = sparse.csr_matrix(known)
             for part in (matrix.data, matrix.indices, matrix.indptr):
                 part.flags.writeable = False
             self.__dict__["_sparsified"] = known, matrix
         return matrix
-
-    def _weights_to_save(self) -> NDArray[np.float64] | SparseRows:
-        """The weights that predict, a row per problem, in the form in which they are known."""
-        known = self._coefficients
-        if isinstance(known, SparseRows):
-            return known
-        if known is None and self._sparse_coef:
-            return SparseRows.of_matrix(self._raw_coef())
-        return self._dense_coef()
 
     def _also_saved(self) -> dict[str, Any]:
         """Attributes that the model has not, and that its file needs."""

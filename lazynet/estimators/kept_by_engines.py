@@ -38,7 +38,6 @@ from lazynet.models.attributes import (
     units,
 )
 from lazynet.models.checkpoints import Keeper
-from lazynet.models.scattered import Later, SparseRows, WhenAsked
 from lazynet.params import as_array
 from lazynet.plan import Plan
 from lazynet.schedules import Schedule
@@ -56,6 +55,19 @@ _ONLY_PREDICTS = (
 )
 
 
+class _ToLearn:
+    """An attribute of a model that can go on learning."""
+
+    def __set_name__(self, kind: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, model: Any, kind: type) -> Any:
+        # Reached only where the model itself has no such attribute.
+        if model is not None and "_coefficients" in vars(model):
+            raise ValueError(_ONLY_PREDICTS)
+        raise AttributeError(f"{kind.__name__!r} object has no attribute {self.name!r}")
+
+
 class EnginesModel(PlannedModel):
     """A model whose weights are kept by engines, and what it is before, between and after calls."""
 
@@ -66,10 +78,11 @@ class EnginesModel(PlannedModel):
     eta0_: float
     l1_: float
     #: the units in which the engines have learned; None for those of the rows
-    units_ = WhenAsked[Units | None]()
+    units_: Units | None = None
     history_: list[EpochRecord]
-    _engines = WhenAsked[list[Engine]](_ONLY_PREDICTS)
-    _storage = WhenAsked[tuple[Any, ...]](_ONLY_PREDICTS)
+    _engines: list[Engine] = _ToLearn()  # type: ignore[assignment]
+    _storage: tuple[Any, ...] = _ToLearn()  # type: ignore[assignment]
+    _sparse_rows: sparse.csr_matrix | None = None
     #: whether a model without engines predicts with averages, whose last weights are not known
     _averaged: bool = True
     #: the scale of the rates; None as long as the rates have none
@@ -214,7 +227,7 @@ class EnginesModel(PlannedModel):
     ) -> None:
         """Keep the engines and what the run has come to; refuses a model that is not finite."""
         self._coefficients: NDArray[np.float64] | None = None
-        self._sparse_rows: sparse.csr_matrix | None = None
+        self._sparse_rows = None
         if self._sparse_coef:
             with workers_for(p, len(engines)) as workers:
                 self._sparse_rows = stacked_sparse_rows(engines, units, workers)
@@ -255,9 +268,8 @@ class EnginesModel(PlannedModel):
         return Rate(self.eta0_, in_units=self.units_ is not None)
 
     def _engines_are_here(self) -> bool:
-        """Whether the engines are made; those of a file are not before the model learns on."""
-        engines = self.__dict__.get("_engines")
-        return engines is not None and not isinstance(engines, Later)
+        """Whether the model has engines; one that was loaded to predict has none."""
+        return "_engines" in self.__dict__
 
     def _dense_coef(self) -> NDArray[np.float64]:
         if self._coefficients is None:
@@ -277,7 +289,7 @@ class EnginesModel(PlannedModel):
         return {"_averaged": any(engine.averaging for engine in self._engines)}
 
     def _coef_at(self, columns: NDArray[Any]) -> NDArray[np.float64]:
-        if isinstance(self._coefficients, SparseRows) or not self._engines_are_here():
+        if not self._engines_are_here():
             return super()._coef_at(columns)
         found = np.vstack([engine.rows_at(columns) for engine in self._engines])
         return found if self.units_ is None else self.units_.weights(found, columns)

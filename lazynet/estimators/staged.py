@@ -25,7 +25,6 @@ from lazynet.estimators.base import SparseClassifier
 from lazynet.estimators.mapped_rows import takes_sources
 from lazynet.importances import importances
 from lazynet.models.checkpoints import EVERY, Keeper, Saved, keeper_of
-from lazynet.models.scattered import smaller
 from lazynet.models.values import Writer
 from lazynet.params import check_integer, check_n_steps
 from lazynet.problems import Problem
@@ -89,7 +88,7 @@ class _Done:
             "trace": self.trace,
             "found": [list(each) for each in self.found],
             "own": self.own,
-            "engine": _scattered(self.engine.kept()),
+            "engine": self.engine.kept(),
         }
         return {name: writer.value(f"stages/{name}", value) for name, value in values.items()}
 
@@ -102,15 +101,6 @@ class _Done:
         self.found = [tuple(each) for each in found]
         self.own += saved.value("own", lambda found: type(found) is list)
         self._kept = saved, saved.value("engine", lambda found: type(found) is dict)
-
-
-def _scattered(kept: Any) -> Any:
-    """Values whose arrays are scattered where that is shorter."""
-    if type(kept) is dict:
-        return {name: _scattered(part) for name, part in kept.items()}
-    if type(kept) is list:
-        return [_scattered(part) for part in kept]
-    return smaller(kept) if type(kept) is np.ndarray else kept
 
 
 def _are_records(found: Any) -> bool:

@@ -12,8 +12,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lazynet.models.scattered import Scattered
-from lazynet.models.values import ScatteredUnits
 from lazynet.params import is_number
 from lazynet.units import Units
 
@@ -67,7 +65,7 @@ def generator(value: Any, sizes: Sizes) -> bool:
 
 def units(value: Any, sizes: Sizes) -> bool:
     """The units of the features."""
-    if not isinstance(value, (Units, ScatteredUnits)):
+    if not isinstance(value, Units):
         return False
     both = (value.sizes, value.means)
     of_targets = optional(array("f", "k"))(value.targets, sizes)
@@ -82,7 +80,7 @@ def array(kinds: str, *shape: int | str | None) -> Check:
     """
 
     def check(value: Any, sizes: Sizes) -> bool:
-        if not isinstance(value, (np.ndarray, Scattered)) or value.dtype.kind not in kinds:
+        if not isinstance(value, np.ndarray) or value.dtype.kind not in kinds:
             return False
         wanted = [getattr(sizes, size) if isinstance(size, str) else size for size in shape]
         return len(value.shape) == len(wanted) and all(

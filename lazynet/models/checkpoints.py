@@ -34,7 +34,6 @@ from lazynet import whole_files
 from lazynet._version import __version__
 from lazynet.engines.kept import fits
 from lazynet.models import container
-from lazynet.models.scattered import spread
 from lazynet.models.values import CannotSave, Reader, Writer
 from lazynet.params import Number, shown
 from lazynet.whole_files import check_path
@@ -51,8 +50,6 @@ _SECONDS = Number(least=0)
 _SHARE = 1 / 64
 # Parameters that change no bit of a model.
 _FREE = {"verbose", "n_jobs"}
-# Words of which a checksum adds up the products at once: they stay in the cache.
-_WORDS = 2**14
 _WHAT_TO_DO = "Delete the file to begin anew, or name another file"
 
 #: Writes one part of the state.
@@ -62,41 +59,11 @@ Write = Callable[[Writer], Any]
 # --- what a call was -----------------------------------------------------------------------------
 
 
-def checksum(array: NDArray[Any]) -> str:
-    """A checksum of the bytes of an array, made about as fast as memory is read.
-
-    A change of one word always changes the checksum; words that change places change it too.
-
-    >>> checksum(np.array([1.0, -1.0])) == checksum(np.array([-1.0, 1.0]))
-    False
-    """
-    data = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
-    end = len(data) - len(data) % 8
-    words, odd = data[:end].view(np.uint64), _odd_numbers()
-    mixed = np.empty(min(len(words), _WORDS), dtype=np.uint64)
-    sums = []
-    for start in range(0, len(words), _WORDS):
-        block = words[start : start + _WORDS]
-        some = mixed[: len(block)]
-        # The high bits count in the low ones: two numbers that differ in their signs alone would
-        # else have products that differ by a multiple of 2^64.
-        np.right_shift(block, np.uint64(29), out=some)
-        np.bitwise_xor(some, block, out=some)
-        sums.append(int(np.einsum("i,i", some, odd[: len(block)])))
-    digest = hashlib.blake2b(np.array(sums, dtype=np.uint64).tobytes(), digest_size=12)
-    digest.update(len(data).to_bytes(8, "little") + data[end:].tobytes())
-    return digest.hexdigest()
-
-
-def _odd_numbers() -> NDArray[np.uint64]:
-    """The factors of the words of a block."""
-    if not _ODD:
-        numbers = np.random.RandomState(20).randint(0, 2**32, (2, _WORDS), dtype=np.uint64)
-        _ODD.append((numbers[0] << np.uint64(32)) | numbers[1] | np.uint64(1))
-    return _ODD[0]
-
-
-_ODD: list[NDArray[np.uint64]] = []
+def _checksum(array: NDArray[Any]) -> str:
+    """The type, the shape and a checksum of the numbers of an array."""
+    numbers = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+    digest = hashlib.blake2b(numbers, digest_size=12)
+    return f"{array.dtype.str} {array.shape} {digest.hexdigest()}"
 
 
 def told(value: Any, name: str = "value") -> list[str]:
@@ -110,22 +77,18 @@ def told(value: Any, name: str = "value") -> list[str]:
         return ["; ".join(words), " ".join(sums)]
     if sparse.issparse(value):
         rows = value if value.format == "csr" else value.tocsr()
-        parts = [_sum_of(each) for each in (rows.data, rows.indices, rows.indptr)]
+        parts = [_checksum(each) for each in (rows.data, rows.indices, rows.indptr)]
         return [
             f"a matrix of the shape {rows.shape} with {rows.nnz} values",
             " ".join([str(rows.shape), *parts]),
         ]
     if isinstance(value, np.ndarray) and value.dtype.kind in "biuf":
-        return [f"an array of {value.dtype} of the shape {value.shape}", _sum_of(value)]
+        return [f"an array of {value.dtype} of the shape {value.shape}", _checksum(value)]
     writer = Writer()
-    text = json.dumps(writer.value(name, value), allow_nan=False)
-    arrays = [f"{key} {_sum_of(array)}" for key, array in sorted(writer.arrays.items())]
+    text = json.dumps(writer.value(name, value))
+    arrays = [f"{key} {_checksum(array)}" for key, array in sorted(writer.arrays.items())]
     digest = hashlib.blake2b("\n".join([text, *arrays]).encode(), digest_size=12)
     return [f"{shown(value):.80}", digest.hexdigest()]
-
-
-def _sum_of(array: NDArray[Any]) -> str:
-    return f"{array.dtype.str} {array.shape} {checksum(array)}"
 
 
 def _call_of(model: Any, p: Any, data: Mapping[str, Any]) -> dict[str, Any]:
@@ -198,7 +161,7 @@ class Saved:
     def value(self, name: str, suits: Callable[[Any], bool]) -> Any:
         """A value, if it is what it must be."""
         try:
-            found = _whole(self.reader.value(self.node(name)))
+            found = self.reader.value(self.node(name))
             sound = suits(found)
         except (LookupError, TypeError, AttributeError, ValueError, ArithmeticError) as error:
             raise self.refusal(f"{name} cannot be read: {error}") from None
@@ -220,15 +183,6 @@ class Saved:
     def into(self, name: str, target: NDArray[Any]) -> None:
         """Copy an array into ``target``, which has its shape and type."""
         target[...] = self.value(name, is_like(target))
-
-
-def _whole(value: Any) -> Any:
-    """A value whose arrays, also those in dicts and lists, are not scattered."""
-    if type(value) is dict:
-        return {key: _whole(part) for key, part in value.items()}
-    if type(value) is list:
-        return [_whole(part) for part in value]
-    return spread(value)
 
 
 def is_like(wanted: NDArray[Any]) -> Callable[[Any], bool]:
@@ -344,28 +298,16 @@ class FileKeeper(Keeper):
         self._next = time.monotonic() + self.every
 
     def _read(self) -> None:
-        refuse_foreign(self.path)
-        try:
-            strings, arrays = container.read(self.path)
-        except ValueError as error:
+        header, arrays = read_header(self.path)
+        by, version = header.get("lazynet_version"), header.get("format_version")
+        if by != __version__ or version != FORMAT_VERSION:
             raise ValueError(
-                f"{error}.  A fit cannot go on from this file. {_WHAT_TO_DO} by checkpoint=..."
-            ) from None
-        if strings.get("format") != FORMAT:
-            raise ValueError(
-                f"{self.path} is no checkpoint of lazynet, and is left as it is: name another file "
-                f"by checkpoint=..."
-            )
-        by = strings.get("lazynet_version", "of an unknown version")
-        if by != __version__ or strings.get("format_version") != str(FORMAT_VERSION):
-            raise ValueError(
-                f"{self.path} was written by lazynet {by} in version "
-                f"{strings.get('format_version')} of the format, and this is lazynet "
-                f"{__version__}, which goes on from its own checkpoints alone: go on with lazynet "
-                f"{by}. {_WHAT_TO_DO}"
+                f"{self.path} was written by lazynet {by} in version {version} of the format, and "
+                f"this is lazynet {__version__}, which goes on from its own checkpoints alone: go "
+                f"on with lazynet {by}. {_WHAT_TO_DO}"
             )
         self._reader = Reader(arrays)
-        document = Saved(self.path, self._reader, _parsed(self.path, strings.get("document", "")))
+        document = Saved(self.path, self._reader, header.get("document"))
         self._compare(document.node("call"))
         self._seed = document.value("seed", lambda seed: seed is None or is_whole(2**31)(seed))
         state = document.node("state")
@@ -461,14 +403,13 @@ class FileKeeper(Keeper):
         try:
             writer = Writer()
             state = {name: write(writer) for name, write in self._sections.items()}
-            document = {"call": self._call, "seed": self._seed, "state": state}
-            strings = {
+            header = {
                 "format": FORMAT,
-                "format_version": str(FORMAT_VERSION),
+                "format_version": FORMAT_VERSION,
                 "lazynet_version": __version__,
-                "document": json.dumps(document, separators=(",", ":"), allow_nan=False),
+                "document": {"call": self._call, "seed": self._seed, "state": state},
             }
-            container.write(self.path, strings, writer.arrays)
+            container.write(self.path, header, writer.arrays)
         except (OSError, MemoryError) as error:
             self._warn(
                 f"the checkpoint {self.path} could not be written ({error}); the fit goes on, and "
@@ -489,21 +430,21 @@ class FileKeeper(Keeper):
             self._warned.append(warning)
 
 
-def _parsed(path: str, text: str) -> Any:
+def read_header(path: str) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """The header and the arrays of a checkpoint; refuses a file of anything else."""
     try:
-        return container.strict_json(text)
+        header, arrays = container.read(path)
     except ValueError as error:
-        raise ValueError(f"{path} holds no checkpoint: {error}. {_WHAT_TO_DO}") from None
-
-
-def refuse_foreign(path: str) -> None:
-    """Refuse a file whose beginning is not that of a file of lazynet, if there is a file."""
-    if os.path.isfile(path) and not container.begins_well(path):
         raise ValueError(
-            f"{path} is no checkpoint of lazynet, and is left as it is: name another file. Its "
-            f"beginning is that of no file of lazynet. Delete the file to begin anew only if you "
-            f"know that it is a damaged checkpoint"
+            f"{error}. A fit cannot go on from this file, and leaves it as it is. {_WHAT_TO_DO} by "
+            f"checkpoint=..."
+        ) from None
+    if header.get("format") != FORMAT:
+        raise ValueError(
+            f"{path} is no checkpoint of lazynet, and is left as it is: name another file by "
+            f"checkpoint=..."
         )
+    return header, arrays
 
 
 def keeper_of(checkpoint: Any, every: Any) -> Keeper:

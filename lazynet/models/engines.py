@@ -6,11 +6,12 @@ whose parts do not fit each other.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lazynet.catalogue import ALGORITHMS
 from lazynet.engines.base import Engine, WithTables
@@ -22,7 +23,6 @@ from lazynet.engines.outputs import AveragedOutputs, CellOutputs, OutputsEngine,
 from lazynet.engines.rescaled import RescaledEngine
 from lazynet.engines.tables import TablesEngine
 from lazynet.engines.wear import Wear
-from lazynet.models.scattered import Scattered, smaller, spread
 from lazynet.models.values import CannotSave, Reader, Writer
 from lazynet.penalties import ElasticNet
 from lazynet.rules.base import Rule
@@ -32,6 +32,9 @@ Maker = Callable[[int, Wear, Options], Engine]
 _DTYPES = ("float64", "float32")
 # Arrays of the state that may have any length.
 _FREE = {"slopes"}
+# The parts of a state, in the order in which they are read: the tables last, as scalars hold their
+# lengths.
+_PARTS = ("per_weight", "scalars", "tables")
 
 
 @dataclass(frozen=True)
@@ -140,148 +143,93 @@ def written(writer: Writer, where: str, engine: Engine) -> dict[str, Any]:
     state = engine.state()
     return {
         "kind": name,
-        "n_features": engine.n_features,
         "options": kind.options(engine),
         "wear": writer.value(f"{where}/wear", engine.wear),
         "advice": engine.advice,
-        "per_weight": {
-            key: writer.value(f"{where}/{key}", smaller(array))
-            for key, array in state.per_weight.items()
-        },
-        "scalars": {
-            key: writer.value(f"{where}/{key}", array) for key, array in state.scalars.items()
-        },
-        "tables": {
-            key: writer.value(f"{where}/{key}", array.copy()) for key, array in state.tables.items()
+        **{
+            part: {
+                key: writer.value(f"{where}/{key}", array)
+                for key, array in getattr(state, part).items()
+            }
+            for part in _PARTS
         },
     }
 
 
-class SavedEngine:
-    """The parts of an engine, checked.
-
-    ``engine`` makes the engine itself, whose arrays take memory for every feature.
-    """
-
-    def __init__(self, reader: Reader, node: Any, n_features: int, most_outputs: int) -> None:
-        keys = {
-            "kind", "n_features", "options", "wear", "advice", "per_weight", "scalars", "tables",
-        }  # fmt: skip
-        if type(node) is not dict or set(node) != keys:
-            raise ValueError("an engine is not as it must be")
-        if type(node["kind"]) is not str or node["kind"] not in _KINDS:
-            raise ValueError(f"there is no engine of the kind {node['kind']!r}")
-        if node["n_features"] != n_features or type(node["n_features"]) is not int:
-            raise ValueError("an engine has another number of features than the model")
-        self.kind, self.n_features, self.advice = node["kind"], n_features, node["advice"]
-        self.options, self.wear = node["options"], reader.value(node["wear"])
-        if type(self.wear) is not Wear or type(self.advice) is not str:
-            raise ValueError("an engine has no wear or no advice")
-        self._check_options(most_outputs)
-        self.tables = _arrays(reader, node["tables"], node["tables"])
-        # Room for the entries that are there is enough to judge them.
-        longest = max((array.shape[0] for array in self.tables.values() if array.ndim), default=1)
-        blank = self._blank(0, max(1, longest))
-        state = blank.state()
-        self.per_weight = _arrays(reader, node["per_weight"], state.per_weight)
-        self.scalars = _arrays(reader, node["scalars"], state.scalars)
-        for key, array in self.per_weight.items():
-            wanted = state.per_weight[key]
-            if array.shape != (n_features, *wanted.shape[1:]) or array.dtype != wanted.dtype:
-                raise ValueError(f"the array {key} of an engine has the shape {array.shape}")
-        for key, array in self.scalars.items():
-            wanted = state.scalars[key]
+def read_engine(reader: Reader, node: Any, n_features: int, most_outputs: int) -> Engine:
+    """The engine of this JSON, with so many features and at most so many outputs."""
+    if type(node) is not dict or set(node) != {"kind", "options", "wear", "advice", *_PARTS}:
+        raise ValueError("an engine is not as it must be")
+    kind = _KINDS.get(node["kind"]) if type(node["kind"]) is str else None
+    if kind is None:
+        raise ValueError(f"there is no engine of the kind {node['kind']!r}")
+    wear = reader.value(node["wear"])
+    if type(wear) is not Wear or type(node["advice"]) is not str:
+        raise ValueError("an engine has no wear or no advice")
+    options = _checked_options(node["options"], most_outputs)
+    try:
+        engine = kind.make(n_features, wear, options)
+    except KeyError as missing:
+        raise ValueError(f"an engine is not told {missing}") from None
+    if set(kind.options(engine)) != set(options):
+        raise ValueError("an engine is told other options than its kind has")
+    for part in _PARTS[:2]:
+        for key, array in _arrays(reader, node[part], getattr(engine.state(), part)).items():
+            known = getattr(engine, key)
             free = key in _FREE and array.ndim == 1
-            if (array.shape != wanted.shape and not free) or array.dtype != wanted.dtype:
+            if array.dtype != known.dtype or (array.shape != known.shape and not free):
                 raise ValueError(f"the array {key} of an engine has the shape {array.shape}")
-        self._fill_scalars(blank)
-        self._check_tables(blank)
-        self.n_outputs = blank.n_outputs
+            if free:
+                setattr(engine, key, array)
+            else:
+                # Memory of zeros takes no room until something is written to it.
+                bits = f"u{known.itemsize}"
+                differ = array.view(bits) != known.view(bits)
+                known[differ] = array[differ]
+    _read_tables(reader, node["tables"], engine)
+    if engine.advice != node["advice"]:
+        engine.advice = node["advice"]
+    return engine
 
-    def _check_options(self, most_outputs: int) -> None:
-        """Refuse options that the constructor of no engine is told."""
-        if type(self.options) is not dict:
-            raise ValueError("an engine is told no options")
-        for name, value in self.options.items():
-            right = {
-                "n_outputs": type(value) is int and 0 < value <= most_outputs,
-                "room": type(value) is int and 0 < value <= 2**40,
-                "dtype": type(value) is str and value in _DTYPES,
-            }
-            if not right.get(name, type(value) is bool):
-                raise ValueError(f"an engine cannot have {name}={value!r}")
 
-    def _blank(self, n_features: int, room: int | None = None) -> Engine:
-        """The engine with all weights zero; ``room`` bounds the room of its tables."""
-        given, kind = dict(self.options), _KINDS[self.kind]
-        if "room" in given and room is not None:
-            given["room"] = min(given["room"], room)
+def _read_tables(reader: Reader, nodes: Any, engine: Engine) -> None:
+    """Fill the tables of an engine, which must be as long as its scalars say."""
+    lengths: dict[str, int] = {}
+    if isinstance(engine, WithTables):
         try:
-            blank = kind.make(n_features, self.wear, given)
-        except KeyError as missing:
-            raise ValueError(f"an engine is not told {missing}") from None
-        if set(kind.options(blank)) != set(given):
-            raise ValueError("an engine is told other options than its kind has")
-        return blank
-
-    def _fill_scalars(self, engine: Engine) -> None:
-        for key, array in self.scalars.items():
-            if key in _FREE:
-                setattr(engine, key, array.copy())
-            else:
-                getattr(engine, key)[...] = array
-
-    def _check_tables(self, blank: Engine) -> None:
-        """Refuse tables that are not as long as the scalars say, or longer than their room."""
-        lengths: dict[str, int] = {}
-        if isinstance(blank, WithTables):
-            try:
-                lengths = blank._written()
-            except (ValueError, OverflowError):
-                raise ValueError("the tables of an engine have no length") from None
-        if set(lengths) != set(self.tables):
-            raise ValueError("an engine has other tables than its kind")
-        for key, array in self.tables.items():
-            if not 0 <= lengths[key] <= len(getattr(blank, key)):
-                raise ValueError(f"the table {key} of an engine has no room for its entries")
-            if array.shape != (lengths[key],) or array.dtype != np.float64:
-                raise ValueError(f"the table {key} of an engine has the shape {array.shape}")
-
-    def engine(self) -> Engine:
-        """The engine."""
-        engine = self._blank(self.n_features)
-        for key, array in self.per_weight.items():
-            target = getattr(engine, key)
-            if isinstance(array, Scattered) and array.fills_with_zeros:
-                # The array is zero as it is made.
-                array.put_into(target)
-            else:
-                target[...] = spread(array)
-        self._fill_scalars(engine)
-        for key, array in self.tables.items():
-            getattr(engine, key)[: len(array)] = array
-        if engine.advice != self.advice:
-            engine.advice = self.advice
-        return engine
+            lengths = engine._written()
+        except (ValueError, OverflowError):
+            raise ValueError("the tables of an engine have no length") from None
+    for key, array in _arrays(reader, nodes, lengths).items():
+        room = getattr(engine, key)
+        if not 0 <= lengths[key] <= len(room):
+            raise ValueError(f"the table {key} of an engine has no room for its entries")
+        if array.shape != (lengths[key],) or array.dtype != np.float64:
+            raise ValueError(f"the table {key} of an engine has the shape {array.shape}")
+        room[: len(array)] = array
 
 
-class SavedEngines:
-    """The engines of a model, made when the model is to go on learning."""
+def _checked_options(options: Any, most_outputs: int) -> dict[str, Any]:
+    """Refuse options that the constructor of no engine is told."""
+    if type(options) is not dict:
+        raise ValueError("an engine is told no options")
+    for name, value in options.items():
+        right = {
+            "n_outputs": type(value) is int and 0 < value <= most_outputs,
+            "room": type(value) is int and 0 < value <= 2**40,
+            "dtype": type(value) is str and value in _DTYPES,
+        }
+        if not right.get(name, type(value) is bool):
+            raise ValueError(f"an engine cannot have {name}={value!r}")
+    return options
 
-    def __init__(self, saved: list[SavedEngine]) -> None:
-        self.saved = saved
 
-    def value(self) -> list[Engine]:
-        """The engines."""
-        return [saved.engine() for saved in self.saved]
-
-
-def _arrays(reader: Reader, nodes: Any, wanted: Mapping[str, Any]) -> dict[str, Any]:
-    """The arrays of these names, whole or scattered."""
+def _arrays(reader: Reader, nodes: Any, wanted: Iterable[str]) -> dict[str, NDArray[Any]]:
+    """The arrays of these names."""
     if type(nodes) is not dict or set(nodes) != set(wanted):
         raise ValueError("an engine has other arrays than its kind")
     found = {key: reader.value(node) for key, node in nodes.items()}
     for key, array in found.items():
-        if not isinstance(array, (np.ndarray, Scattered)):
+        if not isinstance(array, np.ndarray):
             raise ValueError(f"{key} of an engine is no array")
     return found

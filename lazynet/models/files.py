@@ -2,29 +2,27 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterable, Mapping
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import scipy
 import sklearn
-from numpy.typing import NDArray
+from scipy import sparse
 
 from lazynet._version import __version__
 from lazynet.engines.base import N_FEATURES
 from lazynet.models import container
 from lazynet.models.attributes import Check, Sizes, table_of
-from lazynet.models.engines import SavedEngine, SavedEngines, written
-from lazynet.models.scattered import Later, Scattered, SparseRows, WhenAsked, smaller, spread
-from lazynet.models.values import CannotSave, Reader, ScatteredUnits, Writer
+from lazynet.models.engines import read_engine, written
+from lazynet.models.values import CannotSave, Reader, Writer
 
 #: What the metadata of a file call it.
 FORMAT = "lazynet model"
 # What the files of fits that run call it.
 _CHECKPOINT = "lazynet checkpoint"
-#: The version of the format that this lazynet writes; it reads this one and all before it.
+#: The version of the format that this lazynet reads and writes.
 FORMAT_VERSION = 1
 
 #: The attribute that holds engines.
@@ -36,35 +34,18 @@ _OWN = {
 }  # fmt: skip
 
 
-class Saveable(Protocol):
-    """The part of an estimator that files use."""
-
-    _kinds: Any
-    random_state: Any
-    _sparse_coef: bool
-
-    def _weights_to_save(self) -> NDArray[np.float64] | SparseRows:
-        """The weights that predict, a row per output."""
-        ...
-
-    def _intercepts(self) -> NDArray[np.float64]:
-        """The intercept of every output."""
-        ...
-
-    def _also_saved(self) -> dict[str, Any]:
-        """Attributes that the model has not, and that its file needs."""
-        ...
-
-
 # --- writing -----------------------------------------------------------------------------------
 
 
 def save(
-    model: Saveable, path: str | os.PathLike[str], training_state: bool, note: str | None = None
+    model: Any,
+    path: str | os.PathLike[str],
+    training_state: bool,
+    note: Mapping[str, Any] | None = None,
 ) -> None:
     """Write a fitted model; refuses a value that a file cannot hold, before anything is written.
 
-    ``note`` is JSON about the rows of the model, which ``note_of`` reads.
+    ``note`` says how the rows of the model were read; ``note_of`` reads it.
     """
     kind = type(model)
     if kind.__module__.partition(".")[0] != "lazynet":
@@ -76,28 +57,21 @@ def save(
         document = _document(writer, model, training_state)
     except CannotSave as error:
         raise CannotSave(f"the model cannot be saved: {error}") from None
-    strings = {
+    header = {
         "format": FORMAT,
-        "format_version": str(FORMAT_VERSION),
+        "format_version": FORMAT_VERSION,
         "lazynet_version": __version__,
         "written_with": (
             f"numpy {np.__version__}, scipy {scipy.__version__}, scikit-learn {sklearn.__version__}"
         ),
-        "document": json.dumps(document, separators=(",", ":"), allow_nan=False),
+        "rows_read_as": note,
+        "document": document,
     }
-    if note is not None:
-        strings["rows_read_as"] = note
-    container.write(path, strings, writer.arrays)
+    container.write(path, header, writer.arrays)
 
 
-def _document(writer: Writer, model: Saveable, training_state: bool) -> dict[str, Any]:
+def _document(writer: Writer, model: Any, training_state: bool) -> dict[str, Any]:
     parameters = {name: _parameter(writer, name, getattr(model, name)) for name in model._kinds}
-    if isinstance(model.random_state, np.random.RandomState):
-        writer.given["random_state"] = model.random_state
-    rows = model._weights_to_save()
-    if isinstance(rows, np.ndarray):
-        few = SparseRows.of(rows)
-        rows = few if few.nbytes < 0.75 * rows.nbytes else rows
     known, learning = (table_of(type(model), name) for name in ("_saved", "_saved_to_learn"))
     fitted: dict[str, Any] = {}
     state: dict[str, Any] = {}
@@ -111,18 +85,18 @@ def _document(writer: Writer, model: Saveable, training_state: bool) -> dict[str
             )
         if name in learning and not training_state:
             continue
-        value = value.value() if isinstance(value, Later) else value
+        if isinstance(value, np.random.RandomState) and value is model.random_state:
+            continue  # the parameter, which is in the file already
         (fitted if name in known else state)[name] = (
             [written(writer, f"{name}/{i}", engine) for i, engine in enumerate(value)]
             if name == _ENGINES
-            else writer.value(name, _small(value))
+            else writer.value(name, value)
         )
     return {
         "class": type(model).__name__,
         "parameters": parameters,
-        "coef": writer.value("coef", rows),
+        "coef": writer.value("coef", model._raw_coef()),
         "intercept": writer.value("intercept", model._intercepts()),
-        "sparse_coef": model._sparse_coef,
         "fitted": fitted,
         "training": state if training_state else None,
     }
@@ -135,65 +109,53 @@ def _parameter(writer: Writer, name: str, value: Any) -> Any:
         raise CannotSave(f"the parameter {error}: set_params({name}=...) replaces it") from None
 
 
-def _small(value: Any) -> Any:
-    """The value, with arrays that have a row for every feature scattered where that is shorter."""
-    if type(value) is tuple:
-        return tuple(_small(part) for part in value)
-    if type(value) is np.ndarray and container.takes(value.dtype) and value.dtype.isnative:
-        return smaller(value) if value.ndim == 1 else value
-    return value
-
-
 # --- reading -----------------------------------------------------------------------------------
 
 
 def load(path: str | os.PathLike[str], estimators: Iterable[type[Any]]) -> Any:
     """The model of a file, one of these ``estimators``."""
     name = os.fspath(path)
-    strings, arrays = container.read(path)
-    version = _version_of(name, strings)
-    by = strings.get("lazynet_version", "of an unknown version")
-    if version > FORMAT_VERSION:
+    header, arrays = container.read(path)
+    by, version = header.get("lazynet_version", "of an unknown version"), _version_of(name, header)
+    if version != FORMAT_VERSION:
         raise ValueError(
             f"{name} was written by lazynet {by} in version {version} of the format, and this "
-            f"lazynet, {__version__}, reads versions up to {FORMAT_VERSION}: upgrade lazynet"
+            f"lazynet, {__version__}, reads version {FORMAT_VERSION}: "
+            + ("upgrade lazynet" if version > FORMAT_VERSION else f"read it with lazynet {by}")
         )
     try:
-        document = container.strict_json(strings.get("document", ""))
-        return _model(document, arrays, {kind.__name__: kind for kind in estimators})
+        return _model(header.get("document"), arrays, {kind.__name__: kind for kind in estimators})
     except RecursionError:
         raise ValueError(f"{name} holds no model: its values are nested too deeply") from None
+    except MemoryError:
+        raise MemoryError(f"{name} holds a model that needs more memory than there is") from None
     except ValueError as error:
         raise ValueError(f"{name}, written by lazynet {by}, holds no model: {error}") from None
 
 
 def note_of(path: str | os.PathLike[str]) -> dict[str, Any]:
     """The note that ``save`` was given; an empty one where there is none."""
-    strings, _ = container.read(path)
-    try:
-        found = container.strict_json(strings.get("rows_read_as", "{}"))
-    except ValueError as error:
-        raise ValueError(
-            f"{os.fspath(path)} does not say how its rows were read: {error}"
-        ) from None
+    header, _ = container.read(path)
+    found = header.get("rows_read_as")
     return found if type(found) is dict else {}
 
 
-def _version_of(name: str, strings: Mapping[str, str]) -> int:
-    version = strings.get("format_version", "")
-    if strings.get("format") == _CHECKPOINT:
+def _version_of(name: str, header: Mapping[str, Any]) -> int:
+    """The version of the format; refuses the file of something else than a model."""
+    if header.get("format") == _CHECKPOINT:
         raise ValueError(
             f"{name} is the checkpoint of a fit that has not ended, and no model: the call of fit "
             f"that has written it goes on from it"
         )
-    if strings.get("format") != FORMAT or not (version.isascii() and version.isdecimal()):
+    version = header.get("format_version")
+    if header.get("format") != FORMAT or type(version) is not int:
         raise ValueError(f"{name} does not say that it is the file of a lazynet model")
-    return int(version[:9])
+    return version
 
 
 def _model(document: Any, arrays: container.Arrays, estimators: Mapping[str, type[Any]]) -> Any:
     """A new model, made of a document whose every part has been checked."""
-    keys = {"class", "parameters", "coef", "intercept", "sparse_coef", "fitted", "training"}
+    keys = {"class", "parameters", "coef", "intercept", "fitted", "training"}
     if type(document) is not dict or set(document) != keys:
         raise ValueError("the document does not have the parts of a model")
     if type(document["class"]) is not str or document["class"] not in estimators:
@@ -201,32 +163,31 @@ def _model(document: Any, arrays: container.Arrays, estimators: Mapping[str, typ
     kind = estimators[document["class"]]
     reader = Reader(arrays)
     given = _by_name(document["parameters"], kind._kinds, "parameter", kind)
-    parameters = {name: spread(reader.value(node)) for name, node in given.items()}
-    if isinstance(parameters.get("random_state"), np.random.RandomState):
-        reader.given["random_state"] = parameters["random_state"]
+    parameters = {name: reader.value(node) for name, node in given.items()}
     rows, intercept = reader.value(document["coef"]), reader.value(document["intercept"])
     sizes = _sizes(rows, intercept)
-    if type(document["sparse_coef"]) is not bool:
-        raise ValueError("sparse_coef must be true or false")
     found: dict[str, Any] = {"_coefficients": rows, "_offsets": intercept}
-    if document["sparse_coef"]:
-        found["_sparse_coef"] = True
     for part, table in (("fitted", "_saved"), ("training", "_saved_to_learn")):
         checks = table_of(kind, table)
         if part == "training" and document[part] is None:
             continue
         nodes = _by_name(document[part], checks, "attribute", kind)
-        found.update(_attributes(reader, kind, nodes, checks, sizes))
+        found.update(_attributes(reader, nodes, checks, sizes))
     if found.get("n_features_in_") != sizes.n:
         raise ValueError("n_features_in_ is not the number of weights in a row")
     if "classes_" in table_of(kind, "_saved"):
         _check_classes(found, sizes)
     if (_ENGINES in found) != ("_storage" in found):
         raise ValueError("the training state lacks engines")
-    if unused := sorted(set(arrays) - reader.used):
-        raise ValueError(f"nothing uses the array {unused[0]!r}")
-    if isinstance(rows, np.ndarray):
-        rows.flags.writeable = False
+    own = parameters.get("random_state")
+    if isinstance(own, np.random.RandomState) and document["training"] is not None:
+        found.setdefault("_generator", own)
+    if sparse.issparse(rows):
+        found["_sparse_coef"] = True
+        if _ENGINES in found:
+            found["_coefficients"] = None  # the engines have them
+    for part in (rows.data, rows.indices, rows.indptr) if sparse.issparse(rows) else (rows,):
+        part.flags.writeable = False
     model = kind(**parameters)
     vars(model).update(found)
     return model
@@ -246,9 +207,9 @@ def _by_name(nodes: Any, known: Iterable[str], what: str, kind: type[Any]) -> di
 
 def _sizes(rows: Any, intercept: Any) -> Sizes:
     """The sizes of the model, from its weights."""
-    if not isinstance(rows, (np.ndarray, SparseRows)) or len(rows.shape) != 2:
+    if not isinstance(rows, (np.ndarray, sparse.csr_matrix)) or len(rows.shape) != 2:
         raise ValueError("coef is no matrix")
-    if isinstance(rows, np.ndarray) and rows.dtype != np.float64:
+    if rows.dtype != np.float64:
         raise ValueError(f"coef holds {rows.dtype} and not float64")
     sizes = Sizes(*rows.shape)
     if not sizes.k or not 0 < sizes.n <= N_FEATURES.most:
@@ -260,35 +221,22 @@ def _sizes(rows: Any, intercept: Any) -> Sizes:
 
 
 def _attributes(
-    reader: Reader,
-    kind: type[Any],
-    nodes: Mapping[str, Any],
-    checks: Mapping[str, Check],
-    sizes: Sizes,
+    reader: Reader, nodes: Mapping[str, Any], checks: Mapping[str, Check], sizes: Sizes
 ) -> dict[str, Any]:
-    """The attributes of these nodes; those that a model makes when they are asked for, not made."""
+    """The attributes of these nodes."""
     found: dict[str, Any] = {}
     for name, node in nodes.items():
         if name == _ENGINES:
             if type(node) is not list:
                 raise ValueError("the engines are no list")
-            saved = [SavedEngine(reader, each, sizes.n, sizes.k) for each in node]
-            if sum(each.n_outputs for each in saved) != sizes.k:
+            found[name] = [read_engine(reader, each, sizes.n, sizes.k) for each in node]
+            if sum(engine.n_outputs for engine in found[name]) != sizes.k:
                 raise ValueError("the engines have another number of outputs than the model")
-            found[name] = Later(SavedEngines(saved))
             continue
-        value = reader.value(node)
-        if not checks[name](value, sizes):
+        found[name] = reader.value(node)
+        if not checks[name](found[name], sizes):
             raise ValueError(f"the attribute {name} is not as it must be")
-        waits = isinstance(getattr(kind, name, None), WhenAsked) and isinstance(
-            value, (Scattered, ScatteredUnits)
-        )
-        found[name] = Later(value) if waits else _whole(value)
     return found
-
-
-def _whole(value: Any) -> Any:
-    return value.value() if isinstance(value, ScatteredUnits) else spread(value)
 
 
 def _check_classes(found: Mapping[str, Any], sizes: Sizes) -> None:

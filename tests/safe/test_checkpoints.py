@@ -37,7 +37,7 @@ from lazynet import (
 from lazynet.checks.bits import bits_of
 from lazynet.estimators import dekel
 from lazynet.models import checkpoints, container
-from lazynet.models.checkpoints import FileKeeper, checksum
+from lazynet.models.checkpoints import FileKeeper
 from lazynet.streams import Chunks, Shuffled
 
 N, D = 200, 30
@@ -476,7 +476,7 @@ def test_a_file_of_another_kind_is_left_alone(path):
     zipped = b"PK\x03\x04" + bytes(60)
     for data in (b"1 1:2 3:0.5\n-1 2:1\n", b"notes", b"", b'        {"a": 1}', zipped):
         path.write_bytes(data)
-        with pytest.raises(ValueError, match=r"is no checkpoint .* left as it is: name another"):
+        with pytest.raises(ValueError, match=r"is not a file of lazynet.* leaves it as it is"):
             classifier().fit(X, Y, checkpoint=path)
         assert path.read_bytes() == data
     path.unlink()
@@ -595,31 +595,9 @@ def test_damage_is_seen(name, path):
         message = str(caught.value)
         assert str(path) in message
         assert "Delete the file to begin anew" in message
-        begins_well = len(other) > 8 and other[8:35] == data[8:35][: len(other) - 8]
-        # What does not begin as a file of lazynet may be the file of another program.
-        assert ("only if you know that it is a damaged checkpoint" in message) != begins_well
         assert path.read_bytes() == other
     path.write_bytes(data)
     assert bits_of(make().fit(rows, targets, checkpoint=path)) == bits_of(make().fit(rows, targets))
-
-
-def test_checksums_see_every_change():
-    """Of one word, of signs that change places, of the last bytes, of the length."""
-    numbers = np.random.default_rng(0).standard_normal(40_000)
-    known = {checksum(numbers)}
-    for at in range(0, 40_000, 1234):
-        for value in (-numbers[at], 0.0, np.nextafter(numbers[at], 9.0)):
-            other = numbers.copy()
-            other[at] = value
-            known.add(checksum(other))
-    swapped = numbers.copy()
-    swapped[[5, 20_000]] = swapped[[20_000, 5]]
-    known |= {checksum(swapped), checksum(numbers[:-1]), checksum(numbers[::-1])}
-    assert len(known) == 1 + 3 * 33 + 3
-    signs = np.tile([1.0, -1.0], 3000)
-    assert len({checksum(np.roll(signs[:n], k)) for n in (5999, 6000) for k in (0, 1)}) == 4
-    tail = np.arange(13, dtype=np.uint8)
-    assert checksum(tail) != checksum(np.append(tail[:-1], np.uint8(99)))
 
 
 def test_paths_that_no_file_can_have_are_refused():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import tempfile
 import warnings
 from functools import cache
@@ -12,7 +11,7 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from support.damage import damaged
+from support.damage import damaged, seal
 
 import lazynet
 from lazynet import DualNetClassifier, LazyNetClassifier, LazyNetRegressor
@@ -21,8 +20,6 @@ from safe.fuzz.alarm import stopped_after
 from safe.fuzz.ledger import Ledger
 from safe.fuzz.oracle import judged
 
-# Where the checksum stands.
-_PLACE = 8 + len(b'{"__metadata__":{"sha256":"')
 _X = sparse.csr_matrix(np.random.default_rng(0).standard_normal((12, 5)))
 _Y = np.arange(12) % 3
 
@@ -32,18 +29,19 @@ def generate(random: np.random.Generator, ledger: Ledger) -> None:
     number = int(random.integers(len(_recipes())))
     whole = _bytes_of(number)
     data = damaged(whole, Random(int(random.integers(2**63))))
-    seal = random.random() < 0.7
-    data = _sealed(data) if seal else data
+    sealed = random.random() < 0.7
     with tempfile.TemporaryDirectory() as folder, stopped_after(5.0):
         path = Path(folder) / "model"
         path.write_bytes(data)
+        if sealed:
+            seal(path)
         model = judged(
-            ledger, f"load of a {'sealed' if seal else 'damaged'} file", lambda: lazynet.load(path),
-            words=[str(path)], finite=False,
+            ledger, f"load of a {'sealed' if sealed else 'damaged'} file",
+            lambda: lazynet.load(path), words=[str(path)], finite=False,
         )  # fmt: skip
         if model is None:
             return
-        if not seal:
+        if not sealed:
             ledger.fail("a damaged file was read", f"{data!r:.300}")
         for use in (
             lambda: model.predict(_X),
@@ -58,12 +56,6 @@ def generate(random: np.random.Generator, ledger: Ledger) -> None:
                     use()
                 except (ValueError, TypeError, ArithmeticError, AttributeError, MemoryError):
                     ledger.refused["a sealed file"] += 1
-
-
-def _sealed(data: bytes) -> bytes:
-    """The bytes with the checksum that belongs to them."""
-    blank = data[:_PLACE] + b"0" * 64 + data[_PLACE + 64 :]
-    return data[:_PLACE] + hashlib.sha256(blank).hexdigest().encode() + data[_PLACE + 64 :]
 
 
 @cache
