@@ -137,7 +137,9 @@ def note_of(path: str | os.PathLike[str]) -> dict[str, Any]:
     """The note that ``save`` was given; an empty one where there is none."""
     header, _ = container.read(path)
     found = header.get("rows_read_as")
-    return found if type(found) is dict else {}
+    if type(found) not in (dict, type(None)):
+        raise ValueError(f"{os.fspath(path)} does not say how its rows were read")
+    return found or {}
 
 
 def _version_of(name: str, header: Mapping[str, Any]) -> int:

@@ -422,8 +422,8 @@ def test_a_note_that_is_not_as_it_must_be(folder, capsys):
     """The file of a model may come from anywhere."""
     assert run("train", "two.svm", "-o", "m.lazy") == 0
     model = lazynet.load("m.lazy")
-    for note, message in (('{"base": "1"}', "its base is '1'"), ("[", "JSON"),
-                          ('{"format": "other"}', None)):  # fmt: skip
+    for note, message in (({"base": "1"}, "its base is '1'"), ([], "does not say how its rows"),
+                          ({"format": "other"}, None)):  # fmt: skip
         model_files.save(model, "n.lazy", True, note)
         assert run("test", "n.lazy", "two.svm") == (0 if message is None else 2)
         assert message is None or message in capsys.readouterr().err
@@ -518,7 +518,7 @@ def test_bad_input_is_refused(folder, capsys, arguments, message):
         (["train", "two.svm", "-o", "m", "--cache", "./m"], "--output and --cache name the same"),
         (["train", "two.svm", "-o", "m", "--from", "old.lazy", "--checkpoint", "old.lazy"],
          "--checkpoint old.lazy is one of the files to read"),
-        (["train", "two.svm", "-o", "m", "--checkpoint", "new.svm"], "new.svm is no checkpoint"),
+        (["train", "two.svm", "-o", "m", "--checkpoint", "new.svm"], "new.svm is not a file of laz"),
         (["train", "two.svm", "-o", "m", "--cache", "two.svm"], "--cache two.svm is one of the"),
         (["train", "two.svm", "-o", "m", "--cache", "new.svm"], "new.svm: the file does not begin"),
         (["predict", "old.lazy", "two.svm", "-o", "two.svm"], "--output two.svm is one of the"),
