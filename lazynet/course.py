@@ -135,10 +135,7 @@ class Course:
         return {
             **{name: writer.value(f"best/{name}", value) for name, value in values.items()},
             "undos": [
-                {
-                    name: writer.value(f"best/{i}/{name}", part)
-                    for name, part in undo.copies.items()
-                }
+                {name: writer.value(f"best/{i}/{name}", part) for name, part in undo.copies.items()}
                 for i, undo in enumerate(undos)
             ],
         }

@@ -427,11 +427,7 @@ class SparseLinear(BaseEstimator):
         """
         check_is_fitted(self)
         wanted = check_flag("training_state", training_state)
-        files.save(self, path, wanted and self._can_go_on())
-
-    def _can_go_on(self) -> bool:
-        """Whether the model has what it needs to go on learning."""
-        return True
+        files.save(self, path, wanted)
 
     def _shaped(self, rows: Any) -> Any:
         """The ``rows`` of weights in the shape of ``coef_``."""

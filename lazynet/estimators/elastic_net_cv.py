@@ -39,7 +39,6 @@ from lazynet.importances import CLASS_WEIGHT, check_sample_weight, importances
 from lazynet.learners import new_learners
 from lazynet.losses import LOSS, LossLike
 from lazynet.models.attributes import array, attributes, integer, optional, real, units
-from lazynet.models.scattered import WhenAsked
 from lazynet.params import (
     EPOCHS_OR_NONE,
     FLAG,
@@ -113,7 +112,7 @@ class _ChosenSetting(SparseLinear):
     l1_: float
     l2_: float
     eta0_: float
-    units_ = WhenAsked[Units | None]()
+    units_: Units | None = None
     l1s_: NDArray[np.float64]
     l2s_: NDArray[np.float64]
     losses_: NDArray[np.float64]

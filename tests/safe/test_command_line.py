@@ -518,7 +518,7 @@ def test_bad_input_is_refused(folder, capsys, arguments, message):
         (["train", "two.svm", "-o", "m", "--cache", "./m"], "--output and --cache name the same"),
         (["train", "two.svm", "-o", "m", "--from", "old.lazy", "--checkpoint", "old.lazy"],
          "--checkpoint old.lazy is one of the files to read"),
-        (["train", "two.svm", "-o", "m", "--checkpoint", "new.svm"], "new.svm is not a file of laz"),
+        (["train", "two.svm", "-o", "m", "--checkpoint", "new.svm"], "new.svm is not a file of"),
         (["train", "two.svm", "-o", "m", "--cache", "two.svm"], "--cache two.svm is one of the"),
         (["train", "two.svm", "-o", "m", "--cache", "new.svm"], "new.svm: the file does not begin"),
         (["predict", "old.lazy", "two.svm", "-o", "two.svm"], "--output two.svm is one of the"),

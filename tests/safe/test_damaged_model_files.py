@@ -59,7 +59,7 @@ def refusal(path, data):
 
 
 def test_every_damage_is_seen(small, tmp_path):
-    """A bit of every byte flipped, the file cut at every place, bytes added, and damages of every kind."""
+    """A bit of every byte flipped, the file cut at every place, and every other damage."""
     path = tmp_path / "model"
     path.write_bytes(small)
     lazynet.load(path)
