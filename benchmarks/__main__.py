@@ -2,10 +2,9 @@
 
 Each study writes NAME.json (every repeat, with machine, versions, seeds and commit), NAME.md and
 NAME.svg.  README.md in the same folder is the index.  The same command continues an interrupted
-run.  Two more commands:
+run.  One more command:
 
     python -m benchmarks readme         the README's figure from the committed results
-    python -m benchmarks from_file      a large file, read by lazynet and by Vowpal Wabbit
 """
 
 from __future__ import annotations
@@ -19,10 +18,6 @@ COMMAND = "python -m benchmarks"
 
 def main(argv: list[str] | None = None) -> int:
     arguments = sys.argv[1:] if argv is None else argv
-    if arguments[:1] == ["from_file"]:
-        from benchmarks import from_file
-
-        return from_file.main(arguments[1:])
     return guarded(COMMAND, lambda: _run(arguments))
 
 

@@ -1,60 +1,29 @@
-"""The benchmarks.  A new one is a module and an entry here."""
+"""The benchmarks.  A new one is a module with ``cells`` and ``content``, and a line here."""
 
 from __future__ import annotations
 
-from benchmarks import (
-    bench,
-    bench_figure,
-    bench_page,
-    machines,
-    peers,
-    peers_figure,
-    peers_page,
-    untouched,
-    untouched_figure,
-    untouched_page,
-)
+from benchmarks import bench, defaults, exactness, fits, from_file, machines, throughput, tuned
+from paper_repro.render import rendered
 from paper_repro.study import Study
 
 #: In the order in which they run.
 STUDIES: dict[str, Study] = {
-    study.name: study
-    for study in (
-        Study(
-            name="bench",
-            title="What an epoch costs: the clock, scikit-learn, the other engines",
-            cells=bench.cells,
-            page=bench_page.page,
-            draw=bench_figure.draw,
-            takes_folder=True,
-        ),
-        Study(
-            name="untouched",
-            title="With nothing set: how good a model is, and how long it takes",
-            cells=untouched.cells,
-            page=untouched_page.page,
-            draw=untouched_figure.draw,
-            finding=untouched_page.finding,
-            takes_test=True,
-            takes_folder=True,
-        ),
-        Study(
-            name="peers",
-            title="Beside other programs: exact weights, speed, scale, and test loss",
-            cells=peers.cells,
-            page=peers_page.page,
-            draw=peers_figure.draw,
-            finding=peers_page.finding,
-            takes_folder=True,
-        ),
-        Study(
-            name="machines",
-            title="More than one machine: rows stay on workers, models travel",
-            cells=machines.cells,
-            page=machines.page,
-            draw=machines.draw,
-            finding=machines.finding,
-            on_corpus=False,
-        ),
+    name: Study(
+        name=name,
+        title=title,
+        cells=module.cells,
+        takes_folder=module in (defaults, tuned),
+        on_corpus=module in (bench, fits, throughput),
+        **rendered(module.content, headline=True),
+    )
+    for name, module, title in (
+        ("bench", bench, "What an epoch costs: the clock, scikit-learn, the other engines"),
+        ("fits", fits, "What a whole fit costs, and many labels at once"),
+        ("defaults", defaults, "With nothing set: how good a model is, and how long it takes"),
+        ("throughput", throughput, "Beside other programs: seconds per example"),
+        ("tuned", tuned, "Beside other programs: test loss after equal tuning"),
+        ("exactness", exactness, "Beside other programs: which rule the weights follow"),
+        ("from_file", from_file, "A file larger than the memory, beside Vowpal Wabbit"),
+        ("machines", machines, "More than one machine: rows stay on workers, models travel"),
     )
 }

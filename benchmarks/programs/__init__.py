@@ -22,6 +22,7 @@ from benchmarks.programs import (
     wabbit,
 )
 from benchmarks.programs.base import Peer
+from paper_repro.study import Record
 
 OURS: dict[str, Peer] = {
     peer.name: peer for peer in (own.FoBoS(), own.Default(), own.Dual(), own.DualRidge())
@@ -59,6 +60,11 @@ def present(*, tuned: bool = False) -> dict[str, Peer]:
     }
 
 
-def absent() -> dict[str, str]:
-    """The reasons of the peers that cannot run here."""
-    return {name: why for name, peer in ALL.items() if (why := peer.missing) is not None}
+def participants() -> Record:
+    """Who takes part, in which version, and why others do not, in words."""
+    versions = {peer.package: peer.version for peer in present().values()}
+    absent = {name: why for name, peer in ALL.items() if (why := peer.missing) is not None}
+    told = ", ".join(f"{name} {version}" for name, version in versions.items())
+    left_out = "; ".join(f"{name} ({why})" for name, why in absent.items())
+    text = f"Took part: {told}." + (f" Left out: {left_out}." if left_out else "")
+    return {"versions": versions, "absent": absent, "text": text}

@@ -58,7 +58,6 @@ class How:
     rate: float | None = None
     constant: bool = False
     shuffle: bool = False
-    average: bool = False
     seed: int = 0
 
 
@@ -82,21 +81,16 @@ class Peer:
     penalties: ClassVar[tuple[str, ...]] = ANY
     #: The orders of the rows in its passes; empty for a program that makes no passes.
     orders: ClassVar[tuple[str, ...]] = ()
-    #: Whether a rate of its steps can be given, and whether it can average its iterates.
+    #: Whether a rate of its steps can be given.
     has_rate: ClassVar[bool] = False
-    averages: ClassVar[bool] = False
     #: Whether it goes to the minimum of the objective, to the tolerance that it is given.
     to_minimum: ClassVar[bool] = False
     #: The parameter that is tuned, in words.
     tuned: ClassVar[str] = ""
     #: Whether it differs from another peer by the parameter that is tuned alone.
     only_tuned: ClassVar[bool] = False
-    #: Dials for a race: tolerances or passes, from the quickest to the most exact.
-    dials: ClassVar[Sequence[float]] = ()
-    #: Whether its rows may be an array of NumPy.
-    takes_arrays: ClassVar[bool] = True
-    #: Whether its dials are passes and not tolerances.
-    dials_are_passes: ClassVar[bool] = False
+    #: How it goes nearest to the minimum.
+    most_exact: ClassVar[How] = How(tol=1e-7)
     #: The most rows whose passes are timed.
     most_rows: ClassVar[int | None] = None
 

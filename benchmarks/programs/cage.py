@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from paper_repro.ladders import BETWEEN, SHARE_BETWEEN, seconds_of
+from paper_repro.solvers import warm_up
 from paper_repro.study import Record
 
 DONE, REFUSED, NO_MEMORY, STOPPED, DIED = "done", "refused", "no memory", "stopped", "died"
@@ -29,6 +30,8 @@ _PATIENCE = 20.0
 
 def caged(work: Callable[[], Record], seconds: float, memory: int = MEMORY) -> Record:
     """The record of ``work`` with its outcome; without a record, why there is none."""
+    # What compiles itself is compiled here: the processes inherit it.
+    warm_up()
     context = multiprocessing.get_context("fork")
     receiver, sender = context.Pipe(duplex=False)
     process = context.Process(target=_run, args=(sender, work, memory), daemon=True)

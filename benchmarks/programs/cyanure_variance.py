@@ -19,7 +19,7 @@ class Cyanure(Peer):
     orders = (RANDOM,)
     to_minimum = True
     tuned = "lambda_1"
-    dials = (1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6)
+    most_exact = How(tol=1e-6)
 
     def fit(self, rows: Any, task: Task, how: How) -> Any:
         from cyanure.estimators import Classifier

@@ -9,7 +9,6 @@ from scipy import sparse
 
 from benchmarks.programs.base import LASSO, NET, RIDGE, Array, How, Peer, Setting, by_share
 from paper_repro.minima import Task, largest_l1
-from paper_repro.solvers.base import tolerances
 
 #: Points of the path to one penalty; glmnet starts each from the last one.
 _POINTS = 10
@@ -21,7 +20,7 @@ class Glmnet(Peer):
     penalties = (LASSO, RIDGE, NET)
     to_minimum = True
     tuned = "lambda"
-    dials = tolerances(1e-2, 1e-9)
+    most_exact = How(tol=1e-9)
 
     def prepare(self, task: Task) -> Any:
         return task.by_columns

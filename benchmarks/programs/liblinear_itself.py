@@ -8,7 +8,6 @@ import numpy as np
 
 from benchmarks.programs.base import LASSO, RIDGE, Array, How, Peer, Setting, by_cost, kind
 from paper_repro.minima import LOGISTIC, SQUARED_HINGE, Task
-from paper_repro.solvers.base import tolerances
 
 #: Its number of a solver, by loss and penalty.
 _SOLVERS = {
@@ -26,7 +25,6 @@ class Liblinear(Peer):
     penalties = (LASSO, RIDGE)
     to_minimum = True
     tuned = "-c"
-    dials = tolerances(1.0, 1e-7)
 
     def prepare(self, task: Task) -> Any:
         from liblinear.liblinearutil import problem

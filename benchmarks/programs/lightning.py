@@ -18,8 +18,7 @@ class SAGA(Peer):
     orders = (RANDOM,)
     to_minimum = True
     tuned = "alpha"
-    dials = (1, 3, 10, 30, 100)
-    dials_are_passes = True
+    most_exact = How(passes=10_000)
 
     def fit(self, rows: Any, task: Task, how: How) -> Any:
         from lightning.classification import SAGAClassifier

@@ -8,7 +8,6 @@ from sklearn.svm import LinearSVC as Estimator
 
 from benchmarks.programs.base import LASSO, RIDGE, How, Peer, Setting, by_cost, kind
 from paper_repro.minima import SQUARED_HINGE, Task
-from paper_repro.solvers.base import tolerances
 
 _MOST = 1_000_000
 
@@ -20,7 +19,6 @@ class LinearSVC(Peer):
     penalties = (LASSO, RIDGE)
     to_minimum = True
     tuned = "C"
-    dials = tolerances(1.0, 1e-7)
 
     def fit(self, rows: Any, task: Task, how: How) -> Any:
         lasso = kind(task.penalty) == LASSO

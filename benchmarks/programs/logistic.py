@@ -6,7 +6,6 @@ from typing import Any, ClassVar
 
 from benchmarks.programs.base import LASSO, NET, RANDOM, RIDGE, How, Peer, Setting, by_cost
 from paper_repro.minima import Task
-from paper_repro.solvers.base import tolerances
 from paper_repro.solvers.scikit_learn import MOST_SQUARED, logistic
 
 #: Its own tolerance, and its own number of iterations.
@@ -18,7 +17,6 @@ class _Logistic(Peer):
     to_minimum = True
     tuned = "C"
     solver: ClassVar[str]
-    dials = tolerances(1e-1, 1e-7)
 
     def fit(self, rows: Any, task: Task, how: How) -> Any:
         if how.passes is not None:

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.defaults_programs import ADAGRAD_RATES
 from benchmarks.programs.base import (
     LASSO,
     LYING,
@@ -23,6 +22,7 @@ from benchmarks.programs.base import (
     in_chunks,
     row_norm,
 )
+from benchmarks.programs.untuned import ADAGRAD_RATES
 from lazynet import AdaGrad, LazyNetClassifier
 from lazynet.defaults import L1_SHARE
 from lazynet.penalties import ElasticNet
@@ -37,8 +37,6 @@ class _ByRows(Peer):
     package, module = "lazynet-linear", "lazynet"
     losses = (LOGISTIC, HINGE, SQUARED_HINGE)
     orders = (LYING, RANDOM)
-    dials = (1, 3, 10, 30)
-    dials_are_passes = True
 
     def made(self, task: Task, how: How) -> Any:
         return LazyNetClassifier(
@@ -48,7 +46,6 @@ class _ByRows(Peer):
             max_iter=how.passes,
             tol=None,
             shuffle=how.shuffle,
-            average=how.average,
             fit_intercept=False,
             random_state=how.seed,
             **self.options(task, how),
@@ -69,7 +66,7 @@ class _ByRows(Peer):
 
 class FoBoS(_ByRows):
     name = "lazynet FoBoS"
-    has_rate = averages = True
+    has_rate = True
 
     def options(self, task: Task, how: How) -> dict[str, Any]:
         if how.rate is None:
@@ -108,7 +105,7 @@ class Dual(Peer):
     penalties = (LASSO, RIDGE, NET)
     to_minimum = True
     tuned = "l1"
-    dials = (1e-1, 1e-2, 1e-3, 1e-4, 1e-6)
+    most_exact = How(tol=1e-6)
 
     def fit(self, rows: Any, task: Task, how: How) -> Any:
         return own.dual_net(task, 1e-3 if how.tol is None else how.tol).fit(rows, task.y)

@@ -34,10 +34,7 @@ class River(Peer):
     orders = (LYING,)
     has_rate = True
     tuned = "learning rate"
-    dials = (1, 3)
-    dials_are_passes = True
     most_rows = 2_000
-    takes_arrays = False
 
     def prepare(self, task: Task) -> Any:
         X = task.X

@@ -29,10 +29,8 @@ class SGD(Peer):
     package, module = "scikit-learn", "sklearn"
     losses = (LOGISTIC, HINGE, SQUARED_HINGE)
     orders = (LYING, RANDOM)
-    has_rate = averages = True
+    has_rate = True
     tuned = "alpha"
-    dials = (1, 3, 10, 30)
-    dials_are_passes = True
 
     def made(self, task: Task, how: How) -> Any:
         rates: dict[str, Any] = {}
@@ -51,7 +49,6 @@ class SGD(Peer):
             l1_ratio=task.l1_ratio if penalised else 0.15,
             fit_intercept=False,
             shuffle=how.shuffle,
-            average=how.average,
             random_state=how.seed,
             **passes,
             **rates,

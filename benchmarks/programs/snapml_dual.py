@@ -17,7 +17,7 @@ class SnapML(Peer):
     orders = (RANDOM,)
     to_minimum = True
     tuned = "regularizer"
-    dials = (1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6)
+    most_exact = How(tol=1e-6)
 
     def fit(self, rows: Any, task: Task, how: How) -> Any:
         from snapml import LogisticRegression

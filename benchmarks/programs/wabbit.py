@@ -38,9 +38,6 @@ class _Wabbit(Peer):
     package, module = "vowpalwabbit", "vowpalwabbit"
     losses = (LOGISTIC, HINGE)
     orders = (LYING,)
-    dials = (1, 3, 10, 30)
-    dials_are_passes = True
-    takes_arrays = False
     flags: tuple[str, ...] = ()
 
     def prepare(self, task: Task) -> File:

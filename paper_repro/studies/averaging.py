@@ -27,6 +27,7 @@ from lazynet import ASGDClassifier, LazyNetClassifier
 from lazynet.penalties import ElasticNet
 from lazynet.rules import affine
 from paper_repro import machine
+from paper_repro.competitors.base import CLOCK
 from paper_repro.competitors.compiled import (
     AVERAGING,
     LAZY_AVERAGE,
@@ -37,7 +38,8 @@ from paper_repro.competitors.compiled import (
 )
 from paper_repro.documents import from_settings
 from paper_repro.measure import Turn, in_turns
-from paper_repro.score import Spread, equality, ratios
+from paper_repro.render import Content, Curves, Table
+from paper_repro.score import Spread, duration, equality, ratios, significant
 from paper_repro.split import Curve, Split, split
 from paper_repro.study import Cell, Measured, Record, Records, Settings
 from paper_repro.uniform import uniform_problem
@@ -62,7 +64,10 @@ PAIRS = ((LAZY_AVERAGE, NAIVE_AVERAGE), (LAZY_CENTERED, NAIVE_CENTERED))
 STOPPED_ROWS = 400
 ALPHAS = (1e-6, 1e-5, 1e-4, 1e-3)
 L1_RATIOS = (0.0, 0.5, 1.0)
-SKLEARN, LAZYNET = "scikit-learn", "lazynet"
+PACKAGES = SKLEARN, LAZYNET = "scikit-learn", "lazynet"
+#: The titles of the panels, and the least difference that they can show.
+TITLES = {ELASTIC_NET: "Elastic net, constant rate", RIDGE: "l2 alone, rates 1 / (l2 t)"}
+LEAST = 1e-17
 
 
 def cells(settings: Settings) -> Sequence[Cell]:
@@ -314,3 +319,147 @@ class Averages(Measured):
             for (ratio, _), record in self.stopped.items()
             if (ratio > 0) == l1
         ]
+
+
+def content(document: Mapping[str, Any]) -> Content:
+    found = Averages(document)
+    rows, elastic, l2_alone = (
+        found.records[key] for key in ("corpus", f"curves/{ELASTIC_NET}", f"curves/{RIDGE}")
+    )
+    sizes, some = list(found.timed), next(iter(found.stopped.values()))
+    grown = significant(sizes[-1] / sizes[0])
+    longer = {name: significant(found.growth(name)) for name in TIMED}
+    without, under = (found.deviations(SKLEARN, l1=l1) for l1 in (False, True))
+    ours = max(found.deviations(LAZYNET, l1=True) + found.deviations(LAZYNET, l1=False))
+
+    def best(group: str) -> str:
+        objective, error = (found.best(group, what) for what in ("objective", "error"))
+        return (
+            f"After {PASSES[-1]} passes *{objective}* has the lowest objective and *{error}* the "
+            f"lowest error."
+        )
+
+    ratios = {
+        f"averaged / {CLOCK}": (LAZY_AVERAGE, CLOCK),
+        f"{NAIVE_AVERAGE} / lazily": (NAIVE_AVERAGE, LAZY_AVERAGE),
+        f"{NAIVE_CENTERED} / {LAZY_CENTERED}": (NAIVE_CENTERED, LAZY_CENTERED),
+    }
+    measures = ("largest", "norm")
+    return Content(
+        f"With {grown} times as many features a step that also averages all weights takes lazynet "
+        f"{longer[LAZY_AVERAGE]} times as long, where adding every weight to a sum takes "
+        f"{longer[NAIVE_AVERAGE]} times as long; and under an l1 penalty lazynet's average is the "
+        f"mean of the weights, where scikit-learn's is off by up to {significant(max(under), 2)} "
+        "of its largest entry.",
+        [
+            f"There are {rows['train']:,} rows to learn from and {rows['test']:,} to test on "
+            f"({rows['corpus']['origin']}; {rows['corpus']['features']:,} features, "
+            f"{rows['corpus']['nonzeros_per_example']:.2f} nonzeros in a row on average). Each row "
+            f"is scaled to length one, as is usual for text. {rows['positive']:.1%} of the test "
+            f"rows belong to the positive class. The loss is logistic. Every pass visits the rows "
+            f"in a new order, which is the same for all predictors. The *objective* is the mean "
+            f"loss on the training rows plus the penalty, which leaves out the intercept. The "
+            f"*error* is the share of test rows that are misjudged. *average* is the mean of all "
+            f"iterates, *last half* the mean of the iterates after half of the steps, *polynomial "
+            f"decay* the average of Shamir & Zhang with degree three.",
+            "## Elastic net",
+            f"FoBoS runs once at the constant rate {ETA0:g} with l1 = {significant(elastic['l1'])} "
+            f"and l2 = {significant(elastic['l2'])}, and the run is read in four ways. "
+            f"{best(ELASTIC_NET)} An average of sparse weights is not sparse: of "
+            f"{elastic['features']:,} weights {elastic['support']:,} are not zero in the last "
+            f"iterate and {elastic['averaged support']:,} in the average.",
+            curve_table(found, ELASTIC_NET),
+            "## Dekel's averages and centering",
+            f"The rates are 1 / (l2 t) with l2 = {significant(l2_alone['l2'])}, and there is no l1 "
+            f"penalty. SGD and its average ASGD learn from the rows as they are, centered SGD and "
+            f"its average CASGD from centered rows. *last half* and *polynomial decay* average the "
+            f"iterates of SGD at the rates 1 / (l2 (t + 2)), with an intercept that is not "
+            f"penalised. The first steps at such rates are long, and a plain average keeps them. "
+            f"{best(RIDGE)}",
+            curve_table(found, RIDGE),
+            "## What averages cost",
+            f"Each row has {found.settings['nonzeros']:g} nonzeros, in columns drawn uniformly. "
+            f"*dense, averaged* is a compiled loop that adds every weight to a sum after every "
+            f"step. *naive CASGD* centers every row and adds every weight to a sum, with NumPy's "
+            f"loops. From {sizes[0]:,} to {sizes[-1]:,} features, {grown} times as many, a step "
+            f"takes {longer[LAZY_AVERAGE]} times as long with the lazy average and "
+            f"{longer[NAIVE_AVERAGE]} times as long with *dense, averaged*, "
+            f"{longer[LAZY_CENTERED]} times as long with CASGD and {longer[NAIVE_CENTERED]} times "
+            f"as long with *naive CASGD*. These are the costs O(d + T k) and O(T d) of T steps on "
+            f"rows of k nonzeros among d features, apart from the latency of memory. The same run "
+            f"compares the averages of each lazy loop with those of its naive loop: they differ by "
+            f"{found.worst_equality:.2g} of the largest average at most.",
+            Table(
+                ["features", *TIMED, *ratios],
+                [
+                    [
+                        f"{size:,}",
+                        *(duration(found.seconds(name)[k]) for name in TIMED),
+                        *(found.ratio(size, slow, fast) for slow, fast in ratios.values()),
+                    ]
+                    for k, size in enumerate(found.timed)
+                ],
+            ),
+            " ".join(f"{size:,} features were left out: {w}." for size, w in found.skipped.items()),
+            "## Averages under an l1 penalty, and scikit-learn's",
+            f"Both packages run without an average and are stopped after each of {some['rows']:,} "
+            f"rows ({some['features']:,} features, one pass, constant rate {ETA0:g}). The mean of "
+            f"the weights that these runs return is the true average, and the weights that one run "
+            f"with `average` returns are compared with it. Without an l1 penalty scikit-learn's "
+            f"average differs from the mean by {max(without):.1g} of its largest entry at most. "
+            f"Under the penalty it differs by {min(under):.1g} to {max(under):.2g}: scikit-learn "
+            f"does not enter the truncation of a weight in the average. lazynet's average differs "
+            f"by {ours:.1g} at most.",
+            Table(
+                ["alpha", "l1_ratio", *(f"{n}, {w}" for n in PACKAGES for w in measures)],
+                [
+                    [alpha, ratio, *(f"{record[n][w]:.2g}" for n in PACKAGES for w in measures)]
+                    for (ratio, alpha), record in sorted(found.stopped.items())
+                ],
+            ),
+        ],
+        [
+            *(
+                Curves(
+                    title,
+                    "passes",
+                    what,
+                    {name: (PASSES, found.curve(group, name, what)) for name in PREDICTORS[group]},
+                    log="x",
+                )
+                for what in ("objective", "error")
+                for group, title in TITLES.items()
+            ),
+            Curves(
+                "What a step costs",
+                "features",
+                "time",
+                {name: (sizes, found.seconds(name)) for name in TIMED},
+                ticks=duration,
+            ),
+            Curves(
+                "How far an average is from the mean",
+                "alpha",
+                "share of the largest entry",
+                {
+                    f"{name}, l1_ratio {ratio:g}": (
+                        ALPHAS,
+                        [max(found.stopped[ratio, a][name]["largest"], LEAST) for a in ALPHAS],
+                    )
+                    for name in PACKAGES
+                    for ratio in L1_RATIOS
+                },
+            ),
+        ],
+    )
+
+
+def curve_table(found: Averages, group: str) -> Table:
+    """Objective and error of every predictor after every number of passes."""
+    names = PREDICTORS[group]
+    rows = []
+    for k, passes in enumerate(PASSES):
+        objectives = (significant(found.curve(group, name, "objective")[k], 4) for name in names)
+        errors = (f"{found.curve(group, name, 'error')[k]:.2%}" for name in names)
+        rows.append([passes, *map(", ".join, zip(objectives, errors, strict=True))])
+    return Table(["passes", *(f"{name}: objective, error" for name in names)], rows)

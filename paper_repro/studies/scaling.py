@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from statistics import median
 from typing import Any
@@ -22,8 +21,9 @@ from lazynet.learners import Learner
 from paper_repro import machine
 from paper_repro.competitors import CLOCK, SPARSE_PREDICTIONS, TABLES, TIERS, Problem
 from paper_repro.measure import Turn, in_turns
+from paper_repro.render import Content, Curves, Table
 from paper_repro.runs import learner, plan, seconds_per_step
-from paper_repro.score import Spread
+from paper_repro.score import Spread, duration, in_bytes, significant
 from paper_repro.study import Cell, Measured, Record, Records, Settings
 from paper_repro.uniform import uniform_problem
 
@@ -44,26 +44,13 @@ BY_NONZEROS = (CLOCK, TABLES, NUMPY_CLOCK)
 def cells(settings: Settings) -> Sequence[Cell]:
     turn = settings.seconds / 10 * (settings.repeats + 2)
     return [
-        *(
-            Cell(
-                f"features/{size}",
-                partial(measure_features, settings, size),
-                3 * turn + 1e-7 * size * settings.repeats,
-            )
-            for size in feature_sizes(settings)
-        ),
-        *(
-            Cell(f"nonzeros/{size}", partial(measure_nonzeros, settings, size), 3 * turn)
-            for size in nonzero_sizes(settings)
-        ),
-        *(
-            Cell(
-                f"steps/{size}",
-                partial(measure_steps, settings, size),
-                0.1 + 1e-7 * size * settings.repeats,
-            )
-            for size in step_sizes(settings)
-        ),
+        Cell(f"{part}/{size}", partial(measure, settings, size), cost)
+        for part, sizes, measure, cost in (
+            ("features", feature_sizes(settings), measure_features, 6 * turn),
+            ("nonzeros", nonzero_sizes(settings), measure_nonzeros, 3 * turn),
+            ("steps", step_sizes(settings), measure_steps, turn),
+        )
+        for size in sizes
     ]
 
 
@@ -158,28 +145,7 @@ def state_bytes(engine: Engine) -> dict[str, int]:
     }
 
 
-# --- reading what was measured ---------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Line:
-    """Seconds per example as overhead + nonzeros x slope."""
-
-    overhead: float
-    slope: float
-    #: Greatest difference between the line and a measurement, by the measurement.
-    misfit: float
-
-    def at(self, nonzeros: float) -> float:
-        return self.overhead + nonzeros * self.slope
-
-
-def fit_line(nonzeros: Sequence[float], seconds: Sequence[float]) -> Line:
-    """Least squares of relative errors: a step of 50 ns counts as much as one of 50 µs."""
-    sizes, times = np.array(nonzeros, dtype=float), np.array(seconds)
-    slope, overhead = np.polyfit(sizes, times, 1, w=1.0 / times)
-    misfit = np.abs((overhead + slope * sizes) / times - 1.0).max()
-    return Line(float(overhead), float(slope), float(misfit))
+# --- the page --------------------------------------------------------------------------------
 
 
 class Times(Measured):
@@ -197,9 +163,6 @@ class Times(Measured):
     def sizes(self, part: str) -> list[int]:
         return sorted(self.parts[part])
 
-    def spread(self, part: str, size: int, name: str) -> Spread:
-        return Spread.of(self.parts[part][size]["seconds"][name])
-
     def medians(self, part: str, name: str) -> list[float]:
         return [median(self.parts[part][size]["seconds"][name]) for size in self.sizes(part)]
 
@@ -208,9 +171,16 @@ class Times(Measured):
         times = self.medians(part, name)
         return times[-1] / times[0]
 
-    def line(self, name: str) -> Line | None:
-        sizes = self.sizes("nonzeros")
-        return fit_line(sizes, self.medians("nonzeros", name)) if len(sizes) > 1 else None
+    def line(self, name: str) -> tuple[float, float, float]:
+        """Seconds per example as overhead + nonzeros x slope, and the greatest misfit.
+
+        Least squares of relative errors: a step of 50 ns counts as much as one of 50 µs.
+        """
+        sizes = np.array(self.sizes("nonzeros"), dtype=float)
+        times = np.array(self.medians("nonzeros", name))
+        slope, overhead = np.polyfit(sizes, times, 1, w=1.0 / times)
+        misfit = np.abs((overhead + slope * sizes) / times - 1.0).max()
+        return float(overhead), float(slope), float(misfit)
 
     def bytes(self, steps: int, name: str) -> dict[str, int]:
         found: dict[str, int] = self.parts["steps"][steps]["bytes"][name]
@@ -218,3 +188,101 @@ class Times(Measured):
 
     def total_bytes(self, name: str) -> list[int]:
         return [sum(self.bytes(steps, name).values()) for steps in self.sizes("steps")]
+
+    def table(self, part: str, names: Sequence[str]) -> Table:
+        """The time of an example for every size, with the range over the rounds."""
+        rows = []
+        for size in self.sizes(part):
+            spreads = (Spread.of(self.parts[part][size]["seconds"][name]) for name in names)
+            told = (
+                f"{duration(s.median)} ({duration(s.least)} - {duration(s.most)})" for s in spreads
+            )
+            rows.append([f"{size:,}", *told])
+        return Table([part, *names], rows)
+
+
+def content(document: Mapping[str, Any]) -> Content:
+    times = Times(document)
+    sizes, last = times.sizes("features"), times.sizes("steps")[-1]
+    clock, tables = times.bytes(last, CLOCK), times.bytes(last, TABLES)
+    several = len(times.sizes("nonzeros")) > 1
+    lines = {name: times.line(name) for name in BY_NONZEROS} if several else {}
+    nonzeros, features = times.settings["nonzeros"], times.settings["features"]
+    return Content(
+        by_features(times)[0],
+        [
+            f"The study times lazynet's engines and, for comparison, NumPy's clock. The rule is "
+            f"FoBoS with an elastic net; columns are drawn uniformly, so that no word comes back "
+            f"more often than another: this is the worst case for caches. The tables give the "
+            f"median over {times.repeats} rounds and, in brackets, the range.",
+            "## Features",
+            by_features(times)[1],
+            times.table("features", BY_FEATURES),
+            " ".join(f"{size:,} features: skipped, {why}." for size, why in times.skipped.items()),
+            "## Nonzeros",
+            f"There are {features:,} features. The lines are fitted to the relative errors.",
+            times.table("nonzeros", BY_NONZEROS),
+            Table(
+                ["line through these", "per example", "per nonzero", "greatest misfit"],
+                [
+                    [name, duration(overhead), duration(slope), f"{misfit:.0%}"]
+                    for name, (overhead, slope, misfit) in lines.items()
+                ],
+            ),
+            "## Steps",
+            f"Each example has one nonzero, there are {features:,} features, and the run stays "
+            f"within the space budget of the tables. After {last:,} steps the tables hold "
+            f"{in_bytes(tables['weights'])} for the weights and {in_bytes(tables['steps'])} for "
+            f"the steps, {significant(tables['steps'] / last)} bytes for each step (the paper "
+            f"counts two floating-point numbers). The clock holds {in_bytes(clock['weights'])} "
+            f"for the weights and {in_bytes(clock['steps'])} for the steps.",
+            times.table("steps", (CLOCK, TABLES)),
+        ],
+        [
+            Curves(
+                f"Time, at {nonzeros:g} nonzeros",
+                "features",
+                "time per example",
+                {name: (sizes, times.medians("features", name)) for name in BY_FEATURES},
+                ticks=duration,
+            ),
+            Curves(
+                f"Time, at {features:,} features",
+                "nonzeros per example",
+                "time per example",
+                {
+                    name: (times.sizes("nonzeros"), times.medians("nonzeros", name))
+                    for name in BY_NONZEROS
+                },
+                ticks=duration,
+            ),
+            Curves(
+                f"Memory, at {features:,} features",
+                "steps",
+                "state",
+                {name: (times.sizes("steps"), times.total_bytes(name)) for name in (CLOCK, TABLES)},
+                ticks=in_bytes,
+            ),
+        ],
+        columns=3,
+        width=11.0,
+    )
+
+
+def by_features(times: Times) -> tuple[str, str]:
+    """The finding, and what the table of features shows; sizes may not fit into memory."""
+    sizes = times.sizes("features")
+    if len(sizes) < 2:
+        return "Too few sizes fit into memory to tell how a step grows with the features.", ""
+    grown = significant(sizes[-1] / sizes[0])
+    longer = {name: significant(times.growth("features", name)) for name in BY_FEATURES}
+    return (
+        f"With {grown} times as many features lazynet takes {longer[CLOCK]} times as long for an "
+        f"example with as many words as before, where code that updates every weight takes "
+        f"{longer[SPARSE_PREDICTIONS]} times as long.",
+        f"Each example has {times.settings['nonzeros']:g} nonzeros on average. From {sizes[0]:,} "
+        f"to {sizes[-1]:,} features an example takes {longer[CLOCK]} times as long with the clock, "
+        f"{longer[TABLES]} times as long with the tables and {longer[SPARSE_PREDICTIONS]} times as "
+        f"long with dense updates and sparse predictions. All three wait for the memory once the "
+        f"weights outgrow the caches; the two lazy engines do no more work than with few features.",
+    )

@@ -14,11 +14,9 @@ from support import ROOT
 pytest.importorskip("matplotlib")
 pytest.importorskip("tqdm")
 pytest.importorskip("paper_repro.results", reason="only in a checkout")
+
 from benchmarks import index as benchmarks_index
 from benchmarks import readme, seconds
-from benchmarks.__main__ import main as benchmarks_main
-from benchmarks.bench import FIT_LINES, LINES, OUTPUT_LINES
-from benchmarks.bench_files import DEFAULTS, SCIKIT_LEARN, file_lines
 from benchmarks.studies import STUDIES as BENCHMARKS
 from paper_repro.__main__ import main
 from paper_repro.competitors import DESCRIPTIONS, TIERS
@@ -211,69 +209,6 @@ def test_the_index_leads_to_the_studies(finished):
     assert "of the largest weight" in index
 
 
-def test_the_bench_says_what_holds(tmp_path, capsys):
-    """The page has every line with its ratio, judges the bounds, and compares the weights."""
-    assert benchmarks_main(["bench", "--out", str(tmp_path), *TINY]) == 0
-    page = capsys.readouterr().out
-    judged = sum(line.bound is not None for line in (*LINES, *FIT_LINES, *OUTPUT_LINES))
-    assert len(re.findall(r"\| (?:holds|MISSED) \|", page)) == judged >= 7
-    assert page.count("scikit-learn SGD, elastic net / clock") == 2
-    assert "nan" not in page
-    assert all(line.label in page for line in (*FIT_LINES, *OUTPUT_LINES))
-    same = load("bench", tmp_path)["records"]["same weights"]
-    assert same["tables"]["relative"] <= 1e-10
-    assert same["dense"]["relative"] <= 1e-10
-
-
-def test_the_bench_fits_files_of_labels_and_classes(tmp_path, capsys):
-    """A folder gives whole fits beside scikit-learn's, each with its score and a verdict."""
-    folder = tmp_path / "files"
-    folder.mkdir()
-    rows = [f"{i % 4} {1 + i % 4}:2 {5 + i % 11}:1" for i in range(80)]
-    (folder / "classes.svm").write_text("\n".join(rows))
-    rows = [f"{i % 4},{4 + i % 2} {1 + i % 4}:2 {5 + i % 2}:1 {7 + i % 11}:1" for i in range(80)]
-    (folder / "labels.svm").write_text("\n".join(rows))
-    rows = [f"{i % 2} {1 + i % 4}:2 {5 + i % 2}:1" for i in range(80)]
-    (folder / "two.svm").write_text("\n".join(rows))
-    out = tmp_path / "out"
-    assert benchmarks_main(["bench", "--out", str(out), *TINY, "--folder", str(folder)]) == 0
-    page = capsys.readouterr().out
-    lines = [
-        line for line in page.splitlines() if line.startswith(("| classes", "| labels", "| two"))
-    ]
-    names = ["classes, 4 classes", "classes, TF-IDF, 4 classes", "labels, 6 labels"]
-    assert [line.split("|")[1].strip() for line in lines] == [n for n in names for _ in range(3)]
-    assert all(re.search(r"\| (holds|MISSED|predicts worse) \|$", line) for line in lines)
-    record = load("bench", out)["records"]["files/round 1"]
-    scores = [fit["score"] for file in record.values() for fit in file["fits"].values()]
-    assert len(scores) == 12
-    assert min(scores) > 0.9  # a feature stands for every class and every label
-
-
-def test_a_file_that_predicts_worse_is_no_faster_one():
-    """A fit that is fast and wrong does not hold, and the round for warming up is left out."""
-    their, ours = {"seconds": 6.0, "score": 0.8}, {"seconds": 1.0, "score": 0.8}
-    fits = {SCIKIT_LEARN: their, **dict.fromkeys(DEFAULTS, ours)}
-    record = {"rows": {"labels": True, "outputs": 9, "fits": fits}}
-    worse = {
-        "rows": {
-            "labels": True,
-            "outputs": 9,
-            "fits": {**fits, SCIKIT_LEARN: {**their, "score": 0.9}},
-        }
-    }
-    slower = {
-        "rows": {
-            "labels": True,
-            "outputs": 9,
-            "fits": {**fits, SCIKIT_LEARN: {**their, "seconds": 2.0}},
-        }
-    }
-    assert {line.verdict for line in file_lines([slower, record])} == {"holds"}
-    assert {line.verdict for line in file_lines([record, worse])} == {"predicts worse"}
-    assert {line.verdict for line in file_lines([record, slower])} == {"MISSED"}
-
-
 def test_an_svmlight_file_takes_the_place_of_the_corpus(tmp_path, capsys):
     """Any file will do, and any label in it."""
     lines = [f"{i % 3} {1 + i % 7}:1 {10 + i % 11}:2.5" for i in range(60)]
@@ -398,7 +333,13 @@ COLLECTIONS = [(RESULTS, REPORTS), (benchmarks_index.RESULTS, BENCHMARKS)]
 
 @pytest.mark.parametrize(
     ("folder", "report"),
-    [(folder, report) for folder, reports in COLLECTIONS for report in reports.values()],
+    [
+        (folder, report)
+        for folder, reports in COLLECTIONS
+        for report in reports.values()
+        # How long a file takes depends on the machine's disk: its results are not kept.
+        if report.name != "from_file"
+    ],
     ids=lambda value: getattr(value, "name", ""),
 )
 def test_committed_pages_follow_from_their_numbers(folder, report):

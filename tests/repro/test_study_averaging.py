@@ -14,7 +14,7 @@ from paper_repro.competitors import compiled
 from paper_repro.results import run
 from paper_repro.score import UnequalWeights
 from paper_repro.split import split
-from paper_repro.studies import STUDIES, averaging, averaging_figure, averaging_page
+from paper_repro.studies import STUDIES, averaging
 from paper_repro.studies.averaging import Averages, feature_sizes
 from paper_repro.study import FULL, Settings
 
@@ -24,10 +24,8 @@ TINY = Settings(examples=300, features=400, nonzeros=10, repeats=1, seconds=0.01
 @pytest.fixture
 def small(monkeypatch):
     """Fewer passes, rows and penalties."""
-    for module in (averaging, averaging_page, averaging_figure):
-        monkeypatch.setattr(module, "PASSES", (1, 2))
-    for module in (averaging, averaging_figure):
-        monkeypatch.setattr(module, "ALPHAS", (1e-4, 1e-3))
+    monkeypatch.setattr(averaging, "PASSES", (1, 2))
+    monkeypatch.setattr(averaging, "ALPHAS", (1e-4, 1e-3))
     monkeypatch.setattr(averaging, "STOPPED_ROWS", 30)
 
 

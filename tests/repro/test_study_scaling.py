@@ -11,8 +11,8 @@ from paper_repro.results import load, run
 from paper_repro.studies import STUDIES
 from paper_repro.studies.scaling import (
     FEATURES,
+    Times,
     feature_sizes,
-    fit_line,
     step_sizes,
 )
 from paper_repro.study import FULL, QUICK, Settings
@@ -37,10 +37,9 @@ def test_bytes_are_counted_from_the_engines(tmp_path):
 
 def test_a_known_line_is_found():
     sizes = [1, 4, 16, 64, 256]
-    line = fit_line(sizes, [50e-9 + 2e-9 * size for size in sizes])
-    assert line.overhead == pytest.approx(50e-9)
-    assert line.slope == pytest.approx(2e-9)
-    assert line.misfit == pytest.approx(0, abs=1e-9)
+    seconds = {f"nonzeros/{size}": {"seconds": {CLOCK: [50e-9 + 2e-9 * size]}} for size in sizes}
+    found = Times({"records": seconds, "settings": {}}).line(CLOCK)
+    assert found == pytest.approx((50e-9, 2e-9, 0.0), abs=1e-12)
 
 
 @pytest.mark.parametrize(("available", "skipped"), [(5000, {300}), (10, {30, 300}), (None, set())])
@@ -50,7 +49,7 @@ def test_sizes_that_do_not_fit_are_skipped_in_words(tmp_path, monkeypatch, avail
     reasons = {size: records[f"features/{size}"].get("skipped") for size in (30, 300)}
     assert {size for size, reason in reasons.items() if reason} == skipped
     page = (tmp_path / "scaling.md").read_text()
-    assert all(f"| {size} | skipped: {reasons[size]} |" in page for size in skipped)
+    assert all(f"{size} features: skipped, {reasons[size]}." in page for size in skipped)
     assert "nan" not in page.lower()
 
 

@@ -1,0 +1,358 @@
+"""Every benchmark runs at a tiny size; its judges, its cage and its comparisons are right."""
+
+import os
+import sys
+import time
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.linear_model import LogisticRegression, SGDClassifier
+from sklearn.metrics import log_loss, mean_squared_error, r2_score
+
+pytest.importorskip("matplotlib")
+pytest.importorskip("tqdm")
+pytest.importorskip("benchmarks.studies", reason="only in a checkout")
+from support.clusters import cluster_of
+
+from benchmarks import (
+    bench,
+    defaults,
+    exactness,
+    fits,
+    from_file,
+    machines,
+    problems,
+    programs,
+    tuned,
+)
+from benchmarks.programs import cage, dense, untuned
+from benchmarks.programs.base import BUDGET, How, largest_l1_beside_constant
+from benchmarks.studies import STUDIES
+from lazynet.penalties import ElasticNet
+from paper_repro.minima import LOGISTIC, SQUARED_HINGE, Task
+from paper_repro.results import load, run, whole_page
+from paper_repro.rows import Rows
+from paper_repro.score import Spread
+from paper_repro.solvers.own import dual_net
+from paper_repro.study import Settings
+
+TINY = Settings(examples=160, features=200, nonzeros=8, repeats=1, seconds=0.01)
+#: The programs of the tests here; what compiles itself takes too long.
+FEW = ("lazynet FoBoS", "lazynet AdaGrad", "lazynet DualNet", "scikit-learn SGD", "LinearSVC")
+forks = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs processes that fork")
+
+
+def small_rows(classes=2, n=90, d=12, seed=0):
+    generator = np.random.default_rng(seed)
+    X = sparse.random(n, d, 0.4, "csr", random_state=seed)
+    y = np.argmax(X @ generator.standard_normal((d, classes)), axis=1).astype(float)
+    return Rows(X[:60], y[:60], X[60:], y[60:], "made up")
+
+
+# --- every study -----------------------------------------------------------------------------
+
+
+@forks
+@pytest.mark.parametrize("name", STUDIES)
+def test_a_tiny_run_gives_numbers_a_page_and_a_figure(name, tmp_path, monkeypatch):
+    """No number is missing, and the page follows from what was written."""
+    if name == "machines":
+        pytest.importorskip("distributed")
+        monkeypatch.setattr(machines, "cluster", cluster_of)
+        for constant, value in {"POINTS": 3, "TOPICS": 20, "ROUNDS": 1}.items():
+            monkeypatch.setattr(machines, constant, value)
+    monkeypatch.setattr(fits, "EPOCHS", 1)
+    monkeypatch.setattr(from_file, "STEPS", {"adaptive": {"lazynet": []}})
+    monkeypatch.setattr(from_file, "BITS", 12)
+    monkeypatch.setattr(cage, "warm_up", lambda: None)
+    for each in [*programs.ALL]:
+        if each not in FEW:
+            monkeypatch.delitem(programs.ALL, each)
+    chosen = {each: problems._GENERATED[each] for each in ("half dense", "diabetes")}
+    monkeypatch.setattr(problems, "_GENERATED", chosen)
+    run(STUDIES[name], TINY, tmp_path)
+    page = (tmp_path / f"{name}.md").read_text()
+    assert page == whole_page(STUDIES[name], load(name, tmp_path))
+    assert page.splitlines()[2].startswith("**")
+    assert "nan" not in page.replace("finance", "")
+    assert "<svg" in (tmp_path / f"{name}.svg").read_text()
+
+
+def test_a_line_has_its_bound():
+    line = bench.Line("slow / fast", "slow", "fast", 2.0)
+    assert line.verdict(Spread(2.0, 1.0, 3.0)) == (">= 2", "holds")
+    assert line.verdict(Spread(1.9, 1.0, 3.0)) == (">= 2", "MISSED")
+    at_most = bench.Line("slow / fast", "slow", "fast", 2.0, at_most=True)
+    assert at_most.verdict(Spread(2.1, 1.0, 3.0)) == ("<= 2", "MISSED")
+
+
+def test_different_bits_are_told():
+    records = {
+        f"{task}/{n}/{k}": {
+            "seconds": 2.0, "documents": 4, "nonzeros": 8, "features": 3, "digest": "a",
+        }
+        for task in machines.TASKS
+        for n in machines.PROCESSES
+        for k in range(1, machines.ROUNDS + 1)
+    }  # fmt: skip
+    document = {"records": records, "settings": {"seed": 0}}
+    assert "have the same bits" in machines.content(document).finding
+    records["path/2/1"]["digest"] = "b"
+    assert "have DIFFERENT bits" in machines.content(document).finding
+
+
+# --- problems --------------------------------------------------------------------------------
+
+
+def test_the_targets_of_a_file_decide_its_problems(tmp_path):
+    for name, target in {
+        "two": lambda k: (-1, 1)[k % 2],
+        "four": lambda k: k % 4,
+        "labels": lambda k: ("1", "1,2", "3")[k % 3],
+        "length": lambda k: k + 0.5,
+    }.items():
+        lines = (f"{target(k)} 1:{1 + k % 5} {2 + k % 3}:0.5\n" for k in range(60))
+        (tmp_path / f"{name}.svm").write_text("".join(lines))
+    found = problems.of_folder(Settings(folder=str(tmp_path)))
+    assert {name: problem.kind for name, problem in found.items()} == {
+        "two": problems.TWO,
+        "four": problems.TWO,
+        "four (4 classes)": problems.SEVERAL,
+        "labels": problems.TWO,
+        "length": problems.NUMBERS,
+    }
+    assert set(found["four (4 classes)"].rows().y) == {0.0, 1.0, 2.0, 3.0}
+    rows = found["length"].rows()
+    np.testing.assert_array_equal(np.sort(np.r_[rows.y, rows.y_test]), np.arange(60) + 0.5)
+
+
+def test_forms_know_the_training_rows_alone():
+    """Another test row changes no training row in any form."""
+    X, y = sparse.csr_matrix([[2.0, 0.0, 1.0], [0.0, 3.0, 1.0], [4.0, 0.0, 0.0]]), np.ones(3)
+    tests = [sparse.csr_matrix([row]) for row in ([9.0, 9.0, 9.0], [0.0, 1.0, 0.0])]
+    for form in (problems.RAW, problems.TFIDF, problems.SCALED):
+        first, second = (problems.in_form(Rows(X, y, test, y[:1], ""), form) for test in tests)
+        np.testing.assert_array_equal(first.X.toarray(), second.X.toarray())
+    scaled = problems.in_form(Rows(X, y, tests[0], y[:1], ""), problems.SCALED)
+    np.testing.assert_allclose(scaled.X.max(axis=0).toarray(), [[1.0, 1.0, 1.0]])
+
+
+# --- judges ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", untuned.CLASSIFIERS)
+def test_nothing_is_set_but_the_seed_and_the_loss(name):
+    if name == untuned.WABBIT:
+        pytest.importorskip("vowpalwabbit")
+    model = untuned.CLASSIFIERS[name].make(random_state=0)
+    allowed = {"random_state", "random_seed"} | ({"loss"} if name == untuned.SGD_LOG else set())
+    changed = {k for k, v in model.get_params().items() if v != type(model)().get_params()[k]}
+    assert changed <= allowed
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_losses_are_those_of_scikit_learn(classes):
+    rows = small_rows(classes)
+    for name, model in (
+        ("LogisticRegression", LogisticRegression()),
+        (untuned.SGD_LOG, SGDClassifier(loss="log_loss", random_state=0)),
+    ):
+        model.fit(rows.X, rows.y)
+        found = untuned.CLASSIFIERS[name].judged(rows, 0)
+        expected = log_loss(rows.y_test, model.predict_proba(rows.X_test), labels=model.classes_)
+        assert found["loss"] == pytest.approx(expected, rel=1e-9)
+        assert found["error"] == pytest.approx(1 - model.score(rows.X_test, rows.y_test))
+
+
+def test_squared_errors_and_shares_of_the_variance():
+    rows = small_rows()
+    found = untuned.REGRESSORS["Ridge"].judged(rows, 0)
+    predicted = untuned.Ridge().fit(rows.X, rows.y).predict(rows.X_test)
+    assert found["loss"] == pytest.approx(mean_squared_error(rows.y_test, predicted))
+    assert found["error"] == pytest.approx(1 - r2_score(rows.y_test, predicted))
+
+
+def test_certain_and_wrong_decisions_are_not_rounded():
+    """1 - 1e-300 is 1 as a number, but its logarithm is that of a decision value."""
+    logs = untuned.log_probabilities(np.array([1000.0]), untuned.ALL)
+    np.testing.assert_allclose(logs, [[-1000.0, 0.0]])
+
+
+def test_a_fit_that_raises_counts_as_a_huge_loss_and_is_told():
+    class Broken:
+        def __init__(self, random_state=None):
+            pass
+
+        def fit(self, X, y):
+            raise FloatingPointError("the model overflowed")
+
+    record = untuned.Program(Broken, untuned.EACH).judged(small_rows(), 0)
+    assert record["loss"] == untuned.HUGE
+    assert record["failed"] == "FloatingPointError: the model overflowed"
+
+
+def runs(loss, seconds=1.0):
+    values = dict(loss=loss, error=0.2, seconds=seconds, epochs=7, nonzeros=30, failed=None)
+    return {what: [value] for what, value in values.items()}
+
+
+def test_ratios_are_those_of_the_best_other_program():
+    """DualNet is lazynet's own, and SGD with the hinge has no log loss: neither is the best."""
+    race = {
+        untuned.OURS: runs(0.6, 3.0), untuned.DUAL: runs(0.1), untuned.SGD: runs(None, 2.0),
+        "LogisticRegression": runs(0.5),
+    }  # fmt: skip
+    each = defaults.Set("one", problems.TWO, race, {"FoBoS, eta0 1": runs(0.4)})
+    assert each.loss_ratio() == pytest.approx(1.2)
+    assert each.grid_ratio() == pytest.approx(1.5)
+    assert each.time_ratio() == pytest.approx(1.5)
+
+
+def judged_rows(of_dual):
+    """The losses on three rows, and on validation rows; ``of_dual`` are those of DualNet."""
+
+    def record(losses, validation):
+        told = {"outcome": cage.DONE, "chosen": 0, "tried": [{"loss": validation}]}
+        return told | {"losses": losses, "loss": float(np.mean(losses))}
+
+    records = {
+        "setting": {"text": ""},
+        "rows/lazynet AdaGrad": record([1.0, 2.0, 6.0], 0.5),
+        "rows/lazynet DualNet": record(of_dual, 0.6),
+        "rows/celer": record([1.0, 1.0, 1.0], 0.7),
+        "rows/skglm": record([2.0, 2.0, 2.0], 0.4),
+    }
+    return tuned.Quality({"records": records, "settings": {"full": True}})
+
+
+def test_a_difference_has_its_standard_error():
+    found = judged_rows([0.1, 0.1, 0.1])
+    assert (found.chosen("rows"), found.chosen("rows", ours=False)) == ("lazynet AdaGrad", "skglm")
+    assert found.best("rows") == ("celer", 1.0)
+    assert found.ratio("rows") == 3.0
+    # The differences are 0, 1, 5.
+    assert found.difference("rows") == (2.0, pytest.approx(np.sqrt(7.0 / 3.0)))
+
+
+# --- other programs --------------------------------------------------------------------------
+
+
+def task_for(peer, penalty):
+    loss = LOGISTIC if LOGISTIC in peer.losses else SQUARED_HINGE
+    found = Task(exactness.rows_of(0), loss, penalty)
+    return found if peer.refuses(found) is None else Task(found.rows, loss, ElasticNet(0.0, 0.005))
+
+
+@pytest.mark.parametrize("name", [name for name in programs.ALL if name != "skglm"])
+def test_every_program_that_is_installed_lowers_the_objective(name):
+    peer = programs.ALL[name]
+    if peer.missing:
+        pytest.skip(peer.missing)
+    task = task_for(peer, ElasticNet(0.005) if peer.to_minimum else ElasticNet())
+    how = How(tol=1e-5) if peer.to_minimum else How(passes=10)
+    if peer.has_rate:
+        how = How(passes=10, rate=exactness.RATE)
+    weights = peer.solved(task, how)
+    assert weights.shape == (task.X.shape[1],)
+    assert task.objective(weights) < 0.9 * task.at_zero
+
+
+@pytest.mark.parametrize("name", [name for name in programs.ALL if programs.ALL[name].tuned])
+def test_every_tuned_program_has_the_same_budget(name):
+    peer = programs.ALL[name]
+    task = task_for(peer, ElasticNet(0.005))
+    settings = peer.settings(task)
+    assert len(settings) == len({setting.name for setting in settings}) == BUDGET
+    for setting in settings:
+        assert peer.refuses(Task(task.rows, task.loss, setting.penalty)) is None
+
+
+def test_a_program_that_cannot_be_loaded_says_why(tmp_path, monkeypatch):
+    class Broken(type(programs.ALL["LinearSVC"])):
+        name, package, module = "broken", "broken", "broken_on_purpose"
+
+    assert Broken().missing == "broken is not installed"
+    (tmp_path / "broken_on_purpose.py").write_text("import scipy\nscipy.no_such_name\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    assert "cannot be loaded: AttributeError" in Broken().missing
+    sys.modules.pop("broken_on_purpose", None)
+    monkeypatch.setitem(programs.ALL, "broken", Broken())
+    assert "broken" not in programs.present()
+    assert "broken (broken cannot be loaded" in programs.participants()["text"]
+
+
+def test_lazynet_is_the_proximal_rule_and_scikit_learn_the_cumulative_one():
+    for name, own in (
+        ("lazynet FoBoS", "proximal steps"),
+        ("scikit-learn SGD", "cumulative l1 of the row's features"),
+    ):
+        task = task_for(programs.ALL[name], ElasticNet(0.005, 0.005))
+        near = exactness.against_rules(programs.ALL[name], task)
+        assert near.pop(own) < 1e-12
+        assert min(near.values()) > 1e-5
+
+
+def test_dense_rules_agree_without_a_penalty():
+    task = task_for(programs.ALL["lazynet FoBoS"], ElasticNet())
+    first, *others = [rule(task, exactness.RATE)[-1] for rule in dense.RULES.values()]
+    for other in others:
+        np.testing.assert_allclose(other, first, rtol=1e-12)
+
+
+def test_the_largest_l1_leaves_a_constant_alone():
+    """Just above it the column of ones alone has a weight; below it another feature has one."""
+    rows = exactness.rows_of(0)
+    y = np.where(np.arange(len(rows.y)) % 10 == 0, 1.0, -1.0)
+    rows = tuned.with_ones(Rows(rows.X, y, rows.X, y, ""))
+    largest = largest_l1_beside_constant(Task(rows, LOGISTIC, ElasticNet()))
+    above, below = (
+        dual_net(Task(rows, LOGISTIC, ElasticNet(share * largest)), 1e-10)
+        .fit(rows.X, rows.y)
+        .coef_.ravel()
+        for share in (1.2, 0.8)
+    )
+    assert above[-1] != 0
+    assert not above[:-1].any()
+    assert below[:-1].any()
+
+
+def test_few_rows_are_judged_part_by_part():
+    """Every row is judged once, beside the rows that are learned."""
+    rows = exactness.rows_of(0)
+    parts = tuned.parts_of(rows, 0)
+    together = sparse.vstack([part.X_test for part in parts])
+    assert sorted(together.sum(axis=1).A1) == pytest.approx(sorted(rows.X.sum(axis=1).A1))
+    assert {part.X.shape[0] + part.X_test.shape[0] for part in parts} == {rows.X.shape[0]}
+
+
+# --- the cage --------------------------------------------------------------------------------
+
+
+def spin():
+    while True:
+        pass
+
+
+def grow():
+    return {"sum": float(np.ones(10**8).sum())}
+
+
+def refuse():
+    raise ValueError("only small rows are taken")
+
+
+@forks
+def test_a_cage_ends_what_hangs_and_tells_what_died(monkeypatch):
+    monkeypatch.setattr(cage, "warm_up", lambda: None)
+    began = time.monotonic()
+    assert cage.caged(spin, 0.3)["outcome"] == cage.STOPPED
+    assert time.monotonic() - began < 30
+    assert cage.caged(os.abort, 20.0) == {
+        "outcome": cage.DIED,
+        "why": "the process ended: aborted",
+    }
+    assert cage.caged(refuse, 20.0)["why"] == "ValueError: only small rows are taken"
+    assert cage.caged(lambda: {"found": 3}, 20.0) == {"outcome": cage.DONE, "found": 3}
+    if sys.platform == "linux":
+        assert cage.caged(grow, 20.0, 10**8)["outcome"] == cage.NO_MEMORY

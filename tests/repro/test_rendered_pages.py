@@ -1,0 +1,86 @@
+"""A rendered page has no number that does not follow from the results."""
+
+import ast
+import re
+
+import pytest
+from support import ROOT
+
+pytest.importorskip("matplotlib")
+pytest.importorskip("paper_repro.studies", reason="only in a checkout")
+from paper_repro.render import Content, Curves, Dots, Table, figure, page
+from paper_repro.score import Spread
+
+RENDERED = [
+    path
+    for folder in ("paper_repro/studies", "benchmarks")
+    for path in sorted((ROOT / folder).glob("*.py"))
+    if "def content(" in path.read_text(encoding="utf-8")
+]
+#: Formulas, and names of which a digit is a part.
+ALLOWED = re.compile(
+    r"sqrt\(t \+ 1\)|1 / \(l2 \(?t( \+ 2\))?\)?|\(1 \+ max \|truth\|\)|1 - R2|Eq\. \d+|Theorem 1"
+)
+NUMBER = re.compile(r"(?<![\w.])\d")
+
+
+def words_of(path):
+    """The texts in the functions that make a page; docstrings and keys of records are left out."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    for function in ast.walk(tree):
+        if isinstance(function, ast.FunctionDef) and function.returns is not None:
+            made = ast.unparse(function.returns)
+            if re.search(r"Content|Table|Dots|Curves|Iterator\[str|^str$|tuple\[str", made):
+                yield from _texts(function)
+
+
+def _texts(function):
+    left_out = {id(function.body[0].value)} if ast.get_docstring(function) is not None else set()
+    for node in ast.walk(function):
+        if isinstance(node, ast.FormattedValue) and node.format_spec is not None:
+            left_out |= {id(each) for each in ast.walk(node.format_spec)}
+        if isinstance(node, ast.Subscript):
+            left_out |= {id(each) for each in ast.walk(node.slice)}
+    for node in ast.walk(function):
+        if (
+            isinstance(node, ast.Constant)
+            and isinstance(node.value, str)
+            and id(node) not in left_out
+        ):
+            yield node.value
+
+
+@pytest.mark.parametrize("path", RENDERED, ids=lambda path: path.stem)
+def test_every_number_of_a_page_has_a_name(path):
+    """A number in the words would not follow from the results."""
+    for text in words_of(path):
+        assert not NUMBER.search(ALLOWED.sub("", text)), text
+
+
+def test_numbers_in_words_are_seen(tmp_path):
+    (tmp_path / "x.py").write_text("def content(d) -> Content:\n    return f'a {d:.3f} of 12 %'\n")
+    assert any(NUMBER.search(text) for text in words_of(tmp_path / "x.py"))
+
+
+def test_a_page_has_finding_texts_and_tables():
+    found = Content("Found 3.", ["Text.", "", Table(["a", ""], [[1, "|b|"]])], [])
+    assert page(found) == "**Found 3.**\n\nText.\n\n| a | |\n|---|---|\n| 1 | \\|b\\| |"
+
+
+def test_every_value_is_drawn():
+    """Lines and dots, a value beyond the scale as an arrow, and one legend."""
+    found = Content(
+        "",
+        [],
+        [
+            Curves("Lines", "x", "y", {"clock": ([1, 2], [3, 4]), "dense": ([1, 2], [5, 6])}),
+            Dots("Dots", "x", {"one": {"clock": 2.0, "dense": Spread(9.0, 8.0, 10.0)}}, most=4.0),
+        ],
+    )
+    drawn = figure(found)
+    lines, dots = drawn.axes
+    assert [list(line.get_ydata()) for line in lines.get_lines()] == [[3, 4], [5, 6]]
+    points = [line for line in dots.get_lines() if len(line.get_xdata()) == 1]
+    assert [list(point.get_xdata()) for point in points] == [[2.0], [4.0]]
+    assert [point.get_marker() for point in points] == ["o", ">"]
+    assert [text.get_text() for text in drawn.legends[0].get_texts()] == ["clock", "dense"]
