@@ -183,8 +183,8 @@ def content(document: Mapping[str, Any]) -> Content:
             "documents of the shape of Medline's abstracts with "
             f"{first['nonzeros'] / first['documents']:.1f} of {first['features']:,} features "
             f"each, and {TOPICS} labels. Rows have length one. All fits take {EPOCHS} epochs. "
-            f"*path*: {POINTS} values of l1 for the first label. *folds*: {FOLDS} folds of the "
-            'first label. *topics*: all labels in one estimator of `dtype="float32"`. The '
+            f"*path*: {POINTS} values of l1 for the first label. *topics*: all labels "
+            'in one estimator of `dtype="float32"`. The '
             "seconds are those of the fits, until the last model is done; reading the files is "
             f"not in them. Every task runs {ROUNDS} times on every number of processes, in turns: "
             "the table has the median seconds, and the median of the ratios and their range.",
