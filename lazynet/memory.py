@@ -1,22 +1,15 @@
-"""What a fit takes in memory, told before it begins, and the memory that the machine has left."""
+"""What a fit takes in memory, told before it begins, and the memory of the machine."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
 
 #: Bytes of a weight of ``coef_``, and of a weight in a CSR matrix: the number and its column.
 WEIGHT_BYTES, SPARSE_WEIGHT_BYTES = 8, 12
-#: A fit that takes fewer bytes than this is not compared with the memory that is left.
+#: A fit that takes fewer bytes than this is not compared with the memory of the machine.
 _SMALL = 2**22
-
-#: The folder of the control groups; the files of a group in version 2 and in version 1: the limit,
-#: the use, and the name of the part of the use that the system gives up when it is asked to.
-_GROUPS = "sys/fs/cgroup"
-_VERSION_2 = ("memory.max", "memory.current", "inactive_file")
-_VERSION_1 = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
 
 
 @dataclass(frozen=True)
@@ -50,25 +43,25 @@ is not 0
         """The estimate in one line."""
         return f"{self._shape()}: {', '.join(self._terms())}"
 
-    def check(self, available: int | None, advice: str) -> None:
-        """Raise MemoryError where more is needed than is ``available``; None: nobody knows.
+    def check(self, there: int | None, advice: str) -> None:
+        """Raise MemoryError where more is needed than is ``there``; None: nobody knows.
 
         >>> Estimate(2, 10**9, "float64", 10**11, 0, None).check(10**9, "take fewer features")
         Traceback (most recent call last):
         ...
         MemoryError: 2 outputs x 1,000,000,000 features: 100 GB of weights in float64, 12 bytes \
-for a weight of coef_ that is not 0; the fit needs 100 GB, and 1 GB of memory is available: take \
-fewer features
+for a weight of coef_ that is not 0; the fit needs 100 GB, and the machine has 1 GB of \
+memory: take fewer features
         """
-        if available is not None and self.total > available:
+        if there is not None and self.total > there:
             raise MemoryError(
-                f"{self.told()}; the fit needs {in_bytes(self.total)}, and {in_bytes(available)} "
-                f"of memory is available: {advice}"
+                f"{self.told()}; the fit needs {in_bytes(self.total)}, and the machine has "
+                f"{in_bytes(there)} of memory: {advice}"
             )
 
     @property
     def small(self) -> bool:
-        """Whether the fit takes so little that the memory that is left need not be looked up."""
+        """Whether the fit takes so little that the memory of the machine need not be looked up."""
         return self.total < _SMALL
 
     def _shape(self) -> str:
@@ -99,58 +92,9 @@ def in_bytes(count: float) -> str:
     return f"{count:g} bytes"
 
 
-def available_bytes(root: str | Path = "/") -> int | None:
-    """Bytes of memory that are free without swapping; None where the system does not say.
-
-    The least of what the machine has left and of what the control groups of the process allow.
-    ``root`` is the folder below which the files of Linux lie.
-    """
-    found = [_left_on_the_machine(Path(root)), *_left_in_groups(Path(root))]
-    return min((number for number in found if number is not None), default=None)
-
-
-def _left_on_the_machine(root: Path) -> int | None:
-    for line in _lines(root / "proc/meminfo"):
-        if line.startswith("MemAvailable:"):
-            return int(line.split()[1]) * 1024
+def physical_bytes() -> int | None:
+    """Bytes of memory that the machine has; None where the system does not say."""
     try:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, ValueError, OSError):  # a system that does not count its pages
+    except (AttributeError, ValueError, OSError):
         return None
-
-
-def _left_in_groups(root: Path) -> Iterator[int]:
-    """What the limits of the control groups leave, of the process's own group and those above."""
-    for line in _lines(root / "proc/self/cgroup"):
-        _, _, rest = line.partition(":")
-        kinds, _, path = rest.partition(":")
-        if kinds == "":
-            folder, names = root / _GROUPS, _VERSION_2
-        elif "memory" in kinds.split(","):
-            folder, names = root / _GROUPS / "memory", _VERSION_1
-        else:
-            continue
-        own = PurePosixPath(path.lstrip("/"))
-        for group in (own, *own.parents):
-            limit, used = (_number(folder / group / name) for name in names[:2])
-            if limit is not None and used is not None:
-                yield max(limit - used + _given_up(folder / group / "memory.stat", names[2]), 0)
-
-
-def _given_up(path: Path, name: str) -> int:
-    """Bytes of files that the system keeps in memory as long as nobody needs the memory."""
-    found = (line.split() for line in _lines(path))
-    return next((int(words[1]) for words in found if words[0] == name), 0)
-
-
-def _number(path: Path) -> int | None:
-    """The number in a file; None for "max" and where there is no such file."""
-    lines = _lines(path)
-    return int(lines[0]) if lines and lines[0].isdigit() else None
-
-
-def _lines(path: Path) -> list[str]:
-    try:
-        return path.read_text(encoding="utf-8").splitlines()
-    except (OSError, ValueError):
-        return []

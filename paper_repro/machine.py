@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import lazynet
-from lazynet.memory import available_bytes
+from lazynet.memory import physical_bytes
 
 PACKAGES = ("numpy", "scipy", "scikit-learn", "lazynet-linear")
 _HERE = Path(__file__).parent
@@ -58,11 +58,11 @@ def processor() -> str:
 
 
 def memory_shortage(needed: int) -> str | None:
-    """A message where fewer than ``needed`` bytes are available, else None."""
-    available = available_bytes()
-    if available is None or available >= needed:
+    """A message where the machine has fewer than ``needed`` bytes of memory, else None."""
+    there = physical_bytes()
+    if there is None or there >= needed:
         return None
-    return f"{needed / 1e9:.2g} GB of memory needed, {available / 1e9:.2g} GB available"
+    return f"{needed / 1e9:.2g} GB of memory needed, and the machine has {there / 1e9:.2g} GB"
 
 
 def _told(path: str, name: str) -> str | None:

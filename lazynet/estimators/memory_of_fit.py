@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 from lazynet.estimators.planned import allowed_threads, keeps_best
-from lazynet.memory import WEIGHT_BYTES, Estimate, available_bytes
+from lazynet.memory import WEIGHT_BYTES, Estimate, physical_bytes
 
 # A model of so few weights needs less memory than is worth a look, whatever its rule.
 _FEW_WEIGHTS = 2**12
@@ -24,7 +24,7 @@ def check_memory(
     if p.verbose > 0 and n_outputs > 1:
         print(estimate.told())
     if not estimate.small:
-        estimate.check(available_bytes(), _what_takes_less(p, n_outputs, labels))
+        estimate.check(physical_bytes(), _what_takes_less(p, n_outputs, labels))
 
 
 def _estimate(p: SimpleNamespace, n_features: int, n_outputs: int, sparse_coef: bool) -> Estimate:

@@ -7,7 +7,7 @@ from scipy import sparse
 from lazynet import LazyNetClassifier
 from lazynet.engines.nonzeros import csr_of
 from lazynet.estimators import fitted, memory_of_fit
-from lazynet.memory import Estimate, available_bytes
+from lazynet.memory import Estimate
 from lazynet.plan import Plan
 
 N, D, L = 150, 60, 70
@@ -83,7 +83,7 @@ def test_too_little_memory_is_refused_before_anything_is_made(monkeypatch):
             made.append(n_features) or new_engines(plan, n_features, *rest)
         ),
     )
-    monkeypatch.setattr(memory_of_fit, "available_bytes", lambda: 100_000_000)
+    monkeypatch.setattr(memory_of_fit, "physical_bytes", lambda: 100_000_000)
     model = LazyNetClassifier(l1=0.1, max_iter=2, random_state=0)
     with pytest.raises(MemoryError) as refused:
         model.fit(X, Y)
@@ -104,63 +104,11 @@ def test_too_little_memory_is_refused_before_anything_is_made(monkeypatch):
     assert "float32'" not in str(refused.value)
     assert "tol" not in str(refused.value)
     model.fit(X, Y[:, :8])
-    monkeypatch.setattr(memory_of_fit, "available_bytes", lambda: 1_000_000)
-    with pytest.raises(MemoryError, match="is available: take fewer features, for instance"):
+    monkeypatch.setattr(memory_of_fit, "physical_bytes", lambda: 1_000_000)
+    with pytest.raises(MemoryError, match="1 MB of memory: take fewer features, for instance"):
         model.fit(X, Y[:, 0])
-    monkeypatch.setattr(memory_of_fit, "available_bytes", lambda: None)
+    monkeypatch.setattr(memory_of_fit, "physical_bytes", lambda: None)
     model.set_params(dtype="float64").fit(X, Y[:, :8])
-
-
-def written(root, files):
-    for name, text in files.items():
-        path = root / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-
-
-MACHINE = {"proc/meminfo": "MemTotal: 9000 kB\nMemAvailable:    8000 kB\n"}
-GROUPS = "sys/fs/cgroup/"
-V2 = {
-    "proc/self/cgroup": "0::/jobs/one\n",
-    GROUPS + "jobs/one/memory.max": "max\n", GROUPS + "jobs/one/memory.current": "1000\n",
-    GROUPS + "jobs/memory.max": "500000\n", GROUPS + "jobs/memory.current": "300000\n",
-    GROUPS + "jobs/memory.stat": "anon 1\ninactive_file 50000\n",
-}  # fmt: skip
-V1 = {
-    "proc/self/cgroup": "3:cpu:/\n2:memory,hugetlb:/jobs\n",
-    GROUPS + "memory/jobs/memory.limit_in_bytes": "9223372036854771712\n",
-    GROUPS + "memory/jobs/memory.usage_in_bytes": "7\n",
-    GROUPS + "memory/memory.limit_in_bytes": "400000\n",
-    GROUPS + "memory/memory.usage_in_bytes": "500000\n",
-    GROUPS + "memory/memory.stat": "total_inactive_file 30\n",
-}
-
-
-@pytest.mark.parametrize(
-    ("files", "available"),
-    [
-        (MACHINE, 8_192_000),
-        ({**MACHINE, **V2}, 250_000),
-        ({**MACHINE, **V1}, 0),
-        ({**MACHINE, **V2, GROUPS + "jobs/memory.max": "nonsense"}, 8_192_000),
-        ({**MACHINE, "proc/self/cgroup": "0::/gone"}, 8_192_000),
-    ],
-    ids=["no groups", "version 2", "version 1", "unreadable", "gone"],
-)
-def test_the_least_limit_counts(tmp_path, files, available):
-    """Of the machine and of all groups of the process; unknown limits do not count."""
-    written(tmp_path, files)
-    assert available_bytes(tmp_path) == available
-
-
-def test_a_system_that_tells_nothing(tmp_path, monkeypatch):
-    """Nothing is checked there."""
-    monkeypatch.setattr("lazynet.memory.os.sysconf", _unknown, raising=False)
-    assert available_bytes(tmp_path) is None
-
-
-def _unknown(name):
-    raise ValueError(name)
 
 
 def test_the_sparse_weights_of_engines_are_their_weights():

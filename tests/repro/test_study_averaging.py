@@ -105,5 +105,5 @@ def test_sizes_by_tens_to_ten_millions():
 
 def test_sizes_beyond_the_memory_are_left_out(monkeypatch):
     """The record says why."""
-    monkeypatch.setattr(averaging.machine, "available_bytes", lambda: 1000)
+    monkeypatch.setattr(averaging.machine, "physical_bytes", lambda: 1000)
     assert "of memory needed" in averaging.measure_features(TINY, 400, {})["skipped"]

@@ -44,7 +44,7 @@ def test_a_known_line_is_found():
 
 @pytest.mark.parametrize(("available", "skipped"), [(5000, {300}), (10, {30, 300}), (None, set())])
 def test_sizes_that_do_not_fit_are_skipped_in_words(tmp_path, monkeypatch, available, skipped):
-    monkeypatch.setattr(machine, "available_bytes", lambda: available)
+    monkeypatch.setattr(machine, "physical_bytes", lambda: available)
     records = run(STUDIES["scaling"], TINY, tmp_path)["records"]
     reasons = {size: records[f"features/{size}"].get("skipped") for size in (30, 300)}
     assert {size for size, reason in reasons.items() if reason} == skipped

@@ -84,7 +84,7 @@ def write(folder, name):
 
 @pytest.fixture
 def little_memory(monkeypatch):
-    monkeypatch.setattr("paper_repro.machine.available_bytes", lambda: 1 << 30)
+    monkeypatch.setattr("paper_repro.machine.physical_bytes", lambda: 1 << 30)
 
 
 @pytest.mark.parametrize("name", [*UNUSABLE, "missing.svm"])
