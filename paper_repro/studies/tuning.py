@@ -5,7 +5,9 @@ the training rows under the same few orders, and judged on the other training ro
 rows.  ``choose`` takes the sparsest setting whose error is within one standard error of the
 method's least error.  If a parameter of the chosen setting lies within a tenth of a bound of its
 range, ``search`` widens the range there and goes on, so that no bound decides what is chosen.  A
-setting that keeps no feature under some order is not a model and cannot be chosen.
+setting that keeps no feature under some order is not a model and cannot be chosen.  A method that
+truncates at a rejection rate gets further settings with the rate 0, which switches truncation off:
+the special case of a method must not be better than the method as tuned.
 """
 
 from __future__ import annotations
@@ -183,6 +185,23 @@ def draw(ranges: Ranges, generator: np.random.Generator) -> Parameters:
     return drawn
 
 
+def settings_to_try(
+    ranges: Ranges, number: int, generator: np.random.Generator
+) -> list[Parameters]:
+    """``number`` settings for each parameter, at random, and ``number`` that never truncate.
+
+    A method without a rejection rate has no settings of the second kind.
+
+    >>> some = settings_to_try({"rejection_rate": Range(0.5, 0.9)}, 2, np.random.default_rng(0))
+    >>> [round(each["rejection_rate"], 2) for each in some]
+    [0.75, 0.61, 0.0, 0.0]
+    """
+    drawn = [draw(ranges, generator) for _ in range(max(1, number * len(ranges)))]
+    if "rejection_rate" in ranges:
+        drawn += [{**parameters, "rejection_rate": 0.0} for parameters in drawn[:number]]
+    return drawn
+
+
 # --- the estimators, made from a loss and a setting -------------------------------------------
 
 
@@ -320,8 +339,7 @@ def search(name: str, loss: str, X: sparse.csr_matrix, y: NDArray[np.float64], s
     widenings = 0
     settings = SETTINGS_ON_SMALL if X.nnz <= SMALL else SETTINGS
     while True:
-        for _ in range(max(1, settings * len(ranges))):
-            parameters = draw(ranges, generator)
+        for parameters in settings_to_try(ranges, settings, generator):
             report = quietly(
                 method.make(loss, parameters), part, y_part, rest, y_rest, n_runs=ORDERS, seed=seed
             )

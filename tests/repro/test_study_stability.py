@@ -72,7 +72,8 @@ def test_a_tiny_run_writes_page_figure_and_numbers(small, tmp_path):
             # The same number for each parameter, again whenever the ranges were widened.
             record = records[f"tuning/{loss}/{name}"]
             rounds = record["widenings"] + 1
-            assert len(trials) == (rounds * 3 * len(record["ranges"]) if name in TUNED else 1)
+            tried = 3 * (len(record["ranges"]) + (name in STABILISED))
+            assert len(trials) == (rounds * tried if name in TUNED else 1)
             found = records[f"runs/{loss}/{name}"]
             assert len(found["errors"]) == len(found["nonzeros"]) == 3
             # The errors by run and by test row are of the same predictions.
@@ -254,6 +255,24 @@ def test_a_search_goes_on_where_a_winner_is_at_a_bound(monkeypatch):
     assert len(found.trials) == tuning.SETTINGS * (found.widenings + 1)
     monkeypatch.setattr(tuning, "MOST_WIDENINGS", 0)
     assert search(tuning.SGD, "hinge", X, y, seed=0).at_a_bound == ["eta0"]
+
+
+@pytest.mark.parametrize("name", STABILISED)
+def test_tuning_tries_what_never_truncates(name, monkeypatch):
+    """The special case with a rejection rate of 0 is among the settings, and can be chosen."""
+
+    def only_without(model, *_, **__):
+        error = 0.1 if model.rejection_rate == 0 else 0.4
+        return SelectionReport(np.full(3, error), np.full(3, 5), np.ones(3), np.ones(1))
+
+    monkeypatch.setattr(tuning, "quietly", only_without)
+    monkeypatch.setattr(tuning, "SETTINGS_ON_SMALL", 3)
+    X, y = sparse.csr_matrix(np.ones((40, 1))), np.resize([1.0, -1.0], 40)
+    found = search(name, "hinge", X, y, seed=0)
+    assert found.parameters["rejection_rate"] == 0
+    without = [trial for trial in found.trials if trial.parameters["rejection_rate"] == 0]
+    assert len(without) == 3 * (found.widenings + 1)
+    assert "rejection_rate" not in found.at_a_bound
 
 
 def test_everybody_makes_as_many_steps():
