@@ -17,7 +17,7 @@ from paper_repro.pubmed.page import MEDLINE
 from paper_repro.results import load
 from paper_repro.studies import STUDIES
 from paper_repro.studies.table import TierTimes
-from paper_repro.studies.table_page import setting, summary, weights_equal
+from paper_repro.studies.table_page import headline, setting, summary, weights_equal
 from paper_repro.study import Report
 from paper_repro.whole import write_whole
 
@@ -31,12 +31,16 @@ REPORTS: dict[str, Report] = {**STUDIES, MEDLINE.name: MEDLINE}
 
 
 def write_index(out: Path) -> str:
-    """Write README.md and printed.md of the papers in ``out``; returns the text to print."""
+    """Write README.md and printed.md of the papers in ``out``.
+
+    Returns the text to print, whose last lines are the headline of the papers.
+    """
     documents, below = documents_in(out), documents_below(out)
     text = index_of(REPORTS, documents, below, papers_table(documents))
     printed.write(documents, below, out)
     write_whole(out / "README.md", text)
-    return f"{text}\nAll of it, with figures and raw numbers: {out}"
+    last = [headline(documents["table"])] if "table" in documents else []
+    return paragraphs([text, f"All of it, with figures and raw numbers: {out}", *last])
 
 
 def check_index(
@@ -99,7 +103,8 @@ def papers_table(documents: Documents) -> str:
     parts = []
     if "table" in documents:
         times = TierTimes(documents["table"])
-        parts = ["## The papers' table, rerun", setting(times), summary(times)]
+        parts = ["## The papers' table, rerun", headline(documents["table"])]
+        parts += [setting(times), summary(times)]
         parts.append(weights_equal(times))
     parts.append(
         f"[{printed.TITLE}]({printed.NAME}.md): the numbers, figures and claims of five texts, "

@@ -15,6 +15,7 @@ from paper_repro.competitors import compiled, dicts, numpy_vectors, scipy_rows
 from paper_repro.competitors.base import (
     CLOCK,
     DENSE,
+    NONZERO_WEIGHTS,
     SPARSE_PREDICTIONS,
     TABLES,
     Competitor,
@@ -47,6 +48,7 @@ __all__ = [
     "CLOCK",
     "DENSE",
     "DESCRIPTIONS",
+    "NONZERO_WEIGHTS",
     "RULES",
     "SPARSE_PREDICTIONS",
     "TABLES",

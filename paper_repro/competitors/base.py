@@ -21,6 +21,8 @@ from paper_repro.runs import ETA0, L1, L2
 #: The names of the learners that every tier has.
 TABLES, CLOCK = "lazy, tables", "lazy, clock"
 SPARSE_PREDICTIONS, DENSE = "dense, sparse predictions", "dense"
+#: The weaker dense learner of the papers, which skips weights that are zero.
+NONZERO_WEIGHTS = "dense, nonzero weights"
 
 
 @dataclass(frozen=True)

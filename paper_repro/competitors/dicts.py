@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from paper_repro.competitors.base import (
     CLOCK,
     DENSE,
+    NONZERO_WEIGHTS,
     SPARSE_PREDICTIONS,
     TABLES,
     Competitor,
@@ -79,6 +80,47 @@ class SparsePredictions(_Dicts):
                 w[j] = copysign(magnitude, w[j]) if magnitude > 0.0 else 0.0
             self.intercept -= step
             self.t += 1
+
+
+class NonzeroWeights(_Dicts):
+    """Visits the features of the example and the weights that are not zero, and no others.
+
+    The weights are a dictionary that holds the nonzero ones.
+    """
+
+    name = NONZERO_WEIGHTS
+
+    def begin(self) -> None:
+        super().begin()
+        self.nonzero = {j: weight for j, weight in enumerate(self.w) if weight}
+
+    def learn(self, start: int, stop: int) -> None:
+        w = self.nonzero
+        for x, y in zip(self.rows[start:stop], self.labels[start:stop], strict=True):
+            eta = self.problem.rate(self.t)
+            keep, pull = self.problem.shrink(eta)
+            prediction = self.intercept
+            for j, value in x.items():
+                prediction += w.get(j, 0.0) * value
+            step = eta * slope(prediction, y)
+            for j, value in x.items():
+                w[j] = w.get(j, 0.0) - step * value
+            vanished = []
+            for j, weight in w.items():
+                magnitude = keep * abs(weight) - pull
+                if magnitude > 0.0:
+                    w[j] = copysign(magnitude, weight)
+                else:
+                    vanished.append(j)
+            for j in vanished:
+                del w[j]
+            self.intercept -= step
+            self.t += 1
+
+    def weights(self) -> NDArray[np.float64]:
+        weights = np.zeros(self.n_features)
+        weights[list(self.nonzero)] = list(self.nonzero.values())
+        return weights
 
 
 class Tables(_Dicts):
@@ -157,3 +199,5 @@ class Clock(_Dicts):
 
 
 COMPETITORS = (Tables, Clock, SparsePredictions, Dense)
+#: The learners whose times depend on how many weights are zero, and the tables.
+ON_ZEROS = (Tables, SparsePredictions, NonzeroWeights)

@@ -452,14 +452,17 @@ def deviation(values: NDArray[Any]) -> float:
 # --- the verdict -----------------------------------------------------------------------------
 
 
+SPARSER, STABLER, AS_GOOD = "fewer nonzeros", "higher kappa", "no worse error"
+
+
 def verdict(stabilised: Outcome, rival: Outcome) -> dict[str, bool] | None:
     """The three parts of the paper's claim; None if a run of either keeps no feature."""
     if not (stabilised.keeps_features and rival.keeps_features):
         return None
     return {
-        "fewer nonzeros": stabilised.sparsity < rival.sparsity,
-        "higher kappa": stabilised.kappa > rival.kappa,
-        "no worse error": stabilised.no_worse_than(rival),
+        SPARSER: stabilised.sparsity < rival.sparsity,
+        STABLER: stabilised.kappa > rival.kappa,
+        AS_GOOD: stabilised.no_worse_than(rival),
     }
 
 
@@ -473,12 +476,23 @@ def is_insensitive(errors: Sequence[float], n_test: int) -> bool:
     return max(errors) - least <= 2.0 * math.sqrt(least * (1.0 - least) / n_test)
 
 
-def signs_with_the_least_error(points: Sequence[Record]) -> list[str]:
-    """The signs of the values that give the least error: one, or several in case of a tie."""
+def signs_with_the_least_error(points: Sequence[Record], n_test: int) -> list[str]:
+    """The signs of the values whose errors are the least, as far as so many test rows can tell.
+
+    An error counts as the least one if ``is_insensitive`` cannot tell the two apart.
+
+    >>> points = [{"value": -1.0, "error": 0.1404}, {"value": 1.0, "error": 0.1408}]
+    >>> signs_with_the_least_error(points, 500)
+    ['negative', 'positive']
+    >>> signs_with_the_least_error([{"value": -1.0, "error": 0.05}, *points], 500)
+    ['negative']
+    """
     least = min(point["error"] for point in points)
     names = {-1: "negative", 0: "zero", 1: "positive"}
     return list(
         dict.fromkeys(
-            names[int(np.sign(point["value"]))] for point in points if point["error"] == least
+            names[int(np.sign(point["value"]))]
+            for point in points
+            if is_insensitive([least, point["error"]], n_test)
         )
     )

@@ -1,5 +1,6 @@
 """The reruns of the papers' tables measure fairly, compare all weights, and resume."""
 
+import copy
 import os
 import re
 import signal
@@ -19,13 +20,21 @@ from benchmarks import index as benchmarks_index
 from benchmarks import readme, seconds
 from benchmarks.studies import STUDIES as BENCHMARKS
 from paper_repro.__main__ import main
-from paper_repro.competitors import DESCRIPTIONS, TIERS
-from paper_repro.index import REPORTS, documents_below, documents_in, index_of, papers_table
+from paper_repro.competitors import DESCRIPTIONS, SPARSE_PREDICTIONS, TABLES, TIERS
+from paper_repro.index import (
+    REPORTS,
+    documents_below,
+    documents_in,
+    index_of,
+    papers_table,
+    write_index,
+)
 from paper_repro.measure import Turn, in_turns, turns
 from paper_repro.published import IDEAL, PUBLISHED
 from paper_repro.results import RESULTS, load, whole_page
-from paper_repro.score import Spread, UnequalWeights, coverage, equality, ratios
-from paper_repro.studies.table import verdict
+from paper_repro.score import Spread, UnequalWeights, coverage, equality, ratios, significant
+from paper_repro.studies.table import PENALTIES, TierTimes, verdict
+from paper_repro.studies.table_page import headline
 
 TINY = [
     "--examples=300",
@@ -190,6 +199,43 @@ def test_lazy_and_dense_weights_are_equal_in_every_tier(finished):
                 assert found["four_figures"] == 0
                 compared += 1
     assert compared >= 4 * 2 * 4
+
+
+def test_skipping_zero_weights_gives_the_same_weights(finished):
+    """At every penalty that is timed; there is a row for each on the page."""
+    records = load("table", finished)["records"]
+    for strength in PENALTIES:
+        record = records[f"zero weights/{strength:g}"]
+        assert set(record["same"]) == set(record["seconds"])
+        assert max(same["relative"] for same in record["same"].values()) <= 1e-10
+        assert 0 <= record["nonzero"] <= record["features"] == 400
+        assert f"\n| {strength:g} | {record['nonzero'] / 400:.1%} |" in (
+            (finished / "table.md").read_text()
+        )
+
+
+def test_the_headline_is_read_from_the_records():
+    """The page, the index and the last lines of a run say it; other records say something else."""
+    document = copy.deepcopy(load("table", RESULTS))
+    told = headline(document)
+    for page in ("table.md", "README.md"):
+        assert told in (RESULTS / page).read_text("utf-8")
+    times = TierTimes(document)
+    ratio = times.ratio("dicts", "fobos", SPARSE_PREDICTIONS, TABLES)
+    assert f"printed 612, rerun {ratio};" in told
+    assert "printed 2,096 and 1,876, rerun" in told
+    assert "printed 1,410 and 1,399, rerun" in told
+    for key, record in document["records"].items():
+        if key.startswith("dicts/fobos/round"):
+            record[TABLES] /= 10
+    assert f"printed 612, rerun {significant(10 * ratio.median)}" in headline(document)
+
+
+def test_a_run_ends_with_the_headline(tmp_path):
+    """The last lines that are printed are those of the papers' speedups."""
+    for name in ("table", "corpus"):
+        (tmp_path / f"{name}.json").write_bytes((RESULTS / f"{name}.json").read_bytes())
+    assert write_index(tmp_path).endswith(headline(load("table", RESULTS)))
 
 
 def test_the_corpus_page_says_what_was_asked_and_found(finished):

@@ -22,6 +22,9 @@ def document(tmp_path_factory):
         patch.setattr(claims, "STEPS", 1_000)
         larger = {"n": (1_000, 1_000, 20), "T": (100, 10_000, 20), "k": (100, 1_000, 40)}
         patch.setattr(claims, "LARGER", larger)
+        patch.setattr(claims, "BUDGETS", (10, 100, 2**30))
+        patch.setattr(claims, "BUDGET_STEPS", 1_000)
+        patch.setattr(claims.published, "FEATURES", 1_000)
         patch.setattr(claims, "REGRET_STEPS", (100, 1_000))
         patch.setattr(claims, "REGRET_FEATURES", 1_000)
         out = tmp_path_factory.mktemp("claims")
@@ -37,6 +40,17 @@ def test_centering_alone_makes_translations_unseen(document):
     assert max(changes[claims.CSGD]) <= SAME
     assert min(changes[claims.SGD]) > 0.01
     assert min(changes[claims.ASGD]) > 0.01
+
+
+def test_full_tables_are_timed_beside_tables_that_never_get_full(document, monkeypatch):
+    """Each budget has its ratio on the page."""
+    monkeypatch.setattr(claims, "REGRET_STEPS", (100, 1_000))
+    seconds = document["records"]["budgets"]["seconds"]
+    assert set(seconds) == {"10", "100", str(2**30)}
+    assert min(min(each) for each in seconds.values()) > 0
+    page = claims.page(document)
+    for budget, ratio in Claims(document).costs_of_budgets().items():
+        assert f"| {budget} steps | {ratio} times as long |" in page
 
 
 def test_curves_and_regret_are_judged(document):

@@ -336,3 +336,31 @@ def test_errors_count_over_test_rows():
     assert mine.difference(theirs) == pytest.approx(0.25)
     assert mine.no_worse_than(theirs)
     assert not found([0.5, 0.5], [1, 1], 1).no_worse_than(found([0.25, 0.25], [1, 1], 1))
+
+
+def test_a_sign_needs_more_than_the_doubt_of_the_test_rows():
+    """Errors that so many test rows cannot tell apart give no sign; many rows do."""
+    points = [{"value": value, "error": error} for value, error in
+              ((-5.0, 0.1404), (0.0, 0.1406), (5.0, 0.1408), (9.0, 0.25))]  # fmt: skip
+    assert stability_page.signs_in_words(points, 500) == "no sign is better"
+    assert stability_page.signs_in_words(points, 100_000_000) == "negative"
+    assert stability_page.signs_in_words(points[2:], 500) == "positive"
+
+
+@pytest.mark.parametrize("folder", ["", "dexter", "dorothea", "rcv1"])
+def test_the_first_sentence_judges_the_reconstruction_and_not_the_authors(folder):
+    """It counts comparisons with truncated gradient, of the reconstruction and of the program."""
+    found = stability.Selections(load("stability", RESULTS / folder))
+    first = (RESULTS / folder / "stability.md").read_text(encoding="utf-8").split("\n\n")[1]
+    sentence = first.split(". ")[0]
+    assert "reconstructed from the prose" in sentence
+    assert sentence.endswith("this is no verdict on the authors")
+    told = stability_page.Verdicts.on(found, INFORMATIVE)
+    assert f"({told.held} of {told.judged} comparisons with truncated gradient)" in sentence
+    assert ("does not show" in sentence) == (told.held == 0)
+    if RELEASED in found.methods:
+        program = stability_page.Verdicts.on(found, RELEASED)
+        assert f"the authors released does ({program.held} of {program.judged})" in sentence
+    for loss in stability.LOSSES:
+        trials = found.tuning(loss, INFORMATIVE)["trials"]
+        assert any(trial["parameters"]["rejection_rate"] == 0 for trial in trials)

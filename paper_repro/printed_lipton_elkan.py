@@ -1,0 +1,312 @@
+"""What is found of the entries of Lipton & Elkan's texts, of the note of 2012 and of Dekel's."""
+
+from __future__ import annotations
+
+import math
+
+from paper_repro.competitors import DENSE, DESCRIPTIONS, SPARSE_PREDICTIONS, TABLES, TIERS
+from paper_repro.competitors.compiled import LAZY_CENTERED, NAIVE_CENTERED
+from paper_repro.found import ERRATA, PAGE, Committed, Found, finds, link, number_of, told
+from paper_repro.published import EARLY, PUBLISHED, Printed
+from paper_repro.score import duration, significant
+from paper_repro.studies.accuracy import GAP_PENALTIES, UNWATCHED, gap_key, unwatched_key
+from paper_repro.studies.averaging import ASGD as AVERAGE
+from paper_repro.studies.averaging import PASSES, RIDGE, Averages
+from paper_repro.studies.averaging import SGD as LAST
+from paper_repro.studies.claims import (
+    ASGD,
+    CASGD,
+    FEATURES,
+    LARGER,
+    NONZEROS,
+    STEPS,
+    Claims,
+)
+from paper_repro.studies.crossover import THOUSANDTH, DensityCurves
+from paper_repro.studies.scaling import Times
+from paper_repro.studies.table import TierTimes, groups, is_alike, is_reproduced
+
+# --- the corpus --------------------------------------------------------------------------------
+
+
+@finds("real corpus")
+def real_corpus(found: Committed, _: Printed) -> Found:
+    corpus = found.documents.get("corpus")
+    if corpus is not None and corpus["settings"]["data"] is not None:
+        return Found(PAGE("rows of a file", file=corpus["settings"]["data"]), link("corpus"))
+    read = found.of("medline")["records"]["medline"]["corpus"]
+    if corpus is None:
+        return Found(PAGE("abstracts read", kept=read["kept"]), link("medline"))
+    return Found(PAGE("real corpus", kept=read["kept"]), link("medline"))
+
+
+@finds("examples", "features", "nonzeros", "ideal")
+def shape(found: Committed, entry: Printed) -> Found:
+    """Inputs of a run, which no run can reproduce: whether the rows are generated or a file's."""
+    document = found.of("corpus")
+    statistics = document["records"]["shape"]["statistics"]
+    name = {"nonzeros": "nonzeros_per_example", "ideal": "features_per_nonzero"}.get(
+        entry.key, entry.key
+    )
+    digits = {"nonzeros": 2, "ideal": 4}.get(entry.key, 0)
+    value = f"{statistics[name]:,.{digits}f}"
+    file = document["settings"]["data"]
+    words = PAGE("generated", value=value)
+    if file is not None:
+        words = PAGE("of a file", value=value, file=file)
+    return Found(words, link("corpus"))
+
+
+# --- times and ratios --------------------------------------------------------------------------
+
+
+def _compared(times: TierTimes, words: str, factor: float) -> Found:
+    """A figure beside the printed one, unless the rows have another shape than the paper's."""
+    if not is_alike(times):
+        return Found(f"{words}: {PAGE('other shape')}", link("table"))
+    return Found(words, link("table"), factor)
+
+
+@finds("early lazy", "early dense")
+def rate(found: Committed, entry: Printed) -> Found:
+    times = TierTimes(found.of("table"))
+    name = {"early lazy": TABLES, "early dense": SPARSE_PREDICTIONS}[entry.key]
+    rate = 1.0 / times.median("dicts", "fobos", name)
+    return _compared(times, f"{significant(rate)} examples/s", rate / number_of(entry))
+
+
+@finds(*(f"{rule} {kind}" for rule in ("sgd", "fobos") for kind in ("lazy", "dense", "sparse")))
+def seconds(found: Committed, entry: Printed) -> Found:
+    times = TierTimes(found.of("table"))
+    rule, kind = entry.key.split()
+    name = {"lazy": TABLES, "dense": DENSE, "sparse": SPARSE_PREDICTIONS}[kind]
+    value = times.median("scipy", rule, name)
+    return _compared(times, duration(value), value / number_of(entry))
+
+
+@finds(
+    "early ratio",
+    *(f"{rule} {kind} ratio" for rule in ("sgd", "fobos") for kind in ("dense", "sparse")),
+)
+def ratio(found: Committed, entry: Printed) -> Found:
+    times = TierTimes(found.of("table"))
+    if entry.text == EARLY:
+        tier, rule, slow = "dicts", "fobos", SPARSE_PREDICTIONS
+    else:
+        rule, kind, _ = entry.key.split()
+        tier, slow = "scipy", DENSE if kind == "dense" else SPARSE_PREDICTIONS
+    spread = times.ratio(tier, rule, slow, TABLES)
+    factor = spread.median / number_of(entry)
+    if not is_alike(times):
+        return _compared(times, f"{spread} times", factor)
+    judged = "reproduced" if is_reproduced(factor) else "not reproduced"
+    return _compared(times, f"{spread} times: {judged}", factor)
+
+
+@finds("stated ratio", "stated sparse ratio")
+def stated(found: Committed, entry: Printed) -> Found:
+    """The greater of the ratios of SGD and FoBoS, which rows of their own judge."""
+    slow = DENSE if entry.key == "stated ratio" else SPARSE_PREDICTIONS
+    times = TierTimes(found.of("table"))
+    best = max(
+        times.ratio(tier, rule, slow, TABLES).median for tier, rule in PUBLISHED if tier == "scipy"
+    )
+    return Found(PAGE("greater of two", ratio=best), link("table"))
+
+
+# --- claims beside the table -------------------------------------------------------------------
+
+
+@finds("figures")
+def figures(found: Committed, _: Printed) -> Found:
+    times = TierTimes(found.of("table"))
+    records = [times.equal(*group)["against dense"][TABLES] for group in groups()]
+    return Found(
+        PAGE(
+            "figures",
+            differ=sum(record["four_figures"] for record in records),
+            weights=sum(record["weights"] for record in records),
+            relative=max(record["relative"] for record in records),
+        ),
+        link("table"),
+    )
+
+
+@finds("quarter")
+def quarter(found: Committed, _: Printed) -> Found:
+    curves = DensityCurves(found.of("crossover"))
+    tiers = [
+        PAGE(
+            "quarter",
+            tier=DESCRIPTIONS[tier],
+            reach=_reach(curves.reach(tier, TABLES)),
+            lead=curves.lead(tier, THOUSANDTH, TABLES),
+        )
+        for tier in TIERS
+    ]
+    return Found(PAGE("quarters", tiers="; ".join(tiers)), link("crossover"))
+
+
+def _reach(density: float) -> str:
+    return "1" if math.isinf(density) else significant(density, 2)
+
+
+@finds("constant time")
+def constant_time(found: Committed, _: Printed) -> Found:
+    times = Times(found.of("scaling"))
+    sizes = times.sizes("features")
+    return Found(
+        PAGE(
+            "constant time",
+            grown=sizes[-1] / sizes[0],
+            lazy=times.growth("features", TABLES),
+            dense=times.growth("features", SPARSE_PREDICTIONS),
+        ),
+        link("scaling"),
+    )
+
+
+@finds("caches")
+def caches(found: Committed, _: Printed) -> Found:
+    times = Times(found.of("scaling"))
+    last = times.sizes("steps")[-1]
+    floats = times.bytes(last, TABLES)["steps"] / last / 8
+    return Found(PAGE("caches", floats=floats), link("scaling"))
+
+
+@finds("full tables")
+def full_tables(found: Committed, _: Printed) -> Found:
+    claims = Claims(found.of("claims"))
+    costs = "; ".join(
+        PAGE("full tables", budget=budget, ratio=ratio)
+        for budget, ratio in claims.costs_of_budgets().items()
+    )
+    return Found(PAGE("all full tables", costs=costs), link("claims"))
+
+
+@finds("theorem 1", "theorem 1 again")
+def theorem_1(found: Committed, _: Printed) -> Found:
+    records = found.of("accuracy")["records"]["theorem 1"]
+    errors = [records[gap_key(*each)] for each in GAP_PENALTIES]
+    return Found(
+        PAGE(
+            "theorem 1",
+            printed=max(max(each["proof"]) for each in errors),
+            corrected=max(max(each["corrected"]) for each in errors),
+            errata=ERRATA,
+        ),
+        link("accuracy"),
+    )
+
+
+# --- Dekel -------------------------------------------------------------------------------------
+
+
+@finds("cost n", "cost T", "cost k")
+def dekel_cost(found: Committed, entry: Printed) -> Found:
+    claims = Claims(found.of("claims"))
+    what = entry.key.split()[1]
+    size = dict(zip(("n", "T", "k"), LARGER[what], strict=True))
+    first = dict(zip(("n", "T", "k"), (FEATURES, STEPS, NONZEROS), strict=True))
+    return Found(
+        PAGE(
+            "cost",
+            what={"n": "features n", "T": "steps T", "k": "nonzeros k"}[what],
+            more=size[what] / first[what],
+            asgd=claims.growth(ASGD, what),
+            casgd=claims.growth(CASGD, what),
+        ),
+        link("claims"),
+    )
+
+
+@finds("cost naive")
+def naive_cost(found: Committed, _: Printed) -> Found:
+    averages = Averages(found.of("averaging"))
+    sizes = list(averages.timed)
+    return Found(
+        PAGE(
+            "naive cost",
+            more=sizes[-1] / sizes[0],
+            naive=averages.growth(NAIVE_CENTERED),
+            lazy=averages.growth(LAZY_CENTERED),
+        ),
+        link("averaging"),
+    )
+
+
+@finds("average better")
+def average_better(found: Committed, _: Printed) -> Found:
+    """After every number of passes the objectives of the average and of the last iterate."""
+    averages = Averages(found.of("averaging"))
+    average, last = (averages.curve(RIDGE, name, "objective") for name in (AVERAGE, LAST))
+    better = [passes for passes, a, b in zip(PASSES, average, last, strict=True) if a < b]
+    errors = [averages.curve(RIDGE, name, "error")[-1] for name in (AVERAGE, LAST)]
+    return Found(
+        PAGE(
+            "average better" if average[-1] < last[-1] else "average worse",
+            passes=PASSES[-1],
+            average=average[-1],
+            last=last[-1],
+            average_error=errors[0],
+            last_error=errors[1],
+            better=len(better),
+            of=len(PASSES),
+        ),
+        link("averaging"),
+    )
+
+
+@finds("centering")
+def centering(found: Committed, _: Printed) -> Found:
+    averages = Averages(found.of("averaging"))
+    worst = max(
+        record["same"][LAZY_CENTERED]["relative"]
+        for record in averages.timed.values()
+        if LAZY_CENTERED in record["same"]
+    )
+    return Found(PAGE("centering", worst=worst), link("averaging"))
+
+
+@finds("translation")
+def translation(found: Committed, _: Printed) -> Found:
+    changes = Claims(found.of("claims")).translation
+    return Found(
+        PAGE("translation", casgd=max(changes[CASGD]), asgd=max(changes[ASGD])), link("claims")
+    )
+
+
+@finds("note overflow")
+def note_overflow(found: Committed, _: Printed) -> Found:
+    """When the product of SGD's factors leaves the range of doubles, and what lazynet does."""
+    records = found.of("accuracy")["records"]
+    runs = {each: records[unwatched_key("sgd", *each)] for each in UNWATCHED}
+    rate, l2 = min(runs, key=lambda each: runs[each]["P subnormal"] or math.inf)
+    return Found(
+        PAGE(
+            "note overflow",
+            steps=runs[rate, l2]["P subnormal"],
+            rate=rate,
+            l2=l2,
+            error=max(run["lazynet error"][-1] for run in runs.values()),
+        ),
+        link("accuracy"),
+    )
+
+
+#: What is right or wrong by proof, and what is not there.
+PROVEN = {
+    "equation 4": told("exact by proof", ERRATA),
+    "harmonic": told("harmonic", ERRATA),
+    "lemma 1": told("erratum of lemma 1", ERRATA),
+    "theorem 2 early": told("erratum of theorem 2", ERRATA),
+    "theorem 2": told("theorem 2", "[how exact](../../docs/how_exact.md)"),
+    "algorithm 1": told("erratum of algorithm 1", ERRATA),
+    "rates early": told("erratum of the rates", ERRATA),
+    "rates": told("erratum of the rates", ERRATA),
+    "rescaling": told("erratum of the note", ERRATA),
+    "Dekel's algorithms": told("errata of Dekel", ERRATA),
+    **dict.fromkeys(
+        ("accuracy early", "accuracy", "note times", "Dekel's times"), told("nothing printed")
+    ),
+}

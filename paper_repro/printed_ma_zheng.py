@@ -1,0 +1,258 @@
+"""What is found of the entries of Ma & Zheng's paper, and of what they published beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from itertools import product
+
+from paper_repro.found import ERRATA, PAGE, Committed, Found, Missing, finds, link, number_of, told
+from paper_repro.published import DEXTER_FEATURES, UPDATES, Printed
+from paper_repro.studies.claims import REGRET_LOSSES, REGRET_STEPS, Claims
+from paper_repro.studies.released import ERROR, NONZEROS, RELEASED, Runs
+from paper_repro.studies.stability import LOSSES, Selections, is_insensitive
+from paper_repro.studies.stability_page import Verdicts, data_name, signs_in_words
+from paper_repro.studies.tuning import TRUNCATED, UNIVERSAL
+
+#: The folders of results on data sets of the paper; the others are data of this package.
+OF_THE_PAPER = ("dexter", "rcv1")
+
+
+def _told_of_each(
+    found: Committed, tell: Callable[[Selections], str], folders: tuple[str, ...] = ()
+) -> tuple[str, str]:
+    """What there is to tell of the study ``stability`` on each data set, and its pages."""
+    chosen: Mapping[str, Selections] = {
+        folder: selections
+        for folder, selections in found.stability.items()
+        if not folders or folder in folders
+    }
+    if not chosen:
+        raise Missing
+    words = "; ".join(
+        f"{data_name(selections.settings['data'])}: {tell(selections)}"
+        for selections in chosen.values()
+    )
+    return words, ", ".join(link("stability", folder) for folder in chosen)
+
+
+# --- the data ----------------------------------------------------------------------------------
+
+
+@finds("data sets")
+def data_sets(found: Committed, _: Printed) -> Found:
+    names = {
+        folder: data_name(selections.settings["data"])
+        for folder, selections in found.stability.items()
+    }
+    if not names:
+        raise Missing
+    theirs = [name for folder, name in names.items() if folder in OF_THE_PAPER]
+    own = [name for folder, name in names.items() if folder not in OF_THE_PAPER]
+    return Found(
+        PAGE("data sets", names=" and ".join(theirs), own=" and ".join(own)),
+        ", ".join(link("stability", folder) for folder in names),
+    )
+
+
+@finds("Dexter density")
+def density(found: Committed, _: Printed) -> Found:
+    rows = found.on("dexter").rows
+    return Found(
+        PAGE(
+            "density",
+            density=rows["nonzeros"] / DEXTER_FEATURES,
+            features=DEXTER_FEATURES,
+            occurring=rows["occurring"],
+        ),
+        link("stability", "dexter"),
+    )
+
+
+@finds("repository rows", "repository features")
+def repository_data(found: Committed, entry: Printed) -> Found:
+    rows = found.on("dexter").rows
+    value = rows["train" if entry.key == "repository rows" else "occurring"]
+    return Found(PAGE("of their files", value=value), link("stability", "dexter"))
+
+
+@finds("orders")
+def orders(found: Committed, _: Printed) -> Found:
+    [name, *_] = found.on("dexter").methods
+    runs = len(found.on("dexter").outcome("hinge", name).errors)
+    return Found(PAGE("orders", runs=runs), link("stability", "dexter"))
+
+
+@finds("released figures")
+def released_figures(found: Committed, _: Printed) -> Found:
+    runs = Runs(found.of("released"))
+    return Found(
+        PAGE(
+            "released figures",
+            error=float(runs.found[ERROR].mean()),
+            theirs=RELEASED[ERROR].mean,
+            nonzeros=float(runs.found[NONZEROS].mean()),
+            their_nonzeros=RELEASED[NONZEROS].mean,
+        ),
+        link("released"),
+    )
+
+
+# --- the claims --------------------------------------------------------------------------------
+
+
+@finds("claim", "claim stabler")
+def claim(found: Committed, entry: Printed) -> Found:
+    """Of every data set and form how many comparisons hold, and the sums by form."""
+    sums: dict[str, list[int]] = {}
+
+    def counts(selections: Selections, name: str) -> tuple[int, int]:
+        verdicts = Verdicts.on(selections, name)
+        if entry.key == "claim":
+            return verdicts.held, verdicts.judged
+        return verdicts.stabler, verdicts.compared
+
+    def tell(selections: Selections) -> str:
+        cells = []
+        for name in selections.stabilised:
+            held, judged = counts(selections, name)
+            before = sums.setdefault(name, [0, 0])
+            sums[name] = [before[0] + held, before[1] + judged]
+            cells.append(f"*{name}* {held} of {judged}")
+        return ", ".join(cells)
+
+    words, pages = _told_of_each(found, tell)
+    totals = ", ".join(f"*{name}* {held} of {judged}" for name, (held, judged) in sums.items())
+    return Found(PAGE(entry.key, totals=totals, words=words), pages)
+
+
+@finds("sparsest gains")
+def sparsest_gains(found: Committed, _: Printed) -> Found:
+    """How much higher kappa is than that of truncated gradient, by the density of the rows."""
+    gains = {}
+    for selections in found.stability.values():
+        share = selections.rows["nonzeros"] / selections.rows["occurring"]
+        gains[share] = (
+            data_name(selections.settings["data"]),
+            [
+                selections.outcome(loss, UNIVERSAL).kappa
+                - selections.outcome(loss, TRUNCATED).kappa
+                for loss in LOSSES
+            ],
+        )
+    if len(gains) < 2:
+        raise Missing
+    words = "; ".join(
+        PAGE("gain", data=data, share=share, hinge=hinge, logistic=logistic)
+        for share, (data, (hinge, logistic)) in sorted(gains.items())
+    )
+    means = {share: sum(each) for share, (_, each) in gains.items()}
+    as_claimed = max(means, key=lambda share: means[share]) == min(means)
+    part = "sparsest gain most" if as_claimed else "sparsest do not gain most"
+    pages = ", ".join(link("stability", folder) for folder in found.stability)
+    return Found(PAGE(part, form=UNIVERSAL, words=words), pages)
+
+
+@finds("tables of errors")
+def tables_of_errors(found: Committed, _: Printed) -> Found:
+    found.of("released")
+    return Found(PAGE("tables of errors"), link("released"))
+
+
+@finds("oscillation", "constant nonzeros")
+def last_updates(found: Committed, entry: Printed) -> Found:
+    """Least to most nonzeros over the last updates, in per cent of the features."""
+    selections = found.on("dexter")
+    features = selections.rows["occurring"]
+    names = [TRUNCATED] if entry.key == "oscillation" else selections.stabilised
+    told, spans = [], []
+    for name, (loss, title) in product(names, LOSSES.items()):
+        counts = selections.updates(loss, name)[-UPDATES:]
+        if len(counts) < 2:
+            continue
+        spans.append((max(counts) - min(counts)) / features)
+        whose = f"*{name}*, " if len(names) > 1 else ""
+        told.append(
+            f"{whose}{title}: {min(counts) / features:.1%} to {max(counts) / features:.1%} "
+            f"of the features, a span of {spans[-1]:.1%}"
+        )
+    factor = max(spans) / number_of(entry) if entry.repeatable else None
+    return Found("; ".join(told), link("stability", "dexter"), factor)
+
+
+@finds("annealing")
+def annealing(found: Committed, _: Printed) -> Found:
+    rises = Claims(found.of("claims")).curves_as_described
+    return Found(PAGE("annealing" if rises else "not annealing"), link("claims"))
+
+
+@finds("pi0")
+def pi0(found: Committed, _: Printed) -> Found:
+    """Whether the error depends on pi0, of every form of the algorithm and every data set."""
+    values = set()
+
+    def tell(selections: Selections) -> str:
+        cells = []
+        for name, (loss, title) in product(selections.stabilised, LOSSES.items()):
+            points = selections.sweep(loss, name)["stability"]
+            values.update(point["value"] for point in points)
+            errors = [point["error"] for point in points]
+            same = is_insensitive(errors, selections.rows["test"])
+            judged = "insensitive" if same else "sensitive"
+            cells.append(f"*{name}* ({title}) {judged} ({min(errors):.1%} to {max(errors):.1%})")
+        return ", ".join(cells)
+
+    words, pages = _told_of_each(found, tell)
+    return Found(PAGE("pi0", least=min(values), most=max(values), words=words), pages)
+
+
+@finds("gamma")
+def gamma(found: Committed, _: Printed) -> Found:
+    """The signs of gamma with the least error, as far as the test rows can tell them apart."""
+
+    def tell(selections: Selections) -> str:
+        return ", ".join(
+            f"*{name}* ({title}) "
+            + signs_in_words(selections.sweep(loss, name)["annealing"], selections.rows["test"])
+            for name, (loss, title) in product(selections.stabilised, LOSSES.items())
+        )
+
+    of_rcv1, _page = _told_of_each(found, tell, ("rcv1",))
+    words, pages = _told_of_each(found, tell, tuple(f for f in found.stability if f != "rcv1"))
+    return Found(PAGE("gamma", rcv1=of_rcv1, others=words), f"{_page}, {pages}")
+
+
+@finds("regret")
+def regret(found: Committed, _: Printed) -> Found:
+    share = Claims(found.of("claims")).greatest_share_of_the_bound()
+    return Found(PAGE("regret", share=share), link("claims"))
+
+
+@finds("corollary")
+def corollary(found: Committed, _: Printed) -> Found:
+    claims = Claims(found.of("claims"))
+    first, last = REGRET_STEPS[0], REGRET_STEPS[-1]
+
+    def falls(of: Callable[[str], dict[int, float]]) -> str:
+        return " and ".join(
+            f"{of(loss)[first] / of(loss)[last]:.1f} ({LOSSES[loss]})" for loss in REGRET_LOSSES
+        )
+
+    return Found(
+        PAGE(
+            "corollary",
+            first=first,
+            last=last,
+            root=(last / first) ** 0.5,
+            regrets=falls(claims.regrets),
+            bounds=falls(claims.bounds),
+        ),
+        link("claims"),
+    )
+
+
+#: What is lost or wrong by proof.
+PROVEN = {
+    "formulas": told("errata of Ma & Zheng", ERRATA),
+    "lemmas": told("lemmas"),
+    "assumption": told("erratum of the assumption", ERRATA),
+}
