@@ -38,6 +38,8 @@ class Tally:
     damaged: list[tuple[str, str]] = field(default_factory=list)
     words_before: int = 0
     words: int = 0
+    #: the words that are left of these, where only the most frequent ones are kept
+    most_frequent_words: int | None = None
 
     def skip(self, reason: str, times: int = 1) -> None:
         self.skipped[reason] = self.skipped.get(reason, 0) + times
@@ -106,17 +108,26 @@ def collect(
     paths: Iterable[str | Path],
     *,
     min_document_frequency: int = 2,
+    abstracts: int | None = None,
+    words: int | None = None,
     on_file: OnFile | None = None,
 ) -> Bag:
-    """Count the words of all citations of the files, in the order of the files.
+    """Count the words of the citations of the files, in the order of the files.
 
     The highest version of a citation counts, and among equal versions the last.  The tally notes a
     damaged file; its citations before the damage count.  Words that fewer than
-    ``min_document_frequency`` of the remaining citations have are left out.
+    ``min_document_frequency`` of the remaining citations have are left out.  With ``abstracts``
+    nothing is read after so many citations with an abstract are in force.  With ``words`` so many
+    words that occur most often are kept; of equally frequent ones the first by alphabet.
     """
-    if min_document_frequency < 1:
-        raise ValueError(f"min_document_frequency must be at least 1, got {min_document_frequency}")
-    ledger = _Ledger()
+    for name, value in (
+        ("min_document_frequency", min_document_frequency),
+        ("abstracts", abstracts),
+        ("words", words),
+    ):
+        if value is not None and value < 1:
+            raise ValueError(f"{name} must be at least 1, got {value}")
+    ledger = _Ledger(abstracts)
     vectorizer = CountVectorizer(dtype=np.float64)
     try:
         X = vectorizer.fit_transform(ledger.texts(paths, on_file))
@@ -130,6 +141,11 @@ def collect(
         X = X[rows]
     frequencies = np.bincount(X.indices, minlength=X.shape[1])
     columns = np.flatnonzero(frequencies >= min_document_frequency)
+    enough = len(columns)
+    if words is not None:
+        occurrences = np.bincount(X.indices, weights=X.data, minlength=X.shape[1])[columns]
+        # The vocabulary is in the order of the alphabet, and the sort is stable.
+        columns = np.sort(columns[np.argsort(-occurrences, kind="stable")[:words]])
     X = X[:, columns]
     with_words = np.diff(X.indptr) > 0
     tally = ledger.tally
@@ -138,7 +154,8 @@ def collect(
         tally.skip(NO_WORDS, wordless)
     tally.kept = len(rows)
     tally.words_before = int((frequencies > 0).sum())
-    tally.words = len(columns)
+    tally.words = enough
+    tally.most_frequent_words = None if words is None else len(columns)
     if not tally.kept:
         problem = f"no word that {min_document_frequency} citations have"
         raise ValueError(_nothing(tally, problem))
@@ -157,9 +174,14 @@ def collect(
 
 
 class _Ledger:
-    """Keeps, while citations are read, the row in force of every PMID, and the headings of rows."""
+    """Keeps, while citations are read, the row in force of every PMID, and the headings of rows.
 
-    def __init__(self) -> None:
+    ``most`` is the number of rows in force after which nothing more is read; None reads all.
+    """
+
+    def __init__(self, most: int | None) -> None:
+        self.most = most
+        self.rows_in_force = 0
         self.tally = Tally()
         self.pmids = array("q")
         # For a PMID the version in force, and its row if it has one.
@@ -177,6 +199,8 @@ class _Ledger:
             try:
                 for record in read_citations(path, report):
                     yield from self._enter(record)
+                    if self.rows_in_force == self.most:
+                        return
             except DamagedFile as damage:
                 self.tally.damaged.append((str(path), damage.problem))
             except OSError as error:
@@ -186,6 +210,7 @@ class _Ledger:
         if isinstance(record, Deleted):
             _, row = self.in_force.pop(record.pmid, (0, None))
             self.tally.deleted += row is not None
+            self.rows_in_force -= row is not None
             return
         self.tally.seen += 1
         if isinstance(record, Skipped):
@@ -206,6 +231,7 @@ class _Ledger:
         if version < old_version:
             return False
         self.tally.superseded += old_row is not None
+        self.rows_in_force += (row is not None) - (old_row is not None)
         self.in_force[pmid] = version, row
         return True
 

@@ -2,7 +2,11 @@
 
 Counts the words of the abstracts in PubMed XML files (.xml or .xml.gz: exports from the web site,
 or the yearly baseline of the NLM, which --download fetches), and trains a sparse model for each
-of the most frequent MeSH headings, and one model of all headings at once.
+of the most frequent MeSH headings, and one model of all headings at once.  The corpus of Lipton &
+Elkan's papers has the first 1,000,000 abstracts and 260,941 words:
+
+    python -m paper_repro medline --download 100 --abstracts 1000000 --words 260941 --save own.svm
+    python -m paper_repro corpus table --full --data own.svm
 """
 
 from __future__ import annotations
@@ -48,7 +52,7 @@ def _run(options: argparse.Namespace) -> int:
     from paper_repro.pubmed.study import study
     from paper_repro.results import RESULTS, finished, write
 
-    for name in ("download", "min_df", "top_labels"):
+    for name in ("download", "min_df", "top_labels", "abstracts", "words"):
         if (value := getattr(options, name)) is not None and value < 1:
             raise ValueError(f"--{name.replace('_', '-')} must be at least 1, got {value}")
     if options.save is not None:
@@ -63,6 +67,8 @@ def _run(options: argparse.Namespace) -> int:
         bag = collect(
             files,
             min_document_frequency=options.min_df,
+            abstracts=options.abstracts,
+            words=options.words,
             on_file=lambda _, n_bytes: bar.update(n_bytes),
         )
     choice: dict[str, Any] = dict(label=options.label, top=options.top_labels)
@@ -81,7 +87,8 @@ def _run(options: argparse.Namespace) -> int:
     print()
     figures["every_heading"] = learn_every_heading(bag, seed=options.seed)
     print(every_heading(figures))
-    settings = {"files": [file.name for file in files], "min_df": options.min_df, **choice}
+    limits = {name: getattr(options, name) for name in ("min_df", "abstracts", "words")}
+    settings = {"files": [file.name for file in files], **limits, **choice}
     document = finished(MEDLINE, settings, provenance(), {"medline": figures})
     write(MEDLINE, document, out)
     write_index(out)
@@ -119,6 +126,12 @@ def _parser() -> argparse.ArgumentParser:
         default=2,
         metavar="N",
         help="leave out words that fewer citations have (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--abstracts", type=int, metavar="N", help="read no further than the first N abstracts"
+    )
+    parser.add_argument(
+        "--words", type=int, metavar="N", help="keep the N words that occur most often"
     )
     which = parser.add_mutually_exclusive_group()
     which.add_argument("--label", metavar="HEADING", help='one MeSH heading, "D006801" or "Humans"')

@@ -77,6 +77,7 @@ def fenced(text: str) -> str:
 def summary(figures: dict[str, Any]) -> str:
     """Counts of what was read, one line per count."""
     corpus = figures["corpus"]
+    most = corpus["most_frequent_words"]
     lines = [
         ("files", f"{corpus['files']:,}"),
         ("citations", f"{corpus['seen']:,}"),
@@ -86,6 +87,7 @@ def summary(figures: dict[str, Any]) -> str:
         ("  kept", f"{corpus['kept']:,}"),
         ("words", f"{corpus['words_before']:,}"),
         (f"  in {corpus['min_df']} citations or more", f"{corpus['words']:,}"),
+        *([("  most frequent ones, kept", f"{most:,}")] if most is not None else []),
         ("different words per citation", f"{corpus['nonzeros_per_citation']:.1f}"),
         ("with MeSH headings", f"{corpus['indexed']:,}"),
         ("different MeSH headings", f"{corpus['descriptors']:,}"),

@@ -30,11 +30,9 @@ from paper_repro.competitors import (
 )
 from paper_repro.competitors.compiled import Clock
 from paper_repro.competitors.compiled import Dense as CompiledDense
-from paper_repro.competitors.dicts import ON_ZEROS
 from paper_repro.documents import Corpus, from_settings
 from paper_repro.measure import Turn, in_turns, turns
 from paper_repro.published import IDEAL, PUBLISHED
-from paper_repro.runs import L1
 from paper_repro.score import Spread, equality, significant
 from paper_repro.study import Cell, Measured, Record, Records, Settings
 
@@ -43,8 +41,6 @@ MOST_ROWS = {"dicts": 10_000, "scipy": 20_000}
 #: The weights of a tier are compared after as many examples as dense updates visit in
 #: EQUALITY_TURNS turns, within the bounds EQUALITY_ROWS.
 EQUALITY_TURNS, EQUALITY_ROWS = 10, (10, 1000)
-#: Strengths l1 = l2 at which a dense learner that skips zero weights is timed.
-PENALTIES = (L1, 1e-4, 1e-3, 1e-2)
 #: Bytes of an array that outgrows the caches of today's processors.
 UNCACHED = 2**30
 #: A ratio is called reproduced if its share of the ideal is within the first factor of the printed
@@ -82,14 +78,6 @@ def cells(settings: Settings) -> Sequence[Cell]:
                 )
             )
         cells.append(Cell(f"{tier}/empty rows", partial(bench.empty_rows, tier), turn))
-    cells += [
-        Cell(
-            f"zero weights/{strength:g}",
-            partial(bench.zero_weights, strength),
-            3 * settings.repeats * turn,
-        )
-        for strength in PENALTIES
-    ]
     return cells
 
 
@@ -101,22 +89,21 @@ class Workbench:
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
-        self.start: Callable[..., Problem] = cache(self._start)
+        self.start: Callable[[str], Problem] = cache(self._start)
         self._group: tuple[str, str] | None = None
         self._turns: dict[str, Turn] = {}
 
     def corpus(self) -> Corpus:
         return from_settings(self.settings)
 
-    def _start(self, rule: str, strength: float = L1) -> Problem:
-        """The problem with l1 = l2 = ``strength`` after a pass of the clock over the corpus.
+    def _start(self, rule: str) -> Problem:
+        """The problem after a pass of the clock over the corpus.
 
         As in the middle of a long run, most weights are not zero, and dense updates have real work
         with each.
         """
         corpus = self.corpus()
-        zeros = np.zeros(corpus.X.shape[1])
-        fresh = Problem(corpus.X, corpus.y, rule, zeros, l1=strength, l2=strength)
+        fresh = Problem(corpus.X, corpus.y, rule, np.zeros(corpus.X.shape[1]))
         first = Clock(fresh)
         first.begin()
         first.learn(0, len(corpus.y))
@@ -189,27 +176,6 @@ class Workbench:
         learners = {name: Turn(TIERS[tier][name](empty), turn) for name in (TABLES, CLOCK)}
         return in_turns(learners, self.settings.repeats)
 
-    def zero_weights(self, strength: float, _: Records) -> Record:
-        """Seconds per example of FoBoS over dictionaries, where many weights are zero or few."""
-        problem = self._start("fobos", strength).first(self.available("dicts"))
-        few = problem.first(EQUALITY_ROWS[0])
-        ends = {}
-        for kind in ON_ZEROS:
-            learner = kind(few)
-            learner.begin()
-            learner.learn(0, len(few.y))
-            ends[kind.name] = learner.weights()
-        turns = {kind.name: Turn(kind(problem), self.settings.seconds) for kind in ON_ZEROS}
-        return {
-            "features": len(problem.weights),
-            "nonzero": int(np.count_nonzero(problem.weights)),
-            "same": {
-                name: equality(found, ends[SPARSE_PREDICTIONS], f"{name}, l1 = l2 = {strength:g}")
-                for name, found in ends.items()
-            },
-            "seconds": in_turns(turns, self.settings.repeats),
-        }
-
     def bandwidth(self) -> Record:
         """Bytes a second that an in-place multiplication moves: one double read, one written."""
 
@@ -266,9 +232,6 @@ class TierTimes(Measured):
 
     def equal(self, tier: str, rule: str) -> Record:
         return self.records[f"{tier}/{rule}/same weights"]
-
-    def zero_weights(self, strength: float) -> Record:
-        return self.records[f"zero weights/{strength:g}"]
 
     def per_feature(self, tier: str, name: str = SPARSE_PREDICTIONS) -> float:
         """Seconds that dense updates of FoBoS spend on a feature."""

@@ -9,7 +9,6 @@ from paper_repro.competitors import (
     CLOCK,
     DENSE,
     DESCRIPTIONS,
-    NONZERO_WEIGHTS,
     RULES,
     SPARSE_PREDICTIONS,
     TABLES,
@@ -18,9 +17,8 @@ from paper_repro.competitors import (
 from paper_repro.pages import Template
 from paper_repro.published import FEATURES, IDEAL, NONZEROS, PUBLISHED, STATED_EARLY_RATIO
 from paper_repro.runs import ETA0, L1, L2
-from paper_repro.score import SAME, Spread, coverage, duration, ratios
+from paper_repro.score import SAME, Spread, coverage, duration
 from paper_repro.studies.table import (
-    PENALTIES,
     UNCACHED,
     TierTimes,
     groups,
@@ -46,7 +44,6 @@ def page(document: Mapping[str, Any]) -> str:
         looked_up=looked_up(measured) if alike else "",
         vectorised=vectorised(measured),
         compiled=compiled(measured),
-        zero_weights=zero_weights(measured),
         unit_costs=unit_costs(measured),
         equality=weights_equal(measured),
         equality_table=equality_table(measured),
@@ -210,24 +207,6 @@ def compiled(measured: TierTimes) -> str:
         in_memory=in_memory / 1e9,
         gib=UNCACHED / 2**30,
         bound=PAGE("bound", share=shrink / in_cache) if bounded else "",
-    )
-
-
-def zero_weights(measured: TierTimes) -> str:
-    """What a dense learner takes that skips zero weights, where few weights are zero and many."""
-
-    def row(strength: float) -> Mapping[str, Any]:
-        record = measured.zero_weights(strength)
-        seconds = record["seconds"]
-        return dict(
-            strength=strength,
-            nonzero=record["nonzero"] / record["features"],
-            skipping=ratios(seconds[NONZERO_WEIGHTS], seconds[TABLES]),
-            dense=ratios(seconds[SPARSE_PREDICTIONS], seconds[TABLES]),
-        )
-
-    return PAGE(
-        "zero weights", table=PAGE.table("zero weights table", (row(each) for each in PENALTIES))
     )
 
 

@@ -33,7 +33,9 @@ from paper_repro.measure import Turn, in_turns, turns
 from paper_repro.published import IDEAL, PUBLISHED
 from paper_repro.results import RESULTS, load, whole_page
 from paper_repro.score import Spread, UnequalWeights, coverage, equality, ratios, significant
-from paper_repro.studies.table import PENALTIES, TierTimes, verdict
+from paper_repro.studies.bench import FIT_LINES, LINES, OUTPUT_LINES
+from paper_repro.studies.bench_files import DEFAULTS, SCIKIT_LEARN, file_lines
+from paper_repro.studies.table import TierTimes, verdict
 from paper_repro.studies.table_page import headline
 
 TINY = [
@@ -199,19 +201,6 @@ def test_lazy_and_dense_weights_are_equal_in_every_tier(finished):
                 assert found["four_figures"] == 0
                 compared += 1
     assert compared >= 4 * 2 * 4
-
-
-def test_skipping_zero_weights_gives_the_same_weights(finished):
-    """At every penalty that is timed; there is a row for each on the page."""
-    records = load("table", finished)["records"]
-    for strength in PENALTIES:
-        record = records[f"zero weights/{strength:g}"]
-        assert set(record["same"]) == set(record["seconds"])
-        assert max(same["relative"] for same in record["same"].values()) <= 1e-10
-        assert 0 <= record["nonzero"] <= record["features"] == 400
-        assert f"\n| {strength:g} | {record['nonzero'] / 400:.1%} |" in (
-            (finished / "table.md").read_text()
-        )
 
 
 def test_the_headline_is_read_from_the_records():

@@ -425,10 +425,49 @@ def test_nothing_at_all_is_an_error(write, content, complaint):
         collect([write(content)])
 
 
-def test_the_least_frequency_is_checked():
-    """A least frequency of 0 would keep words that no citation has."""
-    with pytest.raises(ValueError, match="at least 1"):
-        collect([], min_document_frequency=0)
+@pytest.mark.parametrize("name", ["min_document_frequency", "abstracts", "words"])
+def test_limits_are_checked(name):
+    """A limit of 0 is an error that names the argument, before a file is read."""
+    with pytest.raises(ValueError, match=f"{name} must be at least 1, got 0"):
+        collect(["nowhere.xml"], **{name: 0})
+
+
+def test_the_first_abstracts_are_kept(write):
+    """Reading ends with the abstract that makes the number full; replaced ones do not count."""
+    first = write(
+        export(
+            article(1, "old words"),
+            article(2, None),
+            article(1, "new words", version=2),
+            article(3, "gone words"),
+            deletion(3),
+            article(4, "more words"),
+        )
+    )
+    never = first.with_name("never.xml")
+    whole = [1, 4]
+    for most in (1, 2, 3):
+        files = [first] if most == 3 else [first, never]
+        bag = collect(files, min_document_frequency=1, abstracts=most)
+        assert bag.pmids.tolist() == whole[:most]
+        check_tally(bag)
+        assert bag.tally.damaged == []
+    assert collect([first], min_document_frequency=1, abstracts=1).tally.seen == 1
+
+
+def test_the_most_frequent_words_are_kept(write):
+    """Every occurrence counts; equally frequent words go by alphabet; a row may lose all words."""
+    path = write(export(article(1, "bb bb bb aa cc"), article(2, "aa cc bb"), article(3, "dd dd")))
+    everything = collect([path], min_document_frequency=1)
+    for words, kept in ((1, ["bb"]), (2, ["aa", "bb"]), (3, ["aa", "bb", "cc"]), (9, None)):
+        bag = collect([path], min_document_frequency=1, words=words)
+        assert bag.vocabulary == (kept or everything.vocabulary)
+        assert (bag.tally.words, bag.tally.most_frequent_words) == (4, min(words, 4))
+        columns = [everything.vocabulary.index(word) for word in bag.vocabulary]
+        rows = [everything.pmids.tolist().index(pmid) for pmid in bag.pmids]
+        assert (bag.X.toarray() == everything.X.toarray()[rows][:, columns]).all()
+        assert bag.pmids.tolist() == ([1, 2] if words < 4 else [1, 2, 3])
+        check_tally(bag)
 
 
 @pytest.fixture
@@ -795,6 +834,19 @@ def test_the_command_downloads(site, tmp_path, capsys, learnable, monkeypatch):
     assert "Mice (D051379)" in capsys.readouterr().out
 
 
+def test_the_papers_corpus_takes_one_command(site, tmp_path, capsys, learnable, monkeypatch):
+    """The first abstracts of a downloaded file, with the most frequent words, for ``--data``."""
+    monkeypatch.chdir(tmp_path)
+    body = learnable.read_bytes()
+    site.files |= {NAMES[0]: body, f"{NAMES[0]}.md5": hashlib.md5(body).hexdigest().encode()}
+    options = ["--abstracts", "60", "--words", "20", "--save", "own.svm.gz", "--out", "report"]
+    assert main(["--download", "1", "--mirror", site.url, *options]) == 0
+    assert re.search(r"kept +60\n(.*\n)*  most frequent ones, kept +20\n", capsys.readouterr().out)
+    assert load_svmlight_file("own.svm.gz", multilabel=True)[0].shape == (60, 20)
+    assert "60 real abstracts were read" in (tmp_path / "report" / "printed.md").read_text()
+    assert "generated" not in (tmp_path / "report" / "printed.md").read_text()
+
+
 @pytest.mark.parametrize(
     ("options", "complaint"),
     [
@@ -803,6 +855,8 @@ def test_the_command_downloads(site, tmp_path, capsys, learnable, monkeypatch):
         (["--save", "x.txt"], r"must end in \.svm"),
         (["--min-df", "0"], "--min-df must be at least 1, got 0"),
         (["--top-labels", "-1"], "--top-labels must be at least 1"),
+        (["--abstracts", "0"], "--abstracts must be at least 1, got 0"),
+        (["--words", "0"], "--words must be at least 1, got 0"),
         (["--download", "0"], "--download must be at least 1"),
         (["--download", "1", "--mirror", "ftp://host/"], "only http and https"),
     ],

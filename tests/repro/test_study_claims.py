@@ -3,14 +3,18 @@
 import copy
 import re
 
+import numpy as np
 import pytest
+from scipy import sparse
 
 pytest.importorskip("matplotlib")
 pytest.importorskip("tqdm")
 pytest.importorskip("paper_repro.studies", reason="only in a checkout")
+from paper_repro.competitors import Problem
+from paper_repro.competitors.dicts import NonzeroWeights, SparsePredictions
 from paper_repro.index import REPORTS, documents_below, documents_in
 from paper_repro.results import RESULTS, run
-from paper_repro.studies import STUDIES, claims
+from paper_repro.studies import STUDIES, claims, claims_costs
 from paper_repro.studies.claims import CASGD, SAME, Claims
 from paper_repro.study import Settings
 
@@ -22,13 +26,13 @@ def document(tmp_path_factory):
         patch.setattr(claims, "STEPS", 1_000)
         larger = {"n": (1_000, 1_000, 20), "T": (100, 10_000, 20), "k": (100, 1_000, 40)}
         patch.setattr(claims, "LARGER", larger)
-        patch.setattr(claims, "BUDGETS", (10, 100, 2**30))
-        patch.setattr(claims, "BUDGET_STEPS", 1_000)
-        patch.setattr(claims.published, "FEATURES", 1_000)
+        patch.setattr(claims_costs, "BUDGETS", (10, 100, 2**30))
+        patch.setattr(claims_costs, "STEPS", 1_000)
         patch.setattr(claims, "REGRET_STEPS", (100, 1_000))
         patch.setattr(claims, "REGRET_FEATURES", 1_000)
         out = tmp_path_factory.mktemp("claims")
-        found = run(STUDIES["claims"], Settings(repeats=1), out)
+        small = Settings(examples=300, features=400, nonzeros=8, repeats=1, seconds=0.002)
+        found = run(STUDIES["claims"], small, out)
         assert "<svg" in (out / "claims.svg").read_text()
         return found
 
@@ -51,6 +55,34 @@ def test_full_tables_are_timed_beside_tables_that_never_get_full(document, monke
     page = claims.page(document)
     for budget, ratio in Claims(document).costs_of_budgets().items():
         assert f"| {budget} steps | {ratio} times as long |" in page
+
+
+def test_skipping_zero_weights_gives_the_same_weights(document, monkeypatch):
+    """At every penalty that is timed; there is a row for each on the page."""
+    monkeypatch.setattr(claims, "REGRET_STEPS", (100, 1_000))
+    page = claims.page(document)
+    found = Claims(document).zero_weights()
+    assert list(found) == list(claims_costs.STRENGTHS)
+    for strength, record in found.items():
+        assert set(record["same"]) == set(record["seconds"])
+        assert max(same["relative"] for same in record["same"].values()) <= 1e-10
+        assert 0 <= record["nonzero"] <= record["features"] == 400
+        assert f"\n| {strength:g} | {record['nonzero'] / 400:.1%} | " in page
+
+
+def test_a_learner_that_skips_zero_weights_visits_the_others_alone():
+    """Weights that vanish leave its dictionary, and a feature brings its weight back."""
+    X = sparse.csr_matrix([[0.0, 1.0, 0.0], [1.0, 0.0, 0.0]])
+    problem = Problem(X, np.array([1.0, -1.0]), "fobos", np.array([0.0, 0.0, 0.01]), l1=1.0, l2=0.1)
+    learner, dense = NonzeroWeights(problem), SparsePredictions(problem)
+    learner.begin()
+    dense.begin()
+    assert set(learner.nonzero) == {2}
+    for row in range(2):
+        learner.learn(row, row + 1)
+        dense.learn(row, row + 1)
+        assert set(learner.nonzero) == set(np.flatnonzero(dense.weights()))
+        np.testing.assert_allclose(learner.weights(), dense.weights(), rtol=1e-14)
 
 
 def test_curves_and_regret_are_judged(document):
