@@ -77,7 +77,7 @@ def fenced(text: str) -> str:
 def summary(figures: dict[str, Any]) -> str:
     """Counts of what was read, one line per count."""
     corpus = figures["corpus"]
-    most = corpus["most_frequent_words"]
+    most = corpus.get("most_frequent_words")
     lines = [
         ("files", f"{corpus['files']:,}"),
         ("citations", f"{corpus['seen']:,}"),

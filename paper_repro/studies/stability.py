@@ -433,6 +433,15 @@ class Selections(Measured):
         record = self.tuning(next(iter(LOSSES)), SGD)
         return len(record["trials"]) // (record["widenings"] + 1) // len(record["ranges"])
 
+    @property
+    def tried_without_truncation(self) -> bool:
+        """Whether tuning tried the special case of stabilised SGD that never truncates."""
+        return all(
+            any(trial["parameters"]["rejection_rate"] == 0 for trial in tuning["trials"])
+            for loss, name in product(LOSSES, self.stabilised)
+            for tuning in [self.tuning(loss, name)]
+        )
+
     def tuning(self, loss: str, name: str) -> Record:
         return dict(self.records[f"tuning/{loss}/{name}"])
 

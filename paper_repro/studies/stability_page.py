@@ -254,6 +254,9 @@ def searched(found: Selections) -> str:
         edge=EDGE,
         widenings=MOST_WIDENINGS,
         settings=found.settings_of_a_parameter,
+        untruncated=PAGE("with rate 0", settings=found.settings_of_a_parameter)
+        if found.tried_without_truncation
+        else PAGE("without rate 0"),
         at_bounds=PAGE("at a bound", which=", ".join(near)) if near else PAGE("none at a bound"),
         validation=VALIDATION_SHARE,
         orders=ORDERS,

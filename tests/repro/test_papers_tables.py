@@ -33,8 +33,6 @@ from paper_repro.measure import Turn, in_turns, turns
 from paper_repro.published import IDEAL, PUBLISHED
 from paper_repro.results import RESULTS, load, whole_page
 from paper_repro.score import Spread, UnequalWeights, coverage, equality, ratios, significant
-from paper_repro.studies.bench import FIT_LINES, LINES, OUTPUT_LINES
-from paper_repro.studies.bench_files import DEFAULTS, SCIKIT_LEARN, file_lines
 from paper_repro.studies.table import TierTimes, verdict
 from paper_repro.studies.table_page import headline
 
