@@ -351,8 +351,8 @@ def test_a_sign_needs_more_than_the_doubt_of_the_test_rows():
 def test_the_first_sentence_judges_the_reconstruction_and_not_the_authors(folder):
     """It counts comparisons with truncated gradient, of the reconstruction and of the program."""
     found = stability.Selections(load("stability", RESULTS / folder))
-    first = (RESULTS / folder / "stability.md").read_text(encoding="utf-8").split("\n\n")[1]
-    sentence = first.split(". ")[0]
+    page = (RESULTS / folder / "stability.md").read_text(encoding="utf-8")
+    sentence = page.split("\n\n")[1].split(". ")[0]
     assert "reconstructed from the prose" in sentence
     assert sentence.endswith("this is no verdict on the authors")
     told = stability_page.Verdicts.on(found, INFORMATIVE)
@@ -361,4 +361,6 @@ def test_the_first_sentence_judges_the_reconstruction_and_not_the_authors(folder
     if RELEASED in found.methods:
         program = stability_page.Verdicts.on(found, RELEASED)
         assert f"the authors released does ({program.held} of {program.judged})" in sentence
-    assert found.tried_without_truncation
+    assert found.tried_without_truncation == ("with a rejection rate of 0, which switches" in page
+                                              and "did not try" not in page)  # fmt: skip
+    assert found.tried_without_truncation or folder != "rcv1"
