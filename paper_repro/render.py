@@ -137,7 +137,7 @@ def figure(found: Content) -> Figure:
     grid = made.subplots(lines, columns, squeeze=False, height_ratios=heights)
     looks, axes = _Looks(), iter(grid.flat)
     for panel, ax in zip(panels, axes, strict=False):
-        (_draw_curves if isinstance(panel, Curves) else _draw_dots)(ax, panel, looks)  # type: ignore[operator]
+        (_draw_curves if isinstance(panel, Curves) else _draw_dots)(ax, panel, looks)  # type: ignore
         ax.set_title(panel.title)
         ax.set_xlabel(panel.x)
     for unused in axes:

@@ -341,7 +341,7 @@ class SparseLinear(BaseEstimator):
         known = self._coefficients
         assert known is not None
         if sparse.issparse(known):
-            known = known.toarray()
+            known = sparse.csr_matrix.toarray(known)
             known.flags.writeable = False
             self._coefficients = known
         return known

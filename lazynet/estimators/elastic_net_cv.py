@@ -262,7 +262,8 @@ def _search(
 ) -> _Search:
     """Train all settings, epoch by epoch, until the least of their losses falls no more."""
     generator, stopping = new_generator(p.random_state), Stopping(p.tol, p.n_iter_no_change)
-    n_rows, curve = training.n_rows, []
+    n_rows = training.n_rows
+    curve: list[Any] = []
     losses, best, n_epochs, ended_early = np.zeros((0, 0)), 0, 0, False
     for epoch in range(p.max_iter):
         order = generator.permutation(n_rows) if p.shuffle else np.arange(n_rows)

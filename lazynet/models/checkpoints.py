@@ -62,7 +62,7 @@ Write = Callable[[Writer], Any]
 def _checksum(array: NDArray[Any]) -> str:
     """The type, the shape and a checksum of the numbers of an array."""
     numbers = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
-    digest = hashlib.blake2b(numbers, digest_size=12)
+    digest = hashlib.blake2b(numbers.data, digest_size=12)
     return f"{array.dtype.str} {array.shape} {digest.hexdigest()}"
 
 

@@ -99,5 +99,5 @@ def _checksum(text: str, arrays: Arrays) -> NDArray[np.uint8]:
     digest = hashlib.sha256(text.encode())
     for name, array in sorted(arrays.items()):
         digest.update(f"\0{name}\0{array.dtype.name}{array.shape}\0".encode())
-        digest.update(array.reshape(-1).view(np.uint8))
+        digest.update(array.reshape(-1).view(np.uint8).data)
     return np.frombuffer(digest.digest(), dtype=np.uint8)
