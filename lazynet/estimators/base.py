@@ -22,6 +22,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from lazynet._version import __version__
 from lazynet.data import checked_csr, checked_targets, only_named_columns, unusable, usable_rows
+from lazynet.importances import check_sample_weight, importances
 from lazynet.losses import LOSSES, Loss, LossLike, get_loss
 from lazynet.models import files
 from lazynet.models.attributes import array, attributes, integer
@@ -299,6 +300,12 @@ class SparseLinear(BaseEstimator):
 
     def _problems(self, X: Any, y: Any, weights: Any) -> Problems:
         """Targets and importances of each binary or regression problem."""
+        raise NotImplementedError
+
+    def _rows_to_learn(
+        self, p: SimpleNamespace, X: Any, y: Any, sample_weight: Any
+    ) -> tuple[sparse.csr_matrix, Any, NDArray[np.float64] | None]:
+        """The checked X, the y that ``_problems`` takes, and the importances of the rows."""
         raise NotImplementedError
 
     def _warn(self, warnings_: Iterable[Warning]) -> None:
@@ -649,6 +656,25 @@ class SparseClassifier(ClassifierMixin, SparseLinear):
             raise ValueError(f"y has labels {unknown} that are not among the classes {classes}")
         return X, y, classes
 
+    def _importances(
+        self,
+        p: SimpleNamespace,
+        classes: NDArray[Any],
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        *,
+        some_rows: bool = False,
+    ) -> NDArray[np.float64] | None:
+        """The importances of the rows: their weights times those of their classes."""
+        return importances(p.class_weight, classes, X, y, sample_weight, some_rows=some_rows)
+
+    def _rows_to_learn(
+        self, p: SimpleNamespace, X: Any, y: Any, sample_weight: Any
+    ) -> tuple[sparse.csr_matrix, Any, NDArray[np.float64] | None]:
+        X, y, classes = self._check_training(X, y, None, reset=True)
+        return X, (y, classes), self._importances(p, classes, X, y, sample_weight)
+
     def _problems(self, X: Any, y: Any, weights: Any) -> Problems:
         labels, classes = y
         if len(classes) == 2:  # a comparison takes less time than a search
@@ -673,6 +699,12 @@ class SparseRegressor(RegressorMixin, SparseLinear):
     def _check_training(self, X: Any, y: Any, reset: bool) -> tuple[Any, NDArray[np.float64]]:
         X, y = self._check_X(X, reset, y=y, y_numeric=True)
         return X, checked_targets(y, warn=reset)
+
+    def _rows_to_learn(
+        self, p: SimpleNamespace, X: Any, y: Any, sample_weight: Any
+    ) -> tuple[sparse.csr_matrix, Any, NDArray[np.float64] | None]:
+        X, y = self._check_training(X, y, reset=True)
+        return X, y, check_sample_weight(sample_weight, X)
 
     def _problems(self, X: Any, y: Any, weights: Any) -> Problems:
         return Columns(y, weights)

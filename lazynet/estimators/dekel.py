@@ -179,12 +179,34 @@ class _DekelModel(SparseLinear):
         self.n_iter_ = max(1, n_steps // X.shape[0])
         return self._doubts(p, examples, problems)
 
-    def _verify(
-        self, p: SimpleNamespace, X: Any, y: Any, weights: Any, max_rows: int, epochs: int
+    def verify(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        max_rows: int = 200,
+        epochs: int = 1,
     ) -> VerificationReport:
+        """Train a dense twin and the lazy model side by side on the first rows of X.
+
+        The twin centers every row and sums every weight after every step.  Both take the rows in
+        the order of X, and their last iterates and averages are compared after every step; see
+        :meth:`LazyNetClassifier.verify`.  With several classes the first class against the rest is
+        compared.
+
+        >>> from lazynet import ASGDClassifier, ASGDRegressor
+        >>> ASGDClassifier().verify([[1.0, 0.0], [0.0, 2.0]], ["no", "yes"]).agrees
+        True
+        >>> ASGDRegressor().verify([[1.0, 0.0], [0.0, 2.0]], [3.0, 5.0]).agrees
+        True
+        """
+        probe = type(self)(**self.get_params(deep=False))
+        p = probe._settle()
+        X, given, weights = probe._rows_to_learn(p, X, y, sample_weight)
         max_rows = check_integer("max_rows", max_rows, 1)
         epochs = check_integer("epochs", epochs, 1, LARGEST_EPOCHS)
-        problems = self._problems(X, y, weights)
+        problems = probe._problems(X, given, weights)
         return verify_averaged(X, problems, p.loss, p.l2, p.center, max_rows, epochs)
 
     def _doubts(
@@ -392,31 +414,6 @@ class ASGDClassifier(SparseClassifier, _DekelModel):
         self.classes_ = classes
         return warnings
 
-    def verify(
-        self,
-        X: Any,
-        y: ArrayLike,
-        sample_weight: ArrayLike | None = None,
-        *,
-        max_rows: int = 200,
-        epochs: int = 1,
-    ) -> VerificationReport:
-        """Train a dense twin and the lazy model side by side on the first rows of X.
-
-        The twin centers every row and sums every weight after every step.  Both take the rows in
-        the order of X, and their last iterates and averages are compared after every step; see
-        :meth:`LazyNetClassifier.verify`.  With several classes the first class against the rest is
-        compared.
-
-        >>> ASGDClassifier().verify([[1.0, 0.0], [0.0, 2.0]], ["no", "yes"]).agrees
-        True
-        """
-        probe = type(self)(**self.get_params(deep=False))
-        p = probe._settle()
-        X, y, classes = probe._check_training(X, y, None, reset=True)
-        weights = importances(p.class_weight, classes, X, y, sample_weight)
-        return probe._verify(p, X, (y, classes), weights, max_rows, epochs)
-
 
 class ASGDRegressor(SparseRegressor, _DekelModel):
     """Linear regression by averaged SGD, on rows that are centered without becoming dense.
@@ -499,23 +496,3 @@ class ASGDRegressor(SparseRegressor, _DekelModel):
         X, y = self._check_training(X, y, reset=True)
         weights = check_sample_weight(sample_weight, X)
         return self._fit(p, X, y, weights, sample_order, keeper)
-
-    def verify(
-        self,
-        X: Any,
-        y: ArrayLike,
-        sample_weight: ArrayLike | None = None,
-        *,
-        max_rows: int = 200,
-        epochs: int = 1,
-    ) -> VerificationReport:
-        """Train a dense twin beside the lazy model; see :meth:`ASGDClassifier.verify`.
-
-        >>> ASGDRegressor().verify([[1.0, 0.0], [0.0, 2.0]], [3.0, 5.0]).agrees
-        True
-        """
-        probe = type(self)(**self.get_params(deep=False))
-        p = probe._settle()
-        X, y = probe._check_training(X, y, reset=True)
-        weights = check_sample_weight(sample_weight, X)
-        return probe._verify(p, X, y, weights, max_rows, epochs)

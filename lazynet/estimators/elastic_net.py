@@ -18,7 +18,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from lazynet.averages import AverageLike
 from lazynet.catalogue import RuleLike
-from lazynet.checks.verify import VerificationReport
 from lazynet.data import checked_targets, unusable
 from lazynet.defaults import AUTO, N_ITER_NO_CHANGE, TOL, VALIDATION_FRACTION
 from lazynet.estimators.base import SparseClassifier, SparseRegressor, helpful
@@ -43,7 +42,6 @@ from lazynet.importances import (
     check_classes,
     check_labels,
     check_sample_weight,
-    importances,
 )
 from lazynet.losses import LossLike, get_loss
 from lazynet.models.attributes import attributes, flag, optional, text
@@ -444,7 +442,7 @@ class LazyNetClassifier(SparseClassifier, FittedModel):
         some_rows: bool = False,
     ) -> NDArray[np.float64] | None:
         if not sparse.issparse(y):
-            return importances(p.class_weight, classes, X, y, sample_weight, some_rows=some_rows)
+            return super()._importances(p, classes, X, y, sample_weight, some_rows=some_rows)
         if p.class_weight is not None:
             raise ValueError(
                 "class_weight must be None where y has a column per label, because a row has no "
@@ -695,31 +693,6 @@ class LazyNetClassifier(SparseClassifier, FittedModel):
                 "row in every call"
             )
 
-    def verify(
-        self,
-        X: Any,
-        y: ArrayLike,
-        sample_weight: ArrayLike | None = None,
-        *,
-        max_rows: int = 200,
-        epochs: int = 1,
-    ) -> VerificationReport:
-        """Train the dense twin and the lazy model side by side on the first rows of X.
-
-        Both start from zero weights, take the rows in the order of X with the parameters of this
-        estimator, and are compared after every step.  The twin is plain Python and visits every
-        weight; the number of rows is halved until the comparison takes seconds.  The estimator does
-        not change.  With several classes the first class against the rest is compared.
-
-        >>> LazyNetClassifier(l1=0.1).verify([[1.0, 0.0], [0.0, 2.0]], ["no", "yes"]).agrees
-        True
-        """
-        probe = type(self)(**self.get_params(deep=False))
-        p = probe._settle()
-        X, y, classes = probe._check_training(X, y, None, reset=True)
-        weights = probe._importances(p, classes, X, y, sample_weight)
-        return probe._verify(p, X, (y, classes), weights, max_rows, epochs)
-
 
 class LazyNetRegressor(SparseRegressor, FittedModel):
     """Linear regression with an elastic net, trained one example at a time.
@@ -930,23 +903,3 @@ class LazyNetRegressor(SparseRegressor, FittedModel):
             self._several_targets = y.ndim == 2
         weights = check_sample_weight(sample_weight, X, some_rows=of_pass)
         return self._fit_on(p, X, y, weights, sample_order)
-
-    def verify(
-        self,
-        X: Any,
-        y: ArrayLike,
-        sample_weight: ArrayLike | None = None,
-        *,
-        max_rows: int = 200,
-        epochs: int = 1,
-    ) -> VerificationReport:
-        """Train the dense twin beside the lazy model; see :meth:`LazyNetClassifier.verify`.
-
-        >>> LazyNetRegressor(l1=0.1).verify([[1.0, 0.0], [0.0, 2.0]], [3.0, 5.0]).agrees
-        True
-        """
-        probe = type(self)(**self.get_params(deep=False))
-        p = probe._settle()
-        X, y = probe._check_training(X, y, reset=True)
-        weights = check_sample_weight(sample_weight, X)
-        return probe._verify(p, X, y, weights, max_rows, epochs)

@@ -289,12 +289,34 @@ class FittedModel(EnginesModel):
         self.n_iter_ = getattr(self, "n_iter_", 0) + 1
         self.history_ = getattr(self, "history_", [])
 
-    def _verify(
-        self, p: SimpleNamespace, X: Any, y: Any, weights: Any, max_rows: int, epochs: int
+    def verify(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        max_rows: int = 200,
+        epochs: int = 1,
     ) -> VerificationReport:
+        """Train the dense twin and the lazy model side by side on the first rows of X.
+
+        Both start from zero weights, take the rows in the order of X with the parameters of this
+        estimator, and are compared after every step.  The twin is plain Python and visits every
+        weight; the number of rows is halved until the comparison takes seconds.  The estimator does
+        not change.  With several classes the first class against the rest is compared.
+
+        >>> from lazynet import LazyNetClassifier, LazyNetRegressor
+        >>> LazyNetClassifier(l1=0.1).verify([[1.0, 0.0], [0.0, 2.0]], ["no", "yes"]).agrees
+        True
+        >>> LazyNetRegressor(l1=0.1).verify([[1.0, 0.0], [0.0, 2.0]], [3.0, 5.0]).agrees
+        True
+        """
+        probe = type(self)(**self.get_params(deep=False))
+        p = probe._settle()
+        X, given, weights = probe._rows_to_learn(p, X, y, sample_weight)
         max_rows = check_integer("max_rows", max_rows, 1)
         epochs = check_integer("epochs", epochs, 1, LARGEST_EPOCHS)
-        problems = self._problems(X, y, weights)
+        problems = probe._problems(X, given, weights)
         let_two_classes_be_one_problem(p, problems)
         if p.plan.softmax:
             raise ValueError(
@@ -310,12 +332,12 @@ class FittedModel(EnginesModel):
                     f"verify compares {why} with their twin: write {name}={needed!r}, got {given!r}"
                 )
         shape = shape_to_learn(X, None)
-        units = self._find_units(p, X, problems)
+        units = probe._find_units(p, X, problems)
         X, problems = in_units(units, X, problems)
-        self._find_l1(p, X, problems, shape)
-        self._find_epochs(p, shape)
+        probe._find_l1(p, X, problems, shape)
+        probe._find_epochs(p, shape)
         n_steps = p.plan.n_steps(affordable_rows(X, max_rows, epochs)) * epochs
-        plan = p.plan.known(self._scale_of_rates(p, X, weights), n_steps)
+        plan = p.plan.known(probe._scale_of_rates(p, X, weights), n_steps)
         return verify(plan, X, problems, max_rows, epochs)
 
 

@@ -209,13 +209,12 @@ class StagedClassifier(SparseClassifier):
         """
         probe = type(self)(**self.get_params(deep=False))
         p = probe._settle()
-        X, y, classes = probe._check_training(X, y, None, reset=True)
-        weights = importances(p.class_weight, classes, X, y, sample_weight)
+        X, given, weights = probe._rows_to_learn(p, X, y, sample_weight)
         max_rows = check_integer("max_rows", max_rows, 1)
         if epochs is not None:
             p.max_iter = check_integer("epochs", epochs, 1, LARGEST_EPOCHS)
         n_rows = affordable_rows(X, max_rows, max(1, int(p.max_iter * self._visits(p))))
-        problem = probe._problems(X, (y, classes), weights).only(np.arange(n_rows))[0]
+        problem = probe._problems(X, given, weights).only(np.arange(n_rows))[0]
         head, features = first_rows(X, n_rows)
         seed = int(new_generator(copy.deepcopy(p.random_state)).randint(2**31))
         return verify_staged(
