@@ -7,14 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-from paper_repro.pages import Template
 from paper_repro.published import Printed
 from paper_repro.studies.stability import Selections
 
-PAGE = Template.beside(str(Path(__file__).with_name("printed.md")))
 ERRATA = "[the errata](../../docs/errata.md)"
 
 Documents = Mapping[str, Any]
@@ -87,6 +84,6 @@ def number_of(entry: Printed) -> float:
     return entry.number
 
 
-def told(part: str, page: str = "") -> Finder:
-    """The part's text, which has no numbers: a proof, an erratum, or that nothing is printed."""
-    return lambda _found, _entry: Found(PAGE(part), page)
+def told(text: str, page: str = "") -> Finder:
+    """The text, which has no numbers: a proof, an erratum, or that nothing is printed."""
+    return lambda _found, _entry: Found(text, page)

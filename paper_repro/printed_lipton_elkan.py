@@ -6,7 +6,8 @@ import math
 
 from paper_repro.competitors import DENSE, DESCRIPTIONS, SPARSE_PREDICTIONS, TABLES, TIERS
 from paper_repro.competitors.compiled import LAZY_CENTERED, NAIVE_CENTERED
-from paper_repro.found import ERRATA, PAGE, Committed, Found, finds, link, number_of, told
+from paper_repro.found import ERRATA, Committed, Found, finds, link, number_of, told
+from paper_repro.pages import Template
 from paper_repro.published import EARLY, PUBLISHED, Printed
 from paper_repro.score import duration, significant
 from paper_repro.studies.accuracy import GAP_PENALTIES, UNWATCHED, gap_key, unwatched_key
@@ -25,6 +26,8 @@ from paper_repro.studies.claims import (
 from paper_repro.studies.crossover import THOUSANDTH, DensityCurves
 from paper_repro.studies.scaling import Times
 from paper_repro.studies.table import TierTimes, groups, is_alike, is_reproduced
+
+PAGE = Template.beside(__file__)
 
 # --- the corpus --------------------------------------------------------------------------------
 
@@ -63,7 +66,7 @@ def shape(found: Committed, entry: Printed) -> Found:
 def _compared(times: TierTimes, words: str, factor: float) -> Found:
     """A figure beside the printed one, unless the rows have another shape than the paper's."""
     if not is_alike(times):
-        return Found(f"{words}: {PAGE('other shape')}", link("table"))
+        return Found(PAGE("other shape", found=words), link("table"))
     return Found(words, link("table"), factor)
 
 
@@ -296,17 +299,17 @@ def note_overflow(found: Committed, _: Printed) -> Found:
 
 #: What is right or wrong by proof, and what is not there.
 PROVEN = {
-    "equation 4": told("exact by proof", ERRATA),
-    "harmonic": told("harmonic", ERRATA),
-    "lemma 1": told("erratum of lemma 1", ERRATA),
-    "theorem 2 early": told("erratum of theorem 2", ERRATA),
-    "theorem 2": told("theorem 2", "[how exact](../../docs/how_exact.md)"),
-    "algorithm 1": told("erratum of algorithm 1", ERRATA),
-    "rates early": told("erratum of the rates", ERRATA),
-    "rates": told("erratum of the rates", ERRATA),
-    "rescaling": told("erratum of the note", ERRATA),
-    "Dekel's algorithms": told("errata of Dekel", ERRATA),
+    "equation 4": told(PAGE("exact by proof"), ERRATA),
+    "harmonic": told(PAGE("harmonic"), ERRATA),
+    "lemma 1": told(PAGE("erratum of lemma 1"), ERRATA),
+    "theorem 2 early": told(PAGE("erratum of theorem 2"), ERRATA),
+    "theorem 2": told(PAGE("theorem 2"), "[how exact](../../docs/how_exact.md)"),
+    "algorithm 1": told(PAGE("erratum of algorithm 1"), ERRATA),
+    "rates early": told(PAGE("erratum of the rates"), ERRATA),
+    "rates": told(PAGE("erratum of the rates"), ERRATA),
+    "rescaling": told(PAGE("erratum of the note"), ERRATA),
+    "Dekel's algorithms": told(PAGE("errata of Dekel"), ERRATA),
     **dict.fromkeys(
-        ("accuracy early", "accuracy", "note times", "Dekel's times"), told("nothing printed")
+        ("accuracy early", "accuracy", "note times", "Dekel's times"), told(PAGE("nothing printed"))
     ),
 }

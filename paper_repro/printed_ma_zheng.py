@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from itertools import product
 
-from paper_repro.found import ERRATA, PAGE, Committed, Found, Missing, finds, link, number_of, told
+from paper_repro.found import ERRATA, Committed, Found, Missing, finds, link, number_of, told
+from paper_repro.pages import Template
 from paper_repro.published import DEXTER_FEATURES, UPDATES, Printed
 from paper_repro.studies.claims import REGRET_LOSSES, REGRET_STEPS, Claims
 from paper_repro.studies.released import ERROR, NONZEROS, RELEASED, Runs
@@ -13,6 +14,7 @@ from paper_repro.studies.stability import LOSSES, Selections, is_insensitive
 from paper_repro.studies.stability_page import Verdicts, data_name, signs_in_words
 from paper_repro.studies.tuning import TRUNCATED, UNIVERSAL
 
+PAGE = Template.beside(__file__)
 #: The folders of results on data sets of the paper; the others are data of this package.
 OF_THE_PAPER = ("dexter", "rcv1")
 
@@ -77,8 +79,8 @@ def repository_data(found: Committed, entry: Printed) -> Found:
 
 @finds("orders")
 def orders(found: Committed, _: Printed) -> Found:
-    [name, *_] = found.on("dexter").methods
-    runs = len(found.on("dexter").outcome("hinge", name).errors)
+    selections = found.on("dexter")
+    runs = len(selections.outcome("hinge", selections.methods[0]).errors)
     return Found(PAGE("orders", runs=runs), link("stability", "dexter"))
 
 
@@ -188,7 +190,7 @@ def annealing(found: Committed, _: Printed) -> Found:
 @finds("pi0")
 def pi0(found: Committed, _: Printed) -> Found:
     """Whether the error depends on pi0, of every form of the algorithm and every data set."""
-    values = set()
+    values: set[float] = set()
 
     def tell(selections: Selections) -> str:
         cells = []
@@ -252,7 +254,7 @@ def corollary(found: Committed, _: Printed) -> Found:
 
 #: What is lost or wrong by proof.
 PROVEN = {
-    "formulas": told("errata of Ma & Zheng", ERRATA),
-    "lemmas": told("lemmas"),
-    "assumption": told("erratum of the assumption", ERRATA),
+    "formulas": told(PAGE("errata of Ma & Zheng"), ERRATA),
+    "lemmas": told(PAGE("lemmas")),
+    "assumption": told(PAGE("erratum of the assumption"), ERRATA),
 }

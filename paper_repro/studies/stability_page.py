@@ -48,6 +48,7 @@ from paper_repro.studies.tuning import (
     VALIDATION_SHARE,
     shown,
 )
+from paper_repro.study import Record
 
 PAGE = Template.beside(__file__)
 
@@ -171,7 +172,7 @@ def best_of_the_tried(found: Selections) -> str:
     )
 
 
-def signs_in_words(points: Sequence[Mapping[str, Any]], n_test: int) -> str:
+def signs_in_words(points: Sequence[Record], n_test: int) -> str:
     """The signs with the least error, or that the test rows cannot tell which sign is better."""
     signs = signs_with_the_least_error(points, n_test)
     return " or ".join(signs) if len(signs) < 3 else "no sign is better"
