@@ -29,7 +29,9 @@ def _run(arguments: list[str]) -> int:
         from benchmarks import readme
 
         return readme.main()
-    collected = Collected(COMMAND, __doc__ or "", STUDIES, RESULTS, write_index, check_index)
+    collected = Collected(
+        COMMAND, __doc__ or "", STUDIES, STUDIES, RESULTS, write_index, check_index
+    )
     return run_studies(collected, arguments)
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
-from paper_repro.study import FULL, QUICK, Settings, Study
+from paper_repro.study import FULL, QUICK, Report, Settings, Study
 
 
 @dataclass(frozen=True)
@@ -19,6 +19,8 @@ class Collected:
     command: str
     description: str
     studies: Mapping[str, Study]
+    #: The studies, and reports that another command measures.
+    reports: Mapping[str, Report]
     results: Path
     #: Writes the index of a folder of results, and returns the text to print.
     write_index: Callable[[Path], str]
@@ -73,10 +75,11 @@ def render_again(collected: Collected, out: Path) -> int:
     from paper_repro.index import documents_below, documents_in
     from paper_repro.results import write_page
 
-    below = documents_below(out, collected.studies)
-    for folder, documents in (("", documents_in(out, collected.studies)), *below.items()):
+    reports = collected.reports
+    below = documents_below(out, reports)
+    for folder, documents in (("", documents_in(out, reports)), *below.items()):
         for name, document in documents.items():
-            write_page(collected.studies[name], document, out / folder)
+            write_page(reports[name], document, out / folder)
     print(collected.write_index(out))
     return 0
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from paper_repro import figures
 from paper_repro.documents import word_probabilities
+from paper_repro.render import Content, Curves, figure
 
 _POINTS = 60
 _BINS = 50
@@ -31,39 +31,32 @@ def curves(X: sparse.csr_matrix) -> dict[str, list[float]]:
     }
 
 
-def draw_curves(record: Mapping[str, Any], mean: float, mean_label: str, unit: str) -> Any:
-    """Both curves side by side."""
-    figure, (left, right) = figures.new(columns=2, height=3.1)
-    ranks, shares = np.array(record["ranks"]), np.array(record["shares"])
-    seen = shares > 0
-    look = figures.LOOKS["clock"]
-    left.loglog(ranks, record["law"], color="0.3", linewidth=1.0, zorder=0)
-    left.loglog(ranks[seen], shares[seen], color=look["color"], marker="o", ms=3, linestyle="")
-    third = len(ranks) // 3
-    left.annotate(
-        "the law of Zipf and Mandelbrot",
-        (ranks[third], record["law"][third]),
-        xytext=(10, 14),
-        textcoords="offset points",
-        color="0.3",
-    )
-    left.annotate(
-        "found",
-        (ranks[third], shares[third]),
-        xytext=(-8, -14),
-        textcoords="offset points",
-        ha="right",
-        color=look["color"],
-    )
-    left.set_title("How often a word occurs")
-    left.set_xlabel("rank of the word")
-    left.set_ylabel("share of all words")
-    right.stairs(record["lengths"], record["length_edges"], fill=True, color="0.75")
-    right.axvline(mean, color="black", linewidth=1.0)
-    tallest = max(record["lengths"])
-    right.set_ylim(0, 1.15 * tallest)
-    right.annotate(f" {mean_label}", (mean, 1.09 * tallest), va="center")
-    right.set_title(f"Different words in {unit}")
-    right.set_xlabel("nonzeros")
-    right.set_ylabel("how many")
-    return figure
+def panels(record: Mapping[str, Any], mean: float) -> list[Curves]:
+    """Both curves; the mean of the second one is where the vertical line stands."""
+    ranks, shares = record["ranks"], record["shares"]
+    seen = [(rank, share) for rank, share in zip(ranks, shares, strict=True) if share > 0]
+    edges = np.array(record["length_edges"])
+    return [
+        Curves(
+            "How often a word occurs",
+            "rank of the word",
+            "share of all words",
+            {
+                "found": ([rank for rank, _ in seen], [share for _, share in seen]),
+                "the law of Zipf and Mandelbrot": (ranks, record["law"]),
+            },
+        ),
+        Curves(
+            f"Different words in a row, and their mean, {mean:.1f}",
+            "nonzeros",
+            "how many rows",
+            {"found": (((edges[1:] + edges[:-1]) / 2).tolist(), record["lengths"])},
+            log="",
+            upright=mean,
+        ),
+    ]
+
+
+def draw_curves(record: Mapping[str, Any], mean: float) -> Any:
+    """The figure of both curves."""
+    return figure(Content("", [], panels(record, mean)))

@@ -43,7 +43,7 @@ def page(document: Mapping[str, Any]) -> str:
 def draw(document: Mapping[str, Any]) -> Figure:
     figures = document["records"]["medline"]
     mean = figures["corpus"]["nonzeros_per_citation"]
-    return draw_curves(figures["curves"], mean, f"mean {mean:.1f}", "a citation")
+    return draw_curves(figures["curves"], mean)
 
 
 MEDLINE = Report(

@@ -31,8 +31,7 @@ STUDIES: dict[str, Study] = {
             name="corpus",
             title="The corpus: its shape as asked and as found",
             cells=corpus.cells,
-            page=corpus.page,
-            draw=corpus.draw,
+            **rendered(corpus.content),
         ),
         Study(
             name="table",

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from paper_repro.curves import curves, draw_curves
+from paper_repro.curves import curves, panels
 from paper_repro.documents import from_settings
-from paper_repro.pages import Template, table
 from paper_repro.published import IDEAL
-from paper_repro.score import significant
+from paper_repro.render import Content, Table
+from paper_repro.score import in_bytes, significant
 from paper_repro.study import Cell, Measured, Record, Settings
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-PAGE = Template.beside(__file__)
+#: The share of the features whose nonzeros are counted: the most frequent ones.
+TOP = 0.01
 
 
 def cells(settings: Settings) -> Sequence[Cell]:
@@ -30,87 +28,62 @@ def cells(settings: Settings) -> Sequence[Cell]:
     return [Cell("shape", shape)]
 
 
-class Shape(Measured):
-    """The corpus in numbers; ``generated`` says whether anything was asked of it."""
-
-    def __init__(self, document: Mapping[str, Any]) -> None:
-        super().__init__(document)
-        self.generated = self.settings["data"] is None
-        self.found = self.records["shape"]["statistics"]
-        self.curves = self.records["shape"]["curves"]
-
-
-# --- the page --------------------------------------------------------------------------------
-
-
-def page(document: Mapping[str, Any]) -> str:
-    shape = Shape(document)
-    return PAGE(
-        "page",
-        finding=PAGE(
-            "finding",
-            features=shape.found["features"],
-            nonzeros=shape.found["nonzeros_per_example"],
-            ratio=shape.found["features_per_nonzero"],
-            printed=IDEAL,
-        ),
-        statistics=statistics(shape),
-        frequencies=frequencies(shape),
-        origin=PAGE("generated") if shape.generated else PAGE("read", file=shape.found["origin"]),
-    )
-
-
-def statistics(shape: Shape) -> str:
-    """Every number of the shape beside what was asked."""
-    found, settings = shape.found, shape.settings
-    asked = {
-        "examples": f"{settings['examples']:,}",
-        "features": f"{settings['features']:,}",
-        "nonzeros per example": f"{settings['nonzeros']:g}",
-    }
+def content(document: Mapping[str, Any]) -> Content:
+    measured = Measured(document)
+    settings, generated = measured.settings, measured.settings["data"] is None
+    found, lines = (measured.records["shape"][name] for name in ("statistics", "curves"))
     low, high = found["nonzeros_range"]
-    rows = {
-        "examples": f"{found['examples']:,}",
-        "features": f"{found['features']:,}",
-        "nonzeros per example": f"{found['nonzeros_per_example']:.3f}",
-        "their standard deviation and range": f"{found['nonzeros_deviation']:.1f}, {low} to {high}",
-        "features by nonzeros": f"{found['features_per_nonzero']:,.0f}",
-        "features that occur": f"{found['features_seen']:,}",
-        "nonzeros in the most frequent 1 % of features": f"{found['share_of_top_percent']:.1%}",
-        "largest count": f"{found['largest_value']:g}",
-        "examples of label +1": f"{found['positive_share']:.1%}",
-        "matrix": f"{found['bytes'] / 1e9:.3g} GB",
-    }
-    return table(
-        ["", "asked", "found"],
+    shape = [
+        ["examples", f"{settings['examples']:,}", f"{found['examples']:,}"],
+        ["features", f"{settings['features']:,}", f"{found['features']:,}"],
         [
-            [label, asked.get(label, "") if shape.generated else "", value]
-            for label, value in rows.items()
+            "nonzeros per example",
+            f"{settings['nonzeros']:g}",
+            f"{found['nonzeros_per_example']:.3f}",
         ],
-    )
-
-
-def frequencies(shape: Shape) -> str:
-    """Asked and found shares near the powers of ten."""
-    ranks = np.array(shape.curves["ranks"])
-    picked = {int(np.abs(ranks - 10**k).argmin()) for k in range(int(np.log10(ranks[-1])) + 1)}
-    law = "asked" if shape.generated else "by Zipf and Mandelbrot's law"
-    return table(
-        ["rank of a word", f"its share of all words: {law}", "found"],
+        ["their standard deviation", "", f"{found['nonzeros_deviation']:.1f}"],
+        ["their range", "", f"{low} to {high}"],
+        ["features by nonzeros", "", f"{found['features_per_nonzero']:,.0f}"],
+        ["features that occur", "", f"{found['features_seen']:,}"],
         [
-            [
-                f"{ranks[i]:,}",
-                significant(shape.curves["law"][i]),
-                significant(shape.curves["shares"][i]),
-            ]
-            for i in sorted(picked)
+            f"nonzeros in the most frequent {TOP:.0%} of features",
+            "",
+            f"{found['share_of_top_percent']:.1%}",
         ],
+        ["largest count", "", f"{found['largest_value']:g}"],
+        ["examples of the positive class", "", f"{found['positive_share']:.1%}"],
+        ["matrix", "", in_bytes(found["bytes"])],
+    ]
+    ranks = np.array(lines["ranks"])
+    picked = sorted({int(np.abs(ranks - 10**k).argmin()) for k in range(len(str(ranks[-1])))})
+    return Content(
+        f"The rows that the studies learn from have {found['features']:,} features and "
+        f"{found['nonzeros_per_example']:.2f} of them in a row, "
+        f"{found['features_per_nonzero']:,.0f} features for each; the abstracts of Lipton & Elkan "
+        f"have {IDEAL:,.0f} for each.",
+        [
+            Table(
+                ["", "asked", "found"],
+                [[name, asked if generated else "", told] for name, asked, told in shape],
+            ),
+            Table(
+                ["rank of a word", "its share by Zipf and Mandelbrot's law", "found"],
+                [
+                    [
+                        f"{ranks[k]:,}",
+                        significant(lines["law"][k]),
+                        significant(lines["shares"][k]),
+                    ]
+                    for k in picked
+                ],
+            ),
+            "Words follow the law of Zipf and Mandelbrot, lengths of documents are log-normal, "
+            "values are counts, labels come from a planted sparse model with noise. Words are "
+            "ranked by how often they occur. Where a rank is expected only a few times, words that "
+            "happen to occur more often come first, and words that do not occur are missing from "
+            "the curve."
+            if generated
+            else f"Read from {found['origin']}.",
+        ],
+        panels(lines, found["nonzeros_per_example"]),
     )
-
-
-def draw(document: Mapping[str, Any]) -> Figure:
-    """The curves of ``paper_repro.curves``."""
-    shape = Shape(document)
-    mean = shape.found["nonzeros_per_example"]
-    asked = f" (asked: {shape.settings['nonzeros']:g})" if shape.generated else ""
-    return draw_curves(shape.curves, mean, f"mean {mean:.2f}{asked}", "an example")
