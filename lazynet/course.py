@@ -227,7 +227,7 @@ def engines_of(saved: Saved, blank: Sequence[Engine], n_features: int) -> list[E
         raise saved.refusal("the engines are no list")
     try:
         found = [read_engine(saved.reader, node, n_features, n_outputs) for node in nodes]
-    except ValueError as error:
+    except (ValueError, MemoryError) as error:
         raise saved.refusal(error) from None
     if sum(each.n_outputs for each in found) != n_outputs or {type(e) for e in found} != kinds:
         raise saved.refusal("its engines are not those of this fit")

@@ -163,7 +163,9 @@ class Saved:
         try:
             found = self.reader.value(self.node(name))
             sound = suits(found)
-        except (LookupError, TypeError, AttributeError, ValueError, ArithmeticError) as error:
+        except (
+            LookupError, TypeError, AttributeError, ValueError, ArithmeticError, MemoryError,
+        ) as error:  # fmt: skip
             raise self.refusal(f"{name} cannot be read: {error}") from None
         if not sound:
             raise self.refusal(f"{name} is not as it must be")

@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from lazynet.memory import physical_bytes
 from lazynet.models import container
 from lazynet.models.words import WORDS, fields_of, made
 from lazynet.params import shown
@@ -190,6 +191,10 @@ class Reader:
             raise ValueError(f"{name} has places and values that do not fit each other")
         if len(places) and not 0 <= places.min() <= places.max() < size:
             raise ValueError(f"{name} has values outside of the array")
+        there = physical_bytes()
+        if there is not None and size * values.itemsize > there:
+            # A small file can name a large array: without this the system might end the process.
+            raise MemoryError(f"{name} has {size:,} entries")
         bits = np.dtype(f"u{values.itemsize}")
         # The system hands out memory of zeros when it is written to.
         flat = np.full(size, common, bits) if common else np.zeros(size, bits)

@@ -201,6 +201,7 @@ L1 = ("parameters", "l1")
         (("coef",), 1, "coef is no matrix"),
         (("coef", "$csr", 1), [3, 5], "indices must be"),
         (("coef", "$csr", 1), [3, 2**62], "shape"),
+        (("coef",), {"$few": ["coef", [2**31, 2**31], 0]}, "no array has the shape"),
         (("intercept",), [0.0], "intercept"),
         (("training", "_storage"), ..., "lacks engines"),
         (("training", "_engines"), [], "another number of outputs"),
@@ -222,6 +223,18 @@ def test_documents_that_lie(place, value, words, parts, tmp_path):
     other = {**header, "document": change(header["document"], place, value)}
     container.write(tmp_path / "model", other, arrays)
     with pytest.raises(ValueError, match=words):
+        lazynet.load(tmp_path / "model")
+
+
+def test_an_array_that_is_larger_than_memory(parts, tmp_path, monkeypatch):
+    """A small file can name an array of any size: the memory of the machine is the limit."""
+    header, arrays = parts
+    arrays = {**arrays, "few/places": np.zeros(1, np.int64), "few/values": np.zeros(1)}
+    large = {"$few": ["few", [1, 2**40], 1]}
+    other = {**header, "document": {**header["document"], "coef": large}}
+    container.write(tmp_path / "model", other, arrays)
+    monkeypatch.setattr("lazynet.models.values.physical_bytes", lambda: 2**35)
+    with pytest.raises(MemoryError, match="model holds a model that needs more memory"):
         lazynet.load(tmp_path / "model")
 
 
