@@ -201,7 +201,7 @@ L1 = ("parameters", "l1")
         (("coef",), 1, "coef is no matrix"),
         (("coef", "$csr", 1), [3, 5], "indices must be"),
         (("coef", "$csr", 1), [3, 2**62], "shape"),
-        (("coef",), {"$few": ["coef", [2**31, 2**31], 0]}, "no array has the shape"),
+        (("coef", "$csr", 1), [2**31, 2**31], "no array has the shape"),
         (("intercept",), [0.0], "intercept"),
         (("training", "_storage"), ..., "lacks engines"),
         (("training", "_engines"), [], "another number of outputs"),
