@@ -21,7 +21,6 @@ from lazynet.engines.newton import ActiveColumns
 from lazynet.kernels.columns import MOST_ROWS
 from lazynet.losses import Loss
 from lazynet.penalties import ElasticNet
-from lazynet.rounds import Rounds, Run
 from lazynet.searches import SMALL, Ascent, Place, Search, Suitable, look
 
 Vector = NDArray[np.float64]
@@ -187,11 +186,7 @@ class Minimiser:
         self,
         problem: Problem,
         generator: np.random.RandomState,
-        *,
-        n_blocks: int = 1,
-        run: Run | None = None,
     ) -> None:
-        self._X, self.n_blocks, self._run = problem.X, n_blocks, run
         examples = as_examples(problem.X, problem.y, problem.importances)
         mean = MeanLoss(
             examples,
@@ -262,12 +257,10 @@ class Minimiser:
     @property
     def _by_rows(self) -> bool:
         """Whether rows are visited from the first epoch on, and no working set is made."""
-        return self.n_blocks > 1 or self.mean.n_rows > MOST_ROWS
+        return self.mean.n_rows > MOST_ROWS
 
     def _ascent(self, penalty: ElasticNet) -> Ascent:
-        if self.n_blocks == 1:
-            return Ascent(self.mean, penalty, self.generator)
-        return Rounds(self._X, self.mean, penalty, self.generator, self.n_blocks, self._run)
+        return Ascent(self.mean, penalty, self.generator)
 
     def _begin(self, penalty: ElasticNet, target: float, max_iter: int) -> UnderWay:
         """The search, and the place from which it goes."""

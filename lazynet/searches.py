@@ -45,9 +45,8 @@ _DENSE, _EPOCHS_OF_ASCENT = 0.5, 60
 SMALL = 2**13
 
 
-#: The methods by name: Newton's method on a working set, dual ascent on all rows one after the
-#: other, and dual ascent on blocks of the rows at once.
-SOLVERS = ("newton", "ascent", "blocks")
+#: The methods by name: Newton's method on a working set, and dual ascent, row after row.
+SOLVERS = ("newton", "ascent")
 
 
 @dataclass(frozen=True)

@@ -20,15 +20,13 @@ class Interrupted(Exception):
 class Workers:
     """Threads that share tasks; the calling thread is one of them.
 
-    ``within``: the threads of whose tasks these tasks are a part, and with which they stop.
-
     >>> with Workers(2) as workers:
     ...     workers.results([1, 2, 3], lambda number: number * number)
     [1, 4, 9]
     """
 
-    def __init__(self, n_threads: int, within: Workers | None = None) -> None:
-        self.n_threads, self.within = n_threads, within
+    def __init__(self, n_threads: int) -> None:
+        self.n_threads = n_threads
         #: set when a task has failed or was interrupted; long tasks look at it now and then
         self.stop = threading.Event()
         self.pool = ThreadPoolExecutor(n_threads - 1) if n_threads > 1 else None
@@ -54,8 +52,6 @@ class Workers:
         """Raise ``Interrupted`` if the tasks are to stop."""
         if self.stop.is_set():
             raise Interrupted
-        if self.within is not None:
-            self.within.check()
 
     def each(self, items: Sequence[Item], task: Callable[[Item], None]) -> None:
         """Call ``task`` with every item; after an error in one call no other call begins.

@@ -10,27 +10,22 @@ from lazynet.dask.blocks import Blocks
 from lazynet.dask.checked import check_one_target, checks_of
 from lazynet.dask.clients import Classifies, described, with_client
 from lazynet.dask.learning import LearnsFromBlocks
-from lazynet.dask.minima import MinimiserOnBlocks, chosen_way, rows_on_workers
+from lazynet.dask.minima import MinimiserOnBlocks, rows_on_workers
+from lazynet.dask.waits import Check
 from lazynet.estimators import dual_net as serial
 from lazynet.minimise import check_penalty
 from lazynet.models.checkpoints import Keeper
-from lazynet.threads import Workers
 from lazynet.undo import all_or_nothing
 
-_TWO_WAYS = """\
-    n_blocks : int or None, default=None
-        How a model learns from the K blocks.  1: it visits one block after the other, and several
-        models (classes) keep several workers busy.  K: it learns from all blocks at once, in
-        rounds, of which there are more than passes of visits.  None: at once where there are more
-        than 3 blocks to a model.
+_IN_TURN = """\
     n_jobs : not used
-        The workers share the work; their number changes no bit of the model.
+        A model visits one block after the other, and several models (classes) keep several workers
+        busy.  The number of workers changes no bit of the model.
 
     Attributes
     ----------
     solver_ : str, or list of str
-        "ascent": the model visited one block after the other; "blocks": it learned from all blocks
-        at once.
+        "ascent": dual coordinate ascent.
     """
 
 
@@ -61,32 +56,29 @@ class DualOnBlocks(LearnsFromBlocks, serial._DualNetModel):
                 **self._start_to_tell(warm),
             },
         )
-        at_once = chosen_way(p.n_blocks, len(rows.held), rows.n_problems)
 
         def minimiser_of(
-            row: int, generator: np.random.RandomState, crew: Workers
+            row: int, generator: np.random.RandomState, check: Check
         ) -> MinimiserOnBlocks:
             # What ends one thread of the fit ends the waits of the others.
-            return MinimiserOnBlocks(
-                rows, row, p.loss, p.fit_intercept, generator, at_once=at_once, check=crew.check
-            )
+            return MinimiserOnBlocks(rows, row, p.loss, p.fit_intercept, generator, check=check)
 
         # So many models at the same time keep all workers busy.
         p.n_jobs = 2 * len(rows.held)
         sizes = rows.n_problems, facts.n_rows, facts.n_features
-        warnings: list[Warning] = self._find(p, sizes, 1, minimiser_of, keeper)
+        warnings: list[Warning] = self._find(p, sizes, minimiser_of, keeper)
         if classes is not None:
             self.classes_ = classes
         return warnings
 
 
-@described(_TWO_WAYS)
+@described(_IN_TURN)
 class DualNetClassifier(Classifies, DualOnBlocks, serial.DualNetClassifier):  # type: ignore[misc]
     _serial = serial.DualNetClassifier
     __init__ = with_client(serial.DualNetClassifier.__init__)
 
 
-@described(_TWO_WAYS)
+@described(_IN_TURN)
 class DualNetRegressor(DualOnBlocks, serial.DualNetRegressor):  # type: ignore[misc]
     _serial = serial.DualNetRegressor
     __init__ = with_client(serial.DualNetRegressor.__init__)

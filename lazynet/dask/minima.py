@@ -26,43 +26,19 @@ from lazynet.dask.ring import Ring
 from lazynet.dask.visits import Block as HeldBlock
 from lazynet.dask.waits import Check, nobody_ends_it
 from lazynet.data import as_examples, plain
-from lazynet.engines.blocks import Block, MeanOverBlocks
+from lazynet.engines.dual import DualAscent, shuffled
+from lazynet.engines.kept import Kept, whole
 from lazynet.engines.mean import MeanLoss, importance_of_rows
 from lazynet.importances import check_every_class_counts
+from lazynet.kernels.dual import INTERCEPT_Z_FIELD
 from lazynet.losses import Loss
 from lazynet.minimise import Minimiser
 from lazynet.penalties import ElasticNet
 from lazynet.problems import Classes, Problems
-from lazynet.rounds import AtOnce, InTurn
-from lazynet.searches import Ascent
+from lazynet.searches import Ascent, Place
 from lazynet.streams.chunks import Chunk
 
 Vector = NDArray[np.float64]
-
-#: More blocks than this to a model, and the model is trained on all of them at once.  At once a
-#: model needs more epochs: on few blocks it gains little, and other models may have the workers
-#: that it leaves idle.
-BLOCKS_OF_A_MODEL = 3
-
-
-def goes_at_once(n_blocks: int, n_problems: int) -> bool:
-    """Whether a model learns from all blocks at once, where nobody has chosen.
-
-    >>> goes_at_once(4, 1), goes_at_once(3, 1), goes_at_once(4, 2)
-    (True, False, False)
-    """
-    return n_blocks > BLOCKS_OF_A_MODEL * n_problems
-
-
-def chosen_way(n_blocks: int | None, n: int, n_problems: int) -> bool:
-    """Whether a model learns from all ``n`` blocks at once, by the parameter ``n_blocks``."""
-    if n_blocks not in (None, 1, n):
-        raise ValueError(
-            f"n_blocks must be None, 1 or the number of blocks of X, {n}, got {n_blocks}"
-        )
-    if n_blocks is None:
-        return goes_at_once(n, n_problems)
-    return n > 1 and n_blocks == n
 
 
 class RowNumbers:
@@ -88,17 +64,15 @@ class Facing:
     fit_intercept: bool
     #: the sum of the importances of all rows
     total: float
-    penalty: ElasticNet
 
-    def block(self, held: Sequence[Any]) -> Block:
-        """The block of the problem, from what the worker holds of it."""
+    def mean(self, held: Sequence[Any]) -> MeanLoss:
+        """The mean loss of the rows of the block, from what the worker holds of it."""
         whole = HeldBlock(*held)
         X, (y, importances) = whole.rows(), whole.problems()[self.problem]
-        norms = readable(whole.prepared.squared_norms)
         options: dict[str, Any] = {"fit_intercept": self.fit_intercept, "total": self.total}
         mean = MeanLoss(as_examples(X, y, importances), y, importances, self.loss, **options)
-        mean.squared_norms = norms
-        return Block(self.number, mean, self.penalty)
+        mean.squared_norms = readable(whole.prepared.squared_norms)
+        return mean
 
 
 def readable(value: Any) -> Any:
@@ -110,19 +84,73 @@ def readable(value: Any) -> Any:
     return value
 
 
+# --- what a block computes, on the worker that has it -------------------------------------------
+
+#: The part of a model that moves from block to block: named arrays.  ``z``: a number per feature.
+#: ``scalars``: z_b, kappa, kappa_b, l1, l2.  ``position``: the seed of the random orders, and the
+#: epoch.
+Travelling = dict[str, NDArray[Any]]
+
+
+def order_of(number: int, position: NDArray[np.int64], n_rows: int) -> NDArray[np.int64]:
+    """The order of the rows of a block: from the seed, the epoch and the block alone.
+
+    >>> sorted(order_of(0, np.array([7, 3]), 4).tolist())
+    [0, 1, 2, 3]
+    """
+    seed = np.random.SeedSequence([*position.tolist(), number])
+    return shuffled(n_rows, np.random.RandomState(np.random.MT19937(seed)))
+
+
+def visited(
+    mean: MeanLoss, number: int, model: Travelling, duals: Vector
+) -> tuple[Travelling, Vector]:
+    """Take a step of dual ascent on every row of a block, once; the arguments do not change.
+
+    >>> from lazynet.losses import get_loss
+    >>> X, y = sparse.csr_matrix([[1.0]]), np.array([3.0])
+    >>> rows = as_examples(X, y)
+    >>> mean = MeanLoss(rows, y, None, get_loss("squared_error"), fit_intercept=False, total=2.0)
+    >>> model = {
+    ...     "z": np.zeros(1),
+    ...     "scalars": np.array([0.0, 1.0, 0.0, 0.5, 0.0]),
+    ...     "position": np.array([0, 0]),
+    ... }
+    >>> model, duals = visited(mean, 0, model, np.zeros(1))
+    >>> duals, model["z"]  # the maximum of 3 a - a^2/2 - a^2/4, and half of it
+    (array([2.]), array([1.]))
+    """
+    z_intercept, kappa, kappa_intercept, l1, l2 = model["scalars"].tolist()
+    ascent = DualAscent(mean, ElasticNet(l1, l2), kappa, kappa_intercept)
+    ascent.z, ascent.duals = model["z"].copy(), duals.copy()
+    ascent.fields[INTERCEPT_Z_FIELD] = z_intercept
+    ascent.take(order_of(number, model["position"], mean.n_rows))
+    scalars = model["scalars"].copy()
+    scalars[0] = ascent.fields[INTERCEPT_Z_FIELD]
+    return {**model, "z": ascent.z, "scalars": scalars}, ascent.duals
+
+
+def _margins(mean: MeanLoss, _: int, weights: Vector, compensated: bool) -> Vector:
+    return mean.margins(weights, compensated=compensated)
+
+
+def _correlations(mean: MeanLoss, _: int, duals: Vector) -> Vector:
+    return mean.correlations(duals)
+
+
+def _compensated_sums(mean: MeanLoss, _: int, duals: Vector) -> NDArray[np.float64]:
+    return mean.compensated_sums(duals)
+
+
 def at_block(
-    function: Callable[..., Any],
-    facing: Facing,
-    held: Sequence[Any],
-    items: Sequence[Any],
-    shared: dict[str, Any],
+    function: Callable[..., Any], facing: Facing, held: Sequence[Any], given: Sequence[Any]
 ) -> Any:
-    """A function of a block, on the worker that has it."""
-    return function(facing.block(held), *map(readable, items), **readable(shared))
+    """A function of the mean loss of a block and its number, on the worker that has the block."""
+    return function(facing.mean(held), facing.number, *map(readable, given))
 
 
 class OnWorkers:
-    """``lazynet.engines.blocks.Calls`` of functions of blocks, each on the worker that has it.
+    """Calls of functions of blocks, each on the worker that has the block.
 
     ``check`` raises an error where the fit that calls them is to end.
     """
@@ -137,35 +165,30 @@ class OnWorkers:
         self.ring, self.held, self.facing, self.check = ring, held, facing, check
 
     def _call(
-        self, number: int, owner: str, function: Callable[..., Any], items: Any, shared: Any
+        self, number: int, owner: str, function: Callable[..., Any], given: Sequence[Any]
     ) -> Future:
         name = f"lazynet-{function.__name__.strip('_')}-block{number}-{uuid.uuid4().hex}"
         # The arrays of a model are large for a task, and there is no other way to send them that
         # outlives a worker.
         with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1TB"}):
             return self.ring.client.submit(
-                at_block, function, self.facing[number], list(self.held[number]), list(items),
-                shared, key=name, pure=False, workers=[owner], allow_other_workers=True,
+                at_block, function, self.facing[number], list(self.held[number]), list(given),
+                key=name, pure=False, workers=[owner], allow_other_workers=True,
             )  # fmt: skip
 
-    def each(self, function: Callable[..., Any], *lists: Sequence[Any], **shared: Any) -> list[Any]:
-        return [
-            self._call(k, owner, function, [items[k] for items in lists], shared)
-            for k, owner in enumerate(self.ring.owners(self.check))
-        ]
+    def each(self, function: Callable[..., Any], given: Sequence[Sequence[Any]]) -> list[Any]:
+        """The results of all blocks, in their order; ``given`` has the arguments for each block."""
+        owners = self.ring.owners(self.check)
+        return self.gathered(
+            [self._call(k, owner, function, given[k]) for k, owner in enumerate(owners)]
+        )
 
-    def pairs(
-        self, function: Callable[..., Any], *lists: Sequence[Any], **shared: Any
-    ) -> tuple[list[Any], list[Any]]:
-        first, second = zip(*self.gathered(self.each(function, *lists, **shared)), strict=True)
-        return list(first), list(second)
-
-    def in_turn(
-        self, function: Callable[..., Any], first: Any, items: Sequence[Any]
-    ) -> tuple[Any, list[Any]]:
-        value, found = first, []
+    def in_turn(self, model: Travelling, duals: list[Vector]) -> tuple[Travelling, list[Vector]]:
+        """Let a model visit one block after the other; the duals stay with their blocks."""
+        value: Any = model
+        found = []
         for k, owner in enumerate(self.ring.owners(self.check)):
-            pair = self._call(k, owner, function, [value, items[k]], {})
+            pair = self._call(k, owner, visited, [value, duals[k]])
             value, own = (
                 self.ring.client.submit(
                     itemgetter(part), pair, key=f"lazynet-part-{uuid.uuid4().hex}", pure=False
@@ -180,46 +203,98 @@ class OnWorkers:
         return self.ring.gathered(results, self.check)
 
 
+# --- what the client computes --------------------------------------------------------------------
+
+
 class MeanElsewhere(MeanLoss):
     """The mean loss of rows that are on workers; what X has no part in is computed here."""
 
     def __init__(
         self,
-        blocks: MeanOverBlocks,
+        calls: OnWorkers,
+        lengths: Sequence[int],
         y: Vector,
         importances: Vector | None,
         squared_norms: Vector,
-        n_values: int,
+        shape: tuple[int, int],
+        loss: Loss,
+        fit_intercept: bool,
     ) -> None:
-        no_columns = sparse.csr_matrix((len(y), 0))
-        super().__init__(
-            as_examples(no_columns, y, importances),
-            y,
-            importances,
-            blocks.loss,
-            fit_intercept=blocks.fit_intercept,
-        )
-        self.blocks, self._n_values = blocks, n_values
-        self.squared_norms = squared_norms
-        self._borders = np.cumsum(blocks.lengths)[:-1]
+        no_columns = as_examples(sparse.csr_matrix((len(y), 0)), y, importances)
+        super().__init__(no_columns, y, importances, loss, fit_intercept=fit_intercept)
+        self.calls, self.squared_norms = calls, squared_norms
+        self._n_columns, self._n_values = shape
+        self._borders = np.cumsum(lengths)[:-1]
 
     @property
     def n_columns(self) -> int:
-        return self.blocks.n_columns
+        return self._n_columns
 
     @property
     def n_values(self) -> int:
         return self._n_values
 
+    def by_blocks(self, numbers: Vector) -> list[Vector]:
+        """Numbers of all rows, a part for each block."""
+        return np.split(numbers, self._borders)
+
     def margins(self, weights: Vector, *, compensated: bool = False) -> Vector:
-        found = self.blocks.margins(weights, compensated=compensated)
-        return np.concatenate(self.blocks.calls.gathered(found))
+        n_blocks = len(self._borders) + 1
+        return np.concatenate(self.calls.each(_margins, [(weights, compensated)] * n_blocks))
 
     def correlations(self, duals: Vector) -> Vector:
-        return self.blocks.correlations(np.split(duals, self._borders))
+        given = [(part,) for part in self.by_blocks(duals)]
+        return sum(self.calls.each(_correlations, given), np.zeros(self.n_columns))
 
-    def compensated_sums(self, duals: Vector) -> Vector:
-        return self.blocks.compensated_sums(np.split(duals, self._borders))
+    def compensated_sums(self, duals: Vector) -> NDArray[np.float64]:
+        found = np.zeros((self.n_columns, 2))
+        given = [(part,) for part in self.by_blocks(duals)]
+        for part in self.calls.each(_compensated_sums, given):
+            # Knuth's sum of two numbers, with what rounding loses of it.
+            high = found[:, 0] + part[:, 0]
+            back = high - found[:, 0]
+            lost = (found[:, 0] - (high - back)) + (part[:, 0] - back)
+            found[:, 0], found[:, 1] = high, found[:, 1] + part[:, 1] + lost
+        return found
+
+
+class AscentOnBlocks(Ascent):
+    """Dual ascent on rows in blocks: a model visits one block after the other, an epoch each.
+
+    This is dual ascent in an order of the rows that goes block by block.
+    """
+
+    def __init__(
+        self, mean: MeanElsewhere, penalty: ElasticNet, generator: np.random.RandomState
+    ) -> None:
+        super().__init__(mean, penalty, generator)
+        self.mean, self.seed, self.done = mean, 0, 0
+
+    def _start_from(self, last: Place) -> None:
+        self.seed = int(self.generator.randint(2**31))
+        super()._start_from(last)
+
+    def _pass(self) -> Vector:
+        ascent, penalty = self.ascent, self.ascent.penalty
+        z_intercept = float(ascent.fields[INTERCEPT_Z_FIELD])
+        kappas = ascent.kappa, ascent.kappa_intercept
+        model = {
+            "z": ascent.z,
+            "scalars": np.array([z_intercept, *kappas, penalty.l1, penalty.l2]),
+            "position": np.array([self.seed, self.done], dtype=np.int64),
+        }
+        model, duals = self.mean.calls.in_turn(model, self.mean.by_blocks(ascent.duals))
+        ascent.z[:], ascent.duals[:] = model["z"], np.concatenate(duals)
+        ascent.fields[INTERCEPT_Z_FIELD] = model["scalars"][0]
+        self.done += 1
+        return ascent.duals.copy()
+
+    def kept(self, last: Place) -> Kept:
+        return super().kept(last) | {"seed": self.seed, "done": self.done}
+
+    def keep(self, kept: Kept, last: Place) -> Place:
+        self.seed, self.done = whole("seed", kept), whole("done", kept)
+        return super().keep(kept, last)
 
 
 class RowsOnWorkers:
@@ -272,9 +347,10 @@ def rows_on_workers(
 class MinimiserOnBlocks(Minimiser):
     """Finds the minimum of one problem over rows on workers, by dual ascent.
 
-    ``at_once``: by rounds on all blocks at once; else the model visits one block after the other.
     ``check`` raises an error where the search is to end.
     """
+
+    mean: MeanElsewhere
 
     def __init__(
         self,
@@ -284,36 +360,26 @@ class MinimiserOnBlocks(Minimiser):
         fit_intercept: bool,
         generator: np.random.RandomState,
         *,
-        at_once: bool,
         check: Check = nobody_ends_it,
     ) -> None:
-        self._rows, self._problem, self._at_once, self._check = rows, problem, at_once, check
-        self._loss, self._fits_intercept = loss, fit_intercept
         y, importances = rows.targets_of(problem), rows.importances
-        self._share = 1.0 / importance_of_rows(y, importances)
-        # Sums over rows know no penalty.
+        given = problem, loss, fit_intercept, importance_of_rows(y, importances)
+        facing = [Facing(number, *given) for number in range(len(rows.held))]
         mean = MeanElsewhere(
-            self._over_blocks(ElasticNet()), y, importances, rows.squared_norms, rows.n_values
+            OnWorkers(rows.ring, rows.held, facing, check),
+            rows.lengths,
+            y,
+            importances,
+            rows.squared_norms,
+            (rows.n_columns, rows.n_values),
+            loss,
+            fit_intercept,
         )
         self._set_out(mean, generator)
-
-    def _over_blocks(self, penalty: ElasticNet) -> MeanOverBlocks:
-        rows, total = self._rows, 1.0 / self._share
-        given = self._problem, self._loss, self._fits_intercept, total, penalty
-        facing = [Facing(number, *given) for number in range(len(rows.held))]
-        return MeanOverBlocks(
-            OnWorkers(rows.ring, rows.held, facing, self._check),
-            loss=self._loss,
-            fit_intercept=self._fits_intercept,
-            share=self._share,
-            n_rows=rows.lengths,
-            n_columns=rows.n_columns,
-        )
 
     @property
     def _by_rows(self) -> bool:
         return True
 
     def _ascent(self, penalty: ElasticNet) -> Ascent:
-        search = AtOnce if self._at_once else InTurn
-        return search(self.mean, self._over_blocks(penalty), penalty, self.generator)
+        return AscentOnBlocks(self.mean, penalty, self.generator)

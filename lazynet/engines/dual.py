@@ -119,9 +119,9 @@ class DualAscent:
         kernel.weights_of(self.z, self.penalty.l1, self.scale, out)
         return out
 
-    def take(self, order: NDArray[np.int64], times: float = 1.0) -> None:
-        """Take a step on each row that ``order`` lists, as if each counted ``times`` times."""
-        mean, share = self.mean, times * self.mean.share
+    def take(self, order: NDArray[np.int64]) -> None:
+        """Take a step on each row that ``order`` lists."""
+        mean = self.mean
         take_until_done(
             lambda first: kernel.run(
                 mean.examples,
@@ -131,7 +131,7 @@ class DualAscent:
                 self.penalty.l1,
                 self.scale,
                 self._intercept_scale,
-                share,
+                mean.share,
                 mean.squared_norms,
                 self.z,
                 self.duals,

@@ -121,11 +121,6 @@ class MeanLoss:
         kernel.negative_slopes(self.examples, margins, intercept, code, epsilon, duals)
         return duals
 
-    def slope_sums(self, margins: Vector, intercept: float) -> tuple[float, float]:
-        """sum s_i l'(p_i) and sum s_i l''(p_i): what a step of Newton's method in b needs."""
-        code, epsilon = self.loss.code, self.loss.epsilon
-        return kernel.slope_sums(self.examples, margins, intercept, code, epsilon)
-
     def balanced_slopes(self, margins: Vector, intercept: float) -> Vector:
         """a_i = -l'(p_i), chosen or scaled so that sum s_i a_i = 0 if there is an intercept.
 

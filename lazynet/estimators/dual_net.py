@@ -44,7 +44,7 @@ from lazynet.models.attributes import (
 )
 from lazynet.models.checkpoints import EVERY, Keeper, Saved, keeper_of
 from lazynet.models.values import Writer
-from lazynet.params import EPOCHS, FLAG, POSITIVE, STRENGTH, THREADS, VERBOSITY, Integer, table
+from lazynet.params import EPOCHS, FLAG, POSITIVE, STRENGTH, THREADS, VERBOSITY, table
 from lazynet.searches import SOLVERS
 from lazynet.seeds import SEED, new_generator
 from lazynet.threads import Workers
@@ -119,7 +119,6 @@ class _DualNetModel(SparseLinear):
         max_iter=EPOCHS,
         fit_intercept=FLAG,
         warm_start=FLAG,
-        n_blocks=Integer(least=1, optional=True),
         n_jobs=THREADS,
         random_state=SEED,
         verbose=VERBOSITY,
@@ -170,29 +169,28 @@ class _DualNetModel(SparseLinear):
             p,
             lambda: {"X": X, "y": y, "sample_weight": weights, **self._start_to_tell(warm)},
         )
-        # Blocks are worth their while with a processor each, and slower than none with fewer.
-        # What is found may not depend on the number of
-        # processors: so nothing is divided unless n_blocks says so.
-        n_blocks = min(p.n_blocks or 1, X.shape[0])
 
-        def minimiser_of(row: int, generator: np.random.RandomState, crew: Workers) -> Minimiser:
+        def minimiser_of(
+            row: int, generator: np.random.RandomState, check: Callable[[], None]
+        ) -> Minimiser:
             targets, counts = problems[row]
             problem = Problem(X, targets, counts, p.loss, p.fit_intercept)
-            return Minimiser(problem, generator, n_blocks=n_blocks, run=crew.each)
+            return Minimiser(problem, generator)
 
-        return self._find(p, (len(problems), *X.shape), n_blocks, minimiser_of, keeper)
+        return self._find(p, (len(problems), *X.shape), minimiser_of, keeper)
 
     def _find(
         self,
         p: SimpleNamespace,
         sizes: tuple[int, int, int],
-        n_blocks: int,
-        minimiser_of: Callable[[int, np.random.RandomState, Workers], Minimiser],
+        minimiser_of: Callable[[int, np.random.RandomState, Callable[[], None]], Minimiser],
         keeper: Keeper,
     ) -> list[Warning]:
         """Let a minimiser find the minimum of every problem; returns the warnings to give.
 
-        ``sizes``: the numbers of problems, of rows and of features.
+        ``sizes``: the numbers of problems, of rows and of features.  ``minimiser_of`` takes the
+        number of a problem, a generator, and a function that raises an error where the search is
+        to end.
         """
         n_problems, *shape = sizes
         warm = self._goes_on(p)
@@ -204,20 +202,14 @@ class _DualNetModel(SparseLinear):
                 f"data need the shape {(n_problems, shape[1])}: fit with warm_start=False"
             )
 
-        threads = effective_n_jobs(p.n_jobs)
-        at_once = min(threads, n_problems)
+        at_once = min(effective_n_jobs(p.n_jobs), n_problems)
         minima = _Minima(n_problems, (shape[0], shape[1]), snapshots=keeper.writes and at_once > 1)
         minima.go_on_from(keeper.found("minima"))
 
         def minimum_of(row: int) -> Minimum:
             if row in minima.done:
                 return minima.done[row]
-            # Threads that are left when every problem has one work on the blocks of a problem.
-            with Workers(min(threads // at_once, n_blocks), workers) as crew:
-                return search_by(crew, row)
-
-        def search_by(crew: Workers, row: int) -> Minimum:
-            minimiser = minimiser_of(row, np.random.RandomState(seeds[row]), crew)
+            minimiser = minimiser_of(row, np.random.RandomState(seeds[row]), workers.check)
             kept = minima.take(row)
             if warm and kept is None:
                 intercept = float(self._intercepts()[row]) if p.fit_intercept else 0.0
@@ -312,17 +304,10 @@ class DualNetClassifier(SparseClassifier, _DualNetModel):
         The importance of an example by its class.  An example of importance 2 counts as two rows.
     warm_start : bool, default=False
         Let ``fit`` start from the weights of the last fit, and keep a number per row for the next.
-    n_blocks : int or None, default=None
-        Divide the rows into so many blocks, on which dual coordinate ascent works at once.  None
-        or 1: no blocks, and Newton's method where it suits.  Blocks want a thread each
-        (``n_jobs``); four or more were measured to be faster than none with 1,000,000 rows, and
-        with 100,000 rows where l2 is about as large as l1.  Another number of blocks gives other
-        weights within ``tol``.
     random_state : int, RandomState or None, default=None
         Seed of the order of the rows.  With None, two fits may differ, within ``tol``.
     n_jobs : int or None, default=None
-        Threads for several classes, and for the blocks of the rows.  The number of threads changes
-        no bit of the model.
+        Threads for several classes.  The number of threads changes no bit of the model.
     verbose : int, default=0
         1: a line per epoch.
 
@@ -340,9 +325,8 @@ class DualNetClassifier(SparseClassifier, _DualNetModel):
     n_iter_ : int
         Epochs after the start, the largest number of any class.
     solver_ : str, or list of str
-        The method that took the last epoch: ``"newton"`` on a working set, ``"ascent"`` on one row
-        after the other, or ``"blocks"``, ascent on blocks of the rows at once; with several classes
-        a list.
+        The method that took the last epoch: ``"newton"`` on a working set, or ``"ascent"`` on one
+        row after the other; with several classes a list.
     history_ : list of dict
         Per epoch, and for the start as epoch 0: ``epoch``, ``objective``, ``gap`` (an estimate:
         ``duality_gap_`` also accounts for rounding), ``nonzeros``, ``seconds`` (of this epoch);
@@ -382,7 +366,6 @@ class DualNetClassifier(SparseClassifier, _DualNetModel):
         fit_intercept: bool = True,
         class_weight: dict[Any, float] | str | None = None,
         warm_start: bool = False,
-        n_blocks: int | None = None,
         random_state: int | np.random.RandomState | None = None,
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -475,7 +458,6 @@ class DualNetRegressor(SparseRegressor, _DualNetModel):
         max_iter: int = 1000,
         fit_intercept: bool = True,
         warm_start: bool = False,
-        n_blocks: int | None = None,
         random_state: int | np.random.RandomState | None = None,
         n_jobs: int | None = None,
         verbose: int = 0,

@@ -230,29 +230,6 @@ def negative_slopes(
     return total + low
 
 
-def slope_sums(
-    Examples examples,
-    const double[::1] predictions not None,
-    double shift,
-    int loss,
-    double epsilon,
-):
-    """sum s_i l'(p_i + shift) and sum s_i l''(p_i + shift)."""
-    cdef Py_ssize_t row
-    cdef double slope = 0.0, bend = 0.0, total = 0.0, low = 0.0, curvature = 0.0, importance
-    check_runnable(examples, loss)
-    check_vector("predictions", predictions, examples.csr.n_rows)
-    with nogil:
-        for row in range(examples.csr.n_rows):
-            importance = importance_of(examples, row)
-            loss_with_derivatives(
-                loss, predictions[row] + shift, examples.targets[row], epsilon, &slope, &bend
-            )
-            add_to(&total, &low, importance * slope)
-            curvature += importance * bend
-    return total + low, curvature
-
-
 def balance(Examples examples, double[::1] duals not None):
     """Make sum s_i a_i = 0, as an intercept without a penalty demands; returns what is left of it.
 

@@ -11,8 +11,7 @@ with the parameters of its rule besides, and has ``step(indices, values, target,
 ``weights``, ``intercept`` and the step count ``t``.  The ``Dense...`` classes of rules that learn
 from batches have ``step_batch(examples)`` too: one step on the mean gradient.  A penalty that the
 algorithm does not have is refused unless it is 0.  The exception is ``DenseDualAscent``, which has
-a variable for every example: it is made with all examples, and ``step(i)`` visits example i;
-``DenseBlocks`` is one whose rows lie in blocks.  The
+a variable for every example: it is made with all examples, and ``step(i)`` visits example i.  The
 learners of ``groups`` have several outputs: they take ``n_outputs`` and ``norm`` besides, and
 rows of weights.
 
@@ -51,13 +50,11 @@ and methods have the same names.
 - ``lazynet.reference.stabilised``: Ma & Zheng's stabilised truncated SGD
 - ``lazynet.reference.released``: stabilised truncated SGD as its authors' own program computes it
 - ``lazynet.reference.dual``: dual coordinate ascent to the minimum, with a certificate
-- ``lazynet.reference.blocks``: dual coordinate ascent on rows in blocks, in turn or at once
 - ``lazynet.reference.parser``: lines of svmlight's and Vowpal Wabbit's text, byte by byte
 """
 
 from lazynet.reference.adagrad import DenseAdaGrad, PlainAdaGrad
 from lazynet.reference.averages import DenseAverage, PlainAverage
-from lazynet.reference.blocks import DenseBlocks
 from lazynet.reference.carpenter import PlainCarpenter
 from lazynet.reference.clock import PlainClock
 from lazynet.reference.dekel import DenseDekel, PlainDekel
@@ -79,7 +76,6 @@ from lazynet.reference.truncated_gradient import DenseTruncatedGradient, PlainTr
 __all__ = [
     "DenseAdaGrad",
     "DenseAverage",
-    "DenseBlocks",
     "DenseDekel",
     "DenseDualAscent",
     "DenseFTRL",

@@ -36,7 +36,6 @@ ROOMS = [
     ("engines",),
     ("certificates",),
     ("searches",),
-    ("rounds",),
     ("minimise",),
     ("catalogue",),
     ("validation", "models"),

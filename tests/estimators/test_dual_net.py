@@ -44,52 +44,6 @@ def test_several_classes_have_a_certificate_each_and_any_number_of_threads_gives
     np.testing.assert_array_equal(one.intercept_, three.intercept_)
 
 
-@pytest.mark.parametrize("n_blocks", [2, 3, 7])
-def test_blocks_arrive_at_the_minimum_and_any_number_of_threads_gives_the_same_bits(n_blocks):
-    """Both searches prove their gap, and the one on blocks says that it was taken."""
-    given = dict(l1=1e-2, l2=1e-2, tol=1e-5, random_state=0)
-    serial = DualNetClassifier(n_blocks=1, **given).fit(X, Y)
-    found = [
-        DualNetClassifier(n_blocks=n_blocks, n_jobs=n_jobs, **given).fit(X, Y)
-        for n_jobs in (None, 2, 5)
-    ]
-    assert (serial.solver_, found[0].solver_) == ("newton", "blocks")
-    assert found[0].duality_gap_ <= 1e-5 * np.log(2)
-    largest_gap = max(serial.duality_gap_, found[0].duality_gap_)
-    assert abs(serial.objective_ - found[0].objective_) <= largest_gap
-    for other in found[1:]:
-        np.testing.assert_array_equal(found[0].coef_, other.coef_)
-        np.testing.assert_array_equal(found[0].intercept_, other.intercept_)
-        assert other.duality_gap_ == found[0].duality_gap_
-
-
-@pytest.mark.parametrize("loss", MINIMISED)
-def test_blocks_lower_the_gap_for_every_loss(loss):
-    """Of losses whose slope jumps too; an l2 holds the weights."""
-    kind = DualNetClassifier if LOSSES[loss].margin else DualNetRegressor
-    model = kind(loss, l1=1e-2, l2=0.1, tol=1e-2, n_blocks=2, random_state=0)
-    model.fit(X, (SCORES > 0) if LOSSES[loss].margin else SCORES)
-    assert model.solver_ == "blocks"
-    assert model.duality_gap_ <= 1e-2 * model.history_[0]["objective"]
-
-
-def test_classes_and_blocks_share_the_threads():
-    """More threads than classes; a class has a solver each."""
-    one, many = (
-        DualNetClassifier(l1=1e-2, l2=0.1, n_blocks=2, n_jobs=n, random_state=0).fit(X, CLASSES)
-        for n in (1, 9)
-    )
-    assert one.solver_ == ["blocks"] * 4
-    np.testing.assert_array_equal(one.coef_, many.coef_)
-
-
-def test_there_are_no_more_blocks_than_rows():
-    few = DualNetRegressor(l1=0.1, l2=0.1, n_blocks=100, random_state=0)
-    few.fit(X[:5], SCORES[:5])
-    assert few.solver_ == "blocks"
-    assert few.duality_gap_ <= 1e-4 * few.history_[0]["objective"]
-
-
 def test_a_warm_start_begins_where_the_last_fit_ended():
     model = DualNetClassifier(l1=1e-2, l2=1e-2, warm_start=True, random_state=0).fit(X, Y)
     gap = model.duality_gap_

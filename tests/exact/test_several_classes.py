@@ -138,18 +138,6 @@ def test_no_task_runs_once_the_threads_are_closed():
             workers.check()
 
 
-@pytest.mark.parametrize("n_threads", [1, 2])
-def test_tasks_within_a_task_stop_with_it(n_threads):
-    """Whoever waits for interrupted tasks is told that they were, and not that they are done."""
-    done = []
-    with Workers(2) as workers, Workers(n_threads, workers) as crew:
-        crew.each(range(2), done.append)
-        workers.stop.set()
-        with pytest.raises(Interrupted):
-            crew.each(range(2), done.append)
-    assert sorted(done) == [0, 1]
-
-
 def test_an_error_in_one_task_keeps_others_from_beginning():
     """The error is raised, of whichever thread."""
     begun = []

@@ -78,12 +78,11 @@ def press_ctrl_c():
     os.kill(os.getpid(), signal.SIGINT)
 
 
-@pytest.mark.parametrize("n_blocks", [1, 4])
-def test_ctrl_c_ends_a_search_without_workers(python_hears_ctrl_c, monkeypatch, n_blocks):
+def test_ctrl_c_ends_a_search_without_workers(python_hears_ctrl_c, monkeypatch):
     """Three classes in three threads: all of them end, and the blocks can be used again."""
     with cluster_of(2) as client:
         blocks = lazynet.dask.Blocks(parts(), client=client)
-        model = dual(client, n_blocks=n_blocks, max_iter=2).fit(blocks)
+        model = dual(client, max_iter=2).fit(blocks)
         before = model.coef_.copy()
         model.set_params(max_iter=1000)
         with losing_all_workers(client, monkeypatch, press_ctrl_c) as gone:
@@ -99,7 +98,7 @@ def test_ctrl_c_ends_a_search_without_workers(python_hears_ctrl_c, monkeypatch, 
 def test_ctrl_c_ends_several_searches_without_workers(python_hears_ctrl_c, monkeypatch):
     """Fits of several estimators to the same blocks end too."""
     with cluster_of(2) as client:
-        models = [dual(client, n_blocks=1), dual(client, n_blocks=4)]
+        models = [dual(client), dual(client)]
         with losing_all_workers(client, monkeypatch, press_ctrl_c) as gone:
             with pytest.raises(KeyboardInterrupt):
                 lazynet.dask.fit_all(models, parts(), client=client)
@@ -107,12 +106,11 @@ def test_ctrl_c_ends_several_searches_without_workers(python_hears_ctrl_c, monke
         assert not any(hasattr(model, "coef_") for model in models)
 
 
-@pytest.mark.parametrize("n_blocks", [1, 4])
-def test_a_search_without_workers_ends(monkeypatch, n_blocks):
+def test_a_search_without_workers_ends(monkeypatch):
     """No worker comes back for so long: the error says so, and the model stays as it was."""
     monkeypatch.setattr(Ring, "patience", 1.0)
     with cluster_of(2) as client:
-        model = dual(client, n_blocks=n_blocks)
+        model = dual(client)
         with losing_all_workers(client, monkeypatch) as gone:
             with pytest.raises(LostWorkers, match="no worker has come back in 1 seconds"):
                 model.fit(parts())

@@ -142,9 +142,6 @@ CASES = {
     "dual, multipliers": (
         lambda: DualNetClassifier("hinge", l1=1e-3, l2=1e-3, tol=1e-7, max_iter=40), X, Y
     ),
-    "dual, blocks": (
-        lambda: DualNetClassifier(l1=1e-3, l2=1e-3, n_blocks=3, max_iter=30, random_state=0), X, Y
-    ),
     "dual, inside": (lambda: DualNetRegressor("absolute_error", l1=1e-2, l2=0, tol=1e-9), X, R),
 }  # fmt: skip
 CASES["begins anew"] = (lambda: LazyNetClassifier(random_state=0), *categories(300, 4, 60, seed=3))

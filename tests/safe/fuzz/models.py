@@ -198,7 +198,6 @@ SOUND: dict[str, Callable[[np.random.Generator], Any]] = {
     "min_informed": _one(1, 3),
     "gravity": _one("universal", "informative"),
     "n_jobs": _one(None, 1, 2),
-    "n_blocks": _one(None, 1, 2, 5),
     "batch_size": _one(1, 1, 2, 7, 1000),
 }  # fmt: skip
 

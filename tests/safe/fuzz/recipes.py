@@ -592,7 +592,6 @@ RECIPES: dict[str, Callable[[Parts], Arguments]] = {
     "sums.negative_slopes": lambda p: _total(
         p, predictions=p.reals(p.n), shift=0.5, duals=p.reals(p.n)
     ),
-    "sums.slope_sums": lambda p: _total(p, predictions=p.reals(p.n), shift=0.5),
     "sums.balance": lambda p: dict(examples=p.examples(), duals=p.reals(p.n)),
     "sums.excess": lambda p: dict(sums=p.reals(p.d, int(p.random.integers(1, 3))), share=0.1,
                                   l1=0.1, wrong=0.0),
