@@ -112,6 +112,11 @@ def rendered(content: Callable[[Mapping[str, Any]], Content], *, headline: bool 
     return made
 
 
+def drawn(panels: Callable[[Mapping[str, Any]], Sequence[Curves | Dots]], **options: Any) -> Any:
+    """What draws the panels of a document, for a study whose page is made elsewhere."""
+    return lambda document: figure(Content("", [], panels(document), **options))
+
+
 def page(found: Content) -> str:
     """The finding, the texts and the tables in Markdown."""
     parts = (

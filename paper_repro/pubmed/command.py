@@ -2,8 +2,8 @@
 
 Counts the words of the abstracts in PubMed XML files (.xml or .xml.gz: exports from the web site,
 or the yearly baseline of the NLM, which --download fetches), and trains a sparse model for each
-of the most frequent MeSH headings, and one model of all headings at once.  The corpus of Lipton &
-Elkan's papers has the first 1,000,000 abstracts and 260,941 words:
+of the most frequent MeSH headings.  The corpus of Lipton & Elkan's papers has the first 1,000,000
+abstracts and 260,941 words:
 
     python -m paper_repro medline --download 100 --abstracts 1000000 --words 260941 --save own.svm
     python -m paper_repro corpus table --full --data own.svm
@@ -46,8 +46,7 @@ def _run(options: argparse.Namespace) -> int:
     from paper_repro.machine import provenance
     from paper_repro.pubmed.bag import collect
     from paper_repro.pubmed.download import NLM_BASELINE, download
-    from paper_repro.pubmed.every_heading import learn_every_heading
-    from paper_repro.pubmed.page import MEDLINE, every_heading, learned, summary, table
+    from paper_repro.pubmed.page import MEDLINE, learned, summary, table
     from paper_repro.pubmed.save import save, stem_of
     from paper_repro.pubmed.study import study
     from paper_repro.results import RESULTS, finished, write
@@ -84,9 +83,6 @@ def _run(options: argparse.Namespace) -> int:
     if "verified" in figures:
         verified = figures["verified"]
         print(f"\nLazy against dense, on {verified['name']!r}: {verified['report']}")
-    print()
-    figures["every_heading"] = learn_every_heading(bag, seed=options.seed)
-    print(every_heading(figures))
     limits = {name: getattr(options, name) for name in ("min_df", "abstracts", "words")}
     settings = {"files": [file.name for file in files], **limits, **choice}
     document = finished(MEDLINE, settings, provenance(), {"medline": figures})

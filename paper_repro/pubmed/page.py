@@ -36,7 +36,6 @@ def page(document: Mapping[str, Any]) -> str:
         verified=PAGE("verified", report=fenced(figures["verified"]["report"]))
         if "verified" in figures
         else "",
-        every_heading=every_heading(figures),
     )
 
 
@@ -127,14 +126,3 @@ def table(figures: dict[str, Any]) -> str:
             cells += [", ".join(row["words_for"]), ", ".join(row["words_against"])]
         rows.append(cells + [""] * (len(header) - len(cells)))
     return table_of(header, rows)
-
-
-def every_heading(figures: dict[str, Any]) -> str:
-    """Measures of the model of all headings, or why there is none; empty if none was tried."""
-    found = figures.get("every_heading")
-    if found is None:
-        return ""
-    if "not_trained" in found:
-        return PAGE("every heading, not trained", reason=found["not_trained"])
-    shown = {name: value for name, value in found.items() if name != "estimated_bytes"}
-    return PAGE("every heading", **shown, gigabytes=found["estimated_bytes"] / 1e9)

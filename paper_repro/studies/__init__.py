@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from paper_repro.render import rendered
+from paper_repro.render import drawn, rendered
 from paper_repro.studies import (
     accuracy,
     averaging,
@@ -15,10 +15,8 @@ from paper_repro.studies import (
     released,
     scaling,
     stability,
-    stability_figure,
     stability_page,
     table,
-    table_figure,
     table_page,
 )
 from paper_repro.study import Study
@@ -38,7 +36,7 @@ STUDIES: dict[str, Study] = {
             title="Lazy against dense updates: the papers' tables, rerun",
             cells=table.cells,
             page=table_page.page,
-            draw=table_figure.draw,
+            draw=drawn(table_page.panels, width=10.0),
             finding=table_page.finding,
         ),
         Study(
@@ -73,7 +71,7 @@ STUDIES: dict[str, Study] = {
             title="Sparse and stable: which features are chosen, and whether they are chosen again",
             cells=stability.cells,
             page=stability_page.page,
-            draw=stability_figure.draw,
+            draw=drawn(stability_page.panels),
             takes_test=True,
         ),
         Study(

@@ -17,9 +17,8 @@ reconstructs from the text of the paper, and the one that the program of its aut
 from __future__ import annotations
 
 import math
-import time
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from functools import lru_cache, partial
 from itertools import product
@@ -36,12 +35,8 @@ from lazynet.engines.released import Draws, ReleasedEngine
 from lazynet.engines.stabilised import Bursts, Data, Permutations, StabilisedEngine, Stages
 from lazynet.losses import get_loss
 from lazynet.threads import Workers
-from paper_repro import machine
-from paper_repro.measure import in_turns
 from paper_repro.planted import rows_of
 from paper_repro.rows import Rows
-from paper_repro.runs import learner, plan, seconds_per_step
-from paper_repro.score import Spread, ratios
 from paper_repro.studies.tuning import (
     METHODS,
     PASSES,
@@ -55,7 +50,6 @@ from paper_repro.studies.tuning import (
     search,
 )
 from paper_repro.study import Cell, Measured, Record, Records, Settings
-from paper_repro.uniform import uniform_rows
 
 LOSSES = {"hinge": "hinge", "log_loss": "logistic"}
 #: Random orders under which the chosen settings are trained, and updates at the end of a run after
@@ -73,10 +67,6 @@ MOST_ROWS = 10_000
 AGAIN = 0.9
 #: For each share, the study records how many features this share of the runs or more chooses.
 SHARES = tuple(k / 20 for k in range(1, 21))
-#: Bursts are timed on rows in which OCCURRING features occur: the first ones, or spread over all.
-OCCURRING, TIMED_ROWS, BYTES_PER_FEATURE = 10_000, 5_000, 60
-WIDTHS = (10_000, 100_000, 1_000_000, 10_000_000)
-BURST, SPREAD, CLOCK = "burst", "burst, spread", "clock, spread"
 
 
 def cells(settings: Settings) -> Sequence[Cell]:
@@ -101,8 +91,6 @@ def cells(settings: Settings) -> Sequence[Cell]:
             for loss, name in pairs
             if name in STABILISED
         ),
-        # The rows of this cell do not depend on the data: one measurement is enough.
-        *([Cell("widths", partial(widths, settings), 2.0)] if settings.data is None else []),
     ]
 
 
@@ -279,52 +267,6 @@ def updates_of_a_released_path(model: ReleasedStabilisedSGDClassifier, rows: Row
     return list(counts)
 
 
-def widths(settings: Settings, _: Records) -> Record:
-    """Seconds per step on the same rows, while more and more features do not occur in them."""
-    generator = np.random.default_rng(settings.seed)
-    nonzeros = min(settings.nonzeros, OCCURRING)
-    narrow = uniform_rows(generator, min(TIMED_ROWS, settings.examples), OCCURRING, nonzeros)
-    y = np.where(generator.random(narrow.shape[0]) < 0.5, -1.0, 1.0)
-    competitors, skipped = {}, {}
-    for width in WIDTHS:
-        shortage = machine.memory_shortage(BYTES_PER_FEATURE * width)
-        if shortage is not None:
-            skipped[str(width)] = shortage
-            continue
-        beside = sparse.csr_matrix(
-            (narrow.data, narrow.indices, narrow.indptr), shape=(len(y), width)
-        )
-        competitors[f"{BURST}/{width}"] = stage_on(beside, y)
-        places = np.sort(generator.choice(width, OCCURRING, replace=False, shuffle=False))
-        columns = places[narrow.indices].astype(narrow.indices.dtype)
-        X = sparse.csr_matrix((narrow.data, columns, narrow.indptr), shape=(len(y), width))
-        competitors[f"{SPREAD}/{width}"] = stage_on(X, y)
-        competitors[f"{CLOCK}/{width}"] = pass_over(X, y)
-    return {"seconds": in_turns(competitors, settings.repeats), "skipped": skipped}
-
-
-def stage_on(X: sparse.csr_matrix, y: NDArray[np.float64]) -> Callable[[], float]:
-    """Seconds per step of one path that purges nothing; a call runs one stage."""
-    model = StabilisedSGDClassifier("log_loss", eta0=1.0, stability=0.0, fit_intercept=False)
-    engine = stages(model, X, y, [0])
-
-    def stage() -> float:
-        before = engine.t
-        began = time.perf_counter()
-        with Workers(1) as workers:
-            engine.take_stage(workers)
-        return (time.perf_counter() - began) / (engine.t - before)
-
-    return stage
-
-
-def pass_over(X: sparse.csr_matrix, y: NDArray[np.float64]) -> Callable[[], float]:
-    """Seconds per step of the clock on the same rows; a call visits each row once."""
-    clock = learner(X, y, plan(l1=1e-6, l2=0.0, eta0=1.0, fit_intercept=False))
-    rows = Permutations(len(y), np.random.default_rng(0))
-    return lambda: seconds_per_step(clock, rows.take(len(y)))
-
-
 def stages(
     model: StabilisedSGDClassifier,
     X: sparse.csr_matrix,
@@ -412,10 +354,6 @@ class Selections(Measured):
         self.tuned = [name for name in TUNED if name in self.methods]
         self.stabilised = [name for name in STABILISED if name in self.methods]
         self.planted = "mattering" in self.rows
-        timed = self.records.get("widths", {"seconds": {}, "skipped": {}})
-        self.seconds: dict[str, list[float]] = timed["seconds"]
-        self.skipped: dict[str, str] = timed["skipped"]
-        self.widths = sorted({int(name.split("/")[1]) for name in self.seconds})
 
     def outcome(self, loss: str, name: str) -> Outcome:
         return Outcome(self.records[f"runs/{loss}/{name}"])
@@ -444,10 +382,6 @@ class Selections(Measured):
 
     def tuning(self, loss: str, name: str) -> Record:
         return dict(self.records[f"tuning/{loss}/{name}"])
-
-    def growth(self, what: str, width: int) -> Spread:
-        """How many times longer a step takes with ``width`` features than with the fewest."""
-        return ratios(self.seconds[f"{what}/{width}"], self.seconds[f"{what}/{self.widths[0]}"])
 
 
 def standard_error(values: NDArray[Any]) -> float:

@@ -6,23 +6,20 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
-from statistics import median
 from typing import Any
 
 import numpy as np
 
 from paper_repro import sources
 from paper_repro.pages import Template, paragraphs, table
-from paper_repro.score import duration, significant
+from paper_repro.render import Curves
+from paper_repro.score import significant
 from paper_repro.studies import reconstructed
 from paper_repro.studies.stability import (
     AGAIN,
-    BURST,
-    CLOCK,
     LOSSES,
-    OCCURRING,
     RUNS,
-    SPREAD,
+    SHARES,
     STABLER,
     SWEEP_RUNS,
     UPDATES,
@@ -224,7 +221,6 @@ def page(document: Mapping[str, Any]) -> str:
         sweep_runs=SWEEP_RUNS,
         sweeps_table=sweeps_table(found),
         tuning_table=tuning_table(found),
-        bursts=bursts(found) if found.widths else "",
     )
 
 
@@ -302,25 +298,6 @@ def sweeps_table(found: Selections) -> str:
     return table(["loss", "", "varied", "value: test error", "nonzeros", ""], rows)
 
 
-def bursts(found: Selections) -> str:
-    """The section on the cost of a burst, of runs that have measured it."""
-    fewest, most = found.widths[0], found.widths[-1]
-    return PAGE(
-        "bursts",
-        nonzeros=found.settings["nonzeros"],
-        occurring=OCCURRING,
-        fewest=fewest,
-        most=most,
-        burst=found.growth(BURST, most),
-        spread=found.growth(SPREAD, most),
-        clock=found.growth(CLOCK, most),
-        costs=cost_table(found),
-        left_out=paragraphs(
-            PAGE("left out", size=int(size), why=why) for size, why in found.skipped.items()
-        ),
-    )
-
-
 def outcome_table(found: Selections, loss: str) -> str:
     """Error, nonzeros and kappa of every method."""
     header = [
@@ -392,15 +369,47 @@ def tuning_table(found: Selections) -> str:
     return table(["loss", "", "validation error: chosen, least of all", "settings chosen"], rows)
 
 
-def cost_table(found: Selections) -> str:
-    """The time of a step with every number of features."""
-    kinds = (BURST, SPREAD, CLOCK)
-    rows = []
-    for width in found.widths:
-        cells = [f"{width:,}"]
-        for what in kinds:
-            seconds = found.seconds[f"{what}/{width}"]
-            cells += [duration(median(seconds)), str(found.growth(what, width))]
-        rows.append(cells)
-    header = [title for what in kinds for title in (f"a step: {what}", "times the first")]
-    return table(["features", *header], rows)
+def panels(document: Mapping[str, Any]) -> list[Curves]:
+    """Error against nonzeros, how often features are chosen, nonzeros over the last updates."""
+    found = Selections(document)
+    errors, frequencies, last = [], [], []
+    for loss, title in LOSSES.items():
+        outcomes = {name: found.outcome(loss, name) for name in found.tuned}
+        counts = {name: found.updates(loss, name) for name in found.tuned}
+        errors.append(
+            Curves(
+                f"{title.capitalize()} loss: errors",
+                "nonzeros (left and low is good)",
+                "test error",
+                {
+                    name: ([max(each.sparsity, 0.5)], [each.error])
+                    for name, each in outcomes.items()
+                },
+                log="x",
+            )
+        )
+        frequencies.append(
+            Curves(
+                f"{title.capitalize()} loss: choices",
+                f"chosen in at least this share of the {RUNS} runs",
+                "features",
+                {
+                    name: (SHARES, [max(count, 0.5) for count in each.record["chosen in"]])
+                    for name, each in outcomes.items()
+                },
+                log="y",
+            )
+        )
+        last.append(
+            Curves(
+                f"{title.capitalize()} loss: the last updates",
+                "updates before the last",
+                "nonzeros",
+                {
+                    name: (range(-len(each), 0), [max(count, 0.5) for count in each])
+                    for name, each in counts.items()
+                },
+                log="y",
+            )
+        )
+    return [*errors, *frequencies, *last]

@@ -16,6 +16,7 @@ from paper_repro.competitors import (
 )
 from paper_repro.pages import Template
 from paper_repro.published import FEATURES, IDEAL, NONZEROS, PUBLISHED, STATED_EARLY_RATIO
+from paper_repro.render import Dots
 from paper_repro.runs import ETA0, L1, L2
 from paper_repro.score import SAME, Spread, coverage, duration
 from paper_repro.studies.table import (
@@ -307,3 +308,21 @@ def every_row(measured: TierTimes) -> str:
             for name in TIERS[tier]
         ),
     )
+
+
+def panels(document: Mapping[str, Any]) -> list[Dots]:
+    """Ratios of the tables, of the clock, and as printed; one panel per dense learner."""
+    measured = TierTimes(document)
+    found = []
+    for slow, title in ((DENSE, "dense / lazy"), (SPARSE_PREDICTIONS, "with sparse predictions")):
+        rows = {}
+        for tier, rule in groups():
+            ratios = {name: measured.ratio(tier, rule, slow, name) for name in (TABLES, CLOCK)}
+            values: dict[str, float | Spread] = {**ratios}
+            printed = PUBLISHED.get((tier, rule))
+            ratio = printed and (printed.dense_ratio if slow == DENSE else printed.sparse_ratio)
+            if ratio:
+                values["as printed"] = ratio
+            rows[f"{DESCRIPTIONS[tier]}, {RULES[rule]}"] = values
+        found.append(Dots(title, "times faster than dense updates", rows, across=measured.ideal))
+    return found

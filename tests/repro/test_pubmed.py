@@ -35,8 +35,7 @@ from paper_repro.pubmed.citations import (
 )
 from paper_repro.pubmed.command import main
 from paper_repro.pubmed.download import DownloadFailed, download
-from paper_repro.pubmed.every_heading import learn_every_heading, needed_bytes
-from paper_repro.pubmed.page import every_heading, table
+from paper_repro.pubmed.page import table
 from paper_repro.pubmed.save import save
 from paper_repro.pubmed.study import study
 
@@ -756,44 +755,6 @@ def test_figures_are_made_for_other_programs(learnable):
     assert header.count("|") == rule.count("|") == line.count("|")
 
 
-def test_one_model_learns_every_heading(learnable, write):
-    """All headings at once: the same figures but for the seconds, and a heading of one citation."""
-    rare = write(export(article(99, "word1 word2", mesh=[("D000001", "Rare")])))
-    bag, lines = collect([learnable, rare]), []
-    figures = learn_every_heading(bag, seed=3, tell=lines.append)
-    again = learn_every_heading(bag, seed=3, tell=lines.append)
-    assert json.loads(json.dumps(figures)) == figures == again | {"seconds": figures["seconds"]}
-    assert figures["all_headings"] == 3
-    assert figures["weights"] == 32 * figures["headings"]
-    # The word tells who is about mice, and a guess gives everyone the heading that all have.
-    assert figures["micro_f1"] > 0.95 > 0.85 > figures["guess"] > 0.7
-    assert re.search("GB of memory", lines[0])
-    assert "micro-F1" in every_heading({"every_heading": figures})
-
-
-def test_too_little_memory_for_every_heading_is_told(learnable, monkeypatch):
-    """Nothing is trained where the estimate is above the available memory, and the page says so."""
-    bag, asked = collect([learnable]), []
-    monkeypatch.setattr(
-        "paper_repro.pubmed.every_heading.memory_shortage",
-        lambda needed: asked.append(needed) or "9 GB of memory needed, 1 GB available",
-    )
-    figures = learn_every_heading(bag, tell=lambda _: None)
-    assert asked == [needed_bytes(32, 2)] == [figures["estimated_bytes"]]
-    assert "seconds" not in figures
-    assert every_heading({"every_heading": figures}) == (
-        "The model of all headings at once was not trained: 9 GB of memory needed, 1 GB "
-        "available; a larger --min-df leaves fewer words."
-    )
-
-
-def test_no_model_of_every_heading_without_headings(write):
-    """Citations without headings leave nothing to learn from, and nothing on the page."""
-    bag = collect([write(export(article(1), article(2)))])
-    assert learn_every_heading(bag) is None
-    assert every_heading({"every_heading": None}) == every_heading({}) == ""
-
-
 def test_the_command_does_it_all(learnable, write, tmp_path, capsys):
     """The command reads, counts, saves, learns, verifies, reports, and names damaged files."""
     broken = write(b"", "broken.xml")
@@ -808,7 +769,6 @@ def test_the_command_does_it_all(learnable, write, tmp_path, capsys):
         r"Humans \(D006801\) \| 80 \| too few to learn from: 0 of the training cit",
         r"Mice \(D051379\) \| 40 \| 1\.000",
         r"Lazy against dense, on 'Mice': .* agree",
-        r"all headings at once: 32 words x 2 headings .* GB of memory",
         r"training citations have 2 of the 2 headings",
     ):
         assert re.search(expected, out), expected
@@ -818,7 +778,6 @@ def test_the_command_does_it_all(learnable, write, tmp_path, capsys):
     page = (tmp_path / "report" / "medline.md").read_text()
     assert "some.xml.gz, broken.xml" in page
     assert "Mice (D051379) | 40 | 1.000" in page
-    assert "micro-F1 over all headings is 1.000" in page
     assert "<svg" in (tmp_path / "report" / "medline.svg").read_text()
 
 

@@ -14,7 +14,7 @@ from paper_repro import planted
 from paper_repro.__main__ import main
 from paper_repro.planted import rows_of
 from paper_repro.results import RESULTS, load, run
-from paper_repro.studies import STUDIES, stability, stability_figure, stability_page, tuning
+from paper_repro.studies import STUDIES, stability, stability_page, tuning
 from paper_repro.studies.stability import Outcome, verdict
 from paper_repro.studies.tuning import (
     BORROWED,
@@ -47,12 +47,10 @@ def small(monkeypatch):
     monkeypatch.setattr(tuning, "PASSES", 4)
     monkeypatch.setattr(tuning, "PATH_PASSES", 2)
     monkeypatch.setattr(stability, "PASSES", 4)
-    for module in (stability, stability_page, stability_figure):
+    for module in (stability, stability_page):
         monkeypatch.setattr(module, "RUNS", 3)
     for module in (stability, stability_page):
         monkeypatch.setattr(module, "UPDATES", 50)
-        monkeypatch.setattr(module, "OCCURRING", 100)
-    monkeypatch.setattr(stability, "WIDTHS", (100, 1000))
     stability.problem.cache_clear()
     yield
     stability.problem.cache_clear()
@@ -83,11 +81,6 @@ def test_a_tiny_run_writes_page_figure_and_numbers(small, tmp_path):
             counts = records[f"updates/{loss}/{name}"]["nonzeros"]
             assert len(counts) in (0, 50)
     assert "40 of 40" in page
-    assert set(records["widths"]["seconds"]) == {
-        f"{what}/{width}"
-        for what in ("burst", "burst, spread", "clock, spread")
-        for width in (100, 1000)
-    }
 
 
 @pytest.mark.parametrize("folder", ["", "dexter", "dorothea", "rcv1"])
