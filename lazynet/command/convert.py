@@ -18,7 +18,7 @@ examples:
   Vowpal Wabbit's form to svmlight's; the columns are the hashes of the names:
     lazynet convert clicks.vw.gz --bits 20 -o clicks.svm
 
-  A matrix of SciPy with y in rows.y.npy:
+  A matrix of SciPy, with y in the same file:
     lazynet convert rows.svm -o rows.npz
 
 The name of the output says its form. The output is complete when it gets its name.
@@ -39,11 +39,9 @@ def run(options: argparse.Namespace) -> None:
     if os.path.splitext(options.output)[1] not in inputs.ENDINGS:
         raise ValueError(f"{options.output}: packed files are read and not written: pack the file "
                          "that is written")  # fmt: skip
-    beside = writers.files_beside(options.output) if form == "npz" else []
-    outputs = [("--output", path) for path in (options.output, *beside)]
     with inputs.pipe_in_a_file(options):
         inputs.settle_reading(options)
-        check_apart(outputs, inputs.files_read(options))
+        check_apart([("--output", options.output)], options.files)
         source = inputs.source_of(options)
         with closing(source.chunks(1)) as chunks:
             if next(chunks, None) is None:

@@ -15,12 +15,11 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from lazynet.streams.arrays import Arrays, mapped_npz
 from lazynet.streams.chunks import Chunk, Passing, csr
 from lazynet.streams.lines import SvmlightFile, VWFile
 from lazynet.streams.opening import STDIN, files_of
 from lazynet.streams.rows_file import RowsFile
-from lazynet.streams.source import Derived, Facts, Source
+from lazynet.streams.source import Chunks, Derived, Facts, Source
 from lazynet.streams.tables import INDICES, VALUES, CSVFile, ParquetFile
 
 #: The forms of files by the ends of their names.
@@ -45,8 +44,8 @@ FORMS_OF = {
     "features": ("svmlight", "parquet"),
     "bits": ("vw",),
     "multilabel": ("svmlight", "vw"),
-    "target": (*_TABLES, "npz"),
-    "weight": (*_TABLES, "npz"),
+    "target": _TABLES,
+    "weight": _TABLES,
 }
 #: What the file of a model remembers of how its rows were read, and what each of it may be.
 REMEMBERED: dict[str, type] = {
@@ -106,12 +105,10 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
         help="svmlight, vw: a row has any number of labels 0, 1, 2, ..., with commas",
     )  # fmt: skip
     group.add_argument(
-        "--target", metavar="NAME",
-        help="csv, parquet: a column (default: target); npz: a file of y (default: rows.y.npy "
-        "beside rows.npz)",
-    )  # fmt: skip
+        "--target", metavar="NAME", help="csv, parquet: the column of the target (default: target)"
+    )
     group.add_argument("--weight", metavar="NAME", help="csv, parquet: a column of the weights of "
-                       "the rows; npz: a file of them")  # fmt: skip
+                       "the rows")  # fmt: skip
 
 
 def form_of(paths: list[str], given: str | None) -> str:
@@ -215,8 +212,6 @@ def settle_reading(
 def note_of(options: argparse.Namespace, source: Source) -> dict[str, Any]:
     """How the rows were read, for the file of a model."""
     found = {name: getattr(options, name) for name in REMEMBERED}
-    if options.format == "npz":
-        found["target"] = None  # the file of y belongs to these rows alone
     while isinstance(source, Derived):
         source = source.source
     found["columns"] = getattr(source, "features", None)
@@ -258,13 +253,35 @@ def source_of(options: argparse.Namespace, model: Any = None) -> Source:
         raise ValueError(f"one file of the form {form} at a time, got {len(files)}")
     if form == "rows":
         return RowsFile(files[0])
-    target = options.target or _target_beside(files[0])
-    if target is None and model is None:
-        raise ValueError("--target must name the file of y, because there is no "
-                         f"{files[0].removesuffix('.npz')}.y.npy")  # fmt: skip
-    if target is None:
-        target = np.zeros(max(len(mapped_npz(files[0]).get("indptr", [])) - 1, 0))
-    return Arrays(files[0], target, options.weight)
+    return _matrix(files[0], model)
+
+
+def _matrix(path: str, model: Any) -> Source:
+    """The rows of a matrix of SciPy, in memory, with ``y`` and perhaps ``weight`` beside it."""
+    try:
+        X = sparse.load_npz(path)
+        if X.format != "csr":
+            raise ValueError(f"its form is {X.format}, and must be csr")
+        with np.load(path) as arrays:
+            y, weight = arrays.get("y"), arrays.get("weight")
+    except OSError as error:
+        if error.errno is not None:
+            raise
+        raise ValueError(f"{path}: the file is damaged: {error}") from error
+    except Exception as error:
+        # A damaged file fails in as many ways.
+        raise ValueError(f"{path}: the file holds no matrix of scipy.sparse: {error}") from error
+    if y is None and model is None:
+        raise ValueError(f"{path}: there is no array y beside the matrix: write the file with "
+                         "numpy.savez(file, data=X.data, indices=X.indices, indptr=X.indptr, "
+                         "shape=X.shape, format='csr', y=y)")  # fmt: skip
+    y = np.zeros(X.shape[0]) if y is None else y
+    try:
+        source = Chunks([(X, y) if weight is None else (X, y, weight)])
+        source.n_features  # noqa: B018
+    except (ValueError, TypeError) as error:
+        raise ValueError(f"{path}: {error}") from None
+    return source
 
 
 def _table(options: argparse.Namespace, model: Any) -> Source:
@@ -275,21 +292,6 @@ def _table(options: argparse.Namespace, model: Any) -> Source:
     if kind is ParquetFile and (options.columns or LISTS) == LISTS:
         given["n_features"] = options.features
     return kind(options.files, **given)
-
-
-def _target_beside(path: str) -> str | None:
-    """The file of y beside a matrix, if there is one."""
-    beside = [f"{path.removesuffix('.npz')}.y.{end}" for end in ("npy", "npz")]
-    return next(filter(os.path.isfile, beside), None)
-
-
-def files_read(options: argparse.Namespace) -> list[str]:
-    """The files from which the rows come, without standard input; the options are settled."""
-    found = [path for path in options.files if path != STDIN]
-    if options.format == "npz" and found:
-        target = options.target or _target_beside(found[0])
-        found += [path for path in (target, options.weight) if path is not None]
-    return found
 
 
 def no_rows(files: list[str]) -> ValueError:

@@ -56,7 +56,7 @@ def run(options: argparse.Namespace) -> None:
     inputs.settle_reading(options, model, model_files.note_of(options.model))
     if options.output is not None:
         check_writable(options.output)
-    check_apart([("--output", options.output)], [options.model, *inputs.files_read(options)])
+    check_apart([("--output", options.output)], [options.model, *options.files])
     predict = getattr(model, options.method)
     rows = inputs.rows_for(options, model, needs_target=False)
     with _opened(options.output) as out, closing(rows.chunks()) as chunks:

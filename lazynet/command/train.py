@@ -113,7 +113,7 @@ def _check_going_on(options: argparse.Namespace, old: Any, parameters: dict[str,
 def _check_outputs(options: argparse.Namespace) -> None:
     """Refuse files to write that would take the place of others."""
     others = [("--checkpoint", options.checkpoint), ("--cache", options.cache)]
-    check_apart([("--output", options.output), *others], inputs.files_read(options))
+    check_apart([("--output", options.output), *others], options.files)
     if options.begin is not None:
         # The new model may take the place of the one from which it goes on.
         check_apart(others, [options.begin])
@@ -129,7 +129,7 @@ def _source(options: argparse.Namespace) -> Source:
         return source
     if options.format in ("npz", "rows"):
         raise ValueError(f"--cache keeps rows that are parsed, and files of the form "
-                         f"{options.format} are mapped into memory: leave it out")  # fmt: skip
+                         f"{options.format} need no parsing: leave it out")  # fmt: skip
     return Cached(source, options.cache)
 
 

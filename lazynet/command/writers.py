@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from itertools import pairwise
@@ -10,8 +9,7 @@ from itertools import pairwise
 import numpy as np
 from scipy import sparse
 
-from lazynet.streams.chunks import Chunk
-from lazynet.streams.mapped import Mapped
+from lazynet.streams.chunks import Chunk, joined
 from lazynet.streams.rows_file import written_rows
 from lazynet.streams.source import Source
 from lazynet.streams.tables import INDICES, VALUES, _pyarrow
@@ -91,27 +89,19 @@ def _write_rows(source: Source, path: str) -> int:
         return sum(chunk.X.shape[0] for chunk in chunks)
 
 
-def files_beside(path: str) -> list[str]:
-    """The files of y and of the weights that may be written beside a matrix."""
-    stem = path.removesuffix(".npz")
-    return [f"{stem}.{name}" for name in ("weight.npy", "y.npy", "y.npz")]
-
-
 def _write_matrix(source: Source, path: str) -> int:
-    of_weights, of_numbers, of_labels = files_beside(path)
-    with Mapped(source, os.path.dirname(os.path.abspath(path))) as rows:
-        if rows.weight is not None:
-            with replaced(of_weights) as file:
-                np.save(file, rows.weight)
-        if sparse.issparse(rows.y):
-            with replaced(of_labels) as file:
-                sparse.save_npz(file, rows.y, compressed=False)
-        else:
-            with replaced(of_numbers) as file:
-                np.save(file, rows.y)
-        with replaced(path) as file:
-            sparse.save_npz(file, rows.X, compressed=False)
-        return int(rows.X.shape[0])
+    """The arrays of ``scipy.sparse.save_npz``, and ``y`` and ``weight`` beside them."""
+    if source.n_labels is not None:
+        raise ValueError(f"{path}: a matrix has one target a row, and these rows have several "
+                         "labels: vw, svmlight and rows take them")  # fmt: skip
+    X, y, weight = joined(list(source.chunks()))
+    X.resize(X.shape[0], source.n_features)
+    arrays: dict[str, Any] = {"data": X.data, "indices": X.indices, "indptr": X.indptr, "y": y}
+    if weight is not None:
+        arrays["weight"] = weight
+    with replaced(path) as file:
+        np.savez(file, shape=X.shape, format=b"csr", **arrays)
+    return int(X.shape[0])
 
 
 def _write_table(source: Source, path: str) -> int:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -272,23 +271,6 @@ class Engine:
         """Take over every number of an engine of the same kind, its settings among them."""
         for name in (*self._per_weight, *self._scalars):
             getattr(self, name)[...] = getattr(other, name)
-
-    def grown(self, n_features: int) -> Self:
-        """A copy with more features, whose weights are 0 at the present step.
-
-        A weight that no row has touched is 0 at any clock, so that the copy is the engine that had
-        known all features from the beginning.
-        """
-        other = copy.copy(self)
-        arrays = {name: getattr(self, name) for name in self._per_weight}
-        others = {name: part for name, part in self.__dict__.items() if name not in arrays}
-        other.__dict__.update(copy.deepcopy({**others, "before_sweep": None}))
-        other.n_features = n_features
-        for name, array in arrays.items():
-            wide = self._zeros(name, n_features)
-            wide[: self.n_features] = array
-            setattr(other, name, wide)
-        return other
 
     def _zeros(self, name: str, n_features: int) -> NDArray[Any]:
         """The array ``name`` for so many features that no row has touched."""

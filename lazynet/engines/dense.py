@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,12 +46,6 @@ class DenseEngine(Engine):
         self.spread = np.zeros(n_features if predictions else 0)
         self.sums = np.zeros(n_features if average else 0)
         self.totals = np.zeros(averages_kernel.AVERAGE_FIELDS if average else 0)
-
-    def grown(self, n_features: int) -> Self:
-        other = super().grown(n_features)
-        if len(self.spread):
-            other.spread = np.zeros(n_features)
-        return other
 
     @property
     def _per_weight(self) -> tuple[str, ...]:  # type: ignore[override]

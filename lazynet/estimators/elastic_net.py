@@ -610,7 +610,6 @@ class LazyNetClassifier(SparseClassifier, FittedModel):
         the columns, in their order; else they are called 0, 1, 2, ....  A call that fails leaves
         the model as it was.
         X may be a source of chunks, which has y and the weights in it: one pass, in its own order.
-        With ``lazynet.streams.Growing`` around it, the model grows with the columns that come.
 
         >>> model = LazyNetClassifier("hinge", eta0=0.5, schedule="constant", l1=0.0, l2=0.0)
         >>> for row, label in (([[1.0, 0.0]], "no"), ([[0.0, 2.0]], "yes")):

@@ -39,9 +39,8 @@ from lazynet.problems import Classes, Problems
 from lazynet.progress import Progress
 from lazynet.streams.chosen import Share, of_share
 from lazynet.streams.chunks import Chunk, SoundChunk, part
-from lazynet.streams.growing import grows, widened
-from lazynet.streams.mapped import Mapped
-from lazynet.streams.prefetched import Prefetched
+from lazynet.streams.mapping import mapped
+from lazynet.streams.prefetched import ahead_of
 from lazynet.streams.source import ROWS, Derived, Facts, Source
 from lazynet.surveys import ROWS_OF_A_BLOCK, Survey
 from lazynet.threads import Workers
@@ -49,7 +48,7 @@ from lazynet.training import PassOver
 from lazynet.validation import HeldOut
 
 #: What makes a matrix of a source, in errors.
-MAPPED = "lazynet.streams.Mapped(source)"
+MAPPED = "lazynet.streams.mapped(source)"
 # The labels of a chunk are compared with each of so many classes.
 _FEW_CLASSES = 4
 #: Checked rows of a chunk and their problems.
@@ -126,7 +125,7 @@ class SourceRows:
         if not self.facts.n_rows:
             raise ValueError("X must have at least one row, and the source has none")
         #: the rows to learn from, and their number
-        self.learned, self.n_rows = Prefetched(source), self.facts.n_rows
+        self.learned, self.n_rows = source, self.facts.n_rows
         self._survey: _Surveyed | None = None
 
     def hold_out(self, fraction: float, seed: int, loss: Loss, softmax: bool) -> HeldOut:
@@ -139,15 +138,15 @@ class SourceRows:
                 f"validation_fraction={fraction:g} of the {n_rows} rows of the source holds out "
                 f"{what}: pass more rows, or set early_stopping=False"
             )
-        self.learned = Prefetched(of_share(self.source, share, others=True))
+        self.learned = of_share(self.source, share, others=True)
         self.n_rows = n_rows - n_held
-        held = self._files.enter_context(Mapped(of_share(self.source, share, others=False)))
+        held = self._files.enter_context(mapped(of_share(self.source, share, others=False)))
         if held.X.shape[0] != n_held:
             raise ValueError(
                 f"X: the source had {n_rows} rows when they were counted, of which {n_held} are "
                 f"held out, and it has {held.X.shape[0]} of these now"
             )
-        whole = Chunk(held.X, held.y, held.weight)
+        whole = held
         _, problems = self._prepare(whole)
         self._check_held(held.y, problems)
 
@@ -203,7 +202,7 @@ class SourceRows:
         of_targets = surveys_targets(p, self.first()[1])
         found, largest, largest_weighted = Survey(int(of_targets)), 0.0, 0.0
         extra = float(p.fit_intercept)
-        with closing(self.learned._to_learn(ROWS_OF_A_BLOCK, 0)) as chunks:
+        with closing(ahead_of(self.learned, ROWS_OF_A_BLOCK, 0)) as chunks:
             for chunk in chunks:
                 X, problems = self._prepare(chunk)
                 examples = as_examples(X, None, problems.importances)
@@ -234,7 +233,7 @@ class SourceRows:
             after: Callable[[int], None],
         ) -> int:
             n_rows, counts = 0, bool(begin)
-            with closing(self.learned._to_learn(length, epoch)) as chunks:
+            with closing(ahead_of(self.learned, length, epoch)) as chunks:
                 for chunk in chunks:
                     n_rows += chunk.X.shape[0]
                     if n_rows <= begin:
@@ -291,34 +290,23 @@ def orders_of(rows: SourceRows) -> Orders:
     return Orders(rows.n_rows, None, None)
 
 
-def as_wide(chunk: Chunk, model: Any, grow: Callable[[int], None]) -> Chunk:
-    """The rows with all columns of a model, which first grows by those that it lacks."""
-    width = max(chunk.X.shape[1], model.n_features_in_)
-    if width > model.n_features_in_:
-        grow(width)
-    return widened(chunk, width)
-
-
 def learn_pass(
     model: Any, source: Source, learn_from: Callable[[Chunk], list[Warning]]
 ) -> list[Warning]:
     """Let ``partial_fit`` learn from one pass; returns the warnings to give.
 
-    The model has the bits of calls of ``partial_fit`` with ``ROWS`` rows each.  Where the source
-    grows, so does the model.
+    The model has the bits of calls of ``partial_fit`` with ``ROWS`` rows each.
     """
-    begun = model.__sklearn_is_fitted__()
     n_iter = getattr(model, "n_iter_", 0)
-    if begun:
+    if model.__sklearn_is_fitted__():
         # The model of before keeps its engines until the pass is done.
         model._engines = copy.deepcopy(model._engines)
-    growing, warnings, any_counts, rows = grows(source), [], False, 0
-    with closing(Prefetched(source).chunks(ROWS)) as chunks:
+    warnings: list[Warning] = []
+    any_counts, rows = False, 0
+    with closing(ahead_of(source, ROWS, 0)) as chunks:
         for chunk in chunks:
-            if growing and begun:
-                chunk = as_wide(chunk, model, model._grow)
             warnings += learn_from(chunk)
-            begun, rows = True, rows + chunk.X.shape[0]
+            rows += chunk.X.shape[0]
             any_counts = any_counts or chunk.weight is None or bool(chunk.weight.any())
     if not rows:
         raise ValueError("X must have at least one row, and the source has none")

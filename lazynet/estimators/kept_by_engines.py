@@ -42,7 +42,6 @@ from lazynet.params import as_array
 from lazynet.plan import Plan
 from lazynet.schedules import Schedule
 from lazynet.training import Run
-from lazynet.undo import all_or_nothing
 from lazynet.units import Units
 
 # What initial weights must be.
@@ -241,28 +240,6 @@ class EnginesModel(PlannedModel):
         self.eta0_, self.l1_ = present_rate(engines, eta0), p.l1
         self._scale = eta0 if has_scale(p) else None
         self.n_iter_, self.best_epoch_ = len(run.history), run.best_epoch
-
-    def _grow(self, n_features: int) -> None:
-        """Append features whose weights are 0."""
-        if self.units_ is not None:
-            raise ValueError(
-                f"X has {n_features} features, and this model learns from {self.n_features_in_} in "
-                f"units of their own, which are not known of later ones: write l2=..., or l1=..., "
-                f"for features as they are"
-            )
-        if hasattr(self, "feature_names_in_"):
-            raise ValueError(
-                f"X has {n_features} features, and the model has names for {self.n_features_in_}: "
-                f"a model that grows knows its features by their numbers"
-            )
-        self._engines = [engine.grown(n_features) for engine in self._engines]
-        self.n_features_in_ = n_features
-        self._coefficients = self._sparse_rows = None
-
-    @all_or_nothing
-    def _grow_by_itself(self, n_features: int) -> None:
-        """``_grow`` outside of a call that learns."""
-        self._grow(n_features)
 
     def _rate(self) -> Rate:
         return Rate(self.eta0_, in_units=self.units_ is not None)

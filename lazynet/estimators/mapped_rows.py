@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from lazynet.streams.mapped import Mapped
+from lazynet.streams.mapping import mapped
 from lazynet.streams.source import ROWS, Chunks, Source
 from lazynet.validation import copied_rows
 
@@ -37,7 +37,7 @@ def in_memory(X: Any, y: Any, sample_weight: Any) -> Iterator[tuple[Any, Any, An
             "y must have one class or one number for every row, and the rows of the source have "
             "several labels: LazyNetClassifier learns all labels in one pass"
         )
-    with Mapped(X) as rows:
+    with mapped(X) as rows:
         yield rows.X, rows.y, rows.weight
 
 
@@ -77,5 +77,5 @@ def _on_disk(X: sparse.csr_matrix, rows: NDArray[np.int64]) -> Iterator[sparse.c
             some = rows[start : start + ROWS]
             yield copied_rows(X, some), np.zeros(len(some))
 
-    with Mapped(Chunks(chunks)) as found:
+    with mapped(Chunks(chunks)) as found:
         yield found.X

@@ -12,7 +12,7 @@
  * row is the same in whatever chunk it comes.
  *
  * Property: the rows, and of a bad line its number and the column, are those of
- * lazynet/reference/parser.py, however the text is cut into buffers (tests/exact/test_parser.py).
+ * tests/support/parser.py, however the text is cut into buffers (tests/exact/test_parser.py).
  */
 #ifndef LAZYNET_LINES_H
 #define LAZYNET_LINES_H

@@ -4,7 +4,7 @@
 handed over again in front of what follows.  ``Parser.take`` gives the rows that have been parsed.
 lines.h says what lines look like, decimal.h how a number is read.
 
-Property: rows and refusals are those of lazynet.reference.parser, however the text is cut into
+Property: rows and refusals are those of tests/support/parser.py, however the text is cut into
 buffers (tests/exact/test_parser.py).
 """
 

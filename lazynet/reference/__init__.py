@@ -50,7 +50,6 @@ and methods have the same names.
 - ``lazynet.reference.stabilised``: Ma & Zheng's stabilised truncated SGD
 - ``lazynet.reference.released``: stabilised truncated SGD as its authors' own program computes it
 - ``lazynet.reference.dual``: dual coordinate ascent to the minimum, with a certificate
-- ``lazynet.reference.parser``: lines of svmlight's and Vowpal Wabbit's text, byte by byte
 """
 
 from lazynet.reference.adagrad import DenseAdaGrad, PlainAdaGrad

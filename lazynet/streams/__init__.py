@@ -4,49 +4,37 @@ A source has ``n_features``, ``n_labels``, ``facts()``, which takes a pass, and 
 epoch)``, which begins a pass and gives ``(X, y, weight)`` for ``rows`` rows at a time:
 
 - ``SvmlightFile`` and ``VWFile``: text of svmlight's and Vowpal Wabbit's form, packed or not
-- ``Arrays``: a CSR matrix in an ``.npz`` file or three ``.npy`` files, mapped into memory
-- ``RowsFile``: the form in which ``Cached`` and ``RowsWriter`` keep rows, mapped into memory
 - ``CSVFile`` and ``ParquetFile``: tables; Parquet's where pyarrow is installed
-- ``Documents``: raw text through a vectorizer of scikit-learn
+- ``RowsFile``: the form in which ``Cached`` and ``RowsWriter`` keep rows, mapped into memory
 - ``Chunks``: what a program of yours makes; ``as_source`` makes a source of whatever gives chunks
 
 Around a source: ``Cached`` parses once and reads a file of rows from then on, ``Shuffled`` changes
-the order within windows, ``Prefetched`` makes the next chunk in a thread.  ``Mapped`` makes one
-matrix of all rows, mapped into memory.  ``Growing`` takes columns as they come.  Each row is the
-same in whatever chunks it comes.
+the order within windows.  ``mapped`` makes one matrix of all rows, mapped into memory.  Each row is
+the same in whatever chunks it comes.
 
->>> from lazynet.streams import Chunks, Prefetched, Shuffled
+>>> from lazynet.streams import Chunks, Shuffled
 >>> source = Chunks([([[1.0, 0.0], [0.0, 2.0]], [1, 0])])
->>> for X, y, weight in Prefetched(Shuffled(source, window=100, seed=1)).chunks(rows=2):
+>>> for X, y, weight in Shuffled(source, window=100, seed=1).chunks(rows=2):
 ...     print(X.toarray().tolist(), y, weight)
 [[1.0, 0.0], [0.0, 2.0]] [1. 0.] None
 """
 
-from lazynet.streams.arrays import Arrays
 from lazynet.streams.cached import Cached
 from lazynet.streams.chunks import Chunk
-from lazynet.streams.documents import Documents
-from lazynet.streams.growing import Growing
 from lazynet.streams.lines import SvmlightFile, VWFile
-from lazynet.streams.mapped import Mapped
-from lazynet.streams.prefetched import Prefetched
+from lazynet.streams.mapping import mapped
 from lazynet.streams.rows_file import RowsFile, RowsWriter
 from lazynet.streams.shuffled import Shuffled
 from lazynet.streams.source import Chunks, Facts, Source, as_source
 from lazynet.streams.tables import CSVFile, ParquetFile
 
 __all__ = [
-    "Arrays",
     "CSVFile",
     "Cached",
     "Chunk",
     "Chunks",
-    "Documents",
     "Facts",
-    "Growing",
-    "Mapped",
     "ParquetFile",
-    "Prefetched",
     "RowsFile",
     "RowsWriter",
     "Shuffled",
@@ -54,4 +42,5 @@ __all__ = [
     "SvmlightFile",
     "VWFile",
     "as_source",
+    "mapped",
 ]

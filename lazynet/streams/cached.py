@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import zlib
 
 from lazynet.streams.chunks import Passing, rechunked
 from lazynet.streams.rows_file import RowsFile, begins_as_rows, written_rows
@@ -12,43 +11,29 @@ from lazynet.streams.source import Derived, Facts, Source
 from lazynet.whole_files import check_path, same_file
 
 
-def _name_beside(files: list[str]) -> str:
-    """The name of a cache of these files, beside the first of them.
-
-    >>> _name_beside(["a.svm"]), _name_beside(["a.svm", "b.svm"])
-    ('a.svm.rows', 'a.svm.2-adfd0db5.rows')
-    """
-    if len(files) == 1:
-        return f"{files[0]}.rows"
-    # Other files with the same first one have a cache of their own.
-    return f"{files[0]}.{len(files)}-{zlib.crc32(json.dumps(files).encode()):08x}.rows"
-
-
 class Cached(Derived):
     """The rows of a source, which the first whole pass writes to a file and later passes read.
 
-    With ``path="auto"``, the file stands beside the first file of the source, under its name and
-    ``.rows``; for several files there is a number of their names in between.  It is made again when
-    a file of the source has another size or time of change, or when the source has other
-    parameters.  A file at ``path`` that does not begin as rows of lazynet do is no cache: it is
-    refused, and stays as it is.
+    The file at ``path`` is made again when a file of the source has another size or time of change,
+    or when the source has other parameters.  A file that does not begin as rows of lazynet do is no
+    cache: it is refused, and stays as it is.
 
     >>> import tempfile, pathlib
     >>> from lazynet.streams.lines import SvmlightFile
     >>> folder = tempfile.TemporaryDirectory()
     >>> text = pathlib.Path(folder.name, "words.svm")
     >>> _ = text.write_text("1 1:2 3:0.5\\n-1 2:1\\n")
-    >>> source = Cached(SvmlightFile(text))
+    >>> source = Cached(SvmlightFile(text), text.with_name("words.rows"))
     >>> for passes in range(2):
     ...     print([chunk.X.data.tolist() for chunk in source.chunks()], source.is_complete())
     [[2.0, 0.5, 1.0]] True
     [[2.0, 0.5, 1.0]] True
     >>> sorted(path.name for path in pathlib.Path(folder.name).iterdir())
-    ['words.svm', 'words.svm.rows']
+    ['words.rows', 'words.svm']
     >>> folder.cleanup()
     """
 
-    def __init__(self, source: Source, path: str | os.PathLike[str] = "auto") -> None:
+    def __init__(self, source: Source, path: str | os.PathLike[str]) -> None:
         super().__init__(source)
         check_path("path", path)
         identity = source.identity()
@@ -56,11 +41,9 @@ class Cached(Derived):
             raise ValueError(
                 "source must read files, so that a cache can be compared with them: "
                 "standard input, iterators and shuffled rows cannot be cached (write "
-                "Shuffled(Cached(source)))"
+                "Shuffled(Cached(source, path)))"
             )
         self.path = os.fspath(path)
-        if self.path == "auto":
-            self.path = _name_beside([name for name, *_ in identity["files"]])
         self._opened: RowsFile | None = None
         self._check_path([name for name, *_ in identity["files"]])
 

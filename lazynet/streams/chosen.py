@@ -1,4 +1,4 @@
-"""Some of the rows of a source, chosen by their numbers."""
+"""A random share of the rows of a source, by which an epoch is judged."""
 
 from __future__ import annotations
 
@@ -50,32 +50,8 @@ class Share:
         return sum(int(self.of(at, min(at + _BLOCK, n_rows)).sum()) for at in starts)
 
 
-class Chosen(Derived):
-    """The base of sources of some rows of another source, which gives them in the same order."""
-
-    def _chosen(self, start: int, stop: int) -> NDArray[np.bool_]:
-        """Whether each of the rows from ``start`` to ``stop`` is chosen."""
-        raise NotImplementedError
-
-    def _pass(self, rows: int, epoch: int) -> Passing:
-        return rechunked(self._all(rows, epoch), rows)
-
-    def _all(self, rows: int, epoch: int) -> Passing:
-        seen = 0
-        with closing(self.source.chunks(rows, epoch)) as chunks:
-            for chunk in chunks:
-                stop = seen + chunk.X.shape[0]
-                chosen = np.flatnonzero(self._chosen(seen, stop))
-                seen = stop
-                if len(chosen):
-                    yield taken(chunk, chosen)
-
-    def _find_facts(self) -> Facts:
-        return Source._find_facts(self)
-
-
-class OfShare(Chosen):
-    """The rows of a source that belong to a share, or the ``others``.
+class OfShare(Derived):
+    """The rows of a source that belong to a share, or the ``others``, in the same order.
 
     >>> from lazynet.streams.source import as_source
     >>> source = as_source([([[0.0]] * 8, [0, 1, 2, 3, 4, 5, 6, 7])])
@@ -87,8 +63,21 @@ class OfShare(Chosen):
         super().__init__(source)
         self.share, self.others = share, others
 
-    def _chosen(self, start: int, stop: int) -> NDArray[np.bool_]:
-        return self.share.of(start, stop) != self.others
+    def _pass(self, rows: int, epoch: int) -> Passing:
+        return rechunked(self._all(rows, epoch), rows)
+
+    def _all(self, rows: int, epoch: int) -> Passing:
+        seen = 0
+        with closing(self.source.chunks(rows, epoch)) as chunks:
+            for chunk in chunks:
+                stop = seen + chunk.X.shape[0]
+                found = np.flatnonzero(self.share.of(seen, stop) != self.others)
+                seen = stop
+                if len(found):
+                    yield taken(chunk, found)
+
+    def _find_facts(self) -> Facts:
+        return Source._find_facts(self)
 
 
 def of_share(source: Source, share: Share, *, others: bool) -> Source:

@@ -8,9 +8,8 @@ from collections.abc import Generator, Iterator
 from contextlib import closing
 from typing import Generic, TypeVar
 
-from lazynet.params import check_integer
 from lazynet.streams.chunks import Passing
-from lazynet.streams.source import Derived, Source
+from lazynet.streams.source import Source
 
 Item = TypeVar("Item")
 
@@ -90,30 +89,11 @@ def ahead(items: Generator[Item, None, None], room: int = 1) -> Generator[Item, 
             thread.join()
 
 
-class Prefetched(Derived):
-    """The chunks of a source, of which ``room`` are made ahead in a thread.
+def ahead_of(source: Source, rows: int, epoch: int) -> Passing:
+    """The chunks of a pass for a model, each made by a thread before the caller asks for it.
 
     Chunks that only have to be looked up, as those of a cache that has been checked, come as they
     are asked for.
-
-    >>> from lazynet.streams.source import as_source
-    >>> source = Prefetched(as_source([([[1.0]], [1]), ([[2.0]], [0])]))
-    >>> [chunk.y.tolist() for chunk in source.chunks(rows=1)]
-    [[1.0], [0.0]]
     """
-
-    def __init__(self, source: Source, *, room: int = 1) -> None:
-        super().__init__(source)
-        self.room = check_integer("room", room, 1)
-
-    def _pass(self, rows: int, epoch: int) -> Passing:
-        return self._ahead(self.source.chunks(rows, epoch))
-
-    def _to_learn(self, rows: int, epoch: int) -> Passing:
-        return self._ahead(self.source._to_learn(rows, epoch))
-
-    def _ahead(self, chunks: Passing) -> Passing:
-        return chunks if self.source._is_at_hand() else ahead(chunks, self.room)
-
-    def _is_at_hand(self) -> bool:
-        return self.source._is_at_hand()
+    chunks = source._to_learn(rows, epoch)
+    return chunks if source._is_at_hand() else ahead(chunks)

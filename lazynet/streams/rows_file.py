@@ -266,10 +266,8 @@ class RowsFile(Source):
         self._mapped = mapped
         contents = json.loads(text)
         facts = contents["facts"]
-        # Files of former versions have no counts.
         for name in ("classes", "counts"):
-            given = facts.get(name)
-            facts[name] = None if given is None else tuple(given)
+            facts[name] = None if facts[name] is None else tuple(facts[name])
         self._facts: Facts | None = Facts(**facts)
         self._identity: dict[str, Any] | None = contents["identity"]
         self._blocks: list[dict[str, Any]] = contents["blocks"]

@@ -266,22 +266,22 @@ class Chunks(Source):
         y = self._shape().y
         return int(y.shape[1]) if sparse.issparse(y) else None
 
-    def _given(self, *, same_width: bool) -> Iterator[Chunk]:
-        """The chunks as they are made; X of all of them has the ``same_width``, if asked for."""
+    def _all(self) -> Iterator[Chunk]:
+        """The chunks as they are made."""
         first = self._shape()
         wanted = _columns(first)
         for number, given in enumerate(self._open()):
             chunk = _checked(given, number)
             columns = _columns(chunk)
-            if columns != wanted and (same_width or columns[1] != wanted[1]):
+            if columns != wanted:
                 raise ValueError(
                     f"chunk {number} must have as many columns of X and of y as the first chunk, "
-                    f"{wanted}, got {columns}; with lazynet.streams.Growing, X may have others"
+                    f"{wanted}, got {columns}"
                 )
             yield chunk
 
     def _pass(self, rows: int, epoch: int) -> Passing:
-        return rechunked(self._given(same_width=True), rows)
+        return rechunked(self._all(), rows)
 
 
 def _checked(given: Any, number: int) -> Chunk:

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from lazynet.kernels.parser import GREATEST_COUNT
 from lazynet.params import check_integer, shown
 from lazynet.streams.chunks import Chunk, Passing, csr, rechunked
 from lazynet.streams.opening import STDIN, Paths, files_of, identity_of, lines_of
@@ -272,9 +273,10 @@ class ParquetFile(Table):
     def _indices(self, path: str, column: Any) -> NDArray[Any]:
         """The indices in lists, which are not negative."""
         found = self._numbers(path, column, INDICES, "iu")
-        if len(found) and found.min() < 0:
+        if len(found) and not 0 <= found.min() <= found.max() < GREATEST_COUNT:
             raise ValueError(
-                f"{path}: column {INDICES!r} must hold features from 0 on, got {found.min()}"
+                f"{path}: column {INDICES!r} must hold features from 0 on, got {found.min()} to "
+                f"{found.max()}"
             )
         return found
 

@@ -17,7 +17,7 @@ from support.matrices import categories, noisy_documents
 from lazynet import LazyNetClassifier, LazyNetRegressor
 from lazynet.checks.bits import bits_of
 from lazynet.estimators import from_sources
-from lazynet.streams import Cached, Chunks, Prefetched, RowsFile, Shuffled, SvmlightFile
+from lazynet.streams import Cached, Chunks, RowsFile, Shuffled, SvmlightFile
 from lazynet.streams.chosen import Share, of_share
 
 N, D = 300, 40
@@ -202,8 +202,11 @@ def test_a_file_and_its_cache(tmp_path):
     ordered.sort_indices()
     whole = clone(model).fit(ordered, np.where(scores[:, 0] > 0, 1.0, -1.0))
     same_model(clone(model).fit(source), whole)
-    same_model(clone(model).fit(Cached(source)), whole)
-    shuffled = [clone(model).fit(Shuffled(Cached(source), window=50, seed=s)) for s in (0, 0, 1)]
+    same_model(clone(model).fit(Cached(source, tmp_path / "kept.rows")), whole)
+    shuffled = [
+        clone(model).fit(Shuffled(Cached(source, tmp_path / "kept.rows"), window=50, seed=s))
+        for s in (0, 0, 1)
+    ]
     same_model(shuffled[0], shuffled[1])
     assert (shuffled[0].coef_ != shuffled[2].coef_).any()
 
@@ -339,16 +342,15 @@ def test_balanced_classes_are_counted(n_classes):
 
 
 def test_counts_of_files(tmp_path):
-    """Text, its cache, and a cache of a former version, which has no counts."""
+    """Text and its cache."""
     X, scores = rows_and_scores()
     y = np.where(scores[:, 0] > 1, 1.0, -1.0)
     dump_svmlight_file(X, y, str(tmp_path / "rows.svm"))
     source = SvmlightFile(tmp_path / "rows.svm", zero_based=True, n_features=D)
     counts = int((y < 0).sum()), int((y > 0).sum())
-    assert source.facts().counts == Cached(source).facts().counts == counts
-    file = RowsFile(tmp_path / "rows.svm.rows")
+    assert source.facts().counts == Cached(source, tmp_path / "kept.rows").facts().counts == counts
+    file = RowsFile(tmp_path / "kept.rows")
     assert file.facts().counts == counts
-    file._facts = replace(file.facts(), counts=None)
     model = LazyNetClassifier(max_iter=2, class_weight="balanced")
     same_model(clone(model).fit(file), clone(model).fit(source))
 
@@ -441,7 +443,7 @@ def test_held_out_rows_of_shuffled_sources():
     """A row that is held out in one epoch is held out in all."""
     X, _ = rows_and_scores()
     y = np.arange(N, dtype=float)
-    source = Prefetched(Shuffled(source_of(X, y), window=100, seed=3))
+    source = Shuffled(source_of(X, y), window=100, seed=3)
     share = Share(0.3, 8)
     held = np.flatnonzero(share.of(0, N)).tolist()
     for others, wanted in ((False, held), (True, sorted({*range(N)} - {*held}))):

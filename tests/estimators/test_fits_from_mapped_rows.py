@@ -22,8 +22,7 @@ from lazynet import (
     net_path,
 )
 from lazynet.checks.bits import bits_of
-from lazynet.streams import Cached, Chunks, Mapped, Shuffled, SvmlightFile, chunks
-from lazynet.streams import mapped as mapped_module
+from lazynet.streams import Chunks, Shuffled, SvmlightFile, chunks, mapped, mapping
 
 N, D = 120, 20
 RNG = np.random.default_rng(0)
@@ -126,40 +125,30 @@ def test_what_does_not_go_with_a_source():
     with pytest.raises(ValueError, match="at least one row"):
         model.fit(Chunks([(X[:0], Y[:0])]))
     assert not hasattr(model, "coef_")
-    with pytest.raises(ValueError, match=r"rule=SAGA.*lazynet\.streams\.Mapped"):
+    with pytest.raises(ValueError, match=r"rule=SAGA.*lazynet\.streams\.mapped"):
         LazyNetClassifier(rule="saga").fit(source_of(Y))
-    with Mapped(source_of(Y)) as rows:
+    with mapped(source_of(Y)) as rows:
         found = LazyNetClassifier(rule="saga", random_state=0, max_iter=2).fit(rows.X, rows.y)
     assert bits_of(found) == bits_of(
         LazyNetClassifier(rule="saga", random_state=0, max_iter=2).fit(X, Y)
     )
 
 
-def test_files_are_gone_and_stand_beside_a_cache(tmp_path, monkeypatch):
+def test_files_are_gone(tmp_path, monkeypatch):
     """Nothing is left, not even while the block lasts, where the system can do that."""
-    made, temporary = [], tempfile.TemporaryFile
-
-    def noted(dir=None):
-        made.append(dir)
-        return temporary(dir=dir)
-
-    monkeypatch.setattr(mapped_module.tempfile, "TemporaryFile", noted)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     path = tmp_path / "rows.svm"
     path.write_text("1 1:1 3:2\n0 2:0.5\n")
-    with Mapped(Shuffled(Cached(SvmlightFile(path, zero_based=False)), window=1)) as rows:
+    with mapped(Shuffled(SvmlightFile(path, zero_based=False), window=1)) as rows:
         assert rows.X.toarray().tolist() == [[1.0, 0.0, 2.0], [0.0, 0.5, 0.0]]
         assert isinstance(rows.X.data.base, np.memmap)
-        assert {each.name for each in tmp_path.iterdir()} == {"rows.svm", "rows.svm.rows"}
-    assert made == [str(tmp_path)] * 2
-    with Mapped(SvmlightFile(path, zero_based=False)) as rows:
-        assert rows.X.shape == (2, 3)
-    assert made[2:] == [None, None]
+        assert {each.name for each in tmp_path.iterdir()} == {"rows.svm"}
 
 
 def test_more_values_than_32_bits_count(monkeypatch):
     """The columns are widened when the end is known."""
-    monkeypatch.setattr(mapped_module, "_AT_A_TIME", 7)
+    monkeypatch.setattr(mapping, "_AT_A_TIME", 7)
     monkeypatch.setattr(chunks, "NARROW", X.nnz)
-    with Mapped(source_of(Y)) as rows:
+    with mapped(source_of(Y)) as rows:
         assert rows.X.indices.dtype == rows.X.indptr.dtype == np.int64
         assert (rows.X != X).nnz == 0

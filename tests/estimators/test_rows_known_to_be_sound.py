@@ -6,7 +6,7 @@ import pytest
 from lazynet import LazyNetClassifier, LazyNetRegressor
 from lazynet.streams import Cached, Chunks, RowsFile, Shuffled, SvmlightFile, VWFile, prefetched
 from lazynet.streams.chunks import Chunk, SoundChunk, csr
-from lazynet.streams.prefetched import Prefetched
+from lazynet.streams.prefetched import ahead_of
 from lazynet.streams.rows_file import RowsWriter
 from lazynet.streams.source import Derived
 
@@ -37,7 +37,7 @@ def written(path, X, y):
 def test_models_alone_get_sound_chunks(path):
     """As float32 where that loses nothing; everybody else gets plain chunks of float64."""
     text = SvmlightFile(path, zero_based=False, n_features=9)
-    cached = Cached(text)
+    cached = Cached(text, path.with_name("kept.rows"))
     assert kinds(text) == {(SoundChunk, "float64")}
     for _ in range(2):
         for source in (text, cached):
@@ -47,7 +47,7 @@ def test_models_alone_get_sound_chunks(path):
     assert kinds(cached) == {(SoundChunk, "float32")}
     assert kinds(RowsFile(cached.path), rows=7) == {(SoundChunk, "float32")}
     path.write_text(TEXT.replace(":0.5", ":0.1"))
-    changed = Cached(text)
+    changed = Cached(text, path.with_name("kept.rows"))
     changed.facts()
     assert kinds(changed) == {(SoundChunk, "float64")}
 
@@ -56,18 +56,16 @@ def test_chunks_that_are_at_hand_come_without_a_thread(path, monkeypatch):
     """Those of a file of rows that has been checked; text and a file that is new have one."""
     begun = []
     plain = prefetched.ahead
-    monkeypatch.setattr(
-        prefetched, "ahead", lambda chunks, room: begun.append(room) or plain(chunks, room)
-    )
+    monkeypatch.setattr(prefetched, "ahead", lambda chunks: begun.append(chunks) or plain(chunks))
 
     def threads(source):
         begun.clear()
-        for _ in Prefetched(source)._to_learn(16, 0):
+        for _ in ahead_of(source, 16, 0):
             pass
         return len(begun)
 
     text = SvmlightFile(path, zero_based=False, n_features=9)
-    cached = Cached(text)
+    cached = Cached(text, path.with_name("kept.rows"))
     assert [threads(text), threads(text)] == [1, 1]
     # The rows that the first pass writes need no check in the second one.
     assert [threads(cached), threads(cached), threads(Shuffled(cached, window=5))] == [1, 0, 1]
@@ -83,7 +81,7 @@ def test_the_cache_gives_the_bits_of_the_text(path, kind, rule):
     (chunk,) = text.chunks()
     model = kind(**MODEL, rule=rule, shuffle=False, l2=1e-6)
     whole = model.fit(Chunks(lambda: [(chunk.X, chunk.y)])).coef_.tobytes()
-    cached = Cached(text)
+    cached = Cached(text, path.with_name("kept.rows"))
     for source in (text, cached, cached):
         assert model.fit(source).coef_.tobytes() == whole
     assert model.fit(RowsFile(cached.path)).coef_.tobytes() == whole
@@ -116,7 +114,7 @@ def test_classes_are_whole_numbers(tmp_path):
     """Other labels are refused, in whatever way the rows come."""
     path = tmp_path / "rows.vw"
     path.write_text("0.5 | 1:2\n1.5 | 2:1\n")
-    for source in (VWFile(path), Cached(VWFile(path))):
+    for source in (VWFile(path), Cached(VWFile(path), tmp_path / "kept.rows")):
         with pytest.raises(ValueError, match="continuous"):
             LazyNetClassifier(**MODEL).fit(source)
 
@@ -153,6 +151,6 @@ def test_a_source_that_changes_rows_gives_no_sound_ones(path):
 
     text = SvmlightFile(path, zero_based=False, n_features=9)
     assert kinds(Spoiled(text)) == {(Chunk, "float64")}
-    for source in (text, Cached(text)):
+    for source in (text, Cached(text, path.with_name("kept.rows"))):
         with pytest.raises(ValueError, match="NaN or infinity"):
             LazyNetClassifier(**MODEL).fit(Spoiled(source))

@@ -19,10 +19,10 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 from support.damage import damaged
+from support.parser import BadLine, PlainParser, Row
+from support.parser import murmur as plain_murmur
 
 from lazynet.kernels.parser import Parser, murmur
-from lazynet.reference.parser import BadLine, PlainParser, Row
-from lazynet.reference.parser import murmur as plain_murmur
 
 # --- both parsers, in one form ------------------------------------------------------------------
 

@@ -16,18 +16,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.datasets import dump_svmlight_file, load_svmlight_file
-from sklearn.feature_extraction import FeatureHasher
-from sklearn.feature_extraction.text import HashingVectorizer, TfidfVectorizer
 
 from lazynet import LazyNetClassifier
 from lazynet.streams import (
-    Arrays,
     Cached,
     Chunks,
     CSVFile,
-    Documents,
     ParquetFile,
-    Prefetched,
     RowsFile,
     RowsWriter,
     Shuffled,
@@ -84,17 +79,12 @@ def sources(folder, rng):
              for i in range(0, 20, 5)]  # fmt: skip
     vowpal = folder / "one.vw"
     vowpal.write_text("".join(f"{i % 2} {i} |f a:{i} b | {i} c:0.5\n" for i in range(1, 19)))
-    sparse.save_npz(folder / "X.npz", one.X, compressed=False)
-    for name, array in (("data", one.X.data), ("indices", one.X.indices), ("indptr", one.X.indptr),
-                        ("y", one.y)):  # fmt: skip
-        np.save(folder / f"{name}.npy", array)
-    documents = folder / "talk.txt"
-    documents.write_text("".join(f"{i % 2}\tword{i} and word{i % 3}\n" for i in range(17)))
+    table = folder / "one.csv"
+    table.write_text("a,b,c\n" + "".join(f"{i % 2},{i % 3},{i}\n" for i in range(19)))
     with RowsWriter(folder / "many.rows", n_features=9, n_labels=4) as writer:
         for chunk in rechunked([many], 7):
             writer.add(chunk)
         writer.commit()
-    triple = [folder / f"{name}.npy" for name in ("data", "indices", "indptr")]
     return {
         "svmlight": SvmlightFile(text, zero_based=True, n_features=9),
         "svmlight of unknown shape": SvmlightFile(text),
@@ -103,25 +93,24 @@ def sources(folder, rng):
         "several labels": SvmlightFile(svmlight(many, folder / "many.svm"), multilabel=True),
         "vowpal": VWFile(vowpal),
         "vowpal of many bits": VWFile(vowpal, bits=40),
-        "npz": Arrays(folder / "X.npz", folder / "y.npy"),
-        "npy": Arrays(triple, one.y, np.ones(23), n_features=9),
-        "matrix of several labels": Arrays(many.X, many.y, many.weight),
         "rows": RowsFile(folder / "many.rows"),
         "callable": Chunks(lambda: [tuple(many), tuple(many)]),
         "sequence": as_source([tuple(one)[:2]]),
-        "documents": Documents(documents),
         "shuffled": Shuffled(SvmlightFile(text), window=6, seed=3),
-        "cached": Cached(SvmlightFile(text, n_features=50)),
-        "cached several labels": Cached(SvmlightFile(folder / "many.svm", multilabel=True)),
+        "cached": Cached(SvmlightFile(text, n_features=50), folder / "a.rows"),
+        "cached several labels": Cached(
+            SvmlightFile(folder / "many.svm", multilabel=True), folder / "b.rows"
+        ),
         "cached vowpal": Cached(VWFile(vowpal), folder / "other.rows"),
-        "prefetched": Prefetched(Shuffled(Cached(SvmlightFile(parts)), window=9), room=2),
+        "shuffled cache": Shuffled(Cached(SvmlightFile(parts), folder / "c.rows"), window=9),
+        "table": CSVFile(table, target="a"),
     }
 
 
 KINDS = ["svmlight", "svmlight of unknown shape", "several files", "list of files",
-         "several labels", "vowpal", "vowpal of many bits", "npz", "npy",
-         "matrix of several labels", "rows", "callable", "sequence", "documents", "shuffled",
-         "cached", "cached several labels", "cached vowpal", "prefetched"]  # fmt: skip
+         "several labels", "vowpal", "vowpal of many bits", "rows", "callable", "sequence",
+         "shuffled", "cached", "cached several labels", "cached vowpal", "shuffled cache",
+         "table"]  # fmt: skip
 
 
 def test_the_kinds_are_listed(tmp_path):
@@ -269,7 +258,7 @@ def test_training_on_chunks_equals_training_on_the_whole(tmp_path):
     """The bits of the weights, for any chunks."""
     rng = np.random.default_rng(6)
     path = svmlight(problem(rng, n_rows=200, n_columns=30), tmp_path / "one.svm")
-    source = Prefetched(Cached(SvmlightFile(path)))
+    source = Cached(SvmlightFile(path), tmp_path / "one.rows")
     weights = []
     for rows in (200, 1, 7, 64):
         model = LazyNetClassifier(
@@ -279,24 +268,6 @@ def test_training_on_chunks_equals_training_on_the_whole(tmp_path):
             model.partial_fit(X, y, classes=[0, 1])
         weights.append(model.coef_.tobytes() + model.intercept_.tobytes())
     assert len(set(weights)) == 1
-
-
-@pytest.mark.parametrize(
-    "vectorizer",
-    [HashingVectorizer(n_features=64), FeatureHasher(64, input_type="string"),
-     TfidfVectorizer().fit(["word1 and word2", "word3"])],
-    ids=["hashing", "hasher", "tfidf"],
-)  # fmt: skip
-def test_documents_are_vectorized_as_a_whole_would_be(vectorizer, tmp_path):
-    """Chunk by chunk gives the rows of one call."""
-    texts = [f"word{i % 5} and word{i % 3} ünd" for i in range(30)]
-    path = tmp_path / "talk.txt"
-    path.write_text("".join(f"{i % 2}\t{text}\n" for i, text in enumerate(texts)), encoding="utf-8")
-    given = [text.split() for text in texts] if isinstance(vectorizer, FeatureHasher) else texts
-    expected = vectorizer.transform(given)
-    chunk = joined(list(Documents(path, vectorizer).chunks(rows=7)))
-    assert (expected != chunk.X).nnz == 0
-    assert chunk.y.tolist() == [i % 2 for i in range(30)]
 
 
 def write_table(table, path):
@@ -337,7 +308,7 @@ def test_tables(form, tmp_path):
     uncounted = ParquetFile(path, target="y", weight="w")
     assert uncounted.n_features == one.X.indices.max() + 1
     assert contents(uncounted.chunks()) == contents([one])
-    assert contents(Cached(source).chunks()) == contents([one])
+    assert contents(Cached(source, tmp_path / "kept.rows").chunks()) == contents([one])
     (chunk,) = ParquetFile(path, target="y", features=["b", "a"]).chunks()
     assert chunk.X.toarray().tolist() == dense[:, [1, 0]].tolist()
     for options, message in (
@@ -406,7 +377,11 @@ def test_tables_that_hold_no_rows_are_refused(form, tmp_path):
         ("indices", arrow.nulls(2), "column 'indices' must hold lists, got null"),
         ("indices", [[0.0], [1.0]], "column 'indices' must hold integers, got double"),
         ("indices", [[0], [-1]], "must hold features from 0 on, got -1"),
-        ("indices", arrow.array([[0], [2**63]], arrow.list_(arrow.uint64())), "from 0 to 2, got 9"),
+        (
+            "indices",
+            arrow.array([[0], [2**63]], arrow.list_(arrow.uint64())),
+            "features from 0 on, got 0 to 9",
+        ),
         ("indices", [[0], [3]], "must hold features from 0 to 2, got 3"),
         ("y", ["a", "b"], "column 'y' must hold numbers, got string"),
     ):
@@ -427,7 +402,7 @@ def test_tables_of_text(tmp_path):
     source = CSVFile(tmp_path / "*.csv", target="y", weight="w")
     for rows in (1, 5, 100):
         assert contents(source.chunks(rows=rows)) == contents([one])
-    assert contents(Cached(source).chunks()) == contents([one])
+    assert contents(Cached(source, tmp_path / "kept.rows").chunks()) == contents([one])
     (chunk,) = CSVFile(tmp_path / "0.csv", target=None, features=["a, 3", "a, 1"]).chunks()
     assert chunk.X.toarray().tolist() == one.X[:10].toarray()[:, [3, 1]].tolist()
     assert chunk.y.tolist() == [0.0] * 10
@@ -479,7 +454,7 @@ def test_a_file_of_rows_is_pickled_by_its_name(tmp_path):
         assert contents(other.chunks()) == contents([one])
         assert other.facts() == source.facts()
     text = svmlight(one, tmp_path / "one.svm")
-    made = Shuffled(Cached(SvmlightFile(text, n_features=9)), window=5)
+    made = Shuffled(Cached(SvmlightFile(text, n_features=9), tmp_path / "a.rows"), window=5)
     assert contents(made.chunks()) == contents(pickle.loads(pickle.dumps(made)).chunks())
     path.unlink()
     with pytest.raises(FileNotFoundError):

@@ -15,7 +15,7 @@ import pytest
 
 from lazynet import LazyNetRegressor
 from lazynet.command.main import main
-from lazynet.streams import Cached, Documents, RowsFile, SvmlightFile
+from lazynet.streams import Cached, CSVFile, RowsFile, SvmlightFile
 
 TEXT = b"".join(b"%d 1:%.17g 3:0.5 %d:1\n" % (k % 2, np.sqrt(k), 4 + k % 5) for k in range(2000))
 
@@ -116,8 +116,8 @@ def test_a_byte_order_mark_is_no_part_of_the_text(tmp_path, monkeypatch):
     path.write_bytes(mark[:2] + TEXT)
     with pytest.raises(ValueError, match="line 1, column 1: expected a label"):
         rows(source_of(path))
-    path.write_bytes(mark + "1\tnaïve\n".encode())
-    assert next(Documents(path).chunks()).y.tolist() == [1.0]
+    path.write_bytes(mark + b"y,a\n1,2\n")
+    assert next(CSVFile(path, target="y").chunks()).y.tolist() == [1.0]
 
     class Slow(io.BytesIO):
         """A pipe that gives a byte at a time."""
@@ -151,7 +151,7 @@ def test_a_full_disk_names_the_file(tmp_path, monkeypatch, error, capsys):
     for command, path in (
         ("train a.svm -o m.lazy", "m.lazy"),
         ("train a.svm -o o.lazy --cache c.rows", "c.rows"),
-        ("convert a.svm -o o.npz", "o.y.npy"),
+        ("convert a.svm -o o.npz", "o.npz"),
     ):
         assert main(command.split()) == 2
         assert f"{path}: {os.strerror(error)}" in capsys.readouterr().err

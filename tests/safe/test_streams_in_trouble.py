@@ -10,21 +10,16 @@ import sys
 import threading
 import time
 import tracemalloc
-from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
-from scipy import sparse
 from support.damage import damages
 
 from lazynet.streams import (
-    Arrays,
     Cached,
     Chunks,
-    Documents,
     ParquetFile,
-    Prefetched,
     RowsFile,
     Shuffled,
     SvmlightFile,
@@ -48,6 +43,11 @@ def path(tmp_path):
 def values(source, rows=10):
     """The values of all rows."""
     return [value for chunk in source.chunks(rows=rows) for value in chunk.X.data]
+
+
+def cached(path, **options):
+    """The rows of a file of svmlight's form, kept beside it."""
+    return Cached(SvmlightFile(path, **options), f"{path}.rows")
 
 
 def outcome(source):
@@ -80,7 +80,7 @@ def test_names_that_lead_nowhere(given, kind, message):
 
 def test_paths_that_no_file_can_have(path):
     """The name of the argument is in the message."""
-    for made in (RowsFile, partial(Cached, SvmlightFile(path))):
+    for made in (RowsFile, lambda name: Cached(SvmlightFile(path), name)):
         with pytest.raises(ValueError, match="path must not contain null characters"):
             made("a\0b")
 
@@ -104,7 +104,7 @@ def test_parameters_are_checked(path, options, kind, message):
 def test_rows_are_checked(path, rows):
     """By every source, when the pass begins."""
     for source in (SvmlightFile(path), VWFile(path), Shuffled(SvmlightFile(path)),
-                   Cached(SvmlightFile(path)), Prefetched(SvmlightFile(path))):  # fmt: skip
+                   cached(path)):  # fmt: skip
         with pytest.raises((TypeError, ValueError), match="rows must be"):
             list(source.chunks(rows=rows))
 
@@ -154,24 +154,7 @@ def test_standard_input_is_read_once(monkeypatch):
     with pytest.raises(ValueError, match="standard input can be read once"):
         values(source)
     with pytest.raises(ValueError, match="source must read files"):
-        Cached(source)
-
-
-def test_documents_with_bad_lines(tmp_path):
-    """File and line are named."""
-    path = tmp_path / "talk.txt"
-    for data, message in (
-        (b"1\ta\n\n2 b\n", r"talk\.txt: line 3: expected a label, a tab and a text"),
-        (b"x\ta\n", r"talk\.txt: line 1: could not convert"),
-        (b"nan\ta\n", r"talk\.txt: line 1: expected a finite label"),
-        (b"1_0\ta\n", r"talk\.txt: line 1: expected a number"),
-        (b"1\t\xff\n", r"talk\.txt: line 1: 'utf-8' codec"),
-    ):
-        path.write_bytes(data)
-        with pytest.raises(ValueError, match=message):
-            list(Documents(path).chunks())
-    with pytest.raises(TypeError, match="vectorizer must have a method transform"):
-        Documents(path, vectorizer=3)
+        Cached(source, "kept.rows")
 
 
 def test_tables_need_pyarrow(tmp_path, monkeypatch):
@@ -183,8 +166,14 @@ def test_tables_need_pyarrow(tmp_path, monkeypatch):
         ParquetFile(path, target="y", features=["a"])
 
 
-@pytest.mark.parametrize("around", [lambda s: s, Cached, Prefetched,
-                                    lambda s: Shuffled(s, window=2000)])  # fmt: skip
+@pytest.mark.parametrize(
+    "around",
+    [
+        lambda source: source,
+        lambda source: Cached(source, f"{source.paths[0]}.rows"),
+        lambda source: Shuffled(source, window=2000),
+    ],
+)
 def test_memory_is_constant(around, tmp_path):
     """A file that is four times as long needs no more memory."""
     peaks = []
@@ -241,81 +230,27 @@ def test_an_iterator_serves_for_one_pass():
         values(source)
 
 
-# --- mapped arrays ------------------------------------------------------------------------------
-
-
-def test_arrays_that_cannot_be_mapped(tmp_path):
-    """The error names the file and says what to do."""
-    X = sparse.csr_matrix(np.eye(5))
-    packed, plain, other = (tmp_path / name for name in ("a.npz", "b.npz", "c.npz"))
-    sparse.save_npz(packed, X)
-    with pytest.raises(ValueError, match=r"a\.npz: .* is packed.*compressed=False"):
-        Arrays(packed, np.ones(5))
-    sparse.save_npz(plain, X, compressed=False)
-    assert values(Arrays(plain, np.ones(5))) == [1.0] * 5
-    with pytest.raises(ValueError, match="y must have 5 rows, as X has, got 4"):
-        Arrays(plain, np.ones(4))
-    sparse.save_npz(other, X.tocsc(), compressed=False)
-    with pytest.raises(ValueError, match=r"c\.npz must hold a CSR matrix"):
-        Arrays(other, np.ones(5))
-    np.savez(other, data=np.array([object()]))
-    with pytest.raises(ValueError, match=r"c\.npz: .*Python objects"):
-        Arrays(other, np.ones(5))
-    with pytest.raises(ValueError, match="n_features must be given with three files"):
-        Arrays(_triple(tmp_path, X), np.ones(5))
-    with pytest.raises(TypeError, match=r"X must be an \.npz file"):
-        Arrays(3, np.ones(5))
-
-
-def _triple(folder, X):
-    """Three files of a matrix."""
-    paths = [folder / f"{name}.npy" for name in ("data", "indices", "indptr")]
-    for path, array in zip(paths, (X.data, X.indices, X.indptr), strict=True):
-        np.save(path, array)
-    return paths
-
-
-def test_damaged_mapped_arrays_are_refused_or_read(tmp_path):
-    """Any damage of the file ends in a result or in a clean error."""
-    path = tmp_path / "X.npz"
-    sparse.save_npz(path, sparse.csr_matrix(np.eye(9)), compressed=False)
-    for data in damages(path.read_bytes(), 150):
-        path.write_bytes(data)
-        _, message = outcome(lambda: Arrays(path, np.ones(9)))
-        assert message is None or str(path) in message or message.startswith(("X", "y"))
-
-
-def test_row_starts_that_leave_the_arrays_are_refused(tmp_path):
-    """In the chunk where they are."""
-    X = sparse.csr_matrix(np.eye(6))
-    X.indptr[4] = 100
-    source = Arrays(_triple(tmp_path, X), np.ones(6), n_features=6)
-    assert next(source.chunks(rows=2)).X.shape == (2, 6)
-    with pytest.raises(ValueError, match="row starts in indptr must rise from 0 to 6"):
-        values(source, rows=2)
-
-
 # --- caches -------------------------------------------------------------------------------------
 
 
 def test_a_cache_follows_its_files(path):
     """Another size, time of change or parameter: the rows are parsed again."""
-    source = Cached(SvmlightFile(path))
+    source = cached(path)
     assert not source.is_complete()
     expected = values(source)
     assert source.is_complete()
     before = os.stat(source.path).st_mtime_ns
-    assert values(source) == values(Cached(SvmlightFile(path))) == expected
+    assert values(source) == values(cached(path)) == expected
     assert os.stat(source.path).st_mtime_ns == before
     path.write_bytes(TEXT + b"1 1:7\n")
-    assert not Cached(SvmlightFile(path)).is_complete()
-    assert values(Cached(SvmlightFile(path))) == [*expected, 7.0]
+    assert not cached(path).is_complete()
+    assert values(cached(path)) == [*expected, 7.0]
     os.utime(path, ns=(1, 1))
-    assert not Cached(SvmlightFile(path)).is_complete()
-    list(Cached(SvmlightFile(path)).chunks())
-    assert Cached(SvmlightFile(path)).is_complete()
-    assert not Cached(SvmlightFile(path, n_features=10)).is_complete()
-    assert not Cached(SvmlightFile(path, zero_based=True)).is_complete()
+    assert not cached(path).is_complete()
+    list(cached(path).chunks())
+    assert cached(path).is_complete()
+    assert not cached(path, n_features=10).is_complete()
+    assert not cached(path, zero_based=True).is_complete()
     other = VWFile(path)
     assert not Cached(other, source.path).is_complete()
 
@@ -336,20 +271,20 @@ def test_a_cache_that_another_program_replaces(path):
 
 def test_a_pass_that_is_left_makes_no_cache(path):
     """Neither one that fails."""
-    source = Cached(SvmlightFile(path))
+    source = cached(path)
     chunks = source.chunks(rows=3)
     next(chunks)
     chunks.close()
     assert not source.is_complete()
     path.write_bytes(TEXT + b"x\n")
     with pytest.raises(ValueError, match="line 101"):
-        values(Cached(SvmlightFile(path, zero_based=False, n_features=3)))
+        values(cached(path, zero_based=False, n_features=3))
     assert [entry.name for entry in path.parent.iterdir()] == ["words.svm"]
 
 
 def test_a_file_that_changes_during_the_pass_gives_no_cache(path):
     """The rows of this pass are of two files."""
-    source = Cached(SvmlightFile(path))
+    source = cached(path)
     chunks = source.chunks(rows=3)
     next(chunks)
     with open(path, "ab") as file:
@@ -360,7 +295,7 @@ def test_a_file_that_changes_during_the_pass_gives_no_cache(path):
 
 def test_damaged_caches_are_seen(path):
     """Made again where the end or the contents are damaged, else refused with their name."""
-    source = Cached(SvmlightFile(path))
+    source = cached(path)
     expected = values(source)
     whole = Path(source.path).read_bytes()
     refused = {True: 0, False: 0}
@@ -368,7 +303,7 @@ def test_damaged_caches_are_seen(path):
     for data in [*cut, b"x" + whole[1:], *damages(whole, 150, seed=1)]:
         Path(source.path).write_bytes(data)
         begins_well = data[:16] == whole[: min(16, len(data))]
-        found, message = outcome(lambda: Cached(SvmlightFile(path)))
+        found, message = outcome(lambda: cached(path))
         if message is None:
             assert found == expected
             assert begins_well
@@ -411,7 +346,7 @@ def test_a_cache_takes_the_place_of_no_other_file(path, name):
 
 def test_a_file_that_comes_before_the_cache_is_written_stays(path):
     """The path is looked at again when the first pass begins."""
-    source = Cached(SvmlightFile(path))
+    source = cached(path)
     Path(source.path).write_text("mine")
     with pytest.raises(ValueError, match="is left as it is"):
         list(source.chunks())
@@ -422,7 +357,7 @@ def test_a_file_without_rows_has_no_cache(path):
     """Neither an empty file, nor one of comments."""
     for text in ("", "# nothing\n\n"):
         path.write_text(text)
-        source = Cached(SvmlightFile(path, zero_based=False))
+        source = cached(path, zero_based=False)
         assert source.facts().n_rows == 0
         assert list(source.chunks()) == []
         assert [entry.name for entry in path.parent.iterdir()] == ["words.svm"]
@@ -537,7 +472,7 @@ def test_many_passes_at_once(path):
     expected = values(SvmlightFile(path))
     found = []
     lot = random.Random(0)
-    sources = [Prefetched(Cached(SvmlightFile(path))) for _ in range(6)]
+    sources = [cached(path) for _ in range(6)]
     running = [
         threading.Thread(target=lambda s=s: found.append(values(s, lot.randrange(1, 20))))
         for s in sources
