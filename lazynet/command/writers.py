@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from scipy import sparse
